@@ -1,0 +1,1 @@
+//! `libclift.so`: the OpenCL installable client driver.

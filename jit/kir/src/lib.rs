@@ -1,0 +1,2 @@
+//! Clift's kernel IR.
+#![forbid(unsafe_code)]

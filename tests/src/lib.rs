@@ -1,0 +1,1 @@
+//! Shared helpers of Clift's end-to-end tests.

@@ -1,0 +1,2 @@
+//! Developer tasks: `cargo xtask <task>`.
+fn main() {}
