@@ -2,3 +2,21 @@
 //!
 //! Knows no OpenCL handle and no compiler: commands, launches and memory come in as plain values, kernels as entries
 //! described in [`clift_include::abi`].
+//!
+//! - [`graph`]: queues, commands and events; who waits for whom, and what happens when a command ends;
+//! - [`pool`]: the worker threads and how they find work (`pool/README.md` is the protocol);
+//! - [`launch`], [`ndrange`]: one kernel launch, its geometry and its execution;
+//! - [`memory`]: host allocations, slices of them, copies and fills;
+//! - [`printf`], [`callbacks`]: what generated code calls back;
+//! - [`clock`], [`status`]: the time and the numbers events report.
+
+pub mod callbacks;
+pub mod clock;
+pub mod graph;
+pub mod launch;
+pub mod memory;
+pub mod ndrange;
+pub mod pool;
+pub mod printf;
+pub mod status;
+mod sys;

@@ -1,0 +1,158 @@
+//! Rectangles in linear memory: geometry of the rect copies, all of it checked.
+
+use super::slice::OutOfBounds;
+
+/// Why a rectangle is refused. Each is `CL_INVALID_VALUE` by the rules of the rect commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RectError {
+    /// An extent is 0.
+    #[error("the region has an extent of 0")]
+    EmptyRegion,
+    /// The row pitch is less than a row.
+    #[error("the row pitch is smaller than the region's rows")]
+    RowPitch,
+    /// The slice pitch is less than a slice, or no multiple of the row pitch.
+    #[error("the slice pitch is smaller than the region's slices or no multiple of the row pitch")]
+    SlicePitch,
+    /// The last byte's offset overflows.
+    #[error("the region's size overflows")]
+    Overflow,
+}
+
+/// Where a region lies in a piece of memory. Origin and region are (bytes, rows, slices).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RectLayout {
+    origin: [usize; 3],
+    row_pitch: usize,
+    slice_pitch: usize,
+    start: usize,
+    end: usize,
+}
+
+impl RectLayout {
+    /// Checks a layout for `region`. A pitch of 0 stands for the tight one.
+    pub fn new(
+        origin: [usize; 3],
+        region: [usize; 3],
+        row_pitch: usize,
+        slice_pitch: usize,
+    ) -> Result<Self, RectError> {
+        if region.contains(&0) {
+            return Err(RectError::EmptyRegion);
+        }
+        let row_pitch = if row_pitch == 0 { region[0] } else { row_pitch };
+        if row_pitch < region[0] {
+            return Err(RectError::RowPitch);
+        }
+        let slice = region[1].checked_mul(row_pitch).ok_or(RectError::Overflow)?;
+        let slice_pitch = if slice_pitch == 0 { slice } else { slice_pitch };
+        if slice_pitch < slice || !slice_pitch.is_multiple_of(row_pitch) {
+            return Err(RectError::SlicePitch);
+        }
+        let offset =
+            |[x, y, z]: [usize; 3]| z.checked_mul(slice_pitch)?.checked_add(y.checked_mul(row_pitch)?)?.checked_add(x);
+        let start = offset(origin).ok_or(RectError::Overflow)?;
+        let end = offset([region[0], region[1] - 1, region[2] - 1])
+            .and_then(|size| start.checked_add(size))
+            .ok_or(RectError::Overflow)?;
+        Ok(Self { origin, row_pitch, slice_pitch, start, end })
+    }
+
+    /// Offset of the first byte.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Offset behind the last byte: the memory must be at least this long.
+    pub fn end(&self) -> usize {
+        self.end
+    }
+
+    /// Bytes between rows.
+    pub fn row_pitch(&self) -> usize {
+        self.row_pitch
+    }
+
+    /// Bytes between slices.
+    pub fn slice_pitch(&self) -> usize {
+        self.slice_pitch
+    }
+}
+
+/// A copy of a region from one layout to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RectCopy {
+    /// Where it comes from.
+    pub src: RectLayout,
+    /// Where it goes.
+    pub dst: RectLayout,
+    region: [usize; 3],
+}
+
+impl RectCopy {
+    /// A copy of `region` between two layouts made for it.
+    pub fn new(region: [usize; 3], src: RectLayout, dst: RectLayout) -> Self {
+        Self { src, dst, region }
+    }
+
+    /// The region copied: bytes, rows, slices.
+    pub fn region(&self) -> [usize; 3] {
+        self.region
+    }
+
+    /// Whether source and destination overlap when both layouts are of the same memory: appendix D of the OpenCL
+    /// specification, which supposes equal pitches. `src_base` and `dst_base` are the offsets of the two memories in what
+    /// they share (of sub-buffers in their parent; 0 for the same buffer).
+    pub fn overlaps(&self, src_base: usize, dst_base: usize) -> bool {
+        let [width, height, _] = self.region;
+        let (row_pitch, slice_pitch) = (self.src.row_pitch as u128, self.src.slice_pitch as u128);
+        let (width, height) = (width as u128, height as u128);
+        let place = |layout: &RectLayout, base: usize| {
+            let base = base as u128;
+            (base + layout.start as u128, base + layout.end as u128)
+        };
+        let ((src_start, src_end), (dst_start, dst_end)) = (place(&self.src, src_base), place(&self.dst, dst_base));
+        if dst_end <= src_start || src_end <= dst_start {
+            return false;
+        }
+        // Two intervals that recur with `pitch`, `len` long, starting at `a` and `b`: disjoint when one fits in the gap.
+        let apart = |a: u128, b: u128, len: u128, pitch: u128| {
+            let fits = |a: u128, b: u128| b >= a + len && b + len <= a + pitch;
+            fits(a, b) || fits(b, a)
+        };
+        let (src_dx, dst_dx) = (src_start % row_pitch, dst_start % row_pitch);
+        if apart(src_dx, dst_dx, width, row_pitch) {
+            return false;
+        }
+        let slice_len = (height - 1) * row_pitch + width;
+        !apart(src_start % slice_pitch, dst_start % slice_pitch, slice_len, slice_pitch)
+    }
+
+    pub(super) fn check_within(&self, src_len: usize, dst_len: usize) -> Result<(), OutOfBounds> {
+        if self.src.end <= src_len && self.dst.end <= dst_len { Ok(()) } else { Err(OutOfBounds) }
+    }
+
+    /// Calls `row(source offset, destination offset, length)` for each stretch that is contiguous on both sides.
+    pub(super) fn rows(&self, mut row: impl FnMut(usize, usize, usize)) {
+        let [width, height, depth] = self.region;
+        let tight_rows = self.src.row_pitch == width && self.dst.row_pitch == width;
+        let plane = width * height;
+        let tight_planes = tight_rows && self.src.slice_pitch == plane && self.dst.slice_pitch == plane;
+        let (width, height, depth) = if tight_planes {
+            (plane * depth, 1, 1)
+        } else if tight_rows {
+            (plane, 1, depth)
+        } else {
+            (width, height, depth)
+        };
+        for z in 0..depth {
+            for y in 0..height {
+                row(
+                    self.src.start + z * self.src.slice_pitch + y * self.src.row_pitch,
+                    self.dst.start + z * self.dst.slice_pitch + y * self.dst.row_pitch,
+                    width,
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! OpenCL C's `printf`: parses formats and prints values.
