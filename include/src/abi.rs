@@ -18,8 +18,7 @@ use core::ffi::c_void;
 /// # Safety
 /// `ctx` points to a context that satisfies its field documentation, `args` to an argument block of the kernel's
 /// [`Resources::arg_block_bytes`], aligned to [`ARG_BLOCK_ALIGN`]. Both stay unchanged during the call.
-pub type GroupRunFn =
-    unsafe extern "C" fn(ctx: *const WgContext, args: *const u8, first_group: u64, group_count: u64);
+pub type GroupRunFn = unsafe extern "C" fn(ctx: *const WgContext, args: *const u8, first_group: u64, group_count: u64);
 
 /// An entry together with the data it needs: for compiled code `data` is null, for the interpreter it is the kernel.
 #[derive(Clone, Copy, Debug)]

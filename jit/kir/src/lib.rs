@@ -1,2 +1,38 @@
-//! Clift's kernel IR.
+//! Clift's kernel IR (*kir*): an SSA form for OpenCL kernels from import to code generation.
+//!
+//! - [`entities`], [`types`], [`ops`]: ids, types, and the op table, the one place where an operation's name, operands, typing,
+//!   effects, uniformity and meaning are stated;
+//! - [`inst`], [`dfg`], [`layout`], [`function`], [`module`]: the data structures (data flow apart from order, ids instead of
+//!   references, facts in side tables);
+//! - [`builder`]: making instructions;
+//! - [`eval`]: the scalar meaning of the lane-wise ops, shared by the constant folder and the interpreter.
+//!
+//! Deliberately not here: SPIR-V, OpenCL, Cranelift, and any analysis result stored in the IR. The crate forbids `unsafe`.
+//! `docs/kernel-ir.md` is the reference for readers.
 #![forbid(unsafe_code)]
+
+pub mod builder;
+pub mod dfg;
+pub mod entities;
+pub mod eval;
+pub mod function;
+pub mod inst;
+pub mod layout;
+pub mod libfn;
+pub mod module;
+pub mod ops;
+pub mod types;
+
+pub use builder::Builder;
+pub use dfg::DataFlowGraph;
+pub use entities::{Block, Const, Func, Global, Inst, Slot, Value};
+pub use function::{Function, Loc, SlotData, Stage};
+pub use inst::{
+    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, Imm, InstData, IntCond, MemInfo,
+    MemOrder, MemScope, Rounding, SpaceSet, SwitchData,
+};
+pub use layout::Layout;
+pub use libfn::LibFn;
+pub use module::{GlobalData, GlobalInit, KernelData, Module};
+pub use ops::{Effects, OpInfo, Opcode};
+pub use types::{Elem, Space, Type};

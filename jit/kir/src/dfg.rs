@@ -1,0 +1,267 @@
+//! Data flow: what each instruction computes from what, apart from where it stands.
+
+use cranelift_entity::{PrimaryMap, SecondaryMap};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::entities::{Block, Const, Inst, Value};
+use crate::inst::{BlockCall, Imm, InstData};
+use crate::types::Type;
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueDef {
+    /// The n-th result of an instruction.
+    Result(Inst, u16),
+    /// The n-th parameter of a block.
+    Param(Block, u16),
+}
+
+#[derive(Clone, Debug)]
+struct ValueData {
+    ty: Type,
+    def: ValueDef,
+}
+
+/// Result list of an instruction.
+pub type Results = SmallVec<[Value; 1]>;
+
+/// A constant: its type and the bits of each lane; a splat stores its lane once.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ConstData {
+    /// Its type.
+    pub ty: Type,
+    lanes: SmallVec<[u64; 2]>,
+}
+
+impl ConstData {
+    /// The same bits in every lane.
+    pub fn splat(ty: Type, bits: u64) -> ConstData {
+        ConstData { ty, lanes: SmallVec::from_slice(&[bits & ty.elem.mask()]) }
+    }
+
+    /// One word of bits per lane.
+    ///
+    /// # Panics
+    /// When the count is not that of the type's lanes: the caller broke its own invariant.
+    pub fn new(ty: Type, lanes: &[u64]) -> ConstData {
+        assert_eq!(lanes.len(), ty.lanes() as usize, "broken invariant: lanes of a constant");
+        let first = lanes[0] & ty.elem.mask();
+        if lanes.iter().all(|&l| l & ty.elem.mask() == first) {
+            ConstData::splat(ty, first)
+        } else {
+            ConstData { ty, lanes: lanes.iter().map(|l| l & ty.elem.mask()).collect() }
+        }
+    }
+
+    /// Bits of a lane.
+    pub fn lane(&self, lane: u32) -> u64 {
+        self.lanes[if self.lanes.len() == 1 { 0 } else { lane as usize }]
+    }
+
+    /// The bits that every lane has, when they are equal.
+    pub fn as_splat(&self) -> Option<u64> {
+        (self.lanes.len() == 1).then(|| self.lanes[0])
+    }
+
+    /// Bits of all lanes.
+    pub fn to_lanes(&self) -> Vec<u64> {
+        (0..self.ty.lanes()).map(|lane| self.lane(lane)).collect()
+    }
+}
+
+/// Values, instructions and constants of a function. Instructions not in the [`Layout`](crate::Layout) are dead.
+#[derive(Clone, Debug, Default)]
+pub struct DataFlowGraph {
+    insts: PrimaryMap<Inst, InstData>,
+    results: SecondaryMap<Inst, Results>,
+    values: PrimaryMap<Value, ValueData>,
+    blocks: PrimaryMap<Block, SmallVec<[Value; 4]>>,
+    consts: PrimaryMap<Const, ConstData>,
+    const_ids: FxHashMap<ConstData, Const>,
+}
+
+impl DataFlowGraph {
+    /// A new instruction with results of the given types. It stands nowhere yet.
+    pub fn make_inst(&mut self, data: InstData, result_types: &[Type]) -> Inst {
+        let inst = self.insts.push(data);
+        let results = result_types
+            .iter()
+            .enumerate()
+            .map(|(i, &ty)| self.values.push(ValueData { ty, def: ValueDef::Result(inst, i as u16) }))
+            .collect();
+        self.results[inst] = results;
+        inst
+    }
+
+    /// The instruction's data.
+    pub fn inst(&self, inst: Inst) -> &InstData {
+        &self.insts[inst]
+    }
+
+    /// The instruction's data, to be changed in place; its results stay.
+    pub fn inst_mut(&mut self, inst: Inst) -> &mut InstData {
+        &mut self.insts[inst]
+    }
+
+    /// Replaces what an instruction computes; the number and types of its results stay.
+    pub fn replace_inst(&mut self, inst: Inst, data: InstData) {
+        self.insts[inst] = data;
+    }
+
+    /// The instruction's results.
+    pub fn results(&self, inst: Inst) -> &[Value] {
+        &self.results[inst]
+    }
+
+    /// The only result.
+    ///
+    /// # Panics
+    /// When there is not exactly one: the caller broke its own invariant.
+    pub fn result(&self, inst: Inst) -> Value {
+        match *self.results(inst) {
+            [value] => value,
+            ref other => unreachable!("broken invariant: {} results of {:?}", other.len(), self.insts[inst].op),
+        }
+    }
+
+    /// The only result, if there is exactly one.
+    pub fn single_result(&self, inst: Inst) -> Option<Value> {
+        match *self.results(inst) {
+            [value] => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A value's type.
+    pub fn ty(&self, value: Value) -> Type {
+        self.values[value].ty
+    }
+
+    /// Where a value comes from.
+    pub fn def(&self, value: Value) -> ValueDef {
+        self.values[value].def
+    }
+
+    /// The instruction that computes a value; `None` for block parameters.
+    pub fn def_inst(&self, value: Value) -> Option<Inst> {
+        match self.def(value) {
+            ValueDef::Result(inst, _) => Some(inst),
+            ValueDef::Param(..) => None,
+        }
+    }
+
+    /// The constant a value is, if its definition is a `const`.
+    pub fn as_const(&self, value: Value) -> Option<&ConstData> {
+        match self.inst(self.def_inst(value)?).imm {
+            Imm::Const(id) => Some(&self.consts[id]),
+            _ => None,
+        }
+    }
+
+    /// The bits of a constant with equal lanes (any scalar constant).
+    pub fn as_splat_bits(&self, value: Value) -> Option<u64> {
+        self.as_const(value)?.as_splat()
+    }
+
+    /// A new block without parameters. It stands nowhere yet.
+    pub fn make_block(&mut self) -> Block {
+        self.blocks.push(SmallVec::new())
+    }
+
+    /// A block's parameters.
+    pub fn params(&self, block: Block) -> &[Value] {
+        &self.blocks[block]
+    }
+
+    /// A further parameter at the end. Every call of the block then needs a further argument.
+    pub fn append_param(&mut self, block: Block, ty: Type) -> Value {
+        let index = self.blocks[block].len() as u16;
+        let value = self.values.push(ValueData { ty, def: ValueDef::Param(block, index) });
+        self.blocks[block].push(value);
+        value
+    }
+
+    /// Removes the n-th parameter. Every call of the block then needs one argument less; the value must have no uses left.
+    pub fn remove_param(&mut self, block: Block, index: usize) {
+        self.blocks[block].remove(index);
+        for i in index..self.blocks[block].len() {
+            let value = self.blocks[block][i];
+            self.values[value].def = ValueDef::Param(block, i as u16);
+        }
+    }
+
+    /// The id of a constant, entered into the pool if it is new.
+    pub fn make_const(&mut self, data: ConstData) -> Const {
+        if let Some(&id) = self.const_ids.get(&data) {
+            return id;
+        }
+        let id = self.consts.push(data.clone());
+        self.const_ids.insert(data, id);
+        id
+    }
+
+    /// A constant of the pool.
+    pub fn constant(&self, id: Const) -> &ConstData {
+        &self.consts[id]
+    }
+
+    /// Number of values made so far, dead ones included: the size of dense side tables.
+    pub fn value_count(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Number of instructions made so far, dead ones included.
+    pub fn inst_count(&self) -> usize {
+        self.insts.len()
+    }
+
+    /// Number of blocks made so far, dead ones included.
+    pub fn block_count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Calls `f` with every value an instruction uses: operands, then arguments of branch targets.
+    pub fn for_each_use(&self, inst: Inst, mut f: impl FnMut(Value)) {
+        self.insts[inst].args.iter().copied().for_each(&mut f);
+        for target in self.targets(inst) {
+            target.args.iter().copied().for_each(&mut f);
+        }
+    }
+
+    /// Lets `f` replace every value an instruction uses.
+    pub fn map_uses(&mut self, inst: Inst, mut f: impl FnMut(Value) -> Value) {
+        for arg in &mut self.insts[inst].args {
+            *arg = f(*arg);
+        }
+        for target in self.targets_mut(inst) {
+            for arg in &mut target.args {
+                *arg = f(*arg);
+            }
+        }
+    }
+
+    /// The branch targets of an instruction, in order (for a switch: cases, then default); empty if it is no branch.
+    pub fn targets(&self, inst: Inst) -> SmallVec<[&BlockCall; 2]> {
+        match &self.insts[inst].imm {
+            Imm::Jump(call) => SmallVec::from_slice(&[call]),
+            Imm::Branch(calls) => calls.iter().collect(),
+            Imm::Switch(data) => data.cases.iter().map(|(_, call)| call).chain([&data.default]).collect(),
+            _ => SmallVec::new(),
+        }
+    }
+
+    /// As [`Self::targets`], to be changed.
+    pub fn targets_mut(&mut self, inst: Inst) -> SmallVec<[&mut BlockCall; 2]> {
+        match &mut self.insts[inst].imm {
+            Imm::Jump(call) => {
+                let mut targets = SmallVec::new();
+                targets.push(call);
+                targets
+            }
+            Imm::Branch(calls) => calls.iter_mut().collect(),
+            Imm::Switch(data) => data.cases.iter_mut().map(|(_, call)| call).chain([&mut data.default]).collect(),
+            _ => SmallVec::new(),
+        }
+    }
+}

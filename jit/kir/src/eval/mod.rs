@@ -1,0 +1,30 @@
+//! The scalar meaning of the lane-wise ops.
+//!
+//! A lane is the low `bits()` bits of a `u64`, the rest zero, for every element type. The functions are total, need no memory
+//! and are the definition of the ops: constant folder and interpreter call them, code generators are tested against them.
+
+pub mod convert;
+pub mod float;
+pub mod int;
+
+use crate::inst::Imm;
+use crate::types::Elem;
+
+/// What a lane-wise meaning may ask besides its operands.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneCx<'a> {
+    /// The instruction's immediate.
+    pub imm: &'a Imm,
+    /// Element type of the first operand.
+    pub src: Elem,
+    /// Element type of the result.
+    pub dst: Elem,
+}
+
+/// The meaning of `libcall`.
+pub fn lib_call(cx: &LaneCx<'_>, args: &[u64]) -> u64 {
+    match cx.imm {
+        Imm::Lib(function) => function.eval(cx.src, args),
+        imm => unreachable!("broken invariant: libcall with immediate {imm:?}"),
+    }
+}

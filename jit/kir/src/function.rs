@@ -1,0 +1,130 @@
+//! A function: data flow, order, private variables, and where things come from.
+
+use cranelift_entity::{PrimaryMap, SecondaryMap};
+use rustc_hash::FxHashMap;
+
+use crate::dfg::DataFlowGraph;
+use crate::entities::{Block, Inst, Slot, Value};
+use crate::layout::Layout;
+use crate::types::Type;
+
+/// How far a function has come. Each stage has its own rules; the verifier knows them.
+///
+/// | stage | what holds |
+/// |---|---|
+/// | imported | calls, anything the importer makes |
+/// | canonical | no calls; variables promoted; one work-item's code |
+/// | regioned | barriers end their blocks; values that live across are in context slots |
+/// | widened | packs: varying values have W lanes (as `regioned` when W is 1) |
+/// | looped | runs whole work-groups: entry parameters are context, argument block, first group, group count; no work-item queries, barriers, slots or arguments ops |
+/// | legal | only types and ops of the backend |
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+#[allow(missing_docs, reason = "described in the table above")]
+pub enum Stage {
+    Imported,
+    Canonical,
+    Regioned,
+    Widened,
+    Looped,
+    Legal,
+}
+
+impl Stage {
+    /// All stages in order, with their text form.
+    pub const ALL: [(Stage, &'static str); 6] = [
+        (Stage::Imported, "imported"),
+        (Stage::Canonical, "canonical"),
+        (Stage::Regioned, "regioned"),
+        (Stage::Widened, "widened"),
+        (Stage::Looped, "looped"),
+        (Stage::Legal, "legal"),
+    ];
+}
+
+/// A private variable that lives in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotData {
+    /// Bytes.
+    pub size: u64,
+    /// Alignment in bytes, a power of two.
+    pub align: u32,
+}
+
+/// Where an instruction comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Loc {
+    /// Word offset in the SPIR-V module plus one; 0 when unknown.
+    pub word: u32,
+    /// Source line; 0 when unknown.
+    pub line: u32,
+    /// Source column; 0 when unknown.
+    pub column: u32,
+}
+
+/// A function of a module.
+///
+/// A *kernel* takes no parameters: it reads its arguments with `arg` and `arg_addr`. Parameters of other functions (and of the
+/// looped form) are those of the entry block.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name; kernels are found by it.
+    pub name: String,
+    /// How far it has come.
+    pub stage: Stage,
+    /// What it returns.
+    pub returns: Vec<Type>,
+    /// Values, instructions, constants.
+    pub dfg: DataFlowGraph,
+    /// Blocks and their instructions.
+    pub layout: Layout,
+    /// Private variables in memory.
+    pub slots: PrimaryMap<Slot, SlotData>,
+    /// Where instructions come from.
+    pub locs: SecondaryMap<Inst, Loc>,
+    /// Names for readers.
+    pub names: FxHashMap<Value, String>,
+    /// The next barrier's id.
+    pub next_barrier: u32,
+}
+
+impl Function {
+    /// An empty function at the first stage.
+    pub fn new(name: impl Into<String>, returns: &[Type]) -> Function {
+        Function {
+            name: name.into(),
+            stage: Stage::Imported,
+            returns: returns.to_vec(),
+            dfg: DataFlowGraph::default(),
+            layout: Layout::default(),
+            slots: PrimaryMap::new(),
+            locs: SecondaryMap::new(),
+            names: FxHashMap::default(),
+            next_barrier: 0,
+        }
+    }
+
+    /// Types of the parameters: those of the entry block.
+    pub fn param_types(&self) -> Vec<Type> {
+        let entry = self.layout.entry();
+        entry.map(|b| self.dfg.params(b).iter().map(|&v| self.dfg.ty(v)).collect()).unwrap_or_default()
+    }
+
+    /// A new block at the end.
+    pub fn append_block(&mut self) -> Block {
+        let block = self.dfg.make_block();
+        self.layout.append_block(block);
+        block
+    }
+
+    /// Blocks that a block may go to next, in the order of its terminator's targets; a block may occur twice.
+    pub fn successors(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
+        let targets = self.layout.terminator(block).map(|inst| self.dfg.targets(inst)).unwrap_or_default();
+        targets.into_iter().map(|call| call.block)
+    }
+
+    /// A fresh barrier id.
+    pub fn fresh_barrier(&mut self) -> u32 {
+        self.next_barrier += 1;
+        self.next_barrier - 1
+    }
+}

@@ -1,0 +1,472 @@
+//! What an instruction carries besides its operands.
+
+use smallvec::SmallVec;
+
+use crate::entities::{Block, Const, Func, Global, Slot, Value};
+use crate::libfn::LibFn;
+use crate::ops::Opcode;
+use crate::types::Space;
+
+/// Operand list of an instruction.
+pub type Operands = SmallVec<[Value; 4]>;
+
+/// One instruction: its op, value operands and immediate. Results are kept by the [`DataFlowGraph`](crate::DataFlowGraph).
+#[derive(Clone, Debug, PartialEq)]
+pub struct InstData {
+    /// The operation; its row in the op table states everything else.
+    pub op: Opcode,
+    /// Value operands, in the order the op's documentation gives. Arguments of branch targets are in the immediate.
+    pub args: Operands,
+    /// The immediate, of the variant that the op's [`ImmKind`](crate::ops::ImmKind) asks for.
+    pub imm: Imm,
+}
+
+/// The immediate of an instruction. Which variant an op has is stated by its row in the op table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Imm {
+    /// Nothing.
+    None,
+    /// A constant of the function's pool.
+    Const(Const),
+    /// Integer or pointer comparison.
+    IntCond(IntCond),
+    /// Floating-point comparison.
+    FloatCond(FloatCond, FpFlags),
+    /// Liberties of a floating-point operation.
+    Fp(FpFlags),
+    /// Rounding and saturation of a conversion.
+    Convert(Convert),
+    /// A lane index.
+    Lane(u8),
+    /// Source lanes of a shuffle: index into the lanes of the first operand followed by those of the second.
+    Lanes(Box<[u8]>),
+    /// `base + index * scale + disp`, in bytes.
+    Addr {
+        /// Bytes per unit of the index.
+        scale: u64,
+        /// Constant displacement in bytes.
+        disp: i64,
+    },
+    /// A memory access.
+    Mem(MemInfo),
+    /// An atomic access or a fence.
+    Atomic(AtomicInfo),
+    /// A reduction's operation.
+    Reduce(AtomicOp),
+    /// A private variable.
+    Slot(Slot),
+    /// A module's variable.
+    Global(Global),
+    /// A dimension, 0 to 2.
+    Dim(u8),
+    /// An offset in the argument block in bytes.
+    Offset(u32),
+    /// An address space.
+    Space(Space),
+    /// A library function.
+    Lib(LibFn),
+    /// A function of the module.
+    Func(Func),
+    /// A barrier.
+    Barrier(BarrierInfo),
+    /// Target of a jump.
+    Jump(BlockCall),
+    /// Targets of a branch: when true, when false.
+    Branch(Box<[BlockCall; 2]>),
+    /// Targets of a switch.
+    Switch(Box<SwitchData>),
+}
+
+/// A branch target and the values for its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockCall {
+    /// Where to go.
+    pub block: Block,
+    /// One value per block parameter.
+    pub args: Operands,
+}
+
+impl BlockCall {
+    /// A target with arguments.
+    pub fn new(block: Block, args: &[Value]) -> BlockCall {
+        BlockCall { block, args: args.iter().copied().collect() }
+    }
+}
+
+/// Targets of a `switch`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchData {
+    /// Case values (bits of the selector's type) and their targets; no value occurs twice.
+    pub cases: Vec<(u64, BlockCall)>,
+    /// Taken when no case matches.
+    pub default: BlockCall,
+}
+
+/// Integer comparisons; `U` is unsigned, `S` signed. Pointers compare with `Eq`, `Ne` and the unsigned ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names are the field's standard abbreviations")]
+pub enum IntCond {
+    Eq,
+    Ne,
+    Ult,
+    Ule,
+    Ugt,
+    Uge,
+    Slt,
+    Sle,
+    Sgt,
+    Sge,
+}
+
+impl IntCond {
+    /// All conditions with their text form.
+    pub const ALL: [(IntCond, &'static str); 10] = [
+        (IntCond::Eq, "eq"),
+        (IntCond::Ne, "ne"),
+        (IntCond::Ult, "ult"),
+        (IntCond::Ule, "ule"),
+        (IntCond::Ugt, "ugt"),
+        (IntCond::Uge, "uge"),
+        (IntCond::Slt, "slt"),
+        (IntCond::Sle, "sle"),
+        (IntCond::Sgt, "sgt"),
+        (IntCond::Sge, "sge"),
+    ];
+
+    /// The condition that holds exactly when this one does not.
+    pub fn inverse(self) -> IntCond {
+        match self {
+            IntCond::Eq => IntCond::Ne,
+            IntCond::Ne => IntCond::Eq,
+            IntCond::Ult => IntCond::Uge,
+            IntCond::Ule => IntCond::Ugt,
+            IntCond::Ugt => IntCond::Ule,
+            IntCond::Uge => IntCond::Ult,
+            IntCond::Slt => IntCond::Sge,
+            IntCond::Sle => IntCond::Sgt,
+            IntCond::Sgt => IntCond::Sle,
+            IntCond::Sge => IntCond::Slt,
+        }
+    }
+
+    /// The condition with its operands exchanged.
+    pub fn swapped(self) -> IntCond {
+        match self {
+            IntCond::Eq => IntCond::Eq,
+            IntCond::Ne => IntCond::Ne,
+            IntCond::Ult => IntCond::Ugt,
+            IntCond::Ule => IntCond::Uge,
+            IntCond::Ugt => IntCond::Ult,
+            IntCond::Uge => IntCond::Ule,
+            IntCond::Slt => IntCond::Sgt,
+            IntCond::Sle => IntCond::Sge,
+            IntCond::Sgt => IntCond::Slt,
+            IntCond::Sge => IntCond::Sle,
+        }
+    }
+}
+
+/// Floating-point comparisons: `O` is ordered (false when an operand is NaN), `U` unordered (true then).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names are the field's standard abbreviations")]
+pub enum FloatCond {
+    Oeq,
+    One,
+    Olt,
+    Ole,
+    Ogt,
+    Oge,
+    Ueq,
+    Une,
+    Ult,
+    Ule,
+    Ugt,
+    Uge,
+    Ord,
+    Uno,
+}
+
+impl FloatCond {
+    /// All conditions with their text form.
+    pub const ALL: [(FloatCond, &'static str); 14] = [
+        (FloatCond::Oeq, "oeq"),
+        (FloatCond::One, "one"),
+        (FloatCond::Olt, "olt"),
+        (FloatCond::Ole, "ole"),
+        (FloatCond::Ogt, "ogt"),
+        (FloatCond::Oge, "oge"),
+        (FloatCond::Ueq, "ueq"),
+        (FloatCond::Une, "une"),
+        (FloatCond::Ult, "ult"),
+        (FloatCond::Ule, "ule"),
+        (FloatCond::Ugt, "ugt"),
+        (FloatCond::Uge, "uge"),
+        (FloatCond::Ord, "ord"),
+        (FloatCond::Uno, "uno"),
+    ];
+
+    /// The condition that holds exactly when this one does not.
+    pub fn inverse(self) -> FloatCond {
+        match self {
+            FloatCond::Oeq => FloatCond::Une,
+            FloatCond::One => FloatCond::Ueq,
+            FloatCond::Olt => FloatCond::Uge,
+            FloatCond::Ole => FloatCond::Ugt,
+            FloatCond::Ogt => FloatCond::Ule,
+            FloatCond::Oge => FloatCond::Ult,
+            FloatCond::Ueq => FloatCond::One,
+            FloatCond::Une => FloatCond::Oeq,
+            FloatCond::Ult => FloatCond::Oge,
+            FloatCond::Ule => FloatCond::Ogt,
+            FloatCond::Ugt => FloatCond::Ole,
+            FloatCond::Uge => FloatCond::Olt,
+            FloatCond::Ord => FloatCond::Uno,
+            FloatCond::Uno => FloatCond::Ord,
+        }
+    }
+
+    /// The condition with its operands exchanged.
+    pub fn swapped(self) -> FloatCond {
+        match self {
+            FloatCond::Oeq => FloatCond::Oeq,
+            FloatCond::One => FloatCond::One,
+            FloatCond::Olt => FloatCond::Ogt,
+            FloatCond::Ole => FloatCond::Oge,
+            FloatCond::Ogt => FloatCond::Olt,
+            FloatCond::Oge => FloatCond::Ole,
+            FloatCond::Ueq => FloatCond::Ueq,
+            FloatCond::Une => FloatCond::Une,
+            FloatCond::Ult => FloatCond::Ugt,
+            FloatCond::Ule => FloatCond::Uge,
+            FloatCond::Ugt => FloatCond::Ult,
+            FloatCond::Uge => FloatCond::Ule,
+            FloatCond::Ord => FloatCond::Ord,
+            FloatCond::Uno => FloatCond::Uno,
+        }
+    }
+}
+
+bitflags::bitflags! {
+    /// Liberties that one floating-point operation grants the compiler (SPIR-V FPFastMathMode and build options).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct FpFlags: u8 {
+        /// Operands and result are never NaN.
+        const NO_NAN = 1;
+        /// Operands and result are never infinite.
+        const NO_INF = 2;
+        /// The sign of a zero does not matter.
+        const NO_SIGNED_ZERO = 4;
+        /// A reciprocal may replace a division.
+        const RECIPROCAL = 8;
+        /// May be fused with a neighbouring operation without intermediate rounding.
+        const CONTRACT = 16;
+        /// May be reassociated.
+        const REASSOC = 32;
+        /// Library functions and divisions may be approximated.
+        const APPROX = 64;
+    }
+}
+
+impl FpFlags {
+    /// Each flag with its text form.
+    pub const NAMES: [(FpFlags, &'static str); 7] = [
+        (FpFlags::NO_NAN, "nnan"),
+        (FpFlags::NO_INF, "ninf"),
+        (FpFlags::NO_SIGNED_ZERO, "nsz"),
+        (FpFlags::RECIPROCAL, "arcp"),
+        (FpFlags::CONTRACT, "contract"),
+        (FpFlags::REASSOC, "reassoc"),
+        (FpFlags::APPROX, "afn"),
+    ];
+}
+
+/// Rounding of a conversion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Rounding {
+    /// To nearest, ties to even.
+    #[default]
+    NearestEven,
+    /// Toward zero.
+    TowardZero,
+    /// Toward plus infinity.
+    Up,
+    /// Toward minus infinity.
+    Down,
+}
+
+impl Rounding {
+    /// All modes with their text form.
+    pub const ALL: [(Rounding, &'static str); 4] =
+        [(Rounding::NearestEven, "rte"), (Rounding::TowardZero, "rtz"), (Rounding::Up, "rtp"), (Rounding::Down, "rtn")];
+}
+
+/// How a conversion rounds and what it does out of range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Convert {
+    /// Rounding when the result is inexact.
+    pub rounding: Rounding,
+    /// Float to integer: clamp to the range and turn NaN into 0. Without it, out-of-range inputs give an unspecified value.
+    pub saturate: bool,
+}
+
+/// Facts about a memory access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MemInfo {
+    /// Known alignment of the address in bytes, a power of two.
+    pub align: u32,
+    /// Must happen exactly as written.
+    pub volatile: bool,
+    /// The memory does not change while the kernel runs: a load may move and be merged freely.
+    pub invariant: bool,
+    /// Accesses of different non-zero classes never overlap (`restrict` pointers); 0 says nothing.
+    pub alias: u32,
+}
+
+impl MemInfo {
+    /// An ordinary access at an address aligned to `align` bytes.
+    pub fn aligned(align: u32) -> MemInfo {
+        MemInfo { align, volatile: false, invariant: false, alias: 0 }
+    }
+
+    /// An access to memory that does not change while the kernel runs.
+    pub fn invariant(align: u32) -> MemInfo {
+        MemInfo { invariant: true, ..MemInfo::aligned(align) }
+    }
+}
+
+/// Memory order of an atomic or a fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names are the memory model's")]
+pub enum MemOrder {
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+    SeqCst,
+}
+
+impl MemOrder {
+    /// All orders with their text form.
+    pub const ALL: [(MemOrder, &'static str); 5] = [
+        (MemOrder::Relaxed, "relaxed"),
+        (MemOrder::Acquire, "acquire"),
+        (MemOrder::Release, "release"),
+        (MemOrder::AcqRel, "acq_rel"),
+        (MemOrder::SeqCst, "seq_cst"),
+    ];
+}
+
+/// Memory scope of an atomic, a fence or a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the names are the memory model's")]
+pub enum MemScope {
+    WorkItem,
+    SubGroup,
+    WorkGroup,
+    Device,
+    AllDevices,
+}
+
+impl MemScope {
+    /// All scopes with their text form.
+    pub const ALL: [(MemScope, &'static str); 5] = [
+        (MemScope::WorkItem, "work_item"),
+        (MemScope::SubGroup, "sub_group"),
+        (MemScope::WorkGroup, "work_group"),
+        (MemScope::Device, "device"),
+        (MemScope::AllDevices, "all_devices"),
+    ];
+}
+
+/// The operation of a read-modify-write or a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AtomicOp {
+    /// The new value replaces the old.
+    Xchg,
+    /// Integer addition, wrapping.
+    Add,
+    /// Integer subtraction, wrapping.
+    Sub,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Signed minimum.
+    Smin,
+    /// Signed maximum.
+    Smax,
+    /// Unsigned minimum.
+    Umin,
+    /// Unsigned maximum.
+    Umax,
+    /// Floating-point addition.
+    Fadd,
+    /// Floating-point minimum, as the op `fmin`.
+    Fmin,
+    /// Floating-point maximum, as the op `fmax`.
+    Fmax,
+}
+
+impl AtomicOp {
+    /// All operations with their text form.
+    pub const ALL: [(AtomicOp, &'static str); 13] = [
+        (AtomicOp::Xchg, "xchg"),
+        (AtomicOp::Add, "add"),
+        (AtomicOp::Sub, "sub"),
+        (AtomicOp::And, "and"),
+        (AtomicOp::Or, "or"),
+        (AtomicOp::Xor, "xor"),
+        (AtomicOp::Smin, "smin"),
+        (AtomicOp::Smax, "smax"),
+        (AtomicOp::Umin, "umin"),
+        (AtomicOp::Umax, "umax"),
+        (AtomicOp::Fadd, "fadd"),
+        (AtomicOp::Fmin, "fmin"),
+        (AtomicOp::Fmax, "fmax"),
+    ];
+}
+
+/// Facts about an atomic access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AtomicInfo {
+    /// The operation of `atomic_rmw`; ignored (and [`AtomicOp::Xchg`]) for the others.
+    pub op: AtomicOp,
+    /// Memory order (on success, for a compare-exchange; its failure order is never stronger and needs no code of its own).
+    pub order: MemOrder,
+    /// Memory scope.
+    pub scope: MemScope,
+}
+
+bitflags::bitflags! {
+    /// Address spaces whose accesses a barrier orders.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct SpaceSet: u8 {
+        /// Local memory.
+        const LOCAL = 1;
+        /// Global memory.
+        const GLOBAL = 2;
+        /// Images.
+        const IMAGE = 4;
+    }
+}
+
+impl SpaceSet {
+    /// Each space with its text form.
+    pub const NAMES: [(SpaceSet, &'static str); 3] =
+        [(SpaceSet::LOCAL, "local"), (SpaceSet::GLOBAL, "global"), (SpaceSet::IMAGE, "image")];
+}
+
+/// A work-group (or sub-group) barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BarrierInfo {
+    /// Identity: work-items meet only at the same barrier. Copies made by the compiler get new ids.
+    pub id: u32,
+    /// Who waits: [`MemScope::WorkGroup`] or [`MemScope::SubGroup`].
+    pub execution: MemScope,
+    /// Whose memory is ordered.
+    pub memory: MemScope,
+    /// Which spaces are ordered.
+    pub spaces: SpaceSet,
+}

@@ -1,0 +1,160 @@
+//! Order: which blocks a function has, in which order, and which instructions stand in each.
+
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+
+use crate::entities::{Block, Inst};
+
+/// The order of blocks and instructions. The first block is the entry.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    order: Vec<Block>,
+    insts: SecondaryMap<Block, Vec<Inst>>,
+    inst_block: SecondaryMap<Inst, PackedOption<Block>>,
+    placed: SecondaryMap<Block, bool>,
+}
+
+impl Layout {
+    /// Blocks in order.
+    pub fn blocks(&self) -> &[Block] {
+        &self.order
+    }
+
+    /// The entry block, if there is any block.
+    pub fn entry(&self) -> Option<Block> {
+        self.order.first().copied()
+    }
+
+    /// Whether the block stands in the function.
+    pub fn contains(&self, block: Block) -> bool {
+        self.placed[block]
+    }
+
+    /// Puts a block at the end.
+    pub fn append_block(&mut self, block: Block) {
+        debug_assert!(!self.placed[block]);
+        self.placed[block] = true;
+        self.order.push(block);
+    }
+
+    /// Puts a block right after another.
+    pub fn insert_block_after(&mut self, block: Block, after: Block) {
+        debug_assert!(!self.placed[block]);
+        self.placed[block] = true;
+        let at = self.order.iter().position(|&b| b == after).map_or(self.order.len(), |i| i + 1);
+        self.order.insert(at, block);
+    }
+
+    /// Takes a block out, with all its instructions.
+    pub fn remove_block(&mut self, block: Block) {
+        self.placed[block] = false;
+        self.order.retain(|&b| b != block);
+        for inst in std::mem::take(&mut self.insts[block]) {
+            self.inst_block[inst] = None.into();
+        }
+    }
+
+    /// Replaces the order of blocks; the same blocks, or fewer (those left out are removed).
+    pub fn set_order(&mut self, order: Vec<Block>) {
+        let old = std::mem::take(&mut self.order);
+        for &block in &old {
+            self.placed[block] = false;
+        }
+        for &block in &order {
+            self.placed[block] = true;
+        }
+        for block in old {
+            if !self.placed[block] {
+                for inst in std::mem::take(&mut self.insts[block]) {
+                    self.inst_block[inst] = None.into();
+                }
+            }
+        }
+        self.order = order;
+    }
+
+    /// Instructions of a block in order.
+    pub fn insts(&self, block: Block) -> &[Inst] {
+        &self.insts[block]
+    }
+
+    /// The last instruction of a block: its terminator, once the block is complete.
+    pub fn terminator(&self, block: Block) -> Option<Inst> {
+        self.insts[block].last().copied()
+    }
+
+    /// The block an instruction stands in.
+    pub fn block_of(&self, inst: Inst) -> Option<Block> {
+        self.inst_block[inst].expand()
+    }
+
+    /// Puts an instruction at the end of a block.
+    pub fn append_inst(&mut self, block: Block, inst: Inst) {
+        self.inst_block[inst] = Some(block).into();
+        self.insts[block].push(inst);
+    }
+
+    /// Puts an instruction at a position of a block.
+    pub fn insert_inst(&mut self, block: Block, index: usize, inst: Inst) {
+        self.inst_block[inst] = Some(block).into();
+        self.insts[block].insert(index, inst);
+    }
+
+    /// The position of an instruction in its block. Linear in the block's length.
+    pub fn position(&self, inst: Inst) -> Option<(Block, usize)> {
+        let block = self.block_of(inst)?;
+        let index = self.insts[block].iter().position(|&i| i == inst)?;
+        Some((block, index))
+    }
+
+    /// Takes an instruction out. Linear in the block's length; passes that remove many use [`Self::retain`].
+    pub fn remove_inst(&mut self, inst: Inst) {
+        if let Some((block, index)) = self.position(inst) {
+            self.insts[block].remove(index);
+            self.inst_block[inst] = None.into();
+        }
+    }
+
+    /// Keeps the instructions of a block for which `keep` holds.
+    pub fn retain(&mut self, block: Block, mut keep: impl FnMut(Inst) -> bool) {
+        let inst_block = &mut self.inst_block;
+        self.insts[block].retain(|&inst| {
+            let kept = keep(inst);
+            if !kept {
+                inst_block[inst] = None.into();
+            }
+            kept
+        });
+    }
+
+    /// Takes out all instructions of a block and hands them over.
+    pub fn take_insts(&mut self, block: Block) -> Vec<Inst> {
+        let insts = std::mem::take(&mut self.insts[block]);
+        for &inst in &insts {
+            self.inst_block[inst] = None.into();
+        }
+        insts
+    }
+
+    /// Replaces the instructions of a block.
+    pub fn set_insts(&mut self, block: Block, insts: Vec<Inst>) {
+        for inst in std::mem::take(&mut self.insts[block]) {
+            if self.inst_block[inst].expand() == Some(block) {
+                self.inst_block[inst] = None.into();
+            }
+        }
+        for &inst in &insts {
+            self.inst_block[inst] = Some(block).into();
+        }
+        self.insts[block] = insts;
+    }
+
+    /// Moves the instructions of `block` from position `at` on to the end of `new`.
+    pub fn split_off(&mut self, block: Block, at: usize, new: Block) {
+        let tail = self.insts[block].split_off(at);
+        for &inst in &tail {
+            self.inst_block[inst] = Some(new).into();
+        }
+        self.insts[new].extend(tail);
+    }
+}

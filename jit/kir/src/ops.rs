@@ -1,0 +1,577 @@
+//! The op table: the one place where an operation is stated.
+//!
+//! Each row gives an op's name in the text form, the kind of its immediate, its type rule, its effects, its uniformity rule and
+//! its scalar meaning. From the rows come the [`Opcode`] enum, the printer and parser, the verifier's typing, the constant
+//! folder, the interpreter's lane-wise arm and the per-op tests. What an op does with operands that are no plain lanes
+//! (memory, control flow, work-item queries) is [`Meaning::Special`]: an arm in the interpreter, which matches without `_`.
+//!
+//! No op traps. `docs/add-a-kir-op.md` says what else a new row needs.
+
+use crate::eval::{self, LaneCx};
+use crate::inst::Imm;
+
+/// Which [`Imm`] variant an op carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "one per variant of Imm, described there")]
+pub enum ImmKind {
+    None,
+    Const,
+    IntCond,
+    FloatCond,
+    Fp,
+    Convert,
+    Lane,
+    Lanes,
+    Addr,
+    Mem,
+    Atomic,
+    Reduce,
+    Slot,
+    Global,
+    Dim,
+    Offset,
+    Space,
+    Lib,
+    Func,
+    Barrier,
+    Jump,
+    Branch,
+    Switch,
+}
+
+impl ImmKind {
+    /// Whether `imm` is of this kind.
+    pub fn matches(self, imm: &Imm) -> bool {
+        self == ImmKind::of(imm)
+    }
+
+    /// The kind of an immediate.
+    pub fn of(imm: &Imm) -> ImmKind {
+        match imm {
+            Imm::None => ImmKind::None,
+            Imm::Const(_) => ImmKind::Const,
+            Imm::IntCond(_) => ImmKind::IntCond,
+            Imm::FloatCond(..) => ImmKind::FloatCond,
+            Imm::Fp(_) => ImmKind::Fp,
+            Imm::Convert(_) => ImmKind::Convert,
+            Imm::Lane(_) => ImmKind::Lane,
+            Imm::Lanes(_) => ImmKind::Lanes,
+            Imm::Addr { .. } => ImmKind::Addr,
+            Imm::Mem(_) => ImmKind::Mem,
+            Imm::Atomic(_) => ImmKind::Atomic,
+            Imm::Reduce(_) => ImmKind::Reduce,
+            Imm::Slot(_) => ImmKind::Slot,
+            Imm::Global(_) => ImmKind::Global,
+            Imm::Dim(_) => ImmKind::Dim,
+            Imm::Offset(_) => ImmKind::Offset,
+            Imm::Space(_) => ImmKind::Space,
+            Imm::Lib(_) => ImmKind::Lib,
+            Imm::Func(_) => ImmKind::Func,
+            Imm::Barrier(_) => ImmKind::Barrier,
+            Imm::Jump(_) => ImmKind::Jump,
+            Imm::Branch(_) => ImmKind::Branch,
+            Imm::Switch(_) => ImmKind::Switch,
+        }
+    }
+}
+
+/// How operand and result types of an op relate. `T` is any type with the stated element class, in any number of lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypeRule {
+    /// The result's type is stated, no operands (`const`, `undef`, `arg`).
+    Stated,
+    /// 1 operand: int T -> T.
+    Int1,
+    /// 2 operands: int T, T -> T.
+    Int2,
+    /// 2 operands: int or bool T, T -> T.
+    Bits2,
+    /// 1 operand: int or bool T -> T.
+    Bits1,
+    /// 1 operand: float T -> T.
+    Float1,
+    /// 2 operands: float T, T -> T.
+    Float2,
+    /// 3 operands: float T, T, T -> T.
+    Float3,
+    /// 2 operands: int, bool or pointer T, T -> mask of T.
+    IntCompare,
+    /// 2 operands: float T, T -> mask of T.
+    FloatCompare,
+    /// 3 operands: b1 or mask of T, any T, T -> T.
+    Select,
+    /// 1 operand: int T -> int of the same lanes, wider elements (from bool too).
+    Widen,
+    /// 1 operand: int T -> int of the same lanes, narrower elements.
+    Narrow,
+    /// 1 operand: float T -> int of the same lanes.
+    FloatToInt,
+    /// 1 operand: int T -> float of the same lanes.
+    IntToFloat,
+    /// 1 operand: float T -> float of the same lanes, other width.
+    FloatToFloat,
+    /// 1 operand: any non-bool -> any non-bool of as many bits in total; no pointers.
+    Bitcast,
+    /// 1 operand: pointer T -> i64 of the same lanes.
+    PtrToInt,
+    /// 1 operand: i64 T -> pointer of the same lanes.
+    IntToPtr,
+    /// 1 operand: pointer T -> pointer of the same lanes, other space.
+    PtrToPtr,
+    /// 1 operand: pointer T -> mask of T.
+    PtrTest,
+    /// 1 operand: scalar -> vector of it.
+    Splat,
+    /// 1 operand: vector -> its element; the lane is the immediate.
+    Extract,
+    /// 2 operands: vector T, its element -> T; the lane is the immediate.
+    Insert,
+    /// 2 operands: vector, scalar i32 -> its element.
+    ExtractDyn,
+    /// 3 operands: vector T, its element, scalar i32 -> T.
+    InsertDyn,
+    /// 2 operands: T, T -> same element, as many lanes as the immediate has.
+    Shuffle,
+    /// n operands: n scalars of one type -> vector of n lanes.
+    Vec,
+    /// 1 operand: mask -> b1.
+    MaskToBool,
+    /// 1 operand: vector int or float -> its element.
+    Reduce,
+    /// 1 or 2 operands: pointer T [, i64 with the lanes of T or scalar] -> pointer with the larger number of lanes.
+    Addr,
+    /// No operands -> stated pointer.
+    Address,
+    /// 1 operand: scalar pointer -> stated non-bool type.
+    Load,
+    /// 2 operands: scalar pointer, any non-bool -> nothing.
+    Store,
+    /// 3 operands: scalar pointer, mask of T, T -> T.
+    MaskedLoad,
+    /// 3 operands: scalar pointer, T, mask of T -> nothing.
+    MaskedStore,
+    /// 3 operands: pointers with the lanes of T, mask of T, T -> T.
+    Gather,
+    /// 3 operands: pointers with the lanes of T, T, mask of T -> nothing.
+    Scatter,
+    /// 3 operands: scalar pointer, scalar pointer, i64 -> nothing.
+    Memcpy,
+    /// 3 operands: scalar pointer, i8, i64 -> nothing.
+    Memset,
+    /// 1 operand: scalar pointer -> stated scalar int, float or pointer.
+    AtomicLoad,
+    /// 2 operands: scalar pointer, scalar -> nothing.
+    AtomicStore,
+    /// 2 operands: scalar pointer, scalar T -> T.
+    AtomicRmw,
+    /// 3 operands: scalar pointer, scalar T (expected), T (new) -> T.
+    AtomicCmpxchg,
+    /// No operands -> nothing.
+    Nothing,
+    /// No operands -> i64.
+    Query64,
+    /// No operands -> i32.
+    Query32,
+    /// As the function's signature says.
+    Call,
+    /// Float (and int) operands as the library function's signature says, all of the same lanes.
+    Lib,
+    /// n operands: scalar pointer to the format, then any values -> i32.
+    Printf,
+    /// No operands; a terminator with a target.
+    Jump,
+    /// 1 operand: b1.
+    Branch,
+    /// 1 operand: scalar int.
+    Switch,
+    /// n operands of the function's return types.
+    Ret,
+}
+
+/// What executing an op may do besides giving a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effects {
+    /// Nothing: may be removed, merged, moved, repeated.
+    Pure,
+    /// Reads memory.
+    Read,
+    /// Writes memory.
+    Write,
+    /// Reads and writes memory, or orders accesses.
+    ReadWrite,
+    /// Synchronizes with other work-items: may neither be moved across control flow nor duplicated under a condition.
+    Convergent,
+    /// Ends a block.
+    Terminator,
+}
+
+/// How an op's result relates to the work-item that computes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uniformity {
+    /// Uniform when all operands are, in the widest scope in which they are.
+    Operands,
+    /// The same for the whole launch.
+    Launch,
+    /// The same for a work-group.
+    Group,
+    /// The same for a pack (sub-group).
+    Pack,
+    /// Different for each work-item.
+    Varying,
+    /// A load: uniform when the address is and the memory is not written meanwhile by others.
+    Memory,
+}
+
+/// What an op computes.
+#[derive(Clone, Copy)]
+pub enum Meaning {
+    /// Lane by lane, from the operands' lanes as bits in the low end of a word.
+    Lanes(fn(&LaneCx<'_>, &[u64]) -> u64),
+    /// Something else; the interpreter's arm is its definition, the row's documentation its description.
+    Special,
+}
+
+/// One row of the op table.
+#[derive(Clone, Copy)]
+pub struct OpInfo {
+    /// The op.
+    pub op: Opcode,
+    /// Its name in the text form.
+    pub name: &'static str,
+    /// The immediate it carries.
+    pub imm: ImmKind,
+    /// Its typing.
+    pub rule: TypeRule,
+    /// Its effects.
+    pub effects: Effects,
+    /// Its uniformity.
+    pub uniformity: Uniformity,
+    /// Its meaning.
+    pub meaning: Meaning,
+    /// Its documentation.
+    pub doc: &'static str,
+}
+
+macro_rules! op_table {
+    ($($(#[doc = $doc:literal])+ $op:ident $name:literal $imm:ident $rule:ident $effects:ident $uniformity:ident $meaning:expr;)+) => {
+        /// An operation; see its row in the op table.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        #[repr(u8)]
+        pub enum Opcode {
+            $($(#[doc = $doc])+ $op,)+
+        }
+
+        /// The op table, in the order of [`Opcode`].
+        pub static OPS: &[OpInfo] = &[
+            $(OpInfo {
+                op: Opcode::$op,
+                name: $name,
+                imm: ImmKind::$imm,
+                rule: TypeRule::$rule,
+                effects: Effects::$effects,
+                uniformity: Uniformity::$uniformity,
+                meaning: $meaning,
+                doc: concat!($($doc, "\n"),+),
+            },)+
+        ];
+    };
+}
+
+const S: Meaning = Meaning::Special;
+const fn lanes(f: fn(&LaneCx<'_>, &[u64]) -> u64) -> Meaning {
+    Meaning::Lanes(f)
+}
+
+op_table! {
+    // name            text              immediate  rule          effects     uniformity  meaning
+
+    // -- constants and addresses --
+    /// A constant of the pool.
+    Const              "const"           Const      Stated        Pure        Launch      S;
+    /// An unspecified value, the same at every use.
+    Undef              "undef"           None       Stated        Pure        Launch      S;
+    /// The kernel argument at a byte offset of the argument block. A `ptr(local)` argument is already an address.
+    Arg                "arg"             Offset     Stated        Pure        Launch      S;
+    /// Address of a byte offset in the argument block (`ptr(host)`): a struct passed by value.
+    ArgAddr            "arg_addr"        Offset     Address       Pure        Launch      S;
+    /// Address of a private variable (`ptr(private)`).
+    SlotAddr           "slot_addr"       Slot       Address       Pure        Varying     S;
+    /// Address of a module's variable, in the variable's space.
+    GlobalAddr         "global_addr"     Global     Address       Pure        Group       S;
+
+    // -- integers --
+    /// Wrapping addition.
+    Iadd               "iadd"            None       Int2          Pure        Operands    lanes(eval::int::add);
+    /// Wrapping subtraction.
+    Isub               "isub"            None       Int2          Pure        Operands    lanes(eval::int::sub);
+    /// Wrapping multiplication, low half.
+    Imul               "imul"            None       Int2          Pure        Operands    lanes(eval::int::mul);
+    /// High half of the unsigned product.
+    Umulh              "umulh"           None       Int2          Pure        Operands    lanes(eval::int::umulh);
+    /// High half of the signed product.
+    Smulh              "smulh"           None       Int2          Pure        Operands    lanes(eval::int::smulh);
+    /// Unsigned quotient; 0 when the divisor is 0.
+    Udiv               "udiv"            None       Int2          Pure        Operands    lanes(eval::int::udiv);
+    /// Signed quotient toward zero; 0 when the divisor is 0, the dividend when it overflows (MIN / -1).
+    Sdiv               "sdiv"            None       Int2          Pure        Operands    lanes(eval::int::sdiv);
+    /// Unsigned remainder; 0 when the divisor is 0.
+    Urem               "urem"            None       Int2          Pure        Operands    lanes(eval::int::urem);
+    /// Signed remainder with the sign of the dividend; 0 when the divisor is 0 or the quotient overflows.
+    Srem               "srem"            None       Int2          Pure        Operands    lanes(eval::int::srem);
+    /// Wrapping negation.
+    Ineg               "ineg"            None       Int1          Pure        Operands    lanes(eval::int::neg);
+    /// Absolute value as unsigned (MIN stays MIN).
+    Iabs               "iabs"            None       Int1          Pure        Operands    lanes(eval::int::abs);
+    /// Unsigned addition that clamps to the range.
+    UaddSat            "uadd_sat"        None       Int2          Pure        Operands    lanes(eval::int::uadd_sat);
+    /// Signed addition that clamps to the range.
+    SaddSat            "sadd_sat"        None       Int2          Pure        Operands    lanes(eval::int::sadd_sat);
+    /// Unsigned subtraction that clamps to the range.
+    UsubSat            "usub_sat"        None       Int2          Pure        Operands    lanes(eval::int::usub_sat);
+    /// Signed subtraction that clamps to the range.
+    SsubSat            "ssub_sat"        None       Int2          Pure        Operands    lanes(eval::int::ssub_sat);
+    /// Unsigned minimum.
+    Umin               "umin"            None       Int2          Pure        Operands    lanes(eval::int::umin);
+    /// Unsigned maximum.
+    Umax               "umax"            None       Int2          Pure        Operands    lanes(eval::int::umax);
+    /// Signed minimum.
+    Smin               "smin"            None       Int2          Pure        Operands    lanes(eval::int::smin);
+    /// Signed maximum.
+    Smax               "smax"            None       Int2          Pure        Operands    lanes(eval::int::smax);
+    /// Bitwise and.
+    And                "and"             None       Bits2         Pure        Operands    lanes(eval::int::and);
+    /// Bitwise or.
+    Or                 "or"              None       Bits2         Pure        Operands    lanes(eval::int::or);
+    /// Bitwise exclusive or.
+    Xor                "xor"             None       Bits2         Pure        Operands    lanes(eval::int::xor);
+    /// Bitwise complement.
+    Not                "not"             None       Bits1         Pure        Operands    lanes(eval::int::not);
+    /// Shift left; the count is taken modulo the width.
+    Shl                "shl"             None       Int2          Pure        Operands    lanes(eval::int::shl);
+    /// Logical shift right; the count is taken modulo the width.
+    Lshr               "lshr"            None       Int2          Pure        Operands    lanes(eval::int::lshr);
+    /// Arithmetic shift right; the count is taken modulo the width.
+    Ashr               "ashr"            None       Int2          Pure        Operands    lanes(eval::int::ashr);
+    /// Rotate left; the count is taken modulo the width.
+    Rotl               "rotl"            None       Int2          Pure        Operands    lanes(eval::int::rotl);
+    /// Leading zeros; the width for 0.
+    Clz                "clz"             None       Int1          Pure        Operands    lanes(eval::int::clz);
+    /// Trailing zeros; the width for 0.
+    Ctz                "ctz"             None       Int1          Pure        Operands    lanes(eval::int::ctz);
+    /// Bits set.
+    Popcnt             "popcnt"          None       Int1          Pure        Operands    lanes(eval::int::popcnt);
+    /// Bits in reverse order.
+    Bitrev             "bitrev"          None       Int1          Pure        Operands    lanes(eval::int::bitrev);
+    /// Comparison of integers, truth values or pointers.
+    Icmp               "icmp"            IntCond    IntCompare    Pure        Operands    lanes(eval::int::icmp);
+
+    // -- floats --
+    /// Addition, correctly rounded to nearest even (as are all float ops that do not say otherwise).
+    Fadd               "fadd"            Fp         Float2        Pure        Operands    lanes(eval::float::add);
+    /// Subtraction.
+    Fsub               "fsub"            Fp         Float2        Pure        Operands    lanes(eval::float::sub);
+    /// Multiplication.
+    Fmul               "fmul"            Fp         Float2        Pure        Operands    lanes(eval::float::mul);
+    /// Division.
+    Fdiv               "fdiv"            Fp         Float2        Pure        Operands    lanes(eval::float::div);
+    /// `a * b + c`, rounded once.
+    Fma                "fma"             Fp         Float3        Pure        Operands    lanes(eval::float::fma);
+    /// Sign flipped, NaN included.
+    Fneg               "fneg"            Fp         Float1        Pure        Operands    lanes(eval::float::neg);
+    /// Sign cleared, NaN included.
+    Fabs               "fabs"            Fp         Float1        Pure        Operands    lanes(eval::float::abs);
+    /// Magnitude of the first, sign of the second.
+    Fcopysign          "fcopysign"       Fp         Float2        Pure        Operands    lanes(eval::float::copysign);
+    /// Minimum; the other operand when one is NaN (IEEE 754-2008 minNum). Of zeros either may be taken.
+    Fmin               "fmin"            Fp         Float2        Pure        Operands    lanes(eval::float::min);
+    /// Maximum; the other operand when one is NaN (IEEE 754-2008 maxNum). Of zeros either may be taken.
+    Fmax               "fmax"            Fp         Float2        Pure        Operands    lanes(eval::float::max);
+    /// Square root.
+    Sqrt               "sqrt"            Fp         Float1        Pure        Operands    lanes(eval::float::sqrt);
+    /// Integral value toward plus infinity.
+    Ceil               "ceil"            Fp         Float1        Pure        Operands    lanes(eval::float::ceil);
+    /// Integral value toward minus infinity.
+    Floor              "floor"           Fp         Float1        Pure        Operands    lanes(eval::float::floor);
+    /// Integral value toward zero.
+    Trunc              "trunc"           Fp         Float1        Pure        Operands    lanes(eval::float::trunc);
+    /// Nearest integral value, ties to even.
+    Rint               "rint"            Fp         Float1        Pure        Operands    lanes(eval::float::rint);
+    /// Comparison.
+    Fcmp               "fcmp"            FloatCond  FloatCompare  Pure        Operands    lanes(eval::float::fcmp);
+
+    // -- conversions --
+    /// Low bits of each lane.
+    Itrunc             "itrunc"          None       Narrow        Pure        Operands    lanes(eval::convert::itrunc);
+    /// Zero extension; of a truth value: 0 or 1.
+    Zext               "zext"            None       Widen         Pure        Operands    lanes(eval::convert::zext);
+    /// Sign extension; of a truth value: 0 or -1.
+    Sext               "sext"            None       Widen         Pure        Operands    lanes(eval::convert::sext);
+    /// Float to signed integer, rounded as stated.
+    FptoS              "fptos"           Convert    FloatToInt    Pure        Operands    lanes(eval::convert::fptos);
+    /// Float to unsigned integer, rounded as stated.
+    FptoU              "fptou"           Convert    FloatToInt    Pure        Operands    lanes(eval::convert::fptou);
+    /// Signed integer to float, rounded as stated.
+    StoFp              "stofp"           Convert    IntToFloat    Pure        Operands    lanes(eval::convert::stofp);
+    /// Unsigned integer to float, rounded as stated.
+    UtoFp              "utofp"           Convert    IntToFloat    Pure        Operands    lanes(eval::convert::utofp);
+    /// Float to float of another width, rounded as stated.
+    FptoFp             "fptofp"          Convert    FloatToFloat  Pure        Operands    lanes(eval::convert::fptofp);
+    /// The same bits as another type; lane 0 is the lowest.
+    Bitcast            "bitcast"         None       Bitcast       Pure        Operands    S;
+    /// The address as an integer.
+    PtrToInt           "ptrtoint"        None       PtrToInt      Pure        Operands    lanes(eval::convert::same_bits);
+    /// The integer as an address.
+    IntToPtr           "inttoptr"        None       IntToPtr      Pure        Operands    lanes(eval::convert::same_bits);
+    /// The same address seen in another space.
+    SpaceCast          "spacecast"       None       PtrToPtr      Pure        Operands    lanes(eval::convert::same_bits);
+    /// Whether a generic pointer leads into the space of the immediate (private, local or global).
+    InSpace            "in_space"        Space      PtrTest       Pure        Operands    S;
+
+    // -- lanes --
+    /// The second where the first is true, else the third.
+    Select             "select"          None       Select        Pure        Operands    S;
+    /// A scalar in every lane.
+    Splat              "splat"           None       Splat         Pure        Operands    S;
+    /// One lane.
+    Extract            "extract"         Lane       Extract       Pure        Operands    S;
+    /// The vector with one lane replaced.
+    Insert             "insert"          Lane       Insert        Pure        Operands    S;
+    /// The lane whose number is the second operand, taken modulo the number of lanes (three counting as four; lane 3 of three
+    /// is unspecified).
+    ExtractDyn         "extract_dyn"     None       ExtractDyn    Pure        Operands    S;
+    /// The vector with the lane of the third operand replaced; a number out of range replaces none.
+    InsertDyn          "insert_dyn"      None       InsertDyn     Pure        Operands    S;
+    /// Any lanes of two vectors, by constant numbers.
+    Shuffle            "shuffle"         Lanes      Shuffle       Pure        Operands    S;
+    /// A vector of scalars.
+    Vec                "vec"             None       Vec           Pure        Operands    S;
+    /// Whether any lane is true.
+    Any                "any"             None       MaskToBool    Pure        Operands    S;
+    /// Whether all lanes are true.
+    All                "all"             None       MaskToBool    Pure        Operands    S;
+    /// All lanes combined by an operation, in lane order.
+    Reduce             "reduce"          Reduce     Reduce        Pure        Operands    S;
+
+    // -- memory --
+    /// `base + index * scale + disp` in bytes, wrapping.
+    Addr               "addr"            Addr       Addr          Pure        Operands    S;
+    /// Reads a value.
+    Load               "load"            Mem        Load          Read        Memory      S;
+    /// Writes a value: pointer, value.
+    Store              "store"           Mem        Store         Write       Varying     S;
+    /// Reads the lanes whose mask is true; the others are taken from the third operand: pointer, mask, other.
+    MaskedLoad         "masked_load"     Mem        MaskedLoad    Read        Memory      S;
+    /// Writes the lanes whose mask is true: pointer, value, mask.
+    MaskedStore        "masked_store"    Mem        MaskedStore   Write       Varying     S;
+    /// Reads each lane from its own address where the mask is true: pointers, mask, other.
+    Gather             "gather"          Mem        Gather        Read        Memory      S;
+    /// Writes each lane to its own address where the mask is true, in lane order: pointers, value, mask.
+    Scatter            "scatter"         Mem        Scatter       Write       Varying     S;
+    /// Copies bytes between memory that does not overlap: to, from, count.
+    Memcpy             "memcpy"          Mem        Memcpy        ReadWrite   Varying     S;
+    /// Fills bytes: to, byte, count.
+    Memset             "memset"          Mem        Memset        Write       Varying     S;
+    /// Atomic read.
+    AtomicLoad         "atomic_load"     Atomic     AtomicLoad    ReadWrite   Varying     S;
+    /// Atomic write: pointer, value.
+    AtomicStore        "atomic_store"    Atomic     AtomicStore   ReadWrite   Varying     S;
+    /// Atomic read-modify-write: pointer, operand; gives the old value.
+    AtomicRmw          "atomic_rmw"      Atomic     AtomicRmw     ReadWrite   Varying     S;
+    /// Atomic compare-exchange: pointer, expected, new; gives the old value.
+    AtomicCmpxchg      "atomic_cmpxchg"  Atomic     AtomicCmpxchg ReadWrite   Varying     S;
+    /// Memory fence.
+    Fence              "fence"           Atomic     Nothing       ReadWrite   Varying     S;
+
+    // -- work-items (sizes and ids as OpenCL C's functions of the same names) --
+    /// `get_work_dim`.
+    WorkDim            "work_dim"        None       Query32       Pure        Launch      S;
+    /// `get_global_size`.
+    GlobalSize         "global_size"     Dim        Query64       Pure        Launch      S;
+    /// `get_global_offset`.
+    GlobalOffset       "global_offset"   Dim        Query64       Pure        Launch      S;
+    /// `get_num_groups`.
+    NumGroups          "num_groups"      Dim        Query64       Pure        Launch      S;
+    /// `get_enqueued_local_size`.
+    EnqueuedLocalSize  "enqueued_local_size" Dim    Query64       Pure        Launch      S;
+    /// `get_local_size`: of this group, smaller in the last one of a non-uniform dimension.
+    LocalSize          "local_size"      Dim        Query64       Pure        Group       S;
+    /// `get_group_id`.
+    GroupId            "group_id"        Dim        Query64       Pure        Group       S;
+    /// `get_global_id`.
+    GlobalId           "global_id"       Dim        Query64       Pure        Varying     S;
+    /// `get_local_id`.
+    LocalId            "local_id"        Dim        Query64       Pure        Varying     S;
+    /// `get_global_linear_id`.
+    GlobalLinearId     "global_linear_id" None      Query64       Pure        Varying     S;
+    /// `get_local_linear_id`.
+    LocalLinearId      "local_linear_id" None       Query64       Pure        Varying     S;
+    /// `get_sub_group_size`: of this sub-group, smaller in the last one.
+    SubGroupSize       "sub_group_size"  None       Query32       Pure        Pack        S;
+    /// `get_max_sub_group_size`.
+    MaxSubGroupSize    "max_sub_group_size" None    Query32       Pure        Launch      S;
+    /// `get_num_sub_groups`.
+    NumSubGroups       "num_sub_groups"  None       Query32       Pure        Group       S;
+    /// `get_enqueued_num_sub_groups`.
+    EnqueuedNumSubGroups "enqueued_num_sub_groups" None Query32   Pure        Launch      S;
+    /// `get_sub_group_id`.
+    SubGroupId         "sub_group_id"    None       Query32       Pure        Pack        S;
+    /// `get_sub_group_local_id`.
+    SubGroupLocalId    "sub_group_local_id" None    Query32       Pure        Varying     S;
+    /// Waits until every work-item of the group (or sub-group) is here, and orders memory.
+    Barrier            "barrier"         Barrier    Nothing       Convergent  Varying     S;
+
+    // -- calls --
+    /// A function of the module; gone after the inliner.
+    Call               "call"            Func       Call          Convergent  Varying     S;
+    /// A library function, lane by lane. Pure.
+    LibCall            "libcall"         Lib        Lib           Pure        Operands    lanes(eval::lib_call);
+    /// `printf`: pointer to the format, then the values.
+    Printf             "printf"          None       Printf        ReadWrite   Varying     S;
+
+    // -- terminators --
+    /// Goes to a block.
+    Jump               "jump"            Jump       Jump          Terminator  Varying     S;
+    /// Goes to the first target when true, else to the second.
+    Branch             "branch"          Branch     Branch        Terminator  Varying     S;
+    /// Goes to the target of the equal case, else to the default.
+    Switch             "switch"          Switch     Switch        Terminator  Varying     S;
+    /// Returns from the function; ends the work-item in a kernel.
+    Ret                "ret"             None       Ret           Terminator  Varying     S;
+    /// Never reached; reaching it is the kernel's undefined behaviour and ends the work-item.
+    Unreachable        "unreachable"     None       Nothing       Terminator  Varying     S;
+}
+
+impl Opcode {
+    /// The op's row.
+    pub fn info(self) -> &'static OpInfo {
+        &OPS[self as usize]
+    }
+
+    /// The op of a name in the text form.
+    pub fn from_name(name: &str) -> Option<Opcode> {
+        OPS.iter().find(|info| info.name == name).map(|info| info.op)
+    }
+
+    /// Whether it ends a block.
+    pub fn is_terminator(self) -> bool {
+        self.info().effects == Effects::Terminator
+    }
+
+    /// Whether it may be removed when its results are unused, merged with an equal one, and executed speculatively.
+    pub fn is_pure(self) -> bool {
+        self.info().effects == Effects::Pure
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_in_order_and_names_unique() {
+        for (i, info) in OPS.iter().enumerate() {
+            assert_eq!(info.op as usize, i);
+            assert_eq!(Opcode::from_name(info.name), Some(info.op));
+        }
+    }
+}
