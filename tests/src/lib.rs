@@ -1,1 +1,9 @@
 //! Shared helpers of Clift's end-to-end tests.
+//!
+//! [`driver`] finds the driver under test and makes the OpenCL loader see it and nothing else; [`session`] opens its
+//! device; [`kernel`] states a kernel test as source and expected values and sweeps it over launches. The tests
+//! themselves are in `kernels/` and `api/`, the demonstration program in `demo/`, the benchmark in `bench/`. Everything
+//! here talks to `libOpenCL.so` like any application: nothing of the driver's code is linked in.
+#![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
+
+pub mod driver;

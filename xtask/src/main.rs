@@ -1,2 +1,60 @@
 //! Developer tasks: `cargo xtask <task>`.
-fn main() {}
+//!
+//! Each task is one module with one `run`. What several of them need is in [`sh`] (commands and paths), [`packages`] (what
+//! has to be installed) and [`driver`] (building `libclift.so` and pointing a loader at it). No task has logic of the
+//! driver or of the tests: those live in their own crates, and a task only puts them to work.
+
+mod bench;
+mod bless;
+mod cts;
+mod demo;
+mod driver;
+mod install;
+mod packages;
+mod piglit;
+mod setup;
+mod sh;
+mod test;
+
+use clap::{Parser, Subcommand};
+
+/// Developer tasks of Clift.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Install the Debian packages that are missing.
+    Setup(setup::Args),
+    /// Install what is missing, build the driver, render a picture with it through the OpenCL loader.
+    Demo(demo::Args),
+    /// Install what is missing and run all tests.
+    Test(test::Args),
+    /// Build the driver and register it with the OpenCL loader: for all programs, or for one shell.
+    Install(install::Args),
+    /// Run piglit's OpenCL tests and compare with the committed list of programs that pass.
+    Piglit(piglit::Args),
+    /// Run an already built Khronos conformance test suite.
+    Cts(cts::Args),
+    /// Measure latencies side by side with another driver.
+    Bench(bench::Args),
+    /// Rewrite the golden files from what the code does now.
+    Bless(bless::Args),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().task {
+        Task::Setup(args) => setup::run(&args),
+        Task::Demo(args) => demo::run(&args),
+        Task::Test(args) => test::run(&args),
+        Task::Install(args) => install::run(&args),
+        Task::Piglit(args) => piglit::run(&args),
+        Task::Cts(args) => cts::run(&args),
+        Task::Bench(args) => bench::run(&args),
+        Task::Bless(args) => bless::run(&args),
+    }
+}

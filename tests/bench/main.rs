@@ -1,0 +1,2 @@
+//! The benchmark of latencies.
+fn main() {}

@@ -1,0 +1,65 @@
+//! `cargo xtask cts`: the Khronos conformance tests, built elsewhere, on the optimized driver.
+//!
+//! Building the suite is its README's business. Running it one process per subtest, with time limits and a JSON of
+//! results, is done by a runner script that the caller names.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+
+use crate::{driver, sh};
+
+/// The suites the driver is expected to do well on.
+const SUITES: &[&str] = &[
+    "computeinfo",
+    "basic",
+    "api",
+    "buffers",
+    "events",
+    "profiling",
+    "thread_dimensions",
+    "non_uniform_work_group",
+    "atomics",
+    "vectors",
+    "mem_host_flags",
+    "multiples",
+    "device_timer",
+];
+
+/// Arguments of `cts`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The suite's build directory (the one that holds `basic/test_basic`, ...).
+    #[arg(long)]
+    cts: PathBuf,
+    /// The runner script.
+    #[arg(long, default_value = "../shared/tools/cts.py")]
+    runner: PathBuf,
+    /// Where the results go, as JSON.
+    #[arg(long, default_value = "out/cts.json")]
+    out: PathBuf,
+    /// Suites to run, `suite` or `suite:pattern,pattern`; the usual ones otherwise.
+    suites: Vec<String>,
+    /// More arguments for the runner.
+    #[arg(last = true)]
+    rest: Vec<String>,
+}
+
+/// Runs the suites.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let runner = sh::root().join(&args.runner);
+    ensure!(runner.is_file(), "no runner at {}: name it with --runner", runner.display());
+    let library = driver::build_release()?;
+    let out = sh::root().join(&args.out);
+    if let Some(dir) = out.parent() {
+        std::fs::create_dir_all(dir)?;
+    }
+    let mut command = std::process::Command::new("python3");
+    command.arg(runner).arg("--cts").arg(&args.cts).arg("--icd").arg(library).arg("--out").arg(out).args(&args.rest);
+    if args.suites.is_empty() {
+        command.args(SUITES);
+    } else {
+        command.args(&args.suites);
+    }
+    sh::run(&mut command)
+}

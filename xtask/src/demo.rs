@@ -1,0 +1,35 @@
+//! `cargo xtask demo`: from a bare machine to a picture computed by the driver.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::packages::{self, Level};
+use crate::{driver, sh};
+
+/// Arguments of `demo`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Where the picture goes.
+    #[arg(long, default_value = "out/demo.png")]
+    output: PathBuf,
+    /// Do not look for missing packages.
+    #[arg(long)]
+    no_setup: bool,
+    /// More arguments for the program: `-- --help` lists them.
+    #[arg(last = true)]
+    rest: Vec<String>,
+}
+
+/// Builds the driver and the program, and runs the one through the other.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    if !args.no_setup {
+        packages::ensure(Level::Run, false)?;
+    }
+    let library = driver::build_release()?;
+    let build = ["build", "--release", "--package", "clift-tests", "--bin", "clift-demo"];
+    sh::run(sh::cargo().args(build))?;
+    let mut program = std::process::Command::new(sh::target_dir().join("release/clift-demo"));
+    driver::select(&mut program, &library)?;
+    sh::run(program.current_dir(sh::root()).arg("--output").arg(&args.output).args(&args.rest))
+}

@@ -1,0 +1,25 @@
+//! `cargo xtask test`: everything `cargo test` knows, on a machine that has what the tests need.
+
+use anyhow::Result;
+
+use crate::packages::{self, Level};
+use crate::sh;
+
+/// Arguments of `test`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Do not look for missing packages.
+    #[arg(long)]
+    no_setup: bool,
+    /// Arguments for `cargo test`, such as `-p clift-kir` or a test's name.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    rest: Vec<String>,
+}
+
+/// Runs the tests.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    if !args.no_setup {
+        packages::ensure(Level::Test, false)?;
+    }
+    sh::run(sh::cargo().args(["test", "--workspace"]).args(&args.rest))
+}
