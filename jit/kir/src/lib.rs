@@ -5,12 +5,14 @@
 //! - [`inst`], [`dfg`], [`layout`], [`function`], [`module`]: the data structures (data flow apart from order, ids instead of
 //!   references, facts in side tables);
 //! - [`builder`]: making instructions;
+//! - [`analysis`], [`ssa`]: facts about functions, and making SSA form;
 //! - [`eval`]: the scalar meaning of the lane-wise ops, shared by the constant folder and the interpreter.
 //!
 //! Deliberately not here: SPIR-V, OpenCL, Cranelift, and any analysis result stored in the IR. The crate forbids `unsafe`.
 //! `docs/kernel-ir.md` is the reference for readers.
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 pub mod builder;
 pub mod dfg;
 pub mod entities;
@@ -21,6 +23,7 @@ pub mod layout;
 pub mod libfn;
 pub mod module;
 pub mod ops;
+pub mod ssa;
 pub mod types;
 
 pub use builder::Builder;

@@ -1,0 +1,19 @@
+//! Facts about a function. Analyses change nothing, are kept by whoever asked, and are asked again after an edit.
+//!
+//! - [`Cfg`]: predecessors, reverse postorder;
+//! - [`DomTree`]: dominators and post-dominators;
+//! - [`LoopForest`]: natural loops, and whether the graph is irreducible;
+//! - [`Liveness`]: values live into each block;
+//! - [`UseCounts`]: how often each value is used.
+
+mod cfg;
+mod dom;
+mod liveness;
+mod loops;
+mod uses;
+
+pub use cfg::Cfg;
+pub use dom::DomTree;
+pub use liveness::Liveness;
+pub use loops::{Loop, LoopForest, LoopId};
+pub use uses::UseCounts;
