@@ -1,1 +1,4 @@
 //! `libclift.so`: the OpenCL installable client driver.
+
+pub mod envelope;
+pub mod frontend;

@@ -1,0 +1,88 @@
+//! The wrapper around everything Clift stores outside the process: program binaries and cache entries.
+//!
+//! ```text
+//! offset  0  magic, 8 bytes: what it is
+//!         8  version, 4 bytes little-endian: of the payload's layout
+//!        12  BLAKE3 hash of the payload, 32 bytes
+//!        44  payload: postcard encoding of one value
+//! ```
+//!
+//! Whatever comes back is checked before it is decoded, so garbage, truncation and other versions end in `None`. The hash
+//! protects against accidents, not against an author with intent: what is inside is validated as any input is.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Bytes before the payload.
+const HEADER: usize = 8 + 4 + 32;
+
+/// A kind of stored value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// What it is.
+    pub magic: [u8; 8],
+    /// Version of the payload's layout.
+    pub version: u32,
+}
+
+impl Format {
+    /// Wraps a value; `None` when it cannot be encoded (more than memory holds).
+    pub fn seal<T: Serialize>(&self, value: &T) -> Option<Vec<u8>> {
+        let payload = postcard::to_stdvec(value).ok()?;
+        let mut bytes = Vec::with_capacity(HEADER + payload.len());
+        bytes.extend_from_slice(&self.magic);
+        bytes.extend_from_slice(&self.version.to_le_bytes());
+        bytes.extend_from_slice(blake3::hash(&payload).as_bytes());
+        bytes.extend_from_slice(&payload);
+        Some(bytes)
+    }
+
+    /// Unwraps a value; `None` when the bytes are not one of this format.
+    pub fn open<T: DeserializeOwned>(&self, bytes: &[u8]) -> Option<T> {
+        let (magic, rest) = bytes.split_first_chunk::<8>()?;
+        let (version, rest) = rest.split_first_chunk::<4>()?;
+        let (hash, payload) = rest.split_first_chunk::<32>()?;
+        if *magic != self.magic || u32::from_le_bytes(*version) != self.version {
+            return None;
+        }
+        if blake3::hash(payload).as_bytes() != hash {
+            return None;
+        }
+        match postcard::take_from_bytes(payload) {
+            Ok((value, [])) => Some(value),
+            Ok(_) | Err(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Format;
+
+    const FORMAT: Format = Format { magic: *b"TESTTEST", version: 3 };
+
+    #[test]
+    fn a_value_comes_back() {
+        let value = (vec![1_u32, u32::MAX], "text".to_owned());
+        let bytes = FORMAT.seal(&value).unwrap();
+        assert_eq!(FORMAT.open::<(Vec<u32>, String)>(&bytes), Some(value));
+    }
+
+    #[test]
+    fn damage_is_noticed() {
+        let bytes = FORMAT.seal(&vec![7_u32; 20]).unwrap();
+        for length in 0..bytes.len() {
+            assert_eq!(FORMAT.open::<Vec<u32>>(&bytes[..length]), None, "truncated to {length}");
+        }
+        for position in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[position] ^= 0x10;
+            assert_eq!(FORMAT.open::<Vec<u32>>(&damaged), None, "byte {position}");
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert_eq!(FORMAT.open::<Vec<u32>>(&longer), None);
+        let newer = Format { version: 4, ..FORMAT };
+        assert_eq!(newer.open::<Vec<u32>>(&bytes), None);
+    }
+}

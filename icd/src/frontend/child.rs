@@ -1,0 +1,236 @@
+//! Runs a compiler as a child process: source in through an anonymous file, results and diagnostics out through pipes,
+//! everything bounded in time and size.
+//!
+//! The host is somebody else's process, so this module assumes nothing about it: `SIGCHLD` may be ignored or handled by
+//! a handler that reaps every child (then the status is unknown and the output decides), descriptors may leak in from
+//! the host (ours are all close-on-exec), and no pipe is ever written to, so that no `SIGPIPE` can be raised. The child
+//! gets the host's environment and working directory, which relative `-I` directories refer to.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::MemfdFlags;
+use rustix::io::Errno;
+
+/// Bytes that a child may write to its standard output: far above any real module.
+const MAX_OUTPUT: usize = 256 << 20;
+/// Bytes of diagnostics kept; what follows is read and dropped.
+const MAX_DIAGNOSTICS: usize = 4 << 20;
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It exited with this status.
+    Exit(i32),
+    /// A signal killed it.
+    Signal(i32),
+    /// It ran longer than allowed and was killed.
+    TimedOut,
+    /// It wrote more than allowed and was killed.
+    TooMuchOutput,
+    /// Somebody else reaped it.
+    Unknown,
+}
+
+/// What a child left behind.
+#[derive(Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub end: End,
+    /// Its standard output.
+    pub output: Vec<u8>,
+    /// Its standard error, made valid UTF-8.
+    pub diagnostics: String,
+}
+
+/// Runs `program` with `args`, giving it `input` as standard input.
+///
+/// # Errors
+/// When the child could not be started or its pipes could not be read.
+pub fn run(program: &Path, args: &[String], input: &[u8], limit: Duration) -> io::Result<Finished> {
+    let deadline = Instant::now() + limit;
+    let mut child = Command::new(program)
+        .args(args)
+        // A tool preloaded into the host (a tracer, a sanitizer) has no business in the compiler.
+        .env_remove("LD_PRELOAD")
+        // A crashing LLVM otherwise starts another process to print its stack.
+        .env("LLVM_DISABLE_SYMBOLIZATION", "1")
+        .env("LC_ALL", "C")
+        .stdin(anonymous_file(input)?)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let result = drain(&mut child, deadline);
+    match &result {
+        Ok((None, ..)) => {}
+        Ok((Some(_), ..)) | Err(_) => kill(&mut child),
+    }
+    let status = wait(&mut child, deadline);
+    let (verdict, output, diagnostics) = result?;
+    let end = verdict.unwrap_or(status);
+    Ok(Finished { end, output, diagnostics: String::from_utf8_lossy(&diagnostics).into_owned() })
+}
+
+/// A file without a name that holds `content`, positioned at its start.
+fn anonymous_file(content: &[u8]) -> io::Result<File> {
+    let mut file = match rustix::fs::memfd_create("clift-source", MemfdFlags::CLOEXEC) {
+        Ok(fd) => File::from(fd),
+        Err(_) => tempfile::tempfile()?,
+    };
+    file.write_all(content)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// Reads both pipes until they end. The first value says why the child has to be killed, if it has to.
+fn drain(child: &mut Child, deadline: Instant) -> io::Result<(Option<End>, Vec<u8>, Vec<u8>)> {
+    let mut out = child.stdout.take();
+    let mut err = child.stderr.take();
+    let (mut output, mut diagnostics) = (Vec::new(), Vec::new());
+    let mut buffer = vec![0_u8; 64 << 10];
+    while out.is_some() || err.is_some() {
+        let Some(left) = deadline.checked_duration_since(Instant::now()) else {
+            return Ok((Some(End::TimedOut), output, diagnostics));
+        };
+        let (out_ready, err_ready) = {
+            let mut fds = Vec::with_capacity(2);
+            fds.extend(out.as_ref().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
+            fds.extend(err.as_ref().map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)));
+            let timeout = Timespec {
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: i64::from(left.subsec_nanos()),
+            };
+            match rustix::event::poll(&mut fds, Some(&timeout)) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
+            (out.is_some() && ready.next() == Some(true), err.is_some() && ready.next() == Some(true))
+        };
+        if out_ready && !read_some(&mut out, &mut buffer, &mut output, usize::MAX)? {
+            out = None;
+        }
+        if err_ready && !read_some(&mut err, &mut buffer, &mut diagnostics, MAX_DIAGNOSTICS)? {
+            err = None;
+        }
+        if output.len() > MAX_OUTPUT {
+            return Ok((Some(End::TooMuchOutput), output, diagnostics));
+        }
+    }
+    Ok((None, output, diagnostics))
+}
+
+/// Reads what is there; false at the end of the pipe. Bytes beyond `keep` are dropped.
+fn read_some<R: Read>(pipe: &mut Option<R>, buffer: &mut [u8], sink: &mut Vec<u8>, keep: usize) -> io::Result<bool> {
+    let Some(pipe) = pipe else { return Ok(false) };
+    match pipe.read(buffer) {
+        Ok(0) => Ok(false),
+        Ok(count) => {
+            let room = keep.saturating_sub(sink.len()).min(count);
+            sink.extend_from_slice(&buffer[..room]);
+            Ok(true)
+        }
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+/// Kills the child; it may be gone already.
+fn kill(child: &mut Child) {
+    if let Err(error) = child.kill() {
+        tracing::debug!(%error, "the compiler could not be killed");
+    }
+}
+
+/// Collects the child. Its pipes are closed, so it is at its very end, unless it closed them on purpose.
+fn wait(child: &mut Child, deadline: Instant) -> End {
+    let mut pause = Duration::from_micros(20);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return end_of(status),
+            Ok(None) if Instant::now() >= deadline => {
+                kill(child);
+                return match child.wait() {
+                    Ok(_) => End::TimedOut,
+                    Err(_) => End::Unknown,
+                };
+            }
+            Ok(None) => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(5));
+            }
+            Err(_) => return End::Unknown,
+        }
+    }
+}
+
+/// The meaning of a wait status.
+fn end_of(status: ExitStatus) -> End {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => End::Exit(code),
+        (None, Some(signal)) => End::Signal(signal),
+        (None, None) => End::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{End, MAX_DIAGNOSTICS, run};
+    use std::path::Path;
+    use std::time::{Duration, Instant};
+
+    fn shell(script: &str, input: &[u8], limit: Duration) -> super::Finished {
+        run(Path::new("/bin/sh"), &["-c".to_owned(), script.to_owned()], input, limit).unwrap()
+    }
+
+    #[test]
+    fn input_output_and_diagnostics_are_carried() {
+        let finished = shell("cat; echo bad >&2; exit 3", b"hello", Duration::from_secs(10));
+        assert_eq!(finished.end, End::Exit(3));
+        assert_eq!(finished.output, b"hello");
+        assert_eq!(finished.diagnostics, "bad\n");
+    }
+
+    #[test]
+    fn a_large_input_and_output_do_not_deadlock() {
+        let input = vec![b'x'; 3 << 20];
+        let finished = shell("tee /dev/stderr", &input, Duration::from_secs(20));
+        assert_eq!(finished.end, End::Exit(0));
+        assert_eq!(finished.output.len(), input.len());
+        assert_eq!(finished.diagnostics.len(), input.len().min(MAX_DIAGNOSTICS));
+    }
+
+    #[test]
+    fn an_unread_input_raises_no_signal() {
+        let finished = shell("exec 0<&-; exit 0", &vec![b'x'; 1 << 20], Duration::from_secs(10));
+        assert_eq!(finished.end, End::Exit(0));
+    }
+
+    #[test]
+    fn a_hanging_child_is_killed() {
+        let start = Instant::now();
+        let finished = shell("echo partial; exec sleep 60", b"", Duration::from_millis(200));
+        assert_eq!(finished.end, End::TimedOut);
+        assert_eq!(finished.output, b"partial\n");
+        assert!(start.elapsed() < Duration::from_secs(20));
+        // One that closes its pipes first is no different.
+        let finished = shell("exec 1>&- 2>&-; exec sleep 60", b"", Duration::from_millis(200));
+        assert_eq!(finished.end, End::TimedOut);
+    }
+
+    #[test]
+    fn a_crash_is_a_signal() {
+        assert_eq!(shell("kill -SEGV $$", b"", Duration::from_secs(10)).end, End::Signal(11));
+    }
+
+    #[test]
+    fn a_missing_program_is_an_error() {
+        assert!(run(Path::new("/no/such/program"), &[], b"", Duration::from_secs(1)).is_err());
+    }
+}

@@ -1,0 +1,261 @@
+//! The front end against the installed clang, and against stand-ins that crash, hang and fail.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Clang, MAGIC};
+use crate::frontend::options::{BuildOptions, Stage};
+use crate::frontend::{Compiled, Failure, FrontEnd, Header, Job, Profile};
+
+const SIMPLE: &str = "kernel void k(global int *p, int n) { p[get_global_id(0)] = n; }\n";
+
+fn profile() -> Profile {
+    Profile {
+        opencl_version: 300,
+        extensions: vec!["cl_khr_byte_addressable_store", "cl_khr_fp64", "cl_khr_made_up"],
+        features: vec!["__opencl_c_int64", "__opencl_c_fp64"],
+        spirv_extensions: vec!["SPV_EXT_relaxed_printf_string_address_space"],
+        images: false,
+    }
+}
+
+/// The installed clang; tests that need one say so and pass where there is none.
+fn clang() -> Option<Clang> {
+    let clang = Clang::new(None, Duration::from_secs(60));
+    if clang.identity().is_none() {
+        eprintln!("skipped: no clang >= 20 installed");
+        return None;
+    }
+    Some(clang)
+}
+
+fn compile_with(clang: &Clang, source: &str, headers: &[Header], options: &str) -> Result<Compiled, Failure> {
+    let options = BuildOptions::parse(options, Stage::Compile).unwrap();
+    clang.compile(&Job { source: source.as_bytes(), headers, options: &options, profile: &profile() })
+}
+
+/// Writes an executable shell script. Another process does it: a descriptor open for writing in this one could be
+/// inherited by a child that another test starts just then, and make the script "busy".
+pub(crate) fn write_script(path: &Path, script: &str) {
+    let status = std::process::Command::new("/bin/sh")
+        .args(["-c", "printf '#!/bin/sh\n%s\n' \"$1\" >\"$2\" && chmod 755 \"$2\"", "sh", script])
+        .arg(path)
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+/// A shell script that stands in for clang.
+fn stand_in(script: &str) -> (tempfile::TempDir, Clang) {
+    let directory = tempfile::tempdir().unwrap();
+    let path: PathBuf = directory.path().join("clang-99");
+    write_script(&path, script);
+    let clang = Clang::new(Some(path.into_os_string()), Duration::from_secs(2));
+    (directory, clang)
+}
+
+#[test]
+fn a_kernel_becomes_a_module_at_every_version_and_level() {
+    let Some(clang) = clang() else { return };
+    for options in ["", "-cl-std=CL1.1", "-cl-std=CL1.2", "-cl-std=CL2.0", "-cl-std=CL3.0", "-cl-opt-disable"] {
+        let compiled = compile_with(&clang, SIMPLE, &[], options).unwrap();
+        assert_eq!(compiled.words[0], MAGIC);
+        assert_eq!(compiled.log, "", "{options}");
+    }
+}
+
+#[test]
+fn every_standard_option_reaches_a_compiler_that_accepts_it() {
+    let Some(clang) = clang() else { return };
+    let options = "-D A -DB=2 -U C -I . -cl-single-precision-constant -cl-denorms-are-zero \
+                   -cl-fp32-correctly-rounded-divide-sqrt -cl-strict-aliasing -cl-uniform-work-group-size \
+                   -cl-no-subgroup-ifp -cl-mad-enable -cl-no-signed-zeros -cl-unsafe-math-optimizations \
+                   -cl-finite-math-only -cl-fast-relaxed-math -Werror -cl-std=CL2.0 -cl-kernel-arg-info -g";
+    let source = format!(
+        "#if A != 1 || B != 2 || !defined(__FAST_RELAXED_MATH__) || __OPENCL_C_VERSION__ != 200\n#error no\n#endif\n\
+         {SIMPLE}"
+    );
+    assert_eq!(compile_with(&clang, &source, &[], options).unwrap().log, "");
+}
+
+#[test]
+fn macros_tell_what_the_device_has() {
+    let Some(clang) = clang() else { return };
+    let source = format!(
+        "#if __OPENCL_VERSION__ != 300 || __OPENCL_C_VERSION__ != 120 || __ENDIAN_LITTLE__ != 1 || cl_khr_fp64 != 1 \
+         || cl_khr_made_up != 1 || CL_VERSION_1_2 != 120\n#error missing\n#endif\n\
+         #if defined(__IMAGE_SUPPORT__) || defined(cl_khr_fp16) || defined(cl_intel_subgroups) \
+         || defined(__FAST_RELAXED_MATH__) || defined(cl_khr_3d_image_writes)\n#error too much\n#endif\n{SIMPLE}"
+    );
+    compile_with(&clang, &source, &[], "").unwrap();
+    let source = format!(
+        "#if !defined(__opencl_c_int64) || !defined(__opencl_c_fp64) || defined(__opencl_c_pipes) \
+         || defined(__opencl_c_images) || defined(__opencl_c_subgroups)\n#error features\n#endif\n{SIMPLE}"
+    );
+    compile_with(&clang, &source, &[], "-cl-std=CL3.0").unwrap();
+}
+
+#[test]
+fn errors_and_warnings_are_the_log() {
+    let Some(clang) = clang() else { return };
+    let failure = compile_with(&clang, "kernel void k(global int *p) { p[0] = 1 }", &[], "").unwrap_err();
+    assert!(failure.log.contains("program.cl:1:40: error: expected ';'"), "{}", failure.log);
+    assert!(!failure.log.contains("back end"), "not tried again: {}", failure.log);
+    let warned = "kernel void k(global int *p) { int unused; p[0] = 1;\n#warning careful\n}";
+    let compiled = compile_with(&clang, warned, &[], "").unwrap();
+    assert!(compiled.log.contains("program.cl:2:2: warning: careful"), "{}", compiled.log);
+    assert!(compile_with(&clang, warned, &[], "-Werror").is_err());
+    assert_eq!(compile_with(&clang, warned, &[], "-w").unwrap().log, "");
+}
+
+#[test]
+fn headers_are_found_first_and_in_directories() {
+    let Some(clang) = clang() else { return };
+    let header = |name: &str, text: &str| Header { name: name.to_owned(), text: text.as_bytes().to_vec() };
+    let disk = tempfile::tempdir().unwrap();
+    std::fs::write(disk.path().join("a.h"), "#error the one on disk\n").unwrap();
+    std::fs::write(disk.path().join("disk only.h"), "#define DISK 1\n").unwrap();
+    let headers = [
+        header("a.h", "#include <sub/b.h>\n"),
+        header("sub/b.h", "#include \"c.h\"\n"),
+        header("sub/c.h", "#define C 3\n"),
+    ];
+    let source =
+        "#include \"a.h\"\n#include <a.h>\n#include \"disk only.h\"\nkernel void k(global int *p) { *p = C + DISK; }";
+    let options = format!("-I \"{}\"", disk.path().display());
+    let compiled = compile_with(&clang, source, &headers, &options).unwrap();
+    assert_eq!(compiled.log, "");
+    let failure = compile_with(&clang, "#include \"a.h\"", &[header("a.h", "\n#error here\n")], "").unwrap_err();
+    assert!(failure.log.contains("\na.h:2:2: error: here") || failure.log.contains("a.h:2:2: error: here"));
+    assert!(!failure.log.contains("clift-"), "{}", failure.log);
+}
+
+#[test]
+fn kernels_are_described() {
+    let Some(clang) = clang() else { return };
+    let source = "__attribute__((reqd_work_group_size(4,2,1))) __attribute__((vec_type_hint(uchar4)))\n\
+                  kernel void first(global const float4 *restrict in, constant unsigned int *c, local int *l, long n) {}\n\
+                  kernel void second(void) {}";
+    let options = BuildOptions::default();
+    let job = Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile() };
+    let kernels = clang.describe(&job).unwrap();
+    assert_eq!(kernels.len(), 2);
+    assert_eq!(kernels[0].attributes, "vec_type_hint(uchar4) reqd_work_group_size(4,2,1)");
+    let names: Vec<_> = kernels[0].args.iter().map(|arg| (arg.name.as_str(), arg.type_name.as_str())).collect();
+    assert_eq!(names, [("in", "float4*"), ("c", "uint*"), ("l", "int*"), ("n", "long")]);
+    assert!(kernels[0].args[0].type_qualifiers().is_restrict && kernels[0].args[1].type_qualifiers().is_const);
+    assert!(kernels[1].args.is_empty() && kernels[1].attributes.is_empty());
+}
+
+/// Prints a minimal module: the magic number and four more words.
+const MODULE: &str = r"printf '\003\002\043\007\000\004\001\000\000\000\000\000\001\000\000\000\000\000\000\000'";
+
+#[test]
+fn a_failing_back_end_is_tried_at_lower_levels() {
+    for failure in ["kill -SEGV $$", "echo 'fatal error: error in backend: Cannot select: G_X' >&2; exit 70"] {
+        let (_directory, clang) = stand_in(&format!("case \"$*\" in *-O0*) {MODULE};; *) {failure};; esac"));
+        let compiled = compile_with(&clang, SIMPLE, &[], "").unwrap();
+        assert_eq!(compiled.words.len(), 5);
+        assert!(compiled.log.contains("failed at -O2") && compiled.log.contains("failed at -O1"), "{}", compiled.log);
+    }
+    // An ordinary exit is the back end's fault when syntax and types are right.
+    let (_directory, clang) = stand_in(&format!(
+        "case \"$*\" in *-fsyntax-only*) ;; *-O1*) {MODULE};; *) echo 'error: bitcast' >&2; exit 1;; esac"
+    ));
+    let compiled = compile_with(&clang, SIMPLE, &[], "").unwrap();
+    assert!(compiled.log.contains("failed at -O2: error: bitcast"), "{}", compiled.log);
+    assert!(compile_with(&clang, SIMPLE, &[], "-cl-opt-disable").is_err());
+}
+
+#[test]
+fn a_back_end_that_always_fails_is_a_readable_error() {
+    let (_directory, clang) = stand_in("echo 'PLEASE submit a bug report' >&2; seq 1000 >&2; kill -ABRT $$");
+    let log = compile_with(&clang, SIMPLE, &[], "").unwrap_err().log;
+    assert!(log.contains("failed at -O0: it crashed (signal 6)"), "{log}");
+    assert!(log.lines().count() < 30, "{log}");
+}
+
+#[test]
+fn a_hanging_compiler_is_stopped() {
+    let (_directory, clang) = stand_in("exec sleep 100");
+    let clang = Clang { limit: Duration::from_millis(200), ..clang };
+    let log = compile_with(&clang, SIMPLE, &[], "").unwrap_err().log;
+    assert!(log.contains("was stopped after"), "{log}");
+}
+
+#[test]
+fn garbage_for_a_module_is_a_failure() {
+    for script in ["echo hello", "true", "printf 'abc'", &format!("{MODULE}; printf 'x'")] {
+        let (_directory, clang) = stand_in(script);
+        assert!(compile_with(&clang, SIMPLE, &[], "").is_err(), "{script}");
+    }
+}
+
+#[test]
+fn no_compiler_is_an_error_that_says_what_to_do() {
+    let none = Clang::new(Some("".into()), Duration::from_secs(1));
+    assert!(none.identity().is_none());
+    let log = compile_with(&none, SIMPLE, &[], "").unwrap_err().log;
+    assert!(log.contains("clang-22"), "{log}");
+    let (_directory, without) = stand_in("echo \"error: unable to create target: 'No available targets'\" >&2; exit 1");
+    assert!(compile_with(&without, SIMPLE, &[], "").unwrap_err().log.contains("clang-22"));
+}
+
+/// How many sources of a corpus compile: `CLIFT_CORPUS=DIRECTORY cargo test -p clift-icd corpus -- --ignored --nocapture`.
+/// Build options that a source states as piglit's do (`build_options: ...`) are used.
+#[test]
+#[ignore = "by hand: needs a directory of sources in CLIFT_CORPUS"]
+fn corpus() {
+    let root = std::env::var_os("CLIFT_CORPUS").expect("CLIFT_CORPUS names a directory");
+    let clang = clang().expect("a clang");
+    let mut pending = vec![PathBuf::from(root)];
+    let mut files = Vec::new();
+    while let Some(directory) = pending.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "cl") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    let mut profile = profile();
+    profile.extensions = vec![
+        "cl_khr_byte_addressable_store",
+        "cl_khr_fp64",
+        "cl_khr_fp16",
+        "cl_khr_global_int32_base_atomics",
+        "cl_khr_global_int32_extended_atomics",
+        "cl_khr_local_int32_base_atomics",
+        "cl_khr_local_int32_extended_atomics",
+        "cl_khr_int64_base_atomics",
+        "cl_khr_int64_extended_atomics",
+    ];
+    profile.images = true;
+    let (mut good, mut retried, mut bad) = (0, 0, 0);
+    for path in &files {
+        let source = std::fs::read(path).unwrap();
+        let text = String::from_utf8_lossy(&source);
+        let stated = text.lines().find_map(|line| line.trim().strip_prefix("build_options:")).unwrap_or("");
+        let Ok(options) = BuildOptions::parse(stated, Stage::Compile) else {
+            println!("OPTIONS {}: {stated}", path.display());
+            bad += 1;
+            continue;
+        };
+        match clang.compile(&Job { source: &source, headers: &[], options: &options, profile: &profile }) {
+            Ok(compiled) if compiled.log.contains("back end failed") => {
+                retried += 1;
+                println!("RETRIED {}: {}", path.display(), compiled.log.lines().last().unwrap_or_default());
+            }
+            Ok(_) => good += 1,
+            Err(failure) => {
+                bad += 1;
+                let line = failure.log.lines().find(|line| line.contains("error")).unwrap_or(&failure.log);
+                println!("FAILED {}: {line}", path.display());
+            }
+        }
+    }
+    println!("{} sources: {good} compiled, {retried} at a lower level, {bad} failed", files.len());
+}

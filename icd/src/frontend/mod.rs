@@ -1,0 +1,173 @@
+//! OpenCL C in, SPIR-V out: the front ends.
+//!
+//! A [`FrontEnd`] turns one source with its headers into one SPIR-V module. There is one implementation, [`clang`], a child
+//! process. [`Compiler`] is what programs call: a front end with the disk cache before it. Options arrive here already
+//! taken apart ([`options`]); what may be used is told by a [`Profile`] of the device.
+//!
+//! Nothing here knows OpenCL objects, and nothing holds a lock while a compiler runs.
+
+pub mod cache;
+pub mod child;
+pub mod clang;
+pub mod headers;
+pub mod options;
+pub mod probe;
+pub mod reflect;
+
+use std::fmt::Write;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use cache::{DiskCache, Key};
+pub use headers::Header;
+pub use options::BuildOptions;
+pub use reflect::{ArgReflection, KernelReflection};
+
+/// What the device offers to programs in OpenCL C.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// `__OPENCL_VERSION__`: 300 for OpenCL 3.0.
+    pub opencl_version: u32,
+    /// Extensions (`cl_khr_...`), each also a macro.
+    pub extensions: Vec<&'static str>,
+    /// Optional features of OpenCL C 3.0 (`__opencl_c_...`).
+    pub features: Vec<&'static str>,
+    /// SPIR-V extensions that modules may use.
+    pub spirv_extensions: Vec<&'static str>,
+    /// Whether there are images (`__IMAGE_SUPPORT__`).
+    pub images: bool,
+}
+
+/// One source to compile.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// The text.
+    pub source: &'a [u8],
+    /// Headers that came as programs.
+    pub headers: &'a [Header],
+    /// How to compile it.
+    pub options: &'a BuildOptions,
+    /// What it may use.
+    pub profile: &'a Profile,
+}
+
+/// What a compilation gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compiled {
+    /// The SPIR-V module.
+    pub words: Vec<u32>,
+    /// Warnings.
+    pub log: String,
+}
+
+/// Why there is no module.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{log}")]
+pub struct Failure {
+    /// Text for the build log; never empty.
+    pub log: String,
+}
+
+impl Failure {
+    /// A failure of ours or of the machine: `what` could not be written or run.
+    fn ours(what: &str, error: &std::io::Error) -> Self {
+        Self { log: format!("clift: {what} could not be given to the compiler: {error}\n") }
+    }
+}
+
+/// A compiler from OpenCL C to SPIR-V.
+pub trait FrontEnd: Send + Sync {
+    /// What changes whenever its results may; `None` when there is nothing to compile with.
+    fn identity(&self) -> Option<String>;
+
+    /// Compiles.
+    ///
+    /// # Errors
+    /// The source is wrong, or the compiler is; the log says which.
+    fn compile(&self, job: &Job<'_>) -> Result<Compiled, Failure>;
+
+    /// Tells what the source declares about its kernels.
+    ///
+    /// # Errors
+    /// As [`FrontEnd::compile`].
+    fn describe(&self, job: &Job<'_>) -> Result<Vec<KernelReflection>, Failure>;
+}
+
+/// A front end with the disk cache before it.
+pub struct Compiler {
+    front_end: Box<dyn FrontEnd>,
+    cache: Option<DiskCache>,
+}
+
+/// How long one run of the compiler may take when `CLIFT_CLANG_TIMEOUT` (seconds) says nothing else.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
+
+impl Compiler {
+    /// Puts one together.
+    pub fn new(front_end: Box<dyn FrontEnd>, cache: Option<DiskCache>) -> Self {
+        Self { front_end, cache }
+    }
+
+    /// The process's own, as the environment configures it.
+    pub fn get() -> &'static Compiler {
+        static COMPILER: OnceLock<Compiler> = OnceLock::new();
+        COMPILER.get_or_init(|| {
+            let limit = std::env::var("CLIFT_CLANG_TIMEOUT").ok().and_then(|text| text.parse().ok());
+            let limit = limit.filter(|seconds| *seconds > 0).map_or(TIME_LIMIT, Duration::from_secs);
+            let clang = clang::Clang::new(std::env::var_os("CLIFT_CLANG"), limit);
+            Compiler::new(Box::new(clang), DiskCache::from_environment())
+        })
+    }
+
+    /// Whether there is something to compile with.
+    pub fn is_available(&self) -> bool {
+        self.front_end.identity().is_some()
+    }
+
+    /// Compiles, or finds the result of an earlier time.
+    ///
+    /// # Errors
+    /// See [`FrontEnd::compile`].
+    pub fn compile(&self, job: &Job<'_>) -> Result<Compiled, Failure> {
+        let entry = self.cache.as_ref().and_then(|cache| {
+            let identity = self.front_end.identity()?;
+            Some((cache, Key::of(job, &identity)?))
+        });
+        if let Some((cache, key)) = &entry
+            && let Some(compiled) = cache.get(key)
+        {
+            return Ok(compiled);
+        }
+        let result = self.front_end.compile(job).map_err(Failure::not_empty);
+        if let (Some((cache, key)), Ok(compiled)) = (&entry, &result) {
+            cache.put(key, compiled);
+        }
+        result
+    }
+
+    /// See [`FrontEnd::describe`].
+    ///
+    /// # Errors
+    /// See [`FrontEnd::describe`].
+    pub fn describe(&self, job: &Job<'_>) -> Result<Vec<KernelReflection>, Failure> {
+        self.front_end.describe(job).map_err(Failure::not_empty)
+    }
+}
+
+impl Failure {
+    /// A failed build's log is never empty.
+    fn not_empty(mut self) -> Self {
+        if self.log.trim().is_empty() {
+            let _ = writeln!(self.log, "clift: the compiler failed without a word");
+        }
+        self
+    }
+}
+
+impl std::fmt::Debug for Compiler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Compiler").field("front_end", &self.front_end.identity()).field("cache", &self.cache).finish()
+    }
+}

@@ -1,0 +1,363 @@
+//! Build options: the strings of `clBuildProgram`, `clCompileProgram` and `clLinkProgram` made into values.
+//!
+//! One table, [`OPTIONS`], lists every option with the call it belongs to and what it does. What concerns the source
+//! language goes on to the front end as arguments in the order given; what concerns code generation becomes
+//! [`clift_jit::Options`]. Nothing behind this module parses option strings.
+//!
+//! Words are split by the rules of the POSIX shell: double quotes (as the specification allows around `-I` directories),
+//! single quotes and backslashes protect blanks and each other.
+
+use clift_jit::FastMath;
+use serde::{Deserialize, Serialize};
+
+/// Which calls accept an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// `clBuildProgram` and `clCompileProgram`.
+    Compile,
+    /// `clLinkProgram`.
+    Link,
+}
+
+/// A version of OpenCL C that `-cl-std=` can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Std {
+    /// `CL1.0`.
+    Cl10,
+    /// `CL1.1`.
+    Cl11,
+    /// `CL1.2`: what a program is built with that names no version.
+    Cl12,
+    /// `CL2.0`.
+    Cl20,
+    /// `CL3.0`.
+    Cl30,
+}
+
+impl Std {
+    /// Names and versions, oldest first.
+    const NAMES: [(&'static str, Std); 5] =
+        [("CL1.0", Std::Cl10), ("CL1.1", Std::Cl11), ("CL1.2", Std::Cl12), ("CL2.0", Std::Cl20), ("CL3.0", Std::Cl30)];
+
+    /// The version as `-cl-std=` spells it.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, std)| *std == self).map_or("CL1.2", |(name, _)| name)
+    }
+
+    /// Whether the language has work-groups of different sizes in one launch.
+    pub fn non_uniform_work_groups(self) -> bool {
+        self >= Std::Cl20
+    }
+}
+
+/// What a build's option string asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BuildOptions {
+    /// `-cl-std=`; `None` when it was not given.
+    pub std: Option<Std>,
+    /// Arguments for the front end in the order given: `-D`, `-I`, `-U`, warnings, constants' precision.
+    pub front_end: Vec<String>,
+    /// Whether headers may come from directories (`-I`).
+    pub include_directories: bool,
+    /// `-cl-opt-disable`.
+    pub opt_disable: bool,
+    /// `-cl-kernel-arg-info`.
+    pub kernel_arg_info: bool,
+    /// `-cl-uniform-work-group-size`.
+    pub uniform_work_groups: bool,
+    /// Liberties with floating point.
+    pub fast_math: FastMath,
+    /// `-create-library`.
+    pub create_library: bool,
+    /// `-enable-link-options`.
+    pub enable_link_options: bool,
+}
+
+/// What an option does with the word behind its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    /// The option is the whole word.
+    None,
+    /// The value follows in the same word: `-cl-std=CL1.2`.
+    Joined,
+    /// The value follows in the same word or is the next one: `-DX`, `-D X`.
+    JoinedOrNext,
+}
+
+/// One row of [`OPTIONS`].
+struct OptionRow {
+    /// Its name, with `=` where one belongs to it.
+    name: &'static str,
+    /// Its value.
+    value: Value,
+    /// Calls that accept it.
+    stages: &'static [Stage],
+    /// What it does.
+    apply: fn(&mut BuildOptions, &str) -> Result<(), String>,
+}
+
+const COMPILE: &[Stage] = &[Stage::Compile];
+const LINK: &[Stage] = &[Stage::Link];
+const BOTH: &[Stage] = &[Stage::Compile, Stage::Link];
+
+/// Accepts an option that changes nothing here.
+fn ignore(_: &mut BuildOptions, _: &str) -> Result<(), String> {
+    Ok(())
+}
+
+/// Sets fields of the floating-point liberties.
+macro_rules! math {
+    ($($field:ident),+) => {
+        |o, _| { $(o.fast_math.$field = true;)+ Ok(()) }
+    };
+}
+
+/// Every option, in the order of the specification's text ("Compiler Options", "Linker Options").
+const OPTIONS: &[OptionRow] = &[
+    // Preprocessor.
+    OptionRow { name: "-D", value: Value::JoinedOrNext, stages: COMPILE, apply: define },
+    OptionRow { name: "-I", value: Value::JoinedOrNext, stages: COMPILE, apply: include_directory },
+    OptionRow { name: "-U", value: Value::JoinedOrNext, stages: COMPILE, apply: |o, v| push(o, "-U", v) },
+    // Math intrinsics. Double-precision literals are the front end's business alone.
+    OptionRow {
+        name: "-cl-single-precision-constant",
+        value: Value::None,
+        stages: COMPILE,
+        apply: |o, _| push(o, "-cl-single-precision-constant", ""),
+    },
+    OptionRow { name: "-cl-denorms-are-zero", value: Value::None, stages: BOTH, apply: math!(denorms_are_zero) },
+    // Division and square root are correctly rounded with or without it.
+    OptionRow { name: "-cl-fp32-correctly-rounded-divide-sqrt", value: Value::None, stages: COMPILE, apply: ignore },
+    // Optimization.
+    OptionRow {
+        name: "-cl-opt-disable",
+        value: Value::None,
+        stages: BOTH,
+        apply: |o, _| {
+            o.opt_disable = true;
+            Ok(())
+        },
+    },
+    OptionRow { name: "-cl-strict-aliasing", value: Value::None, stages: COMPILE, apply: ignore },
+    OptionRow {
+        name: "-cl-uniform-work-group-size",
+        value: Value::None,
+        stages: COMPILE,
+        apply: |o, _| {
+            o.uniform_work_groups = true;
+            Ok(())
+        },
+    },
+    OptionRow { name: "-cl-no-subgroup-ifp", value: Value::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-mad-enable", value: Value::None, stages: BOTH, apply: math!(mad_enable) },
+    OptionRow { name: "-cl-no-signed-zeros", value: Value::None, stages: BOTH, apply: math!(no_signed_zeros) },
+    OptionRow {
+        name: "-cl-unsafe-math-optimizations",
+        value: Value::None,
+        stages: BOTH,
+        apply: math!(unsafe_math, no_signed_zeros, mad_enable, denorms_are_zero),
+    },
+    OptionRow { name: "-cl-finite-math-only", value: Value::None, stages: BOTH, apply: math!(finite_only) },
+    OptionRow {
+        name: "-cl-fast-relaxed-math",
+        value: Value::None,
+        stages: BOTH,
+        apply: math!(relaxed, finite_only, unsafe_math, no_signed_zeros, mad_enable, denorms_are_zero),
+    },
+    // Warnings. Clang's own `-W...` switches are passed on as they are.
+    OptionRow { name: "-w", value: Value::None, stages: COMPILE, apply: |o, _| push(o, "-w", "") },
+    OptionRow { name: "-W", value: Value::Joined, stages: COMPILE, apply: |o, v| push(o, "-W", v) },
+    // Language version.
+    OptionRow { name: "-cl-std=", value: Value::Joined, stages: COMPILE, apply: language },
+    // Argument information, debugging.
+    OptionRow {
+        name: "-cl-kernel-arg-info",
+        value: Value::None,
+        stages: BOTH,
+        apply: |o, _| {
+            o.kernel_arg_info = true;
+            Ok(())
+        },
+    },
+    OptionRow { name: "-g", value: Value::None, stages: BOTH, apply: ignore },
+    // Linking.
+    OptionRow {
+        name: "-create-library",
+        value: Value::None,
+        stages: LINK,
+        apply: |o, _| {
+            o.create_library = true;
+            Ok(())
+        },
+    },
+    OptionRow {
+        name: "-enable-link-options",
+        value: Value::None,
+        stages: LINK,
+        apply: |o, _| {
+            o.enable_link_options = true;
+            Ok(())
+        },
+    },
+];
+
+/// Appends one front-end argument.
+fn push(options: &mut BuildOptions, name: &str, value: &str) -> Result<(), String> {
+    options.front_end.push(format!("{name}{value}"));
+    Ok(())
+}
+
+/// `-D name[=definition]`.
+fn define(options: &mut BuildOptions, value: &str) -> Result<(), String> {
+    let name = value.split('=').next().unwrap_or_default();
+    let identifier = name.split('(').next().unwrap_or_default();
+    let first = identifier.chars().next();
+    if !first.is_some_and(|c| c == '_' || c.is_alphabetic()) {
+        return Err(format!("'{value}' does not begin with a macro name"));
+    }
+    push(options, "-D", value)
+}
+
+/// `-I dir`.
+fn include_directory(options: &mut BuildOptions, value: &str) -> Result<(), String> {
+    options.include_directories = true;
+    push(options, "-I", value)
+}
+
+/// `-cl-std=version`.
+fn language(options: &mut BuildOptions, value: &str) -> Result<(), String> {
+    let (_, std) =
+        Std::NAMES.iter().find(|(name, _)| *name == value).ok_or_else(|| format!("no language version '{value}'"))?;
+    options.std = Some(*std);
+    Ok(())
+}
+
+impl BuildOptions {
+    /// Reads an option string.
+    ///
+    /// # Errors
+    /// Text for the build log that names the option that is not understood or belongs to another call; the caller's
+    /// error code is `CL_INVALID_BUILD_OPTIONS`, `CL_INVALID_COMPILER_OPTIONS` or `CL_INVALID_LINKER_OPTIONS`.
+    pub fn parse(text: &str, stage: Stage) -> Result<Self, String> {
+        let words = shlex::split(text).ok_or_else(|| format!("unbalanced quotes in the options: {text}"))?;
+        let mut options = Self::default();
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            let row = OPTIONS
+                .iter()
+                .find(|row| match row.value {
+                    Value::None => word == row.name,
+                    Value::Joined => word.len() > row.name.len() && word.starts_with(row.name),
+                    Value::JoinedOrNext => word.starts_with(row.name),
+                })
+                .ok_or_else(|| format!("unknown option '{word}'"))?;
+            if !row.stages.contains(&stage) {
+                return Err(match stage {
+                    Stage::Compile => format!("option '{word}' belongs to clLinkProgram"),
+                    Stage::Link => format!("option '{word}' does not belong to clLinkProgram"),
+                });
+            }
+            let joined = &word[row.name.len()..];
+            let next;
+            let value = if row.value == Value::JoinedOrNext && joined.is_empty() {
+                next = words.next().ok_or_else(|| format!("option '{word}' lacks its value"))?;
+                &next
+            } else {
+                joined
+            };
+            if value.contains('\0') {
+                return Err(format!("option '{}' has a NUL character in its value", row.name));
+            }
+            (row.apply)(&mut options, value).map_err(|reason| format!("option '{}': {reason}", row.name))?;
+        }
+        if options.enable_link_options && !options.create_library {
+            return Err("option '-enable-link-options' needs '-create-library'".to_owned());
+        }
+        Ok(options)
+    }
+
+    /// The language version to compile for: the one named, or the highest 1.x.
+    pub fn language(&self) -> Std {
+        self.std.unwrap_or(Std::Cl12)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BuildOptions, Stage, Std};
+
+    fn compile(text: &str) -> BuildOptions {
+        BuildOptions::parse(text, Stage::Compile).unwrap()
+    }
+
+    #[test]
+    fn every_standard_compiler_option_is_accepted() {
+        let o = compile(
+            "-D A -DB=2 -I dir -I\"with blank\" -cl-single-precision-constant -cl-denorms-are-zero \
+             -cl-fp32-correctly-rounded-divide-sqrt -cl-opt-disable -cl-strict-aliasing -cl-uniform-work-group-size \
+             -cl-no-subgroup-ifp -cl-mad-enable -cl-no-signed-zeros -cl-unsafe-math-optimizations -cl-finite-math-only \
+             -cl-fast-relaxed-math -w -Werror -cl-std=CL2.0 -cl-kernel-arg-info -g",
+        );
+        assert_eq!(
+            o.front_end,
+            ["-DA", "-DB=2", "-Idir", "-Iwith blank", "-cl-single-precision-constant", "-w", "-Werror"]
+        );
+        assert_eq!(o.language(), Std::Cl20);
+        assert!(o.include_directories && o.opt_disable && o.kernel_arg_info && o.uniform_work_groups);
+        let m = o.fast_math;
+        assert!(m.mad_enable && m.no_signed_zeros && m.unsafe_math && m.finite_only && m.denorms_are_zero && m.relaxed);
+    }
+
+    #[test]
+    fn the_default_language_is_the_highest_1_x() {
+        assert_eq!(compile("").language(), Std::Cl12);
+        assert_eq!(compile("  \t\n ").language().name(), "CL1.2");
+    }
+
+    #[test]
+    fn implied_liberties_are_set_and_no_others() {
+        let m = compile("-cl-unsafe-math-optimizations").fast_math;
+        assert!(m.unsafe_math && m.no_signed_zeros && m.mad_enable && m.denorms_are_zero);
+        assert!(!m.finite_only && !m.relaxed);
+        let m = compile("-cl-finite-math-only").fast_math;
+        assert!(m.finite_only && !m.unsafe_math && !m.mad_enable);
+    }
+
+    #[test]
+    fn quotes_and_backslashes_protect() {
+        assert_eq!(compile(r#"-D "F(x)=x + 1" -D S=\"t\""#).front_end, ["-DF(x)=x + 1", r#"-DS="t""#]);
+    }
+
+    #[test]
+    fn wrong_options_name_the_culprit() {
+        for (text, part) in [
+            ("-cl-frobnicate", "-cl-frobnicate"),
+            ("file.cl", "file.cl"),
+            ("-D", "lacks its value"),
+            ("-D 1x", "macro name"),
+            ("-cl-std=", "-cl-std="),
+            ("-cl-std=CL9.9", "CL9.9"),
+            ("-D \"x", "unbalanced"),
+            ("-create-library", "clLinkProgram"),
+        ] {
+            let error = BuildOptions::parse(text, Stage::Compile).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn link_options() {
+        let o = BuildOptions::parse("-create-library -enable-link-options", Stage::Link).unwrap();
+        assert!(o.create_library && o.enable_link_options);
+        for text in ["-enable-link-options", "-D X", "-cl-std=CL1.2", "-Werror", "-bogus"] {
+            assert!(BuildOptions::parse(text, Stage::Link).is_err(), "{text}");
+        }
+        let o = BuildOptions::parse(
+            "-cl-denorms-are-zero -cl-no-signed-zeros -cl-unsafe-math-optimizations -cl-finite-math-only \
+             -cl-fast-relaxed-math -cl-no-subgroup-ifp",
+            Stage::Link,
+        )
+        .unwrap();
+        assert!(o.fast_math.relaxed);
+    }
+}

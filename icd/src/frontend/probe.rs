@@ -1,0 +1,182 @@
+//! Finds the clang to use.
+//!
+//! `CLIFT_CLANG` names one and only one (empty: there shall be none). Otherwise every `clang` and `clang-NN` of `PATH`
+//! and every `/usr/lib/llvm-*/bin/clang` is a candidate; candidates older than [`OLDEST`] are dropped, the newest comes
+//! first. The version is read from the name where it tells (`clang-22`, `.../llvm-22/bin/clang`, also behind symbolic
+//! links), because asking the program costs as much as compiling a kernel; only others are asked.
+//!
+//! Whether a candidate has a SPIR-V back end shows at its first compilation, not here.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::child::{self, End};
+
+/// The oldest major version whose own SPIR-V back end is good enough.
+pub const OLDEST: u32 = 20;
+
+/// Time a candidate has to tell its version.
+const ANSWER_TIME: Duration = Duration::from_secs(10);
+
+/// A usable clang.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The program, links resolved.
+    pub path: PathBuf,
+    /// Its major version.
+    pub version: u32,
+    /// What changes when the program is replaced: path, size, time of change.
+    pub identity: String,
+}
+
+/// Candidates, best first.
+pub fn candidates(chosen: Option<&OsStr>) -> Vec<Candidate> {
+    if let Some(chosen) = chosen {
+        return one_chosen(chosen).into_iter().collect();
+    }
+    let mut found: Vec<Candidate> = Vec::new();
+    for path in places() {
+        // The same program has several names; the first one wins.
+        let Ok(path) = fs::canonicalize(path) else { continue };
+        if !found.iter().any(|candidate| candidate.path == path)
+            && let Some(candidate) = examine(path)
+        {
+            found.push(candidate);
+        }
+    }
+    found.retain(|candidate| candidate.version >= OLDEST);
+    // Stable: of two equal versions the one earlier in PATH stays in front.
+    found.sort_by_key(|candidate| std::cmp::Reverse(candidate.version));
+    found
+}
+
+/// The program that `CLIFT_CLANG` names: a path, or a name to be found in `PATH`. It is used whatever its version.
+fn one_chosen(chosen: &OsStr) -> Option<Candidate> {
+    if chosen.is_empty() {
+        return None;
+    }
+    let direct = Path::new(chosen);
+    let path = if direct.components().count() > 1 {
+        direct.to_owned()
+    } else {
+        path_directories().map(|directory| directory.join(direct)).find(|path| path.is_file())?
+    };
+    examine(fs::canonicalize(path).ok()?)
+}
+
+/// Everything that may be a clang.
+fn places() -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    for directory in path_directories() {
+        places.extend(matching(&directory, |name| name == "clang" || name_version(name).is_some()));
+    }
+    for directory in matching(Path::new("/usr/lib"), |name| name.starts_with("llvm-")) {
+        places.push(directory.join("bin/clang"));
+    }
+    places
+}
+
+/// The directories of `PATH`, relative ones left out: the working directory is not ours to trust.
+fn path_directories() -> impl Iterator<Item = PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).filter(|directory| directory.is_absolute()).collect::<Vec<_>>().into_iter()
+}
+
+/// Entries of a directory whose names fit, sorted.
+fn matching(directory: &Path, fits: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_name().to_str().is_some_and(&fits))
+        .map(|entry| entry.path())
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// Version and identity of one program.
+fn examine(path: PathBuf) -> Option<Candidate> {
+    let metadata = fs::metadata(&path).ok().filter(|metadata| metadata.is_file())?;
+    let version = path_version(&path).or_else(|| ask(&path))?;
+    let identity = format!("{}:{}:{}.{:09}", path.display(), metadata.len(), metadata.mtime(), metadata.mtime_nsec());
+    Some(Candidate { path, version, identity })
+}
+
+/// The version of `clang-NN`.
+fn name_version(name: &str) -> Option<u32> {
+    name.strip_prefix("clang-")?.parse().ok()
+}
+
+/// The version that a path tells: by its file name, or by a directory `llvm-NN` above it.
+fn path_version(path: &Path) -> Option<u32> {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let in_name = name_version(name);
+    in_name.or_else(|| {
+        path.ancestors()
+            .skip(1)
+            .filter_map(|ancestor| ancestor.file_name()?.to_str()?.strip_prefix("llvm-")?.parse().ok())
+            .next()
+    })
+}
+
+/// Asks the program for its version.
+fn ask(path: &Path) -> Option<u32> {
+    let finished = child::run(path, &["--version".to_owned()], b"", ANSWER_TIME).ok()?;
+    if !matches!(finished.end, End::Exit(0) | End::Unknown) {
+        return None;
+    }
+    version_in(&String::from_utf8_lossy(&finished.output))
+}
+
+/// The major version in the first line of `clang --version`.
+fn version_in(text: &str) -> Option<u32> {
+    let (_, rest) = text.lines().next()?.split_once("clang version ")?;
+    rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{candidates, name_version, path_version, version_in};
+    use std::ffi::OsStr;
+    use std::path::Path;
+
+    #[test]
+    fn versions_are_read_from_names() {
+        assert_eq!(name_version("clang-22"), Some(22));
+        assert_eq!(name_version("clang-format-22"), None);
+        assert_eq!(name_version("clang"), None);
+        assert_eq!(path_version(Path::new("/usr/lib/llvm-22/bin/clang")), Some(22));
+        assert_eq!(path_version(Path::new("/opt/bin/clang-21")), Some(21));
+        assert_eq!(path_version(Path::new("/opt/bin/clang")), None);
+    }
+
+    #[test]
+    fn versions_are_read_from_answers() {
+        assert_eq!(version_in("Debian clang version 22.1.8 (1~deb12u1)\nTarget: x"), Some(22));
+        assert_eq!(version_in("clang version 21.0.0git (https://example)"), Some(21));
+        assert_eq!(version_in("Apple clang version 15.0.0"), Some(15));
+        assert_eq!(version_in("gcc (Debian) 12"), None);
+        assert_eq!(version_in(""), None);
+    }
+
+    #[test]
+    fn an_empty_choice_means_none_and_a_wrong_one_too() {
+        assert_eq!(candidates(Some(OsStr::new(""))), []);
+        assert_eq!(candidates(Some(OsStr::new("/no/such/clang-99"))), []);
+        assert_eq!(candidates(Some(OsStr::new("/bin/false"))), []);
+    }
+
+    #[test]
+    fn a_chosen_program_is_asked_for_its_version() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("my-clang");
+        crate::frontend::clang::tests::write_script(&path, "echo 'clang version 23.0.1'");
+        let found = candidates(Some(path.as_os_str()));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].version, 23);
+        assert!(found[0].identity.contains("my-clang:"));
+    }
+}
