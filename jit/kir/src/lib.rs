@@ -6,6 +6,7 @@
 //!   references, facts in side tables);
 //! - [`builder`]: making instructions;
 //! - [`analysis`], [`ssa`]: facts about functions, and making SSA form;
+//! - [`text`]: the text form, complete and readable;
 //! - [`eval`]: the scalar meaning of the lane-wise ops, shared by the constant folder and the interpreter.
 //!
 //! Deliberately not here: SPIR-V, OpenCL, Cranelift, and any analysis result stored in the IR. The crate forbids `unsafe`.
@@ -24,6 +25,7 @@ pub mod libfn;
 pub mod module;
 pub mod ops;
 pub mod ssa;
+pub mod text;
 pub mod types;
 
 pub use builder::Builder;
