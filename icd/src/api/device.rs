@@ -1,0 +1,291 @@
+//! Device: finding it and asking what it can.
+
+use clift_include::cl::*;
+use clift_runtime::pool;
+
+use crate::caps::{self, Limits};
+use crate::error::ClError::{DeviceNotFound, InvalidDeviceType, InvalidValue};
+use crate::error::{ClResult, ensure};
+use crate::ffi::handle::{Handle, Ref};
+use crate::ffi::info::{Info, Written};
+use crate::ffi::pointer::{Out, OutArray, Properties};
+use crate::object::device::{self, Device};
+use crate::object::platform::{self, Platform};
+
+/// All bits that a device type may have, `CL_DEVICE_TYPE_ALL` apart.
+const DEVICE_TYPES: cl_device_type = CL_DEVICE_TYPE_DEFAULT
+    | CL_DEVICE_TYPE_CPU
+    | CL_DEVICE_TYPE_GPU
+    | CL_DEVICE_TYPE_ACCELERATOR
+    | CL_DEVICE_TYPE_CUSTOM;
+
+/// The devices of a type.
+///
+/// # Errors
+/// `CL_INVALID_DEVICE_TYPE` for a type that is none, `CL_DEVICE_NOT_FOUND` when there is no device of it.
+pub fn of_type(device_type: cl_device_type) -> ClResult<Vec<Ref<Device>>> {
+    // CL_INVALID_DEVICE_TYPE if device_type is not a valid value
+    let known = device_type == CL_DEVICE_TYPE_ALL || (device_type != 0 && device_type & !DEVICE_TYPES == 0);
+    ensure(known, InvalidDeviceType)?;
+    // CL_DEVICE_NOT_FOUND if no OpenCL devices that matched device_type were found
+    ensure(device_type & (CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT) != 0, DeviceNotFound)?;
+    Ok(vec![device::root().clone()])
+}
+
+/// `clGetDeviceIDs`
+pub fn get_ids(
+    platform: Handle<Platform>,
+    device_type: cl_device_type,
+    num_entries: cl_uint,
+    devices: OutArray<Handle<Device>>,
+    num_devices: Out<cl_uint>,
+) -> ClResult<()> {
+    // CL_INVALID_PLATFORM if platform is not a valid platform
+    platform.get()?;
+    // CL_INVALID_DEVICE_TYPE, CL_DEVICE_NOT_FOUND: see `of_type`
+    let found = of_type(device_type);
+    ensure(!matches!(found, Err(InvalidDeviceType)), InvalidDeviceType)?;
+    // CL_INVALID_VALUE if num_entries is equal to zero and devices is not NULL
+    ensure(devices.is_null() || num_entries != 0, InvalidValue)?;
+    // CL_INVALID_VALUE if both num_devices and devices are NULL
+    ensure(!(num_devices.is_null() && devices.is_null()), InvalidValue)?;
+
+    // Some applications look at the number even after an error.
+    num_devices.set(found.as_ref().map_or(0, Vec::len) as cl_uint);
+    devices.fill(num_entries as usize, found?.iter().map(|device| device.handle()));
+    Ok(())
+}
+
+/// `clRetainDevice`: root devices are not counted.
+pub fn retain(device: Handle<Device>) -> ClResult<()> {
+    // CL_INVALID_DEVICE if device is not a valid device
+    device.get()?;
+    Ok(())
+}
+
+/// `clReleaseDevice`: root devices are not counted.
+pub fn release(device: Handle<Device>) -> ClResult<()> {
+    // CL_INVALID_DEVICE if device is not a valid device
+    device.get()?;
+    Ok(())
+}
+
+/// `clCreateSubDevices`: no way of partitioning is supported.
+pub fn create_sub_devices(
+    device: Handle<Device>,
+    properties: Properties<cl_device_partition_property>,
+    _num_devices: cl_uint,
+    _out_devices: OutArray<Handle<Device>>,
+    _num_devices_ret: Out<cl_uint>,
+) -> ClResult<()> {
+    // CL_INVALID_DEVICE if in_device is not a valid device
+    device.get()?;
+    // CL_INVALID_VALUE if values specified in properties are not valid, or valid but not supported by in_device
+    let _ = properties;
+    Err(InvalidValue)
+}
+
+/// `clGetDeviceInfo`
+pub fn get_info(device: Handle<Device>, name: cl_device_info, info: Info<'_>) -> ClResult<Written> {
+    // CL_INVALID_DEVICE if device is not a valid device
+    let device = device.get()?;
+    let limits = caps::limits();
+
+    match name {
+        CL_DEVICE_TYPE => info.value(CL_DEVICE_TYPE_CPU),
+        CL_DEVICE_VENDOR_ID => info.value(limits.host.vendor_id),
+        CL_DEVICE_MAX_COMPUTE_UNITS => info.value(pool::worker_count() as cl_uint),
+        CL_DEVICE_MAX_CLOCK_FREQUENCY => info.value(limits.host.clock_mhz),
+        CL_DEVICE_ADDRESS_BITS => info.value(usize::BITS),
+        CL_DEVICE_AVAILABLE => info.bool(true),
+        CL_DEVICE_COMPILER_AVAILABLE | CL_DEVICE_LINKER_AVAILABLE => info.bool(true),
+        CL_DEVICE_ENDIAN_LITTLE => info.bool(cfg!(target_endian = "little")),
+        CL_DEVICE_ERROR_CORRECTION_SUPPORT => info.bool(false),
+        CL_DEVICE_EXECUTION_CAPABILITIES => info.value(CL_EXEC_KERNEL | CL_EXEC_NATIVE_KERNEL),
+        CL_DEVICE_HOST_UNIFIED_MEMORY => info.bool(true),
+        CL_DEVICE_PLATFORM => info.object(platform::get()),
+        CL_DEVICE_PREFERRED_INTEROP_USER_SYNC => info.bool(true),
+        CL_DEVICE_PROFILING_TIMER_RESOLUTION => info.value::<usize>(1),
+        CL_DEVICE_REFERENCE_COUNT => info.value(device.reference_count()),
+
+        CL_DEVICE_NAME => info.string(&limits.host.model),
+        CL_DEVICE_VENDOR => info.string(&limits.host.vendor),
+        CL_DRIVER_VERSION => info.string(caps::DRIVER_VERSION),
+        CL_DEVICE_PROFILE => info.string(caps::PROFILE),
+        CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED => info.string(caps::CONFORMANCE),
+        CL_DEVICE_BUILT_IN_KERNELS => info.string(""),
+        CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION => info.slice::<cl_name_version>(&[]),
+        CL_DEVICE_UUID => info.value(limits.device_uuid),
+        CL_DRIVER_UUID => info.value(limits.driver_uuid),
+        CL_DEVICE_LUID_VALID => info.bool(false),
+        CL_DEVICE_LUID => info.value([0u8; CL_LUID_SIZE as usize]),
+        CL_DEVICE_NODE_MASK => info.value::<cl_uint>(0),
+
+        _ => match queue_info(name, limits, info) {
+            Ok(answer) => answer,
+            Err(info) => match memory_info(name, limits, info) {
+                Ok(answer) => answer,
+                Err(info) => match language_info(name, info) {
+                    Ok(answer) => answer,
+                    Err(info) => absent_info(name, info),
+                },
+            },
+        },
+    }
+}
+
+/// An answer, or the sink back when the query belongs to another group.
+type Grouped<'a> = Result<ClResult<Written>, Info<'a>>;
+
+/// Queries about launches, queues and arithmetic.
+fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grouped<'a> {
+    let lanes = |element_bytes: u32| limits.vector_bytes / element_bytes;
+    let single =
+        CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
+    // What the specification demands of doubles; the directed modes are those of the conversions.
+    let double =
+        CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_ROUND_TO_ZERO | CL_FP_ROUND_TO_INF | CL_FP_FMA;
+    Ok(match name {
+        CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS => info.value::<cl_uint>(3),
+        CL_DEVICE_MAX_WORK_GROUP_SIZE => info.value(limits.max_work_group_size),
+        CL_DEVICE_MAX_WORK_GROUP_SIZES => info.value([limits.max_work_group_size; 3]),
+        CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => info.bool(true),
+        CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value::<usize>(1),
+        CL_DEVICE_QUEUE_ON_HOST_PROPERTIES => {
+            info.value(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
+        }
+        CL_DEVICE_SINGLE_FP_CONFIG => info.value(single),
+        CL_DEVICE_DOUBLE_FP_CONFIG => info.value(double),
+        CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR | CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR => info.value(lanes(1)),
+        CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT | CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT => info.value(lanes(2)),
+        CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT | CL_DEVICE_NATIVE_VECTOR_WIDTH_INT => info.value(lanes(4)),
+        CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG | CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG => info.value(lanes(8)),
+        CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT | CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT => info.value(lanes(4)),
+        CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE | CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE => info.value(lanes(8)),
+        // Zero without cl_khr_fp16.
+        CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF | CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF => info.value::<cl_uint>(0),
+        _ => return Err(info),
+    })
+}
+
+/// Queries about memory and arguments.
+fn memory_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grouped<'a> {
+    let orders = CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_ORDER_ACQ_REL | CL_DEVICE_ATOMIC_ORDER_SEQ_CST;
+    let scopes = CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP | CL_DEVICE_ATOMIC_SCOPE_DEVICE | CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES;
+    Ok(match name {
+        CL_DEVICE_GLOBAL_MEM_SIZE => info.value(limits.host.memory_bytes),
+        CL_DEVICE_GLOBAL_MEM_CACHE_TYPE => info.value(CL_READ_WRITE_CACHE),
+        CL_DEVICE_GLOBAL_MEM_CACHE_SIZE => info.value(limits.host.cache_bytes),
+        CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE => info.value(limits.host.cache_line_bytes),
+        CL_DEVICE_MAX_MEM_ALLOC_SIZE => info.value(limits.max_mem_alloc_size),
+        CL_DEVICE_LOCAL_MEM_TYPE => info.value(CL_GLOBAL),
+        CL_DEVICE_LOCAL_MEM_SIZE => info.value(limits.local_mem_size),
+        CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE => info.value(limits.max_constant_buffer_size),
+        CL_DEVICE_MAX_CONSTANT_ARGS => info.value(limits.max_constant_args),
+        CL_DEVICE_MAX_PARAMETER_SIZE => info.value(limits.max_parameter_size),
+        CL_DEVICE_MEM_BASE_ADDR_ALIGN => info.value((limits.base_address_align * 8) as cl_uint),
+        CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE => info.value(limits.base_address_align as cl_uint),
+        CL_DEVICE_PRINTF_BUFFER_SIZE => info.value(limits.printf_buffer_size),
+        CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE | CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE => {
+            info.value(limits.max_global_variable_size)
+        }
+        CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES => info.value(orders | scopes),
+        CL_DEVICE_ATOMIC_FENCE_CAPABILITIES => info.value(orders | scopes | CL_DEVICE_ATOMIC_SCOPE_WORK_ITEM),
+        // Zero: natural alignment.
+        CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT
+        | CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT
+        | CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT => info.value::<cl_uint>(0),
+        CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT => info.bool(true),
+        _ => return Err(info),
+    })
+}
+
+/// Queries about versions, extensions, the language and the intermediate language.
+fn language_info(name: cl_device_info, info: Info<'_>) -> Grouped<'_> {
+    let (major, minor) = caps::OPENCL_VERSION;
+    Ok(match name {
+        CL_DEVICE_VERSION => info.string(caps::version_string()),
+        CL_DEVICE_NUMERIC_VERSION => info.value(caps::version(major, minor, 0)),
+        CL_DEVICE_EXTENSIONS => {
+            let names: Vec<&str> = caps::device_extensions().map(|extension| extension.name).collect();
+            info.string(names.join(" "))
+        }
+        CL_DEVICE_EXTENSIONS_WITH_VERSION => {
+            let list: Vec<_> = caps::device_extensions().map(|e| caps::name_version(e.name, e.version)).collect();
+            info.slice(&list)
+        }
+        CL_DEVICE_OPENCL_C_VERSION => info.string(caps::opencl_c_version_string()),
+        CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR => {
+            info.value(caps::version(caps::OPENCL_C_VERSION.0, caps::OPENCL_C_VERSION.1, 0))
+        }
+        CL_DEVICE_OPENCL_C_ALL_VERSIONS => {
+            let list: Vec<_> = caps::OPENCL_C_VERSIONS
+                .iter()
+                .map(|&(major, minor)| caps::name_version("OpenCL C", caps::version(major, minor, 0)))
+                .collect();
+            info.slice(&list)
+        }
+        CL_DEVICE_OPENCL_C_FEATURES => {
+            let list: Vec<_> = caps::OPENCL_C_FEATURES
+                .iter()
+                .map(|feature| caps::name_version(feature, caps::version(3, 0, 0)))
+                .collect();
+            info.slice(&list)
+        }
+        CL_DEVICE_IL_VERSION => info.string(caps::il_version_string()),
+        CL_DEVICE_ILS_WITH_VERSION => {
+            let list: Vec<_> = clift_jit::SPIRV_VERSIONS
+                .iter()
+                .map(|&(major, minor)| caps::name_version("SPIR-V", caps::version(major.into(), minor.into(), 0)))
+                .collect();
+            info.slice(&list)
+        }
+        _ => return Err(info),
+    })
+}
+
+/// Queries about what is not offered: images, sub-groups, pipes, device queues, shared virtual memory, partitions.
+fn absent_info(name: cl_device_info, info: Info<'_>) -> ClResult<Written> {
+    match name {
+        CL_DEVICE_IMAGE_SUPPORT => info.bool(false),
+        CL_DEVICE_MAX_READ_IMAGE_ARGS
+        | CL_DEVICE_MAX_WRITE_IMAGE_ARGS
+        | CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS
+        | CL_DEVICE_MAX_SAMPLERS
+        | CL_DEVICE_IMAGE_PITCH_ALIGNMENT
+        | CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => info.value::<cl_uint>(0),
+        CL_DEVICE_IMAGE2D_MAX_WIDTH
+        | CL_DEVICE_IMAGE2D_MAX_HEIGHT
+        | CL_DEVICE_IMAGE3D_MAX_WIDTH
+        | CL_DEVICE_IMAGE3D_MAX_HEIGHT
+        | CL_DEVICE_IMAGE3D_MAX_DEPTH
+        | CL_DEVICE_IMAGE_MAX_BUFFER_SIZE
+        | CL_DEVICE_IMAGE_MAX_ARRAY_SIZE => info.value::<usize>(0),
+
+        CL_DEVICE_MAX_NUM_SUB_GROUPS => info.value::<cl_uint>(0),
+        CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.bool(false),
+        CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => info.bool(false),
+
+        CL_DEVICE_PIPE_SUPPORT => info.bool(false),
+        CL_DEVICE_MAX_PIPE_ARGS | CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS | CL_DEVICE_PIPE_MAX_PACKET_SIZE => {
+            info.value::<cl_uint>(0)
+        }
+
+        CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES => info.value::<cl_device_device_enqueue_capabilities>(0),
+        CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES => info.value::<cl_command_queue_properties>(0),
+        CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE
+        | CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE
+        | CL_DEVICE_MAX_ON_DEVICE_QUEUES
+        | CL_DEVICE_MAX_ON_DEVICE_EVENTS => info.value::<cl_uint>(0),
+
+        CL_DEVICE_SVM_CAPABILITIES => info.value::<cl_device_svm_capabilities>(0),
+
+        CL_DEVICE_PARENT_DEVICE => info.object_or_null::<Device>(None),
+        CL_DEVICE_PARTITION_MAX_SUB_DEVICES => info.value::<cl_uint>(0),
+        CL_DEVICE_PARTITION_PROPERTIES | CL_DEVICE_PARTITION_TYPE => info.value::<cl_device_partition_property>(0),
+        CL_DEVICE_PARTITION_AFFINITY_DOMAIN => info.value::<cl_device_affinity_domain>(0),
+
+        // CL_INVALID_VALUE if param_name is not one of the supported values
+        _ => Err(InvalidValue),
+    }
+}

@@ -1,0 +1,258 @@
+//! What the device is and can: versions, extensions, language features, limits. One fact, one row.
+//!
+//! Info queries answer from here, the front end tells clang from here which extensions and features to switch on, and the
+//! checks in `api/` take their bounds from here, so that the three cannot disagree. Nothing may be listed that the compiler
+//! and the runtime do not have.
+//!
+//! - versions and names: the constants at the top;
+//! - [`EXTENSIONS`], [`OPENCL_C_FEATURES`], [`OPENCL_C_VERSIONS`]: the lists;
+//! - [`Limits`]: numbers, some of them probed from the machine ([`host`]).
+
+pub mod host;
+
+use std::sync::OnceLock;
+
+use clift_include::cl;
+
+use host::Host;
+
+/// A version number as OpenCL packs it.
+pub const fn version(major: u32, minor: u32, patch: u32) -> cl::cl_version {
+    (major << 22) | (minor << 12) | patch
+}
+
+/// The version of OpenCL that platform and device report.
+pub const OPENCL_VERSION: (u32, u32) = (3, 0);
+/// The highest version of OpenCL C whose every feature is there; what `CL_DEVICE_OPENCL_C_VERSION` may say.
+pub const OPENCL_C_VERSION: (u32, u32) = (1, 2);
+/// Name of the platform and first word of vendor-specific text in version strings.
+pub const NAME: &str = "Clift";
+/// Vendor of the platform.
+pub const VENDOR: &str = "Clift";
+/// Version of the driver.
+pub const DRIVER_VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Only full profile is offered.
+pub const PROFILE: &str = "FULL_PROFILE";
+/// Suffix for the names of the platform's own extensions; what `cl_khr_icd` wants to tell platforms apart.
+pub const ICD_SUFFIX: &str = "CLIFT";
+/// Never submitted: a date that cannot be a submission's, in the form the query must have.
+pub const CONFORMANCE: &str = "v0000-01-01-00";
+
+/// `CL_PLATFORM_VERSION` and `CL_DEVICE_VERSION`.
+pub fn version_string() -> String {
+    format!("OpenCL {}.{} {NAME} {DRIVER_VERSION}", OPENCL_VERSION.0, OPENCL_VERSION.1)
+}
+
+/// `CL_DEVICE_OPENCL_C_VERSION`.
+pub fn opencl_c_version_string() -> String {
+    format!("OpenCL C {}.{} {NAME}", OPENCL_C_VERSION.0, OPENCL_C_VERSION.1)
+}
+
+/// `CL_DEVICE_IL_VERSION`.
+pub fn il_version_string() -> String {
+    let names: Vec<String> =
+        clift_jit::SPIRV_VERSIONS.iter().map(|(major, minor)| format!("SPIR-V_{major}.{minor}")).collect();
+    names.join(" ")
+}
+
+/// Who an extension belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The platform alone (the loader's interface).
+    Platform,
+    /// The device, and as there is one device, the platform too.
+    Device,
+}
+
+/// One supported extension.
+#[derive(Clone, Copy, Debug)]
+pub struct Extension {
+    /// Its name.
+    pub name: &'static str,
+    /// Its version.
+    pub version: cl::cl_version,
+    /// Who lists it.
+    pub scope: Scope,
+    /// Whether it changes OpenCL C: then a macro of its name is defined and `#pragma OPENCL EXTENSION` knows it.
+    pub language: bool,
+}
+
+const fn extension(name: &'static str, version: cl::cl_version, scope: Scope, language: bool) -> Extension {
+    Extension { name, version, scope, language }
+}
+
+/// The supported extensions.
+pub const EXTENSIONS: &[Extension] = &[
+    extension("cl_khr_icd", version(2, 0, 1), Scope::Platform, false),
+    extension("cl_khr_byte_addressable_store", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_global_int32_base_atomics", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_global_int32_extended_atomics", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_local_int32_base_atomics", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_local_int32_extended_atomics", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_int64_base_atomics", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_int64_extended_atomics", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_fp64", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_create_command_queue", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_device_uuid", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_extended_versioning", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_il_program", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_spirv_linkonce_odr", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_spirv_no_integer_wrap_decoration", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_suggested_local_work_size", version(1, 0, 0), Scope::Device, false),
+];
+
+/// The extensions that the device lists.
+pub fn device_extensions() -> impl Iterator<Item = &'static Extension> {
+    EXTENSIONS.iter().filter(|extension| extension.scope == Scope::Device)
+}
+
+/// Names of the extensions that OpenCL C knows: what the front end switches on, all others off.
+pub fn language_extensions() -> impl Iterator<Item = &'static str> {
+    EXTENSIONS.iter().filter(|extension| extension.language).map(|extension| extension.name)
+}
+
+/// Optional features of OpenCL C 3.0 that the device has; each is a macro that is defined as 1 from `-cl-std=CL3.0` on.
+pub const OPENCL_C_FEATURES: &[&str] = &[
+    "__opencl_c_int64",
+    "__opencl_c_fp64",
+    "__opencl_c_generic_address_space",
+    "__opencl_c_program_scope_global_variables",
+    "__opencl_c_atomic_order_acq_rel",
+    "__opencl_c_atomic_order_seq_cst",
+    "__opencl_c_atomic_scope_device",
+    "__opencl_c_atomic_scope_all_devices",
+];
+
+/// Versions of OpenCL C in which programs may ask to be built *and* find every mandatory feature. 2.0 is accepted in
+/// `-cl-std` but not listed: pipes, device queues and images are mandatory there.
+pub const OPENCL_C_VERSIONS: &[(u32, u32)] = &[(1, 0), (1, 1), (1, 2), (3, 0)];
+
+/// A name and a version in the form of the queries.
+pub fn name_version(name: &str, version: cl::cl_version) -> cl::cl_name_version {
+    let mut fixed = [0; cl::CL_NAME_VERSION_MAX_NAME_SIZE];
+    // One byte stays for the NUL; no name of ours is that long (tested).
+    let length = name.len().min(cl::CL_NAME_VERSION_MAX_NAME_SIZE - 1);
+    fixed[..length].copy_from_slice(&name.as_bytes()[..length]);
+    cl::cl_name_version { version, name: fixed }
+}
+
+/// Numbers that describe the device: fixed choices, each with its reason, and facts about the machine.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Facts about the machine.
+    pub host: Host,
+    /// Work-items per work-group, in all and in each dimension. The runtime runs a group on one core, so the bound is the
+    /// scratch memory it keeps per item; 4096 covers what programs for GPUs ask for (1024) with room.
+    pub max_work_group_size: usize,
+    /// Local memory per work-group: fits the second-level cache of any core together with the data worked on.
+    pub local_mem_size: u64,
+    /// Largest buffer: a quarter of the memory, at least what the specification demands.
+    pub max_mem_alloc_size: u64,
+    /// Bytes of kernel arguments.
+    pub max_parameter_size: usize,
+    /// Bytes in one constant buffer. Constant memory is global memory here.
+    pub max_constant_buffer_size: u64,
+    /// Constant arguments of one kernel: as many as arguments of a pointer's size fit.
+    pub max_constant_args: u32,
+    /// Bytes of one program-scope variable.
+    pub max_global_variable_size: usize,
+    /// Bytes of `printf` output that one launch may produce.
+    pub printf_buffer_size: usize,
+    /// Alignment of a buffer's start, and so of a sub-buffer's origin, in bytes: the widest type of OpenCL C.
+    pub base_address_align: usize,
+    /// Lanes of a 128-bit register by element size; what an OpenCL vector maps to without splitting.
+    pub vector_bytes: u32,
+    /// `CL_DEVICE_UUID`.
+    pub device_uuid: [u8; 16],
+    /// `CL_DRIVER_UUID`.
+    pub driver_uuid: [u8; 16],
+}
+
+/// The limits of this machine's device, probed once.
+pub fn limits() -> &'static Limits {
+    static LIMITS: OnceLock<Limits> = OnceLock::new();
+    LIMITS.get_or_init(|| Limits::of(Host::probe()))
+}
+
+/// Largest alignment that any OpenCL C type needs (`long16`, `double16`).
+const WIDEST_TYPE: usize = 128;
+
+impl Limits {
+    fn of(host: Host) -> Self {
+        const MIB: u64 = 1 << 20;
+        let max_mem_alloc_size = (host.memory_bytes / 4).max((1024 * MIB).min(host.memory_bytes / 4)).max(32 * MIB);
+        let max_parameter_size = 4096;
+        Self {
+            max_work_group_size: 4096,
+            local_mem_size: 256 << 10,
+            max_mem_alloc_size,
+            max_parameter_size,
+            max_constant_buffer_size: max_mem_alloc_size,
+            max_constant_args: (max_parameter_size / size_of::<u64>()) as u32,
+            max_global_variable_size: 1 << 20,
+            printf_buffer_size: 1 << 20,
+            base_address_align: WIDEST_TYPE,
+            vector_bytes: 16,
+            device_uuid: uuid(&["device", &host.vendor, &host.model]),
+            driver_uuid: uuid(&["driver", DRIVER_VERSION]),
+            host,
+        }
+    }
+}
+
+/// An identifier that is the same in every process and after a reboot: a hash in the form of an RFC 9562 version-8 UUID.
+fn uuid(parts: &[&str]) -> [u8; 16] {
+    // FNV-1a in 128 bits: fixed by its definition, unlike the standard library's hashers.
+    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    for byte in [NAME].iter().chain(parts).flat_map(|part| part.bytes().chain([0])) {
+        hash ^= u128::from(byte);
+        hash = hash.wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    }
+    let mut bytes = hash.to_be_bytes();
+    bytes[6] = (bytes[6] & 0x0f) | 0x80;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_and_are_unique() {
+        let names: Vec<&str> = EXTENSIONS.iter().map(|e| e.name).chain(OPENCL_C_FEATURES.iter().copied()).collect();
+        for (index, name) in names.iter().enumerate() {
+            assert!(name.len() < cl::CL_NAME_VERSION_MAX_NAME_SIZE, "{name}");
+            assert!(!names[..index].contains(name), "{name} twice");
+        }
+    }
+
+    /// The features that follow from others in the list, and the ones that the queries' answers demand.
+    #[test]
+    fn features_agree_with_extensions() {
+        let has = |name| EXTENSIONS.iter().any(|e| e.name == name);
+        let feature = |name| OPENCL_C_FEATURES.contains(&name);
+        assert!(feature("__opencl_c_int64"));
+        assert_eq!(has("cl_khr_fp64"), feature("__opencl_c_fp64"));
+        assert_eq!(limits().max_global_variable_size > 0, feature("__opencl_c_program_scope_global_variables"));
+    }
+
+    #[test]
+    fn limits_meet_the_full_profile() {
+        let limits = limits();
+        assert!(limits.local_mem_size >= 32 << 10);
+        assert!(limits.max_mem_alloc_size >= 32 << 20);
+        assert!(limits.max_parameter_size >= 1024);
+        assert!(limits.max_constant_buffer_size >= 64 << 10);
+        assert!(limits.max_constant_args >= 8);
+        assert!(limits.printf_buffer_size >= 1 << 20);
+        assert!(limits.max_global_variable_size >= 64 << 10);
+    }
+
+    #[test]
+    fn uuids_are_stable_and_differ() {
+        assert_eq!(uuid(&["a", "b"]), uuid(&["a", "b"]));
+        assert_ne!(uuid(&["a", "b"]), uuid(&["ab"]));
+        assert_eq!(uuid(&["a"])[6] >> 4, 8);
+    }
+}

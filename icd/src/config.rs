@@ -1,0 +1,327 @@
+//! The `CLIFT_*` environment variables: one table, read once, at the application's first call.
+//!
+//! A value that is not understood is answered with a warning line on stderr and otherwise ignored: a typing error must not
+//! take an application down. `CLIFT_DEBUG=help` prints the table.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use clift_jit::Backend;
+use clift_runtime::pool;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// What the environment says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// `CLIFT_DEBUG`.
+    pub debug: Vec<&'static DebugFlag>,
+    /// `CLIFT_BACKEND`.
+    pub backend: Backend,
+    /// `CLIFT_WIDTH`.
+    pub width: Option<u32>,
+    /// `CLIFT_THREADS`.
+    pub threads: Option<usize>,
+    /// `CLIFT_CLANG`.
+    pub clang: Option<PathBuf>,
+    /// `CLIFT_CACHE_DIR`: `None` for the default place.
+    pub cache_dir: Option<PathBuf>,
+    /// `CLIFT_CACHE_SIZE` in bytes; 0 for no cache.
+    pub cache_bytes: u64,
+}
+
+/// A row of the table.
+struct Variable {
+    name: &'static str,
+    values: &'static str,
+    default: &'static str,
+    doc: &'static str,
+    /// Stores the value, or says what it should have been.
+    set: fn(&mut Config, &OsString) -> Result<(), String>,
+}
+
+/// A word of `CLIFT_DEBUG`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct DebugFlag {
+    /// The word.
+    pub name: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// What it makes the program print.
+    pub effect: DebugEffect,
+}
+
+/// The effect of a [`DebugFlag`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DebugEffect {
+    /// The table of variables.
+    Help,
+    /// Messages of a part of the driver from this level on.
+    Trace(&'static str, LevelFilter),
+    /// The compiler's state after the stage of this name.
+    Dump(&'static str),
+}
+
+/// The words of `CLIFT_DEBUG`.
+pub const DEBUG_FLAGS: &[DebugFlag] = &[
+    flag("help", "print this table", DebugEffect::Help),
+    flag("api", "every call with its arguments and result", DebugEffect::Trace("clift::api", LevelFilter::TRACE)),
+    flag("errors", "the calls that fail", DebugEffect::Trace("clift::api", LevelFilter::DEBUG)),
+    flag("build", "program builds: steps, times, logs", DebugEffect::Trace("clift::build", LevelFilter::TRACE)),
+    flag("queue", "commands: when they start and end", DebugEffect::Trace("clift_runtime", LevelFilter::TRACE)),
+    flag("imported", "kernel IR as imported", DebugEffect::Dump("imported")),
+    flag("canonical", "kernel IR after the canonical passes", DebugEffect::Dump("canonical")),
+    flag("regioned", "kernel IR split at barriers", DebugEffect::Dump("regioned")),
+    flag("widened", "kernel IR with work-items as lanes", DebugEffect::Dump("widened")),
+    flag("looped", "kernel IR with work-item loops", DebugEffect::Dump("looped")),
+    flag("legal", "kernel IR as the backend gets it", DebugEffect::Dump("legal")),
+    flag("clif", "the backend's own IR", DebugEffect::Dump("clif")),
+    flag("asm", "machine code", DebugEffect::Dump("asm")),
+];
+
+const fn flag(name: &'static str, doc: &'static str, effect: DebugEffect) -> DebugFlag {
+    DebugFlag { name, doc, effect }
+}
+
+/// The table.
+const VARIABLES: &[Variable] = &[
+    Variable {
+        name: "CLIFT_DEBUG",
+        values: "comma list of the words below",
+        default: "none",
+        doc: "print to stderr what the driver does",
+        set: |config, value| {
+            let text = text(value)?;
+            let mut unknown = Vec::new();
+            for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+                match DEBUG_FLAGS.iter().find(|flag| flag.name == word) {
+                    Some(flag) => config.debug.push(flag),
+                    None => unknown.push(word),
+                }
+            }
+            if unknown.is_empty() { Ok(()) } else { Err(format!("unknown: {}", unknown.join(", "))) }
+        },
+    },
+    Variable {
+        name: "CLIFT_BACKEND",
+        values: "clif | interp",
+        default: "clif",
+        doc: "what runs kernels: machine code, or the interpreter that reports undefined behaviour",
+        set: |config, value| {
+            config.backend = match text(value)? {
+                "clif" => Backend::Clif,
+                "interp" => Backend::Interp,
+                _ => return Err("neither clif nor interp".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Variable {
+        name: "CLIFT_WIDTH",
+        values: "1 | 2 | 4 | 8 | 16 | 32 | 64",
+        default: "chosen per kernel",
+        doc: "work-items per SIMD pack",
+        set: |config, value| {
+            config.width = Some(number(value, |n: &u32| n.is_power_of_two() && *n <= 64)?);
+            Ok(())
+        },
+    },
+    Variable {
+        name: "CLIFT_THREADS",
+        values: "a number from 1 on",
+        default: "the processors this process may use",
+        doc: "worker threads",
+        set: |config, value| {
+            config.threads = Some(number(value, |n: &usize| (1..=4096).contains(n))?);
+            Ok(())
+        },
+    },
+    Variable {
+        name: "CLIFT_CLANG",
+        values: "path of a program",
+        default: "the best clang found",
+        doc: "compiler for OpenCL C",
+        set: |config, value| {
+            config.clang = Some(PathBuf::from(value));
+            Ok(())
+        },
+    },
+    Variable {
+        name: "CLIFT_CACHE_DIR",
+        values: "path of a directory",
+        default: "$XDG_CACHE_HOME/clift or ~/.cache/clift",
+        doc: "where results of the compiler for OpenCL C are kept",
+        set: |config, value| {
+            config.cache_dir = Some(PathBuf::from(value));
+            Ok(())
+        },
+    },
+    Variable {
+        name: "CLIFT_CACHE_SIZE",
+        values: "MiB",
+        default: "256",
+        doc: "size that the cache may have; 0 switches it off",
+        set: |config, value| {
+            config.cache_bytes = number(value, |n: &u64| *n < 1 << 40)? << 20;
+            Ok(())
+        },
+    },
+];
+
+fn text(value: &OsString) -> Result<&str, String> {
+    value.to_str().ok_or_else(|| "no UTF-8".to_owned())
+}
+
+fn number<T: std::str::FromStr>(value: &OsString, allowed: impl Fn(&T) -> bool) -> Result<T, String> {
+    let number = text(value)?.trim().parse().map_err(|_| "no number".to_owned())?;
+    if allowed(&number) { Ok(number) } else { Err("out of range".to_owned()) }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            debug: Vec::new(),
+            backend: Backend::default(),
+            width: None,
+            threads: None,
+            clang: None,
+            cache_dir: None,
+            cache_bytes: 256 << 20,
+        }
+    }
+}
+
+impl Config {
+    /// Reads the variables through `lookup`. Returns the warnings for values that were not understood.
+    fn read(lookup: impl Fn(&str) -> Option<OsString>) -> (Self, Vec<String>) {
+        let mut config = Self::default();
+        let mut warnings = Vec::new();
+        for variable in VARIABLES {
+            let Some(value) = lookup(variable.name).filter(|value| !value.is_empty()) else { continue };
+            if let Err(reason) = (variable.set)(&mut config, &value) {
+                let (name, values) = (variable.name, variable.values);
+                warnings.push(format!("{name}={}: {reason}; takes {values}", value.to_string_lossy()));
+            }
+        }
+        (config, warnings)
+    }
+
+    /// Names of the compiler's stages to print.
+    pub fn dumps(&self) -> Vec<String> {
+        self.debug
+            .iter()
+            .filter_map(|flag| match flag.effect {
+                DebugEffect::Dump(stage) => Some(stage.to_owned()),
+                DebugEffect::Help | DebugEffect::Trace(..) => None,
+            })
+            .collect()
+    }
+}
+
+/// The table as text.
+fn help() -> String {
+    let mut text = String::from("Clift reads these environment variables:\n");
+    for Variable { name, values, default, doc, .. } in VARIABLES {
+        let _ = writeln!(text, "  {name}={values}\n      {doc} (default: {default})");
+    }
+    text.push_str("Words of CLIFT_DEBUG:\n");
+    for DebugFlag { name, doc, .. } in DEBUG_FLAGS {
+        let _ = writeln!(text, "  {name:<10} {doc}");
+    }
+    text
+}
+
+/// What the environment says. Read at the first call.
+pub fn config() -> &'static Config {
+    static CONFIG: OnceLock<Config> = OnceLock::new();
+    CONFIG.get_or_init(|| {
+        let (config, warnings) = Config::read(|name| std::env::var_os(name));
+        start_tracing(&config);
+        for warning in warnings {
+            tracing::warn!("{warning}");
+        }
+        if config.debug.iter().any(|flag| flag.effect == DebugEffect::Help) {
+            // Debug output: when stderr is closed there is nobody to tell.
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), help().as_bytes());
+        }
+        if pool::configure(pool::PoolOptions { threads: config.threads }).is_err() {
+            tracing::warn!("CLIFT_THREADS comes too late: the workers are counted already");
+        }
+        config
+    })
+}
+
+/// Makes the environment take effect; called by the first entry point of every application.
+pub fn start() {
+    let _ = config();
+}
+
+/// Sends messages to stderr: warnings always, more as `CLIFT_DEBUG` asks.
+fn start_tracing(config: &Config) {
+    let mut targets = Targets::new().with_default(LevelFilter::WARN);
+    for flag in &config.debug {
+        if let DebugEffect::Trace(target, level) = flag.effect {
+            targets = targets.with_target(target, level);
+        }
+    }
+    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time().with_ansi(false);
+    // Fails when a Rust application that links the driver as a library has its own subscriber: then that one is used.
+    let _ = tracing_subscriber::registry().with(targets).with(layer).try_init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &'static str, value: &'static str) -> (Config, Vec<String>) {
+        Config::read(|asked| (asked == name).then(|| OsString::from(value)))
+    }
+
+    #[test]
+    fn an_empty_environment_gives_the_defaults() {
+        assert_eq!(Config::read(|_| None), (Config::default(), Vec::new()));
+        assert_eq!(Config::read(|_| Some(OsString::new())), (Config::default(), Vec::new()));
+    }
+
+    #[test]
+    fn good_values_are_taken() {
+        assert_eq!(read("CLIFT_BACKEND", "interp").0.backend, Backend::Interp);
+        assert_eq!(read("CLIFT_WIDTH", "16").0.width, Some(16));
+        assert_eq!(read("CLIFT_THREADS", "3").0.threads, Some(3));
+        assert_eq!(read("CLIFT_CACHE_SIZE", "0").0.cache_bytes, 0);
+        assert_eq!(read("CLIFT_CLANG", "/opt/clang").0.clang, Some(PathBuf::from("/opt/clang")));
+        let (config, warnings) = read("CLIFT_DEBUG", "api, legal,,asm");
+        assert!(warnings.is_empty());
+        assert_eq!(config.dumps(), ["legal", "asm"]);
+    }
+
+    #[test]
+    fn bad_values_are_warned_of_and_ignored() {
+        for (name, value) in
+            [("CLIFT_BACKEND", "llvm"), ("CLIFT_WIDTH", "3"), ("CLIFT_THREADS", "0"), ("CLIFT_CACHE_SIZE", "big")]
+        {
+            let (config, warnings) = read(name, value);
+            assert_eq!(config, Config::default());
+            assert_eq!(warnings.len(), 1, "{name}");
+            assert!(warnings[0].contains(name) && warnings[0].contains(value));
+        }
+        let (config, warnings) = read("CLIFT_DEBUG", "api,nonsense,more");
+        assert_eq!(config.debug.len(), 1);
+        assert!(warnings[0].contains("unknown: nonsense, more"), "{}", warnings[0]);
+    }
+
+    #[test]
+    fn help_names_everything() {
+        let text = help();
+        for variable in VARIABLES {
+            assert!(text.contains(variable.name) && text.contains(variable.doc));
+        }
+        for flag in DEBUG_FLAGS {
+            assert!(text.contains(flag.name));
+        }
+    }
+}

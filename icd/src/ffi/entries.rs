@@ -1,0 +1,403 @@
+//! The list of entry points, in the order of the dispatch table (`CL/cl_icd.h`).
+//!
+//! How a row reads is explained in [`super::dispatch`]; how one is added, in `docs/add-an-entry-point.md`. Slots 75 to 80
+//! and 109 to 118 (Direct3D, DX9) have no row: their functions are declared for Windows only.
+
+#![allow(unsafe_code, reason = "the stubs are functions that C calls")]
+#![allow(non_snake_case, reason = "the stubs are named as in C")]
+
+use std::ffi::{c_char, c_void};
+
+use clift_include::cl::*;
+
+use super::callback::{ContextDestructor, ContextNotify, EventNotify, MemDestructor, NativeFunction};
+use super::dispatch::{Address, Entry, Kind, entry_points, gap_of, kind, run, stub, trace_args};
+use super::entry::{self, ErrorCode};
+use super::handle::{Handle, LoaderData};
+use super::pointer::{HostPtr, In, InArray, InBytes, Out, OutArray, Properties, Text, UserData};
+use crate::object::buffer::Mem;
+use crate::object::context::Context;
+use crate::object::device::Device;
+use crate::object::event::Event;
+use crate::object::platform::Platform;
+use crate::object::queue::Queue;
+
+/// A `size_t[3]` of the application.
+type Triple<'call> = InArray<'call, usize>;
+/// A callback of an entry point that is not built.
+type AnyFunction = *const c_void;
+/// A sampler: there are none.
+type Sampler = *const c_void;
+
+entry_points! {
+slots {
+    // OpenCL 1.0
+    [0] clGetPlatformIDs(num_entries: cl_uint, platforms: OutArray<Handle<Platform>>, num_platforms: Out<cl_uint>)
+        -> status = platform::get_ids;
+    [1] clGetPlatformInfo(platform: Handle<Platform>, param_name: cl_platform_info) -> info = platform::get_info;
+    [2] clGetDeviceIDs(
+        platform: Handle<Platform>, device_type: cl_device_type, num_entries: cl_uint,
+        devices: OutArray<Handle<Device>>, num_devices: Out<cl_uint>,
+    ) -> status = device::get_ids;
+    [3] clGetDeviceInfo(device: Handle<Device>, param_name: cl_device_info) -> info = device::get_info;
+    [4] clCreateContext(
+        properties: Properties<cl_context_properties>, num_devices: cl_uint, devices: InArray<Handle<Device>>,
+        pfn_notify: ContextNotify, user_data: UserData,
+    ) -> object = context::create;
+    [5] clCreateContextFromType(
+        properties: Properties<cl_context_properties>, device_type: cl_device_type,
+        pfn_notify: ContextNotify, user_data: UserData,
+    ) -> object = context::create_from_type;
+    [6] clRetainContext(context: Handle<Context>) -> status = retain;
+    [7] clReleaseContext(context: Handle<Context>) -> status = release;
+    [8] clGetContextInfo(context: Handle<Context>, param_name: cl_context_info) -> info = context::get_info;
+    [9] clCreateCommandQueue(
+        context: Handle<Context>, device: Handle<Device>, properties: cl_command_queue_properties,
+    ) -> object = gap::InvalidOperation;
+    [10] clRetainCommandQueue(queue: Handle<Queue>) -> status = gap::InvalidOperation;
+    [11] clReleaseCommandQueue(queue: Handle<Queue>) -> status = gap::InvalidOperation;
+    [12] clGetCommandQueueInfo(queue: Handle<Queue>, param_name: cl_command_queue_info) -> info = gap::InvalidOperation;
+    [13] clSetCommandQueueProperty(
+        queue: Handle<Queue>, properties: cl_command_queue_properties, enable: cl_bool,
+        old_properties: Out<cl_command_queue_properties>,
+    ) -> status = gap::InvalidOperation;
+    [14] clCreateBuffer(context: Handle<Context>, flags: cl_mem_flags, size: usize, host_ptr: HostPtr)
+        -> object = gap::InvalidOperation;
+    [15] clCreateImage2D(
+        context: Handle<Context>, flags: cl_mem_flags, image_format: In<cl_image_format>, image_width: usize,
+        image_height: usize, image_row_pitch: usize, host_ptr: HostPtr,
+    ) -> object = gap::InvalidOperation;
+    [16] clCreateImage3D(
+        context: Handle<Context>, flags: cl_mem_flags, image_format: In<cl_image_format>, image_width: usize,
+        image_height: usize, image_depth: usize, image_row_pitch: usize, image_slice_pitch: usize, host_ptr: HostPtr,
+    ) -> object = gap::InvalidOperation;
+    [17] clRetainMemObject(mem: Handle<Mem>) -> status = gap::InvalidOperation;
+    [18] clReleaseMemObject(mem: Handle<Mem>) -> status = gap::InvalidOperation;
+    [19] clGetSupportedImageFormats(
+        context: Handle<Context>, flags: cl_mem_flags, image_type: cl_mem_object_type, num_entries: cl_uint,
+        image_formats: OutArray<cl_image_format>, num_image_formats: Out<cl_uint>,
+    ) -> status = gap::InvalidOperation;
+    [20] clGetMemObjectInfo(mem: Handle<Mem>, param_name: cl_mem_info) -> info = gap::InvalidOperation;
+    [21] clGetImageInfo(image: Handle<Mem>, param_name: cl_image_info) -> info = gap::InvalidMemObject;
+    [22] clCreateSampler(
+        context: Handle<Context>, normalized_coords: cl_bool, addressing_mode: cl_addressing_mode,
+        filter_mode: cl_filter_mode,
+    ) -> object = gap::InvalidOperation;
+    [23] clRetainSampler(sampler: Sampler) -> status = gap::InvalidSampler;
+    [24] clReleaseSampler(sampler: Sampler) -> status = gap::InvalidSampler;
+    [25] clGetSamplerInfo(sampler: Sampler, param_name: cl_sampler_info) -> info = gap::InvalidSampler;
+    [26] clCreateProgramWithSource(
+        context: Handle<Context>, count: cl_uint, strings: InArray<*const c_char>, lengths: InArray<usize>,
+    ) -> object = gap::InvalidOperation;
+    [27] clCreateProgramWithBinary(
+        context: Handle<Context>, num_devices: cl_uint, device_list: InArray<Handle<Device>>, lengths: InArray<usize>,
+        binaries: InArray<*const c_char>, binary_status: OutArray<cl_int>,
+    ) -> object = gap::InvalidOperation;
+    [28] clRetainProgram(program: cl_program) -> status = gap::InvalidProgram;
+    [29] clReleaseProgram(program: cl_program) -> status = gap::InvalidProgram;
+    [30] clBuildProgram(
+        program: cl_program, num_devices: cl_uint, device_list: InArray<Handle<Device>>, options: Text,
+        pfn_notify: AnyFunction, user_data: UserData,
+    ) -> status = gap::InvalidProgram;
+    [31] clUnloadCompiler() -> status = platform::unload_compiler;
+    [32] clGetProgramInfo(program: cl_program, param_name: cl_program_info) -> info = gap::InvalidProgram;
+    [33] clGetProgramBuildInfo(program: cl_program, device: Handle<Device>, param_name: cl_program_build_info)
+        -> info = gap::InvalidProgram;
+    [34] clCreateKernel(program: cl_program, kernel_name: Text) -> object = gap::InvalidProgram;
+    [35] clCreateKernelsInProgram(
+        program: cl_program, num_kernels: cl_uint, kernels: OutArray<cl_kernel>, num_kernels_ret: Out<cl_uint>,
+    ) -> status = gap::InvalidProgram;
+    [36] clRetainKernel(kernel: cl_kernel) -> status = gap::InvalidKernel;
+    [37] clReleaseKernel(kernel: cl_kernel) -> status = gap::InvalidKernel;
+    [38] clSetKernelArg(kernel: cl_kernel, arg_index: cl_uint, arg_size: usize, arg_value: InBytes)
+        -> status = gap::InvalidKernel;
+    [39] clGetKernelInfo(kernel: cl_kernel, param_name: cl_kernel_info) -> info = gap::InvalidKernel;
+    [40] clGetKernelWorkGroupInfo(kernel: cl_kernel, device: Handle<Device>, param_name: cl_kernel_work_group_info)
+        -> info = gap::InvalidKernel;
+    [41] clWaitForEvents(num_events: cl_uint, event_list: InArray<Handle<Event>>) -> status = gap::InvalidOperation;
+    [42] clGetEventInfo(event: Handle<Event>, param_name: cl_event_info) -> info = gap::InvalidOperation;
+    [43] clRetainEvent(event: Handle<Event>) -> status = gap::InvalidOperation;
+    [44] clReleaseEvent(event: Handle<Event>) -> status = gap::InvalidOperation;
+    [45] clGetEventProfilingInfo(event: Handle<Event>, param_name: cl_profiling_info) -> info = gap::InvalidOperation;
+    [46] clFlush(queue: Handle<Queue>) -> status = gap::InvalidOperation;
+    [47] clFinish(queue: Handle<Queue>) -> status = gap::InvalidOperation;
+    [48] clEnqueueReadBuffer(
+        queue: Handle<Queue>, buffer: Handle<Mem>, blocking: cl_bool, offset: usize, size: usize, ptr: HostPtr,
+    ) -> enqueue = gap::InvalidOperation;
+    [49] clEnqueueWriteBuffer(
+        queue: Handle<Queue>, buffer: Handle<Mem>, blocking: cl_bool, offset: usize, size: usize, ptr: HostPtr,
+    ) -> enqueue = gap::InvalidOperation;
+    [50] clEnqueueCopyBuffer(
+        queue: Handle<Queue>, src_buffer: Handle<Mem>, dst_buffer: Handle<Mem>, src_offset: usize, dst_offset: usize,
+        size: usize,
+    ) -> enqueue = gap::InvalidOperation;
+    [51] clEnqueueReadImage(
+        queue: Handle<Queue>, image: Handle<Mem>, blocking: cl_bool, origin: Triple, region: Triple, row_pitch: usize,
+        slice_pitch: usize, ptr: HostPtr,
+    ) -> enqueue = gap::InvalidMemObject;
+    [52] clEnqueueWriteImage(
+        queue: Handle<Queue>, image: Handle<Mem>, blocking: cl_bool, origin: Triple, region: Triple, row_pitch: usize,
+        slice_pitch: usize, ptr: HostPtr,
+    ) -> enqueue = gap::InvalidMemObject;
+    [53] clEnqueueCopyImage(
+        queue: Handle<Queue>, src_image: Handle<Mem>, dst_image: Handle<Mem>, src_origin: Triple, dst_origin: Triple,
+        region: Triple,
+    ) -> enqueue = gap::InvalidMemObject;
+    [54] clEnqueueCopyImageToBuffer(
+        queue: Handle<Queue>, src_image: Handle<Mem>, dst_buffer: Handle<Mem>, src_origin: Triple, region: Triple,
+        dst_offset: usize,
+    ) -> enqueue = gap::InvalidMemObject;
+    [55] clEnqueueCopyBufferToImage(
+        queue: Handle<Queue>, src_buffer: Handle<Mem>, dst_image: Handle<Mem>, src_offset: usize, dst_origin: Triple,
+        region: Triple,
+    ) -> enqueue = gap::InvalidMemObject;
+    [56] clEnqueueMapBuffer(
+        queue: Handle<Queue>, buffer: Handle<Mem>, blocking: cl_bool, map_flags: cl_map_flags, offset: usize,
+        size: usize,
+    ) -> enqueue_object = gap::InvalidOperation;
+    [57] clEnqueueMapImage(
+        queue: Handle<Queue>, image: Handle<Mem>, blocking: cl_bool, map_flags: cl_map_flags, origin: Triple,
+        region: Triple, row_pitch: Out<usize>, slice_pitch: Out<usize>,
+    ) -> enqueue_object = gap::InvalidMemObject;
+    [58] clEnqueueUnmapMemObject(queue: Handle<Queue>, mem: Handle<Mem>, mapped_ptr: HostPtr)
+        -> enqueue = gap::InvalidOperation;
+    [59] clEnqueueNDRangeKernel(
+        queue: Handle<Queue>, kernel: cl_kernel, work_dim: cl_uint, global_work_offset: InArray<usize>,
+        global_work_size: InArray<usize>, local_work_size: InArray<usize>,
+    ) -> enqueue = gap::InvalidKernel;
+    [60] clEnqueueTask(queue: Handle<Queue>, kernel: cl_kernel) -> enqueue = gap::InvalidKernel;
+    [61] clEnqueueNativeKernel(
+        queue: Handle<Queue>, user_func: NativeFunction, args: InBytes, cb_args: usize, num_mem_objects: cl_uint,
+        mem_list: InArray<Handle<Mem>>, args_mem_loc: InArray<*const c_void>,
+    ) -> enqueue = gap::InvalidOperation;
+    [62] clEnqueueMarker(queue: Handle<Queue>, event: Out<Handle<Event>>) -> status = gap::InvalidOperation;
+    [63] clEnqueueWaitForEvents(queue: Handle<Queue>, num_events: cl_uint, event_list: InArray<Handle<Event>>)
+        -> status = gap::InvalidOperation;
+    [64] clEnqueueBarrier(queue: Handle<Queue>) -> status = gap::InvalidOperation;
+    [65] clGetExtensionFunctionAddress(function_name: Text) -> pointer = platform::function_address;
+
+    // cl_khr_gl_sharing
+    [66] clCreateFromGLBuffer(context: Handle<Context>, flags: cl_mem_flags, bufobj: cl_uint)
+        -> object = gap::InvalidOperation;
+    [67] clCreateFromGLTexture2D(
+        context: Handle<Context>, flags: cl_mem_flags, target: cl_uint, miplevel: cl_int, texture: cl_uint,
+    ) -> object = gap::InvalidOperation;
+    [68] clCreateFromGLTexture3D(
+        context: Handle<Context>, flags: cl_mem_flags, target: cl_uint, miplevel: cl_int, texture: cl_uint,
+    ) -> object = gap::InvalidOperation;
+    [69] clCreateFromGLRenderbuffer(context: Handle<Context>, flags: cl_mem_flags, renderbuffer: cl_uint)
+        -> object = gap::InvalidOperation;
+    [70] clGetGLObjectInfo(mem: Handle<Mem>, gl_object_type: Out<cl_uint>, gl_object_name: Out<cl_uint>)
+        -> status = gap::InvalidOperation;
+    [71] clGetGLTextureInfo(mem: Handle<Mem>, param_name: cl_uint) -> info = gap::InvalidOperation;
+    [72] clEnqueueAcquireGLObjects(queue: Handle<Queue>, num_objects: cl_uint, mem_objects: InArray<Handle<Mem>>)
+        -> enqueue = gap::InvalidOperation;
+    [73] clEnqueueReleaseGLObjects(queue: Handle<Queue>, num_objects: cl_uint, mem_objects: InArray<Handle<Mem>>)
+        -> enqueue = gap::InvalidOperation;
+    [74] clGetGLContextInfoKHR(properties: Properties<cl_context_properties>, param_name: cl_uint)
+        -> info = gap::InvalidOperation;
+
+    // OpenCL 1.1
+    [81] clSetEventCallback(
+        event: Handle<Event>, command_exec_callback_type: cl_int, pfn_notify: EventNotify, user_data: UserData,
+    ) -> status = gap::InvalidOperation;
+    [82] clCreateSubBuffer(
+        buffer: Handle<Mem>, flags: cl_mem_flags, buffer_create_type: cl_buffer_create_type,
+        buffer_create_info: InBytes,
+    ) -> object = gap::InvalidOperation;
+    [83] clSetMemObjectDestructorCallback(mem: Handle<Mem>, pfn_notify: MemDestructor, user_data: UserData)
+        -> status = gap::InvalidOperation;
+    [84] clCreateUserEvent(context: Handle<Context>) -> object = gap::InvalidOperation;
+    [85] clSetUserEventStatus(event: Handle<Event>, execution_status: cl_int) -> status = gap::InvalidOperation;
+    [86] clEnqueueReadBufferRect(
+        queue: Handle<Queue>, buffer: Handle<Mem>, blocking: cl_bool, buffer_origin: Triple, host_origin: Triple,
+        region: Triple, buffer_row_pitch: usize, buffer_slice_pitch: usize, host_row_pitch: usize,
+        host_slice_pitch: usize, ptr: HostPtr,
+    ) -> enqueue = gap::InvalidOperation;
+    [87] clEnqueueWriteBufferRect(
+        queue: Handle<Queue>, buffer: Handle<Mem>, blocking: cl_bool, buffer_origin: Triple, host_origin: Triple,
+        region: Triple, buffer_row_pitch: usize, buffer_slice_pitch: usize, host_row_pitch: usize,
+        host_slice_pitch: usize, ptr: HostPtr,
+    ) -> enqueue = gap::InvalidOperation;
+    [88] clEnqueueCopyBufferRect(
+        queue: Handle<Queue>, src_buffer: Handle<Mem>, dst_buffer: Handle<Mem>, src_origin: Triple, dst_origin: Triple,
+        region: Triple, src_row_pitch: usize, src_slice_pitch: usize, dst_row_pitch: usize, dst_slice_pitch: usize,
+    ) -> enqueue = gap::InvalidOperation;
+
+    // cl_ext_device_fission: the functions of OpenCL 1.2 under their older names
+    [89] clCreateSubDevicesEXT(
+        device: Handle<Device>, properties: Properties<cl_ulong>, num_devices: cl_uint,
+        out_devices: OutArray<Handle<Device>>, num_devices_ret: Out<cl_uint>,
+    ) -> status = gap::InvalidOperation;
+    [90] clRetainDeviceEXT(device: Handle<Device>) -> status = device::retain;
+    [91] clReleaseDeviceEXT(device: Handle<Device>) -> status = device::release;
+
+    // cl_khr_gl_event
+    [92] clCreateEventFromGLsyncKHR(context: Handle<Context>, sync: *const c_void) -> object = gap::InvalidOperation;
+
+    // OpenCL 1.2
+    [93] clCreateSubDevices(
+        device: Handle<Device>, properties: Properties<cl_device_partition_property>, num_devices: cl_uint,
+        out_devices: OutArray<Handle<Device>>, num_devices_ret: Out<cl_uint>,
+    ) -> status = device::create_sub_devices;
+    [94] clRetainDevice(device: Handle<Device>) -> status = device::retain;
+    [95] clReleaseDevice(device: Handle<Device>) -> status = device::release;
+    [96] clCreateImage(
+        context: Handle<Context>, flags: cl_mem_flags, image_format: In<cl_image_format>, image_desc: *const c_void,
+        host_ptr: HostPtr,
+    ) -> object = gap::InvalidOperation;
+    [97] clCreateProgramWithBuiltInKernels(
+        context: Handle<Context>, num_devices: cl_uint, device_list: InArray<Handle<Device>>, kernel_names: Text,
+    ) -> object = gap::InvalidValue;
+    [98] clCompileProgram(
+        program: cl_program, num_devices: cl_uint, device_list: InArray<Handle<Device>>, options: Text,
+        num_input_headers: cl_uint, input_headers: InArray<cl_program>, header_include_names: InArray<*const c_char>,
+        pfn_notify: AnyFunction, user_data: UserData,
+    ) -> status = gap::InvalidProgram;
+    [99] clLinkProgram(
+        context: Handle<Context>, num_devices: cl_uint, device_list: InArray<Handle<Device>>, options: Text,
+        num_input_programs: cl_uint, input_programs: InArray<cl_program>, pfn_notify: AnyFunction, user_data: UserData,
+    ) -> object = gap::InvalidOperation;
+    [100] clUnloadPlatformCompiler(platform: Handle<Platform>) -> status = platform::unload_platform_compiler;
+    [101] clGetKernelArgInfo(kernel: cl_kernel, arg_index: cl_uint, param_name: cl_kernel_arg_info)
+        -> info = gap::InvalidKernel;
+    [102] clEnqueueFillBuffer(
+        queue: Handle<Queue>, buffer: Handle<Mem>, pattern: InBytes, pattern_size: usize, offset: usize, size: usize,
+    ) -> enqueue = gap::InvalidOperation;
+    [103] clEnqueueFillImage(
+        queue: Handle<Queue>, image: Handle<Mem>, fill_color: InBytes, origin: Triple, region: Triple,
+    ) -> enqueue = gap::InvalidMemObject;
+    [104] clEnqueueMigrateMemObjects(
+        queue: Handle<Queue>, num_mem_objects: cl_uint, mem_objects: InArray<Handle<Mem>>,
+        flags: cl_mem_migration_flags,
+    ) -> enqueue = gap::InvalidOperation;
+    [105] clEnqueueMarkerWithWaitList(queue: Handle<Queue>) -> enqueue = gap::InvalidOperation;
+    [106] clEnqueueBarrierWithWaitList(queue: Handle<Queue>) -> enqueue = gap::InvalidOperation;
+    [107] clGetExtensionFunctionAddressForPlatform(platform: Handle<Platform>, function_name: Text)
+        -> pointer = platform::function_address_for_platform;
+
+    // cl_khr_gl_sharing
+    [108] clCreateFromGLTexture(
+        context: Handle<Context>, flags: cl_mem_flags, target: cl_uint, miplevel: cl_int, texture: cl_uint,
+    ) -> object = gap::InvalidOperation;
+
+    // cl_khr_egl_image, cl_khr_egl_event
+    [119] clCreateFromEGLImageKHR(
+        context: Handle<Context>, display: *const c_void, image: *const c_void, flags: cl_mem_flags,
+        properties: *const c_void,
+    ) -> object = gap::InvalidOperation;
+    [120] clEnqueueAcquireEGLObjectsKHR(queue: Handle<Queue>, num_objects: cl_uint, mem_objects: InArray<Handle<Mem>>)
+        -> enqueue = gap::InvalidOperation;
+    [121] clEnqueueReleaseEGLObjectsKHR(queue: Handle<Queue>, num_objects: cl_uint, mem_objects: InArray<Handle<Mem>>)
+        -> enqueue = gap::InvalidOperation;
+    [122] clCreateEventFromEGLSyncKHR(context: Handle<Context>, sync: *const c_void, display: *const c_void)
+        -> object = gap::InvalidOperation;
+
+    // OpenCL 2.0
+    [123] clCreateCommandQueueWithProperties(
+        context: Handle<Context>, device: Handle<Device>, properties: Properties<cl_queue_properties>,
+    ) -> object = gap::InvalidOperation;
+    [124] clCreatePipe(
+        context: Handle<Context>, flags: cl_mem_flags, pipe_packet_size: cl_uint, pipe_max_packets: cl_uint,
+        properties: Properties<cl_pipe_properties>,
+    ) -> object = gap::InvalidOperation;
+    [125] clGetPipeInfo(pipe: Handle<Mem>, param_name: cl_pipe_info) -> info = gap::InvalidMemObject;
+    [126] clSVMAlloc(context: Handle<Context>, flags: cl_svm_mem_flags, size: usize, alignment: cl_uint)
+        -> pointer = gap::InvalidOperation;
+    [127] clSVMFree(context: Handle<Context>, svm_pointer: HostPtr) -> nothing = gap::InvalidOperation;
+    [128] clEnqueueSVMFree(
+        queue: Handle<Queue>, num_svm_pointers: cl_uint, svm_pointers: InArray<*mut c_void>,
+        pfn_free_func: AnyFunction, user_data: UserData,
+    ) -> enqueue = gap::InvalidOperation;
+    [129] clEnqueueSVMMemcpy(
+        queue: Handle<Queue>, blocking: cl_bool, dst_ptr: HostPtr, src_ptr: HostPtr, size: usize,
+    ) -> enqueue = gap::InvalidOperation;
+    [130] clEnqueueSVMMemFill(
+        queue: Handle<Queue>, svm_ptr: HostPtr, pattern: InBytes, pattern_size: usize, size: usize,
+    ) -> enqueue = gap::InvalidOperation;
+    [131] clEnqueueSVMMap(
+        queue: Handle<Queue>, blocking: cl_bool, flags: cl_map_flags, svm_ptr: HostPtr, size: usize,
+    ) -> enqueue = gap::InvalidOperation;
+    [132] clEnqueueSVMUnmap(queue: Handle<Queue>, svm_ptr: HostPtr) -> enqueue = gap::InvalidOperation;
+    [133] clCreateSamplerWithProperties(context: Handle<Context>, properties: Properties<cl_sampler_properties>)
+        -> object = gap::InvalidOperation;
+    [134] clSetKernelArgSVMPointer(kernel: cl_kernel, arg_index: cl_uint, arg_value: HostPtr)
+        -> status = gap::InvalidOperation;
+    [135] clSetKernelExecInfo(
+        kernel: cl_kernel, param_name: cl_kernel_exec_info, param_value_size: usize, param_value: InBytes,
+    ) -> status = gap::InvalidOperation;
+
+    // cl_khr_subgroups
+    [136] clGetKernelSubGroupInfoKHR(
+        kernel: cl_kernel, device: Handle<Device>, param_name: cl_kernel_sub_group_info, input_value_size: usize,
+        input_value: InBytes,
+    ) -> info = gap::InvalidOperation;
+
+    // OpenCL 2.1
+    [137] clCloneKernel(kernel: cl_kernel) -> object = gap::InvalidKernel;
+    [138] clCreateProgramWithIL(context: Handle<Context>, il: InBytes, length: usize) -> object = gap::InvalidOperation;
+    [139] clEnqueueSVMMigrateMem(
+        queue: Handle<Queue>, num_svm_pointers: cl_uint, svm_pointers: InArray<*const c_void>, sizes: InArray<usize>,
+        flags: cl_mem_migration_flags,
+    ) -> enqueue = gap::InvalidOperation;
+    [140] clGetDeviceAndHostTimer(
+        device: Handle<Device>, device_timestamp: Out<cl_ulong>, host_timestamp: Out<cl_ulong>,
+    ) -> status = gap::InvalidOperation;
+    [141] clGetHostTimer(device: Handle<Device>, host_timestamp: Out<cl_ulong>) -> status = gap::InvalidOperation;
+    [142] clGetKernelSubGroupInfo(
+        kernel: cl_kernel, device: Handle<Device>, param_name: cl_kernel_sub_group_info, input_value_size: usize,
+        input_value: InBytes,
+    ) -> info = gap::InvalidOperation;
+    [143] clSetDefaultDeviceCommandQueue(context: Handle<Context>, device: Handle<Device>, queue: Handle<Queue>)
+        -> status = gap::InvalidOperation;
+
+    // OpenCL 2.2
+    [144] clSetProgramReleaseCallback(program: cl_program, pfn_notify: AnyFunction, user_data: UserData)
+        -> status = gap::InvalidOperation;
+    [145] clSetProgramSpecializationConstant(
+        program: cl_program, spec_id: cl_uint, spec_size: usize, spec_value: InBytes,
+    ) -> status = gap::InvalidProgram;
+
+    // OpenCL 3.0
+    [146] clCreateBufferWithProperties(
+        context: Handle<Context>, properties: Properties<cl_mem_properties>, flags: cl_mem_flags, size: usize,
+        host_ptr: HostPtr,
+    ) -> object = gap::InvalidOperation;
+    [147] clCreateImageWithProperties(
+        context: Handle<Context>, properties: Properties<cl_mem_properties>, flags: cl_mem_flags,
+        image_format: In<cl_image_format>, image_desc: *const c_void, host_ptr: HostPtr,
+    ) -> object = gap::InvalidOperation;
+    [148] clSetContextDestructorCallback(context: Handle<Context>, pfn_notify: ContextDestructor, user_data: UserData)
+        -> status = context::set_destructor_callback;
+
+    // OpenCL 3.1
+    [149] clGetKernelSuggestedLocalWorkSize(
+        queue: Handle<Queue>, kernel: cl_kernel, work_dim: cl_uint, global_work_offset: InArray<usize>,
+        global_work_size: InArray<usize>, suggested_local_work_size: OutArray<usize>,
+    ) -> status = gap::InvalidKernel;
+}
+
+by_name {
+    // cl_khr_icd
+    clIcdGetPlatformIDsKHR(num_entries: cl_uint, platforms: OutArray<Handle<Platform>>, num_platforms: Out<cl_uint>)
+        -> status = platform::get_ids;
+    clIcdGetFunctionAddressForPlatformKHR(platform: Handle<Platform>, function_name: Text)
+        -> pointer = platform::function_address_for_platform;
+    clIcdSetPlatformDispatchDataKHR(platform: Handle<Platform>, dispatch_data: LoaderData)
+        -> status = platform::set_dispatch_data;
+
+    // cl_khr_create_command_queue
+    clCreateCommandQueueWithPropertiesKHR(
+        context: Handle<Context>, device: Handle<Device>, properties: Properties<cl_queue_properties>,
+    ) -> object = gap::InvalidOperation;
+
+    // cl_khr_il_program
+    clCreateProgramWithILKHR(context: Handle<Context>, il: InBytes, length: usize) -> object = gap::InvalidOperation;
+
+    // cl_khr_suggested_local_work_size
+    clGetKernelSuggestedLocalWorkSizeKHR(
+        queue: Handle<Queue>, kernel: cl_kernel, work_dim: cl_uint, global_work_offset: InArray<usize>,
+        global_work_size: InArray<usize>, suggested_local_work_size: OutArray<usize>,
+    ) -> status = gap::InvalidKernel;
+}
+}

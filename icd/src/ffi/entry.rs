@@ -1,0 +1,140 @@
+//! What every entry stub does around the Rust function: a panic never reaches C, the call is traced, the error code goes
+//! where C expects it.
+
+#![allow(unsafe_code, reason = "stores the error code through the errcode_ret pointer of the application")]
+
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use clift_include::cl::{CL_SUCCESS, cl_event, cl_int, cl_uint};
+
+use super::handle::{ClObject, Handle, Ref};
+use super::info::{Info, Written};
+use super::pointer::{HostPtr, InArray, Out};
+use crate::error::{ClError, ClResult};
+use crate::object::event::Event;
+
+/// The three arguments at the end of every enqueue: the wait list, and where the event goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait<'call> {
+    /// Events in the list.
+    pub count: cl_uint,
+    /// The list.
+    pub list: InArray<'call, Handle<Event>>,
+    /// Where the command's event goes; NULL when the application does not want it.
+    pub event: Out<'call, Handle<Event>>,
+}
+
+/// `errcode_ret`.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub struct ErrorCode<'call>(*mut cl_int, PhantomData<&'call ()>);
+
+impl ErrorCode<'_> {
+    fn set(self, code: cl_int) {
+        if !self.0.is_null() {
+            // SAFETY: the OpenCL contract: a non-null result pointer may be written.
+            unsafe { self.0.write_unaligned(code) }
+        }
+    }
+}
+
+/// What an entry point returns besides an error code, as C sees it.
+pub trait Returned {
+    /// The pointer that C gets.
+    fn into_c(self) -> *mut c_void;
+}
+
+impl<T: ClObject> Returned for Ref<T> {
+    fn into_c(self) -> *mut c_void {
+        self.handle().as_ptr()
+    }
+}
+
+impl Returned for HostPtr {
+    fn into_c(self) -> *mut c_void {
+        self.as_ptr().cast()
+    }
+}
+
+/// Stands for the type of result that an entry point not built yet would have.
+#[derive(Debug)]
+pub enum Never {}
+
+impl Returned for Never {
+    fn into_c(self) -> *mut c_void {
+        match self {}
+    }
+}
+
+/// Runs the function of an entry point. A panic is our mistake; the application sees `CL_OUT_OF_RESOURCES`, the panic's
+/// message has gone to stderr.
+fn guarded<T>(name: &'static str, args: fmt::Arguments<'_>, run: impl FnOnce() -> ClResult<T>) -> ClResult<T> {
+    let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        tracing::error!(target: "clift::api", "{name} panicked");
+        Err(ClError::OutOfResources)
+    });
+    match &result {
+        Ok(_) => tracing::trace!(target: "clift::api", "{name}:{args} -> CL_SUCCESS"),
+        Err(error) => tracing::debug!(target: "clift::api", "{name}:{args} -> {}", error.name()),
+    }
+    result
+}
+
+/// The stub of an entry point that returns its error code.
+pub fn status(name: &'static str, args: fmt::Arguments<'_>, run: impl FnOnce() -> ClResult<()>) -> cl_int {
+    match guarded(name, args, run) {
+        Ok(()) => CL_SUCCESS,
+        Err(error) => error.code(),
+    }
+}
+
+/// The stub of an info query.
+pub fn info(
+    name: &'static str,
+    args: fmt::Arguments<'_>,
+    (capacity, value, size_ret): (usize, *mut c_void, *mut usize),
+    run: impl FnOnce(Info<'_>) -> ClResult<Written>,
+) -> cl_int {
+    status(name, args, || run(Info::new(capacity, value, size_ret)).map(|_: Written| ()))
+}
+
+/// The stub of an entry point that returns a pointer and stores its error code.
+pub fn object<R: Returned>(
+    name: &'static str,
+    args: fmt::Arguments<'_>,
+    errcode_ret: ErrorCode<'_>,
+    run: impl FnOnce() -> ClResult<R>,
+) -> *mut c_void {
+    match guarded(name, args, || run().map(Returned::into_c)) {
+        Ok(pointer) => {
+            errcode_ret.set(CL_SUCCESS);
+            pointer
+        }
+        Err(error) => {
+            errcode_ret.set(error.code());
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// The stub of an entry point that returns a pointer and has no error code.
+pub fn pointer<R: Returned>(
+    name: &'static str,
+    args: fmt::Arguments<'_>,
+    run: impl FnOnce() -> ClResult<R>,
+) -> *mut c_void {
+    guarded(name, args, || run().map(Returned::into_c)).unwrap_or(std::ptr::null_mut())
+}
+
+/// Collects the three arguments of [`Wait`].
+pub(super) fn wait<'call>(
+    count: cl_uint,
+    list: InArray<'call, Handle<Event>>,
+    event: Out<'call, Handle<Event>>,
+) -> Wait<'call> {
+    const { assert!(size_of::<Handle<Event>>() == size_of::<cl_event>()) };
+    Wait { count, list, event }
+}

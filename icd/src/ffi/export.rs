@@ -1,0 +1,72 @@
+//! The C symbols of `libclift.so`: what a loader looks up with `dlsym`, and nothing else.
+//!
+//! Each only forwards to the function in the list. The stubs themselves are not exported: a symbol of the same name in the
+//! loader would take their place in our own dispatch table. For the same reason a program that links Clift as a Rust
+//! library must not link an OpenCL loader as well.
+
+#![allow(unsafe_code, reason = "exported C functions")]
+
+use std::ffi::{c_char, c_void};
+
+use clift_include::cl::{cl_int, cl_platform_id, cl_platform_info, cl_uint};
+
+use super::dispatch::{Address, lookup};
+
+/// The address of an entry point that is known to be in the list.
+fn address_of(name: &str) -> *const c_void {
+    match lookup(name.as_bytes()) {
+        Some(Address(address)) => address,
+        None => unreachable!("broken invariant: {name} is not in the list of entry points"),
+    }
+}
+
+/// `clGetExtensionFunctionAddress`: the first thing a loader asks of a driver.
+///
+/// # Safety
+/// `name` is NULL or a NUL-terminated string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clGetExtensionFunctionAddress(name: *const c_char) -> *mut c_void {
+    let address = address_of("clGetExtensionFunctionAddress");
+    // SAFETY: the stub of this name has this signature.
+    let stub: unsafe extern "C" fn(*const c_char) -> *mut c_void = unsafe { std::mem::transmute(address) };
+    // SAFETY: the caller keeps the contract of the entry point.
+    unsafe { stub(name) }
+}
+
+/// `clIcdGetPlatformIDsKHR`: what `clGetPlatformIDs` is for a loader.
+///
+/// # Safety
+/// As the specification of `cl_khr_icd` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clIcdGetPlatformIDsKHR(
+    num_entries: cl_uint,
+    platforms: *mut cl_platform_id,
+    num_platforms: *mut cl_uint,
+) -> cl_int {
+    let address = address_of("clIcdGetPlatformIDsKHR");
+    // SAFETY: the stub of this name has this signature.
+    let stub: unsafe extern "C" fn(cl_uint, *mut cl_platform_id, *mut cl_uint) -> cl_int =
+        unsafe { std::mem::transmute(address) };
+    // SAFETY: the caller keeps the contract of the entry point.
+    unsafe { stub(num_entries, platforms, num_platforms) }
+}
+
+/// `clGetPlatformInfo`.
+///
+/// # Safety
+/// As the OpenCL specification says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clGetPlatformInfo(
+    platform: cl_platform_id,
+    param_name: cl_platform_info,
+    param_value_size: usize,
+    param_value: *mut c_void,
+    param_value_size_ret: *mut usize,
+) -> cl_int {
+    let address = address_of("clGetPlatformInfo");
+    // SAFETY: the stub of this name has this signature.
+    let stub: unsafe extern "C" fn(cl_platform_id, cl_platform_info, usize, *mut c_void, *mut usize) -> cl_int =
+        unsafe { std::mem::transmute(address) };
+    // SAFETY: the caller keeps the contract of the entry point.
+    unsafe { stub(platform, param_name, param_value_size, param_value, param_value_size_ret) }
+}

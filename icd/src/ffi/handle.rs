@@ -1,0 +1,307 @@
+//! Objects as the application holds them.
+//!
+//! A handle is the address of an [`Object`]: a `repr(C)` header that the ICD loader reads (dispatch table first, then the
+//! loader's own data), followed by the state of the object in Rust. Every object type has a registry of the addresses that
+//! are live; [`Handle::get`] looks the address up there *before* anything behind it is read, so null, garbage, released and
+//! wrong-typed handles give the type's `CL_INVALID_*` and are never dereferenced.
+//!
+//! Two lifetimes are kept apart. The *API reference count* is what `clRetain*`/`clRelease*` change and info queries report;
+//! while it is above zero it keeps the object alive. Rust's `Arc` count is what the driver itself holds: a queue its
+//! context, a command its buffers. An object lives until both are gone, and its handle stays usable that long: a context
+//! that the application has released can still be asked of its queue and retained again. A release at API count zero is an
+//! error whoever else holds the object.
+//!
+//! Not here: which states objects have (`object/`), and what they check (`api/`).
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::{Mutex, RwLock};
+use rustc_hash::FxBuildHasher;
+
+use super::dispatch::{Dispatch, TABLE};
+use crate::error::{ClError, ClResult};
+
+/// A type of object that the application can hold.
+pub trait ClObject: Send + Sync + Sized + 'static {
+    /// Four letters for a debugger's memory view.
+    const TAG: [u8; 4];
+    /// The error for a handle that is not of this type.
+    const INVALID: ClError;
+    /// Where the live objects of the type are listed.
+    fn registry() -> &'static Registry<Self>;
+}
+
+/// Implements [`ClObject`] for a state type: `cl_object!(Context, b"ctxt", InvalidContext);`
+macro_rules! cl_object {
+    ($state:ty, $tag:literal, $invalid:ident) => {
+        impl $crate::ffi::handle::ClObject for $state {
+            const TAG: [u8; 4] = *$tag;
+            const INVALID: $crate::error::ClError = $crate::error::ClError::$invalid;
+            fn registry() -> &'static $crate::ffi::handle::Registry<Self> {
+                static REGISTRY: $crate::ffi::handle::Registry<$state> = $crate::ffi::handle::Registry::new();
+                &REGISTRY
+            }
+        }
+    };
+}
+pub(crate) use cl_object;
+
+/// A reference that the driver holds to an object; derefs to the object's state.
+pub type Ref<T> = Arc<Object<T>>;
+
+/// An object: the header the loader knows, then the state.
+#[repr(C)]
+pub struct Object<T: ClObject> {
+    /// Read by the loader to call through; the first field by the ICD's rules.
+    dispatch: &'static Dispatch,
+    /// Owned by the loader (ICD 2), copied from the platform when the object is made.
+    dispatch_data: AtomicPtr<c_void>,
+    tag: [u8; 4],
+    api: Mutex<ApiRefs<T>>,
+    state: T,
+}
+
+/// The application's references. `keep` is set exactly while `count` is above zero.
+struct ApiRefs<T: ClObject> {
+    count: u32,
+    keep: Option<Ref<T>>,
+}
+
+/// The value that `clIcdSetPlatformDispatchDataKHR` stored: what new objects get.
+static PLATFORM_DISPATCH_DATA: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Stores the loader's data for all objects made from now on.
+pub fn set_platform_dispatch_data(data: LoaderData) {
+    PLATFORM_DISPATCH_DATA.store(data.0, Ordering::Release);
+}
+
+/// The opaque pointer that the loader wants to find in every object; never followed.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub struct LoaderData(*mut c_void);
+
+impl<T: ClObject> Object<T> {
+    /// Makes an object with one API reference.
+    pub fn create(state: T) -> Ref<T> {
+        let object = Arc::new(Self {
+            dispatch: &TABLE,
+            dispatch_data: AtomicPtr::new(PLATFORM_DISPATCH_DATA.load(Ordering::Acquire)),
+            tag: T::TAG,
+            api: Mutex::new(ApiRefs { count: 1, keep: None }),
+            state,
+        });
+        object.api.lock().keep = Some(object.clone());
+        T::registry().insert(&object);
+        object
+    }
+
+    /// The API reference count.
+    pub fn reference_count(&self) -> u32 {
+        self.api.lock().count
+    }
+
+    /// Adds an API reference.
+    ///
+    /// # Errors
+    /// [`ClError::OutOfResources`] when the count would overflow.
+    pub fn retain(self: &Arc<Self>) -> ClResult<()> {
+        let mut api = self.api.lock();
+        api.count = api.count.checked_add(1).ok_or(ClError::OutOfResources)?;
+        if api.keep.is_none() {
+            api.keep = Some(self.clone());
+        }
+        Ok(())
+    }
+
+    /// Removes an API reference.
+    ///
+    /// # Errors
+    /// The type's [`ClObject::INVALID`] when the application holds none.
+    pub fn release(&self) -> ClResult<()> {
+        let mut api = self.api.lock();
+        api.count = api.count.checked_sub(1).ok_or(T::INVALID)?;
+        let last = if api.count == 0 { api.keep.take() } else { None };
+        // The object may end here, and with it callbacks of the application may run: not under the lock.
+        drop(api);
+        drop(last);
+        Ok(())
+    }
+
+    /// Replaces the loader's data in this object.
+    pub fn set_dispatch_data(&self, data: LoaderData) {
+        self.dispatch_data.store(data.0, Ordering::Release);
+    }
+
+    /// The handle the application knows this object by.
+    pub fn handle(&self) -> Handle<T> {
+        Handle(std::ptr::from_ref(self).expose_provenance(), PhantomData)
+    }
+}
+
+impl<T: ClObject> Deref for Object<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.state
+    }
+}
+
+impl<T: ClObject> Drop for Object<T> {
+    fn drop(&mut self) {
+        debug_assert!(
+            std::ptr::eq(self.dispatch, &TABLE) && self.tag == T::TAG,
+            "broken invariant: header overwritten"
+        );
+        T::registry().remove(std::ptr::from_ref(self).addr());
+    }
+}
+
+impl<T: ClObject> fmt::Debug for Object<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{:p}", self.tag.escape_ascii(), self)
+    }
+}
+
+/// What the application passes as an object: any pointer at all. Kept as a number, because it is only ever compared.
+#[repr(transparent)]
+pub struct Handle<T>(usize, PhantomData<fn() -> T>);
+
+impl<T> Clone for Handle<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Handle<T> {}
+
+impl<T> PartialEq for Handle<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<T> Eq for Handle<T> {}
+
+impl<T> fmt::Debug for Handle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+impl<T> Handle<T> {
+    /// The null handle.
+    pub const NULL: Self = Self(0, PhantomData);
+
+    /// Whether the handle is null.
+    pub fn is_null(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The pointer as C sees it.
+    pub fn as_ptr(self) -> *mut c_void {
+        std::ptr::with_exposed_provenance_mut(self.0)
+    }
+
+    /// A handle that C passed as a number (a property value) or inside untyped data.
+    pub fn from_addr(address: usize) -> Self {
+        Self(address, PhantomData)
+    }
+}
+
+impl<T: ClObject> Handle<T> {
+    /// The live object behind the handle.
+    ///
+    /// # Errors
+    /// The type's [`ClObject::INVALID`] when there is none.
+    pub fn get(self) -> ClResult<Ref<T>> {
+        T::registry().find(self.0).ok_or(T::INVALID)
+    }
+
+    /// As [`Handle::get`], with `None` for the null handle.
+    ///
+    /// # Errors
+    /// As [`Handle::get`].
+    pub fn get_nullable(self) -> ClResult<Option<Ref<T>>> {
+        if self.is_null() { Ok(None) } else { self.get().map(Some) }
+    }
+}
+
+/// `clRetain*` of a type without special rules.
+///
+/// # Errors
+/// The type's [`ClObject::INVALID`], or [`ClError::OutOfResources`] when the count would overflow.
+pub fn retain<T: ClObject>(handle: Handle<T>) -> ClResult<()> {
+    handle.get()?.retain()
+}
+
+/// `clRelease*` of a type without special rules.
+///
+/// # Errors
+/// The type's [`ClObject::INVALID`].
+pub fn release<T: ClObject>(handle: Handle<T>) -> ClResult<()> {
+    handle.get()?.release()
+}
+
+/// Number of shards of a registry: threads that look up different objects rarely meet.
+const SHARDS: usize = 16;
+
+type Shard<T> = RwLock<HashMap<usize, Weak<Object<T>>, FxBuildHasher>>;
+
+/// The live objects of one type by address.
+pub struct Registry<T: ClObject> {
+    shards: [Shard<T>; SHARDS],
+}
+
+impl<T: ClObject> Default for Registry<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: ClObject> Registry<T> {
+    /// An empty registry.
+    pub const fn new() -> Self {
+        Self { shards: [const { RwLock::new(HashMap::with_hasher(FxBuildHasher)) }; SHARDS] }
+    }
+
+    /// Number of live objects; for tests that look for leaks.
+    pub fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.read().len()).sum()
+    }
+
+    /// Whether no object is live.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn shard(&self, address: usize) -> &Shard<T> {
+        // Objects are some hundred bytes: the bits above that differ.
+        &self.shards[(address >> 8) % SHARDS]
+    }
+
+    fn insert(&self, object: &Ref<T>) {
+        let address = Arc::as_ptr(object).addr();
+        self.shard(address).write().insert(address, Arc::downgrade(object));
+    }
+
+    fn remove(&self, address: usize) {
+        let entry = self.shard(address).write().remove(&address);
+        // Freeing is not done under the lock.
+        drop(entry);
+    }
+
+    fn find(&self, address: usize) -> Option<Ref<T>> {
+        self.shard(address).read().get(&address).and_then(Weak::upgrade)
+    }
+}
+
+impl<T: ClObject> fmt::Debug for Registry<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Registry of {} {}", self.len(), T::TAG.escape_ascii())
+    }
+}

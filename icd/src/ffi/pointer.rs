@@ -1,0 +1,320 @@
+//! Typed views of the pointers in a call.
+//!
+//! Each is `repr(transparent)` over one C pointer and nullable, and is bound to the call by its lifetime, except
+//! [`HostPtr`], which a command may keep until it ends. Reads copy and tolerate misaligned addresses. The premise under
+//! which the blocks below are sound is "the OpenCL contract" of [`super`].
+
+#![allow(unsafe_code, reason = "the one place that follows the data pointers of the application")]
+
+use std::ffi::{CStr, c_char, c_void};
+use std::fmt;
+use std::marker::PhantomData;
+
+use clift_include::cl;
+
+use crate::error::{ClError, ClResult};
+
+/// Types of C that may be copied in and out as bytes.
+///
+/// # Safety
+/// The type is `Copy`, has no padding that the driver leaves uninitialized, and every bit pattern is valid.
+pub unsafe trait Plain: Copy + 'static {}
+
+macro_rules! plain {
+    ($($ty:ty),* $(,)?) => {
+        $(
+            // SAFETY: an integer, a pointer or a repr(C) aggregate of integers without padding.
+            unsafe impl Plain for $ty {}
+        )*
+    };
+}
+
+plain!(u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, *mut c_void, *const c_void, *const c_char);
+plain!(cl::cl_name_version, cl::cl_buffer_region, cl::cl_image_format);
+plain!(cl::cl_device_integer_dot_product_acceleration_properties);
+
+// SAFETY: a transparent pointer; any bits are a handle.
+unsafe impl<T: 'static> Plain for super::handle::Handle<T> {}
+
+// SAFETY: an array has no padding of its own.
+unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
+
+macro_rules! pointer_view {
+    ($(#[$doc:meta])* $name:ident, $raw:ty, [$($generic:ident)?]) => {
+        $(#[$doc])*
+        #[repr(transparent)]
+        pub struct $name<'call $(, $generic)?>($raw, PhantomData<&'call ()>);
+
+        impl<$($generic)?> Clone for $name<'_ $(, $generic)?> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<$($generic)?> Copy for $name<'_ $(, $generic)?> {}
+
+        impl<$($generic)?> fmt::Debug for $name<'_ $(, $generic)?> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:p}", self.0)
+            }
+        }
+
+        impl<$($generic)?> $name<'_ $(, $generic)?> {
+            /// Whether the application passed NULL.
+            pub fn is_null(self) -> bool {
+                self.0.is_null()
+            }
+        }
+    };
+}
+
+pointer_view! {
+    /// Where one result goes; NULL when the application does not want it.
+    Out, *mut T, [T]
+}
+
+impl<T: Plain> Out<'_, T> {
+    /// Stores the result, if it is wanted.
+    pub fn set(self, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: the OpenCL contract: a non-null result pointer may be written.
+            unsafe { self.0.write_unaligned(value) }
+        }
+    }
+}
+
+pointer_view! {
+    /// Where an array of results goes, its capacity in another argument.
+    OutArray, *mut T, [T]
+}
+
+impl<T: Plain> OutArray<'_, T> {
+    /// Stores as many of the values as fit into `capacity`; nothing for NULL.
+    pub fn fill(self, capacity: usize, values: impl IntoIterator<Item = T>) {
+        if self.0.is_null() {
+            return;
+        }
+        for (index, value) in values.into_iter().take(capacity).enumerate() {
+            // SAFETY: the OpenCL contract: `capacity` elements may be written, and `index` is below it.
+            unsafe { self.0.add(index).write_unaligned(value) }
+        }
+    }
+}
+
+pointer_view! {
+    /// One value to read, or NULL.
+    In, *const T, [T]
+}
+
+impl<T: Plain> In<'_, T> {
+    /// The value, or `None` for NULL.
+    pub fn get(self) -> Option<T> {
+        // SAFETY: the OpenCL contract: a non-null input may be read.
+        (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
+    }
+}
+
+pointer_view! {
+    /// An array to read, its length in another argument.
+    InArray, *const T, [T]
+}
+
+impl<T: Plain> InArray<'_, T> {
+    /// The elements one by one, so that a bad one can end the reading; none for NULL.
+    pub fn iter(self, length: usize) -> impl Iterator<Item = T> {
+        let length = if self.0.is_null() { 0 } else { length };
+        (0..length).map(move |index| {
+            // SAFETY: the OpenCL contract: `length` elements may be read, and `index` is below it.
+            unsafe { self.0.add(index).read_unaligned() }
+        })
+    }
+
+    /// Exactly `N` elements, or `None` for NULL.
+    pub fn array<const N: usize>(self) -> Option<[T; N]> {
+        // SAFETY: the OpenCL contract: the argument is an array of N elements.
+        (!self.0.is_null()).then(|| unsafe { self.0.cast::<[T; N]>().read_unaligned() })
+    }
+
+    /// The elements and the NULL-or-not of the pointer checked against the count as lists in OpenCL want it.
+    ///
+    /// # Errors
+    /// `error` when the pointer is NULL and the count is not zero, or the other way round.
+    pub fn checked(self, count: cl::cl_uint, error: ClError) -> ClResult<impl Iterator<Item = T>> {
+        if self.is_null() != (count == 0) {
+            return Err(error);
+        }
+        Ok(self.iter(count as usize))
+    }
+}
+
+pointer_view! {
+    /// A list of names and values that a zero name ends, or NULL.
+    Properties, *const T, [T]
+}
+
+impl<T: Plain + Default + PartialEq> Properties<'_, T> {
+    /// The list as the application gave it, the ending zero included; empty for NULL.
+    pub fn verbatim(self) -> Vec<T> {
+        let mut list = Vec::new();
+        if self.0.is_null() {
+            return list;
+        }
+        let read = |index| {
+            // SAFETY: the OpenCL contract: the list may be read up to the zero that ends it.
+            unsafe { self.0.add(index).read_unaligned() }
+        };
+        while read(list.len()) != T::default() {
+            let at = list.len();
+            list.extend([read(at), read(at + 1)]);
+        }
+        list.push(T::default());
+        list
+    }
+}
+
+/// The names and values of a list that [`Properties::verbatim`] gave.
+pub fn pairs<T: Copy>(verbatim: &[T]) -> impl Iterator<Item = (T, T)> {
+    verbatim.chunks_exact(2).map(|pair| (pair[0], pair[1]))
+}
+
+pointer_view! {
+    /// A NUL-terminated string, or NULL.
+    Text, *const c_char, []
+}
+
+// SAFETY: a transparent pointer; any bits are one.
+unsafe impl Plain for Text<'static> {}
+
+impl<'call> Text<'call> {
+    /// The string without its NUL, or `None` for NULL.
+    pub fn bytes(self) -> Option<&'call [u8]> {
+        // SAFETY: the OpenCL contract: a non-null string ends with a NUL and stays as it is during the call.
+        (!self.0.is_null()).then(|| unsafe { CStr::from_ptr(self.0) }.to_bytes())
+    }
+
+    /// The string, bytes that are no UTF-8 replaced, or `None` for NULL.
+    pub fn lossy(self) -> Option<String> {
+        self.bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+    }
+}
+
+/// Reads an array of `count` texts (`clCreateProgramWithSource` and the like): text `index` has `lengths[index]` bytes, or
+/// ends with a NUL where that is zero or `lengths` is NULL.
+///
+/// # Errors
+/// [`ClError::InvalidValue`] when the array or one of the texts is NULL.
+pub fn texts(texts: InArray<'_, *const c_char>, lengths: InArray<'_, usize>, count: usize) -> ClResult<Vec<Vec<u8>>> {
+    if texts.is_null() {
+        return Err(ClError::InvalidValue);
+    }
+    let mut lengths = lengths.iter(count);
+    let mut all = Vec::new();
+    for text in texts.iter(count) {
+        let length = lengths.next().unwrap_or(0);
+        if text.is_null() {
+            return Err(ClError::InvalidValue);
+        }
+        all.push(if length == 0 {
+            // SAFETY: the OpenCL contract: without a length, the text ends with a NUL.
+            unsafe { CStr::from_ptr(text) }.to_bytes().to_vec()
+        } else {
+            // SAFETY: the OpenCL contract: the text has the length stated for it.
+            unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) }.to_vec()
+        });
+    }
+    Ok(all)
+}
+
+pointer_view! {
+    /// Untyped bytes to read, their number in another argument, or NULL.
+    InBytes, *const c_void, []
+}
+
+impl InBytes<'_> {
+    /// A copy of the bytes, or `None` for NULL.
+    ///
+    /// # Errors
+    /// [`ClError::OutOfHostMemory`] when there is no memory for the copy.
+    pub fn copy(self, length: usize) -> ClResult<Option<Vec<u8>>> {
+        if self.0.is_null() {
+            return Ok(None);
+        }
+        let mut copy = Vec::new();
+        copy.try_reserve_exact(length)?;
+        // SAFETY: the OpenCL contract: `length` bytes may be read.
+        copy.extend_from_slice(unsafe { std::slice::from_raw_parts(self.0.cast::<u8>(), length) });
+        Ok(Some(copy))
+    }
+
+    /// The bytes as one value, or `None` for NULL. The caller has checked that the application stated the size of `T`.
+    pub fn read<T: Plain>(self) -> Option<T> {
+        // SAFETY: the OpenCL contract: the bytes of a `T` may be read; any bits are one.
+        (!self.0.is_null()).then(|| unsafe { self.0.cast::<T>().read_unaligned() })
+    }
+}
+
+/// Memory of the application that outlives the call: the host side of a transfer, a buffer's `host_ptr`.
+///
+/// It is an address; following it is the business of the command that was given it.
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct HostPtr(*mut u8);
+
+// SAFETY: an address. Whoever follows it does so for a command, under the OpenCL contract, which holds on every thread.
+unsafe impl Send for HostPtr {}
+// SAFETY: as above.
+unsafe impl Sync for HostPtr {}
+
+impl fmt::Debug for HostPtr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:p}", self.0)
+    }
+}
+
+impl HostPtr {
+    /// NULL.
+    pub const NULL: Self = Self(std::ptr::null_mut());
+
+    /// An address of our own.
+    pub fn new(pointer: *mut u8) -> Self {
+        Self(pointer)
+    }
+
+    /// Whether it is NULL.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The pointer.
+    pub fn as_ptr(self) -> *mut u8 {
+        self.0
+    }
+
+    /// As an integer.
+    pub fn addr(self) -> usize {
+        self.0.addr()
+    }
+}
+
+/// The application's `user_data`: handed back to its callbacks, never followed.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct UserData(pub(super) *mut c_void);
+
+// SAFETY: opaque to the driver.
+unsafe impl Send for UserData {}
+// SAFETY: opaque to the driver.
+unsafe impl Sync for UserData {}
+
+impl fmt::Debug for UserData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:p}", self.0)
+    }
+}
+
+impl UserData {
+    /// Whether it is NULL.
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+}

@@ -1,0 +1,11 @@
+//! The state of each type of object; the checks on it are in `api/` under the same name.
+//!
+//! State is reached through [`Ref`](crate::ffi::handle::Ref)s that [`Handle::get`](crate::ffi::handle::Handle::get) has
+//! validated. No function here looks at what the application passed.
+
+pub mod buffer;
+pub mod context;
+pub mod device;
+pub mod event;
+pub mod platform;
+pub mod queue;
