@@ -5,6 +5,7 @@
 //! (`passes/`), work-items to loops and lanes (`spmd/`), legalization and machine code (`codegen/`), in the order that
 //! `pipeline.rs` states. The crate knows nothing of OpenCL handles, queues or threads.
 
+pub mod builtins;
 pub mod options;
 pub mod program;
 
