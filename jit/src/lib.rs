@@ -7,6 +7,7 @@
 
 pub mod builtins;
 pub mod options;
+pub mod passes;
 pub mod program;
 
 pub use options::{Backend, FastMath, Options};

@@ -11,7 +11,7 @@ use crate::types::Space;
 pub type Operands = SmallVec<[Value; 4]>;
 
 /// One instruction: its op, value operands and immediate. Results are kept by the [`DataFlowGraph`](crate::DataFlowGraph).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InstData {
     /// The operation; its row in the op table states everything else.
     pub op: Opcode,
@@ -22,7 +22,7 @@ pub struct InstData {
 }
 
 /// The immediate of an instruction. Which variant an op has is stated by its row in the op table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Imm {
     /// Nothing.
     None,
@@ -78,7 +78,7 @@ pub enum Imm {
 }
 
 /// A branch target and the values for its parameters.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BlockCall {
     /// Where to go.
     pub block: Block,
@@ -94,7 +94,7 @@ impl BlockCall {
 }
 
 /// Targets of a `switch`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SwitchData {
     /// Case values (bits of the selector's type) and their targets; no value occurs twice.
     pub cases: Vec<(u64, BlockCall)>,

@@ -1,0 +1,93 @@
+//! Strength reduction of addresses: constant parts of an index go into the displacement, constant factors into the scale, and
+//! an address of an address becomes one. All exact: addresses wrap at 64 bits, as the index arithmetic does.
+
+use clift_kir::{Builder, Function, Imm, Inst, Opcode, Value};
+
+use super::Changed;
+use super::util::Replacements;
+
+/// Folds until nothing changes.
+pub(super) fn run(func: &mut Function) -> Changed {
+    let mut changed = false;
+    while round(func) {
+        changed = true;
+    }
+    Changed(changed)
+}
+
+fn round(func: &mut Function) -> bool {
+    let mut replacements = Replacements::default();
+    for block in func.layout.blocks().to_vec() {
+        let mut index = 0;
+        while let Some(&inst) = func.layout.insts(block).get(index) {
+            func.dfg.map_uses(inst, |v| replacements.get(v));
+            let loc = func.locs[inst];
+            let mut b = Builder::before(func, block, index);
+            b.set_loc(loc);
+            if let Some(value) = fold(&mut b, inst) {
+                index = b.index();
+                let result = func.dfg.result(inst);
+                replacements.set(result, value);
+            }
+            index += 1;
+        }
+    }
+    replacements.apply(func);
+    replacements.any()
+}
+
+fn fold(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
+    let data = b.func.dfg.inst(inst);
+    let Imm::Addr { scale, disp } = data.imm else { return None };
+    let base = data.args[0];
+    let index = data.args.get(1).copied();
+    let constant = |b: &Builder<'_>, v: Value| b.func.dfg.as_splat_bits(v);
+    let def = |b: &Builder<'_>, v: Value| b.func.dfg.def_inst(v).map(|i| b.func.dfg.inst(i).clone());
+    if let Some(index) = index {
+        // A scalar constant index is a displacement; a vector of them keeps its lanes.
+        if !b.ty(index).is_vector() || b.ty(base).is_vector() {
+            if let Some(bits) = constant(b, index) {
+                let disp = disp.wrapping_add(bits.wrapping_mul(scale) as i64);
+                return Some(b.addr(base, None, 1, disp));
+            }
+        }
+        if let Some(inner) = def(b, index)
+            && let [x, y] = *inner.args.as_slice()
+        {
+            let right = constant(b, y);
+            match (inner.op, right) {
+                (Opcode::Iadd, Some(bits)) => {
+                    return Some(b.addr(base, Some(x), scale, disp.wrapping_add(bits.wrapping_mul(scale) as i64)));
+                }
+                (Opcode::Imul, Some(bits)) => return Some(b.addr(base, Some(x), scale.wrapping_mul(bits), disp)),
+                (Opcode::Shl, Some(bits)) => {
+                    return Some(b.addr(base, Some(x), scale.wrapping_shl((bits % 64) as u32), disp));
+                }
+                _ => (),
+            }
+        }
+        if scale == 0 && !b.ty(index).is_vector() {
+            return Some(b.addr(base, None, 1, disp));
+        }
+    } else if disp == 0 {
+        return Some(base);
+    }
+    // An address with only a displacement below: take it over.
+    if let Some(inner) = def(b, base)
+        && let Imm::Addr { scale: inner_scale, disp: inner_disp } = inner.imm
+    {
+        match (inner.args.as_slice(), index) {
+            (&[inner_base], _) => return Some(b.addr(inner_base, index, scale, disp.wrapping_add(inner_disp))),
+            (&[inner_base, inner_index], None) => {
+                return Some(b.addr(inner_base, Some(inner_index), inner_scale, disp.wrapping_add(inner_disp)));
+            }
+            // base + i*s + c, indexed again: the displacement moves outward, so that it may meet others.
+            (&[inner_base, inner_index], Some(_)) if inner_disp != 0 => {
+                let inner = b.addr(inner_base, Some(inner_index), inner_scale, 0);
+                return Some(b.addr(inner, index, scale, disp.wrapping_add(inner_disp)));
+            }
+            _ => (),
+        }
+    }
+    None
+}

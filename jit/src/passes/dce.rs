@@ -1,0 +1,109 @@
+//! Dead-code elimination: instructions and block parameters that contribute to nothing anybody can see.
+
+use clift_kir::dfg::ValueDef;
+use clift_kir::{Effects, Function, Imm, Inst, Value};
+use cranelift_entity::EntitySet;
+
+use super::Changed;
+
+/// Marks what is needed, starting from effects and control flow; removes the rest.
+pub(super) fn run(func: &mut Function) -> Changed {
+    let mut live: EntitySet<Value> = EntitySet::new();
+    let mut stack: Vec<Value> = Vec::new();
+    for &block in func.layout.blocks() {
+        for &inst in func.layout.insts(block) {
+            if is_root(func, inst) {
+                // Arguments of branch targets are needed only if the parameter is: see below.
+                stack.extend(func.dfg.inst(inst).args.iter().copied());
+            }
+        }
+    }
+    let incoming = incoming_args(func);
+    while let Some(value) = stack.pop() {
+        if !live.insert(value) {
+            continue;
+        }
+        match func.dfg.def(value) {
+            ValueDef::Result(inst, _) => stack.extend(func.dfg.inst(inst).args.iter().copied()),
+            ValueDef::Param(block, index) => {
+                if let Some(args) = incoming.get(&block) {
+                    stack.extend(args.iter().filter_map(|list| list.get(usize::from(index)).copied()));
+                }
+            }
+        }
+    }
+    let mut changed = false;
+    let entry = func.layout.entry();
+    for block in func.layout.blocks().to_vec() {
+        let Function { layout, dfg, .. } = func;
+        let before = layout.insts(block).len();
+        let dead: Vec<bool> = layout
+            .insts(block)
+            .iter()
+            .map(|&inst| {
+                !dfg.inst(inst).op.is_terminator()
+                    && is_removable(dfg.inst(inst).op.info().effects, &dfg.inst(inst).imm)
+                    && !dfg.results(inst).iter().any(|&v| live.contains(v))
+            })
+            .collect();
+        let mut position = 0;
+        layout.retain(block, |_| {
+            position += 1;
+            !dead[position - 1]
+        });
+        changed |= layout.insts(block).len() != before;
+        if Some(block) == entry {
+            continue;
+        }
+        for index in (0..func.dfg.params(block).len()).rev() {
+            if !live.contains(func.dfg.params(block)[index]) {
+                remove_param(func, block, index, incoming.contains_key(&block));
+                changed = true;
+            }
+        }
+    }
+    Changed(changed)
+}
+
+fn is_root(func: &Function, inst: Inst) -> bool {
+    let data = func.dfg.inst(inst);
+    !is_removable(data.op.info().effects, &data.imm)
+}
+
+fn is_removable(effects: Effects, imm: &Imm) -> bool {
+    match effects {
+        Effects::Pure => true,
+        Effects::Read => !matches!(imm, Imm::Mem(mem) if mem.volatile),
+        Effects::Write | Effects::ReadWrite | Effects::Convergent | Effects::Terminator => false,
+    }
+}
+
+/// For each block the argument lists of all branches to it.
+fn incoming_args(func: &Function) -> rustc_hash::FxHashMap<clift_kir::Block, Vec<Vec<Value>>> {
+    let mut map: rustc_hash::FxHashMap<clift_kir::Block, Vec<Vec<Value>>> = Default::default();
+    for &block in func.layout.blocks() {
+        if let Some(terminator) = func.layout.terminator(block) {
+            for target in func.dfg.targets(terminator) {
+                if !target.args.is_empty() {
+                    map.entry(target.block).or_default().push(target.args.to_vec());
+                }
+            }
+        }
+    }
+    map
+}
+
+fn remove_param(func: &mut Function, block: clift_kir::Block, index: usize, has_callers: bool) {
+    if has_callers {
+        for from in func.layout.blocks().to_vec() {
+            if let Some(terminator) = func.layout.terminator(from) {
+                for target in func.dfg.targets_mut(terminator) {
+                    if target.block == block {
+                        target.args.remove(index);
+                    }
+                }
+            }
+        }
+    }
+    func.dfg.remove_param(block, index);
+}

@@ -1,0 +1,162 @@
+//! Global value numbering: an instruction that computes what a dominating one already computed is replaced by it. Covers pure
+//! ops, loads of memory that does not change, and, within a block, loads and stores of the same address with nothing between
+//! that may write there.
+
+use clift_kir::analysis::{Cfg, DomTree};
+use clift_kir::{Effects, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value};
+use rustc_hash::FxHashMap;
+
+use super::Changed;
+use super::util::{Replacements, is_invariant_load};
+
+/// Runs over the dominator tree with a scoped table.
+pub(super) fn run(func: &mut Function) -> Changed {
+    let cfg = Cfg::new(func);
+    let dom = DomTree::new(&cfg);
+    let mut table: FxHashMap<(InstData, Type), Vec<Value>> = FxHashMap::default();
+    let mut replacements = Replacements::default();
+    let mut removed: Vec<Inst> = Vec::new();
+    for &block in dom.preorder() {
+        let mut memory = BlockMemory::default();
+        for &inst in func.layout.insts(block) {
+            func.dfg.map_uses(inst, |v| replacements.get(v));
+            let data = func.dfg.inst(inst);
+            let invariant = is_invariant_load(func, inst);
+            let Some(result) = func.dfg.single_result(inst) else {
+                memory.note(func, inst);
+                continue;
+            };
+            let ty = func.dfg.ty(result);
+            if data.op.is_pure() || invariant {
+                let found = table.entry((normalized(data), ty)).or_default();
+                // Entries of the same key are few: one per disjoint subtree that has been walked.
+                let known = found.iter().copied().find(|&v| dominates(func, &dom, v, block));
+                match known {
+                    Some(value) => {
+                        replacements.set(result, value);
+                        removed.push(inst);
+                    }
+                    None => found.push(result),
+                }
+            } else if let Some(value) = memory.known(func, inst, ty) {
+                replacements.set(result, value);
+                removed.push(inst);
+            } else {
+                memory.note(func, inst);
+            }
+        }
+    }
+    let changed = replacements.any();
+    replacements.apply(func);
+    for inst in removed {
+        func.layout.remove_inst(inst);
+    }
+    Changed(changed)
+}
+
+/// A known value of the table stands in a block that was walked before; it serves if that block dominates.
+fn dominates(func: &Function, dom: &DomTree, value: Value, block: clift_kir::Block) -> bool {
+    func.dfg.def_inst(value).and_then(|i| func.layout.block_of(i)).is_some_and(|home| dom.dominates(home, block))
+}
+
+/// The same computation in one form: operands of commutative ops in order of their numbers.
+fn normalized(data: &InstData) -> InstData {
+    let mut data = data.clone();
+    if is_commutative(data.op) && data.args[0] > data.args[1] {
+        data.args.swap(0, 1);
+    }
+    data
+}
+
+/// Whether the two operands of an op may change places.
+fn is_commutative(op: Opcode) -> bool {
+    matches!(
+        op,
+        Opcode::Iadd
+            | Opcode::Imul
+            | Opcode::Umulh
+            | Opcode::Smulh
+            | Opcode::UaddSat
+            | Opcode::SaddSat
+            | Opcode::Umin
+            | Opcode::Umax
+            | Opcode::Smin
+            | Opcode::Smax
+            | Opcode::And
+            | Opcode::Or
+            | Opcode::Xor
+            | Opcode::Fadd
+            | Opcode::Fmul
+    )
+}
+
+/// What is known of memory at a point of a block.
+#[derive(Default)]
+struct BlockMemory {
+    known: Vec<(Value, Space, Type, Value)>,
+}
+
+impl BlockMemory {
+    /// The value a load would give.
+    fn known(&self, func: &Function, inst: Inst, ty: Type) -> Option<Value> {
+        let data = func.dfg.inst(inst);
+        match (data.op, &data.imm) {
+            (Opcode::Load, Imm::Mem(MemInfo { volatile: false, .. })) => {
+                self.known.iter().rev().find(|k| k.0 == data.args[0] && k.2 == ty).map(|k| k.3)
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes note of what an instruction reads or writes.
+    fn note(&mut self, func: &Function, inst: Inst) {
+        let data = func.dfg.inst(inst);
+        let space = |v: Value| func.dfg.ty(v).elem.space().unwrap_or(Space::Generic);
+        match (data.op, data.op.info().effects) {
+            (Opcode::Load, _) => {
+                if let (Imm::Mem(MemInfo { volatile: false, .. }), Some(result)) =
+                    (&data.imm, func.dfg.single_result(inst))
+                {
+                    self.known.push((data.args[0], space(data.args[0]), func.dfg.ty(result), result));
+                }
+            }
+            (Opcode::Store, _) => {
+                let (pointer, value) = (data.args[0], data.args[1]);
+                let ty = func.dfg.ty(value);
+                self.known.retain(|k| !k.1.may_alias(space(pointer)) || disjoint(func, (k.0, k.2), (pointer, ty)));
+                if matches!(data.imm, Imm::Mem(MemInfo { volatile: false, .. })) {
+                    self.known.push((pointer, space(pointer), ty, value));
+                }
+            }
+            (_, Effects::Pure | Effects::Read | Effects::Terminator) => (),
+            (_, Effects::Write | Effects::ReadWrite | Effects::Convergent) => {
+                match data.args.first().map(|&v| func.dfg.ty(v).elem.space()) {
+                    // An op that writes through its first operand, and orders nothing else.
+                    Some(Some(to)) if data.op.info().effects == Effects::Write || data.op == Opcode::Memcpy => {
+                        self.known.retain(|k| !k.1.may_alias(to));
+                    }
+                    _ => self.known.retain(|k| k.1 == Space::Private),
+                }
+            }
+        }
+    }
+}
+
+/// Whether two accesses are at constant distance from one base and do not overlap.
+fn disjoint(func: &Function, a: (Value, Type), b: (Value, Type)) -> bool {
+    let (base_a, off_a) = split(func, a.0);
+    let (base_b, off_b) = split(func, b.0);
+    base_a == base_b
+        && (off_a.wrapping_add(i64::from(a.1.bytes())) <= off_b || off_b.wrapping_add(i64::from(b.1.bytes())) <= off_a)
+}
+
+/// An address as base and constant displacement.
+fn split(func: &Function, pointer: Value) -> (Value, i64) {
+    if let Some(inst) = func.dfg.def_inst(pointer) {
+        let data = func.dfg.inst(inst);
+        if let (Imm::Addr { disp, .. }, [base]) = (&data.imm, data.args.as_slice()) {
+            return (*base, *disp);
+        }
+    }
+    (pointer, 0)
+}

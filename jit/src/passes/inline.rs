@@ -1,0 +1,175 @@
+//! Inlining: every call of a function of the module becomes a copy of its body.
+//!
+//! OpenCL forbids recursion (the importer refuses it), so callees can always be completed before their callers. Afterwards
+//! only kernels have bodies.
+
+use clift_kir::{Block, BlockCall, Func, Function, Imm, Inst, InstData, Module, Opcode, Slot, Value};
+use cranelift_entity::SecondaryMap;
+use rustc_hash::FxHashMap;
+
+use crate::program::BuildError;
+
+/// Most instructions a kernel may have after inlining: beyond, a build would take minutes and gigabytes.
+const MAX_INSTS: usize = 4_000_000;
+
+/// Inlines all calls in all kernels.
+pub(super) fn run(module: &mut Module) -> Result<(), BuildError> {
+    let mut done: SecondaryMap<Func, bool> = SecondaryMap::new();
+    let kernels: Vec<Func> = module.kernels.iter().map(|k| k.func).collect();
+    for kernel in &kernels {
+        // Callees first, without recursion: a call chain may be long.
+        let mut stack = vec![(*kernel, false)];
+        while let Some((func, callees_done)) = stack.pop() {
+            if done[func] {
+                continue;
+            }
+            if callees_done {
+                inline_into(module, func)?;
+                done[func] = true;
+            } else {
+                stack.push((func, true));
+                stack.extend(callees(&module.funcs[func]).into_iter().filter(|&f| !done[f]).map(|f| (f, false)));
+            }
+        }
+    }
+    for (id, func) in module.funcs.iter_mut() {
+        if !kernels.contains(&id) {
+            *func = Function::new(std::mem::take(&mut func.name), &func.returns);
+        }
+    }
+    Ok(())
+}
+
+fn callees(func: &Function) -> Vec<Func> {
+    let mut list = Vec::new();
+    for &block in func.layout.blocks() {
+        for &inst in func.layout.insts(block) {
+            if let Imm::Func(callee) = func.dfg.inst(inst).imm {
+                list.push(callee);
+            }
+        }
+    }
+    list.sort_unstable();
+    list.dedup();
+    list
+}
+
+/// Replaces all calls in one function, whose callees contain none.
+fn inline_into(module: &mut Module, id: Func) -> Result<(), BuildError> {
+    if callees(&module.funcs[id]).is_empty() {
+        return Ok(());
+    }
+    let placeholder = Function::new("", &[]);
+    let mut func = std::mem::replace(&mut module.funcs[id], placeholder);
+    let mut order = Vec::new();
+    let mut results: FxHashMap<Value, Value> = FxHashMap::default();
+    for block in func.layout.blocks().to_vec() {
+        let mut at = block;
+        order.push(at);
+        for inst in func.layout.take_insts(block) {
+            let Imm::Func(callee) = func.dfg.inst(inst).imm else {
+                func.layout.append_inst(at, inst);
+                continue;
+            };
+            let body = &module.funcs[callee];
+            if func.dfg.inst_count() + body.dfg.inst_count() > MAX_INSTS {
+                let name = &func.name;
+                module.funcs[id] = func.clone();
+                return Err(BuildError::Limit(format!(
+                    "kernel `{name}` has more than {MAX_INSTS} instructions once its calls are inlined"
+                )));
+            }
+            let next = func.dfg.make_block();
+            for &result in func.dfg.results(inst).to_vec().iter() {
+                let param = func.dfg.append_param(next, func.dfg.ty(result));
+                results.insert(result, param);
+            }
+            let args = func.dfg.inst(inst).args.clone();
+            let entry = copy_body(&mut func, body, next, &mut order);
+            let loc = func.locs[inst];
+            let jump = func.dfg.make_inst(jump_to(entry, args.to_vec()), &[]);
+            func.locs[jump] = loc;
+            func.layout.append_inst(at, jump);
+            order.push(next);
+            at = next;
+        }
+    }
+    func.layout.set_order(order);
+    for block in func.layout.blocks().to_vec() {
+        for i in 0..func.layout.insts(block).len() {
+            let inst = func.layout.insts(block)[i];
+            func.dfg.map_uses(inst, |v| results.get(&v).copied().unwrap_or(v));
+        }
+    }
+    module.funcs[id] = func;
+    Ok(())
+}
+
+fn jump_to(block: Block, args: Vec<Value>) -> InstData {
+    InstData { op: Opcode::Jump, args: Default::default(), imm: Imm::Jump(BlockCall::new(block, &args)) }
+}
+
+/// Copies a callee's blocks; returns go to `next`. Gives the copy of the entry, whose parameters are the callee's.
+fn copy_body(func: &mut Function, body: &Function, next: Block, order: &mut Vec<Block>) -> Block {
+    let mut blocks: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
+    let mut values: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
+    let slots: Vec<Slot> = body.slots.values().map(|&data| func.slots.push(data)).collect();
+    let mut barriers: FxHashMap<u32, u32> = FxHashMap::default();
+    for &block in body.layout.blocks() {
+        let copy = func.dfg.make_block();
+        blocks[block] = Some(copy);
+        order.push(copy);
+        for &param in body.dfg.params(block) {
+            values[param] = Some(func.dfg.append_param(copy, body.dfg.ty(param)));
+        }
+    }
+    let mut copies: Vec<(Inst, bool)> = Vec::new();
+    for &block in body.layout.blocks() {
+        let Some(to) = blocks[block] else { unreachable!("broken invariant: block not copied") };
+        for &inst in body.layout.insts(block) {
+            let mut data = body.dfg.inst(inst).clone();
+            let is_return = data.op == Opcode::Ret;
+            if is_return {
+                data = jump_to(next, data.args.to_vec());
+            }
+            match &mut data.imm {
+                Imm::Slot(slot) => *slot = slots[cranelift_entity::EntityRef::index(*slot)],
+                Imm::Const(id) => *id = func.dfg.make_const(body.dfg.constant(*id).clone()),
+                Imm::Barrier(info) => {
+                    info.id = *barriers.entry(info.id).or_insert_with(|| func.fresh_barrier());
+                }
+                _ => (),
+            }
+            let types: Vec<_> = body.dfg.results(inst).iter().map(|&v| body.dfg.ty(v)).collect();
+            let copy = func.dfg.make_inst(data, &types);
+            func.locs[copy] = body.locs[inst];
+            for (&old, &new) in body.dfg.results(inst).iter().zip(func.dfg.results(copy)) {
+                values[old] = Some(new);
+            }
+            func.layout.append_inst(to, copy);
+            copies.push((copy, is_return));
+        }
+    }
+    // Targets of copied branches are still the callee's blocks, except those of returns, which are already ours.
+    for (copy, is_return) in copies {
+        if !is_return {
+            for target in func.dfg.targets_mut(copy) {
+                let Some(block) = blocks[target.block] else { unreachable!("broken invariant: target not copied") };
+                target.block = block;
+            }
+        }
+        func.dfg.map_uses(copy, |v| match values[v] {
+            Some(new) => new,
+            None => unreachable!("broken invariant: {v} not copied"),
+        });
+    }
+    for (value, name) in &body.names {
+        if let Some(copy) = values[*value] {
+            func.names.insert(copy, name.clone());
+        }
+    }
+    match body.layout.entry().and_then(|b| blocks[b]) {
+        Some(entry) => entry,
+        None => unreachable!("broken invariant: function `{}` has no body", body.name),
+    }
+}

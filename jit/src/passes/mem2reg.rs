@@ -1,0 +1,356 @@
+//! Private variables become values.
+//!
+//! A slot whose address is used only by plain loads, stores, copies and fills at constant offsets is taken apart into the pieces
+//! that its accesses touch separately (scalar replacement of aggregates), and each piece becomes an SSA variable. Every other
+//! slot, one with a variable index for instance, stays in memory.
+
+mod pieces;
+
+use clift_kir::analysis::Cfg;
+use clift_kir::dfg::ConstData;
+use clift_kir::ssa::{SsaBuilder, Var, remove_trivial_params};
+use clift_kir::{Builder, Function, Imm, Inst, MemInfo, Opcode, Slot, Type, Value};
+use cranelift_entity::SecondaryMap;
+use rustc_hash::FxHashMap;
+
+use super::Changed;
+use super::util::Replacements;
+use pieces::Pieces;
+
+/// Largest slot, in bytes, that is taken apart; larger ones are arrays that nobody indexes by constants throughout.
+const MAX_SLOT_BYTES: u64 = 4096;
+
+/// Promotes what can be promoted.
+pub(super) fn run(func: &mut Function) -> Changed {
+    let mut slots = Candidates::find(func);
+    if slots.accesses.is_empty() {
+        return Changed(false);
+    }
+    let pieces = slots.partition();
+    if pieces.is_empty() {
+        return Changed(false);
+    }
+    promote(func, &slots, &pieces);
+    remove_trivial_params(func);
+    Changed(true)
+}
+
+/// A constant place in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    slot: Slot,
+    offset: u64,
+}
+
+/// What an instruction does to candidate slots.
+#[derive(Clone, Copy, Debug)]
+enum Access {
+    Load {
+        place: Place,
+        ty: Type,
+    },
+    Store {
+        place: Place,
+        ty: Type,
+    },
+    Fill {
+        place: Place,
+        bytes: u64,
+    },
+    /// A copy whose source, target or both lie in candidates.
+    Copy {
+        to: Option<Place>,
+        from: Option<Place>,
+        bytes: u64,
+    },
+}
+
+/// Slots that may be promoted, and their accesses in layout order.
+struct Candidates {
+    /// Address values that are constant places.
+    places: SecondaryMap<Value, Option<Place>>,
+    rejected: SecondaryMap<Slot, bool>,
+    accesses: Vec<(Inst, Access)>,
+}
+
+impl Candidates {
+    fn find(func: &Function) -> Candidates {
+        let mut this = Candidates { places: SecondaryMap::new(), rejected: SecondaryMap::new(), accesses: Vec::new() };
+        for (slot, data) in func.slots.iter() {
+            this.rejected[slot] = data.size > MAX_SLOT_BYTES;
+        }
+        // Definitions dominate uses, so one walk in reverse postorder sees every address before its users.
+        let cfg = Cfg::new(func);
+        for &block in cfg.rpo() {
+            for &inst in func.layout.insts(block) {
+                this.visit(func, inst);
+            }
+        }
+        let rejected = &this.rejected;
+        this.accesses.retain(|(_, access)| match access {
+            Access::Load { place, .. } | Access::Store { place, .. } | Access::Fill { place, .. } => {
+                !rejected[place.slot]
+            }
+            Access::Copy { to, from, .. } => {
+                to.is_some_and(|p| !rejected[p.slot]) || from.is_some_and(|p| !rejected[p.slot])
+            }
+        });
+        this
+    }
+
+    fn visit(&mut self, func: &Function, inst: Inst) {
+        let data = func.dfg.inst(inst);
+        let place = |v: Value| self.places[v];
+        let constant = |v: Value| func.dfg.as_splat_bits(v);
+        match (data.op, &data.imm) {
+            (Opcode::SlotAddr, Imm::Slot(slot)) => {
+                self.places[func.dfg.result(inst)] = Some(Place { slot: *slot, offset: 0 });
+                return;
+            }
+            (Opcode::SpaceCast, _) if !func.dfg.ty(data.args[0]).is_vector() => {
+                self.places[func.dfg.result(inst)] = place(data.args[0]);
+                return;
+            }
+            (Opcode::Addr, Imm::Addr { scale, disp }) => {
+                let index = match data.args.get(1) {
+                    None => Some(0),
+                    Some(&v) => constant(v).filter(|_| !func.dfg.ty(v).is_vector()),
+                };
+                if let (Some(place), Some(index)) = (place(data.args[0]), index) {
+                    let offset = place.offset.wrapping_add(index.wrapping_mul(*scale)).wrapping_add_signed(*disp);
+                    self.places[func.dfg.result(inst)] = Some(Place { offset, ..place });
+                    return;
+                }
+            }
+            (Opcode::Load, Imm::Mem(MemInfo { volatile: false, .. })) => {
+                if let Some(place) = place(data.args[0]) {
+                    let ty = func.dfg.ty(func.dfg.result(inst));
+                    self.accept(func, inst, Access::Load { place, ty }, place, u64::from(ty.bytes()));
+                }
+                return;
+            }
+            (Opcode::Store, Imm::Mem(MemInfo { volatile: false, .. })) => {
+                if let Some(place) = place(data.args[0]) {
+                    let ty = func.dfg.ty(data.args[1]);
+                    self.accept(func, inst, Access::Store { place, ty }, place, u64::from(ty.bytes()));
+                }
+                self.escape(data.args[1]);
+                return;
+            }
+            (Opcode::Memset, Imm::Mem(MemInfo { volatile: false, .. })) => {
+                if let (Some(place), Some(bytes)) = (place(data.args[0]), constant(data.args[2])) {
+                    self.accept(func, inst, Access::Fill { place, bytes }, place, bytes);
+                    return;
+                }
+            }
+            (Opcode::Memcpy, Imm::Mem(MemInfo { volatile: false, .. })) => {
+                let (to, from) = (place(data.args[0]), place(data.args[1]));
+                if let Some(bytes) = constant(data.args[2]).filter(|_| to.is_some() || from.is_some()) {
+                    let fits = |p: Place| in_bounds(func, p, bytes);
+                    if to.is_none_or(fits) && from.is_none_or(fits) {
+                        self.accesses.push((inst, Access::Copy { to, from, bytes }));
+                        return;
+                    }
+                }
+            }
+            _ => (),
+        }
+        func.dfg.for_each_use(inst, |v| self.escape(v));
+    }
+
+    fn accept(&mut self, func: &Function, inst: Inst, access: Access, place: Place, bytes: u64) {
+        if in_bounds(func, place, bytes) {
+            self.accesses.push((inst, access));
+        } else {
+            self.rejected[place.slot] = true;
+        }
+    }
+
+    fn escape(&mut self, value: Value) {
+        if let Some(place) = self.places[value] {
+            self.rejected[place.slot] = true;
+        }
+    }
+
+    /// Finds the pieces of each candidate; candidates that cannot be taken apart are rejected.
+    fn partition(&mut self) -> FxHashMap<Slot, Pieces> {
+        loop {
+            let mut pieces: FxHashMap<Slot, Pieces> = FxHashMap::default();
+            let ok = |slot: Slot, rejected: &SecondaryMap<Slot, bool>| !rejected[slot];
+            for (_, access) in &self.accesses {
+                match *access {
+                    Access::Load { place, ty } | Access::Store { place, ty } if ok(place.slot, &self.rejected) => {
+                        pieces.entry(place.slot).or_default().add(place.offset, ty);
+                    }
+                    Access::Fill { place, bytes } if ok(place.slot, &self.rejected) => {
+                        pieces.entry(place.slot).or_default().cut(place.offset, bytes);
+                    }
+                    Access::Copy { to, from, bytes } => {
+                        for place in [to, from].into_iter().flatten().filter(|p| ok(p.slot, &self.rejected)) {
+                            pieces.entry(place.slot).or_default().cut(place.offset, bytes);
+                        }
+                    }
+                    Access::Load { .. } | Access::Store { .. } | Access::Fill { .. } => (),
+                }
+            }
+            self.link_copies(&mut pieces);
+            let bad: Vec<Slot> = pieces.iter_mut().filter_map(|(&slot, p)| (!p.finish()).then_some(slot)).collect();
+            if bad.is_empty() {
+                return pieces;
+            }
+            for slot in bad {
+                self.rejected[slot] = true;
+            }
+        }
+    }
+
+    /// A copy between two candidates cuts both at the same places, until nothing new is cut.
+    fn link_copies(&self, pieces: &mut FxHashMap<Slot, Pieces>) {
+        let mut again = true;
+        while again {
+            again = false;
+            for (_, access) in &self.accesses {
+                if let Access::Copy { to: Some(to), from: Some(from), bytes } = *access
+                    && pieces.contains_key(&to.slot)
+                    && pieces.contains_key(&from.slot)
+                {
+                    for (a, b) in [(to, from), (from, to)] {
+                        let cuts = pieces[&a.slot].cuts_within(a.offset, bytes);
+                        if let Some(other) = pieces.get_mut(&b.slot) {
+                            for cut in cuts {
+                                again |= other.cut_at(b.offset + (cut - a.offset));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn in_bounds(func: &Function, place: Place, bytes: u64) -> bool {
+    place.offset.checked_add(bytes).is_some_and(|end| end <= func.slots[place.slot].size)
+}
+
+/// Rewrites every access of the promoted slots.
+fn promote(func: &mut Function, slots: &Candidates, pieces: &FxHashMap<Slot, Pieces>) {
+    let cfg = Cfg::new(func);
+    let mut ssa = SsaBuilder::new();
+    let mut vars: FxHashMap<(Slot, usize), Var> = FxHashMap::default();
+    let mut keys: Vec<&Slot> = pieces.keys().collect();
+    keys.sort_unstable();
+    for &slot in keys {
+        for (i, piece) in pieces[&slot].list().iter().enumerate() {
+            vars.insert((slot, i), ssa.declare(piece.ty));
+        }
+    }
+    let accesses: FxHashMap<Inst, Access> = slots.accesses.iter().copied().collect();
+    let mut replacements = Replacements::default();
+    // A use at a block's start is asked for only when all definitions are known: it stands as a placeholder until then.
+    let mut placeholders: Vec<(clift_kir::Block, Var, Value)> = Vec::new();
+    for &block in cfg.rpo() {
+        let old = func.layout.take_insts(block);
+        let mut current: FxHashMap<Var, Value> = FxHashMap::default();
+        for inst in old {
+            let Some(&access) = accesses.get(&inst) else {
+                func.layout.append_inst(block, inst);
+                continue;
+            };
+            let loc = func.locs[inst];
+            let args = func.dfg.inst(inst).args.clone();
+            let mut b = Builder::at_end(func, block);
+            b.set_loc(loc);
+            let mut get = |b: &mut Builder<'_>, var: Var, ty: Type| {
+                *current.entry(var).or_insert_with(|| {
+                    let value = b.undef(ty);
+                    placeholders.push((block, var, value));
+                    value
+                })
+            };
+            match access {
+                Access::Load { place, ty } => {
+                    let list = &pieces[&place.slot];
+                    let parts: Vec<(u64, Value)> = list
+                        .within(place.offset, u64::from(ty.bytes()))
+                        .map(|(i, piece)| (piece.start - place.offset, get(&mut b, vars[&(place.slot, i)], piece.ty)))
+                        .collect();
+                    let value = pieces::assemble(&mut b, ty, &parts);
+                    let result = b.func.dfg.result(inst);
+                    replacements.set(result, value);
+                }
+                Access::Store { place, ty } => {
+                    for (i, piece) in pieces[&place.slot].within(place.offset, u64::from(ty.bytes())) {
+                        let part = pieces::part(&mut b, args[1], piece.start - place.offset, piece.ty);
+                        current.insert(vars[&(place.slot, i)], part);
+                    }
+                }
+                Access::Fill { place, bytes } => {
+                    for (i, piece) in pieces[&place.slot].within(place.offset, bytes) {
+                        let value = fill(&mut b, args[1], piece.ty);
+                        current.insert(vars[&(place.slot, i)], value);
+                    }
+                }
+                Access::Copy { to, from, bytes } => {
+                    let promoted = |p: Option<Place>| p.filter(|p| pieces.contains_key(&p.slot));
+                    let mem = |b: &mut Builder<'_>, base: Value, at: u64| {
+                        (b.addr(base, None, 1, at as i64), MemInfo::aligned(1))
+                    };
+                    match (promoted(to), promoted(from)) {
+                        (Some(to), Some(from)) => {
+                            // Read everything before writing: source and target may be parts of one slot.
+                            let values: Vec<(u64, Value)> = pieces[&from.slot]
+                                .within(from.offset, bytes)
+                                .map(|(i, p)| (p.start - from.offset, get(&mut b, vars[&(from.slot, i)], p.ty)))
+                                .collect();
+                            for (i, piece) in pieces[&to.slot].within(to.offset, bytes) {
+                                let at = piece.start - to.offset;
+                                let Some(&(_, value)) = values.iter().find(|(offset, _)| *offset == at) else {
+                                    unreachable!("broken invariant: copied slots are cut differently")
+                                };
+                                let value = pieces::reinterpret(&mut b, value, piece.ty);
+                                current.insert(vars[&(to.slot, i)], value);
+                            }
+                        }
+                        (Some(to), None) => {
+                            for (i, piece) in pieces[&to.slot].within(to.offset, bytes) {
+                                let (pointer, mem) = mem(&mut b, args[1], piece.start - to.offset);
+                                let value = b.load(piece.ty, pointer, mem);
+                                current.insert(vars[&(to.slot, i)], value);
+                            }
+                        }
+                        (None, Some(from)) => {
+                            for (i, piece) in pieces[&from.slot].within(from.offset, bytes) {
+                                let value = get(&mut b, vars[&(from.slot, i)], piece.ty);
+                                let (pointer, mem) = mem(&mut b, args[0], piece.start - from.offset);
+                                b.store(pointer, value, mem);
+                            }
+                        }
+                        (None, None) => func.layout.append_inst(block, inst),
+                    }
+                }
+            }
+        }
+        for (var, value) in current {
+            ssa.define(var, block, value);
+        }
+    }
+    for (block, var, placeholder) in placeholders {
+        let value = ssa.value_at_start(func, &cfg, var, block);
+        if value != placeholder {
+            replacements.set(placeholder, value);
+        }
+    }
+    replacements.apply(func);
+}
+
+/// A byte in every byte of a value.
+fn fill(b: &mut Builder<'_>, byte: Value, ty: Type) -> Value {
+    if let Some(bits) = b.func.dfg.as_splat_bits(byte) {
+        let word = (bits & 0xff) * 0x0101_0101_0101_0101;
+        let int = ty.as_int();
+        let value = b.constant(ConstData::splat(int, word));
+        return pieces::reinterpret(b, value, ty);
+    }
+    let bytes = b.splat(byte, ty.bytes());
+    pieces::reinterpret(b, bytes, ty)
+}

@@ -1,0 +1,116 @@
+//! Canonical passes: from what a front end wrote to the form the rest of the compiler expects.
+//!
+//! [`canonicalize`] takes a module from *imported* to *canonical*: calls inlined, private variables in values, constants folded,
+//! common code shared, loop-invariant code outside loops. [`clean`] repeats the cheap half after work-items became loops.
+//! One pass is one file with one `run`; a pass neither verifies nor prints nor times, the pipeline does. The order is
+//! [`CANONICAL`]; a new pass is a row there (`docs/add-a-pass.md`).
+
+mod addr;
+mod dce;
+mod gvn;
+mod inline;
+mod licm;
+mod mem2reg;
+mod simplify;
+mod simplify_cfg;
+mod util;
+
+use clift_kir::{Function, Module, Stage};
+
+use crate::options::Options;
+use crate::program::BuildError;
+
+/// Whether a pass changed anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changed(pub bool);
+
+/// A pass over one function.
+#[derive(Clone, Copy)]
+pub struct Pass {
+    /// Its name, as in `CLIFT_DEBUG` and in file tests.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub doc: &'static str,
+    /// Runs it.
+    pub run: fn(&mut Function) -> Changed,
+}
+
+macro_rules! pass {
+    ($module:ident, $doc:literal) => {
+        Pass { name: stringify!($module), doc: $doc, run: $module::run }
+    };
+}
+
+/// Every pass over functions, by name.
+pub static PASSES: &[Pass] = &[
+    pass!(simplify_cfg, "removes unreached blocks, merges and threads blocks, folds branches"),
+    pass!(mem2reg, "private variables, split into their parts, become values"),
+    pass!(simplify, "folds constants and algebraic identities"),
+    pass!(gvn, "computes equal values once"),
+    pass!(licm, "moves loop-invariant values out of loops"),
+    pass!(addr, "folds index arithmetic into addresses"),
+    pass!(dce, "removes what nobody uses"),
+];
+
+/// Order of the canonical passes over a kernel. Inlining comes before.
+pub static CANONICAL: &[&str] = &[
+    "simplify_cfg",
+    "simplify",
+    "mem2reg",
+    "simplify",
+    "simplify_cfg",
+    "gvn",
+    "mem2reg",
+    "simplify",
+    "simplify_cfg",
+    "addr",
+    "gvn",
+    "licm",
+    "simplify",
+    "dce",
+    "simplify_cfg",
+];
+
+/// Order of the passes after work-items became loops.
+pub static CLEAN: &[&str] = &["simplify_cfg", "simplify", "addr", "gvn", "licm", "simplify", "dce", "simplify_cfg"];
+
+/// The passes correctness needs: what `-cl-opt-disable` leaves.
+pub static MINIMAL: &[&str] = &["simplify_cfg", "mem2reg", "dce"];
+
+/// The pass of a name.
+pub fn pass(name: &str) -> Option<&'static Pass> {
+    PASSES.iter().find(|p| p.name == name)
+}
+
+/// Runs passes by name; `after` is called after each that changed something.
+pub fn run(func: &mut Function, names: &[&str], mut after: impl FnMut(&str, &Function)) {
+    for name in names {
+        let Some(pass) = pass(name) else { unreachable!("broken invariant: no pass `{name}`") };
+        if (pass.run)(func) == Changed(true) {
+            after(name, func);
+        }
+    }
+}
+
+/// Takes every kernel of a module to the canonical stage. Functions that are no kernels lose their bodies: they live on only
+/// in their callers.
+///
+/// # Errors
+/// [`BuildError::Limit`] when inlining makes a kernel too large.
+pub fn canonicalize(module: &mut Module, options: &Options) -> Result<(), BuildError> {
+    inline::run(module)?;
+    let names = if options.opt_disable { MINIMAL } else { CANONICAL };
+    for kernel in module.kernels.clone() {
+        let func = &mut module.funcs[kernel.func];
+        if func.stage == Stage::Imported {
+            run(func, names, |_, _| ());
+            func.stage = Stage::Canonical;
+        }
+    }
+    Ok(())
+}
+
+/// Cleans up a function whose work-items became loops.
+pub fn clean(func: &mut Function, options: &Options) {
+    run(func, if options.opt_disable { &["simplify_cfg", "dce"] } else { CLEAN }, |_, _| ());
+}

@@ -1,0 +1,179 @@
+//! Integer, bit and comparison identities.
+
+use clift_kir::{Builder, Imm, InstData, IntCond, Opcode, Type, Value};
+
+use super::{defined_by, is_bits, splat, splat_bits};
+
+/// Whether the two operands of an op may change places.
+fn is_commutative(op: Opcode) -> bool {
+    matches!(
+        op,
+        Opcode::Iadd
+            | Opcode::Imul
+            | Opcode::And
+            | Opcode::Or
+            | Opcode::Xor
+            | Opcode::Umin
+            | Opcode::Umax
+            | Opcode::Smin
+            | Opcode::Smax
+    )
+}
+
+/// Rules for ops on integers, truth values and pointers.
+pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
+    let (x, y) = match *data.args.as_slice() {
+        [x, y] => (x, y),
+        [x] => return unary(b, data, x),
+        _ => return None,
+    };
+    let ones = ty.elem.mask();
+    // A constant goes to the right.
+    if is_commutative(data.op) && splat_bits(b, x).is_some() && splat_bits(b, y).is_none() {
+        return Some(b.int2(data.op, y, x));
+    }
+    let same = x == y;
+    let right = splat_bits(b, y);
+    match data.op {
+        Opcode::Iadd | Opcode::Or | Opcode::Xor if right == Some(0) => Some(x),
+        Opcode::Isub | Opcode::Shl | Opcode::Lshr | Opcode::Ashr | Opcode::Rotl | Opcode::UsubSat | Opcode::SsubSat
+            if right == Some(0) =>
+        {
+            Some(x)
+        }
+        Opcode::UaddSat | Opcode::SaddSat if right == Some(0) => Some(x),
+        Opcode::Isub | Opcode::Xor if same => Some(splat(b, ty, 0)),
+        Opcode::And | Opcode::Or | Opcode::Umin | Opcode::Umax | Opcode::Smin | Opcode::Smax if same => Some(x),
+        Opcode::And if right == Some(0) => Some(y),
+        Opcode::And if right == Some(ones) => Some(x),
+        Opcode::Or if right == Some(ones) => Some(y),
+        Opcode::Xor if right == Some(ones) => Some(b.int1(Opcode::Not, x)),
+        Opcode::Imul | Opcode::Umulh if right == Some(0) => Some(y),
+        Opcode::Imul | Opcode::Udiv | Opcode::Sdiv if right == Some(1) => Some(x),
+        Opcode::Urem | Opcode::Srem if right == Some(1) => Some(splat(b, ty, 0)),
+        Opcode::Imul => power_of_two(right).map(|n| shift(b, Opcode::Shl, x, n, ty)),
+        Opcode::Udiv => power_of_two(right).map(|n| shift(b, Opcode::Lshr, x, n, ty)),
+        Opcode::Urem => power_of_two(right).map(|_| {
+            let mask = splat(b, ty, right.unwrap_or(1) - 1);
+            b.int2(Opcode::And, x, mask)
+        }),
+        Opcode::Isub if right.is_some() => {
+            let negated = splat(b, ty, right.unwrap_or(0).wrapping_neg());
+            Some(b.int2(Opcode::Iadd, x, negated))
+        }
+        Opcode::Iadd | Opcode::And | Opcode::Or | Opcode::Xor => reassociate(b, data.op, x, y, ty),
+        Opcode::Shl | Opcode::Lshr | Opcode::Ashr => shift_of_shift(b, data.op, x, y, ty),
+        Opcode::Icmp => compare(b, &data.imm, x, y, ty),
+        _ => None,
+    }
+}
+
+fn unary(b: &mut Builder<'_>, data: &InstData, x: Value) -> Option<Value> {
+    match data.op {
+        Opcode::Not => {
+            if let Some(inner) = defined_by(b, x, Opcode::Not) {
+                return Some(inner.args[0]);
+            }
+            let cond = |b: &Builder<'_>, op| defined_by(b, x, op).cloned();
+            if let Some(InstData { args, imm: Imm::IntCond(c), .. }) = cond(b, Opcode::Icmp) {
+                return Some(b.icmp(c.inverse(), args[0], args[1]));
+            }
+            if let Some(InstData { args, imm: Imm::FloatCond(c, flags), .. }) = cond(b, Opcode::Fcmp) {
+                let old = b.fp_flags();
+                b.set_fp_flags(flags);
+                let value = b.fcmp(c.inverse(), args[0], args[1]);
+                b.set_fp_flags(old);
+                return Some(value);
+            }
+            None
+        }
+        Opcode::Ineg => defined_by(b, x, Opcode::Ineg).map(|inner| inner.args[0]),
+        Opcode::Bitrev => defined_by(b, x, Opcode::Bitrev).map(|inner| inner.args[0]),
+        _ => None,
+    }
+}
+
+fn power_of_two(bits: Option<u64>) -> Option<u64> {
+    bits.filter(|b| b.is_power_of_two() && *b > 1).map(|b| u64::from(b.trailing_zeros()))
+}
+
+fn shift(b: &mut Builder<'_>, op: Opcode, x: Value, count: u64, ty: Type) -> Value {
+    let count = splat(b, ty, count);
+    b.int2(op, x, count)
+}
+
+/// `(x op c) op d` becomes `x op (c op d)`.
+fn reassociate(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type) -> Option<Value> {
+    let outer = splat_bits(b, y)?;
+    let inner = defined_by(b, x, op)?;
+    let base = inner.args[0];
+    let bits = splat_bits(b, inner.args[1])?;
+    let combined = match op {
+        Opcode::Iadd => bits.wrapping_add(outer),
+        Opcode::And => bits & outer,
+        Opcode::Or => bits | outer,
+        Opcode::Xor => bits ^ outer,
+        _ => return None,
+    };
+    let combined = splat(b, ty, combined);
+    Some(b.int2(op, base, combined))
+}
+
+/// Two shifts the same way by constants become one.
+fn shift_of_shift(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type) -> Option<Value> {
+    let width = u64::from(ty.elem.bits());
+    let outer = splat_bits(b, y)? % width;
+    let inner = defined_by(b, x, op)?;
+    let base = inner.args[0];
+    let total = splat_bits(b, inner.args[1])? % width + outer;
+    match op {
+        Opcode::Ashr => Some(shift(b, op, base, total.min(width - 1), ty)),
+        _ if total >= width => Some(splat(b, ty, 0)),
+        _ => Some(shift(b, op, base, total, ty)),
+    }
+}
+
+fn compare(b: &mut Builder<'_>, imm: &Imm, x: Value, y: Value, ty: Type) -> Option<Value> {
+    let Imm::IntCond(cond) = *imm else { return None };
+    let operand = b.ty(x);
+    if x == y {
+        let holds = matches!(cond, IntCond::Eq | IntCond::Ule | IntCond::Uge | IntCond::Sle | IntCond::Sge);
+        return Some(splat(b, ty, u64::from(holds)));
+    }
+    if splat_bits(b, x).is_some() && splat_bits(b, y).is_none() {
+        return Some(b.icmp(cond.swapped(), y, x));
+    }
+    // A truth value widened and compared with zero is the truth value again.
+    if is_bits(b, y, 0) && matches!(cond, IntCond::Ne | IntCond::Eq) {
+        let widened = [Opcode::Zext, Opcode::Sext].into_iter().find_map(|op| defined_by(b, x, op).map(|d| d.args[0]));
+        if let Some(inner) = widened {
+            if b.ty(inner).is_bool() {
+                return Some(if cond == IntCond::Ne { inner } else { b.int1(Opcode::Not, inner) });
+            }
+            let zero = splat(b, b.ty(inner), 0);
+            return Some(b.icmp(cond, inner, zero));
+        }
+        if operand.is_bool() {
+            return Some(if cond == IntCond::Ne { x } else { b.int1(Opcode::Not, x) });
+        }
+        // select(c, 1, 0) compared with zero.
+        if let Some(select) = defined_by(b, x, Opcode::Select).cloned() {
+            let (then, otherwise) = (splat_bits(b, select.args[1])?, splat_bits(b, select.args[2])?);
+            let c = select.args[0];
+            if b.ty(c).lanes() == ty.lanes() && (then == 0) != (otherwise == 0) {
+                let when_set = (then != 0) == (cond == IntCond::Ne);
+                return Some(if when_set { c } else { b.int1(Opcode::Not, c) });
+            }
+        }
+        return None;
+    }
+    if operand.is_bool() && is_bits(b, y, 1) {
+        return match cond {
+            IntCond::Eq => Some(x),
+            IntCond::Ne => Some(b.int1(Opcode::Not, x)),
+            IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => None,
+            IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge => None,
+        };
+    }
+    None
+}

@@ -1,0 +1,124 @@
+//! Selections and lane movements.
+
+use clift_kir::{Builder, Imm, InstData, Opcode, Type, Value};
+
+use super::{defined_by, splat_bits};
+
+/// Rules for select and the ops that move lanes.
+pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
+    let arg = |i: usize| data.args[i];
+    match (data.op, &data.imm) {
+        (Opcode::Select, _) => select(b, data, ty),
+        (Opcode::Extract, Imm::Lane(lane)) => extract(b, arg(0), u32::from(*lane)),
+        (Opcode::Shuffle, Imm::Lanes(lanes)) => shuffle(b, data, lanes, ty),
+        (Opcode::Vec, _) => vec(b, data, ty),
+        (Opcode::ExtractDyn, _) => {
+            let lane = splat_bits(b, arg(1))? as u32;
+            let lanes = b.ty(arg(0)).lanes();
+            let lane = lane % lanes.next_power_of_two();
+            (lane < lanes).then(|| b.extract(arg(0), lane))
+        }
+        (Opcode::InsertDyn, _) => {
+            let lane = splat_bits(b, arg(2))?;
+            Some(if lane < u64::from(ty.lanes()) { b.insert(arg(0), arg(1), lane as u32) } else { arg(0) })
+        }
+        (Opcode::Any | Opcode::All, _) if !b.ty(arg(0)).is_vector() => Some(arg(0)),
+        (Opcode::Addr, Imm::Addr { disp: 0, .. }) if data.args.len() == 1 => Some(arg(0)),
+        _ => None,
+    }
+}
+
+fn select(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
+    let (cond, then, otherwise) = (data.args[0], data.args[1], data.args[2]);
+    if then == otherwise {
+        return Some(then);
+    }
+    match splat_bits(b, cond) {
+        Some(0) => return Some(otherwise),
+        Some(_) => return Some(then),
+        None => (),
+    }
+    if let Some(not) = defined_by(b, cond, Opcode::Not).map(|d| d.args[0]) {
+        return Some(b.select(not, otherwise, then));
+    }
+    // A choice between true and false is the condition.
+    if ty.is_bool() && b.ty(cond) == ty {
+        return match (splat_bits(b, then), splat_bits(b, otherwise)) {
+            (Some(1), Some(0)) => Some(cond),
+            (Some(0), Some(1)) => Some(b.int1(Opcode::Not, cond)),
+            (Some(1), None) => Some(b.int2(Opcode::Or, cond, otherwise)),
+            (None, Some(0)) => Some(b.int2(Opcode::And, cond, then)),
+            _ => None,
+        };
+    }
+    None
+}
+
+fn extract(b: &mut Builder<'_>, vector: Value, lane: u32) -> Option<Value> {
+    let def = b.func.dfg.inst(b.func.dfg.def_inst(vector)?).clone();
+    match (def.op, &def.imm) {
+        (Opcode::Vec, _) => Some(def.args[lane as usize]),
+        (Opcode::Splat, _) => Some(def.args[0]),
+        (Opcode::Insert, Imm::Lane(at)) if u32::from(*at) == lane => Some(def.args[1]),
+        (Opcode::Insert, Imm::Lane(_)) => Some(b.extract(def.args[0], lane)),
+        (Opcode::Shuffle, Imm::Lanes(lanes)) => {
+            let from = u32::from(lanes[lane as usize]);
+            let first = b.ty(def.args[0]).lanes();
+            Some(if from < first { b.extract(def.args[0], from) } else { b.extract(def.args[1], from - first) })
+        }
+        _ => None,
+    }
+}
+
+fn shuffle(b: &mut Builder<'_>, data: &InstData, lanes: &[u8], ty: Type) -> Option<Value> {
+    let (x, y) = (data.args[0], data.args[1]);
+    let from = b.ty(x);
+    if from == ty && lanes.iter().enumerate().all(|(i, &l)| usize::from(l) == i) {
+        return Some(x);
+    }
+    if from == ty && lanes.iter().enumerate().all(|(i, &l)| usize::from(l) == i + from.lanes() as usize) {
+        return Some(y);
+    }
+    if let [lane] = *lanes {
+        let lane = u32::from(lane);
+        return Some(if lane < from.lanes() { b.extract(x, lane) } else { b.extract(y, lane - from.lanes()) });
+    }
+    // Both operands the same: only the first is named.
+    if x == y && lanes.iter().any(|&l| u32::from(l) >= from.lanes()) {
+        let lanes: Vec<u8> = lanes.iter().map(|&l| (u32::from(l) % from.lanes()) as u8).collect();
+        return Some(b.shuffle(x, x, &lanes));
+    }
+    // Only the first operand used: name it twice, so that equal shuffles look equal.
+    if x != y && lanes.iter().all(|&l| u32::from(l) < from.lanes()) {
+        return Some(b.shuffle(x, x, lanes));
+    }
+    // A shuffle of one shuffle.
+    if x == y
+        && let Some(inner) = defined_by(b, x, Opcode::Shuffle).cloned()
+    {
+        let Imm::Lanes(inner_lanes) = &inner.imm else { return None };
+        let lanes: Vec<u8> = lanes.iter().map(|&l| inner_lanes[usize::from(l)]).collect();
+        return Some(b.shuffle(inner.args[0], inner.args[1], &lanes));
+    }
+    None
+}
+
+/// A vector of all lanes of one vector, in order, is that vector; of one scalar, a splat.
+fn vec(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
+    let first = data.args[0];
+    if data.args.iter().all(|&v| v == first) {
+        return Some(b.splat(first, ty.lanes()));
+    }
+    let mut source = None;
+    let mut lanes = Vec::with_capacity(data.args.len());
+    for &element in &data.args {
+        let def = defined_by(b, element, Opcode::Extract)?;
+        let Imm::Lane(lane) = def.imm else { return None };
+        if *source.get_or_insert(def.args[0]) != def.args[0] {
+            return None;
+        }
+        lanes.push(lane);
+    }
+    let source = source?;
+    Some(b.shuffle(source, source, &lanes))
+}

@@ -1,0 +1,108 @@
+//! Simplification: constants are folded by the ops' own meanings, and algebraic identities applied. One canonical form, and no
+//! rule that makes code worse: a rule gives an existing value, a constant, or one cheaper instruction.
+//!
+//! Rules stand by class of op: [`int`], [`float`], [`convert`], [`lanes`].
+
+mod convert;
+mod float;
+mod fold;
+mod int;
+mod lanes;
+
+use clift_kir::dfg::ConstData;
+use clift_kir::{Builder, Function, Imm, Inst, InstData, Opcode, Type, Value};
+
+use super::Changed;
+use super::util::Replacements;
+
+/// Rounds until nothing changes; each round may open the way for the next, few are needed.
+const MAX_ROUNDS: u32 = 6;
+
+/// Simplifies until nothing changes.
+pub(super) fn run(func: &mut Function) -> Changed {
+    let mut changed = false;
+    for _ in 0..MAX_ROUNDS {
+        if !round(func) {
+            break;
+        }
+        changed = true;
+        super::dce::run(func);
+    }
+    Changed(changed)
+}
+
+fn round(func: &mut Function) -> bool {
+    let mut replacements = Replacements::default();
+    let mut changed = false;
+    for block in clift_kir::analysis::Cfg::new(func).rpo().to_vec() {
+        let mut index = 0;
+        while let Some(&inst) = func.layout.insts(block).get(index) {
+            func.dfg.map_uses(inst, |v| replacements.get(v));
+            changed |= in_place(func, inst);
+            if func.dfg.inst(inst).op.is_pure() && func.dfg.inst(inst).op != Opcode::Const {
+                let loc = func.locs[inst];
+                let mut b = Builder::before(func, block, index);
+                b.set_loc(loc);
+                if let Some(value) = simplify(&mut b, inst) {
+                    index = b.index();
+                    let result = func.dfg.result(inst);
+                    replacements.set(result, value);
+                    changed = true;
+                }
+            }
+            index += 1;
+        }
+    }
+    replacements.apply(func);
+    changed
+}
+
+/// Changes that keep the instruction: a branch on an inverted condition exchanges its targets.
+fn in_place(func: &mut Function, inst: Inst) -> bool {
+    let data = func.dfg.inst(inst);
+    if let (Opcode::Branch, Imm::Branch(calls)) = (data.op, &data.imm)
+        && let Some(not) = func.dfg.def_inst(data.args[0])
+        && func.dfg.inst(not).op == Opcode::Not
+    {
+        let [then, otherwise] = (**calls).clone();
+        let cond = func.dfg.inst(not).args[0];
+        let imm = Imm::Branch(Box::new([otherwise, then]));
+        func.dfg.replace_inst(inst, InstData { op: Opcode::Branch, args: [cond].into_iter().collect(), imm });
+        return true;
+    }
+    false
+}
+
+/// A value that replaces the instruction's result.
+fn simplify(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
+    let data = b.func.dfg.inst(inst).clone();
+    let ty = b.func.dfg.ty(b.func.dfg.single_result(inst)?);
+    if let Some(constant) = fold::fold(b, &data, ty) {
+        return Some(constant);
+    }
+    int::rules(b, &data, ty)
+        .or_else(|| float::rules(b, &data, ty))
+        .or_else(|| convert::rules(b, &data, ty))
+        .or_else(|| lanes::rules(b, &data, ty))
+}
+
+/// The instruction that defines a value, if it is of an op.
+fn defined_by<'f>(b: &'f Builder<'_>, value: Value, op: Opcode) -> Option<&'f InstData> {
+    let data = b.func.dfg.inst(b.func.dfg.def_inst(value)?);
+    (data.op == op).then_some(data)
+}
+
+/// The bits of a constant whose lanes are equal.
+fn splat_bits(b: &Builder<'_>, value: Value) -> Option<u64> {
+    b.func.dfg.as_splat_bits(value)
+}
+
+/// Whether a value is a constant with these bits in every lane.
+fn is_bits(b: &Builder<'_>, value: Value, bits: u64) -> bool {
+    splat_bits(b, value) == Some(bits)
+}
+
+/// A constant with these bits in every lane.
+fn splat(b: &mut Builder<'_>, ty: Type, bits: u64) -> Value {
+    b.constant(ConstData::splat(ty, bits))
+}

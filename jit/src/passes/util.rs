@@ -1,0 +1,70 @@
+//! What several passes need.
+
+use clift_kir::{Function, Imm, Inst, Opcode, Space, Value};
+use cranelift_entity::SecondaryMap;
+
+/// Values to be replaced by others, applied to the whole function at once.
+#[derive(Default)]
+pub(super) struct Replacements {
+    to: SecondaryMap<Value, Option<Value>>,
+    any: bool,
+}
+
+impl Replacements {
+    /// From now on `old` stands for `new`.
+    pub(super) fn set(&mut self, old: Value, new: Value) {
+        self.to[old] = Some(new);
+        self.any = true;
+    }
+
+    /// What a value stands for.
+    pub(super) fn get(&self, mut value: Value) -> Value {
+        while let Some(next) = self.to[value] {
+            value = next;
+        }
+        value
+    }
+
+    /// Whether there is anything to apply.
+    pub(super) fn any(&self) -> bool {
+        self.any
+    }
+
+    /// Rewrites every use.
+    pub(super) fn apply(&self, func: &mut Function) {
+        if !self.any {
+            return;
+        }
+        let Function { layout, dfg, .. } = func;
+        for &block in layout.blocks() {
+            for &inst in layout.insts(block) {
+                dfg.map_uses(inst, |v| self.get(v));
+            }
+        }
+    }
+}
+
+/// Whether an instruction is a load that gives the same value whenever it runs: marked invariant, or from memory that cannot
+/// change while a kernel runs.
+pub(super) fn is_invariant_load(func: &Function, inst: Inst) -> bool {
+    let data = func.dfg.inst(inst);
+    match (data.op, &data.imm) {
+        (Opcode::Load, Imm::Mem(mem)) if !mem.volatile => {
+            mem.invariant
+                || match func.dfg.ty(data.args[0]).elem.space() {
+                    Some(Space::Constant | Space::Host) => true,
+                    Some(Space::Private | Space::Global | Space::Local | Space::Generic) | None => false,
+                }
+        }
+        _ => false,
+    }
+}
+
+/// Whether a load may run where it did not before: it reads the runtime's own structures or a kernel's arguments, which are
+/// always there.
+pub(super) fn is_speculatable_load(func: &Function, inst: Inst) -> bool {
+    let data = func.dfg.inst(inst);
+    data.op == Opcode::Load
+        && is_invariant_load(func, inst)
+        && func.dfg.ty(data.args[0]).elem.space() == Some(Space::Host)
+}
