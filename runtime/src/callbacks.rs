@@ -1,19 +1,94 @@
 //! The functions generated code may call: the one table of [`Callbacks`], each entry panic-proof.
-#![allow(unsafe_code, reason = "called by generated code through C function pointers")]
+//!
+//! Each finds its launch through [`WgContext::launch`]. What they do is elsewhere: [`crate::printf`], and the launch's
+//! failure in [`crate::launch`].
+#![allow(unsafe_code, reason = "called by generated code, with raw pointers")]
+
+use std::ffi::CStr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::slice;
 
 use clift_include::abi::{Callbacks, PrintfArg, WgContext};
 
-/// The table every launch's [`WgContext::callbacks`] points to.
-pub static CALLBACKS: Callbacks = Callbacks { printf, fault };
+use crate::launch::Running;
+use crate::printf;
 
-unsafe extern "C" fn printf(
-    _ctx: *const WgContext,
-    _format: *const u8,
-    _args: *const PrintfArg,
-    _count: u64,
-    _data: *const u8,
-) -> i32 {
-    -1
+/// The table every launch's [`WgContext::callbacks`] points to.
+pub static CALLBACKS: Callbacks = Callbacks { printf: on_printf, fault: on_fault };
+
+/// Most bytes of a fault's message that are kept.
+const MESSAGE_MAX: usize = 4 << 10;
+
+/// The launch a context belongs to.
+///
+/// # Safety
+/// `ctx` is null, or points to a context made by the runtime, whose launch is under way.
+unsafe fn launch_of<'a>(ctx: *const WgContext) -> Option<&'a Running> {
+    // SAFETY: by contract the context is valid or null, and its `launch` is null or a `Running` that outlives the call.
+    unsafe { ctx.as_ref().and_then(|ctx| ctx.launch.cast::<Running>().as_ref()) }
 }
 
-unsafe extern "C" fn fault(_ctx: *const WgContext, _message: *const u8, _len: u64) {}
+/// [`Callbacks::printf`].
+///
+/// # Safety
+/// As documented there.
+unsafe extern "C" fn on_printf(
+    ctx: *const WgContext,
+    format: *const u8,
+    args: *const PrintfArg,
+    count: u64,
+    data: *const u8,
+) -> i32 {
+    let printed = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: generated code passes the context it was given.
+        let running = unsafe { launch_of(ctx) }?;
+        if format.is_null() {
+            return None;
+        }
+        // SAFETY: the format is a NUL-terminated string.
+        let format = unsafe { CStr::from_ptr(format.cast()) };
+        let count = usize::try_from(count).ok()?;
+        let args = if count == 0 || args.is_null() {
+            &[][..]
+        } else {
+            // SAFETY: generated code describes `count` values.
+            unsafe { slice::from_raw_parts(args, count) }
+        };
+        let end =
+            args.iter().map(|arg| arg.offset as usize + usize::from(arg.elem_bytes) * usize::from(arg.lanes)).max();
+        let data = match end {
+            Some(end) if !data.is_null() => {
+                // SAFETY: every described value lies in the call's data.
+                unsafe { slice::from_raw_parts(data, end) }
+            }
+            Some(_) | None => &[][..],
+        };
+        let mut text = Vec::new();
+        // SAFETY: pointers among the values that `%s` prints lead to NUL-terminated strings: the kernel's duty.
+        unsafe { printf::format(format.to_bytes(), args, data, &mut text) }.ok()?;
+        running.print(&text).then_some(0)
+    }));
+    printed.ok().flatten().unwrap_or(-1)
+}
+
+/// [`Callbacks::fault`].
+///
+/// # Safety
+/// As documented there.
+unsafe extern "C" fn on_fault(ctx: *const WgContext, message: *const u8, len: u64) {
+    let reported = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: generated code passes the context it was given.
+        let Some(running) = (unsafe { launch_of(ctx) }) else { return };
+        let len = usize::try_from(len).unwrap_or(usize::MAX).min(MESSAGE_MAX);
+        let message = if message.is_null() || len == 0 {
+            &[][..]
+        } else {
+            // SAFETY: the message has at least `len` bytes.
+            unsafe { slice::from_raw_parts(message, len) }
+        };
+        running.fail(&String::from_utf8_lossy(message));
+    }));
+    if reported.is_err() {
+        tracing::error!("a kernel's fault could not be recorded");
+    }
+}

@@ -12,6 +12,7 @@
 
 pub mod callbacks;
 pub mod clock;
+mod fpenv;
 pub mod graph;
 pub mod launch;
 pub mod memory;

@@ -1,6 +1,7 @@
 //! The system calls the standard library does not wrap.
 #![allow(unsafe_code, reason = "calls into the C library")]
 
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 /// `CLOCK_MONOTONIC` in nanoseconds.
@@ -40,4 +41,66 @@ pub(crate) fn unmap(base: NonNull<u8>, len: usize) {
 pub(crate) fn advise_huge_pages(start: NonNull<u8>, len: usize) {
     // SAFETY: advice does not change the content of the caller's mapping.
     unsafe { libc::madvise(start.as_ptr().cast(), len, libc::MADV_HUGEPAGE) };
+}
+
+/// Processors in the calling thread's affinity mask.
+pub(crate) fn affinity_count() -> Option<usize> {
+    // The kernel refuses masks shorter than its own: try longer ones.
+    for words in [16usize, 128, 1024] {
+        let mut mask = vec![0u64; words];
+        // SAFETY: the mask is valid for the length passed.
+        let result = unsafe { libc::sched_getaffinity(0, words * 8, mask.as_mut_ptr().cast()) };
+        if result == 0 {
+            let count: u32 = mask.iter().map(|word| word.count_ones()).sum();
+            return usize::try_from(count).ok().filter(|count| *count > 0);
+        }
+    }
+    None
+}
+
+/// Runs `f` with all signals blocked that are not the thread's own doing; threads it starts keep them blocked.
+pub(crate) fn with_signals_blocked<T>(f: impl FnOnce() -> T) -> T {
+    let mut blocked = MaybeUninit::<libc::sigset_t>::uninit();
+    let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the sets are valid to write to, and written by `sigfillset` before they are read.
+    let changed = unsafe {
+        libc::sigfillset(blocked.as_mut_ptr());
+        for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGABRT] {
+            libc::sigdelset(blocked.as_mut_ptr(), signal);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, blocked.as_ptr(), before.as_mut_ptr()) == 0
+    };
+    let result = f();
+    if changed {
+        // SAFETY: `before` was written by the successful call above.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), core::ptr::null_mut()) };
+    }
+    result
+}
+
+/// Has `handler` called at process exit.
+pub(crate) fn at_exit(handler: extern "C" fn()) -> bool {
+    // SAFETY: the handler is a function of this library and does not unwind.
+    unsafe { libc::atexit(handler) == 0 }
+}
+
+/// Has handlers called around `fork`.
+pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) -> bool {
+    // SAFETY: as above.
+    unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) == 0 }
+}
+
+unsafe extern "C" {
+    /// The C library's standard output, which applications redirect and share with their own `printf`.
+    static stdout: *mut libc::FILE;
+}
+
+/// Writes to the C library's standard output, and flushes it.
+pub(crate) fn write_stdout(text: &[u8]) {
+    // SAFETY: `stdout` is a valid stream of the C library, which locks it; the text is valid for its length.
+    unsafe {
+        let stream = stdout;
+        libc::fwrite(text.as_ptr().cast(), 1, text.len(), stream);
+        libc::fflush(stream);
+    }
 }

@@ -49,7 +49,7 @@ impl Event {
         }
         let status = if status > status::COMPLETE { status::OUT_OF_RESOURCES } else { status };
         let aftermath = self.0.end(status).ok_or(AlreadySet)?;
-        settle::run(Step::Aftermath { aftermath, status }, |_| false);
+        settle::run(Step::Aftermath(aftermath, status), |_| false);
         Ok(())
     }
 

@@ -23,5 +23,5 @@ mod tests;
 pub use event::{AlreadySet, Event, ProfilingTimes};
 pub use queue::{Command, Keep, Queue, QueueOptions, Waits, Work};
 
-pub(crate) use node::Node;
+pub(crate) use node::{Kind, Node, Origin};
 pub(crate) use settle::{drain_here, finish, start};

@@ -5,13 +5,13 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::Thread;
 
 use smallvec::SmallVec;
 
 use super::queue::{Keep, Work};
 use super::settle::{self, Step};
 use crate::clock::now_ns;
+use crate::pool::Signal;
 use crate::{pool, status};
 
 /// A callback on a status: told the status it was registered for, or the error that ended the command.
@@ -40,6 +40,19 @@ pub(crate) enum Time {
     End,
 }
 
+/// What kind of thing a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A user event.
+    User,
+    /// A command that does nothing: a marker, a barrier, a launch without work-items.
+    Nothing,
+    /// A kernel launch.
+    Launch,
+    /// A function.
+    Task,
+}
+
 /// A command, or a user event (a node without work whose status is set from outside).
 pub(crate) struct Node {
     status: AtomicI32,
@@ -48,6 +61,7 @@ pub(crate) struct Node {
     /// Whether an explicit predecessor failed.
     doomed: AtomicBool,
     pub(crate) origin: Origin,
+    pub(crate) kind: Kind,
     profiling: bool,
     times: [AtomicU64; 4],
     /// The process (counted by forks) the node belongs to: in a child, a parent's unfinished node never ends.
@@ -61,7 +75,7 @@ struct Inner {
     keep: Keep,
     dependants: SmallVec<[(Arc<Node>, Edge); 2]>,
     callbacks: SmallVec<[(i32, StatusCallback); 1]>,
-    waiters: SmallVec<[Thread; 1]>,
+    waiters: SmallVec<[Arc<Signal>; 1]>,
     fault: Option<String>,
 }
 
@@ -77,22 +91,31 @@ pub(crate) enum Edge {
 impl Node {
     /// A user event: submitted, waiting for its status.
     pub(crate) fn user() -> Self {
-        Self::build(status::SUBMITTED, Origin { queue: 0, sequence: 0, in_order: false }, false, Inner::default())
+        let origin = Origin { queue: 0, sequence: 0, in_order: false };
+        Self::build(status::SUBMITTED, origin, Kind::User, false, Inner::default())
     }
 
     /// A command being submitted; [`Node::submitted`] ends that.
     pub(crate) fn command(origin: Origin, profiling: bool, work: Work, keep: Keep) -> Self {
-        let node = Self::build(status::QUEUED, origin, profiling, Inner { work: Some(work), keep, ..Inner::default() });
+        let kind = match &work {
+            Work::Marker | Work::Barrier => Kind::Nothing,
+            Work::Launch(launch) if launch.nd.total_groups() == 0 => Kind::Nothing,
+            Work::Launch(_) => Kind::Launch,
+            Work::Task(_) => Kind::Task,
+        };
+        let inner = Inner { work: Some(work), keep, ..Inner::default() };
+        let node = Self::build(status::QUEUED, origin, kind, profiling, inner);
         node.record(Time::Queued);
         node
     }
 
-    fn build(status: i32, origin: Origin, profiling: bool, inner: Inner) -> Self {
+    fn build(status: i32, origin: Origin, kind: Kind, profiling: bool, inner: Inner) -> Self {
         Self {
             status: AtomicI32::new(status),
             pending: AtomicU32::new(1),
             doomed: AtomicBool::new(false),
             origin,
+            kind,
             profiling,
             times: [const { AtomicU64::new(0) }; 4],
             epoch: pool::epoch(),
@@ -115,7 +138,7 @@ impl Node {
     }
 
     pub(crate) fn is_user(&self) -> bool {
-        self.origin.queue == 0
+        self.kind == Kind::User
     }
 
     /// Whether an explicit predecessor failed. Final once the command is ready.
@@ -174,11 +197,6 @@ impl Node {
         self.lock().work.take()
     }
 
-    /// Looks at the command's work while nobody has taken it.
-    pub(crate) fn peek_work<T>(&self, look: impl FnOnce(&Work) -> T) -> Option<T> {
-        self.lock().work.as_ref().map(look)
-    }
-
     /// Takes what the command has kept alive.
     pub(crate) fn take_belongings(&self) -> (Option<Work>, Keep) {
         let mut inner = self.lock();
@@ -220,8 +238,8 @@ impl Node {
         None
     }
 
-    /// Registers the calling thread to be unparked at the end; false when that is past.
-    pub(crate) fn register_waiter(&self) -> bool {
+    /// Registers a signal to be raised at the end; false when that is past.
+    pub(crate) fn register_waiter(&self, signal: &Arc<Signal>) -> bool {
         if self.is_ended() {
             return false;
         }
@@ -229,11 +247,15 @@ impl Node {
         if self.is_ended() {
             return false;
         }
-        let me = std::thread::current();
-        if !inner.waiters.iter().any(|other| other.id() == me.id()) {
-            inner.waiters.push(me);
-        }
+        inner.waiters.push(signal.clone());
         true
+    }
+
+    /// Takes a signal out again.
+    pub(crate) fn unregister_waiter(&self, signal: &Arc<Signal>) {
+        if !self.is_ended() {
+            self.lock().waiters.retain(|other| !Arc::ptr_eq(other, signal));
+        }
     }
 
     /// Remembers why the command failed; the first message counts.
@@ -253,7 +275,7 @@ impl Node {
 pub(crate) struct Aftermath {
     pub(crate) dependants: SmallVec<[(Arc<Node>, Edge); 2]>,
     pub(crate) callbacks: DueCallbacks,
-    pub(crate) waiters: SmallVec<[Thread; 1]>,
+    pub(crate) waiters: SmallVec<[Arc<Signal>; 1]>,
 }
 
 /// The status a callback is told: the one it asked for, or the error.
@@ -285,7 +307,7 @@ impl Drop for Node {
         let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
         let dependants = core::mem::take(&mut inner.dependants);
         if !dependants.is_empty() {
-            settle::run(Step::Release { dependants, status: status::WAIT_LIST_FAILED }, |_| false);
+            settle::run(Step::Release(dependants, status::WAIT_LIST_FAILED), |_| false);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use smallvec::SmallVec;
 
@@ -75,13 +75,26 @@ pub struct QueueOptions {
 pub struct Queue {
     id: u64,
     options: QueueOptions,
+    book: Book,
+}
+
+/// A queue's order in one process. A child made by `fork` begins a new one: the parent's commands are no business of the
+/// child's, and the parent's lock may have been held by a thread the child does not have.
+struct Book {
+    epoch: u32,
     order: Mutex<Order>,
+    in_child: OnceLock<Box<Book>>,
+}
+
+impl Book {
+    fn new() -> Self {
+        Self { epoch: pool::epoch(), order: Mutex::default(), in_child: OnceLock::new() }
+    }
 }
 
 /// What later commands may have to wait for.
 #[derive(Default)]
 struct Order {
-    epoch: u32,
     sequence: u64,
     /// In-order: the latest command.
     last: Option<Arc<Node>>,
@@ -101,7 +114,7 @@ impl Queue {
     pub fn new(options: QueueOptions) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         pool::start();
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), options, order: Mutex::default() }
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), options, book: Book::new() }
     }
 
     /// Its properties.
@@ -110,15 +123,11 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, Order> {
-        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
-        if order.epoch != pool::epoch() {
-            // After a fork, the parent's commands are no business of the child's; nor are their destructors.
-            let parents = core::mem::take(&mut *order);
-            order.epoch = pool::epoch();
-            order.sequence = parents.sequence;
-            core::mem::forget(parents);
+        let mut book = &self.book;
+        while book.epoch != pool::epoch() {
+            book = book.in_child.get_or_init(|| Box::new(Book::new()));
         }
-        order
+        book.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts a command in and returns at once. The command needs no [`Queue::flush`] to get going.

@@ -4,15 +4,15 @@
 //! length. They are worked off as *steps* in a loop. A thread has one such loop at a time: whatever a callback inside it
 //! sets off is appended to it, so stacks stay flat whatever applications nest.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::node::{Aftermath, DueCallbacks, Edge, Node, StatusCallback, Time};
-use super::queue::Work;
+use super::node::{Aftermath, DueCallbacks, Edge, Kind, Node, StatusCallback, Time};
 use crate::{pool, status};
 
 /// One thing left to do.
@@ -22,132 +22,135 @@ pub(super) enum Step {
     /// The command's work is done (or will not be done): report it.
     End(Arc<Node>, i32),
     /// A final status was set.
-    Aftermath { aftermath: Aftermath, status: i32 },
-    /// Predecessors of these ended.
-    Release { dependants: SmallVec<[(Arc<Node>, Edge); 2]>, status: i32 },
+    Aftermath(Aftermath, i32),
+    /// Predecessors of these ended with the status.
+    Release(SmallVec<[(Arc<Node>, Edge); 2]>, i32),
     /// Call these.
     Callbacks(DueCallbacks),
 }
 
+/// A thread's steps.
+#[derive(Default)]
+struct Steps {
+    list: RefCell<VecDeque<Step>>,
+    /// Whether the thread is in the loop that empties the list.
+    looping: Cell<bool>,
+}
+
 thread_local! {
-    /// The steps of the thread's loop, while one runs.
-    static STEPS: RefCell<Option<VecDeque<Step>>> = const { RefCell::new(None) };
+    static STEPS: Rc<Steps> = Rc::default();
+}
+
+/// The thread's steps; on a thread that is ending, fresh ones.
+fn steps() -> Rc<Steps> {
+    STEPS.try_with(Rc::clone).unwrap_or_default()
 }
 
 /// Does `first` and all that follows from it. Commands that have become ready go to the pool, except one that `keep`
 /// accepts: that is returned, to be run by the caller. Inside another loop of this thread the step is only noted.
-pub(super) fn run(first: Step, keep: impl Fn(&Node) -> bool) -> Option<Arc<Node>> {
-    let mut first = Some(first);
-    let nested = STEPS.try_with(|steps| match steps.borrow_mut().as_mut() {
-        Some(steps) => {
-            steps.extend(first.take());
-            true
-        }
-        None => false,
-    });
-    if nested == Ok(true) {
+pub(super) fn run(first: Step, keep: impl FnMut(&Node) -> bool) -> Option<Arc<Node>> {
+    let steps = steps();
+    if steps.looping.replace(true) {
+        steps.push(first);
         return None;
     }
-    let mut kept = None;
-    // Steps made by the loop itself are kept here; the thread's list receives those from callbacks inside it.
-    let mut steps: VecDeque<Step> = VecDeque::new();
-    let mut next = first;
+    let mut round = Round { steps: &steps, kept: None, keep };
+    let mut next = Some(first);
     while let Some(step) = next {
-        let foreign = step.runs_foreign_code();
-        if foreign {
-            // Foreign code may take long: nothing runnable is held back meanwhile.
-            if let Some(node) = kept.take() {
-                pool::push(node);
-            }
-            let _ = STEPS.try_with(|list| list.replace(Some(VecDeque::new())));
-        }
-        take(step, &mut steps, &mut kept, &keep);
-        if foreign && let Ok(Some(more)) = STEPS.try_with(|list| list.replace(None)) {
-            steps.extend(more);
-        }
-        next = steps.pop_front();
+        round.take(step);
+        next = steps.pop();
     }
-    kept
-}
-
-impl Step {
-    /// Whether callbacks or destructors may run in it.
-    fn runs_foreign_code(&self) -> bool {
-        match self {
-            Step::Ready(_) | Step::End(..) | Step::Callbacks(_) => true,
-            Step::Aftermath { .. } | Step::Release { .. } => false,
-        }
-    }
-}
-
-fn take(step: Step, steps: &mut VecDeque<Step>, kept: &mut Option<Arc<Node>>, keep: &impl Fn(&Node) -> bool) {
-    match step {
-        Step::Ready(node) => {
-            if node.is_doomed() {
-                steps.push_back(Step::End(node, status::WAIT_LIST_FAILED));
-                return;
-            }
-            node.record(Time::Submit);
-            call_all(node.advance(status::SUBMITTED));
-            let idle = node.peek_work(|work| match work {
-                Work::Marker | Work::Barrier => true,
-                Work::Launch(launch) => launch.nd.total_groups() == 0,
-                Work::Task(_) => false,
-            });
-            if idle == Some(false) {
-                if kept.is_none() && keep(&node) {
-                    *kept = Some(node);
-                } else {
-                    pool::push(node);
-                }
-            } else {
-                start(&node);
-                steps.push_back(Step::End(node, status::COMPLETE));
-            }
-        }
-        Step::End(node, status) => {
-            // What the command kept alive goes first: when its end is known, it holds nothing any more.
-            drop_quietly(node.take_belongings());
-            node.record(Time::End);
-            if let Some(aftermath) = node.end(status) {
-                steps.push_back(Step::Aftermath { aftermath, status });
-            }
-        }
-        Step::Aftermath { aftermath, status } => {
-            for thread in aftermath.waiters {
-                thread.unpark();
-            }
-            if !aftermath.dependants.is_empty() {
-                release(aftermath.dependants, status, steps);
-            }
-            if !aftermath.callbacks.is_empty() {
-                steps.push_back(Step::Callbacks(aftermath.callbacks));
-            }
-        }
-        Step::Release { dependants, status } => release(dependants, status, steps),
-        Step::Callbacks(callbacks) => call_all(callbacks),
-    }
-}
-
-fn release(dependants: SmallVec<[(Arc<Node>, Edge); 2]>, status: i32, steps: &mut VecDeque<Step>) {
-    for (node, edge) in dependants {
-        if node.predecessor_ended(edge, status) {
-            steps.push_back(Step::Ready(node));
-        }
-    }
+    steps.looping.set(false);
+    round.kept
 }
 
 /// Does what callbacks on this thread have left to be done, before the thread blocks inside one.
 pub(crate) fn drain_here() {
-    loop {
-        let next = STEPS.try_with(|list| list.borrow_mut().as_mut().and_then(VecDeque::pop_front));
-        let Ok(Some(step)) = next else { return };
-        let mut steps = VecDeque::new();
-        take(step, &mut steps, &mut None, &|_| false);
-        let _ = STEPS.try_with(|list| match list.borrow_mut().as_mut() {
-            Some(list) => list.extend(steps.drain(..)),
-            None => unreachable!("broken invariant: a thread's step list vanished inside its loop"),
-        });
+    let steps = steps();
+    let mut round = Round { steps: &steps, kept: None, keep: |_: &Node| false };
+    while let Some(step) = steps.pop() {
+        round.take(step);
+    }
+}
+
+impl Steps {
+    fn push(&self, step: Step) {
+        self.list.borrow_mut().push_back(step);
+    }
+
+    fn pop(&self) -> Option<Step> {
+        self.list.borrow_mut().pop_front()
+    }
+}
+
+/// One run of the loop.
+struct Round<'a, F> {
+    steps: &'a Steps,
+    kept: Option<Arc<Node>>,
+    keep: F,
+}
+
+impl<F: FnMut(&Node) -> bool> Round<'_, F> {
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Ready(node) => self.ready(node),
+            Step::End(node, status) => {
+                // What the command kept alive goes first: when its end is known, it holds nothing any more.
+                drop_quietly(node.take_belongings());
+                node.record(Time::End);
+                if let Some(aftermath) = node.end(status) {
+                    self.take(Step::Aftermath(aftermath, status));
+                }
+            }
+            Step::Aftermath(aftermath, status) => {
+                for signal in aftermath.waiters {
+                    signal.raise();
+                }
+                self.release(aftermath.dependants, status);
+                if !aftermath.callbacks.is_empty() {
+                    self.steps.push(Step::Callbacks(aftermath.callbacks));
+                }
+            }
+            Step::Release(dependants, status) => self.release(dependants, status),
+            Step::Callbacks(callbacks) => self.call_all(callbacks),
+        }
+    }
+
+    fn ready(&mut self, node: Arc<Node>) {
+        if node.is_doomed() {
+            self.steps.push(Step::End(node, status::WAIT_LIST_FAILED));
+            return;
+        }
+        node.record(Time::Submit);
+        self.call_all(node.advance(status::SUBMITTED));
+        if node.kind == Kind::Nothing {
+            node.record(Time::Start);
+            self.call_all(node.advance(status::RUNNING));
+            self.steps.push(Step::End(node, status::COMPLETE));
+        } else if self.kept.is_none() && (self.keep)(&node) {
+            self.kept = Some(node);
+        } else {
+            pool::push(node);
+        }
+    }
+
+    fn release(&mut self, dependants: SmallVec<[(Arc<Node>, Edge); 2]>, status: i32) {
+        for (node, edge) in dependants {
+            if node.predecessor_ended(edge, status) {
+                self.steps.push(Step::Ready(node));
+            }
+        }
+    }
+
+    fn call_all(&mut self, callbacks: DueCallbacks) {
+        if callbacks.is_empty() {
+            return;
+        }
+        // They may take long: nothing that can run is held back meanwhile.
+        if let Some(node) = self.kept.take() {
+            pool::push(node);
+        }
+        call_all(callbacks);
     }
 }
 
@@ -158,7 +161,7 @@ pub(crate) fn start(node: &Node) {
 }
 
 /// The command's work has ended with `status`. Returns a command to run next, see [`run`].
-pub(crate) fn finish(node: Arc<Node>, status: i32, keep: impl Fn(&Node) -> bool) -> Option<Arc<Node>> {
+pub(crate) fn finish(node: Arc<Node>, status: i32, keep: impl FnMut(&Node) -> bool) -> Option<Arc<Node>> {
     run(Step::End(node, status), keep)
 }
 

@@ -1,0 +1,99 @@
+//! The floating-point environment kernels run in: round to nearest even, denormals kept, no traps.
+//!
+//! Only what vector and scalar SIMD code reads is set (MXCSR, FPCR); generated code never uses the x87 unit.
+#![allow(unsafe_code, reason = "control registers have no safe interface")]
+
+use core::marker::PhantomData;
+
+/// Sets the environment as long as it lives, and restores the thread's own, its exception flags included.
+#[derive(Debug)]
+pub(crate) struct FpEnv {
+    before: Register,
+    /// The register is the thread's: the guard stays on it.
+    not_send: PhantomData<*const ()>,
+}
+
+impl FpEnv {
+    pub(crate) fn enter() -> Self {
+        let before = arch::read();
+        if before & arch::CONTROL != arch::WANTED {
+            arch::write(arch::WANTED);
+        }
+        Self { before, not_send: PhantomData }
+    }
+}
+
+impl Drop for FpEnv {
+    fn drop(&mut self) {
+        arch::write(self.before);
+    }
+}
+
+pub(crate) use arch::Register;
+
+#[cfg(target_arch = "x86_64")]
+mod arch {
+    use core::arch::asm;
+
+    pub(crate) type Register = u32;
+    /// All exceptions masked (bits 7-12); rounding (13-14), flush-to-zero (15) and denormals-are-zero (6) clear.
+    pub(super) const WANTED: Register = 0x1f80;
+    /// The control bits: all but the six exception flags.
+    pub(super) const CONTROL: Register = 0xffc0;
+
+    pub(super) fn read() -> Register {
+        let mut value: Register = 0;
+        // SAFETY: stores MXCSR into `value`.
+        unsafe { asm!("stmxcsr [{}]", in(reg) &mut value, options(nostack, preserves_flags)) };
+        value
+    }
+
+    pub(super) fn write(value: Register) {
+        // SAFETY: loads a value with no reserved bit set: one of ours, or one the register held. Rust code run under it
+        // assumes the default environment, which is what is set for kernels, and what the caller had when it is restored.
+        unsafe { asm!("ldmxcsr [{}]", in(reg) &value, options(nostack, preserves_flags, readonly)) };
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod arch {
+    use core::arch::asm;
+
+    pub(crate) type Register = u64;
+    /// Round to nearest, no flushing, no traps, IEEE NaN propagation.
+    pub(super) const WANTED: Register = 0;
+    /// AHP, DN, FZ, RMode, FZ16 and the trap enables.
+    pub(super) const CONTROL: Register = 0x07c8_9f00;
+
+    pub(super) fn read() -> Register {
+        let value: Register;
+        // SAFETY: reads FPCR.
+        unsafe { asm!("mrs {}, fpcr", out(reg) value, options(nomem, nostack, preserves_flags)) };
+        value
+    }
+
+    pub(super) fn write(value: Register) {
+        // SAFETY: see the x86 one.
+        unsafe { asm!("msr fpcr, {}", in(reg) value, options(nomem, nostack, preserves_flags)) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FpEnv, arch};
+
+    #[test]
+    fn sets_and_restores() {
+        let before = arch::read();
+        let odd = if cfg!(target_arch = "x86_64") { arch::WANTED | 0x8040 | 0x6000 } else { 3 << 22 };
+        arch::write(odd);
+        let inside = {
+            let _env = FpEnv::enter();
+            arch::read() & arch::CONTROL
+        };
+        let after = arch::read();
+        arch::write(before);
+        assert_eq!(inside, arch::WANTED);
+        assert_eq!(after, odd);
+    }
+}

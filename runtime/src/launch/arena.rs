@@ -1,0 +1,82 @@
+//! The memory a thread lends to the kernels it runs: local memory, and scratch for private variables and contexts.
+//!
+//! Every thread has its own, grown on demand. Its content is undefined between work-groups.
+
+use std::cell::Cell;
+
+use clift_include::abi::ARENA_ALIGN;
+
+use crate::memory::HostBuffer;
+
+/// Sizes a thread keeps for good; more is given back when it goes to sleep.
+const KEPT_BYTES: usize = 32 << 20;
+
+/// Growing is by powers of two, from this size on.
+const LEAST_BYTES: usize = 4 << 10;
+
+/// A thread's arenas.
+#[derive(Default)]
+pub(super) struct Arenas {
+    local: Option<HostBuffer>,
+    scratch: Option<HostBuffer>,
+}
+
+thread_local! {
+    static ARENAS: Cell<Option<Arenas>> = const { Cell::new(None) };
+}
+
+impl Arenas {
+    /// The calling thread's, with room for so many bytes each; `None` when there is no memory. A thread that runs a kernel
+    /// inside a kernel's callback gets others.
+    pub(super) fn take(local: usize, scratch: usize) -> Option<Self> {
+        let mut arenas = ARENAS.try_with(Cell::take).ok().flatten().unwrap_or_default();
+        let enough = grow(&mut arenas.local, local) && grow(&mut arenas.scratch, scratch);
+        if !enough {
+            arenas.put_back();
+            return None;
+        }
+        Some(arenas)
+    }
+
+    /// Address of the local memory.
+    pub(super) fn local(&self) -> *mut u8 {
+        address(&self.local)
+    }
+
+    /// Address of the scratch memory.
+    pub(super) fn scratch(&self) -> *mut u8 {
+        address(&self.scratch)
+    }
+
+    /// Leaves them for the thread's next launch.
+    pub(super) fn put_back(self) {
+        let _ = ARENAS.try_with(|place| place.set(Some(self)));
+    }
+}
+
+/// Gives large arenas of the calling thread back.
+pub(crate) fn trim() {
+    let Ok(Some(mut arenas)) = ARENAS.try_with(Cell::take) else { return };
+    for arena in [&mut arenas.local, &mut arenas.scratch] {
+        if arena.as_ref().is_some_and(|arena| arena.len() > KEPT_BYTES) {
+            *arena = None;
+        }
+    }
+    arenas.put_back();
+}
+
+fn address(arena: &Option<HostBuffer>) -> *mut u8 {
+    // An arena of no bytes has an address nobody reads from, aligned all the same.
+    arena.as_ref().map_or(core::ptr::without_provenance_mut(ARENA_ALIGN), HostBuffer::as_ptr)
+}
+
+fn grow(arena: &mut Option<HostBuffer>, bytes: usize) -> bool {
+    if arena.as_ref().map_or(0, HostBuffer::len) >= bytes {
+        return true;
+    }
+    // The old content is of no use: it goes first, so that both are never there at once.
+    *arena = None;
+    let size = bytes.checked_next_power_of_two().unwrap_or(bytes).max(LEAST_BYTES);
+    *arena = HostBuffer::new(size, ARENA_ALIGN).ok();
+    arena.is_some()
+}

@@ -1,0 +1,60 @@
+//! What a kernel costs: the estimate by which a launch finds out how many threads it deserves.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Estimates are kept in 1/256 ns.
+const SCALE: u64 = 256;
+
+/// Running estimate of the time a work-item of a kernel takes. Share one among the launches of a kernel.
+///
+/// It rises at once, and falls slowly: taking a long launch for a short one costs more than the reverse.
+#[derive(Debug, Default)]
+pub struct KernelCost {
+    /// Scaled time per work-item; 0 before the first launch.
+    item: AtomicU64,
+}
+
+impl KernelCost {
+    /// Estimated nanoseconds for so many work-items; `None` before the first launch has ended.
+    pub fn estimate(&self, items: u64) -> Option<u64> {
+        let item = self.item.load(Ordering::Relaxed);
+        (item != 0).then(|| item.saturating_mul(items) / SCALE)
+    }
+
+    /// A thread has spent `time` ns on `items` work-items.
+    pub(crate) fn learn(&self, time: u64, items: u64) {
+        if items == 0 {
+            return;
+        }
+        let seen = (time.saturating_mul(SCALE) / items).max(1);
+        let old = self.item.load(Ordering::Relaxed);
+        let new = if seen >= old { seen } else { old - (old - seen).div_ceil(4) };
+        if new != old {
+            // Racing updates may lose one another: it is an estimate.
+            self.item.store(new, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KernelCost;
+
+    #[test]
+    fn rises_at_once_and_falls_slowly() {
+        let cost = KernelCost::default();
+        assert_eq!(cost.estimate(10), None);
+        cost.learn(1000, 100);
+        assert_eq!(cost.estimate(100), Some(1000));
+        cost.learn(4000, 100);
+        assert_eq!(cost.estimate(100), Some(4000));
+        cost.learn(0, 100);
+        assert_eq!(cost.estimate(100), Some(3000));
+        for _ in 0..100 {
+            cost.learn(100, 100);
+        }
+        assert_eq!(cost.estimate(100), Some(100));
+        cost.learn(u64::MAX, 1);
+        assert!(cost.estimate(u64::MAX).is_some());
+    }
+}

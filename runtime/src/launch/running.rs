@@ -1,0 +1,334 @@
+//! A launch under way.
+//!
+//! Its groups are numbered x first; threads *claim* runs of numbers until there are none left. Whoever completes the last
+//! group ends the launch. `pool/README.md` says when other threads are asked to join.
+#![allow(unsafe_code, reason = "calls of generated code")]
+
+use core::ffi::c_void;
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clift_include::abi::WgContext;
+
+use super::Launch;
+use super::arena::Arenas;
+use crate::callbacks::CALLBACKS;
+use crate::clock::now_ns;
+use crate::fpenv::FpEnv;
+use crate::graph::Node;
+use crate::printf::Output;
+use crate::{pool, status};
+
+/// Launches estimated to take less are run by one thread alone.
+const ALONE_NS: u64 = 8_000;
+
+/// Work that makes another thread worth its while.
+const SEAT_NS: u64 = 4_000;
+
+/// Sleepers are woken at once when a group takes at least this long, else after so much work has been done.
+const INVITE_AFTER_NS: u64 = 3_000;
+
+/// Least work in a claim, if the cost is known.
+const CLAIM_NS: u64 = 1_000;
+
+/// A launch under way, shared by the threads on it.
+pub(crate) struct Running {
+    launch: Box<Launch>,
+    node: Arc<Node>,
+    /// Sizes of the arenas.
+    local_bytes: usize,
+    scratch_bytes: usize,
+    /// Number of groups.
+    groups: u64,
+    /// First group nobody has claimed.
+    next: AtomicU64,
+    /// Groups not yet completed.
+    unfinished: AtomicU64,
+    /// Least number of groups in a claim.
+    claim_least: u64,
+    /// Threads that may still join.
+    seats: AtomicUsize,
+    /// Threads there may be on it at once.
+    threads: AtomicUsize,
+    /// The status to end with.
+    status: AtomicI32,
+    /// What `printf` has printed.
+    output: Mutex<Output>,
+}
+
+/// The answer to a thread that wants to join a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seat {
+    /// There is nothing left to do for it.
+    None,
+    /// It may join, and others may after it.
+    Taken,
+    /// It may join as the last one.
+    Last,
+}
+
+impl Running {
+    /// Starts a launch on this thread. Returns the command and its final status, if this thread ended it.
+    pub(crate) fn begin(launch: Box<Launch>, node: Arc<Node>) -> Option<(Arc<Node>, i32)> {
+        let Some((local_bytes, scratch_bytes)) = arena_sizes(&launch) else {
+            node.set_fault("the launch needs more memory than can be addressed".to_owned());
+            return Some((node, status::OUT_OF_RESOURCES));
+        };
+        let groups = launch.nd.total_groups();
+        let estimate = launch.cost.as_ref().and_then(|cost| cost.estimate(launch.nd.total_items()));
+        let plan = Plan::new(groups, estimate, pool::worker_count());
+        let running = Arc::new(Self {
+            launch,
+            node,
+            local_bytes,
+            scratch_bytes,
+            groups,
+            next: AtomicU64::new(0),
+            unfinished: AtomicU64::new(groups),
+            claim_least: plan.claim_least,
+            seats: AtomicUsize::new(plan.seats),
+            threads: AtomicUsize::new(plan.seats + 1),
+            status: AtomicI32::new(status::COMPLETE),
+            output: Mutex::default(),
+        });
+        if plan.seats > 0 {
+            pool::offer(running.clone());
+            if plan.invite_at_once {
+                pool::invite(plan.seats);
+            }
+        }
+        running.participate(plan.first_claim, plan.seats > 0 && !plan.invite_at_once)
+    }
+
+    /// Joins the launch on a seat taken before. Returns as [`Running::begin`].
+    pub(crate) fn join(self: Arc<Self>) -> Option<(Arc<Node>, i32)> {
+        pool::invite(self.seats.load(Ordering::Relaxed));
+        self.participate(0, false)
+    }
+
+    /// The command.
+    pub(crate) fn node(&self) -> &Arc<Node> {
+        &self.node
+    }
+
+    /// Lets one more thread join.
+    pub(crate) fn take_seat(&self) -> Seat {
+        if self.next.load(Ordering::Relaxed) >= self.groups {
+            return Seat::None;
+        }
+        match self.seats.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |seats| seats.checked_sub(1)) {
+            Ok(1) => Seat::Last,
+            Ok(_) => Seat::Taken,
+            Err(_) => Seat::None,
+        }
+    }
+
+    /// Where the launch's `printf` goes.
+    pub(crate) fn print(&self, text: &[u8]) -> bool {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner).append(text)
+    }
+
+    /// The launch fails; what has not been claimed is not run.
+    pub(crate) fn fail(&self, message: &str) {
+        tracing::error!(message, "a kernel launch failed");
+        self.node.set_fault(message.to_owned());
+        self.status.store(status::OUT_OF_RESOURCES, Ordering::Relaxed);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.status.load(Ordering::Relaxed) != status::COMPLETE
+    }
+
+    /// Runs groups until there are none left to claim. With `invite_later`, sleepers are invited after the first claim.
+    fn participate(self: Arc<Self>, first_claim: u64, mut invite_later: bool) -> Option<(Arc<Node>, i32)> {
+        let leave_at_exit = pool::on_worker();
+        let mut done = 0;
+        match Arenas::take(self.local_bytes, self.scratch_bytes) {
+            Some(arenas) => {
+                let mut ctx = self.context(&arenas);
+                let start = now_ns();
+                let env = FpEnv::enter();
+                let mut at_least = first_claim.max(self.claim_least);
+                while let Some((first, count)) = self.claim(at_least, first_claim > 0 && done == 0) {
+                    self.run_groups(&mut ctx, first, count);
+                    done += count;
+                    at_least = self.claim_least;
+                    if invite_later {
+                        invite_later = false;
+                        pool::invite(self.seats.load(Ordering::Relaxed));
+                    }
+                    if self.has_failed() || (leave_at_exit && pool::is_exiting()) {
+                        break;
+                    }
+                }
+                drop(env);
+                if done > 0
+                    && let Some(cost) = &self.launch.cost
+                {
+                    let items = self.launch.nd.group_items().saturating_mul(done);
+                    cost.learn(now_ns().saturating_sub(start), items.min(self.launch.nd.total_items()));
+                }
+                arenas.put_back();
+            }
+            None => self.fail("no memory for the kernel's local and private variables"),
+        }
+        if self.has_failed() {
+            // The rest counts as done: nobody runs it.
+            done += self.groups - self.next.swap(self.groups, Ordering::Relaxed).min(self.groups);
+        }
+        let exhausted = self.next.load(Ordering::Relaxed) >= self.groups;
+        if exhausted && self.seats.swap(0, Ordering::Relaxed) > 0 {
+            pool::retract(&self);
+        }
+        if done > 0 && self.unfinished.fetch_sub(done, Ordering::AcqRel) == done {
+            return Some(self.end());
+        }
+        if !exhausted {
+            // Left before the end: somebody else has to go on.
+            self.seats.fetch_add(1, Ordering::Relaxed);
+            pool::offer(self);
+        }
+        None
+    }
+
+    /// The last group has been completed.
+    fn end(&self) -> (Arc<Node>, i32) {
+        let output = core::mem::take(&mut *self.output.lock().unwrap_or_else(PoisonError::into_inner));
+        output.write(self.launch.printf_sink.as_ref());
+        (self.node.clone(), self.status.load(Ordering::Relaxed))
+    }
+
+    /// Claims groups: a share of what is left, at least `at_least`; exactly that many with `exact`.
+    fn claim(&self, at_least: u64, exact: bool) -> Option<(u64, u64)> {
+        let shares = 2 * self.threads.load(Ordering::Relaxed) as u64;
+        let row = self.launch.nd.num_groups()[0];
+        let mut first = self.next.load(Ordering::Relaxed);
+        loop {
+            let left = self.groups.checked_sub(first).filter(|left| *left > 0)?;
+            let mut count = if exact { at_least } else { (left / shares).max(at_least) };
+            if count > row && first.is_multiple_of(row) {
+                // Whole rows make longer runs.
+                count -= count % row;
+            }
+            let count = count.clamp(1, left);
+            match self.next.compare_exchange_weak(first, first + count, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some((first, count)),
+                Err(now) => first = now,
+            }
+        }
+    }
+
+    fn context(&self, arenas: &Arenas) -> WgContext {
+        let nd = &self.launch.nd;
+        WgContext {
+            work_dim: nd.dims(),
+            reserved: 0,
+            global_size: nd.global_size(),
+            global_offset: nd.global_offset(),
+            local_size: nd.local_size(),
+            num_groups: nd.num_groups(),
+            group_y: 0,
+            group_z: 0,
+            local_mem: arenas.local(),
+            local_mem_bytes: self.local_bytes as u64,
+            scratch: arenas.scratch(),
+            scratch_bytes: self.scratch_bytes as u64,
+            callbacks: &CALLBACKS,
+            launch: core::ptr::from_ref(self).cast::<c_void>(),
+            entry_data: self.launch.entry.data,
+        }
+    }
+
+    /// Runs groups by number, row by row.
+    fn run_groups(&self, ctx: &mut WgContext, first: u64, count: u64) {
+        let [row, rows, _] = self.launch.nd.num_groups();
+        let args = self.launch.args.bytes().as_ptr();
+        let (mut x, yz) = (first % row, first / row);
+        (ctx.group_y, ctx.group_z) = (yz % rows, yz / rows);
+        let mut left = count;
+        while left > 0 {
+            let run = left.min(row - x);
+            // SAFETY: the launch promises an entry and a block that fit; the context is filled in by its documentation
+            // and stays as it is during the call; the arenas are this thread's, and large enough.
+            unsafe { (self.launch.entry.run)(ctx, args, x, run) };
+            left -= run;
+            x = 0;
+            ctx.group_y += 1;
+            if ctx.group_y == rows {
+                (ctx.group_y, ctx.group_z) = (0, ctx.group_z + 1);
+            }
+        }
+    }
+}
+
+/// Bytes of local memory and of scratch a thread needs.
+fn arena_sizes(launch: &Launch) -> Option<(usize, usize)> {
+    let local = launch.resources.local_bytes.checked_add(launch.local_arg_bytes)?;
+    let scratch = launch.resources.scratch_bytes_for(launch.nd.group_items())?;
+    Some((usize::try_from(local).ok()?, usize::try_from(scratch).ok()?))
+}
+
+/// How a launch is begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Plan {
+    /// Threads that may join.
+    seats: usize,
+    /// Sleepers are woken before the first group.
+    invite_at_once: bool,
+    /// Exact size of the first claim; 0: as any other.
+    first_claim: u64,
+    /// Least size of a claim.
+    claim_least: u64,
+}
+
+impl Plan {
+    /// The plan for so many groups, estimated to take `estimate` ns on one thread, with so many workers.
+    fn new(groups: u64, estimate: Option<u64>, workers: usize) -> Self {
+        let alone = Self { seats: 0, invite_at_once: false, first_claim: groups, claim_least: 1 };
+        let most = usize::try_from(groups - 1).unwrap_or(usize::MAX).min(workers - 1);
+        if most == 0 {
+            return alone;
+        }
+        let Some(estimate) = estimate else {
+            return Self { seats: most, invite_at_once: true, first_claim: 0, claim_least: 1 };
+        };
+        if estimate < ALONE_NS {
+            return alone;
+        }
+        let seats = usize::try_from(estimate / SEAT_NS).unwrap_or(usize::MAX).clamp(1, most);
+        let groups_in = |time: u64| {
+            let groups = u128::from(groups) * u128::from(time) / u128::from(estimate);
+            u64::try_from(groups).unwrap_or(u64::MAX)
+        };
+        // Not so many that the last claim keeps the others waiting.
+        let claim_least = groups_in(CLAIM_NS).clamp(1, (groups / (4 * (seats as u64 + 1))).max(1));
+        let before_invitation = groups_in(INVITE_AFTER_NS);
+        let invite_at_once = before_invitation <= 1;
+        Self { seats, invite_at_once, first_claim: if invite_at_once { 0 } else { before_invitation }, claim_least }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Plan;
+
+    #[test]
+    fn plans() {
+        // One group, one worker, or little work: alone, in one claim.
+        for (groups, estimate, workers) in [(1, None, 8), (100, None, 1), (100, Some(7_000), 8)] {
+            let plan = Plan::new(groups, estimate, workers);
+            assert_eq!((plan.seats, plan.first_claim), (0, groups));
+        }
+        // Unknown: everybody, at once.
+        let plan = Plan::new(100, None, 8);
+        assert_eq!((plan.seats, plan.invite_at_once, plan.first_claim), (7, true, 0));
+        assert_eq!(Plan::new(3, None, 8).seats, 2);
+        // Large groups: at once.
+        assert!(Plan::new(4, Some(4_000_000), 8).invite_at_once);
+        // Many small groups: a little alone first.
+        let plan = Plan::new(100_000, Some(1_000_000), 8);
+        assert_eq!((plan.seats, plan.invite_at_once, plan.first_claim, plan.claim_least), (7, false, 300, 100));
+        // Just worth one more thread.
+        assert_eq!(Plan::new(1000, Some(8_000), 64).seats, 2);
+    }
+}

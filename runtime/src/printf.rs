@@ -1,1 +1,0 @@
-//! OpenCL C's `printf`: parses formats and prints values.
