@@ -221,6 +221,11 @@ impl DataFlowGraph {
         self.blocks.len()
     }
 
+    /// Number of constants in the pool.
+    pub fn const_count(&self) -> usize {
+        self.consts.len()
+    }
+
     /// Calls `f` with every value an instruction uses: operands, then arguments of branch targets.
     pub fn for_each_use(&self, inst: Inst, mut f: impl FnMut(Value)) {
         self.insts[inst].args.iter().copied().for_each(&mut f);

@@ -7,6 +7,7 @@
 //! - [`builder`]: making instructions;
 //! - [`analysis`], [`ssa`]: facts about functions, and making SSA form;
 //! - [`text`]: the text form, complete and readable;
+//! - [`verify`]: what must hold at each stage;
 //! - [`eval`]: the scalar meaning of the lane-wise ops, shared by the constant folder and the interpreter.
 //!
 //! Deliberately not here: SPIR-V, OpenCL, Cranelift, and any analysis result stored in the IR. The crate forbids `unsafe`.
@@ -27,6 +28,7 @@ pub mod ops;
 pub mod ssa;
 pub mod text;
 pub mod types;
+pub mod verify;
 
 pub use builder::Builder;
 pub use dfg::DataFlowGraph;

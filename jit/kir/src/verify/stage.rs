@@ -1,0 +1,249 @@
+//! What each [`Stage`] allows, and the module's own rules: variables and kernels.
+
+use super::immediate::power_of_two;
+use super::{Report, VerifyError, each_inst};
+use crate::entities::{Block, Inst};
+use crate::function::Stage;
+use crate::inst::{Imm, MemScope};
+use crate::module::Module;
+use crate::ops::Opcode;
+use crate::types::{Space, Type};
+
+/// Types of the entry parameters from the looped stage on: context, argument block, first group, group count.
+pub const LOOPED_PARAMS: [Type; 4] = [Type::ptr(Space::Host), Type::ptr(Space::Host), Type::I64, Type::I64];
+
+/// The function's stage and, if it is a kernel, its form.
+pub(super) fn check(report: &mut Report<'_>, module: &Module) {
+    let func = report.func;
+    for (slot, data) in &func.slots {
+        if let Err(message) = power_of_two(data.align.into()) {
+            report.function(format!("{slot}: {message}"));
+        }
+    }
+    for (block, inst) in each_inst(func) {
+        if let Err(message) = allowed(report, module, block, inst) {
+            report.inst(block, inst, message);
+        }
+    }
+    // By name: a function being rewritten is not (yet) the module's.
+    let named = |id| module.funcs.get(id).is_some_and(|f| f.name == func.name);
+    let kernel = module.kernels.iter().find(|k| named(k.func));
+    let looped = func.stage >= Stage::Looped;
+    if !(looped || kernel.is_some()) {
+        return;
+    }
+    let params = func.param_types();
+    let wanted: &[Type] = if looped { &LOOPED_PARAMS } else { &[] };
+    if params != wanted {
+        report.function(format!("parameters of a kernel are {wanted:?} at this stage, not {params:?}"));
+    }
+    if !func.returns.is_empty() {
+        report.function("a kernel returns nothing");
+    }
+    let Some(kernel) = kernel else { return };
+    for (block, inst) in each_inst(func) {
+        let data = func.dfg.inst(inst);
+        let Imm::Offset(offset) = data.imm else { continue };
+        let size =
+            if data.op == Opcode::Arg { func.dfg.single_result(inst).map_or(0, |v| func.dfg.ty(v).bytes()) } else { 0 };
+        if u64::from(offset) + u64::from(size) > u64::from(kernel.arg_block_bytes) {
+            report.inst(block, inst, format!("lies beyond the argument block of {} bytes", kernel.arg_block_bytes));
+        }
+    }
+}
+
+fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Result<(), String> {
+    let func = report.func;
+    let data = func.dfg.inst(inst);
+    let gone_since = |stage: Stage| {
+        if func.stage >= stage {
+            let name = Stage::ALL.iter().find(|(s, _)| *s == stage).map_or("", |(_, name)| name);
+            Err(format!("does not exist from stage `{name}` on"))
+        } else {
+            Ok(())
+        }
+    };
+    match data.op {
+        Opcode::Call => gone_since(Stage::Canonical),
+        Opcode::Arg
+        | Opcode::ArgAddr
+        | Opcode::SlotAddr
+        | Opcode::WorkDim
+        | Opcode::GlobalSize
+        | Opcode::GlobalOffset
+        | Opcode::NumGroups
+        | Opcode::EnqueuedLocalSize
+        | Opcode::LocalSize
+        | Opcode::GroupId
+        | Opcode::GlobalId
+        | Opcode::LocalId
+        | Opcode::GlobalLinearId
+        | Opcode::LocalLinearId
+        | Opcode::SubGroupSize
+        | Opcode::MaxSubGroupSize
+        | Opcode::NumSubGroups
+        | Opcode::EnqueuedNumSubGroups
+        | Opcode::SubGroupId
+        | Opcode::SubGroupLocalId => gone_since(Stage::Looped),
+        Opcode::GlobalAddr => match data.imm {
+            Imm::Global(id) if module.globals.get(id).is_some_and(|g| g.space == Space::Local) => {
+                gone_since(Stage::Looped)
+            }
+            _ => Ok(()),
+        },
+        Opcode::Barrier => {
+            gone_since(Stage::Looped)?;
+            let group = matches!(&data.imm, Imm::Barrier(info) if info.execution == MemScope::WorkGroup);
+            let insts = func.layout.insts(block);
+            if func.stage >= Stage::Regioned && group && insts.iter().rev().nth(1) != Some(&inst) {
+                return Err("a barrier stands right before its block's terminator at this stage".to_owned());
+            }
+            Ok(())
+        }
+        Opcode::Const
+        | Opcode::Undef
+        | Opcode::Iadd
+        | Opcode::Isub
+        | Opcode::Imul
+        | Opcode::Umulh
+        | Opcode::Smulh
+        | Opcode::Udiv
+        | Opcode::Sdiv
+        | Opcode::Urem
+        | Opcode::Srem
+        | Opcode::Ineg
+        | Opcode::Iabs
+        | Opcode::UaddSat
+        | Opcode::SaddSat
+        | Opcode::UsubSat
+        | Opcode::SsubSat
+        | Opcode::Umin
+        | Opcode::Umax
+        | Opcode::Smin
+        | Opcode::Smax
+        | Opcode::And
+        | Opcode::Or
+        | Opcode::Xor
+        | Opcode::Not
+        | Opcode::Shl
+        | Opcode::Lshr
+        | Opcode::Ashr
+        | Opcode::Rotl
+        | Opcode::Clz
+        | Opcode::Ctz
+        | Opcode::Popcnt
+        | Opcode::Bitrev
+        | Opcode::Icmp
+        | Opcode::Fadd
+        | Opcode::Fsub
+        | Opcode::Fmul
+        | Opcode::Fdiv
+        | Opcode::Fma
+        | Opcode::Fneg
+        | Opcode::Fabs
+        | Opcode::Fcopysign
+        | Opcode::Fmin
+        | Opcode::Fmax
+        | Opcode::Sqrt
+        | Opcode::Ceil
+        | Opcode::Floor
+        | Opcode::Trunc
+        | Opcode::Rint
+        | Opcode::Fcmp
+        | Opcode::Itrunc
+        | Opcode::Zext
+        | Opcode::Sext
+        | Opcode::FptoS
+        | Opcode::FptoU
+        | Opcode::StoFp
+        | Opcode::UtoFp
+        | Opcode::FptoFp
+        | Opcode::Bitcast
+        | Opcode::PtrToInt
+        | Opcode::IntToPtr
+        | Opcode::SpaceCast
+        | Opcode::InSpace
+        | Opcode::Select
+        | Opcode::Splat
+        | Opcode::Extract
+        | Opcode::Insert
+        | Opcode::ExtractDyn
+        | Opcode::InsertDyn
+        | Opcode::Shuffle
+        | Opcode::Vec
+        | Opcode::Any
+        | Opcode::All
+        | Opcode::Reduce
+        | Opcode::Addr
+        | Opcode::Load
+        | Opcode::Store
+        | Opcode::MaskedLoad
+        | Opcode::MaskedStore
+        | Opcode::Gather
+        | Opcode::Scatter
+        | Opcode::Memcpy
+        | Opcode::Memset
+        | Opcode::AtomicLoad
+        | Opcode::AtomicStore
+        | Opcode::AtomicRmw
+        | Opcode::AtomicCmpxchg
+        | Opcode::Fence
+        | Opcode::LibCall
+        | Opcode::Printf
+        | Opcode::Jump
+        | Opcode::Branch
+        | Opcode::Switch
+        | Opcode::Ret
+        | Opcode::Unreachable => Ok(()),
+    }
+}
+
+/// Variables and kernels of a module.
+pub(super) fn module(module: &Module, errors: &mut Vec<VerifyError>) {
+    let mut wrong = |message: String| {
+        errors.push(VerifyError { function: String::new(), block: None, inst: None, message });
+    };
+    for (id, global) in &module.globals {
+        if let Err(message) = power_of_two(global.align.into()) {
+            wrong(format!("{id}: {message}"));
+        }
+        match global.space {
+            Space::Global | Space::Constant => {}
+            Space::Local => {
+                if !global.init.bytes.is_empty() || !global.init.addresses.is_empty() {
+                    wrong(format!("{id}: local memory has no initial content"));
+                }
+            }
+            Space::Private | Space::Generic | Space::Host => {
+                wrong(format!("{id}: a variable is in global, constant or local memory, not {}", global.space.name()));
+            }
+        }
+        if global.init.bytes.len() as u64 > global.size {
+            wrong(format!("{id}: more initial bytes than its size"));
+        }
+        for &(offset, target, _) in &global.init.addresses {
+            if offset.checked_add(8).is_none_or(|end| end > global.size) {
+                wrong(format!("{id}: initial address at {offset} lies beyond its size"));
+            }
+            match module.globals.get(target) {
+                None => wrong(format!("{id}: initial address of {target}, which does not exist")),
+                Some(data) if data.space == Space::Local => {
+                    wrong(format!("{id}: initial address of {target}, which is a work-group's"));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    for (i, kernel) in module.kernels.iter().enumerate() {
+        let Some(func) = module.funcs.get(kernel.func) else {
+            wrong(format!("kernel {i}: the module has no {}", kernel.func));
+            continue;
+        };
+        if module.kernels[..i].iter().any(|k| module.funcs.get(k.func).is_some_and(|f| f.name == func.name)) {
+            wrong(format!("kernel {i}: the name `{}` occurs twice", func.name));
+        }
+        if kernel.required_local_size.is_some_and(|size| size.contains(&0)) {
+            wrong(format!("kernel {i}: a required size of 0"));
+        }
+    }
+}
