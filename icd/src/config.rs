@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use clift_jit::Backend;
 use clift_runtime::pool;
@@ -26,8 +27,10 @@ pub struct Config {
     pub width: Option<u32>,
     /// `CLIFT_THREADS`.
     pub threads: Option<usize>,
-    /// `CLIFT_CLANG`.
+    /// `CLIFT_CLANG`: `None` for the best one found, empty for none.
     pub clang: Option<PathBuf>,
+    /// `CLIFT_CLANG_TIMEOUT`: how long one run may take.
+    pub clang_time: Duration,
     /// `CLIFT_CACHE_DIR`: `None` for the default place.
     pub cache_dir: Option<PathBuf>,
     /// `CLIFT_CACHE_SIZE` in bytes; 0 for no cache.
@@ -40,6 +43,8 @@ struct Variable {
     values: &'static str,
     default: &'static str,
     doc: &'static str,
+    /// Whether an empty value means something else than none at all.
+    takes_empty: bool,
     /// Stores the value, or says what it should have been.
     set: fn(&mut Config, &OsString) -> Result<(), String>,
 }
@@ -94,6 +99,7 @@ const VARIABLES: &[Variable] = &[
         values: "comma list of the words below",
         default: "none",
         doc: "print to stderr what the driver does",
+        takes_empty: false,
         set: |config, value| {
             let text = text(value)?;
             let mut unknown = Vec::new();
@@ -111,6 +117,7 @@ const VARIABLES: &[Variable] = &[
         values: "clif | interp",
         default: "clif",
         doc: "what runs kernels: machine code, or the interpreter that reports undefined behaviour",
+        takes_empty: false,
         set: |config, value| {
             config.backend = match text(value)? {
                 "clif" => Backend::Clif,
@@ -125,6 +132,7 @@ const VARIABLES: &[Variable] = &[
         values: "1 | 2 | 4 | 8 | 16 | 32 | 64",
         default: "chosen per kernel",
         doc: "work-items per SIMD pack",
+        takes_empty: false,
         set: |config, value| {
             config.width = Some(number(value, |n: &u32| n.is_power_of_two() && *n <= 64)?);
             Ok(())
@@ -135,6 +143,7 @@ const VARIABLES: &[Variable] = &[
         values: "a number from 1 on",
         default: "the processors this process may use",
         doc: "worker threads",
+        takes_empty: false,
         set: |config, value| {
             config.threads = Some(number(value, |n: &usize| (1..=4096).contains(n))?);
             Ok(())
@@ -142,19 +151,32 @@ const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "CLIFT_CLANG",
-        values: "path of a program",
+        values: "path of a program; empty for none",
         default: "the best clang found",
         doc: "compiler for OpenCL C",
+        takes_empty: true,
         set: |config, value| {
             config.clang = Some(PathBuf::from(value));
             Ok(())
         },
     },
     Variable {
+        name: "CLIFT_CLANG_TIMEOUT",
+        values: "seconds from 1 on",
+        default: "120",
+        doc: "time after which a run of that compiler is stopped",
+        takes_empty: false,
+        set: |config, value| {
+            config.clang_time = Duration::from_secs(number(value, |n: &u64| (1..=86_400).contains(n))?);
+            Ok(())
+        },
+    },
+    Variable {
         name: "CLIFT_CACHE_DIR",
-        values: "path of a directory",
+        values: "path of a directory; empty for none",
         default: "$XDG_CACHE_HOME/clift or ~/.cache/clift",
         doc: "where results of the compiler for OpenCL C are kept",
+        takes_empty: true,
         set: |config, value| {
             config.cache_dir = Some(PathBuf::from(value));
             Ok(())
@@ -165,6 +187,7 @@ const VARIABLES: &[Variable] = &[
         values: "MiB",
         default: "256",
         doc: "size that the cache may have; 0 switches it off",
+        takes_empty: false,
         set: |config, value| {
             config.cache_bytes = number(value, |n: &u64| *n < 1 << 40)? << 20;
             Ok(())
@@ -189,6 +212,7 @@ impl Default for Config {
             width: None,
             threads: None,
             clang: None,
+            clang_time: Duration::from_secs(120),
             cache_dir: None,
             cache_bytes: 256 << 20,
         }
@@ -201,7 +225,8 @@ impl Config {
         let mut config = Self::default();
         let mut warnings = Vec::new();
         for variable in VARIABLES {
-            let Some(value) = lookup(variable.name).filter(|value| !value.is_empty()) else { continue };
+            let given = lookup(variable.name).filter(|value| variable.takes_empty || !value.is_empty());
+            let Some(value) = given else { continue };
             if let Err(reason) = (variable.set)(&mut config, &value) {
                 let (name, values) = (variable.name, variable.values);
                 warnings.push(format!("{name}={}: {reason}; takes {values}", value.to_string_lossy()));
@@ -284,7 +309,8 @@ mod tests {
     #[test]
     fn an_empty_environment_gives_the_defaults() {
         assert_eq!(Config::read(|_| None), (Config::default(), Vec::new()));
-        assert_eq!(Config::read(|_| Some(OsString::new())), (Config::default(), Vec::new()));
+        let none = Config { clang: Some(PathBuf::new()), cache_dir: Some(PathBuf::new()), ..Config::default() };
+        assert_eq!(Config::read(|_| Some(OsString::new())), (none, Vec::new()));
     }
 
     #[test]

@@ -10,8 +10,7 @@
 //! Whatever comes back is checked before it is decoded, so garbage, truncation and other versions end in `None`. The hash
 //! protects against accidents, not against an author with intent: what is inside is validated as any input is.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 /// Bytes before the payload.
 const HEADER: usize = 8 + 4 + 32;
@@ -38,7 +37,7 @@ impl Format {
     }
 
     /// Unwraps a value; `None` when the bytes are not one of this format.
-    pub fn open<T: DeserializeOwned>(&self, bytes: &[u8]) -> Option<T> {
+    pub fn open<'a, T: Deserialize<'a>>(&self, bytes: &'a [u8]) -> Option<T> {
         let (magic, rest) = bytes.split_first_chunk::<8>()?;
         let (version, rest) = rest.split_first_chunk::<4>()?;
         let (hash, payload) = rest.split_first_chunk::<32>()?;

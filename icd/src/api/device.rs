@@ -247,7 +247,7 @@ fn language_info(name: cl_device_info, info: Info<'_>) -> Grouped<'_> {
 /// Queries about what is not offered: images, sub-groups, pipes, device queues, shared virtual memory, partitions.
 fn absent_info(name: cl_device_info, info: Info<'_>) -> ClResult<Written> {
     match name {
-        CL_DEVICE_IMAGE_SUPPORT => info.bool(false),
+        CL_DEVICE_IMAGE_SUPPORT => info.bool(caps::IMAGES),
         CL_DEVICE_MAX_READ_IMAGE_ARGS
         | CL_DEVICE_MAX_WRITE_IMAGE_ARGS
         | CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS

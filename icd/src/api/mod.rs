@@ -7,6 +7,8 @@
 
 pub mod context;
 pub mod device;
+pub mod kernel;
 pub mod platform;
+pub mod program;
 
 pub use crate::ffi::handle::{release, retain};

@@ -123,6 +123,17 @@ pub const OPENCL_C_FEATURES: &[&str] = &[
     "__opencl_c_atomic_scope_all_devices",
 ];
 
+/// SPIR-V extensions that modules may use: the compiler's importer knows them. The front end is told to keep to these.
+pub const SPIRV_EXTENSIONS: &[&str] = &[
+    "SPV_KHR_no_integer_wrap_decoration",
+    "SPV_KHR_linkonce_odr",
+    "SPV_KHR_expect_assume",
+    "SPV_EXT_relaxed_printf_string_address_space",
+];
+
+/// Whether there are images.
+pub const IMAGES: bool = false;
+
 /// Versions of OpenCL C in which programs may ask to be built *and* find every mandatory feature. 2.0 is accepted in
 /// `-cl-std` but not listed: pipes, device queues and images are mandatory there.
 pub const OPENCL_C_VERSIONS: &[(u32, u32)] = &[(1, 0), (1, 1), (1, 2), (3, 0)];

@@ -16,6 +16,7 @@ use super::pointer::{HostPtr, UserData};
 use crate::object::buffer::Mem;
 use crate::object::context::Context;
 use crate::object::event::Event;
+use crate::object::program::Program;
 
 macro_rules! callback {
     ($(#[$doc:meta])* $name:ident($($arg:ident: $ty:ty),*)) => {
@@ -115,6 +116,21 @@ impl NativeFunction {
         if let Some(function) = self.0 {
             // SAFETY: the application enqueued the function with these arguments.
             unsafe { function(args.as_ptr().cast()) }
+        }
+    }
+}
+
+callback! {
+    /// `pfn_notify` of `clBuildProgram`, `clCompileProgram`, `clLinkProgram` and `clSetProgramReleaseCallback`.
+    ProgramNotify(program: Handle<Program>, user_data: *mut c_void)
+}
+
+impl ProgramNotify {
+    /// Tells that a build has ended; does nothing for NULL.
+    pub fn call(self, program: Handle<Program>, user_data: UserData) {
+        if let Some(function) = self.0 {
+            // SAFETY: the application registered the function for this call.
+            unsafe { function(program, user_data.0) }
         }
     }
 }

@@ -10,7 +10,7 @@ use std::ffi::{c_char, c_void};
 
 use clift_include::cl::*;
 
-use super::callback::{ContextDestructor, ContextNotify, EventNotify, MemDestructor, NativeFunction};
+use super::callback::{ContextDestructor, ContextNotify, EventNotify, MemDestructor, NativeFunction, ProgramNotify};
 use super::dispatch::{Address, Entry, Kind, entry_points, gap_of, kind, run, stub, trace_args};
 use super::entry::{self, ErrorCode};
 use super::handle::{Handle, LoaderData};
@@ -19,7 +19,9 @@ use crate::object::buffer::Mem;
 use crate::object::context::Context;
 use crate::object::device::Device;
 use crate::object::event::Event;
+use crate::object::kernel::Kernel;
 use crate::object::platform::Platform;
+use crate::object::program::Program;
 use crate::object::queue::Queue;
 
 /// A `size_t[3]` of the application.
@@ -88,32 +90,32 @@ slots {
     [25] clGetSamplerInfo(sampler: Sampler, param_name: cl_sampler_info) -> info = gap::InvalidSampler;
     [26] clCreateProgramWithSource(
         context: Handle<Context>, count: cl_uint, strings: InArray<*const c_char>, lengths: InArray<usize>,
-    ) -> object = gap::InvalidOperation;
+    ) -> object = program::create_with_source;
     [27] clCreateProgramWithBinary(
         context: Handle<Context>, num_devices: cl_uint, device_list: InArray<Handle<Device>>, lengths: InArray<usize>,
         binaries: InArray<*const c_char>, binary_status: OutArray<cl_int>,
-    ) -> object = gap::InvalidOperation;
-    [28] clRetainProgram(program: cl_program) -> status = gap::InvalidProgram;
-    [29] clReleaseProgram(program: cl_program) -> status = gap::InvalidProgram;
+    ) -> object = program::create_with_binary;
+    [28] clRetainProgram(program: Handle<Program>) -> status = retain;
+    [29] clReleaseProgram(program: Handle<Program>) -> status = release;
     [30] clBuildProgram(
-        program: cl_program, num_devices: cl_uint, device_list: InArray<Handle<Device>>, options: Text,
-        pfn_notify: AnyFunction, user_data: UserData,
-    ) -> status = gap::InvalidProgram;
+        program: Handle<Program>, num_devices: cl_uint, device_list: InArray<Handle<Device>>, options: Text,
+        pfn_notify: ProgramNotify, user_data: UserData,
+    ) -> status = program::build::build;
     [31] clUnloadCompiler() -> status = platform::unload_compiler;
-    [32] clGetProgramInfo(program: cl_program, param_name: cl_program_info) -> info = gap::InvalidProgram;
-    [33] clGetProgramBuildInfo(program: cl_program, device: Handle<Device>, param_name: cl_program_build_info)
-        -> info = gap::InvalidProgram;
-    [34] clCreateKernel(program: cl_program, kernel_name: Text) -> object = gap::InvalidProgram;
+    [32] clGetProgramInfo(program: Handle<Program>, param_name: cl_program_info) -> info = program::query::get_info;
+    [33] clGetProgramBuildInfo(program: Handle<Program>, device: Handle<Device>, param_name: cl_program_build_info)
+        -> info = program::query::get_build_info;
+    [34] clCreateKernel(program: Handle<Program>, kernel_name: Text) -> object = kernel::create;
     [35] clCreateKernelsInProgram(
-        program: cl_program, num_kernels: cl_uint, kernels: OutArray<cl_kernel>, num_kernels_ret: Out<cl_uint>,
-    ) -> status = gap::InvalidProgram;
-    [36] clRetainKernel(kernel: cl_kernel) -> status = gap::InvalidKernel;
-    [37] clReleaseKernel(kernel: cl_kernel) -> status = gap::InvalidKernel;
-    [38] clSetKernelArg(kernel: cl_kernel, arg_index: cl_uint, arg_size: usize, arg_value: InBytes)
-        -> status = gap::InvalidKernel;
-    [39] clGetKernelInfo(kernel: cl_kernel, param_name: cl_kernel_info) -> info = gap::InvalidKernel;
-    [40] clGetKernelWorkGroupInfo(kernel: cl_kernel, device: Handle<Device>, param_name: cl_kernel_work_group_info)
-        -> info = gap::InvalidKernel;
+        program: Handle<Program>, num_kernels: cl_uint, kernels: OutArray<Handle<Kernel>>, num_kernels_ret: Out<cl_uint>,
+    ) -> status = kernel::create_all;
+    [36] clRetainKernel(kernel: Handle<Kernel>) -> status = retain;
+    [37] clReleaseKernel(kernel: Handle<Kernel>) -> status = release;
+    [38] clSetKernelArg(kernel: Handle<Kernel>, arg_index: cl_uint, arg_size: usize, arg_value: InBytes)
+        -> status = kernel::set_arg;
+    [39] clGetKernelInfo(kernel: Handle<Kernel>, param_name: cl_kernel_info) -> info = kernel::get_info;
+    [40] clGetKernelWorkGroupInfo(kernel: Handle<Kernel>, device: Handle<Device>, param_name: cl_kernel_work_group_info)
+        -> info = kernel::get_work_group_info;
     [41] clWaitForEvents(num_events: cl_uint, event_list: InArray<Handle<Event>>) -> status = gap::InvalidOperation;
     [42] clGetEventInfo(event: Handle<Event>, param_name: cl_event_info) -> info = gap::InvalidOperation;
     [43] clRetainEvent(event: Handle<Event>) -> status = gap::InvalidOperation;
@@ -162,10 +164,10 @@ slots {
     [58] clEnqueueUnmapMemObject(queue: Handle<Queue>, mem: Handle<Mem>, mapped_ptr: HostPtr)
         -> enqueue = gap::InvalidOperation;
     [59] clEnqueueNDRangeKernel(
-        queue: Handle<Queue>, kernel: cl_kernel, work_dim: cl_uint, global_work_offset: InArray<usize>,
+        queue: Handle<Queue>, kernel: Handle<Kernel>, work_dim: cl_uint, global_work_offset: InArray<usize>,
         global_work_size: InArray<usize>, local_work_size: InArray<usize>,
     ) -> enqueue = gap::InvalidKernel;
-    [60] clEnqueueTask(queue: Handle<Queue>, kernel: cl_kernel) -> enqueue = gap::InvalidKernel;
+    [60] clEnqueueTask(queue: Handle<Queue>, kernel: Handle<Kernel>) -> enqueue = gap::InvalidKernel;
     [61] clEnqueueNativeKernel(
         queue: Handle<Queue>, user_func: NativeFunction, args: InBytes, cb_args: usize, num_mem_objects: cl_uint,
         mem_list: InArray<Handle<Mem>>, args_mem_loc: InArray<*const c_void>,
@@ -248,19 +250,19 @@ slots {
     ) -> object = gap::InvalidOperation;
     [97] clCreateProgramWithBuiltInKernels(
         context: Handle<Context>, num_devices: cl_uint, device_list: InArray<Handle<Device>>, kernel_names: Text,
-    ) -> object = gap::InvalidValue;
+    ) -> object = program::create_with_built_in_kernels;
     [98] clCompileProgram(
-        program: cl_program, num_devices: cl_uint, device_list: InArray<Handle<Device>>, options: Text,
-        num_input_headers: cl_uint, input_headers: InArray<cl_program>, header_include_names: InArray<*const c_char>,
-        pfn_notify: AnyFunction, user_data: UserData,
-    ) -> status = gap::InvalidProgram;
+        program: Handle<Program>, num_devices: cl_uint, device_list: InArray<Handle<Device>>, options: Text,
+        num_input_headers: cl_uint, input_headers: InArray<Handle<Program>>, header_include_names: InArray<Text<'static>>,
+        pfn_notify: ProgramNotify, user_data: UserData,
+    ) -> status = program::build::compile;
     [99] clLinkProgram(
         context: Handle<Context>, num_devices: cl_uint, device_list: InArray<Handle<Device>>, options: Text,
-        num_input_programs: cl_uint, input_programs: InArray<cl_program>, pfn_notify: AnyFunction, user_data: UserData,
-    ) -> object = gap::InvalidOperation;
+        num_input_programs: cl_uint, input_programs: InArray<Handle<Program>>, pfn_notify: ProgramNotify, user_data: UserData,
+    ) -> object = program::build::link;
     [100] clUnloadPlatformCompiler(platform: Handle<Platform>) -> status = platform::unload_platform_compiler;
-    [101] clGetKernelArgInfo(kernel: cl_kernel, arg_index: cl_uint, param_name: cl_kernel_arg_info)
-        -> info = gap::InvalidKernel;
+    [101] clGetKernelArgInfo(kernel: Handle<Kernel>, arg_index: cl_uint, param_name: cl_kernel_arg_info)
+        -> info = kernel::get_arg_info;
     [102] clEnqueueFillBuffer(
         queue: Handle<Queue>, buffer: Handle<Mem>, pattern: InBytes, pattern_size: usize, offset: usize, size: usize,
     ) -> enqueue = gap::InvalidOperation;
@@ -321,21 +323,21 @@ slots {
     [132] clEnqueueSVMUnmap(queue: Handle<Queue>, svm_ptr: HostPtr) -> enqueue = gap::InvalidOperation;
     [133] clCreateSamplerWithProperties(context: Handle<Context>, properties: Properties<cl_sampler_properties>)
         -> object = gap::InvalidOperation;
-    [134] clSetKernelArgSVMPointer(kernel: cl_kernel, arg_index: cl_uint, arg_value: HostPtr)
-        -> status = gap::InvalidOperation;
+    [134] clSetKernelArgSVMPointer(kernel: Handle<Kernel>, arg_index: cl_uint, arg_value: HostPtr)
+        -> status = kernel::set_arg_svm_pointer;
     [135] clSetKernelExecInfo(
-        kernel: cl_kernel, param_name: cl_kernel_exec_info, param_value_size: usize, param_value: InBytes,
-    ) -> status = gap::InvalidOperation;
+        kernel: Handle<Kernel>, param_name: cl_kernel_exec_info, param_value_size: usize, param_value: InBytes,
+    ) -> status = kernel::set_exec_info;
 
     // cl_khr_subgroups
     [136] clGetKernelSubGroupInfoKHR(
-        kernel: cl_kernel, device: Handle<Device>, param_name: cl_kernel_sub_group_info, input_value_size: usize,
+        kernel: Handle<Kernel>, device: Handle<Device>, param_name: cl_kernel_sub_group_info, input_value_size: usize,
         input_value: InBytes,
-    ) -> info = gap::InvalidOperation;
+    ) -> info = kernel::get_sub_group_info;
 
     // OpenCL 2.1
-    [137] clCloneKernel(kernel: cl_kernel) -> object = gap::InvalidKernel;
-    [138] clCreateProgramWithIL(context: Handle<Context>, il: InBytes, length: usize) -> object = gap::InvalidOperation;
+    [137] clCloneKernel(kernel: Handle<Kernel>) -> object = kernel::clone;
+    [138] clCreateProgramWithIL(context: Handle<Context>, il: InBytes, length: usize) -> object = program::create_with_il;
     [139] clEnqueueSVMMigrateMem(
         queue: Handle<Queue>, num_svm_pointers: cl_uint, svm_pointers: InArray<*const c_void>, sizes: InArray<usize>,
         flags: cl_mem_migration_flags,
@@ -345,18 +347,18 @@ slots {
     ) -> status = gap::InvalidOperation;
     [141] clGetHostTimer(device: Handle<Device>, host_timestamp: Out<cl_ulong>) -> status = gap::InvalidOperation;
     [142] clGetKernelSubGroupInfo(
-        kernel: cl_kernel, device: Handle<Device>, param_name: cl_kernel_sub_group_info, input_value_size: usize,
+        kernel: Handle<Kernel>, device: Handle<Device>, param_name: cl_kernel_sub_group_info, input_value_size: usize,
         input_value: InBytes,
-    ) -> info = gap::InvalidOperation;
+    ) -> info = kernel::get_sub_group_info;
     [143] clSetDefaultDeviceCommandQueue(context: Handle<Context>, device: Handle<Device>, queue: Handle<Queue>)
         -> status = gap::InvalidOperation;
 
     // OpenCL 2.2
-    [144] clSetProgramReleaseCallback(program: cl_program, pfn_notify: AnyFunction, user_data: UserData)
-        -> status = gap::InvalidOperation;
+    [144] clSetProgramReleaseCallback(program: Handle<Program>, pfn_notify: ProgramNotify, user_data: UserData)
+        -> status = program::set_release_callback;
     [145] clSetProgramSpecializationConstant(
-        program: cl_program, spec_id: cl_uint, spec_size: usize, spec_value: InBytes,
-    ) -> status = gap::InvalidProgram;
+        program: Handle<Program>, spec_id: cl_uint, spec_size: usize, spec_value: InBytes,
+    ) -> status = program::set_specialization_constant;
 
     // OpenCL 3.0
     [146] clCreateBufferWithProperties(
@@ -372,7 +374,7 @@ slots {
 
     // OpenCL 3.1
     [149] clGetKernelSuggestedLocalWorkSize(
-        queue: Handle<Queue>, kernel: cl_kernel, work_dim: cl_uint, global_work_offset: InArray<usize>,
+        queue: Handle<Queue>, kernel: Handle<Kernel>, work_dim: cl_uint, global_work_offset: InArray<usize>,
         global_work_size: InArray<usize>, suggested_local_work_size: OutArray<usize>,
     ) -> status = gap::InvalidKernel;
 }
@@ -392,11 +394,11 @@ by_name {
     ) -> object = gap::InvalidOperation;
 
     // cl_khr_il_program
-    clCreateProgramWithILKHR(context: Handle<Context>, il: InBytes, length: usize) -> object = gap::InvalidOperation;
+    clCreateProgramWithILKHR(context: Handle<Context>, il: InBytes, length: usize) -> object = program::create_with_il;
 
     // cl_khr_suggested_local_work_size
     clGetKernelSuggestedLocalWorkSizeKHR(
-        queue: Handle<Queue>, kernel: cl_kernel, work_dim: cl_uint, global_work_offset: InArray<usize>,
+        queue: Handle<Queue>, kernel: Handle<Kernel>, work_dim: cl_uint, global_work_offset: InArray<usize>,
         global_work_size: InArray<usize>, suggested_local_work_size: OutArray<usize>,
     ) -> status = gap::InvalidKernel;
 }

@@ -42,14 +42,38 @@ impl ErrorCode<'_> {
 }
 
 /// What an entry point returns besides an error code, as C sees it.
-pub trait Returned {
+pub trait Returned: Sized {
     /// The pointer that C gets.
     fn into_c(self) -> *mut c_void;
+
+    /// The error that is reported *besides* the pointer, where the specification wants both.
+    fn error(&self) -> Option<ClError> {
+        None
+    }
 }
 
 impl<T: ClObject> Returned for Ref<T> {
     fn into_c(self) -> *mut c_void {
         self.handle().as_ptr()
+    }
+}
+
+/// An object that the application gets together with an error code: the program of a link that failed.
+#[derive(Debug)]
+pub struct WithError<T: ClObject> {
+    /// The object.
+    pub object: Ref<T>,
+    /// The error, if there is one.
+    pub error: Option<ClError>,
+}
+
+impl<T: ClObject> Returned for WithError<T> {
+    fn into_c(self) -> *mut c_void {
+        self.object.into_c()
+    }
+
+    fn error(&self) -> Option<ClError> {
+        self.error
     }
 }
 
@@ -108,9 +132,9 @@ pub fn object<R: Returned>(
     errcode_ret: ErrorCode<'_>,
     run: impl FnOnce() -> ClResult<R>,
 ) -> *mut c_void {
-    match guarded(name, args, || run().map(Returned::into_c)) {
-        Ok(pointer) => {
-            errcode_ret.set(CL_SUCCESS);
+    match guarded(name, args, || run().map(|returned| (returned.error(), returned.into_c()))) {
+        Ok((error, pointer)) => {
+            errcode_ret.set(error.map_or(CL_SUCCESS, ClError::code));
             pointer
         }
         Err(error) => {

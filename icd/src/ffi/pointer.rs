@@ -225,6 +225,25 @@ pub fn texts(texts: InArray<'_, *const c_char>, lengths: InArray<'_, usize>, cou
     Ok(all)
 }
 
+/// Reads an array of `count` blocks of bytes (`clCreateProgramWithBinary`): block `index` has `lengths[index]` bytes, and is
+/// empty where that is zero or the block is NULL.
+///
+/// # Errors
+/// [`ClError::OutOfHostMemory`] when there is no memory for the copies.
+pub fn blobs(blobs: InArray<'_, *const c_char>, lengths: InArray<'_, usize>, count: usize) -> ClResult<Vec<Vec<u8>>> {
+    let mut all = Vec::new();
+    for (blob, length) in blobs.iter(count).zip(lengths.iter(count)) {
+        let mut copy = Vec::new();
+        if !blob.is_null() {
+            copy.try_reserve_exact(length)?;
+            // SAFETY: the OpenCL contract: the block has the length stated for it.
+            copy.extend_from_slice(unsafe { std::slice::from_raw_parts(blob.cast::<u8>(), length) });
+        }
+        all.push(copy);
+    }
+    Ok(all)
+}
+
 pointer_view! {
     /// Untyped bytes to read, their number in another argument, or NULL.
     InBytes, *const c_void, []

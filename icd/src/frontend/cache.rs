@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
@@ -26,9 +26,6 @@ const FORMAT: Format = Format { magic: *b"CLIFTCCH", version: 1 };
 const ENDING: &str = ".clift";
 /// Beginning of the name of a file being written.
 const UNFINISHED: &str = ".clift-new-";
-
-/// Bytes that the directory may hold.
-pub const DEFAULT_LIMIT: u64 = 256 << 20;
 
 /// Insertions between two looks at the directory's size; the first insertion of a process looks.
 const LOOK_EVERY: u32 = 64;
@@ -90,14 +87,14 @@ fn may_read_files(text: &[u8]) -> bool {
 }
 
 impl DiskCache {
-    /// Opens the directory that the environment chooses: `CLIFT_CACHE_DIR` (empty: no cache), else `clift` in
-    /// `XDG_CACHE_HOME`, else in `~/.cache`.
-    pub fn from_environment() -> Option<Self> {
-        let directory = match std::env::var_os("CLIFT_CACHE_DIR") {
-            Some(directory) => PathBuf::from(directory),
+    /// Opens the directory `chosen` (empty: no cache), or the usual place: `clift` in `XDG_CACHE_HOME`, else in `~/.cache`.
+    /// It may hold `limit` bytes; 0 means no cache.
+    pub fn at(chosen: Option<&Path>, limit: u64) -> Option<Self> {
+        let directory = match chosen {
+            Some(directory) => directory.to_owned(),
             None => base_directory()?.join("clift"),
         };
-        if directory.as_os_str().is_empty() { None } else { Self::open(directory, DEFAULT_LIMIT) }
+        if limit == 0 || directory.as_os_str().is_empty() { None } else { Self::open(directory, limit) }
     }
 
     /// Opens or makes `directory`; `None` when that is not possible.

@@ -159,7 +159,7 @@ impl FrontEnd for Clang {
 }
 
 /// What a build says when there is nothing to build with.
-const NO_CLANG: &str = "clift: no clang >= 20 with a SPIR-V back end was found (Debian: install clang-22; \
+pub const NO_CLANG: &str = "clift: no clang >= 20 with a SPIR-V back end was found (Debian: install clang-22; \
                         CLIFT_CLANG names another place); OpenCL C cannot be compiled, SPIR-V can\n";
 
 /// Name of the main file beside headers. A header cannot have it: include names with a NUL-free path component such as
@@ -193,8 +193,7 @@ fn arguments(job: &Job<'_>, action: Action, directory: Option<&Path>) -> Vec<Str
     }
     arg("-o");
     arg("-");
-    // The language. Tables of jump targets or values would become module-scope arrays without an address space.
-    for text in ["-ffp-contract=on", "-fno-jump-tables", "-finclude-default-header", "-fdeclare-opencl-builtins"] {
+    for text in ["-ffp-contract=on", "-finclude-default-header", "-fdeclare-opencl-builtins"] {
         arg(text);
     }
     arg("-fgnuc-version=4.2.1");

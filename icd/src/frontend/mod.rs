@@ -15,11 +15,12 @@ pub mod probe;
 pub mod reflect;
 
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::config;
 use cache::{DiskCache, Key};
 pub use headers::Header;
 pub use options::BuildOptions;
@@ -101,9 +102,6 @@ pub struct Compiler {
     cache: Option<DiskCache>,
 }
 
-/// How long one run of the compiler may take when `CLIFT_CLANG_TIMEOUT` (seconds) says nothing else.
-const TIME_LIMIT: Duration = Duration::from_secs(120);
-
 impl Compiler {
     /// Puts one together.
     pub fn new(front_end: Box<dyn FrontEnd>, cache: Option<DiskCache>) -> Self {
@@ -114,10 +112,10 @@ impl Compiler {
     pub fn get() -> &'static Compiler {
         static COMPILER: OnceLock<Compiler> = OnceLock::new();
         COMPILER.get_or_init(|| {
-            let limit = std::env::var("CLIFT_CLANG_TIMEOUT").ok().and_then(|text| text.parse().ok());
-            let limit = limit.filter(|seconds| *seconds > 0).map_or(TIME_LIMIT, Duration::from_secs);
-            let clang = clang::Clang::new(std::env::var_os("CLIFT_CLANG"), limit);
-            Compiler::new(Box::new(clang), DiskCache::from_environment())
+            let config = config();
+            let clang = clang::Clang::new(config.clang.clone().map(PathBuf::into_os_string), config.clang_time);
+            let cache = DiskCache::at(config.cache_dir.as_deref(), config.cache_bytes);
+            Compiler::new(Box::new(clang), cache)
         })
     }
 

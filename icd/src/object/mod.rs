@@ -7,5 +7,7 @@ pub mod buffer;
 pub mod context;
 pub mod device;
 pub mod event;
+pub mod kernel;
 pub mod platform;
+pub mod program;
 pub mod queue;

@@ -1,0 +1,300 @@
+//! Kernel: made from an executable program, given its arguments, asked about itself.
+//!
+//! Enqueuing one is in [`super::enqueue::ndrange`].
+
+use std::sync::Arc;
+
+use clift_include::cl::*;
+use clift_jit::{AccessQualifier, AddressQualifier, ArgKind, TypeQualifiers};
+
+use crate::caps::limits;
+use crate::error::ClError::{
+    InvalidArgIndex, InvalidArgSize, InvalidArgValue, InvalidDevice, InvalidDeviceQueue, InvalidKernelName,
+    InvalidMemObject, InvalidOperation, InvalidProgramExecutable, InvalidSampler, InvalidValue,
+    KernelArgInfoNotAvailable,
+};
+use crate::error::{ClResult, ensure};
+use crate::ffi::handle::{Handle, Object, Ref};
+use crate::ffi::info::{Info, Written};
+use crate::ffi::pointer::{HostPtr, InBytes, Out, OutArray, Text};
+use crate::object::buffer::Mem;
+use crate::object::device::Device;
+use crate::object::kernel::{ArgValue, Kernel};
+use crate::object::program::Program;
+
+/// `clCreateKernel`
+pub fn create(program: Handle<Program>, name: Text) -> ClResult<Ref<Kernel>> {
+    // CL_INVALID_PROGRAM if program is not a valid program object
+    let program = program.get()?;
+    // CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built executable for program
+    let executable = program.executable().ok_or(InvalidProgramExecutable)?;
+    // CL_INVALID_VALUE if kernel_name is NULL (checked before the name is looked for)
+    let name = name.bytes().ok_or(InvalidValue)?;
+    // CL_INVALID_KERNEL_NAME if kernel_name is not found in program
+    executable.kernel_index(name).ok_or(InvalidKernelName)?;
+    // CL_INVALID_KERNEL_DEFINITION if the kernel is not the same for all devices: there is one device
+
+    // The program may have been built anew since it was looked at: what counts is the executable now attached to.
+    let executable = program.attach().ok_or(InvalidProgramExecutable)?;
+    match executable.kernel_index(name) {
+        Some(index) => Ok(Object::create(Kernel::new(program, executable, index))),
+        None => {
+            program.detach();
+            Err(InvalidKernelName)
+        }
+    }
+}
+
+/// `clCreateKernelsInProgram`
+pub fn create_all(
+    program: Handle<Program>,
+    num_kernels: cl_uint,
+    kernels: OutArray<Handle<Kernel>>,
+    num_kernels_ret: Out<cl_uint>,
+) -> ClResult<()> {
+    // CL_INVALID_PROGRAM if program is not a valid program object
+    let program = program.get()?;
+    // CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built executable for any device in program
+    let executable = program.executable().ok_or(InvalidProgramExecutable)?;
+    let count = executable.program.kernels.len();
+    // CL_INVALID_VALUE if kernels is not NULL and num_kernels is less than the number of kernels in program
+    ensure(kernels.is_null() || num_kernels as usize >= count, InvalidValue)?;
+
+    if !kernels.is_null() {
+        let mut created = Vec::with_capacity(count);
+        for index in 0..count {
+            let attached = program.attach().ok_or(InvalidProgramExecutable)?;
+            if !Arc::ptr_eq(&attached, &executable) {
+                // Built anew meanwhile: the application's race, but the count has to hold.
+                program.detach();
+                created.iter().try_for_each(|kernel: &Ref<Kernel>| kernel.release())?;
+                return Err(InvalidProgramExecutable);
+            }
+            created.push(Object::create(Kernel::new(program.clone(), attached, index)));
+        }
+        kernels.fill(num_kernels as usize, created.iter().map(|kernel| kernel.handle()));
+    }
+    num_kernels_ret.set(count as cl_uint);
+    Ok(())
+}
+
+/// `clSetKernelArg`
+pub fn set_arg(kernel: Handle<Kernel>, index: cl_uint, size: usize, value: InBytes) -> ClResult<()> {
+    // CL_INVALID_KERNEL if kernel is not a valid kernel object
+    let kernel = kernel.get()?;
+    // CL_INVALID_ARG_INDEX if arg_index is not a valid argument index
+    let arg = kernel.info().args.get(index as usize).ok_or(InvalidArgIndex)?;
+
+    let new = match arg.kind {
+        ArgKind::GlobalPointer | ArgKind::ConstantPointer => pointer(size, value)?,
+        ArgKind::LocalPointer { .. } => {
+            // CL_INVALID_ARG_SIZE if arg_size is zero for a local pointer (legal from 3.1 on)
+            ensure(size != 0, InvalidArgSize)?;
+            // CL_INVALID_ARG_VALUE if arg_value is not NULL for a local pointer
+            ensure(value.is_null(), InvalidArgValue)?;
+            ArgValue::Local(size as u64)
+        }
+        ArgKind::Value => {
+            // CL_INVALID_ARG_SIZE if arg_size does not match the size of the data type for the argument
+            ensure(size == arg.slot.size as usize, InvalidArgSize)?;
+            // CL_INVALID_ARG_VALUE if arg_value is NULL and the argument is data
+            ArgValue::Data(value.copy(size)?.ok_or(InvalidArgValue)?.into())
+        }
+        // There are no images, samplers, device queues and pipes, so nothing can be a valid one:
+        // CL_INVALID_MEM_OBJECT if arg_value must point to a valid memory object and does not
+        ArgKind::Image | ArgKind::Pipe => return Err(InvalidMemObject),
+        // CL_INVALID_SAMPLER if the argument is a sampler, but arg_value does not point to a valid sampler object
+        ArgKind::Sampler => return Err(InvalidSampler),
+        // CL_INVALID_DEVICE_QUEUE if the argument is a device queue, but arg_value does not point to one
+        ArgKind::Queue => return Err(InvalidDeviceQueue),
+    };
+    kernel.set_arg(index as usize, new);
+    Ok(())
+}
+
+/// The value of a pointer to global or constant memory: a buffer, or NULL.
+fn pointer(size: usize, value: InBytes) -> ClResult<ArgValue> {
+    // arg_value NULL, or pointing to NULL, sets the argument to NULL
+    if value.is_null() {
+        return Ok(ArgValue::Null);
+    }
+    // CL_INVALID_ARG_SIZE if arg_value points to a memory object and arg_size is not equal to sizeof(cl_mem)
+    // (checked first, because it says how much may be read)
+    ensure(size == size_of::<cl_mem>(), InvalidArgSize)?;
+    let Some(handle) = value.read::<Handle<Mem>>().filter(|handle| !handle.is_null()) else {
+        return Ok(ArgValue::Null);
+    };
+    // CL_INVALID_MEM_OBJECT if arg_value does not point to a valid memory object
+    let mem = handle.get()?;
+    Ok(ArgValue::Buffer(Arc::downgrade(&mem)))
+}
+
+/// `clSetKernelArgSVMPointer`
+pub fn set_arg_svm_pointer(kernel: Handle<Kernel>, _index: cl_uint, _value: HostPtr) -> ClResult<()> {
+    // CL_INVALID_KERNEL if kernel is not a valid kernel object
+    kernel.get()?;
+    // CL_INVALID_OPERATION if no devices in the context associated with kernel support SVM: the device does not
+    Err(InvalidOperation)
+}
+
+/// `clSetKernelExecInfo`
+pub fn set_exec_info(kernel: Handle<Kernel>, name: cl_kernel_exec_info, _size: usize, _value: InBytes) -> ClResult<()> {
+    // CL_INVALID_KERNEL if kernel is not a valid kernel object
+    kernel.get()?;
+    match name {
+        // CL_INVALID_OPERATION if no devices support SVM: the device does not
+        CL_KERNEL_EXEC_INFO_SVM_PTRS | CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM => Err(InvalidOperation),
+        // CL_INVALID_VALUE if param_name is not valid
+        _ => Err(InvalidValue),
+    }
+}
+
+/// `clCloneKernel`
+pub fn clone(source: Handle<Kernel>) -> ClResult<Ref<Kernel>> {
+    // CL_INVALID_KERNEL if kernel is not a valid kernel object
+    let source = source.get()?;
+
+    // The source is attached, so the executable is still the same.
+    source.program().attach().ok_or(InvalidProgramExecutable)?;
+    Ok(Object::create(source.copy()))
+}
+
+/// `clGetKernelInfo`
+pub fn get_info(kernel: Handle<Kernel>, name: cl_kernel_info, info: Info<'_>) -> ClResult<Written> {
+    // CL_INVALID_KERNEL if kernel is not a valid kernel object
+    let kernel = kernel.get()?;
+
+    match name {
+        CL_KERNEL_FUNCTION_NAME => info.string(&kernel.info().name),
+        CL_KERNEL_NUM_ARGS => info.value(kernel.info().args.len() as cl_uint),
+        CL_KERNEL_REFERENCE_COUNT => info.value(kernel.reference_count()),
+        CL_KERNEL_CONTEXT => info.object(kernel.program().context()),
+        CL_KERNEL_PROGRAM => info.object(kernel.program()),
+        CL_KERNEL_ATTRIBUTES => {
+            let known = kernel.info();
+            // Only kernels that have attributes are worth asking the front end about.
+            let any =
+                known.required_local_size.is_some() || known.local_size_hint.is_some() || known.vec_type_hint.is_some();
+            let described = if any { kernel.executable().describe(&known.name) } else { None };
+            info.string(described.map_or("", |(description, _)| description.attributes.as_str()))
+        }
+        // CL_INVALID_VALUE if param_name is not one of the supported values
+        _ => Err(InvalidValue),
+    }
+}
+
+/// `clGetKernelArgInfo`
+pub fn get_arg_info(
+    kernel: Handle<Kernel>,
+    index: cl_uint,
+    name: cl_kernel_arg_info,
+    info: Info<'_>,
+) -> ClResult<Written> {
+    // CL_INVALID_KERNEL if kernel is not a valid kernel object
+    let kernel = kernel.get()?;
+    // CL_INVALID_ARG_INDEX if arg_index is not a valid argument index
+    let arg = kernel.info().args.get(index as usize).ok_or(InvalidArgIndex)?;
+    // CL_INVALID_VALUE if param_name is not one of the supported values
+    ensure((CL_KERNEL_ARG_ADDRESS_QUALIFIER..=CL_KERNEL_ARG_NAME).contains(&name), InvalidValue)?;
+
+    // CL_KERNEL_ARG_INFO_NOT_AVAILABLE if the argument information is not available: for kernels from OpenCL C it is with
+    // -cl-kernel-arg-info only, and comes from the source; for those from SPIR-V, as far as the module has it
+    let units = &kernel.executable().units;
+    let described = if units.iter().any(|unit| unit.has_arg_info() && unit.is_from_source()) {
+        kernel.executable().describe(&kernel.info().name).filter(|(_, asked)| *asked)
+    } else {
+        None
+    };
+    let (address, access, qualifiers, type_name, arg_name) = match described {
+        Some((description, _)) => {
+            let arg = description.args.get(index as usize).ok_or(KernelArgInfoNotAvailable)?;
+            let names = (Some(arg.type_name.as_str()), Some(arg.name.as_str()));
+            (arg.address(), arg.access(), arg.type_qualifiers(), names.0, names.1)
+        }
+        None if units.iter().any(|unit| unit.is_from_source()) => return Err(KernelArgInfoNotAvailable),
+        None => (arg.address, arg.access, arg.qualifiers, arg.type_name.as_deref(), arg.name.as_deref()),
+    };
+    match name {
+        CL_KERNEL_ARG_ADDRESS_QUALIFIER => info.value(match address {
+            AddressQualifier::Global => CL_KERNEL_ARG_ADDRESS_GLOBAL,
+            AddressQualifier::Local => CL_KERNEL_ARG_ADDRESS_LOCAL,
+            AddressQualifier::Constant => CL_KERNEL_ARG_ADDRESS_CONSTANT,
+            AddressQualifier::Private => CL_KERNEL_ARG_ADDRESS_PRIVATE,
+        }),
+        CL_KERNEL_ARG_ACCESS_QUALIFIER => info.value(match access {
+            AccessQualifier::ReadOnly => CL_KERNEL_ARG_ACCESS_READ_ONLY,
+            AccessQualifier::WriteOnly => CL_KERNEL_ARG_ACCESS_WRITE_ONLY,
+            AccessQualifier::ReadWrite => CL_KERNEL_ARG_ACCESS_READ_WRITE,
+            AccessQualifier::None => CL_KERNEL_ARG_ACCESS_NONE,
+        }),
+        CL_KERNEL_ARG_TYPE_NAME => info.string(type_name.ok_or(KernelArgInfoNotAvailable)?),
+        CL_KERNEL_ARG_TYPE_QUALIFIER => info.value(qualifier_bits(qualifiers)),
+        CL_KERNEL_ARG_NAME => info.string(arg_name.ok_or(KernelArgInfoNotAvailable)?),
+        _ => unreachable!("broken invariant: the name is in the range checked above"),
+    }
+}
+
+/// `cl_kernel_arg_type_qualifier`
+fn qualifier_bits(qualifiers: TypeQualifiers) -> cl_kernel_arg_type_qualifier {
+    [
+        (qualifiers.is_const, CL_KERNEL_ARG_TYPE_CONST),
+        (qualifiers.is_restrict, CL_KERNEL_ARG_TYPE_RESTRICT),
+        (qualifiers.is_volatile, CL_KERNEL_ARG_TYPE_VOLATILE),
+        (qualifiers.is_pipe, CL_KERNEL_ARG_TYPE_PIPE),
+    ]
+    .iter()
+    .fold(CL_KERNEL_ARG_TYPE_NONE, |bits, (set, bit)| if *set { bits | bit } else { bits })
+}
+
+/// `clGetKernelWorkGroupInfo`
+pub fn get_work_group_info(
+    kernel: Handle<Kernel>,
+    device: Handle<Device>,
+    name: cl_kernel_work_group_info,
+    info: Info<'_>,
+) -> ClResult<Written> {
+    // CL_INVALID_KERNEL if kernel is not a valid kernel object
+    let kernel = kernel.get()?;
+    // CL_INVALID_DEVICE: see `checked_device`
+    checked_device(&kernel, device)?;
+
+    let known = kernel.info();
+    match name {
+        CL_KERNEL_WORK_GROUP_SIZE => info.value(kernel.max_work_group_size(limits())),
+        CL_KERNEL_COMPILE_WORK_GROUP_SIZE => {
+            info.value(known.required_local_size.unwrap_or([0; 3]).map(|size| size as usize))
+        }
+        CL_KERNEL_LOCAL_MEM_SIZE => info.value::<cl_ulong>(kernel.local_bytes()),
+        CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(known.resources.width.max(1) as usize),
+        CL_KERNEL_PRIVATE_MEM_SIZE => info.value::<cl_ulong>(known.private_bytes),
+        // CL_INVALID_VALUE if param_name is CL_KERNEL_GLOBAL_WORK_SIZE and kernel is not a built-in kernel: none is
+        // CL_INVALID_VALUE if param_name is not one of the supported values
+        _ => Err(InvalidValue),
+    }
+}
+
+/// `clGetKernelSubGroupInfo`
+pub fn get_sub_group_info(
+    kernel: Handle<Kernel>,
+    device: Handle<Device>,
+    _name: cl_kernel_sub_group_info,
+    _input_size: usize,
+    _input: InBytes,
+    _info: Info<'_>,
+) -> ClResult<Written> {
+    // CL_INVALID_KERNEL if kernel is not a valid kernel object
+    let kernel = kernel.get()?;
+    // CL_INVALID_DEVICE: see `checked_device`
+    checked_device(&kernel, device)?;
+    // CL_INVALID_OPERATION if device does not support sub-groups: it does not
+    Err(InvalidOperation)
+}
+
+/// Checks the device of a query about a kernel.
+fn checked_device(kernel: &Ref<Kernel>, device: Handle<Device>) -> ClResult<()> {
+    // CL_INVALID_DEVICE if device is not in the list of devices associated with kernel (NULL means the only one)
+    match device.get_nullable()? {
+        Some(device) => ensure(kernel.program().context().has_device(&device), InvalidDevice),
+        None => Ok(()),
+    }
+}

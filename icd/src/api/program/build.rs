@@ -1,0 +1,326 @@
+//! Build, compile, link.
+//!
+//! After the checks, each of the three is a closure over immutable inputs that gives an [`Outcome`]; [`run`] executes it here,
+//! or, when the application wants to be notified, on a thread of its own.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, OnceLock};
+
+use clift_include::cl::*;
+use clift_jit::Options;
+
+use super::all_devices_of;
+use crate::caps;
+use crate::config::config;
+use crate::error::ClError::{
+    self, BuildProgramFailure, CompileProgramFailure, CompilerNotAvailable, InvalidBinary, InvalidBuildOptions,
+    InvalidCompilerOptions, InvalidContext, InvalidLinkerOptions, InvalidOperation, InvalidValue, LinkProgramFailure,
+};
+use crate::error::{ClResult, ensure};
+use crate::ffi::callback::ProgramNotify;
+use crate::ffi::entry::WithError;
+use crate::ffi::handle::{Handle, Object, Ref};
+use crate::ffi::pointer::{InArray, Text, UserData};
+use crate::frontend::headers::is_safe_name;
+use crate::frontend::options::Stage;
+use crate::frontend::{BuildOptions, Compiler, Header, Profile};
+use crate::object::context::Context;
+use crate::object::device::Device;
+use crate::object::program::binary::{BinaryKind, Contents};
+use crate::object::program::unit::{Executable, FrontEndContext, Unit};
+use crate::object::program::{Origin, Outcome, Product, Program, Started};
+
+/// `pfn_notify` with its `user_data`.
+type Notify = (ProgramNotify, UserData);
+
+/// `clBuildProgram`
+pub fn build(
+    handle: Handle<Program>,
+    num_devices: cl_uint,
+    device_list: InArray<Handle<Device>>,
+    options: Text,
+    notify: ProgramNotify,
+    user_data: UserData,
+) -> ClResult<()> {
+    // CL_INVALID_PROGRAM if program is not a valid program object
+    let program = handle.get()?;
+    // CL_INVALID_VALUE, CL_INVALID_DEVICE: see `checked_targets`
+    checked_targets(program.context(), num_devices, device_list, (notify, user_data))?;
+    let product = program.product();
+    let text = match (program.origin(), &product) {
+        // CL_INVALID_BINARY if program is created with a binary and the device has no valid (executable) one loaded
+        (Origin::Binary, Some(product)) => {
+            ensure(product.contents.kind == BinaryKind::Executable, InvalidBinary)?;
+            // Without options, those of the build that the binary comes from
+            options.lossy().unwrap_or_else(|| product.contents.options.clone())
+        }
+        (Origin::Binary, None) => return Err(InvalidBinary),
+        (Origin::Source(_) | Origin::Il { .. } | Origin::Link, _) => options.lossy().unwrap_or_default(),
+    };
+    // CL_INVALID_BUILD_OPTIONS if the build options specified by options are invalid
+    let options = parsed(program.context(), &text, Stage::Compile, InvalidBuildOptions)?;
+    // CL_COMPILER_NOT_AVAILABLE if program is created from source and a compiler is not available
+    ensure_compiler(&program)?;
+    // CL_INVALID_OPERATION if program was not created with source, IL or a binary
+    ensure(!matches!(program.origin(), Origin::Link), InvalidOperation)?;
+    // CL_INVALID_OPERATION if a build has not completed, or kernel objects are attached: see `Started::begin`
+    let started = Started::begin(&program, &text)?;
+
+    let work = move |program: &Program| {
+        let (units, mut log) = match program.origin() {
+            Origin::Source(_) | Origin::Il { .. } => match unit_of(program, text.clone(), options, Vec::new()) {
+                Ok((unit, log)) => (vec![Arc::new(unit)], log),
+                Err(log) => return Outcome::failed(log),
+            },
+            Origin::Binary | Origin::Link => {
+                (product.map(|product| product.contents.units.clone()).unwrap_or_default(), String::new())
+            }
+        };
+        match Executable::link(units, None, &compiler_options()) {
+            Ok((executable, remarks)) => {
+                log.push_str(&remarks);
+                Outcome { log, product: Some(Product::executable(text, executable)) }
+            }
+            Err(reason) => Outcome::failed(log + &reason),
+        }
+    };
+    // CL_BUILD_PROGRAM_FAILURE if there is a failure to build the program executable
+    run(started, (notify, user_data), work, BuildProgramFailure)
+}
+
+/// `clCompileProgram`
+#[allow(clippy::too_many_arguments, reason = "the arguments of the C function")]
+pub fn compile(
+    handle: Handle<Program>,
+    num_devices: cl_uint,
+    device_list: InArray<Handle<Device>>,
+    options: Text,
+    num_input_headers: cl_uint,
+    input_headers: InArray<Handle<Program>>,
+    header_include_names: InArray<Text<'static>>,
+    notify: ProgramNotify,
+    user_data: UserData,
+) -> ClResult<()> {
+    // CL_INVALID_PROGRAM if program is not a valid program object
+    let program = handle.get()?;
+    let from_il = matches!(program.origin(), Origin::Il { .. });
+    let mut headers: Vec<Header> = Vec::new();
+    // For a program created with IL the three header arguments are ignored
+    if !from_il {
+        for (header, name) in
+            input_headers.iter(num_input_headers as usize).zip(header_include_names.iter(num_input_headers as usize))
+        {
+            // CL_INVALID_PROGRAM for a header that is not a valid program
+            let header = header.get()?;
+            // CL_INVALID_CONTEXT if the context associated with program and programs in input_headers are not the same
+            ensure(Ref::ptr_eq(header.context(), program.context()), InvalidContext)?;
+            // CL_INVALID_VALUE for a name that is NULL or leads out of the headers
+            let name = name.lossy().filter(|name| is_safe_name(name)).ok_or(InvalidValue)?;
+            // CL_INVALID_OPERATION for a header that has no source
+            let Origin::Source(text) = header.origin() else { return Err(InvalidOperation) };
+            if !headers.iter().any(|known| known.name == name) {
+                headers.push(Header { name, text: text.to_vec() });
+            }
+        }
+        // CL_INVALID_VALUE if num_input_headers is zero and header_include_names or input_headers are not NULL, or if it
+        // is not zero and header_include_names or input_headers are NULL
+        let none = num_input_headers == 0;
+        ensure(input_headers.is_null() == none && header_include_names.is_null() == none, InvalidValue)?;
+    }
+    // CL_INVALID_VALUE, CL_INVALID_DEVICE: see `checked_targets`
+    checked_targets(program.context(), num_devices, device_list, (notify, user_data))?;
+    let text = options.lossy().unwrap_or_default();
+    // CL_INVALID_COMPILER_OPTIONS if the compiler options specified by options are invalid
+    let options = parsed(program.context(), &text, Stage::Compile, InvalidCompilerOptions)?;
+    // CL_COMPILER_NOT_AVAILABLE if a compiler is not available
+    ensure_compiler(&program)?;
+    // CL_INVALID_OPERATION if program has no source or IL available
+    ensure(matches!(program.origin(), Origin::Source(_) | Origin::Il { .. }), InvalidOperation)?;
+    // CL_INVALID_OPERATION if a compilation or build has not completed, or kernel objects are attached: see
+    // `Started::begin`
+    let started = Started::begin(&program, &text)?;
+
+    let work = move |program: &Program| {
+        let checked = unit_of(program, text.clone(), options, headers).and_then(|(unit, log)| {
+            unit.check(&compiler_options()).map_err(|reason| format!("{log}{reason}"))?;
+            Ok((unit, log))
+        });
+        match checked {
+            Ok((unit, log)) => {
+                let contents =
+                    Contents { kind: BinaryKind::CompiledObject, options: text, units: vec![Arc::new(unit)] };
+                Outcome { log, product: Some(Product::new(contents)) }
+            }
+            Err(log) => Outcome::failed(log),
+        }
+    };
+    // CL_COMPILE_PROGRAM_FAILURE if there is a failure to compile the program source
+    run(started, (notify, user_data), work, CompileProgramFailure)
+}
+
+/// `clLinkProgram`
+#[allow(clippy::too_many_arguments, reason = "the arguments of the C function")]
+pub fn link(
+    context: Handle<Context>,
+    num_devices: cl_uint,
+    device_list: InArray<Handle<Device>>,
+    options: Text,
+    num_input_programs: cl_uint,
+    input_programs: InArray<Handle<Program>>,
+    notify: ProgramNotify,
+    user_data: UserData,
+) -> ClResult<WithError<Program>> {
+    // CL_INVALID_CONTEXT if context is not a valid context
+    let context = context.get()?;
+    // CL_INVALID_VALUE, CL_INVALID_DEVICE: see `checked_targets`
+    checked_targets(&context, num_devices, device_list, (notify, user_data))?;
+    // CL_INVALID_VALUE if num_input_programs is zero or input_programs is NULL
+    ensure(num_input_programs != 0 && !input_programs.is_null(), InvalidValue)?;
+    let mut inputs = Vec::new();
+    for input in input_programs.iter(num_input_programs as usize) {
+        // CL_INVALID_PROGRAM if programs specified in input_programs are not valid program objects
+        let input = input.get()?;
+        // CL_INVALID_CONTEXT if the context associated with programs in input_programs is not the same as context
+        ensure(Ref::ptr_eq(input.context(), &context), InvalidContext)?;
+        inputs.push(input);
+    }
+    // CL_INVALID_LINKER_OPTIONS if the linker options specified by options are invalid
+    let given = options.lossy();
+    let options = parsed(&context, given.as_deref().unwrap_or_default(), Stage::Link, InvalidLinkerOptions)?;
+    let mut units: Vec<Arc<Unit>> = Vec::new();
+    for input in &inputs {
+        // CL_INVALID_OPERATION if the compilation or build of an input has not completed
+        ensure(!input.is_in_progress(), InvalidOperation)?;
+        // CL_INVALID_OPERATION if an input has no compiled binary or library
+        let product = input.product().ok_or(InvalidOperation)?;
+        ensure(matches!(product.contents.kind, BinaryKind::CompiledObject | BinaryKind::Library), InvalidOperation)?;
+        units.extend(product.contents.units.iter().cloned());
+    }
+    // CL_LINKER_NOT_AVAILABLE if a linker is not available: it is a part of the driver
+
+    let text = given.unwrap_or_default();
+    let program = Object::create(Program::new(context, Origin::Link));
+    let started = Started::begin(&program, &text)?;
+    let work = move |_: &Program| {
+        if options.create_library {
+            let contents = Contents { kind: BinaryKind::Library, options: text, units };
+            return Outcome { log: String::new(), product: Some(Product::new(contents)) };
+        }
+        match Executable::link(units, Some(&options), &compiler_options()) {
+            Ok((executable, log)) => Outcome { log, product: Some(Product::executable(text, executable)) },
+            Err(log) => Outcome::failed(log),
+        }
+    };
+    // CL_LINK_PROGRAM_FAILURE if there is a failure to link; the program object tells more
+    let error = run(started, (notify, user_data), work, LinkProgramFailure).err();
+    Ok(WithError { object: program, error })
+}
+
+/// What build, compile and link check alike.
+fn checked_targets(
+    context: &Ref<Context>,
+    num_devices: cl_uint,
+    device_list: InArray<Handle<Device>>,
+    (notify, user_data): Notify,
+) -> ClResult<()> {
+    // CL_INVALID_VALUE if device_list is NULL and num_devices is greater than zero, or the other way round
+    ensure(device_list.is_null() == (num_devices == 0), InvalidValue)?;
+    // CL_INVALID_VALUE if pfn_notify is NULL but user_data is not NULL
+    ensure(!notify.is_null() || user_data.is_null(), InvalidValue)?;
+    // CL_INVALID_DEVICE if any device in device_list is not in the list of devices associated with program or context
+    all_devices_of(context, device_list, num_devices)
+}
+
+/// Parses an option string. What is wrong with it goes to the context's callback, because there will be no build log.
+fn parsed(context: &Ref<Context>, text: &str, stage: Stage, error: ClError) -> ClResult<BuildOptions> {
+    BuildOptions::parse(text, stage).map_err(|reason| {
+        context.report(&reason);
+        error
+    })
+}
+
+/// Checks that a program from source can be compiled at all.
+fn ensure_compiler(program: &Program) -> ClResult<()> {
+    if matches!(program.origin(), Origin::Source(_)) && !Compiler::get().is_available() {
+        program.context().report(crate::frontend::clang::NO_CLANG);
+        return Err(CompilerNotAvailable);
+    }
+    Ok(())
+}
+
+/// The unit of a program made from source or SPIR-V, with the front end's warnings.
+fn unit_of(
+    program: &Program,
+    text: String,
+    options: BuildOptions,
+    headers: Vec<Header>,
+) -> Result<(Unit, String), String> {
+    match program.origin() {
+        Origin::Source(source) => {
+            let context = FrontEndContext { compiler: Compiler::get(), profile: profile().clone() };
+            Unit::from_source(&context, source.clone(), headers, text, options)
+        }
+        Origin::Il { words, .. } => {
+            Ok((Unit::from_il(words.clone(), program.spec_constants(), text, options), String::new()))
+        }
+        Origin::Binary | Origin::Link => unreachable!("broken invariant: only source and SPIR-V become units"),
+    }
+}
+
+/// What OpenCL C may use on the device.
+fn profile() -> &'static Arc<Profile> {
+    static PROFILE: OnceLock<Arc<Profile>> = OnceLock::new();
+    PROFILE.get_or_init(|| {
+        let (major, minor) = caps::OPENCL_VERSION;
+        Arc::new(Profile {
+            opencl_version: major * 100 + minor * 10,
+            extensions: caps::language_extensions().collect(),
+            features: caps::OPENCL_C_FEATURES.to_vec(),
+            spirv_extensions: caps::SPIRV_EXTENSIONS.to_vec(),
+            images: caps::IMAGES,
+        })
+    })
+}
+
+/// The kernel compiler's options as far as they do not come from the application.
+fn compiler_options() -> Options {
+    let config = config();
+    Options { backend: config.backend, width: config.width, dump: config.dumps(), ..Options::default() }
+}
+
+/// Does the work of a build: here, or on another thread when the application wants to be told of the end. `failure` is the
+/// error for a build that failed before the call returned.
+fn run(
+    started: Started,
+    (notify, user_data): Notify,
+    work: impl FnOnce(&Program) -> Outcome + Send + 'static,
+    failure: ClError,
+) -> ClResult<()> {
+    let job = move || {
+        let program = started.program().clone();
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(&program))).unwrap_or_else(|_| {
+            Outcome::failed("clift: internal error: the compiler panicked; the message is on stderr\n".to_owned())
+        });
+        let success = started.finish(outcome);
+        notify.call(program.handle(), user_data);
+        success
+    };
+    if notify.is_null() {
+        return ensure(job(), failure);
+    }
+    // `Some` until the thread takes it: when no thread can be had, the work is done here.
+    let job = Arc::new(parking_lot::Mutex::new(Some(job)));
+    let take = |job: &parking_lot::Mutex<Option<_>>| job.lock().take();
+    let theirs = job.clone();
+    let spawned = std::thread::Builder::new().name("clift-build".to_owned()).spawn(move || {
+        if let Some(job) = take(&theirs) {
+            job();
+        }
+    });
+    if spawned.is_err()
+        && let Some(job) = take(&job)
+    {
+        job();
+    }
+    Ok(())
+}

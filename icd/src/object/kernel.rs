@@ -1,0 +1,204 @@
+//! A kernel: one entry of an executable program, and the arguments set so far.
+//!
+//! A kernel keeps its program's code alive, and the program from being built again. It does *not* keep memory objects alive:
+//! the specification forbids that, because an application could not tell when a buffer's host memory is its own again. What
+//! an argument refers to is taken hold of when the kernel is enqueued ([`Kernel::prepare`]).
+
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use clift_jit::{ArgInfo, ArgKind};
+use clift_runtime::launch::{ArgBlock, KernelCost};
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+
+use super::buffer::Mem;
+use super::program::Program;
+use super::program::unit::Executable;
+use crate::caps::Limits;
+use crate::ffi::handle::{Object, Ref, cl_object};
+
+/// A kernel.
+#[derive(Debug)]
+pub struct Kernel {
+    program: Ref<Program>,
+    executable: Arc<Executable>,
+    index: usize,
+    cost: Arc<KernelCost>,
+    args: Mutex<Args>,
+}
+
+cl_object!(Kernel, b"kern", InvalidKernel);
+
+/// Arguments as far as they are set.
+#[derive(Clone)]
+struct Args {
+    /// Values are in their places; pointers are filled in when the kernel is enqueued.
+    block: ArgBlock,
+    values: Vec<Option<ArgValue>>,
+}
+
+/// An argument that is set.
+#[derive(Clone, Debug)]
+pub enum ArgValue {
+    /// Bytes, as many as the argument's slot has.
+    Data(SmallVec<[u8; 16]>),
+    /// A pointer to nothing.
+    Null,
+    /// A buffer.
+    Buffer(Weak<Object<Mem>>),
+    /// Local memory of this many bytes.
+    Local(u64),
+}
+
+/// The arguments of one launch.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The block; the places of buffers are still empty.
+    pub block: ArgBlock,
+    /// Buffers and the offsets in the block where their addresses go.
+    pub buffers: SmallVec<[(Ref<Mem>, u32); 8]>,
+    /// Bytes of local memory behind the kernel's own.
+    pub local_arg_bytes: u64,
+}
+
+/// An argument was never set, or what it was set to exists no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotSet;
+
+/// Scratch memory that one worker may be asked for: bounds the size of work-groups of kernels with large private arrays
+/// (16 KiB for each of 4096 work-items).
+const MAX_SCRATCH_BYTES: u64 = 64 << 20;
+
+impl Kernel {
+    /// A kernel of the program's executable, without arguments. The caller has called [`Program::attach`] for it.
+    pub fn new(program: Ref<Program>, executable: Arc<Executable>, index: usize) -> Self {
+        let info = &executable.program.kernels[index];
+        let args =
+            Args { block: ArgBlock::new(info.resources.arg_block_bytes as usize), values: vec![None; info.args.len()] };
+        Self { program, executable, index, cost: Arc::default(), args: Mutex::new(args) }
+    }
+
+    /// A kernel with the same arguments. The caller has called [`Program::attach`] for it.
+    pub fn copy(&self) -> Self {
+        Self {
+            program: self.program.clone(),
+            executable: self.executable.clone(),
+            index: self.index,
+            cost: self.cost.clone(),
+            args: Mutex::new(self.args.lock().clone()),
+        }
+    }
+
+    /// Its program.
+    pub fn program(&self) -> &Ref<Program> {
+        &self.program
+    }
+
+    /// The executable it is part of.
+    pub fn executable(&self) -> &Arc<Executable> {
+        &self.executable
+    }
+
+    /// What the kernel compiler tells about it.
+    pub fn info(&self) -> &clift_jit::Kernel {
+        &self.executable.program.kernels[self.index]
+    }
+
+    /// What its launches cost.
+    pub fn cost(&self) -> &Arc<KernelCost> {
+        &self.cost
+    }
+
+    /// Sets an argument. The caller has checked that the value fits the argument's kind and size.
+    pub fn set_arg(&self, index: usize, value: ArgValue) {
+        let slot = self.info().args[index].slot;
+        let mut args = self.args.lock();
+        if let ArgValue::Data(bytes) = &value {
+            place(&mut args.block, slot.offset, bytes);
+        }
+        args.values[index] = Some(value);
+    }
+
+    /// The arguments for a launch, with a hold on the buffers.
+    ///
+    /// # Errors
+    /// [`NotSet`] when an argument is missing or its buffer is gone.
+    pub fn prepare(&self) -> Result<Prepared, NotSet> {
+        let args = self.args.lock();
+        let mut block = args.block.clone();
+        let mut buffers = SmallVec::new();
+        let mut local_end = self.info().resources.local_bytes;
+        for (value, info) in args.values.iter().zip(&self.info().args) {
+            match value.as_ref().ok_or(NotSet)? {
+                ArgValue::Data(_) => {}
+                ArgValue::Null => place(&mut block, info.slot.offset, &0_u64.to_le_bytes()),
+                ArgValue::Buffer(mem) => buffers.push((mem.upgrade().ok_or(NotSet)?, info.slot.offset)),
+                ArgValue::Local(size) => {
+                    let start = aligned(local_end, info);
+                    place(&mut block, info.slot.offset, &start.to_le_bytes());
+                    local_end = start.saturating_add(*size);
+                }
+            }
+        }
+        let local_arg_bytes = local_end - self.info().resources.local_bytes;
+        Ok(Prepared { block, buffers, local_arg_bytes })
+    }
+
+    /// `CL_KERNEL_LOCAL_MEM_SIZE`: its own local variables, and the local arguments set so far.
+    pub fn local_bytes(&self) -> u64 {
+        let args = self.args.lock();
+        let pairs = args.values.iter().zip(&self.info().args);
+        pairs.fold(self.info().resources.local_bytes, |end, (value, info)| match value {
+            Some(ArgValue::Local(size)) => aligned(end, info).saturating_add(*size),
+            Some(ArgValue::Data(_) | ArgValue::Null | ArgValue::Buffer(_)) | None => end,
+        })
+    }
+
+    /// `CL_KERNEL_WORK_GROUP_SIZE`: as many work-items as the device allows and a worker has scratch memory for.
+    pub fn max_work_group_size(&self, limits: &Limits) -> usize {
+        let resources = &self.info().resources;
+        let fits =
+            |items: usize| resources.scratch_bytes_for(items as u64).is_some_and(|bytes| bytes <= MAX_SCRATCH_BYTES);
+        let mut items = limits.max_work_group_size;
+        while items > 1 && !fits(items) {
+            items /= 2;
+        }
+        items
+    }
+}
+
+/// The first offset from `end` on that suits a local argument's type.
+fn aligned(end: u64, info: &ArgInfo) -> u64 {
+    match info.kind {
+        ArgKind::LocalPointer { align } => end.checked_next_multiple_of(u64::from(align.max(1))).unwrap_or(u64::MAX),
+        ArgKind::Value
+        | ArgKind::GlobalPointer
+        | ArgKind::ConstantPointer
+        | ArgKind::Image
+        | ArgKind::Sampler
+        | ArgKind::Pipe
+        | ArgKind::Queue => end,
+    }
+}
+
+/// Writes into an argument block.
+pub fn place(block: &mut ArgBlock, offset: u32, bytes: &[u8]) {
+    let start = offset as usize;
+    let Some(target) = block.bytes_mut().get_mut(start..start + bytes.len()) else {
+        unreachable!("broken invariant: an argument's slot lies outside its kernel's block")
+    };
+    target.copy_from_slice(bytes);
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        self.program.detach();
+    }
+}
+
+impl fmt::Debug for Args {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.values).finish()
+    }
+}

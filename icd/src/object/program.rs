@@ -1,0 +1,273 @@
+//! A program: what it was made from, and what its last build, compilation or link made of it.
+//!
+//! - [`unit`]: modules and executables, immutable once made;
+//! - [`binary`]: their stored form.
+//!
+//! All that changes is behind one lock, which is held to look and to change, never while anything is compiled or a callback
+//! runs. A build goes in three steps: [`Started::begin`] marks the program as in progress (two builds at once are the
+//! application's error, reported to the second), the work is done on immutable inputs, [`Started::finish`] stores the
+//! outcome. A build that gets lost on the way (a panic) counts as failed.
+//!
+//! There is one device, so what the specification keeps per device is kept once.
+
+pub mod binary;
+pub mod unit;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use clift_include::cl;
+use clift_jit::ModuleSummary;
+use parking_lot::Mutex;
+
+use super::context::Context;
+use crate::error::ClError::InvalidOperation;
+use crate::error::{ClResult, ensure};
+use crate::ffi::handle::{Ref, cl_object};
+use binary::{BinaryKind, Contents};
+use unit::Executable;
+
+/// A program.
+#[derive(Debug)]
+pub struct Program {
+    context: Ref<Context>,
+    origin: Origin,
+    state: Mutex<State>,
+}
+
+cl_object!(Program, b"prog", InvalidProgram);
+
+/// What a program was made from.
+#[derive(Debug)]
+pub enum Origin {
+    /// OpenCL C: the strings put together.
+    Source(Arc<[u8]>),
+    /// SPIR-V.
+    Il {
+        /// The bytes as given.
+        bytes: Vec<u8>,
+        /// The module.
+        words: Vec<u32>,
+        /// What it declares.
+        summary: ModuleSummary,
+    },
+    /// A binary of ours; its contents are the program's first [`Product`].
+    Binary,
+    /// A link.
+    Link,
+}
+
+/// What a build, compilation or link gave, or a binary brought along.
+#[derive(Debug)]
+pub struct Product {
+    /// The units and what they are good for.
+    pub contents: Contents,
+    /// The code, for an executable that was built in this process.
+    pub executable: Option<Arc<Executable>>,
+    /// The program binary, made when somebody asks.
+    bytes: OnceLock<Vec<u8>>,
+}
+
+impl Product {
+    /// A product without code.
+    pub fn new(contents: Contents) -> Self {
+        Self { contents, executable: None, bytes: OnceLock::new() }
+    }
+
+    /// An executable.
+    pub fn executable(options: String, executable: Executable) -> Self {
+        let units = executable.units.clone();
+        let contents = Contents { kind: BinaryKind::Executable, options, units };
+        Self { contents, executable: Some(Arc::new(executable)), bytes: OnceLock::new() }
+    }
+
+    /// The program binary.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get_or_init(|| self.contents.seal())
+    }
+}
+
+/// What changes.
+#[derive(Debug)]
+struct State {
+    spec_constants: BTreeMap<u32, Vec<u8>>,
+    status: cl::cl_build_status,
+    options: String,
+    log: String,
+    product: Option<Arc<Product>>,
+    /// Kernel objects that exist: while there are any, the program may not be built again.
+    kernels: usize,
+}
+
+/// The outcome of the last build as `clGetProgramBuildInfo` tells it.
+#[derive(Clone, Debug)]
+pub struct BuildReport {
+    /// `CL_PROGRAM_BUILD_STATUS`.
+    pub status: cl::cl_build_status,
+    /// `CL_PROGRAM_BUILD_OPTIONS`.
+    pub options: String,
+    /// `CL_PROGRAM_BUILD_LOG`.
+    pub log: String,
+}
+
+impl Program {
+    /// A program that has not been built.
+    pub fn new(context: Ref<Context>, origin: Origin) -> Self {
+        Self::with_product(context, origin, None)
+    }
+
+    /// A program out of a binary.
+    pub fn from_binary(context: Ref<Context>, contents: Contents) -> Self {
+        Self::with_product(context, Origin::Binary, Some(Arc::new(Product::new(contents))))
+    }
+
+    fn with_product(context: Ref<Context>, origin: Origin, product: Option<Arc<Product>>) -> Self {
+        let state = State {
+            spec_constants: BTreeMap::new(),
+            status: cl::CL_BUILD_NONE,
+            options: String::new(),
+            log: String::new(),
+            product,
+            kernels: 0,
+        };
+        Self { context, origin, state: Mutex::new(state) }
+    }
+
+    /// Its context.
+    pub fn context(&self) -> &Ref<Context> {
+        &self.context
+    }
+
+    /// What it was made from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// What the last build made, or the binary brought.
+    pub fn product(&self) -> Option<Arc<Product>> {
+        self.state.lock().product.clone()
+    }
+
+    /// The executable, when there is one that runs.
+    pub fn executable(&self) -> Option<Arc<Executable>> {
+        self.state.lock().product.as_ref()?.executable.clone()
+    }
+
+    /// How the last build went.
+    pub fn report(&self) -> BuildReport {
+        let state = self.state.lock();
+        BuildReport { status: state.status, options: state.options.clone(), log: state.log.clone() }
+    }
+
+    /// Whether a build, compilation or link is under way.
+    pub fn is_in_progress(&self) -> bool {
+        self.state.lock().status == cl::CL_BUILD_IN_PROGRESS
+    }
+
+    /// Sets a specialization constant for later builds.
+    pub fn set_spec_constant(&self, id: u32, value: Vec<u8>) {
+        self.state.lock().spec_constants.insert(id, value);
+    }
+
+    /// The specialization constants set so far.
+    pub fn spec_constants(&self) -> Vec<(u32, Vec<u8>)> {
+        self.state.lock().spec_constants.iter().map(|(id, value)| (*id, value.clone())).collect()
+    }
+
+    /// Takes the executable for a new kernel object, which [`Program::detach`] ends: in one step, so that no build can
+    /// come in between.
+    pub fn attach(&self) -> Option<Arc<Executable>> {
+        let mut state = self.state.lock();
+        let executable = state.product.as_ref()?.executable.clone()?;
+        state.kernels += 1;
+        Some(executable)
+    }
+
+    /// Ends what [`Program::attach`] began.
+    pub fn detach(&self) {
+        let mut state = self.state.lock();
+        state.kernels = state.kernels.saturating_sub(1);
+    }
+}
+
+/// A build under way.
+#[derive(Debug)]
+pub struct Started {
+    program: Ref<Program>,
+    finished: bool,
+}
+
+/// What a build comes to: its log, and its product when it succeeded.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The build log.
+    pub log: String,
+    /// What was made; `None` when the build failed.
+    pub product: Option<Product>,
+}
+
+impl Outcome {
+    /// A failed build. Its log is not empty.
+    pub fn failed(log: String) -> Self {
+        let log = if log.trim().is_empty() { "clift: the build failed\n".to_owned() } else { log };
+        Self { log, product: None }
+    }
+}
+
+impl Started {
+    /// Marks the program as being built with these options. What the last build made stays until the new one ends.
+    ///
+    /// # Errors
+    /// [`InvalidOperation`] when a build is under way, or kernel objects exist.
+    pub fn begin(program: &Ref<Program>, options: &str) -> ClResult<Self> {
+        let mut state = program.state.lock();
+        // CL_INVALID_OPERATION if a build by a previous call has not completed
+        ensure(state.status != cl::CL_BUILD_IN_PROGRESS, InvalidOperation)?;
+        // CL_INVALID_OPERATION if there are kernel objects attached to program
+        ensure(state.kernels == 0, InvalidOperation)?;
+        state.status = cl::CL_BUILD_IN_PROGRESS;
+        options.clone_into(&mut state.options);
+        state.log.clear();
+        drop(state);
+        Ok(Self { program: program.clone(), finished: false })
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Ref<Program> {
+        &self.program
+    }
+
+    /// Ends the build and tells whether it succeeded.
+    pub fn finish(mut self, outcome: Outcome) -> bool {
+        self.store(outcome)
+    }
+
+    fn store(&mut self, outcome: Outcome) -> bool {
+        self.finished = true;
+        let Outcome { log, product } = outcome;
+        let success = product.is_some();
+        tracing::debug!(target: "clift::build", success, log, "build ended");
+        let product = product.map(Arc::new);
+        let mut state = self.program.state.lock();
+        state.status = if success { cl::CL_BUILD_SUCCESS } else { cl::CL_BUILD_ERROR };
+        state.log = log;
+        let old = if success || !matches!(self.program.origin, Origin::Binary) {
+            std::mem::replace(&mut state.product, product)
+        } else {
+            // A binary that did not build is still a binary.
+            None
+        };
+        drop(state);
+        // Code is freed without the lock.
+        drop(old);
+        success
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.store(Outcome::failed("clift: internal error: the build was abandoned\n".to_owned()));
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! What programs are made of: translation units, and the executable that the kernel compiler makes of them.
+//!
+//! A [`Unit`] is one SPIR-V module with the options it was compiled with. A compiled object has one unit, a library any
+//! number, and linking is the kernel compiler's business: it takes all units at once. Everything here is immutable and
+//! knows no OpenCL object; builds by several threads need no lock.
+
+use std::sync::{Arc, OnceLock};
+
+use clift_jit::{FastMath, Input, Options};
+
+use crate::frontend::{BuildOptions, Compiler, Header, Job, KernelReflection, Profile};
+
+/// One module and how it came about.
+#[derive(Debug)]
+pub struct Unit {
+    words: Vec<u32>,
+    /// Values of specialization constants at the time of the build, by `SpecId`.
+    spec_constants: Vec<(u32, Vec<u8>)>,
+    /// The option string, and what it means.
+    options_text: String,
+    options: BuildOptions,
+    /// Whether the module came from OpenCL C: then the language version has its say in work-group sizes.
+    from_source: bool,
+    /// How to ask the front end about kernels; absent when the unit came out of a program binary.
+    recipe: Option<Recipe>,
+    kernels: OnceLock<Vec<KernelReflection>>,
+}
+
+/// A source and its headers, kept to be asked about later.
+#[derive(Debug)]
+struct Recipe {
+    source: Arc<[u8]>,
+    headers: Vec<Header>,
+    profile: Arc<Profile>,
+    compiler: &'static Compiler,
+}
+
+/// What a source is compiled with.
+#[derive(Clone, Debug)]
+pub struct FrontEndContext {
+    /// The compiler.
+    pub compiler: &'static Compiler,
+    /// What the device offers.
+    pub profile: Arc<Profile>,
+}
+
+impl Unit {
+    /// Compiles OpenCL C. Gives the unit and the warnings, or the log of the failure.
+    ///
+    /// # Errors
+    /// The build log of a failed compilation.
+    pub fn from_source(
+        context: &FrontEndContext,
+        source: Arc<[u8]>,
+        headers: Vec<Header>,
+        options_text: String,
+        options: BuildOptions,
+    ) -> Result<(Self, String), String> {
+        let job = Job { source: &source, headers: &headers, options: &options, profile: &context.profile };
+        let compiled = context.compiler.compile(&job).map_err(|failure| failure.log)?;
+        let recipe = Recipe { source, headers, profile: context.profile.clone(), compiler: context.compiler };
+        let unit = Self {
+            words: compiled.words,
+            spec_constants: Vec::new(),
+            options_text,
+            options,
+            from_source: true,
+            recipe: Some(recipe),
+            kernels: OnceLock::new(),
+        };
+        Ok((unit, compiled.log))
+    }
+
+    /// A unit of a module that came as SPIR-V.
+    pub fn from_il(
+        words: Vec<u32>,
+        spec_constants: Vec<(u32, Vec<u8>)>,
+        options_text: String,
+        options: BuildOptions,
+    ) -> Self {
+        Self {
+            words,
+            spec_constants,
+            options_text,
+            options,
+            from_source: false,
+            recipe: None,
+            kernels: OnceLock::from(Vec::new()),
+        }
+    }
+
+    /// A unit out of a program binary.
+    pub(super) fn from_binary(
+        words: Vec<u32>,
+        spec_constants: Vec<(u32, Vec<u8>)>,
+        options_text: String,
+        options: BuildOptions,
+        from_source: bool,
+        kernels: Vec<KernelReflection>,
+    ) -> Self {
+        Self {
+            words,
+            spec_constants,
+            options_text,
+            options,
+            from_source,
+            recipe: None,
+            kernels: OnceLock::from(kernels),
+        }
+    }
+
+    /// The module.
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// Values of specialization constants.
+    pub fn spec_constants(&self) -> &[(u32, Vec<u8>)] {
+        &self.spec_constants
+    }
+
+    /// The option string it was compiled with.
+    pub fn options_text(&self) -> &str {
+        &self.options_text
+    }
+
+    /// Whether the module came from OpenCL C.
+    pub fn is_from_source(&self) -> bool {
+        self.from_source
+    }
+
+    /// Whether the application asked for argument information.
+    pub fn has_arg_info(&self) -> bool {
+        self.options.kernel_arg_info
+    }
+
+    /// Whether its kernels demand work-groups of one size.
+    pub fn needs_uniform_work_groups(&self) -> bool {
+        self.options.uniform_work_groups || (self.from_source && !self.options.language().non_uniform_work_groups())
+    }
+
+    /// What the source declares about its kernels; asks the front end the first time. Empty for modules that did not come
+    /// from OpenCL C, and when the front end cannot tell any more.
+    pub fn kernels(&self) -> &[KernelReflection] {
+        self.kernels.get_or_init(|| {
+            let Some(recipe) = &self.recipe else { return Vec::new() };
+            let job = Job {
+                source: &recipe.source,
+                headers: &recipe.headers,
+                options: &self.options,
+                profile: &recipe.profile,
+            };
+            recipe.compiler.describe(&job).unwrap_or_else(|failure| {
+                tracing::warn!(target: "clift::build", "kernels could not be described: {failure}");
+                Vec::new()
+            })
+        })
+    }
+
+    /// Checks the module without making code.
+    ///
+    /// # Errors
+    /// Text for the build log.
+    pub fn check(&self, base: &Options) -> Result<(), String> {
+        let options = combined(base, &[self], None);
+        clift_jit::check(&self.input(), &options).map(drop).map_err(|error| format!("{error}\n"))
+    }
+
+    fn input(&self) -> Input<'_> {
+        Input { words: &self.words, spec_constants: &self.spec_constants }
+    }
+}
+
+/// An executable program.
+#[derive(Debug)]
+pub struct Executable {
+    /// Code, and what is known about it.
+    pub program: clift_jit::Program,
+    /// What it was made of.
+    pub units: Vec<Arc<Unit>>,
+    /// Whether its kernels demand work-groups of one size.
+    pub uniform_work_groups: bool,
+}
+
+impl Executable {
+    /// Compiles units to code. Gives the executable and remarks for the log.
+    ///
+    /// # Errors
+    /// Text for the build log.
+    pub fn link(
+        units: Vec<Arc<Unit>>,
+        link_options: Option<&BuildOptions>,
+        base: &Options,
+    ) -> Result<(Self, String), String> {
+        let parts: Vec<&Unit> = units.iter().map(Arc::as_ref).collect();
+        let options = combined(base, &parts, link_options);
+        let inputs: Vec<Input<'_>> = parts.iter().map(|unit| unit.input()).collect();
+        let mut program = clift_jit::compile(&inputs, &options).map_err(|error| format!("{error}\n"))?;
+        let log = std::mem::take(&mut program.log);
+        let uniform_work_groups = options.uniform_work_groups;
+        Ok((Self { program, units, uniform_work_groups }, log))
+    }
+
+    /// Place of a kernel by its name.
+    pub fn kernel_index(&self, name: &[u8]) -> Option<usize> {
+        self.program.kernels.iter().position(|kernel| kernel.name.as_bytes() == name)
+    }
+
+    /// What the source declares about a kernel, and whether argument information was asked for.
+    pub fn describe(&self, name: &str) -> Option<(&KernelReflection, bool)> {
+        self.units
+            .iter()
+            .filter(|unit| unit.is_from_source())
+            .find_map(|unit| Some((unit.kernels().iter().find(|kernel| kernel.name == name)?, unit.has_arg_info())))
+    }
+}
+
+/// The kernel compiler's options for a set of units: liberties that all of them grant, and those granted at linking;
+/// restrictions that any of them asks for. `base` has what does not come from the application.
+fn combined(base: &Options, units: &[&Unit], link: Option<&BuildOptions>) -> Options {
+    let all = |grants: fn(&FastMath) -> bool| {
+        let by_units = !units.is_empty() && units.iter().all(|unit| grants(&unit.options.fast_math));
+        by_units || link.is_some_and(|options| grants(&options.fast_math))
+    };
+    Options {
+        opt_disable: link.is_some_and(|options| options.opt_disable)
+            || units.iter().any(|unit| unit.options.opt_disable),
+        fast_math: FastMath {
+            mad_enable: all(|math| math.mad_enable),
+            no_signed_zeros: all(|math| math.no_signed_zeros),
+            unsafe_math: all(|math| math.unsafe_math),
+            finite_only: all(|math| math.finite_only),
+            denorms_are_zero: all(|math| math.denorms_are_zero),
+            relaxed: all(|math| math.relaxed),
+        },
+        uniform_work_groups: units.iter().any(|unit| unit.needs_uniform_work_groups()),
+        arg_info: units.iter().any(|unit| unit.has_arg_info()),
+        ..base.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Unit, combined};
+    use crate::frontend::BuildOptions;
+    use crate::frontend::options::Stage;
+    use clift_jit::Options;
+
+    fn unit(options: &str, from_source: bool) -> Unit {
+        let parsed = BuildOptions::parse(options, Stage::Compile).unwrap();
+        Unit::from_binary(Vec::new(), Vec::new(), options.to_owned(), parsed, from_source, Vec::new())
+    }
+
+    #[test]
+    fn work_group_sizes_follow_language_and_option() {
+        assert!(unit("", true).needs_uniform_work_groups());
+        assert!(!unit("-cl-std=CL2.0", true).needs_uniform_work_groups());
+        assert!(!unit("-cl-std=CL3.0", true).needs_uniform_work_groups());
+        assert!(unit("-cl-std=CL3.0 -cl-uniform-work-group-size", true).needs_uniform_work_groups());
+        assert!(!unit("", false).needs_uniform_work_groups());
+        assert!(unit("-cl-uniform-work-group-size", false).needs_uniform_work_groups());
+    }
+
+    #[test]
+    fn liberties_need_everyone_and_restrictions_anyone() {
+        let (fast, exact) = (unit("-cl-fast-relaxed-math", false), unit("-cl-mad-enable", false));
+        let base = Options { width: Some(4), ..Options::default() };
+        let both = combined(&base, &[&fast, &exact], None);
+        assert!(both.fast_math.mad_enable && !both.fast_math.relaxed && !both.uniform_work_groups);
+        assert_eq!(both.width, Some(4));
+        let link = BuildOptions::parse("-cl-finite-math-only", Stage::Link).unwrap();
+        assert!(combined(&base, &[&exact], Some(&link)).fast_math.finite_only);
+        let old = unit("-cl-std=CL1.2 -cl-opt-disable -cl-kernel-arg-info", true);
+        let mixed = combined(&base, &[&fast, &old], None);
+        assert!(mixed.uniform_work_groups && mixed.opt_disable && mixed.arg_info);
+    }
+}
