@@ -123,6 +123,14 @@ lib_table! {
     Atan "atan" F |x| libm::atan(x.into()) as f32, libm::atan;
     /// Arc tangent of a quotient: y, x.
     Atan2 "atan2" FF |y, x| libm::atan2(y.into(), x.into()) as f32, libm::atan2;
+    /// Arc sine over pi.
+    Asinpi "asinpi" F |x| asinpi(x.into()) as f32, asinpi;
+    /// Arc cosine over pi.
+    Acospi "acospi" F |x| acospi(x.into()) as f32, acospi;
+    /// Arc tangent over pi.
+    Atanpi "atanpi" F |x| atanpi(x.into()) as f32, atanpi;
+    /// Arc tangent of a quotient over pi: y, x.
+    Atan2pi "atan2pi" FF |y, x| atan2pi(y.into(), x.into()) as f32, atan2pi;
     /// Hyperbolic sine.
     Sinh "sinh" F |x| libm::sinh(x.into()) as f32, libm::sinh;
     /// Hyperbolic cosine.
@@ -294,6 +302,47 @@ fn tanpi(x: f64) -> f64 {
                 libm::tan(std::f64::consts::PI * f)
             }
         }
+    }
+}
+
+/// asin(x) / pi.
+fn asinpi(x: f64) -> f64 {
+    if x.abs() == 1.0 { 0.5f64.copysign(x) } else { libm::asin(x) * std::f64::consts::FRAC_1_PI }
+}
+
+/// acos(x) / pi; exactly 1 at -1.
+fn acospi(x: f64) -> f64 {
+    match x {
+        -1.0 => 1.0,
+        0.0 => 0.5,
+        _ => libm::acos(x) * std::f64::consts::FRAC_1_PI,
+    }
+}
+
+/// atan(x) / pi; exactly one half at infinity.
+fn atanpi(x: f64) -> f64 {
+    if x.is_infinite() { 0.5f64.copysign(x) } else { libm::atan(x) * std::f64::consts::FRAC_1_PI }
+}
+
+/// atan2(y, x) / pi, with the multiples of a quarter exact.
+fn atan2pi(y: f64, x: f64) -> f64 {
+    let special = if x.is_nan() || y.is_nan() {
+        return f64::NAN;
+    } else if y == 0.0 {
+        Some(if x.is_sign_negative() { 1.0 } else { 0.0 })
+    } else if x == 0.0 {
+        Some(0.5)
+    } else {
+        match (y.is_infinite(), x.is_infinite()) {
+            (true, true) => Some(if x < 0.0 { 0.75 } else { 0.25 }),
+            (true, false) => Some(0.5),
+            (false, true) => Some(if x < 0.0 { 1.0 } else { 0.0 }),
+            (false, false) => None,
+        }
+    };
+    match special {
+        Some(magnitude) => f64::copysign(magnitude, y),
+        None => libm::atan2(y, x) * std::f64::consts::FRAC_1_PI,
     }
 }
 

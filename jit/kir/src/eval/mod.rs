@@ -7,7 +7,7 @@ pub mod convert;
 pub mod float;
 pub mod int;
 
-use crate::inst::Imm;
+use crate::inst::{AtomicOp, Imm};
 use crate::types::Elem;
 
 /// What a lane-wise meaning may ask besides its operands.
@@ -26,5 +26,26 @@ pub fn lib_call(cx: &LaneCx<'_>, args: &[u64]) -> u64 {
     match cx.imm {
         Imm::Lib(function) => function.eval(cx.src, args),
         imm => unreachable!("broken invariant: libcall with immediate {imm:?}"),
+    }
+}
+
+/// What an atomic operation or a step of a reduction makes of the old value and the operand.
+pub fn combine(op: AtomicOp, elem: Elem, old: u64, operand: u64) -> u64 {
+    let cx = LaneCx { imm: &Imm::None, src: elem, dst: elem };
+    let args = [old, operand];
+    match op {
+        AtomicOp::Xchg => operand,
+        AtomicOp::Add => int::add(&cx, &args),
+        AtomicOp::Sub => int::sub(&cx, &args),
+        AtomicOp::And => int::and(&cx, &args),
+        AtomicOp::Or => int::or(&cx, &args),
+        AtomicOp::Xor => int::xor(&cx, &args),
+        AtomicOp::Smin => int::smin(&cx, &args),
+        AtomicOp::Smax => int::smax(&cx, &args),
+        AtomicOp::Umin => int::umin(&cx, &args),
+        AtomicOp::Umax => int::umax(&cx, &args),
+        AtomicOp::Fadd => float::add(&cx, &args),
+        AtomicOp::Fmin => float::min(&cx, &args),
+        AtomicOp::Fmax => float::max(&cx, &args),
     }
 }

@@ -51,6 +51,10 @@ fn special(data: &InstData, args: &[ConstData], ty: Type) -> Option<Vec<u64>> {
         (Opcode::Vec, _) => Some(args.iter().map(|a| a.lane(0)).collect()),
         (Opcode::Any, _) => Some(vec![u64::from(args[0].to_lanes().contains(&1))]),
         (Opcode::All, _) => Some(vec![u64::from(!args[0].to_lanes().contains(&0))]),
+        (Opcode::Reduce, Imm::Reduce(op)) => {
+            let lanes = args[0].to_lanes();
+            lanes.into_iter().reduce(|sum, lane| clift_kir::eval::combine(*op, ty.elem, sum, lane)).map(|sum| vec![sum])
+        }
         (Opcode::Bitcast, _) => Some(bitcast(&args[0], ty)),
         (Opcode::Addr, Imm::Addr { scale, disp }) if !ty.is_vector() => {
             let index = args.get(1).map_or(0, |i| i.lane(0));

@@ -1,0 +1,140 @@
+//! Geometric functions. Lengths are computed wide enough that squares neither overflow nor vanish.
+
+use clift_kir::{AtomicOp, Builder, Convert, Elem, FloatCond, Opcode, Type, Value};
+
+use crate::builtins::{Args, expect_count};
+
+/// One vector; a scalar result.
+pub(in crate::builtins) fn check_one(b: &mut Builder<'_>, args: &mut Args) -> Result<(), String> {
+    expect_count(args, 1)?;
+    check_operands(b, args)
+}
+
+/// Two vectors; a scalar result.
+pub(in crate::builtins) fn check_two(b: &mut Builder<'_>, args: &mut Args) -> Result<(), String> {
+    expect_count(args, 2)?;
+    check_operands(b, args)
+}
+
+fn check_operands(b: &Builder<'_>, args: &Args) -> Result<(), String> {
+    let ty = b.ty(args.values[0]);
+    let fits = ty.is_float() && args.result == ty.lane() && args.values.iter().all(|&v| b.ty(v) == ty);
+    if fits { Ok(()) } else { Err("float vectors and their element as result wanted".into()) }
+}
+
+/// Two vectors of three or four lanes.
+pub(in crate::builtins) fn check_cross(b: &mut Builder<'_>, args: &mut Args) -> Result<(), String> {
+    expect_count(args, 2)?;
+    let ty = args.result;
+    let fits = ty.is_float() && matches!(ty.lanes(), 3 | 4) && args.values.iter().all(|&v| b.ty(v) == ty);
+    if fits { Ok(()) } else { Err("vectors of three or four lanes wanted".into()) }
+}
+
+/// The cross product; a fourth lane is 0.
+pub(in crate::builtins) fn cross(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+    let (x, y) = (args.values[0], args.values[1]);
+    let mut elements: Vec<Value> = (0..3)
+        .map(|i| {
+            let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+            let (xj, yk, xk, yj) = (b.extract(x, j), b.extract(y, k), b.extract(x, k), b.extract(y, j));
+            let left = b.float2(Opcode::Fmul, xj, yk);
+            let right = b.float2(Opcode::Fmul, xk, yj);
+            b.float2(Opcode::Fsub, left, right)
+        })
+        .collect();
+    if args.result.lanes() == 4 {
+        elements.push(b.fconst(args.result.lane(), 0.0));
+    }
+    Some(b.vec(&elements))
+}
+
+/// |x - y|.
+pub(in crate::builtins) fn distance(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+    let difference = b.float2(Opcode::Fsub, args.values[0], args.values[1]);
+    Some(norm(b, difference))
+}
+
+/// |x|.
+pub(in crate::builtins) fn length(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+    Some(norm(b, args.values[0]))
+}
+
+/// The element in which squares of an element neither overflow nor vanish; none is wide enough for doubles.
+fn wide(elem: Elem) -> Elem {
+    if elem == Elem::F16 { Elem::F32 } else { Elem::F64 }
+}
+
+fn resize(b: &mut Builder<'_>, x: Value, elem: Elem) -> Value {
+    let ty = b.ty(x).with_elem(elem);
+    if b.ty(x) == ty { x } else { b.convert(Opcode::FptoFp, x, ty, Convert::default()) }
+}
+
+fn root_of_squares(b: &mut Builder<'_>, x: Value) -> Value {
+    let squares = b.float2(Opcode::Fmul, x, x);
+    let sum = if b.ty(x).is_vector() { b.reduce(AtomicOp::Fadd, squares) } else { squares };
+    b.float1(Opcode::Sqrt, sum)
+}
+
+/// A power of two that brings the largest lane of doubles to a harmless size, and its reciprocal.
+fn scale(b: &mut Builder<'_>, x: Value) -> (Value, Value) {
+    let magnitude = b.float1(Opcode::Fabs, x);
+    let most = if b.ty(x).is_vector() { b.reduce(AtomicOp::Fmax, magnitude) } else { magnitude };
+    let number = |b: &mut Builder<'_>, v: f64| b.fconst(Type::F64, v);
+    let (large, small) = (number(b, 1e150), number(b, 1e-150));
+    let is_large = b.fcmp(FloatCond::Ogt, most, large);
+    let is_small = b.fcmp(FloatCond::Olt, most, small);
+    let (up, down, one) = (number(b, 2f64.powi(600)), number(b, 2f64.powi(-600)), number(b, 1.0));
+    let factor = b.select(is_small, up, one);
+    let factor = b.select(is_large, down, factor);
+    let inverse = b.select(is_small, down, one);
+    let inverse = b.select(is_large, up, inverse);
+    (factor, inverse)
+}
+
+fn norm(b: &mut Builder<'_>, x: Value) -> Value {
+    let ty = b.ty(x);
+    if !ty.is_vector() {
+        return b.float1(Opcode::Fabs, x);
+    }
+    if ty.elem != Elem::F64 {
+        let x = resize(b, x, wide(ty.elem));
+        let root = root_of_squares(b, x);
+        return resize(b, root, ty.elem);
+    }
+    let (factor, inverse) = scale(b, x);
+    let factor = b.splat(factor, ty.lanes());
+    let x = b.float2(Opcode::Fmul, x, factor);
+    let root = root_of_squares(b, x);
+    b.float2(Opcode::Fmul, root, inverse)
+}
+
+/// x / |x|; a zero vector stays, infinite lanes count as 1 and all others then as 0.
+pub(in crate::builtins) fn normalize(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+    let (x, ty) = (args.values[0], args.result);
+    let infinity = b.fconst(ty, f64::INFINITY);
+    let magnitude = b.float1(Opcode::Fabs, x);
+    let infinite = b.fcmp(FloatCond::Oeq, magnitude, infinity);
+    let any_infinite = if ty.is_vector() { b.any(infinite) } else { infinite };
+    let (zero, one) = (b.fconst(ty, 0.0), b.fconst(ty, 1.0));
+    let unit = b.select(infinite, one, zero);
+    let unit = b.float2(Opcode::Fcopysign, unit, x);
+    // NaN lanes stay: they make everything NaN.
+    let unordered = b.fcmp(FloatCond::Uno, x, x);
+    let unit = b.select(unordered, x, unit);
+    let y = b.select(any_infinite, unit, x);
+    let y = resize(b, y, wide(ty.elem));
+    let y = if ty.elem == Elem::F64 {
+        let (factor, _) = scale(b, y);
+        let factor = b.splat(factor, ty.lanes());
+        b.float2(Opcode::Fmul, y, factor)
+    } else {
+        y
+    };
+    let root = root_of_squares(b, y);
+    let zero = b.fconst(b.ty(root), 0.0);
+    let is_zero = b.fcmp(FloatCond::Oeq, root, zero);
+    let root = b.splat(root, ty.lanes());
+    let quotient = b.float2(Opcode::Fdiv, y, root);
+    let quotient = resize(b, quotient, ty.elem);
+    Some(b.select(is_zero, x, quotient))
+}
