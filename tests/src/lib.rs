@@ -7,3 +7,6 @@
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
 pub mod driver;
+pub mod kernel;
+pub mod session;
+pub mod values;

@@ -1,0 +1,213 @@
+//! Vectors: components, swizzles, shuffles, loads and stores, selection.
+
+use clift_tests::kernel::{Case, GLOBAL};
+use clift_tests::values::spread;
+
+fn value(i: usize) -> i32 {
+    spread(21, i) as i32
+}
+
+fn components() -> Case {
+    Case::new(
+        "vector::components_and_swizzles",
+        "kernel void t(global const int4 *a, global int8 *out) {
+            size_t i = get_global_id(0);
+            int4 v = a[i];
+            int4 w = v.wzyx;
+            w.xz = v.yy;
+            w.s3 += v.lo.x;
+            int8 r = (int8)(w, v.odd, v.even);
+            r.hi.w = v.s2;
+            out[i] = r;
+        }",
+    )
+    .input_n(GLOBAL * 4, value)
+    .expect(|i| {
+        let v: [i32; 4] = std::array::from_fn(|lane| value(i * 4 + lane));
+        [v[1], v[2], v[1], v[0].wrapping_add(v[0]), v[1], v[3], v[0], v[2]]
+    })
+}
+
+fn dynamic_component() -> Case {
+    Case::new(
+        "vector::dynamic_component",
+        "kernel void t(global const int *a, global int4 *out, int which) {
+            size_t i = get_global_id(0);
+            int4 v = (int4)(1, 2, 3, 4);
+            v[i & 3] = a[i];
+            out[i] = v + v[which];
+        }",
+    )
+    .input(value)
+    .expect(|i| {
+        let mut v = [1, 2, 3, 4];
+        v[i & 3] = value(i);
+        v.map(|lane: i32| lane.wrapping_add(v[2]))
+    })
+    .value(2_i32)
+}
+
+fn loads_and_stores() -> Vec<Case> {
+    let case = |lanes: usize| {
+        // Odd offsets: vload and vstore need only the element's alignment.
+        let source = format!(
+            "kernel void t(global const short *a, global short *out) {{
+                size_t i = get_global_id(0);
+                short{lanes} v = vload{lanes}(i, a + 1);
+                vstore{lanes}(v + (short)3, i, out + 1);
+                if (i == 0) out[0] = 77;
+            }}"
+        );
+        Case::new(format!("vector::vload{lanes}"), source).input_n(GLOBAL * lanes + 1, |e| value(e) as i16).expect_n(
+            GLOBAL * lanes + 1,
+            |e| Some(if e == 0 { 77 } else { (value(e) as i16).wrapping_add(3) }),
+        )
+    };
+    [2, 3, 4, 8, 16].into_iter().map(case).collect()
+}
+
+fn shuffles() -> Case {
+    Case::new(
+        "vector::shuffle",
+        "kernel void t(global const int4 *a, global const uint4 *m, global int4 *out, global int8 *out2) {
+            size_t i = get_global_id(0);
+            out[i] = shuffle(a[i], m[i]);
+            out2[i] = shuffle2(a[i], a[(i + 1) % get_global_size(0)], (uint8)(m[i], 7, 0, 4, 3));
+        }",
+    )
+    .input_n(GLOBAL * 4, value)
+    .input_n(GLOBAL * 4, |e| spread(22, e) as u32)
+    .expect_n(GLOBAL * 4, |e| Some(value(e / 4 * 4 + (spread(22, e) as u32 % 4) as usize)))
+    .expect_n(GLOBAL * 8, |e| {
+        let item = e / 8;
+        let fixed = [7, 0, 4, 3];
+        let pick = if e % 8 < 4 { (spread(22, item * 4 + e % 8) as u32 % 8) as usize } else { fixed[e % 8 - 4] };
+        Some(if pick < 4 { value(item * 4 + pick) } else { value((item + 1) % GLOBAL * 4 + pick - 4) })
+    })
+}
+
+fn selection() -> Case {
+    Case::new(
+        "vector::select_and_bitselect",
+        "kernel void t(global const int *a, global const int *b, global int4 *out) {
+            size_t i = get_global_id(0);
+            int x = a[i], y = b[i];
+            int2 v = select((int2)(x, y), (int2)(y, x), (int2)(x, y));
+            out[i] = (int4)(select(x, y, x), bitselect(x, y, 0x0ff00ff0), v);
+        }",
+    )
+    .input(value)
+    .input(|i| value(i + 1000))
+    .expect(|i| {
+        let (x, y) = (value(i), value(i + 1000));
+        // A scalar condition counts when it is not zero, a vector's when its highest bit is set.
+        [if x != 0 { y } else { x }, (x & !0x0FF0_0FF0) | (y & 0x0FF0_0FF0), if x < 0 { y } else { x }, if y < 0 { x } else { y }]
+    })
+}
+
+fn conditional_vectors() -> Case {
+    Case::new(
+        "vector::ternary_by_component",
+        "kernel void t(global const float *a, global float4 *out) {
+            size_t i = get_global_id(0);
+            float4 v = (float4)(a[i], -a[i], 2.0f * a[i], 1.0f);
+            out[i] = v > 0.5f ? v : (float4)(0.25f);
+        }",
+    )
+    .input(|i| i as f32 / 8.0 - 15.0)
+    .expect(|i| {
+        let a = i as f32 / 8.0 - 15.0;
+        [a, -a, 2.0 * a, 1.0].map(|lane| if lane > 0.5 { lane } else { 0.25 })
+    })
+}
+
+/// Sixteen lanes of eight bytes: wider than any register.
+fn wide() -> Case {
+    Case::new(
+        "vector::long16",
+        "kernel void t(global const long16 *a, global long16 *out) {
+            size_t i = get_global_id(0);
+            long16 v = a[i];
+            v = (v << 1) ^ (v.s0123456789abcdef * 3);
+            out[i] = v.sfedcba9876543210 + (long16)((long)i);
+        }",
+    )
+    .input_n(GLOBAL * 16, |e| spread(23, e) as i64)
+    .expect_n(GLOBAL * 16, |e| {
+        let v = spread(23, e / 16 * 16 + (15 - e % 16)) as i64;
+        Some(((v << 1) ^ v.wrapping_mul(3)).wrapping_add((e / 16) as i64))
+    })
+}
+
+fn three_components() -> Case {
+    Case::new(
+        "vector::float3_in_memory",
+        "kernel void t(global const float3 *a, global float3 *out, global float *packed) {
+            size_t i = get_global_id(0);
+            float3 v = a[i];
+            v = v.zxy * 2.0f;
+            vstore3(v, i, packed);
+            out[i] = v;
+        }",
+    )
+    .input_n(GLOBAL * 4, |e| e as f32)
+    .expect_n(GLOBAL * 4, |e| {
+        let item = e / 4 * 4;
+        // The fourth component is padding.
+        [Some(2), Some(0), Some(1), None][e % 4].map(|from| (item + from) as f32 * 2.0)
+    })
+    .expect_n(GLOBAL * 3, |e| Some((e / 3 * 4 + [2, 0, 1][e % 3]) as f32 * 2.0))
+}
+
+fn vec_step() -> Case {
+    Case::new(
+        "vector::vec_step",
+        "kernel void t(global int4 *out) {
+            out[get_global_id(0)] = (int4)(vec_step(float3), vec_step(char16), vec_step(int), sizeof(float3));
+        }",
+    )
+    .expect(|_| [4, 16, 1, 16])
+}
+
+fn any_all() -> Case {
+    Case::new(
+        "vector::any_and_all",
+        "kernel void t(global const char16 *a, global int4 *out) {
+            size_t i = get_global_id(0);
+            char16 v = a[i];
+            out[i] = (int4)(any(v), all(v), any(v.s01), all(v.s012));
+        }",
+    )
+    .input_n(GLOBAL * 16, |e| if e / 16 % 3 == 0 { 0_i8 } else if e / 16 % 3 == 1 { -1 } else { spread(24, e) as i8 })
+    .expect(|i| {
+        let negative: Vec<bool> = (0..16)
+            .map(|lane| match i % 3 {
+                0 => false,
+                1 => true,
+                _ => (spread(24, i * 16 + lane) as i8) < 0,
+            })
+            .collect();
+        [
+            i32::from(negative.iter().any(|n| *n)),
+            i32::from(negative.iter().all(|n| *n)),
+            i32::from(negative[0] || negative[1]),
+            i32::from(negative[..3].iter().all(|n| *n)),
+        ]
+    })
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = loads_and_stores();
+    cases.extend([
+        components(),
+        dynamic_component(),
+        shuffles(),
+        selection(),
+        conditional_vectors(),
+        wide(),
+        three_components(),
+        vec_step(),
+        any_all(),
+    ]);
+    cases
+}
