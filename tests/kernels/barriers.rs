@@ -524,6 +524,7 @@ fn tiled_product() -> Case {
     .input(|e| (value(e + 5000) % 8) as f32)
     .expect(|e| (0..32).map(|k| (value(e / 32 * 32 + k) % 8 * (value(k * 32 + e % 32 + 5000) % 8)) as f32).sum::<f32>())
     .value(32_i32)
+    .stated_local()
 }
 
 pub(crate) fn cases() -> Vec<Case> {

@@ -121,7 +121,7 @@ fn breaks() -> Case {
                     sum += r * c + 1;
                     if (sum > 60) goto out_of_both;
                 }
-                do { sum ^= r; } while (sum & 1 && ++sum % 3);
+                do { sum = sum * 2 + r; } while (sum % 3 == 1 && sum < 50);
             }
         out_of_both:
             out[i] = sum;
@@ -148,12 +148,8 @@ fn breaks() -> Case {
                 }
             }
             loop {
-                sum ^= r;
-                if sum & 1 == 0 {
-                    break;
-                }
-                sum += 1;
-                if sum.is_multiple_of(3) {
+                sum = sum * 2 + r;
+                if sum % 3 != 1 || sum >= 50 {
                     break;
                 }
             }

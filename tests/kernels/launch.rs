@@ -99,6 +99,7 @@ fn required_size() -> Case {
     )
     .range(&[GLOBAL], &[&[16]])
     .expect(|i| [16_u32, i as u32 % 16])
+    .stated_local()
 }
 
 fn many_arguments() -> Case {
