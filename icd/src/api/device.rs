@@ -1,7 +1,7 @@
 //! Device: finding it and asking what it can.
 
 use clift_include::cl::*;
-use clift_runtime::pool;
+use clift_runtime::{clock, pool};
 
 use crate::caps::{self, Limits};
 use crate::error::ClError::{DeviceNotFound, InvalidDeviceType, InvalidValue};
@@ -105,7 +105,7 @@ pub fn get_info(device: Handle<Device>, name: cl_device_info, info: Info<'_>) ->
         CL_DEVICE_HOST_UNIFIED_MEMORY => info.bool(true),
         CL_DEVICE_PLATFORM => info.object(platform::get()),
         CL_DEVICE_PREFERRED_INTEROP_USER_SYNC => info.bool(true),
-        CL_DEVICE_PROFILING_TIMER_RESOLUTION => info.value::<usize>(1),
+        CL_DEVICE_PROFILING_TIMER_RESOLUTION => info.value(clock::RESOLUTION_NS as usize),
         CL_DEVICE_REFERENCE_COUNT => info.value(device.reference_count()),
 
         CL_DEVICE_NAME => info.string(&limits.host.model),
@@ -288,4 +288,30 @@ fn absent_info(name: cl_device_info, info: Info<'_>) -> ClResult<Written> {
         // CL_INVALID_VALUE if param_name is not one of the supported values
         _ => Err(InvalidValue),
     }
+}
+
+/// `clGetDeviceAndHostTimer`: both are the clock that profiling uses.
+pub fn device_and_host_timer(device: Handle<Device>, on_device: Out<cl_ulong>, on_host: Out<cl_ulong>) -> ClResult<()> {
+    // CL_INVALID_DEVICE if device is not a valid device
+    device.get()?;
+    // CL_INVALID_OPERATION if the platform does not support device and host timer synchronization: it does
+    // CL_INVALID_VALUE if host_timestamp or device_timestamp is NULL
+    ensure(!on_device.is_null() && !on_host.is_null(), InvalidValue)?;
+
+    let now = clock::now_ns();
+    on_device.set(now);
+    on_host.set(now);
+    Ok(())
+}
+
+/// `clGetHostTimer`
+pub fn host_timer(device: Handle<Device>, on_host: Out<cl_ulong>) -> ClResult<()> {
+    // CL_INVALID_DEVICE if device is not a valid device
+    device.get()?;
+    // CL_INVALID_OPERATION if the platform does not support device and host timer synchronization: it does
+    // CL_INVALID_VALUE if host_timestamp is NULL
+    ensure(!on_host.is_null(), InvalidValue)?;
+
+    on_host.set(clock::now_ns());
+    Ok(())
 }

@@ -5,10 +5,15 @@
 //! `docs/add-an-entry-point.md`. `CL_OUT_OF_RESOURCES` and `CL_OUT_OF_HOST_MEMORY`, which the specification lists for
 //! everything, are not repeated at every function: they come up where something is allocated.
 
+pub mod buffer;
 pub mod context;
 pub mod device;
+pub mod enqueue;
+pub mod event;
+pub mod image;
 pub mod kernel;
 pub mod platform;
 pub mod program;
+pub mod queue;
 
 pub use crate::ffi::handle::{release, retain};

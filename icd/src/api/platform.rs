@@ -1,6 +1,7 @@
 //! Platform: the way in. Also the lookup of functions by name and the loader's private interface (`cl_khr_icd`).
 
 use clift_include::cl::*;
+use clift_runtime::clock;
 
 use crate::caps;
 use crate::config;
@@ -47,7 +48,7 @@ pub fn get_info(platform: Handle<Platform>, name: cl_platform_info, info: Info<'
             info.slice(&list)
         }
         // Both timers are the monotonic clock in nanoseconds.
-        CL_PLATFORM_HOST_TIMER_RESOLUTION => info.value::<cl_ulong>(1),
+        CL_PLATFORM_HOST_TIMER_RESOLUTION => info.value(clock::RESOLUTION_NS),
         CL_PLATFORM_ICD_SUFFIX_KHR => info.string(caps::ICD_SUFFIX),
         // CL_INVALID_VALUE if param_name is not one of the supported values
         _ => Err(InvalidValue),

@@ -55,16 +55,16 @@ slots {
     [8] clGetContextInfo(context: Handle<Context>, param_name: cl_context_info) -> info = context::get_info;
     [9] clCreateCommandQueue(
         context: Handle<Context>, device: Handle<Device>, properties: cl_command_queue_properties,
-    ) -> object = gap::InvalidOperation;
-    [10] clRetainCommandQueue(queue: Handle<Queue>) -> status = gap::InvalidOperation;
-    [11] clReleaseCommandQueue(queue: Handle<Queue>) -> status = gap::InvalidOperation;
-    [12] clGetCommandQueueInfo(queue: Handle<Queue>, param_name: cl_command_queue_info) -> info = gap::InvalidOperation;
+    ) -> object = queue::create;
+    [10] clRetainCommandQueue(queue: Handle<Queue>) -> status = retain;
+    [11] clReleaseCommandQueue(queue: Handle<Queue>) -> status = queue::release;
+    [12] clGetCommandQueueInfo(queue: Handle<Queue>, param_name: cl_command_queue_info) -> info = queue::get_info;
     [13] clSetCommandQueueProperty(
         queue: Handle<Queue>, properties: cl_command_queue_properties, enable: cl_bool,
         old_properties: Out<cl_command_queue_properties>,
-    ) -> status = gap::InvalidOperation;
+    ) -> status = queue::set_property;
     [14] clCreateBuffer(context: Handle<Context>, flags: cl_mem_flags, size: usize, host_ptr: HostPtr)
-        -> object = gap::InvalidOperation;
+        -> object = buffer::create;
     [15] clCreateImage2D(
         context: Handle<Context>, flags: cl_mem_flags, image_format: In<cl_image_format>, image_width: usize,
         image_height: usize, image_row_pitch: usize, host_ptr: HostPtr,
@@ -73,13 +73,13 @@ slots {
         context: Handle<Context>, flags: cl_mem_flags, image_format: In<cl_image_format>, image_width: usize,
         image_height: usize, image_depth: usize, image_row_pitch: usize, image_slice_pitch: usize, host_ptr: HostPtr,
     ) -> object = gap::InvalidOperation;
-    [17] clRetainMemObject(mem: Handle<Mem>) -> status = gap::InvalidOperation;
-    [18] clReleaseMemObject(mem: Handle<Mem>) -> status = gap::InvalidOperation;
+    [17] clRetainMemObject(mem: Handle<Mem>) -> status = retain;
+    [18] clReleaseMemObject(mem: Handle<Mem>) -> status = release;
     [19] clGetSupportedImageFormats(
         context: Handle<Context>, flags: cl_mem_flags, image_type: cl_mem_object_type, num_entries: cl_uint,
         image_formats: OutArray<cl_image_format>, num_image_formats: Out<cl_uint>,
-    ) -> status = gap::InvalidOperation;
-    [20] clGetMemObjectInfo(mem: Handle<Mem>, param_name: cl_mem_info) -> info = gap::InvalidOperation;
+    ) -> status = image::get_supported_formats;
+    [20] clGetMemObjectInfo(mem: Handle<Mem>, param_name: cl_mem_info) -> info = buffer::get_info;
     [21] clGetImageInfo(image: Handle<Mem>, param_name: cl_image_info) -> info = gap::InvalidMemObject;
     [22] clCreateSampler(
         context: Handle<Context>, normalized_coords: cl_bool, addressing_mode: cl_addressing_mode,
@@ -116,23 +116,23 @@ slots {
     [39] clGetKernelInfo(kernel: Handle<Kernel>, param_name: cl_kernel_info) -> info = kernel::get_info;
     [40] clGetKernelWorkGroupInfo(kernel: Handle<Kernel>, device: Handle<Device>, param_name: cl_kernel_work_group_info)
         -> info = kernel::get_work_group_info;
-    [41] clWaitForEvents(num_events: cl_uint, event_list: InArray<Handle<Event>>) -> status = gap::InvalidOperation;
-    [42] clGetEventInfo(event: Handle<Event>, param_name: cl_event_info) -> info = gap::InvalidOperation;
-    [43] clRetainEvent(event: Handle<Event>) -> status = gap::InvalidOperation;
-    [44] clReleaseEvent(event: Handle<Event>) -> status = gap::InvalidOperation;
-    [45] clGetEventProfilingInfo(event: Handle<Event>, param_name: cl_profiling_info) -> info = gap::InvalidOperation;
-    [46] clFlush(queue: Handle<Queue>) -> status = gap::InvalidOperation;
-    [47] clFinish(queue: Handle<Queue>) -> status = gap::InvalidOperation;
+    [41] clWaitForEvents(num_events: cl_uint, event_list: InArray<Handle<Event>>) -> status = event::wait;
+    [42] clGetEventInfo(event: Handle<Event>, param_name: cl_event_info) -> info = event::get_info;
+    [43] clRetainEvent(event: Handle<Event>) -> status = retain;
+    [44] clReleaseEvent(event: Handle<Event>) -> status = release;
+    [45] clGetEventProfilingInfo(event: Handle<Event>, param_name: cl_profiling_info) -> info = event::get_profiling_info;
+    [46] clFlush(queue: Handle<Queue>) -> status = queue::flush;
+    [47] clFinish(queue: Handle<Queue>) -> status = queue::finish;
     [48] clEnqueueReadBuffer(
         queue: Handle<Queue>, buffer: Handle<Mem>, blocking: cl_bool, offset: usize, size: usize, ptr: HostPtr,
-    ) -> enqueue = gap::InvalidOperation;
+    ) -> enqueue = enqueue::transfer::read_buffer;
     [49] clEnqueueWriteBuffer(
         queue: Handle<Queue>, buffer: Handle<Mem>, blocking: cl_bool, offset: usize, size: usize, ptr: HostPtr,
-    ) -> enqueue = gap::InvalidOperation;
+    ) -> enqueue = enqueue::transfer::write_buffer;
     [50] clEnqueueCopyBuffer(
         queue: Handle<Queue>, src_buffer: Handle<Mem>, dst_buffer: Handle<Mem>, src_offset: usize, dst_offset: usize,
         size: usize,
-    ) -> enqueue = gap::InvalidOperation;
+    ) -> enqueue = enqueue::transfer::copy_buffer;
     [51] clEnqueueReadImage(
         queue: Handle<Queue>, image: Handle<Mem>, blocking: cl_bool, origin: Triple, region: Triple, row_pitch: usize,
         slice_pitch: usize, ptr: HostPtr,
@@ -156,13 +156,13 @@ slots {
     [56] clEnqueueMapBuffer(
         queue: Handle<Queue>, buffer: Handle<Mem>, blocking: cl_bool, map_flags: cl_map_flags, offset: usize,
         size: usize,
-    ) -> enqueue_object = gap::InvalidOperation;
+    ) -> enqueue_object = enqueue::map::map_buffer;
     [57] clEnqueueMapImage(
         queue: Handle<Queue>, image: Handle<Mem>, blocking: cl_bool, map_flags: cl_map_flags, origin: Triple,
         region: Triple, row_pitch: Out<usize>, slice_pitch: Out<usize>,
     ) -> enqueue_object = gap::InvalidMemObject;
     [58] clEnqueueUnmapMemObject(queue: Handle<Queue>, mem: Handle<Mem>, mapped_ptr: HostPtr)
-        -> enqueue = gap::InvalidOperation;
+        -> enqueue = enqueue::map::unmap;
     [59] clEnqueueNDRangeKernel(
         queue: Handle<Queue>, kernel: Handle<Kernel>, work_dim: cl_uint, global_work_offset: InArray<usize>,
         global_work_size: InArray<usize>, local_work_size: InArray<usize>,
@@ -171,11 +171,11 @@ slots {
     [61] clEnqueueNativeKernel(
         queue: Handle<Queue>, user_func: NativeFunction, args: InBytes, cb_args: usize, num_mem_objects: cl_uint,
         mem_list: InArray<Handle<Mem>>, args_mem_loc: InArray<*const c_void>,
-    ) -> enqueue = gap::InvalidOperation;
-    [62] clEnqueueMarker(queue: Handle<Queue>, event: Out<Handle<Event>>) -> status = gap::InvalidOperation;
+    ) -> enqueue = enqueue::native::native_kernel;
+    [62] clEnqueueMarker(queue: Handle<Queue>, event: Out<Handle<Event>>) -> status = enqueue::sync::marker;
     [63] clEnqueueWaitForEvents(queue: Handle<Queue>, num_events: cl_uint, event_list: InArray<Handle<Event>>)
-        -> status = gap::InvalidOperation;
-    [64] clEnqueueBarrier(queue: Handle<Queue>) -> status = gap::InvalidOperation;
+        -> status = enqueue::sync::wait_for_events;
+    [64] clEnqueueBarrier(queue: Handle<Queue>) -> status = enqueue::sync::barrier;
     [65] clGetExtensionFunctionAddress(function_name: Text) -> pointer = platform::function_address;
 
     // cl_khr_gl_sharing
@@ -202,29 +202,29 @@ slots {
     // OpenCL 1.1
     [81] clSetEventCallback(
         event: Handle<Event>, command_exec_callback_type: cl_int, pfn_notify: EventNotify, user_data: UserData,
-    ) -> status = gap::InvalidOperation;
+    ) -> status = event::set_callback;
     [82] clCreateSubBuffer(
         buffer: Handle<Mem>, flags: cl_mem_flags, buffer_create_type: cl_buffer_create_type,
         buffer_create_info: InBytes,
-    ) -> object = gap::InvalidOperation;
+    ) -> object = buffer::create_sub;
     [83] clSetMemObjectDestructorCallback(mem: Handle<Mem>, pfn_notify: MemDestructor, user_data: UserData)
-        -> status = gap::InvalidOperation;
-    [84] clCreateUserEvent(context: Handle<Context>) -> object = gap::InvalidOperation;
-    [85] clSetUserEventStatus(event: Handle<Event>, execution_status: cl_int) -> status = gap::InvalidOperation;
+        -> status = buffer::set_destructor_callback;
+    [84] clCreateUserEvent(context: Handle<Context>) -> object = event::create_user;
+    [85] clSetUserEventStatus(event: Handle<Event>, execution_status: cl_int) -> status = event::set_user_status;
     [86] clEnqueueReadBufferRect(
         queue: Handle<Queue>, buffer: Handle<Mem>, blocking: cl_bool, buffer_origin: Triple, host_origin: Triple,
         region: Triple, buffer_row_pitch: usize, buffer_slice_pitch: usize, host_row_pitch: usize,
         host_slice_pitch: usize, ptr: HostPtr,
-    ) -> enqueue = gap::InvalidOperation;
+    ) -> enqueue = enqueue::transfer::read_buffer_rect;
     [87] clEnqueueWriteBufferRect(
         queue: Handle<Queue>, buffer: Handle<Mem>, blocking: cl_bool, buffer_origin: Triple, host_origin: Triple,
         region: Triple, buffer_row_pitch: usize, buffer_slice_pitch: usize, host_row_pitch: usize,
         host_slice_pitch: usize, ptr: HostPtr,
-    ) -> enqueue = gap::InvalidOperation;
+    ) -> enqueue = enqueue::transfer::write_buffer_rect;
     [88] clEnqueueCopyBufferRect(
         queue: Handle<Queue>, src_buffer: Handle<Mem>, dst_buffer: Handle<Mem>, src_origin: Triple, dst_origin: Triple,
         region: Triple, src_row_pitch: usize, src_slice_pitch: usize, dst_row_pitch: usize, dst_slice_pitch: usize,
-    ) -> enqueue = gap::InvalidOperation;
+    ) -> enqueue = enqueue::transfer::copy_buffer_rect;
 
     // cl_ext_device_fission: the functions of OpenCL 1.2 under their older names
     [89] clCreateSubDevicesEXT(
@@ -265,16 +265,16 @@ slots {
         -> info = kernel::get_arg_info;
     [102] clEnqueueFillBuffer(
         queue: Handle<Queue>, buffer: Handle<Mem>, pattern: InBytes, pattern_size: usize, offset: usize, size: usize,
-    ) -> enqueue = gap::InvalidOperation;
+    ) -> enqueue = enqueue::fill::fill_buffer;
     [103] clEnqueueFillImage(
         queue: Handle<Queue>, image: Handle<Mem>, fill_color: InBytes, origin: Triple, region: Triple,
     ) -> enqueue = gap::InvalidMemObject;
     [104] clEnqueueMigrateMemObjects(
         queue: Handle<Queue>, num_mem_objects: cl_uint, mem_objects: InArray<Handle<Mem>>,
         flags: cl_mem_migration_flags,
-    ) -> enqueue = gap::InvalidOperation;
-    [105] clEnqueueMarkerWithWaitList(queue: Handle<Queue>) -> enqueue = gap::InvalidOperation;
-    [106] clEnqueueBarrierWithWaitList(queue: Handle<Queue>) -> enqueue = gap::InvalidOperation;
+    ) -> enqueue = enqueue::map::migrate;
+    [105] clEnqueueMarkerWithWaitList(queue: Handle<Queue>) -> enqueue = enqueue::sync::marker_with_wait_list;
+    [106] clEnqueueBarrierWithWaitList(queue: Handle<Queue>) -> enqueue = enqueue::sync::barrier_with_wait_list;
     [107] clGetExtensionFunctionAddressForPlatform(platform: Handle<Platform>, function_name: Text)
         -> pointer = platform::function_address_for_platform;
 
@@ -298,7 +298,7 @@ slots {
     // OpenCL 2.0
     [123] clCreateCommandQueueWithProperties(
         context: Handle<Context>, device: Handle<Device>, properties: Properties<cl_queue_properties>,
-    ) -> object = gap::InvalidOperation;
+    ) -> object = queue::create_with_properties;
     [124] clCreatePipe(
         context: Handle<Context>, flags: cl_mem_flags, pipe_packet_size: cl_uint, pipe_max_packets: cl_uint,
         properties: Properties<cl_pipe_properties>,
@@ -344,14 +344,14 @@ slots {
     ) -> enqueue = gap::InvalidOperation;
     [140] clGetDeviceAndHostTimer(
         device: Handle<Device>, device_timestamp: Out<cl_ulong>, host_timestamp: Out<cl_ulong>,
-    ) -> status = gap::InvalidOperation;
-    [141] clGetHostTimer(device: Handle<Device>, host_timestamp: Out<cl_ulong>) -> status = gap::InvalidOperation;
+    ) -> status = device::device_and_host_timer;
+    [141] clGetHostTimer(device: Handle<Device>, host_timestamp: Out<cl_ulong>) -> status = device::host_timer;
     [142] clGetKernelSubGroupInfo(
         kernel: Handle<Kernel>, device: Handle<Device>, param_name: cl_kernel_sub_group_info, input_value_size: usize,
         input_value: InBytes,
     ) -> info = kernel::get_sub_group_info;
     [143] clSetDefaultDeviceCommandQueue(context: Handle<Context>, device: Handle<Device>, queue: Handle<Queue>)
-        -> status = gap::InvalidOperation;
+        -> status = queue::set_default_on_device;
 
     // OpenCL 2.2
     [144] clSetProgramReleaseCallback(program: Handle<Program>, pfn_notify: ProgramNotify, user_data: UserData)
@@ -364,7 +364,7 @@ slots {
     [146] clCreateBufferWithProperties(
         context: Handle<Context>, properties: Properties<cl_mem_properties>, flags: cl_mem_flags, size: usize,
         host_ptr: HostPtr,
-    ) -> object = gap::InvalidOperation;
+    ) -> object = buffer::create_with_properties;
     [147] clCreateImageWithProperties(
         context: Handle<Context>, properties: Properties<cl_mem_properties>, flags: cl_mem_flags,
         image_format: In<cl_image_format>, image_desc: *const c_void, host_ptr: HostPtr,
@@ -391,7 +391,7 @@ by_name {
     // cl_khr_create_command_queue
     clCreateCommandQueueWithPropertiesKHR(
         context: Handle<Context>, device: Handle<Device>, properties: Properties<cl_queue_properties>,
-    ) -> object = gap::InvalidOperation;
+    ) -> object = queue::create_with_properties;
 
     // cl_khr_il_program
     clCreateProgramWithILKHR(context: Handle<Context>, il: InBytes, length: usize) -> object = program::create_with_il;

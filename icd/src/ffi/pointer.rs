@@ -11,6 +11,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use clift_include::cl;
+use clift_runtime::memory::MemSlice;
 
 use crate::error::{ClError, ClResult};
 
@@ -60,6 +61,11 @@ macro_rules! pointer_view {
         }
 
         impl<$($generic)?> $name<'_ $(, $generic)?> {
+            /// As if the application had passed NULL.
+            pub fn null() -> Self {
+                Self(std::ptr::null_mut::<c_void>().cast(), PhantomData)
+            }
+
             /// Whether the application passed NULL.
             pub fn is_null(self) -> bool {
                 self.0.is_null()
@@ -250,6 +256,11 @@ pointer_view! {
 }
 
 impl InBytes<'_> {
+    /// As an integer.
+    pub fn addr(self) -> usize {
+        self.0.addr()
+    }
+
     /// A copy of the bytes, or `None` for NULL.
     ///
     /// # Errors
@@ -312,6 +323,13 @@ impl HostPtr {
     /// As an integer.
     pub fn addr(self) -> usize {
         self.0.addr()
+    }
+
+    /// The application's memory as copies see it; `None` for NULL.
+    pub fn slice(self, len: usize) -> Option<MemSlice> {
+        // SAFETY: the OpenCL contract: memory passed to a command or a buffer is valid for the length stated, until the
+        // command has ended or the buffer is gone.
+        unsafe { MemSlice::from_raw(self.0, len) }
     }
 }
 

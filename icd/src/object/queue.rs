@@ -1,9 +1,63 @@
-//! A command queue.
+//! A command queue: order and profiling are the runtime's ([`clift_runtime::graph::Queue`]); the object adds what it belongs
+//! to and how it was made.
 
-use crate::ffi::handle::cl_object;
+use clift_include::cl::{
+    CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE, cl_command_queue_properties, cl_queue_properties,
+};
+use clift_runtime::graph;
+
+use super::context::Context;
+use super::device::Device;
+use crate::ffi::handle::{Ref, cl_object};
 
 /// A command queue.
-#[derive(Debug)]
-pub struct Queue;
+pub struct Queue {
+    context: Ref<Context>,
+    device: Ref<Device>,
+    properties: cl_command_queue_properties,
+    property_list: Vec<cl_queue_properties>,
+    commands: graph::Queue,
+}
 
 cl_object!(Queue, b"queu", InvalidCommandQueue);
+
+impl Queue {
+    /// A queue with the given property bits; `property_list` is the list it was made from, empty when there was none.
+    pub fn new(
+        context: Ref<Context>,
+        device: Ref<Device>,
+        properties: cl_command_queue_properties,
+        property_list: Vec<cl_queue_properties>,
+    ) -> Self {
+        let commands = graph::Queue::new(graph::QueueOptions {
+            out_of_order: properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
+            profiling: properties & CL_QUEUE_PROFILING_ENABLE != 0,
+        });
+        Self { context, device, properties, property_list, commands }
+    }
+
+    /// Its context.
+    pub fn context(&self) -> &Ref<Context> {
+        &self.context
+    }
+
+    /// Its device.
+    pub fn device(&self) -> &Ref<Device> {
+        &self.device
+    }
+
+    /// Its property bits.
+    pub fn properties(&self) -> cl_command_queue_properties {
+        self.properties
+    }
+
+    /// The property list as given, the ending zero included; empty when none was.
+    pub fn property_list(&self) -> &[cl_queue_properties] {
+        &self.property_list
+    }
+
+    /// The runtime's side of it.
+    pub fn commands(&self) -> &graph::Queue {
+        &self.commands
+    }
+}

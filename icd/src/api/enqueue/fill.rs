@@ -1,0 +1,46 @@
+//! Filling a buffer with a pattern.
+
+use clift_include::cl::*;
+
+use super::{Submission, checked_before, region, same_context};
+use crate::error::ClError::InvalidValue;
+use crate::error::{ClResult, ensure};
+use crate::ffi::entry::Wait;
+use crate::ffi::handle::Handle;
+use crate::ffi::pointer::InBytes;
+use crate::object::buffer::Mem;
+use crate::object::queue::Queue;
+
+/// Longest pattern: the widest type of OpenCL C.
+const MAX_PATTERN: usize = 128;
+
+/// `clEnqueueFillBuffer`
+pub fn fill_buffer(
+    queue: Handle<Queue>,
+    buffer: Handle<Mem>,
+    pattern: InBytes<'_>,
+    pattern_size: usize,
+    offset: usize,
+    size: usize,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
+    let buffer = buffer.get()?;
+    // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
+    same_context(&queue, buffer.context())?;
+    // CL_INVALID_VALUE if the region being filled specified by offset and size is out of bounds
+    let target = region(&buffer, offset, size)?;
+    // CL_INVALID_VALUE if pattern is NULL
+    ensure(!pattern.is_null(), InvalidValue)?;
+    // CL_INVALID_VALUE if pattern_size is zero, is not a power of two, or is greater than 128
+    ensure(pattern_size.is_power_of_two() && pattern_size <= MAX_PATTERN, InvalidValue)?;
+    // CL_INVALID_VALUE if offset or size is not a multiple of pattern_size
+    ensure(offset.is_multiple_of(pattern_size) && size.is_multiple_of(pattern_size), InvalidValue)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_FILL_BUFFER, wait)?;
+
+    let pattern = pattern.copy(pattern_size)?.ok_or(InvalidValue)?;
+    command.keep(&buffer).task(false, move || checked_before(target.fill(&pattern)))
+}

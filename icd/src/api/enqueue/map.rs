@@ -1,0 +1,118 @@
+//! Mapping and unmapping, and migration: commands that on a processor only take their place in the order.
+
+use clift_include::cl::*;
+use clift_runtime::status;
+
+use super::{Submission, region, same_context};
+use crate::error::ClError::{InvalidOperation, InvalidValue};
+use crate::error::{ClResult, ensure};
+use crate::ffi::entry::Wait;
+use crate::ffi::handle::{Handle, Ref};
+use crate::ffi::pointer::{HostPtr, InArray};
+use crate::object::buffer::Mem;
+use crate::object::queue::Queue;
+
+/// `clEnqueueMapBuffer`
+pub fn map_buffer(
+    queue: Handle<Queue>,
+    buffer: Handle<Mem>,
+    blocking: cl_bool,
+    flags: cl_map_flags,
+    offset: usize,
+    size: usize,
+    wait: Wait<'_>,
+) -> ClResult<HostPtr> {
+    const WRITE: cl_map_flags = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
+
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
+    let buffer = buffer.get()?;
+    // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
+    same_context(&queue, buffer.context())?;
+    // CL_INVALID_VALUE if the region being mapped specified by offset and size is out of bounds
+    region(&buffer, offset, size)?;
+    // CL_INVALID_VALUE if size is zero
+    ensure(size != 0, InvalidValue)?;
+    // CL_INVALID_VALUE if values specified in map_flags are not valid: CL_MAP_READ or CL_MAP_WRITE and
+    // CL_MAP_WRITE_INVALIDATE_REGION are mutually exclusive
+    ensure(flags & !(CL_MAP_READ | WRITE) == 0, InvalidValue)?;
+    ensure(flags & CL_MAP_WRITE_INVALIDATE_REGION == 0 || flags == CL_MAP_WRITE_INVALIDATE_REGION, InvalidValue)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_MAP_BUFFER, wait)?;
+    // CL_MAP_FAILURE if there is a failure to map the requested region into the host address space: it is there already
+    // CL_INVALID_OPERATION if buffer was created with CL_MEM_HOST_WRITE_ONLY or CL_MEM_HOST_NO_ACCESS and CL_MAP_READ is
+    // set in map_flags
+    ensure(flags & CL_MAP_READ == 0 || buffer.host_may_read(), InvalidOperation)?;
+    // CL_INVALID_OPERATION if buffer was created with CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_NO_ACCESS and CL_MAP_WRITE or
+    // CL_MAP_WRITE_INVALIDATE_REGION is set in map_flags
+    ensure(flags & WRITE == 0 || buffer.host_may_write(), InvalidOperation)?;
+    // CL_INVALID_OPERATION if mapping would lead to overlapping regions being mapped for writing
+    let mapping = buffer.map(offset, size, flags & WRITE != 0).map_err(|_| InvalidOperation)?;
+    // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
+
+    // A map that fails (because its wait list did) is none.
+    let undo = Ref::downgrade(&buffer);
+    command.keep(&buffer).nothing(blocking != CL_FALSE, |event| {
+        if wait.count != 0 {
+            event.on_status(
+                status::COMPLETE,
+                Box::new(move |ended| {
+                    if ended < status::COMPLETE
+                        && let Some(buffer) = undo.upgrade()
+                    {
+                        buffer.unmap(mapping.pointer);
+                    }
+                }),
+            );
+        }
+    })?;
+    Ok(mapping.pointer)
+}
+
+/// `clEnqueueUnmapMemObject`
+pub fn unmap(queue: Handle<Queue>, mem: Handle<Mem>, pointer: HostPtr, wait: Wait<'_>) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if memobj is not a valid memory object or is a pipe object
+    let mem = mem.get()?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_UNMAP_MEM_OBJECT, wait)?;
+    // CL_INVALID_CONTEXT if context associated with command_queue and memobj are not the same
+    same_context(&queue, mem.context())?;
+    // CL_INVALID_VALUE if mapped_ptr is not a valid pointer returned by clEnqueueMapBuffer or clEnqueueMapImage for memobj
+    // (checked last, because it takes the mapping back)
+    mem.unmap(pointer).ok_or(InvalidValue)?;
+
+    command.keep(&mem).nothing(false, |_| ())
+}
+
+/// `clEnqueueMigrateMemObjects`
+pub fn migrate(
+    queue: Handle<Queue>,
+    num_mem_objects: cl_uint,
+    mem_objects: InArray<'_, Handle<Mem>>,
+    flags: cl_mem_migration_flags,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    const KNOWN: cl_mem_migration_flags = CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
+
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_VALUE if num_mem_objects is zero or if mem_objects is NULL
+    ensure(num_mem_objects != 0 && !mem_objects.is_null(), InvalidValue)?;
+    // CL_INVALID_VALUE if flags is not 0 or is not any of the values described in the table
+    ensure(flags & !KNOWN == 0, InvalidValue)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let mut command = Submission::new(&queue, CL_COMMAND_MIGRATE_MEM_OBJECTS, wait)?;
+    for mem in mem_objects.iter(num_mem_objects as usize) {
+        // CL_INVALID_MEM_OBJECT if any of the memory objects in mem_objects is not a valid memory object
+        let mem = mem.get()?;
+        // CL_INVALID_CONTEXT if the context associated with command_queue and memory objects in mem_objects are not the
+        // same
+        same_context(&queue, mem.context())?;
+        command = command.keep(&mem);
+    }
+
+    command.nothing(false, |_| ())
+}

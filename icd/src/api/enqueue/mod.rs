@@ -1,0 +1,153 @@
+//! The commands: checks, and the way into the runtime.
+//!
+//! By class: [`transfer`] (read, write, copy, also of rectangles), [`map`] (and migration), [`fill`], [`sync`] (markers,
+//! barriers), [`native`]. This file has what they share: the rules for wait lists, and [`Submission`].
+//!
+//! One rule is the same for all commands on buffers and never broken: `CL_MISALIGNED_SUB_BUFFER_OFFSET` if a sub-buffer's
+//! origin is not aligned to CL_DEVICE_MEM_BASE_ADDR_ALIGN for the device of the queue. There is one device, and
+//! [`super::buffer::create_sub`] has checked the origin for it. Likewise `CL_MEM_OBJECT_ALLOCATION_FAILURE`: a buffer's
+//! memory is allocated when the buffer is created.
+//!
+//! A command keeps what it works on alive through [`Submission::keep`]; its work holds plain memory and data, no handle.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use clift_include::cl::*;
+use clift_runtime::graph::{self, Command, Keep, Waits, Work};
+use clift_runtime::memory::MemSlice;
+use clift_runtime::status;
+
+use crate::error::ClError::{
+    ExecStatusErrorForEventsInWaitList, InvalidContext, InvalidEventWaitList, InvalidValue, OutOfResources,
+};
+use crate::error::{ClError, ClResult, ensure};
+use crate::ffi::entry::Wait;
+use crate::ffi::handle::{ClObject, Object, Ref};
+use crate::object::buffer::Mem;
+use crate::object::context::Context;
+use crate::object::event::Event;
+use crate::object::queue::Queue;
+
+pub mod fill;
+pub mod map;
+pub mod native;
+pub mod sync;
+pub mod transfer;
+
+/// A command whose arguments have been checked.
+pub struct Submission<'call> {
+    queue: Ref<Queue>,
+    kind: cl_command_type,
+    wait: Wait<'call>,
+    waits: Waits,
+    keep: Keep,
+}
+
+impl<'call> Submission<'call> {
+    /// A command of a kind (`CL_COMMAND_*`) for a queue. Checks the wait list:
+    ///
+    /// - `CL_INVALID_EVENT_WAIT_LIST` if event_wait_list is NULL and num_events_in_wait_list is greater than zero, if
+    ///   event_wait_list is not NULL and num_events_in_wait_list is zero, or if event objects in it are not valid events;
+    /// - `CL_INVALID_CONTEXT` if the context associated with command_queue and events in event_wait_list are not the same.
+    ///
+    /// # Errors
+    /// These two.
+    pub fn new(queue: &Ref<Queue>, kind: cl_command_type, wait: Wait<'call>) -> ClResult<Self> {
+        let mut waits = Waits::new();
+        for event in wait.list.checked(wait.count, InvalidEventWaitList)? {
+            let event = event.get().map_err(|_| InvalidEventWaitList)?;
+            same_context(queue, event.context())?;
+            waits.push(event.state().clone());
+        }
+        Ok(Self { queue: queue.clone(), kind, wait, waits, keep: Keep::new() })
+    }
+
+    /// Keeps an object alive until the command has ended.
+    pub fn keep<T: ClObject>(self, object: &Ref<T>) -> Self {
+        self.keep_any(object.clone())
+    }
+
+    /// Keeps something that is no object alive until the command has ended.
+    pub fn keep_any(mut self, thing: Arc<dyn Any + Send + Sync>) -> Self {
+        self.keep.push(thing);
+        self
+    }
+
+    /// Submits a command that copies, fills or calls: anything done by one thread.
+    ///
+    /// # Errors
+    /// As [`Submission::submit`].
+    pub fn task(self, blocking: bool, task: impl FnOnce() -> Result<(), i32> + Send + 'static) -> ClResult<()> {
+        self.submit(blocking, Work::Task(Box::new(task)))
+    }
+
+    /// Submits a command that has nothing to do but to take its place in the order. `observe` is shown the command's event
+    /// before anybody waits for it.
+    ///
+    /// # Errors
+    /// As [`Submission::submit`].
+    pub fn nothing(self, blocking: bool, observe: impl FnOnce(&graph::Event)) -> ClResult<()> {
+        // A marker without a wait list waits for everything earlier, which out of order such a command must not.
+        let free = self.queue.commands().options().out_of_order && self.waits.is_empty();
+        let work = if free { Work::Task(Box::new(|| Ok(()))) } else { Work::Marker };
+        self.submit_observed(blocking, work, observe)
+    }
+
+    /// Submits the command, waits for its end if the call is blocking, and gives the application the event it wants.
+    ///
+    /// # Errors
+    /// Only for a blocking call: `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST` if the execution status of any of the
+    /// events in event_wait_list is a negative integer value, or what else the command failed with.
+    pub fn submit(self, blocking: bool, work: Work) -> ClResult<()> {
+        self.submit_observed(blocking, work, |_| ())
+    }
+
+    /// As [`Submission::submit`]; `observe` is shown the command's event before anybody waits for it.
+    ///
+    /// # Errors
+    /// As [`Submission::submit`].
+    pub fn submit_observed(self, blocking: bool, work: Work, observe: impl FnOnce(&graph::Event)) -> ClResult<()> {
+        let Self { queue, kind, wait, waits, keep } = self;
+        let event = queue.commands().submit(Command { work, waits, keep });
+        observe(&event);
+        if blocking {
+            succeeded(event.wait())?;
+        }
+        if !wait.event.is_null() {
+            wait.event.set(Object::create(Event::of_command(event, queue, kind)).handle());
+        }
+        Ok(())
+    }
+}
+
+/// The error of a command that ended with a status, if it is one.
+fn succeeded(ended: cl_int) -> ClResult<()> {
+    match ended {
+        status::COMPLETE => Ok(()),
+        status::WAIT_LIST_FAILED => Err(ExecStatusErrorForEventsInWaitList),
+        error => Err(ClError::ALL.iter().copied().find(|known| known.code() == error).unwrap_or(OutOfResources)),
+    }
+}
+
+/// The rule that everything in a command be of the queue's context.
+///
+/// # Errors
+/// `CL_INVALID_CONTEXT` if the context associated with command_queue and the other one are not the same.
+pub fn same_context(queue: &Ref<Queue>, other: &Ref<Context>) -> ClResult<()> {
+    ensure(Ref::ptr_eq(queue.context(), other), InvalidContext)
+}
+
+/// The part of a buffer that a command works on.
+///
+/// # Errors
+/// `CL_INVALID_VALUE` if the region specified by offset and size is out of bounds.
+fn region(buffer: &Ref<Mem>, offset: usize, size: usize) -> ClResult<MemSlice> {
+    buffer.bytes().part(offset, size).map_err(|_| InvalidValue)
+}
+
+/// Status of a task on memory whose bounds were checked when it was enqueued.
+fn checked_before<E>(result: Result<(), E>) -> Result<(), i32> {
+    debug_assert!(result.is_ok(), "broken invariant: the bounds of a command were checked when it was enqueued");
+    result.map_err(|_| status::OUT_OF_RESOURCES)
+}

@@ -1,0 +1,274 @@
+//! Reading, writing and copying buffers, in one piece or as rectangles.
+
+use clift_include::cl::*;
+use clift_runtime::memory::{RectCopy, RectLayout};
+
+use super::{Submission, checked_before, region as part_of, same_context};
+use crate::error::ClError::{InvalidOperation, InvalidValue, MemCopyOverlap};
+use crate::error::{ClResult, ensure};
+use crate::ffi::entry::Wait;
+use crate::ffi::handle::{Handle, Ref};
+use crate::ffi::pointer::{HostPtr, InArray};
+use crate::object::buffer::Mem;
+use crate::object::queue::Queue;
+
+/// `clEnqueueReadBuffer`
+pub fn read_buffer(
+    queue: Handle<Queue>,
+    buffer: Handle<Mem>,
+    blocking: cl_bool,
+    offset: usize,
+    size: usize,
+    ptr: HostPtr,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
+    let buffer = buffer.get()?;
+    // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
+    same_context(&queue, buffer.context())?;
+    // CL_INVALID_VALUE if the region being read specified by offset and size is out of bounds
+    let source = part_of(&buffer, offset, size)?;
+    // CL_INVALID_VALUE if ptr is NULL
+    let target = ptr.slice(size).ok_or(InvalidValue)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_READ_BUFFER, wait)?;
+    // CL_INVALID_OPERATION if called on a buffer created with CL_MEM_HOST_WRITE_ONLY or CL_MEM_HOST_NO_ACCESS
+    ensure(buffer.host_may_read(), InvalidOperation)?;
+    // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
+
+    command.keep(&buffer).task(blocking != CL_FALSE, move || checked_before(target.copy_from(&source)))
+}
+
+/// `clEnqueueWriteBuffer`
+pub fn write_buffer(
+    queue: Handle<Queue>,
+    buffer: Handle<Mem>,
+    blocking: cl_bool,
+    offset: usize,
+    size: usize,
+    ptr: HostPtr,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
+    let buffer = buffer.get()?;
+    // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
+    same_context(&queue, buffer.context())?;
+    // CL_INVALID_VALUE if the region being written specified by offset and size is out of bounds
+    let target = part_of(&buffer, offset, size)?;
+    // CL_INVALID_VALUE if ptr is NULL
+    let source = ptr.slice(size).ok_or(InvalidValue)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_WRITE_BUFFER, wait)?;
+    // CL_INVALID_OPERATION if called on a buffer created with CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_NO_ACCESS
+    ensure(buffer.host_may_write(), InvalidOperation)?;
+    // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
+
+    command.keep(&buffer).task(blocking != CL_FALSE, move || checked_before(target.copy_from(&source)))
+}
+
+/// `clEnqueueCopyBuffer`
+pub fn copy_buffer(
+    queue: Handle<Queue>,
+    src: Handle<Mem>,
+    dst: Handle<Mem>,
+    src_offset: usize,
+    dst_offset: usize,
+    size: usize,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if src_buffer or dst_buffer is not a valid buffer object
+    let (src, dst) = (src.get()?, dst.get()?);
+    // CL_INVALID_CONTEXT if the contexts associated with command_queue, src_buffer and dst_buffer are not the same
+    same_context(&queue, src.context())?;
+    same_context(&queue, dst.context())?;
+    // CL_INVALID_VALUE if the region specified by src_offset and size is out of bounds of src_buffer
+    let source = part_of(&src, src_offset, size)?;
+    // CL_INVALID_VALUE if the region specified by dst_offset and size is out of bounds of dst_buffer
+    let target = part_of(&dst, dst_offset, size)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_COPY_BUFFER, wait)?;
+    // CL_MEM_COPY_OVERLAP if src_buffer and dst_buffer are the same buffer or sub-buffer object and the source and
+    // destination regions overlap, or if they are different sub-buffers of the same associated buffer object and they
+    // overlap (a buffer and its own sub-buffer are treated alike)
+    ensure(!(same_memory(&src, &dst) && source.overlaps(&target)), MemCopyOverlap)?;
+
+    command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_from(&source)))
+}
+
+/// Whether two memory objects are, or are parts of, the same buffer.
+fn same_memory(a: &Ref<Mem>, b: &Ref<Mem>) -> bool {
+    Ref::ptr_eq(a.parent().unwrap_or(a), b.parent().unwrap_or(b))
+}
+
+/// Origin or region of a rectangle as C passes it: bytes, rows, slices.
+type Triple<'call> = InArray<'call, usize>;
+
+/// The geometry of a rectangular transfer between two sides, each given by origin, row pitch and slice pitch.
+///
+/// # Errors
+/// `CL_INVALID_VALUE` by these rules:
+///
+/// - if an origin or region is NULL;
+/// - if any region array element is zero;
+/// - if a row pitch is not equal to zero and is less than region\[0\];
+/// - if a slice pitch is not equal to zero and is less than region\[1\] times the row pitch, or is not a multiple of the
+///   row pitch;
+/// - if the end of a region overflows (which is out of any bounds).
+fn rect(
+    region: Triple<'_>,
+    (src_origin, src_row, src_slice): (Triple<'_>, usize, usize),
+    (dst_origin, dst_row, dst_slice): (Triple<'_>, usize, usize),
+) -> ClResult<RectCopy> {
+    let region = region.array().ok_or(InvalidValue)?;
+    let layout = |origin: Triple<'_>, row, slice| {
+        let origin = origin.array().ok_or(InvalidValue)?;
+        RectLayout::new(origin, region, row, slice).map_err(|_| InvalidValue)
+    };
+    let (src, dst) = (layout(src_origin, src_row, src_slice)?, layout(dst_origin, dst_row, dst_slice)?);
+    Ok(RectCopy::new(region, src, dst))
+}
+
+/// `clEnqueueReadBufferRect`
+#[expect(clippy::too_many_arguments, reason = "the C function has them")]
+pub fn read_buffer_rect(
+    queue: Handle<Queue>,
+    buffer: Handle<Mem>,
+    blocking: cl_bool,
+    buffer_origin: Triple<'_>,
+    host_origin: Triple<'_>,
+    region: Triple<'_>,
+    buffer_row_pitch: usize,
+    buffer_slice_pitch: usize,
+    host_row_pitch: usize,
+    host_slice_pitch: usize,
+    ptr: HostPtr,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
+    let buffer = buffer.get()?;
+    // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
+    same_context(&queue, buffer.context())?;
+    // CL_INVALID_VALUE by the rules of `rect`
+    let on_buffer = (buffer_origin, buffer_row_pitch, buffer_slice_pitch);
+    let rect = rect(region, on_buffer, (host_origin, host_row_pitch, host_slice_pitch))?;
+    // CL_INVALID_VALUE if the region being read specified by buffer_origin, region, buffer_row_pitch, and
+    // buffer_slice_pitch is out of bounds
+    ensure(rect.src.end() <= buffer.size(), InvalidValue)?;
+    // CL_INVALID_VALUE if ptr is NULL
+    let target = ptr.slice(rect.dst.end()).ok_or(InvalidValue)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_READ_BUFFER_RECT, wait)?;
+    // CL_INVALID_OPERATION if called on a buffer created with CL_MEM_HOST_WRITE_ONLY or CL_MEM_HOST_NO_ACCESS
+    ensure(buffer.host_may_read(), InvalidOperation)?;
+    // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
+
+    let source = buffer.bytes().clone();
+    command.keep(&buffer).task(blocking != CL_FALSE, move || checked_before(target.copy_rect_from(&source, &rect)))
+}
+
+/// `clEnqueueWriteBufferRect`
+#[expect(clippy::too_many_arguments, reason = "the C function has them")]
+pub fn write_buffer_rect(
+    queue: Handle<Queue>,
+    buffer: Handle<Mem>,
+    blocking: cl_bool,
+    buffer_origin: Triple<'_>,
+    host_origin: Triple<'_>,
+    region: Triple<'_>,
+    buffer_row_pitch: usize,
+    buffer_slice_pitch: usize,
+    host_row_pitch: usize,
+    host_slice_pitch: usize,
+    ptr: HostPtr,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
+    let buffer = buffer.get()?;
+    // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
+    same_context(&queue, buffer.context())?;
+    // CL_INVALID_VALUE by the rules of `rect`
+    let on_buffer = (buffer_origin, buffer_row_pitch, buffer_slice_pitch);
+    let rect = rect(region, (host_origin, host_row_pitch, host_slice_pitch), on_buffer)?;
+    // CL_INVALID_VALUE if the region being written specified by buffer_origin, region, buffer_row_pitch, and
+    // buffer_slice_pitch is out of bounds
+    ensure(rect.dst.end() <= buffer.size(), InvalidValue)?;
+    // CL_INVALID_VALUE if ptr is NULL
+    let source = ptr.slice(rect.src.end()).ok_or(InvalidValue)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_WRITE_BUFFER_RECT, wait)?;
+    // CL_INVALID_OPERATION if called on a buffer created with CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_NO_ACCESS
+    ensure(buffer.host_may_write(), InvalidOperation)?;
+    // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
+
+    let target = buffer.bytes().clone();
+    command.keep(&buffer).task(blocking != CL_FALSE, move || checked_before(target.copy_rect_from(&source, &rect)))
+}
+
+/// `clEnqueueCopyBufferRect`
+#[expect(clippy::too_many_arguments, reason = "the C function has them")]
+pub fn copy_buffer_rect(
+    queue: Handle<Queue>,
+    src: Handle<Mem>,
+    dst: Handle<Mem>,
+    src_origin: Triple<'_>,
+    dst_origin: Triple<'_>,
+    region: Triple<'_>,
+    src_row_pitch: usize,
+    src_slice_pitch: usize,
+    dst_row_pitch: usize,
+    dst_slice_pitch: usize,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if src_buffer or dst_buffer is not a valid buffer object
+    let (src, dst) = (src.get()?, dst.get()?);
+    // CL_INVALID_CONTEXT if the contexts associated with command_queue, src_buffer and dst_buffer are not the same
+    same_context(&queue, src.context())?;
+    same_context(&queue, dst.context())?;
+    // CL_INVALID_VALUE by the rules of `rect`
+    let on_src = (src_origin, src_row_pitch, src_slice_pitch);
+    let rect = rect(region, on_src, (dst_origin, dst_row_pitch, dst_slice_pitch))?;
+    // CL_INVALID_VALUE if the region specified by src_origin, region, src_row_pitch, and src_slice_pitch is out of bounds
+    // of src_buffer
+    ensure(rect.src.end() <= src.size(), InvalidValue)?;
+    // CL_INVALID_VALUE if the region specified by dst_origin, region, dst_row_pitch, and dst_slice_pitch is out of bounds
+    // of dst_buffer
+    ensure(rect.dst.end() <= dst.size(), InvalidValue)?;
+    // CL_INVALID_VALUE if src_buffer and dst_buffer are the same buffer object and src_row_pitch is not equal to
+    // dst_row_pitch, or src_slice_pitch is not equal to dst_slice_pitch
+    if Ref::ptr_eq(&src, &dst) {
+        ensure(rect.src.row_pitch() == rect.dst.row_pitch(), InvalidValue)?;
+        ensure(rect.src.slice_pitch() == rect.dst.slice_pitch(), InvalidValue)?;
+    }
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_COPY_BUFFER_RECT, wait)?;
+    // CL_MEM_COPY_OVERLAP if src_buffer and dst_buffer are the same buffer or sub-buffer object and the source and
+    // destination regions overlap, or if they are different sub-buffers of the same associated buffer object and they
+    // overlap (a buffer and its own sub-buffer are treated alike)
+    ensure(!(same_memory(&src, &dst) && rects_overlap(&rect, &src, &dst)), MemCopyOverlap)?;
+
+    let (source, target) = (src.bytes().clone(), dst.bytes().clone());
+    command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
+}
+
+/// Whether source and destination of a copy within one buffer overlap.
+fn rects_overlap(rect: &RectCopy, src: &Ref<Mem>, dst: &Ref<Mem>) -> bool {
+    if rect.src.row_pitch() == rect.dst.row_pitch() && rect.src.slice_pitch() == rect.dst.slice_pitch() {
+        return rect.overlaps(src.origin(), dst.origin());
+    }
+    // The specification's method is for equal pitches. With others, what lies between the first and the last byte counts.
+    let (src_start, src_end) = (src.origin() + rect.src.start(), src.origin() + rect.src.end());
+    let (dst_start, dst_end) = (dst.origin() + rect.dst.start(), dst.origin() + rect.dst.end());
+    src_start < dst_end && dst_start < src_end
+}
