@@ -9,8 +9,8 @@ use clift_jit::{AccessQualifier, AddressQualifier, ArgKind, TypeQualifiers};
 
 use crate::caps::limits;
 use crate::error::ClError::{
-    InvalidArgIndex, InvalidArgSize, InvalidArgValue, InvalidDevice, InvalidDeviceQueue, InvalidKernelName,
-    InvalidMemObject, InvalidOperation, InvalidProgramExecutable, InvalidSampler, InvalidValue,
+    InvalidArgIndex, InvalidArgSize, InvalidArgValue, InvalidContext, InvalidDevice, InvalidDeviceQueue,
+    InvalidKernelName, InvalidMemObject, InvalidOperation, InvalidProgramExecutable, InvalidSampler, InvalidValue,
     KernelArgInfoNotAvailable,
 };
 use crate::error::{ClResult, ensure};
@@ -86,7 +86,7 @@ pub fn set_arg(kernel: Handle<Kernel>, index: cl_uint, size: usize, value: InByt
     let arg = kernel.info().args.get(index as usize).ok_or(InvalidArgIndex)?;
 
     let new = match arg.kind {
-        ArgKind::GlobalPointer | ArgKind::ConstantPointer => pointer(size, value)?,
+        ArgKind::GlobalPointer | ArgKind::ConstantPointer => pointer(&kernel, size, value)?,
         ArgKind::LocalPointer { .. } => {
             // CL_INVALID_ARG_SIZE if arg_size is zero for a local pointer (legal from 3.1 on)
             ensure(size != 0, InvalidArgSize)?;
@@ -113,7 +113,7 @@ pub fn set_arg(kernel: Handle<Kernel>, index: cl_uint, size: usize, value: InByt
 }
 
 /// The value of a pointer to global or constant memory: a buffer, or NULL.
-fn pointer(size: usize, value: InBytes) -> ClResult<ArgValue> {
+fn pointer(kernel: &Ref<Kernel>, size: usize, value: InBytes) -> ClResult<ArgValue> {
     // arg_value NULL, or pointing to NULL, sets the argument to NULL
     if value.is_null() {
         return Ok(ArgValue::Null);
@@ -126,6 +126,8 @@ fn pointer(size: usize, value: InBytes) -> ClResult<ArgValue> {
     };
     // CL_INVALID_MEM_OBJECT if arg_value does not point to a valid memory object
     let mem = handle.get()?;
+    // CL_INVALID_CONTEXT if the contexts of kernel and memory object are not the same
+    ensure(Ref::ptr_eq(mem.context(), kernel.program().context()), InvalidContext)?;
     Ok(ArgValue::Buffer(Arc::downgrade(&mem)))
 }
 

@@ -166,8 +166,8 @@ slots {
     [59] clEnqueueNDRangeKernel(
         queue: Handle<Queue>, kernel: Handle<Kernel>, work_dim: cl_uint, global_work_offset: InArray<usize>,
         global_work_size: InArray<usize>, local_work_size: InArray<usize>,
-    ) -> enqueue = gap::InvalidKernel;
-    [60] clEnqueueTask(queue: Handle<Queue>, kernel: Handle<Kernel>) -> enqueue = gap::InvalidKernel;
+    ) -> enqueue = enqueue::ndrange::enqueue;
+    [60] clEnqueueTask(queue: Handle<Queue>, kernel: Handle<Kernel>) -> enqueue = enqueue::ndrange::enqueue_task;
     [61] clEnqueueNativeKernel(
         queue: Handle<Queue>, user_func: NativeFunction, args: InBytes, cb_args: usize, num_mem_objects: cl_uint,
         mem_list: InArray<Handle<Mem>>, args_mem_loc: InArray<*const c_void>,
@@ -376,7 +376,7 @@ slots {
     [149] clGetKernelSuggestedLocalWorkSize(
         queue: Handle<Queue>, kernel: Handle<Kernel>, work_dim: cl_uint, global_work_offset: InArray<usize>,
         global_work_size: InArray<usize>, suggested_local_work_size: OutArray<usize>,
-    ) -> status = gap::InvalidKernel;
+    ) -> status = enqueue::ndrange::suggested_local_size;
 }
 
 by_name {
@@ -400,6 +400,6 @@ by_name {
     clGetKernelSuggestedLocalWorkSizeKHR(
         queue: Handle<Queue>, kernel: Handle<Kernel>, work_dim: cl_uint, global_work_offset: InArray<usize>,
         global_work_size: InArray<usize>, suggested_local_work_size: OutArray<usize>,
-    ) -> status = gap::InvalidKernel;
+    ) -> status = enqueue::ndrange::suggested_local_size;
 }
 }

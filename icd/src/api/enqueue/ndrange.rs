@@ -1,0 +1,161 @@
+//! Kernels on their way to the device: `clEnqueueNDRangeKernel`, `clEnqueueTask`, and the question which local size a launch
+//! would get.
+
+use clift_include::cl::*;
+use clift_runtime::graph::Work;
+use clift_runtime::launch::Launch;
+use clift_runtime::pool;
+
+use super::Submission;
+use super::geometry::{self, Demands, MAX_DIMENSIONS, Request};
+use crate::caps::limits;
+use crate::error::ClError::{InvalidContext, InvalidGlobalWorkSize, InvalidKernelArgs, InvalidValue, OutOfResources};
+use crate::error::{ClResult, ensure};
+use crate::ffi::entry::Wait;
+use crate::ffi::handle::{Handle, Ref};
+use crate::ffi::pointer::{InArray, OutArray};
+use crate::object::kernel::{Kernel, Prepared, place};
+use crate::object::queue::Queue;
+
+/// `clEnqueueNDRangeKernel`
+pub fn enqueue(
+    queue: Handle<Queue>,
+    kernel: Handle<Kernel>,
+    work_dim: cl_uint,
+    global_work_offset: InArray<usize>,
+    global_work_size: InArray<usize>,
+    local_work_size: InArray<usize>,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_KERNEL if kernel is not a valid kernel
+    let kernel = kernel.get()?;
+    let request = Request {
+        dims: work_dim,
+        offset: sizes(global_work_offset, work_dim),
+        global: sizes(global_work_size, work_dim),
+        local: sizes(local_work_size, work_dim),
+    };
+    launch(&queue, &kernel, &request, wait, CL_COMMAND_NDRANGE_KERNEL)
+}
+
+/// `clEnqueueTask` (deprecated in 2.0)
+pub fn enqueue_task(queue: Handle<Queue>, kernel: Handle<Kernel>, wait: Wait<'_>) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_KERNEL if kernel is not a valid kernel
+    let kernel = kernel.get()?;
+    // Equivalent to clEnqueueNDRangeKernel with one work-item; CL_INVALID_WORK_GROUP_SIZE if the kernel requires another
+    // size follows
+    let one = Some([1; 3]);
+    let request = Request { dims: 1, offset: None, global: one, local: one };
+    launch(&queue, &kernel, &request, wait, CL_COMMAND_TASK)
+}
+
+/// `clGetKernelSuggestedLocalWorkSize`
+pub fn suggested_local_size(
+    queue: Handle<Queue>,
+    kernel: Handle<Kernel>,
+    work_dim: cl_uint,
+    global_work_offset: InArray<usize>,
+    global_work_size: InArray<usize>,
+    suggested: OutArray<usize>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_KERNEL if kernel is not a valid kernel
+    let kernel = kernel.get()?;
+    // CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS: see `prepared`
+    prepared(&queue, &kernel)?;
+    let request = Request {
+        dims: work_dim,
+        offset: sizes(global_work_offset, work_dim),
+        global: sizes(global_work_size, work_dim),
+        local: None,
+    };
+    // CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE: see `geometry`
+    let nd = geometry::checked(&request, &demands(&kernel))?;
+    // CL_INVALID_GLOBAL_WORK_SIZE if global_work_size is NULL or any of its values is zero
+    ensure(nd.total_groups() != 0, InvalidGlobalWorkSize)?;
+    // CL_INVALID_VALUE if suggested_local_work_size is NULL
+    ensure(!suggested.is_null(), InvalidValue)?;
+
+    suggested.fill(work_dim as usize, nd.local_size().map(|size| size as usize));
+    Ok(())
+}
+
+/// An array with one number per dimension; `None` for NULL. With a wrong number of dimensions, which is reported later, no
+/// more than three are read.
+fn sizes(array: InArray<usize>, dims: cl_uint) -> Option<[u64; 3]> {
+    if array.is_null() {
+        return None;
+    }
+    let mut sizes = [1; 3];
+    let count = if dims <= MAX_DIMENSIONS { dims as usize } else { 0 };
+    for (size, given) in sizes.iter_mut().zip(array.iter(count)) {
+        *size = given as u64;
+    }
+    Some(sizes)
+}
+
+/// What the kernel and the device demand.
+fn demands(kernel: &Kernel) -> Demands {
+    let limits = limits();
+    Demands {
+        required: kernel.info().required_local_size,
+        uniform: kernel.executable().uniform_work_groups,
+        max_group_items: kernel.max_work_group_size(limits) as u64,
+        max_item_size: limits.max_work_group_size as u64,
+        preferred_multiple: u64::from(kernel.info().resources.width.max(1)),
+        workers: pool::worker_count() as u64,
+    }
+}
+
+/// The kernel's arguments, after the rules about kernel and queue.
+fn prepared(queue: &Queue, kernel: &Kernel) -> ClResult<Prepared> {
+    // CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built program executable: a kernel holds one
+    // CL_INVALID_CONTEXT if the context associated with command_queue and kernel are not the same
+    ensure(Ref::ptr_eq(queue.context(), kernel.program().context()), InvalidContext)?;
+    // CL_INVALID_KERNEL_ARGS if any kernel arguments for kernel have not been set
+    kernel.prepare().map_err(|_| InvalidKernelArgs)
+}
+
+/// Checks a launch and hands it to the runtime.
+fn launch(
+    queue: &Ref<Queue>,
+    kernel: &Ref<Kernel>,
+    request: &Request,
+    wait: Wait<'_>,
+    kind: cl_command_type,
+) -> ClResult<()> {
+    // CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS: see `prepared`
+    let arguments = prepared(queue, kernel)?;
+    // CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_GROUP_SIZE,
+    // CL_INVALID_WORK_ITEM_SIZE: see `geometry`
+    let nd = geometry::checked(request, &demands(kernel))?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(queue, kind, wait)?;
+    // CL_OUT_OF_RESOURCES if there is not enough local memory
+    let local_bytes = kernel.info().resources.local_bytes.checked_add(arguments.local_arg_bytes);
+    ensure(local_bytes.is_some_and(|bytes| bytes <= limits().local_mem_size), OutOfResources)?;
+
+    let info = kernel.info();
+    let Prepared { mut block, buffers, local_arg_bytes } = arguments;
+    let mut command = command.keep_any(kernel.executable().program.memory.clone());
+    for (mem, offset) in &buffers {
+        let address = mem.bytes().as_ptr().expose_provenance() as u64;
+        place(&mut block, *offset, &address.to_le_bytes());
+        command = command.keep(mem);
+    }
+    let launch = Launch {
+        entry: info.entry,
+        resources: info.resources,
+        args: block,
+        nd,
+        local_arg_bytes,
+        printf_sink: None,
+        cost: Some(kernel.cost().clone()),
+    };
+    command.submit(false, Work::Launch(Box::new(launch)))
+}
