@@ -1,0 +1,156 @@
+//! What the work-group loops do with each op: the one exhaustive match of this directory over opcodes.
+
+use clift_kir::Opcode;
+
+/// How an op of one work-item's code is treated when it becomes the body of a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Class {
+    /// A constant or `undef`: made anew wherever it is used.
+    Constant,
+    /// Reads the argument block: becomes a load, once per run.
+    Arg,
+    /// An address in the argument block.
+    ArgAddr,
+    /// A private variable's address: a place in the scratch arena.
+    SlotAddr,
+    /// A module variable's address: a place in the local arena for `__local` ones.
+    GlobalAddr,
+    /// A work-item query: a value of the loops.
+    Query,
+    /// A test for an address space: a comparison with an arena's bounds.
+    InSpace,
+    /// A pure op so cheap that recomputing it beats keeping its result in memory.
+    Cheap,
+    /// A plain load.
+    Load,
+    /// Anything else that is copied as it stands.
+    Plain,
+    /// A barrier.
+    Barrier,
+    /// Goes to other blocks.
+    Branch,
+    /// Ends the work-item.
+    End,
+    /// A call: gone before.
+    Call,
+}
+
+/// The class of an op.
+pub(super) fn class(op: Opcode) -> Class {
+    match op {
+        Opcode::Const | Opcode::Undef => Class::Constant,
+        Opcode::Arg => Class::Arg,
+        Opcode::ArgAddr => Class::ArgAddr,
+        Opcode::SlotAddr => Class::SlotAddr,
+        Opcode::GlobalAddr => Class::GlobalAddr,
+        Opcode::WorkDim
+        | Opcode::GlobalSize
+        | Opcode::GlobalOffset
+        | Opcode::NumGroups
+        | Opcode::EnqueuedLocalSize
+        | Opcode::LocalSize
+        | Opcode::GroupId
+        | Opcode::GlobalId
+        | Opcode::LocalId
+        | Opcode::GlobalLinearId
+        | Opcode::LocalLinearId
+        | Opcode::SubGroupSize
+        | Opcode::MaxSubGroupSize
+        | Opcode::NumSubGroups
+        | Opcode::EnqueuedNumSubGroups
+        | Opcode::SubGroupId
+        | Opcode::SubGroupLocalId => Class::Query,
+        Opcode::InSpace => Class::InSpace,
+        Opcode::Iadd
+        | Opcode::Isub
+        | Opcode::Imul
+        | Opcode::Ineg
+        | Opcode::Umin
+        | Opcode::Umax
+        | Opcode::Smin
+        | Opcode::Smax
+        | Opcode::And
+        | Opcode::Or
+        | Opcode::Xor
+        | Opcode::Not
+        | Opcode::Shl
+        | Opcode::Lshr
+        | Opcode::Ashr
+        | Opcode::Icmp
+        | Opcode::Itrunc
+        | Opcode::Zext
+        | Opcode::Sext
+        | Opcode::PtrToInt
+        | Opcode::IntToPtr
+        | Opcode::SpaceCast
+        | Opcode::Select
+        | Opcode::Splat
+        | Opcode::Addr => Class::Cheap,
+        Opcode::Load => Class::Load,
+        Opcode::Umulh
+        | Opcode::Smulh
+        | Opcode::Udiv
+        | Opcode::Sdiv
+        | Opcode::Urem
+        | Opcode::Srem
+        | Opcode::Iabs
+        | Opcode::UaddSat
+        | Opcode::SaddSat
+        | Opcode::UsubSat
+        | Opcode::SsubSat
+        | Opcode::Rotl
+        | Opcode::Clz
+        | Opcode::Ctz
+        | Opcode::Popcnt
+        | Opcode::Bitrev
+        | Opcode::Fadd
+        | Opcode::Fsub
+        | Opcode::Fmul
+        | Opcode::Fdiv
+        | Opcode::Fma
+        | Opcode::Fneg
+        | Opcode::Fabs
+        | Opcode::Fcopysign
+        | Opcode::Fmin
+        | Opcode::Fmax
+        | Opcode::Sqrt
+        | Opcode::Ceil
+        | Opcode::Floor
+        | Opcode::Trunc
+        | Opcode::Rint
+        | Opcode::Fcmp
+        | Opcode::FptoS
+        | Opcode::FptoU
+        | Opcode::StoFp
+        | Opcode::UtoFp
+        | Opcode::FptoFp
+        | Opcode::Bitcast
+        | Opcode::Extract
+        | Opcode::Insert
+        | Opcode::ExtractDyn
+        | Opcode::InsertDyn
+        | Opcode::Shuffle
+        | Opcode::Vec
+        | Opcode::Any
+        | Opcode::All
+        | Opcode::Reduce
+        | Opcode::Store
+        | Opcode::MaskedLoad
+        | Opcode::MaskedStore
+        | Opcode::Gather
+        | Opcode::Scatter
+        | Opcode::Memcpy
+        | Opcode::Memset
+        | Opcode::AtomicLoad
+        | Opcode::AtomicStore
+        | Opcode::AtomicRmw
+        | Opcode::AtomicCmpxchg
+        | Opcode::Fence
+        | Opcode::LibCall
+        | Opcode::Printf => Class::Plain,
+        Opcode::Barrier => Class::Barrier,
+        Opcode::Jump | Opcode::Branch | Opcode::Switch => Class::Branch,
+        Opcode::Ret | Opcode::Unreachable => Class::End,
+        Opcode::Call => Class::Call,
+    }
+}

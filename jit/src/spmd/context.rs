@@ -1,0 +1,289 @@
+//! What a work-item keeps between regions, and where: the layout of the scratch arena.
+//!
+//! A value that is live into a region is
+//!
+//! - *recomputed* there when that is cheap and depends on nothing but constants, arguments, queries and addresses;
+//! - *carried* in SSA form from loop to loop when all work-items of the group share it;
+//! - otherwise kept in a *context slot* of the work-item. Two values that are never both live into one region may have the
+//!   same slot.
+//!
+//! The arena holds, in this order: one copy of each private variable that needs no more, then one record per work-item with
+//! its next region (when work-items do not go together), its private variables, its context slots.
+
+use clift_kir::analysis::Liveness;
+use clift_kir::inst::Imm;
+use clift_kir::{Elem, Function, Slot, Type, Value};
+use cranelift_entity::{EntitySet, SecondaryMap};
+
+use super::class::{Class, class};
+use super::private::{self, Copies};
+use super::regions::{RegionId, Regions};
+use crate::BuildError;
+
+/// How a value comes to the regions it is live into.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kept {
+    /// Computed anew.
+    Recomputed,
+    /// Passed along once for the group.
+    Carried,
+    /// In the work-item's context at this offset of its record.
+    Slot(u64),
+}
+
+/// Where a private variable lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// At an offset of the arena.
+    Fixed(u64),
+    /// At an offset of the work-item's record.
+    Item(u64),
+}
+
+/// The layout of scratch memory and the fate of each value that lives across a boundary.
+#[derive(Debug)]
+pub(super) struct Context {
+    /// Values live into each region, parameters of its start included.
+    pub(super) live: Vec<Vec<Value>>,
+    live_sets: Vec<EntitySet<Value>>,
+    /// How each of them is kept.
+    pub(super) kept: SecondaryMap<Value, Option<Kept>>,
+    /// Private variables.
+    pub(super) places: SecondaryMap<Slot, Option<Place>>,
+    /// Offset of the next region's number in a record.
+    pub(super) state: u64,
+    /// Bytes before the records.
+    pub(super) fixed_bytes: u64,
+    /// Bytes per record.
+    pub(super) item_bytes: u64,
+    /// Alignment that the arena needs: 1 when nothing lies in it.
+    pub(super) align: u64,
+    /// Bytes of private variables per work-item.
+    pub(super) private_bytes: u64,
+}
+
+impl Context {
+    /// Lays out the arena for a kernel.
+    ///
+    /// # Errors
+    /// [`BuildError::Limit`] when private variables overflow any address space.
+    pub(super) fn new(regions: &Regions) -> Result<Context, BuildError> {
+        let func = &regions.func;
+        let liveness = Liveness::new(func, &regions.cfg);
+        let live: Vec<Vec<Value>> = regions
+            .list
+            .iter()
+            .map(|region| {
+                let mut values: Vec<Value> = liveness.live_in(region.start).iter().collect();
+                values.extend(func.dfg.params(region.start));
+                values
+            })
+            .collect();
+        let live_sets = live.iter().map(|values| values.iter().copied().collect()).collect();
+        let mut context = Context {
+            live,
+            live_sets,
+            kept: SecondaryMap::new(),
+            places: SecondaryMap::new(),
+            state: 0,
+            fixed_bytes: 0,
+            item_bytes: 0,
+            align: 1,
+            private_bytes: 0,
+        };
+        let mut fixed = Area::default();
+        let mut item = Area::default();
+        if !regions.together {
+            context.state = item.take(4, 4)?;
+        }
+        context.place_slots(regions, &mut fixed, &mut item)?;
+        context.keep_values(regions, &mut item)?;
+        let align = fixed.align.max(item.align).max(1);
+        context.align = align;
+        context.fixed_bytes = round_up(fixed.bytes, item.align)?;
+        context.item_bytes = round_up(item.bytes, item.align)?;
+        Ok(context)
+    }
+
+    fn place_slots(&mut self, regions: &Regions, fixed: &mut Area, item: &mut Area) -> Result<(), BuildError> {
+        let copies = private::copies(regions);
+        let mut slots: Vec<Slot> = regions.func.slots.keys().collect();
+        slots.sort_by_key(|&slot| std::cmp::Reverse(regions.func.slots[slot].align));
+        for slot in slots {
+            let data = regions.func.slots[slot];
+            self.places[slot] = match copies[slot] {
+                Copies::None => continue,
+                Copies::One => Some(Place::Fixed(fixed.take(data.size, u64::from(data.align))?)),
+                Copies::PerItem => Some(Place::Item(item.take(data.size, u64::from(data.align))?)),
+            };
+            self.private_bytes += data.size;
+        }
+        Ok(())
+    }
+
+    fn keep_values(&mut self, regions: &Regions, item: &mut Area) -> Result<(), BuildError> {
+        let mut costs = Costs::new(&regions.func);
+        // Regions into which each value is live, for those that need a slot.
+        let mut spilled: Vec<(Value, EntitySet<Region>)> = Vec::new();
+        let mut index: SecondaryMap<Value, usize> = SecondaryMap::new();
+        for (id, values) in self.live.iter().enumerate() {
+            for &value in values {
+                let kept = *self.kept[value].get_or_insert_with(|| {
+                    if costs.cheap(value) {
+                        Kept::Recomputed
+                    } else if regions.together && regions.divergence.is_uniform(value) {
+                        Kept::Carried
+                    } else {
+                        spilled.push((value, EntitySet::new()));
+                        index[value] = spilled.len() - 1;
+                        Kept::Slot(0)
+                    }
+                });
+                if let Kept::Slot(_) = kept {
+                    spilled[index[value]].1.insert(Region::from_u32(id as u32));
+                }
+            }
+        }
+        // The largest first: no padding between.
+        spilled.sort_by_key(|(value, _)| std::cmp::Reverse(slot_layout(regions.func.dfg.ty(*value))));
+        let mut slots: Vec<(u64, u64, EntitySet<Region>)> = Vec::new();
+        for (value, wanted) in spilled {
+            let (align, bytes) = slot_layout(regions.func.dfg.ty(value));
+            let free = slots.iter_mut().find(|(offset, size, taken)| {
+                *size == bytes && offset.is_multiple_of(align) && wanted.iter().all(|id| !taken.contains(id))
+            });
+            let offset = match free {
+                Some((offset, _, taken)) => {
+                    taken.extend(wanted.iter());
+                    *offset
+                }
+                None => {
+                    let offset = item.take(bytes, align)?;
+                    slots.push((offset, bytes, wanted));
+                    offset
+                }
+            };
+            self.kept[value] = Some(Kept::Slot(offset));
+        }
+        Ok(())
+    }
+
+    /// Whether a value is live into a region.
+    pub(super) fn live_into(&self, region: RegionId, value: Value) -> bool {
+        self.live_sets[region].contains(value)
+    }
+
+    /// Values that must be handed over on the way into a region: live into it and carried.
+    pub(super) fn carried_into(&self, region: RegionId) -> impl Iterator<Item = Value> + '_ {
+        self.live[region].iter().copied().filter(|&v| self.kept[v] == Some(Kept::Carried))
+    }
+}
+
+/// [`RegionId`] as a set's element.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Region(u32);
+cranelift_entity::entity_impl!(Region);
+
+/// The type that a context slot holds for a value: truth values become bytes.
+pub(super) fn memory_type(ty: Type) -> Type {
+    if ty.is_bool() { ty.with_elem(Elem::I8) } else { ty }
+}
+
+/// Alignment and bytes of a context slot.
+fn slot_layout(ty: Type) -> (u64, u64) {
+    let ty = memory_type(ty);
+    (u64::from(slot_align(ty)), u64::from(ty.bytes()))
+}
+
+/// Alignment of a context slot: vectors of a power of two of lanes are aligned as a whole, up to a cache line.
+pub(super) fn slot_align(ty: Type) -> u32 {
+    let ty = memory_type(ty);
+    if ty.lanes().is_power_of_two() { ty.bytes().min(64) } else { ty.elem.bytes() }
+}
+
+/// Memory that is handed out from the front.
+#[derive(Default)]
+struct Area {
+    bytes: u64,
+    align: u64,
+}
+
+impl Area {
+    fn take(&mut self, bytes: u64, align: u64) -> Result<u64, BuildError> {
+        let offset = round_up(self.bytes, align)?;
+        self.bytes = offset.checked_add(bytes).filter(|&end| end <= i64::MAX as u64).ok_or_else(too_much)?;
+        self.align = self.align.max(align);
+        Ok(offset)
+    }
+}
+
+/// The next multiple of an alignment (0 counts as 1).
+pub(super) fn round_up(bytes: u64, align: u64) -> Result<u64, BuildError> {
+    bytes.checked_next_multiple_of(align.max(1)).filter(|&n| n <= i64::MAX as u64).ok_or_else(too_much)
+}
+
+fn too_much() -> BuildError {
+    BuildError::Limit("private variables of a work-item".to_owned())
+}
+
+/// What recomputing a value takes, in instructions beyond constants, arguments and queries.
+struct Costs<'a> {
+    func: &'a Function,
+    known: SecondaryMap<Value, Option<u32>>,
+}
+
+impl<'a> Costs<'a> {
+    /// Most instructions that are repeated rather than kept.
+    const LIMIT: u32 = 4;
+    /// The cost of what cannot be recomputed.
+    const NEVER: u32 = 1000;
+
+    fn new(func: &'a Function) -> Costs<'a> {
+        Costs { func, known: SecondaryMap::new() }
+    }
+
+    fn cheap(&mut self, value: Value) -> bool {
+        self.cost(value, Self::LIMIT + 1) <= Self::LIMIT
+    }
+
+    /// `depth` bounds the recursion: an expression deeper than the limit is too expensive.
+    fn cost(&mut self, value: Value, depth: u32) -> u32 {
+        if let Some(cost) = self.known[value] {
+            return cost;
+        }
+        let cost = match self.func.dfg.def_inst(value) {
+            None => Self::NEVER,
+            Some(inst) => {
+                let data = self.func.dfg.inst(inst);
+                let own = match class(data.op) {
+                    Class::Constant
+                    | Class::Arg
+                    | Class::ArgAddr
+                    | Class::SlotAddr
+                    | Class::GlobalAddr
+                    | Class::Query => 0,
+                    Class::Cheap => 1,
+                    Class::Load => match data.imm {
+                        Imm::Mem(mem) if mem.invariant && !mem.volatile => 1,
+                        _ => Self::NEVER,
+                    },
+                    Class::InSpace | Class::Plain | Class::Barrier | Class::Branch | Class::End | Class::Call => {
+                        Self::NEVER
+                    }
+                };
+                if own >= Self::NEVER || depth == 0 {
+                    Self::NEVER
+                } else {
+                    let args = data.args.clone();
+                    args.iter().fold(own, |sum, &arg| sum.saturating_add(self.cost(arg, depth - 1)))
+                }
+            }
+        };
+        let cost = cost.min(Self::NEVER);
+        // A value given up for its depth in one expression may be cheap seen from nearer.
+        if depth > Self::LIMIT || cost < Self::NEVER {
+            self.known[value] = Some(cost);
+        }
+        cost
+    }
+}

@@ -1,0 +1,473 @@
+//! Divergence analysis: which values are the same for all work-items of a scope, which branches send them different ways.
+//!
+//! A forward analysis over one function at stage *canonical*. Values start at the bottom of the lattice of [`Shape`] and rise
+//! by the op table's uniformity column until nothing changes. Control flow adds two rules, for each branch whose condition is
+//! not uniform in the scope:
+//!
+//! - where paths from its targets meet, parameters that get different values vary (*joins*);
+//! - when work-items leave a loop in different iterations because of it, values defined inside and used outside vary
+//!   (*loop exits*).
+//!
+//! "The same" is meant for one dynamic instance: work-items that together came to the n-th execution of an instruction. The
+//! analysis keeps why a value varies, so that a report can name the instruction that broke uniformity. It does not look
+//! through memory: a load is uniform only if nothing the kernel does could write what it reads.
+
+use std::collections::BinaryHeap;
+
+use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
+use clift_kir::dfg::ValueDef;
+use clift_kir::inst::Imm;
+use clift_kir::ops::Uniformity;
+use clift_kir::{Block, Function, Inst, Opcode, Space, Value};
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::shape::{Scope, Shape};
+
+/// Why a value is no more uniform than it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// Nothing took anything away: uniform for the launch.
+    None,
+    /// The instruction says so: a query, an atomic, a private address.
+    Op(Inst),
+    /// An operand or block argument.
+    Operand(Value),
+    /// A load of memory that the other instruction may write.
+    Written(Inst),
+    /// A parameter of a block where the ways from this divergent branch meet.
+    Join(Inst),
+    /// Defined in a loop that work-items leave in different iterations because of this branch.
+    LoopExit(Inst),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Fact {
+    /// `None` while nothing is known: unreached, or in a cycle with itself.
+    shape: Option<Shape>,
+    reason: Reason,
+}
+
+/// The analysis: shapes of values, divergence of branches.
+#[derive(Clone, Debug)]
+pub struct Divergence {
+    scope: Scope,
+    facts: SecondaryMap<Value, Fact>,
+    /// For each block whose terminator is divergent: what it influences.
+    influence: FxHashMap<Block, Vec<Block>>,
+}
+
+/// Work in progress.
+struct Solver<'a> {
+    func: &'a Function,
+    cfg: &'a Cfg,
+    post: DomTree,
+    loops: LoopForest,
+    scope: Scope,
+    /// Instructions that use a value, as operand or as argument of a target.
+    users: SecondaryMap<Value, Vec<Inst>>,
+    writers: Vec<Writer>,
+    /// Components of an irreducible graph's cycles; empty when the graph is reducible.
+    tangled: SecondaryMap<Block, u32>,
+    facts: SecondaryMap<Value, Fact>,
+    /// Joins that a divergent branch made: the branch.
+    joins: SecondaryMap<Block, PackedOption<Inst>>,
+    influence: FxHashMap<Block, Vec<Block>>,
+    left: FxHashSet<LoopId>,
+    work: Vec<Inst>,
+}
+
+/// An instruction that writes memory other work-items may see.
+struct Writer {
+    inst: Inst,
+    space: Space,
+    alias: u32,
+}
+
+impl Divergence {
+    /// Analyses a function: a branch is divergent when its condition is not uniform in `scope`.
+    pub fn new(func: &Function, cfg: &Cfg, scope: Scope) -> Divergence {
+        let mut solver = Solver::new(func, cfg, scope);
+        solver.run();
+        Divergence { scope, facts: solver.facts, influence: solver.influence }
+    }
+
+    /// The scope that was asked about.
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// A value's shape.
+    pub fn shape(&self, value: Value) -> Shape {
+        self.facts[value].shape.unwrap_or(Shape::Uniform(Scope::Launch))
+    }
+
+    /// Whether a value is the same for all work-items of the scope.
+    pub fn is_uniform(&self, value: Value) -> bool {
+        self.shape(value).is_uniform(self.scope)
+    }
+
+    /// Whether work-items of the scope may leave a block for different targets.
+    pub fn diverges(&self, block: Block) -> bool {
+        self.influence.contains_key(&block)
+    }
+
+    /// Blocks with divergent terminators, with the blocks between the branch and where all its ways have met again (that one
+    /// not included): those that only some work-items may execute, or that they execute a different number of times.
+    pub fn influences(&self) -> impl Iterator<Item = (Block, &[Block])> {
+        self.influence.iter().map(|(&branch, blocks)| (branch, blocks.as_slice()))
+    }
+
+    /// Why a value is no more uniform than it is.
+    pub fn reason(&self, value: Value) -> Reason {
+        self.facts[value].reason
+    }
+
+    /// Follows operands to the first value that is not uniform by itself, and why.
+    pub fn root(&self, value: Value) -> (Value, Reason) {
+        let (mut at, mut steps) = (value, 0);
+        while let Reason::Operand(next) = self.reason(at) {
+            at = next;
+            steps += 1;
+            if steps > 10_000 {
+                break;
+            }
+        }
+        (at, self.reason(at))
+    }
+}
+
+impl Default for Fact {
+    fn default() -> Fact {
+        Fact { shape: None, reason: Reason::None }
+    }
+}
+
+impl<'a> Solver<'a> {
+    fn new(func: &'a Function, cfg: &'a Cfg, scope: Scope) -> Solver<'a> {
+        let dom = DomTree::new(cfg);
+        let loops = LoopForest::new(cfg, &dom);
+        let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::with_capacity(func.dfg.value_count());
+        let mut writers = Vec::new();
+        for &block in cfg.rpo() {
+            for &inst in func.layout.insts(block) {
+                func.dfg.for_each_use(inst, |value| users[value].push(inst));
+                writers.extend(writer(func, inst));
+            }
+        }
+        let tangled = if loops.irreducible() { components(cfg) } else { SecondaryMap::new() };
+        Solver {
+            func,
+            cfg,
+            post: DomTree::post(cfg),
+            loops,
+            scope,
+            users,
+            writers,
+            tangled,
+            facts: SecondaryMap::with_capacity(func.dfg.value_count()),
+            joins: SecondaryMap::new(),
+            influence: FxHashMap::default(),
+            left: FxHashSet::default(),
+            work: Vec::new(),
+        }
+    }
+
+    fn run(&mut self) {
+        let func = self.func;
+        // Parameters of the entry come from outside: nothing is known.
+        for &param in func.layout.entry().map(|entry| func.dfg.params(entry)).unwrap_or_default() {
+            self.facts[param] = Fact { shape: Some(Shape::Varying), reason: Reason::None };
+        }
+        for &block in self.cfg.rpo().iter().rev() {
+            self.work.extend(func.layout.insts(block).iter().rev());
+        }
+        while let Some(inst) = self.work.pop() {
+            self.visit(inst);
+        }
+    }
+
+    /// Raises a value's shape; a change puts its users back to work.
+    fn raise(&mut self, value: Value, shape: Shape, reason: Reason) {
+        let old = self.facts[value];
+        let new = old.shape.map_or(shape, |old| old.join(shape));
+        if old.shape == Some(new) {
+            return;
+        }
+        self.facts[value] = Fact { shape: Some(new), reason };
+        self.work.extend(&self.users[value]);
+    }
+
+    fn visit(&mut self, inst: Inst) {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        if data.op.is_terminator() {
+            self.visit_terminator(inst);
+            return;
+        }
+        let mut operands: Vec<Shape> = Vec::with_capacity(data.args.len());
+        for &arg in &data.args {
+            match self.facts[arg].shape {
+                Some(shape) => operands.push(shape),
+                None => return, // comes again when it is known
+            }
+        }
+        let (shape, reason) = match data.op.info().uniformity {
+            Uniformity::Launch => (Shape::Uniform(Scope::Launch), Reason::None),
+            Uniformity::Group => (Shape::Uniform(Scope::Group), Reason::Op(inst)),
+            Uniformity::Pack => (Shape::Uniform(Scope::Pack), Reason::Op(inst)),
+            Uniformity::Varying => (query_shape(func, inst), Reason::Op(inst)),
+            Uniformity::Operands => {
+                let ty = func.dfg.single_result(inst).map(|v| func.dfg.ty(v));
+                let shape = Shape::of_operands(data, ty, &operands, |i| func.dfg.as_splat_bits(data.args[i]));
+                (shape, self.worst_operand(&data.args))
+            }
+            Uniformity::Memory => match self.written_by(inst) {
+                Some(writer) => (Shape::Varying, Reason::Written(writer)),
+                None => {
+                    let all = operands.iter().copied().reduce(Shape::join).unwrap_or(Shape::Varying);
+                    let shape = match all {
+                        Shape::Uniform(scope) => Shape::Uniform(scope.max(Scope::Group)),
+                        Shape::Affine { .. } | Shape::Varying => Shape::Varying,
+                    };
+                    (shape, self.worst_operand(&data.args))
+                }
+            },
+        };
+        for &result in func.dfg.results(inst) {
+            self.raise(result, shape, reason);
+        }
+    }
+
+    /// The operand that is least uniform.
+    fn worst_operand(&self, args: &[Value]) -> Reason {
+        let rank = |&value: &Value| match self.facts[value].shape {
+            None => 0,
+            Some(Shape::Uniform(scope)) => 1 + scope as u32,
+            Some(Shape::Affine { .. }) => 5,
+            Some(Shape::Varying) => 6,
+        };
+        args.iter().copied().max_by_key(rank).map_or(Reason::None, Reason::Operand)
+    }
+
+    /// An instruction that may write what a load reads, if there is one.
+    fn written_by(&self, load: Inst) -> Option<Inst> {
+        let data = self.func.dfg.inst(load);
+        let Imm::Mem(mem) = data.imm else { return Some(load) };
+        let Some(space) = self.func.dfg.ty(data.args[0]).elem.space() else { return Some(load) };
+        if mem.volatile {
+            return Some(load);
+        }
+        if mem.invariant {
+            return None;
+        }
+        match space {
+            Space::Constant | Space::Host => None,
+            // A private address differs from work-item to work-item anyway; a generic one may be private.
+            Space::Private | Space::Generic => Some(load),
+            Space::Global | Space::Local => {
+                let clash = |w: &&Writer| {
+                    w.space.may_alias(space) && (w.alias == 0 || mem.alias == 0 || w.alias == mem.alias)
+                };
+                self.writers.iter().find(clash).map(|w| w.inst)
+            }
+        }
+    }
+
+    fn visit_terminator(&mut self, inst: Inst) {
+        let func = self.func;
+        let Some(block) = func.layout.block_of(inst) else { return };
+        for target in func.dfg.targets(inst) {
+            for i in 0..target.args.len() {
+                let arg = target.args[i];
+                let param = func.dfg.params(target.block)[i];
+                if let Some(shape) = self.facts[arg].shape {
+                    self.raise(param, shape, Reason::Operand(arg));
+                }
+            }
+        }
+        let Some(&selector) = func.dfg.inst(inst).args.first() else { return };
+        let known = self.facts[selector].shape;
+        let divergent = known.is_some_and(|shape| !shape.is_uniform(self.scope));
+        // A return's operands choose no way.
+        if divergent && self.cfg.succs(block).len() > 1 && !self.influence.contains_key(&block) {
+            self.diverge(block, inst);
+        }
+    }
+
+    /// A branch turned out to be divergent: marks joins and loop exits.
+    fn diverge(&mut self, branch: Block, inst: Inst) {
+        let stop = self.post.parent(branch);
+        let mut labels: FxHashMap<Block, Block> = FxHashMap::default();
+        let mut joined: FxHashSet<Block> = FxHashSet::default();
+        // Lowest position in reverse postorder first.
+        let mut queue: BinaryHeap<(std::cmp::Reverse<u32>, Block)> = BinaryHeap::new();
+        let mut arrive = |at: Block, label: Block, queue: &mut BinaryHeap<_>, labels: &mut FxHashMap<Block, Block>| {
+            let changed = match labels.get(&at) {
+                None => {
+                    labels.insert(at, label);
+                    true
+                }
+                Some(&old) if old == label => false,
+                Some(&old) => {
+                    joined.insert(at);
+                    labels.insert(at, at);
+                    old != at
+                }
+            };
+            if changed && Some(at) != stop {
+                queue.push((std::cmp::Reverse(self.cfg.number(at).unwrap_or(u32::MAX)), at));
+            }
+        };
+        for &succ in self.cfg.succs(branch) {
+            arrive(succ, succ, &mut queue, &mut labels);
+        }
+        while let Some((_, at)) = queue.pop() {
+            let label = labels[&at];
+            for &succ in self.cfg.succs(at) {
+                arrive(succ, label, &mut queue, &mut labels);
+            }
+        }
+        // Two targets of one branch may be the same block with different arguments; `succs` has it once.
+        let direct: Vec<Block> = self.func.dfg.targets(inst).iter().map(|call| call.block).collect();
+        for (i, &target) in direct.iter().enumerate() {
+            if direct[..i].contains(&target) {
+                joined.insert(target);
+            }
+        }
+        let mut influence: Vec<Block> = labels.keys().copied().filter(|&b| Some(b) != stop).collect();
+        influence.sort_by_key(|&b| self.cfg.number(b));
+        for join in joined {
+            self.join(join, inst);
+        }
+        let mut up = self.loops.innermost(branch);
+        while let Some(id) = up {
+            let leaves = labels.keys().any(|&b| !self.loops.contains(id, b));
+            if leaves && self.left.insert(id) {
+                let inside = self.loops.get(id).blocks.clone();
+                self.vary_outside(&inside, inst, |solver, block| solver.loops.contains(id, block));
+            }
+            up = self.loops.get(id).parent;
+        }
+        let component = self.tangled[branch];
+        if component != 0 {
+            let inside: Vec<Block> =
+                self.cfg.rpo().iter().copied().filter(|&b| self.tangled[b] == component).collect();
+            for &block in &inside {
+                self.join(block, inst);
+            }
+            // In a cycle with several entries nothing tells iterations apart: only uses beside the definition are safe.
+            for block in inside {
+                self.vary_outside(&[block], inst, |_, at| at == block);
+            }
+        }
+        self.influence.insert(branch, influence);
+    }
+
+    /// Parameters of a join vary unless all edges bring the same value.
+    fn join(&mut self, block: Block, branch: Inst) {
+        if self.joins[block].is_some() {
+            return;
+        }
+        self.joins[block] = Some(branch).into();
+        let func = self.func;
+        for (i, &param) in func.dfg.params(block).iter().enumerate() {
+            let mut args = self.cfg.preds(block).iter().flat_map(|&pred| {
+                let terminator = func.layout.terminator(pred);
+                let targets = terminator.map(|t| func.dfg.targets(t)).unwrap_or_default();
+                targets.into_iter().filter(|call| call.block == block).map(|call| call.args[i]).collect::<Vec<_>>()
+            });
+            let first = args.next();
+            if args.any(|arg| Some(arg) != first) {
+                self.raise(param, Shape::Varying, Reason::Join(branch));
+            }
+        }
+    }
+
+    /// Values defined in `blocks` and used where `inside` does not hold vary.
+    fn vary_outside(&mut self, blocks: &[Block], branch: Inst, inside: impl Fn(&Solver<'_>, Block) -> bool) {
+        let func = self.func;
+        for &block in blocks {
+            let results = func.layout.insts(block).iter().flat_map(|&inst| func.dfg.results(inst));
+            for &value in func.dfg.params(block).iter().chain(results) {
+                let outside = self.users[value]
+                    .iter()
+                    .any(|&user| func.layout.block_of(user).is_some_and(|at| !inside(self, at)));
+                if outside && !self.is_invariant(value) {
+                    self.raise(value, Shape::Varying, Reason::LoopExit(branch));
+                }
+            }
+        }
+    }
+
+    /// Whether a value's definition gives the same in every iteration: constants and queries.
+    fn is_invariant(&self, value: Value) -> bool {
+        match self.func.dfg.def(value) {
+            ValueDef::Result(inst, _) => {
+                let data = self.func.dfg.inst(inst);
+                data.args.is_empty() && data.op.is_pure()
+            }
+            ValueDef::Param(..) => false,
+        }
+    }
+}
+
+/// Shapes of the values that the op table calls varying.
+fn query_shape(func: &Function, inst: Inst) -> Shape {
+    let data = func.dfg.inst(inst);
+    let along_x = match data.op {
+        op if op == Opcode::GlobalId || op == Opcode::LocalId => data.imm == Imm::Dim(0),
+        op => [Opcode::GlobalLinearId, Opcode::LocalLinearId, Opcode::SubGroupLocalId].contains(&op),
+    };
+    if along_x { Shape::Affine { stride: 1 } } else { Shape::Varying }
+}
+
+/// What an instruction writes that other work-items may see.
+fn writer(func: &Function, inst: Inst) -> Option<Writer> {
+    use clift_kir::Effects;
+    let data = func.dfg.inst(inst);
+    let writes = match data.op.info().effects {
+        Effects::Write | Effects::ReadWrite => true,
+        Effects::Pure | Effects::Read | Effects::Convergent | Effects::Terminator => false,
+    };
+    if !writes || data.op == Opcode::Fence || data.op == Opcode::Printf {
+        return None;
+    }
+    // The address comes first in every op that writes.
+    let space = func.dfg.ty(*data.args.first()?).elem.space()?;
+    let alias = if let Imm::Mem(mem) = &data.imm { mem.alias } else { 0 };
+    (space != Space::Private).then_some(Writer { inst, space, alias })
+}
+
+/// Numbers the strongly connected components that contain a cycle, from 1; 0 elsewhere.
+fn components(cfg: &Cfg) -> SecondaryMap<Block, u32> {
+    let mut component: SecondaryMap<Block, u32> = SecondaryMap::new();
+    let mut done: SecondaryMap<Block, bool> = SecondaryMap::new();
+    let mut next = 0;
+    // Kosaraju: the reverse postorder is already there; walk the reversed graph from each block not yet taken.
+    for &root in cfg.rpo() {
+        if done[root] {
+            continue;
+        }
+        let mut members = Vec::new();
+        let mut stack = vec![root];
+        done[root] = true;
+        while let Some(block) = stack.pop() {
+            members.push(block);
+            for &pred in cfg.preds(block) {
+                if !done[pred] {
+                    done[pred] = true;
+                    stack.push(pred);
+                }
+            }
+        }
+        if members.len() > 1 || cfg.succs(root).contains(&root) {
+            next += 1;
+            for block in members {
+                component[block] = next;
+            }
+        }
+    }
+    component
+}

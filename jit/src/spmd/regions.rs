@@ -1,0 +1,281 @@
+//! Regions: the pieces of a kernel between barriers.
+//!
+//! A region begins at the kernel's entry, behind a barrier, or at a *seam*, and is everything reached from there until the
+//! next of these or the end of the work-item. A block may be reached from several beginnings; it then belongs to each of
+//! those regions and is copied into all of them. Seams keep that in bounds: where copies would grow the code too much, a
+//! block that all work-items pass together is made a beginning of its own, so that it is shared.
+//!
+//! Nothing here changes what the kernel computes; the loops around regions are made by [`super::wgloop`].
+
+use clift_kir::analysis::{Cfg, DomTree, LoopForest};
+use clift_kir::dfg::ValueDef;
+use clift_kir::inst::Imm;
+use clift_kir::{Block, Builder, Function, MemScope, Value};
+use cranelift_entity::{EntitySet, SecondaryMap};
+
+use super::class::{Class, class};
+use super::divergence::Divergence;
+use super::shape::Scope;
+
+/// Where a work-item goes when it leaves a region.
+pub(super) type RegionId = usize;
+
+/// One region.
+#[derive(Clone, Debug)]
+pub(super) struct Region {
+    /// Its first block. No edge inside the region leads to it.
+    pub(super) start: Block,
+    /// The fence due before it runs, for a barrier that orders memory beyond the work-group.
+    pub(super) fence: Option<MemScope>,
+    /// Its blocks in reverse postorder, `start` first.
+    pub(super) blocks: Vec<Block>,
+    /// Regions that may be next, in order; `None` (last) is the end of the work-item.
+    pub(super) next: Vec<Option<RegionId>>,
+}
+
+/// A kernel cut into regions.
+#[derive(Debug)]
+pub(super) struct Regions {
+    /// The kernel with each work-group barrier at the end of its block.
+    pub(super) func: Function,
+    /// Its graph.
+    pub(super) cfg: Cfg,
+    /// Shapes in the scope of the group.
+    pub(super) divergence: Divergence,
+    /// The regions; the first is the entry, the others in reverse postorder of their starts.
+    pub(super) list: Vec<Region>,
+    /// Which region starts at a block.
+    pub(super) at: SecondaryMap<Block, Option<RegionId>>,
+    /// Whether all work-items of a group provably go from region to region together.
+    pub(super) together: bool,
+    /// Whether the kernel has a work-group barrier.
+    pub(super) has_barrier: bool,
+}
+
+impl Regions {
+    /// Cuts a kernel.
+    pub(super) fn new(kernel: &Function) -> Regions {
+        let mut func = kernel.clone();
+        let mut has_barrier = false;
+        isolate_entry(&mut func);
+        let mut fences = SecondaryMap::new();
+        let mut ends = EntitySet::new();
+        let mut starts: Vec<Block> = func.layout.entry().into_iter().collect();
+        for block in func.layout.blocks().to_vec() {
+            split_at_barriers(&mut func, block, |barrier_block, start, memory| {
+                has_barrier = true;
+                if let Some(start) = start {
+                    ends.insert(barrier_block);
+                    starts.push(start);
+                    fences[start] = beyond_group(memory);
+                }
+            });
+        }
+        let cfg = Cfg::new(&func);
+        starts.retain(|&b| cfg.reaches(b));
+        let divergence = Divergence::new(&func, &cfg, Scope::Group);
+        let mut private_way = EntitySet::new();
+        for (_, blocks) in divergence.influences() {
+            private_way.extend(blocks.iter().copied());
+        }
+        let together = cfg.rpo().iter().all(|&b| !(ends.contains(b) && private_way.contains(b)));
+        let mut regions =
+            Regions { func, cfg, divergence, list: Vec::new(), at: SecondaryMap::new(), together, has_barrier };
+        regions.find(&starts, &fences);
+        regions.add_seams(&mut starts, &fences, &private_way);
+        regions
+    }
+
+    /// The block in which a value is defined.
+    pub(super) fn def_block(&self, value: Value) -> Option<Block> {
+        match self.func.dfg.def(value) {
+            ValueDef::Result(inst, _) => self.func.layout.block_of(inst),
+            ValueDef::Param(block, _) => Some(block),
+        }
+    }
+
+    /// Values that a region computes: all definitions in its blocks but the parameters of its start, which come in.
+    pub(super) fn defined_in(&self, region: &Region) -> EntitySet<Value> {
+        let mut defined = EntitySet::new();
+        for &block in &region.blocks {
+            if block != region.start {
+                defined.extend(self.func.dfg.params(block).iter().copied());
+            }
+            for &inst in self.func.layout.insts(block) {
+                defined.extend(self.func.dfg.results(inst).iter().copied());
+            }
+        }
+        defined
+    }
+
+    /// Whether a block begins a region.
+    fn is_start(&self, block: Block) -> bool {
+        self.at[block].is_some()
+    }
+
+    /// Collects the regions for a set of starts.
+    fn find(&mut self, starts: &[Block], fences: &SecondaryMap<Block, Option<MemScope>>) {
+        let mut order = starts.to_vec();
+        order.sort_by_key(|&b| self.cfg.number(b));
+        self.at = SecondaryMap::new();
+        for (id, &start) in order.iter().enumerate() {
+            self.at[start] = Some(id);
+        }
+        self.list = order.iter().map(|&start| self.region(start, fences[start])).collect();
+    }
+
+    /// What a start reaches.
+    fn region(&self, start: Block, fence: Option<MemScope>) -> Region {
+        let mut seen = EntitySet::new();
+        seen.insert(start);
+        let mut blocks = vec![start];
+        let mut next = Vec::new();
+        let mut ends = false;
+        let mut i = 0;
+        while let Some(&block) = blocks.get(i) {
+            i += 1;
+            let succs = self.cfg.succs(block);
+            ends |= succs.is_empty();
+            for &succ in succs {
+                match self.at[succ] {
+                    Some(id) => next.push(Some(id)),
+                    None => {
+                        if seen.insert(succ) {
+                            blocks.push(succ);
+                        }
+                    }
+                }
+            }
+        }
+        blocks.sort_by_key(|&b| self.cfg.number(b));
+        // A start may come late in the order of the function: it is first of its region all the same.
+        blocks.retain(|&b| b != start);
+        blocks.insert(0, start);
+        next.sort_unstable();
+        next.dedup();
+        if ends {
+            next.push(None);
+        }
+        Region { start, fence, blocks, next }
+    }
+
+    fn size(&self, blocks: &[Block]) -> usize {
+        blocks.iter().map(|&b| 1 + self.func.layout.insts(b).len()).sum()
+    }
+
+    /// Makes shared blocks regions of their own until the copies stay within twice the kernel's size (and some).
+    fn add_seams(
+        &mut self,
+        starts: &mut Vec<Block>,
+        fences: &SecondaryMap<Block, Option<MemScope>>,
+        private_way: &EntitySet<Block>,
+    ) {
+        const SLACK: usize = 200;
+        let limit = 2 * self.size(self.cfg.rpo()) + SLACK;
+        let loops = LoopForest::new(&self.cfg, &DomTree::new(&self.cfg));
+        loop {
+            let total: usize = self.list.iter().map(|r| self.size(&r.blocks)).sum();
+            if total <= limit {
+                return;
+            }
+            let mut copies: SecondaryMap<Block, usize> = SecondaryMap::new();
+            for region in &self.list {
+                for &block in &region.blocks {
+                    copies[block] += 1;
+                }
+            }
+            let mut best: Option<(usize, Block)> = None;
+            for &block in self.cfg.rpo() {
+                if copies[block] < 2 || self.is_start(block) || (self.together && private_way.contains(block)) {
+                    continue;
+                }
+                // Inside a loop without a barrier each iteration would pass through the group's loops.
+                let in_plain_loop = loops
+                    .innermost(block)
+                    .is_some_and(|id| !loops.get(id).blocks.iter().any(|&b| self.is_start(b)));
+                if in_plain_loop {
+                    continue;
+                }
+                let saved = (copies[block] - 1) * self.size(&self.region(block, None).blocks);
+                if best.is_none_or(|(most, _)| saved > most) {
+                    best = Some((saved, block));
+                }
+            }
+            let Some((_, seam)) = best else { return };
+            starts.push(seam);
+            self.find(starts, fences);
+        }
+    }
+}
+
+/// Gives the function an entry block that nothing branches to.
+fn isolate_entry(func: &mut Function) {
+    let Some(entry) = func.layout.entry() else { return };
+    let again = func.layout.blocks().iter().any(|&b| func.successors(b).any(|succ| succ == entry));
+    if again {
+        let fresh = func.dfg.make_block();
+        func.layout.append_block(fresh);
+        let order = std::iter::once(fresh).chain(func.layout.blocks().iter().copied().filter(|&b| b != fresh)).collect();
+        func.layout.set_order(order);
+        Builder::at_end(func, fresh).jump(entry, &[]);
+    }
+}
+
+/// Ends a block after each of its work-group barriers; tells the block, where it goes on, and the barrier's memory scope.
+/// A barrier right before the end of the work-item orders nothing within it and becomes a fence at most.
+fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Block, Option<Block>, MemScope)) {
+    let mut at = block;
+    loop {
+        let insts = func.layout.insts(at);
+        let next = insts.iter().enumerate().find_map(|(i, &inst)| {
+            let data = func.dfg.inst(inst);
+            match (class(data.op), &data.imm) {
+                (Class::Barrier, Imm::Barrier(info)) if is_group_barrier(info.execution) => {
+                    Some((i, inst, info.memory))
+                }
+                _ => None,
+            }
+        });
+        let Some((index, barrier, memory)) = next else { return };
+        let last = insts.get(index + 1).is_some_and(|&inst| class(func.dfg.inst(inst).op) == Class::End);
+        if last {
+            found(at, None, memory);
+            func.layout.remove_inst(barrier);
+            if let Some(scope) = beyond_group(memory) {
+                Builder::before(func, at, index).fence(super::fence(scope));
+            }
+            return;
+        }
+        let rest = func.dfg.make_block();
+        func.layout.insert_block_after(rest, at);
+        func.layout.split_off(at, index + 1, rest);
+        func.layout.remove_inst(barrier);
+        Builder::at_end(func, at).jump(rest, &[]);
+        found(at, Some(rest), memory);
+        at = rest;
+    }
+}
+
+/// Whether a barrier makes the work-items of a group wait (else those of a sub-group at most: one, unvectorized).
+fn is_group_barrier(execution: MemScope) -> bool {
+    match execution {
+        MemScope::WorkItem | MemScope::SubGroup => false,
+        MemScope::WorkGroup | MemScope::Device | MemScope::AllDevices => true,
+    }
+}
+
+/// The scope when it reaches beyond the work-group, which one thread runs.
+pub(super) fn beyond_group(memory: MemScope) -> Option<MemScope> {
+    match memory {
+        MemScope::WorkItem | MemScope::SubGroup | MemScope::WorkGroup => None,
+        MemScope::Device | MemScope::AllDevices => Some(memory),
+    }
+}
+
+/// The scope when it reaches beyond the work-item.
+pub(super) fn beyond_item(memory: MemScope) -> Option<MemScope> {
+    match memory {
+        MemScope::WorkItem | MemScope::SubGroup => None,
+        MemScope::WorkGroup | MemScope::Device | MemScope::AllDevices => Some(memory),
+    }
+}
