@@ -9,6 +9,7 @@ pub mod builtins;
 pub mod options;
 pub mod passes;
 pub mod program;
+pub mod spmd;
 
 pub use options::{Backend, FastMath, Options};
 pub use program::{

@@ -79,7 +79,14 @@ impl Context {
                 values
             })
             .collect();
-        let live_sets = live.iter().map(|values| values.iter().copied().collect()).collect();
+        let live_sets = live
+            .iter()
+            .map(|values| {
+                let mut set = EntitySet::new();
+                set.extend(values.iter().copied());
+                set
+            })
+            .collect();
         let mut context = Context {
             live,
             live_sets,

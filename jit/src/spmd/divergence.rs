@@ -267,9 +267,8 @@ impl<'a> Solver<'a> {
             // A private address differs from work-item to work-item anyway; a generic one may be private.
             Space::Private | Space::Generic => Some(load),
             Space::Global | Space::Local => {
-                let clash = |w: &&Writer| {
-                    w.space.may_alias(space) && (w.alias == 0 || mem.alias == 0 || w.alias == mem.alias)
-                };
+                let clash =
+                    |w: &&Writer| w.space.may_alias(space) && (w.alias == 0 || mem.alias == 0 || w.alias == mem.alias);
                 self.writers.iter().find(clash).map(|w| w.inst)
             }
         }
@@ -352,8 +351,7 @@ impl<'a> Solver<'a> {
         }
         let component = self.tangled[branch];
         if component != 0 {
-            let inside: Vec<Block> =
-                self.cfg.rpo().iter().copied().filter(|&b| self.tangled[b] == component).collect();
+            let inside: Vec<Block> = self.cfg.rpo().iter().copied().filter(|&b| self.tangled[b] == component).collect();
             for &block in &inside {
                 self.join(block, inst);
             }

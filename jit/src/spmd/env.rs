@@ -160,8 +160,7 @@ impl<'a> Env<'a> {
         let mut out = Function::new(module.funcs[kernel.func].name.clone(), &[]);
         let entry = out.append_block();
         let host = Type::ptr(Space::Host);
-        let [ctx, args, first, count] =
-            [host, host, Type::I64, Type::I64].map(|ty| out.dfg.append_param(entry, ty));
+        let [ctx, args, first, count] = [host, host, Type::I64, Type::I64].map(|ty| out.dfg.append_param(entry, ty));
         for (value, name) in [(ctx, "ctx"), (args, "args"), (first, "first_group"), (count, "group_count")] {
             out.names.insert(value, name.to_owned());
         }
@@ -453,7 +452,7 @@ impl<'a> Env<'a> {
             let [x, y, z] = [0, 1, 2].map(|dim| env.group_origin(dim));
             let z = env.plus_id(z, levels.ids[2], level);
             let y = env.plus_id(y, levels.ids[1], level);
-            let [width, height] = [0, 1].map(|dim| env.field(field!(global_size, dim), Type::I64));
+            let [width, height] = [0u8, 1].map(|dim| env.field(field!(global_size, dim), Type::I64));
             let mut b = env.at(level);
             let plane = b.int2(Opcode::Imul, z, height);
             let rows = b.int2(Opcode::Iadd, plane, y);
@@ -549,9 +548,8 @@ impl<'a> Env<'a> {
 
     /// The value of `in_space`, computed at the end of a block.
     pub(super) fn in_space(&mut self, block: Block, pointer: Value, space: Space) -> Value {
-        let local = |env: &mut Self| {
-            env.in_arena(block, pointer, (field!(local_mem), Space::Local), field!(local_mem_bytes))
-        };
+        let local =
+            |env: &mut Self| env.in_arena(block, pointer, (field!(local_mem), Space::Local), field!(local_mem_bytes));
         let private =
             |env: &mut Self| env.in_arena(block, pointer, (field!(scratch), Space::Private), field!(scratch_bytes));
         match space {

@@ -63,3 +63,6 @@ pub fn group_function(module: &Module, kernel: &KernelData, options: &Options) -
 fn fence(scope: MemScope) -> AtomicInfo {
     AtomicInfo { op: AtomicOp::Xchg, order: MemOrder::SeqCst, scope }
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,11 +89,11 @@ fn accesses(regions: &Regions) -> SecondaryMap<Slot, Accesses> {
         of.used = true;
         // A pointer may come around a loop: go over the code until nothing new is derived.
         loop {
-            let known = derived.len();
+            let known = derived.iter().count();
             for &block in regions.cfg.rpo() {
                 follow(func, block, &mut derived, of);
             }
-            if derived.len() == known {
+            if derived.iter().count() == known {
                 break;
             }
         }
@@ -109,8 +109,7 @@ fn follow(func: &Function, block: Block, derived: &mut EntitySet<Value>, of: &mu
     };
     const DERIVE: [Opcode; 3] = [Addr, SpaceCast, Select];
     const READ: [Opcode; 6] = [Load, MaskedLoad, Gather, AtomicLoad, AtomicRmw, AtomicCmpxchg];
-    const WRITE: [Opcode; 8] =
-        [Store, MaskedStore, Scatter, Memcpy, Memset, AtomicStore, AtomicRmw, AtomicCmpxchg];
+    const WRITE: [Opcode; 8] = [Store, MaskedStore, Scatter, Memcpy, Memset, AtomicStore, AtomicRmw, AtomicCmpxchg];
     const HARMLESS: [Opcode; 2] = [Icmp, InSpace];
     for &inst in func.layout.insts(block) {
         let data = func.dfg.inst(inst);

@@ -190,9 +190,8 @@ impl Regions {
                     continue;
                 }
                 // Inside a loop without a barrier each iteration would pass through the group's loops.
-                let in_plain_loop = loops
-                    .innermost(block)
-                    .is_some_and(|id| !loops.get(id).blocks.iter().any(|&b| self.is_start(b)));
+                let in_plain_loop =
+                    loops.innermost(block).is_some_and(|id| !loops.get(id).blocks.iter().any(|&b| self.is_start(b)));
                 if in_plain_loop {
                     continue;
                 }
@@ -215,7 +214,8 @@ fn isolate_entry(func: &mut Function) {
     if again {
         let fresh = func.dfg.make_block();
         func.layout.append_block(fresh);
-        let order = std::iter::once(fresh).chain(func.layout.blocks().iter().copied().filter(|&b| b != fresh)).collect();
+        let order =
+            std::iter::once(fresh).chain(func.layout.blocks().iter().copied().filter(|&b| b != fresh)).collect();
         func.layout.set_order(order);
         Builder::at_end(func, fresh).jump(entry, &[]);
     }

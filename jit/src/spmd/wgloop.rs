@@ -150,9 +150,7 @@ impl<'a> Loops<'a> {
         let Some(driver) = self.driver else { return };
         self.env.out.layout.append_block(driver);
         let lowest = self.env.out.dfg.params(driver)[0];
-        let cases = (1..self.regions.list.len())
-            .map(|id| (id as u64, BlockCall::new(self.enter[id], &[])))
-            .collect();
+        let cases = (1..self.regions.list.len()).map(|id| (id as u64, BlockCall::new(self.enter[id], &[]))).collect();
         let end = BlockCall::new(self.next_group, &[]);
         self.env.at(driver).switch(lowest, cases, end);
     }
