@@ -8,6 +8,7 @@
 //! - [`analysis`], [`ssa`]: facts about functions, and making SSA form;
 //! - [`text`]: the text form, complete and readable;
 //! - [`verify`]: what must hold at each stage;
+//! - [`interp`]: the reference interpreter;
 //! - [`eval`]: the scalar meaning of the lane-wise ops, shared by the constant folder and the interpreter.
 //!
 //! Deliberately not here: SPIR-V, OpenCL, Cranelift, and any analysis result stored in the IR. The crate forbids `unsafe`.
@@ -21,6 +22,7 @@ pub mod entities;
 pub mod eval;
 pub mod function;
 pub mod inst;
+pub mod interp;
 pub mod layout;
 pub mod libfn;
 pub mod module;

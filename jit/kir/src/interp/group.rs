@@ -1,0 +1,398 @@
+//! Runs: a work-group, whose work-items take turns and meet at barriers; or a plain function.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::memory::{Access, Fault, Memory};
+use super::observe::{ItemId, Lanes, Observer};
+use super::prepare::GlobalAddresses;
+use super::step::{Flow, LaneVec, Machine, Place, Thread};
+use super::{Interleave, InterpError, Interpreter, Options, Outcome};
+use crate::entities::Func;
+use crate::inst::{BarrierInfo, Imm, MemScope, SpaceSet};
+use crate::types::Space;
+
+/// The sizes of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Dimensions, 1 to 3; those above are 1 in size and 0 in offset.
+    pub work_dim: u32,
+    /// Work-items per dimension.
+    pub global_size: [u64; 3],
+    /// Offset of the global ids.
+    pub global_offset: [u64; 3],
+    /// Work-items of a full group per dimension.
+    pub local_size: [u64; 3],
+}
+
+impl Geometry {
+    /// A launch along x.
+    pub fn linear(global_size: u64, local_size: u64) -> Geometry {
+        Geometry {
+            work_dim: 1,
+            global_size: [global_size, 1, 1],
+            global_offset: [0; 3],
+            local_size: [local_size, 1, 1],
+        }
+    }
+
+    /// Number of work-groups per dimension, the smaller last one included.
+    pub fn num_groups(&self) -> [u64; 3] {
+        [0, 1, 2].map(|d| self.global_size[d].div_ceil(self.local_size[d].max(1)))
+    }
+
+    /// Ids of all work-groups, x fastest.
+    pub fn groups(&self) -> impl Iterator<Item = [u64; 3]> + use<> {
+        let [x, y, z] = self.num_groups();
+        (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])))
+    }
+
+    /// Size of a group: smaller in the last one of a dimension that its size does not divide.
+    pub fn group_size(&self, group: [u64; 3]) -> [u64; 3] {
+        [0, 1, 2].map(|d| {
+            let start = group[d].saturating_mul(self.local_size[d]);
+            self.local_size[d].min(self.global_size[d].saturating_sub(start))
+        })
+    }
+}
+
+/// One work-group to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupLaunch<'a> {
+    /// Sizes of the launch.
+    pub geometry: Geometry,
+    /// Id of the group.
+    pub group: [u64; 3],
+    /// The argument block. Pointers are addresses in the interpreter's memory, local ones offsets from `local_base`.
+    pub args: &'a [u8],
+    /// Address that local pointer arguments count from.
+    pub local_base: u64,
+}
+
+/// A work-item between its turns.
+enum State {
+    Ready,
+    Waiting(BarrierInfo),
+    Done,
+}
+
+struct Item<'m> {
+    thread: Thread<'m>,
+    state: State,
+    started: bool,
+}
+
+impl<'m> Interpreter<'m> {
+    /// Runs one work-group of a kernel (or any function without parameters) of a stage before the looped one.
+    ///
+    /// # Errors
+    /// When the run cannot be made. What the program does wrong is in the outcome.
+    pub fn run_group(
+        &self,
+        func: Func,
+        launch: &GroupLaunch<'_>,
+        globals: &GlobalAddresses,
+        options: &Options,
+        memory: &mut dyn Memory,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, InterpError> {
+        let function = self.module.funcs.get(func).ok_or(InterpError::NoFunction(func))?;
+        if !function.param_types().is_empty() {
+            return Err(InterpError::BadLaunch(format!("`{}` has parameters", function.name)));
+        }
+        let local_size = launch.geometry.group_size(launch.group);
+        let count = local_size.iter().try_fold(1u64, |n, &size| n.checked_mul(size)).unwrap_or(u64::MAX);
+        if count == 0 || count > MAX_ITEMS {
+            return Err(InterpError::BadLaunch(format!("{count} work-items in group {:?}", launch.group)));
+        }
+        let mut globals = globals.clone();
+        let mut owned: SmallVec<[u64; 8]> = SmallVec::new();
+        for &global in self.prepared.locals(func) {
+            let data = &self.module.globals[global];
+            let address = memory.allocate(Space::Local, data.size, data.align)?;
+            globals.set(global, address);
+            owned.push(address);
+        }
+        let mut arg_block = 0;
+        if self.prepared.func(func).arg_addr {
+            arg_block = memory.allocate(Space::Host, launch.args.len() as u64, ARG_ALIGN)?;
+            memory.initialize(arg_block, launch.args)?;
+            owned.push(arg_block);
+        }
+        let place = Place {
+            work_dim: launch.geometry.work_dim,
+            global_size: launch.geometry.global_size,
+            global_offset: launch.geometry.global_offset,
+            enqueued_local_size: launch.geometry.local_size,
+            num_groups: launch.geometry.num_groups(),
+            local_size,
+            args: launch.args,
+            arg_block,
+            local_base: launch.local_base,
+        };
+        let mut machine = self.machine(globals, place, options, memory, observer);
+        machine.yields = options.interleave == Interleave::Accesses;
+        machine.group(func, launch, count as u32)?;
+        let Machine { outcome, memory, .. } = machine;
+        owned.into_iter().for_each(|address| memory.release(address));
+        Ok(outcome)
+    }
+
+    /// Runs every work-group of a launch, one after the other, and joins the outcomes.
+    ///
+    /// # Errors
+    /// As [`Self::run_group`].
+    pub fn run_launch(
+        &self,
+        func: Func,
+        launch: &GroupLaunch<'_>,
+        globals: &GlobalAddresses,
+        options: &Options,
+        memory: &mut dyn Memory,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, InterpError> {
+        let mut whole = Outcome::default();
+        for group in launch.geometry.groups() {
+            let launch = GroupLaunch { group, ..*launch };
+            let options = Options {
+                fuel: options.fuel.saturating_sub(whole.steps),
+                seed: if options.seed == 0 { 0 } else { options.seed.wrapping_add(whole.steps) | 1 },
+                ..*options
+            };
+            let outcome = self.run_group(func, &launch, globals, &options, memory, observer)?;
+            whole.steps += outcome.steps;
+            whole.out_of_fuel |= outcome.out_of_fuel;
+            whole.too_many_faults |= outcome.too_many_faults;
+            for report in outcome.faults {
+                let same = |r: &&mut super::Report| {
+                    r.func == report.func && r.inst == report.inst && r.fault.kind() == report.fault.kind()
+                };
+                match whole.faults.iter_mut().find(same) {
+                    Some(known) => known.count += report.count,
+                    None => whole.faults.push(report),
+                }
+            }
+            if whole.out_of_fuel || whole.faults.len() >= options.max_faults {
+                break;
+            }
+        }
+        Ok(whole)
+    }
+
+    /// Runs a function with arguments to its end and gives what it returns; nothing when it did not get there. A looped kernel
+    /// is such a function.
+    ///
+    /// # Errors
+    /// When the run cannot be made. What the program does wrong is in the outcome.
+    pub fn run_function(
+        &self,
+        func: Func,
+        args: &[Lanes],
+        globals: &GlobalAddresses,
+        options: &Options,
+        memory: &mut dyn Memory,
+        observer: &mut dyn Observer,
+    ) -> Result<(Outcome, Vec<Lanes>), InterpError> {
+        let function = self.module.funcs.get(func).ok_or(InterpError::NoFunction(func))?;
+        let params = function.param_types();
+        let fits =
+            |(lanes, ty): (&Lanes, &crate::types::Type)| lanes.ty == *ty && lanes.bits.len() == ty.lanes() as usize;
+        if args.len() != params.len() || !args.iter().zip(&params).all(fits) {
+            return Err(InterpError::BadLaunch(format!("arguments do not fit `{}`", function.name)));
+        }
+        let mut machine = self.machine(globals.clone(), Place::default(), options, memory, observer);
+        let mut thread =
+            Thread { frames: Vec::new(), id: None, access: Access::default(), yielded: false, returned: Vec::new() };
+        let args: Vec<LaneVec> = args.iter().map(|lanes| LaneVec::from_slice(&lanes.bits)).collect();
+        machine.enter(&mut thread, func, &args)?;
+        while matches!(machine.run(&mut thread)?, Flow::Wait | Flow::Yield) {
+            // Nobody to wait for.
+            if let Some(frame) = thread.frames.last_mut() {
+                frame.index += 1;
+            }
+        }
+        while machine.leave(&mut thread).is_some() {}
+        let returned = function.returns.iter().zip(thread.returned);
+        let returned = returned.map(|(&ty, bits)| Lanes { ty, bits: bits.to_vec() }).collect();
+        Ok((machine.outcome, returned))
+    }
+
+    fn machine<'r>(
+        &self,
+        globals: GlobalAddresses,
+        place: Place<'r>,
+        options: &Options,
+        memory: &'r mut dyn Memory,
+        observer: &'r mut dyn Observer,
+    ) -> Machine<'m, 'r> {
+        Machine {
+            interpreter: *self,
+            options: *options,
+            memory,
+            observer,
+            globals,
+            place,
+            outcome: Outcome::default(),
+            seen: FxHashMap::default(),
+            yields: false,
+        }
+    }
+}
+
+/// Most work-items of a group that are interpreted.
+const MAX_ITEMS: u64 = 1 << 20;
+
+/// Alignment of the argument block.
+const ARG_ALIGN: u32 = 128;
+
+impl<'m> Machine<'m, '_> {
+    /// Runs the work-items of a group from barrier to barrier.
+    fn group(&mut self, func: Func, launch: &GroupLaunch<'_>, count: u32) -> Result<(), InterpError> {
+        let mut rng = self.options.seed;
+        let mut epochs = (0, 0);
+        let mut items: Vec<Item<'m>> = (0..count).map(|linear| self.item(launch, linear)).collect();
+        loop {
+            let mut ready: Vec<usize> = (0..items.len()).filter(|&i| matches!(items[i].state, State::Ready)).collect();
+            if ready.is_empty() {
+                break;
+            }
+            for &i in &ready {
+                items[i].thread.access.local_epoch = epochs.0;
+                items[i].thread.access.global_epoch = epochs.1;
+            }
+            // Taken from the end.
+            ready.reverse();
+            while !ready.is_empty() {
+                let at = if self.options.seed == 0 {
+                    // Ascending order; with interleaving: round robin.
+                    ready.len() - 1
+                } else {
+                    (random(&mut rng) % ready.len() as u64) as usize
+                };
+                let last = ready.len() - 1;
+                ready.swap(at, last);
+                let item = &mut items[ready[last]];
+                if !item.started {
+                    item.started = true;
+                    self.enter(&mut item.thread, func, &[])?;
+                }
+                match self.run(&mut item.thread)? {
+                    Flow::Yield => {
+                        if self.options.seed == 0 {
+                            ready.rotate_right(1);
+                        }
+                    }
+                    Flow::Wait => {
+                        item.state = State::Waiting(barrier_of(&item.thread));
+                        ready.pop();
+                    }
+                    Flow::End | Flow::Next | Flow::Moved => {
+                        item.state = State::Done;
+                        ready.pop();
+                    }
+                    Flow::Stop => {
+                        for item in &mut items {
+                            while self.leave(&mut item.thread).is_some() {}
+                        }
+                        return Ok(());
+                    }
+                }
+            }
+            self.meet(&mut items, &mut epochs);
+        }
+        Ok(())
+    }
+
+    fn item(&self, launch: &GroupLaunch<'_>, linear: u32) -> Item<'m> {
+        let [width, height, _] = self.place.local_size;
+        let number = u64::from(linear);
+        let local = [number % width, number / width % height, number / width / height];
+        let global = [0, 1, 2].map(|d| {
+            let start = launch.group[d].wrapping_mul(launch.geometry.local_size[d]);
+            launch.geometry.global_offset[d].wrapping_add(start).wrapping_add(local[d])
+        });
+        let [x, y, z] = launch.group;
+        let [groups_x, groups_y, _] = self.place.num_groups;
+        let group = z.wrapping_mul(groups_y).wrapping_add(y).wrapping_mul(groups_x).wrapping_add(x);
+        let access = Access { group, item: linear, ..Access::default() };
+        let id = Some(ItemId { group: launch.group, local, global });
+        let thread = Thread { frames: Vec::new(), id, access, yielded: false, returned: Vec::new() };
+        Item { thread, state: State::Ready, started: false }
+    }
+
+    /// All work-items wait or are done: lets go on who may. First whole sub-groups at their barriers, then the whole group at
+    /// its; when neither is so, the barriers diverge: that is reported, and all go on.
+    fn meet(&mut self, items: &mut [Item<'m>], epochs: &mut (u32, u32)) {
+        let width = self.options.sub_group_size.max(1) as usize;
+        let mut any = false;
+        for pack in items.chunks_mut(width) {
+            if let Some(info) = all_at_one(pack).filter(|info| info.execution == MemScope::SubGroup) {
+                self.release(pack, info, epochs);
+                any = true;
+            }
+        }
+        if any {
+            return;
+        }
+        if let Some(info) = all_at_one(items) {
+            self.release(items, info, epochs);
+            return;
+        }
+        let expected = items.len() as u32;
+        let mut infos: Vec<BarrierInfo> = Vec::new();
+        for i in 0..items.len() {
+            let State::Waiting(info) = items[i].state else { continue };
+            if infos.iter().any(|known| known.id == info.id) {
+                continue;
+            }
+            let here = |item: &&Item<'_>| matches!(item.state, State::Waiting(other) if other.id == info.id);
+            let waiting = items.iter().filter(here).count() as u32;
+            infos.push(info);
+            if let Some(inst) = items[i].thread.frames.last().map(|f| f.inst()) {
+                self.fault(&items[i].thread, inst, Fault::DivergentBarrier { waiting, expected });
+            }
+        }
+        for info in infos {
+            self.release(items, info, epochs);
+        }
+    }
+
+    /// Lets those go on who wait at a barrier.
+    fn release(&mut self, items: &mut [Item<'m>], info: BarrierInfo, epochs: &mut (u32, u32)) {
+        epochs.0 += u32::from(info.spaces.contains(SpaceSet::LOCAL));
+        epochs.1 += u32::from(info.spaces.contains(SpaceSet::GLOBAL));
+        self.memory.fence();
+        self.observer.barrier(info.id);
+        for item in items {
+            if matches!(item.state, State::Waiting(other) if other.id == info.id) {
+                item.state = State::Ready;
+                if let Some(frame) = item.thread.frames.last_mut() {
+                    frame.index += 1;
+                }
+            }
+        }
+    }
+}
+
+/// The barrier that all work-items wait at.
+fn all_at_one(items: &[Item<'_>]) -> Option<BarrierInfo> {
+    let State::Waiting(info) = items.first()?.state else { return None };
+    items.iter().all(|item| matches!(item.state, State::Waiting(other) if other.id == info.id)).then_some(info)
+}
+
+fn barrier_of(thread: &Thread<'_>) -> BarrierInfo {
+    let info = thread.frames.last().map(|frame| &frame.func.dfg.inst(frame.inst()).imm);
+    match info {
+        Some(Imm::Barrier(info)) => *info,
+        imm => unreachable!("broken invariant: waiting at {imm:?}"),
+    }
+}
+
+/// The next of a sequence of random numbers (SplitMix64).
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

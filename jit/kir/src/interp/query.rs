@@ -1,0 +1,83 @@
+//! Arguments, addresses of variables, and work-item queries.
+
+use super::lanes::from_bytes;
+use super::step::{LaneVec, Machine, Thread, frame};
+use crate::entities::Inst;
+use crate::inst::{Imm, InstData};
+use crate::ops::Opcode;
+use crate::types::{Space, Type};
+
+impl<'m> Machine<'m, '_> {
+    pub(super) fn query(&mut self, thread: &mut Thread<'m>, inst: Inst, data: &InstData) {
+        let id = thread.id.unwrap_or_default();
+        let item = u64::from(thread.access.item);
+        let frame = frame(thread);
+        let result = frame.func.dfg.result(inst);
+        let place = &self.place;
+        let dim = match data.imm {
+            Imm::Dim(dim) => usize::from(dim),
+            _ => 0,
+        };
+        let width = u64::from(self.options.sub_group_size.max(1));
+        let items = place.local_size.iter().product::<u64>();
+        let bits = match data.op {
+            Opcode::Arg => {
+                let value = self.arg(frame.ty(result), data);
+                frame.set(result, &value);
+                return;
+            }
+            Opcode::ArgAddr => match data.imm {
+                Imm::Offset(offset) => place.arg_block.wrapping_add(u64::from(offset)),
+                ref imm => unreachable!("broken invariant: arg_addr with {imm:?}"),
+            },
+            Opcode::SlotAddr => match data.imm {
+                Imm::Slot(slot) => frame.slots[slot.as_u32() as usize],
+                ref imm => unreachable!("broken invariant: slot_addr with {imm:?}"),
+            },
+            Opcode::GlobalAddr => match data.imm {
+                Imm::Global(global) => self.globals.get(global),
+                ref imm => unreachable!("broken invariant: global_addr with {imm:?}"),
+            },
+            Opcode::WorkDim => u64::from(place.work_dim),
+            Opcode::GlobalSize => place.global_size[dim],
+            Opcode::GlobalOffset => place.global_offset[dim],
+            Opcode::NumGroups => place.num_groups[dim],
+            Opcode::EnqueuedLocalSize => place.enqueued_local_size[dim],
+            Opcode::LocalSize => place.local_size[dim],
+            Opcode::GroupId => id.group[dim],
+            Opcode::GlobalId => id.global[dim],
+            Opcode::LocalId => id.local[dim],
+            Opcode::GlobalLinearId => {
+                let [x, y, z] = [0, 1, 2].map(|d| id.global[d].wrapping_sub(place.global_offset[d]));
+                let [width, height, _] = place.global_size;
+                z.wrapping_mul(height).wrapping_add(y).wrapping_mul(width).wrapping_add(x)
+            }
+            Opcode::LocalLinearId => item,
+            Opcode::SubGroupSize => width.min(items.saturating_sub(item / width * width)),
+            Opcode::MaxSubGroupSize => width,
+            Opcode::NumSubGroups => items.div_ceil(width),
+            Opcode::EnqueuedNumSubGroups => place.enqueued_local_size.iter().product::<u64>().div_ceil(width),
+            Opcode::SubGroupId => item / width,
+            Opcode::SubGroupLocalId => item % width,
+            op => unreachable!("broken invariant: {op:?} among queries"),
+        };
+        let mask = frame.ty(result).elem.mask();
+        frame.set(result, &[bits & mask]);
+    }
+
+    /// An argument's value. The block holds the offset of a local pointer from the group's local memory. Bytes beyond the
+    /// block are zero.
+    fn arg(&self, ty: Type, data: &InstData) -> LaneVec {
+        let Imm::Offset(offset) = data.imm else { unreachable!("broken invariant: arg with {:?}", data.imm) };
+        let mut bytes = vec![0; ty.bytes() as usize];
+        let stored = self.place.args.get(offset as usize..).unwrap_or_default();
+        for (byte, &stored) in bytes.iter_mut().zip(stored) {
+            *byte = stored;
+        }
+        let mut value = from_bytes(ty.elem, &bytes);
+        if ty.elem.space() == Some(Space::Local) {
+            value.iter_mut().for_each(|lane| *lane = lane.wrapping_add(self.place.local_base));
+        }
+        value
+    }
+}

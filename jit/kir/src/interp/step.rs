@@ -1,0 +1,387 @@
+//! One instruction: the dispatch, and how arms reach operands and results.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::memory::{Access, Fault, FaultKind, Memory};
+use super::observe::{ItemId, Observer, Report};
+use super::prepare::GlobalAddresses;
+use super::{InterpError, Interpreter, Options, Outcome};
+use crate::entities::{Block, Func, Inst, Value};
+use crate::eval::LaneCx;
+use crate::function::Function;
+use crate::inst::InstData;
+use crate::ops::{Effects, Meaning, Opcode};
+use crate::types::{Elem, Type};
+
+/// A function being executed.
+#[derive(Debug)]
+pub(super) struct Frame<'m> {
+    pub(super) id: Func,
+    pub(super) func: &'m Function,
+    pub(super) offsets: &'m [u32],
+    pub(super) block: Block,
+    pub(super) index: usize,
+    pub(super) registers: Vec<u64>,
+    /// Addresses of the slots.
+    pub(super) slots: SmallVec<[u64; 4]>,
+}
+
+impl Frame<'_> {
+    /// First register of a value.
+    pub(super) fn at(&self, value: Value) -> usize {
+        self.offsets[value.as_u32() as usize] as usize
+    }
+
+    pub(super) fn ty(&self, value: Value) -> Type {
+        self.func.dfg.ty(value)
+    }
+
+    /// The bits of a scalar, or of lane 0.
+    pub(super) fn scalar(&self, value: Value) -> u64 {
+        self.registers[self.at(value)]
+    }
+
+    /// All lanes of a value.
+    pub(super) fn lanes(&self, value: Value) -> &[u64] {
+        let at = self.at(value);
+        &self.registers[at..at + self.ty(value).lanes() as usize]
+    }
+
+    /// A copy of all lanes of a value.
+    pub(super) fn lanes_vec(&self, value: Value) -> LaneVec {
+        SmallVec::from_slice(self.lanes(value))
+    }
+
+    /// Sets all lanes of a value.
+    pub(super) fn set(&mut self, value: Value, lanes: &[u64]) {
+        let at = self.at(value);
+        self.registers[at..at + lanes.len()].copy_from_slice(lanes);
+    }
+
+    /// The instruction to be executed next.
+    pub(super) fn inst(&self) -> Inst {
+        self.func.layout.insts(self.block)[self.index]
+    }
+}
+
+/// Lanes of one value.
+pub(super) type LaneVec = SmallVec<[u64; 4]>;
+
+/// What a thread of execution does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// The next instruction.
+    Next,
+    /// Goes on wherever the frames say.
+    Moved,
+    /// Waits at a barrier, whose instruction is the next.
+    Wait,
+    /// Lets others go first.
+    Yield,
+    /// Has ended.
+    End,
+    /// The whole run ends: no fuel, too many faults.
+    Stop,
+}
+
+/// A thread of execution: a work-item, or a plain function.
+#[derive(Debug)]
+pub(super) struct Thread<'m> {
+    pub(super) frames: Vec<Frame<'m>>,
+    pub(super) id: Option<ItemId>,
+    pub(super) access: Access,
+    /// Whether it has already let others go first at this instruction.
+    pub(super) yielded: bool,
+    /// Values returned from the outermost function.
+    pub(super) returned: Vec<LaneVec>,
+}
+
+/// Everything a run shares between its threads.
+pub(super) struct Machine<'m, 'r> {
+    pub(super) interpreter: Interpreter<'m>,
+    pub(super) options: Options,
+    pub(super) memory: &'r mut dyn Memory,
+    pub(super) observer: &'r mut dyn Observer,
+    pub(super) globals: GlobalAddresses,
+    /// Work-group and launch, for queries and arguments.
+    pub(super) place: Place<'r>,
+    pub(super) outcome: Outcome,
+    pub(super) seen: FxHashMap<(Func, Inst, FaultKind), usize>,
+    /// Whether threads let others go first at memory accesses.
+    pub(super) yields: bool,
+}
+
+/// Where in a launch a run takes place; all zero for a plain function.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place<'r> {
+    pub(super) work_dim: u32,
+    pub(super) global_size: [u64; 3],
+    pub(super) global_offset: [u64; 3],
+    pub(super) enqueued_local_size: [u64; 3],
+    pub(super) num_groups: [u64; 3],
+    pub(super) local_size: [u64; 3],
+    pub(super) args: &'r [u8],
+    pub(super) arg_block: u64,
+    pub(super) local_base: u64,
+}
+
+/// Most frames a thread may have.
+const MAX_DEPTH: usize = 256;
+
+impl<'m> Machine<'m, '_> {
+    /// Runs a thread until it waits, yields or ends.
+    pub(super) fn run(&mut self, thread: &mut Thread<'m>) -> Result<Flow, InterpError> {
+        loop {
+            match self.step(thread)? {
+                Flow::Next => {
+                    if let Some(frame) = thread.frames.last_mut() {
+                        frame.index += 1;
+                    }
+                }
+                Flow::Moved => {}
+                flow @ (Flow::Wait | Flow::Yield | Flow::End | Flow::Stop) => return Ok(flow),
+            }
+        }
+    }
+
+    fn step(&mut self, thread: &mut Thread<'m>) -> Result<Flow, InterpError> {
+        let Some(frame) = thread.frames.last_mut() else { return Ok(Flow::End) };
+        let inst = frame.inst();
+        let func: &'m Function = frame.func;
+        let data = func.dfg.inst(inst);
+        if self.yields && !thread.yielded {
+            match data.op.info().effects {
+                Effects::Read | Effects::Write | Effects::ReadWrite => {
+                    thread.yielded = true;
+                    return Ok(Flow::Yield);
+                }
+                Effects::Pure | Effects::Convergent | Effects::Terminator => {}
+            }
+        }
+        thread.yielded = false;
+        if self.outcome.steps >= self.options.fuel {
+            self.outcome.out_of_fuel = true;
+            return Ok(Flow::Stop);
+        }
+        self.outcome.steps += 1;
+        self.observer.step(frame.id, inst, thread.id);
+        let flow = self.execute(thread, inst, data)?;
+        if self.outcome.too_many_faults { Ok(Flow::Stop) } else { Ok(flow) }
+    }
+
+    fn execute(&mut self, thread: &mut Thread<'m>, inst: Inst, data: &'m InstData) -> Result<Flow, InterpError> {
+        match data.op {
+            Opcode::Iadd
+            | Opcode::Isub
+            | Opcode::Imul
+            | Opcode::Umulh
+            | Opcode::Smulh
+            | Opcode::Udiv
+            | Opcode::Sdiv
+            | Opcode::Urem
+            | Opcode::Srem
+            | Opcode::Ineg
+            | Opcode::Iabs
+            | Opcode::UaddSat
+            | Opcode::SaddSat
+            | Opcode::UsubSat
+            | Opcode::SsubSat
+            | Opcode::Umin
+            | Opcode::Umax
+            | Opcode::Smin
+            | Opcode::Smax
+            | Opcode::And
+            | Opcode::Or
+            | Opcode::Xor
+            | Opcode::Not
+            | Opcode::Shl
+            | Opcode::Lshr
+            | Opcode::Ashr
+            | Opcode::Rotl
+            | Opcode::Clz
+            | Opcode::Ctz
+            | Opcode::Popcnt
+            | Opcode::Bitrev
+            | Opcode::Icmp
+            | Opcode::Fadd
+            | Opcode::Fsub
+            | Opcode::Fmul
+            | Opcode::Fdiv
+            | Opcode::Fma
+            | Opcode::Fneg
+            | Opcode::Fabs
+            | Opcode::Fcopysign
+            | Opcode::Fmin
+            | Opcode::Fmax
+            | Opcode::Sqrt
+            | Opcode::Ceil
+            | Opcode::Floor
+            | Opcode::Trunc
+            | Opcode::Rint
+            | Opcode::Fcmp
+            | Opcode::Itrunc
+            | Opcode::Zext
+            | Opcode::Sext
+            | Opcode::FptoS
+            | Opcode::FptoU
+            | Opcode::StoFp
+            | Opcode::UtoFp
+            | Opcode::FptoFp
+            | Opcode::PtrToInt
+            | Opcode::IntToPtr
+            | Opcode::SpaceCast
+            | Opcode::LibCall => lane_wise(frame(thread), inst, data),
+
+            Opcode::Const
+            | Opcode::Undef
+            | Opcode::Bitcast
+            | Opcode::Select
+            | Opcode::Splat
+            | Opcode::Extract
+            | Opcode::Insert
+            | Opcode::ExtractDyn
+            | Opcode::InsertDyn
+            | Opcode::Shuffle
+            | Opcode::Vec
+            | Opcode::Any
+            | Opcode::All
+            | Opcode::Reduce
+            | Opcode::Addr => super::lanes::execute(frame(thread), inst, data),
+
+            Opcode::Load
+            | Opcode::Store
+            | Opcode::MaskedLoad
+            | Opcode::MaskedStore
+            | Opcode::Gather
+            | Opcode::Scatter
+            | Opcode::Memcpy
+            | Opcode::Memset
+            | Opcode::AtomicLoad
+            | Opcode::AtomicStore
+            | Opcode::AtomicRmw
+            | Opcode::AtomicCmpxchg
+            | Opcode::Fence
+            | Opcode::InSpace => self.memory_op(thread, inst, data),
+
+            Opcode::Arg
+            | Opcode::ArgAddr
+            | Opcode::SlotAddr
+            | Opcode::GlobalAddr
+            | Opcode::WorkDim
+            | Opcode::GlobalSize
+            | Opcode::GlobalOffset
+            | Opcode::NumGroups
+            | Opcode::EnqueuedLocalSize
+            | Opcode::LocalSize
+            | Opcode::GroupId
+            | Opcode::GlobalId
+            | Opcode::LocalId
+            | Opcode::GlobalLinearId
+            | Opcode::LocalLinearId
+            | Opcode::SubGroupSize
+            | Opcode::MaxSubGroupSize
+            | Opcode::NumSubGroups
+            | Opcode::EnqueuedNumSubGroups
+            | Opcode::SubGroupId
+            | Opcode::SubGroupLocalId => self.query(thread, inst, data),
+
+            Opcode::Barrier
+            | Opcode::Call
+            | Opcode::Printf
+            | Opcode::Jump
+            | Opcode::Branch
+            | Opcode::Switch
+            | Opcode::Ret
+            | Opcode::Unreachable => return self.control(thread, inst, data),
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Reports a fault at an instruction.
+    pub(super) fn fault(&mut self, thread: &Thread<'m>, inst: Inst, fault: Fault) {
+        let Some(frame) = thread.frames.last() else { return };
+        let key = (frame.id, inst, fault.kind());
+        if let Some(&index) = self.seen.get(&key) {
+            self.outcome.faults[index].count += 1;
+            return;
+        }
+        if self.outcome.faults.len() >= self.options.max_faults {
+            self.outcome.too_many_faults = true;
+            return;
+        }
+        let report = Report {
+            fault,
+            func: frame.id,
+            function: frame.func.name.clone(),
+            inst,
+            text: frame.func.inst_text(inst).to_string(),
+            loc: frame.func.locs[inst],
+            item: thread.id,
+            count: 1,
+        };
+        self.observer.fault(&report);
+        self.seen.insert(key, self.outcome.faults.len());
+        self.outcome.faults.push(report);
+    }
+
+    /// Enters a function with arguments.
+    pub(super) fn enter(&mut self, thread: &mut Thread<'m>, id: Func, args: &[LaneVec]) -> Result<(), InterpError> {
+        let func = &self.interpreter.module.funcs[id];
+        let prepared = self.interpreter.prepared.func(id);
+        let Some(block) = func.layout.entry() else {
+            return Err(InterpError::BadLaunch(format!("function `{}` has no body", func.name)));
+        };
+        let mut slots = SmallVec::new();
+        for data in func.slots.values() {
+            slots.push(self.memory.allocate(crate::types::Space::Private, data.size, data.align)?);
+        }
+        let registers = vec![0; prepared.words];
+        let mut frame = Frame { id, func, offsets: &prepared.offsets, block, index: 0, registers, slots };
+        for (&param, lanes) in func.dfg.params(block).iter().zip(args) {
+            frame.set(param, lanes);
+        }
+        thread.frames.push(frame);
+        Ok(())
+    }
+
+    /// Whether a thread may call once more.
+    pub(super) fn may_call(&self, thread: &Thread<'m>) -> bool {
+        thread.frames.len() < MAX_DEPTH
+    }
+
+    /// Leaves the innermost function.
+    pub(super) fn leave(&mut self, thread: &mut Thread<'m>) -> Option<Frame<'m>> {
+        let frame = thread.frames.pop()?;
+        for &slot in &frame.slots {
+            self.memory.release(slot);
+        }
+        Some(frame)
+    }
+}
+
+/// The innermost frame of a thread that executes an instruction.
+pub(super) fn frame<'t, 'm>(thread: &'t mut Thread<'m>) -> &'t mut Frame<'m> {
+    thread.frames.last_mut().unwrap_or_else(|| unreachable!("broken invariant: a thread without a frame"))
+}
+
+/// An op whose meaning is in the table.
+fn lane_wise(frame: &mut Frame<'_>, inst: Inst, data: &InstData) {
+    let Meaning::Lanes(meaning) = data.op.info().meaning else {
+        unreachable!("broken invariant: {:?} has no lane-wise meaning", data.op)
+    };
+    let result = frame.func.dfg.result(inst);
+    let ty = frame.ty(result);
+    let src: Elem = data.args.first().map_or(ty.elem, |&v| frame.ty(v).elem);
+    let cx = LaneCx { imm: &data.imm, src, dst: ty.elem };
+    let mut from = [0usize; 3];
+    for (place, &arg) in from.iter_mut().zip(&data.args) {
+        *place = frame.at(arg);
+    }
+    let count = data.args.len().min(3);
+    let to = frame.at(result);
+    for lane in 0..ty.lanes() as usize {
+        let args = from.map(|at| frame.registers[at + lane]);
+        frame.registers[to + lane] = meaning(&cx, &args[..count]);
+    }
+}
