@@ -2,6 +2,8 @@
 //!
 //! Knows nothing of kernels; limits come in as arguments. Not here: splitting a launch among workers ([`crate::launch`]).
 
+use std::cell::Cell;
+
 /// Why a geometry is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NdRangeError {
@@ -122,7 +124,7 @@ pub fn product(sizes: [u64; 3]) -> Option<u64> {
 }
 
 /// What bounds the choice of a local size.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalSizeLimits {
     /// Most work-items in a group for this kernel.
     pub max_group_items: u64,
@@ -136,17 +138,188 @@ pub struct LocalSizeLimits {
     pub non_uniform: bool,
 }
 
-/// The local size for a launch that leaves it open (a NULL `local_work_size`).
+/// The local size for a launch that leaves it open (a NULL `local_work_size`): within the limits, and dividing the global
+/// size unless smaller last groups are allowed.
+///
+/// It is the one for which a simple model of the launch's time is least: the groups one worker runs, times the packs of
+/// a group along x plus a little for the group itself; a few percent more where there are so few groups that workers may
+/// end far apart, where groups are larger than the caches like, and where last groups are smaller. Dimensions are decided
+/// one after the other, x first: work-items along x share packs, and consecutive groups along x runs.
 pub fn choose_local_size(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> [u64; 3] {
-    let max_items = limits.max_group_items.max(1);
+    // Applications repeat launches, and the search costs microseconds.
+    thread_local! {
+        static LATEST: Cell<Option<Choice>> = const { Cell::new(None) };
+    }
+    if let Some(latest) = LATEST.get()
+        && (latest.dims, latest.global_size, &latest.limits) == (dims, global_size, limits)
+    {
+        return latest.local_size;
+    }
+    let local_size = search(dims, global_size, limits);
+    LATEST.set(Some(Choice { dims, global_size, limits: *limits, local_size }));
+    local_size
+}
+
+/// A question and its answer.
+#[derive(Clone, Copy)]
+struct Choice {
+    dims: u32,
+    global_size: [u64; 3],
+    limits: LocalSizeLimits,
+    local_size: [u64; 3],
+}
+
+/// Groups up to this size are preferred: what they touch together stays in the first-level cache.
+const COMFORTABLE_ITEMS: u64 = 256;
+
+/// Largest local size considered in a dimension.
+const SEARCH_MAX: u64 = 4096;
+
+fn search(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> [u64; 3] {
     let mut local = [1u64; 3];
-    if (1..=3).contains(&dims) && global_size[0] > 0 {
-        let cap = max_items.min(limits.max_item_sizes[0]).min(256);
-        local[0] = if limits.non_uniform {
-            global_size[0].min(cap)
-        } else {
-            (1..=cap).rev().find(|n| global_size[0].is_multiple_of(*n)).unwrap_or(1)
-        };
+    if global_size.iter().take(dims as usize).any(|size| *size == 0) {
+        return local;
+    }
+    for d in 0..(dims as usize).min(3) {
+        let items = local.iter().product::<u64>();
+        let most = (limits.max_group_items / items).min(limits.max_item_sizes[d]).min(global_size[d]).min(SEARCH_MAX);
+        let mut best = (f64::INFINITY, 1);
+        for size in 1..=most {
+            let round = limits.non_uniform && is_round(size, limits.preferred_multiple);
+            if !round && !global_size[d].is_multiple_of(size) {
+                continue;
+            }
+            local[d] = size;
+            let time = model(dims as usize, global_size, local, limits);
+            // Of equals the larger one.
+            if time <= best.0 {
+                best = (time, size);
+            }
+        }
+        local[d] = best.1;
     }
     local
+}
+
+/// Sizes worth considering although they do not divide the global size.
+fn is_round(size: u64, multiple: u64) -> bool {
+    size.is_power_of_two() && size.is_multiple_of(multiple.clamp(1, COMFORTABLE_ITEMS))
+}
+
+/// The time of a launch, in packs.
+fn model(dims: usize, global_size: [u64; 3], local: [u64; 3], limits: &LocalSizeLimits) -> f64 {
+    let workers = limits.workers.max(1) as f64;
+    let groups: f64 = (0..dims).map(|d| global_size[d].div_ceil(local[d]) as f64).product();
+    let packs = local[0].div_ceil(limits.preferred_multiple.max(1)) as f64 * (local[1] * local[2]) as f64;
+    let mut time = (groups / workers).ceil() * (packs + 1.0);
+    // The fewer groups, the worse the balance between workers.
+    time *= 1.0 + workers / (8.0 * groups);
+    let items = local.iter().product::<u64>() as f64;
+    time *= 1.0 + 0.25 * (items / COMFORTABLE_ITEMS as f64).log2().max(0.0);
+    if (0..dims).any(|d| !global_size[d].is_multiple_of(local[d])) {
+        time *= 1.05;
+    }
+    time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LocalSizeLimits, NdRange, NdRangeError, choose_local_size, product};
+    use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
+
+    fn limits(workers: u64, non_uniform: bool) -> LocalSizeLimits {
+        LocalSizeLimits {
+            max_group_items: 4096,
+            max_item_sizes: [4096; 3],
+            preferred_multiple: 8,
+            workers,
+            non_uniform,
+        }
+    }
+
+    #[test]
+    fn geometry_is_checked() {
+        let new = |dims, global, offset, local| NdRange::new(dims, global, offset, local);
+        assert_eq!(new(0, [1; 3], [0; 3], [1; 3]), Err(NdRangeError::Dimensions(0)));
+        assert_eq!(new(4, [1; 3], [0; 3], [1; 3]), Err(NdRangeError::Dimensions(4)));
+        assert_eq!(new(2, [4; 3], [0; 3], [2, 0, 2]), Err(NdRangeError::LocalSize));
+        assert_eq!(new(3, [4; 3], [0; 3], [1 << 32, 1 << 32, 1]), Err(NdRangeError::LocalSize));
+        assert_eq!(new(3, [1 << 32, 1 << 32, 1], [0; 3], [1; 3]), Err(NdRangeError::GlobalSize));
+        assert_eq!(new(1, [2, 1, 1], [u64::MAX - 1, 0, 0], [1; 3]), Err(NdRangeError::GlobalOffset));
+        // What lies above the dimensions does not count.
+        let range = new(1, [10, 0, 7], [3, 9, 9], [4, 0, 0]).expect("it is legal");
+        assert_eq!(
+            (range.num_groups(), range.global_size(), range.global_offset()),
+            ([3, 1, 1], [10, 1, 1], [3, 0, 0])
+        );
+        assert!(!range.is_uniform());
+        // A zero beside a huge size is an empty launch.
+        let empty = new(3, [u64::MAX, 0, u64::MAX], [0; 3], [1; 3]).expect("it is legal");
+        assert_eq!((empty.total_groups(), empty.total_items()), (0, 0));
+        assert_eq!(NdRange::single().total_items(), 1);
+    }
+
+    #[test]
+    fn local_sizes_of_common_launches() {
+        // Enough groups for all, none tiny.
+        let [x, ..] = choose_local_size(1, [1 << 20, 1, 1], &limits(2, false));
+        assert_eq!(x, 256);
+        // Images: rows.
+        assert_eq!(choose_local_size(2, [1920, 1080, 1], &limits(2, false)), [240, 1, 1]);
+        assert_eq!(choose_local_size(2, [1024, 1024, 1], &limits(8, false)), [256, 1, 1]);
+        // A narrow one: x is what it is, y makes up for it.
+        let [x, y, _] = choose_local_size(2, [4, 1024, 1], &limits(2, false));
+        assert!(x == 4 && y >= 16, "{x} {y}");
+        // Little work: still for everybody.
+        assert_eq!(choose_local_size(1, [64, 1, 1], &limits(2, false)), [32, 1, 1]);
+        assert_eq!(choose_local_size(1, [64, 1, 1], &limits(8, false)), [8, 1, 1]);
+        assert_eq!(choose_local_size(1, [1, 1, 1], &limits(8, false)), [1, 1, 1]);
+        // Primes: not alone where that can be helped.
+        let [x, ..] = choose_local_size(1, [1_000_003, 1, 1], &limits(4, true));
+        assert!((64..=256).contains(&x), "{x}");
+        assert_eq!(choose_local_size(1, [1009, 1, 1], &limits(2, false)), [1009, 1, 1]);
+        assert_eq!(choose_local_size(1, [1_000_003, 1, 1], &limits(4, false)), [1, 1, 1]);
+        // Nothing to do.
+        assert_eq!(choose_local_size(2, [0, 5, 1], &limits(4, true)), [1, 1, 1]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn local_sizes_keep_the_limits(
+            dims in 1u32..=3,
+            global in [1u64..5000, 1u64..300, 1u64..40],
+            max_group_items in 1u64..2000,
+            max_item_sizes in [1u64..2000, 1u64..2000, 1u64..100],
+            preferred_multiple in 1u64..=64,
+            workers in 1u64..=64,
+            non_uniform in any::<bool>(),
+        ) {
+            let limits = LocalSizeLimits { max_group_items, max_item_sizes, preferred_multiple, workers, non_uniform };
+            let local = choose_local_size(dims, global, &limits);
+            prop_assert_eq!(local, choose_local_size(dims, global, &limits));
+            let items = product(local).expect("it is small");
+            prop_assert!(items >= 1 && items <= max_group_items);
+            for d in 0..3 {
+                prop_assert!(local[d] <= max_item_sizes[d] || local[d] == 1);
+                if d >= dims as usize {
+                    prop_assert_eq!(local[d], 1);
+                } else if !non_uniform {
+                    prop_assert!(global[d].is_multiple_of(local[d]));
+                }
+            }
+            prop_assert!(NdRange::new(dims, global, [0; 3], local).is_ok());
+        }
+
+        #[test]
+        fn geometry_never_panics(
+            dims in 0u32..5, global in any::<[u64; 3]>(), offset in any::<[u64; 3]>(), local in any::<[u64; 3]>()
+        ) {
+            if let Ok(range) = NdRange::new(dims, global, offset, local) {
+                prop_assert!(range.total_groups() <= range.total_items());
+                prop_assert!(range.group_items() > 0);
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::node::{Node, StatusCallback};
+use super::node::{DueCallbacks, Node, StatusCallback};
 use super::settle::{self, Step};
 use crate::{pool, status};
 
@@ -41,8 +41,7 @@ impl Event {
         self.0.is_user()
     }
 
-    /// Sets a user event's status, 0 or negative; other numbers count as an error too. Callbacks and commands this sets
-    /// free without work to do are run before it returns.
+    /// Sets a user event's status, 0 or negative; other numbers count as an error too.
     pub fn set_user_status(&self, status: i32) -> Result<(), AlreadySet> {
         if !self.is_user() || self.0.is_ended() {
             return Err(AlreadySet);
@@ -66,12 +65,13 @@ impl Event {
     }
 
     /// Calls `callback` once, when the status has come down to `threshold` ([`status::SUBMITTED`], [`status::RUNNING`] or
-    /// [`status::COMPLETE`]) or the command failed: with `threshold`, or with the error. When that is already past, it is
-    /// called before this returns. Callbacks run with no lock held, those of an event in the order of their statuses, on
-    /// whatever thread brought the status about.
+    /// [`status::COMPLETE`]) or the command failed, or soon when that is already past: with `threshold`, or with the error.
+    ///
+    /// Callbacks are called one after the other in the order they became due, by a thread of their own and with no lock
+    /// held. A panic in one ends with it.
     pub fn on_status(&self, threshold: i32, callback: StatusCallback) {
-        if let Some((told, callback)) = self.0.on_status(threshold, callback) {
-            settle::call(told, callback);
+        if let Some(due) = self.0.on_status(threshold, callback) {
+            pool::call_back(DueCallbacks::from_iter([due]));
         }
     }
 

@@ -3,6 +3,8 @@
 //! The end of a command may make others ready, some of which (markers, failed ones) end at once, and so on: chains of any
 //! length. They are worked off as *steps* in a loop. A thread has one such loop at a time: whatever a callback inside it
 //! sets off is appended to it, so stacks stay flat whatever applications nest.
+//!
+//! Not here: calling callbacks ([`crate::pool`] does, in order).
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -12,7 +14,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::node::{Aftermath, DueCallbacks, Edge, Kind, Node, StatusCallback, Time};
+use super::node::{Aftermath, DueCallbacks, Edge, Kind, Node, Time};
 use crate::{pool, status};
 
 /// One thing left to do.
@@ -146,18 +148,17 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
         if callbacks.is_empty() {
             return;
         }
-        // They may take long: nothing that can run is held back meanwhile.
-        if let Some(node) = self.kept.take() {
-            pool::push(node);
-        }
-        call_all(callbacks);
+        pool::call_back(callbacks);
     }
 }
 
 /// The command's work begins.
 pub(crate) fn start(node: &Node) {
     node.record(Time::Start);
-    call_all(node.advance(status::RUNNING));
+    let callbacks = node.advance(status::RUNNING);
+    if !callbacks.is_empty() {
+        pool::call_back(callbacks);
+    }
 }
 
 /// The command's work has ended with `status`. Returns a command to run next, see [`run`].
@@ -169,19 +170,6 @@ pub(crate) fn finish(node: Arc<Node>, status: i32, keep: impl FnMut(&Node) -> bo
 pub(super) fn submitted(node: Arc<Node>) {
     if node.release() {
         run(Step::Ready(node), |_| false);
-    }
-}
-
-fn call_all(callbacks: DueCallbacks) {
-    for (told, callback) in callbacks {
-        call(told, callback);
-    }
-}
-
-/// Calls a callback; a panic in it ends with it.
-pub(super) fn call(told: i32, callback: StatusCallback) {
-    if catch_unwind(AssertUnwindSafe(move || callback(told))).is_err() {
-        tracing::error!("an event callback panicked");
     }
 }
 

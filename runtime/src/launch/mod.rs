@@ -1,7 +1,7 @@
 //! One kernel launch: its description, and its execution by one or many threads.
 //!
-//! - [`running`]: a launch under way: who claims which groups, and when it has ended;
-//! - [`arena`]: the memory a thread lends to kernels; [`cost`]: how many threads a launch deserves.
+//! - `running`: a launch under way: who claims which groups, and when it has ended;
+//! - `arena`: the memory a thread lends to kernels; `cost`: how many threads a launch deserves.
 //!
 //! Not here: when a launch may start ([`crate::graph`]), and which threads are there for it ([`crate::pool`]).
 

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clift_include::abi::WgContext;
+use crossbeam_utils::CachePadded;
 
 use super::Launch;
 use super::arena::Arenas;
@@ -31,6 +32,9 @@ const INVITE_AFTER_NS: u64 = 3_000;
 /// Least work in a claim, if the cost is known.
 const CLAIM_NS: u64 = 1_000;
 
+/// Most work in a claim, if the cost is known: threads end close together even when one of them is held up.
+const CLAIM_MOST_NS: u64 = 1_000_000;
+
 /// A launch under way, shared by the threads on it.
 pub(crate) struct Running {
     launch: Box<Launch>,
@@ -41,11 +45,12 @@ pub(crate) struct Running {
     /// Number of groups.
     groups: u64,
     /// First group nobody has claimed.
-    next: AtomicU64,
+    next: CachePadded<AtomicU64>,
     /// Groups not yet completed.
     unfinished: AtomicU64,
-    /// Least number of groups in a claim.
+    /// Least and most groups in a claim.
     claim_least: u64,
+    claim_most: u64,
     /// Threads that may still join.
     seats: AtomicUsize,
     /// Threads there may be on it at once.
@@ -83,9 +88,10 @@ impl Running {
             local_bytes,
             scratch_bytes,
             groups,
-            next: AtomicU64::new(0),
+            next: CachePadded::new(AtomicU64::new(0)),
             unfinished: AtomicU64::new(groups),
             claim_least: plan.claim_least,
+            claim_most: plan.claim_most,
             seats: AtomicUsize::new(plan.seats),
             threads: AtomicUsize::new(plan.seats + 1),
             status: AtomicI32::new(status::COMPLETE),
@@ -205,7 +211,7 @@ impl Running {
         let mut first = self.next.load(Ordering::Relaxed);
         loop {
             let left = self.groups.checked_sub(first).filter(|left| *left > 0)?;
-            let mut count = if exact { at_least } else { (left / shares).max(at_least) };
+            let mut count = if exact { at_least } else { (left / shares).min(self.claim_most).max(at_least) };
             if count > row && first.is_multiple_of(row) {
                 // Whole rows make longer runs.
                 count -= count % row;
@@ -268,6 +274,9 @@ fn arena_sizes(launch: &Launch) -> Option<(usize, usize)> {
     Some((usize::try_from(local).ok()?, usize::try_from(scratch).ok()?))
 }
 
+/// Claims per thread, at least, of a launch whose cost is not known.
+const UNKNOWN_CLAIMS: u64 = 16;
+
 /// How a launch is begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Plan {
@@ -277,20 +286,22 @@ struct Plan {
     invite_at_once: bool,
     /// Exact size of the first claim; 0: as any other.
     first_claim: u64,
-    /// Least size of a claim.
+    /// Least and most size of a claim.
     claim_least: u64,
+    claim_most: u64,
 }
 
 impl Plan {
     /// The plan for so many groups, estimated to take `estimate` ns on one thread, with so many workers.
     fn new(groups: u64, estimate: Option<u64>, workers: usize) -> Self {
-        let alone = Self { seats: 0, invite_at_once: false, first_claim: groups, claim_least: 1 };
+        let alone = Self { seats: 0, invite_at_once: false, first_claim: groups, claim_least: 1, claim_most: groups };
         let most = usize::try_from(groups - 1).unwrap_or(usize::MAX).min(workers - 1);
         if most == 0 {
             return alone;
         }
         let Some(estimate) = estimate else {
-            return Self { seats: most, invite_at_once: true, first_claim: 0, claim_least: 1 };
+            let claim_most = groups / (UNKNOWN_CLAIMS * (most as u64 + 1));
+            return Self { seats: most, invite_at_once: true, first_claim: 0, claim_least: 1, claim_most };
         };
         if estimate < ALONE_NS {
             return alone;
@@ -304,7 +315,8 @@ impl Plan {
         let claim_least = groups_in(CLAIM_NS).clamp(1, (groups / (4 * (seats as u64 + 1))).max(1));
         let before_invitation = groups_in(INVITE_AFTER_NS);
         let invite_at_once = before_invitation <= 1;
-        Self { seats, invite_at_once, first_claim: if invite_at_once { 0 } else { before_invitation }, claim_least }
+        let first_claim = if invite_at_once { 0 } else { before_invitation };
+        Self { seats, invite_at_once, first_claim, claim_least, claim_most: groups_in(CLAIM_MOST_NS) }
     }
 }
 
@@ -328,6 +340,8 @@ mod tests {
         // Many small groups: a little alone first.
         let plan = Plan::new(100_000, Some(1_000_000), 8);
         assert_eq!((plan.seats, plan.invite_at_once, plan.first_claim, plan.claim_least), (7, false, 300, 100));
+        assert_eq!(plan.claim_most, 100_000);
+        assert_eq!(Plan::new(100, Some(10_000_000), 2).claim_most, 10);
         // Just worth one more thread.
         assert_eq!(Plan::new(1000, Some(8_000), 64).seats, 2);
     }

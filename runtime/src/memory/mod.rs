@@ -11,6 +11,8 @@
 mod host;
 mod rect;
 mod slice;
+#[cfg(test)]
+mod tests;
 
 pub use host::{AllocError, BASE_ALIGN, HostBuffer};
 pub use rect::{RectCopy, RectError, RectLayout};

@@ -94,7 +94,8 @@ impl Jobs {
         if is_kernel { &self.kernels } else { &self.tasks }
     }
 
-    /// Puts a command at the end, a launch under way at the front: it is older than all that has not begun.
+    /// Puts a command at the end, a launch under way at the front: it is older than all that has
+    /// not begun.
     pub(super) fn push(&self, job: Job) {
         let counter = self.counter(job.is_kernel());
         let mut list = self.lock();

@@ -7,6 +7,7 @@ use std::sync::{Arc, MutexGuard, Once};
 use std::time::{Duration, Instant};
 
 use super::sleep::Bed;
+use super::strand::State;
 use super::{EPOCH, Job, POOL, Signal, Staff};
 use crate::sys;
 
@@ -35,7 +36,8 @@ extern "C" fn leave() {
     }
     let own = usize::from(super::on_working_worker());
     let start = Instant::now();
-    while POOL.working.load(Ordering::SeqCst) > own && start.elapsed() < EXIT_PATIENCE {
+    let is_at_work = || POOL.working.load(Ordering::SeqCst) > own || POOL.strand.is_calling();
+    while is_at_work() && start.elapsed() < EXIT_PATIENCE {
         std::thread::sleep(Duration::from_micros(50));
     }
 }
@@ -44,6 +46,7 @@ extern "C" fn leave() {
 struct Held {
     staff: MutexGuard<'static, Staff>,
     waiting: MutexGuard<'static, Vec<Arc<Signal>>>,
+    strand: MutexGuard<'static, State>,
     jobs: MutexGuard<'static, VecDeque<Job>>,
     idle: MutexGuard<'static, Vec<Arc<Bed>>>,
 }
@@ -53,7 +56,13 @@ thread_local! {
 }
 
 extern "C" fn before_fork() {
-    let held = Held { staff: POOL.staff(), waiting: POOL.waiting(), jobs: POOL.jobs.lock(), idle: POOL.sleep.lock() };
+    let held = Held {
+        staff: POOL.staff(),
+        waiting: POOL.waiting(),
+        strand: POOL.strand.lock(),
+        jobs: POOL.jobs.lock(),
+        idle: POOL.sleep.lock(),
+    };
     // On a thread that is ending the guards are dropped at once: the child may then find a lock taken, at worst.
     let _ = HELD.try_with(|place| place.replace(Some(held)));
 }
@@ -71,6 +80,7 @@ extern "C" fn after_fork_child() {
         if let Some(mut held) = place.take() {
             *held.staff = Staff::default();
             core::mem::forget(core::mem::take(&mut *held.waiting));
+            held.strand.forget();
             POOL.jobs.forget(&mut held.jobs);
             POOL.sleep.forget(&mut held.idle);
         }

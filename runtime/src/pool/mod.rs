@@ -2,8 +2,9 @@
 //!
 //! ---
 //!
-//! - [`jobs`]: the list; [`sleep`]: who searches and who sleeps; [`worker`]: a worker's life; [`wait`]: threads that wait;
-//! - [`cpus`]: how many workers; [`lifecycle`]: fork and exit.
+//! - `jobs`: the list; `sleep`: who searches and who sleeps; `worker`: a worker's life; `wait`: threads that wait;
+//! - `strand`: callbacks;
+//! - `cpus`: how many workers; `lifecycle`: fork and exit.
 //!
 //! Not here: why a command is ready ([`crate::graph`]), what a launch does with a thread ([`crate::launch`]).
 
@@ -11,8 +12,7 @@ mod cpus;
 mod jobs;
 mod lifecycle;
 mod sleep;
-#[cfg(test)]
-mod tests;
+mod strand;
 mod wait;
 mod worker;
 
@@ -20,6 +20,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub(crate) use jobs::Job;
+pub(crate) use strand::call as call_back;
+pub use strand::defer;
 pub(crate) use wait::{Signal, wait, wait_for_queue};
 pub(crate) use worker::on_worker;
 use worker::on_working_worker;
@@ -28,6 +30,7 @@ use crate::graph::Node;
 use crate::launch::Running;
 use jobs::{Jobs, Wanted};
 use sleep::Sleep;
+use strand::Strand;
 
 /// How the pool is built.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,6 +56,7 @@ static EPOCH: AtomicU32 = AtomicU32::new(0);
 
 static POOL: Pool = Pool {
     jobs: Jobs::new(),
+    strand: Strand::new(),
     sleep: Sleep::new(),
     busy: AtomicUsize::new(0),
     working: AtomicUsize::new(0),
@@ -64,6 +68,7 @@ static POOL: Pool = Pool {
 
 struct Pool {
     jobs: Jobs,
+    strand: Strand,
     sleep: Sleep,
     /// Threads running kernels.
     busy: AtomicUsize,
@@ -158,7 +163,7 @@ impl Pool {
 
     /// Whether jobs have to be done by the threads that wait for them.
     fn is_unmanned(&self) -> bool {
-        self.exiting.load(Ordering::Relaxed) || !self.manned.load(Ordering::Relaxed)
+        is_exiting() || !self.manned.load(Ordering::Relaxed)
     }
 
     /// Room for one more thread that runs kernels.

@@ -24,7 +24,7 @@ const LOOKS_PER_ROUND: u32 = 16;
 const CHAIN_MAX: u32 = 32;
 
 /// Stack of a worker: native functions, callbacks and the interpreter run on it.
-const STACK_BYTES: usize = 8 << 20;
+pub(super) const STACK_BYTES: usize = 8 << 20;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
@@ -175,7 +175,7 @@ pub(super) fn spin(mut found: impl FnMut() -> bool) -> bool {
 }
 
 /// The process ends: this thread does nothing any more.
-fn park_for_good() -> ! {
+pub(super) fn park_for_good() -> ! {
     loop {
         std::thread::park_timeout(Duration::from_secs(3600));
     }

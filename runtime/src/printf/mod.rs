@@ -1,10 +1,10 @@
 //! OpenCL C's `printf`: what one call prints, and what becomes of a launch's output.
 //!
-//! - [`spec`]: the conversion specifications of a format, parsed;
-//! - [`value`]: one value printed by one specification. The C library does the converting, so that digits are exact; it is
+//! - `spec`: the conversion specifications of a format, parsed;
+//! - `value`: one value printed by one specification. The C library does the converting, so that digits are exact; it is
 //!   handed formats built from parsed parts only, never the kernel's own.
 //!
-//! A call's text is put together by the thread that makes the call and added to the launch's [`Output`] as a whole. The
+//! A call's text is put together by the thread that makes the call and added to the launch's `Output` as a whole. The
 //! output is written when the launch ends, before that is reported.
 #![allow(unsafe_code, reason = "`%s` reads strings of the kernel")]
 
