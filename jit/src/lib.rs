@@ -6,6 +6,7 @@
 //! `pipeline.rs` states. The crate knows nothing of OpenCL handles, queues or threads.
 
 pub mod builtins;
+pub(crate) mod codegen;
 pub mod options;
 pub mod passes;
 pub mod program;

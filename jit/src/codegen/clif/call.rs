@@ -1,0 +1,144 @@
+//! Calls into the host: library functions lane by lane, bulk memory, `printf` through the runtime's callbacks.
+
+#![allow(unsafe_code, reason = "memory functions called by generated code")]
+
+use std::mem::offset_of;
+
+use clift_include::abi::{Callbacks, WgContext};
+use clift_kir::libfn::LibImpl;
+use clift_kir::{Imm, Inst, Opcode};
+use cranelift_codegen::ir::{self, InstBuilder, types};
+
+use super::translate::{Translator, wrong_imm};
+
+impl Translator<'_> {
+    pub(super) fn call_op(&mut self, inst: Inst) {
+        let data = self.legal.dfg.inst(inst);
+        let args = self.args(inst);
+        match data.op {
+            Opcode::LibCall => {
+                let Imm::Lib(function) = data.imm else { wrong_imm(&data.imm) };
+                let (trampoline, implementation) = trampoline(function.implementation(self.arg_type(inst, 0).elem));
+                let implementation = self.pos.ins().iconst(types::I64, implementation as i64);
+                let mut operands = vec![implementation];
+                operands.extend(&args);
+                let result = super::translate::clif_type(self.result_type(inst));
+                let value = self.call_host(trampoline, &operands, Some(result));
+                self.set(inst, value);
+            }
+            Opcode::Memcpy => {
+                self.call_host(copy_bytes as *const () as usize, &args, None);
+            }
+            Opcode::Memset => {
+                self.call_host(fill_bytes as *const () as usize, &args, None);
+            }
+            Opcode::Printf => {
+                let context = self.context();
+                let callbacks = self.load_host(context, offset_of!(WgContext, callbacks));
+                let function = self.load_host(callbacks, offset_of!(Callbacks, printf));
+                let operands = [context, args[0], args[1], args[2], args[3]];
+                let value = self.call(function, &operands, Some(types::I32));
+                self.set(inst, value);
+            }
+            _ => unreachable!("broken invariant: {} is no call", data.op.info().name),
+        }
+    }
+
+    /// `a * b + c` where the target has no instruction for it.
+    pub(super) fn fma_call(&mut self, a: ir::Value, b: ir::Value, c: ir::Value) -> ir::Value {
+        let ty = self.ty(a);
+        let function =
+            if ty == types::F32 { fma_single as *const () as usize } else { fma_double as *const () as usize };
+        self.call_host(function, &[a, b, c], Some(ty))
+    }
+
+    /// The launch context: the entry's first parameter.
+    fn context(&self) -> ir::Value {
+        let entry = self.pos.func.layout.entry_block();
+        match entry.and_then(|entry| self.pos.func.dfg.block_params(entry).first()) {
+            Some(&context) => context,
+            None => unreachable!("broken invariant: function without a context"),
+        }
+    }
+
+    fn load_host(&mut self, base: ir::Value, offset: usize) -> ir::Value {
+        let flags = ir::MemFlagsData::trusted().with_readonly().with_can_move();
+        self.pos.ins().load(types::I64, flags, base, offset as i32)
+    }
+
+    fn call_host(&mut self, function: usize, args: &[ir::Value], result: Option<ir::Type>) -> ir::Value {
+        let function = self.pos.ins().iconst(types::I64, function as i64);
+        self.call(function, args, result)
+    }
+
+    /// A call through a pointer; without a result the callee itself is given back.
+    fn call(&mut self, function: ir::Value, args: &[ir::Value], result: Option<ir::Type>) -> ir::Value {
+        let mut signature = ir::Signature::new(self.call_conv);
+        for &arg in args {
+            signature.params.push(ir::AbiParam::new(self.ty(arg)));
+        }
+        signature.returns.extend(result.map(ir::AbiParam::new));
+        let reference = match self.signatures.get(&signature) {
+            Some(&reference) => reference,
+            None => {
+                let reference = self.pos.func.import_signature(signature.clone());
+                self.signatures.insert(signature, reference);
+                reference
+            }
+        };
+        let call = self.pos.ins().call_indirect(reference, function, args);
+        self.pos.func.dfg.inst_results(call).first().copied().unwrap_or(function)
+    }
+}
+
+macro_rules! trampolines {
+    ($($variant:ident $name:ident ($($arg:ident: $ty:ty),+) -> $result:ty;)+) => {
+        $(
+            extern "C" fn $name(function: fn($($ty),+) -> $result, $($arg: $ty),+) -> $result {
+                function($($arg),+)
+            }
+        )+
+
+        /// The function to call with the address of an implementation and its arguments, and that address.
+        fn trampoline(implementation: LibImpl) -> (usize, usize) {
+            match implementation {
+                $(LibImpl::$variant(function) => ($name as *const () as usize, function as *const () as usize),)+
+            }
+        }
+    };
+}
+
+trampolines! {
+    F32 call_f32(x: f32) -> f32;
+    F64 call_f64(x: f64) -> f64;
+    FF32 call_ff32(x: f32, y: f32) -> f32;
+    FF64 call_ff64(x: f64, y: f64) -> f64;
+    FI32 call_fi32(x: f32, n: i32) -> f32;
+    FI64 call_fi64(x: f64, n: i32) -> f64;
+    FToI32 call_f_to_i32(x: f32) -> i32;
+    FToI64 call_f_to_i64(x: f64) -> i32;
+    FFToI32 call_ff_to_i32(x: f32, y: f32) -> i32;
+    FFToI64 call_ff_to_i64(x: f64, y: f64) -> i32;
+}
+
+extern "C" fn fma_single(a: f32, b: f32, c: f32) -> f32 {
+    a.mul_add(b, c)
+}
+
+extern "C" fn fma_double(a: f64, b: f64, c: f64) -> f64 {
+    a.mul_add(b, c)
+}
+
+/// # Safety
+/// As `memcpy`; source and target may be the same.
+unsafe extern "C" fn copy_bytes(to: *mut u8, from: *const u8, bytes: u64) {
+    // SAFETY: the kernel promised memory of that size; `copy` allows what the op leaves undefined.
+    unsafe { std::ptr::copy(from, to, bytes as usize) }
+}
+
+/// # Safety
+/// As `memset`.
+unsafe extern "C" fn fill_bytes(to: *mut u8, byte: u8, bytes: u64) {
+    // SAFETY: the kernel promised memory of that size.
+    unsafe { std::ptr::write_bytes(to, byte, bytes as usize) }
+}

@@ -1,0 +1,97 @@
+//! Conversions between numbers, and casts of pointers (which are integers here).
+
+use clift_kir::{Elem, Inst, Opcode, Type};
+use cranelift_codegen::ir::{self, InstBuilder, types};
+
+use super::translate::{Translator, clif_type};
+
+impl Translator<'_> {
+    pub(super) fn convert_op(&mut self, inst: Inst) {
+        use Opcode as O;
+        let op = self.legal.dfg.inst(inst).op;
+        let a = self.args(inst)[0];
+        let (from, to) = (self.arg_type(inst, 0), self.result_type(inst));
+        let ty = clif_type(to);
+        let value = match op {
+            O::PtrToInt | O::IntToPtr | O::SpaceCast => a,
+            O::Itrunc if from.is_vector() => self.narrow(a, from, to),
+            O::Itrunc => self.pos.ins().ireduce(ty, a),
+            O::Zext if from.is_bool() && from.is_vector() => {
+                let mask = self.mask_of_width(a, to.elem.bits());
+                let one = self.int(ty, 1);
+                self.pos.ins().band(mask, one)
+            }
+            O::Sext if from.is_bool() && from.is_vector() => self.mask_of_width(a, to.elem.bits()),
+            O::Sext if from.is_bool() => {
+                let wide = if ty == types::I8 { a } else { self.pos.ins().uextend(ty, a) };
+                self.pos.ins().ineg(wide)
+            }
+            O::Zext if from.is_bool() && ty == types::I8 => a,
+            O::Zext if from.is_vector() => self.widen(a, from, to, false),
+            O::Sext if from.is_vector() => self.widen(a, from, to, true),
+            O::Zext => self.pos.ins().uextend(ty, a),
+            O::Sext => self.pos.ins().sextend(ty, a),
+            O::FptoS if from.is_vector() => self.float_to_int(a, from, to, true),
+            O::FptoU if from.is_vector() => self.float_to_int(a, from, to, false),
+            O::FptoS => self.pos.ins().fcvt_to_sint_sat(ty, a),
+            O::FptoU => self.pos.ins().fcvt_to_uint_sat(ty, a),
+            O::StoFp if from.is_vector() => self.int_to_float(a, from, to, true),
+            O::UtoFp if from.is_vector() => self.int_to_float(a, from, to, false),
+            O::StoFp => self.pos.ins().fcvt_from_sint(ty, a),
+            O::UtoFp if from.elem == Elem::I32 => {
+                let wide = self.pos.ins().uextend(types::I64, a);
+                self.pos.ins().fcvt_from_sint(ty, wide)
+            }
+            O::UtoFp => self.pos.ins().fcvt_from_uint(ty, a),
+            O::FptoFp if from.is_vector() => match to.elem {
+                Elem::F64 => self.pos.ins().fvpromote_low(a),
+                _ => self.pos.ins().fvdemote(a),
+            },
+            O::FptoFp if to.elem == Elem::F64 => self.pos.ins().fpromote(ty, a),
+            O::FptoFp => self.pos.ins().fdemote(ty, a),
+            _ => unreachable!("broken invariant: {} is no conversion", op.info().name),
+        };
+        self.set(inst, value);
+    }
+
+    /// Low bits of each lane, in the first lanes.
+    fn narrow(&mut self, a: ir::Value, from: Type, to: Type) -> ir::Value {
+        // The wanted bytes of each lane, by a shuffle of the bytes.
+        let (wide, small) = (from.elem.bytes() as u8, to.elem.bytes() as u8);
+        let bytes = self.recast(a, types::I8X16);
+        let mut pattern = [0u8; 16];
+        for (i, byte) in pattern.iter_mut().enumerate() {
+            let (lane, offset) = (i as u8 / small, i as u8 % small);
+            *byte = (lane * wide + offset) % 16;
+        }
+        let value = self.shuffle_bytes(bytes, bytes, &pattern);
+        self.recast(value, clif_type(to))
+    }
+
+    /// The first lanes, extended.
+    fn widen(&mut self, a: ir::Value, from: Type, to: Type, signed: bool) -> ir::Value {
+        let mut value = a;
+        let mut bits = from.elem.bits();
+        while bits < to.elem.bits() {
+            value = if signed { self.pos.ins().swiden_low(value) } else { self.pos.ins().uwiden_low(value) };
+            bits *= 2;
+        }
+        value
+    }
+
+    fn float_to_int(&mut self, a: ir::Value, from: Type, to: Type, signed: bool) -> ir::Value {
+        debug_assert_eq!((from.elem, to.elem), (Elem::F32, Elem::I32));
+        let ty = clif_type(to);
+        if signed { self.pos.ins().fcvt_to_sint_sat(ty, a) } else { self.pos.ins().fcvt_to_uint_sat(ty, a) }
+    }
+
+    fn int_to_float(&mut self, a: ir::Value, from: Type, to: Type, signed: bool) -> ir::Value {
+        let ty = clif_type(to);
+        let a = if from.elem == Elem::I32 && to.elem == Elem::F64 {
+            if signed { self.pos.ins().swiden_low(a) } else { self.pos.ins().uwiden_low(a) }
+        } else {
+            a
+        };
+        if signed { self.pos.ins().fcvt_from_sint(ty, a) } else { self.pos.ins().fcvt_from_uint(ty, a) }
+    }
+}

@@ -1,0 +1,83 @@
+//! Floating-point ops.
+
+use clift_kir::{FloatCond, Imm, Inst, Opcode};
+use cranelift_codegen::ir::condcodes::FloatCC;
+use cranelift_codegen::ir::{self, InstBuilder, types};
+
+use super::translate::{Translator, wrong_imm};
+
+impl Translator<'_> {
+    pub(super) fn float_op(&mut self, inst: Inst) {
+        use Opcode as O;
+        let data = self.legal.dfg.inst(inst);
+        let args = self.args(inst);
+        let a = args[0];
+        let b = args.get(1).copied().unwrap_or(a);
+        let value = match data.op {
+            O::Fadd => self.pos.ins().fadd(a, b),
+            O::Fsub => self.pos.ins().fsub(a, b),
+            O::Fmul => self.pos.ins().fmul(a, b),
+            O::Fdiv => self.pos.ins().fdiv(a, b),
+            O::Fma => self.fma(a, b, args[2]),
+            O::Fneg => self.pos.ins().fneg(a),
+            O::Fabs => self.pos.ins().fabs(a),
+            O::Fcopysign => self.copy_sign(a, b),
+            O::Fmin => self.min_max(FloatCC::LessThan, a, b),
+            O::Fmax => self.min_max(FloatCC::GreaterThan, a, b),
+            O::Sqrt => self.pos.ins().sqrt(a),
+            O::Ceil => self.pos.ins().ceil(a),
+            O::Floor => self.pos.ins().floor(a),
+            O::Trunc => self.pos.ins().trunc(a),
+            O::Rint => self.pos.ins().nearest(a),
+            O::Fcmp => match data.imm {
+                Imm::FloatCond(cond, _) => self.pos.ins().fcmp(float_cc(cond), a, b),
+                ref imm => wrong_imm(imm),
+            },
+            _ => unreachable!("broken invariant: {} is no float op", data.op.info().name),
+        };
+        self.set(inst, value);
+    }
+
+    fn fma(&mut self, a: ir::Value, b: ir::Value, c: ir::Value) -> ir::Value {
+        if self.features.fma { self.pos.ins().fma(a, b, c) } else { self.fma_call(a, b, c) }
+    }
+
+    /// Magnitude of the first, sign of the second.
+    fn copy_sign(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
+        let ty = self.ty(a);
+        if !ty.is_vector() {
+            return self.pos.ins().fcopysign(a, b);
+        }
+        let int = if ty.lane_type() == types::F32 { types::I32X4 } else { types::I64X2 };
+        let sign = self.int(int, i64::MIN >> (64 - ty.lane_bits()));
+        let sign = self.recast(sign, ty);
+        self.pos.ins().bitselect(sign, b, a)
+    }
+
+    /// The other operand where one is NaN, else the one for which the comparison holds.
+    fn min_max(&mut self, cc: FloatCC, a: ir::Value, b: ir::Value) -> ir::Value {
+        let first = self.pos.ins().fcmp(cc, a, b);
+        let chosen = self.choose(first, a, b);
+        let b_is_nan = self.pos.ins().fcmp(FloatCC::Unordered, b, b);
+        self.choose(b_is_nan, a, chosen)
+    }
+}
+
+fn float_cc(cond: FloatCond) -> FloatCC {
+    match cond {
+        FloatCond::Oeq => FloatCC::Equal,
+        FloatCond::One => FloatCC::OrderedNotEqual,
+        FloatCond::Olt => FloatCC::LessThan,
+        FloatCond::Ole => FloatCC::LessThanOrEqual,
+        FloatCond::Ogt => FloatCC::GreaterThan,
+        FloatCond::Oge => FloatCC::GreaterThanOrEqual,
+        FloatCond::Ueq => FloatCC::UnorderedOrEqual,
+        FloatCond::Une => FloatCC::NotEqual,
+        FloatCond::Ult => FloatCC::UnorderedOrLessThan,
+        FloatCond::Ule => FloatCC::UnorderedOrLessThanOrEqual,
+        FloatCond::Ugt => FloatCC::UnorderedOrGreaterThan,
+        FloatCond::Uge => FloatCC::UnorderedOrGreaterThanOrEqual,
+        FloatCond::Ord => FloatCC::Ordered,
+        FloatCond::Uno => FloatCC::Unordered,
+    }
+}

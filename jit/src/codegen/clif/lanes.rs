@@ -1,0 +1,238 @@
+//! Constants, lanes and masks.
+
+use clift_kir::dfg::ConstData;
+use clift_kir::{Elem, Imm, Inst, Opcode, Type};
+use cranelift_codegen::ir::{self, InstBuilder, types};
+
+use super::translate::{Translator, clif_type, vector_of, wrong_imm};
+
+impl Translator<'_> {
+    pub(super) fn lane_op(&mut self, inst: Inst) {
+        use Opcode as O;
+        let legal = self.legal;
+        let data = legal.dfg.inst(inst);
+        let to = self.result_type(inst);
+        let value = match data.op {
+            O::Const => match data.imm {
+                Imm::Const(id) => self.constant(legal.dfg.constant(id)),
+                ref imm => wrong_imm(imm),
+            },
+            O::Undef => self.constant(&ConstData::splat(to, 0)),
+            O::Splat => {
+                let a = self.args(inst)[0];
+                if to.is_bool() { self.splat_bool(a, to) } else { self.pos.ins().splat(clif_type(to), a) }
+            }
+            O::Extract => {
+                let a = self.args(inst)[0];
+                let Imm::Lane(lane) = data.imm else { wrong_imm(&data.imm) };
+                let value = self.pos.ins().extractlane(a, lane);
+                if to.is_bool() { self.lane_to_bool(value) } else { value }
+            }
+            O::Insert => {
+                let args = self.args(inst);
+                let Imm::Lane(lane) = data.imm else { wrong_imm(&data.imm) };
+                let element = if to.is_bool() {
+                    let lane_type = self.ty(args[0]).lane_type();
+                    self.bool_to_lane(args[1], lane_type)
+                } else {
+                    args[1]
+                };
+                self.pos.ins().insertlane(args[0], element, lane)
+            }
+            O::Vec => self.vector(inst, to),
+            O::Shuffle => {
+                let args = self.args(inst);
+                let Imm::Lanes(lanes) = &data.imm else { wrong_imm(&data.imm) };
+                self.shuffle(args[0], args[1], self.arg_type(inst, 0), to, lanes)
+            }
+            O::Select => self.select(inst),
+            O::Any | O::All => {
+                let mask = self.args(inst)[0];
+                self.mask_test(data.op, mask, self.arg_type(inst, 0).lanes())
+            }
+            O::Bitcast => {
+                let a = self.args(inst)[0];
+                self.bitcast(a, self.arg_type(inst, 0), to)
+            }
+            _ => unreachable!("broken invariant: {} is no lane op", data.op.info().name),
+        };
+        self.set(inst, value);
+    }
+
+    fn constant(&mut self, data: &ConstData) -> ir::Value {
+        let ty = clif_type(data.ty);
+        if !ty.is_vector() {
+            let bits = data.lane(0);
+            return match data.ty.elem {
+                Elem::F32 => self.pos.ins().f32const(ir::immediates::Ieee32::with_bits(bits as u32)),
+                Elem::F64 => self.pos.ins().f64const(ir::immediates::Ieee64::with_bits(bits)),
+                Elem::B1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::F16 | Elem::Ptr(_) => {
+                    self.pos.ins().iconst(ty, bits as i64)
+                }
+            };
+        }
+        let bytes = (ty.lane_bits() / 8) as usize;
+        let mut pool = [0u8; 16];
+        for (i, place) in pool.chunks_mut(bytes).enumerate() {
+            // Unused lanes repeat the last one, so that splats stay splats.
+            let lane = data.lane((i as u32).min(data.ty.lanes() - 1));
+            let bits = if data.ty.is_bool() { 0u64.wrapping_sub(lane) } else { lane };
+            place.copy_from_slice(&bits.to_le_bytes()[..bytes]);
+        }
+        let constant = self.pos.func.dfg.constants.insert(pool[..].into());
+        self.pos.ins().vconst(ty, constant)
+    }
+
+    /// A truth value as a lane of a mask.
+    fn bool_to_lane(&mut self, value: ir::Value, lane: ir::Type) -> ir::Value {
+        let wide = if lane == types::I8 { value } else { self.pos.ins().uextend(lane, value) };
+        self.pos.ins().ineg(wide)
+    }
+
+    /// A lane of a mask as a truth value.
+    fn lane_to_bool(&mut self, value: ir::Value) -> ir::Value {
+        let low = if self.ty(value) == types::I8 { value } else { self.pos.ins().ireduce(types::I8, value) };
+        self.pos.ins().band_imm_u(low, 1)
+    }
+
+    fn splat_bool(&mut self, value: ir::Value, to: Type) -> ir::Value {
+        let ty = clif_type(to);
+        let lane = self.bool_to_lane(value, ty.lane_type());
+        self.pos.ins().splat(ty, lane)
+    }
+
+    fn vector(&mut self, inst: Inst, to: Type) -> ir::Value {
+        let args = self.args(inst);
+        let ty = clif_type(to);
+        let lane = |this: &mut Self, value: ir::Value| {
+            if to.is_bool() { this.bool_to_lane(value, ty.lane_type()) } else { value }
+        };
+        let first = lane(self, args[0]);
+        let mut value = self.pos.ins().scalar_to_vector(ty, first);
+        for (i, &arg) in args.iter().enumerate().skip(1) {
+            let element = lane(self, arg);
+            value = self.pos.ins().insertlane(value, element, i as u8);
+        }
+        value
+    }
+
+    fn select(&mut self, inst: Inst) -> ir::Value {
+        let args = self.args(inst);
+        let (cond, a) = (args[0], args[1]);
+        let mut b = args[2];
+        if self.result_type(inst).is_bool() && self.result_type(inst).is_vector() {
+            b = self.mask_of_width(b, self.ty(a).lane_bits());
+        }
+        self.choose(cond, a, b)
+    }
+
+    /// Whether any or all of the first lanes of a mask are true.
+    fn mask_test(&mut self, op: Opcode, mask: ir::Value, lanes: u32) -> ir::Value {
+        let mut mask = mask;
+        if self.ty(mask).lane_count() > lanes {
+            // The first lanes alone fill the register in their widest form.
+            mask = self.mask_of_width(mask, 128 / lanes);
+        }
+        if op == Opcode::Any { self.pos.ins().vany_true(mask) } else { self.pos.ins().vall_true(mask) }
+    }
+
+    /// The mask with lanes of another width; the first lanes stay the first.
+    pub(super) fn mask_of_width(&mut self, mask: ir::Value, bits: u32) -> ir::Value {
+        let mut mask = mask;
+        while self.ty(mask).lane_bits() < bits {
+            mask = self.pos.ins().swiden_low(mask);
+        }
+        while self.ty(mask).lane_bits() > bits {
+            mask = if self.ty(mask).lane_bits() == 64 {
+                let words = self.recast(mask, types::I32X4);
+                let pattern = [0, 1, 2, 3, 8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11];
+                let bytes = self.recast(words, types::I8X16);
+                let low = self.shuffle_bytes(bytes, bytes, &pattern);
+                self.recast(low, types::I32X4)
+            } else {
+                self.pos.ins().snarrow(mask, mask)
+            };
+        }
+        mask
+    }
+
+    /// A mask as it crosses between blocks.
+    pub(super) fn mask_for_block(&mut self, mask: ir::Value, ty: Type) -> ir::Value {
+        if ty.is_bool() && ty.is_vector() { self.mask_of_width(mask, 128 / ty.lanes()) } else { mask }
+    }
+
+    /// Lanes of two vectors by number.
+    fn shuffle(&mut self, a: ir::Value, b: ir::Value, from: Type, to: Type, lanes: &[u8]) -> ir::Value {
+        if from.is_bool() {
+            return self.shuffle_mask(a, b, from, to, lanes);
+        }
+        let ty = clif_type(from);
+        if !to.is_vector() {
+            let (source, lane) = if u32::from(lanes[0]) < from.lanes() { (a, lanes[0]) } else { (b, lanes[0] - from.lanes() as u8) };
+            return self.pos.ins().extractlane(source, lane);
+        }
+        self.shuffle_lanes(a, b, ty, from.lanes(), lanes)
+    }
+
+    /// Masks are shuffled in the width of the first operand, or in a smaller one when the result has more lanes than fit.
+    fn shuffle_mask(&mut self, a: ir::Value, b: ir::Value, from: Type, to: Type, lanes: &[u8]) -> ir::Value {
+        let bits = self.ty(a).lane_bits().min(128 / to.lanes());
+        let (a, b) = (self.mask_of_width(a, bits), self.mask_of_width(b, bits));
+        if !to.is_vector() {
+            let (source, lane) = if u32::from(lanes[0]) < from.lanes() { (a, lanes[0]) } else { (b, lanes[0] - from.lanes() as u8) };
+            let value = self.pos.ins().extractlane(source, lane);
+            return self.lane_to_bool(value);
+        }
+        let ty = self.ty(a);
+        self.shuffle_lanes(a, b, ty, from.lanes(), lanes)
+    }
+
+    /// Lanes of two registers of type `ty`, whose first `used` lanes are numbered.
+    fn shuffle_lanes(&mut self, a: ir::Value, b: ir::Value, ty: ir::Type, used: u32, lanes: &[u8]) -> ir::Value {
+        if lanes.iter().enumerate().all(|(i, &lane)| usize::from(lane) == i) && lanes.len() as u32 <= used {
+            return a;
+        }
+        let bytes = ty.lane_bits() / 8;
+        let count = ty.lane_count();
+        let mut pattern = [0u8; 16];
+        for i in 0..count {
+            // Unused lanes repeat the used ones.
+            let lane = u32::from(lanes[i as usize % lanes.len()]);
+            let lane = if lane < used { lane } else { count + lane - used };
+            for byte in 0..bytes {
+                pattern[(i * bytes + byte) as usize] = (lane * bytes + byte) as u8;
+            }
+        }
+        if pattern.iter().enumerate().all(|(i, &byte)| usize::from(byte) == i) {
+            return a;
+        }
+        let (a, b) = (self.recast(a, types::I8X16), self.recast(b, types::I8X16));
+        let value = self.shuffle_bytes(a, b, &pattern);
+        self.recast(value, ty)
+    }
+
+    /// Bytes of two registers by number, 0 to 31.
+    pub(super) fn shuffle_bytes(&mut self, a: ir::Value, b: ir::Value, pattern: &[u8; 16]) -> ir::Value {
+        let immediate = self.pos.func.dfg.immediates.push(pattern[..].into());
+        self.pos.ins().shuffle(a, b, immediate)
+    }
+
+    fn bitcast(&mut self, a: ir::Value, from: Type, to: Type) -> ir::Value {
+        let (clif_from, clif_to) = (self.ty(a), clif_type(to));
+        if clif_from == clif_to {
+            return a;
+        }
+        match (from.is_vector(), to.is_vector()) {
+            (true, true) => self.recast(a, clif_to),
+            (false, false) => self.pos.ins().bitcast(clif_to, ir::MemFlagsData::new(), a),
+            (false, true) => {
+                let vector = self.pos.ins().scalar_to_vector(vector_of(clif_from), a);
+                self.recast(vector, clif_to)
+            }
+            (true, false) => {
+                let vector = self.recast(a, vector_of(clif_to));
+                self.pos.ins().extractlane(vector, 0)
+            }
+        }
+    }
+}

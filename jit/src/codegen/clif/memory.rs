@@ -1,0 +1,192 @@
+//! Addresses, loads and stores, atomics, fences.
+
+use clift_kir::{AtomicOp, Imm, Inst, MemInfo, MemOrder, Opcode, Space, Type};
+use cranelift_codegen::ir::{self, InstBuilder, types};
+
+use super::translate::{Lowered, Translator, clif_type, vector_of, wrong_imm};
+
+impl Translator<'_> {
+    pub(super) fn memory_op(&mut self, inst: Inst) {
+        use Opcode as O;
+        let legal = self.legal;
+        let data = legal.dfg.inst(inst);
+        match data.op {
+            O::GlobalAddr => {
+                let Imm::Global(global) = data.imm else { wrong_imm(&data.imm) };
+                let value = self.pos.ins().iconst(types::I64, self.data.address(global) as i64);
+                self.set(inst, value);
+            }
+            O::SlotAddr => {
+                let Imm::Slot(slot) = data.imm else { wrong_imm(&data.imm) };
+                let stack = match self.slots.get(&slot) {
+                    Some(&stack) => stack,
+                    None => {
+                        let slot_data = legal.slots[slot];
+                        let stack = self.pos.func.create_sized_stack_slot(ir::StackSlotData::new(
+                            ir::StackSlotKind::ExplicitSlot,
+                            slot_data.size as u32,
+                            slot_data.align.trailing_zeros() as u8,
+                        ));
+                        self.slots.insert(slot, stack);
+                        stack
+                    }
+                };
+                let value = self.pos.ins().stack_addr(types::I64, stack, 0);
+                self.set(inst, value);
+            }
+            O::Addr => self.addr(inst),
+            O::Load => self.load(inst),
+            O::Store => self.store(inst),
+            O::AtomicLoad => {
+                let pointer = self.get(data.args[0]);
+                let ty = clif_type(self.result_type(inst));
+                let value = self.pos.ins().atomic_load(ty, atomic_flags(), pointer);
+                self.set(inst, value);
+            }
+            O::AtomicStore => {
+                let args = self.args(inst);
+                self.pos.ins().atomic_store(atomic_flags(), args[1], args[0]);
+            }
+            O::AtomicRmw => {
+                let Imm::Atomic(info) = data.imm else { wrong_imm(&data.imm) };
+                let args = self.args(inst);
+                let ty = self.ty(args[1]);
+                let value = self.pos.ins().atomic_rmw(ty, atomic_flags(), rmw_op(info.op), args[0], args[1]);
+                self.set(inst, value);
+            }
+            O::AtomicCmpxchg => {
+                let args = self.args(inst);
+                let value = self.pos.ins().atomic_cas(atomic_flags(), args[0], args[1], args[2]);
+                self.set(inst, value);
+            }
+            O::Fence => {
+                let Imm::Atomic(info) = data.imm else { wrong_imm(&data.imm) };
+                if info.order != MemOrder::Relaxed {
+                    self.pos.ins().fence();
+                }
+            }
+            _ => unreachable!("broken invariant: {} is no memory op", data.op.info().name),
+        }
+    }
+
+    /// `base + index * scale + disp`; a displacement that accesses can take stays apart from the sum.
+    fn addr(&mut self, inst: Inst) {
+        let data = self.legal.dfg.inst(inst);
+        let Imm::Addr { scale, disp } = data.imm else { wrong_imm(&data.imm) };
+        let base = self.lowered(data.args[0]);
+        let mut value = base.value;
+        if let Some(&index) = data.args.get(1) {
+            let index = self.get(index);
+            let scaled = match scale {
+                1 => index,
+                scale if scale.is_power_of_two() => {
+                    self.pos.ins().ishl_imm_u(index, i64::from(scale.trailing_zeros()))
+                }
+                scale => self.pos.ins().imul_imm_s(index, scale as i64),
+            };
+            value = self.pos.ins().iadd(value, scaled);
+        }
+        let total = disp.wrapping_add(i64::from(base.disp));
+        let lowered = match i32::try_from(total) {
+            Ok(disp) => Lowered { value, disp },
+            Err(_) => Lowered { value: self.pos.ins().iadd_imm_s(value, total), disp: 0 },
+        };
+        self.set_lowered(inst, lowered);
+    }
+
+    fn load(&mut self, inst: Inst) {
+        let data = self.legal.dfg.inst(inst);
+        let Imm::Mem(mem) = data.imm else { wrong_imm(&data.imm) };
+        let to = self.result_type(inst);
+        let host = self.arg_type(inst, 0).elem.space() == Some(Space::Host);
+        let address = self.lowered(data.args[0]);
+        let access = access_type(to);
+        let flags = flags(mem, access, host);
+        let value = if mem.volatile && !access.is_vector() && !access.is_float() {
+            // Cranelift forwards plain loads; an atomic one happens exactly as written.
+            let pointer = self.get(data.args[0]);
+            if mem.align >= access.bytes() {
+                self.pos.ins().atomic_load(access, atomic_flags(), pointer)
+            } else {
+                self.pos.ins().load(access, flags, pointer, 0)
+            }
+        } else {
+            self.pos.ins().load(access, flags, address.value, address.disp)
+        };
+        let ty = clif_type(to);
+        let value = if ty == access {
+            value
+        } else {
+            // A short vector is loaded as a scalar of its size.
+            let vector = self.pos.ins().scalar_to_vector(vector_of(access), value);
+            self.recast(vector, ty)
+        };
+        self.set(inst, value);
+    }
+
+    fn store(&mut self, inst: Inst) {
+        let data = self.legal.dfg.inst(inst);
+        let Imm::Mem(mem) = data.imm else { wrong_imm(&data.imm) };
+        let from = self.arg_type(inst, 1);
+        let value = self.get(data.args[1]);
+        let address = self.lowered(data.args[0]);
+        let access = access_type(from);
+        let value = if self.ty(value) == access {
+            value
+        } else {
+            let vector = self.recast(value, vector_of(access));
+            self.pos.ins().extractlane(vector, 0)
+        };
+        self.pos.ins().store(flags(mem, access, false), value, address.value, address.disp);
+    }
+}
+
+/// The type in which a value is accessed: short vectors as a scalar of their size.
+fn access_type(ty: Type) -> ir::Type {
+    if !ty.is_vector() {
+        return clif_type(ty);
+    }
+    match ty.bytes() {
+        2 => types::I16,
+        4 => types::I32,
+        8 => types::F64,
+        _ => clif_type(ty),
+    }
+}
+
+fn flags(mem: MemInfo, access: ir::Type, host: bool) -> ir::MemFlagsData {
+    // Faults are the application's: the process gets its signal, no code here handles them.
+    let mut flags = ir::MemFlagsData::new().with_notrap();
+    if mem.align >= access.bytes() {
+        flags = flags.with_aligned();
+    }
+    if host || mem.invariant {
+        flags = flags.with_readonly();
+    }
+    if host {
+        flags = flags.with_can_move();
+    }
+    flags
+}
+
+fn atomic_flags() -> ir::MemFlagsData {
+    ir::MemFlagsData::new().with_notrap().with_aligned()
+}
+
+fn rmw_op(op: AtomicOp) -> ir::AtomicRmwOp {
+    match op {
+        AtomicOp::Xchg => ir::AtomicRmwOp::Xchg,
+        AtomicOp::Add => ir::AtomicRmwOp::Add,
+        AtomicOp::Sub => ir::AtomicRmwOp::Sub,
+        AtomicOp::And => ir::AtomicRmwOp::And,
+        AtomicOp::Or => ir::AtomicRmwOp::Or,
+        AtomicOp::Xor => ir::AtomicRmwOp::Xor,
+        AtomicOp::Smin => ir::AtomicRmwOp::Smin,
+        AtomicOp::Smax => ir::AtomicRmwOp::Smax,
+        AtomicOp::Umin => ir::AtomicRmwOp::Umin,
+        AtomicOp::Umax => ir::AtomicRmwOp::Umax,
+        AtomicOp::Fadd | AtomicOp::Fmin | AtomicOp::Fmax => {
+            unreachable!("broken invariant: floating-point atomic in a legal function")
+        }
+    }
+}

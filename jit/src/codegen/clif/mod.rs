@@ -1,0 +1,100 @@
+//! The Cranelift backend: legal functions to machine code of the host (and, for tests, of other targets).
+//!
+//! One [`Translator`] per function walks the blocks in order; the ops are split by class into files, each with an exhaustive
+//! match of its own ops: [`int`], [`float`], [`convert`], [`lanes`], [`memory`] (with atomics), [`call`], [`control`]. [`caps`] says
+//! what Cranelift's vector lowering covers. [`target`] builds instruction-set descriptions, [`place`] puts code into memory.
+//!
+//! Values: a scalar is a Cranelift scalar (truth values `i8` of 0 or 1, pointers `i64`); a vector is always a whole 128-bit
+//! register, shorter ones use its first lanes and leave the rest unspecified; a mask is an integer vector of 0 and -1 whose lane
+//! width is kept beside it.
+//!
+//! Deliberately not here: splitting of vectors and expansions that are not Cranelift's (see `legalize`).
+
+mod call;
+mod caps;
+mod control;
+mod convert;
+mod float;
+mod int;
+mod lanes;
+mod memory;
+mod place;
+mod target;
+mod translate;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, LazyLock};
+
+use clift_kir::{Function, Module};
+use cranelift_codegen::ir;
+use cranelift_codegen::isa::OwnedTargetIsa;
+
+use super::data::ProgramData;
+use super::{Backend, Executable, Input, KernelCode, VectorCaps};
+use crate::BuildError;
+use translate::Translator;
+
+/// The backend for the host.
+pub(crate) struct ClifBackend {
+    isa: OwnedTargetIsa,
+    caps: VectorCaps,
+    features: target::Features,
+}
+
+impl ClifBackend {
+    /// The backend for the machine this runs on, with all its features.
+    ///
+    /// # Errors
+    /// [`BuildError::Internal`] when Cranelift does not support the machine.
+    pub(crate) fn host() -> Result<&'static ClifBackend, BuildError> {
+        static HOST: LazyLock<Result<ClifBackend, String>> = LazyLock::new(|| target::host().map(ClifBackend::for_target));
+        HOST.as_ref().map_err(|reason| BuildError::Internal(format!("code generation: {reason}")))
+    }
+
+    fn for_target(isa: OwnedTargetIsa) -> ClifBackend {
+        let features = target::Features::of(&*isa);
+        ClifBackend { caps: caps::of(features), features, isa }
+    }
+
+    /// One function in Cranelift's form.
+    fn translate(&self, func: &Function, data: &ProgramData) -> ir::Function {
+        Translator::run(func, &*self.isa, self.features, data)
+    }
+}
+
+impl Backend for ClifBackend {
+    fn name(&self) -> &'static str {
+        "clif"
+    }
+
+    fn input(&self) -> Input<'_> {
+        Input::Legal(&self.caps)
+    }
+
+    fn compile(
+        &self,
+        _module: &Module,
+        kernels: Vec<KernelCode>,
+        data: Arc<ProgramData>,
+    ) -> Result<Executable, BuildError> {
+        let mut place = place::Placement::new(self.isa.clone());
+        for kernel in &kernels {
+            // Cranelift panics where it has no rule for an instruction; that must not reach the host.
+            catch_unwind(AssertUnwindSafe(|| {
+                let func = self.translate(&kernel.func, &data);
+                place.define(func)
+            }))
+            .unwrap_or_else(|payload| Err(panic_text(&*payload)))
+            .map_err(|reason| BuildError::Internal(format!("kernel {}: code generation: {reason}", kernel.name)))?;
+        }
+        place.finish(data).map_err(|reason| BuildError::Internal(format!("code generation: {reason}")))
+    }
+}
+
+fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
+    payload
+        .downcast_ref::<String>()
+        .cloned()
+        .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+        .unwrap_or_else(|| "panic".to_owned())
+}

@@ -1,0 +1,98 @@
+//! Code placement: compiled functions in executable memory that lives as long as the program.
+
+#![allow(unsafe_code, reason = "machine code is entered through a pointer and freed by hand")]
+
+use std::fmt;
+use std::sync::Arc;
+
+use clift_include::abi::{GroupRunFn, KernelEntry};
+use cranelift_codegen::ir;
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::{CodegenError, Context};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
+use parking_lot::Mutex;
+
+use crate::codegen::Executable;
+use crate::codegen::data::ProgramData;
+
+/// Functions on their way into executable memory.
+pub(super) struct Placement {
+    module: Code,
+    functions: Vec<FuncId>,
+    context: Context,
+}
+
+impl Placement {
+    /// An empty placement for the host.
+    pub(super) fn new(isa: OwnedTargetIsa) -> Placement {
+        let module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
+        Placement { module: Code { module: Some(module) }, functions: Vec::new(), context: Context::new() }
+    }
+
+    /// Compiles a function.
+    pub(super) fn define(&mut self, func: ir::Function) -> Result<(), String> {
+        let Some(module) = &mut self.module.module else { unreachable!("broken invariant: code freed") };
+        self.context.func = func;
+        let id = module
+            .declare_anonymous_function(&self.context.func.signature)
+            .map_err(|error| error.to_string())?;
+        let defined = module.define_function(id, &mut self.context).map_err(|error| describe(&error));
+        self.context.clear();
+        defined?;
+        self.functions.push(id);
+        Ok(())
+    }
+
+    /// Makes all functions executable.
+    pub(super) fn finish(mut self, data: Arc<ProgramData>) -> Result<Executable, String> {
+        let Some(module) = &mut self.module.module else { unreachable!("broken invariant: code freed") };
+        module.finalize_definitions().map_err(|error| error.to_string())?;
+        let entries = self
+            .functions
+            .iter()
+            .map(|&id| {
+                let code = module.get_finalized_function(id);
+                // SAFETY: the function was compiled with exactly this signature and calling convention.
+                let run = unsafe { std::mem::transmute::<*const u8, GroupRunFn>(code) };
+                KernelEntry { run, data: std::ptr::null() }
+            })
+            .collect();
+        let memory = Memory { _code: Mutex::new(self.module), _data: data };
+        Ok(Executable { entries, memory: Arc::new(memory) })
+    }
+}
+
+fn describe(error: &ModuleError) -> String {
+    match error {
+        ModuleError::Compilation(CodegenError::Verifier(errors)) => errors.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// Executable memory, freed on drop.
+struct Code {
+    module: Option<JITModule>,
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: the owner of a program keeps it while any of its code may run.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+/// What a compiled program keeps alive.
+struct Memory {
+    // Never locked: the lock only makes the module shareable.
+    _code: Mutex<Code>,
+    _data: Arc<ProgramData>,
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,58 @@
+//! Instruction-set descriptions: the host's with all its features, and other targets for tests.
+
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
+use cranelift_codegen::settings::{self, Configurable, Flags};
+
+/// What the translation itself must know of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Features {
+    /// Fused multiply-add instructions.
+    pub(super) fma: bool,
+    /// 128-bit vectors with everything that Cranelift's lowering of them takes for granted.
+    pub(super) simd: bool,
+}
+
+impl Features {
+    /// The features of a target.
+    pub(super) fn of(isa: &dyn TargetIsa) -> Features {
+        let set = |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
+        match isa.name() {
+            "x64" => Features { fma: set("has_fma"), simd: set("has_sse41") },
+            _ => Features { fma: true, simd: true },
+        }
+    }
+}
+
+/// Flags common to all targets.
+fn flags() -> Result<Flags, String> {
+    let mut builder = settings::builder();
+    let verify = if cfg!(debug_assertions) { "true" } else { "false" };
+    for (name, value) in [
+        ("opt_level", "speed"),
+        ("enable_verifier", verify),
+        ("is_pic", "false"),
+        ("unwind_info", "false"),
+        ("probestack_strategy", "inline"),
+        ("enable_heap_access_spectre_mitigation", "false"),
+        ("enable_table_access_spectre_mitigation", "false"),
+    ] {
+        builder.set(name, value).map_err(|error| format!("{name}: {error}"))?;
+    }
+    Ok(Flags::new(builder))
+}
+
+/// The machine this runs on.
+pub(super) fn host() -> Result<OwnedTargetIsa, String> {
+    let builder = cranelift_native::builder()?;
+    builder.finish(flags()?).map_err(|error| error.to_string())
+}
+
+/// Any target, by triple and the names of its features.
+#[cfg(test)]
+pub(super) fn other(triple: &str, features: &[&str]) -> Result<OwnedTargetIsa, String> {
+    let mut builder = cranelift_codegen::isa::lookup_by_name(triple).map_err(|error| error.to_string())?;
+    for feature in features {
+        builder.enable(feature).map_err(|error| error.to_string())?;
+    }
+    builder.finish(flags()?).map_err(|error| error.to_string())
+}

@@ -1,0 +1,352 @@
+//! The walk over a function, and what all classes of ops share.
+
+use clift_kir::{Block, Elem, Function, Imm, Inst, IntCond, Opcode, Slot, Stage, Type, Value};
+use cranelift_codegen::cursor::{Cursor, FuncCursor};
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::target::Features;
+use crate::codegen::data::ProgramData;
+
+/// A value in Cranelift's form. A mask may have lanes of any width; it is in that of [`clif_type`] only across blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lowered {
+    /// The value.
+    pub(super) value: ir::Value,
+    /// To be added to it, for addresses that are only used by accesses.
+    pub(super) disp: i32,
+}
+
+/// Translates one function.
+pub(super) struct Translator<'a> {
+    pub(super) legal: &'a Function,
+    pub(super) pos: FuncCursor<'a>,
+    pub(super) features: Features,
+    pub(super) data: &'a ProgramData,
+    values: SecondaryMap<Value, Option<Lowered>>,
+    blocks: SecondaryMap<Block, PackedOption<ir::Block>>,
+    pub(super) slots: FxHashMap<Slot, ir::StackSlot>,
+    pub(super) signatures: FxHashMap<ir::Signature, ir::SigRef>,
+    pub(super) call_conv: cranelift_codegen::isa::CallConv,
+}
+
+impl<'a> Translator<'a> {
+    /// The function in Cranelift's form.
+    pub(super) fn run(func: &Function, isa: &dyn TargetIsa, features: Features, data: &ProgramData) -> ir::Function {
+        debug_assert_eq!(func.stage, Stage::Legal);
+        let call_conv = isa.default_call_conv();
+        let mut signature = ir::Signature::new(call_conv);
+        for ty in func.param_types() {
+            signature.params.push(ir::AbiParam::new(clif_type(ty)));
+        }
+        for &ty in &func.returns {
+            signature.returns.push(ir::AbiParam::new(clif_type(ty)));
+        }
+        let mut ir = ir::Function::with_name_signature(ir::UserFuncName::default(), signature);
+        let mut translator = Translator {
+            legal: func,
+            pos: FuncCursor::new(&mut ir),
+            features,
+            data,
+            values: SecondaryMap::new(),
+            blocks: SecondaryMap::new(),
+            slots: FxHashMap::default(),
+            signatures: FxHashMap::default(),
+            call_conv,
+        };
+        translator.function();
+        ir
+    }
+
+    fn function(&mut self) {
+        let legal = self.legal;
+        for &block in legal.layout.blocks() {
+            let new = self.pos.func.dfg.make_block();
+            self.pos.func.layout.append_block(new);
+            self.blocks[block] = Some(new).into();
+            for &param in legal.dfg.params(block) {
+                let ty = clif_type(legal.dfg.ty(param));
+                let value = self.pos.func.dfg.append_block_param(new, ty);
+                self.values[param] = Some(Lowered { value, disp: 0 });
+            }
+        }
+        for &block in legal.layout.blocks() {
+            let new = self.block(block);
+            self.pos.goto_bottom(new);
+            for &inst in legal.layout.insts(block) {
+                self.inst(inst);
+            }
+        }
+    }
+
+    /// The block that a block became.
+    pub(super) fn block(&self, block: Block) -> ir::Block {
+        self.blocks[block].expand().unwrap_or_else(|| unreachable!("broken invariant: {block} not laid out"))
+    }
+
+    /// A value as it is kept.
+    pub(super) fn lowered(&self, value: Value) -> Lowered {
+        self.values[value].unwrap_or_else(|| unreachable!("broken invariant: {value} used before its definition"))
+    }
+
+    /// A value.
+    pub(super) fn get(&mut self, value: Value) -> ir::Value {
+        let lowered = self.lowered(value);
+        if lowered.disp == 0 {
+            lowered.value
+        } else {
+            self.pos.ins().iadd_imm_s(lowered.value, i64::from(lowered.disp))
+        }
+    }
+
+    /// All value operands of an instruction.
+    pub(super) fn args(&mut self, inst: Inst) -> SmallVec<[ir::Value; 4]> {
+        let legal = self.legal;
+        legal.dfg.inst(inst).args.iter().map(|&arg| self.get(arg)).collect()
+    }
+
+    /// Type of an operand.
+    pub(super) fn arg_type(&self, inst: Inst, index: usize) -> Type {
+        self.legal.dfg.ty(self.legal.dfg.inst(inst).args[index])
+    }
+
+    /// Type of the only result.
+    pub(super) fn result_type(&self, inst: Inst) -> Type {
+        self.legal.dfg.ty(self.legal.dfg.result(inst))
+    }
+
+    /// Notes the only result of an instruction.
+    pub(super) fn set(&mut self, inst: Inst, value: ir::Value) {
+        self.set_lowered(inst, Lowered { value, disp: 0 });
+    }
+
+    /// Notes the only result of an instruction.
+    pub(super) fn set_lowered(&mut self, inst: Inst, lowered: Lowered) {
+        let result = self.legal.dfg.result(inst);
+        let ty = self.legal.dfg.ty(result);
+        debug_assert!(
+            (ty.is_bool() && ty.is_vector()) || self.ty(lowered.value) == clif_type(ty),
+            "broken invariant: type {} of {:?}",
+            self.ty(lowered.value),
+            self.legal.dfg.inst(inst)
+        );
+        self.values[result] = Some(lowered);
+    }
+
+    /// Type of a value of the new function.
+    pub(super) fn ty(&self, value: ir::Value) -> ir::Type {
+        self.pos.func.dfg.value_type(value)
+    }
+
+    /// An integer in every lane.
+    pub(super) fn int(&mut self, ty: ir::Type, value: i64) -> ir::Value {
+        if ty.is_vector() {
+            let lane = self.int(ty.lane_type(), value);
+            return self.pos.ins().splat(ty, lane);
+        }
+        let bits = ty.bits();
+        let value = if bits < 64 { value & ((1 << bits) - 1) } else { value };
+        self.pos.ins().iconst(ty, value)
+    }
+
+    /// `a` where the condition is true, else `b`. The condition is a truth value for scalars, a mask for vectors.
+    pub(super) fn choose(&mut self, cond: ir::Value, a: ir::Value, b: ir::Value) -> ir::Value {
+        let ty = self.ty(a);
+        if !self.ty(cond).is_vector() {
+            return self.pos.ins().select(cond, a, b);
+        }
+        let cond = self.mask_of_width(cond, ty.lane_bits());
+        let cond = self.recast(cond, ty);
+        self.pos.ins().bitselect(cond, a, b)
+    }
+
+    /// The same 128 bits as lanes of another type.
+    pub(super) fn recast(&mut self, value: ir::Value, ty: ir::Type) -> ir::Value {
+        if self.ty(value) == ty {
+            return value;
+        }
+        self.pos.ins().bitcast(ty, little_endian(), value)
+    }
+
+    fn inst(&mut self, inst: Inst) {
+        use Opcode as O;
+        match self.legal.dfg.inst(inst).op {
+            O::Const
+            | O::Undef
+            | O::Splat
+            | O::Extract
+            | O::Insert
+            | O::Shuffle
+            | O::Vec
+            | O::Select
+            | O::Any
+            | O::All
+            | O::Bitcast => self.lane_op(inst),
+            O::Iadd
+            | O::Isub
+            | O::Imul
+            | O::Umulh
+            | O::Smulh
+            | O::Udiv
+            | O::Sdiv
+            | O::Urem
+            | O::Srem
+            | O::Ineg
+            | O::Iabs
+            | O::UaddSat
+            | O::SaddSat
+            | O::UsubSat
+            | O::SsubSat
+            | O::Umin
+            | O::Umax
+            | O::Smin
+            | O::Smax
+            | O::And
+            | O::Or
+            | O::Xor
+            | O::Not
+            | O::Shl
+            | O::Lshr
+            | O::Ashr
+            | O::Rotl
+            | O::Clz
+            | O::Ctz
+            | O::Popcnt
+            | O::Bitrev
+            | O::Icmp => self.int_op(inst),
+            O::Fadd
+            | O::Fsub
+            | O::Fmul
+            | O::Fdiv
+            | O::Fma
+            | O::Fneg
+            | O::Fabs
+            | O::Fcopysign
+            | O::Fmin
+            | O::Fmax
+            | O::Sqrt
+            | O::Ceil
+            | O::Floor
+            | O::Trunc
+            | O::Rint
+            | O::Fcmp => self.float_op(inst),
+            O::Itrunc
+            | O::Zext
+            | O::Sext
+            | O::FptoS
+            | O::FptoU
+            | O::StoFp
+            | O::UtoFp
+            | O::FptoFp
+            | O::PtrToInt
+            | O::IntToPtr
+            | O::SpaceCast => self.convert_op(inst),
+            O::GlobalAddr
+            | O::SlotAddr
+            | O::Addr
+            | O::Load
+            | O::Store
+            | O::AtomicLoad
+            | O::AtomicStore
+            | O::AtomicRmw
+            | O::AtomicCmpxchg
+            | O::Fence => self.memory_op(inst),
+            O::LibCall | O::Memcpy | O::Memset | O::Printf => self.call_op(inst),
+            O::Jump | O::Branch | O::Switch | O::Ret | O::Unreachable => self.control_op(inst),
+            O::Arg
+            | O::ArgAddr
+            | O::InSpace
+            | O::ExtractDyn
+            | O::InsertDyn
+            | O::Reduce
+            | O::MaskedLoad
+            | O::MaskedStore
+            | O::Gather
+            | O::Scatter
+            | O::WorkDim
+            | O::GlobalSize
+            | O::GlobalOffset
+            | O::NumGroups
+            | O::EnqueuedLocalSize
+            | O::LocalSize
+            | O::GroupId
+            | O::GlobalId
+            | O::LocalId
+            | O::GlobalLinearId
+            | O::LocalLinearId
+            | O::SubGroupSize
+            | O::MaxSubGroupSize
+            | O::NumSubGroups
+            | O::EnqueuedNumSubGroups
+            | O::SubGroupId
+            | O::SubGroupLocalId
+            | O::Barrier
+            | O::Call => {
+                unreachable!("broken invariant: {} in a legal function", self.legal.dfg.inst(inst).op.info().name)
+            }
+        }
+    }
+}
+
+/// The type that carries a legal type.
+pub(super) fn clif_type(ty: Type) -> ir::Type {
+    let lane = match ty.elem {
+        // A mask as blocks exchange it.
+        Elem::B1 if ty.is_vector() => return mask_type(ty.lanes()),
+        Elem::B1 | Elem::I8 => types::I8,
+        Elem::I16 => types::I16,
+        Elem::I32 => types::I32,
+        Elem::I64 | Elem::Ptr(_) => types::I64,
+        Elem::F32 => types::F32,
+        Elem::F64 => types::F64,
+        Elem::F16 => unreachable!("broken invariant: f16 in a legal function"),
+    };
+    if ty.is_vector() { vector_of(lane) } else { lane }
+}
+
+/// The register full of a lane type.
+pub(super) fn vector_of(lane: ir::Type) -> ir::Type {
+    lane.by(128 / lane.bits()).unwrap_or_else(|| unreachable!("broken invariant: vector of {lane}"))
+}
+
+/// The type of a mask at its boundaries.
+fn mask_type(lanes: u32) -> ir::Type {
+    match lanes {
+        2 => types::I64X2,
+        4 => types::I32X4,
+        8 => types::I16X8,
+        16 => types::I8X16,
+        other => unreachable!("broken invariant: mask of {other} lanes"),
+    }
+}
+
+/// Flags of a bit cast between lane types.
+pub(super) fn little_endian() -> ir::MemFlagsData {
+    ir::MemFlagsData::new().with_endianness(ir::Endianness::Little)
+}
+
+/// Cranelift's name of a comparison.
+pub(super) fn int_cc(cond: IntCond) -> ir::condcodes::IntCC {
+    use ir::condcodes::IntCC;
+    match cond {
+        IntCond::Eq => IntCC::Equal,
+        IntCond::Ne => IntCC::NotEqual,
+        IntCond::Ult => IntCC::UnsignedLessThan,
+        IntCond::Ule => IntCC::UnsignedLessThanOrEqual,
+        IntCond::Ugt => IntCC::UnsignedGreaterThan,
+        IntCond::Uge => IntCC::UnsignedGreaterThanOrEqual,
+        IntCond::Slt => IntCC::SignedLessThan,
+        IntCond::Sle => IntCC::SignedLessThanOrEqual,
+        IntCond::Sgt => IntCC::SignedGreaterThan,
+        IntCond::Sge => IntCC::SignedGreaterThanOrEqual,
+    }
+}
+
+/// The immediate is not what the op's row asks for.
+pub(super) fn wrong_imm(imm: &Imm) -> ! {
+    unreachable!("broken invariant: immediate {imm:?}")
+}

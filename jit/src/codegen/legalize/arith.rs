@@ -1,0 +1,101 @@
+//! Lane-wise ops: expanded where the legal form has no such op, else part by part or lane by lane.
+
+use clift_kir::{Convert, Elem, Imm, IntCond, Opcode, Rounding, Type, Value};
+use smallvec::SmallVec;
+
+use super::{Legalizer, Wide, carrier};
+
+impl Legalizer<'_> {
+    /// A lane-wise op on values of equally many lanes.
+    pub(super) fn lanewise(&mut self, op: Opcode, imm: &Imm, args: &[Wide], result: Type) -> Wide {
+        if let Some(wide) = self.expand_float(op, imm, args, result) {
+            return wide;
+        }
+        let from = args.first().map_or(result, |arg| arg.ty);
+        let chunk = self.common_chunk(args, result);
+        if chunk > 1 && (self.caps.native)(op, imm, carrier(from.elem), carrier(result.elem)) {
+            let args: SmallVec<[Wide; 4]> = args.iter().map(|arg| self.regroup(arg, chunk)).collect();
+            let ty = self.part_type(result.elem, chunk);
+            let parts = (0..args[0].parts.len())
+                .map(|part| {
+                    let operands: SmallVec<[Value; 4]> = args.iter().map(|arg| arg.parts[part]).collect();
+                    self.emit(op, &operands, imm.clone(), ty)
+                })
+                .collect();
+            return Wide { ty: result, chunk, parts };
+        }
+        if chunk > 1
+            && let Some(wide) = self.expand_vector(op, imm, args, result)
+        {
+            return wide;
+        }
+        let lane_type = self.part_type(result.elem, 1);
+        let lanes: Vec<Value> = (0..result.lanes())
+            .map(|lane| {
+                let operands: SmallVec<[Value; 4]> = args.iter().map(|arg| self.lane(arg, lane)).collect();
+                self.emit(op, &operands, imm.clone(), lane_type)
+            })
+            .collect();
+        self.from_lanes(result, &lanes)
+    }
+
+    /// Lanes per part in which operands and result can meet.
+    fn common_chunk(&self, args: &[Wide], result: Type) -> u32 {
+        // Masks take any number of lanes; among masks alone that of the first operand.
+        let natural = |ty: Type, chunk: u32| if ty.is_bool() { None } else { Some(chunk) };
+        args.iter()
+            .filter_map(|arg| natural(arg.ty, arg.chunk))
+            .chain(natural(result, self.caps.part_lanes(result)))
+            .min()
+            .or(args.first().map(|arg| arg.chunk))
+            .unwrap_or(1)
+    }
+
+    /// Two operands of one type, result of the same.
+    pub(super) fn op2(&mut self, op: Opcode, a: &Wide, b: &Wide) -> Wide {
+        self.lanewise(op, &Imm::None, &[a.clone(), b.clone()], a.ty)
+    }
+
+    /// As [`Self::op2`], the second operand a constant with the same bits in every lane.
+    pub(super) fn op2_bits(&mut self, op: Opcode, a: &Wide, bits: u64) -> Wide {
+        let b = self.splat_bits(a.ty, bits);
+        self.op2(op, a, &b)
+    }
+
+    /// Integer comparison.
+    pub(super) fn compare(&mut self, cond: IntCond, a: &Wide, b: &Wide) -> Wide {
+        self.lanewise(Opcode::Icmp, &Imm::IntCond(cond), &[a.clone(), b.clone()], a.ty.as_mask())
+    }
+
+    /// Integer comparison with a constant that has the same bits in every lane.
+    pub(super) fn compare_bits(&mut self, cond: IntCond, a: &Wide, bits: u64) -> Wide {
+        let b = self.splat_bits(a.ty, bits);
+        self.compare(cond, a, &b)
+    }
+
+    /// A conversion in the mode that the legal form has.
+    pub(super) fn convert(&mut self, op: Opcode, a: &Wide, elem: Elem) -> Wide {
+        let rounding = match op {
+            Opcode::FptoS | Opcode::FptoU => Rounding::TowardZero,
+            _ => Rounding::NearestEven,
+        };
+        let imm = Imm::Convert(Convert { rounding, saturate: true });
+        self.lanewise(op, &imm, std::slice::from_ref(a), a.ty.with_elem(elem))
+    }
+
+    /// Zero or sign extension.
+    pub(super) fn extend(&mut self, a: &Wide, elem: Elem, signed: bool) -> Wide {
+        let op = if signed { Opcode::Sext } else { Opcode::Zext };
+        self.lanewise(op, &Imm::None, std::slice::from_ref(a), a.ty.with_elem(elem))
+    }
+
+    /// Low bits of each lane.
+    pub(super) fn truncate(&mut self, a: &Wide, elem: Elem) -> Wide {
+        self.lanewise(Opcode::Itrunc, &Imm::None, std::slice::from_ref(a), a.ty.with_elem(elem))
+    }
+
+    /// Lane-wise ops that a backend lacks on vectors but that ops on vectors can express.
+    fn expand_vector(&mut self, _op: Opcode, _imm: &Imm, _args: &[Wide], _result: Type) -> Option<Wide> {
+        None
+    }
+}

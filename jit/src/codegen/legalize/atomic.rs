@@ -1,0 +1,106 @@
+//! Atomics: those on pointers and floats as integers of the same width, floating-point read-modify-writes as loops around a
+//! compare-exchange.
+
+use clift_kir::{AtomicInfo, AtomicOp, BlockCall, Elem, FpFlags, Imm, Inst, IntCond, MemOrder, Opcode, Type, Value};
+
+use super::{Legalizer, Wide, carrier};
+
+impl Legalizer<'_> {
+    fn atomic_info(&self, inst: Inst) -> AtomicInfo {
+        match self.old.dfg.inst(inst).imm {
+            Imm::Atomic(info) => info,
+            ref imm => unreachable!("broken invariant: atomic with immediate {imm:?}"),
+        }
+    }
+
+    /// A scalar's bits as an integer.
+    fn scalar_bits(&mut self, value: &Wide) -> Value {
+        let bits = value.only();
+        match carrier(value.ty.elem) {
+            Elem::F32 | Elem::F64 => self.at().cast(Opcode::Bitcast, bits, value.ty.as_int()),
+            Elem::Ptr(_) => self.at().cast(Opcode::PtrToInt, bits, Type::I64),
+            Elem::B1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::F16 => bits,
+        }
+    }
+
+    /// The scalar of a type that an integer's bits are.
+    fn scalar_from_bits(&mut self, bits: Value, ty: Type) -> Wide {
+        let value = match carrier(ty.elem) {
+            Elem::F32 | Elem::F64 => self.at().cast(Opcode::Bitcast, bits, ty),
+            Elem::Ptr(_) => self.at().cast(Opcode::IntToPtr, bits, ty),
+            Elem::B1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::F16 => bits,
+        };
+        Wide::scalar(ty, value)
+    }
+
+    pub(super) fn atomic_load(&mut self, inst: Inst) {
+        let info = self.atomic_info(inst);
+        let ty = self.old.dfg.ty(self.old.dfg.result(inst));
+        let pointer = self.get_scalar(self.old.dfg.inst(inst).args[0]);
+        let bits = self.at().atomic_load(ty.as_int(), pointer, info);
+        let value = self.scalar_from_bits(bits, ty);
+        self.set(inst, value);
+    }
+
+    pub(super) fn atomic_store(&mut self, inst: Inst) {
+        let info = self.atomic_info(inst);
+        let args = self.operands(inst);
+        let bits = self.scalar_bits(&args[1]);
+        self.at().atomic_store(args[0].only(), bits, info);
+    }
+
+    pub(super) fn atomic_cmpxchg(&mut self, inst: Inst) {
+        let info = self.atomic_info(inst);
+        let args = self.operands(inst);
+        let ty = args[2].ty;
+        let (expected, new) = (self.scalar_bits(&args[1]), self.scalar_bits(&args[2]));
+        let bits = self.at().atomic_cmpxchg(args[0].only(), expected, new, info);
+        let value = self.scalar_from_bits(bits, ty);
+        self.set(inst, value);
+    }
+
+    pub(super) fn atomic_rmw(&mut self, inst: Inst) {
+        let info = self.atomic_info(inst);
+        let args = self.operands(inst);
+        let pointer = args[0].only();
+        let ty = args[1].ty;
+        let op = match info.op {
+            AtomicOp::Xchg
+            | AtomicOp::Add
+            | AtomicOp::Sub
+            | AtomicOp::And
+            | AtomicOp::Or
+            | AtomicOp::Xor
+            | AtomicOp::Smin
+            | AtomicOp::Smax
+            | AtomicOp::Umin
+            | AtomicOp::Umax => {
+                let bits = self.scalar_bits(&args[1]);
+                let old = self.at().atomic_rmw(pointer, bits, info);
+                let value = self.scalar_from_bits(old, ty);
+                self.set(inst, value);
+                return;
+            }
+            AtomicOp::Fadd => Opcode::Fadd,
+            AtomicOp::Fmin => Opcode::Fmin,
+            AtomicOp::Fmax => Opcode::Fmax,
+        };
+        let int = ty.as_int();
+        let start = AtomicInfo { op: AtomicOp::Xchg, order: MemOrder::Relaxed, ..info };
+        let exchange = AtomicInfo { op: AtomicOp::Xchg, ..info };
+        let (again, done) = (self.new.append_block(), self.new.append_block());
+        let expected = self.new.dfg.append_param(again, int);
+        let first = self.at().atomic_load(int, pointer, start);
+        self.at().jump(again, &[first]);
+        self.block = again;
+        let old = self.scalar_from_bits(expected, ty);
+        let new = self.lanewise(op, &Imm::Fp(FpFlags::empty()), &[old.clone(), args[1].clone()], ty);
+        let new = self.scalar_bits(&new);
+        let mut at = self.at();
+        let found = at.atomic_cmpxchg(pointer, expected, new, exchange);
+        let same = at.icmp(IntCond::Eq, found, expected);
+        at.branch(same, BlockCall::new(done, &[]), BlockCall::new(again, &[found]));
+        self.block = done;
+        self.set(inst, old);
+    }
+}

@@ -1,0 +1,77 @@
+//! Control flow and calls: values in parts as arguments of blocks, `printf`'s values in memory.
+
+use clift_include::abi::PrintfArgKind;
+use clift_kir::{BlockCall, Elem, Imm, Inst, MemInfo, Opcode, SwitchData, Type};
+
+use super::{Legalizer, Wide, carrier};
+
+impl Legalizer<'_> {
+    fn block_call(&mut self, call: &BlockCall) -> BlockCall {
+        let Some(block) = self.blocks[call.block].expand() else {
+            unreachable!("broken invariant: branch to a block that is not reachable")
+        };
+        let params = self.old.dfg.params(call.block);
+        let mut args = smallvec::SmallVec::new();
+        for (&arg, &param) in call.args.iter().zip(params) {
+            // Parts of the parameter are natural; a mask's argument may be in others.
+            let chunk = self.caps.part_lanes(self.old.dfg.ty(param));
+            let wide = self.get(arg);
+            args.extend(self.regroup(&wide, chunk).parts);
+        }
+        BlockCall { block, args }
+    }
+
+    pub(super) fn terminator(&mut self, inst: Inst) {
+        let data = self.old.dfg.inst(inst);
+        let imm = match &data.imm {
+            Imm::None => Imm::None,
+            Imm::Jump(call) => Imm::Jump(self.block_call(call)),
+            Imm::Branch(calls) => {
+                Imm::Branch(Box::new([self.block_call(&calls[0]), self.block_call(&calls[1])]))
+            }
+            Imm::Switch(switch) => Imm::Switch(Box::new(SwitchData {
+                cases: switch.cases.iter().map(|(bits, call)| (*bits, self.block_call(call))).collect(),
+                default: self.block_call(&switch.default),
+            })),
+            imm => unreachable!("broken invariant: terminator with immediate {imm:?}"),
+        };
+        let args: Vec<_> = data.args.iter().flat_map(|&arg| self.get(arg).parts).collect();
+        self.at().inst(data.op, &args, imm, &[]);
+    }
+
+    /// `printf`: the values go to the stack, with a descriptor each.
+    pub(super) fn printf(&mut self, inst: Inst) {
+        let args = self.operands(inst);
+        let format = args[0].only();
+        let mut values = Vec::new();
+        for value in &args[1..] {
+            // Truth values are printed as integers.
+            values.push(if value.ty.is_bool() { self.extend(value, Elem::I32, false) } else { value.clone() });
+        }
+        let (data, offsets) = self.store_on_stack(&values);
+        let slot = self.stack(8 * values.len().max(1) as u64, 8);
+        let descriptors = self.at().slot_addr(slot);
+        for (i, (value, &offset)) in values.iter().zip(&offsets).enumerate() {
+            let bits = descriptor_bits(value, offset as u32);
+            let mut at = self.at();
+            let bits = at.iconst(Type::I64, bits as i64);
+            let address = at.addr(descriptors, None, 1, 8 * i as i64);
+            at.store(address, bits, MemInfo::aligned(8));
+        }
+        let count = self.at().iconst(Type::I64, values.len() as i64);
+        let result = self.emit(Opcode::Printf, &[format, descriptors, count, data], Imm::None, Type::I32);
+        self.set(inst, Wide::scalar(Type::I32, result));
+    }
+}
+
+/// The 8 bytes of a `PrintfArg`.
+fn descriptor_bits(value: &Wide, offset: u32) -> u64 {
+    let kind = match value.ty.elem {
+        Elem::F16 | Elem::F32 | Elem::F64 => PrintfArgKind::Float,
+        Elem::Ptr(_) => PrintfArgKind::Pointer,
+        Elem::B1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 => PrintfArgKind::Int,
+    };
+    let mut bytes = [kind as u8, carrier(value.ty.elem).bytes() as u8, value.ty.lanes() as u8, 0, 0, 0, 0, 0];
+    bytes[4..].copy_from_slice(&offset.to_ne_bytes());
+    u64::from_ne_bytes(bytes)
+}

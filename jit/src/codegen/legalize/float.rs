@@ -1,0 +1,325 @@
+//! What the legal form lacks of floating point: halves, rounding modes other than the hardware's, and conversions between floats
+//! and narrow integers. All are expansions into lane-wise ops, so they work at any number of lanes.
+
+use clift_kir::{Convert, Elem, FloatCond, FpFlags, Imm, IntCond, Opcode, Rounding, Type};
+
+use super::{Legalizer, Wide};
+
+/// How a value that was rounded to nearest is moved to a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nudge {
+    /// To the value that the rounding mode asks for.
+    To(Rounding),
+    /// Inexact values to the neighbour with an odd mantissa, so that a later rounding to at least two bits less sees that
+    /// something was lost.
+    Odd,
+}
+
+impl Legalizer<'_> {
+    /// Expands float ops that the legal form does not have.
+    pub(super) fn expand_float(&mut self, op: Opcode, imm: &Imm, args: &[Wide], result: Type) -> Option<Wide> {
+        use Opcode as O;
+        let first = args.first()?;
+        let half = first.ty.elem == Elem::F16;
+        match op {
+            O::Fadd
+            | O::Fsub
+            | O::Fmul
+            | O::Fdiv
+            | O::Fmin
+            | O::Fmax
+            | O::Sqrt
+            | O::Ceil
+            | O::Floor
+            | O::Trunc
+            | O::Rint
+                if half =>
+            {
+                let args: Vec<Wide> = args.iter().map(|arg| self.half_to_single(arg)).collect();
+                let wide = self.lanewise(op, imm, &args, result.with_elem(Elem::F32));
+                Some(self.single_to_half(&wide))
+            }
+            O::Fcmp if half => {
+                let args: Vec<Wide> = args.iter().map(|arg| self.half_to_single(arg)).collect();
+                Some(self.lanewise(op, imm, &args, result))
+            }
+            O::Fneg if half => Some(self.op2_bits(O::Xor, &first.viewed_as(Elem::I16), 0x8000).viewed_as(Elem::F16)),
+            O::Fabs if half => Some(self.op2_bits(O::And, &first.viewed_as(Elem::I16), 0x7fff).viewed_as(Elem::F16)),
+            O::Fcopysign if half => {
+                let magnitude = self.op2_bits(O::And, &first.viewed_as(Elem::I16), 0x7fff);
+                let sign = self.op2_bits(O::And, &args[1].viewed_as(Elem::I16), 0x8000);
+                Some(self.op2(O::Or, &magnitude, &sign).viewed_as(Elem::F16))
+            }
+            O::Fma if half => {
+                let args: Vec<Wide> = args.iter().map(|arg| self.half_to_single(arg)).collect();
+                Some(self.half_fma(&args[0], &args[1], &args[2]))
+            }
+            O::FptoS | O::FptoU => self.expand_float_to_int(op, mode(imm), first, result),
+            O::StoFp | O::UtoFp => self.expand_int_to_float(op, mode(imm), first, result),
+            O::FptoFp => self.expand_float_to_float(mode(imm), first, result),
+            _ => None,
+        }
+    }
+
+    /// A float op with two operands.
+    fn float2(&mut self, op: Opcode, a: &Wide, b: &Wide) -> Wide {
+        self.lanewise(op, &Imm::Fp(FpFlags::empty()), &[a.clone(), b.clone()], a.ty)
+    }
+
+    fn float_compare(&mut self, cond: FloatCond, a: &Wide, b: &Wide) -> Wide {
+        let imm = Imm::FloatCond(cond, FpFlags::empty());
+        self.lanewise(Opcode::Fcmp, &imm, &[a.clone(), b.clone()], a.ty.as_mask())
+    }
+
+    /// Bits of a float as integers of the same width.
+    fn bits_of(&mut self, a: &Wide) -> Wide {
+        self.bitcast(a, a.ty.as_int())
+    }
+
+    /// `a * b + c` of values that are halves, in singles rounded to odd; the product is exact.
+    fn half_fma(&mut self, a: &Wide, b: &Wide, c: &Wide) -> Wide {
+        let product = self.float2(Opcode::Fmul, a, b);
+        let (sum, error) = self.exact_sum(&product, c);
+        let odd = self.nudge_by_error(&sum, &error, Nudge::Odd);
+        self.single_to_half(&odd)
+    }
+
+    /// The rounded sum and its exact error: the true sum is their sum.
+    fn exact_sum(&mut self, a: &Wide, b: &Wide) -> (Wide, Wide) {
+        let sum = self.float2(Opcode::Fadd, a, b);
+        let back = self.float2(Opcode::Fsub, &sum, a);
+        let rest = self.float2(Opcode::Fsub, &sum, &back);
+        let error_a = self.float2(Opcode::Fsub, a, &rest);
+        let error_b = self.float2(Opcode::Fsub, b, &back);
+        let error = self.float2(Opcode::Fadd, &error_a, &error_b);
+        (sum, error)
+    }
+
+    /// Moves a rounded value whose true value is `value + error`. Where the value is not finite the error is NaN and nothing
+    /// moves.
+    fn nudge_by_error(&mut self, value: &Wide, error: &Wide, how: Nudge) -> Wide {
+        let zero = self.splat_bits(error.ty, 0);
+        let above = self.float_compare(FloatCond::Ogt, error, &zero);
+        let below = self.float_compare(FloatCond::Olt, error, &zero);
+        self.nudge(value, &above, &below, how)
+    }
+
+    /// Moves a value rounded to nearest to a neighbour, where the true value is `above` or `below` it.
+    fn nudge(&mut self, value: &Wide, above: &Wide, below: &Wide, how: Nudge) -> Wide {
+        let elem = value.ty.elem;
+        let bits = if elem == Elem::F16 { value.viewed_as(Elem::I16) } else { self.bits_of(value) };
+        let zero = self.splat_bits(bits.ty, 0);
+        let one = self.splat_bits(bits.ty, 1);
+        let minus_one = self.splat_bits(bits.ty, u64::MAX);
+        let negative = self.compare(IntCond::Slt, &bits, &zero);
+        // Steps of the magnitude: away from zero is +1 in both signs.
+        let up = self.select(&negative, &minus_one, &one);
+        let down = self.select(&negative, &one, &minus_one);
+        let step = match how {
+            Nudge::To(Rounding::NearestEven) => zero,
+            Nudge::To(Rounding::Up) => self.select(above, &up, &zero),
+            Nudge::To(Rounding::Down) => self.select(below, &down, &zero),
+            Nudge::To(Rounding::TowardZero) => {
+                // Toward zero is down where positive: inexact when the true value lies below.
+                let shrink_positive = self.select(below, &minus_one, &zero);
+                let shrink_negative = self.select(above, &minus_one, &zero);
+                self.select(&negative, &shrink_negative, &shrink_positive)
+            }
+            Nudge::Odd => {
+                let toward = self.select(below, &down, &zero);
+                let toward = self.select(above, &up, &toward);
+                let low = self.op2_bits(Opcode::And, &bits, 1);
+                let even = self.compare(IntCond::Eq, &low, &zero);
+                self.select(&even, &toward, &zero)
+            }
+        };
+        let moved = self.op2(Opcode::Iadd, &bits, &step);
+        if elem == Elem::F16 { moved.viewed_as(Elem::F16) } else { self.bitcast(&moved, value.ty) }
+    }
+
+    /// Halves as singles, exactly. NaN stays NaN.
+    pub(super) fn half_to_single(&mut self, a: &Wide) -> Wide {
+        if a.ty.elem != Elem::F16 {
+            return a.clone();
+        }
+        let bits = self.extend(&a.viewed_as(Elem::I16), Elem::I32, false);
+        let magnitude = self.op2_bits(Opcode::And, &bits, 0x7fff);
+        let shifted = self.op2_bits(Opcode::Shl, &magnitude, 13);
+        // The exponent is too small by 127 - 15; the multiplication adds that and normalizes subnormals.
+        let small = self.bitcast(&shifted, bits.ty.with_elem(Elem::F32));
+        let factor = self.splat_bits(small.ty, u64::from(2f32.powi(112).to_bits()));
+        let scaled = self.float2(Opcode::Fmul, &small, &factor);
+        let scaled = self.bits_of(&scaled);
+        let special = self.compare_bits(IntCond::Uge, &magnitude, 0x7c00);
+        let infinite = self.op2_bits(Opcode::Or, &shifted, 0x7f80_0000);
+        let value = self.select(&special, &infinite, &scaled);
+        let sign = self.op2_bits(Opcode::And, &bits, 0x8000);
+        let sign = self.op2_bits(Opcode::Shl, &sign, 16);
+        let value = self.op2(Opcode::Or, &value, &sign);
+        self.bitcast(&value, bits.ty.with_elem(Elem::F32))
+    }
+
+    /// Singles rounded to the nearest half, ties to even.
+    pub(super) fn single_to_half(&mut self, a: &Wide) -> Wide {
+        let bits = self.bits_of(a);
+        let sign = self.op2_bits(Opcode::And, &bits, 0x8000_0000);
+        let magnitude = self.op2(Opcode::Xor, &bits, &sign);
+        // Normal results: rebias the exponent and round the 13 bits that fall away; a carry walks into the exponent, up to
+        // infinity.
+        let shifted = self.op2_bits(Opcode::Lshr, &magnitude, 13);
+        let odd = self.op2_bits(Opcode::And, &shifted, 1);
+        let rebias = u64::from(0xfff_u32.wrapping_sub(112 << 23));
+        let rounded = self.op2_bits(Opcode::Iadd, &magnitude, rebias);
+        let rounded = self.op2(Opcode::Iadd, &rounded, &odd);
+        let normal = self.op2_bits(Opcode::Lshr, &rounded, 13);
+        // Subnormal results: adding a number whose last place is 2^-24 lets the hardware round.
+        let magic_bits = u64::from(0.5f32.to_bits());
+        let magic = self.splat_bits(a.ty, magic_bits);
+        let small = self.bitcast(&magnitude, a.ty);
+        let sum = self.float2(Opcode::Fadd, &small, &magic);
+        let sum = self.bits_of(&sum);
+        let subnormal = self.op2_bits(Opcode::Isub, &sum, magic_bits);
+        let is_small = self.compare_bits(IntCond::Ult, &magnitude, 113 << 23);
+        let finite = self.select(&is_small, &subnormal, &normal);
+        // Beyond the largest half and its rounding range, infinities, NaN.
+        let infinity = self.splat_bits(bits.ty, 0x7c00);
+        let is_nan = self.compare_bits(IntCond::Ugt, &magnitude, 0x7f80_0000);
+        let payload = self.op2_bits(Opcode::And, &shifted, 0x3ff);
+        let nan = self.op2_bits(Opcode::Or, &payload, 0x7e00);
+        let special = self.select(&is_nan, &nan, &infinity);
+        let is_large = self.compare_bits(IntCond::Uge, &magnitude, u64::from(65536f32.to_bits()));
+        let value = self.select(&is_large, &special, &finite);
+        let sign = self.op2_bits(Opcode::Lshr, &sign, 16);
+        let value = self.op2(Opcode::Or, &value, &sign);
+        self.truncate(&value, Elem::I16).viewed_as(Elem::F16)
+    }
+
+    fn expand_float_to_float(&mut self, mode: Convert, a: &Wide, result: Type) -> Option<Wide> {
+        let rounding = mode.rounding;
+        match (a.ty.elem, result.elem) {
+            (Elem::F16, Elem::F32) => Some(self.half_to_single(a)),
+            (Elem::F16, _) => {
+                let single = self.half_to_single(a);
+                Some(self.convert(Opcode::FptoFp, &single, result.elem))
+            }
+            (Elem::F32, Elem::F16) => {
+                let near = self.single_to_half(a);
+                Some(if rounding == Rounding::NearestEven {
+                    near
+                } else {
+                    let back = self.half_to_single(&near);
+                    let above = self.float_compare(FloatCond::Ogt, a, &back);
+                    let below = self.float_compare(FloatCond::Olt, a, &back);
+                    self.nudge(&near, &above, &below, Nudge::To(rounding))
+                })
+            }
+            (Elem::F64, Elem::F16) => {
+                let single = self.double_to_single(a, Nudge::Odd);
+                self.expand_float_to_float(mode, &single, result)
+            }
+            (Elem::F64, Elem::F32) if rounding != Rounding::NearestEven => {
+                Some(self.double_to_single(a, Nudge::To(rounding)))
+            }
+            (_, Elem::F64) if rounding != Rounding::NearestEven => {
+                // Exact whatever the mode.
+                Some(self.convert(Opcode::FptoFp, a, result.elem))
+            }
+            _ => None,
+        }
+    }
+
+    fn double_to_single(&mut self, a: &Wide, how: Nudge) -> Wide {
+        let near = self.convert(Opcode::FptoFp, a, Elem::F32);
+        let back = self.convert(Opcode::FptoFp, &near, Elem::F64);
+        let above = self.float_compare(FloatCond::Ogt, a, &back);
+        let below = self.float_compare(FloatCond::Olt, a, &back);
+        self.nudge(&near, &above, &below, how)
+    }
+
+    fn expand_float_to_int(&mut self, op: Opcode, mode: Convert, a: &Wide, result: Type) -> Option<Wide> {
+        if a.ty.elem == Elem::F16 {
+            let single = self.half_to_single(a);
+            return Some(self.lanewise(op, &Imm::Convert(mode), &[single], result));
+        }
+        let round = match mode.rounding {
+            Rounding::TowardZero => None,
+            Rounding::NearestEven => Some(Opcode::Rint),
+            Rounding::Up => Some(Opcode::Ceil),
+            Rounding::Down => Some(Opcode::Floor),
+        };
+        if let Some(round) = round {
+            let integral = self.lanewise(round, &Imm::Fp(FpFlags::empty()), std::slice::from_ref(a), a.ty);
+            let mode = Convert { rounding: Rounding::TowardZero, ..mode };
+            return Some(self.lanewise(op, &Imm::Convert(mode), &[integral], result));
+        }
+        if result.elem.bits() >= 32 {
+            return None;
+        }
+        let wide = self.convert(Opcode::FptoS, a, Elem::I32);
+        let (low, high) = if op == Opcode::FptoS {
+            let half = 1i64 << (result.elem.bits() - 1);
+            (-half, half - 1)
+        } else {
+            (0, result.elem.mask() as i64)
+        };
+        let wide = self.op2_bits(Opcode::Smax, &wide, low as u64);
+        let wide = self.op2_bits(Opcode::Smin, &wide, high as u64);
+        Some(self.truncate(&wide, result.elem))
+    }
+
+    fn expand_int_to_float(&mut self, op: Opcode, mode: Convert, a: &Wide, result: Type) -> Option<Wide> {
+        let signed = op == Opcode::StoFp;
+        let rounding = mode.rounding;
+        if a.ty.elem.bits() < 32 {
+            // Exact in single precision.
+            let wide = self.extend(a, Elem::I32, signed);
+            return Some(match result.elem {
+                Elem::F16 => {
+                    let single = self.convert(Opcode::StoFp, &wide, Elem::F32);
+                    self.lanewise(Opcode::FptoFp, &Imm::Convert(mode), &[single], result)
+                }
+                _ => self.convert(Opcode::StoFp, &wide, result.elem),
+            });
+        }
+        let exact_in_double = a.ty.elem.bits() == 32;
+        match result.elem {
+            Elem::F64 if exact_in_double && rounding != Rounding::NearestEven => {
+                Some(self.convert(op, a, result.elem))
+            }
+            Elem::F64 if rounding != Rounding::NearestEven => {
+                Some(self.long_to_double(a, signed, Nudge::To(rounding)))
+            }
+            Elem::F32 if rounding == Rounding::NearestEven => None,
+            Elem::F16 | Elem::F32 => {
+                let double = if exact_in_double {
+                    self.convert(op, a, Elem::F64)
+                } else {
+                    self.long_to_double(a, signed, Nudge::Odd)
+                };
+                Some(self.lanewise(Opcode::FptoFp, &Imm::Convert(mode), &[double], result))
+            }
+            _ => None,
+        }
+    }
+
+    /// 64-bit integers as doubles: both halves are exact, their sum's error is known.
+    fn long_to_double(&mut self, a: &Wide, signed: bool, how: Nudge) -> Wide {
+        let shift = if signed { Opcode::Ashr } else { Opcode::Lshr };
+        let high = self.op2_bits(shift, a, 32);
+        let high = self.truncate(&high, Elem::I32);
+        let high = self.convert(if signed { Opcode::StoFp } else { Opcode::UtoFp }, &high, Elem::F64);
+        let factor = self.splat_bits(high.ty, 2f64.powi(32).to_bits());
+        let high = self.float2(Opcode::Fmul, &high, &factor);
+        let low = self.truncate(a, Elem::I32);
+        let low = self.convert(Opcode::UtoFp, &low, Elem::F64);
+        let (sum, error) = self.exact_sum(&high, &low);
+        self.nudge_by_error(&sum, &error, how)
+    }
+}
+
+fn mode(imm: &Imm) -> Convert {
+    match imm {
+        Imm::Convert(mode) => *mode,
+        imm => unreachable!("broken invariant: conversion with immediate {imm:?}"),
+    }
+}

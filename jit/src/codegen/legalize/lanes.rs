@@ -1,0 +1,535 @@
+//! Movement between lanes: parts of other sizes, selection, shuffles, dynamic lanes, masks as a whole, reductions.
+
+use clift_kir::{AtomicOp, Elem, FpFlags, Imm, Inst, MemInfo, Opcode, Type, Value};
+use smallvec::SmallVec;
+
+use super::{Legalizer, Wide, carrier};
+
+/// Where a lane of a shuffle's result comes from: the index of a part among all parts of both operands, and its lane.
+type Source = Option<(usize, u32)>;
+
+impl Legalizer<'_> {
+    /// One lane as a scalar.
+    pub(super) fn lane(&mut self, wide: &Wide, lane: u32) -> Value {
+        self.part_lane(wide.parts[(lane / wide.chunk) as usize], lane % wide.chunk)
+    }
+
+    /// One lane of a part. Where the part was made of scalars, the scalar itself.
+    pub(super) fn part_lane(&mut self, part: Value, lane: u32) -> Value {
+        let ty = self.new.dfg.ty(part);
+        if !ty.is_vector() {
+            return part;
+        }
+        if let Some(def) = self.new.dfg.def_inst(part) {
+            let data = self.new.dfg.inst(def);
+            match (data.op, &data.imm) {
+                (Opcode::Vec, _) => return data.args[lane as usize],
+                (Opcode::Splat, _) => return data.args[0],
+                (Opcode::Const, &Imm::Const(id)) => {
+                    let bits = self.new.dfg.constant(id).lane(lane);
+                    return self.at().iconst(ty.lane(), bits as i64);
+                }
+                _ => {}
+            }
+        }
+        self.at().extract(part, lane)
+    }
+
+    /// All lanes as scalars.
+    pub(super) fn lanes(&mut self, wide: &Wide) -> Vec<Value> {
+        (0..wide.ty.lanes()).map(|lane| self.lane(wide, lane)).collect()
+    }
+
+    /// A value from scalars, one per lane. Unused lanes repeat the last one.
+    pub(super) fn from_lanes(&mut self, ty: Type, lanes: &[Value]) -> Wide {
+        let chunk = self.caps.part_lanes(ty);
+        let parts = lanes
+            .chunks(chunk as usize)
+            .map(|part| {
+                let mut part: SmallVec<[Value; 16]> = part.iter().copied().collect();
+                let last = part[part.len() - 1];
+                part.resize(chunk as usize, last);
+                if part.len() > 1 && part.iter().all(|&lane| lane == part[0]) {
+                    self.at().splat(part[0], chunk)
+                } else {
+                    self.at().vec(&part)
+                }
+            })
+            .collect();
+        Wide { ty, chunk, parts }
+    }
+
+    /// The same value in parts of `chunk` lanes.
+    pub(super) fn regroup(&mut self, wide: &Wide, chunk: u32) -> Wide {
+        if wide.chunk == chunk {
+            return wide.clone();
+        }
+        let count = wide.ty.lanes().div_ceil(chunk);
+        let parts: SmallVec<[Value; 4]> = if chunk < wide.chunk {
+            (0..count)
+                .map(|part| {
+                    let first = part * chunk;
+                    let from = wide.parts[(first / wide.chunk) as usize];
+                    let lane = first % wide.chunk;
+                    if chunk == 1 {
+                        self.part_lane(from, lane)
+                    } else if let Some(&splat) = self.splat_operand(from) {
+                        self.at().splat(splat, chunk)
+                    } else {
+                        let lanes: SmallVec<[u8; 16]> = (lane..lane + chunk).map(|l| l as u8).collect();
+                        self.at().shuffle(from, from, &lanes)
+                    }
+                })
+                .collect()
+        } else if wide.chunk == 1 {
+            return self.from_lanes_in(wide.ty, &wide.parts, chunk);
+        } else {
+            let mut parts: SmallVec<[Value; 4]> = wide.parts.clone();
+            let mut lanes = wide.chunk;
+            while lanes < chunk {
+                let joined: SmallVec<[u8; 32]> = (0..2 * lanes as u8).collect();
+                parts = parts
+                    .chunks(2)
+                    .map(|pair| {
+                        let second = pair[pair.len() - 1];
+                        match self.splat_operand(pair[0]).copied() {
+                            Some(splat) if pair.len() == 1 => self.at().splat(splat, 2 * lanes),
+                            _ => self.at().shuffle(pair[0], second, &joined),
+                        }
+                    })
+                    .collect();
+                lanes *= 2;
+            }
+            parts
+        };
+        debug_assert_eq!(parts.len() as u32, count);
+        Wide { ty: wide.ty, chunk, parts }
+    }
+
+    fn from_lanes_in(&mut self, ty: Type, lanes: &[Value], chunk: u32) -> Wide {
+        let parts = lanes
+            .chunks(chunk as usize)
+            .map(|part| {
+                let mut part: SmallVec<[Value; 16]> = part.iter().copied().collect();
+                let last = part[part.len() - 1];
+                part.resize(chunk as usize, last);
+                self.at().vec(&part)
+            })
+            .collect();
+        Wide { ty, chunk, parts }
+    }
+
+    fn splat_operand(&self, part: Value) -> Option<&Value> {
+        let data = self.new.dfg.inst(self.new.dfg.def_inst(part)?);
+        (data.op == Opcode::Splat).then(|| &data.args[0])
+    }
+
+    /// `a` where the mask is true, else `b`.
+    pub(super) fn select(&mut self, mask: &Wide, a: &Wide, b: &Wide) -> Wide {
+        let ty = a.ty;
+        let natural = if ty.is_bool() { mask.chunk } else { self.caps.part_lanes(ty) };
+        let native = natural > 1 && (self.caps.native)(Opcode::Select, &Imm::None, Elem::B1, carrier(ty.elem));
+        let chunk = if native { natural } else { 1 };
+        let (mask, a, b) = (self.regroup(mask, chunk), self.regroup(a, chunk), self.regroup(b, chunk));
+        let parts: SmallVec<[Value; 4]> =
+            (0..a.parts.len()).map(|i| self.at().select(mask.parts[i], a.parts[i], b.parts[i])).collect();
+        let wide = Wide { ty, chunk, parts };
+        if native { wide } else { self.regroup(&wide, natural) }
+    }
+
+    pub(super) fn select_inst(&mut self, inst: Inst) {
+        let [cond, a, b] = &self.operands(inst)[..] else { unreachable!("broken invariant: select") };
+        let wide = if cond.ty.is_vector() || !a.ty.is_vector() {
+            self.select(cond, a, b)
+        } else {
+            // One condition for all lanes. Masks may differ in their parts.
+            let b = self.regroup(b, a.chunk);
+            let cond = cond.only();
+            let parts = (0..a.parts.len()).map(|i| self.at().select(cond, a.parts[i], b.parts[i])).collect();
+            Wide { parts, ..a.clone() }
+        };
+        self.set(inst, wide);
+    }
+
+    pub(super) fn bitcast_inst(&mut self, inst: Inst) {
+        let wide = self.get(self.old.dfg.inst(inst).args[0]);
+        let ty = self.old.dfg.ty(self.old.dfg.result(inst));
+        let wide = self.bitcast(&wide, ty);
+        self.set(inst, wide);
+    }
+
+    /// The same bits as another type.
+    pub(super) fn bitcast(&mut self, wide: &Wide, ty: Type) -> Wide {
+        let (from, to) = (carrier(wide.ty.elem), carrier(ty.elem));
+        let wide = &self.regroup(wide, self.caps.part_lanes(wide.ty));
+        if from == to {
+            return Wide { ty, ..wide.clone() };
+        }
+        let chunk = self.caps.part_lanes(ty);
+        if wide.chunk * from.bits() == chunk * to.bits() {
+            let part_type = self.part_type(ty.elem, chunk);
+            let parts = wide.parts.iter().map(|&part| self.at().cast(Opcode::Bitcast, part, part_type)).collect();
+            return Wide { ty, chunk, parts };
+        }
+        // Parts of different sizes: through integer lanes, joined or taken apart.
+        let lanes = self.lanes(wide);
+        let int = Type::scalar(from.as_int());
+        let lanes: Vec<Value> =
+            lanes.iter().map(|&lane| if from == int.elem { lane } else { self.at().cast(Opcode::Bitcast, lane, int) }).collect();
+        let target = to.as_int();
+        let target_ty = Type::scalar(target);
+        let ints: Vec<Value> = if from.bits() < to.bits() {
+            let per = (to.bits() / from.bits()) as usize;
+            lanes
+                .chunks(per)
+                .map(|pieces| {
+                    let mut whole = self.at().int_resize(pieces[0], target, false);
+                    for (i, &piece) in pieces.iter().enumerate().skip(1) {
+                        let mut at = self.at();
+                        let wide = at.int_resize(piece, target, false);
+                        let count = at.iconst(target_ty, i64::from(from.bits()) * i as i64);
+                        let shifted = at.int2(Opcode::Shl, wide, count);
+                        whole = at.int2(Opcode::Or, whole, shifted);
+                    }
+                    whole
+                })
+                .collect()
+        } else {
+            let per = from.bits() / to.bits();
+            let mut ints = Vec::new();
+            for &lane in &lanes {
+                for i in 0..per {
+                    let mut at = self.at();
+                    let shifted = if i == 0 {
+                        lane
+                    } else {
+                        let count = at.iconst(int, i64::from(to.bits() * i));
+                        at.int2(Opcode::Lshr, lane, count)
+                    };
+                    ints.push(at.int_resize(shifted, target, false));
+                }
+            }
+            ints
+        };
+        let lanes: Vec<Value> = ints
+            .iter()
+            .map(|&int| if to == target { int } else { self.at().cast(Opcode::Bitcast, int, Type::scalar(to)) })
+            .collect();
+        self.from_lanes(ty, &lanes)
+    }
+
+    pub(super) fn splat_inst(&mut self, inst: Inst) {
+        let value = self.get_scalar(self.old.dfg.inst(inst).args[0]);
+        let ty = self.old.dfg.ty(self.old.dfg.result(inst));
+        let chunk = self.caps.part_lanes(ty);
+        let part = self.at().splat(value, chunk);
+        let parts = std::iter::repeat_n(part, ty.lanes().div_ceil(chunk) as usize).collect();
+        self.set(inst, Wide { ty, chunk, parts });
+    }
+
+    pub(super) fn extract_inst(&mut self, inst: Inst) {
+        let data = self.old.dfg.inst(inst);
+        let Imm::Lane(lane) = data.imm else { unreachable!("broken invariant: extract without a lane") };
+        let wide = self.get(data.args[0]);
+        let value = self.lane(&wide, u32::from(lane));
+        self.set(inst, Wide::scalar(wide.ty.lane(), value));
+    }
+
+    pub(super) fn insert_inst(&mut self, inst: Inst) {
+        let data = self.old.dfg.inst(inst);
+        let Imm::Lane(lane) = data.imm else { unreachable!("broken invariant: insert without a lane") };
+        let mut wide = self.get(data.args[0]);
+        let value = self.get_scalar(data.args[1]);
+        let (part, lane) = (u32::from(lane) / wide.chunk, u32::from(lane) % wide.chunk);
+        wide.parts[part as usize] = self.part_insert(wide.parts[part as usize], value, lane);
+        self.set(inst, wide);
+    }
+
+    /// A part with one lane replaced.
+    fn part_insert(&mut self, part: Value, value: Value, lane: u32) -> Value {
+        if let Some(def) = self.new.dfg.def_inst(part) {
+            let data = self.new.dfg.inst(def);
+            if data.op == Opcode::Vec {
+                let mut lanes = data.args.clone();
+                lanes[lane as usize] = value;
+                return self.at().vec(&lanes);
+            }
+        }
+        self.at().insert(part, value, lane)
+    }
+
+    pub(super) fn vec_inst(&mut self, inst: Inst) {
+        let lanes: Vec<Value> = self.old.dfg.inst(inst).args.iter().map(|&arg| self.get_scalar(arg)).collect();
+        let ty = self.old.dfg.ty(self.old.dfg.result(inst));
+        let wide = self.from_lanes(ty, &lanes);
+        self.set(inst, wide);
+    }
+
+    pub(super) fn shuffle_inst(&mut self, inst: Inst) {
+        let data = self.old.dfg.inst(inst);
+        let Imm::Lanes(numbers) = &data.imm else { unreachable!("broken invariant: shuffle without lanes") };
+        let (a, b) = (self.get(data.args[0]), self.get(data.args[1]));
+        let b = self.regroup(&b, a.chunk);
+        let lanes = a.ty.lanes();
+        let sources: Vec<Source> = numbers
+            .iter()
+            .map(|&number| {
+                let number = u32::from(number);
+                let (first, number) = if number < lanes { (0, number) } else { (a.parts.len(), number - lanes) };
+                Some((first + (number / a.chunk) as usize, number % a.chunk))
+            })
+            .collect();
+        let parts: SmallVec<[Value; 8]> = a.parts.iter().chain(&b.parts).copied().collect();
+        let ty = self.old.dfg.ty(self.old.dfg.result(inst));
+        let wide = self.gather_lanes(ty, &parts, a.chunk, &sources);
+        self.set(inst, wide);
+    }
+
+    /// A value whose lanes come from any lanes of parts of `from` lanes each.
+    pub(super) fn gather_lanes(&mut self, ty: Type, parts: &[Value], from: u32, sources: &[Source]) -> Wide {
+        let chunk = self.caps.part_lanes(ty);
+        let native = from > 1 && chunk > 1;
+        if !native || !(self.caps.native)(Opcode::Shuffle, &Imm::None, carrier(ty.elem), carrier(ty.elem)) {
+            let mut last = None;
+            let lanes: Vec<Value> = sources
+                .iter()
+                .map(|&source| {
+                    let (part, lane) = source.unwrap_or((0, 0));
+                    let value = match (source, last) {
+                        (None, Some(value)) => value,
+                        _ => self.part_lane(parts[part], lane),
+                    };
+                    last = Some(value);
+                    value
+                })
+                .collect();
+            return self.from_lanes(ty, &lanes);
+        }
+        let result = sources.chunks(chunk as usize).map(|wanted| self.gather_part(parts, from, chunk, wanted)).collect();
+        Wide { ty, chunk, parts: result }
+    }
+
+    /// One part of `chunk` lanes, of which the first are wanted.
+    fn gather_part(&mut self, parts: &[Value], from: u32, chunk: u32, wanted: &[Source]) -> Value {
+        // The whole of a part, as it is.
+        let whole = |i: usize, source: &Source| match (wanted[0], *source) {
+            (Some((first, 0)), Some((part, lane))) => part == first && lane == i as u32,
+            (Some((_, 0)), None) => true,
+            _ => false,
+        };
+        if from == chunk && wanted.iter().enumerate().all(|(i, source)| whole(i, source)) {
+            return parts[wanted[0].map_or(0, |(part, _)| part)];
+        }
+        let mut used: SmallVec<[usize; 4]> = SmallVec::new();
+        for &(part, _) in wanted.iter().flatten() {
+            if !used.iter().any(|&u| parts[u] == parts[part]) {
+                used.push(part);
+            }
+        }
+        let position = |part: usize| used.iter().position(|&u| parts[u] == parts[part]).unwrap_or(0) as u32;
+        // Unwanted lanes repeat the number that keeps the order.
+        let lane_of = |i: u32, bases: &dyn Fn(usize, u32) -> Option<u32>| -> u8 {
+            match wanted.get(i as usize).copied().flatten() {
+                Some((part, lane)) => bases(part, lane).unwrap_or(i % from) as u8,
+                None => (i % from) as u8,
+            }
+        };
+        match *used {
+            [] => parts[0],
+            [one] => {
+                let lanes: SmallVec<[u8; 16]> = (0..chunk).map(|i| lane_of(i, &|_, lane| Some(lane))).collect();
+                self.at().shuffle(parts[one], parts[one], &lanes)
+            }
+            [one, two, ..] => {
+                let first = |part: usize, lane: u32| match position(part) {
+                    0 => Some(lane),
+                    1 => Some(from + lane),
+                    _ => None,
+                };
+                let lanes: SmallVec<[u8; 16]> = (0..chunk).map(|i| lane_of(i, &first)).collect();
+                let mut value = self.at().shuffle(parts[one], parts[two], &lanes);
+                // Each further part adds its lanes.
+                for (n, &part) in used.iter().enumerate().skip(2) {
+                    let extra = if from == chunk {
+                        parts[part]
+                    } else {
+                        let lanes: SmallVec<[u8; 16]> = (0..chunk).map(|i| (i % from) as u8).collect();
+                        self.at().shuffle(parts[part], parts[part], &lanes)
+                    };
+                    let (value_lanes, extra_is_wider) = (chunk, from > chunk);
+                    let lanes: SmallVec<[u8; 16]> = (0..chunk)
+                        .map(|i| match wanted.get(i as usize).copied().flatten() {
+                            Some((p, lane)) if position(p) as usize == n && !extra_is_wider => (value_lanes + lane) as u8,
+                            _ => i as u8,
+                        })
+                        .collect();
+                    debug_assert!(!extra_is_wider, "broken invariant: parts wider than a register");
+                    value = self.at().shuffle(value, extra, &lanes);
+                }
+                value
+            }
+        }
+    }
+
+    /// A vector in a place on the stack: its address, and an access to its first lane.
+    pub(super) fn spill(&mut self, wide: &Wide) -> Value {
+        let bytes = carrier(wide.ty.elem).bytes();
+        let size = u64::from(bytes * wide.chunk) * wide.parts.len() as u64;
+        let slot = self.stack(size.next_power_of_two(), 16);
+        let base = self.at().slot_addr(slot);
+        for (i, &part) in wide.parts.iter().enumerate() {
+            let disp = i64::from(bytes * wide.chunk) * i as i64;
+            let mut at = self.at();
+            let address = at.addr(base, None, 1, disp);
+            at.store(address, part, MemInfo::aligned((bytes * wide.chunk).min(16)));
+        }
+        base
+    }
+
+    /// The address of a dynamic lane, taken modulo the number of lanes (three counting as four: the place is large enough).
+    fn spilled_lane(&mut self, wide: &Wide, base: Value, lane: Value) -> Value {
+        let lanes = if wide.ty.lanes() == 3 { 4 } else { wide.ty.lanes() };
+        let mut at = self.at();
+        let lane = if lanes.is_power_of_two() {
+            let mask = at.iconst(Type::I32, i64::from(lanes) - 1);
+            at.int2(Opcode::And, lane, mask)
+        } else {
+            let lanes = at.iconst(Type::I32, i64::from(lanes));
+            at.int2(Opcode::Urem, lane, lanes)
+        };
+        let lane = at.cast(Opcode::Zext, lane, Type::I64);
+        at.addr(base, Some(lane), u64::from(carrier(wide.ty.elem).bytes()), 0)
+    }
+
+    pub(super) fn extract_dyn(&mut self, inst: Inst) {
+        let data = self.old.dfg.inst(inst);
+        let wide = self.get(data.args[0]);
+        let lane = self.get_scalar(data.args[1]);
+        let ty = wide.ty.lane();
+        if wide.ty.is_bool() {
+            let bytes = self.extend(&wide, Elem::I8, false);
+            let byte = self.extract_dyn_value(&bytes, lane);
+            let byte = Wide::scalar(Type::I8, byte);
+            let value = self.compare_bits(clift_kir::IntCond::Ne, &byte, 0);
+            self.set(inst, Wide { ty, ..value });
+            return;
+        }
+        let value = self.extract_dyn_value(&wide, lane);
+        self.set(inst, Wide::scalar(ty, value));
+    }
+
+    fn extract_dyn_value(&mut self, wide: &Wide, lane: Value) -> Value {
+        let base = self.spill(wide);
+        let address = self.spilled_lane(wide, base, lane);
+        let ty = self.part_type(wide.ty.elem, 1);
+        self.at().load(ty, address, MemInfo::aligned(ty.bytes()))
+    }
+
+    pub(super) fn insert_dyn(&mut self, inst: Inst) {
+        let data = self.old.dfg.inst(inst);
+        let wide = self.get(data.args[0]);
+        let element = self.get(data.args[1]);
+        let lane = self.get_scalar(data.args[2]);
+        // Each lane compares its number with the wanted one.
+        let ty = wide.ty;
+        let number_ty = Type::vector(Elem::I32, ty.lanes());
+        let numbers = self.constant(&clift_kir::dfg::ConstData::new(number_ty, &(0..u64::from(ty.lanes())).collect::<Vec<_>>()));
+        let splat = |this: &mut Self, value: Value, ty: Type, chunk: u32| {
+            let part = this.at().splat(value, chunk);
+            Wide { ty, chunk, parts: std::iter::repeat_n(part, ty.lanes().div_ceil(chunk) as usize).collect() }
+        };
+        let wanted = splat(self, lane, number_ty, numbers.chunk);
+        let mask = self.compare(clift_kir::IntCond::Eq, &numbers, &wanted);
+        let element = splat(self, element.only(), ty, wide.chunk);
+        let wide = self.select(&mask, &element, &wide);
+        self.set(inst, wide);
+    }
+
+    pub(super) fn mask_test(&mut self, inst: Inst) {
+        let data = self.old.dfg.inst(inst);
+        let wide = self.get(data.args[0]);
+        let value = self.test_mask(data.op, &wide);
+        self.set(inst, Wide::scalar(Type::B1, value));
+    }
+
+    /// Whether any or all lanes of a mask are true.
+    pub(super) fn test_mask(&mut self, op: Opcode, wide: &Wide) -> Value {
+        let any = op == Opcode::Any;
+        let join = if any { Opcode::Or } else { Opcode::And };
+        let mut whole: Option<Value> = None;
+        let last = wide.parts.len() - 1;
+        for (i, &part) in wide.parts.iter().enumerate() {
+            let used = wide.used(i);
+            let part = if used == wide.chunk {
+                part
+            } else {
+                debug_assert_eq!(i, last);
+                // Unused lanes repeat the first one, which changes neither answer.
+                let lanes: SmallVec<[u8; 16]> =
+                    (0..wide.chunk).map(|lane| if lane < used { lane as u8 } else { 0 }).collect();
+                self.at().shuffle(part, part, &lanes)
+            };
+            whole = Some(match whole {
+                Some(whole) => self.at().int2(join, whole, part),
+                None => part,
+            });
+        }
+        let whole = whole.unwrap_or_else(|| unreachable!("broken invariant: mask without parts"));
+        if wide.chunk == 1 {
+            whole
+        } else if any {
+            self.at().any(whole)
+        } else {
+            self.at().all(whole)
+        }
+    }
+
+    pub(super) fn reduce(&mut self, inst: Inst) {
+        let data = self.old.dfg.inst(inst);
+        let Imm::Reduce(how) = data.imm else { unreachable!("broken invariant: reduce without an operation") };
+        let wide = self.get(data.args[0]);
+        let elem = wide.ty.lane();
+        let (op, in_order) = match how {
+            AtomicOp::Add => (Opcode::Iadd, false),
+            AtomicOp::And => (Opcode::And, false),
+            AtomicOp::Or => (Opcode::Or, false),
+            AtomicOp::Xor => (Opcode::Xor, false),
+            AtomicOp::Smin => (Opcode::Smin, false),
+            AtomicOp::Smax => (Opcode::Smax, false),
+            AtomicOp::Umin => (Opcode::Umin, false),
+            AtomicOp::Umax => (Opcode::Umax, false),
+            AtomicOp::Sub => (Opcode::Isub, true),
+            AtomicOp::Fadd => (Opcode::Fadd, true),
+            AtomicOp::Fmin => (Opcode::Fmin, true),
+            AtomicOp::Fmax => (Opcode::Fmax, true),
+            AtomicOp::Xchg => {
+                // The last lane replaces all before.
+                let value = self.lane(&wide, wide.ty.lanes() - 1);
+                self.set(inst, Wide::scalar(elem, value));
+                return;
+            }
+        };
+        let imm = match op {
+            Opcode::Fadd | Opcode::Fmin | Opcode::Fmax => Imm::Fp(FpFlags::empty()),
+            _ => Imm::None,
+        };
+        // Full parts are combined as vectors first, where the order does not matter.
+        let mut wide = wide;
+        if !in_order && wide.chunk > 1 && wide.parts.len() > 1 && wide.used(wide.parts.len() - 1) == wide.chunk {
+            let ty = wide.ty.with_lanes(wide.chunk);
+            let mut sum = Wide { ty, chunk: wide.chunk, parts: SmallVec::from_slice(&[wide.parts[0]]) };
+            for &part in &wide.parts[1..] {
+                let part = Wide { ty, chunk: wide.chunk, parts: SmallVec::from_slice(&[part]) };
+                sum = self.lanewise(op, &imm, &[sum, part], ty);
+            }
+            wide = sum;
+        }
+        let lanes = self.lanes(&wide);
+        let mut sum = Wide::scalar(elem, lanes[0]);
+        for &lane in &lanes[1..] {
+            let lane = Wide::scalar(elem, lane);
+            sum = self.lanewise(op, &imm, &[sum, lane], elem);
+        }
+        self.set(inst, sum);
+    }
+}

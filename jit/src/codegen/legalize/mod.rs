@@ -1,0 +1,375 @@
+//! Legalization: a looped function becomes one that uses only types and ops of a backend.
+//!
+//! Every value turns into *parts* ([`Wide`]): scalars, or vectors of up to a register; a value whose number of lanes is no
+//! power of two has unused lanes in its last part, whose content nothing may depend on. Ops are done part by part where the
+//! backend has them, else lane by lane. In the result:
+//!
+//! - vectors have a power of two of lanes and fit a register; `f16` is carried as `i16`;
+//! - masks have as many lanes as the values that made them, whatever the width of those: how wide a mask's lanes are is the
+//!   backend's business;
+//! - conversions round as the hardware does (float to integer toward zero, all others to nearest even), and integers of 8 and
+//!   16 bits are converted from and to floats through 32;
+//! - `masked_load`, `masked_store`, `gather`, `scatter`, `reduce`, `in_space`, dynamic lanes and atomics on floats and pointers are
+//!   gone; `memcpy` and `memset` of few bytes are loads and stores;
+//! - slots are the backend's stack frame, and `printf` takes exactly: format, descriptors ([`PrintfArg`]), their count, data.
+//!
+//! [`PrintfArg`]: clift_include::abi::PrintfArg
+//!
+//! Split by class of op: this file has the driver and parts, [`arith`] lane-wise ops, [`float`] what `f16` and rounding need,
+//! [`lanes`] movement between lanes, [`memory`] accesses, [`atomic`], [`control`] control flow and calls.
+//!
+//! Deliberately not here: which instructions a backend has (its [`VectorCaps`] say so) and general optimization.
+
+mod arith;
+mod atomic;
+mod control;
+mod float;
+mod lanes;
+mod memory;
+
+use clift_kir::analysis::Cfg;
+use clift_kir::dfg::ConstData;
+use clift_kir::{Block, Builder, Elem, Function, Imm, Inst, Loc, Opcode, Slot, SlotData, Space, Stage, Type, Value};
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use smallvec::SmallVec;
+
+use super::VectorCaps;
+
+/// A value of the function being legalized, in parts.
+#[derive(Clone, Debug)]
+struct Wide {
+    /// Its type before.
+    ty: Type,
+    /// Lanes of each part.
+    chunk: u32,
+    /// `lanes / chunk` parts, rounded up.
+    parts: SmallVec<[Value; 4]>,
+}
+
+impl Wide {
+    fn scalar(ty: Type, value: Value) -> Wide {
+        Wide { ty, chunk: 1, parts: SmallVec::from_slice(&[value]) }
+    }
+
+    /// The only part.
+    fn only(&self) -> Value {
+        match *self.parts {
+            [value] => value,
+            ref other => unreachable!("broken invariant: {} parts of a {}", other.len(), self.ty),
+        }
+    }
+
+    /// The same parts seen as lanes of another element that is carried in the same way.
+    fn viewed_as(&self, elem: Elem) -> Wide {
+        debug_assert_eq!(carrier(self.ty.elem), carrier(elem));
+        Wide { ty: self.ty.with_elem(elem), ..self.clone() }
+    }
+
+    /// Used lanes of a part.
+    fn used(&self, part: usize) -> u32 {
+        (self.ty.lanes() - part as u32 * self.chunk).min(self.chunk)
+    }
+}
+
+/// The element that carries an element in the legal form.
+fn carrier(elem: Elem) -> Elem {
+    match elem {
+        Elem::F16 => Elem::I16,
+        Elem::B1
+        | Elem::I8
+        | Elem::I16
+        | Elem::I32
+        | Elem::I64
+        | Elem::F32
+        | Elem::F64
+        | Elem::Ptr(
+            Space::Private | Space::Global | Space::Constant | Space::Local | Space::Generic | Space::Host,
+        ) => elem,
+    }
+}
+
+/// Rewrites a looped function for a backend of the given capabilities.
+pub(crate) fn run(func: &Function, caps: &VectorCaps) -> Function {
+    debug_assert_eq!(func.stage, Stage::Looped);
+    let mut new = Function::new(func.name.clone(), &func.returns);
+    new.stage = Stage::Legal;
+    let cfg = Cfg::new(func);
+    let mut legalizer = Legalizer {
+        old: func,
+        caps,
+        block: new.append_block(),
+        new,
+        values: SecondaryMap::new(),
+        blocks: SecondaryMap::new(),
+        context: None.into(),
+        loc: Loc::default(),
+        dummy: None,
+    };
+    legalizer.function(&cfg);
+    legalizer.new
+}
+
+struct Legalizer<'a> {
+    old: &'a Function,
+    caps: &'a VectorCaps,
+    new: Function,
+    /// Where instructions are appended.
+    block: Block,
+    values: SecondaryMap<Value, Option<Wide>>,
+    blocks: SecondaryMap<Block, PackedOption<Block>>,
+    /// The entry's first parameter: the launch context.
+    context: PackedOption<Value>,
+    loc: Loc,
+    /// Memory that masked-off stores go to.
+    dummy: Option<Slot>,
+}
+
+impl Legalizer<'_> {
+    fn function(&mut self, cfg: &Cfg) {
+        for (i, &old) in cfg.rpo().iter().enumerate() {
+            let block = if i == 0 { self.block } else { self.new.append_block() };
+            self.blocks[old] = Some(block).into();
+            for &param in self.old.dfg.params(old) {
+                let ty = self.old.dfg.ty(param);
+                let chunk = self.caps.part_lanes(ty);
+                let part = self.part_type(ty.elem, chunk);
+                let parts =
+                    (0..ty.lanes().div_ceil(chunk)).map(|_| self.new.dfg.append_param(block, part)).collect();
+                self.values[param] = Some(Wide { ty, chunk, parts });
+            }
+        }
+        if let Some(&context) = self.new.dfg.params(self.block).first() {
+            self.context = Some(context).into();
+        }
+        for &old in cfg.rpo() {
+            self.block = self.blocks[old]
+                .expand()
+                .unwrap_or_else(|| unreachable!("broken invariant: block without a counterpart"));
+            for &inst in self.old.layout.insts(old) {
+                self.loc = self.old.locs[inst];
+                self.instruction(inst);
+            }
+        }
+        // Blocks made for control flow inside a block stand at the end: put all in reverse postorder, so that definitions
+        // come before uses.
+        let order = Cfg::new(&self.new).rpo().to_vec();
+        self.new.layout.set_order(order);
+    }
+
+    /// A cursor at the end of the current block.
+    fn at(&mut self) -> Builder<'_> {
+        let mut builder = Builder::at_end(&mut self.new, self.block);
+        builder.set_loc(self.loc);
+        builder
+    }
+
+    /// The legal type of a part of `lanes` lanes.
+    fn part_type(&self, elem: Elem, lanes: u32) -> Type {
+        Type::vector(carrier(elem), lanes)
+    }
+
+    /// The parts of an operand.
+    fn get(&self, value: Value) -> Wide {
+        match &self.values[value] {
+            Some(wide) => wide.clone(),
+            None => unreachable!("broken invariant: {value} used before its definition"),
+        }
+    }
+
+    /// The only part of a scalar operand.
+    fn get_scalar(&self, value: Value) -> Value {
+        self.get(value).only()
+    }
+
+    fn operands(&self, inst: Inst) -> SmallVec<[Wide; 4]> {
+        self.old.dfg.inst(inst).args.iter().map(|&arg| self.get(arg)).collect()
+    }
+
+    /// Notes what became of an instruction's only result. Masks aside, parts always have the natural number of lanes.
+    fn set(&mut self, inst: Inst, wide: Wide) {
+        let result = self.old.dfg.result(inst);
+        debug_assert_eq!(wide.ty, self.old.dfg.ty(result), "broken invariant: type of {:?}", self.old.dfg.inst(inst));
+        let wide = if wide.ty.is_bool() { wide } else { self.regroup(&wide, self.caps.part_lanes(wide.ty)) };
+        self.values[result] = Some(wide);
+    }
+
+    /// Makes an instruction with one result in the new function.
+    fn emit(&mut self, op: Opcode, args: &[Value], imm: Imm, ty: Type) -> Value {
+        self.at().value(op, args, imm, ty)
+    }
+
+    /// A constant of any type, in parts.
+    fn constant(&mut self, data: &ConstData) -> Wide {
+        let (ty, chunk) = (data.ty, self.caps.part_lanes(data.ty));
+        let part_type = self.part_type(ty.elem, chunk);
+        let parts = (0..ty.lanes().div_ceil(chunk))
+            .map(|part| {
+                let part_data = match data.as_splat() {
+                    Some(bits) => ConstData::splat(part_type, bits),
+                    None => {
+                        // Unused lanes repeat the last one.
+                        let lane = |i: u32| data.lane((part * chunk + i).min(ty.lanes() - 1));
+                        ConstData::new(part_type, &(0..chunk).map(lane).collect::<Vec<_>>())
+                    }
+                };
+                self.at().constant(part_data)
+            })
+            .collect();
+        Wide { ty, chunk, parts }
+    }
+
+    /// The same bits in every lane.
+    fn splat_bits(&mut self, ty: Type, bits: u64) -> Wide {
+        self.constant(&ConstData::splat(ty, bits))
+    }
+
+    /// A fresh place on the stack.
+    fn stack(&mut self, size: u64, align: u32) -> Slot {
+        self.new.slots.push(SlotData { size, align })
+    }
+
+    /// The launch context.
+    fn context(&self) -> Value {
+        self.context.expand().unwrap_or_else(|| unreachable!("broken invariant: looped function without a context"))
+    }
+
+    fn instruction(&mut self, inst: Inst) {
+        use Opcode as O;
+        let old = self.old;
+        let data = old.dfg.inst(inst);
+        match data.op {
+            O::Const => {
+                let Imm::Const(id) = data.imm else { unreachable!("broken invariant: const without a constant") };
+                let wide = self.constant(old.dfg.constant(id));
+                self.set(inst, wide);
+            }
+            O::Undef => {
+                let wide = self.splat_bits(old.dfg.ty(old.dfg.result(inst)), 0);
+                self.set(inst, wide);
+            }
+            O::GlobalAddr => {
+                let ty = old.dfg.ty(old.dfg.result(inst));
+                let value = self.emit(data.op, &[], data.imm.clone(), ty);
+                self.set(inst, Wide::scalar(ty, value));
+            }
+            O::Iadd
+            | O::Isub
+            | O::Imul
+            | O::Umulh
+            | O::Smulh
+            | O::Udiv
+            | O::Sdiv
+            | O::Urem
+            | O::Srem
+            | O::Ineg
+            | O::Iabs
+            | O::UaddSat
+            | O::SaddSat
+            | O::UsubSat
+            | O::SsubSat
+            | O::Umin
+            | O::Umax
+            | O::Smin
+            | O::Smax
+            | O::And
+            | O::Or
+            | O::Xor
+            | O::Not
+            | O::Shl
+            | O::Lshr
+            | O::Ashr
+            | O::Rotl
+            | O::Clz
+            | O::Ctz
+            | O::Popcnt
+            | O::Bitrev
+            | O::Icmp
+            | O::Fadd
+            | O::Fsub
+            | O::Fmul
+            | O::Fdiv
+            | O::Fma
+            | O::Fneg
+            | O::Fabs
+            | O::Fcopysign
+            | O::Fmin
+            | O::Fmax
+            | O::Sqrt
+            | O::Ceil
+            | O::Floor
+            | O::Trunc
+            | O::Rint
+            | O::Fcmp
+            | O::Itrunc
+            | O::Zext
+            | O::Sext
+            | O::FptoS
+            | O::FptoU
+            | O::StoFp
+            | O::UtoFp
+            | O::FptoFp
+            | O::PtrToInt
+            | O::IntToPtr
+            | O::SpaceCast
+            | O::LibCall => {
+                let args = self.operands(inst);
+                let ty = old.dfg.ty(old.dfg.result(inst));
+                let wide = self.lanewise(data.op, &data.imm, &args, ty);
+                self.set(inst, wide);
+            }
+            O::Select => self.select_inst(inst),
+            O::Bitcast => self.bitcast_inst(inst),
+            O::InSpace => self.in_space(inst),
+            O::Splat => self.splat_inst(inst),
+            O::Extract => self.extract_inst(inst),
+            O::Insert => self.insert_inst(inst),
+            O::ExtractDyn => self.extract_dyn(inst),
+            O::InsertDyn => self.insert_dyn(inst),
+            O::Shuffle => self.shuffle_inst(inst),
+            O::Vec => self.vec_inst(inst),
+            O::Any | O::All => self.mask_test(inst),
+            O::Reduce => self.reduce(inst),
+            O::Addr => self.addr(inst),
+            O::Load => self.load(inst),
+            O::Store => self.store(inst),
+            O::MaskedLoad => self.masked_load(inst),
+            O::MaskedStore => self.masked_store(inst),
+            O::Gather => self.gather(inst),
+            O::Scatter => self.scatter(inst),
+            O::Memcpy => self.memcpy(inst),
+            O::Memset => self.memset(inst),
+            O::AtomicLoad => self.atomic_load(inst),
+            O::AtomicStore => self.atomic_store(inst),
+            O::AtomicRmw => self.atomic_rmw(inst),
+            O::AtomicCmpxchg => self.atomic_cmpxchg(inst),
+            O::Fence => {
+                self.at().inst(data.op, &[], data.imm.clone(), &[]);
+            }
+            O::Printf => self.printf(inst),
+            O::Jump | O::Branch | O::Switch | O::Ret | O::Unreachable => self.terminator(inst),
+            O::Arg
+            | O::ArgAddr
+            | O::SlotAddr
+            | O::WorkDim
+            | O::GlobalSize
+            | O::GlobalOffset
+            | O::NumGroups
+            | O::EnqueuedLocalSize
+            | O::LocalSize
+            | O::GroupId
+            | O::GlobalId
+            | O::LocalId
+            | O::GlobalLinearId
+            | O::LocalLinearId
+            | O::SubGroupSize
+            | O::MaxSubGroupSize
+            | O::NumSubGroups
+            | O::EnqueuedNumSubGroups
+            | O::SubGroupId
+            | O::SubGroupLocalId
+            | O::Barrier
+            | O::Call => unreachable!("broken invariant: {} in a looped function", data.op.info().name),
+        }
+    }
+}

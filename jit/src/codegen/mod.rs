@@ -1,0 +1,94 @@
+//! Code generation: from looped functions to something that runs.
+//!
+//! - [`Backend`] is the trait all backends implement, [`VectorCaps`] what a backend says about its vector unit;
+//! - [`legalize`] rewrites looped functions for given capabilities, for all backends that make machine code;
+//! - `clif` is the backend that goes through Cranelift, `interp` the reference interpreter as a backend;
+//! - `data` owns the program-scope variables.
+//!
+//! Deliberately not here: anything about OpenCL (gone after `spmd`), optimization above single instructions, and threads.
+//! `docs/add-a-backend.md` says what a further backend has to bring.
+
+pub(crate) mod clif;
+pub(crate) mod data;
+pub(crate) mod legalize;
+
+use std::any::Any;
+use std::sync::Arc;
+
+use clift_include::abi::KernelEntry;
+use clift_kir::{Elem, Function, Imm, Module, Opcode, Type};
+
+use crate::BuildError;
+use data::ProgramData;
+
+/// A kernel on its way into a backend.
+#[derive(Debug)]
+pub(crate) struct KernelCode {
+    /// Its name, for messages.
+    pub(crate) name: String,
+    /// Its function, at the stage the backend asked for.
+    pub(crate) func: Function,
+}
+
+/// What a backend made of a program's kernels.
+#[derive(Debug)]
+pub(crate) struct Executable {
+    /// One entry per kernel, in the order they were given.
+    pub(crate) entries: Vec<KernelEntry>,
+    /// Keeps code and data alive.
+    pub(crate) memory: Arc<dyn Any + Send + Sync>,
+}
+
+/// At which stage a backend takes functions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Input<'a> {
+    /// One work-item's code, as the canonical passes leave it.
+    Canonical,
+    /// Whole work-groups, legalized for these capabilities.
+    Legal(&'a VectorCaps),
+}
+
+/// Makes kernels executable.
+pub(crate) trait Backend {
+    /// Its name, for messages and traces.
+    fn name(&self) -> &'static str;
+
+    /// The stage at which it takes functions.
+    fn input(&self) -> Input<'_>;
+
+    /// Makes the kernels of a module executable; `data` holds the module's variables.
+    ///
+    /// # Errors
+    /// [`BuildError::Limit`] when a kernel is too large for the backend, [`BuildError::Internal`] when it breaks an
+    /// invariant; both name the kernel.
+    fn compile(
+        &self,
+        module: &Module,
+        kernels: Vec<KernelCode>,
+        data: Arc<ProgramData>,
+    ) -> Result<Executable, BuildError>;
+}
+
+/// What a backend's vector unit can do, for the legalizer. Scalars need no capabilities: every backend does all ops on
+/// scalars of all elements but `f16` (which is legalized to integers and `f32`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VectorCaps {
+    /// Bits of a vector register; 0 when there are no vectors.
+    pub(crate) register_bits: u32,
+    /// Whether the backend does an op on vectors of up to a register. Operand and result element are those of the first
+    /// operand and of the result (for ops without a result: of the stored value).
+    pub(crate) native: fn(op: Opcode, imm: &Imm, from: Elem, to: Elem) -> bool,
+}
+
+impl VectorCaps {
+    /// A backend without vectors.
+    pub(crate) const SCALAR: VectorCaps = VectorCaps { register_bits: 0, native: |_, _, _, _| false };
+
+    /// Lanes of the parts that a value is split into: those of a register, fewer when the value has no more (rounded up to a
+    /// power of two).
+    pub(crate) fn part_lanes(&self, ty: Type) -> u32 {
+        // A mask's natural width is that of 32-bit elements; comparisons give theirs the width of what they compare.
+        let bits = if ty.is_bool() { 32 } else { ty.elem.bits() };
+        (self.register_bits / bits).max(1).min(ty.lanes().next_power_of_two())
+    }
+}
