@@ -9,7 +9,9 @@ pub mod builtins;
 pub(crate) mod codegen;
 pub mod options;
 pub mod passes;
+pub mod pipeline;
 pub mod program;
+pub mod spirv;
 pub mod spmd;
 
 pub use options::{Backend, FastMath, Options};
@@ -34,8 +36,7 @@ pub struct Input<'a> {
 /// # Errors
 /// [`ImportError::Malformed`] when the words are no SPIR-V module of a supported version.
 pub fn inspect(words: &[u32]) -> Result<ModuleSummary, ImportError> {
-    let _ = words;
-    Err(ImportError::malformed(0, "not built yet"))
+    spirv::inspect(words)
 }
 
 /// Checks one module completely without generating code: what `clCompileProgram` and a library link need. Unresolved
@@ -44,8 +45,7 @@ pub fn inspect(words: &[u32]) -> Result<ModuleSummary, ImportError> {
 /// # Errors
 /// As [`compile`].
 pub fn check(input: &Input<'_>, options: &Options) -> Result<ModuleSummary, BuildError> {
-    let _ = (input, options);
-    Err(BuildError::Import(ImportError::malformed(0, "not built yet")))
+    spirv::check(input, options)
 }
 
 /// Builds an executable program: links `inputs` (exports resolve imports), compiles every kernel.
@@ -53,8 +53,7 @@ pub fn check(input: &Input<'_>, options: &Options) -> Result<ModuleSummary, Buil
 /// # Errors
 /// [`BuildError`] says whose fault it is and where; its `Display` is what goes into the build log.
 pub fn compile(inputs: &[Input<'_>], options: &Options) -> Result<Program, BuildError> {
-    let _ = (inputs, options);
-    Err(BuildError::Import(ImportError::malformed(0, "not built yet")))
+    pipeline::run(inputs, options)
 }
 
 /// SPIR-V versions accepted, as (major, minor), oldest first.

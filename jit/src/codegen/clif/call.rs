@@ -94,6 +94,7 @@ impl Translator<'_> {
 macro_rules! trampolines {
     ($($variant:ident $name:ident ($($arg:ident: $ty:ty),+) -> $result:ty;)+) => {
         $(
+            #[allow(improper_ctypes_definitions, reason = "the pointer is only handed through")]
             extern "C" fn $name(function: fn($($ty),+) -> $result, $($arg: $ty),+) -> $result {
                 function($($arg),+)
             }

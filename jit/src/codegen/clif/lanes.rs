@@ -168,7 +168,8 @@ impl Translator<'_> {
         }
         let ty = clif_type(from);
         if !to.is_vector() {
-            let (source, lane) = if u32::from(lanes[0]) < from.lanes() { (a, lanes[0]) } else { (b, lanes[0] - from.lanes() as u8) };
+            let (source, lane) =
+                if u32::from(lanes[0]) < from.lanes() { (a, lanes[0]) } else { (b, lanes[0] - from.lanes() as u8) };
             return self.pos.ins().extractlane(source, lane);
         }
         self.shuffle_lanes(a, b, ty, from.lanes(), lanes)
@@ -179,7 +180,8 @@ impl Translator<'_> {
         let bits = self.ty(a).lane_bits().min(128 / to.lanes());
         let (a, b) = (self.mask_of_width(a, bits), self.mask_of_width(b, bits));
         if !to.is_vector() {
-            let (source, lane) = if u32::from(lanes[0]) < from.lanes() { (a, lanes[0]) } else { (b, lanes[0] - from.lanes() as u8) };
+            let (source, lane) =
+                if u32::from(lanes[0]) < from.lanes() { (a, lanes[0]) } else { (b, lanes[0] - from.lanes() as u8) };
             let value = self.pos.ins().extractlane(source, lane);
             return self.lane_to_bool(value);
         }

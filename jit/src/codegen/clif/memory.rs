@@ -79,9 +79,7 @@ impl Translator<'_> {
             let index = self.get(index);
             let scaled = match scale {
                 1 => index,
-                scale if scale.is_power_of_two() => {
-                    self.pos.ins().ishl_imm_u(index, i64::from(scale.trailing_zeros()))
-                }
+                scale if scale.is_power_of_two() => self.pos.ins().ishl_imm_u(index, i64::from(scale.trailing_zeros())),
                 scale => self.pos.ins().imul_imm_s(index, scale as i64),
             };
             value = self.pos.ins().iadd(value, scaled);

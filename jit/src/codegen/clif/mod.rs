@@ -22,6 +22,9 @@ mod place;
 mod target;
 mod translate;
 
+#[cfg(test)]
+mod tests;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 
@@ -32,6 +35,7 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use super::data::ProgramData;
 use super::{Backend, Executable, Input, KernelCode, VectorCaps};
 use crate::BuildError;
+use crate::pipeline::panic_text;
 use translate::Translator;
 
 /// The backend for the host.
@@ -47,7 +51,8 @@ impl ClifBackend {
     /// # Errors
     /// [`BuildError::Internal`] when Cranelift does not support the machine.
     pub(crate) fn host() -> Result<&'static ClifBackend, BuildError> {
-        static HOST: LazyLock<Result<ClifBackend, String>> = LazyLock::new(|| target::host().map(ClifBackend::for_target));
+        static HOST: LazyLock<Result<ClifBackend, String>> =
+            LazyLock::new(|| target::host().map(ClifBackend::for_target));
         HOST.as_ref().map_err(|reason| BuildError::Internal(format!("code generation: {reason}")))
     }
 
@@ -89,12 +94,4 @@ impl Backend for ClifBackend {
         }
         place.finish(data).map_err(|reason| BuildError::Internal(format!("code generation: {reason}")))
     }
-}
-
-fn panic_text(payload: &(dyn std::any::Any + Send)) -> String {
-    payload
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-        .unwrap_or_else(|| "panic".to_owned())
 }

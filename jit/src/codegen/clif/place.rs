@@ -34,9 +34,7 @@ impl Placement {
     pub(super) fn define(&mut self, func: ir::Function) -> Result<(), String> {
         let Some(module) = &mut self.module.module else { unreachable!("broken invariant: code freed") };
         self.context.func = func;
-        let id = module
-            .declare_anonymous_function(&self.context.func.signature)
-            .map_err(|error| error.to_string())?;
+        let id = module.declare_anonymous_function(&self.context.func.signature).map_err(|error| error.to_string())?;
         let defined = module.define_function(id, &mut self.context).map_err(|error| describe(&error));
         self.context.clear();
         defined?;

@@ -26,9 +26,7 @@ impl Legalizer<'_> {
         let imm = match &data.imm {
             Imm::None => Imm::None,
             Imm::Jump(call) => Imm::Jump(self.block_call(call)),
-            Imm::Branch(calls) => {
-                Imm::Branch(Box::new([self.block_call(&calls[0]), self.block_call(&calls[1])]))
-            }
+            Imm::Branch(calls) => Imm::Branch(Box::new([self.block_call(&calls[0]), self.block_call(&calls[1])])),
             Imm::Switch(switch) => Imm::Switch(Box::new(SwitchData {
                 cases: switch.cases.iter().map(|(bits, call)| (*bits, self.block_call(call))).collect(),
                 default: self.block_call(&switch.default),

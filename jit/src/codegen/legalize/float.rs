@@ -283,12 +283,8 @@ impl Legalizer<'_> {
         }
         let exact_in_double = a.ty.elem.bits() == 32;
         match result.elem {
-            Elem::F64 if exact_in_double && rounding != Rounding::NearestEven => {
-                Some(self.convert(op, a, result.elem))
-            }
-            Elem::F64 if rounding != Rounding::NearestEven => {
-                Some(self.long_to_double(a, signed, Nudge::To(rounding)))
-            }
+            Elem::F64 if exact_in_double && rounding != Rounding::NearestEven => Some(self.convert(op, a, result.elem)),
+            Elem::F64 if rounding != Rounding::NearestEven => Some(self.long_to_double(a, signed, Nudge::To(rounding))),
             Elem::F32 if rounding == Rounding::NearestEven => None,
             Elem::F16 | Elem::F32 => {
                 let double = if exact_in_double {

@@ -174,8 +174,10 @@ impl Legalizer<'_> {
         // Parts of different sizes: through integer lanes, joined or taken apart.
         let lanes = self.lanes(wide);
         let int = Type::scalar(from.as_int());
-        let lanes: Vec<Value> =
-            lanes.iter().map(|&lane| if from == int.elem { lane } else { self.at().cast(Opcode::Bitcast, lane, int) }).collect();
+        let lanes: Vec<Value> = lanes
+            .iter()
+            .map(|&lane| if from == int.elem { lane } else { self.at().cast(Opcode::Bitcast, lane, int) })
+            .collect();
         let target = to.as_int();
         let target_ty = Type::scalar(target);
         let ints: Vec<Value> = if from.bits() < to.bits() {
@@ -305,7 +307,8 @@ impl Legalizer<'_> {
                 .collect();
             return self.from_lanes(ty, &lanes);
         }
-        let result = sources.chunks(chunk as usize).map(|wanted| self.gather_part(parts, from, chunk, wanted)).collect();
+        let result =
+            sources.chunks(chunk as usize).map(|wanted| self.gather_part(parts, from, chunk, wanted)).collect();
         Wide { ty, chunk, parts: result }
     }
 
@@ -359,7 +362,9 @@ impl Legalizer<'_> {
                     let (value_lanes, extra_is_wider) = (chunk, from > chunk);
                     let lanes: SmallVec<[u8; 16]> = (0..chunk)
                         .map(|i| match wanted.get(i as usize).copied().flatten() {
-                            Some((p, lane)) if position(p) as usize == n && !extra_is_wider => (value_lanes + lane) as u8,
+                            Some((p, lane)) if position(p) as usize == n && !extra_is_wider => {
+                                (value_lanes + lane) as u8
+                            }
                             _ => i as u8,
                         })
                         .collect();
@@ -433,7 +438,8 @@ impl Legalizer<'_> {
         // Each lane compares its number with the wanted one.
         let ty = wide.ty;
         let number_ty = Type::vector(Elem::I32, ty.lanes());
-        let numbers = self.constant(&clift_kir::dfg::ConstData::new(number_ty, &(0..u64::from(ty.lanes())).collect::<Vec<_>>()));
+        let numbers =
+            self.constant(&clift_kir::dfg::ConstData::new(number_ty, &(0..u64::from(ty.lanes())).collect::<Vec<_>>()));
         let splat = |this: &mut Self, value: Value, ty: Type, chunk: u32| {
             let part = this.at().splat(value, chunk);
             Wide { ty, chunk, parts: std::iter::repeat_n(part, ty.lanes().div_ceil(chunk) as usize).collect() }

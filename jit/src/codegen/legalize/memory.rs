@@ -33,10 +33,8 @@ impl Legalizer<'_> {
         // Vectors of pointers: lane by lane, so that each access gets an address of its own.
         let lanes: Vec<Value> = (0..ty.lanes())
             .map(|lane| {
-                let operands: SmallVec<[Value; 2]> = args
-                    .iter()
-                    .map(|arg| if arg.ty.is_vector() { self.lane(arg, lane) } else { arg.only() })
-                    .collect();
+                let operands: SmallVec<[Value; 2]> =
+                    args.iter().map(|arg| if arg.ty.is_vector() { self.lane(arg, lane) } else { arg.only() }).collect();
                 self.emit(data.op, &operands, data.imm.clone(), ty.lane())
             })
             .collect();
@@ -354,11 +352,10 @@ impl Legalizer<'_> {
         let data = self.old.dfg.inst(inst);
         let Imm::Space(space) = data.imm else { unreachable!("broken invariant: in_space without a space") };
         let wide = self.get(data.args[0]);
-        let (local, private) =
-            ((offset_of!(WgContext, local_mem), offset_of!(WgContext, local_mem_bytes)), (
-                offset_of!(WgContext, scratch),
-                offset_of!(WgContext, scratch_bytes),
-            ));
+        let (local, private) = (
+            (offset_of!(WgContext, local_mem), offset_of!(WgContext, local_mem_bytes)),
+            (offset_of!(WgContext, scratch), offset_of!(WgContext, scratch_bytes)),
+        );
         let pointers = self.lanes(&wide);
         let lanes: Vec<Value> = pointers
             .iter()

@@ -83,9 +83,9 @@ fn carrier(elem: Elem) -> Elem {
         | Elem::I64
         | Elem::F32
         | Elem::F64
-        | Elem::Ptr(
-            Space::Private | Space::Global | Space::Constant | Space::Local | Space::Generic | Space::Host,
-        ) => elem,
+        | Elem::Ptr(Space::Private | Space::Global | Space::Constant | Space::Local | Space::Generic | Space::Host) => {
+            elem
+        }
     }
 }
 
@@ -134,8 +134,7 @@ impl Legalizer<'_> {
                 let ty = self.old.dfg.ty(param);
                 let chunk = self.caps.part_lanes(ty);
                 let part = self.part_type(ty.elem, chunk);
-                let parts =
-                    (0..ty.lanes().div_ceil(chunk)).map(|_| self.new.dfg.append_param(block, part)).collect();
+                let parts = (0..ty.lanes().div_ceil(chunk)).map(|_| self.new.dfg.append_param(block, part)).collect();
                 self.values[param] = Some(Wide { ty, chunk, parts });
             }
         }

@@ -1,0 +1,168 @@
+//! Generated code against the meaning of the ops.
+
+#![allow(unsafe_code, reason = "generated code is called")]
+
+mod sweep;
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use clift_include::abi::{Callbacks, PrintfArg, WgContext};
+use clift_kir::{Block, BlockCall, Builder, Function, IntCond, MemInfo, Module, Space, Stage, Type, Value};
+
+use super::ClifBackend;
+use crate::BuildError;
+use crate::codegen::data::ProgramData;
+use crate::codegen::{Backend, Executable, Input, KernelCode, VectorCaps, legalize};
+
+/// A function that can be called.
+pub(super) struct Compiled {
+    executable: Executable,
+}
+
+/// Legalizes and compiles looped functions of a module.
+pub(super) fn compile_in(module: &Module, func: &Function) -> Result<Compiled, BuildError> {
+    let backend = ClifBackend::host()?;
+    compile_for(backend, module, func)
+}
+
+pub(super) fn compile_for(backend: &ClifBackend, module: &Module, func: &Function) -> Result<Compiled, BuildError> {
+    let Input::Legal(caps) = backend.input() else { unreachable!() };
+    let legal = legal(module, func, caps);
+    let data = Arc::new(ProgramData::new(module)?);
+    let executable = backend.compile(module, vec![KernelCode { name: func.name.clone(), func: legal }], data)?;
+    Ok(Compiled { executable })
+}
+
+/// Legalizes and verifies.
+pub(super) fn legal(module: &Module, func: &Function, caps: &VectorCaps) -> Function {
+    if let Err(errors) = clift_kir::verify::function(module, func) {
+        panic!("{errors}\n{func}");
+    }
+    let legal = legalize::run(func, caps);
+    if let Err(errors) = clift_kir::verify::function(module, &legal) {
+        panic!("{errors}\n{func}\n{legal}");
+    }
+    legal
+}
+
+pub(super) fn compile(func: &Function) -> Compiled {
+    compile_in(&Module::default(), func).unwrap_or_else(|error| panic!("{error}\n{func}"))
+}
+
+unsafe extern "C" fn no_printf(_: *const WgContext, _: *const u8, _: *const PrintfArg, _: u64, _: *const u8) -> i32 {
+    -1
+}
+
+unsafe extern "C" fn no_fault(_: *const WgContext, _: *const u8, _: u64) {}
+
+pub(super) static CALLBACKS: Callbacks = Callbacks { printf: no_printf, fault: no_fault };
+
+/// A context of one launch.
+pub(super) fn context(local: &mut [u8], scratch: &mut [u8], launch: *const c_void) -> WgContext {
+    WgContext {
+        work_dim: 1,
+        reserved: 0,
+        global_size: [1; 3],
+        global_offset: [0; 3],
+        local_size: [1; 3],
+        num_groups: [1; 3],
+        group_y: 0,
+        group_z: 0,
+        local_mem: local.as_mut_ptr(),
+        local_mem_bytes: local.len() as u64,
+        scratch: scratch.as_mut_ptr(),
+        scratch_bytes: scratch.len() as u64,
+        callbacks: &CALLBACKS,
+        launch,
+        entry_data: std::ptr::null(),
+    }
+}
+
+impl Compiled {
+    /// Calls it with an argument block of 64-bit words.
+    pub(super) fn call(&self, args: &[u64], first: u64, count: u64) {
+        self.call_in(&context(&mut [], &mut [], std::ptr::null()), args, first, count);
+    }
+
+    pub(super) fn call_in(&self, context: &WgContext, args: &[u64], first: u64, count: u64) {
+        // SAFETY: the tests build functions that stay within what their arguments point to.
+        unsafe { (self.executable.entries[0].run)(context, args.as_ptr().cast(), first, count) }
+    }
+}
+
+/// A looped function under construction.
+pub(super) struct Kernel {
+    pub(super) func: Function,
+    pub(super) block: Block,
+    pub(super) context: Value,
+    pub(super) args: Value,
+    pub(super) first: Value,
+    pub(super) count: Value,
+}
+
+impl Kernel {
+    pub(super) fn new(name: &str) -> Kernel {
+        let mut func = Function::new(name, &[]);
+        func.stage = Stage::Looped;
+        let block = func.append_block();
+        let context = func.dfg.append_param(block, Type::ptr(Space::Host));
+        let args = func.dfg.append_param(block, Type::ptr(Space::Host));
+        let first = func.dfg.append_param(block, Type::I64);
+        let count = func.dfg.append_param(block, Type::I64);
+        Kernel { func, block, context, args, first, count }
+    }
+
+    pub(super) fn at(&mut self) -> Builder<'_> {
+        Builder::at_end(&mut self.func, self.block)
+    }
+
+    /// The n-th word of the argument block, as a global pointer.
+    pub(super) fn pointer(&mut self, index: usize) -> Value {
+        self.word(index, Type::ptr(Space::Global))
+    }
+
+    pub(super) fn word(&mut self, index: usize, ty: Type) -> Value {
+        let args = self.args;
+        let mut at = self.at();
+        let address = at.addr(args, None, 1, 8 * index as i64);
+        at.load(ty, address, MemInfo::invariant(8))
+    }
+
+    /// A loop whose body sees the numbers from 0 to below `count`.
+    pub(super) fn repeat(&mut self, count: u64, body: impl FnOnce(&mut Kernel, Value)) {
+        let (head, inside, after) = (self.func.append_block(), self.func.append_block(), self.func.append_block());
+        let index = self.func.dfg.append_param(head, Type::I64);
+        let mut at = self.at();
+        let zero = at.iconst(Type::I64, 0);
+        at.jump(head, &[zero]);
+        at.switch_to(head);
+        let end = at.iconst(Type::I64, count as i64);
+        let more = at.icmp(IntCond::Ult, index, end);
+        at.branch(more, BlockCall::new(inside, &[]), BlockCall::new(after, &[]));
+        self.block = inside;
+        body(self, index);
+        let mut at = self.at();
+        let one = at.iconst(Type::I64, 1);
+        let next = at.int2(clift_kir::Opcode::Iadd, index, one);
+        at.jump(head, &[next]);
+        self.block = after;
+    }
+
+    pub(super) fn finish(mut self) -> Function {
+        self.at().ret(&[]);
+        self.func
+    }
+}
+
+/// Reproducible numbers.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+}

@@ -1,0 +1,166 @@
+//! The stages of a build in order. The only place that verifies, dumps and times.
+//!
+//! | stage | by | gives |
+//! |---|---|---|
+//! | import | `spirv` | module at *imported*, descriptions of the kernels |
+//! | canonical | `passes` | *canonical*: the interpreter takes it from here |
+//! | spmd | `spmd` | *looped*, memory needs |
+//! | clean | `passes` | *looped*, cleaned up |
+//! | legalize | `codegen::legalize` | *legal* for the backend's capabilities |
+//! | emit | the backend | entries |
+//!
+//! Deliberately not here: what the stages do, and any decision by OpenCL.
+
+use std::any::Any;
+use std::fmt::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use clift_include::abi::Resources;
+use clift_kir::{Function, Module};
+
+use crate::codegen::clif::ClifBackend;
+use crate::codegen::data::ProgramData;
+use crate::codegen::{Backend, Input, KernelCode, legalize};
+use crate::{BuildError, Kernel, Options, Program, options, passes, spirv, spmd};
+
+/// Names that [`Options::dump`] may contain: stages whose result goes to the build log.
+pub const DUMPS: &[&str] = &["imported", "canonical", "looped", "clean", "legal"];
+
+/// Builds a program.
+pub(crate) fn run(inputs: &[crate::Input<'_>], options: &Options) -> Result<Program, BuildError> {
+    // A broken invariant of ours must end as a build error, not in the application.
+    catch_unwind(AssertUnwindSafe(|| stages(inputs, options)))
+        .unwrap_or_else(|payload| Err(BuildError::Internal(panic_text(&*payload))))
+}
+
+/// The message of a panic.
+pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> String {
+    payload
+        .downcast_ref::<String>()
+        .cloned()
+        .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+        .unwrap_or_else(|| "panic without a message".to_owned())
+}
+
+fn stages(inputs: &[crate::Input<'_>], options: &Options) -> Result<Program, BuildError> {
+    let mut watch = Watch { options, log: String::new(), started: Instant::now() };
+    let spirv::Imported { mut module, kernels } = spirv::import(inputs, options)?;
+    watch.module("imported", &module)?;
+    passes::canonicalize(&mut module, options)?;
+    watch.module("canonical", &module)?;
+    let backend: &dyn Backend = match options.backend {
+        options::Backend::Clif => ClifBackend::host()?,
+        options::Backend::Interp => {
+            return Err(BuildError::Internal("the interpreter is not a backend yet".to_owned()));
+        }
+    };
+    let mut needs = Vec::new();
+    let mut code = Vec::new();
+    for (kernel, desc) in module.kernels.iter().zip(&kernels) {
+        let name = desc.name.as_str();
+        let group = spmd::group_function(&module, kernel, options).map_err(|error| in_kernel(name, error))?;
+        let mut func = group.func;
+        watch.function("looped", &module, &func)?;
+        let private_bytes = group.private_bytes;
+        needs.push(Needs { resources: group.resources, private_bytes, has_barrier: group.has_barrier });
+        func = match backend.input() {
+            Input::Canonical => module.funcs[kernel.func].clone(),
+            Input::Legal(caps) => {
+                passes::clean(&mut func, options);
+                watch.function("clean", &module, &func)?;
+                let legal = legalize::run(&func, caps);
+                watch.function("legal", &module, &legal)?;
+                legal
+            }
+        };
+        code.push(KernelCode { name: name.to_owned(), func });
+    }
+    let data = Arc::new(ProgramData::new(&module)?);
+    let global_variable_bytes = data.global_bytes();
+    let executable = backend.compile(&module, code, data)?;
+    watch.passed("emit", backend.name());
+    let kernels = kernels
+        .into_iter()
+        .zip(needs)
+        .zip(executable.entries)
+        .map(|((desc, needs), entry)| Kernel {
+            name: desc.name,
+            entry,
+            resources: needs.resources,
+            args: desc.args,
+            required_local_size: desc.required_local_size,
+            local_size_hint: desc.local_size_hint,
+            vec_type_hint: desc.vec_type_hint,
+            private_bytes: needs.private_bytes,
+            has_barrier: needs.has_barrier,
+        })
+        .collect();
+    Ok(Program { kernels, log: watch.log, global_variable_bytes, memory: executable.memory })
+}
+
+/// What a kernel needs of its launches.
+struct Needs {
+    resources: Resources,
+    private_bytes: u64,
+    has_barrier: bool,
+}
+
+/// Says which kernel an error is about.
+fn in_kernel(name: &str, error: BuildError) -> BuildError {
+    match error {
+        BuildError::Limit(text) => BuildError::Limit(format!("kernel {name}: {text}")),
+        BuildError::Internal(text) => BuildError::Internal(format!("kernel {name}: {text}")),
+        BuildError::Import(_) | BuildError::Link(_) => error,
+    }
+}
+
+/// Verifies, dumps and times after each stage.
+struct Watch<'a> {
+    options: &'a Options,
+    log: String,
+    started: Instant,
+}
+
+impl Watch<'_> {
+    fn passed(&mut self, stage: &str, what: &str) {
+        let now = Instant::now();
+        tracing::debug!(target: "clift::build", stage, what, micros = (now - self.started).as_micros() as u64);
+        self.started = now;
+    }
+
+    fn dumps(&self, stage: &str) -> bool {
+        self.options.dump.iter().any(|name| name == stage)
+    }
+
+    /// After a stage that concerns the whole module.
+    fn module(&mut self, stage: &str, module: &Module) -> Result<(), BuildError> {
+        self.passed(stage, "module");
+        if self.dumps(stage) {
+            let _ = writeln!(self.log, "; {stage}\n{module}");
+        }
+        if cfg!(debug_assertions) {
+            clift_kir::verify::module(module).map_err(|errors| broken(stage, &errors))?;
+        }
+        self.started = Instant::now();
+        Ok(())
+    }
+
+    /// After a stage that concerns one function.
+    fn function(&mut self, stage: &str, module: &Module, func: &Function) -> Result<(), BuildError> {
+        self.passed(stage, &func.name);
+        if self.dumps(stage) {
+            let _ = writeln!(self.log, "; {stage}\n{func}");
+        }
+        if cfg!(debug_assertions) {
+            clift_kir::verify::function(module, func).map_err(|errors| broken(stage, &errors))?;
+        }
+        self.started = Instant::now();
+        Ok(())
+    }
+}
+
+fn broken(stage: &str, errors: &dyn std::fmt::Display) -> BuildError {
+    BuildError::Internal(format!("after stage {stage}: {errors}"))
+}
