@@ -79,10 +79,26 @@ impl Translator<'_> {
         value
     }
 
+    /// To 32-bit integers, clamped.
     fn float_to_int(&mut self, a: ir::Value, from: Type, to: Type, signed: bool) -> ir::Value {
-        debug_assert_eq!((from.elem, to.elem), (Elem::F32, Elem::I32));
-        let ty = clif_type(to);
-        if signed { self.pos.ins().fcvt_to_sint_sat(ty, a) } else { self.pos.ins().fcvt_to_uint_sat(ty, a) }
+        debug_assert_eq!(to.elem, Elem::I32);
+        if from.elem == Elem::F32 {
+            return if signed {
+                self.pos.ins().fcvt_to_sint_sat(types::I32X4, a)
+            } else {
+                self.pos.ins().fcvt_to_uint_sat(types::I32X4, a)
+            };
+        }
+        // The form that instruction selection knows: through 64 bits, narrowed together with zeros.
+        let zero = self.pos.func.dfg.constants.insert([0u8; 16][..].into());
+        let zero = self.pos.ins().vconst(types::I64X2, zero);
+        if signed {
+            let long = self.pos.ins().fcvt_to_sint_sat(types::I64X2, a);
+            self.pos.ins().snarrow(long, zero)
+        } else {
+            let long = self.pos.ins().fcvt_to_uint_sat(types::I64X2, a);
+            self.pos.ins().uunarrow(long, zero)
+        }
     }
 
     fn int_to_float(&mut self, a: ir::Value, from: Type, to: Type, signed: bool) -> ir::Value {

@@ -30,12 +30,26 @@ impl Translator<'_> {
             O::Trunc => self.pos.ins().trunc(a),
             O::Rint => self.pos.ins().nearest(a),
             O::Fcmp => match data.imm {
-                Imm::FloatCond(cond, _) => self.pos.ins().fcmp(float_cc(cond), a, b),
+                Imm::FloatCond(cond, _) => self.compare(cond, a, b),
                 ref imm => wrong_imm(imm),
             },
             _ => unreachable!("broken invariant: {} is no float op", data.op.info().name),
         };
         self.set(inst, value);
+    }
+
+    fn compare(&mut self, cond: FloatCond, a: ir::Value, b: ir::Value) -> ir::Value {
+        let ty = self.ty(a);
+        match cond {
+            // Two comparisons: vectors have no such condition.
+            FloatCond::One | FloatCond::Ueq if ty.is_vector() => {
+                let below = self.pos.ins().fcmp(FloatCC::LessThan, a, b);
+                let above = self.pos.ins().fcmp(FloatCC::GreaterThan, a, b);
+                let differ = self.pos.ins().bor(below, above);
+                if cond == FloatCond::One { differ } else { self.pos.ins().bnot(differ) }
+            }
+            cond => self.pos.ins().fcmp(float_cc(cond), a, b),
+        }
     }
 
     fn fma(&mut self, a: ir::Value, b: ir::Value, c: ir::Value) -> ir::Value {

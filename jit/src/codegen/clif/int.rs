@@ -123,9 +123,12 @@ impl Translator<'_> {
         }
         let operand = self.legal.dfg.inst(inst).args[1];
         if let Some(bits) = self.legal.dfg.as_splat_bits(operand) {
-            return self.pos.ins().iconst(types::I32, bits as i64 & 0xff);
+            return self.pos.ins().iconst(types::I32, bits as i64 & 0x3f);
         }
-        self.pos.ins().extractlane(count, 0)
+        match self.legal.dfg.def_inst(operand).map(|def| self.legal.dfg.inst(def)) {
+            Some(splat) if splat.op == Opcode::Splat => self.get(splat.args[0]),
+            _ => unreachable!("broken invariant: vector shifted by no splat"),
+        }
     }
 
     fn multiply_high(&mut self, a: ir::Value, b: ir::Value, signed: bool) -> ir::Value {

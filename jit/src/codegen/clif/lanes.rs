@@ -108,12 +108,25 @@ impl Translator<'_> {
             if to.is_bool() { this.bool_to_lane(value, ty.lane_type()) } else { value }
         };
         let first = lane(self, args[0]);
-        let mut value = self.pos.ins().scalar_to_vector(ty, first);
+        let mut value = self.first_lane(first, ty);
         for (i, &arg) in args.iter().enumerate().skip(1) {
             let element = lane(self, arg);
             value = self.pos.ins().insertlane(value, element, i as u8);
         }
         value
+    }
+
+    /// A scalar as the first lane of a register, the others unspecified.
+    pub(super) fn first_lane(&mut self, value: ir::Value, ty: ir::Type) -> ir::Value {
+        let scalar = self.ty(value);
+        if scalar.is_int() && scalar.bits() < 32 {
+            // Instruction selection has no move of bytes and words.
+            let wide = self.pos.ins().uextend(types::I32, value);
+            let vector = self.pos.ins().scalar_to_vector(types::I32X4, wide);
+            return self.recast(vector, ty);
+        }
+        let vector = self.pos.ins().scalar_to_vector(vector_of(scalar), value);
+        self.recast(vector, ty)
     }
 
     fn select(&mut self, inst: Inst) -> ir::Value {
@@ -227,10 +240,7 @@ impl Translator<'_> {
         match (from.is_vector(), to.is_vector()) {
             (true, true) => self.recast(a, clif_to),
             (false, false) => self.pos.ins().bitcast(clif_to, ir::MemFlagsData::new(), a),
-            (false, true) => {
-                let vector = self.pos.ins().scalar_to_vector(vector_of(clif_from), a);
-                self.recast(vector, clif_to)
-            }
+            (false, true) => self.first_lane(a, clif_to),
             (true, false) => {
                 let vector = self.recast(a, vector_of(clif_to));
                 self.pos.ins().extractlane(vector, 0)

@@ -116,8 +116,7 @@ impl Translator<'_> {
             value
         } else {
             // A short vector is loaded as a scalar of its size.
-            let vector = self.pos.ins().scalar_to_vector(vector_of(access), value);
-            self.recast(vector, ty)
+            self.first_lane(value, ty)
         };
         self.set(inst, value);
     }

@@ -13,7 +13,7 @@ impl Legalizer<'_> {
         }
         let from = args.first().map_or(result, |arg| arg.ty);
         let chunk = self.common_chunk(args, result);
-        if chunk > 1 && (self.caps.native)(op, imm, carrier(from.elem), carrier(result.elem)) {
+        if chunk > 1 && self.is_native(op, imm, args, from.elem, result.elem) {
             let args: SmallVec<[Wide; 4]> = args.iter().map(|arg| self.regroup(arg, chunk)).collect();
             let ty = self.part_type(result.elem, chunk);
             let parts = (0..args[0].parts.len())
@@ -25,7 +25,7 @@ impl Legalizer<'_> {
             return Wide { ty: result, chunk, parts };
         }
         if chunk > 1
-            && let Some(wide) = self.expand_vector(op, imm, args, result)
+            && let Some(wide) = self.expand_vector(op, args, result)
         {
             return wide;
         }
@@ -94,8 +94,10 @@ impl Legalizer<'_> {
         self.lanewise(Opcode::Itrunc, &Imm::None, std::slice::from_ref(a), a.ty.with_elem(elem))
     }
 
-    /// Lane-wise ops that a backend lacks on vectors but that ops on vectors can express.
-    fn expand_vector(&mut self, _op: Opcode, _imm: &Imm, _args: &[Wide], _result: Type) -> Option<Wide> {
-        None
+    fn is_native(&self, op: Opcode, imm: &Imm, args: &[Wide], from: Elem, to: Elem) -> bool {
+        if matches!(op, Opcode::Shl | Opcode::Lshr | Opcode::Ashr) && !self.is_splat(&args[1]) {
+            return false;
+        }
+        (self.caps.native)(op, imm, carrier(from), carrier(to))
     }
 }

@@ -119,6 +119,24 @@ impl Legalizer<'_> {
         Wide { ty, chunk, parts }
     }
 
+    /// Whether every part is the same in all lanes.
+    pub(super) fn is_splat(&self, wide: &Wide) -> bool {
+        wide.parts.iter().all(|&part| self.splat_operand(part).is_some() || self.new.dfg.as_splat_bits(part).is_some())
+    }
+
+    /// The lane of a value that is the same in all lanes.
+    pub(super) fn scalar_of_splat(&mut self, wide: &Wide) -> Wide {
+        let lane = self.lane(wide, 0);
+        Wide::scalar(wide.ty.lane(), lane)
+    }
+
+    /// A scalar in every lane.
+    pub(super) fn splat_wide(&mut self, value: Value, ty: Type) -> Wide {
+        let chunk = self.caps.part_lanes(ty);
+        let part = self.at().splat(value, chunk);
+        Wide { ty, chunk, parts: std::iter::repeat_n(part, ty.lanes().div_ceil(chunk) as usize).collect() }
+    }
+
     fn splat_operand(&self, part: Value) -> Option<&Value> {
         let data = self.new.dfg.inst(self.new.dfg.def_inst(part)?);
         (data.op == Opcode::Splat).then(|| &data.args[0])
@@ -223,10 +241,8 @@ impl Legalizer<'_> {
     pub(super) fn splat_inst(&mut self, inst: Inst) {
         let value = self.get_scalar(self.old.dfg.inst(inst).args[0]);
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
-        let chunk = self.caps.part_lanes(ty);
-        let part = self.at().splat(value, chunk);
-        let parts = std::iter::repeat_n(part, ty.lanes().div_ceil(chunk) as usize).collect();
-        self.set(inst, Wide { ty, chunk, parts });
+        let wide = self.splat_wide(value, ty);
+        self.set(inst, wide);
     }
 
     pub(super) fn extract_inst(&mut self, inst: Inst) {
@@ -440,13 +456,9 @@ impl Legalizer<'_> {
         let number_ty = Type::vector(Elem::I32, ty.lanes());
         let numbers =
             self.constant(&clift_kir::dfg::ConstData::new(number_ty, &(0..u64::from(ty.lanes())).collect::<Vec<_>>()));
-        let splat = |this: &mut Self, value: Value, ty: Type, chunk: u32| {
-            let part = this.at().splat(value, chunk);
-            Wide { ty, chunk, parts: std::iter::repeat_n(part, ty.lanes().div_ceil(chunk) as usize).collect() }
-        };
-        let wanted = splat(self, lane, number_ty, numbers.chunk);
+        let wanted = self.splat_wide(lane, number_ty);
         let mask = self.compare(clift_kir::IntCond::Eq, &numbers, &wanted);
-        let element = splat(self, element.only(), ty, wide.chunk);
+        let element = self.splat_wide(element.only(), ty);
         let wide = self.select(&mask, &element, &wide);
         self.set(inst, wide);
     }

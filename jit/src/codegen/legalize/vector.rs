@@ -1,0 +1,132 @@
+//! Integer ops that backends lack on vectors but that other vector ops can express. Whatever is not here is done lane by lane.
+
+use clift_kir::{Elem, IntCond, Opcode, Type};
+
+use super::{Legalizer, Wide};
+
+impl Legalizer<'_> {
+    /// A lane-wise op in terms of others on vectors, where that is better than going through scalars.
+    pub(super) fn expand_vector(&mut self, op: Opcode, args: &[Wide], result: Type) -> Option<Wide> {
+        use Opcode as O;
+        let a = args.first()?;
+        let (elem, bits) = (a.ty.elem, u64::from(a.ty.elem.bits()));
+        match op {
+            O::Imul if elem == Elem::I8 => {
+                let product = self.product(a, &args[1], Elem::I16, false);
+                Some(self.truncate(&product, Elem::I8))
+            }
+            O::Umulh | O::Smulh if matches!(elem, Elem::I8 | Elem::I16 | Elem::I32) => {
+                let product = self.product(a, &args[1], wider(elem), op == O::Smulh);
+                let high = self.op2_bits(O::Lshr, &product, bits);
+                Some(self.truncate(&high, elem))
+            }
+            O::Udiv | O::Urem if bits < 64 => Some(self.vector_division(op, a, &args[1], false)),
+            O::Sdiv | O::Srem if bits < 64 => Some(self.vector_division(op, a, &args[1], true)),
+            O::Rotl if self.is_splat(&args[1]) => {
+                let left = self.lanewise(O::Shl, &clift_kir::Imm::None, args, result);
+                let count = self.scalar_of_splat(&args[1]);
+                let back = self.lanewise(O::Ineg, &clift_kir::Imm::None, &[count], args[1].ty.lane());
+                let back = self.splat_wide(back.only(), args[1].ty);
+                let right = self.op2(O::Lshr, a, &back);
+                // A count of zero shifts by zero both ways.
+                Some(self.op2(O::Or, &left, &right))
+            }
+            O::Popcnt if bits > 8 => {
+                let bytes = self.byte_view(a)?;
+                let counts = self.lanewise(O::Popcnt, &clift_kir::Imm::None, std::slice::from_ref(&bytes), bytes.ty);
+                let mut sum = self.bitcast(&counts, a.ty);
+                let mut shift = 8;
+                while shift < bits {
+                    let other = self.op2_bits(O::Lshr, &sum, shift);
+                    sum = self.op2(O::Iadd, &sum, &other);
+                    shift *= 2;
+                }
+                Some(self.op2_bits(O::And, &sum, 0xff))
+            }
+            O::Ctz => {
+                // The bits below the lowest one.
+                let one_less = self.op2_bits(O::Iadd, a, u64::MAX);
+                let inverted = self.op2_bits(O::Xor, a, u64::MAX);
+                let below = self.op2(O::And, &one_less, &inverted);
+                Some(self.lanewise(O::Popcnt, &clift_kir::Imm::None, &[below], result))
+            }
+            O::Clz if bits <= 16 => {
+                let mut filled = a.clone();
+                let mut shift = 1;
+                while shift < bits {
+                    let other = self.op2_bits(O::Lshr, &filled, shift);
+                    filled = self.op2(O::Or, &filled, &other);
+                    shift *= 2;
+                }
+                let above = self.op2_bits(O::Xor, &filled, u64::MAX);
+                Some(self.lanewise(O::Popcnt, &clift_kir::Imm::None, &[above], result))
+            }
+            O::Bitrev => {
+                let mut value = a.clone();
+                let mut shift = bits / 2;
+                while shift > 0 {
+                    // Exchange neighbouring groups of `shift` bits.
+                    let low = u64::MAX / ((1 << shift) + 1);
+                    let up = self.op2_bits(O::And, &value, low);
+                    let up = self.op2_bits(O::Shl, &up, shift);
+                    let down = self.op2_bits(O::Lshr, &value, shift);
+                    let down = self.op2_bits(O::And, &down, low);
+                    value = self.op2(O::Or, &up, &down);
+                    shift /= 2;
+                }
+                Some(value)
+            }
+            _ => None,
+        }
+    }
+
+    /// The product in wider elements.
+    fn product(&mut self, a: &Wide, b: &Wide, elem: Elem, signed: bool) -> Wide {
+        let (a, b) = (self.extend(a, elem, signed), self.extend(b, elem, signed));
+        self.op2(Opcode::Imul, &a, &b)
+    }
+
+    /// A vector as bytes, if they are lanes of a type.
+    fn byte_view(&mut self, a: &Wide) -> Option<Wide> {
+        let ty = Type::new(Elem::I8, a.ty.bytes())?;
+        Some(self.bitcast(a, ty))
+    }
+
+    /// Division through floats: quotients of 16 bits are exact in single precision, those of 32 in double, once the fraction
+    /// is cut off.
+    fn vector_division(&mut self, op: Opcode, a: &Wide, b: &Wide, signed: bool) -> Wide {
+        use Opcode as O;
+        let elem = a.ty.elem;
+        let (to_float, to_int) = if signed { (O::StoFp, O::FptoS) } else { (O::UtoFp, O::FptoU) };
+        let float = if elem == Elem::I32 { Elem::F64 } else { Elem::F32 };
+        let (x, y) = (self.convert(to_float, a, float), self.convert(to_float, b, float));
+        let imm = clift_kir::Imm::Fp(clift_kir::FpFlags::empty());
+        let quotient = self.lanewise(O::Fdiv, &imm, &[x.clone(), y], x.ty);
+        let mut quotient = self.convert(to_int, &quotient, elem);
+        let zero = self.splat_bits(a.ty, 0);
+        let by_zero = self.compare(IntCond::Eq, b, &zero);
+        if signed {
+            // The only quotient out of range, and all others by -1.
+            let by_minus_one = self.compare_bits(IntCond::Eq, b, u64::MAX);
+            let negated = self.op2(O::Isub, &zero, a);
+            quotient = self.select(&by_minus_one, &negated, &quotient);
+        }
+        if matches!(op, O::Udiv | O::Sdiv) {
+            return self.select(&by_zero, &zero, &quotient);
+        }
+        let product = self.op2(O::Imul, &quotient, b);
+        let rest = self.op2(O::Isub, a, &product);
+        self.select(&by_zero, &zero, &rest)
+    }
+}
+
+fn wider(elem: Elem) -> Elem {
+    match elem {
+        Elem::I8 => Elem::I16,
+        Elem::I16 => Elem::I32,
+        Elem::I32 => Elem::I64,
+        Elem::B1 | Elem::I64 | Elem::F16 | Elem::F32 | Elem::F64 | Elem::Ptr(_) => {
+            unreachable!("broken invariant: no integer wider than {elem}")
+        }
+    }
+}
