@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         let result = result.map_or_else(|error| format!("FAILED: {error}"), |()| "ok".to_owned());
         println!("test {name} ... {result} ({} ms)", start.elapsed().as_millis());
     }
+    println!("process: {}", if failed { "FAILED" } else { "ok" });
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 

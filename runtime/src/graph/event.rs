@@ -47,7 +47,7 @@ impl Event {
             return Err(AlreadySet);
         }
         let status = if status > status::COMPLETE { status::OUT_OF_RESOURCES } else { status };
-        let aftermath = self.0.end(status).ok_or(AlreadySet)?;
+        let aftermath = self.0.end(status, None).ok_or(AlreadySet)?;
         settle::run(Step::Aftermath(aftermath, status), |_| false);
         Ok(())
     }

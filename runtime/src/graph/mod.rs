@@ -25,4 +25,4 @@ pub use event::{AlreadySet, Event, ProfilingTimes};
 pub use queue::{Command, Keep, Queue, QueueOptions, Waits, Work};
 
 pub(crate) use node::{DueCallbacks, Kind, Node, Origin};
-pub(crate) use settle::{drain_here, finish, start};
+pub(crate) use settle::{Ended, drain_here, finish, start};

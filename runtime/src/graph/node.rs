@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use super::queue::{Keep, Work};
 use super::settle::{self, Step};
 use crate::clock::now_ns;
+use crate::launch::Launch;
 use crate::pool::Signal;
 use crate::{pool, status};
 
@@ -77,6 +78,8 @@ struct Inner {
     callbacks: SmallVec<[(i32, StatusCallback); 1]>,
     waiters: SmallVec<[Arc<Signal>; 1]>,
     fault: Option<String>,
+    /// What is left of a launch: memory to be freed with the node. See [`super::queue`].
+    spent: Option<Box<Launch>>,
 }
 
 /// Whether a failure passes along an edge.
@@ -192,9 +195,11 @@ impl Node {
         self.release()
     }
 
-    /// Takes the command's work, which only one thread gets.
-    pub(crate) fn take_work(&self) -> Option<Work> {
-        self.lock().work.take()
+    /// The command runs: takes its work, which only one thread gets, and the callbacks this makes due.
+    pub(crate) fn begin(&self) -> (Option<Work>, DueCallbacks) {
+        let mut inner = self.lock();
+        self.status.store(status::RUNNING, Ordering::Release);
+        (inner.work.take(), due(&mut inner, status::RUNNING))
     }
 
     /// Takes what the command has kept alive.
@@ -210,9 +215,10 @@ impl Node {
         due(&mut inner, to)
     }
 
-    /// Sets the final status; `None` when there is one already.
-    pub(crate) fn end(&self, status: i32) -> Option<Aftermath> {
+    /// Sets the final status; `None` when there is one already. `spent` is freed with the node.
+    pub(crate) fn end(&self, status: i32, spent: Option<Box<Launch>>) -> Option<Aftermath> {
         let mut inner = self.lock();
+        inner.spent = spent;
         if self.status.load(Ordering::Acquire) <= status::COMPLETE {
             return None;
         }
@@ -301,10 +307,15 @@ fn due(inner: &mut Inner, now: i32) -> DueCallbacks {
 impl Drop for Node {
     /// A user event nobody can set any more fails its dependants: they would wait for ever.
     fn drop(&mut self) {
-        if !self.is_user() || *self.status.get_mut() <= status::COMPLETE || self.epoch != pool::epoch() {
+        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if self.epoch != pool::epoch() {
+            // The parent's, in the child of a fork: a chain of any length, which nobody runs. It is left alone.
+            core::mem::forget(core::mem::take(&mut inner.dependants));
             return;
         }
-        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if self.kind != Kind::User || *self.status.get_mut() <= status::COMPLETE {
+            return;
+        }
         let dependants = core::mem::take(&mut inner.dependants);
         if !dependants.is_empty() {
             settle::run(Step::Release(dependants, status::WAIT_LIST_FAILED), |_| false);

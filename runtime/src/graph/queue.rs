@@ -1,6 +1,7 @@
 //! Queues: the order between commands.
 
 use std::any::Any;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -96,8 +97,9 @@ impl Book {
 #[derive(Default)]
 struct Order {
     sequence: u64,
-    /// In-order: the latest command.
-    last: Option<Arc<Node>>,
+    /// In-order: the latest commands, ended ones at the front. The thread that submits frees them: memory that is
+    /// allocated by one thread and freed by another costs both the allocator's lock.
+    recent: VecDeque<Arc<Node>>,
     /// Out-of-order: the latest barrier.
     barrier: Option<Arc<Node>>,
     /// Out-of-order: commands that may not have ended, without gaps since the latest full barrier.
@@ -105,6 +107,9 @@ struct Order {
     /// Length of `open` at which ended commands are taken out.
     prune_at: usize,
 }
+
+/// Ended commands a submission frees: more than one, so that their number falls.
+const FREED_AT_ONCE: usize = 4;
 
 /// Least number of remembered commands before ended ones are taken out.
 const PRUNE_AT_LEAST: usize = 64;
@@ -140,10 +145,12 @@ impl Queue {
         let node = Arc::new(Node::command(origin, self.options.profiling, command.work, command.keep));
         if self.options.out_of_order {
             order.link_out_of_order(&node, everything, is_barrier);
-        } else if let Some(last) = order.last.replace(node.clone()) {
-            last.precede(&node, Edge::Implicit);
+        } else {
+            order.link_in_order(&node);
         }
+        let ended = order.take_ended();
         drop(order);
+        drop(ended);
         for event in &command.waits {
             event.0.precede(&node, Edge::Explicit);
         }
@@ -160,15 +167,38 @@ impl Queue {
         let last = if self.options.out_of_order {
             Some(self.submit(Command::new(Work::Marker)).0)
         } else {
-            self.lock().last.clone()
+            self.lock().recent.back().cloned()
         };
         if let Some(last) = last {
             pool::wait_for_queue(&last);
         }
+        // Freed without the lock.
+        while {
+            let ended = self.lock().take_ended();
+            !ended.is_empty()
+        } {}
     }
 }
 
 impl Order {
+    fn link_in_order(&mut self, node: &Arc<Node>) {
+        if let Some(last) = self.recent.back() {
+            last.precede(node, Edge::Implicit);
+        }
+        self.recent.push_back(node.clone());
+    }
+
+    /// Takes a few ended commands out of the list, to be dropped without the lock.
+    fn take_ended(&mut self) -> SmallVec<[Arc<Node>; FREED_AT_ONCE]> {
+        let mut ended = SmallVec::new();
+        while ended.len() < FREED_AT_ONCE
+            && let Some(node) = self.recent.pop_front_if(|node| node.is_ended())
+        {
+            ended.push(node);
+        }
+        ended
+    }
+
     fn link_out_of_order(&mut self, node: &Arc<Node>, everything: bool, is_barrier: bool) {
         if everything {
             for earlier in &self.open {

@@ -15,14 +15,25 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::node::{Aftermath, DueCallbacks, Edge, Kind, Node, Time};
+use super::queue::Work;
+use crate::launch::Launch;
 use crate::{pool, status};
+
+/// A command whose work is done (or will not be done).
+pub(crate) struct Ended {
+    pub(crate) node: Arc<Node>,
+    /// Its final status.
+    pub(crate) status: i32,
+    /// What is left of the launch, to be freed with the node.
+    pub(crate) spent: Option<Box<Launch>>,
+}
 
 /// One thing left to do.
 pub(super) enum Step {
     /// Nothing holds the command back any more.
     Ready(Arc<Node>),
-    /// The command's work is done (or will not be done): report it.
-    End(Arc<Node>, i32),
+    /// Report it.
+    End(Ended),
     /// A final status was set.
     Aftermath(Aftermath, i32),
     /// Predecessors of these ended with the status.
@@ -96,11 +107,12 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
     fn take(&mut self, step: Step) {
         match step {
             Step::Ready(node) => self.ready(node),
-            Step::End(node, status) => {
+            Step::End(Ended { node, status, spent }) => {
                 // What the command kept alive goes first: when its end is known, it holds nothing any more.
                 drop_quietly(node.take_belongings());
                 node.record(Time::End);
-                if let Some(aftermath) = node.end(status) {
+                tracing::trace!(queue = node.origin.queue, number = node.origin.sequence, status, "ends");
+                if let Some(aftermath) = node.end(status, spent) {
                     self.take(Step::Aftermath(aftermath, status));
                 }
             }
@@ -120,18 +132,18 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
 
     fn ready(&mut self, node: Arc<Node>) {
         if node.is_doomed() {
-            self.steps.push(Step::End(node, status::WAIT_LIST_FAILED));
+            self.steps.push(Step::End(Ended { node, status: status::WAIT_LIST_FAILED, spent: None }));
             return;
         }
         node.record(Time::Submit);
         self.call_all(node.advance(status::SUBMITTED));
         if node.kind == Kind::Nothing {
-            node.record(Time::Start);
-            self.call_all(node.advance(status::RUNNING));
-            self.steps.push(Step::End(node, status::COMPLETE));
+            start(&node);
+            self.steps.push(Step::End(Ended { node, status: status::COMPLETE, spent: None }));
         } else if self.kept.is_none() && (self.keep)(&node) {
             self.kept = Some(node);
         } else {
+            trace(&node, "ready");
             pool::push(node);
         }
     }
@@ -152,18 +164,20 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
     }
 }
 
-/// The command's work begins.
-pub(crate) fn start(node: &Node) {
+/// The command begins to run: its work.
+pub(crate) fn start(node: &Node) -> Option<Work> {
+    trace(node, "starts");
     node.record(Time::Start);
-    let callbacks = node.advance(status::RUNNING);
+    let (work, callbacks) = node.begin();
     if !callbacks.is_empty() {
         pool::call_back(callbacks);
     }
+    work
 }
 
-/// The command's work has ended with `status`. Returns a command to run next, see [`run`].
-pub(crate) fn finish(node: Arc<Node>, status: i32, keep: impl FnMut(&Node) -> bool) -> Option<Arc<Node>> {
-    run(Step::End(node, status), keep)
+/// A command's work has ended. Returns a command to run next, see [`run`].
+pub(crate) fn finish(ended: Ended, keep: impl FnMut(&Node) -> bool) -> Option<Arc<Node>> {
+    run(Step::End(ended), keep)
 }
 
 /// A command has been put into its queue: done with, as far as its predecessors allow.
@@ -171,6 +185,10 @@ pub(super) fn submitted(node: Arc<Node>) {
     if node.release() {
         run(Step::Ready(node), |_| false);
     }
+}
+
+fn trace(node: &Node, what: &str) {
+    tracing::trace!(queue = node.origin.queue, number = node.origin.sequence, kind = ?node.kind, "{what}");
 }
 
 /// Drops something whose destructors are not ours.

@@ -22,7 +22,7 @@ pub use args::ArgBlock;
 pub use cost::KernelCost;
 pub(crate) use running::{Running, Seat};
 
-use crate::graph::{Node, Work};
+use crate::graph::{self, Ended, Node, Work};
 use crate::ndrange::NdRange;
 use crate::status;
 
@@ -52,10 +52,9 @@ pub struct Launch {
     pub cost: Option<Arc<KernelCost>>,
 }
 
-/// Does a command's work on this thread. Returns the command and the status it ends with; `None` when another thread is
-/// going to.
-pub(crate) fn perform(node: Arc<Node>) -> Option<(Arc<Node>, i32)> {
-    let status = match node.take_work() {
+/// Does a command's work on this thread; `None` when another thread is going to end it.
+pub(crate) fn perform(node: Arc<Node>) -> Option<Ended> {
+    let status = match graph::start(&node) {
         Some(Work::Launch(launch)) => return Running::begin(launch, node),
         Some(Work::Task(task)) => match catch_unwind(AssertUnwindSafe(task)) {
             Ok(Ok(())) => status::COMPLETE,
@@ -69,5 +68,5 @@ pub(crate) fn perform(node: Arc<Node>) -> Option<(Arc<Node>, i32)> {
         },
         Some(Work::Marker | Work::Barrier) | None => status::COMPLETE,
     };
-    Some((node, status))
+    Some(Ended { node, status, spent: None })
 }

@@ -16,7 +16,7 @@ use super::arena::Arenas;
 use crate::callbacks::CALLBACKS;
 use crate::clock::now_ns;
 use crate::fpenv::FpEnv;
-use crate::graph::Node;
+use crate::graph::{Ended, Node};
 use crate::printf::Output;
 use crate::{pool, status};
 
@@ -54,7 +54,7 @@ pub(crate) struct Running {
     /// Threads that may still join.
     seats: AtomicUsize,
     /// Threads there may be on it at once.
-    threads: AtomicUsize,
+    threads: usize,
     /// The status to end with.
     status: AtomicI32,
     /// What `printf` has printed.
@@ -73,16 +73,16 @@ pub(crate) enum Seat {
 }
 
 impl Running {
-    /// Starts a launch on this thread. Returns the command and its final status, if this thread ended it.
-    pub(crate) fn begin(launch: Box<Launch>, node: Arc<Node>) -> Option<(Arc<Node>, i32)> {
+    /// Starts a launch on this thread. Returns the command if this thread ended it.
+    pub(crate) fn begin(launch: Box<Launch>, node: Arc<Node>) -> Option<Ended> {
         let Some((local_bytes, scratch_bytes)) = arena_sizes(&launch) else {
             node.set_fault("the launch needs more memory than can be addressed".to_owned());
-            return Some((node, status::OUT_OF_RESOURCES));
+            return Some(Ended { node, status: status::OUT_OF_RESOURCES, spent: Some(launch) });
         };
         let groups = launch.nd.total_groups();
         let estimate = launch.cost.as_ref().and_then(|cost| cost.estimate(launch.nd.total_items()));
         let plan = Plan::new(groups, estimate, pool::worker_count());
-        let running = Arc::new(Self {
+        let running = Self {
             launch,
             node,
             local_bytes,
@@ -93,21 +93,28 @@ impl Running {
             claim_least: plan.claim_least,
             claim_most: plan.claim_most,
             seats: AtomicUsize::new(plan.seats),
-            threads: AtomicUsize::new(plan.seats + 1),
+            threads: plan.seats + 1,
             status: AtomicI32::new(status::COMPLETE),
             output: Mutex::default(),
-        });
-        if plan.seats > 0 {
-            pool::offer(running.clone());
-            if plan.invite_at_once {
-                pool::invite(plan.seats);
-            }
+        };
+        if plan.seats == 0 {
+            running.work(groups, false, false);
+            let status = running.end();
+            let mut spent = running.launch;
+            // Only memory stays.
+            spent.printf_sink = None;
+            return Some(Ended { node: running.node, status, spent: Some(spent) });
         }
-        running.participate(plan.first_claim, plan.seats > 0 && !plan.invite_at_once)
+        let running = Arc::new(running);
+        pool::offer(running.clone());
+        if plan.invite_at_once {
+            pool::invite(plan.seats);
+        }
+        running.participate(plan.first_claim, !plan.invite_at_once)
     }
 
     /// Joins the launch on a seat taken before. Returns as [`Running::begin`].
-    pub(crate) fn join(self: Arc<Self>) -> Option<(Arc<Node>, i32)> {
+    pub(crate) fn join(self: Arc<Self>) -> Option<Ended> {
         pool::invite(self.seats.load(Ordering::Relaxed));
         self.participate(0, false)
     }
@@ -145,20 +152,40 @@ impl Running {
         self.status.load(Ordering::Relaxed) != status::COMPLETE
     }
 
-    /// Runs groups until there are none left to claim. With `invite_later`, sleepers are invited after the first claim.
-    fn participate(self: Arc<Self>, first_claim: u64, mut invite_later: bool) -> Option<(Arc<Node>, i32)> {
-        let leave_at_exit = pool::on_worker();
+    /// Works on a launch that several threads may be on.
+    fn participate(self: Arc<Self>, first_claim: u64, invite_later: bool) -> Option<Ended> {
+        let done = self.work(first_claim, invite_later, pool::on_worker());
+        let exhausted = self.next.load(Ordering::Relaxed) >= self.groups;
+        if exhausted && self.seats.swap(0, Ordering::Relaxed) > 0 {
+            pool::retract(&self);
+        }
+        if done > 0 && self.unfinished.fetch_sub(done, Ordering::AcqRel) == done {
+            let status = self.end();
+            return Some(Ended { node: self.node.clone(), status, spent: None });
+        }
+        if !exhausted {
+            // Left before the end: somebody else has to go on.
+            self.seats.fetch_add(1, Ordering::Relaxed);
+            pool::offer(self);
+        }
+        None
+    }
+
+    /// Runs groups until there are none left to claim; returns how many are done with by that. The first claim is of
+    /// exactly `first_claim` groups, unless that is 0. With `invite_later`, sleepers are invited after it; with
+    /// `leave_at_exit`, the thread stops between two claims when the process ends.
+    fn work(&self, first_claim: u64, mut invite_later: bool, leave_at_exit: bool) -> u64 {
         let mut done = 0;
         match Arenas::take(self.local_bytes, self.scratch_bytes) {
             Some(arenas) => {
                 let mut ctx = self.context(&arenas);
                 let start = now_ns();
                 let env = FpEnv::enter();
-                let mut at_least = first_claim.max(self.claim_least);
-                while let Some((first, count)) = self.claim(at_least, first_claim > 0 && done == 0) {
+                let mut exactly = first_claim;
+                while let Some((first, count)) = self.claim(exactly) {
                     self.run_groups(&mut ctx, first, count);
                     done += count;
-                    at_least = self.claim_least;
+                    exactly = 0;
                     if invite_later {
                         invite_later = false;
                         pool::invite(self.seats.load(Ordering::Relaxed));
@@ -182,39 +209,29 @@ impl Running {
             // The rest counts as done: nobody runs it.
             done += self.groups - self.next.swap(self.groups, Ordering::Relaxed).min(self.groups);
         }
-        let exhausted = self.next.load(Ordering::Relaxed) >= self.groups;
-        if exhausted && self.seats.swap(0, Ordering::Relaxed) > 0 {
-            pool::retract(&self);
-        }
-        if done > 0 && self.unfinished.fetch_sub(done, Ordering::AcqRel) == done {
-            return Some(self.end());
-        }
-        if !exhausted {
-            // Left before the end: somebody else has to go on.
-            self.seats.fetch_add(1, Ordering::Relaxed);
-            pool::offer(self);
-        }
-        None
+        done
     }
 
-    /// The last group has been completed.
-    fn end(&self) -> (Arc<Node>, i32) {
+    /// The last group has been completed: prints what there is to print; the status to end with.
+    fn end(&self) -> i32 {
         let output = core::mem::take(&mut *self.output.lock().unwrap_or_else(PoisonError::into_inner));
         output.write(self.launch.printf_sink.as_ref());
-        (self.node.clone(), self.status.load(Ordering::Relaxed))
+        self.status.load(Ordering::Relaxed)
     }
 
-    /// Claims groups: a share of what is left, at least `at_least`; exactly that many with `exact`.
-    fn claim(&self, at_least: u64, exact: bool) -> Option<(u64, u64)> {
-        let shares = 2 * self.threads.load(Ordering::Relaxed) as u64;
+    /// Claims groups: exactly so many, or, for 0, a share of what is left.
+    fn claim(&self, exactly: u64) -> Option<(u64, u64)> {
         let row = self.launch.nd.num_groups()[0];
         let mut first = self.next.load(Ordering::Relaxed);
         loop {
             let left = self.groups.checked_sub(first).filter(|left| *left > 0)?;
-            let mut count = if exact { at_least } else { (left / shares).min(self.claim_most).max(at_least) };
-            if count > row && first.is_multiple_of(row) {
-                // Whole rows make longer runs.
-                count -= count % row;
+            let mut count = exactly;
+            if exactly == 0 {
+                count = (left / (2 * self.threads as u64)).min(self.claim_most).max(self.claim_least);
+                if count > row && first.is_multiple_of(row) {
+                    // Whole rows make longer runs.
+                    count -= count % row;
+                }
             }
             let count = count.clamp(1, left);
             match self.next.compare_exchange_weak(first, first + count, Ordering::Relaxed, Ordering::Relaxed) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::POOL;
 use super::jobs::Wanted;
-use super::worker::{on_worker, run, spin};
+use super::worker::{WAITER_PACE, on_worker, run, spin};
 use crate::graph::{self, Node};
 use crate::launch;
 
@@ -60,7 +60,7 @@ fn wait_helping(node: &Arc<Node>, own: Wanted) {
         if job.is_none() {
             // The list is looked into again only when something has changed: it may hold jobs that are none of ours.
             let mut seen = POOL.changes();
-            spin(|| {
+            spin(WAITER_PACE, || {
                 let now = POOL.changes();
                 if now != seen {
                     seen = now;

@@ -17,8 +17,15 @@ pub(super) const SPIN_NS: u64 = 50_000;
 /// After this part of it, it gives the processor away between looks.
 const POLITE_AFTER_NS: u64 = 10_000;
 
-/// Looks between two looks at the clock.
-const LOOKS_PER_ROUND: u32 = 16;
+/// Pauses between two looks of a worker for a job: a thread that submits tiny commands gets to submit some, which then
+/// follow one another without passing through the list.
+const WORKER_PACE: u32 = 16;
+
+/// Pauses between two looks of a thread that waits.
+pub(super) const WAITER_PACE: u32 = 1;
+
+/// Pauses between two looks at the clock.
+const PAUSES_PER_ROUND: u32 = 32;
 
 /// Most commands a thread runs one after the other while jobs are open.
 const CHAIN_MAX: u32 = 32;
@@ -88,7 +95,7 @@ fn live() {
                 }
             }
             None => {
-                let found = POOL.sleep.searching() <= 1 && spin(|| POOL.work_waits());
+                let found = POOL.sleep.searching() <= 1 && spin(WORKER_PACE, || POOL.work_waits());
                 if !found {
                     launch::trim_arenas();
                     POOL.sleep.sleep(&bed, || POOL.work_waits());
@@ -130,12 +137,9 @@ pub(super) fn run(job: Job, mut busy: Option<Busy>, mut keep: impl FnMut(&Node) 
         }
         let ended = match job {
             Job::Launch(running) => running.join(),
-            Job::Command(node) => {
-                graph::start(&node);
-                launch::perform(node)
-            }
+            Job::Command(node) => launch::perform(node),
         };
-        next = ended.and_then(|(node, status)| graph::finish(node, status, &mut keep)).map(Job::Command);
+        next = ended.and_then(|ended| graph::finish(ended, &mut keep)).map(Job::Command);
         if on_worker()
             && POOL.exiting.load(Ordering::Relaxed)
             && let Some(job) = next.take()
@@ -152,14 +156,14 @@ fn put_back(job: Job) {
 }
 
 /// Looks for `found` for a bounded time.
-pub(super) fn spin(mut found: impl FnMut() -> bool) -> bool {
+pub(super) fn spin(pace: u32, mut found: impl FnMut() -> bool) -> bool {
     if worker_count() == 1 {
         return found();
     }
     let start = now_ns();
     loop {
-        for _ in 0..LOOKS_PER_ROUND {
-            if found() {
+        for pause in 0..PAUSES_PER_ROUND {
+            if pause % pace == 0 && found() {
                 return true;
             }
             core::hint::spin_loop();

@@ -13,6 +13,8 @@ mod spec;
 mod tests;
 mod value;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use clift_include::abi::PrintfArg;
 
 use crate::launch::PrintfSink;
@@ -89,7 +91,11 @@ impl Output {
             return;
         }
         match sink {
-            Some(sink) => sink(&self.text),
+            Some(sink) => {
+                if catch_unwind(AssertUnwindSafe(|| sink(&self.text))).is_err() {
+                    tracing::error!("a printf callback panicked");
+                }
+            }
             None => crate::sys::write_stdout(&self.text),
         }
     }
