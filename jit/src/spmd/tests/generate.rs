@@ -1,0 +1,472 @@
+//! Random kernels: nested loops, branches and switches over a few variables, with barriers where a mode allows them.
+//!
+//! Each work-item writes its own part of the output buffer only, and reads what others wrote to local memory behind
+//! barriers: the result does not depend on the order of work-items, unless barriers diverge.
+
+use clift_kir::inst::AtomicOp;
+use clift_kir::{
+    AtomicInfo, BarrierInfo, Block, BlockCall, Builder, Elem, Function, GlobalData, GlobalInit, IntCond, KernelData,
+    MemInfo, MemOrder, MemScope, Module, Opcode, Slot, SpaceSet, Space, Stage, Type, Value,
+};
+
+/// Where barriers may stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Barriers {
+    /// Nowhere.
+    None,
+    /// Under conditions that are plainly uniform.
+    Uniform,
+    /// Also under conditions that are uniform, but loaded from memory that the kernel writes to.
+    Hidden,
+    /// As `Hidden`, after work-items may have ended early.
+    EarlyReturn,
+    /// Anywhere: the kernel is undefined.
+    Divergent,
+}
+
+/// A pseudo-random sequence.
+pub(super) struct Rng(pub(super) u64);
+
+impl Rng {
+    pub(super) fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+}
+
+/// Words of the output buffer for each work-item.
+pub(super) const OUT_WORDS: u64 = 4;
+
+/// Most work-items of a group: words of the local variable.
+pub(super) const MAX_ITEMS: u64 = 64;
+
+/// Argument block: in, out, constant buffer, local pointer, n.
+pub(super) const ARG_BYTES: u32 = 48;
+
+/// Variables, all of them passed as parameters of every join: uniform, varying, a truth value, a vector, a pointer.
+const UNIFORM: usize = 3;
+const VARYING: usize = 3;
+
+struct Generator<'f> {
+    b: Builder<'f>,
+    rng: Rng,
+    barriers: Barriers,
+    vars: Vec<Value>,
+    slot: Slot,
+    exchange: Value,
+    lid: Value,
+    items: Value,
+    gid: Value,
+    input: Value,
+    constants: Value,
+    budget: u32,
+}
+
+/// A kernel of a seed.
+pub(super) fn kernel(seed: u64, barriers: Barriers) -> Module {
+    let mut module = Module::default();
+    let local = module.globals.push(GlobalData {
+        name: "exchange".to_owned(),
+        space: Space::Local,
+        size: 4 * MAX_ITEMS,
+        align: 4,
+        init: GlobalInit::default(),
+    });
+    let mut func = Function::new("generated", &[]);
+    func.stage = Stage::Canonical;
+    let slot = func.slots.push(clift_kir::SlotData { size: 16, align: 4 });
+    let entry = func.append_block();
+    let mut rng = Rng(seed);
+    let mut b = Builder::at_end(&mut func, entry);
+    let input = b.arg(0, Type::ptr(Space::Global));
+    let out = b.arg(8, Type::ptr(Space::Global));
+    let constants = b.arg(16, Type::ptr(Space::Constant));
+    let exchange = if rng.below(2) == 0 {
+        b.arg(24, Type::ptr(Space::Local))
+    } else {
+        b.global_addr(local, Space::Local)
+    };
+    let n = b.arg(32, Type::I32);
+    let lid64 = b.query_linear(Opcode::LocalLinearId);
+    let lid = b.cast(Opcode::Itrunc, lid64, Type::I32);
+    let gid64 = b.query_linear(Opcode::GlobalLinearId);
+    let gid = b.cast(Opcode::Itrunc, gid64, Type::I32);
+    let sizes = [0, 1, 2].map(|d| b.query(Opcode::LocalSize, d));
+    let plane = b.int2(Opcode::Imul, sizes[0], sizes[1]);
+    let items = b.int2(Opcode::Imul, plane, sizes[2]);
+    let items = b.cast(Opcode::Itrunc, items, Type::I32);
+    let group = b.query(Opcode::GroupId, 0);
+    let group = b.cast(Opcode::Itrunc, group, Type::I32);
+    let x = b.query(Opcode::GlobalId, 0);
+    let x = b.cast(Opcode::Itrunc, x, Type::I32);
+    let y = b.query(Opcode::LocalId, 1);
+    let y = b.cast(Opcode::Itrunc, y, Type::I32);
+    let z = b.query(Opcode::GlobalId, 2);
+    let z = b.cast(Opcode::Itrunc, z, Type::I32);
+    let zero = b.iconst(Type::I32, 0);
+    let positive = b.icmp(IntCond::Sgt, x, zero);
+    let vector = b.vec(&[x, y, gid]);
+    let own = b.addr(out, Some(gid64), 4 * OUT_WORDS, 0);
+    // The private array starts with known content.
+    let private = b.slot_addr(slot);
+    let count = b.iconst(Type::I64, 16);
+    let byte = b.iconst(Type::I8, 1);
+    b.memset(private, byte, count, MemInfo::aligned(4));
+    let vars = vec![n, group, items, x, y, z, positive, vector, own];
+    debug_assert_eq!(vars.len(), UNIFORM + VARYING + 3);
+    let budget = 6 + rng.below(14) as u32;
+    let mut g =
+        Generator { b, rng, barriers, vars, slot, exchange, lid, items, gid, input, constants, budget };
+    g.sequence(0, true, true);
+    g.finish();
+    let func = module.funcs.push(func);
+    module.kernels.push(KernelData { func, arg_block_bytes: ARG_BYTES, required_local_size: None });
+    module
+}
+
+impl Generator<'_> {
+    fn sequence(&mut self, depth: u32, together: bool, outermost: bool) {
+        let statements = 1 + self.rng.below(4);
+        for _ in 0..statements {
+            if self.budget == 0 {
+                return;
+            }
+            self.budget -= 1;
+            self.statement(depth, together);
+        }
+        while outermost && self.budget > 0 {
+            self.budget -= 1;
+            self.statement(depth, together);
+        }
+    }
+
+    fn statement(&mut self, depth: u32, together: bool) {
+        let may_wait = self.barriers != Barriers::None && (together || self.barriers == Barriers::Divergent);
+        let deeper = depth < 4;
+        match self.rng.below(20) {
+            0..=3 => self.assign_uniform(),
+            4..=6 => self.assign_varying(),
+            7 => self.private_access(),
+            8 => self.write_own(),
+            9 if may_wait => self.barrier(),
+            10 | 11 if may_wait => self.exchange(),
+            12 | 13 if deeper => self.branch(depth, together),
+            14 | 15 if deeper => self.repeat(depth, together),
+            16 if deeper => self.select_case(depth, together),
+            17 if depth > 0 => self.early_return(together),
+            18 => self.fence(),
+            _ => self.assign_varying(),
+        }
+    }
+
+    fn uniform(&mut self) -> Value {
+        let i = self.rng.below(UNIFORM as u64) as usize;
+        self.vars[i]
+    }
+
+    fn varying(&mut self) -> Value {
+        let i = UNIFORM + self.rng.below(VARYING as u64) as usize;
+        self.vars[i]
+    }
+
+    fn op(&mut self) -> Opcode {
+        self.rng.pick(&[Opcode::Iadd, Opcode::Isub, Opcode::Imul, Opcode::Xor, Opcode::Umin, Opcode::Urem])
+    }
+
+    fn assign_uniform(&mut self) {
+        let (a, op) = (self.uniform(), self.op());
+        let other = if self.rng.below(2) == 0 {
+            let value = self.rng.below(9) as i64 - 3;
+            self.b.iconst(Type::I32, value)
+        } else if self.rng.below(3) == 0 {
+            self.hidden_or_constant()
+        } else {
+            self.uniform()
+        };
+        let to = self.rng.below(UNIFORM as u64) as usize;
+        self.vars[to] = self.b.int2(op, a, other);
+    }
+
+    /// A uniform value from memory: constant memory, or (when the mode allows) global memory that might be written.
+    fn hidden_or_constant(&mut self) -> Value {
+        let hidden = !matches!(self.barriers, Barriers::None | Barriers::Uniform);
+        let base = if hidden && self.rng.below(2) == 0 { self.input } else { self.constants };
+        let word = self.rng.below(8) as i64;
+        let address = self.b.addr(base, None, 1, 4 * word);
+        self.b.load(Type::I32, address, MemInfo::aligned(4))
+    }
+
+    fn assign_varying(&mut self) {
+        let to = UNIFORM + self.rng.below(VARYING as u64) as usize;
+        let a = self.varying();
+        match self.rng.below(8) {
+            0 => {
+                let u = self.uniform();
+                self.vars[to] = self.b.int2(Opcode::Iadd, a, u);
+            }
+            1 => {
+                let cond = self.vars[UNIFORM + VARYING];
+                let other = self.varying();
+                self.vars[to] = self.b.select(cond, a, other);
+            }
+            2 => {
+                let other = self.uniform();
+                self.vars[UNIFORM + VARYING] = self.b.icmp(IntCond::Slt, a, other);
+            }
+            3 => {
+                let vector = self.vars[UNIFORM + VARYING + 1];
+                let lane = self.rng.below(3) as u32;
+                self.vars[UNIFORM + VARYING + 1] = self.b.insert(vector, a, lane);
+            }
+            4 => {
+                let vector = self.vars[UNIFORM + VARYING + 1];
+                let lane = self.rng.below(3) as u32;
+                let element = self.b.extract(vector, lane);
+                self.vars[to] = self.b.int2(Opcode::Xor, a, element);
+            }
+            5 => {
+                let eight = self.b.iconst(Type::I32, 8);
+                let index = self.b.int2(Opcode::Urem, a, eight);
+                let index = self.b.cast(Opcode::Zext, index, Type::I64);
+                let address = self.b.addr(self.input, Some(index), 4, 0);
+                self.vars[to] = self.b.load(Type::I32, address, MemInfo::aligned(4));
+            }
+            _ => {
+                let (op, other) = (self.op(), self.varying());
+                self.vars[to] = self.b.int2(op, a, other);
+            }
+        }
+    }
+
+    fn private_access(&mut self) {
+        let index = self.varying();
+        let three = self.b.iconst(Type::I32, 3);
+        let index = self.b.int2(Opcode::And, index, three);
+        let index = self.b.cast(Opcode::Zext, index, Type::I64);
+        let base = self.b.slot_addr(self.slot);
+        let address = self.b.addr(base, Some(index), 4, 0);
+        if self.rng.below(2) == 0 {
+            let value = self.varying();
+            self.b.store(address, value, MemInfo::aligned(4));
+        } else {
+            let to = UNIFORM + self.rng.below(VARYING as u64) as usize;
+            self.vars[to] = self.b.load(Type::I32, address, MemInfo::aligned(4));
+        }
+    }
+
+    fn write_own(&mut self) {
+        let word = self.rng.below(OUT_WORDS) as i64;
+        let own = self.vars[UNIFORM + VARYING + 2];
+        let address = self.b.addr(own, None, 1, 4 * word);
+        let value = if self.rng.below(2) == 0 { self.varying() } else { self.uniform() };
+        self.b.store(address, value, MemInfo::aligned(4));
+    }
+
+    fn barrier(&mut self) {
+        let id = self.b.func.fresh_barrier();
+        let execution = self.rng.pick(&[MemScope::WorkGroup, MemScope::WorkGroup, MemScope::WorkGroup, MemScope::SubGroup]);
+        let memory = self.rng.pick(&[MemScope::WorkGroup, MemScope::Device]);
+        let spaces = SpaceSet::LOCAL | SpaceSet::GLOBAL;
+        self.b.barrier(BarrierInfo { id, execution, memory, spaces });
+    }
+
+    fn full_barrier(&mut self) {
+        let id = self.b.func.fresh_barrier();
+        let (execution, spaces) = (MemScope::WorkGroup, SpaceSet::LOCAL | SpaceSet::GLOBAL);
+        self.b.barrier(BarrierInfo { id, execution, memory: MemScope::WorkGroup, spaces });
+    }
+
+    /// Takes a neighbour's value through local memory.
+    fn exchange(&mut self) {
+        let value = self.varying();
+        let index = self.b.cast(Opcode::Zext, self.lid, Type::I64);
+        let mine = self.b.addr(self.exchange, Some(index), 4, 0);
+        self.full_barrier();
+        self.b.store(mine, value, MemInfo::aligned(4));
+        self.full_barrier();
+        // Work-items that have ended early have written nothing: then only one's own word is safe.
+        let other = if matches!(self.barriers, Barriers::EarlyReturn | Barriers::Divergent) {
+            mine
+        } else {
+            let step = self.rng.below(5) as i64;
+            let step = self.b.iconst(Type::I32, step);
+            let next = self.b.int2(Opcode::Iadd, self.lid, step);
+            let next = self.b.int2(Opcode::Urem, next, self.items);
+            let next = self.b.cast(Opcode::Zext, next, Type::I64);
+            self.b.addr(self.exchange, Some(next), 4, 0)
+        };
+        let to = UNIFORM + self.rng.below(VARYING as u64) as usize;
+        self.vars[to] = self.b.load(Type::I32, other, MemInfo::aligned(4));
+        if self.rng.below(3) != 0 {
+            self.full_barrier();
+        }
+    }
+
+    fn fence(&mut self) {
+        let info = AtomicInfo { op: AtomicOp::Xchg, order: MemOrder::AcqRel, scope: MemScope::WorkGroup };
+        self.b.fence(info);
+    }
+
+    /// A condition, and whether it is uniform.
+    fn condition(&mut self) -> (Value, bool) {
+        let uniform = self.rng.below(2) == 0;
+        let a = if uniform { self.uniform() } else { self.varying() };
+        let bound = self.rng.below(5) as i64 - 1;
+        let bound = self.b.iconst(Type::I32, bound);
+        let cond = self.rng.pick(&[IntCond::Slt, IntCond::Eq, IntCond::Ne, IntCond::Ugt]);
+        let cond = self.b.icmp(cond, a, bound);
+        (cond, uniform)
+    }
+
+    fn join_block(&mut self) -> Block {
+        let block = self.b.func.append_block();
+        for &var in &self.vars {
+            let ty = self.b.func.dfg.ty(var);
+            self.b.func.dfg.append_param(block, ty);
+        }
+        block
+    }
+
+    fn enter_join(&mut self, block: Block) {
+        self.b.switch_to(block);
+        self.vars = self.b.func.dfg.params(block).to_vec();
+    }
+
+    /// Uniform variables may be changed by some work-items only: after a varying branch they are what they were before.
+    fn keep_uniform(&mut self, before: &[Value], together: bool) {
+        if !together {
+            self.vars[..UNIFORM].copy_from_slice(&before[..UNIFORM]);
+        }
+    }
+
+    fn branch(&mut self, depth: u32, together: bool) {
+        let (cond, uniform) = self.condition();
+        let inner = together && uniform;
+        let before = self.vars.clone();
+        let (then, otherwise) = (self.b.func.append_block(), self.b.func.append_block());
+        let join = self.join_block();
+        self.b.branch(cond, BlockCall::new(then, &[]), BlockCall::new(otherwise, &[]));
+        for (block, filled) in [(then, true), (otherwise, self.rng.below(2) == 0)] {
+            self.b.switch_to(block);
+            self.vars = before.clone();
+            if filled {
+                self.sequence(depth + 1, inner, false);
+                self.keep_uniform(&before, uniform);
+            }
+            let args = self.vars.clone();
+            self.b.jump(join, &args);
+        }
+        self.enter_join(join);
+    }
+
+    fn select_case(&mut self, depth: u32, together: bool) {
+        let uniform = self.rng.below(2) == 0;
+        let selector = if uniform { self.uniform() } else { self.varying() };
+        let inner = together && uniform;
+        let before = self.vars.clone();
+        let blocks: Vec<Block> = (0..3).map(|_| self.b.func.append_block()).collect();
+        let join = self.join_block();
+        let cases = vec![
+            (0, BlockCall::new(blocks[0], &[])),
+            (2, BlockCall::new(blocks[1], &[])),
+            (3, BlockCall::new(join, &before)),
+        ];
+        self.b.switch(selector, cases, BlockCall::new(blocks[2], &[]));
+        for block in blocks {
+            self.b.switch_to(block);
+            self.vars = before.clone();
+            self.sequence(depth + 1, inner, false);
+            self.keep_uniform(&before, uniform);
+            let args = self.vars.clone();
+            self.b.jump(join, &args);
+        }
+        self.enter_join(join);
+    }
+
+    /// A loop of at most three iterations, perhaps left in the middle.
+    fn repeat(&mut self, depth: u32, together: bool) {
+        let uniform = self.rng.below(2) == 0;
+        let inner = together && uniform;
+        let count = if uniform { self.uniform() } else { self.varying() };
+        let four = self.b.iconst(Type::I32, 4);
+        let count = self.b.int2(Opcode::Urem, count, four);
+        let before = self.vars.clone();
+        let header = self.join_block();
+        let i = self.b.func.dfg.append_param(header, Type::I32);
+        let body = self.b.func.append_block();
+        let exit = self.join_block();
+        let zero = self.b.iconst(Type::I32, 0);
+        let args: Vec<Value> = before.iter().copied().chain([zero]).collect();
+        self.b.jump(header, &args);
+        self.enter_join(header);
+        self.vars.truncate(before.len());
+        let at_header = self.vars.clone();
+        let more = self.b.icmp(IntCond::Slt, i, count);
+        let leave = self.vars.clone();
+        self.b.branch(more, BlockCall::new(body, &[]), BlockCall::new(exit, &leave));
+        self.b.switch_to(body);
+        self.sequence(depth + 1, inner, false);
+        self.keep_uniform(&at_header, uniform);
+        if self.rng.below(3) == 0 {
+            let (cond, same) = self.condition();
+            if uniform == same || !uniform {
+                let on = self.b.func.append_block();
+                let args = self.vars.clone();
+                self.b.branch(cond, BlockCall::new(exit, &args), BlockCall::new(on, &[]));
+                self.b.switch_to(on);
+                self.sequence(depth + 1, inner && same, false);
+                self.keep_uniform(&at_header, uniform);
+            }
+        }
+        let one = self.b.iconst(Type::I32, 1);
+        let next = self.b.int2(Opcode::Iadd, i, one);
+        let args: Vec<Value> = self.vars.iter().copied().chain([next]).collect();
+        self.b.jump(header, &args);
+        self.enter_join(exit);
+    }
+
+    fn early_return(&mut self, together: bool) {
+        let (cond, uniform) = self.condition();
+        let alone = matches!(self.barriers, Barriers::None | Barriers::EarlyReturn | Barriers::Divergent);
+        if !alone && !(together && uniform) {
+            return;
+        }
+        let (end, on) = (self.b.func.append_block(), self.b.func.append_block());
+        self.b.branch(cond, BlockCall::new(end, &[]), BlockCall::new(on, &[]));
+        self.b.switch_to(end);
+        self.b.ret(&[]);
+        self.b.switch_to(on);
+    }
+
+    /// Writes everything out.
+    fn finish(&mut self) {
+        let mut sum = self.gid;
+        for i in 0..UNIFORM + VARYING {
+            sum = self.b.int2(Opcode::Imul, sum, self.vars[2]);
+            sum = self.b.int2(Opcode::Iadd, sum, self.vars[i]);
+        }
+        let flag = self.b.cast(Opcode::Zext, self.vars[UNIFORM + VARYING], Type::I32);
+        sum = self.b.int2(Opcode::Xor, sum, flag);
+        let vector = self.vars[UNIFORM + VARYING + 1];
+        for lane in 0..3 {
+            let element = self.b.extract(vector, lane);
+            sum = self.b.int2(Opcode::Iadd, sum, element);
+        }
+        let base = self.b.slot_addr(self.slot);
+        let private = self.b.load(Type::vector(Elem::I32, 4), base, MemInfo::aligned(4));
+        for lane in 0..4 {
+            let element = self.b.extract(private, lane);
+            sum = self.b.int2(Opcode::Xor, sum, element);
+        }
+        let own = self.vars[UNIFORM + VARYING + 2];
+        self.b.store(own, sum, MemInfo::aligned(4));
+        self.b.ret(&[]);
+    }
+}

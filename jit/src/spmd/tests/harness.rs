@@ -1,0 +1,181 @@
+//! Runs a kernel twice, as it is with its work-items stepped and as a group function, and compares memory.
+
+use std::mem::offset_of;
+
+use clift_include::abi::WgContext;
+use clift_kir::interp::{
+    Fault, Geometry, GroupLaunch, InterpError, Interpreter, Lanes, Memory, NoObserver, Options as RunOptions, Outcome,
+    Prepared, SimMemory, SimOptions, load_globals,
+};
+use clift_kir::verify::LOOPED_PARAMS;
+use clift_kir::{Func, Module, Space, verify};
+
+use super::super::{GroupFunction, group_function};
+use crate::Options;
+
+/// One launch: its sizes, the buffers behind the pointer arguments, and the rest of the argument block.
+#[derive(Clone, Debug)]
+pub(super) struct Launch {
+    pub(super) geometry: Geometry,
+    /// Content of the buffer whose address goes to offset 8 * i of the argument block.
+    pub(super) buffers: Vec<Vec<u8>>,
+    /// Bytes of local memory whose offset goes behind the buffers' addresses.
+    pub(super) local_bytes: u64,
+    /// What follows in the argument block.
+    pub(super) rest: Vec<u8>,
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub(super) outcome: Outcome,
+    pub(super) buffers: Vec<Vec<u8>>,
+}
+
+const FUEL: u64 = 3_000_000;
+
+fn options(seed: u64) -> RunOptions {
+    RunOptions { fuel: FUEL, seed, max_faults: 20, ..RunOptions::default() }
+}
+
+impl Launch {
+    fn addresses(&self, memory: &mut SimMemory) -> Result<Vec<u64>, InterpError> {
+        self.buffers
+            .iter()
+            .map(|bytes| {
+                let address = memory.allocate(Space::Global, bytes.len() as u64, 128)?;
+                memory.initialize(address, bytes)?;
+                Ok(address)
+            })
+            .collect()
+    }
+
+    fn block(&self, addresses: &[u64], local: u64) -> Vec<u8> {
+        let mut block: Vec<u8> = addresses.iter().chain([&local]).flat_map(|a| a.to_le_bytes()).collect();
+        block.extend(&self.rest);
+        block
+    }
+
+    fn collect(&self, memory: &SimMemory, addresses: &[u64]) -> Vec<Vec<u8>> {
+        addresses.iter().map(|&a| memory.bytes(a).expect("a buffer stays").to_vec()).collect()
+    }
+
+    /// The kernel as it is.
+    pub(super) fn run_kernel(&self, module: &Module, seed: u64) -> Ran {
+        let prepared = Prepared::new(module);
+        let interpreter = Interpreter::new(module, &prepared);
+        let mut memory = SimMemory::new(SimOptions::default());
+        let globals = load_globals(module, &mut memory).expect("globals");
+        let addresses = self.addresses(&mut memory).expect("buffers");
+        let args = self.block(&addresses, 0);
+        let local_base = memory.allocate(Space::Local, self.local_bytes, 128).expect("local memory");
+        let launch = GroupLaunch { geometry: self.geometry, group: [0; 3], args: &args, local_base };
+        let func = module.kernels[0].func;
+        let outcome = interpreter
+            .run_launch(func, &launch, &globals, &options(seed), &mut memory, &mut NoObserver)
+            .expect("the kernel runs");
+        Ran { outcome, buffers: self.collect(&memory, &addresses) }
+    }
+
+    /// The group function, in runs of at most `run` groups.
+    pub(super) fn run_groups(&self, module: &Module, made: &GroupFunction, run: u64) -> Ran {
+        let mut module = module.clone();
+        let func: Func = module.funcs.push(made.func.clone());
+        let prepared = Prepared::new(&module);
+        let interpreter = Interpreter::new(&module, &prepared);
+        let mut memory = SimMemory::new(SimOptions::default());
+        let globals = load_globals(&module, &mut memory).expect("globals");
+        let addresses = self.addresses(&mut memory).expect("buffers");
+        let args = self.block(&addresses, made.resources.local_bytes);
+        let args_at = memory.allocate(Space::Host, args.len() as u64, 128).expect("arguments");
+        memory.initialize(args_at, &args).expect("arguments");
+        let items = self.geometry.local_size.iter().product::<u64>();
+        let scratch_bytes = made.resources.scratch_bytes_for(items).expect("scratch size");
+        let local_bytes = made.resources.local_bytes + self.local_bytes;
+        let [x, y, z] = self.geometry.num_groups();
+        let mut whole = Outcome::default();
+        for (z, y) in (0..z).flat_map(|z| (0..y).map(move |y| (z, y))) {
+            let mut first = 0;
+            while first < x {
+                let count = run.min(x - first);
+                // Fresh arenas for each run: what one leaves must not serve the next. Odd bases show alignment beyond the arena's.
+                let _gap = memory.allocate(Space::Private, 128, 128).expect("gap");
+                let scratch = memory.allocate(Space::Private, scratch_bytes, 128).expect("scratch");
+                let local = memory.allocate(Space::Local, local_bytes, 128).expect("local memory");
+                let context = self.context([y, z], (local, local_bytes), (scratch, scratch_bytes));
+                let ctx = memory.allocate(Space::Host, context.len() as u64, 8).expect("context");
+                memory.initialize(ctx, &context).expect("context");
+                let params: Vec<Lanes> = [ctx, args_at, first, count]
+                    .into_iter()
+                    .zip(LOOPED_PARAMS)
+                    .map(|(bits, ty)| Lanes { ty, bits: vec![bits] })
+                    .collect();
+                let (outcome, _) = interpreter
+                    .run_function(func, &params, &globals, &options(0), &mut memory, &mut NoObserver)
+                    .expect("the group function runs");
+                memory.clear_history();
+                whole.steps += outcome.steps;
+                whole.out_of_fuel |= outcome.out_of_fuel;
+                whole.faults.extend(outcome.faults);
+                first += count;
+                memory.release(scratch);
+                memory.release(local);
+            }
+        }
+        Ran { outcome: whole, buffers: self.collect(&memory, &addresses) }
+    }
+
+    fn context(&self, group: [u64; 2], local: (u64, u64), scratch: (u64, u64)) -> Vec<u8> {
+        let mut bytes = vec![0; size_of::<WgContext>()];
+        let mut put = |offset: usize, value: u64| bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
+        put(offset_of!(WgContext, work_dim), u64::from(self.geometry.work_dim));
+        let groups = self.geometry.num_groups();
+        for d in 0..3 {
+            put(offset_of!(WgContext, global_size) + 8 * d, self.geometry.global_size[d]);
+            put(offset_of!(WgContext, global_offset) + 8 * d, self.geometry.global_offset[d]);
+            put(offset_of!(WgContext, local_size) + 8 * d, self.geometry.local_size[d]);
+            put(offset_of!(WgContext, num_groups) + 8 * d, groups[d]);
+        }
+        put(offset_of!(WgContext, group_y), group[0]);
+        put(offset_of!(WgContext, group_z), group[1]);
+        put(offset_of!(WgContext, local_mem), local.0);
+        put(offset_of!(WgContext, local_mem_bytes), local.1);
+        put(offset_of!(WgContext, scratch), scratch.0);
+        put(offset_of!(WgContext, scratch_bytes), scratch.1);
+        bytes
+    }
+}
+
+/// Makes and verifies the group function of the first kernel.
+pub(super) fn make(module: &Module, options: &Options) -> GroupFunction {
+    verify::module(module).unwrap_or_else(|e| panic!("{e}\n{module}"));
+    let made = group_function(module, &module.kernels[0], options).unwrap_or_else(|e| panic!("{e}"));
+    verify::function(module, &made.func).unwrap_or_else(|e| panic!("{e}\n{module}\n{}", made.func));
+    made
+}
+
+/// Runs both ways and compares.
+///
+/// # Panics
+/// When anything differs, or the group function does what the kernel does not.
+pub(super) fn compare(module: &Module, options: &Options, launches: &[Launch]) {
+    let made = make(module, options);
+    for launch in launches {
+        let expected = launch.run_kernel(module, 1);
+        let show = || format!("{:?}\n{module}\n{}", launch.geometry, made.func);
+        assert!(!expected.outcome.out_of_fuel, "the kernel does not end\n{}", show());
+        for report in &expected.outcome.faults {
+            let divergent = matches!(report.fault, Fault::DivergentBarrier { .. });
+            assert!(divergent, "the kernel itself is wrong: {report}\n{}", show());
+        }
+        for run in [u64::MAX, 1] {
+            let got = launch.run_groups(module, &made, run);
+            let faults: Vec<String> = got.outcome.faults.iter().map(ToString::to_string).collect();
+            assert!(got.outcome.is_clean(), "{faults:?} fuel {}\n{}", got.outcome.out_of_fuel, show());
+            for (i, (a, b)) in expected.buffers.iter().zip(&got.buffers).enumerate() {
+                let first = a.iter().zip(b).position(|(a, b)| a != b);
+                assert!(first.is_none(), "buffer {i} differs from byte {first:?}: {a:?} and {b:?}\n{}", show());
+            }
+        }
+    }
+}

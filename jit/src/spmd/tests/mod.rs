@@ -1,0 +1,187 @@
+//! Structure of group functions made from small kernels: they verify, and have the loops they should have.
+
+mod generate;
+mod harness;
+
+use clift_kir::interp::Geometry;
+use clift_kir::{Module, text, verify};
+use generate::{ARG_BYTES, Barriers, OUT_WORDS, Rng};
+use harness::{Launch, compare, make};
+
+use super::{GroupFunction, group_function};
+use crate::Options;
+
+fn build(text: &str) -> GroupFunction {
+    build_with(text, &Options::default())
+}
+
+fn build_with(text: &str, options: &Options) -> GroupFunction {
+    let module: Module = text::parse_module(text).unwrap_or_else(|e| panic!("{e}"));
+    verify::module(&module).unwrap_or_else(|e| panic!("{e}\n{module}"));
+    let made = group_function(&module, &module.kernels[0], options).unwrap_or_else(|e| panic!("{e}"));
+    verify::function(&module, &made.func).unwrap_or_else(|e| panic!("{e}\n{}", made.func));
+    made
+}
+
+const COPY: &str = r#"
+function f0 "copy" canonical {
+b0:
+    v0: i64 = global_id 0
+    v1: ptr(global) = arg 0
+    v2: ptr(global) = arg 8
+    v3: ptr(global) = addr scale 4 v1, v0
+    v4: i32 = load align 4 v3
+    v5: ptr(global) = addr scale 4 v2, v0
+    store align 4 v5, v4
+    ret
+}
+kernel f0 args 16
+"#;
+
+#[test]
+fn a_plain_kernel_is_one_loop_nest() {
+    let made = build(COPY);
+    println!("{}", made.func);
+    assert!(!made.has_barrier);
+    assert_eq!((made.resources.scratch_fixed_bytes, made.resources.scratch_item_bytes), (0, 0));
+}
+
+const LOOP: &str = r#"
+global g0 "tile" local size 256 align 4
+function f0 "tiles" canonical {
+    slot s0 size 16 align 4
+b0:
+    v0 "lid": i64 = local_id 0
+    v1 "in": ptr(global) = arg 0
+    v2 "n": i32 = arg 8
+    v3 "zero": i32 = const 0
+    v4 "acc0": f32 = const 0.0
+    v5 "gid": i64 = global_id 0
+    v40: ptr(global) = addr scale 4 v1, v5
+    v41 "own": f32 = load align 4 v40
+    v42 "own2": f32 = fadd v41, v41
+    jump b1(v3, v4)
+b1(v6 "i": i32, v7 "acc": f32):
+    v8: b1 = icmp slt v6, v2
+    branch v8, b2, b3
+b2:
+    v9: i64 = sext v6
+    v10: i64 = iadd v9, v5
+    v11: ptr(global) = addr scale 4 v1, v10
+    v12: f32 = load align 4 v11
+    v13: ptr(local) = global_addr g0
+    v14: ptr(local) = addr scale 4 v13, v0
+    store align 4 v14, v12
+    barrier 0 work_group work_group local
+    v15: i64 = const 1
+    v16: i64 = xor v0, v15
+    v17: ptr(local) = addr scale 4 v13, v16
+    v18: f32 = load align 4 v17
+    v19 "acc1": f32 = fadd v7, v18
+    barrier 1 work_group device local
+    v20: i32 = const 1
+    v21 "i1": i32 = iadd v6, v20
+    jump b1(v21, v19)
+b3:
+    v22: ptr(global) = addr scale 4 v1, v5
+    v23: f32 = fadd v7, v42
+    store align 4 v22, v23
+    ret
+}
+kernel f0 args 16
+"#;
+
+#[test]
+fn a_barrier_in_a_uniform_loop() {
+    let made = build(LOOP);
+    println!("{}", made.func);
+    assert!(made.has_barrier);
+    assert_eq!(made.resources.local_bytes, 256);
+    assert_eq!(made.resources.scratch_item_bytes, 8, "own2 and acc");
+}
+
+#[test]
+fn a_barrier_in_a_divergent_loop() {
+    let made = build(&LOOP.replace("v2 \"n\": i32 = arg 8", "v99: i64 = local_id 0\n    v2 \"n\": i32 = itrunc v99"));
+    println!("{}", made.func);
+    assert!(made.has_barrier);
+}
+
+/// Launches of a generated kernel: local sizes of 1 to 7 in up to three dimensions, full groups and others, offsets.
+fn launches(rng: &mut Rng, count: usize) -> Vec<Launch> {
+    (0..count)
+        .map(|_| {
+            let work_dim = 1 + rng.below(3) as u32;
+            let mut geometry =
+                Geometry { work_dim, global_size: [1; 3], global_offset: [0; 3], local_size: [1; 3] };
+            for d in 0..work_dim as usize {
+                geometry.local_size[d] = 1 + rng.below([7, 3, 2][d]);
+                geometry.global_size[d] = 1 + rng.below([17, 4, 3][d]);
+                geometry.global_offset[d] = rng.below(3);
+            }
+            let items = geometry.global_size.iter().product::<u64>();
+            let words = |rng: &mut Rng, n: u64| (0..n).flat_map(|_| (rng.below(7) as u32).to_le_bytes()).collect();
+            let input: Vec<u8> = words(rng, 8);
+            let constants: Vec<u8> = words(rng, 8);
+            let out: Vec<u8> = words(rng, items * OUT_WORDS);
+            let mut rest = vec![0; ARG_BYTES as usize - 32];
+            rest[..4].copy_from_slice(&(rng.below(5) as u32).to_le_bytes());
+            Launch { geometry, buffers: vec![input, out, constants], local_bytes: 4 * generate::MAX_ITEMS, rest }
+        })
+        .collect()
+}
+
+fn sweep(barriers: Barriers, seeds: u64) {
+    let (mut state_machines, mut split) = (0, 0);
+    for seed in 0..seeds {
+        let module = generate::kernel(seed, barriers);
+        let mut rng = Rng(seed ^ 0xabcd);
+        let result = std::panic::catch_unwind(|| compare(&module, &Options::default(), &launches(&mut rng, 4)));
+        if let Err(panic) = result {
+            eprintln!("seed {seed} {barriers:?}");
+            std::panic::resume_unwind(panic);
+        }
+        let regions = super::regions::Regions::new(&module.funcs[module.kernels[0].func]);
+        state_machines += u64::from(!regions.together);
+        split += u64::from(regions.list.len() > 1);
+    }
+    match barriers {
+        Barriers::None => assert_eq!(split, 0),
+        Barriers::Uniform => assert!(state_machines == 0 && split > seeds / 4, "{state_machines} {split}"),
+        Barriers::Hidden | Barriers::EarlyReturn | Barriers::Divergent => {
+            assert!(state_machines > seeds / 8 && split > seeds / 4, "{state_machines} {split}");
+        }
+    }
+}
+
+#[test]
+fn generated_kernels_without_barriers() {
+    sweep(Barriers::None, 150);
+}
+
+#[test]
+fn generated_kernels_with_uniform_barriers() {
+    sweep(Barriers::Uniform, 300);
+}
+
+#[test]
+fn generated_kernels_with_hidden_uniform_barriers() {
+    sweep(Barriers::Hidden, 200);
+}
+
+#[test]
+fn generated_kernels_that_end_early_beside_barriers() {
+    sweep(Barriers::EarlyReturn, 200);
+}
+
+#[test]
+fn divergent_barriers_end_and_stay_in_bounds() {
+    for seed in 0..200 {
+        let module = generate::kernel(seed, Barriers::Divergent);
+        let made = make(&module, &Options::default());
+        for launch in launches(&mut Rng(seed), 3) {
+            let ran = launch.run_groups(&module, &made, u64::MAX);
+            assert!(ran.outcome.is_clean(), "seed {seed}: {:?}\n{module}\n{}", ran.outcome, made.func);
+        }
+    }
+}
