@@ -6,7 +6,7 @@
 use clift_kir::inst::AtomicOp;
 use clift_kir::{
     AtomicInfo, BarrierInfo, Block, BlockCall, Builder, Elem, Function, GlobalData, GlobalInit, IntCond, KernelData,
-    MemInfo, MemOrder, MemScope, Module, Opcode, Slot, SpaceSet, Space, Stage, Type, Value,
+    MemInfo, MemOrder, MemScope, Module, Opcode, Slot, Space, SpaceSet, Stage, Type, Value,
 };
 
 /// Where barriers may stand.
@@ -88,11 +88,8 @@ pub(super) fn kernel(seed: u64, barriers: Barriers) -> Module {
     let input = b.arg(0, Type::ptr(Space::Global));
     let out = b.arg(8, Type::ptr(Space::Global));
     let constants = b.arg(16, Type::ptr(Space::Constant));
-    let exchange = if rng.below(2) == 0 {
-        b.arg(24, Type::ptr(Space::Local))
-    } else {
-        b.global_addr(local, Space::Local)
-    };
+    let exchange =
+        if rng.below(2) == 0 { b.arg(24, Type::ptr(Space::Local)) } else { b.global_addr(local, Space::Local) };
     let n = b.arg(32, Type::I32);
     let lid64 = b.query_linear(Opcode::LocalLinearId);
     let lid = b.cast(Opcode::Itrunc, lid64, Type::I32);
@@ -119,11 +116,15 @@ pub(super) fn kernel(seed: u64, barriers: Barriers) -> Module {
     let count = b.iconst(Type::I64, 16);
     let byte = b.iconst(Type::I8, 1);
     b.memset(private, byte, count, MemInfo::aligned(4));
+    // What is loaded from memory that the kernel may write is uniform all the same, but not provably.
+    let n = match barriers {
+        Barriers::None | Barriers::Uniform => n,
+        Barriers::Hidden | Barriers::EarlyReturn | Barriers::Divergent => b.load(Type::I32, input, MemInfo::aligned(4)),
+    };
     let vars = vec![n, group, items, x, y, z, positive, vector, own];
     debug_assert_eq!(vars.len(), UNIFORM + VARYING + 3);
     let budget = 6 + rng.below(14) as u32;
-    let mut g =
-        Generator { b, rng, barriers, vars, slot, exchange, lid, items, gid, input, constants, budget };
+    let mut g = Generator { b, rng, barriers, vars, slot, exchange, lid, items, gid, input, constants, budget };
     g.sequence(0, true, true);
     g.finish();
     let func = module.funcs.push(func);
@@ -160,7 +161,7 @@ impl Generator<'_> {
             12 | 13 if deeper => self.branch(depth, together),
             14 | 15 if deeper => self.repeat(depth, together),
             16 if deeper => self.select_case(depth, together),
-            17 if depth > 0 => self.early_return(together),
+            17 if depth > 0 || self.barriers == Barriers::EarlyReturn => self.early_return(together),
             18 => self.fence(),
             _ => self.assign_varying(),
         }
@@ -271,7 +272,8 @@ impl Generator<'_> {
 
     fn barrier(&mut self) {
         let id = self.b.func.fresh_barrier();
-        let execution = self.rng.pick(&[MemScope::WorkGroup, MemScope::WorkGroup, MemScope::WorkGroup, MemScope::SubGroup]);
+        let execution =
+            self.rng.pick(&[MemScope::WorkGroup, MemScope::WorkGroup, MemScope::WorkGroup, MemScope::SubGroup]);
         let memory = self.rng.pick(&[MemScope::WorkGroup, MemScope::Device]);
         let spaces = SpaceSet::LOCAL | SpaceSet::GLOBAL;
         self.b.barrier(BarrierInfo { id, execution, memory, spaces });

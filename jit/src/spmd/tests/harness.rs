@@ -68,12 +68,18 @@ impl Launch {
         let globals = load_globals(module, &mut memory).expect("globals");
         let addresses = self.addresses(&mut memory).expect("buffers");
         let args = self.block(&addresses, 0);
-        let local_base = memory.allocate(Space::Local, self.local_bytes, 128).expect("local memory");
-        let launch = GroupLaunch { geometry: self.geometry, group: [0; 3], args: &args, local_base };
         let func = module.kernels[0].func;
-        let outcome = interpreter
-            .run_launch(func, &launch, &globals, &options(seed), &mut memory, &mut NoObserver)
-            .expect("the kernel runs");
+        let mut outcome = Outcome::default();
+        for group in self.geometry.groups() {
+            let local_base = memory.allocate(Space::Local, self.local_bytes, 128).expect("local memory");
+            let launch = GroupLaunch { geometry: self.geometry, group, args: &args, local_base };
+            let ran = interpreter
+                .run_group(func, &launch, &globals, &options(seed), &mut memory, &mut NoObserver)
+                .expect("the kernel runs");
+            memory.release(local_base);
+            outcome.out_of_fuel |= ran.out_of_fuel;
+            outcome.faults.extend(ran.faults);
+        }
         Ran { outcome, buffers: self.collect(&memory, &addresses) }
     }
 
@@ -158,11 +164,11 @@ pub(super) fn make(module: &Module, options: &Options) -> GroupFunction {
 ///
 /// # Panics
 /// When anything differs, or the group function does what the kernel does not.
-pub(super) fn compare(module: &Module, options: &Options, launches: &[Launch]) {
+pub(super) fn compare(what: &str, module: &Module, options: &Options, launches: &[Launch]) {
     let made = make(module, options);
     for launch in launches {
         let expected = launch.run_kernel(module, 1);
-        let show = || format!("{:?}\n{module}\n{}", launch.geometry, made.func);
+        let show = || format!("{what} {:?}\n{module}\n{}", launch.geometry, made.func);
         assert!(!expected.outcome.out_of_fuel, "the kernel does not end\n{}", show());
         for report in &expected.outcome.faults {
             let divergent = matches!(report.fault, Fault::DivergentBarrier { .. });
