@@ -9,5 +9,7 @@ fn main() {
         println!("cargo:rustc-cdylib-link-arg=-Wl,--as-needed");
         // Everything else is resolved when the library is loaded, not at a first call in the middle of work.
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,now,-z,relro,--no-undefined");
+        // The workers run the library's code: it stays when a loader lets go of it.
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
 }
