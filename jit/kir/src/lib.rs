@@ -28,6 +28,8 @@ pub mod libfn;
 pub mod module;
 pub mod ops;
 pub mod ssa;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod text;
 pub mod types;
 pub mod verify;

@@ -70,8 +70,9 @@ impl Past {
 
     /// Whether nothing orders it and an access now.
     fn concurrent(&self, now: &Past) -> bool {
-        let ordered = self.group == now.group && (self.epoch != now.epoch || self.item == now.item);
-        !ordered && !(self.atomic && now.atomic)
+        let by_barrier = self.group == now.group && (self.epoch != now.epoch || self.item == now.item);
+        let atomic = self.atomic && now.atomic;
+        !(by_barrier || atomic)
     }
 
     /// Remembers both.

@@ -11,7 +11,7 @@ use half::f16;
 use crate::types::Elem;
 
 /// Writes one lane of a constant.
-pub(super) fn write_lane(f: &mut impl Write, elem: Elem, bits: u64) -> fmt::Result {
+pub(crate) fn write_lane(f: &mut impl Write, elem: Elem, bits: u64) -> fmt::Result {
     match elem {
         Elem::B1 => f.write_str(if bits & 1 == 1 { "true" } else { "false" }),
         Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 => write!(f, "{}", crate::eval::int::signed(elem, bits)),
@@ -28,7 +28,7 @@ fn write_float<T: Into<f64> + fmt::Debug + Copy>(f: &mut impl Write, number: T, 
 }
 
 /// Reads one lane of a constant; `None` when the text is no such lane or does not fit.
-pub(super) fn read_lane(elem: Elem, text: &str) -> Option<u64> {
+pub(crate) fn read_lane(elem: Elem, text: &str) -> Option<u64> {
     match elem {
         Elem::B1 => match text {
             "true" | "1" => Some(1),
@@ -69,7 +69,7 @@ fn read_bits(elem: Elem, text: &str) -> Option<u64> {
 }
 
 /// Reads a decimal or hexadecimal integer with an optional sign.
-pub(super) fn read_int(text: &str) -> Option<i128> {
+pub(crate) fn read_int(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text),
@@ -83,12 +83,12 @@ pub(super) fn read_int(text: &str) -> Option<i128> {
 }
 
 /// Writes a quoted string; what is not printable ASCII, and quotes and backslashes, are escaped.
-pub(super) fn write_string(f: &mut impl Write, text: &str) -> fmt::Result {
+pub(crate) fn write_string(f: &mut impl Write, text: &str) -> fmt::Result {
     write!(f, "\"{}\"", text.escape_default())
 }
 
 /// Reads what stands between the quotes of a string; `None` on an unknown escape.
-pub(super) fn read_string(quoted: &str) -> Option<String> {
+pub(crate) fn read_string(quoted: &str) -> Option<String> {
     let mut chars = quoted.chars();
     let mut text = String::with_capacity(quoted.len());
     while let Some(c) = chars.next() {

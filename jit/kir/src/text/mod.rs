@@ -8,7 +8,7 @@
 //! The grammar is described in `docs/kernel-ir.md`. No analysis result is ever printed or read here.
 
 mod lexer;
-mod literal;
+pub(crate) mod literal;
 mod parse_function;
 mod parser;
 pub mod same;

@@ -87,7 +87,18 @@ pub fn function(module: &Module, func: &Function) -> Result<(), VerifyErrors> {
             structure::dominance(&mut report);
         }
     }
-    if report.errors.is_empty() { Ok(()) } else { Err(VerifyErrors(report.errors)) }
+    if report.errors.is_empty() {
+        return Ok(());
+    }
+    // In the order of the text.
+    let place = |error: &VerifyError| {
+        let block = func.layout.blocks().iter().position(|&b| Some(b) == error.block);
+        let insts = error.block.map(|b| func.layout.insts(b)).unwrap_or_default();
+        let inst = insts.iter().position(|&i| error.inst.as_ref().is_some_and(|(inst, _)| *inst == i));
+        (block, inst)
+    };
+    report.errors.sort_by_cached_key(place);
+    Err(VerifyErrors(report.errors))
 }
 
 /// Checks all functions, variables and kernels.
