@@ -1,0 +1,283 @@
+//! Kernels: creation, arguments, cloning, queries.
+
+use std::ptr::{null, null_mut};
+
+use opencl_sys::*;
+
+use crate::support::*;
+
+const SOURCE: &str = "\
+kernel void k(global uint *p, constant uint *c, local uint *l, uint n, uchar4 v) {
+    l[get_local_id(0)] = c[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    p[get_global_id(0)] = l[0] + n + v.s3;
+}
+kernel void empty(void) {}";
+
+/// Runs over one work-item and gives the first value of `mem`.
+fn run(kernel: cl_kernel, mem: cl_mem) -> u32 {
+    let queue = queue();
+    // SAFETY: one work-item, no events.
+    let code = unsafe { clEnqueueNDRangeKernel(queue, kernel, 1, null(), &1, null(), 0, null(), null_mut()) };
+    assert_code(code, CL_SUCCESS);
+    read(queue, mem, 1)[0]
+}
+
+fn try_run(kernel: cl_kernel) -> cl_int {
+    // SAFETY: one work-item, no events.
+    unsafe { clEnqueueNDRangeKernel(queue(), kernel, 1, null(), &1, null(), 0, null(), null_mut()) }
+}
+
+#[test]
+fn create() {
+    let built = build(program(SOURCE), "");
+    assert!(try_kernel(built, "k").is_ok());
+    assert_eq!(try_kernel(built, "nothing"), Err(CL_INVALID_KERNEL_NAME));
+    assert_eq!(try_kernel(built, ""), Err(CL_INVALID_KERNEL_NAME));
+    assert_eq!(try_kernel(program(SOURCE), "k"), Err(CL_INVALID_PROGRAM_EXECUTABLE));
+    assert_eq!(try_kernel(garbage(), "k"), Err(CL_INVALID_PROGRAM));
+    let mut error = 1;
+    // SAFETY: a NULL name is refused before it is read.
+    assert!(unsafe { clCreateKernel(built, null(), &mut error) }.is_null());
+    assert_code(error, CL_INVALID_VALUE);
+}
+
+#[test]
+fn create_all() {
+    let built = build(program(SOURCE), "");
+    let mut kernels: [cl_kernel; 3] = [null_mut(); 3];
+    let mut count = 0;
+    // SAFETY: lists of the stated length, or NULL.
+    unsafe {
+        assert_code(clCreateKernelsInProgram(built, 0, null_mut(), &mut count), CL_SUCCESS);
+        assert_eq!(count, 2);
+        assert_code(clCreateKernelsInProgram(built, 1, kernels.as_mut_ptr(), &mut count), CL_INVALID_VALUE);
+        assert_code(clCreateKernelsInProgram(built, 3, kernels.as_mut_ptr(), null_mut()), CL_SUCCESS);
+        assert!(kernels[2].is_null());
+        assert_code(clCreateKernelsInProgram(garbage(), 0, null_mut(), &mut count), CL_INVALID_PROGRAM);
+        let unbuilt = program(SOURCE);
+        assert_code(clCreateKernelsInProgram(unbuilt, 0, null_mut(), &mut count), CL_INVALID_PROGRAM_EXECUTABLE);
+    }
+    let mut names: Vec<String> =
+        kernels[..2].iter().map(|kernel| text(&kernel_info(*kernel, CL_KERNEL_FUNCTION_NAME).unwrap())).collect();
+    names.sort();
+    assert_eq!(names, ["empty", "k"]);
+}
+
+#[test]
+fn arguments_of_every_kind() {
+    let kernel = kernel(SOURCE);
+    let (p, constant) = (buffer(64), buffer(64));
+    assert_code(set_mem(kernel, 0, p), CL_SUCCESS);
+    assert_code(set_mem(kernel, 1, constant), CL_SUCCESS);
+    assert_code(set_arg_raw(kernel, 2, 16, null()), CL_SUCCESS);
+    assert_code(set_arg(kernel, 3, 100_u32), CL_SUCCESS);
+    assert_code(try_run(kernel), CL_INVALID_KERNEL_ARGS);
+    assert_code(set_arg(kernel, 4, [1_u8, 2, 3, 4]), CL_SUCCESS);
+    assert_eq!(run(kernel, p), 104);
+    // Arguments stay until they are changed.
+    assert_eq!(run(kernel, p), 104);
+    assert_code(set_arg(kernel, 3, 200_u32), CL_SUCCESS);
+    assert_eq!(run(kernel, p), 204);
+
+    assert_code(set_arg(garbage(), 0, 0_u32), CL_INVALID_KERNEL);
+    assert_code(set_arg(kernel, 5, 0_u32), CL_INVALID_ARG_INDEX);
+    assert_code(set_arg(kernel, 3, 0_u64), CL_INVALID_ARG_SIZE);
+    assert_code(set_arg(kernel, 3, 0_u8), CL_INVALID_ARG_SIZE);
+    assert_code(set_arg_raw(kernel, 3, 4, null()), CL_INVALID_ARG_VALUE);
+    assert_code(set_arg_raw(kernel, 2, 0, null()), CL_INVALID_ARG_SIZE);
+    assert_code(set_arg(kernel, 2, 0_u32), CL_INVALID_ARG_VALUE);
+    assert_code(set_arg(kernel, 0, 0_u32), CL_INVALID_ARG_SIZE);
+    assert_code(set_mem(kernel, 0, garbage()), CL_INVALID_MEM_OBJECT);
+    assert_code(set_mem(kernel, 0, queue().cast()), CL_INVALID_MEM_OBJECT);
+    let mut error = 1;
+    // SAFETY: a buffer of another context, without host memory.
+    let foreign = unsafe { clCreateBuffer(other_context(), CL_MEM_READ_WRITE, 64, null_mut(), &mut error) };
+    assert_code(error, CL_SUCCESS);
+    assert_code(set_mem(kernel, 0, foreign), CL_INVALID_CONTEXT);
+    // Refused values have changed nothing.
+    assert_eq!(run(kernel, p), 204);
+}
+
+#[test]
+fn pointers_may_be_null() {
+    let kernel = kernel("kernel void k(global uint *p, global uint *q) { p[0] = q == 0 ? 1 : 2; }");
+    let (p, q) = (buffer(4), buffer(4));
+    assert_code(set_mem(kernel, 0, p), CL_SUCCESS);
+    assert_code(set_arg_raw(kernel, 1, size_of::<cl_mem>(), null()), CL_SUCCESS);
+    assert_eq!(run(kernel, p), 1);
+    assert_code(set_mem(kernel, 1, q), CL_SUCCESS);
+    assert_eq!(run(kernel, p), 2);
+    assert_code(set_mem(kernel, 1, null_mut()), CL_SUCCESS);
+    assert_eq!(run(kernel, p), 1);
+}
+
+#[test]
+fn a_kernel_does_not_keep_its_buffers() {
+    let kernel = kernel("kernel void k(global uint *p) { p[0] = 1; }");
+    let p = buffer(4);
+    assert_code(set_mem(kernel, 0, p), CL_SUCCESS);
+    // SAFETY: a valid buffer.
+    assert_code(unsafe { clReleaseMemObject(p) }, CL_SUCCESS);
+    assert_code(try_run(kernel), CL_INVALID_KERNEL_ARGS);
+}
+
+#[test]
+fn structures_are_passed_by_value() {
+    let kernel = kernel(
+        "typedef struct { char a; int b; long c; } S;\n\
+         kernel void k(global uint *p, S s) { p[0] = s.a + s.b + (int)s.c; }",
+    );
+    #[repr(C)]
+    #[derive(Clone, Copy, bytemuck::NoUninit)]
+    struct S {
+        a: i8,
+        padding: [u8; 3],
+        b: i32,
+        c: i64,
+    }
+    let p = buffer(4);
+    assert_code(set_mem(kernel, 0, p), CL_SUCCESS);
+    assert_code(set_arg(kernel, 1, S { a: 1, padding: [0; 3], b: 20, c: 300 }), CL_SUCCESS);
+    assert_eq!(run(kernel, p), 321);
+}
+
+#[test]
+fn clones_have_arguments_of_their_own() {
+    let kernel = kernel("kernel void k(global uint *p, uint n) { p[0] = n; }");
+    let p = buffer(4);
+    assert_code(set_mem(kernel, 0, p), CL_SUCCESS);
+    assert_code(set_arg(kernel, 1, 5_u32), CL_SUCCESS);
+    let mut error = 1;
+    // SAFETY: a valid kernel.
+    let copy = unsafe { clCloneKernel(kernel, &mut error) };
+    assert_code(error, CL_SUCCESS);
+    assert_eq!(number::<cl_uint>(&kernel_info(copy, CL_KERNEL_REFERENCE_COUNT).unwrap()), 1);
+    assert_code(set_arg(kernel, 1, 6_u32), CL_SUCCESS);
+    assert_eq!(run(copy, p), 5);
+    assert_eq!(run(kernel, p), 6);
+    // SAFETY: a handle that is no kernel.
+    assert!(unsafe { clCloneKernel(garbage(), &mut error) }.is_null());
+    assert_code(error, CL_INVALID_KERNEL);
+}
+
+#[test]
+fn references_are_counted_and_hold_the_program() {
+    let built = build(program(SOURCE), "");
+    let kernel = try_kernel(built, "k").unwrap();
+    // SAFETY: valid handles, released as often as retained.
+    unsafe {
+        assert_code(clReleaseProgram(built), CL_SUCCESS);
+        assert_code(clRetainKernel(kernel), CL_SUCCESS);
+        assert_eq!(number::<cl_uint>(&kernel_info(kernel, CL_KERNEL_REFERENCE_COUNT).unwrap()), 2);
+        assert_code(clReleaseKernel(kernel), CL_SUCCESS);
+        assert_eq!(number::<usize>(&kernel_info(kernel, CL_KERNEL_PROGRAM).unwrap()), built as usize);
+        assert_code(clReleaseKernel(kernel), CL_SUCCESS);
+        assert_code(clRetainKernel(garbage()), CL_INVALID_KERNEL);
+        assert_code(clReleaseKernel(garbage()), CL_INVALID_KERNEL);
+    }
+}
+
+#[test]
+fn kernel_queries() {
+    let kernel = kernel(SOURCE);
+    assert_eq!(text(&kernel_info(kernel, CL_KERNEL_FUNCTION_NAME).unwrap()), "k");
+    assert_eq!(number::<cl_uint>(&kernel_info(kernel, CL_KERNEL_NUM_ARGS).unwrap()), 5);
+    assert_eq!(number::<usize>(&kernel_info(kernel, CL_KERNEL_CONTEXT).unwrap()), context() as usize);
+    assert_eq!(text(&kernel_info(kernel, CL_KERNEL_ATTRIBUTES).unwrap()), "");
+    assert_eq!(kernel_info(kernel, 0), Err(CL_INVALID_VALUE));
+    assert_eq!(kernel_info(garbage(), CL_KERNEL_NUM_ARGS), Err(CL_INVALID_KERNEL));
+
+    let attributes = kernel_with_attributes();
+    assert_eq!(
+        text(&kernel_info(attributes, CL_KERNEL_ATTRIBUTES).unwrap()),
+        "vec_type_hint(uchar4) reqd_work_group_size(4,2,1)"
+    );
+}
+
+fn kernel_with_attributes() -> cl_kernel {
+    kernel(
+        "__attribute__((reqd_work_group_size(4, 2, 1))) __attribute__((vec_type_hint(uchar4)))\n\
+         kernel void k(global uint *p) { local uint x[10]; x[get_local_id(0)] = 1; p[0] = x[3]; }",
+    )
+}
+
+#[test]
+fn argument_queries() {
+    let source = "typedef struct { int a; } S;\n\
+                  kernel void k(global const float4 *restrict in, constant unsigned int *c, local volatile int *l, \
+                  ulong2 v, S s) {}";
+    let kernel = kernel_with(source, "-cl-kernel-arg-info");
+    let expected: [(_, _, cl_kernel_arg_type_qualifier, _); 5] = [
+        (CL_KERNEL_ARG_ADDRESS_GLOBAL, "float4*", CL_KERNEL_ARG_TYPE_CONST | CL_KERNEL_ARG_TYPE_RESTRICT, "in"),
+        (CL_KERNEL_ARG_ADDRESS_CONSTANT, "uint*", CL_KERNEL_ARG_TYPE_CONST, "c"),
+        (CL_KERNEL_ARG_ADDRESS_LOCAL, "int*", CL_KERNEL_ARG_TYPE_VOLATILE, "l"),
+        (CL_KERNEL_ARG_ADDRESS_PRIVATE, "ulong2", CL_KERNEL_ARG_TYPE_NONE, "v"),
+        (CL_KERNEL_ARG_ADDRESS_PRIVATE, "S", CL_KERNEL_ARG_TYPE_NONE, "s"),
+    ];
+    for (index, (address, type_name, qualifiers, name)) in (0..).zip(expected) {
+        let asked = |query| arg_info(kernel, index, query).unwrap();
+        assert_eq!(number::<cl_uint>(&asked(CL_KERNEL_ARG_ADDRESS_QUALIFIER)), address, "{name}");
+        assert_eq!(number::<cl_uint>(&asked(CL_KERNEL_ARG_ACCESS_QUALIFIER)), CL_KERNEL_ARG_ACCESS_NONE);
+        assert_eq!(number::<cl_ulong>(&asked(CL_KERNEL_ARG_TYPE_QUALIFIER)), qualifiers, "{name}");
+        assert_eq!(text(&asked(CL_KERNEL_ARG_TYPE_NAME)), type_name);
+        assert_eq!(text(&asked(CL_KERNEL_ARG_NAME)), name);
+    }
+    assert_eq!(arg_info(kernel, 5, CL_KERNEL_ARG_NAME), Err(CL_INVALID_ARG_INDEX));
+    assert_eq!(arg_info(kernel, 0, 0), Err(CL_INVALID_VALUE));
+    assert_eq!(arg_info(garbage(), 0, CL_KERNEL_ARG_NAME), Err(CL_INVALID_KERNEL));
+    let without = kernel_with(source, "");
+    assert_eq!(arg_info(without, 0, CL_KERNEL_ARG_NAME), Err(CL_KERNEL_ARG_INFO_NOT_AVAILABLE));
+}
+
+#[test]
+fn work_group_queries() {
+    let kernel = kernel(SOURCE);
+    let size: usize = number(&work_group_info(kernel, CL_KERNEL_WORK_GROUP_SIZE).unwrap());
+    assert!(size >= 64);
+    let multiple: usize = number(&work_group_info(kernel, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE).unwrap());
+    assert!(multiple >= 1 && multiple <= size);
+    assert_eq!(number::<[usize; 3]>(&work_group_info(kernel, CL_KERNEL_COMPILE_WORK_GROUP_SIZE).unwrap()), [0; 3]);
+    assert_eq!(number::<cl_ulong>(&work_group_info(kernel, CL_KERNEL_LOCAL_MEM_SIZE).unwrap()), 0);
+    assert_code(set_arg_raw(kernel, 2, 400, null()), CL_SUCCESS);
+    assert_eq!(number::<cl_ulong>(&work_group_info(kernel, CL_KERNEL_LOCAL_MEM_SIZE).unwrap()), 400);
+    assert_eq!(work_group_info(kernel, CL_KERNEL_PRIVATE_MEM_SIZE).unwrap().len(), 8);
+    assert_eq!(work_group_info(kernel, CL_KERNEL_GLOBAL_WORK_SIZE), Err(CL_INVALID_VALUE));
+    assert_eq!(work_group_info(kernel, 0), Err(CL_INVALID_VALUE));
+    assert_eq!(work_group_info(garbage(), CL_KERNEL_WORK_GROUP_SIZE), Err(CL_INVALID_KERNEL));
+
+    let fixed = kernel_with_attributes();
+    assert_eq!(number::<[usize; 3]>(&work_group_info(fixed, CL_KERNEL_COMPILE_WORK_GROUP_SIZE).unwrap()), [4, 2, 1]);
+    assert!(number::<cl_ulong>(&work_group_info(fixed, CL_KERNEL_LOCAL_MEM_SIZE).unwrap()) >= 40);
+
+    let query = |device| {
+        // SAFETY: no memory is passed.
+        unsafe { clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_WORK_GROUP_SIZE, 0, null_mut(), null_mut()) }
+    };
+    assert_code(query(null_mut()), CL_SUCCESS);
+    assert_code(query(garbage()), CL_INVALID_DEVICE);
+}
+
+#[test]
+fn what_there_is_not() {
+    let kernel = kernel(SOURCE);
+    // SAFETY: pointers are refused before they are followed.
+    unsafe {
+        assert_code(clSetKernelArgSVMPointer(kernel, 0, null()), CL_INVALID_OPERATION);
+        assert_code(clSetKernelArgSVMPointer(garbage(), 0, null()), CL_INVALID_KERNEL);
+        let code = clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, null());
+        assert_code(code, CL_INVALID_OPERATION);
+        assert_code(clSetKernelExecInfo(kernel, 0, 0, null()), CL_INVALID_VALUE);
+        let code = clGetKernelSubGroupInfo(
+            kernel,
+            device(),
+            CL_KERNEL_MAX_NUM_SUB_GROUPS,
+            0,
+            null(),
+            0,
+            null_mut(),
+            null_mut(),
+        );
+        assert_code(code, CL_INVALID_OPERATION);
+    }
+}
