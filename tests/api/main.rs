@@ -4,6 +4,7 @@
 //! release end with the process.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
+mod functions;
 mod kernel;
 mod ndrange;
 mod program;

@@ -4,6 +4,7 @@ use std::ptr::{null, null_mut};
 
 use opencl_sys::*;
 
+use crate::functions::*;
 use crate::support::*;
 
 /// Counts the work-items, and notes the sizes the last one saw.
@@ -121,8 +122,7 @@ fn an_empty_launch_completes() {
         let (global, local) = (first(sizes.global), first(sizes.local));
         // SAFETY: arrays of three sizes, or NULL; one event is wanted and then waited for.
         unsafe {
-            let code =
-                clEnqueueNDRangeKernel(queue, kernel, sizes.dims, null(), global, local, 0, null(), &mut event);
+            let code = clEnqueueNDRangeKernel(queue, kernel, sizes.dims, null(), global, local, 0, null(), &mut event);
             assert_code(code, CL_SUCCESS);
             assert_code(clWaitForEvents(1, &event), CL_SUCCESS);
         }
@@ -156,9 +156,11 @@ fn local_memory_has_a_limit() {
     let limit = usize::try_from(clift_tests::session::session().device.local_mem_size().unwrap()).unwrap();
     let one = [1; 3];
     let sizes = Sizes { dims: 1, offset: None, global: Some(&one), local: Some(&one) };
-    for (a, b, code) in
-        [(limit / 2, limit / 2, CL_SUCCESS), (limit, 4, CL_OUT_OF_RESOURCES), (usize::MAX, usize::MAX, CL_OUT_OF_RESOURCES)]
-    {
+    for (a, b, code) in [
+        (limit / 2, limit / 2, CL_SUCCESS),
+        (limit, 4, CL_OUT_OF_RESOURCES),
+        (usize::MAX, usize::MAX, CL_OUT_OF_RESOURCES),
+    ] {
         assert_code(set_arg_raw(kernel, 1, a, null()), CL_SUCCESS);
         assert_code(set_arg_raw(kernel, 2, b, null()), CL_SUCCESS);
         assert_code(enqueue(queue, kernel, &sizes), code);
@@ -221,21 +223,18 @@ fn arguments_are_taken_at_the_enqueue() {
     let one = [1; 3];
     for n in 1..=5_u32 {
         assert_code(set_arg(kernel, 1, n), CL_SUCCESS);
-        assert_code(enqueue(queue, kernel, &Sizes { dims: 1, offset: None, global: Some(&one), local: None }), CL_SUCCESS);
+        assert_code(
+            enqueue(queue, kernel, &Sizes { dims: 1, offset: None, global: Some(&one), local: None }),
+            CL_SUCCESS,
+        );
     }
     assert_eq!(read(queue, mem, 1), [12345]);
 }
 
 #[test]
 fn suggested_local_sizes() {
-    type Suggest = unsafe extern "C" fn(
-        cl_command_queue,
-        cl_kernel,
-        cl_uint,
-        *const usize,
-        *const usize,
-        *mut usize,
-    ) -> cl_int;
+    type Suggest =
+        unsafe extern "C" fn(cl_command_queue, cl_kernel, cl_uint, *const usize, *const usize, *mut usize) -> cl_int;
     let queue = queue();
     let (kernel, mem) = counter("");
     let platform = clift_tests::session::session().platform();

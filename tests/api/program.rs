@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use opencl_sys::*;
 
+use crate::functions::*;
 use crate::support::*;
 
 const GOOD: &str = "kernel void k(global uint *p) { p[get_global_id(0)] = 7; } kernel void other(int n) {}";
@@ -15,12 +16,17 @@ const BAD: &str = "kernel void k(global uint *p) { p[0] = }";
 /// A module with the kernel `k(global uint *p)` and two specialization constants: 5, a uint of value 3; 6, a bool.
 const IL: &[u8] = include_bytes!("spec.spv");
 
-fn with_source(context: cl_context, strings: &[*const c_char], lengths: Option<&[usize]>) -> Result<cl_program, cl_int> {
+fn with_source(
+    context: cl_context,
+    strings: &[*const c_char],
+    lengths: Option<&[usize]>,
+) -> Result<cl_program, cl_int> {
     let lengths = lengths.map_or(null(), <[usize]>::as_ptr);
     let list = if strings.is_empty() { null() } else { strings.as_ptr() };
     let mut error = 1;
     // SAFETY: lists of the stated length.
-    let program = unsafe { clCreateProgramWithSource(context, strings.len() as cl_uint, list, lengths, &mut error) };
+    let program =
+        unsafe { clCreateProgramWithSource(context, strings.len() as cl_uint, list.cast_mut(), lengths, &mut error) };
     if error == CL_SUCCESS { Ok(program) } else { Err(error) }
 }
 
@@ -35,8 +41,8 @@ fn with_binary(bytes: &[u8]) -> (Result<cl_program, cl_int>, cl_int) {
     let (mut error, mut status) = (1, 1);
     // SAFETY: one device, one binary with its length.
     let program = unsafe {
-        let start: *const u8 = bytes.as_ptr();
-        clCreateProgramWithBinary(context(), 1, &device(), &bytes.len(), &start, &mut status, &mut error)
+        let mut start: *const u8 = bytes.as_ptr();
+        clCreateProgramWithBinary(context(), 1, &device(), &bytes.len(), &mut start, &mut status, &mut error)
     };
     (if error == CL_SUCCESS { Ok(program) } else { Err(error) }, status)
 }
@@ -138,9 +144,7 @@ fn queries_before_a_build() {
     assert_eq!(globals, 0);
     assert_eq!(build_info(program, 0), Err(CL_INVALID_VALUE));
     // SAFETY: no memory is passed.
-    let code = unsafe {
-        clGetProgramBuildInfo(program, garbage(), CL_PROGRAM_BUILD_STATUS, 0, null_mut(), null_mut())
-    };
+    let code = unsafe { clGetProgramBuildInfo(program, garbage(), CL_PROGRAM_BUILD_STATUS, 0, null_mut(), null_mut()) };
     assert_code(code, CL_INVALID_DEVICE);
 }
 
@@ -221,7 +225,7 @@ fn headers_come_from_programs() {
             if names.is_empty() { null() } else { names.as_ptr() },
         );
         // SAFETY: lists of the stated length, or NULL.
-        unsafe { clCompileProgram(main, 0, null(), null(), count, headers, names, None, null_mut()) }
+        unsafe { clCompileProgram(main, 0, null(), null(), count, headers, names.cast_mut(), None, null_mut()) }
     };
     let (inc, bh, outside) = (c("my/inc.h"), c("b.h"), c("../b.h"));
     assert_code(compile(2, &[a, b], &[inc.as_ptr(), bh.as_ptr()]), CL_SUCCESS);
@@ -344,7 +348,9 @@ fn bad_binaries_are_refused() {
     let create = |context, number, devices: *const cl_device_id, sizes: *const usize, starts: *const *const u8| {
         let mut error = 1;
         // SAFETY: lists of the stated length, or NULL.
-        unsafe { clCreateProgramWithBinary(context, number, devices, sizes, starts, null_mut(), &mut error) };
+        unsafe {
+            clCreateProgramWithBinary(context, number, devices, sizes, starts.cast_mut(), null_mut(), &mut error)
+        };
         error
     };
     let no_device: cl_device_id = garbage();
@@ -393,9 +399,7 @@ fn specialization_constants() {
         let kernel = try_kernel(program, "k").unwrap();
         assert_code(set_mem(kernel, 0, mem), CL_SUCCESS);
         // SAFETY: one work-item, no events.
-        let code = unsafe {
-            clEnqueueNDRangeKernel(queue, kernel, 1, null(), &1, null(), 0, null(), null_mut())
-        };
+        let code = unsafe { clEnqueueNDRangeKernel(queue, kernel, 1, null(), &1, null(), 0, null(), null_mut()) };
         assert_code(code, CL_SUCCESS);
         let value = read(queue, mem, 1)[0];
         // SAFETY: a valid kernel; without it the program can be built again.
@@ -459,7 +463,7 @@ fn the_application_is_told_of_the_end() {
             assert_code(clBuildProgram(program, 0, null(), null(), Some(notify), data), CL_SUCCESS);
             assert_eq!(receiver.recv_timeout(SOON).unwrap(), program as usize);
             assert_eq!(status(program), wanted);
-            let code = clCompileProgram(program, 0, null(), null(), 0, null(), null(), Some(notify), data);
+            let code = clCompileProgram(program, 0, null(), null(), 0, null(), null_mut(), Some(notify), data);
             assert_code(code, CL_SUCCESS);
             assert_eq!(receiver.recv_timeout(SOON).unwrap(), program as usize);
             assert_eq!(status(program), wanted);
@@ -467,9 +471,8 @@ fn the_application_is_told_of_the_end() {
         if wanted == CL_BUILD_SUCCESS {
             let mut error = 1;
             // SAFETY: as above.
-            let linked = unsafe {
-                clLinkProgram(context(), 0, null(), null(), 1, &program, Some(notify), data, &mut error)
-            };
+            let linked =
+                unsafe { clLinkProgram(context(), 0, null(), null(), 1, &program, Some(notify), data, &mut error) };
             assert_code(error, CL_SUCCESS);
             assert_eq!(receiver.recv_timeout(SOON).unwrap(), linked as usize);
             assert_eq!(status(linked), CL_BUILD_SUCCESS);

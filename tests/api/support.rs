@@ -6,6 +6,8 @@ use std::ptr::{null, null_mut};
 use clift_tests::session::{error_name, session};
 use opencl_sys::*;
 
+use crate::functions::*;
+
 /// The context of all tests that need only one.
 pub(crate) fn context() -> cl_context {
     session().context.get()
@@ -43,10 +45,10 @@ pub(crate) fn program(source: &str) -> cl_program {
 
 /// A program from source in a context.
 pub(crate) fn program_in(context: cl_context, source: &str) -> cl_program {
-    let text: *const c_char = source.as_ptr().cast();
+    let mut text: *const c_char = source.as_ptr().cast();
     let mut error = 1;
     // SAFETY: one string with its length.
-    let program = unsafe { clCreateProgramWithSource(context, 1, &text, &source.len(), &mut error) };
+    let program = unsafe { clCreateProgramWithSource(context, 1, &mut text, &source.len(), &mut error) };
     assert_code(error, CL_SUCCESS);
     program
 }
@@ -69,9 +71,7 @@ pub(crate) fn build(program: cl_program, options: &str) -> cl_program {
 pub(crate) fn try_compile(program: cl_program, options: &str) -> cl_int {
     let options = c(options);
     // SAFETY: a valid program, a C string, no headers, no callback.
-    unsafe {
-        clCompileProgram(program, 0, null(), options.as_ptr(), 0, null(), null(), None, null_mut())
-    }
+    unsafe { clCompileProgram(program, 0, null(), options.as_ptr(), 0, null(), null_mut(), None, null_mut()) }
 }
 
 /// A compiled object.
@@ -89,9 +89,8 @@ pub(crate) fn try_link(programs: &[cl_program], options: &str) -> (cl_program, c
     let (count, list) = (programs.len() as cl_uint, programs.as_ptr());
     let mut error = 1;
     // SAFETY: a list with its length, a C string, no callback.
-    let program = unsafe {
-        clLinkProgram(context(), 0, null(), options.as_ptr(), count, list, None, null_mut(), &mut error)
-    };
+    let program =
+        unsafe { clLinkProgram(context(), 0, null(), options.as_ptr(), count, list, None, null_mut(), &mut error) };
     (program, error)
 }
 
@@ -115,9 +114,7 @@ pub(crate) fn number<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> T {
 }
 
 /// Asks twice, as applications do: for the size, then for the value. Checks the rules that all queries share.
-pub(crate) fn asked(
-    query: impl Fn(usize, *mut c_void, *mut usize) -> cl_int,
-) -> Result<Vec<u8>, cl_int> {
+pub(crate) fn asked(query: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> Result<Vec<u8>, cl_int> {
     let mut size = usize::MAX;
     let code = query(0, null_mut(), &mut size);
     if code != CL_SUCCESS {
@@ -144,9 +141,7 @@ pub(crate) fn program_info(program: cl_program, name: cl_program_info) -> Result
 /// `clGetProgramBuildInfo`
 pub(crate) fn build_info(program: cl_program, name: cl_program_build_info) -> Result<Vec<u8>, cl_int> {
     // SAFETY: as in `program_info`.
-    asked(|size, value, size_ret| unsafe {
-        clGetProgramBuildInfo(program, device(), name, size, value, size_ret)
-    })
+    asked(|size, value, size_ret| unsafe { clGetProgramBuildInfo(program, device(), name, size, value, size_ret) })
 }
 
 /// `clGetKernelInfo`
@@ -164,9 +159,7 @@ pub(crate) fn arg_info(kernel: cl_kernel, index: cl_uint, name: cl_kernel_arg_in
 /// `clGetKernelWorkGroupInfo`
 pub(crate) fn work_group_info(kernel: cl_kernel, name: cl_kernel_work_group_info) -> Result<Vec<u8>, cl_int> {
     // SAFETY: as in `program_info`.
-    asked(|size, value, size_ret| unsafe {
-        clGetKernelWorkGroupInfo(kernel, device(), name, size, value, size_ret)
-    })
+    asked(|size, value, size_ret| unsafe { clGetKernelWorkGroupInfo(kernel, device(), name, size, value, size_ret) })
 }
 
 /// A kernel; gives the error code when it cannot be made.
@@ -211,13 +204,7 @@ pub(crate) fn buffer(size: usize) -> cl_mem {
     let mut error = 1;
     // SAFETY: the host memory is as long as stated and only read during the call.
     let mem = unsafe {
-        clCreateBuffer(
-            context(),
-            CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-            size,
-            zeros.as_mut_ptr().cast(),
-            &mut error,
-        )
+        clCreateBuffer(context(), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, size, zeros.as_mut_ptr().cast(), &mut error)
     };
     assert_code(error, CL_SUCCESS);
     mem

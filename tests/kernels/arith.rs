@@ -90,18 +90,19 @@ fn columns_case<T: Int>(name: &str, lanes: usize, columns: Vec<Column<T>>) -> Ca
     }
     source += "}\n";
     let input = move |right: bool| move |e: usize| T::from_bits(int_bits(T::BITS, right, e));
-    Case::new(name, source)
-        .input_n(GLOBAL * lanes, input(false))
-        .input_n(GLOBAL * lanes, input(true))
-        .expect_n(GLOBAL * count * lanes, move |e| {
+    Case::new(name, source).input_n(GLOBAL * lanes, input(false)).input_n(GLOBAL * lanes, input(true)).expect_n(
+        GLOBAL * count * lanes,
+        move |e| {
             let (item, column, lane) = (e / lanes / count, e / lanes % count, e % lanes);
             let element = item * lanes + lane;
             columns[column].1(input(false)(element), input(true)(element))
-        })
+        },
+    )
 }
 
 fn arithmetic<T: Int>(lanes: &[usize]) -> Vec<Case> {
-    let name = |lanes: usize| format!("arith::{}{}", T::NAME, if lanes == 1 { String::new() } else { lanes.to_string() });
+    let name =
+        |lanes: usize| format!("arith::{}{}", T::NAME, if lanes == 1 { String::new() } else { lanes.to_string() });
     lanes.iter().map(|lanes| columns_case(&name(*lanes), *lanes, T::columns())).collect()
 }
 
@@ -110,8 +111,12 @@ fn shifts() -> Vec<Case> {
     macro_rules! shift {
         ($t:ty, $lanes:literal) => {{
             let columns: Vec<Column<$t>> = vec![
-                ("a << b", |a, b| (<$t>::BITS >= 32 || (b as u64) < u64::from(<$t>::BITS)).then(|| a.wrapping_shl(b as u32))),
-                ("a >> b", |a, b| (<$t>::BITS >= 32 || (b as u64) < u64::from(<$t>::BITS)).then(|| a.wrapping_shr(b as u32))),
+                ("a << b", |a, b| {
+                    (<$t>::BITS >= 32 || (b as u64) < u64::from(<$t>::BITS)).then(|| a.wrapping_shl(b as u32))
+                }),
+                ("a >> b", |a, b| {
+                    (<$t>::BITS >= 32 || (b as u64) < u64::from(<$t>::BITS)).then(|| a.wrapping_shr(b as u32))
+                }),
                 ("a << (T)3", |a, _| Some(a << 3)),
                 ("a >> (T)3", |a, _| Some(a >> 3)),
             ];

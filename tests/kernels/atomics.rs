@@ -44,10 +44,14 @@ fn unsigned_minimum() -> Case {
         }",
     )
     .input(|i| value(i) as u32)
-    .update(3, |k| if k == 0 { u32::MAX } else { 0 }, |_, k| {
-        let all = || (0..GLOBAL).map(|i| value(i) as u32);
-        Some([all().min().unwrap_or(0), all().max().unwrap_or(0), 77][k])
-    })
+    .update(
+        3,
+        |k| if k == 0 { u32::MAX } else { 0 },
+        |_, k| {
+            let all = || (0..GLOBAL).map(|i| value(i) as u32);
+            Some([all().min().unwrap_or(0), all().max().unwrap_or(0), 77][k])
+        },
+    )
     .update(1, |_| 0.0_f32, |_, _| Some(2.5))
 }
 

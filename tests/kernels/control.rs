@@ -374,9 +374,10 @@ fn unrolled() -> Case {
     )
     .input(value)
     .expect(|i| {
-        let mut hash = value(i).to_le_bytes().iter().fold(2_166_136_261_u32, |hash, byte| {
-            (hash ^ u32::from(*byte)).wrapping_mul(16_777_619)
-        });
+        let mut hash = value(i)
+            .to_le_bytes()
+            .iter()
+            .fold(2_166_136_261_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(16_777_619));
         for k in (0..4).rev() {
             hash = hash.wrapping_add(k << (hash % 7));
         }

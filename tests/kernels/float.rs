@@ -7,8 +7,20 @@ use clift_tests::values::{any_float, double, float, ulps, ulps64};
 /// The exactly rounded operations on `float`, `lanes` at a time.
 fn exact(lanes: usize) -> Case {
     const COLUMNS: [&str; 14] = [
-        "a + b", "a - b", "a * b", "fma(a, b, a)", "fmin(a, b)", "fmax(a, b)", "fabs(a)", "floor(a)", "ceil(a)", "trunc(a)",
-        "rint(a)", "round(a)", "copysign(a, b)", "-a",
+        "a + b",
+        "a - b",
+        "a * b",
+        "fma(a, b, a)",
+        "fmin(a, b)",
+        "fmax(a, b)",
+        "fabs(a)",
+        "floor(a)",
+        "ceil(a)",
+        "trunc(a)",
+        "rint(a)",
+        "round(a)",
+        "copysign(a, b)",
+        "-a",
     ];
     fn value(column: usize, a: f32, b: f32) -> f32 {
         match column {
@@ -30,7 +42,11 @@ fn exact(lanes: usize) -> Case {
     }
     let (vector, load, store) = match lanes {
         1 => ("float".to_owned(), "x[i]".to_owned(), "out[i * COLUMNS + column] = value".to_owned()),
-        _ => (format!("float{lanes}"), format!("vload{lanes}(i, x)"), format!("vstore{lanes}(value, i * COLUMNS + column, out)")),
+        _ => (
+            format!("float{lanes}"),
+            format!("vload{lanes}(i, x)"),
+            format!("vstore{lanes}(value, i * COLUMNS + column, out)"),
+        ),
     };
     let mut source = format!(
         "#pragma OPENCL FP_CONTRACT OFF\n#define COLUMNS {}\n\

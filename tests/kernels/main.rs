@@ -38,7 +38,9 @@ fn main() {
     ];
     let mut trials: Vec<Trial> = cases.into_iter().flatten().map(clift_tests::kernel::Case::into_trial).collect();
     if driver.is_clift && std::env::var_os(IN_VARIANT).is_none() {
-        trials.extend(VARIANTS.iter().map(|(name, env)| Trial::test(format!("all kernels: {name}"), || run_variant(env))));
+        trials.extend(
+            VARIANTS.iter().map(|(name, env)| Trial::test(format!("all kernels: {name}"), || run_variant(env))),
+        );
     }
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -44,7 +44,8 @@ fn packed_structures() -> Case {
     .input_n(GLOBAL * 15, |e| spread(32, e) as u8)
     .expect(|i| {
         let bytes: [u8; 15] = std::array::from_fn(|k| spread(32, i * 15 + k) as u8);
-        let number = |from: usize, len: usize| bytes[from..from + len].iter().rev().fold(0, |n, b| n << 8 | u64::from(*b));
+        let number =
+            |from: usize, len: usize| bytes[from..from + len].iter().rev().fold(0, |n, b| n << 8 | u64::from(*b));
         [number(0, 1), number(1, 4), number(5, 2), number(7, 8)]
     })
     .expect_n(GLOBAL * 15, |e| {
@@ -339,7 +340,9 @@ fn booleans() -> Case {
             out[i] = count + 10 * r.low + 100 * r.high + 1000 * (bool)(i * 0.01f);
         }",
     )
-    .expect(|i| (i & 15).count_ones() as i32 + 10 * i32::from(i < 50) + 100 * i32::from(i > 150) + 1000 * i32::from(i > 0))
+    .expect(|i| {
+        (i & 15).count_ones() as i32 + 10 * i32::from(i < 50) + 100 * i32::from(i > 150) + 1000 * i32::from(i > 0)
+    })
 }
 
 /// Copies of structures and arrays as a whole become memory copies.

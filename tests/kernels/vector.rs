@@ -58,10 +58,9 @@ fn loads_and_stores() -> Vec<Case> {
                 if (i == 0) out[0] = 77;
             }}"
         );
-        Case::new(format!("vector::vload{lanes}"), source).input_n(GLOBAL * lanes + 1, |e| value(e) as i16).expect_n(
-            GLOBAL * lanes + 1,
-            |e| Some(if e == 0 { 77 } else { (value(e) as i16).wrapping_add(3) }),
-        )
+        Case::new(format!("vector::vload{lanes}"), source)
+            .input_n(GLOBAL * lanes + 1, |e| value(e) as i16)
+            .expect_n(GLOBAL * lanes + 1, |e| Some(if e == 0 { 77 } else { (value(e) as i16).wrapping_add(3) }))
     };
     [2, 3, 4, 8, 16].into_iter().map(case).collect()
 }
@@ -101,7 +100,12 @@ fn selection() -> Case {
     .expect(|i| {
         let (x, y) = (value(i), value(i + 1000));
         // A scalar condition counts when it is not zero, a vector's when its highest bit is set.
-        [if x != 0 { y } else { x }, (x & !0x0FF0_0FF0) | (y & 0x0FF0_0FF0), if x < 0 { y } else { x }, if y < 0 { x } else { y }]
+        [
+            if x != 0 { y } else { x },
+            (x & !0x0FF0_0FF0) | (y & 0x0FF0_0FF0),
+            if x < 0 { y } else { x },
+            if y < 0 { x } else { y },
+        ]
     })
 }
 
@@ -178,7 +182,15 @@ fn any_all() -> Case {
             out[i] = (int4)(any(v), all(v), any(v.s01), all(v.s012));
         }",
     )
-    .input_n(GLOBAL * 16, |e| if e / 16 % 3 == 0 { 0_i8 } else if e / 16 % 3 == 1 { -1 } else { spread(24, e) as i8 })
+    .input_n(GLOBAL * 16, |e| {
+        if e / 16 % 3 == 0 {
+            0_i8
+        } else if e / 16 % 3 == 1 {
+            -1
+        } else {
+            spread(24, e) as i8
+        }
+    })
     .expect(|i| {
         let negative: Vec<bool> = (0..16)
             .map(|lane| match i % 3 {

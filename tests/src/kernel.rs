@@ -273,7 +273,8 @@ impl Case {
     #[must_use]
     pub fn uniform(mut self) -> Self {
         let global = self.global.clone();
-        self.locals.retain(|local| Launch { global: global.clone(), local: local.clone(), offset: vec![] }.is_uniform());
+        self.locals
+            .retain(|local| Launch { global: global.clone(), local: local.clone(), offset: vec![] }.is_uniform());
         self
     }
 

@@ -236,8 +236,8 @@ pub fn get_arg_info(
     }
 }
 
-/// `cl_kernel_arg_type_qualifier`
-fn qualifier_bits(qualifiers: TypeQualifiers) -> cl_kernel_arg_type_qualifier {
+/// `cl_kernel_arg_type_qualifier`: a bit field in C, 64 bits, whatever the constants' type is here.
+fn qualifier_bits(qualifiers: TypeQualifiers) -> cl_bitfield {
     [
         (qualifiers.is_const, CL_KERNEL_ARG_TYPE_CONST),
         (qualifiers.is_restrict, CL_KERNEL_ARG_TYPE_RESTRICT),
@@ -245,7 +245,10 @@ fn qualifier_bits(qualifiers: TypeQualifiers) -> cl_kernel_arg_type_qualifier {
         (qualifiers.is_pipe, CL_KERNEL_ARG_TYPE_PIPE),
     ]
     .iter()
-    .fold(CL_KERNEL_ARG_TYPE_NONE, |bits, (set, bit)| if *set { bits | bit } else { bits })
+    .fold(
+        cl_bitfield::from(CL_KERNEL_ARG_TYPE_NONE),
+        |bits, (set, bit)| if *set { bits | cl_bitfield::from(*bit) } else { bits },
+    )
 }
 
 /// `clGetKernelWorkGroupInfo`
