@@ -11,6 +11,9 @@
 //!
 //! Deliberately not here: what the stages do, and any decision by OpenCL.
 
+#[cfg(test)]
+mod tests;
+
 use std::any::Any;
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,17 +25,33 @@ use clift_kir::{Function, Module};
 
 use crate::codegen::clif::ClifBackend;
 use crate::codegen::data::ProgramData;
+use crate::codegen::interp::InterpBackend;
 use crate::codegen::{Backend, Input, KernelCode, legalize};
 use crate::{BuildError, Kernel, Options, Program, options, passes, spirv, spmd};
 
 /// Names that [`Options::dump`] may contain: stages whose result goes to the build log.
 pub const DUMPS: &[&str] = &["imported", "canonical", "looped", "clean", "legal"];
 
-/// Builds a program.
+/// Builds a program from SPIR-V.
 pub(crate) fn run(inputs: &[crate::Input<'_>], options: &Options) -> Result<Program, BuildError> {
-    // A broken invariant of ours must end as a build error, not in the application.
-    catch_unwind(AssertUnwindSafe(|| stages(inputs, options)))
-        .unwrap_or_else(|payload| Err(BuildError::Internal(panic_text(&*payload))))
+    guarded(|| {
+        let started = Instant::now();
+        let imported = spirv::import(inputs, options)?;
+        stages(imported, options, started)
+    })
+}
+
+/// Builds a program from an imported module (or one made by hand): everything after the import.
+///
+/// # Errors
+/// As [`crate::compile`].
+pub fn build(imported: spirv::Imported, options: &Options) -> Result<Program, BuildError> {
+    guarded(|| stages(imported, options, Instant::now()))
+}
+
+/// A broken invariant of ours must end as a build error, not in the application.
+fn guarded(build: impl FnOnce() -> Result<Program, BuildError>) -> Result<Program, BuildError> {
+    catch_unwind(AssertUnwindSafe(build)).unwrap_or_else(|payload| Err(BuildError::Internal(panic_text(&*payload))))
 }
 
 /// The message of a panic.
@@ -44,17 +63,15 @@ pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "panic without a message".to_owned())
 }
 
-fn stages(inputs: &[crate::Input<'_>], options: &Options) -> Result<Program, BuildError> {
-    let mut watch = Watch { options, log: String::new(), started: Instant::now() };
-    let spirv::Imported { mut module, kernels } = spirv::import(inputs, options)?;
+fn stages(imported: spirv::Imported, options: &Options, started: Instant) -> Result<Program, BuildError> {
+    let mut watch = Watch { options, log: String::new(), started };
+    let spirv::Imported { mut module, kernels } = imported;
     watch.module("imported", &module)?;
     passes::canonicalize(&mut module, options)?;
     watch.module("canonical", &module)?;
     let backend: &dyn Backend = match options.backend {
         options::Backend::Clif => ClifBackend::host()?,
-        options::Backend::Interp => {
-            return Err(BuildError::Internal("the interpreter is not a backend yet".to_owned()));
-        }
+        options::Backend::Interp => &InterpBackend,
     };
     let mut needs = Vec::new();
     let mut code = Vec::new();
@@ -65,17 +82,17 @@ fn stages(inputs: &[crate::Input<'_>], options: &Options) -> Result<Program, Bui
         watch.function("looped", &module, &func)?;
         let private_bytes = group.private_bytes;
         needs.push(Needs { resources: group.resources, private_bytes, has_barrier: group.has_barrier });
-        func = match backend.input() {
-            Input::Canonical => module.funcs[kernel.func].clone(),
+        let legal = match backend.input() {
+            Input::Canonical => None,
             Input::Legal(caps) => {
                 passes::clean(&mut func, options);
                 watch.function("clean", &module, &func)?;
                 let legal = legalize::run(&func, caps);
                 watch.function("legal", &module, &legal)?;
-                legal
+                Some(legal)
             }
         };
-        code.push(KernelCode { name: name.to_owned(), func });
+        code.push(KernelCode { name: name.to_owned(), legal });
     }
     let data = Arc::new(ProgramData::new(&module)?);
     let global_variable_bytes = data.global_bytes();

@@ -10,6 +10,7 @@
 
 pub(crate) mod clif;
 pub(crate) mod data;
+pub(crate) mod interp;
 pub(crate) mod legalize;
 
 use std::any::Any;
@@ -26,8 +27,8 @@ use data::ProgramData;
 pub(crate) struct KernelCode {
     /// Its name, for messages.
     pub(crate) name: String,
-    /// Its function, at the stage the backend asked for.
-    pub(crate) func: Function,
+    /// Its legal function; the module's own is the canonical one.
+    pub(crate) legal: Option<Function>,
 }
 
 /// What a backend made of a program's kernels.
@@ -42,7 +43,7 @@ pub(crate) struct Executable {
 /// At which stage a backend takes functions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Input<'a> {
-    /// One work-item's code, as the canonical passes leave it.
+    /// One work-item's code, as the canonical passes leave it in the module.
     Canonical,
     /// Whole work-groups, legalized for these capabilities.
     Legal(&'a VectorCaps),
@@ -56,7 +57,7 @@ pub(crate) trait Backend {
     /// The stage at which it takes functions.
     fn input(&self) -> Input<'_>;
 
-    /// Makes the kernels of a module executable; `data` holds the module's variables.
+    /// Makes the kernels of a module executable, all of them in the module's order; `data` holds the module's variables.
     ///
     /// # Errors
     /// [`BuildError::Limit`] when a kernel is too large for the backend, [`BuildError::Internal`] when it breaks an

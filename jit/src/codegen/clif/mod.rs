@@ -86,8 +86,8 @@ impl Backend for ClifBackend {
         for kernel in &kernels {
             // Cranelift panics where it has no rule for an instruction; that must not reach the host.
             catch_unwind(AssertUnwindSafe(|| {
-                let func = self.translate(&kernel.func, &data);
-                place.define(func)
+                let Some(legal) = &kernel.legal else { unreachable!("broken invariant: kernel that is not legal") };
+                place.define(self.translate(legal, &data))
             }))
             .unwrap_or_else(|payload| Err(panic_text(&*payload)))
             .map_err(|reason| BuildError::Internal(format!("kernel {}: code generation: {reason}", kernel.name)))?;

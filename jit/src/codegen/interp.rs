@@ -1,0 +1,316 @@
+//! The reference interpreter as a backend: the entry interprets the canonical kernel, one work-group after the other, in the
+//! application's own memory. Slow; what it can see of undefined behaviour goes to the launch as a fault.
+//!
+//! Deliberately not here: the meaning of any op (it is the interpreter's), and checks that need to know the bounds of
+//! buffers, which only the runtime does.
+
+#![allow(unsafe_code, reason = "interpreted kernels access the application's memory by address")]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
+
+use clift_include::abi::{KernelEntry, PrintfArg, PrintfArgKind, WgContext};
+use clift_kir::interp::{
+    Access, Fault, Geometry, GlobalAddresses, GroupLaunch, InterpError, Interpreter, Memory, Near, Observer, Options,
+    Prepared, PrintfCall, Report,
+};
+use clift_kir::{Elem, Func, Module, Space};
+
+use super::data::ProgramData;
+use super::{Backend, Executable, Input, KernelCode};
+use crate::BuildError;
+use crate::pipeline::panic_text;
+
+/// The interpreter as a backend.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InterpBackend;
+
+/// What all kernels of a program share.
+#[derive(Debug)]
+struct Shared {
+    module: Module,
+    prepared: Prepared,
+    globals: GlobalAddresses,
+    /// Behind the addresses in `globals`.
+    _data: Arc<ProgramData>,
+}
+
+/// What an entry's data leads to.
+#[derive(Debug)]
+struct Kernel {
+    shared: Arc<Shared>,
+    func: Func,
+    arg_block_bytes: usize,
+}
+
+impl Backend for InterpBackend {
+    fn name(&self) -> &'static str {
+        "interp"
+    }
+
+    fn input(&self) -> Input<'_> {
+        Input::Canonical
+    }
+
+    fn compile(
+        &self,
+        module: &Module,
+        kernels: Vec<KernelCode>,
+        data: Arc<ProgramData>,
+    ) -> Result<Executable, BuildError> {
+        let mut globals = GlobalAddresses::default();
+        for (global, variable) in &module.globals {
+            if variable.space != Space::Local {
+                globals.set(global, data.address(global));
+            }
+        }
+        let module = module.clone();
+        let shared = Arc::new(Shared { prepared: Prepared::new(&module), module, globals, _data: data });
+        let kernels: Vec<Box<Kernel>> = kernels
+            .iter()
+            .zip(&shared.module.kernels)
+            .map(|(_, kernel)| {
+                let arg_block_bytes = kernel.arg_block_bytes as usize;
+                Box::new(Kernel { shared: shared.clone(), func: kernel.func, arg_block_bytes })
+            })
+            .collect();
+        let entries =
+            kernels.iter().map(|kernel| KernelEntry { run, data: std::ptr::from_ref(&**kernel).cast() }).collect();
+        Ok(Executable { entries, memory: Arc::new(kernels) })
+    }
+}
+
+/// The entry of every interpreted kernel.
+///
+/// # Safety
+/// As [`clift_include::abi::GroupRunFn`]; the context's entry data is that of an [`InterpBackend`] program.
+unsafe extern "C" fn run(ctx: *const WgContext, args: *const u8, first_group: u64, group_count: u64) {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the caller keeps the context alive and unchanged during the call.
+        let context = unsafe { &*ctx };
+        // SAFETY: the entry's data is a kernel of a program that is alive while it runs.
+        let kernel = unsafe { &*context.entry_data.cast::<Kernel>() };
+        let args = if kernel.arg_block_bytes == 0 {
+            &[]
+        } else {
+            // SAFETY: the argument block has the size that the kernel states.
+            unsafe { std::slice::from_raw_parts(args, kernel.arg_block_bytes) }
+        };
+        (first_group..first_group.saturating_add(group_count)).all(|group| run_group(context, kernel, args, group))
+    }));
+    if let Err(payload) = outcome {
+        // SAFETY: as above.
+        report(unsafe { &*ctx }, &format!("interpreter: {}", panic_text(&*payload)));
+    }
+}
+
+/// Runs a work-group; whether the run may go on.
+fn run_group(context: &WgContext, kernel: &Kernel, args: &[u8], group: u64) -> bool {
+    let shared = &*kernel.shared;
+    let launch = GroupLaunch {
+        geometry: Geometry {
+            work_dim: context.work_dim,
+            global_size: context.global_size,
+            global_offset: context.global_offset,
+            local_size: context.local_size,
+        },
+        group: [group, context.group_y, context.group_z],
+        args,
+        local_base: context.local_mem as u64,
+    };
+    let options = Options { fuel: u64::MAX, max_faults: 1, ..Options::default() };
+    let mut memory = HostMemory { context, allocations: BTreeMap::new() };
+    let mut observer = Reporter { context, faulted: false };
+    let interpreter = Interpreter::new(&shared.module, &shared.prepared);
+    let outcome = interpreter.run_group(kernel.func, &launch, &shared.globals, &options, &mut memory, &mut observer);
+    if let Err(error) = outcome {
+        report(context, &error.to_string());
+        return false;
+    }
+    !observer.faulted
+}
+
+/// Tells the launch what went wrong.
+fn report(context: &WgContext, message: &str) {
+    // SAFETY: the context's callbacks are valid while the kernel runs, and so is the text.
+    unsafe { ((*context.callbacks).fault)(context, message.as_ptr(), message.len() as u64) }
+}
+
+/// Hands faults and `printf` to the launch.
+struct Reporter<'a> {
+    context: &'a WgContext,
+    faulted: bool,
+}
+
+impl Observer for Reporter<'_> {
+    fn fault(&mut self, fault: &Report) {
+        self.faulted = true;
+        report(self.context, &fault.to_string());
+    }
+
+    fn printf(&mut self, _memory: &mut dyn Memory, call: &PrintfCall) -> i32 {
+        let mut data = Vec::new();
+        let mut args = Vec::new();
+        for value in &call.values {
+            let (kind, elem_bytes) = match value.ty.elem {
+                Elem::F16 | Elem::F32 | Elem::F64 => (PrintfArgKind::Float, value.ty.elem.bytes()),
+                Elem::Ptr(_) => (PrintfArgKind::Pointer, 8),
+                // Truth values are printed as `int`.
+                Elem::B1 => (PrintfArgKind::Int, 4),
+                Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 => (PrintfArgKind::Int, value.ty.elem.bytes()),
+            };
+            let offset = data.len() as u32;
+            for bits in &value.bits {
+                data.extend_from_slice(&bits.to_le_bytes()[..elem_bytes as usize]);
+            }
+            data.resize(data.len().next_multiple_of(8), 0);
+            let (elem_bytes, lanes) = (elem_bytes as u8, value.ty.lanes() as u8);
+            args.push(PrintfArg { kind, elem_bytes, lanes, reserved: 0, offset });
+        }
+        // SAFETY: the callbacks are valid while the kernel runs; the format's address is the kernel's responsibility.
+        unsafe {
+            ((*self.context.callbacks).printf)(
+                self.context,
+                call.format as *const u8,
+                args.as_ptr(),
+                args.len() as u64,
+                data.as_ptr(),
+            )
+        }
+    }
+}
+
+/// The application's memory, and what the interpreter allocates besides.
+struct HostMemory<'a> {
+    context: &'a WgContext,
+    allocations: BTreeMap<u64, (Layout, Space)>,
+}
+
+/// Addresses below are never mapped: a null pointer and what is reached through it.
+const NULL_PAGE: u64 = 4096;
+
+impl HostMemory<'_> {
+    /// The access, if it can be made at all.
+    fn check(&self, address: u64, size: u64, write: bool) -> Result<(), Fault> {
+        let fault = |near| Fault::OutOfBounds { address, size, write, near };
+        if address < NULL_PAGE || address.checked_add(size).is_none() {
+            return Err(fault(None));
+        }
+        // What starts in one of our own allocations must end there.
+        if let Some((&base, &(layout, space))) = self.allocations.range(..=address).next_back() {
+            let end = base + layout.size() as u64;
+            if address < end && address + size > end {
+                return Err(fault(Some(Near { space, base, size: layout.size() as u64 })));
+            }
+        }
+        Ok(())
+    }
+
+    fn owned_in(&self, space: Space, address: u64) -> bool {
+        let below = self.allocations.range(..=address).next_back();
+        below.is_some_and(|(&base, &(layout, owner))| owner == space && address - base < layout.size() as u64)
+    }
+}
+
+impl Memory for HostMemory<'_> {
+    fn allocate(&mut self, space: Space, size: u64, align: u32) -> Result<u64, InterpError> {
+        let error = || InterpError::Memory(format!("{size} bytes of {} memory", space.name()));
+        let bytes = usize::try_from(size.max(1)).map_err(|_| error())?;
+        let layout = Layout::from_size_align(bytes, align.max(16) as usize).map_err(|_| error())?;
+        // SAFETY: the size is not zero.
+        let address = unsafe { alloc_zeroed(layout) } as u64;
+        if address == 0 {
+            return Err(error());
+        }
+        self.allocations.insert(address, (layout, space));
+        Ok(address)
+    }
+
+    fn release(&mut self, address: u64) {
+        if let Some((layout, _)) = self.allocations.remove(&address) {
+            // SAFETY: allocated with this layout, and released once.
+            unsafe { dealloc(address as *mut u8, layout) };
+        }
+    }
+
+    fn initialize(&mut self, address: u64, bytes: &[u8]) -> Result<(), InterpError> {
+        self.write(&Access::default(), address, bytes).map_err(|fault| InterpError::Memory(fault.to_string()))
+    }
+
+    fn read(&mut self, _access: &Access, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+        self.check(address, bytes.len() as u64, false)?;
+        // SAFETY: that the address is readable is the kernel's promise, as for compiled code.
+        unsafe { std::ptr::copy(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
+        Ok(())
+    }
+
+    fn write(&mut self, _access: &Access, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        self.check(address, bytes.len() as u64, true)?;
+        // SAFETY: that the address is writable is the kernel's promise, as for compiled code.
+        unsafe { std::ptr::copy(bytes.as_ptr(), address as *mut u8, bytes.len()) };
+        Ok(())
+    }
+
+    fn update(
+        &mut self,
+        _access: &Access,
+        address: u64,
+        size: u32,
+        old: &mut u64,
+        new: &mut dyn FnMut(u64) -> Option<u64>,
+    ) -> Result<(), Fault> {
+        self.check(address, u64::from(size), true)?;
+        macro_rules! update {
+            ($atomic:ty, $int:ty) => {{
+                // SAFETY: the interpreter checked the alignment; that the address is valid is the kernel's promise.
+                let place = unsafe { <$atomic>::from_ptr(address as *mut $int) };
+                let mut seen = place.load(Ordering::SeqCst);
+                loop {
+                    let Some(wanted) = new(u64::from(seen)) else { break };
+                    match place.compare_exchange_weak(seen, wanted as $int, Ordering::SeqCst, Ordering::SeqCst) {
+                        Ok(_) => break,
+                        Err(now) => seen = now,
+                    }
+                }
+                *old = u64::from(seen);
+            }};
+        }
+        match size {
+            1 => update!(AtomicU8, u8),
+            2 => update!(AtomicU16, u16),
+            4 => update!(AtomicU32, u32),
+            8 => update!(AtomicU64, u64),
+            other => unreachable!("broken invariant: atomic of {other} bytes"),
+        }
+        Ok(())
+    }
+
+    fn fence(&mut self) {
+        fence(Ordering::SeqCst);
+    }
+
+    fn is_in(&self, space: Space, address: u64) -> bool {
+        let context = self.context;
+        let local = address.wrapping_sub(context.local_mem as u64) < context.local_mem_bytes
+            || self.owned_in(Space::Local, address);
+        let private = self.owned_in(Space::Private, address);
+        match space {
+            Space::Local => local,
+            Space::Private => private,
+            Space::Global => !local && !private,
+            Space::Constant | Space::Generic | Space::Host => false,
+        }
+    }
+}
+
+impl Drop for HostMemory<'_> {
+    fn drop(&mut self) {
+        for (address, (layout, _)) in std::mem::take(&mut self.allocations) {
+            // SAFETY: allocated with this layout, and not released yet.
+            unsafe { dealloc(address as *mut u8, layout) };
+        }
+    }
+}

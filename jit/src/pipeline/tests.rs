@@ -1,0 +1,286 @@
+//! Kernels through all stages after the import, run by machine code and by the interpreter in the same way a launch does.
+
+#![allow(unsafe_code, reason = "compiled kernels are called")]
+
+use std::ffi::c_void;
+use std::sync::Mutex;
+
+use clift_include::abi::{ARENA_ALIGN, Callbacks, PrintfArg, PrintfArgKind, WgContext};
+use clift_kir::interp::Geometry;
+use clift_kir::{Module, text};
+
+use crate::spirv::{Imported, KernelDesc};
+use crate::{Backend, BuildError, Kernel, Options, Program};
+
+/// A module made by hand, as if it had been imported.
+pub(crate) fn imported(module: Module) -> Imported {
+    let kernels = module
+        .kernels
+        .iter()
+        .map(|kernel| KernelDesc {
+            name: module.funcs[kernel.func].name.clone(),
+            args: Vec::new(),
+            required_local_size: None,
+            local_size_hint: None,
+            vec_type_hint: None,
+        })
+        .collect();
+    Imported { module, kernels }
+}
+
+fn parse(source: &str) -> Module {
+    text::parse_module(source).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn build(module: &Module, backend: Backend) -> Program {
+    let options = Options { backend, ..Options::default() };
+    super::build(imported(module.clone()), &options).unwrap_or_else(|error| panic!("{error}\n{module}"))
+}
+
+/// Memory aligned as the arenas are.
+pub(crate) struct Arena {
+    words: Vec<u128>,
+    skip: usize,
+    bytes: usize,
+}
+
+impl Arena {
+    pub(crate) fn new(bytes: usize) -> Arena {
+        let words = vec![u128::MAX / 3; (bytes + 2 * ARENA_ALIGN) / 16];
+        let skip = words.as_ptr().align_offset(ARENA_ALIGN) * 16;
+        Arena { words, skip, bytes }
+    }
+
+    pub(crate) fn base(&mut self) -> *mut u8 {
+        self.words.as_mut_ptr().cast::<u8>().wrapping_add(self.skip)
+    }
+}
+
+/// What callbacks of a launch leave.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    faults: Mutex<Vec<String>>,
+    printed: Mutex<Vec<String>>,
+}
+
+unsafe extern "C" fn printf(
+    ctx: *const WgContext,
+    format: *const u8,
+    args: *const PrintfArg,
+    count: u64,
+    data: *const u8,
+) -> i32 {
+    // SAFETY: the test's context leads to what it heard; code passes what the ABI says.
+    unsafe {
+        let heard = &*(*ctx).launch.cast::<Heard>();
+        let format = std::ffi::CStr::from_ptr(format.cast()).to_string_lossy().into_owned();
+        let mut line = format;
+        for i in 0..count as usize {
+            let arg = *args.add(i);
+            for lane in 0..usize::from(arg.lanes) {
+                let at = data.add(arg.offset as usize + lane * usize::from(arg.elem_bytes));
+                let mut word = [0u8; 8];
+                std::ptr::copy_nonoverlapping(at, word.as_mut_ptr(), usize::from(arg.elem_bytes));
+                let kind = match arg.kind {
+                    PrintfArgKind::Int => 'i',
+                    PrintfArgKind::Float => 'f',
+                    PrintfArgKind::Pointer => 'p',
+                };
+                line += &format!(" {kind}{}:{:x}", arg.elem_bytes, u64::from_le_bytes(word));
+            }
+        }
+        heard.printed.lock().unwrap().push(line);
+    }
+    7
+}
+
+unsafe extern "C" fn fault(ctx: *const WgContext, message: *const u8, len: u64) {
+    // SAFETY: as above.
+    unsafe {
+        let heard = &*(*ctx).launch.cast::<Heard>();
+        let message = std::slice::from_raw_parts(message, len as usize);
+        heard.faults.lock().unwrap().push(String::from_utf8_lossy(message).into_owned());
+    }
+}
+
+static CALLBACKS: Callbacks = Callbacks { printf, fault };
+
+/// Runs all groups of a launch, in runs of at most `run`.
+pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, args: &[u8], run: u64) -> Heard {
+    let heard = Heard::default();
+    let items = geometry.local_size.iter().product();
+    let scratch_bytes = kernel.resources.scratch_bytes_for(items).unwrap();
+    let local_bytes = kernel.resources.local_bytes + local_bytes;
+    let (mut scratch, mut local) = (Arena::new(scratch_bytes as usize), Arena::new(local_bytes as usize));
+    let mut block = Arena::new(args.len());
+    // SAFETY: the arena has that size.
+    unsafe { std::ptr::copy_nonoverlapping(args.as_ptr(), block.base(), args.len()) };
+    let [groups_x, groups_y, groups_z] = geometry.num_groups();
+    for z in 0..groups_z {
+        for y in 0..groups_y {
+            let mut first = 0;
+            while first < groups_x {
+                let count = run.min(groups_x - first);
+                let context = WgContext {
+                    work_dim: geometry.work_dim,
+                    reserved: 0,
+                    global_size: geometry.global_size,
+                    global_offset: geometry.global_offset,
+                    local_size: geometry.local_size,
+                    num_groups: geometry.num_groups(),
+                    group_y: y,
+                    group_z: z,
+                    local_mem: local.base(),
+                    local_mem_bytes: local.bytes as u64,
+                    scratch: scratch.base(),
+                    scratch_bytes: scratch.bytes as u64,
+                    callbacks: &CALLBACKS,
+                    launch: (&raw const heard).cast::<c_void>(),
+                    entry_data: kernel.entry.data,
+                };
+                // SAFETY: the context and the block are what the kernel's resources ask for.
+                unsafe { (kernel.entry.run)(&context, block.base(), first, count) };
+                first += count;
+            }
+        }
+    }
+    heard
+}
+
+const BACKENDS: [Backend; 2] = [Backend::Clif, Backend::Interp];
+
+fn block(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+const ADD: &str = r#"
+function f0 "add" canonical {
+b0:
+    v0: i64 = global_id 0
+    v1: ptr(global) = arg 0
+    v2: ptr(global) = arg 8
+    v3: i32 = arg 16
+    v4: ptr(global) = addr scale 4 v1, v0
+    v5: i32 = load align 4 v4
+    v6: i32 = iadd v5, v3
+    v7: ptr(global) = addr scale 4 v2, v0
+    store align 4 v7, v6
+    ret
+}
+kernel f0 args 24
+"#;
+
+#[test]
+fn a_kernel_adds() {
+    let module = parse(ADD);
+    for backend in BACKENDS {
+        let program = build(&module, backend);
+        assert_eq!(program.kernels[0].name, "add");
+        let input: Vec<i32> = (0..37).collect();
+        let mut output = vec![0i32; 37];
+        let args = block(&[input.as_ptr() as u64, output.as_mut_ptr() as u64, 100]);
+        let heard = launch(&program.kernels[0], &Geometry::linear(37, 8), 0, &args, u64::MAX);
+        assert!(heard.faults.lock().unwrap().is_empty());
+        assert_eq!(output, (100..137).collect::<Vec<i32>>(), "{backend:?}");
+    }
+}
+
+const VARIABLES: &str = r#"
+global g0 "table" constant size 16 align 4 bytes "01000000020000000300000004000000"
+global g1 "counter" global size 8 align 8
+function f0 "count" canonical {
+b0:
+    v0: i64 = global_id 0
+    v1: ptr(constant) = global_addr g0
+    v2: ptr(global) = global_addr g1
+    v3: i64 = const 3
+    v4: i64 = and v0, v3
+    v5: ptr(constant) = addr scale 4 v1, v4
+    v6: i32 = load align 4 v5
+    v7: i64 = zext v6
+    v8: i64 = atomic_rmw add relaxed device v2, v7
+    v9: ptr(global) = arg 0
+    v10: i64 = atomic_load relaxed device v2
+    store align 8 v9, v10
+    ret
+}
+kernel f0 args 8
+"#;
+
+#[test]
+fn variables_live_between_launches() {
+    let module = parse(VARIABLES);
+    for backend in BACKENDS {
+        let program = build(&module, backend);
+        assert_eq!(program.global_variable_bytes, 8);
+        let mut total = 0u64;
+        let args = block(&[&raw mut total as u64]);
+        for launches in 1..=3 {
+            launch(&program.kernels[0], &Geometry::linear(8, 4), 0, &args, 1);
+            assert_eq!(total, 20 * launches, "{backend:?}");
+        }
+    }
+}
+
+const PRINT: &str = r#"
+global g0 "format" constant size 8 align 1 bytes "2564202566000000"
+function f0 "print" canonical {
+b0:
+    v0: i64 = global_id 0
+    v1: i32 = itrunc v0
+    v2: ptr(constant) = global_addr g0
+    v3: f32x3 = const [1.0, 2.0, 0.5]
+    v4: i8 = const 9
+    v5: i32 = printf v2, v1, v3, v4, v2
+    v6: ptr(global) = arg 0
+    v7: ptr(global) = addr scale 4 v6, v0
+    store align 4 v7, v5
+    ret
+}
+kernel f0 args 8
+"#;
+
+#[test]
+fn printf_hands_over_its_values() {
+    let module = parse(PRINT);
+    for backend in BACKENDS {
+        let program = build(&module, backend);
+        let mut results = [0i32; 2];
+        let args = block(&[results.as_mut_ptr() as u64]);
+        let heard = launch(&program.kernels[0], &Geometry::linear(2, 1), 0, &args, u64::MAX);
+        assert_eq!(results, [7, 7]);
+        let printed = heard.printed.lock().unwrap();
+        for (i, line) in printed.iter().enumerate() {
+            let start = format!("%d %f i4:{i:x} f4:3f800000 f4:40000000 f4:3f000000 i1:9 p8:");
+            assert!(line.starts_with(&start), "{backend:?}: {line}");
+        }
+        assert_eq!(printed.len(), 2);
+    }
+}
+
+#[test]
+fn the_interpreter_reports_faults() {
+    let module = parse(ADD);
+    let program = build(&module, Backend::Interp);
+    let heard = launch(&program.kernels[0], &Geometry::linear(4, 2), 0, &block(&[0, 0, 0]), u64::MAX);
+    let faults = heard.faults.lock().unwrap();
+    assert!(!faults.is_empty() && faults[0].contains("out-of-bounds"), "{faults:?}");
+}
+
+#[test]
+fn broken_invariants_are_build_errors() {
+    let mut module = parse(ADD);
+    module.kernels[0].func = clift_kir::Func::from_u32(99);
+    let result = super::build(Imported { kernels: imported(parse(ADD)).kernels, module }, &Options::default());
+    assert!(matches!(result, Err(BuildError::Internal(_))), "{result:?}");
+}
+
+#[test]
+fn dumps_go_to_the_log() {
+    let module = parse(ADD);
+    let dump = super::DUMPS.iter().map(|&name| name.to_owned()).collect();
+    let program = super::build(imported(module), &Options { dump, ..Options::default() }).unwrap();
+    for stage in super::DUMPS {
+        assert!(program.log.contains(&format!("; {stage}\n")), "{stage}");
+    }
+}
