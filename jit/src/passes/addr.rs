@@ -28,8 +28,10 @@ fn round(func: &mut Function) -> bool {
                 index = b.index();
                 let result = func.dfg.result(inst);
                 replacements.set(result, value);
+                func.layout.remove_inst(inst);
+            } else {
+                index += 1;
             }
-            index += 1;
         }
     }
     replacements.apply(func);

@@ -8,7 +8,7 @@
 mod addr;
 mod dce;
 mod gvn;
-mod inline;
+mod inline_calls;
 mod licm;
 mod mem2reg;
 mod simplify;
@@ -92,13 +92,21 @@ pub fn run(func: &mut Function, names: &[&str], mut after: impl FnMut(&str, &Fun
     }
 }
 
+/// Inlines all calls in all kernels. Functions that are no kernels lose their bodies.
+///
+/// # Errors
+/// [`BuildError::Limit`] when a kernel becomes too large.
+pub fn inline(module: &mut Module) -> Result<(), BuildError> {
+    inline_calls::run(module)
+}
+
 /// Takes every kernel of a module to the canonical stage. Functions that are no kernels lose their bodies: they live on only
 /// in their callers.
 ///
 /// # Errors
 /// [`BuildError::Limit`] when inlining makes a kernel too large.
 pub fn canonicalize(module: &mut Module, options: &Options) -> Result<(), BuildError> {
-    inline::run(module)?;
+    inline(module)?;
     let names = if options.opt_disable { MINIMAL } else { CANONICAL };
     for kernel in module.kernels.clone() {
         let func = &mut module.funcs[kernel.func];

@@ -1,0 +1,362 @@
+//! Generated functions through every prefix of the pass lists: the verifier accepts each, the interpreter sees no difference.
+
+use arbitrary::{Result, Unstructured};
+use clift_jit::passes::{self, CANONICAL, CLEAN, MINIMAL};
+use clift_kir::interp::{Interpreter, Lanes, NoObserver, Options, Prepared, SimMemory, load_globals};
+use clift_kir::{
+    Block, BlockCall, Builder, Elem, Func, Function, IntCond, KernelData, MemInfo, Module, Opcode, Slot, SlotData,
+    Type, Value, verify,
+};
+
+/// Bytes of each variable of a generated function.
+const SLOT_BYTES: u64 = 32;
+
+/// A generator of functions that use memory, loops and branches but never do anything undefined.
+struct Generator<'g, 'u, 'f> {
+    u: &'g mut Unstructured<'u>,
+    b: Builder<'f>,
+    slots: Vec<Slot>,
+    /// Usable `i32` values; those of a block's start are usable in all blocks it dominates.
+    pool: Vec<Value>,
+    budget: u32,
+    helper: Option<Func>,
+}
+
+const BINARY: [Opcode; 20] = [
+    Opcode::Iadd,
+    Opcode::Isub,
+    Opcode::Imul,
+    Opcode::Udiv,
+    Opcode::Sdiv,
+    Opcode::Urem,
+    Opcode::Srem,
+    Opcode::And,
+    Opcode::Or,
+    Opcode::Xor,
+    Opcode::Shl,
+    Opcode::Lshr,
+    Opcode::Ashr,
+    Opcode::Umin,
+    Opcode::Smax,
+    Opcode::SaddSat,
+    Opcode::UsubSat,
+    Opcode::Rotl,
+    Opcode::Umulh,
+    Opcode::Smulh,
+];
+
+impl Generator<'_, '_, '_> {
+    fn value(&mut self) -> Result<Value> {
+        if self.u.ratio(1, 4)? {
+            let bits = *self.u.choose(&[0i64, 1, 2, 3, -1, 4, 8, 31, 0x7fff_ffff, 12345])?;
+            return Ok(self.b.iconst(Type::I32, bits));
+        }
+        Ok(*self.u.choose(&self.pool)?)
+    }
+
+    fn slot_type(&mut self) -> Result<Type> {
+        let types = [
+            Type::I8,
+            Type::I16,
+            Type::I32,
+            Type::I64,
+            Type::F32,
+            Type::vector(Elem::I32, 2),
+            Type::vector(Elem::I8, 4),
+            Type::vector(Elem::F32, 4),
+            Type::vector(Elem::I16, 3),
+        ];
+        Ok(*self.u.choose(&types)?)
+    }
+
+    fn place(&mut self, bytes: u32) -> Result<Value> {
+        let slot = *self.u.choose(&self.slots)?;
+        let offset = self.u.int_in_range(0..=(SLOT_BYTES - u64::from(bytes)))?;
+        let offset = if self.u.ratio(3, 4)? { offset & !3 } else { offset };
+        let base = self.b.slot_addr(slot);
+        Ok(match self.u.int_in_range(0..=2)? {
+            0 => self.b.addr(base, None, 1, offset as i64),
+            1 => {
+                let index = self.b.iconst(Type::I64, offset as i64);
+                self.b.addr(base, Some(index), 1, 0)
+            }
+            _ => {
+                // An index nobody can know: the slot must stay in memory.
+                let v = self.value()?;
+                let zero = self.b.iconst(Type::I32, 0);
+                let index = self.b.int2(Opcode::And, v, zero);
+                let index = self.b.cast(Opcode::Zext, index, Type::I64);
+                if self.u.ratio(1, 4)? {
+                    self.b.addr(base, Some(index), 4, offset as i64)
+                } else {
+                    self.b.addr(base, None, 1, offset as i64)
+                }
+            }
+        })
+    }
+
+    /// A value of any memory type made of an `i32`.
+    fn shaped(&mut self, ty: Type) -> Result<Value> {
+        let v = self.value()?;
+        let word = self.b.cast(Opcode::Zext, v, Type::I64);
+        Ok(match ty.bytes() {
+            8 if ty.is_vector() => self.b.cast(Opcode::Bitcast, word, ty),
+            8 => word,
+            4 if ty == Type::I32 => v,
+            4 => self.b.cast(Opcode::Bitcast, v, ty),
+            2 => self.b.cast(Opcode::Itrunc, v, ty),
+            1 => self.b.cast(Opcode::Itrunc, v, ty),
+            _ => {
+                let elements: Vec<Value> = (0..ty.lanes())
+                    .map(|lane| {
+                        let lane = self.b.iconst(Type::I32, i64::from(lane));
+                        let v = self.b.int2(Opcode::Iadd, v, lane);
+                        if ty.elem == Elem::I16 {
+                            self.b.cast(Opcode::Itrunc, v, Type::I16)
+                        } else {
+                            self.b.cast(Opcode::Bitcast, v, ty.lane())
+                        }
+                    })
+                    .collect();
+                self.b.vec(&elements)
+            }
+        })
+    }
+
+    /// An `i32` made of a value of any memory type.
+    fn folded(&mut self, v: Value) -> Value {
+        let ty = self.b.ty(v);
+        let lane = self.b.extract(v, ty.lanes() - 1);
+        let int = ty.elem.as_int();
+        let lane = if int == ty.elem { lane } else { self.b.cast(Opcode::Bitcast, lane, Type::scalar(int)) };
+        self.b.int_resize(lane, Elem::I32, false)
+    }
+
+    fn statement(&mut self, depth: u32) -> Result<()> {
+        self.budget = self.budget.saturating_sub(1);
+        match self.u.int_in_range(0..=11)? {
+            0..=2 => {
+                let (op, x, y) = (*self.u.choose(&BINARY)?, self.value()?, self.value()?);
+                let v = self.b.int2(op, x, y);
+                self.pool.push(v);
+            }
+            3 | 4 => {
+                let ty = self.slot_type()?;
+                let (v, place) = (self.shaped(ty)?, self.place(ty.bytes())?);
+                self.b.store(place, v, MemInfo::aligned(1));
+            }
+            5 | 6 => {
+                let ty = self.slot_type()?;
+                let place = self.place(ty.bytes())?;
+                let v = self.b.load(ty, place, MemInfo::aligned(1));
+                let v = self.folded(v);
+                self.pool.push(v);
+            }
+            7 => {
+                let bytes = *self.u.choose(&[1u32, 4, 8, 12, 16])?;
+                let count = self.b.iconst(Type::I64, i64::from(bytes));
+                if self.u.arbitrary()? {
+                    // Source and target in different variables: copies must not overlap.
+                    let (to, from) = (self.slots[0], self.slots[1]);
+                    let (to, from) = (self.b.slot_addr(to), self.b.slot_addr(from));
+                    let to = self.b.addr(to, None, 1, 4);
+                    self.b.memcpy(to, from, count, MemInfo::aligned(1));
+                } else {
+                    let place = self.place(bytes)?;
+                    let v = self.value()?;
+                    let byte = self.b.cast(Opcode::Itrunc, v, Type::I8);
+                    self.b.memset(place, byte, count, MemInfo::aligned(1));
+                }
+            }
+            8 => {
+                let (x, y) = (self.value()?, self.value()?);
+                let cond = *self.u.choose(&[IntCond::Eq, IntCond::Ult, IntCond::Sgt, IntCond::Ne])?;
+                let cond = self.b.icmp(cond, x, y);
+                let cond = if self.u.arbitrary()? { self.b.int1(Opcode::Not, cond) } else { cond };
+                let v = self.b.select(cond, x, y);
+                self.pool.push(v);
+            }
+            9 if depth > 0 => self.branch(depth)?,
+            10 if depth > 0 => self.repeat(depth)?,
+            11 => {
+                if let Some(helper) = self.helper {
+                    let args = [self.value()?, self.value()?];
+                    let call = self.b.call(helper, &args, &[Type::I32]);
+                    let v = self.b.func.dfg.result(call);
+                    self.pool.push(v);
+                }
+            }
+            _ => (),
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, depth: u32) -> Result<()> {
+        let known = self.pool.len();
+        for _ in 0..self.u.int_in_range(1..=6)? {
+            if self.budget > 0 {
+                self.statement(depth)?;
+            }
+        }
+        self.pool.truncate(known);
+        Ok(())
+    }
+
+    fn branch(&mut self, depth: u32) -> Result<()> {
+        let (x, y) = (self.value()?, self.value()?);
+        let targets: Vec<Block> = (0..3).map(|_| self.b.func.append_block()).collect();
+        let join = self.b.func.append_block();
+        let result = self.b.func.dfg.append_param(join, Type::I32);
+        if self.u.arbitrary()? {
+            let cond = self.b.icmp(IntCond::Slt, x, y);
+            self.b.branch(cond, BlockCall::new(targets[0], &[]), BlockCall::new(targets[1], &[]));
+            self.b.switch_to(targets[2]);
+            self.b.unreachable();
+        } else {
+            let cases = vec![
+                (0, BlockCall::new(targets[0], &[])),
+                (7, BlockCall::new(targets[1], &[])),
+                (9, BlockCall::new(join, &[x])),
+            ];
+            self.b.switch(x, cases, BlockCall::new(targets[2], &[]));
+            self.b.switch_to(targets[2]);
+            self.body(depth - 1)?;
+            self.b.jump(join, &[y]);
+        }
+        for &target in &targets[..2] {
+            self.b.switch_to(target);
+            self.body(depth - 1)?;
+            let v = self.value()?;
+            self.b.jump(join, &[v]);
+        }
+        self.b.switch_to(join);
+        self.pool.push(result);
+        Ok(())
+    }
+
+    fn repeat(&mut self, depth: u32) -> Result<()> {
+        let count = self.u.int_in_range(0..=4)?;
+        let (head, body, exit) = (self.b.func.append_block(), self.b.func.append_block(), self.b.func.append_block());
+        let (i, sum) = (self.b.func.dfg.append_param(head, Type::I32), self.b.func.dfg.append_param(head, Type::I32));
+        let (zero, start) = (self.b.iconst(Type::I32, 0), self.value()?);
+        self.b.jump(head, &[zero, start]);
+        self.b.switch_to(head);
+        let limit = self.b.iconst(Type::I32, count);
+        let more = self.b.icmp(IntCond::Slt, i, limit);
+        self.b.branch(more, BlockCall::new(body, &[]), BlockCall::new(exit, &[]));
+        self.b.switch_to(body);
+        let known = self.pool.len();
+        self.pool.extend([i, sum]);
+        self.body(depth - 1)?;
+        let v = self.value()?;
+        let next_sum = self.b.int2(Opcode::Xor, sum, v);
+        self.pool.truncate(known);
+        let one = self.b.iconst(Type::I32, 1);
+        let next = self.b.int2(Opcode::Iadd, i, one);
+        self.b.jump(head, &[next, next_sum]);
+        self.b.switch_to(exit);
+        self.pool.push(sum);
+        Ok(())
+    }
+}
+
+fn generate(u: &mut Unstructured<'_>, name: &str, helper: Option<Func>, depth: u32) -> Result<Function> {
+    let mut func = Function::new(name, &[Type::I32]);
+    let slots: Vec<Slot> = (0..3).map(|_| func.slots.push(SlotData { size: SLOT_BYTES, align: 16 })).collect();
+    let entry = func.append_block();
+    let pool = vec![func.dfg.append_param(entry, Type::I32), func.dfg.append_param(entry, Type::I32)];
+    let b = Builder::at_end(&mut func, entry);
+    let mut g = Generator { u, b, slots, pool, budget: 40, helper };
+    for i in 0..3 {
+        let (base, byte) = (g.b.slot_addr(g.slots[i]), g.b.iconst(Type::I8, 7 * i as i64 + 1));
+        let count = g.b.iconst(Type::I64, SLOT_BYTES as i64);
+        g.b.memset(base, byte, count, MemInfo::aligned(16));
+    }
+    for _ in 0..12 {
+        g.statement(depth)?;
+    }
+    let mut sum = g.pool[0];
+    for v in g.pool[1..].to_vec() {
+        sum = g.b.int2(Opcode::Xor, sum, v);
+        let three = g.b.iconst(Type::I32, 3);
+        sum = g.b.int2(Opcode::Rotl, sum, three);
+    }
+    for slot in g.slots.clone() {
+        for at in 0..8 {
+            let base = g.b.slot_addr(slot);
+            let place = g.b.addr(base, None, 1, at * 4);
+            let v = g.b.load(Type::I32, place, MemInfo::aligned(4));
+            sum = g.b.int2(Opcode::Iadd, sum, v);
+        }
+    }
+    g.b.ret(&[sum]);
+    Ok(func)
+}
+
+fn check(module: &Module, what: &str) {
+    if let Err(errors) = verify::module(module) {
+        panic!("{what}: {errors}\n{module}");
+    }
+}
+
+/// What the function gives on a few arguments.
+fn results(module: &Module, func: Func) -> Vec<u64> {
+    let prepared = Prepared::new(module);
+    let samples: [[u64; 2]; 4] = [[0, 0], [1, 0xffff_ffff], [7, 9], [0x8000_0000, 12345]];
+    samples
+        .iter()
+        .map(|args| {
+            let mut memory = SimMemory::default();
+            let globals = load_globals(module, &mut memory).unwrap();
+            let args = args.map(|bits| Lanes { ty: Type::I32, bits: vec![bits] });
+            let run = Interpreter::new(module, &prepared);
+            let (outcome, returned) =
+                run.run_function(func, &args, &globals, &Options::default(), &mut memory, &mut NoObserver).unwrap();
+            assert!(outcome.is_clean(), "{:?}\n{module}", outcome.faults);
+            returned[0].bits[0]
+        })
+        .collect()
+}
+
+fn body(u: &mut Unstructured<'_>) -> Result<()> {
+    let mut module = Module::default();
+    let helper = generate(u, "helper", None, 1)?;
+    let helper = module.funcs.push(helper);
+    let func = generate(u, "f", Some(helper), 3)?;
+    let func = module.funcs.push(func);
+    check(&module, "generated");
+    let expected = results(&module, func);
+    // The inliner looks for kernels only: for this test the function is one.
+    module.kernels.push(KernelData { func, arg_block_bytes: 0, required_local_size: None });
+    let mut inlined = module.clone();
+    passes::inline(&mut inlined).unwrap();
+    inlined.kernels.clear();
+    for names in [CANONICAL, CLEAN, MINIMAL] {
+        let mut now = inlined.clone();
+        for (i, name) in names.iter().enumerate() {
+            let before = now.clone();
+
+            passes::run(&mut now.funcs[func], &[name], |_, _| ());
+            now.funcs[helper] = Function::new("helper", &[]);
+            check_one(&now, func, &before, name);
+            let got = results(&now, func);
+            assert_eq!(
+                got, expected,
+                "after {i}: {name}\nbefore:\n{}\nafter:\n{}",
+                before.funcs[func], now.funcs[func]
+            );
+        }
+    }
+    Ok(())
+}
+
+fn check_one(module: &Module, func: Func, before: &Module, name: &str) {
+    if let Err(errors) = verify::function(module, &module.funcs[func]) {
+        panic!("after {name}: {errors}\nbefore:\n{}\nafter:\n{}", before.funcs[func], module.funcs[func]);
+    }
+}
+
+#[test]
+fn passes_keep_the_meaning_of_generated_functions() {
+    arbtest::arbtest(body).budget_ms(3000).size_max(4096);
+}
