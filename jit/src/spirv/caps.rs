@@ -1,0 +1,187 @@
+//! What a module may ask for: one table of capabilities and one of SPIR-V extensions, used to check modules and to report to
+//! applications (`CL_DEVICE_SPIRV_CAPABILITIES_KHR`, `CL_DEVICE_SPIRV_EXTENSIONS_KHR`).
+//!
+//! A row that is accepted but not reported covers what producers declare without need: the module loads, and an instruction
+//! that really needs the missing feature is refused where it stands.
+
+use rspirv::spirv::Capability;
+
+/// Whether a capability is offered to applications.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Support {
+    /// Offered: every instruction it enables works.
+    Reported,
+    /// Modules that declare it load.
+    Accepted,
+}
+
+const CAPABILITIES: &[(Capability, Support)] = &[
+    (Capability::Addresses, Support::Reported),
+    (Capability::Linkage, Support::Reported),
+    (Capability::Kernel, Support::Reported),
+    (Capability::Vector16, Support::Reported),
+    (Capability::Float16Buffer, Support::Reported),
+    (Capability::Float16, Support::Reported),
+    (Capability::Float64, Support::Reported),
+    (Capability::Int64, Support::Reported),
+    (Capability::Int64Atomics, Support::Reported),
+    (Capability::Int16, Support::Reported),
+    (Capability::Int8, Support::Reported),
+    (Capability::GenericPointer, Support::Reported),
+    (Capability::UniformDecoration, Support::Reported),
+    (Capability::DenormPreserve, Support::Reported),
+    (Capability::SignedZeroInfNanPreserve, Support::Reported),
+    (Capability::RoundingModeRTE, Support::Reported),
+    (Capability::ExpectAssumeKHR, Support::Reported),
+    (Capability::BitInstructions, Support::Reported),
+    (Capability::AtomicFloat32AddEXT, Support::Reported),
+    (Capability::AtomicFloat64AddEXT, Support::Reported),
+    (Capability::AtomicFloat32MinMaxEXT, Support::Reported),
+    (Capability::AtomicFloat64MinMaxEXT, Support::Reported),
+    (Capability::DotProduct, Support::Accepted),
+    (Capability::DotProductInput4x8Bit, Support::Accepted),
+    (Capability::DotProductInput4x8BitPacked, Support::Accepted),
+    (Capability::DotProductInputAll, Support::Accepted),
+    (Capability::Matrix, Support::Accepted),
+    (Capability::ImageBasic, Support::Accepted),
+    (Capability::ImageReadWrite, Support::Accepted),
+    (Capability::ImageMipmap, Support::Accepted),
+    (Capability::LiteralSampler, Support::Accepted),
+    (Capability::Sampled1D, Support::Accepted),
+    (Capability::Image1D, Support::Accepted),
+    (Capability::SampledBuffer, Support::Accepted),
+    (Capability::ImageBuffer, Support::Accepted),
+    (Capability::ImageQuery, Support::Accepted),
+    (Capability::Pipes, Support::Accepted),
+    (Capability::Groups, Support::Accepted),
+    (Capability::SubgroupDispatch, Support::Accepted),
+    (Capability::DeviceEnqueue, Support::Accepted),
+    (Capability::GroupNonUniform, Support::Accepted),
+    (Capability::GroupNonUniformVote, Support::Accepted),
+    (Capability::GroupNonUniformArithmetic, Support::Accepted),
+    (Capability::GroupNonUniformBallot, Support::Accepted),
+    (Capability::GroupNonUniformShuffle, Support::Accepted),
+    (Capability::GroupNonUniformShuffleRelative, Support::Accepted),
+    (Capability::GroupNonUniformClustered, Support::Accepted),
+    (Capability::GroupNonUniformRotateKHR, Support::Accepted),
+    (Capability::GroupUniformArithmeticKHR, Support::Accepted),
+    (Capability::AtomicFloat16AddEXT, Support::Accepted),
+    (Capability::AtomicFloat16MinMaxEXT, Support::Accepted),
+    (Capability::OptNoneEXT, Support::Accepted),
+    (Capability::ShaderClockKHR, Support::Accepted),
+];
+
+const EXTENSIONS: &[(&str, Support)] = &[
+    ("SPV_KHR_no_integer_wrap_decoration", Support::Reported),
+    ("SPV_KHR_linkonce_odr", Support::Reported),
+    ("SPV_KHR_expect_assume", Support::Reported),
+    ("SPV_KHR_bit_instructions", Support::Reported),
+    ("SPV_KHR_float_controls", Support::Reported),
+    ("SPV_KHR_non_semantic_info", Support::Reported),
+    ("SPV_EXT_shader_atomic_float_add", Support::Reported),
+    ("SPV_EXT_shader_atomic_float_min_max", Support::Reported),
+    ("SPV_EXT_relaxed_printf_string_address_space", Support::Reported),
+    ("SPV_EXT_shader_atomic_float16_add", Support::Accepted),
+    ("SPV_KHR_integer_dot_product", Support::Accepted),
+    ("SPV_KHR_uniform_group_instructions", Support::Accepted),
+    ("SPV_KHR_subgroup_rotate", Support::Accepted),
+    ("SPV_KHR_shader_clock", Support::Accepted),
+    ("SPV_EXT_optnone", Support::Accepted),
+    ("SPV_INTEL_optnone", Support::Accepted),
+];
+
+const fn reported_count() -> usize {
+    let (mut count, mut i) = (0, 0);
+    while i < CAPABILITIES.len() {
+        count += matches!(CAPABILITIES[i].1, Support::Reported) as usize;
+        i += 1;
+    }
+    count
+}
+
+const fn reported_capabilities() -> [Capability; reported_count()] {
+    let mut list = [Capability::Kernel; reported_count()];
+    let (mut count, mut i) = (0, 0);
+    while i < CAPABILITIES.len() {
+        if matches!(CAPABILITIES[i].1, Support::Reported) {
+            list[count] = CAPABILITIES[i].0;
+            count += 1;
+        }
+        i += 1;
+    }
+    list
+}
+
+const fn reported_extension_count() -> usize {
+    let (mut count, mut i) = (0, 0);
+    while i < EXTENSIONS.len() {
+        count += matches!(EXTENSIONS[i].1, Support::Reported) as usize;
+        i += 1;
+    }
+    count
+}
+
+const fn reported_extensions() -> [&'static str; reported_extension_count()] {
+    let mut list = [""; reported_extension_count()];
+    let (mut count, mut i) = (0, 0);
+    while i < EXTENSIONS.len() {
+        if matches!(EXTENSIONS[i].1, Support::Reported) {
+            list[count] = EXTENSIONS[i].0;
+            count += 1;
+        }
+        i += 1;
+    }
+    list
+}
+
+/// Capabilities offered to applications.
+pub static SUPPORTED_CAPABILITIES: &[Capability] = &reported_capabilities();
+
+/// SPIR-V extensions offered to applications.
+pub static SUPPORTED_EXTENSIONS: &[&str] = &reported_extensions();
+
+/// Whether a module that declares the capability loads.
+pub(crate) fn accepts_capability(capability: Capability) -> bool {
+    CAPABILITIES.iter().any(|&(known, _)| known == capability)
+}
+
+/// Whether a module that names the extension loads.
+pub(crate) fn accepts_extension(name: &str) -> bool {
+    EXTENSIONS.iter().any(|&(known, _)| known == name)
+}
+
+/// Extended instruction sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExtSet {
+    /// `OpenCL.std`.
+    OpenCl,
+    /// Debug information and other sets without meaning for execution.
+    Ignored,
+}
+
+impl ExtSet {
+    /// The set of a name, if it is one that modules may import.
+    pub(crate) fn from_name(name: &str) -> Option<ExtSet> {
+        match name {
+            "OpenCL.std" => Some(ExtSet::OpenCl),
+            "OpenCL.DebugInfo.100" | "DebugInfo" => Some(ExtSet::Ignored),
+            _ => name.starts_with("NonSemantic.").then_some(ExtSet::Ignored),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reported_lists_are_subsets_without_duplicates() {
+        assert!(SUPPORTED_CAPABILITIES.iter().all(|&c| accepts_capability(c)));
+        assert!(SUPPORTED_CAPABILITIES.contains(&Capability::Kernel));
+        assert!(!SUPPORTED_CAPABILITIES.contains(&Capability::Matrix));
+        for (i, (capability, _)) in CAPABILITIES.iter().enumerate() {
+            assert!(CAPABILITIES[..i].iter().all(|(c, _)| c != capability), "{capability:?}");
+        }
+        assert!(SUPPORTED_EXTENSIONS.iter().all(|name| accepts_extension(name)));
+    }
+}

@@ -1,0 +1,202 @@
+//! The control-flow graph of a SPIR-V function: which blocks are reached, in which order they are imported, and which
+//! dominate which. Any graph is allowed; merge instructions are hints and not looked at.
+
+use rspirv::dr::Operand;
+use rspirv::spirv::Op;
+use rustc_hash::FxHashMap;
+
+use super::module::{FunctionDef, Module};
+use super::words::{Fault, Inst};
+
+/// A function's graph. Blocks are numbered as they stand in the function.
+#[derive(Clone, Debug)]
+pub(crate) struct Cfg {
+    /// Block number by label.
+    pub(crate) index: FxHashMap<u32, usize>,
+    /// Reached blocks in reverse postorder: a block comes after all that dominate it.
+    pub(crate) order: Vec<usize>,
+    /// Whether a block is reached.
+    pub(crate) reached: Vec<bool>,
+    /// Reached predecessors of each block, each once.
+    pub(crate) preds: Vec<Vec<usize>>,
+    /// Interval of each block in a walk over the dominator tree.
+    spans: Vec<(u32, u32)>,
+}
+
+/// Labels a terminator may go to, in operand order.
+pub(crate) fn targets(inst: &Inst) -> Result<Vec<u32>, Fault> {
+    match inst.op() {
+        Op::Branch => Ok(vec![inst.id(0)?]),
+        Op::BranchConditional => Ok(vec![inst.id(1)?, inst.id(2)?]),
+        Op::Switch => {
+            let mut labels = vec![inst.id(1)?];
+            // Literal and label alternate after the default.
+            for (index, operand) in inst.dr.operands.iter().enumerate().skip(2) {
+                match operand {
+                    Operand::LiteralBit32(_) | Operand::LiteralBit64(_) if index % 2 == 0 => {}
+                    Operand::IdRef(label) if index % 2 == 1 => labels.push(*label),
+                    _ => return Err(Fault::malformed("cases are pairs of a literal and a label")),
+                }
+            }
+            if inst.len() % 2 == 1 {
+                return Err(Fault::malformed("the last case has no label"));
+            }
+            Ok(labels)
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+impl Cfg {
+    /// The graph of straight code: one block.
+    pub(crate) fn single() -> Cfg {
+        Cfg { index: FxHashMap::default(), order: vec![0], reached: vec![true], preds: vec![vec![]], spans: vec![(0, 1)] }
+    }
+
+    /// The graph of a function that has blocks.
+    pub(crate) fn new(module: &Module, function: &FunctionDef) -> Result<Cfg, crate::ImportError> {
+        let count = function.blocks.len();
+        let index: FxHashMap<u32, usize> = function.blocks.iter().enumerate().map(|(i, b)| (b.label, i)).collect();
+        let mut succs: Vec<Vec<usize>> = Vec::with_capacity(count);
+        for block in &function.blocks {
+            let Some(last) = block.insts.clone().next_back() else {
+                unreachable!("broken invariant: a block has a terminator")
+            };
+            let inst = &module.insts[last];
+            let mut list = Vec::new();
+            for label in targets(inst).map_err(|fault| fault.at(inst))? {
+                let Some(&target) = index.get(&label) else {
+                    return Err(Fault::malformed(format!("%{label} is no block of this function")).at(inst));
+                };
+                if target == 0 {
+                    return Err(Fault::malformed("the entry block is no target").at(inst));
+                }
+                list.push(target);
+            }
+            list.sort_unstable();
+            list.dedup();
+            succs.push(list);
+        }
+        let order = reverse_postorder(&succs);
+        let mut reached = vec![false; count];
+        order.iter().for_each(|&block| reached[block] = true);
+        let mut preds = vec![Vec::new(); count];
+        for &block in &order {
+            succs[block].iter().for_each(|&succ| preds[succ].push(block));
+        }
+        let spans = dominator_spans(&order, &preds);
+        Ok(Cfg { index, order, reached, preds, spans })
+    }
+
+    /// Whether every way to `below` leads through `above`, or they are the same block.
+    pub(crate) fn dominates(&self, above: usize, below: usize) -> bool {
+        let (outer, inner) = (self.spans[above], self.spans[below]);
+        outer.0 <= inner.0 && inner.1 <= outer.1
+    }
+}
+
+fn reverse_postorder(succs: &[Vec<usize>]) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut seen = vec![false; succs.len()];
+    let mut stack = vec![(0, 0)];
+    seen[0] = true;
+    while let Some((block, next)) = stack.last_mut() {
+        match succs[*block].get(*next) {
+            Some(&succ) => {
+                *next += 1;
+                if !seen[succ] {
+                    seen[succ] = true;
+                    stack.push((succ, 0));
+                }
+            }
+            None => {
+                order.push(*block);
+                stack.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+/// Immediate dominators by the iteration of Cooper, Harvey and Kennedy, then a numbering of their tree.
+fn dominator_spans(order: &[usize], preds: &[Vec<usize>]) -> Vec<(u32, u32)> {
+    let mut position = vec![usize::MAX; preds.len()];
+    order.iter().enumerate().for_each(|(i, &block)| position[block] = i);
+    // Immediate dominators as positions in the order.
+    let mut idom = vec![usize::MAX; order.len()];
+    idom[0] = 0;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (i, &block) in order.iter().enumerate().skip(1) {
+            let mut new = usize::MAX;
+            for &pred in &preds[block] {
+                let p = position[pred];
+                if idom[p] == usize::MAX {
+                    continue;
+                }
+                new = if new == usize::MAX { p } else { intersect(&idom, p, new) };
+            }
+            if idom[i] != new {
+                idom[i] = new;
+                changed = true;
+            }
+        }
+    }
+    let mut children = vec![Vec::new(); order.len()];
+    (1..order.len()).for_each(|i| children[idom[i]].push(i));
+    let mut spans = vec![(u32::MAX, 0); preds.len()];
+    let mut clock = 0;
+    let mut stack = vec![(0, 0)];
+    spans[order[0]].0 = 0;
+    while let Some((node, next)) = stack.last_mut() {
+        match children[*node].get(*next) {
+            Some(&child) => {
+                *next += 1;
+                clock += 1;
+                spans[order[child]].0 = clock;
+                stack.push((child, 0));
+            }
+            None => {
+                clock += 1;
+                spans[order[*node]].1 = clock;
+                stack.pop();
+            }
+        }
+    }
+    spans
+}
+
+fn intersect(idom: &[usize], mut a: usize, mut b: usize) -> usize {
+    while a != b {
+        while a > b {
+            a = idom[a];
+        }
+        while b > a {
+            b = idom[b];
+        }
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dominators_of_a_graph_with_two_loop_entries() {
+        // 0 -> 1, 2; 1 -> 2; 2 -> 1, 3 (irreducible)
+        let succs = vec![vec![1, 2], vec![2], vec![1, 3], vec![]];
+        let order = reverse_postorder(&succs);
+        assert_eq!(order[0], 0);
+        let mut preds = vec![Vec::new(); 4];
+        for (block, list) in succs.iter().enumerate() {
+            list.iter().for_each(|&s: &usize| preds[s].push(block));
+        }
+        let spans = dominator_spans(&order, &preds);
+        let cfg = Cfg { index: FxHashMap::default(), order, reached: vec![true; 4], preds, spans };
+        assert!(cfg.dominates(0, 3) && cfg.dominates(2, 3) && cfg.dominates(2, 2));
+        assert!(!cfg.dominates(1, 2) && !cfg.dominates(2, 1) && !cfg.dominates(1, 3));
+    }
+}

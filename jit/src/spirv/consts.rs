@@ -1,0 +1,241 @@
+//! Constants: what each constant instruction is, specialization applied, and their bytes in initializers.
+//!
+//! Vectors and scalars are kir constants; composites refer to their parts by id; addresses of variables stay symbolic until
+//! they are used in a function or stored in an initializer.
+
+use clift_kir::dfg::ConstData;
+use clift_kir::{Elem, Global, GlobalInit, Type};
+use rspirv::dr::Operand;
+use rspirv::spirv::Op;
+use rustc_hash::FxHashMap;
+
+use super::types::{TypeKind, Types};
+use super::words::{Fault, Inst};
+
+/// Largest initializer in bytes, and most bytes that all of a module's take.
+pub(crate) const MAX_INIT_BYTES: u64 = 16 << 20;
+
+/// A constant's value.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    /// A scalar, vector or pointer with known bits.
+    Lanes(ConstData),
+    /// Any value.
+    Undef,
+    /// Zero in all parts.
+    Null,
+    /// Parts by id; one per member or element.
+    Composite(Vec<u32>),
+    /// The address of a variable plus an offset, as a pointer or integer of the stated type.
+    Address {
+        /// The variable.
+        global: Global,
+        /// Bytes added.
+        offset: i64,
+        /// Type of the constant.
+        ty: Type,
+    },
+}
+
+/// A constant.
+#[derive(Clone, Debug)]
+pub(crate) struct Constant {
+    /// Its type's id.
+    pub(crate) ty: u32,
+    /// Its value.
+    pub(crate) value: Value,
+}
+
+/// The constants of a module by id.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Consts {
+    by_id: FxHashMap<u32, Constant>,
+}
+
+/// Values given to specialization constants: bytes by `SpecId`.
+pub(crate) type SpecValues<'a> = &'a [(u32, Vec<u8>)];
+
+impl Consts {
+    /// The constant of an id, if it is one.
+    pub(crate) fn get(&self, id: u32) -> Option<&Constant> {
+        self.by_id.get(&id)
+    }
+
+    /// Enters a constant.
+    pub(crate) fn insert(&mut self, id: u32, constant: Constant) {
+        self.by_id.insert(id, constant);
+    }
+
+    /// The integer that a constant of one lane is, zero-extended.
+    pub(crate) fn integer(&self, id: u32) -> Result<u64, Fault> {
+        match self.get(id) {
+            Some(Constant { value: Value::Lanes(data), .. }) if data.ty.is_int() && !data.ty.is_vector() => {
+                Ok(data.lane(0))
+            }
+            Some(_) => Err(Fault::malformed(format!("%{id} is no integer constant"))),
+            None => Err(Fault::malformed(format!("%{id} is not a constant defined before"))),
+        }
+    }
+
+    /// The integer that a constant of one lane is, sign-extended.
+    pub(crate) fn signed_integer(&self, id: u32) -> Result<i64, Fault> {
+        let bits = self.integer(id)?;
+        match self.get(id) {
+            Some(Constant { value: Value::Lanes(data), .. }) => {
+                Ok(clift_kir::eval::int::signed(data.ty.elem, bits))
+            }
+            Some(_) | None => Ok(bits as i64),
+        }
+    }
+
+    /// Takes a constant instruction that is no `OpSpecConstantOp`.
+    pub(crate) fn define(
+        &mut self,
+        inst: &Inst,
+        types: &Types,
+        spec_id: Option<u32>,
+        spec_values: SpecValues<'_>,
+    ) -> Result<(), Fault> {
+        let (id, ty) = (inst.result()?, inst.result_type()?);
+        let given = spec_id.and_then(|spec| spec_values.iter().find(|(id, _)| *id == spec)).map(|(_, bytes)| &bytes[..]);
+        let value = match inst.op() {
+            Op::ConstantTrue | Op::ConstantFalse | Op::SpecConstantTrue | Op::SpecConstantFalse => {
+                if types.value(ty)? != Type::B1 {
+                    return Err(Fault::malformed("the result type is not a bool"));
+                }
+                let default = matches!(inst.op(), Op::ConstantTrue | Op::SpecConstantTrue);
+                let truth = match given {
+                    Some(bytes) => bytes.iter().any(|&byte| byte != 0),
+                    None => default,
+                };
+                Value::Lanes(ConstData::splat(Type::B1, truth.into()))
+            }
+            Op::Constant | Op::SpecConstant => {
+                let scalar = types.value(ty)?;
+                if scalar.is_vector() || !(scalar.is_int() || scalar.is_float()) {
+                    return Err(Fault::malformed("the result type is no integer or float"));
+                }
+                let bits = match (scalar.elem.bits(), inst.operand(0)?) {
+                    (64, &Operand::LiteralBit64(bits)) => bits,
+                    (8 | 16 | 32, &Operand::LiteralBit32(bits)) => bits.into(),
+                    _ => return Err(Fault::malformed("the literal does not have the width of the type")),
+                };
+                let bits = match given {
+                    Some(bytes) => bytes.iter().take(8).rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte)),
+                    None => bits,
+                };
+                Value::Lanes(ConstData::splat(scalar, bits))
+            }
+            Op::ConstantComposite | Op::SpecConstantComposite => self.composite(ty, &inst.ids_from(0)?, types)?,
+            Op::ConstantNull => {
+                let info = types.get(ty)?;
+                match info.value {
+                    Some(value) => Value::Lanes(ConstData::splat(value, 0)),
+                    None if info.is_sized() => Value::Null,
+                    None => return Err(Fault::malformed("the type has no null value")),
+                }
+            }
+            Op::Undef => {
+                if !types.get(ty)?.is_sized() {
+                    return Err(Fault::malformed("the type has no values"));
+                }
+                Value::Undef
+            }
+            Op::ConstantSampler => return Err(Fault::unsupported("constant samplers")),
+            Op::ConstantPipeStorage => return Err(Fault::unsupported("pipes")),
+            _ => return Err(Fault::unsupported("this kind of constant")),
+        };
+        self.insert(id, Constant { ty, value });
+        Ok(())
+    }
+
+    fn composite(&self, ty: u32, parts: &[u32], types: &Types) -> Result<Value, Fault> {
+        let info = types.get(ty)?;
+        let count = match &info.kind {
+            TypeKind::Vector { lanes, .. } => u64::from(*lanes),
+            TypeKind::Array { len, .. } => *len,
+            TypeKind::Struct { members, .. } => members.len() as u64,
+            _ => return Err(Fault::malformed("the result type is no composite")),
+        };
+        if parts.len() as u64 != count {
+            return Err(Fault::malformed(format!("{} parts for a composite of {count}", parts.len())));
+        }
+        for (index, &part) in parts.iter().enumerate() {
+            let wanted = types.step(ty, index as u64)?.ty;
+            let found =
+                self.get(part).ok_or_else(|| Fault::malformed(format!("%{part} is not a constant defined before")))?;
+            if !types.same_shape(found.ty, wanted)? {
+                return Err(Fault::malformed(format!("part {index} (%{part}) has another type")));
+            }
+        }
+        let Some(vector) = info.value else { return Ok(Value::Composite(parts.to_vec())) };
+        let mut lanes = Vec::with_capacity(parts.len());
+        for part in parts {
+            match self.get(*part).map(|constant| &constant.value) {
+                Some(Value::Lanes(data)) => lanes.push(data.lane(0)),
+                Some(Value::Undef | Value::Null) => lanes.push(0),
+                Some(Value::Composite(_) | Value::Address { .. }) | None => {
+                    return Err(Fault::malformed(format!("%{part} is no element of a vector")));
+                }
+            }
+        }
+        Ok(Value::Lanes(ConstData::new(vector, &lanes)))
+    }
+
+    /// Stores a constant into an initializer at an offset.
+    pub(crate) fn store(&self, id: u32, types: &Types, offset: u64, init: &mut GlobalInit) -> Result<(), Fault> {
+        let Some(constant) = self.get(id) else {
+            return Err(Fault::malformed(format!("%{id} is not a constant defined before")));
+        };
+        let size = types.get(constant.ty)?.size;
+        match &constant.value {
+            Value::Undef | Value::Null => {}
+            Value::Composite(_) if size == 0 => {}
+            Value::Composite(_) if size > MAX_INIT_BYTES => return Err(too_large()),
+            Value::Lanes(data) => {
+                let bytes = u64::from(data.ty.elem.bytes());
+                for lane in 0..data.ty.lanes() {
+                    store_bits(init, offset + u64::from(lane) * bytes, data.ty.elem, data.lane(lane))?;
+                }
+            }
+            Value::Composite(parts) => {
+                for (index, &part) in parts.iter().enumerate() {
+                    let step = types.step(constant.ty, index as u64)?;
+                    self.store(part, types, offset + step.offset, init)?;
+                }
+            }
+            &Value::Address { global, offset: addend, .. } => {
+                reserve(init, offset + 8)?;
+                init.addresses.push((offset, global, addend));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes the initializer at least `end` bytes long.
+fn reserve(init: &mut GlobalInit, end: u64) -> Result<(), Fault> {
+    if end > MAX_INIT_BYTES || init.addresses.len() as u64 > MAX_INIT_BYTES / 8 {
+        return Err(too_large());
+    }
+    if init.bytes.len() < end as usize {
+        init.bytes.resize(end as usize, 0);
+    }
+    Ok(())
+}
+
+/// Stores one element, little-endian.
+fn store_bits(init: &mut GlobalInit, offset: u64, elem: Elem, bits: u64) -> Result<(), Fault> {
+    let count = elem.bytes() as usize;
+    if bits == 0 {
+        return Ok(());
+    }
+    reserve(init, offset + count as u64)?;
+    init.bytes[offset as usize..offset as usize + count].copy_from_slice(&bits.to_le_bytes()[..count]);
+    Ok(())
+}
+
+/// The error for initializers beyond all reason.
+pub(crate) fn too_large() -> Fault {
+    Fault::unsupported(format!("initializers larger than {MAX_INIT_BYTES} bytes"))
+}

@@ -1,0 +1,161 @@
+//! Decorations: what annotations say about ids, groups resolved.
+//!
+//! Only decorations that matter to a kernel are kept; the rest is legal and ignored. Member decorations matter nowhere.
+
+use rspirv::dr::Operand;
+use rspirv::spirv::{
+    BuiltIn, Decoration, FPFastMathMode, FPRoundingMode, FunctionParameterAttribute, LinkageType, Op,
+};
+use rustc_hash::FxHashMap;
+
+use super::words::{Fault, Inst};
+
+/// A symbol that other modules see or provide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Linkage {
+    /// Its name.
+    pub(crate) name: String,
+    /// How it takes part.
+    pub(crate) kind: LinkageType,
+}
+
+/// What the decorations of one id say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Decorations {
+    /// `SpecId`.
+    pub(crate) spec_id: Option<u32>,
+    /// `BuiltIn`.
+    pub(crate) built_in: Option<BuiltIn>,
+    /// `CPacked`: a struct without padding.
+    pub(crate) packed: bool,
+    /// `Alignment`.
+    pub(crate) alignment: Option<u32>,
+    /// `AlignmentId`.
+    pub(crate) alignment_id: Option<u32>,
+    /// `SaturatedConversion`.
+    pub(crate) saturate: bool,
+    /// `FPRoundingMode`.
+    pub(crate) rounding: Option<FPRoundingMode>,
+    /// `FPFastMathMode`.
+    pub(crate) fast_math: Option<FPFastMathMode>,
+    /// `NoContraction`.
+    pub(crate) no_contraction: bool,
+    /// `LinkageAttributes`.
+    pub(crate) linkage: Option<Linkage>,
+    /// `Restrict`, or the parameter attribute `NoAlias`.
+    pub(crate) restrict: bool,
+    /// `Volatile`.
+    pub(crate) volatile: bool,
+    /// `Constant`, `NonWritable`, or the parameter attribute `NoWrite`.
+    pub(crate) read_only: bool,
+    /// Parameter attribute `ByVal`.
+    pub(crate) by_val: bool,
+    /// Parameter attribute `Sret`.
+    pub(crate) sret: bool,
+}
+
+impl Decorations {
+    fn add(&mut self, operands: &[Operand]) -> Result<(), Fault> {
+        let Some(Operand::Decoration(decoration)) = operands.first() else {
+            return Err(Fault::malformed("a decoration is missing"));
+        };
+        let missing = || Fault::malformed(format!("{decoration:?} lacks its operand"));
+        match (decoration, operands.get(1)) {
+            (Decoration::SpecId, Some(&Operand::LiteralBit32(id))) => self.spec_id = Some(id),
+            (Decoration::BuiltIn, Some(&Operand::BuiltIn(built_in))) => self.built_in = Some(built_in),
+            (Decoration::Alignment, Some(&Operand::LiteralBit32(bytes))) => {
+                if !bytes.is_power_of_two() {
+                    return Err(Fault::malformed(format!("alignment {bytes} is not a power of two")));
+                }
+                self.alignment = Some(bytes);
+            }
+            (Decoration::AlignmentId, Some(&Operand::IdRef(id))) => self.alignment_id = Some(id),
+            (Decoration::FPRoundingMode, Some(&Operand::FPRoundingMode(mode))) => self.rounding = Some(mode),
+            (Decoration::FPFastMathMode, Some(&Operand::FPFastMathMode(mode))) => self.fast_math = Some(mode),
+            (Decoration::LinkageAttributes, Some(Operand::LiteralString(name))) => {
+                let Some(&Operand::LinkageType(kind)) = operands.get(2) else { return Err(missing()) };
+                self.linkage = Some(Linkage { name: name.clone(), kind });
+            }
+            (Decoration::FuncParamAttr, Some(&Operand::FunctionParameterAttribute(attribute))) => match attribute {
+                FunctionParameterAttribute::ByVal => self.by_val = true,
+                FunctionParameterAttribute::Sret => self.sret = true,
+                FunctionParameterAttribute::NoAlias => self.restrict = true,
+                FunctionParameterAttribute::NoWrite => self.read_only = true,
+                FunctionParameterAttribute::Zext
+                | FunctionParameterAttribute::Sext
+                | FunctionParameterAttribute::NoCapture
+                | FunctionParameterAttribute::NoReadWrite
+                | FunctionParameterAttribute::RuntimeAlignedALTERA => {}
+            },
+            (
+                Decoration::SpecId
+                | Decoration::BuiltIn
+                | Decoration::Alignment
+                | Decoration::AlignmentId
+                | Decoration::FPRoundingMode
+                | Decoration::FPFastMathMode
+                | Decoration::LinkageAttributes
+                | Decoration::FuncParamAttr,
+                _,
+            ) => return Err(missing()),
+            (Decoration::CPacked, _) => self.packed = true,
+            (Decoration::SaturatedConversion, _) => self.saturate = true,
+            (Decoration::NoContraction, _) => self.no_contraction = true,
+            (Decoration::Restrict | Decoration::RestrictPointer, _) => self.restrict = true,
+            (Decoration::Volatile, _) => self.volatile = true,
+            (Decoration::Constant | Decoration::NonWritable, _) => self.read_only = true,
+            // The rest changes nothing in how a kernel executes.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// All decorations of a module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DecorationTable {
+    by_id: FxHashMap<u32, Decorations>,
+    /// Decorations whose target turns out to be a group.
+    raw: FxHashMap<u32, Vec<Vec<Operand>>>,
+    none: Decorations,
+}
+
+impl DecorationTable {
+    /// Takes an annotation instruction.
+    pub(crate) fn add(&mut self, inst: &Inst) -> Result<(), Fault> {
+        match inst.op() {
+            Op::Decorate | Op::DecorateId | Op::DecorateString => {
+                let target = inst.id(0)?;
+                let operands = &inst.dr.operands[1..];
+                self.by_id.entry(target).or_default().add(operands)?;
+                self.raw.entry(target).or_default().push(operands.to_vec());
+            }
+            Op::GroupDecorate => {
+                let group = inst.id(0)?;
+                let decorations = self.raw.get(&group).cloned().unwrap_or_default();
+                for target in inst.ids_from(1)? {
+                    let entry = self.by_id.entry(target).or_default();
+                    for operands in &decorations {
+                        entry.add(operands)?;
+                    }
+                }
+            }
+            Op::DecorationGroup
+            | Op::GroupMemberDecorate
+            | Op::MemberDecorate
+            | Op::MemberDecorateString => {}
+            _ => unreachable!("broken invariant: {} is no annotation", inst.name()),
+        }
+        Ok(())
+    }
+
+    /// What is said about an id.
+    pub(crate) fn of(&self, id: u32) -> &Decorations {
+        self.by_id.get(&id).unwrap_or(&self.none)
+    }
+
+    /// Everything that is said, by id in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Decorations)> {
+        self.by_id.iter().map(|(&id, decorations)| (id, decorations))
+    }
+}

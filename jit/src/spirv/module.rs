@@ -1,0 +1,371 @@
+//! The index of a module: which instruction defines which id, the sections, functions and their blocks.
+//!
+//! Building it checks the logical layout: each instruction in its section, one definition per id, functions closed, blocks
+//! ended by a terminator. Types and meanings come later.
+
+use rspirv::dr::Operand;
+use rspirv::spirv::{AddressingModel, Capability, ExecutionMode, ExecutionModel, MemoryModel, Op};
+use rustc_hash::FxHashMap;
+
+use super::caps::{ExtSet, accepts_capability, accepts_extension};
+use super::decorations::DecorationTable;
+use super::words::{Fault, Inst, Parsed};
+use crate::ImportError;
+
+/// An entry point.
+#[derive(Clone, Debug)]
+pub(crate) struct EntryPoint {
+    /// Index of its instruction.
+    pub(crate) inst: usize,
+    /// The function.
+    pub(crate) function: u32,
+    /// Its name.
+    pub(crate) name: String,
+}
+
+/// A block of a function.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockDef {
+    /// Its label's id.
+    pub(crate) label: u32,
+    /// Indices of its instructions after the label, the terminator included.
+    pub(crate) insts: std::ops::Range<usize>,
+}
+
+/// A function. Without blocks it is a declaration.
+#[derive(Clone, Debug)]
+pub(crate) struct FunctionDef {
+    /// Index of its `OpFunction`.
+    pub(crate) inst: usize,
+    /// Its id.
+    pub(crate) id: u32,
+    /// Indices of its `OpFunctionParameter`s.
+    pub(crate) params: Vec<usize>,
+    /// Its blocks, the entry first.
+    pub(crate) blocks: Vec<BlockDef>,
+}
+
+/// A parsed module with its index.
+#[derive(Clone, Debug)]
+pub(crate) struct Module {
+    /// SPIR-V version (major, minor).
+    pub(crate) version: (u8, u8),
+    /// All instructions.
+    pub(crate) insts: Vec<Inst>,
+    /// The instruction that defines an id.
+    pub(crate) defs: FxHashMap<u32, usize>,
+    /// Imported extended instruction sets.
+    pub(crate) ext_sets: FxHashMap<u32, ExtSet>,
+    /// `OpName`.
+    pub(crate) names: FxHashMap<u32, String>,
+    /// Texts of `OpString`s.
+    pub(crate) strings: Vec<String>,
+    /// Entry points in order.
+    pub(crate) entry_points: Vec<EntryPoint>,
+    /// Indices of the execution mode instructions.
+    pub(crate) modes: Vec<usize>,
+    /// Decorations.
+    pub(crate) decorations: DecorationTable,
+    /// Indices of types, constants and module-scope variables, in order.
+    pub(crate) globals: Vec<usize>,
+    /// Functions in order.
+    pub(crate) functions: Vec<FunctionDef>,
+    /// Index in `functions` by id.
+    pub(crate) function_index: FxHashMap<u32, usize>,
+}
+
+/// Sections of the logical layout that instructions are checked against; annotations and debug information, which some
+/// producers mix, are one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Section {
+    Capability,
+    Extension,
+    ExtInstImport,
+    MemoryModel,
+    EntryPoint,
+    ExecutionMode,
+    Debug,
+    Globals,
+    Functions,
+}
+
+/// The section of an instruction; `None` when it may stand in several.
+fn section(op: Op) -> Option<Section> {
+    Some(match op {
+        Op::Capability | Op::ConditionalCapabilityINTEL => Section::Capability,
+        Op::Extension | Op::ConditionalExtensionINTEL => Section::Extension,
+        Op::ExtInstImport => Section::ExtInstImport,
+        Op::MemoryModel => Section::MemoryModel,
+        Op::EntryPoint | Op::ConditionalEntryPointINTEL => Section::EntryPoint,
+        Op::ExecutionMode | Op::ExecutionModeId => Section::ExecutionMode,
+        Op::String
+        | Op::Name
+        | Op::MemberName
+        | Op::Decorate
+        | Op::DecorateId
+        | Op::DecorateString
+        | Op::MemberDecorate
+        | Op::MemberDecorateString
+        | Op::DecorationGroup
+        | Op::GroupDecorate
+        | Op::GroupMemberDecorate => Section::Debug,
+        Op::Line | Op::NoLine | Op::Undef | Op::Variable | Op::ExtInst | Op::ExtInstWithForwardRefsKHR => return None,
+        op if op.is_type() || op.is_constant() || op == Op::TypeForwardPointer => Section::Globals,
+        _ => Section::Functions,
+    })
+}
+
+impl Module {
+    /// Builds the index.
+    pub(crate) fn new(parsed: Parsed) -> Result<Module, ImportError> {
+        let Parsed { version, bound: _, insts } = parsed;
+        let mut module = Module {
+            version,
+            insts: Vec::new(),
+            defs: FxHashMap::default(),
+            ext_sets: FxHashMap::default(),
+            names: FxHashMap::default(),
+            strings: Vec::new(),
+            entry_points: Vec::new(),
+            modes: Vec::new(),
+            decorations: DecorationTable::default(),
+            globals: Vec::new(),
+            functions: Vec::new(),
+            function_index: FxHashMap::default(),
+        };
+        let mut state = Layout { section: Section::Capability, open: None, memory_model: false };
+        for (index, inst) in insts.iter().enumerate() {
+            module.take(&mut state, index, inst).map_err(|fault| fault.at(inst))?;
+        }
+        let end = |reason: &str| ImportError::malformed(insts.last().map_or(5, |i| i.word), reason);
+        if state.open.is_some() {
+            return Err(end("the last function is not ended"));
+        }
+        if !state.memory_model {
+            return Err(end("there is no OpMemoryModel"));
+        }
+        for entry in &module.entry_points {
+            let defined = module.function_index.get(&entry.function).map(|&f| &module.functions[f]);
+            if defined.is_none_or(|f| f.blocks.is_empty()) {
+                let reason = format!("entry point `{}` names no function with a body", entry.name);
+                return Err(Fault::malformed(reason).at(&insts[entry.inst]));
+            }
+        }
+        module.insts = insts;
+        Ok(module)
+    }
+
+    /// The instruction that defines an id.
+    pub(crate) fn def(&self, id: u32) -> Option<&Inst> {
+        self.defs.get(&id).map(|&index| &self.insts[index])
+    }
+
+    /// An id with its name, for messages.
+    pub(crate) fn describe(&self, id: u32) -> String {
+        match self.names.get(&id) {
+            Some(name) => format!("%{id} ({name})"),
+            None => format!("%{id}"),
+        }
+    }
+
+    /// The function of an id.
+    pub(crate) fn function(&self, id: u32) -> Option<&FunctionDef> {
+        self.function_index.get(&id).map(|&index| &self.functions[index])
+    }
+
+    /// Takes the next instruction into the index.
+    fn take(&mut self, state: &mut Layout, index: usize, inst: &Inst) -> Result<(), Fault> {
+        if let Some(id) = inst.dr.result_id
+            && self.defs.insert(id, index).is_some()
+        {
+            return Err(Fault::malformed(format!("id {id} is defined twice")));
+        }
+        if state.open.is_some() {
+            return self.take_in_function(state, index, inst);
+        }
+        match section(inst.op()) {
+            Some(section) if section < state.section => {
+                return Err(Fault::malformed("stands behind a later section of the module"));
+            }
+            Some(section) => state.section = section,
+            None => {}
+        }
+        match inst.op() {
+            Op::Capability => {
+                let Operand::Capability(capability) = *inst.operand(0)? else {
+                    return Err(Fault::malformed("the capability is missing"));
+                };
+                if !accepts_capability(capability) {
+                    return Err(Fault::unsupported(format!("capability {capability:?}")));
+                }
+                if capability == Capability::Shader {
+                    return Err(Fault::unsupported("shader modules"));
+                }
+            }
+            Op::Extension => {
+                let name = inst.string(0)?;
+                if !accepts_extension(name) {
+                    return Err(Fault::unsupported(format!("extension {name}")));
+                }
+            }
+            Op::ExtInstImport => {
+                let name = inst.string(0)?;
+                let set = ExtSet::from_name(name)
+                    .ok_or_else(|| Fault::unsupported(format!("extended instruction set {name}")))?;
+                self.ext_sets.insert(inst.result()?, set);
+            }
+            Op::MemoryModel => {
+                if state.memory_model {
+                    return Err(Fault::malformed("a second memory model"));
+                }
+                state.memory_model = true;
+                match (inst.operand(0)?, inst.operand(1)?) {
+                    (
+                        Operand::AddressingModel(AddressingModel::Physical64),
+                        Operand::MemoryModel(MemoryModel::OpenCL),
+                    ) => {}
+                    (addressing, memory) => {
+                        return Err(Fault::unsupported(format!(
+                            "addressing model {addressing:?} with memory model {memory:?}; this device has 64-bit \
+                             addresses (Physical64, OpenCL)"
+                        )));
+                    }
+                }
+            }
+            Op::EntryPoint => {
+                let Operand::ExecutionModel(model) = *inst.operand(0)? else {
+                    return Err(Fault::malformed("the execution model is missing"));
+                };
+                if model != ExecutionModel::Kernel {
+                    return Err(Fault::unsupported(format!("execution model {model:?}")));
+                }
+                let name = inst.string(2)?.to_owned();
+                if self.entry_points.iter().any(|entry| entry.name == name) {
+                    return Err(Fault::malformed(format!("a second entry point `{name}`")));
+                }
+                self.entry_points.push(EntryPoint { inst: index, function: inst.id(1)?, name });
+            }
+            Op::ExecutionMode | Op::ExecutionModeId => {
+                let target = inst.id(0)?;
+                if !self.entry_points.iter().any(|entry| entry.function == target) {
+                    return Err(Fault::malformed("the target is no entry point"));
+                }
+                if !matches!(inst.operand(1)?, Operand::ExecutionMode(_)) {
+                    return Err(Fault::malformed("the execution mode is missing"));
+                }
+                self.modes.push(index);
+            }
+            Op::String => self.strings.push(inst.string(0)?.to_owned()),
+            Op::Name => {
+                self.names.insert(inst.id(0)?, inst.string(1)?.to_owned());
+            }
+            Op::MemberName | Op::Line | Op::NoLine => {}
+            Op::Decorate
+            | Op::DecorateId
+            | Op::DecorateString
+            | Op::MemberDecorate
+            | Op::MemberDecorateString
+            | Op::DecorationGroup
+            | Op::GroupDecorate
+            | Op::GroupMemberDecorate => self.decorations.add(inst)?,
+            Op::Variable | Op::Undef => {
+                if state.section > Section::Globals {
+                    return Err(Fault::malformed("stands outside of a function"));
+                }
+                state.section = Section::Globals;
+                self.globals.push(index);
+            }
+            Op::ExtInst | Op::ExtInstWithForwardRefsKHR => {
+                if self.ext_sets.get(&inst.id(0)?) != Some(&ExtSet::Ignored) {
+                    return Err(Fault::malformed("stands outside of a function"));
+                }
+            }
+            Op::Function => {
+                let id = inst.result()?;
+                self.function_index.insert(id, self.functions.len());
+                self.functions.push(FunctionDef { inst: index, id, params: Vec::new(), blocks: Vec::new() });
+                state.open = Some(Open::Header);
+            }
+            _ if inst.spec_op => self.globals.push(index),
+            _ if state.section == Section::Globals => self.globals.push(index),
+            _ => return Err(Fault::malformed("stands outside of a function")),
+        }
+        Ok(())
+    }
+
+    /// Takes an instruction between `OpFunction` and `OpFunctionEnd`.
+    fn take_in_function(&mut self, state: &mut Layout, index: usize, inst: &Inst) -> Result<(), Fault> {
+        let Some(function) = self.functions.last_mut() else {
+            unreachable!("broken invariant: an open function is in the list")
+        };
+        let Some(open) = state.open else { unreachable!("broken invariant: a function is open") };
+        match (inst.op(), open) {
+            _ if inst.spec_op => return Err(Fault::malformed("stands inside of a function")),
+            (Op::Line | Op::NoLine, _) => {}
+            (Op::ExtInst | Op::ExtInstWithForwardRefsKHR, Open::Header | Open::Between)
+                if self.ext_sets.get(&inst.id(0)?) == Some(&ExtSet::Ignored) => {}
+            (Op::FunctionParameter, Open::Header) => function.params.push(index),
+            (Op::FunctionEnd, Open::Header | Open::Between) => state.open = None,
+            (Op::Label, Open::Header | Open::Between) => {
+                function.blocks.push(BlockDef { label: inst.result()?, insts: index + 1..index + 1 });
+                state.open = Some(Open::Block);
+            }
+            (Op::FunctionParameter | Op::FunctionEnd | Op::Label, Open::Between | Open::Block) => {
+                return Err(Fault::malformed("the block before has no terminator"));
+            }
+            (op, Open::Block) if matches!(section(op), None | Some(Section::Functions)) && op != Op::Function => {
+                if is_terminator(op) {
+                    let Some(block) = function.blocks.last_mut() else {
+                        unreachable!("broken invariant: an open block is in the list")
+                    };
+                    block.insts.end = index + 1;
+                    state.open = Some(Open::Between);
+                }
+            }
+            (_, Open::Header | Open::Between) => return Err(Fault::malformed("stands outside of a block")),
+            (_, Open::Block) => return Err(Fault::malformed("stands inside of a function")),
+        }
+        Ok(())
+    }
+
+    /// Execution modes of an entry point's function: the mode and its instruction.
+    pub(crate) fn modes_of(&self, function: u32) -> impl Iterator<Item = (ExecutionMode, &Inst)> {
+        self.modes.iter().map(|&index| &self.insts[index]).filter_map(move |inst| match inst.dr.operands[..] {
+            [Operand::IdRef(target), Operand::ExecutionMode(mode), ..] if target == function => Some((mode, inst)),
+            _ => None,
+        })
+    }
+}
+
+/// Whether an instruction ends a block.
+pub(crate) fn is_terminator(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Branch
+            | Op::BranchConditional
+            | Op::Switch
+            | Op::Kill
+            | Op::Return
+            | Op::ReturnValue
+            | Op::Unreachable
+            | Op::TerminateInvocation
+    )
+}
+
+/// How far the walk over the module has come.
+struct Layout {
+    section: Section,
+    open: Option<Open>,
+    memory_model: bool,
+}
+
+/// Where in a function the walk is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Open {
+    /// Before the first block.
+    Header,
+    /// In a block.
+    Block,
+    /// Behind a terminator.
+    Between,
+}

@@ -1,0 +1,437 @@
+//! Types: each SPIR-V type with its size, alignment and the kir values it is made of.
+//!
+//! Kir knows no structs and arrays. A value of such a type is a row of *leaves*, the scalars, vectors and pointers it consists
+//! of, each with its byte offset; a type of more than [`MAX_LEAVES`] leaves lives in memory instead. Layout follows
+//! OpenCL C: natural alignment, vectors as large as their power of two, structs padded unless `CPacked`.
+
+use clift_kir::{Elem, Space, Type};
+use rspirv::dr::Operand;
+use rspirv::spirv::{AccessQualifier, Op, StorageClass};
+use rustc_hash::FxHashMap;
+
+use super::decorations::DecorationTable;
+use super::words::{Fault, Inst};
+
+/// Most leaves of a type whose values are kept as kir values.
+pub(crate) const MAX_LEAVES: u64 = 64;
+/// Largest alignment of any object.
+pub(crate) const MAX_ALIGN: u32 = 128;
+/// Deepest nesting of structs and arrays: SPIR-V's universal limit.
+const MAX_DEPTH: u32 = 255;
+/// Largest size of a type: address arithmetic on it cannot overflow.
+const MAX_SIZE: u64 = 1 << 48;
+/// Size and alignment of pointers and handles.
+const POINTER_BYTES: u64 = 8;
+
+/// What a type is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TypeKind {
+    /// No value.
+    Void,
+    /// Truth value.
+    Bool,
+    /// Integer of 8 to 64 bits.
+    Int,
+    /// Float of 16 to 64 bits.
+    Float,
+    /// Vector of bools, integers or floats.
+    Vector {
+        /// Type of its elements.
+        elem: u32,
+        /// Number of elements.
+        lanes: u32,
+    },
+    /// Array.
+    Array {
+        /// Type of its elements.
+        elem: u32,
+        /// Number of elements.
+        len: u64,
+    },
+    /// Struct.
+    Struct {
+        /// Types of the members.
+        members: Vec<u32>,
+        /// Their offsets in bytes.
+        offsets: Vec<u64>,
+        /// Their first leaves.
+        leaf_starts: Vec<u64>,
+    },
+    /// Pointer.
+    Pointer {
+        /// Where it points.
+        class: StorageClass,
+        /// To what; `None` while only declared.
+        pointee: Option<u32>,
+    },
+    /// Function.
+    Function {
+        /// What it returns.
+        ret: u32,
+        /// What it takes.
+        params: Vec<u32>,
+    },
+    /// A type without a known definition: only pointers to it exist.
+    Opaque,
+    /// Event of an asynchronous copy.
+    Event,
+    /// Image.
+    Image {
+        /// How it is accessed.
+        access: Option<AccessQualifier>,
+    },
+    /// Sampler.
+    Sampler,
+    /// Image with sampler.
+    SampledImage,
+    /// Pipe.
+    Pipe {
+        /// How it is accessed.
+        access: AccessQualifier,
+    },
+    /// Device queue.
+    Queue,
+    /// Event of a device queue, reservation of a pipe, or named barrier: handles.
+    Handle,
+}
+
+/// A part of an aggregate that kir can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leaf {
+    /// Its type; truth values lie in memory as bytes.
+    pub(crate) ty: Type,
+    /// Its offset in bytes.
+    pub(crate) offset: u64,
+}
+
+/// A type.
+#[derive(Clone, Debug)]
+pub(crate) struct TypeInfo {
+    /// What it is.
+    pub(crate) kind: TypeKind,
+    /// The kir type, if it is a single value.
+    pub(crate) value: Option<Type>,
+    /// Size in bytes: what an array of it steps by.
+    pub(crate) size: u64,
+    /// Alignment in bytes.
+    pub(crate) align: u32,
+    /// Number of leaves, saturating.
+    pub(crate) leaf_count: u64,
+    /// The leaves, when there are at most [`MAX_LEAVES`].
+    pub(crate) leaves: Vec<Leaf>,
+    depth: u32,
+}
+
+impl TypeInfo {
+    fn plain(kind: TypeKind, size: u64, align: u32) -> TypeInfo {
+        TypeInfo { kind, value: None, size, align, leaf_count: 0, leaves: Vec::new(), depth: 0 }
+    }
+
+    fn value(kind: TypeKind, ty: Type, size: u64) -> TypeInfo {
+        TypeInfo {
+            kind,
+            value: Some(ty),
+            size,
+            align: size as u32,
+            leaf_count: 1,
+            leaves: vec![Leaf { ty, offset: 0 }],
+            depth: 0,
+        }
+    }
+
+    /// Whether values of it are kept as kir values (else in memory).
+    pub(crate) fn is_flat(&self) -> bool {
+        self.leaf_count <= MAX_LEAVES
+    }
+
+    /// Whether variables of it can exist.
+    pub(crate) fn is_sized(&self) -> bool {
+        match self.kind {
+            TypeKind::Void | TypeKind::Function { .. } | TypeKind::Opaque => false,
+            TypeKind::Bool
+            | TypeKind::Int
+            | TypeKind::Float
+            | TypeKind::Vector { .. }
+            | TypeKind::Array { .. }
+            | TypeKind::Struct { .. }
+            | TypeKind::Pointer { .. }
+            | TypeKind::Event
+            | TypeKind::Image { .. }
+            | TypeKind::Sampler
+            | TypeKind::SampledImage
+            | TypeKind::Pipe { .. }
+            | TypeKind::Queue
+            | TypeKind::Handle => true,
+        }
+    }
+}
+
+/// One step into a composite by a constant index.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// Type of the part.
+    pub(crate) ty: u32,
+    /// Its offset in bytes.
+    pub(crate) offset: u64,
+    /// Its first leaf.
+    pub(crate) leaf: u64,
+}
+
+/// The kir space of a storage class.
+pub(crate) fn space(class: StorageClass) -> Result<Space, Fault> {
+    match class {
+        StorageClass::Function | StorageClass::Private | StorageClass::Input => Ok(Space::Private),
+        StorageClass::CrossWorkgroup => Ok(Space::Global),
+        StorageClass::UniformConstant => Ok(Space::Constant),
+        StorageClass::Workgroup => Ok(Space::Local),
+        StorageClass::Generic => Ok(Space::Generic),
+        other => Err(Fault::unsupported(format!("storage class {other:?}"))),
+    }
+}
+
+/// The types of a module by id.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Types {
+    by_id: FxHashMap<u32, TypeInfo>,
+}
+
+impl Types {
+    /// The type of an id.
+    pub(crate) fn get(&self, id: u32) -> Result<&TypeInfo, Fault> {
+        self.by_id.get(&id).ok_or_else(|| Fault::malformed(format!("%{id} is not a type defined before")))
+    }
+
+    /// The kir type of a type that is a single value.
+    pub(crate) fn value(&self, id: u32) -> Result<Type, Fault> {
+        self.get(id)?.value.ok_or_else(|| Fault::malformed(format!("type %{id} is no scalar, vector or pointer")))
+    }
+
+    /// Storage class and pointee of a pointer type.
+    pub(crate) fn pointer(&self, id: u32) -> Result<(StorageClass, u32), Fault> {
+        match self.get(id)?.kind {
+            TypeKind::Pointer { class, pointee: Some(pointee) } => Ok((class, pointee)),
+            _ => Err(Fault::malformed(format!("type %{id} is no pointer"))),
+        }
+    }
+
+    /// The part of a composite that a constant index names; elements of vectors are their own leaves' lanes.
+    pub(crate) fn step(&self, ty: u32, index: u64) -> Result<Step, Fault> {
+        let out_of_range = |count: u64| Fault::malformed(format!("index {index} into a composite of {count} parts"));
+        match &self.get(ty)?.kind {
+            TypeKind::Struct { members, offsets, leaf_starts } => {
+                let at = usize::try_from(index).unwrap_or(usize::MAX);
+                let member = *members.get(at).ok_or_else(|| out_of_range(members.len() as u64))?;
+                Ok(Step { ty: member, offset: offsets[at], leaf: leaf_starts[at] })
+            }
+            &TypeKind::Array { elem, len } => {
+                if index >= len {
+                    return Err(out_of_range(len));
+                }
+                let info = self.get(elem)?;
+                Ok(Step { ty: elem, offset: index * info.size, leaf: index.saturating_mul(info.leaf_count) })
+            }
+            &TypeKind::Vector { elem, lanes } => {
+                if index >= u64::from(lanes) {
+                    return Err(out_of_range(lanes.into()));
+                }
+                Ok(Step { ty: elem, offset: index * self.get(elem)?.size, leaf: 0 })
+            }
+            TypeKind::Void
+            | TypeKind::Bool
+            | TypeKind::Int
+            | TypeKind::Float
+            | TypeKind::Pointer { .. }
+            | TypeKind::Function { .. }
+            | TypeKind::Opaque
+            | TypeKind::Event
+            | TypeKind::Image { .. }
+            | TypeKind::Sampler
+            | TypeKind::SampledImage
+            | TypeKind::Pipe { .. }
+            | TypeKind::Queue
+            | TypeKind::Handle => Err(Fault::malformed(format!("type %{ty} has no parts"))),
+        }
+    }
+
+    /// Whether values of two types are made of the same kir values: what an access needs.
+    pub(crate) fn same_shape(&self, a: u32, b: u32) -> Result<bool, Fault> {
+        if a == b {
+            return Ok(true);
+        }
+        let (a, b) = (self.get(a)?, self.get(b)?);
+        Ok(a.leaf_count == b.leaf_count && a.size == b.size && (!a.is_flat() || a.leaves == b.leaves))
+    }
+
+    /// Takes a type instruction. Lengths of arrays come through `length`, which evaluates constants.
+    pub(crate) fn define(
+        &mut self,
+        inst: &Inst,
+        decorations: &DecorationTable,
+        length: impl Fn(u32) -> Result<u64, Fault>,
+    ) -> Result<(), Fault> {
+        if inst.op() == Op::TypeForwardPointer {
+            let Operand::StorageClass(class) = *inst.operand(1)? else {
+                return Err(Fault::malformed("the storage class is missing"));
+            };
+            let pointer = TypeKind::Pointer { class, pointee: None };
+            let ty = Type::ptr(space(class)?);
+            if self.by_id.insert(inst.id(0)?, TypeInfo::value(pointer, ty, POINTER_BYTES)).is_some() {
+                return Err(Fault::malformed("the type is defined already"));
+            }
+            return Ok(());
+        }
+        let id = inst.result()?;
+        let handle = |kind| TypeInfo::value(kind, Type::ptr(Space::Host), POINTER_BYTES);
+        let info = match inst.op() {
+            Op::TypeVoid => TypeInfo::plain(TypeKind::Void, 0, 1),
+            Op::TypeBool => TypeInfo::value(TypeKind::Bool, Type::B1, 1),
+            Op::TypeInt => {
+                let bits = inst.literal(0)?;
+                let elem =
+                    Elem::int(bits).ok_or_else(|| Fault::unsupported(format!("integers of {bits} bits")))?;
+                if inst.literal(1)? > 1 {
+                    return Err(Fault::malformed("signedness is 0 or 1"));
+                }
+                TypeInfo::value(TypeKind::Int, Type::scalar(elem), elem.bytes().into())
+            }
+            Op::TypeFloat => {
+                let bits = inst.literal(0)?;
+                let elem =
+                    Elem::float(bits).ok_or_else(|| Fault::unsupported(format!("floats of {bits} bits")))?;
+                if inst.len() > 1 {
+                    return Err(Fault::unsupported("floats that are not IEEE 754"));
+                }
+                TypeInfo::value(TypeKind::Float, Type::scalar(elem), elem.bytes().into())
+            }
+            Op::TypeVector => self.vector(inst)?,
+            Op::TypeArray => self.array(inst.id(0)?, length(inst.id(1)?)?)?,
+            Op::TypeRuntimeArray => self.array(inst.id(0)?, 0)?,
+            Op::TypeStruct => self.structure(&inst.ids_from(0)?, decorations.of(id).packed)?,
+            Op::TypePointer => {
+                let Operand::StorageClass(class) = *inst.operand(0)? else {
+                    return Err(Fault::malformed("the storage class is missing"));
+                };
+                let pointee = inst.id(1)?;
+                self.get(pointee)?;
+                let kind = TypeKind::Pointer { class, pointee: Some(pointee) };
+                let info = TypeInfo::value(kind, Type::ptr(space(class)?), POINTER_BYTES);
+                match self.by_id.get(&id).map(|old| &old.kind) {
+                    Some(TypeKind::Pointer { class: declared, pointee: None }) if *declared == class => {
+                        self.by_id.remove(&id);
+                    }
+                    Some(_) => return Err(Fault::malformed("differs from its forward declaration")),
+                    None => {}
+                }
+                info
+            }
+            Op::TypeFunction => {
+                let ret = inst.id(0)?;
+                let params = inst.ids_from(1)?;
+                self.get(ret)?;
+                for &param in &params {
+                    if !self.get(param)?.is_sized() {
+                        return Err(Fault::malformed(format!("%{param} is no type of a parameter")));
+                    }
+                }
+                TypeInfo::plain(TypeKind::Function { ret, params }, 0, 1)
+            }
+            Op::TypeOpaque => TypeInfo::plain(TypeKind::Opaque, 0, 1),
+            Op::TypeEvent => TypeInfo::value(TypeKind::Event, Type::I64, POINTER_BYTES),
+            Op::TypeImage => {
+                let access = inst.dr.operands.iter().find_map(|operand| match operand {
+                    Operand::AccessQualifier(access) => Some(*access),
+                    _ => None,
+                });
+                handle(TypeKind::Image { access })
+            }
+            Op::TypeSampler => handle(TypeKind::Sampler),
+            Op::TypeSampledImage => handle(TypeKind::SampledImage),
+            Op::TypePipe => match inst.operand(0)? {
+                Operand::AccessQualifier(access) => handle(TypeKind::Pipe { access: *access }),
+                _ => return Err(Fault::malformed("the access qualifier is missing")),
+            },
+            Op::TypeQueue => handle(TypeKind::Queue),
+            Op::TypeDeviceEvent | Op::TypeReserveId | Op::TypeNamedBarrier => handle(TypeKind::Handle),
+            _ => return Err(Fault::unsupported("this type")),
+        };
+        if self.by_id.insert(id, info).is_some() {
+            return Err(Fault::malformed("the type is defined already"));
+        }
+        Ok(())
+    }
+
+    fn vector(&self, inst: &Inst) -> Result<TypeInfo, Fault> {
+        let (elem, lanes) = (inst.id(0)?, inst.literal(1)?);
+        let info = self.get(elem)?;
+        let scalar = match info.kind {
+            TypeKind::Bool | TypeKind::Int | TypeKind::Float => info.value,
+            TypeKind::Pointer { .. } => return Err(Fault::unsupported("vectors of pointers")),
+            _ => None,
+        };
+        let scalar = scalar.ok_or_else(|| Fault::malformed(format!("%{elem} is no scalar type")))?;
+        if !matches!(lanes, 2 | 3 | 4 | 8 | 16) {
+            return Err(Fault::malformed(format!("vectors have 2, 3, 4, 8 or 16 components, not {lanes}")));
+        }
+        let size = info.size * u64::from(lanes.next_power_of_two());
+        Ok(TypeInfo::value(TypeKind::Vector { elem, lanes }, scalar.with_lanes(lanes), size))
+    }
+
+    fn array(&self, elem: u32, len: u64) -> Result<TypeInfo, Fault> {
+        let info = self.get(elem)?;
+        if !info.is_sized() {
+            return Err(Fault::malformed(format!("%{elem} is no type of an element")));
+        }
+        let depth = deeper(info.depth)?;
+        let size = info.size.checked_mul(len).filter(|&size| size <= MAX_SIZE).ok_or_else(too_large)?;
+        let leaf_count = info.leaf_count.saturating_mul(len);
+        let mut leaves = Vec::new();
+        if leaf_count <= MAX_LEAVES && !info.leaves.is_empty() {
+            for index in 0..len {
+                leaves.extend(info.leaves.iter().map(|l| Leaf { ty: l.ty, offset: l.offset + index * info.size }));
+            }
+        }
+        let kind = TypeKind::Array { elem, len };
+        Ok(TypeInfo { kind, value: None, size, align: info.align, leaf_count, leaves, depth })
+    }
+
+    fn structure(&self, members: &[u32], packed: bool) -> Result<TypeInfo, Fault> {
+        let (mut size, mut align, mut depth, mut leaf_count) = (0u64, 1u32, 0, 0u64);
+        let mut offsets = Vec::with_capacity(members.len());
+        let mut leaf_starts = Vec::with_capacity(members.len());
+        for &member in members {
+            let info = self.get(member)?;
+            if !info.is_sized() {
+                return Err(Fault::malformed(format!("%{member} is no type of a member")));
+            }
+            let member_align = if packed { 1 } else { info.align };
+            let offset = size.next_multiple_of(member_align.into());
+            offsets.push(offset);
+            size = offset.checked_add(info.size).filter(|&size| size <= MAX_SIZE).ok_or_else(too_large)?;
+            align = align.max(member_align);
+            depth = depth.max(deeper(info.depth)?);
+            leaf_starts.push(leaf_count);
+            leaf_count = leaf_count.saturating_add(info.leaf_count);
+        }
+        let mut leaves = Vec::new();
+        if leaf_count <= MAX_LEAVES {
+            for (&member, &offset) in members.iter().zip(&offsets) {
+                let inner = &self.get(member)?.leaves;
+                leaves.extend(inner.iter().map(|l| Leaf { ty: l.ty, offset: l.offset + offset }));
+            }
+        }
+        let kind = TypeKind::Struct { members: members.to_vec(), offsets, leaf_starts };
+        let size = size.next_multiple_of(align.into());
+        Ok(TypeInfo { kind, value: None, size, align, leaf_count, leaves, depth })
+    }
+}
+
+fn deeper(depth: u32) -> Result<u32, Fault> {
+    if depth >= MAX_DEPTH {
+        return Err(Fault::unsupported(format!("types nested deeper than {MAX_DEPTH}")));
+    }
+    Ok(depth + 1)
+}
+
+fn too_large() -> Fault {
+    Fault::unsupported(format!("types larger than {MAX_SIZE} bytes"))
+}

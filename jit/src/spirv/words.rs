@@ -1,0 +1,367 @@
+//! From words to instructions: header, the instruction stream's shape, and rspirv's parser behind checks it lacks.
+//!
+//! The stream is walked once before the parser sees it: every word count must stay inside the module, instructions without
+//! meaning (source text) are left out, and `OpSpecConstantOp` is rewritten as the instruction it wraps, so that the
+//! grammar's operand rules apply to it. The walk also yields each instruction's word offset, which the parser does not keep.
+//! What an instruction *means* is not looked at here.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rspirv::binary::{Consumer, ParseAction, ParseState, Parser};
+use rspirv::dr;
+use rspirv::grammar::{INSTRUCTION_TABLE as CORE, OperandKind};
+use rspirv::spirv::{MAGIC_NUMBER, Op};
+
+use crate::{ImportError, SPIRV_VERSIONS};
+
+/// Largest id bound accepted: SPIR-V's universal limit.
+const MAX_BOUND: u32 = 0x3f_ffff + 1;
+/// Words before the first instruction.
+const HEADER_WORDS: usize = 5;
+
+/// Why an instruction cannot be imported, before its position is attached.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    unsupported: bool,
+    reason: String,
+}
+
+impl Fault {
+    /// The module breaks a rule.
+    pub(crate) fn malformed(reason: impl Into<String>) -> Fault {
+        Fault { unsupported: false, reason: reason.into() }
+    }
+
+    /// The module is right but needs something we lack.
+    pub(crate) fn unsupported(reason: impl Into<String>) -> Fault {
+        Fault { unsupported: true, reason: reason.into() }
+    }
+
+    /// The error at an instruction.
+    pub(crate) fn at(self, inst: &Inst) -> ImportError {
+        self.at_word(inst.word, inst.name())
+    }
+
+    /// The error at a place.
+    pub(crate) fn at_word(self, word: usize, instruction: String) -> ImportError {
+        let Fault { unsupported, reason } = self;
+        if unsupported {
+            ImportError::Unsupported { word, instruction, reason }
+        } else {
+            ImportError::Malformed { word, instruction, reason }
+        }
+    }
+}
+
+/// One instruction with its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Inst {
+    /// Word offset in the module.
+    pub(crate) word: usize,
+    /// Whether it stood wrapped in an `OpSpecConstantOp`.
+    pub(crate) spec_op: bool,
+    /// The instruction.
+    pub(crate) dr: dr::Instruction,
+}
+
+impl Inst {
+    /// Its opcode; of an `OpSpecConstantOp` the opcode it applies.
+    pub(crate) fn op(&self) -> Op {
+        self.dr.class.opcode
+    }
+
+    /// Its name for messages.
+    pub(crate) fn name(&self) -> String {
+        if self.spec_op {
+            format!("OpSpecConstantOp {}", self.dr.class.opname)
+        } else {
+            format!("Op{}", self.dr.class.opname)
+        }
+    }
+
+    /// The result id.
+    pub(crate) fn result(&self) -> Result<u32, Fault> {
+        self.dr.result_id.ok_or_else(|| Fault::malformed("no result id"))
+    }
+
+    /// The result type's id.
+    pub(crate) fn result_type(&self) -> Result<u32, Fault> {
+        self.dr.result_type.ok_or_else(|| Fault::malformed("no result type"))
+    }
+
+    /// Number of operands.
+    pub(crate) fn len(&self) -> usize {
+        self.dr.operands.len()
+    }
+
+    /// Any operand.
+    pub(crate) fn operand(&self, index: usize) -> Result<&dr::Operand, Fault> {
+        self.dr.operands.get(index).ok_or_else(|| Fault::malformed(format!("operand {index} is missing")))
+    }
+
+    /// An operand that is an id.
+    pub(crate) fn id(&self, index: usize) -> Result<u32, Fault> {
+        self.operand(index)?.id_ref_any().ok_or_else(|| Fault::malformed(format!("operand {index} is not an id")))
+    }
+
+    /// The ids from an operand on; all operands from there must be ids.
+    pub(crate) fn ids_from(&self, index: usize) -> Result<Vec<u32>, Fault> {
+        (index..self.len()).map(|i| self.id(i)).collect()
+    }
+
+    /// A literal number of one word.
+    pub(crate) fn literal(&self, index: usize) -> Result<u32, Fault> {
+        match self.operand(index)? {
+            dr::Operand::LiteralBit32(value) | dr::Operand::LiteralExtInstInteger(value) => Ok(*value),
+            _ => Err(Fault::malformed(format!("operand {index} is not a literal number"))),
+        }
+    }
+
+    /// The literal numbers from an operand on.
+    pub(crate) fn literals_from(&self, index: usize) -> Result<Vec<u32>, Fault> {
+        (index..self.len()).map(|i| self.literal(i)).collect()
+    }
+
+    /// A literal string.
+    pub(crate) fn string(&self, index: usize) -> Result<&str, Fault> {
+        match self.operand(index)? {
+            dr::Operand::LiteralString(text) => Ok(text),
+            _ => Err(Fault::malformed(format!("operand {index} is not a string"))),
+        }
+    }
+}
+
+/// A module's instructions.
+#[derive(Clone, Debug)]
+pub(crate) struct Parsed {
+    /// SPIR-V version (major, minor).
+    pub(crate) version: (u8, u8),
+    /// All ids are below it.
+    pub(crate) bound: u32,
+    /// The instructions in order, those without meaning left out.
+    pub(crate) insts: Vec<Inst>,
+}
+
+/// Parses a module's words.
+///
+/// # Errors
+/// [`ImportError`] when they are no SPIR-V of a supported version, or an instruction is not shaped as the grammar says.
+pub(crate) fn parse(words: &[u32]) -> Result<Parsed, ImportError> {
+    let (version, bound) = header(words)?;
+    let Walked { words: cleaned, places } = walk(words)?;
+    let mut collector = Collector { insts: Vec::with_capacity(places.len()) };
+    let bytes: Vec<u8> = cleaned.iter().flat_map(|word| word.to_le_bytes()).collect();
+    // The parser has panicked on broken input; the walk above removes the known cause.
+    let outcome = catch_unwind(AssertUnwindSafe(|| Parser::new(&bytes, &mut collector).parse()));
+    let mut drs = collector.insts;
+    let failed = |reason: Fault| {
+        let place = places.get(drs.len());
+        let (word, opcode) = place.map_or((words.len(), None), |p| (p.word, Some(p.opcode)));
+        reason.at_word(word, opcode.map_or_else(|| "module".to_owned(), opcode_name))
+    };
+    match outcome {
+        Ok(Ok(())) => {}
+        Ok(Err(state)) => return Err(failed(parse_fault(&state))),
+        Err(_) => return Err(failed(Fault::malformed("operands cannot be read"))),
+    }
+    if drs.len() != places.len() {
+        return Err(failed(Fault::malformed("operands cannot be read")));
+    }
+    let insts = drs
+        .drain(..)
+        .zip(&places)
+        .map(|(dr, place)| Inst { word: place.word, spec_op: place.spec_op, dr })
+        .collect::<Vec<_>>();
+    for inst in &insts {
+        check_ids(inst, bound).map_err(|fault| fault.at(inst))?;
+    }
+    Ok(Parsed { version, bound, insts })
+}
+
+/// Ids must lie below the bound; 0 is none.
+fn check_ids(inst: &Inst, bound: u32) -> Result<(), Fault> {
+    let used = inst.dr.operands.iter().filter_map(dr::Operand::id_ref_any);
+    for id in used.chain(inst.dr.result_id).chain(inst.dr.result_type) {
+        if id == 0 || id >= bound {
+            return Err(Fault::malformed(format!("id {id} is out of bounds (bound {bound})")));
+        }
+    }
+    Ok(())
+}
+
+/// The text form of an opcode.
+fn opcode_name(opcode: u16) -> String {
+    match CORE.lookup_opcode(opcode.into()) {
+        Some(class) => format!("Op{}", class.opname),
+        None => format!("opcode {opcode}"),
+    }
+}
+
+/// Checks the header; version and id bound.
+fn header(words: &[u32]) -> Result<((u8, u8), u32), ImportError> {
+    let bad = |word, reason: String| Err(Fault::malformed(reason).at_word(word, "header".to_owned()));
+    let [magic, version, _generator, bound, schema, ..] = *words else {
+        return bad(words.len(), format!("{} words are too few for a header", words.len()));
+    };
+    if magic == MAGIC_NUMBER.swap_bytes() {
+        return bad(0, "the words are in the other byte order".to_owned());
+    }
+    if magic != MAGIC_NUMBER {
+        return bad(0, format!("magic number {magic:#010x} instead of {MAGIC_NUMBER:#010x}"));
+    }
+    let [_, major, minor, _] = version.to_be_bytes();
+    if version & 0xff00_00ff != 0 || !SPIRV_VERSIONS.contains(&(major, minor)) {
+        return bad(1, format!("version word {version:#010x} is not a supported version"));
+    }
+    if bound == 0 || bound > MAX_BOUND {
+        return bad(3, format!("id bound {bound} is out of range"));
+    }
+    if schema != 0 {
+        return bad(4, format!("instruction schema {schema} is not defined"));
+    }
+    Ok(((major, minor), bound))
+}
+
+/// Where an instruction of the cleaned stream stood.
+struct Place {
+    word: usize,
+    opcode: u16,
+    spec_op: bool,
+}
+
+struct Walked {
+    words: Vec<u32>,
+    places: Vec<Place>,
+}
+
+/// Walks the stream and prepares it for the parser.
+fn walk(words: &[u32]) -> Result<Walked, ImportError> {
+    let mut out = Vec::with_capacity(words.len());
+    out.extend_from_slice(&words[..HEADER_WORDS]);
+    let mut places = Vec::new();
+    let mut at = HEADER_WORDS;
+    while at < words.len() {
+        let (count, opcode) = ((words[at] >> 16) as usize, words[at] as u16);
+        let bad = |fault: Fault| fault.at_word(at, opcode_name(opcode));
+        if count == 0 {
+            return Err(bad(Fault::malformed("word count 0")));
+        }
+        let Some(inst) = words.get(at..at + count) else {
+            let left = words.len() - at;
+            return Err(bad(Fault::malformed(format!("{count} words, but only {left} are left in the module"))));
+        };
+        let Some(class) = CORE.lookup_opcode(opcode.into()) else {
+            return Err(bad(Fault::malformed("unknown opcode")));
+        };
+        let mut spec_op = false;
+        let start = out.len();
+        match class.opcode {
+            Op::Nop | Op::SourceContinued | Op::Source | Op::SourceExtension | Op::ModuleProcessed => {
+                at += count;
+                continue;
+            }
+            Op::SpecConstantOp => {
+                unwrap_spec_op(inst, &mut out).map_err(bad)?;
+                spec_op = true;
+            }
+            _ => out.extend_from_slice(inst),
+        }
+        let opcode = out[start] as u16;
+        if let Some(class) = CORE.lookup_opcode(opcode.into()) {
+            repair_strings(class.operands.iter().map(|operand| operand.kind), &mut out[start..]);
+        }
+        places.push(Place { word: at, opcode, spec_op });
+        at += count;
+    }
+    Ok(Walked { words: out, places })
+}
+
+/// Appends the instruction that an `OpSpecConstantOp` wraps.
+fn unwrap_spec_op(inst: &[u32], out: &mut Vec<u32>) -> Result<(), Fault> {
+    let [first, result_type, result, opcode, operands @ ..] = inst else {
+        return Err(Fault::malformed("operands are missing"));
+    };
+    let class = CORE.lookup_opcode(*opcode).ok_or_else(|| Fault::malformed(format!("unknown opcode {opcode}")))?;
+    if !super::specialize::is_foldable(class.opcode) {
+        return Err(Fault::malformed(format!("Op{} may not be applied to constants", class.opname)));
+    }
+    let count = (first >> 16) - 1;
+    out.extend_from_slice(&[count << 16 | opcode, *result_type, *result]);
+    out.extend_from_slice(operands);
+    Ok(())
+}
+
+/// Names and strings for readers may come in any encoding; the parser takes only UTF-8. Replaces what is not by `?`.
+/// A leading string operand (after ids of one word each) is all that such instructions have.
+fn repair_strings(kinds: impl Iterator<Item = OperandKind>, inst: &mut [u32]) {
+    let mut at = 1;
+    for kind in kinds {
+        match kind {
+            OperandKind::LiteralString => {
+                let Some(text) = inst.get_mut(at..) else { return };
+                let bytes: Vec<u8> = text.iter().flat_map(|word| word.to_le_bytes()).collect();
+                let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+                if std::str::from_utf8(&bytes[..end]).is_err() {
+                    let mut clean = bytes;
+                    clean[..end].iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
+                    for (word, bytes) in text.iter_mut().zip(clean.chunks_exact(4)) {
+                        *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+                    }
+                }
+                return;
+            }
+            OperandKind::Decoration => return,
+            _ => at += 1,
+        }
+    }
+}
+
+/// The parser's complaint in our words; its own positions refer to the cleaned stream.
+fn parse_fault(state: &ParseState) -> Fault {
+    match state {
+        ParseState::OperandExpected(..) => Fault::malformed("operands are missing"),
+        ParseState::OperandExceeded(..) => Fault::malformed("more operands than the instruction has"),
+        ParseState::WordCountZero(..) => Fault::malformed("word count 0"),
+        ParseState::OpcodeUnknown(..) | ParseState::SpecConstantOpIntegerIncorrect(..) => {
+            Fault::malformed("unknown opcode")
+        }
+        ParseState::TypeUnsupported(..) => Fault::unsupported("a literal of this width"),
+        ParseState::OperandError(error) => match error {
+            rspirv::binary::DecodeError::StreamExpected(_) | rspirv::binary::DecodeError::LimitReached(_) => {
+                Fault::malformed("operands are missing")
+            }
+            rspirv::binary::DecodeError::DecodeStringFailed(..) => Fault::malformed("a string is not UTF-8"),
+            other => Fault::malformed(format!("unknown enumerant: {other:?}")),
+        },
+        ParseState::HeaderIncomplete(_) | ParseState::HeaderIncorrect | ParseState::EndiannessUnsupported => {
+            Fault::malformed("bad header")
+        }
+        ParseState::Complete | ParseState::ConsumerStopRequested | ParseState::ConsumerError(_) => {
+            unreachable!("broken invariant: the collector never stops the parser")
+        }
+    }
+}
+
+/// Takes what the parser reads.
+struct Collector {
+    insts: Vec<dr::Instruction>,
+}
+
+impl Consumer for Collector {
+    fn initialize(&mut self) -> ParseAction {
+        ParseAction::Continue
+    }
+
+    fn finalize(&mut self) -> ParseAction {
+        ParseAction::Continue
+    }
+
+    fn consume_header(&mut self, _: dr::ModuleHeader) -> ParseAction {
+        ParseAction::Continue
+    }
+
+    fn consume_instruction(&mut self, inst: dr::Instruction) -> ParseAction {
+        self.insts.push(inst);
+        ParseAction::Continue
+    }
+}
