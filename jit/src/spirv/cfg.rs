@@ -17,8 +17,9 @@ pub(crate) struct Cfg {
     pub(crate) order: Vec<usize>,
     /// Whether a block is reached.
     pub(crate) reached: Vec<bool>,
-    /// Reached predecessors of each block, each once.
+    /// Reached predecessors of each block, each once, in that order.
     pub(crate) preds: Vec<Vec<usize>>,
+    positions: Vec<usize>,
     /// Interval of each block in a walk over the dominator tree.
     spans: Vec<(u32, u32)>,
 }
@@ -50,7 +51,7 @@ pub(crate) fn targets(inst: &Inst) -> Result<Vec<u32>, Fault> {
 impl Cfg {
     /// The graph of straight code: one block.
     pub(crate) fn single() -> Cfg {
-        Cfg { index: FxHashMap::default(), order: vec![0], reached: vec![true], preds: vec![vec![]], spans: vec![(0, 1)] }
+        Cfg { index: FxHashMap::default(), order: vec![0], reached: vec![true], preds: vec![vec![]], positions: vec![0], spans: vec![(0, 1)] }
     }
 
     /// The graph of a function that has blocks.
@@ -84,8 +85,14 @@ impl Cfg {
         for &block in &order {
             succs[block].iter().for_each(|&succ| preds[succ].push(block));
         }
-        let spans = dominator_spans(&order, &preds);
-        Ok(Cfg { index, order, reached, preds, spans })
+        let positions = positions(&order, count);
+        let spans = dominator_spans(&order, &positions, &preds);
+        Ok(Cfg { index, order, reached, preds, positions, spans })
+    }
+
+    /// Place of a reached block in the order.
+    pub(crate) fn position(&self, block: usize) -> usize {
+        self.positions[block]
     }
 
     /// Whether every way to `below` leads through `above`, or they are the same block.
@@ -119,10 +126,14 @@ fn reverse_postorder(succs: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
+fn positions(order: &[usize], count: usize) -> Vec<usize> {
+    let mut positions = vec![usize::MAX; count];
+    order.iter().enumerate().for_each(|(i, &block)| positions[block] = i);
+    positions
+}
+
 /// Immediate dominators by the iteration of Cooper, Harvey and Kennedy, then a numbering of their tree.
-fn dominator_spans(order: &[usize], preds: &[Vec<usize>]) -> Vec<(u32, u32)> {
-    let mut position = vec![usize::MAX; preds.len()];
-    order.iter().enumerate().for_each(|(i, &block)| position[block] = i);
+fn dominator_spans(order: &[usize], position: &[usize], preds: &[Vec<usize>]) -> Vec<(u32, u32)> {
     // Immediate dominators as positions in the order.
     let mut idom = vec![usize::MAX; order.len()];
     idom[0] = 0;
@@ -194,8 +205,9 @@ mod tests {
         for (block, list) in succs.iter().enumerate() {
             list.iter().for_each(|&s: &usize| preds[s].push(block));
         }
-        let spans = dominator_spans(&order, &preds);
-        let cfg = Cfg { index: FxHashMap::default(), order, reached: vec![true; 4], preds, spans };
+        let positions = positions(&order, 4);
+        let spans = dominator_spans(&order, &positions, &preds);
+        let cfg = Cfg { index: FxHashMap::default(), order, reached: vec![true; 4], preds, positions, spans };
         assert!(cfg.dominates(0, 3) && cfg.dominates(2, 3) && cfg.dominates(2, 2));
         assert!(!cfg.dominates(1, 2) && !cfg.dominates(2, 1) && !cfg.dominates(1, 3));
     }

@@ -26,6 +26,8 @@ pub(crate) enum Value {
     Null,
     /// Parts by id; one per member or element.
     Composite(Vec<u32>),
+    /// Leaves, none of them composite.
+    Flat(Vec<Value>),
     /// The address of a variable plus an offset, as a pointer or integer of the stated type.
     Address {
         /// The variable.
@@ -174,7 +176,7 @@ impl Consts {
             match self.get(*part).map(|constant| &constant.value) {
                 Some(Value::Lanes(data)) => lanes.push(data.lane(0)),
                 Some(Value::Undef | Value::Null) => lanes.push(0),
-                Some(Value::Composite(_) | Value::Address { .. }) | None => {
+                Some(Value::Composite(_) | Value::Flat(_) | Value::Address { .. }) | None => {
                     return Err(Fault::malformed(format!("%{part} is no element of a vector")));
                 }
             }
@@ -187,30 +189,44 @@ impl Consts {
         let Some(constant) = self.get(id) else {
             return Err(Fault::malformed(format!("%{id} is not a constant defined before")));
         };
-        let size = types.get(constant.ty)?.size;
+        let info = types.get(constant.ty)?;
         match &constant.value {
-            Value::Undef | Value::Null => {}
-            Value::Composite(_) if size == 0 => {}
-            Value::Composite(_) if size > MAX_INIT_BYTES => return Err(too_large()),
-            Value::Lanes(data) => {
-                let bytes = u64::from(data.ty.elem.bytes());
-                for lane in 0..data.ty.lanes() {
-                    store_bits(init, offset + u64::from(lane) * bytes, data.ty.elem, data.lane(lane))?;
-                }
-            }
+            Value::Composite(_) if info.size == 0 => {}
+            Value::Composite(_) if info.size > MAX_INIT_BYTES => return Err(too_large()),
             Value::Composite(parts) => {
                 for (index, &part) in parts.iter().enumerate() {
                     let step = types.step(constant.ty, index as u64)?;
                     self.store(part, types, offset + step.offset, init)?;
                 }
             }
-            &Value::Address { global, offset: addend, .. } => {
-                reserve(init, offset + 8)?;
-                init.addresses.push((offset, global, addend));
+            Value::Flat(leaves) => {
+                for (value, leaf) in leaves.iter().zip(&info.leaves) {
+                    store_plain(value, offset + leaf.offset, init)?;
+                }
             }
+            value => store_plain(value, offset, init)?,
         }
         Ok(())
     }
+}
+
+/// Stores a constant that is no composite.
+fn store_plain(value: &Value, offset: u64, init: &mut GlobalInit) -> Result<(), Fault> {
+    match value {
+        Value::Undef | Value::Null => {}
+        Value::Lanes(data) => {
+            let bytes = u64::from(data.ty.elem.bytes());
+            for lane in 0..data.ty.lanes() {
+                store_bits(init, offset + u64::from(lane) * bytes, data.ty.elem, data.lane(lane))?;
+            }
+        }
+        &Value::Address { global, offset: addend, .. } => {
+            reserve(init, offset + 8)?;
+            init.addresses.push((offset, global, addend));
+        }
+        Value::Composite(_) | Value::Flat(_) => unreachable!("broken invariant: composites are stored by their parts"),
+    }
+    Ok(())
 }
 
 /// Makes the initializer at least `end` bytes long.

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 
 use cranelift_entity::PrimaryMap;
 use clift_kir::{
-    Block, Builder, FpFlags, Function, Global, GlobalData, GlobalInit, IntCond, Loc, MemInfo, Opcode, SlotData, Space,
+    Block, Builder, FpFlags, Func, Function, Global, GlobalData, GlobalInit, IntCond, Loc, MemInfo, Opcode, SlotData, Space,
     Type, Value,
 };
 use rspirv::spirv::{BuiltIn, Op};
@@ -16,6 +16,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::cfg::Cfg;
 use super::consts::{self, MAX_INIT_BYTES};
+use super::function::Edges;
 use super::types::{MAX_ALIGN, TypeInfo};
 use super::unit::{Unit, Variable};
 use super::words::{Fault, Inst};
@@ -71,12 +72,16 @@ pub(crate) struct Shared {
     pub(crate) globals: RefCell<PrimaryMap<Global, GlobalData>>,
     /// Bytes of initializers so far.
     pub(crate) init_bytes: Cell<u64>,
+    /// Bytes of variables so far.
+    pub(crate) variable_bytes: Cell<u64>,
     /// Floating-point liberties of the build options.
     pub(crate) fp: FpFlags,
     /// Whether multiply-add may contract even where a kernel says `ContractionOff`.
     pub(crate) force_contract: bool,
     /// The next alias class.
     pub(crate) next_alias: Cell<u32>,
+    /// Alias classes of the parameters of functions that are called once.
+    pub(crate) param_alias: RefCell<FxHashMap<Func, Vec<u32>>>,
 }
 
 impl Shared {
@@ -133,6 +138,10 @@ pub(crate) struct FuncCx<'a> {
     pub(crate) blocks: Vec<Option<Block>>,
     /// Phis of each SPIR-V block.
     pub(crate) phis: Vec<Vec<Phi>>,
+    /// What the phis of a block take on each edge.
+    pub(crate) edges: Edges,
+    /// Type of the function's result; `None` for void.
+    pub(crate) return_type: Option<u32>,
     /// Where the function puts its result, if that is too large for values.
     pub(crate) result_address: Option<Value>,
     vals: FxHashMap<u32, (Val, usize)>,
@@ -164,6 +173,8 @@ impl<'a> FuncCx<'a> {
             block: 0,
             blocks,
             phis,
+            edges: Edges::default(),
+            return_type: None,
             result_address: None,
             vals: FxHashMap::default(),
             consts: (None, FxHashMap::default()),
@@ -342,7 +353,13 @@ impl<'a> FuncCx<'a> {
         };
         let info = unit.types.get(constant.ty)?;
         Ok(match &constant.value {
-            consts::Value::Lanes(data) => Val::one(self.b.constant(data.clone())),
+            consts::Value::Flat(leaves) => {
+                let values = leaves.iter().zip(&info.leaves);
+                Val::Leaves(values.map(|(value, leaf)| self.plain_constant(value, leaf.ty)).collect())
+            }
+            value @ (consts::Value::Lanes(_) | consts::Value::Address { .. }) => {
+                Val::one(self.plain_constant(value, unit.types.value(constant.ty)?))
+            }
             consts::Value::Undef if info.is_flat() => {
                 Val::Leaves(info.leaves.iter().map(|leaf| self.b.undef(leaf.ty)).collect())
             }
@@ -371,6 +388,15 @@ impl<'a> FuncCx<'a> {
                 let global = self.shared.add_global(GlobalData { name, space, size: info.size, align, init })?;
                 Val::Memory(self.b.global_addr(global, space))
             }
+        })
+    }
+
+    /// A constant that is a single value.
+    fn plain_constant(&mut self, value: &consts::Value, ty: Type) -> Value {
+        match value {
+            consts::Value::Lanes(data) => self.b.constant(data.clone()),
+            consts::Value::Undef => self.b.undef(ty),
+            consts::Value::Null => self.b.iconst(ty, 0),
             &consts::Value::Address { global, offset, ty } => {
                 let space = self.shared.globals.borrow()[global].space;
                 let mut address = self.b.global_addr(global, space);
@@ -382,9 +408,12 @@ impl<'a> FuncCx<'a> {
                 } else if self.b.ty(address) != ty {
                     address = self.b.cast(Opcode::SpaceCast, address, ty);
                 }
-                Val::one(address)
+                address
             }
-        })
+            consts::Value::Composite(_) | consts::Value::Flat(_) => {
+                unreachable!("broken invariant: composites are made of their parts")
+            }
+        }
     }
 
     // -- aggregates --

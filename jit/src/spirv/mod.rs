@@ -1,23 +1,51 @@
-//! Import of SPIR-V: the interface that the pipeline leans on.
+//! SPIR-V to kernel IR.
+//!
+//! ```text
+//! words ── words.rs ──> instructions ── module.rs ──> index ── link.rs ──> call graph
+//!                                                       │ unit.rs: types.rs consts.rs specialize.rs
+//!                                                       v
+//!            kernels' descriptions <── reflect.rs ──  units ── function.rs lower.rs ops/* ──> clift_kir::Module
+//! ```
+//!
+//! Everything a module can get wrong is found here and reported with word offset and instruction; what leaves is well-formed
+//! kir at [`Stage::Imported`](clift_kir::Stage). Deliberately not here: any optimization (unoptimized input is the passes'
+//! business) and OpenCL.std (`builtins/`). `docs/add-a-spirv-op.md` shows how an instruction is added.
 
-use crate::{ArgInfo, BuildError, ImportError, Input, ModuleSummary, Options};
+mod builtin_imports;
+pub mod caps;
+mod cfg;
+mod consts;
+mod decorations;
+mod function;
+mod link;
+mod lower;
+mod module;
+mod ops;
+mod reflect;
+mod specialize;
+mod types;
+mod unit;
+mod words;
 
-/// What the application may know of a kernel.
-#[derive(Clone, Debug)]
-pub struct KernelDesc {
-    /// Name of the entry point.
-    pub name: String,
-    /// Its parameters in order.
-    pub args: Vec<ArgInfo>,
-    /// `reqd_work_group_size`.
-    pub required_local_size: Option<[u64; 3]>,
-    /// `work_group_size_hint`.
-    pub local_size_hint: Option<[u64; 3]>,
-    /// `vec_type_hint`.
-    pub vec_type_hint: Option<String>,
-}
+use std::cell::{Cell, RefCell};
 
-/// An imported program.
+use clift_kir::{FpFlags, Func, Function, Global, GlobalData, GlobalInit, KernelData};
+use cranelift_entity::PrimaryMap;
+use rspirv::dr::Operand;
+use rspirv::spirv::{Op, StorageClass};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub use reflect::KernelDesc;
+
+use self::function::Role;
+use self::link::{CallGraph, Completeness, Links, Symbol};
+use self::lower::Shared;
+use self::module::Module;
+use self::unit::{Callee, Ownership, Unit};
+use self::words::Fault;
+use crate::{BuildError, ImportError, Input, ModuleSummary, Options, SpecConstant};
+
+/// What an import gives.
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// The kernels with everything they need, linked.
@@ -31,24 +59,289 @@ pub struct Imported {
 /// # Errors
 /// [`ImportError`] when the words are no SPIR-V module.
 pub fn inspect(words: &[u32]) -> Result<ModuleSummary, ImportError> {
-    let _ = words;
-    Err(ImportError::malformed(0, "not built yet"))
+    summarize(&Module::new(words::parse(words)?)?)
 }
 
-/// Imports one module without linking.
+/// Imports one module without linking: every function is looked at.
 ///
 /// # Errors
 /// [`BuildError::Import`] says what is wrong with the module.
 pub fn check(input: &Input<'_>, options: &Options) -> Result<ModuleSummary, BuildError> {
-    let _ = options;
-    Ok(inspect(input.words)?)
+    let module = Module::new(words::parse(input.words)?)?;
+    let summary = summarize(&module)?;
+    build(vec![module], std::slice::from_ref(input), options, Completeness::Module)?;
+    Ok(summary)
 }
 
-/// Links modules and imports all kernels.
+/// Links modules and imports their kernels.
 ///
 /// # Errors
-/// [`BuildError`] says what is wrong with which module.
+/// [`BuildError::Import`] or [`BuildError::Link`].
 pub fn import(inputs: &[Input<'_>], options: &Options) -> Result<Imported, BuildError> {
-    let _ = (inputs, options);
-    Err(BuildError::Import(ImportError::malformed(0, "not built yet")))
+    let modules =
+        inputs.iter().map(|input| Module::new(words::parse(input.words)?)).collect::<Result<Vec<_>, ImportError>>()?;
+    build(modules, inputs, options, Completeness::Executable)
+}
+
+/// What a module declares.
+fn summarize(module: &Module) -> Result<ModuleSummary, ImportError> {
+    let mut spec_constants = Vec::new();
+    for &index in &module.globals {
+        let inst = &module.insts[index];
+        let Some(id) = inst.dr.result_id.and_then(|id| module.decorations.of(id).spec_id) else { continue };
+        let size = match inst.op() {
+            Op::SpecConstantTrue | Op::SpecConstantFalse => 1,
+            Op::SpecConstant => {
+                let bits = inst.result_type().ok().and_then(|ty| module.def(ty)).and_then(|ty| ty.literal(0).ok());
+                let bits = bits.ok_or_else(|| Fault::malformed("the type is no integer or float").at(inst))?;
+                bits / 8
+            }
+            _ => return Err(Fault::malformed("SpecId on something else than a specialization constant").at(inst)),
+        };
+        spec_constants.push(SpecConstant { id, size });
+    }
+    let kernel_names = module.entry_points.iter().map(|entry| entry.name.clone()).collect();
+    Ok(ModuleSummary { version: module.version, spec_constants, kernel_names })
+}
+
+/// Imports parsed modules.
+fn build(
+    modules: Vec<Module>,
+    inputs: &[Input<'_>],
+    options: &Options,
+    completeness: Completeness,
+) -> Result<Imported, BuildError> {
+    let links = Links::new(&modules, completeness)?;
+    let entries = || {
+        modules.iter().enumerate().flat_map(|(number, module)| {
+            module.entry_points.iter().map(move |entry| (Symbol { module: number, id: entry.function }, entry.clone()))
+        })
+    };
+    let mut names = FxHashSet::default();
+    for (_, entry) in entries() {
+        if !names.insert(entry.name.clone()) {
+            return Err(BuildError::Link(format!("kernel `{}` is defined more than once", entry.name)));
+        }
+    }
+    let roots = match completeness {
+        Completeness::Executable => entries().map(|(symbol, _)| symbol).collect::<Vec<_>>(),
+        Completeness::Module => {
+            let all = modules.iter().enumerate().flat_map(|(number, module)| {
+                let bodies = module.functions.iter().filter(|function| !function.blocks.is_empty());
+                bodies.map(move |function| Symbol { module: number, id: function.id })
+            });
+            all.collect()
+        }
+    };
+    let graph = CallGraph::new(&modules, &links, roots.iter().copied(), completeness)?;
+    let entries: Vec<_> = entries().collect();
+
+    let shared = shared(options);
+    let variables = variables(&modules, &links, &shared)?;
+    let mut units: Vec<Unit> = modules.into_iter().map(Unit::new).collect();
+    for ((unit, input), globals) in units.iter_mut().zip(inputs).zip(&variables) {
+        unit.resolve(&shared, input.spec_constants, globals)?;
+    }
+    check_imported_variables(&units, &links, &shared)?;
+
+    // Which kir function is what: kernels first, then the functions that are called.
+    let mut plans: PrimaryMap<Func, Plan> = PrimaryMap::new();
+    let mut kernels = Vec::new();
+    let mut entry_counts: FxHashMap<Symbol, u32> = FxHashMap::default();
+    entries.iter().for_each(|(symbol, _)| *entry_counts.entry(*symbol).or_default() += 1);
+    for (number, (symbol, _)) in entries.iter().enumerate() {
+        let alone = entry_counts[symbol] == 1 && !graph.calls.contains_key(symbol);
+        let func = plans.push(if alone { Plan::Kernel(number) } else { Plan::Wrapper(number) });
+        kernels.push(func);
+    }
+    let mut funcs: FxHashMap<Symbol, Func> = FxHashMap::default();
+    for &symbol in &graph.order {
+        let only_kernel = entry_counts.get(&symbol) == Some(&1) && !graph.calls.contains_key(&symbol);
+        if !only_kernel {
+            funcs.insert(symbol, plans.push(Plan::Callee(symbol)));
+        }
+    }
+    connect(&mut units, &links, &funcs, &mut plans)?;
+    for (symbol, count) in &graph.calls {
+        if let (1, Some(&func)) = (count, funcs.get(symbol)) {
+            shared.param_alias.borrow_mut().insert(func, Vec::new());
+        }
+    }
+
+    let mut descs = Vec::new();
+    let mut blocks = Vec::new();
+    for (symbol, entry) in &entries {
+        let unit = &units[symbol.module];
+        let inst = &unit.module.insts[entry.inst];
+        let function = defined(unit, symbol.id);
+        let (desc, bytes) = reflect::kernel(unit, entry, function, options.arg_info).map_err(|fault| fault.at(inst))?;
+        descs.push(desc);
+        blocks.push(bytes);
+    }
+    let mut module = clift_kir::Module::default();
+    for (func, plan) in &plans {
+        let made = match plan {
+            &Plan::Kernel(number) => {
+                let symbol = entries[number].0;
+                let unit = &units[symbol.module];
+                function::import(unit, &shared, defined(unit, symbol.id), &Role::Kernel(&descs[number]))?
+            }
+            &Plan::Wrapper(number) => {
+                let symbol = entries[number].0;
+                let unit = &units[symbol.module];
+                function::wrapper(unit, &shared, defined(unit, symbol.id), &descs[number])?
+            }
+            &Plan::Callee(symbol) => {
+                let unit = &units[symbol.module];
+                let callee = Callee { func };
+                function::import(unit, &shared, defined(unit, symbol.id), &Role::Callee(&callee))?
+            }
+            Plan::Missing(function) => function.clone(),
+        };
+        let pushed = module.funcs.push(made);
+        debug_assert_eq!(pushed, func, "broken invariant: functions are made in order");
+    }
+    module.globals = shared.globals.into_inner();
+    for ((func, desc), arg_block_bytes) in kernels.into_iter().zip(&descs).zip(blocks) {
+        module.kernels.push(KernelData { func, arg_block_bytes, required_local_size: desc.required_local_size });
+    }
+    Ok(Imported { module, kernels: descs })
+}
+
+/// What a kir function is made from.
+#[derive(Clone, Debug)]
+enum Plan {
+    /// An entry point whose function nobody else uses.
+    Kernel(usize),
+    /// An entry point that calls its function.
+    Wrapper(usize),
+    /// A function that is called.
+    Callee(Symbol),
+    /// Nothing: an unresolved import in a check.
+    Missing(Function),
+}
+
+/// A function that is known to be defined.
+fn defined(unit: &Unit, id: u32) -> &module::FunctionDef {
+    unit.module.function(id).unwrap_or_else(|| unreachable!("broken invariant: %{id} is a function"))
+}
+
+/// What all functions share, from the build options.
+fn shared(options: &Options) -> Shared {
+    let math = options.fast_math;
+    let mut fp = FpFlags::empty();
+    fp.set(FpFlags::NO_SIGNED_ZERO, math.no_signed_zeros || math.unsafe_math || math.relaxed);
+    fp.set(FpFlags::REASSOC | FpFlags::RECIPROCAL | FpFlags::APPROX, math.unsafe_math || math.relaxed);
+    fp.set(FpFlags::NO_NAN | FpFlags::NO_INF, math.finite_only || math.relaxed);
+    Shared {
+        globals: RefCell::new(PrimaryMap::new()),
+        init_bytes: Cell::new(0),
+        variable_bytes: Cell::new(0),
+        fp,
+        force_contract: math.mad_enable || math.unsafe_math || math.relaxed,
+        next_alias: Cell::new(1),
+        param_alias: RefCell::default(),
+    }
+}
+
+/// Makes a kir variable for each variable in memory that a module defines, and leads imports to them.
+fn variables(
+    modules: &[Module],
+    links: &Links,
+    shared: &Shared,
+) -> Result<Vec<FxHashMap<u32, (Global, Ownership)>>, BuildError> {
+    let mut all: Vec<FxHashMap<u32, (Global, Ownership)>> = vec![FxHashMap::default(); modules.len()];
+    let mut imported = Vec::new();
+    for (number, module) in modules.iter().enumerate() {
+        for &index in &module.globals {
+            let inst = &module.insts[index];
+            let Some(id) = inst.dr.result_id.filter(|_| inst.op() == Op::Variable) else { continue };
+            let Some(&Operand::StorageClass(class)) = inst.dr.operands.first() else { continue };
+            if class == StorageClass::Input {
+                continue;
+            }
+            let symbol = Symbol { module: number, id };
+            if let Some(target) = links.resolve(symbol).filter(|_| links.is_import(symbol)) {
+                imported.push((symbol, target));
+                continue;
+            }
+            let space = unit::variable_space(class).map_err(|fault| fault.at(inst))?;
+            let placeholder =
+                GlobalData { name: String::new(), space, size: 0, align: 1, init: GlobalInit::default() };
+            let ownership = if links.is_import(symbol) { Ownership::Imported } else { Ownership::Defined };
+            all[number].insert(id, (shared.globals.borrow_mut().push(placeholder), ownership));
+        }
+    }
+    for (symbol, target) in imported {
+        let Some(&(global, _)) = all[target.module].get(&target.id) else {
+            return Err(BuildError::Link("an import leads to something that is no variable in memory".to_owned()));
+        };
+        all[symbol.module].insert(symbol.id, (global, Ownership::Imported));
+    }
+    Ok(all)
+}
+
+/// Imported variables must be in the space and of the size of what they lead to.
+fn check_imported_variables(units: &[Unit], links: &Links, shared: &Shared) -> Result<(), BuildError> {
+    for (number, unit) in units.iter().enumerate() {
+        for (&id, variable) in &unit.variables {
+            let symbol = Symbol { module: number, id };
+            let &unit::Variable::Global { global, space } = variable else { continue };
+            if !links.is_import(symbol) || links.resolve(symbol).is_none() {
+                continue;
+            }
+            let size = unit
+                .module
+                .def(id)
+                .and_then(|inst| inst.dr.result_type)
+                .and_then(|ty| unit.types.pointer(ty).and_then(|(_, pointee)| unit.types.get(pointee)).ok())
+                .map(|info| info.size);
+            let data = &shared.globals.borrow()[global];
+            if data.space != space || Some(data.size) != size {
+                return Err(BuildError::Link(format!("variable `{}` has different types in two modules", data.name)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Tells each unit which kir functions its function ids are.
+fn connect(
+    units: &mut [Unit],
+    links: &Links,
+    funcs: &FxHashMap<Symbol, Func>,
+    plans: &mut PrimaryMap<Func, Plan>,
+) -> Result<(), BuildError> {
+    for number in 0..units.len() {
+        let mut callees = FxHashMap::default();
+        for function in &units[number].module.functions {
+            let symbol = Symbol { module: number, id: function.id };
+            let Some(target) = links.resolve(symbol) else {
+                let linkage = units[number].module.decorations.of(function.id).linkage.as_ref();
+                let name = linkage.map_or_else(String::new, |linkage| linkage.name.clone());
+                if builtin_imports::find(&name).is_none() {
+                    let inst = &units[number].module.insts[function.inst];
+                    let signature = units[number].signature(function).map_err(|fault| fault.at(inst))?;
+                    let made = function::placeholder(&name, &signature.params, &signature.returns);
+                    callees.insert(function.id, Callee { func: plans.push(Plan::Missing(made)) });
+                }
+                continue;
+            };
+            let Some(&func) = funcs.get(&target) else { continue };
+            if target != symbol {
+                let here = units[number].signature(function);
+                let unit = &units[target.module];
+                let there = unit.signature(defined(unit, target.id));
+                let inst = &units[number].module.insts[function.inst];
+                if here.map_err(|fault| fault.at(inst))? != there.map_err(|fault| fault.at(inst))? {
+                    let linkage = units[number].module.decorations.of(function.id).linkage.as_ref();
+                    let name = linkage.map_or("", |linkage| &linkage.name);
+                    return Err(BuildError::Link(format!("function `{name}` has different types in two modules")));
+                }
+            }
+            callees.insert(function.id, Callee { func });
+        }
+        units[number].callees = callees;
+    }
+    Ok(())
 }

@@ -118,7 +118,7 @@ fn section(op: Op) -> Option<Section> {
 impl Module {
     /// Builds the index.
     pub(crate) fn new(parsed: Parsed) -> Result<Module, ImportError> {
-        let Parsed { version, bound: _, insts } = parsed;
+        let Parsed { version, insts } = parsed;
         let mut module = Module {
             version,
             insts: Vec::new(),

@@ -136,8 +136,6 @@ impl Inst {
 pub(crate) struct Parsed {
     /// SPIR-V version (major, minor).
     pub(crate) version: (u8, u8),
-    /// All ids are below it.
-    pub(crate) bound: u32,
     /// The instructions in order, those without meaning left out.
     pub(crate) insts: Vec<Inst>,
 }
@@ -175,12 +173,14 @@ pub(crate) fn parse(words: &[u32]) -> Result<Parsed, ImportError> {
     for inst in &insts {
         check_ids(inst, bound).map_err(|fault| fault.at(inst))?;
     }
-    Ok(Parsed { version, bound, insts })
+    Ok(Parsed { version, insts })
 }
 
 /// Ids must lie below the bound; 0 is none.
 fn check_ids(inst: &Inst, bound: u32) -> Result<(), Fault> {
-    let used = inst.dr.operands.iter().filter_map(dr::Operand::id_ref_any);
+    // Operands of extended instructions may be literals, which the parser takes for ids; the set's grammar checks them.
+    let checked = if matches!(inst.op(), Op::ExtInst) { 1 } else { inst.dr.operands.len() };
+    let used = inst.dr.operands.iter().take(checked).filter_map(dr::Operand::id_ref_any);
     for id in used.chain(inst.dr.result_id).chain(inst.dr.result_type) {
         if id == 0 || id >= bound {
             return Err(Fault::malformed(format!("id {id} is out of bounds (bound {bound})")));

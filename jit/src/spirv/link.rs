@@ -1,0 +1,206 @@
+//! Linking: imports of one module resolved by exports of another, and the call graph over all of them.
+//!
+//! Modules keep their own ids and types; a resolved import simply leads to another module's function or variable. What is
+//! called must exist, and nothing may call itself, however indirectly.
+
+use rspirv::spirv::{LinkageType, Op};
+use rustc_hash::FxHashMap;
+
+use super::module::{FunctionDef, Module};
+use super::words::Fault;
+use crate::BuildError;
+
+/// Whether symbols may stay unresolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Completeness {
+    /// An executable: everything used must be there.
+    Executable,
+    /// One module looked at on its own.
+    Module,
+}
+
+/// An id of one of the modules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Symbol {
+    /// Number of the module.
+    pub(crate) module: usize,
+    /// The id in it.
+    pub(crate) id: u32,
+}
+
+/// Where imports lead.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Links {
+    imports: FxHashMap<Symbol, Option<Symbol>>,
+}
+
+impl Links {
+    /// Resolves the imports of all modules.
+    pub(crate) fn new(modules: &[Module], completeness: Completeness) -> Result<Links, BuildError> {
+        let mut exports: FxHashMap<&str, (Symbol, LinkageType)> = FxHashMap::default();
+        let mut imports = Vec::new();
+        for (number, module) in modules.iter().enumerate() {
+            let mut decorated: Vec<_> = module.decorations.iter().collect();
+            decorated.sort_unstable_by_key(|(id, _)| *id);
+            for (id, decorations) in decorated {
+                let Some(linkage) = &decorations.linkage else { continue };
+                let symbol = Symbol { module: number, id };
+                if decorations.built_in.is_some() {
+                    continue;
+                }
+                match linkage.kind {
+                    LinkageType::Import => imports.push((symbol, linkage.name.as_str())),
+                    LinkageType::Export | LinkageType::LinkOnceODR => {
+                        match exports.entry(&linkage.name) {
+                            std::collections::hash_map::Entry::Vacant(entry) => {
+                                entry.insert((symbol, linkage.kind));
+                            }
+                            std::collections::hash_map::Entry::Occupied(mut entry) => {
+                                match (entry.get().1, linkage.kind) {
+                                    (LinkageType::LinkOnceODR, LinkageType::Export) => {
+                                        entry.insert((symbol, linkage.kind));
+                                    }
+                                    (LinkageType::Export | LinkageType::LinkOnceODR, LinkageType::LinkOnceODR) => {}
+                                    _ => {
+                                        let name = &linkage.name;
+                                        return Err(BuildError::Link(format!("`{name}` is defined more than once")));
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let mut links = Links::default();
+        for (symbol, name) in imports {
+            let Some(&(target, _)) = exports.get(name) else {
+                let is_variable = modules[symbol.module].function(symbol.id).is_none();
+                if is_variable && completeness == Completeness::Executable {
+                    return Err(BuildError::Link(format!("undefined variable `{name}`")));
+                }
+                links.imports.insert(symbol, None);
+                continue;
+            };
+            let kind = |s: Symbol| modules[s.module].def(s.id).map(|inst| inst.op() == Op::Function);
+            if kind(symbol) != kind(target) {
+                return Err(BuildError::Link(format!("`{name}` is a function here and a variable there")));
+            }
+            links.imports.insert(symbol, Some(target));
+        }
+        Ok(links)
+    }
+
+    /// What a symbol is: itself unless imported, then what exports it; `None` when nothing does.
+    pub(crate) fn resolve(&self, symbol: Symbol) -> Option<Symbol> {
+        match self.imports.get(&symbol) {
+            Some(target) => *target,
+            None => Some(symbol),
+        }
+    }
+
+    /// Whether a symbol is an import.
+    pub(crate) fn is_import(&self, symbol: Symbol) -> bool {
+        self.imports.contains_key(&symbol)
+    }
+}
+
+/// Functions that are used.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CallGraph {
+    /// Functions with bodies, callers before the functions they call.
+    pub(crate) order: Vec<Symbol>,
+    /// Number of calls of each.
+    pub(crate) calls: FxHashMap<Symbol, u32>,
+}
+
+/// Functions a body calls: instruction and callee, imports resolved.
+fn calls(
+    modules: &[Module],
+    links: &Links,
+    symbol: Symbol,
+    completeness: Completeness,
+) -> Result<Vec<(usize, Symbol)>, BuildError> {
+    let module = &modules[symbol.module];
+    let mut list = Vec::new();
+    let blocks = module.function(symbol.id).map_or(&[][..], |f| &f.blocks);
+    for index in blocks.iter().flat_map(|block| block.insts.clone()) {
+        let inst = &module.insts[index];
+        if inst.op() != Op::FunctionCall {
+            continue;
+        }
+        let id = inst.id(0).map_err(|fault| fault.at(inst))?;
+        if module.function(id).is_none() {
+            return Err(Fault::malformed(format!("{} is no function", module.describe(id))).at(inst))?;
+        }
+        match links.resolve(Symbol { module: symbol.module, id }) {
+            Some(callee) if has_body(modules, callee) => list.push((index, callee)),
+            Some(_) => {
+                let reason = format!("{} has neither body nor linkage", module.describe(id));
+                return Err(Fault::malformed(reason).at(inst))?;
+            }
+            None if completeness == Completeness::Module => {}
+            None => {
+                let name = module.decorations.of(id).linkage.as_ref().map_or("", |linkage| &linkage.name);
+                if super::builtin_imports::find(name).is_none() {
+                    return Err(BuildError::Link(format!("undefined function `{name}`")));
+                }
+            }
+        }
+    }
+    Ok(list)
+}
+
+fn has_body(modules: &[Module], symbol: Symbol) -> bool {
+    modules[symbol.module].function(symbol.id).is_some_and(|f: &FunctionDef| !f.blocks.is_empty())
+}
+
+impl CallGraph {
+    /// The functions reached from the roots.
+    pub(crate) fn new(
+        modules: &[Module],
+        links: &Links,
+        roots: impl Iterator<Item = Symbol>,
+        completeness: Completeness,
+    ) -> Result<CallGraph, BuildError> {
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        enum Visit {
+            Active,
+            Done,
+        }
+        let mut graph = CallGraph::default();
+        let mut visits: FxHashMap<Symbol, Visit> = FxHashMap::default();
+        for root in roots {
+            if visits.contains_key(&root) {
+                continue;
+            }
+            visits.insert(root, Visit::Active);
+            let mut stack = vec![(root, calls(modules, links, root, completeness)?, 0)];
+            while let Some((symbol, list, next)) = stack.last_mut() {
+                let Some(&(index, callee)) = list.get(*next) else {
+                    visits.insert(*symbol, Visit::Done);
+                    graph.order.push(*symbol);
+                    stack.pop();
+                    continue;
+                };
+                *next += 1;
+                *graph.calls.entry(callee).or_default() += 1;
+                match visits.get(&callee) {
+                    Some(Visit::Active) => {
+                        let inst = &modules[symbol.module].insts[index];
+                        let name = modules[callee.module].describe(callee.id);
+                        return Err(Fault::malformed(format!("recursion: {name} calls itself")).at(inst))?;
+                    }
+                    Some(Visit::Done) => {}
+                    None => {
+                        visits.insert(callee, Visit::Active);
+                        let list = calls(modules, links, callee, completeness)?;
+                        stack.push((callee, list, 0));
+                    }
+                }
+            }
+        }
+        graph.order.reverse();
+        Ok(graph)
+    }
+}

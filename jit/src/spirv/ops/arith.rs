@@ -1,0 +1,215 @@
+//! Arithmetic.
+
+use clift_kir::{Builder, Elem, FpFlags, FloatCond, IntCond, LibFn, Opcode, Type, Value};
+use rspirv::spirv::{FPFastMathMode, Op};
+
+use super::super::lower::{FuncCx, Val};
+use super::super::words::{Fault, Inst};
+use super::convert::float_to_float;
+
+/// Imports an instruction of this class.
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    let value = match inst.op() {
+        Op::SNegate => {
+            let a = cx.value(inst.id(0)?)?;
+            int(cx, a)?;
+            cx.b.int1(Opcode::Ineg, a)
+        }
+        Op::IAdd => int2(cx, inst, Opcode::Iadd)?,
+        Op::ISub => int2(cx, inst, Opcode::Isub)?,
+        Op::IMul => int2(cx, inst, Opcode::Imul)?,
+        Op::UDiv => int2(cx, inst, Opcode::Udiv)?,
+        Op::SDiv => int2(cx, inst, Opcode::Sdiv)?,
+        Op::UMod => int2(cx, inst, Opcode::Urem)?,
+        Op::SRem => int2(cx, inst, Opcode::Srem)?,
+        Op::SMod => {
+            let rem = int2(cx, inst, Opcode::Srem)?;
+            let divisor = cx.value(inst.id(1)?)?;
+            let zero = { let ty = cx.b.ty(rem); cx.b.iconst(ty, 0) };
+            let signs = cx.b.int2(Opcode::Xor, rem, divisor);
+            let differ = cx.b.icmp(IntCond::Slt, signs, zero);
+            let inexact = cx.b.icmp(IntCond::Ne, rem, zero);
+            let adjust = cx.b.int2(Opcode::And, differ, inexact);
+            let sum = cx.b.int2(Opcode::Iadd, rem, divisor);
+            cx.b.select(adjust, sum, rem)
+        }
+        Op::FNegate => {
+            let a = cx.value(inst.id(0)?)?;
+            float(cx, a)?;
+            cx.set_fp(inst);
+            cx.b.float1(Opcode::Fneg, a)
+        }
+        Op::FAdd => float2(cx, inst, Opcode::Fadd)?,
+        Op::FSub => float2(cx, inst, Opcode::Fsub)?,
+        Op::FMul => float2(cx, inst, Opcode::Fmul)?,
+        Op::FDiv => float2(cx, inst, Opcode::Fdiv)?,
+        Op::FRem => {
+            let (a, b) = float_pair(cx, inst)?;
+            fmod(&mut cx.b, a, b)
+        }
+        Op::FMod => {
+            let (a, b) = float_pair(cx, inst)?;
+            let rem = fmod(&mut cx.b, a, b);
+            let zero = { let ty = cx.b.ty(rem); cx.b.fconst(ty, 0.0) };
+            let inexact = cx.b.fcmp(FloatCond::One, rem, zero);
+            let below = cx.b.fcmp(FloatCond::Olt, rem, zero);
+            let divisor_below = cx.b.fcmp(FloatCond::Olt, b, zero);
+            let differ = cx.b.int2(Opcode::Xor, below, divisor_below);
+            let adjust = cx.b.int2(Opcode::And, inexact, differ);
+            let sum = cx.b.float2(Opcode::Fadd, rem, b);
+            let signed_zero = cx.b.float2(Opcode::Fcopysign, rem, b);
+            let exact = cx.b.select(inexact, rem, signed_zero);
+            cx.b.select(adjust, sum, exact)
+        }
+        Op::VectorTimesScalar => {
+            let (vector, scalar) = (cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?);
+            float(cx, vector)?;
+            if cx.b.ty(vector).lane() != cx.b.ty(scalar) {
+                return Err(Fault::malformed("the scalar is not of the vector's component type"));
+            }
+            cx.set_fp(inst);
+            let lanes = cx.b.ty(vector).lanes();
+            let scalar = cx.b.splat(scalar, lanes);
+            cx.b.float2(Opcode::Fmul, vector, scalar)
+        }
+        Op::Dot => {
+            let product = float2(cx, inst, Opcode::Fmul)?;
+            let mut sum = cx.extract(product, 0);
+            for lane in 1..cx.b.ty(product).lanes() {
+                let term = cx.extract(product, lane);
+                sum = cx.b.float2(Opcode::Fadd, sum, term);
+            }
+            sum
+        }
+        Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended => return two_results(cx, inst),
+        Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => int_dot(cx, inst)?,
+        _ => unreachable!("broken invariant: {} is not arithmetic", inst.name()),
+    };
+    cx.set(inst, value)
+}
+
+/// Checks that a value is of integers.
+pub(super) fn int(cx: &FuncCx<'_>, value: Value) -> Result<(), Fault> {
+    if cx.b.ty(value).is_int() { Ok(()) } else { Err(Fault::malformed("an operand is no integer")) }
+}
+
+/// Checks that a value is of floats.
+pub(super) fn float(cx: &FuncCx<'_>, value: Value) -> Result<(), Fault> {
+    if cx.b.ty(value).is_float() { Ok(()) } else { Err(Fault::malformed("an operand is no float")) }
+}
+
+/// An op on two integers of one type.
+pub(super) fn int2(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, Fault> {
+    let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
+    int(cx, a)?;
+    Ok(cx.b.int2(op, a, b))
+}
+
+/// Two float operands of one type; sets the liberties.
+fn float_pair(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(Value, Value), Fault> {
+    let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
+    float(cx, a)?;
+    cx.set_fp(inst);
+    Ok((a, b))
+}
+
+/// An op on two floats of one type.
+fn float2(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, Fault> {
+    let (a, b) = float_pair(cx, inst)?;
+    Ok(cx.b.float2(op, a, b))
+}
+
+/// Remainder with the sign of the dividend. Halves go through floats, where the result is exact too.
+fn fmod(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
+    let ty = b.ty(x);
+    if ty.elem != Elem::F16 {
+        return b.lib_call(LibFn::Fmod, &[x, y]);
+    }
+    let wide = ty.with_elem(Elem::F32);
+    let (x, y) = (float_to_float(b, x, wide), float_to_float(b, y, wide));
+    let rem = b.lib_call(LibFn::Fmod, &[x, y]);
+    float_to_float(b, rem, ty)
+}
+
+/// Instructions that give a struct of two values.
+fn two_results(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
+    int(cx, a)?;
+    let ty = cx.b.ty(a);
+    let (first, second) = match inst.op() {
+        Op::IAddCarry => {
+            let sum = cx.b.int2(Opcode::Iadd, a, b);
+            let carry = cx.b.icmp(IntCond::Ult, sum, a);
+            (sum, cx.b.cast(Opcode::Zext, carry, ty))
+        }
+        Op::ISubBorrow => {
+            let difference = cx.b.int2(Opcode::Isub, a, b);
+            let borrow = cx.b.icmp(IntCond::Ult, a, b);
+            (difference, cx.b.cast(Opcode::Zext, borrow, ty))
+        }
+        Op::UMulExtended => (cx.b.int2(Opcode::Imul, a, b), cx.b.int2(Opcode::Umulh, a, b)),
+        Op::SMulExtended => (cx.b.int2(Opcode::Imul, a, b), cx.b.int2(Opcode::Smulh, a, b)),
+        _ => unreachable!("broken invariant: {} has one result", inst.name()),
+    };
+    cx.set_val(inst, Val::Leaves([first, second].into_iter().collect()))
+}
+
+/// Integer dot products, of vectors or of four bytes packed in a word, with or without saturating accumulation.
+fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
+    let (signed_a, signed_b) = match inst.op() {
+        Op::SDot | Op::SDotAccSat => (true, true),
+        Op::UDot | Op::UDotAccSat => (false, false),
+        _ => (true, false),
+    };
+    let result = cx.kir_type(inst.result_type()?)?;
+    if !result.is_int() || result.is_vector() {
+        return Err(Fault::malformed("the result is no integer"));
+    }
+    let (mut a, mut b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
+    int(cx, a)?;
+    if !cx.b.ty(a).is_vector() {
+        if cx.b.ty(a) != Type::I32 {
+            return Err(Fault::malformed("packed vectors are 32-bit integers"));
+        }
+        let bytes = Type::vector(Elem::I8, 4);
+        (a, b) = (cx.b.cast(Opcode::Bitcast, a, bytes), cx.b.cast(Opcode::Bitcast, b, bytes));
+    }
+    let lanes = cx.b.ty(a).lanes();
+    if cx.b.ty(a).elem.bits() > result.elem.bits() {
+        return Err(Fault::malformed("the result is narrower than the components"));
+    }
+    let accumulate = matches!(inst.op(), Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat);
+    // Wide enough that the sum is exact; then wrapped or clamped.
+    let (a, b) = (cx.b.int_resize(a, Elem::I64, signed_a), cx.b.int_resize(b, Elem::I64, signed_b));
+    let products = cx.b.int2(Opcode::Imul, a, b);
+    let mut sum = cx.b.extract(products, 0);
+    for lane in 1..lanes {
+        let term = cx.b.extract(products, lane);
+        sum = cx.b.int2(Opcode::Iadd, sum, term);
+    }
+    let sum = cx.b.int_resize(sum, result.elem, signed_a);
+    if !accumulate {
+        return Ok(sum);
+    }
+    let accumulator = cx.value(inst.id(2)?)?;
+    if cx.b.ty(accumulator) != result {
+        return Err(Fault::malformed("the accumulator is not of the result type"));
+    }
+    let op = if signed_a { Opcode::SaddSat } else { Opcode::UaddSat };
+    Ok(cx.b.int2(op, sum, accumulator))
+}
+
+/// The liberties that a fast math mode grants.
+pub(in super::super) fn fast_math_flags(mode: FPFastMathMode) -> FpFlags {
+    let mut flags = FpFlags::empty();
+    flags.set(FpFlags::NO_NAN, mode.contains(FPFastMathMode::NOT_NAN));
+    flags.set(FpFlags::NO_INF, mode.contains(FPFastMathMode::NOT_INF));
+    flags.set(FpFlags::NO_SIGNED_ZERO, mode.contains(FPFastMathMode::NSZ));
+    flags.set(FpFlags::RECIPROCAL, mode.contains(FPFastMathMode::ALLOW_RECIP));
+    flags.set(FpFlags::CONTRACT, mode.contains(FPFastMathMode::ALLOW_CONTRACT));
+    flags.set(FpFlags::REASSOC, mode.contains(FPFastMathMode::ALLOW_REASSOC));
+    if mode.contains(FPFastMathMode::FAST) {
+        flags |= FpFlags::all();
+    }
+    flags
+}

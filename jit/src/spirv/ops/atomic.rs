@@ -1,0 +1,128 @@
+//! Atomic instructions.
+
+use clift_kir::{AtomicInfo, AtomicOp, IntCond, MemOrder, Type, Value};
+use rspirv::spirv::Op;
+
+use super::super::lower::FuncCx;
+use super::super::words::{Fault, Inst};
+use super::group::{order, scope};
+
+/// Imports an instruction of this class.
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    let pointer = cx.pointer(inst.id(0)?)?;
+    let info = AtomicInfo { op: AtomicOp::Xchg, order: order(cx, inst.id(2)?)?, scope: scope(cx, inst.id(1)?)? };
+    match inst.op() {
+        Op::AtomicLoad => {
+            let ty = cx.kir_type(inst.result_type()?)?;
+            check(ty, true)?;
+            let order = match info.order {
+                MemOrder::Relaxed | MemOrder::Release => MemOrder::Relaxed,
+                MemOrder::Acquire | MemOrder::AcqRel => MemOrder::Acquire,
+                MemOrder::SeqCst => MemOrder::SeqCst,
+            };
+            let value = cx.b.atomic_load(ty, pointer, AtomicInfo { order, ..info });
+            cx.set(inst, value)
+        }
+        Op::AtomicStore => {
+            let value = operand(cx, inst, 3, true)?;
+            let order = match info.order {
+                MemOrder::Relaxed | MemOrder::Acquire => MemOrder::Relaxed,
+                MemOrder::Release | MemOrder::AcqRel => MemOrder::Release,
+                MemOrder::SeqCst => MemOrder::SeqCst,
+            };
+            cx.b.atomic_store(pointer, value, AtomicInfo { order, ..info });
+            Ok(())
+        }
+        Op::AtomicExchange => {
+            let value = operand(cx, inst, 3, true)?;
+            let old = cx.b.atomic_rmw(pointer, value, info);
+            cx.set(inst, old)
+        }
+        Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => {
+            // A weak exchange may fail for no reason; ours never does.
+            let unequal = order(cx, inst.id(3)?)?;
+            let (new, expected) = (operand(cx, inst, 4, false)?, operand(cx, inst, 5, false)?);
+            if cx.b.ty(new) != cx.b.ty(expected) {
+                return Err(Fault::malformed("value and comparator are of different types"));
+            }
+            let order = stronger(info.order, unequal);
+            let old = cx.b.atomic_cmpxchg(pointer, expected, new, AtomicInfo { order, ..info });
+            cx.set(inst, old)
+        }
+        Op::AtomicIIncrement | Op::AtomicIDecrement => {
+            let ty = cx.kir_type(inst.result_type()?)?;
+            check(ty, false)?;
+            let one = cx.b.iconst(ty, 1);
+            let op = if inst.op() == Op::AtomicIIncrement { AtomicOp::Add } else { AtomicOp::Sub };
+            let old = cx.b.atomic_rmw(pointer, one, AtomicInfo { op, ..info });
+            cx.set(inst, old)
+        }
+        Op::AtomicFlagTestAndSet => {
+            let one = cx.b.iconst(Type::I32, 1);
+            let old = cx.b.atomic_rmw(pointer, one, info);
+            let zero = cx.b.iconst(Type::I32, 0);
+            let was_set = cx.b.icmp(IntCond::Ne, old, zero);
+            cx.set(inst, was_set)
+        }
+        Op::AtomicFlagClear => {
+            let zero = cx.b.iconst(Type::I32, 0);
+            let order = match info.order {
+                MemOrder::Relaxed | MemOrder::Acquire => MemOrder::Relaxed,
+                MemOrder::Release | MemOrder::AcqRel => MemOrder::Release,
+                MemOrder::SeqCst => MemOrder::SeqCst,
+            };
+            cx.b.atomic_store(pointer, zero, AtomicInfo { order, ..info });
+            Ok(())
+        }
+        other => {
+            let (op, float) = match other {
+                Op::AtomicIAdd => (AtomicOp::Add, false),
+                Op::AtomicISub => (AtomicOp::Sub, false),
+                Op::AtomicSMin => (AtomicOp::Smin, false),
+                Op::AtomicUMin => (AtomicOp::Umin, false),
+                Op::AtomicSMax => (AtomicOp::Smax, false),
+                Op::AtomicUMax => (AtomicOp::Umax, false),
+                Op::AtomicAnd => (AtomicOp::And, false),
+                Op::AtomicOr => (AtomicOp::Or, false),
+                Op::AtomicXor => (AtomicOp::Xor, false),
+                Op::AtomicFAddEXT => (AtomicOp::Fadd, true),
+                Op::AtomicFMinEXT => (AtomicOp::Fmin, true),
+                Op::AtomicFMaxEXT => (AtomicOp::Fmax, true),
+                _ => unreachable!("broken invariant: {} is not atomic", inst.name()),
+            };
+            let value = operand(cx, inst, 3, float)?;
+            if cx.b.ty(value).is_float() != float {
+                return Err(Fault::malformed("the value is of the wrong class"));
+            }
+            let old = cx.b.atomic_rmw(pointer, value, AtomicInfo { op, ..info });
+            cx.set(inst, old)
+        }
+    }
+}
+
+/// The stronger of two orders: what a compare-exchange needs that has one for each outcome.
+fn stronger(equal: MemOrder, unequal: MemOrder) -> MemOrder {
+    match (equal, unequal) {
+        (MemOrder::Release, MemOrder::Acquire) => MemOrder::AcqRel,
+        _ => equal.max(unequal),
+    }
+}
+
+/// Checks the type of an atomic object.
+fn check(ty: Type, float: bool) -> Result<(), Fault> {
+    let class = ty.is_int() || (float && ty.is_float());
+    if ty.is_vector() || !class {
+        return Err(Fault::malformed(format!("an atomic {ty}")));
+    }
+    if !matches!(ty.elem.bits(), 32 | 64) {
+        return Err(Fault::unsupported(format!("an atomic {ty}")));
+    }
+    Ok(())
+}
+
+/// A value operand.
+fn operand(cx: &mut FuncCx<'_>, inst: &Inst, index: usize, float: bool) -> Result<Value, Fault> {
+    let value = cx.value(inst.id(index)?)?;
+    check(cx.b.ty(value), float)?;
+    Ok(value)
+}

@@ -1,0 +1,112 @@
+//! Shifts, bitwise logic and bit fields.
+
+use clift_kir::{IntCond, Opcode, Type, Value};
+use rspirv::spirv::Op;
+
+use super::super::lower::FuncCx;
+use super::super::words::{Fault, Inst};
+use super::arith::{int, int2};
+
+/// Imports an instruction of this class.
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    let value = match inst.op() {
+        Op::ShiftRightLogical => shift(cx, inst, Opcode::Lshr)?,
+        Op::ShiftRightArithmetic => shift(cx, inst, Opcode::Ashr)?,
+        Op::ShiftLeftLogical => shift(cx, inst, Opcode::Shl)?,
+        Op::BitwiseOr => int2(cx, inst, Opcode::Or)?,
+        Op::BitwiseXor => int2(cx, inst, Opcode::Xor)?,
+        Op::BitwiseAnd => int2(cx, inst, Opcode::And)?,
+        Op::Not => int1(cx, inst, Opcode::Not)?,
+        Op::BitReverse => int1(cx, inst, Opcode::Bitrev)?,
+        Op::BitCount => {
+            let count = int1(cx, inst, Opcode::Popcnt)?;
+            let to = cx.kir_type(inst.result_type()?)?;
+            if !to.is_int() {
+                return Err(Fault::malformed("the result is no integer"));
+            }
+            cx.b.int_resize(count, to.elem, false)
+        }
+        Op::BitFieldInsert => {
+            let (base, insert) = cx.pair(inst.id(0)?, inst.id(1)?)?;
+            let field = Field::new(cx, inst, base, 2)?;
+            let mask = field.mask(cx);
+            let insert = cx.b.int2(Opcode::And, insert, mask);
+            let insert = cx.b.int2(Opcode::Shl, insert, field.offset);
+            let hole = cx.b.int2(Opcode::Shl, mask, field.offset);
+            let hole = cx.b.int1(Opcode::Not, hole);
+            let rest = cx.b.int2(Opcode::And, base, hole);
+            cx.b.int2(Opcode::Or, rest, insert)
+        }
+        Op::BitFieldUExtract => {
+            let base = cx.value(inst.id(0)?)?;
+            let field = Field::new(cx, inst, base, 1)?;
+            let mask = field.mask(cx);
+            let low = cx.b.int2(Opcode::Lshr, base, field.offset);
+            cx.b.int2(Opcode::And, low, mask)
+        }
+        Op::BitFieldSExtract => {
+            let base = cx.value(inst.id(0)?)?;
+            let field = Field::new(cx, inst, base, 1)?;
+            let mask = field.mask(cx);
+            let low = cx.b.int2(Opcode::Lshr, base, field.offset);
+            let low = cx.b.int2(Opcode::And, low, mask);
+            // Shifts count modulo the width: an empty field, all zero already, is shifted by nothing.
+            let width = cx.b.iconst(field.ty, field.ty.elem.bits().into());
+            let up = cx.b.int2(Opcode::Isub, width, field.count);
+            let high = cx.b.int2(Opcode::Shl, low, up);
+            cx.b.int2(Opcode::Ashr, high, up)
+        }
+        _ => unreachable!("broken invariant: {} is no bit instruction", inst.name()),
+    };
+    cx.set(inst, value)
+}
+
+/// An op on one integer.
+fn int1(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, Fault> {
+    let a = cx.value(inst.id(0)?)?;
+    int(cx, a)?;
+    Ok(cx.b.int1(op, a))
+}
+
+/// A shift; the count may have another width than the value.
+fn shift(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, Fault> {
+    let (base, count) = (cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?);
+    int(cx, base)?;
+    int(cx, count)?;
+    let ty = cx.b.ty(base);
+    if cx.b.ty(count).lanes() != ty.lanes() {
+        return Err(Fault::malformed("value and count have different numbers of components"));
+    }
+    let count = cx.b.int_resize(count, ty.elem, false);
+    Ok(cx.b.int2(op, base, count))
+}
+
+/// Offset and size of a bit field, in every lane of the type it is in.
+struct Field {
+    ty: Type,
+    offset: Value,
+    count: Value,
+}
+
+impl Field {
+    fn new(cx: &mut FuncCx<'_>, inst: &Inst, base: Value, operand: usize) -> Result<Field, Fault> {
+        int(cx, base)?;
+        let ty = cx.b.ty(base);
+        let mut lanes = |index| -> Result<Value, Fault> {
+            let value = cx.scalar_int(inst.id(index)?)?;
+            let value = cx.b.int_resize(value, ty.elem, false);
+            Ok(cx.b.splat(value, ty.lanes()))
+        };
+        Ok(Field { ty, offset: lanes(operand)?, count: lanes(operand + 1)? })
+    }
+
+    /// Ones in the low bits, as many as the field has.
+    fn mask(&self, cx: &mut FuncCx<'_>) -> Value {
+        let (ones, one) = (cx.b.iconst(self.ty, -1), cx.b.iconst(self.ty, 1));
+        let width = cx.b.iconst(self.ty, self.ty.elem.bits().into());
+        let partial = cx.b.int2(Opcode::Shl, one, self.count);
+        let partial = cx.b.int2(Opcode::Isub, partial, one);
+        let whole = cx.b.icmp(IntCond::Uge, self.count, width);
+        cx.b.select(whole, ones, partial)
+    }
+}

@@ -1,0 +1,312 @@
+//! Composites: vectors, structs and arrays taken apart and put together.
+
+use clift_kir::{Elem, IntCond, Opcode, Value};
+use rspirv::spirv::Op;
+
+use super::super::lower::{Access, FuncCx, Leaves, Val};
+use super::super::types::TypeKind;
+use super::super::words::{Fault, Inst};
+
+/// A lane number of a shuffle whose result does not matter.
+const UNDEFINED_LANE: u32 = u32::MAX;
+
+/// Imports an instruction of this class.
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    match inst.op() {
+        Op::VectorExtractDynamic => {
+            let vector = vector(cx, inst.id(0)?)?;
+            let lane = cx.scalar_int(inst.id(1)?)?;
+            let value = extract_dynamic(cx, vector, lane);
+            cx.set(inst, value)
+        }
+        Op::VectorInsertDynamic => {
+            let (vector, element) = (vector(cx, inst.id(0)?)?, cx.value(inst.id(1)?)?);
+            let lane = cx.scalar_int(inst.id(2)?)?;
+            if cx.b.ty(element) != cx.b.ty(vector).lane() {
+                return Err(Fault::malformed("the component is not of the vector's component type"));
+            }
+            let lane = cx.b.int_resize(lane, Elem::I32, false);
+            let value = cx.b.insert_dyn(vector, element, lane);
+            cx.set(inst, value)
+        }
+        Op::VectorShuffle => shuffle(cx, inst),
+        Op::CompositeConstruct => construct(cx, inst),
+        Op::CompositeExtract => extract(cx, inst),
+        Op::CompositeInsert => insert(cx, inst),
+        Op::CopyObject | Op::CopyLogical => {
+            let (id, ty) = (inst.id(0)?, inst.result_type()?);
+            if !cx.unit.types.same_shape(cx.type_of(id)?, ty)? {
+                return Err(Fault::malformed("the operand is not of the result type"));
+            }
+            let val = cx.val(id)?;
+            cx.set_val(inst, val)
+        }
+        Op::Undef => {
+            let info = cx.type_info(inst.result_type()?)?;
+            if !info.is_sized() {
+                return Err(Fault::malformed("the type has no values"));
+            }
+            let val = if info.is_flat() {
+                Val::Leaves(info.leaves.iter().map(|leaf| cx.b.undef(leaf.ty)).collect())
+            } else {
+                Val::Memory(cx.slot(info.size, info.align)?)
+            };
+            cx.set_val(inst, val)
+        }
+        _ => unreachable!("broken invariant: {} is no composite instruction", inst.name()),
+    }
+}
+
+/// A value that must be a vector.
+fn vector(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
+    let value = cx.value(id)?;
+    if cx.b.ty(value).is_vector() { Ok(value) } else { Err(Fault::malformed("the operand is no vector")) }
+}
+
+/// A component by a number known only when the kernel runs. A short vector just put together (the ids and sizes of work-items
+/// are) becomes a choice among its components.
+pub(super) fn extract_dynamic(cx: &mut FuncCx<'_>, vector: Value, lane: Value) -> Value {
+    let components = match cx.def_op(vector) {
+        Some((Opcode::Vec, data)) if data.args.len() <= 4 => Some(data.args.clone()),
+        Some(_) | None => None,
+    };
+    match components {
+        Some(components) => choose(cx, &components, components[0], lane),
+        None => {
+            let lane = cx.b.int_resize(lane, Elem::I32, false);
+            cx.b.extract_dyn(vector, lane)
+        }
+    }
+}
+
+/// The element of a number, or another value when there is none of that number.
+pub(super) fn choose(cx: &mut FuncCx<'_>, elements: &[Value], otherwise: Value, number: Value) -> Value {
+    let ty = cx.b.ty(number);
+    let mut result = otherwise;
+    for (index, &element) in elements.iter().enumerate() {
+        if element == result {
+            continue;
+        }
+        let this = cx.b.iconst(ty, index as i64);
+        let hit = cx.b.icmp(IntCond::Eq, number, this);
+        result = cx.b.select(hit, element, result);
+    }
+    result
+}
+
+fn shuffle(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    let (a, b) = (vector(cx, inst.id(0)?)?, vector(cx, inst.id(1)?)?);
+    let (first, second) = (cx.b.ty(a), cx.b.ty(b));
+    let result = cx.kir_type(inst.result_type()?)?;
+    let numbers = inst.literals_from(2)?;
+    if first.elem != second.elem || result.elem != first.elem || numbers.len() != result.lanes() as usize {
+        return Err(Fault::malformed(format!("{} components of {first} and {second} as {result}", numbers.len())));
+    }
+    let total = first.lanes() + second.lanes();
+    if let Some(number) = numbers.iter().find(|&&n| n >= total && n != UNDEFINED_LANE) {
+        return Err(Fault::malformed(format!("component {number} of {total}")));
+    }
+    // An undefined component may be any: the one in its place keeps whole-vector moves recognizable.
+    let lanes: Vec<u8> = numbers
+        .iter()
+        .enumerate()
+        .map(|(place, &number)| match number {
+            UNDEFINED_LANE if (place as u32) < first.lanes() => place as u8,
+            UNDEFINED_LANE => 0,
+            number => number as u8,
+        })
+        .collect();
+    let value = if first == second {
+        cx.b.shuffle(a, b, &lanes)
+    } else {
+        // Vectors of different lengths: only what is taken from each matters.
+        let taken: Vec<Value> = lanes
+            .iter()
+            .map(|&lane| {
+                let lane = u32::from(lane);
+                if lane < first.lanes() { cx.extract(a, lane) } else { cx.extract(b, lane - first.lanes()) }
+            })
+            .collect();
+        let from_first = lanes.iter().all(|&lane| u32::from(lane) < first.lanes());
+        if from_first { cx.b.shuffle(a, a, &lanes) } else { cx.b.vec(&taken) }
+    };
+    cx.set(inst, value)
+}
+
+fn construct(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    let ty = inst.result_type()?;
+    let info = cx.type_info(ty)?;
+    let parts = inst.ids_from(0)?;
+    match &info.kind {
+        TypeKind::Vector { .. } => {
+            let result = cx.kir_type(ty)?;
+            let mut elements = Vec::new();
+            for &part in &parts {
+                let value = cx.value(part)?;
+                let part_ty = cx.b.ty(value);
+                if part_ty.elem != result.elem {
+                    return Err(Fault::malformed("a constituent is not of the component type"));
+                }
+                elements.extend((0..part_ty.lanes()).map(|lane| cx.extract(value, lane)));
+            }
+            if elements.len() != result.lanes() as usize {
+                return Err(Fault::malformed(format!("{} components for {result}", elements.len())));
+            }
+            let value = cx.b.vec(&elements);
+            cx.set(inst, value)
+        }
+        TypeKind::Struct { .. } | TypeKind::Array { .. } => {
+            let count = match &info.kind {
+                TypeKind::Struct { members, .. } => members.len() as u64,
+                TypeKind::Array { len, .. } => *len,
+                _ => unreachable!("broken invariant: checked just above"),
+            };
+            if parts.len() as u64 != count {
+                return Err(Fault::malformed(format!("{} constituents for {count} parts", parts.len())));
+            }
+            let slot = if info.is_flat() { None } else { Some(cx.slot(info.size, info.align)?) };
+            let mut leaves = Leaves::new();
+            for (index, &part) in parts.iter().enumerate() {
+                let step = cx.unit.types.step(ty, index as u64)?;
+                if !cx.unit.types.same_shape(cx.type_of(part)?, step.ty)? {
+                    return Err(Fault::malformed(format!("constituent {index} has another type than its place")));
+                }
+                let val = cx.val(part)?;
+                match (slot, val) {
+                    (Some(slot), val) => {
+                        let address = cx.offset(slot, step.offset);
+                        let align = cx.type_info(step.ty)?.align.min(info.align);
+                        cx.store(step.ty, address, &val, Access::aligned(align))?;
+                    }
+                    (None, Val::Leaves(inner)) => leaves.extend(inner),
+                    (None, Val::Memory(_) | Val::Input(_)) => leaves.push(cx.value(part)?),
+                }
+            }
+            cx.set_val(inst, slot.map_or(Val::Leaves(leaves), Val::Memory))
+        }
+        _ => Err(Fault::malformed("the result type is no composite")),
+    }
+}
+
+/// A part of a composite by constant indices.
+struct Part {
+    /// Type of the part; of a component of a vector, the vector's type.
+    ty: u32,
+    /// Its first leaf.
+    leaf: u64,
+    /// Its offset in bytes.
+    offset: u64,
+    /// The component of the vector that is meant.
+    lane: Option<u32>,
+}
+
+fn part(cx: &FuncCx<'_>, ty: u32, indices: &[u32]) -> Result<Part, Fault> {
+    let mut part = Part { ty, leaf: 0, offset: 0, lane: None };
+    for &index in indices {
+        if part.lane.is_some() {
+            return Err(Fault::malformed("an index into a component of a vector"));
+        }
+        let step = cx.unit.types.step(part.ty, index.into())?;
+        if matches!(cx.type_info(part.ty)?.kind, TypeKind::Vector { .. }) {
+            part.lane = Some(index);
+        } else {
+            part.ty = step.ty;
+            part.leaf += step.leaf;
+            part.offset += step.offset;
+        }
+    }
+    Ok(part)
+}
+
+fn extract(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    let composite = inst.id(0)?;
+    let part = part(cx, cx.type_of(composite)?, &inst.literals_from(1)?)?;
+    let info = cx.type_info(part.ty)?;
+    let val = match cx.val(composite)? {
+        Val::Leaves(leaves) => {
+            let first = part.leaf as usize;
+            Val::Leaves(leaves[first..first + info.leaf_count as usize].into())
+        }
+        Val::Memory(address) => {
+            let address = cx.offset(address, part.offset);
+            if info.is_flat() {
+                cx.load(part.ty, address, Access::aligned(info.align.min(align_of(part.offset))))?
+            } else {
+                Val::Memory(address)
+            }
+        }
+        Val::Input(_) => return Err(Fault::malformed("the operand is no composite")),
+    };
+    match (part.lane, &val) {
+        (Some(lane), Val::Leaves(leaves)) => {
+            let value = cx.extract(leaves[0], lane);
+            cx.set(inst, value)
+        }
+        (Some(_), Val::Memory(_) | Val::Input(_)) => unreachable!("broken invariant: vectors are values"),
+        (None, _) => cx.set_val(inst, val),
+    }
+}
+
+/// The largest power of two that divides an offset, bounded.
+fn align_of(offset: u64) -> u32 {
+    if offset == 0 { super::super::types::MAX_ALIGN } else { 1 << offset.trailing_zeros().min(7) }
+}
+
+fn insert(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    let (object, composite) = (inst.id(0)?, inst.id(1)?);
+    let ty = cx.type_of(composite)?;
+    if !cx.unit.types.same_shape(ty, inst.result_type()?)? {
+        return Err(Fault::malformed("the composite is not of the result type"));
+    }
+    let part = part(cx, ty, &inst.literals_from(2)?)?;
+    if let Some(lane) = part.lane {
+        let element = cx.value(object)?;
+        if cx.b.ty(element) != cx.kir_type(part.ty)?.lane() {
+            return Err(Fault::malformed("the object is not of the component type"));
+        }
+        match cx.val(composite)? {
+            Val::Leaves(mut leaves) => {
+                let leaf = &mut leaves[part.leaf as usize];
+                *leaf = cx.b.insert(*leaf, element, lane);
+                return cx.set_val(inst, Val::Leaves(leaves));
+            }
+            val @ Val::Memory(_) => {
+                let slot = fresh_copy(cx, ty, &val)?;
+                let scalar = cx.b.ty(element);
+                let offset = part.offset + u64::from(lane * scalar.elem.bytes());
+                cx.store_leaf(slot, offset, element, Access::aligned(scalar.elem.bytes()));
+                return cx.set_val(inst, Val::Memory(slot));
+            }
+            Val::Input(_) => return Err(Fault::malformed("the operand is no composite")),
+        }
+    }
+    if !cx.unit.types.same_shape(cx.type_of(object)?, part.ty)? {
+        return Err(Fault::malformed("the object is not of the type of its place"));
+    }
+    let object = match cx.val(object)? {
+        Val::Input(_) => Val::one(cx.value(object)?),
+        val => val,
+    };
+    match (cx.val(composite)?, object) {
+        (Val::Leaves(mut leaves), Val::Leaves(inner)) => {
+            let first = part.leaf as usize;
+            leaves[first..first + inner.len()].copy_from_slice(&inner);
+            cx.set_val(inst, Val::Leaves(leaves))
+        }
+        (val @ Val::Memory(_), object) => {
+            let slot = fresh_copy(cx, ty, &val)?;
+            let address = cx.offset(slot, part.offset);
+            let align = cx.type_info(part.ty)?.align.min(align_of(part.offset));
+            cx.store(part.ty, address, &object, Access::aligned(align))?;
+            cx.set_val(inst, Val::Memory(slot))
+        }
+        (Val::Leaves(_) | Val::Input(_), _) => Err(Fault::malformed("the operand is no composite")),
+    }
+}
+
+/// A copy of a large value that may be written.
+fn fresh_copy(cx: &mut FuncCx<'_>, ty: u32, val: &Val) -> Result<Value, Fault> {
+    let info = cx.type_info(ty)?;
+    let address = cx.in_memory(ty, val)?;
+    cx.copy_to_slot(address, info, Access::aligned(info.align))
+}

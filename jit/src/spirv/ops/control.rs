@@ -1,0 +1,163 @@
+//! Control flow and calls.
+
+use clift_kir::{BlockCall, Type, Value};
+use rspirv::dr::Operand;
+use rspirv::spirv::Op;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::super::builtin_imports;
+use super::super::function::edge;
+use super::super::lower::{Access, FuncCx, Val};
+use super::super::types::TypeKind;
+use super::super::words::{Fault, Inst};
+use super::logic::private_copy;
+
+/// Imports an instruction of this class.
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    match inst.op() {
+        // Hints; the graph says all that counts.
+        Op::LoopMerge | Op::SelectionMerge => {}
+        Op::Branch => {
+            let target = edge(cx, inst.id(0)?)?;
+            cx.b.jump(target.block, &target.args);
+        }
+        Op::BranchConditional => {
+            let cond = cx.value(inst.id(0)?)?;
+            if cx.b.ty(cond) != Type::B1 {
+                return Err(Fault::malformed("the condition is no bool"));
+            }
+            let (then, otherwise) = (edge(cx, inst.id(1)?)?, edge(cx, inst.id(2)?)?);
+            cx.b.branch(cond, then, otherwise);
+        }
+        Op::Switch => switch(cx, inst)?,
+        Op::Return => {
+            if cx.return_type.is_some() {
+                return Err(Fault::malformed("the function returns a value"));
+            }
+            cx.b.ret(&[]);
+        }
+        Op::ReturnValue => {
+            let Some(ty) = cx.return_type else {
+                return Err(Fault::malformed("the function returns nothing"));
+            };
+            let id = inst.id(0)?;
+            if !cx.unit.types.same_shape(cx.type_of(id)?, ty)? {
+                return Err(Fault::malformed("the value is not of the function's result type"));
+            }
+            match (cx.val(id)?, cx.result_address) {
+                (val, Some(address)) => {
+                    let align = cx.type_info(ty)?.align;
+                    cx.store(ty, address, &val, Access::aligned(align))?;
+                    cx.b.ret(&[]);
+                }
+                (Val::Leaves(leaves), None) => {
+                    cx.b.ret(&leaves);
+                }
+                (Val::Memory(_) | Val::Input(_), None) => {
+                    let value = cx.value(id)?;
+                    cx.b.ret(&[value]);
+                }
+            }
+        }
+        Op::Unreachable | Op::Kill | Op::TerminateInvocation => {
+            cx.b.unreachable();
+        }
+        Op::FunctionCall => {
+            let args = inst.ids_from(1)?;
+            let function = inst.id(0)?;
+            let ty = inst.result_type()?;
+            let val = call(cx, function, &args)?;
+            if matches!(cx.type_info(ty)?.kind, TypeKind::Void) {
+                if matches!(&val, Val::Leaves(leaves) if leaves.is_empty()) {
+                    return Ok(());
+                }
+                return Err(Fault::malformed("the function returns a value"));
+            }
+            cx.set_val(inst, val)?;
+        }
+        _ => unreachable!("broken invariant: {} is no control flow", inst.name()),
+    }
+    Ok(())
+}
+
+fn switch(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    let selector = cx.scalar_int(inst.id(0)?)?;
+    let elem = cx.b.ty(selector).elem;
+    let mut made: FxHashMap<u32, BlockCall> = FxHashMap::default();
+    let mut target = |cx: &mut FuncCx<'_>, label: u32| -> Result<BlockCall, Fault> {
+        if let Some(call) = made.get(&label) {
+            return Ok(call.clone());
+        }
+        let call = edge(cx, label)?;
+        made.insert(label, call.clone());
+        Ok(call)
+    };
+    let default = target(cx, inst.id(1)?)?;
+    let mut seen = FxHashSet::default();
+    let mut cases = Vec::new();
+    for pair in inst.dr.operands[2..].chunks_exact(2) {
+        let value = match (&pair[0], elem.bits()) {
+            (&Operand::LiteralBit64(value), 64) => value,
+            (&Operand::LiteralBit32(value), 8 | 16 | 32) => u64::from(value) & elem.mask(),
+            _ => return Err(Fault::malformed("a case does not have the width of the selector")),
+        };
+        let Operand::IdRef(label) = pair[1] else {
+            return Err(Fault::malformed("cases are pairs of a literal and a label"));
+        };
+        if !seen.insert(value) {
+            return Err(Fault::malformed(format!("case {value} occurs twice")));
+        }
+        cases.push((value, target(cx, label)?));
+    }
+    cx.b.switch(selector, cases, default);
+    Ok(())
+}
+
+/// Calls a function; what it returns.
+pub(in super::super) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Result<Val, Fault> {
+    let unit = cx.unit;
+    let Some(function) = unit.module.function(id) else {
+        return Err(Fault::malformed(format!("{} is no function", unit.module.describe(id))));
+    };
+    let (ret, params) = unit.function_type(function)?;
+    if args.len() != params.len() {
+        return Err(Fault::malformed(format!("{} arguments for {} parameters", args.len(), params.len())));
+    }
+    let result = cx.type_info(ret)?;
+    let mut values: Vec<Value> = Vec::new();
+    let mut returned = None;
+    if !result.is_flat() {
+        let slot = cx.slot(result.size, result.align)?;
+        values.push(slot);
+        returned = Some(slot);
+    }
+    let first = values.len();
+    for (index, (&arg, &ty)) in args.iter().zip(params).enumerate() {
+        if !unit.types.same_shape(cx.type_of(arg)?, ty)? {
+            return Err(Fault::malformed(format!("argument {index} is not of the parameter's type")));
+        }
+        match cx.val(arg)? {
+            Val::Leaves(leaves) => values.extend(leaves),
+            val @ Val::Memory(_) => values.push(private_copy(cx, ty, &val)?),
+            Val::Input(_) => values.push(cx.value(arg)?),
+        }
+    }
+    let Some(callee) = unit.callees.get(&id) else {
+        let name = unit.module.decorations.of(id).linkage.as_ref().map_or("", |linkage| &linkage.name);
+        let Some(builtin) = builtin_imports::find(name) else {
+            return Err(Fault::malformed(format!("{} has no body", unit.module.describe(id))));
+        };
+        let ty = result.value.ok_or_else(|| Fault::malformed("the result is no scalar"))?;
+        return builtin_imports::expand(cx, builtin, &values, ty).map(Val::one);
+    };
+    if let Some(classes) = cx.shared.param_alias.borrow_mut().get_mut(&callee.func) {
+        *classes = values[first..].iter().map(|&value| cx.alias(value)).collect();
+    }
+    let returns: Vec<Type> =
+        if returned.is_some() { Vec::new() } else { result.leaves.iter().map(|leaf| leaf.ty).collect() };
+    let call = cx.b.call(callee.func, &values, &returns);
+    Ok(match returned {
+        Some(slot) => Val::Memory(slot),
+        None => Val::Leaves(cx.b.func.dfg.results(call).iter().copied().collect()),
+    })
+}

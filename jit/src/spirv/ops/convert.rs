@@ -1,0 +1,176 @@
+//! Conversions.
+
+use clift_kir::{Builder, Convert, Opcode, Rounding, Space, Type, Value};
+use rspirv::dr::Operand;
+use rspirv::spirv::{FPRoundingMode, Op};
+
+use super::super::lower::{FuncCx, Val};
+use super::super::types;
+use super::super::words::{Fault, Inst};
+
+/// Imports an instruction of this class.
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    let to = cx.kir_type(inst.result_type()?)?;
+    if inst.op() == Op::Bitcast
+        && to.is_ptr()
+        && let val @ Val::Input(_) = cx.val(inst.id(0)?)?
+        && cx.unit.types.pointer(inst.result_type()?)? == cx.unit.types.pointer(cx.type_of(inst.id(0)?)?)?
+    {
+        cx.define(inst.result()?, val);
+        return Ok(());
+    }
+    let from = cx.value(inst.id(0)?)?;
+    let source = cx.b.ty(from);
+    let decorations = cx.unit.module.decorations.of(inst.result()?);
+    let saturate = decorations.saturate;
+    let how = |default| Convert { rounding: decorations.rounding.map_or(default, rounding), saturate };
+    let same_lanes = || {
+        if source.lanes() == to.lanes() { Ok(()) } else { Err(Fault::malformed("the numbers of components differ")) }
+    };
+    let classes = |from_class: bool, to_class: bool| {
+        if from_class && to_class { same_lanes() } else { Err(Fault::malformed(format!("from {source} to {to}"))) }
+    };
+    let value = match inst.op() {
+        Op::ConvertFToS | Op::ConvertFToU => {
+            classes(source.is_float(), to.is_int())?;
+            let op = if inst.op() == Op::ConvertFToS { Opcode::FptoS } else { Opcode::FptoU };
+            cx.b.convert(op, from, to, how(Rounding::TowardZero))
+        }
+        Op::ConvertSToF | Op::ConvertUToF => {
+            classes(source.is_int(), to.is_float())?;
+            let op = if inst.op() == Op::ConvertSToF { Opcode::StoFp } else { Opcode::UtoFp };
+            cx.b.convert(op, from, to, Convert { saturate: false, ..how(Rounding::NearestEven) })
+        }
+        Op::FConvert => {
+            classes(source.is_float(), to.is_float())?;
+            if source == to {
+                from
+            } else {
+                cx.b.convert(Opcode::FptoFp, from, to, Convert { saturate: false, ..how(Rounding::NearestEven) })
+            }
+        }
+        Op::UConvert | Op::SConvert => {
+            classes(source.is_int(), to.is_int())?;
+            let signed = inst.op() == Op::SConvert;
+            if saturate { saturating(&mut cx.b, from, signed, to, signed) } else { cx.b.int_resize(from, to.elem, signed) }
+        }
+        Op::SatConvertSToU => {
+            classes(source.is_int(), to.is_int())?;
+            saturating(&mut cx.b, from, true, to, false)
+        }
+        Op::SatConvertUToS => {
+            classes(source.is_int(), to.is_int())?;
+            saturating(&mut cx.b, from, false, to, true)
+        }
+        Op::ConvertPtrToU => {
+            classes(source.is_ptr(), to.is_int())?;
+            let address = cx.b.cast(Opcode::PtrToInt, from, source.as_int());
+            cx.b.int_resize(address, to.elem, false)
+        }
+        Op::ConvertUToPtr => {
+            classes(source.is_int(), to.is_ptr())?;
+            let address = cx.b.int_resize(from, Type::I64.elem, false);
+            cx.b.cast(Opcode::IntToPtr, address, to)
+        }
+        Op::PtrCastToGeneric => {
+            classes(source.is_ptr(), to == Type::ptr(Space::Generic))?;
+            pointer_cast(cx, from, to)
+        }
+        Op::GenericCastToPtr => {
+            classes(source == Type::ptr(Space::Generic), to.is_ptr())?;
+            pointer_cast(cx, from, to)
+        }
+        Op::GenericCastToPtrExplicit => {
+            classes(source == Type::ptr(Space::Generic), to.is_ptr())?;
+            let Operand::StorageClass(class) = *inst.operand(1)? else {
+                return Err(Fault::malformed("the storage class is missing"));
+            };
+            let space = types::space(class)?;
+            if to != Type::ptr(space) || !matches!(space, Space::Private | Space::Global | Space::Local) {
+                return Err(Fault::malformed(format!("a cast to {to} that asks for {class:?}")));
+            }
+            let inside = cx.b.in_space(from, space);
+            let pointer = cx.b.cast(Opcode::SpaceCast, from, to);
+            let null = cx.b.iconst(to, 0);
+            cx.b.select(inside, pointer, null)
+        }
+        Op::Bitcast => bitcast(cx, from, to)?,
+        _ => unreachable!("broken invariant: {} is no conversion", inst.name()),
+    };
+    cx.set(inst, value)
+}
+
+/// The pointer in another space; accesses keep their alias class.
+fn pointer_cast(cx: &mut FuncCx<'_>, from: Value, to: Type) -> Value {
+    if cx.b.ty(from) == to {
+        return from;
+    }
+    let cast = cx.b.cast(Opcode::SpaceCast, from, to);
+    let class = cx.alias(from);
+    cx.set_alias(cast, class);
+    cast
+}
+
+/// The same bits as another type.
+fn bitcast(cx: &mut FuncCx<'_>, from: Value, to: Type) -> Result<Value, Fault> {
+    let source = cx.b.ty(from);
+    if source == to {
+        return Ok(from);
+    }
+    if source.is_bool() || to.is_bool() || source.bits() != to.bits() {
+        return Err(Fault::malformed(format!("from {source} to {to}")));
+    }
+    if source.is_ptr() && to.is_ptr() {
+        return Ok(pointer_cast(cx, from, to));
+    }
+    let plain = if source.is_ptr() { cx.b.cast(Opcode::PtrToInt, from, source.as_int()) } else { from };
+    if to.is_ptr() {
+        let address = if cx.b.ty(plain) == to.as_int() { plain } else { cx.b.cast(Opcode::Bitcast, plain, to.as_int()) };
+        return Ok(cx.b.cast(Opcode::IntToPtr, address, to));
+    }
+    Ok(if cx.b.ty(plain) == to { plain } else { cx.b.cast(Opcode::Bitcast, plain, to) })
+}
+
+/// The float in another width, rounded to nearest.
+pub(super) fn float_to_float(b: &mut Builder<'_>, value: Value, to: Type) -> Value {
+    if b.ty(value) == to { value } else { b.convert(Opcode::FptoFp, value, to, Convert::default()) }
+}
+
+/// The integer clamped to the range of another integer type.
+fn saturating(b: &mut Builder<'_>, value: Value, signed: bool, to: Type, to_signed: bool) -> Value {
+    let from = b.ty(value);
+    let (low, high) = clift_kir::eval::int::signed_range(to.elem);
+    let unsigned_high = i128::from(to.elem.mask());
+    let mut value = value;
+    // Clamping happens in the source's width, so only bounds that it can hold matter.
+    if signed {
+        let least = if to_signed { low } else { 0 };
+        let (own_low, own_high) = clift_kir::eval::int::signed_range(from.elem);
+        if least > own_low {
+            let bound = b.iconst(from, least as i64);
+            value = b.int2(Opcode::Smax, value, bound);
+        }
+        let most = if to_signed { high } else { unsigned_high };
+        if most < own_high {
+            let bound = b.iconst(from, most as i64);
+            value = b.int2(Opcode::Smin, value, bound);
+        }
+    } else {
+        let most = if to_signed { high } else { unsigned_high };
+        if most < i128::from(from.elem.mask()) {
+            let bound = b.iconst(from, most as i64);
+            value = b.int2(Opcode::Umin, value, bound);
+        }
+    }
+    b.int_resize(value, to.elem, signed)
+}
+
+/// The rounding that a decoration names.
+pub(super) fn rounding(mode: FPRoundingMode) -> Rounding {
+    match mode {
+        FPRoundingMode::RTE => Rounding::NearestEven,
+        FPRoundingMode::RTZ => Rounding::TowardZero,
+        FPRoundingMode::RTP => Rounding::Up,
+        FPRoundingMode::RTN => Rounding::Down,
+    }
+}

@@ -1,0 +1,151 @@
+//! Barriers, fences and asynchronous copies. Group functions proper are not here.
+
+use clift_kir::{
+    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Elem, IntCond, MemOrder, MemScope, Opcode, SpaceSet, Type, Value,
+};
+use rspirv::spirv::{MemorySemantics, Op};
+
+use super::super::lower::{Access, FuncCx};
+use super::super::words::{Fault, Inst};
+
+/// Imports an instruction of this class.
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    match inst.op() {
+        Op::ControlBarrier => {
+            let execution = execution_scope(cx, inst.id(0)?)?;
+            let memory = scope(cx, inst.id(1)?)?;
+            let spaces = spaces(cx, inst.id(2)?)?;
+            barrier(cx, execution, memory, spaces);
+            Ok(())
+        }
+        Op::MemoryBarrier => {
+            let info =
+                AtomicInfo { op: AtomicOp::Xchg, scope: scope(cx, inst.id(0)?)?, order: order(cx, inst.id(1)?)? };
+            cx.b.fence(info);
+            Ok(())
+        }
+        Op::GroupAsyncCopy => async_copy(cx, inst),
+        Op::GroupWaitEvents => {
+            let execution = execution_scope(cx, inst.id(0)?)?;
+            cx.scalar_int(inst.id(1)?)?;
+            cx.pointer(inst.id(2)?)?;
+            barrier(cx, execution, execution, SpaceSet::LOCAL | SpaceSet::GLOBAL);
+            Ok(())
+        }
+        _ => unreachable!("broken invariant: {} is no group instruction", inst.name()),
+    }
+}
+
+fn barrier(cx: &mut FuncCx<'_>, execution: MemScope, memory: MemScope, spaces: SpaceSet) {
+    let id = cx.b.func.fresh_barrier();
+    cx.b.barrier(BarrierInfo { id, execution, memory, spaces });
+}
+
+/// The scope a constant names; the widest when it is not constant.
+pub(super) fn scope(cx: &mut FuncCx<'_>, id: u32) -> Result<MemScope, Fault> {
+    let Ok(number) = cx.unit.consts.integer(id) else {
+        cx.scalar_int(id)?;
+        return Ok(MemScope::AllDevices);
+    };
+    match number {
+        0 => Ok(MemScope::AllDevices),
+        1 => Ok(MemScope::Device),
+        2 => Ok(MemScope::WorkGroup),
+        3 => Ok(MemScope::SubGroup),
+        4 => Ok(MemScope::WorkItem),
+        _ => Err(Fault::malformed(format!("scope {number}"))),
+    }
+}
+
+/// The scope of those who wait for each other.
+fn execution_scope(cx: &mut FuncCx<'_>, id: u32) -> Result<MemScope, Fault> {
+    let number = cx.unit.consts.integer(id).map_err(|_| Fault::unsupported("an execution scope that is not constant"))?;
+    match number {
+        2 => Ok(MemScope::WorkGroup),
+        3 => Ok(MemScope::SubGroup),
+        _ => Err(Fault::unsupported(format!("execution scope {number}"))),
+    }
+}
+
+/// Memory semantics; `None` when they are not constant.
+fn semantics(cx: &mut FuncCx<'_>, id: u32) -> Result<Option<MemorySemantics>, Fault> {
+    match cx.unit.consts.integer(id) {
+        Ok(bits) => Ok(Some(MemorySemantics::from_bits_truncate(bits as u32))),
+        Err(_) => {
+            cx.scalar_int(id)?;
+            Ok(None)
+        }
+    }
+}
+
+/// The order that memory semantics name; the strongest when they are not constant.
+pub(super) fn order(cx: &mut FuncCx<'_>, id: u32) -> Result<MemOrder, Fault> {
+    let Some(semantics) = semantics(cx, id)? else { return Ok(MemOrder::SeqCst) };
+    let named = [
+        (MemorySemantics::ACQUIRE, MemOrder::Acquire),
+        (MemorySemantics::RELEASE, MemOrder::Release),
+        (MemorySemantics::ACQUIRE_RELEASE, MemOrder::AcqRel),
+        (MemorySemantics::SEQUENTIALLY_CONSISTENT, MemOrder::SeqCst),
+    ];
+    let mut found = named.iter().filter(|(bit, _)| semantics.contains(*bit));
+    match (found.next(), found.next()) {
+        (None, _) => Ok(MemOrder::Relaxed),
+        (Some((_, order)), None) => Ok(*order),
+        (Some(_), Some(_)) => Err(Fault::malformed("memory semantics with two orders")),
+    }
+}
+
+/// The spaces whose accesses a barrier orders.
+fn spaces(cx: &mut FuncCx<'_>, id: u32) -> Result<SpaceSet, Fault> {
+    let Some(semantics) = semantics(cx, id)? else { return Ok(SpaceSet::all()) };
+    let mut spaces = SpaceSet::empty();
+    spaces.set(SpaceSet::LOCAL, semantics.contains(MemorySemantics::WORKGROUP_MEMORY));
+    spaces.set(SpaceSet::GLOBAL, semantics.contains(MemorySemantics::CROSS_WORKGROUP_MEMORY));
+    spaces.set(SpaceSet::IMAGE, semantics.contains(MemorySemantics::IMAGE_MEMORY));
+    Ok(spaces)
+}
+
+/// An asynchronous copy: each work-item copies its share at once; waiting for the event is a barrier.
+fn async_copy(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    if execution_scope(cx, inst.id(0)?)? != MemScope::WorkGroup {
+        return Err(Fault::unsupported("asynchronous copies by less than a work-group"));
+    }
+    let (to, from) = (cx.pointer(inst.id(1)?)?, cx.pointer(inst.id(2)?)?);
+    let elem = cx.pointee(inst.id(1)?)?;
+    if !cx.unit.types.same_shape(cx.pointee(inst.id(2)?)?, elem)? || !cx.type_info(elem)?.is_sized() {
+        return Err(Fault::malformed("the pointers are to different types"));
+    }
+    let (count, stride) = (cx.scalar_int(inst.id(3)?)?, cx.scalar_int(inst.id(4)?)?);
+    let event = cx.value(inst.id(5)?)?;
+    let count = cx.b.int_resize(count, Elem::I64, false);
+    let stride = cx.b.int_resize(stride, Elem::I64, false);
+    let one = cx.b.iconst(Type::I64, 1);
+    // The stride is that of the side in global memory.
+    let into_local = cx.b.ty(to) == Type::ptr(clift_kir::Space::Local);
+    let (to_stride, from_stride) = if into_local { (one, stride) } else { (stride, one) };
+    let first = cx.b.query_linear(Opcode::LocalLinearId);
+    let step = (1..3).fold(cx.b.query(Opcode::LocalSize, 0), |product, dim| {
+        let size = cx.b.query(Opcode::LocalSize, dim);
+        cx.b.int2(Opcode::Imul, product, size)
+    });
+    let (head, body, done) = (cx.b.func.append_block(), cx.b.func.append_block(), cx.b.func.append_block());
+    let number = cx.b.func.dfg.append_param(head, Type::I64);
+    cx.b.jump(head, &[first]);
+    cx.b.switch_to(head);
+    let inside = cx.b.icmp(IntCond::Ult, number, count);
+    cx.b.branch(inside, BlockCall::new(body, &[]), BlockCall::new(done, &[]));
+    cx.b.switch_to(body);
+    let info = cx.type_info(elem)?;
+    let address = |cx: &mut FuncCx<'_>, base: Value, stride: Value| {
+        let index = cx.b.int2(Opcode::Imul, number, stride);
+        cx.b.addr(base, Some(index), info.size, 0)
+    };
+    let (target, source) = (address(cx, to, to_stride), address(cx, from, from_stride));
+    let access = Access::aligned(info.align);
+    let val = cx.load(elem, source, access)?;
+    cx.store(elem, target, &val, access)?;
+    let next = cx.b.int2(Opcode::Iadd, number, step);
+    cx.b.jump(head, &[next]);
+    cx.b.switch_to(done);
+    cx.set(inst, event)
+}

@@ -1,0 +1,86 @@
+//! Extended instructions, hints, source positions.
+
+use rspirv::dr::Operand;
+use rspirv::grammar::{OPENCL_STD_100_INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
+use rspirv::spirv::Op;
+
+use super::super::caps::ExtSet;
+use super::super::lower::{FuncCx, Val};
+use super::super::types::TypeKind;
+use super::super::words::{Fault, Inst};
+use crate::builtins::{self, ClOp};
+
+/// Imports an instruction of this class.
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    match inst.op() {
+        Op::ExtInst | Op::ExtInstWithForwardRefsKHR => ext_inst(cx, inst),
+        Op::AssumeTrueKHR => cx.value(inst.id(0)?).map(|_| ()),
+        Op::ExpectKHR => {
+            let value = cx.value(inst.id(0)?)?;
+            cx.value(inst.id(1)?)?;
+            cx.set(inst, value)
+        }
+        _ => unreachable!("broken invariant: {} is of another class", inst.name()),
+    }
+}
+
+/// `OpLine` and `OpNoLine`.
+pub(in super::super) fn position(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    if inst.op() == Op::Line {
+        cx.set_line(inst.literal(1)?, inst.literal(2)?);
+    } else {
+        cx.set_line(0, 0);
+    }
+    Ok(())
+}
+
+fn ext_inst(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    match cx.unit.module.ext_sets.get(&inst.id(0)?) {
+        Some(ExtSet::OpenCl) => {}
+        Some(ExtSet::Ignored) => return Ok(()),
+        None => return Err(Fault::malformed("the set is not imported")),
+    }
+    let number = inst.literal(1)?;
+    let op = ClOp::from_u32(number).ok_or_else(|| Fault::malformed(format!("OpenCL.std has no number {number}")))?;
+    let Some(class) = OPENCL_STD_100_INSTRUCTION_TABLE.lookup_opcode(number) else {
+        return Err(Fault::malformed(format!("OpenCL.std has no number {number}")));
+    };
+    // The parser takes all operands for ids; the set's grammar knows which are literals.
+    let mut args = Vec::new();
+    let mut kinds = class.operands.iter();
+    let mut kind = kinds.next();
+    for operand in &inst.dr.operands[2..] {
+        let Some(expected) = kind else {
+            return Err(Fault::malformed(format!("too many operands for {}", class.opname)));
+        };
+        let &Operand::IdRef(word) = operand else {
+            return Err(Fault::malformed("an operand of an unknown kind"));
+        };
+        args.push(match expected.kind {
+            OperandKind::LiteralInteger | OperandKind::FPRoundingMode => builtins::Operand::Literal(word),
+            _ => builtins::Operand::Value(cx.value(word)?),
+        });
+        if expected.quantifier != OperandQuantifier::ZeroOrMore {
+            kind = kinds.next();
+        }
+    }
+    if kind.is_some_and(|kind| kind.quantifier == OperandQuantifier::One) {
+        return Err(Fault::malformed(format!("too few operands for {}", class.opname)));
+    }
+    let ty = inst.result_type()?;
+    let info = cx.type_info(ty)?;
+    let void = matches!(info.kind, TypeKind::Void);
+    let result = if void { None } else { Some(cx.kir_type(ty)?) };
+    cx.set_fp(inst);
+    let value = builtins::expand(&mut cx.b, op, &args, result)
+        .map_err(|reason| Fault::unsupported(format!("{}: {reason}", class.opname)))?;
+    match (value, void) {
+        (Some(value), false) => cx.set(inst, value),
+        (None, true) => {
+            cx.define(inst.result()?, Val::Leaves(Default::default()));
+            Ok(())
+        }
+        (None, false) => Err(Fault::malformed(format!("{} gives no value", class.opname))),
+        (Some(_), true) => Ok(()),
+    }
+}

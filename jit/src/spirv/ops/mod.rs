@@ -1,0 +1,203 @@
+//! Instructions, one file per class. [`lower`] only dispatches; `docs/add-a-spirv-op.md` is the recipe.
+
+pub(super) mod arith;
+pub(super) mod atomic;
+pub(super) mod bits;
+pub(super) mod composite;
+pub(super) mod control;
+pub(super) mod convert;
+pub(super) mod group;
+pub(super) mod logic;
+pub(super) mod memory;
+pub(super) mod misc;
+
+use rspirv::spirv::Op;
+
+use super::lower::FuncCx;
+use super::words::{Fault, Inst};
+
+/// Imports one instruction of a function, or of an `OpSpecConstantOp`.
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    match inst.op() {
+        Op::SNegate
+        | Op::FNegate
+        | Op::IAdd
+        | Op::FAdd
+        | Op::ISub
+        | Op::FSub
+        | Op::IMul
+        | Op::FMul
+        | Op::UDiv
+        | Op::SDiv
+        | Op::FDiv
+        | Op::UMod
+        | Op::SRem
+        | Op::SMod
+        | Op::FRem
+        | Op::FMod
+        | Op::VectorTimesScalar
+        | Op::Dot
+        | Op::IAddCarry
+        | Op::ISubBorrow
+        | Op::UMulExtended
+        | Op::SMulExtended
+        | Op::SDot
+        | Op::UDot
+        | Op::SUDot
+        | Op::SDotAccSat
+        | Op::UDotAccSat
+        | Op::SUDotAccSat => arith::lower(cx, inst),
+
+        Op::ConvertFToU
+        | Op::ConvertFToS
+        | Op::ConvertSToF
+        | Op::ConvertUToF
+        | Op::UConvert
+        | Op::SConvert
+        | Op::FConvert
+        | Op::ConvertPtrToU
+        | Op::SatConvertSToU
+        | Op::SatConvertUToS
+        | Op::ConvertUToPtr
+        | Op::PtrCastToGeneric
+        | Op::GenericCastToPtr
+        | Op::GenericCastToPtrExplicit
+        | Op::Bitcast => convert::lower(cx, inst),
+
+        Op::Any
+        | Op::All
+        | Op::IsNan
+        | Op::IsInf
+        | Op::IsFinite
+        | Op::IsNormal
+        | Op::SignBitSet
+        | Op::LessOrGreater
+        | Op::Ordered
+        | Op::Unordered
+        | Op::LogicalEqual
+        | Op::LogicalNotEqual
+        | Op::LogicalOr
+        | Op::LogicalAnd
+        | Op::LogicalNot
+        | Op::Select
+        | Op::IEqual
+        | Op::INotEqual
+        | Op::UGreaterThan
+        | Op::SGreaterThan
+        | Op::UGreaterThanEqual
+        | Op::SGreaterThanEqual
+        | Op::ULessThan
+        | Op::SLessThan
+        | Op::ULessThanEqual
+        | Op::SLessThanEqual
+        | Op::FOrdEqual
+        | Op::FUnordEqual
+        | Op::FOrdNotEqual
+        | Op::FUnordNotEqual
+        | Op::FOrdLessThan
+        | Op::FUnordLessThan
+        | Op::FOrdGreaterThan
+        | Op::FUnordGreaterThan
+        | Op::FOrdLessThanEqual
+        | Op::FUnordLessThanEqual
+        | Op::FOrdGreaterThanEqual
+        | Op::FUnordGreaterThanEqual => logic::lower(cx, inst),
+
+        Op::ShiftRightLogical
+        | Op::ShiftRightArithmetic
+        | Op::ShiftLeftLogical
+        | Op::BitwiseOr
+        | Op::BitwiseXor
+        | Op::BitwiseAnd
+        | Op::Not
+        | Op::BitFieldInsert
+        | Op::BitFieldSExtract
+        | Op::BitFieldUExtract
+        | Op::BitReverse
+        | Op::BitCount => bits::lower(cx, inst),
+
+        Op::VectorExtractDynamic
+        | Op::VectorInsertDynamic
+        | Op::VectorShuffle
+        | Op::CompositeConstruct
+        | Op::CompositeExtract
+        | Op::CompositeInsert
+        | Op::CopyObject
+        | Op::CopyLogical
+        | Op::Undef => composite::lower(cx, inst),
+
+        Op::Variable
+        | Op::Load
+        | Op::Store
+        | Op::CopyMemory
+        | Op::CopyMemorySized
+        | Op::AccessChain
+        | Op::InBoundsAccessChain
+        | Op::PtrAccessChain
+        | Op::InBoundsPtrAccessChain
+        | Op::GenericPtrMemSemantics
+        | Op::PtrEqual
+        | Op::PtrNotEqual
+        | Op::PtrDiff
+        | Op::SizeOf
+        | Op::LifetimeStart
+        | Op::LifetimeStop => memory::lower(cx, inst),
+
+        Op::LoopMerge
+        | Op::SelectionMerge
+        | Op::Branch
+        | Op::BranchConditional
+        | Op::Switch
+        | Op::Return
+        | Op::ReturnValue
+        | Op::Unreachable
+        | Op::Kill
+        | Op::TerminateInvocation
+        | Op::FunctionCall => control::lower(cx, inst),
+
+        Op::AtomicLoad
+        | Op::AtomicStore
+        | Op::AtomicExchange
+        | Op::AtomicCompareExchange
+        | Op::AtomicCompareExchangeWeak
+        | Op::AtomicIIncrement
+        | Op::AtomicIDecrement
+        | Op::AtomicIAdd
+        | Op::AtomicISub
+        | Op::AtomicSMin
+        | Op::AtomicUMin
+        | Op::AtomicSMax
+        | Op::AtomicUMax
+        | Op::AtomicAnd
+        | Op::AtomicOr
+        | Op::AtomicXor
+        | Op::AtomicFlagTestAndSet
+        | Op::AtomicFlagClear
+        | Op::AtomicFAddEXT
+        | Op::AtomicFMinEXT
+        | Op::AtomicFMaxEXT => atomic::lower(cx, inst),
+
+        Op::ControlBarrier | Op::MemoryBarrier | Op::GroupAsyncCopy | Op::GroupWaitEvents => group::lower(cx, inst),
+
+        Op::ExtInst | Op::ExtInstWithForwardRefsKHR | Op::AssumeTrueKHR | Op::ExpectKHR => misc::lower(cx, inst),
+
+        _ => Err(Fault::unsupported(missing(inst.op()))),
+    }
+}
+
+/// Why an instruction that is not in the list above cannot be imported.
+fn missing(op: Op) -> String {
+    let name = format!("{op:?}");
+    let class = if name.starts_with("Image") || name == "SampledImage" {
+        "images"
+    } else if name.starts_with("Group") {
+        "group and sub-group functions"
+    } else if name.contains("Pipe") || name.contains("ReserveId") {
+        "pipes"
+    } else if name.contains("Enqueue") || name.contains("Event") || name.contains("Ndrange") || name.contains("Queue") {
+        "device-side enqueue"
+    } else {
+        return "this instruction has no meaning in an OpenCL kernel".to_owned();
+    };
+    format!("{class} are not available on this device")
+}

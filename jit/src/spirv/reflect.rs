@@ -1,0 +1,225 @@
+//! What a kernel tells about itself: its parameters with their places in the argument block, and its size attributes.
+//!
+//! Types and qualifiers come from the types and decorations; where a producer left `OpString`s in the convention
+//! `kernel_arg_type.<kernel>.<type>,<type>,` (and `kernel_arg_type_qual.`), those texts, which are closer to the source, win.
+
+use clift_include::abi::ArgSlot;
+use rspirv::dr::Operand;
+use rspirv::spirv::{AccessQualifier as SpirvAccess, ExecutionMode, StorageClass};
+
+use super::module::{EntryPoint, FunctionDef};
+use super::types::{MAX_ALIGN, TypeKind};
+use super::unit::Unit;
+use super::words::Fault;
+use crate::{AccessQualifier, AddressQualifier, ArgInfo, ArgKind, TypeQualifiers};
+
+/// Largest argument block in bytes.
+const MAX_ARG_BLOCK: u64 = 64 << 10;
+/// Alignment of a local pointer whose pointee is not told.
+const UNKNOWN_ALIGN: u32 = MAX_ALIGN;
+
+/// A kernel as the application sees it.
+#[derive(Clone, Debug)]
+pub struct KernelDesc {
+    /// Name of the entry point.
+    pub name: String,
+    /// Its parameters in order.
+    pub args: Vec<ArgInfo>,
+    /// `reqd_work_group_size`.
+    pub required_local_size: Option<[u64; 3]>,
+    /// `work_group_size_hint`.
+    pub local_size_hint: Option<[u64; 3]>,
+    /// `vec_type_hint`.
+    pub vec_type_hint: Option<String>,
+}
+
+/// Describes a kernel; the size of its argument block.
+pub(super) fn kernel(
+    unit: &Unit,
+    entry: &EntryPoint,
+    function: &FunctionDef,
+    arg_info: bool,
+) -> Result<(KernelDesc, u32), Fault> {
+    let (ret, params) = unit.function_type(function)?;
+    if unit.types.get(ret)?.kind != TypeKind::Void {
+        return Err(Fault::malformed("a kernel returns nothing"));
+    }
+    let type_names = texts(unit, "kernel_arg_type", &entry.name, params.len());
+    let qualifiers = texts(unit, "kernel_arg_type_qual", &entry.name, params.len());
+    let mut args = Vec::with_capacity(params.len());
+    let mut end = 0u64;
+    for (index, (&ty, &inst)) in params.iter().zip(&function.params).enumerate() {
+        let id = unit.module.insts[inst].result()?;
+        let (mut info, size, align) = argument(unit, id, ty)?;
+        let offset = end.next_multiple_of(align.clamp(1, MAX_ALIGN).into());
+        end = offset + size;
+        if end > MAX_ARG_BLOCK {
+            return Err(Fault::unsupported(format!("arguments of more than {MAX_ARG_BLOCK} bytes")));
+        }
+        info.slot = ArgSlot { offset: offset as u32, size: size as u32 };
+        if let Some(texts) = &qualifiers {
+            let has = |word: &str| texts[index].split(' ').any(|w| w == word);
+            info.qualifiers.is_const |= has("const");
+            info.qualifiers.is_restrict |= has("restrict");
+            info.qualifiers.is_volatile |= has("volatile");
+            info.qualifiers.is_pipe |= has("pipe");
+        }
+        if arg_info {
+            info.name = unit.module.names.get(&id).cloned();
+            info.type_name = type_names.as_ref().map(|texts| texts[index].clone());
+        }
+        args.push(info);
+    }
+    let mut desc = KernelDesc {
+        name: entry.name.clone(),
+        args,
+        required_local_size: None,
+        local_size_hint: None,
+        vec_type_hint: None,
+    };
+    modes(unit, function.id, &mut desc)?;
+    Ok((desc, end.next_multiple_of(8) as u32))
+}
+
+/// One parameter: what is told about it, its size and alignment in the argument block.
+fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), Fault> {
+    let info = unit.types.get(ty)?;
+    let decorations = unit.module.decorations.of(id);
+    let mut arg = ArgInfo {
+        kind: ArgKind::Value,
+        slot: ArgSlot { offset: 0, size: 0 },
+        address: AddressQualifier::Private,
+        access: AccessQualifier::None,
+        qualifiers: TypeQualifiers::default(),
+        name: None,
+        type_name: None,
+    };
+    let mut pointer = |kind, address| {
+        arg.kind = kind;
+        arg.address = address;
+        arg.qualifiers = TypeQualifiers {
+            is_const: decorations.read_only || address == AddressQualifier::Constant,
+            is_restrict: decorations.restrict,
+            is_volatile: decorations.volatile,
+            is_pipe: false,
+        };
+    };
+    match &info.kind {
+        &TypeKind::Pointer { class, pointee } => {
+            let pointee = pointee.map(|pointee| unit.types.get(pointee)).transpose()?;
+            match class {
+                StorageClass::CrossWorkgroup => pointer(ArgKind::GlobalPointer, AddressQualifier::Global),
+                StorageClass::UniformConstant => pointer(ArgKind::ConstantPointer, AddressQualifier::Constant),
+                StorageClass::Workgroup => {
+                    let natural = pointee.map_or(1, |pointee| pointee.align);
+                    let align = match decorations.alignment {
+                        Some(align) => align.max(natural).min(MAX_ALIGN),
+                        None if natural == 1 => UNKNOWN_ALIGN,
+                        None => natural,
+                    };
+                    pointer(ArgKind::LocalPointer { align }, AddressQualifier::Local);
+                }
+                StorageClass::Function => {
+                    let Some(pointee) = pointee.filter(|pointee| pointee.is_sized()) else {
+                        return Err(Fault::malformed("a kernel parameter by value without a size"));
+                    };
+                    return Ok((arg, pointee.size, pointee.align));
+                }
+                other => return Err(Fault::malformed(format!("a kernel parameter that points to {other:?}"))),
+            }
+        }
+        TypeKind::Image { access } => {
+            arg.kind = ArgKind::Image;
+            arg.address = AddressQualifier::Global;
+            arg.access = access_qualifier(access.unwrap_or(SpirvAccess::ReadOnly));
+        }
+        TypeKind::Sampler => arg.kind = ArgKind::Sampler,
+        TypeKind::Pipe { access } => {
+            arg.kind = ArgKind::Pipe;
+            arg.address = AddressQualifier::Global;
+            arg.access = access_qualifier(*access);
+            arg.qualifiers.is_pipe = true;
+        }
+        TypeKind::Queue => arg.kind = ArgKind::Queue,
+        TypeKind::Int | TypeKind::Float | TypeKind::Vector { .. } | TypeKind::Array { .. } | TypeKind::Struct { .. } => {}
+        TypeKind::Void
+        | TypeKind::Bool
+        | TypeKind::Function { .. }
+        | TypeKind::Opaque
+        | TypeKind::Event
+        | TypeKind::SampledImage
+        | TypeKind::Handle => return Err(Fault::malformed("a type that no kernel parameter may have")),
+    }
+    Ok((arg, info.size, info.align))
+}
+
+fn access_qualifier(access: SpirvAccess) -> AccessQualifier {
+    match access {
+        SpirvAccess::ReadOnly => AccessQualifier::ReadOnly,
+        SpirvAccess::WriteOnly => AccessQualifier::WriteOnly,
+        SpirvAccess::ReadWrite => AccessQualifier::ReadWrite,
+    }
+}
+
+/// The texts a producer left about a kernel's parameters, if there is one for each.
+fn texts(unit: &Unit, what: &str, kernel: &str, count: usize) -> Option<Vec<String>> {
+    let rest = unit.module.strings.iter().find_map(|text| {
+        let rest = text.strip_prefix(what)?.strip_prefix('.')?;
+        rest.strip_prefix(kernel)?.strip_prefix('.')
+    })?;
+    let rest = rest.strip_suffix(',').unwrap_or(rest);
+    let list: Vec<String> = if count == 0 { Vec::new() } else { rest.split(',').map(str::to_owned).collect() };
+    (list.len() == count).then_some(list)
+}
+
+/// Reads the execution modes of a kernel.
+fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result<(), Fault> {
+    for (mode, inst) in unit.module.modes_of(function) {
+        let size = || -> Result<[u64; 3], Fault> {
+            let mut size = [0; 3];
+            for (dim, size) in size.iter_mut().enumerate() {
+                *size = match inst.operand(dim + 2)? {
+                    &Operand::LiteralBit32(size) => size.into(),
+                    &Operand::IdRef(id) => unit.consts.integer(id)?,
+                    _ => return Err(Fault::malformed("a size is missing")),
+                };
+            }
+            Ok(size)
+        };
+        match mode {
+            ExecutionMode::LocalSize | ExecutionMode::LocalSizeId => {
+                let size = size()?;
+                if size.contains(&0) {
+                    return Err(Fault::malformed("a required work-group size of 0"));
+                }
+                desc.required_local_size = Some(size);
+            }
+            ExecutionMode::LocalSizeHint | ExecutionMode::LocalSizeHintId => desc.local_size_hint = Some(size()?),
+            ExecutionMode::VecTypeHint => desc.vec_type_hint = vec_type_hint(inst.literal(2)?),
+            // Hints, and demands that every kernel meets.
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// OpenCL C's name of the type that a `VecTypeHint` encodes.
+fn vec_type_hint(code: u32) -> Option<String> {
+    let elem = ["char", "short", "int", "long", "half", "float", "double"].get(code as u16 as usize)?;
+    Some(match code >> 16 {
+        0 | 1 => (*elem).to_owned(),
+        lanes => format!("{elem}{lanes}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vector_type_hints() {
+        assert_eq!(vec_type_hint(4 << 16 | 5).as_deref(), Some("float4"));
+        assert_eq!(vec_type_hint(2).as_deref(), Some("int"));
+        assert_eq!(vec_type_hint(9), None);
+    }
+}

@@ -1,0 +1,269 @@
+//! One module of a build with everything at module scope resolved: types, constants, variables, and what its functions call.
+
+use clift_kir::{Func, Global, GlobalData, GlobalInit, Space, Type};
+use rspirv::dr::Operand;
+use rspirv::spirv::{BuiltIn, ExecutionMode, Op, StorageClass};
+use rustc_hash::FxHashMap;
+
+use super::consts::{self, Constant, Consts, SpecValues};
+use super::lower::{MAX_SLOT_BYTES, Shared};
+use super::module::{FunctionDef, Module};
+use super::specialize;
+use super::types::{self, TypeKind, Types};
+use super::words::{Fault, Inst};
+use crate::ImportError;
+
+/// Largest alignment of a program-scope variable.
+const MAX_GLOBAL_ALIGN: u32 = 4096;
+
+/// A module-scope variable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Variable {
+    /// It lives in memory.
+    Global {
+        /// The kir variable; that of the exporting module for an import.
+        global: Global,
+        /// Where it lives.
+        space: Space,
+    },
+    /// A work-item query in the guise of a variable.
+    Input {
+        /// Which.
+        built_in: BuiltIn,
+        /// Its type.
+        ty: u32,
+    },
+}
+
+/// How a function is called in kir.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Signature {
+    /// Parameters; the address of the result comes first where it is too large for values.
+    pub(crate) params: Vec<Type>,
+    /// Results.
+    pub(crate) returns: Vec<Type>,
+}
+
+/// A function that can be called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Callee {
+    /// The kir function.
+    pub(crate) func: Func,
+}
+
+/// A module ready for the import of its functions.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    /// The module.
+    pub(crate) module: Module,
+    /// Its types.
+    pub(crate) types: Types,
+    /// Its constants, addresses of variables included.
+    pub(crate) consts: Consts,
+    /// Its variables.
+    pub(crate) variables: FxHashMap<u32, Variable>,
+    /// Functions that are reached, by id; imports lead to the exporting module's.
+    pub(crate) callees: FxHashMap<u32, Callee>,
+    /// Whether a kernel forbids contraction.
+    pub(crate) contraction_off: bool,
+}
+
+impl Unit {
+    /// A unit before anything at module scope is resolved.
+    pub(crate) fn new(module: Module) -> Unit {
+        let contraction_off = module
+            .entry_points
+            .iter()
+            .any(|entry| module.modes_of(entry.function).any(|(mode, _)| mode == ExecutionMode::ContractionOff));
+        Unit {
+            module,
+            types: Types::default(),
+            consts: Consts::default(),
+            variables: FxHashMap::default(),
+            callees: FxHashMap::default(),
+            contraction_off,
+        }
+    }
+
+    /// Resolves types, constants and variables in order. `globals` says which kir variable each `OpVariable` in memory is.
+    pub(crate) fn resolve(
+        &mut self,
+        shared: &Shared,
+        spec_values: SpecValues<'_>,
+        globals: &FxHashMap<u32, (Global, Ownership)>,
+    ) -> Result<(), ImportError> {
+        for index in self.module.globals.clone() {
+            self.resolve_one(index, shared, spec_values, globals)
+                .map_err(|fault| fault.at(&self.module.insts[index]))?;
+        }
+        Ok(())
+    }
+
+    fn resolve_one(
+        &mut self,
+        index: usize,
+        shared: &Shared,
+        spec_values: SpecValues<'_>,
+        globals: &FxHashMap<u32, (Global, Ownership)>,
+    ) -> Result<(), Fault> {
+        let inst = &self.module.insts[index];
+        if inst.spec_op {
+            let constant = specialize::fold(self, shared, inst)?;
+            let id = inst.result()?;
+            self.consts.insert(id, constant);
+            return Ok(());
+        }
+        match inst.op() {
+            Op::Variable => {
+                let (id, variable, constant) = self.variable(inst, shared, globals)?;
+                self.variables.insert(id, variable);
+                if let Some(constant) = constant {
+                    self.consts.insert(id, constant);
+                }
+                Ok(())
+            }
+            op if op.is_type() || op == Op::TypeForwardPointer => {
+                self.types.define(inst, &self.module.decorations, |id| self.consts.integer(id))
+            }
+            _ => {
+                let spec_id = inst.dr.result_id.and_then(|id| self.module.decorations.of(id).spec_id);
+                self.consts.define(inst, &self.types, spec_id, spec_values)
+            }
+        }
+    }
+
+    /// Resolves a module-scope variable; its address as a constant, if it has one.
+    fn variable(
+        &self,
+        inst: &Inst,
+        shared: &Shared,
+        globals: &FxHashMap<u32, (Global, Ownership)>,
+    ) -> Result<(u32, Variable, Option<Constant>), Fault> {
+        let (id, ty) = (inst.result()?, inst.result_type()?);
+        let (class, pointee) = self.types.pointer(ty)?;
+        let Operand::StorageClass(declared) = *inst.operand(0)? else {
+            return Err(Fault::malformed("the storage class is missing"));
+        };
+        if declared != class {
+            return Err(Fault::malformed(format!("storage class {declared:?} in a pointer to {class:?}")));
+        }
+        let decorations = self.module.decorations.of(id);
+        if class == StorageClass::Input {
+            let built_in =
+                decorations.built_in.ok_or_else(|| Fault::malformed("an Input variable without BuiltIn"))?;
+            return Ok((id, Variable::Input { built_in, ty: pointee }, None));
+        }
+        let space = variable_space(class)?;
+        let info = self.types.get(pointee)?;
+        if !info.is_sized() {
+            return Err(Fault::malformed("a variable of a type without size"));
+        }
+        if matches!(
+            info.kind,
+            TypeKind::Image { .. } | TypeKind::Sampler | TypeKind::SampledImage | TypeKind::Pipe { .. } | TypeKind::Queue
+        ) {
+            return Err(Fault::unsupported("variables of this type"));
+        }
+        let Some(&(global, ownership)) = globals.get(&id) else {
+            unreachable!("broken invariant: every variable in memory has been counted")
+        };
+        let address = Constant { ty, value: consts::Value::Address { global, offset: 0, ty: Type::ptr(space) } };
+        let variable = Variable::Global { global, space };
+        if ownership == Ownership::Imported {
+            if inst.len() > 1 {
+                return Err(Fault::malformed("an imported variable with an initializer"));
+            }
+            return Ok((id, variable, Some(address)));
+        }
+        let mut init = GlobalInit::default();
+        if inst.len() > 1 {
+            let initializer = inst.id(1)?;
+            let constant = self.consts.get(initializer);
+            let found = constant.ok_or_else(|| Fault::malformed(format!("%{initializer} is no constant")))?;
+            if !self.types.same_shape(found.ty, pointee)? {
+                return Err(Fault::malformed("the initializer has another type"));
+            }
+            match (space, &found.value) {
+                (Space::Local, consts::Value::Undef) => {}
+                (Space::Local, _) => return Err(Fault::unsupported("initialized local variables")),
+                (_, _) => self.consts.store(initializer, &self.types, 0, &mut init)?,
+            }
+        }
+        shared.count_init(init.bytes.len() as u64)?;
+        shared.count_variable(info.size)?;
+        let align = info.align.max(decorations.alignment.unwrap_or(1)).min(MAX_GLOBAL_ALIGN);
+        let name = self.module.names.get(&id).cloned().unwrap_or_else(|| format!("variable.{id}"));
+        shared.globals.borrow_mut()[global] = GlobalData { name, space, size: info.size, align, init };
+        Ok((id, variable, Some(address)))
+    }
+
+    /// Types of a function by its `OpFunction`: result and parameters.
+    pub(crate) fn function_type(&self, function: &FunctionDef) -> Result<(u32, &[u32]), Fault> {
+        let inst = &self.module.insts[function.inst];
+        match &self.types.get(inst.id(1)?)?.kind {
+            TypeKind::Function { ret, params } => {
+                if *ret != inst.result_type()? {
+                    return Err(Fault::malformed("the result type is not that of the function type"));
+                }
+                if params.len() != function.params.len() {
+                    let (declared, found) = (params.len(), function.params.len());
+                    return Err(Fault::malformed(format!("{found} parameters for a type of {declared}")));
+                }
+                Ok((*ret, params))
+            }
+            _ => Err(Fault::malformed("the function type is no function type")),
+        }
+    }
+
+    /// How a function is called in kir.
+    pub(crate) fn signature(&self, function: &FunctionDef) -> Result<Signature, Fault> {
+        let (ret, param_types) = self.function_type(function)?;
+        let (mut params, mut returns) = (Vec::new(), Vec::new());
+        let info = self.types.get(ret)?;
+        if info.is_flat() {
+            returns.extend(info.leaves.iter().map(|leaf| leaf.ty));
+        } else {
+            params.push(Type::ptr(Space::Private));
+        }
+        for &param in param_types {
+            let info = self.types.get(param)?;
+            if info.is_flat() {
+                params.extend(info.leaves.iter().map(|leaf| leaf.ty));
+            } else {
+                params.push(Type::ptr(Space::Private));
+            }
+        }
+        Ok(Signature { params, returns })
+    }
+}
+
+/// Whether a module provides a variable or uses another module's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ownership {
+    /// This module defines it.
+    Defined,
+    /// Another module defines it, or none in a check without linking.
+    Imported,
+}
+
+/// The space of a module-scope variable in memory.
+pub(crate) fn variable_space(class: StorageClass) -> Result<Space, Fault> {
+    match types::space(class)? {
+        space @ (Space::Global | Space::Constant | Space::Local) => Ok(space),
+        Space::Private | Space::Generic | Space::Host => {
+            Err(Fault::malformed(format!("a module-scope variable in {class:?}")))
+        }
+    }
+}
+
+impl Shared {
+    /// Counts bytes of variables.
+    fn count_variable(&self, bytes: u64) -> Result<(), Fault> {
+        let total = self.variable_bytes.get().saturating_add(bytes);
+        self.variable_bytes.set(total);
+        if total > MAX_SLOT_BYTES {
+            return Err(Fault::unsupported(format!("more than {MAX_SLOT_BYTES} bytes of variables")));
+        }
+        Ok(())
+    }
+}
