@@ -51,7 +51,14 @@ pub(crate) fn targets(inst: &Inst) -> Result<Vec<u32>, Fault> {
 impl Cfg {
     /// The graph of straight code: one block.
     pub(crate) fn single() -> Cfg {
-        Cfg { index: FxHashMap::default(), order: vec![0], reached: vec![true], preds: vec![vec![]], positions: vec![0], spans: vec![(0, 1)] }
+        Cfg {
+            index: FxHashMap::default(),
+            order: vec![0],
+            reached: vec![true],
+            preds: vec![vec![]],
+            positions: vec![0],
+            spans: vec![(0, 1)],
+        }
     }
 
     /// The graph of a function that has blocks.

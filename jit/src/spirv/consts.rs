@@ -83,9 +83,7 @@ impl Consts {
     pub(crate) fn signed_integer(&self, id: u32) -> Result<i64, Fault> {
         let bits = self.integer(id)?;
         match self.get(id) {
-            Some(Constant { value: Value::Lanes(data), .. }) => {
-                Ok(clift_kir::eval::int::signed(data.ty.elem, bits))
-            }
+            Some(Constant { value: Value::Lanes(data), .. }) => Ok(clift_kir::eval::int::signed(data.ty.elem, bits)),
             Some(_) | None => Ok(bits as i64),
         }
     }
@@ -99,7 +97,8 @@ impl Consts {
         spec_values: SpecValues<'_>,
     ) -> Result<(), Fault> {
         let (id, ty) = (inst.result()?, inst.result_type()?);
-        let given = spec_id.and_then(|spec| spec_values.iter().find(|(id, _)| *id == spec)).map(|(_, bytes)| &bytes[..]);
+        let given =
+            spec_id.and_then(|spec| spec_values.iter().find(|(id, _)| *id == spec)).map(|(_, bytes)| &bytes[..]);
         let value = match inst.op() {
             Op::ConstantTrue | Op::ConstantFalse | Op::SpecConstantTrue | Op::SpecConstantFalse => {
                 if types.value(ty)? != Type::B1 {

@@ -3,9 +3,7 @@
 //! Only decorations that matter to a kernel are kept; the rest is legal and ignored. Member decorations matter nowhere.
 
 use rspirv::dr::Operand;
-use rspirv::spirv::{
-    BuiltIn, Decoration, FPFastMathMode, FPRoundingMode, FunctionParameterAttribute, LinkageType, Op,
-};
+use rspirv::spirv::{BuiltIn, Decoration, FPFastMathMode, FPRoundingMode, FunctionParameterAttribute, LinkageType, Op};
 use rustc_hash::FxHashMap;
 
 use super::words::{Fault, Inst};
@@ -140,10 +138,7 @@ impl DecorationTable {
                     }
                 }
             }
-            Op::DecorationGroup
-            | Op::GroupMemberDecorate
-            | Op::MemberDecorate
-            | Op::MemberDecorateString => {}
+            Op::DecorationGroup | Op::GroupMemberDecorate | Op::MemberDecorate | Op::MemberDecorateString => {}
             _ => unreachable!("broken invariant: {} is no annotation", inst.name()),
         }
         Ok(())

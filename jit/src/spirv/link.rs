@@ -50,25 +50,21 @@ impl Links {
                 }
                 match linkage.kind {
                     LinkageType::Import => imports.push((symbol, linkage.name.as_str())),
-                    LinkageType::Export | LinkageType::LinkOnceODR => {
-                        match exports.entry(&linkage.name) {
-                            std::collections::hash_map::Entry::Vacant(entry) => {
+                    LinkageType::Export | LinkageType::LinkOnceODR => match exports.entry(&linkage.name) {
+                        std::collections::hash_map::Entry::Vacant(entry) => {
+                            entry.insert((symbol, linkage.kind));
+                        }
+                        std::collections::hash_map::Entry::Occupied(mut entry) => match (entry.get().1, linkage.kind) {
+                            (LinkageType::LinkOnceODR, LinkageType::Export) => {
                                 entry.insert((symbol, linkage.kind));
                             }
-                            std::collections::hash_map::Entry::Occupied(mut entry) => {
-                                match (entry.get().1, linkage.kind) {
-                                    (LinkageType::LinkOnceODR, LinkageType::Export) => {
-                                        entry.insert((symbol, linkage.kind));
-                                    }
-                                    (LinkageType::Export | LinkageType::LinkOnceODR, LinkageType::LinkOnceODR) => {}
-                                    _ => {
-                                        let name = &linkage.name;
-                                        return Err(BuildError::Link(format!("`{name}` is defined more than once")));
-                                    }
-                                }
+                            (LinkageType::Export | LinkageType::LinkOnceODR, LinkageType::LinkOnceODR) => {}
+                            _ => {
+                                let name = &linkage.name;
+                                return Err(BuildError::Link(format!("`{name}` is defined more than once")));
                             }
-                        }
-                    }
+                        },
+                    },
                 }
             }
         }

@@ -5,11 +5,11 @@
 
 use std::cell::{Cell, RefCell};
 
-use cranelift_entity::PrimaryMap;
 use clift_kir::{
-    Block, Builder, FpFlags, Func, Function, Global, GlobalData, GlobalInit, IntCond, Loc, MemInfo, Opcode, SlotData, Space,
-    Type, Value,
+    Block, Builder, FpFlags, Func, Function, Global, GlobalData, GlobalInit, IntCond, Loc, MemInfo, Opcode, SlotData,
+    Space, Type, Value,
 };
+use cranelift_entity::PrimaryMap;
 use rspirv::spirv::{BuiltIn, Op};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -503,7 +503,9 @@ impl<'a> FuncCx<'a> {
                     self.store_leaf(pointer, leaf.offset, value, access);
                 }
             }
-            &Val::Memory(from) => self.copy(pointer, from, info.size, Access { align: access.align.min(info.align), ..access }),
+            &Val::Memory(from) => {
+                self.copy(pointer, from, info.size, Access { align: access.align.min(info.align), ..access })
+            }
             &Val::Input(input) => {
                 let value = super::ops::memory::input_in_memory(self, input)?;
                 self.store_leaf(pointer, 0, value, access);

@@ -266,8 +266,7 @@ fn variables(
                 continue;
             }
             let space = unit::variable_space(class).map_err(|fault| fault.at(inst))?;
-            let placeholder =
-                GlobalData { name: String::new(), space, size: 0, align: 1, init: GlobalInit::default() };
+            let placeholder = GlobalData { name: String::new(), space, size: 0, align: 1, init: GlobalInit::default() };
             let ownership = if links.is_import(symbol) { Ownership::Imported } else { Ownership::Defined };
             all[number].insert(id, (shared.globals.borrow_mut().push(placeholder), ownership));
         }

@@ -50,6 +50,8 @@ pub(crate) struct FunctionDef {
 pub(crate) struct Module {
     /// SPIR-V version (major, minor).
     pub(crate) version: (u8, u8),
+    /// Number of the tool that made it.
+    pub(crate) generator: u32,
     /// All instructions.
     pub(crate) insts: Vec<Inst>,
     /// The instruction that defines an id.
@@ -118,9 +120,10 @@ fn section(op: Op) -> Option<Section> {
 impl Module {
     /// Builds the index.
     pub(crate) fn new(parsed: Parsed) -> Result<Module, ImportError> {
-        let Parsed { version, insts } = parsed;
+        let Parsed { version, generator, insts } = parsed;
         let mut module = Module {
             version,
+            generator,
             insts: Vec::new(),
             defs: FxHashMap::default(),
             ext_sets: FxHashMap::default(),
@@ -183,12 +186,17 @@ impl Module {
         if state.open.is_some() {
             return self.take_in_function(state, index, inst);
         }
-        match section(inst.op()) {
+        let here = if inst.spec_op { Some(Section::Globals) } else { section(inst.op()) };
+        match here {
             Some(section) if section < state.section => {
                 return Err(Fault::malformed("stands behind a later section of the module"));
             }
             Some(section) => state.section = section,
             None => {}
+        }
+        if inst.spec_op {
+            self.globals.push(index);
+            return Ok(());
         }
         match inst.op() {
             Op::Capability => {
@@ -286,7 +294,6 @@ impl Module {
                 self.functions.push(FunctionDef { inst: index, id, params: Vec::new(), blocks: Vec::new() });
                 state.open = Some(Open::Header);
             }
-            _ if inst.spec_op => self.globals.push(index),
             _ if state.section == Section::Globals => self.globals.push(index),
             _ => return Err(Fault::malformed("stands outside of a function")),
         }

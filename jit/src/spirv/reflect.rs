@@ -141,7 +141,11 @@ fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), Fault>
             arg.qualifiers.is_pipe = true;
         }
         TypeKind::Queue => arg.kind = ArgKind::Queue,
-        TypeKind::Int | TypeKind::Float | TypeKind::Vector { .. } | TypeKind::Array { .. } | TypeKind::Struct { .. } => {}
+        TypeKind::Int
+        | TypeKind::Float
+        | TypeKind::Vector { .. }
+        | TypeKind::Array { .. }
+        | TypeKind::Struct { .. } => {}
         TypeKind::Void
         | TypeKind::Bool
         | TypeKind::Function { .. }

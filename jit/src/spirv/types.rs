@@ -287,8 +287,7 @@ impl Types {
             Op::TypeBool => TypeInfo::value(TypeKind::Bool, Type::B1, 1),
             Op::TypeInt => {
                 let bits = inst.literal(0)?;
-                let elem =
-                    Elem::int(bits).ok_or_else(|| Fault::unsupported(format!("integers of {bits} bits")))?;
+                let elem = Elem::int(bits).ok_or_else(|| Fault::unsupported(format!("integers of {bits} bits")))?;
                 if inst.literal(1)? > 1 {
                     return Err(Fault::malformed("signedness is 0 or 1"));
                 }
@@ -296,8 +295,7 @@ impl Types {
             }
             Op::TypeFloat => {
                 let bits = inst.literal(0)?;
-                let elem =
-                    Elem::float(bits).ok_or_else(|| Fault::unsupported(format!("floats of {bits} bits")))?;
+                let elem = Elem::float(bits).ok_or_else(|| Fault::unsupported(format!("floats of {bits} bits")))?;
                 if inst.len() > 1 {
                     return Err(Fault::unsupported("floats that are not IEEE 754"));
                 }

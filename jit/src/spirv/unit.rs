@@ -149,8 +149,7 @@ impl Unit {
         }
         let decorations = self.module.decorations.of(id);
         if class == StorageClass::Input {
-            let built_in =
-                decorations.built_in.ok_or_else(|| Fault::malformed("an Input variable without BuiltIn"))?;
+            let built_in = decorations.built_in.ok_or_else(|| Fault::malformed("an Input variable without BuiltIn"))?;
             return Ok((id, Variable::Input { built_in, ty: pointee }, None));
         }
         let space = variable_space(class)?;
@@ -160,7 +159,11 @@ impl Unit {
         }
         if matches!(
             info.kind,
-            TypeKind::Image { .. } | TypeKind::Sampler | TypeKind::SampledImage | TypeKind::Pipe { .. } | TypeKind::Queue
+            TypeKind::Image { .. }
+                | TypeKind::Sampler
+                | TypeKind::SampledImage
+                | TypeKind::Pipe { .. }
+                | TypeKind::Queue
         ) {
             return Err(Fault::unsupported("variables of this type"));
         }

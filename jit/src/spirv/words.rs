@@ -136,6 +136,8 @@ impl Inst {
 pub(crate) struct Parsed {
     /// SPIR-V version (major, minor).
     pub(crate) version: (u8, u8),
+    /// Number of the tool that made the module.
+    pub(crate) generator: u32,
     /// The instructions in order, those without meaning left out.
     pub(crate) insts: Vec<Inst>,
 }
@@ -173,7 +175,7 @@ pub(crate) fn parse(words: &[u32]) -> Result<Parsed, ImportError> {
     for inst in &insts {
         check_ids(inst, bound).map_err(|fault| fault.at(inst))?;
     }
-    Ok(Parsed { version, insts })
+    Ok(Parsed { version, generator: words[2] >> 16, insts })
 }
 
 /// Ids must lie below the bound; 0 is none.

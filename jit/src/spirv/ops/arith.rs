@@ -1,6 +1,6 @@
 //! Arithmetic.
 
-use clift_kir::{Builder, Elem, FpFlags, FloatCond, IntCond, LibFn, Opcode, Type, Value};
+use clift_kir::{Builder, Elem, FloatCond, FpFlags, IntCond, LibFn, Opcode, Type, Value};
 use rspirv::spirv::{FPFastMathMode, Op};
 
 use super::super::lower::{FuncCx, Val};
@@ -25,7 +25,10 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::SMod => {
             let rem = int2(cx, inst, Opcode::Srem)?;
             let divisor = cx.value(inst.id(1)?)?;
-            let zero = { let ty = cx.b.ty(rem); cx.b.iconst(ty, 0) };
+            let zero = {
+                let ty = cx.b.ty(rem);
+                cx.b.iconst(ty, 0)
+            };
             let signs = cx.b.int2(Opcode::Xor, rem, divisor);
             let differ = cx.b.icmp(IntCond::Slt, signs, zero);
             let inexact = cx.b.icmp(IntCond::Ne, rem, zero);
@@ -50,7 +53,10 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::FMod => {
             let (a, b) = float_pair(cx, inst)?;
             let rem = fmod(&mut cx.b, a, b);
-            let zero = { let ty = cx.b.ty(rem); cx.b.fconst(ty, 0.0) };
+            let zero = {
+                let ty = cx.b.ty(rem);
+                cx.b.fconst(ty, 0.0)
+            };
             let inexact = cx.b.fcmp(FloatCond::One, rem, zero);
             let below = cx.b.fcmp(FloatCond::Olt, rem, zero);
             let divisor_below = cx.b.fcmp(FloatCond::Olt, b, zero);

@@ -52,7 +52,11 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::UConvert | Op::SConvert => {
             classes(source.is_int(), to.is_int())?;
             let signed = inst.op() == Op::SConvert;
-            if saturate { saturating(&mut cx.b, from, signed, to, signed) } else { cx.b.int_resize(from, to.elem, signed) }
+            if saturate {
+                saturating(&mut cx.b, from, signed, to, signed)
+            } else {
+                cx.b.int_resize(from, to.elem, signed)
+            }
         }
         Op::SatConvertSToU => {
             classes(source.is_int(), to.is_int())?;
@@ -125,7 +129,8 @@ fn bitcast(cx: &mut FuncCx<'_>, from: Value, to: Type) -> Result<Value, Fault> {
     }
     let plain = if source.is_ptr() { cx.b.cast(Opcode::PtrToInt, from, source.as_int()) } else { from };
     if to.is_ptr() {
-        let address = if cx.b.ty(plain) == to.as_int() { plain } else { cx.b.cast(Opcode::Bitcast, plain, to.as_int()) };
+        let address =
+            if cx.b.ty(plain) == to.as_int() { plain } else { cx.b.cast(Opcode::Bitcast, plain, to.as_int()) };
         return Ok(cx.b.cast(Opcode::IntToPtr, address, to));
     }
     Ok(if cx.b.ty(plain) == to { plain } else { cx.b.cast(Opcode::Bitcast, plain, to) })

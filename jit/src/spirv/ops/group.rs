@@ -59,7 +59,8 @@ pub(super) fn scope(cx: &mut FuncCx<'_>, id: u32) -> Result<MemScope, Fault> {
 
 /// The scope of those who wait for each other.
 fn execution_scope(cx: &mut FuncCx<'_>, id: u32) -> Result<MemScope, Fault> {
-    let number = cx.unit.consts.integer(id).map_err(|_| Fault::unsupported("an execution scope that is not constant"))?;
+    let number =
+        cx.unit.consts.integer(id).map_err(|_| Fault::unsupported("an execution scope that is not constant"))?;
     match number {
         2 => Ok(MemScope::WorkGroup),
         3 => Ok(MemScope::SubGroup),

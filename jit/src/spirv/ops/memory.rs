@@ -224,6 +224,10 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
     }
     let mut address = Address { base: cx.pointer(base)?, index: None, disp: 0 };
     let class = cx.alias(address.base);
+    if inst.spec_op && over_objects && cx.unit.module.generator == LLVM_BACKEND && indices.len() == 2 {
+        let value = byte_offset(cx, address, indices.as_slice()[1])?;
+        return cx.set(inst, value);
+    }
     if over_objects {
         let index = indices.next().ok_or_else(|| Fault::malformed("the element index is missing"))?;
         let size = cx.type_info(ty)?.size;
@@ -250,11 +254,20 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
         return Err(Fault::malformed("the result points to another type than the indices lead to"));
     }
     let value = address.finish(cx);
-    let value = if value == address.base { value } else {
+    if value != address.base {
         cx.set_alias(value, class);
-        value
-    };
+    }
     cx.set(inst, value)
+}
+
+/// Tool number of LLVM's SPIR-V back end.
+const LLVM_BACKEND: u32 = 43;
+
+/// LLVM's back end writes a variable's address plus constant bytes as `InBoundsPtrAccessChain %variable %zero %bytes`, whatever
+/// the variable's type is.
+fn byte_offset(cx: &mut FuncCx<'_>, mut address: Address, bytes: u32) -> Result<Value, Fault> {
+    address.step(cx, bytes, 1)?;
+    Ok(address.finish(cx))
 }
 
 /// An address under construction: `base + index * scale + disp`.
