@@ -16,7 +16,7 @@ pub(super) enum Class {
     /// A module variable's address: a place in the local arena for `__local` ones.
     GlobalAddr,
     /// A work-item query: a value of the loops.
-    Query,
+    Query(Query),
     /// A test for an address space: a comparison with an arena's bounds.
     InSpace,
     /// A pure op so cheap that recomputing it beats keeping its result in memory.
@@ -35,6 +35,28 @@ pub(super) enum Class {
     Call,
 }
 
+/// The work-item queries, named as their ops.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Query {
+    WorkDim,
+    GlobalSize,
+    GlobalOffset,
+    NumGroups,
+    EnqueuedLocalSize,
+    LocalSize,
+    GroupId,
+    GlobalId,
+    LocalId,
+    GlobalLinearId,
+    LocalLinearId,
+    SubGroupSize,
+    MaxSubGroupSize,
+    NumSubGroups,
+    EnqueuedNumSubGroups,
+    SubGroupId,
+    SubGroupLocalId,
+}
+
 /// The class of an op.
 pub(super) fn class(op: Opcode) -> Class {
     match op {
@@ -43,23 +65,23 @@ pub(super) fn class(op: Opcode) -> Class {
         Opcode::ArgAddr => Class::ArgAddr,
         Opcode::SlotAddr => Class::SlotAddr,
         Opcode::GlobalAddr => Class::GlobalAddr,
-        Opcode::WorkDim
-        | Opcode::GlobalSize
-        | Opcode::GlobalOffset
-        | Opcode::NumGroups
-        | Opcode::EnqueuedLocalSize
-        | Opcode::LocalSize
-        | Opcode::GroupId
-        | Opcode::GlobalId
-        | Opcode::LocalId
-        | Opcode::GlobalLinearId
-        | Opcode::LocalLinearId
-        | Opcode::SubGroupSize
-        | Opcode::MaxSubGroupSize
-        | Opcode::NumSubGroups
-        | Opcode::EnqueuedNumSubGroups
-        | Opcode::SubGroupId
-        | Opcode::SubGroupLocalId => Class::Query,
+        Opcode::WorkDim => Class::Query(Query::WorkDim),
+        Opcode::GlobalSize => Class::Query(Query::GlobalSize),
+        Opcode::GlobalOffset => Class::Query(Query::GlobalOffset),
+        Opcode::NumGroups => Class::Query(Query::NumGroups),
+        Opcode::EnqueuedLocalSize => Class::Query(Query::EnqueuedLocalSize),
+        Opcode::LocalSize => Class::Query(Query::LocalSize),
+        Opcode::GroupId => Class::Query(Query::GroupId),
+        Opcode::GlobalId => Class::Query(Query::GlobalId),
+        Opcode::LocalId => Class::Query(Query::LocalId),
+        Opcode::GlobalLinearId => Class::Query(Query::GlobalLinearId),
+        Opcode::LocalLinearId => Class::Query(Query::LocalLinearId),
+        Opcode::SubGroupSize => Class::Query(Query::SubGroupSize),
+        Opcode::MaxSubGroupSize => Class::Query(Query::MaxSubGroupSize),
+        Opcode::NumSubGroups => Class::Query(Query::NumSubGroups),
+        Opcode::EnqueuedNumSubGroups => Class::Query(Query::EnqueuedNumSubGroups),
+        Opcode::SubGroupId => Class::Query(Query::SubGroupId),
+        Opcode::SubGroupLocalId => Class::Query(Query::SubGroupLocalId),
         Opcode::InSpace => Class::InSpace,
         Opcode::Iadd
         | Opcode::Isub

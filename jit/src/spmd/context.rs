@@ -268,7 +268,7 @@ impl<'a> Costs<'a> {
                     | Class::ArgAddr
                     | Class::SlotAddr
                     | Class::GlobalAddr
-                    | Class::Query => 0,
+                    | Class::Query(_) => 0,
                     Class::Cheap => 1,
                     Class::Load => match data.imm {
                         Imm::Mem(mem) if mem.invariant && !mem.volatile => 1,

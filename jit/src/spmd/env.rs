@@ -14,7 +14,7 @@ use clift_kir::{
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
-use super::class::{Class, class};
+use super::class::{Class, Query, class};
 use super::context::{Context, Place, round_up};
 use super::regions::Regions;
 use crate::{BuildError, Options};
@@ -95,7 +95,7 @@ enum ItemKey {
     /// Address of the work-item's record in the scratch arena.
     Record,
     ItemSlot(Slot),
-    Narrow(Opcode),
+    Narrow(Query),
 }
 
 /// The place of code in a region's loops: ids and the blocks in which values of each level may be computed.
@@ -496,39 +496,41 @@ impl<'a> Env<'a> {
         }
     }
 
-    fn query(&mut self, levels: &mut Levels, op: Opcode, dim: u8) -> Value {
-        match op {
-            Opcode::WorkDim => self.field(field!(work_dim), Type::I32),
-            Opcode::GlobalSize => self.field(field!(global_size, dim), Type::I64),
-            Opcode::GlobalOffset => self.field(field!(global_offset, dim), Type::I64),
-            Opcode::NumGroups => self.field(field!(num_groups, dim), Type::I64),
-            Opcode::EnqueuedLocalSize => self.enqueued_local_size(dim),
-            Opcode::LocalSize => self.group_size(dim),
-            Opcode::GroupId => self.group_id(dim),
-            Opcode::GlobalId => self.global_id(levels, dim),
-            Opcode::LocalId => self.local_id(levels, dim),
-            Opcode::GlobalLinearId => self.global_linear(levels),
-            Opcode::LocalLinearId => self.local_linear(levels),
+    fn query(&mut self, levels: &mut Levels, query: Query, dim: u8) -> Value {
+        match query {
+            Query::WorkDim => self.field(field!(work_dim), Type::I32),
+            Query::GlobalSize => self.field(field!(global_size, dim), Type::I64),
+            Query::GlobalOffset => self.field(field!(global_offset, dim), Type::I64),
+            Query::NumGroups => self.field(field!(num_groups, dim), Type::I64),
+            Query::EnqueuedLocalSize => self.enqueued_local_size(dim),
+            Query::LocalSize => self.group_size(dim),
+            Query::GroupId => self.group_id(dim),
+            Query::GlobalId => self.global_id(levels, dim),
+            Query::LocalId => self.local_id(levels, dim),
+            Query::GlobalLinearId => self.global_linear(levels),
+            Query::LocalLinearId => self.local_linear(levels),
             // A pack has one lane: each work-item is a sub-group.
-            Opcode::NumSubGroups | Opcode::EnqueuedNumSubGroups | Opcode::SubGroupId => {
-                self.keep_item(levels, ItemKey::Narrow(op), |env, levels| {
-                    let (wide, level) = match op {
-                        Opcode::NumSubGroups => (env.group_items(), env.group),
-                        Opcode::EnqueuedNumSubGroups => (env.enqueued_items(), env.entry),
-                        _ => (env.local_linear(levels), levels.item),
-                    };
-                    env.at(level).cast(Opcode::Itrunc, wide, Type::I32)
-                })
+            Query::NumSubGroups => self.narrow(levels, query, |env, _| (env.group_items(), env.group)),
+            Query::EnqueuedNumSubGroups => self.narrow(levels, query, |env, _| (env.enqueued_items(), env.entry)),
+            Query::SubGroupId => self.narrow(levels, query, |env, levels| (env.local_linear(levels), levels.item)),
+            Query::SubGroupSize | Query::MaxSubGroupSize => {
+                self.narrow(levels, query, |env, _| (env.int(1), env.entry))
             }
-            Opcode::SubGroupSize | Opcode::MaxSubGroupSize | Opcode::SubGroupLocalId => {
-                let value = i64::from(op != Opcode::SubGroupLocalId);
-                self.keep_item(levels, ItemKey::Narrow(op), |env, _| {
-                    let entry = env.entry;
-                    env.at(entry).iconst(Type::I32, value)
-                })
-            }
-            other => unreachable!("broken invariant: {other:?} is no query"),
+            Query::SubGroupLocalId => self.narrow(levels, query, |env, _| (env.int(0), env.entry)),
         }
+    }
+
+    /// The low half of a value, computed where the value is.
+    fn narrow(
+        &mut self,
+        levels: &mut Levels,
+        query: Query,
+        wide: impl FnOnce(&mut Self, &mut Levels) -> (Value, Block),
+    ) -> Value {
+        self.keep_item(levels, ItemKey::Narrow(query), |env, levels| {
+            let (value, level) = wide(env, levels);
+            env.at(level).cast(Opcode::Itrunc, value, Type::I32)
+        })
     }
 
     /// Whether the bits of a pointer lie in an arena.
@@ -576,8 +578,8 @@ impl<'a> Env<'a> {
             (Class::ArgAddr, &Imm::Offset(offset)) => Some(self.arg_addr(offset)),
             (Class::SlotAddr, &Imm::Slot(slot)) => Some(self.slot_addr(levels, slot)),
             (Class::GlobalAddr, &Imm::Global(global)) => Some(self.global_addr(global)),
-            (Class::Query, &Imm::Dim(dim)) => Some(self.query(levels, op, dim)),
-            (Class::Query, _) => Some(self.query(levels, op, 0)),
+            (Class::Query(query), &Imm::Dim(dim)) => Some(self.query(levels, query, dim)),
+            (Class::Query(query), _) => Some(self.query(levels, query, 0)),
             (
                 Class::Constant
                 | Class::Arg

@@ -45,7 +45,17 @@ pub struct GroupFunction {
 /// # Errors
 /// [`BuildError::Limit`] when private or local variables overflow any address space.
 pub fn group_function(module: &Module, kernel: &KernelData, options: &Options) -> Result<GroupFunction, BuildError> {
-    let regions = regions::Regions::new(&module.funcs[kernel.func]);
+    make(module, kernel, options, regions::Growth::default())
+}
+
+/// As [`group_function`], with a bound on copies.
+fn make(
+    module: &Module,
+    kernel: &KernelData,
+    options: &Options,
+    growth: regions::Growth,
+) -> Result<GroupFunction, BuildError> {
+    let regions = regions::Regions::new(&module.funcs[kernel.func], growth);
     let context = context::Context::new(&regions)?;
     let locals = env::LocalLayout::new(module, &regions)?;
     let func = wgloop::build(module, kernel, options, &regions, &context, &locals);

@@ -20,6 +20,21 @@ use super::shape::Scope;
 /// Where a work-item goes when it leaves a region.
 pub(super) type RegionId = usize;
 
+/// How much larger copies may make a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Growth {
+    /// Times its size,
+    pub(super) factor: usize,
+    /// plus so many instructions.
+    pub(super) slack: usize,
+}
+
+impl Default for Growth {
+    fn default() -> Growth {
+        Growth { factor: 2, slack: 200 }
+    }
+}
+
 /// One region.
 #[derive(Clone, Debug)]
 pub(super) struct Region {
@@ -54,7 +69,7 @@ pub(super) struct Regions {
 
 impl Regions {
     /// Cuts a kernel.
-    pub(super) fn new(kernel: &Function) -> Regions {
+    pub(super) fn new(kernel: &Function, growth: Growth) -> Regions {
         let mut func = kernel.clone();
         let mut has_barrier = false;
         isolate_entry(&mut func);
@@ -82,7 +97,7 @@ impl Regions {
         let mut regions =
             Regions { func, cfg, divergence, list: Vec::new(), at: SecondaryMap::new(), together, has_barrier };
         regions.find(&starts, &fences);
-        regions.add_seams(&mut starts, &fences, &private_way);
+        regions.add_seams(&mut starts, &fences, &private_way, growth);
         regions
     }
 
@@ -163,15 +178,15 @@ impl Regions {
         blocks.iter().map(|&b| 1 + self.func.layout.insts(b).len()).sum()
     }
 
-    /// Makes shared blocks regions of their own until the copies stay within twice the kernel's size (and some).
+    /// Makes shared blocks regions of their own until the copies stay within bounds.
     fn add_seams(
         &mut self,
         starts: &mut Vec<Block>,
         fences: &SecondaryMap<Block, Option<MemScope>>,
         private_way: &EntitySet<Block>,
+        growth: Growth,
     ) {
-        const SLACK: usize = 200;
-        let limit = 2 * self.size(self.cfg.rpo()) + SLACK;
+        let limit = growth.factor * self.size(self.cfg.rpo()) + growth.slack;
         let loops = LoopForest::new(&self.cfg, &DomTree::new(&self.cfg));
         loop {
             let total: usize = self.list.iter().map(|r| self.size(&r.blocks)).sum();

@@ -385,7 +385,7 @@ impl<'a> Loops<'a> {
         for &inst in func.layout.insts(block) {
             let data = func.dfg.inst(inst);
             match class(data.op) {
-                Class::Arg | Class::ArgAddr | Class::SlotAddr | Class::GlobalAddr | Class::Query => {
+                Class::Arg | Class::ArgAddr | Class::SlotAddr | Class::GlobalAddr | Class::Query(_) => {
                     let value = func.dfg.result(inst);
                     match self.env.known(&mut body.levels, data.op, &data.imm, func.dfg.ty(value)) {
                         Some(known) => {

@@ -437,7 +437,7 @@ impl Generator<'_> {
     fn early_return(&mut self, together: bool) {
         let (cond, uniform) = self.condition();
         let alone = matches!(self.barriers, Barriers::None | Barriers::EarlyReturn | Barriers::Divergent);
-        if !alone && !(together && uniform) {
+        if !(alone || together && uniform) {
             return;
         }
         let (end, on) = (self.b.func.append_block(), self.b.func.append_block());

@@ -10,7 +10,8 @@ use clift_kir::interp::{
 use clift_kir::verify::LOOPED_PARAMS;
 use clift_kir::{Func, Module, Space, verify};
 
-use super::super::{GroupFunction, group_function};
+use super::super::regions::Growth;
+use super::super::{GroupFunction, make as make_with};
 use crate::Options;
 
 /// One launch: its sizes, the buffers behind the pointer arguments, and the rest of the argument block.
@@ -136,11 +137,11 @@ impl Launch {
         let mut put = |offset: usize, value: u64| bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
         put(offset_of!(WgContext, work_dim), u64::from(self.geometry.work_dim));
         let groups = self.geometry.num_groups();
-        for d in 0..3 {
+        for (d, &groups) in groups.iter().enumerate() {
             put(offset_of!(WgContext, global_size) + 8 * d, self.geometry.global_size[d]);
             put(offset_of!(WgContext, global_offset) + 8 * d, self.geometry.global_offset[d]);
             put(offset_of!(WgContext, local_size) + 8 * d, self.geometry.local_size[d]);
-            put(offset_of!(WgContext, num_groups) + 8 * d, groups[d]);
+            put(offset_of!(WgContext, num_groups) + 8 * d, groups);
         }
         put(offset_of!(WgContext, group_y), group[0]);
         put(offset_of!(WgContext, group_z), group[1]);
@@ -153,9 +154,9 @@ impl Launch {
 }
 
 /// Makes and verifies the group function of the first kernel.
-pub(super) fn make(module: &Module, options: &Options) -> GroupFunction {
+pub(super) fn make(module: &Module, options: &Options, growth: Growth) -> GroupFunction {
     verify::module(module).unwrap_or_else(|e| panic!("{e}\n{module}"));
-    let made = group_function(module, &module.kernels[0], options).unwrap_or_else(|e| panic!("{e}"));
+    let made = make_with(module, &module.kernels[0], options, growth).unwrap_or_else(|e| panic!("{e}"));
     verify::function(module, &made.func).unwrap_or_else(|e| panic!("{e}\n{module}\n{}", made.func));
     made
 }
@@ -164,8 +165,8 @@ pub(super) fn make(module: &Module, options: &Options) -> GroupFunction {
 ///
 /// # Panics
 /// When anything differs, or the group function does what the kernel does not.
-pub(super) fn compare(what: &str, module: &Module, options: &Options, launches: &[Launch]) {
-    let made = make(module, options);
+pub(super) fn compare(what: &str, module: &Module, options: &Options, growth: Growth, launches: &[Launch]) {
+    let made = make(module, options, growth);
     for launch in launches {
         let expected = launch.run_kernel(module, 1);
         let show = || format!("{what} {:?}\n{module}\n{}", launch.geometry, made.func);

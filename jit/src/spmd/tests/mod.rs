@@ -4,11 +4,12 @@ mod generate;
 mod harness;
 
 use clift_kir::interp::Geometry;
-use clift_kir::{Module, text, verify};
+use clift_kir::{Module, text};
 use generate::{ARG_BYTES, Barriers, OUT_WORDS, Rng};
 use harness::{Launch, compare, make};
 
-use super::{GroupFunction, group_function};
+use super::GroupFunction;
+use super::regions::{Growth, Regions};
 use crate::Options;
 
 fn build(text: &str) -> GroupFunction {
@@ -17,10 +18,7 @@ fn build(text: &str) -> GroupFunction {
 
 fn build_with(text: &str, options: &Options) -> GroupFunction {
     let module: Module = text::parse_module(text).unwrap_or_else(|e| panic!("{e}"));
-    verify::module(&module).unwrap_or_else(|e| panic!("{e}\n{module}"));
-    let made = group_function(&module, &module.kernels[0], options).unwrap_or_else(|e| panic!("{e}"));
-    verify::function(&module, &made.func).unwrap_or_else(|e| panic!("{e}\n{}", made.func));
-    made
+    make(&module, options, Growth::default())
 }
 
 const COPY: &str = r#"
@@ -140,8 +138,11 @@ fn sweep(barriers: Barriers, usual: u64) {
     let seeds = seeds(usual);
     for seed in 0..seeds {
         let module = generate::kernel(seed, barriers);
-        compare(&format!("seed {seed}"), &module, &Options::default(), &launches(&mut Rng(seed ^ 0xabcd), 4));
-        let regions = super::regions::Regions::new(&module.funcs[module.kernels[0].func]);
+        let mut rng = Rng(seed ^ 0xabcd);
+        // Every other kernel without room for copies: shared blocks become regions.
+        let growth = if rng.below(2) == 0 { Growth { factor: 1, slack: 0 } } else { Growth::default() };
+        compare(&format!("seed {seed}"), &module, &Options::default(), growth, &launches(&mut rng, 4));
+        let regions = Regions::new(&module.funcs[module.kernels[0].func], growth);
         state_machines += u64::from(!regions.together);
         split += u64::from(regions.list.len() > 1);
     }
@@ -178,7 +179,8 @@ fn generated_kernels_that_end_early_beside_barriers() {
 fn divergent_barriers_end_and_stay_in_bounds() {
     for seed in 0..seeds(200) {
         let module = generate::kernel(seed, Barriers::Divergent);
-        let made = make(&module, &Options::default());
+        let growth = Growth { factor: 1, slack: seed as usize % 2 * 1000 };
+        let made = make(&module, &Options::default(), growth);
         for launch in launches(&mut Rng(seed), 3) {
             let ran = launch.run_groups(&module, &made, u64::MAX);
             assert!(ran.outcome.is_clean(), "seed {seed}: {:?}\n{module}\n{}", ran.outcome, made.func);
