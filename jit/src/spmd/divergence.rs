@@ -352,11 +352,11 @@ impl<'a> Solver<'a> {
         let component = self.tangled[branch];
         if component != 0 {
             let inside: Vec<Block> = self.cfg.rpo().iter().copied().filter(|&b| self.tangled[b] == component).collect();
-            for &block in &inside {
-                self.join(block, inst);
-            }
             // In a cycle with several entries nothing tells iterations apart: only uses beside the definition are safe.
             for block in inside {
+                for &param in self.func.dfg.params(block) {
+                    self.raise(param, Shape::Varying, Reason::Join(inst));
+                }
                 self.vary_outside(&[block], inst, |_, at| at == block);
             }
         }
@@ -371,43 +371,76 @@ impl<'a> Solver<'a> {
         self.joins[block] = Some(branch).into();
         let func = self.func;
         for (i, &param) in func.dfg.params(block).iter().enumerate() {
-            let mut args = self.cfg.preds(block).iter().flat_map(|&pred| {
-                let terminator = func.layout.terminator(pred);
-                let targets = terminator.map(|t| func.dfg.targets(t)).unwrap_or_default();
-                targets.into_iter().filter(|call| call.block == block).map(|call| call.args[i]).collect::<Vec<_>>()
-            });
+            let mut args = self.arguments(block, i);
             let first = args.next();
-            if args.any(|arg| Some(arg) != first) {
+            let differ = args.any(|arg| Some(arg) != first);
+            drop(args);
+            if differ {
                 self.raise(param, Shape::Varying, Reason::Join(branch));
             }
         }
     }
 
-    /// Values defined in `blocks` and used where `inside` does not hold vary.
+    /// Values defined in `blocks` vary when they are used where `inside` does not hold; parameters there that get them vary in
+    /// their place.
     fn vary_outside(&mut self, blocks: &[Block], branch: Inst, inside: impl Fn(&Solver<'_>, Block) -> bool) {
         let func = self.func;
         for &block in blocks {
             let results = func.layout.insts(block).iter().flat_map(|&inst| func.dfg.results(inst));
             for &value in func.dfg.params(block).iter().chain(results) {
-                let outside = self.users[value]
-                    .iter()
-                    .any(|&user| func.layout.block_of(user).is_some_and(|at| !inside(self, at)));
-                if outside && !self.is_invariant(value) {
+                if self.is_invariant(value, &inside, 6) {
+                    continue;
+                }
+                let mut varies = Vec::new();
+                for &user in &self.users[value] {
+                    if !func.layout.block_of(user).is_some_and(|at| inside(self, at)) {
+                        varies.push(value);
+                        continue;
+                    }
+                    for target in func.dfg.targets(user) {
+                        if !inside(self, target.block) {
+                            let params = func.dfg.params(target.block).iter().zip(&target.args);
+                            varies.extend(params.filter(|&(_, &arg)| arg == value).map(|(&param, _)| param));
+                        }
+                    }
+                }
+                for value in varies {
                     self.raise(value, Shape::Varying, Reason::LoopExit(branch));
                 }
             }
         }
     }
 
-    /// Whether a value's definition gives the same in every iteration: constants and queries.
-    fn is_invariant(&self, value: Value) -> bool {
-        match self.func.dfg.def(value) {
+    /// Whether a value is the same in every iteration of the cycle made up of the blocks for which `inside` holds. Looks at
+    /// most `depth` definitions deep.
+    fn is_invariant(&self, value: Value, inside: &impl Fn(&Solver<'_>, Block) -> bool, depth: u32) -> bool {
+        let func = self.func;
+        match func.dfg.def(value) {
             ValueDef::Result(inst, _) => {
-                let data = self.func.dfg.inst(inst);
-                data.args.is_empty() && data.op.is_pure()
+                let data = func.dfg.inst(inst);
+                if !func.layout.block_of(inst).is_some_and(|at| inside(self, at)) {
+                    return true;
+                }
+                let invariant = |&arg: &Value| self.is_invariant(arg, inside, depth - 1);
+                data.op.is_pure() && (data.args.is_empty() || depth > 0 && data.args.iter().all(invariant))
             }
-            ValueDef::Param(..) => false,
+            ValueDef::Param(block, _) if !inside(self, block) => true,
+            // A parameter that gets itself or always the same other value.
+            ValueDef::Param(block, index) => {
+                let mut others = self.arguments(block, usize::from(index)).filter(|&arg| arg != value);
+                let Some(first) = others.next() else { return false };
+                depth > 0 && others.all(|arg| arg == first) && self.is_invariant(first, inside, depth - 1)
+            }
         }
+    }
+
+    /// What all edges to a block bring for its parameter.
+    fn arguments(&self, block: Block, index: usize) -> impl Iterator<Item = Value> + '_ {
+        let func = self.func;
+        self.cfg.preds(block).iter().flat_map(move |&pred| {
+            let targets = func.layout.terminator(pred).map(|t| func.dfg.targets(t)).unwrap_or_default();
+            targets.into_iter().filter(move |call| call.block == block).map(move |call| call.args[index])
+        })
     }
 }
 

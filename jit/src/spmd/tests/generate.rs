@@ -42,7 +42,7 @@ impl Rng {
 }
 
 /// Words of the output buffer for each work-item.
-pub(super) const OUT_WORDS: u64 = 4;
+pub(super) const OUT_WORDS: u64 = 8;
 
 /// Most work-items of a group: words of the local variable.
 pub(super) const MAX_ITEMS: u64 = 64;
@@ -71,6 +71,12 @@ struct Generator<'f> {
 
 /// A kernel of a seed.
 pub(super) fn kernel(seed: u64, barriers: Barriers) -> Module {
+    kernel_and_variables(seed, barriers).0
+}
+
+/// A kernel of a seed, and its integer variables at the end: the n-th is stored to word n + 1 of each work-item's
+/// output, a mixture of everything to word 0.
+pub(super) fn kernel_and_variables(seed: u64, barriers: Barriers) -> (Module, Vec<Value>) {
     let mut module = Module::default();
     let local = module.globals.push(GlobalData {
         name: "exchange".to_owned(),
@@ -127,9 +133,10 @@ pub(super) fn kernel(seed: u64, barriers: Barriers) -> Module {
     let mut g = Generator { b, rng, barriers, vars, slot, exchange, lid, items, gid, input, constants, budget };
     g.sequence(0, true, true);
     g.finish();
+    let variables = g.vars[..UNIFORM + VARYING].to_vec();
     let func = module.funcs.push(func);
     module.kernels.push(KernelData { func, arg_block_bytes: ARG_BYTES, required_local_size: None });
-    module
+    (module, variables)
 }
 
 impl Generator<'_> {
@@ -207,10 +214,16 @@ impl Generator<'_> {
     fn assign_varying(&mut self) {
         let to = UNIFORM + self.rng.below(VARYING as u64) as usize;
         let a = self.varying();
-        match self.rng.below(8) {
+        match self.rng.below(10) {
             0 => {
                 let u = self.uniform();
                 self.vars[to] = self.b.int2(Opcode::Iadd, a, u);
+            }
+            6 => self.vars[to] = self.uniform(),
+            7 => {
+                let (op, other) = (self.op(), self.uniform());
+                let u = self.uniform();
+                self.vars[to] = self.b.int2(op, u, other);
             }
             1 => {
                 let cond = self.vars[UNIFORM + VARYING];
@@ -469,6 +482,10 @@ impl Generator<'_> {
         }
         let own = self.vars[UNIFORM + VARYING + 2];
         self.b.store(own, sum, MemInfo::aligned(4));
+        for i in 0..UNIFORM + VARYING {
+            let address = self.b.addr(own, None, 1, 4 * (i as i64 + 1));
+            self.b.store(address, self.vars[i], MemInfo::aligned(4));
+        }
         self.b.ret(&[]);
     }
 }

@@ -3,13 +3,16 @@
 mod generate;
 mod harness;
 
+use clift_kir::analysis::Cfg;
 use clift_kir::interp::Geometry;
 use clift_kir::{Module, text};
 use generate::{ARG_BYTES, Barriers, OUT_WORDS, Rng};
 use harness::{Launch, compare, make};
 
 use super::GroupFunction;
+use super::divergence::Divergence;
 use super::regions::{Growth, Regions};
+use super::shape::Scope;
 use crate::Options;
 
 fn build(text: &str) -> GroupFunction {
@@ -186,4 +189,43 @@ fn divergent_barriers_end_and_stay_in_bounds() {
             assert!(ran.outcome.is_clean(), "seed {seed}: {:?}\n{module}\n{}", ran.outcome, made.func);
         }
     }
+}
+
+#[test]
+fn values_called_uniform_are() {
+    let (mut uniform, mut varying) = (0, 0);
+    for seed in 0..seeds(300) {
+        let (module, variables) = generate::kernel_and_variables(seed, Barriers::Uniform);
+        let func = &module.funcs[module.kernels[0].func];
+        let divergence = Divergence::new(func, &Cfg::new(func), Scope::Group);
+        for mut launch in launches(&mut Rng(seed), 3) {
+            launch.buffers[1].fill(0xa5);
+            let ran = launch.run_kernel(&module, 1);
+            assert!(ran.outcome.is_clean(), "{:?}", ran.outcome);
+            let [width, height, _] = launch.geometry.global_size;
+            let words: Vec<&[u8]> = ran.buffers[1].chunks(4).collect();
+            let of =
+                |x: u64, y: u64, z: u64, n: usize| words[(((z * height + y) * width + x) * OUT_WORDS) as usize + n + 1];
+            for (n, &variable) in variables.iter().enumerate() {
+                let mut same = true;
+                for group in launch.geometry.groups() {
+                    let start = [0, 1, 2].map(|d| group[d] * launch.geometry.local_size[d]);
+                    let size = launch.geometry.group_size(group);
+                    let first = of(start[0], start[1], start[2], n);
+                    for z in 0..size[2] {
+                        for y in 0..size[1] {
+                            same &= (0..size[0]).all(|x| of(start[0] + x, start[1] + y, start[2] + z, n) == first);
+                        }
+                    }
+                }
+                if divergence.is_uniform(variable) {
+                    uniform += 1;
+                    assert!(same, "seed {seed}: {variable} varies ({:?})\n{module}", launch.geometry);
+                } else {
+                    varying += 1;
+                }
+            }
+        }
+    }
+    assert!(uniform > 1000 && varying > 1000, "{uniform} {varying}");
 }
