@@ -52,7 +52,9 @@ pub(super) const ARG_BYTES: u32 = 48;
 
 /// Variables, all of them passed as parameters of every join: uniform, varying, a truth value, a vector, a pointer.
 const UNIFORM: usize = 3;
-const VARYING: usize = 3;
+const VARYING: usize = 4;
+/// The varying variable that is computed from uniform ones only: it varies by control flow alone.
+const LOOSE: usize = UNIFORM + VARYING - 1;
 
 struct Generator<'f> {
     b: Builder<'f>,
@@ -127,7 +129,7 @@ pub(super) fn kernel_and_variables(seed: u64, barriers: Barriers) -> (Module, Ve
         Barriers::None | Barriers::Uniform => n,
         Barriers::Hidden | Barriers::EarlyReturn | Barriers::Divergent => b.load(Type::I32, input, MemInfo::aligned(4)),
     };
-    let vars = vec![n, group, items, x, y, z, positive, vector, own];
+    let vars = vec![n, group, items, x, y, z, zero, positive, vector, own];
     debug_assert_eq!(vars.len(), UNIFORM + VARYING + 3);
     let budget = 6 + rng.below(14) as u32;
     let mut g = Generator { b, rng, barriers, vars, slot, exchange, lid, items, gid, input, constants, budget };
@@ -159,8 +161,8 @@ impl Generator<'_> {
         let may_wait = self.barriers != Barriers::None && (together || self.barriers == Barriers::Divergent);
         let deeper = depth < 4;
         match self.rng.below(20) {
-            0..=3 => self.assign_uniform(),
-            4..=6 => self.assign_varying(),
+            0 | 1 => self.assign_uniform(),
+            3..=6 => self.assign_varying(),
             7 => self.private_access(),
             8 => self.write_own(),
             9 if may_wait => self.barrier(),
@@ -170,6 +172,7 @@ impl Generator<'_> {
             16 if deeper => self.select_case(depth, together),
             17 if depth > 0 || self.barriers == Barriers::EarlyReturn => self.early_return(together),
             18 => self.fence(),
+            2 | 19 => self.assign_loose(),
             _ => self.assign_varying(),
         }
     }
@@ -212,7 +215,7 @@ impl Generator<'_> {
     }
 
     fn assign_varying(&mut self) {
-        let to = UNIFORM + self.rng.below(VARYING as u64) as usize;
+        let to = UNIFORM + self.rng.below(VARYING as u64 - 1) as usize;
         let a = self.varying();
         match self.rng.below(10) {
             0 => {
@@ -259,6 +262,12 @@ impl Generator<'_> {
         }
     }
 
+    fn assign_loose(&mut self) {
+        let (op, other) = (self.op(), self.uniform());
+        let to = self.vars[LOOSE];
+        self.vars[LOOSE] = self.b.int2(op, other, to);
+    }
+
     fn private_access(&mut self) {
         let index = self.varying();
         let three = self.b.iconst(Type::I32, 3);
@@ -270,7 +279,7 @@ impl Generator<'_> {
             let value = self.varying();
             self.b.store(address, value, MemInfo::aligned(4));
         } else {
-            let to = UNIFORM + self.rng.below(VARYING as u64) as usize;
+            let to = UNIFORM + self.rng.below(VARYING as u64 - 1) as usize;
             self.vars[to] = self.b.load(Type::I32, address, MemInfo::aligned(4));
         }
     }
@@ -317,7 +326,7 @@ impl Generator<'_> {
             let next = self.b.cast(Opcode::Zext, next, Type::I64);
             self.b.addr(self.exchange, Some(next), 4, 0)
         };
-        let to = UNIFORM + self.rng.below(VARYING as u64) as usize;
+        let to = UNIFORM + self.rng.below(VARYING as u64 - 1) as usize;
         self.vars[to] = self.b.load(Type::I32, other, MemInfo::aligned(4));
         if self.rng.below(3) != 0 {
             self.full_barrier();
