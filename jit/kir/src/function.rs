@@ -17,7 +17,7 @@ use crate::types::Type;
 /// | regioned | barriers end their blocks; values that live across are in context slots |
 /// | widened | packs: varying values have W lanes (as `regioned` when W is 1) |
 /// | looped | runs whole work-groups: entry parameters are context, argument block, first group, group count; no work-item queries, barriers, slots or arguments ops |
-/// | legal | only types and ops of the backend |
+/// | legal | only types and ops of the backend; slots are its stack frame, `printf` takes format, descriptors, their count, data |
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 #[allow(missing_docs, reason = "described in the table above")]
 pub enum Stage {

@@ -65,6 +65,16 @@ fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Re
     };
     match data.op {
         Opcode::Call => gone_since(Stage::Canonical),
+        // Places in the backend's stack frame.
+        Opcode::SlotAddr if func.stage == Stage::Legal => Ok(()),
+        Opcode::InSpace
+        | Opcode::ExtractDyn
+        | Opcode::InsertDyn
+        | Opcode::Reduce
+        | Opcode::MaskedLoad
+        | Opcode::MaskedStore
+        | Opcode::Gather
+        | Opcode::Scatter => gone_since(Stage::Legal),
         Opcode::Arg
         | Opcode::ArgAddr
         | Opcode::SlotAddr
@@ -162,25 +172,17 @@ fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Re
         | Opcode::PtrToInt
         | Opcode::IntToPtr
         | Opcode::SpaceCast
-        | Opcode::InSpace
         | Opcode::Select
         | Opcode::Splat
         | Opcode::Extract
         | Opcode::Insert
-        | Opcode::ExtractDyn
-        | Opcode::InsertDyn
         | Opcode::Shuffle
         | Opcode::Vec
         | Opcode::Any
         | Opcode::All
-        | Opcode::Reduce
         | Opcode::Addr
         | Opcode::Load
         | Opcode::Store
-        | Opcode::MaskedLoad
-        | Opcode::MaskedStore
-        | Opcode::Gather
-        | Opcode::Scatter
         | Opcode::Memcpy
         | Opcode::Memset
         | Opcode::AtomicLoad

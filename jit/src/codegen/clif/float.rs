@@ -48,6 +48,12 @@ impl Translator<'_> {
                 let differ = self.pos.ins().bor(below, above);
                 if cond == FloatCond::One { differ } else { self.pos.ins().bnot(differ) }
             }
+            FloatCond::Ult | FloatCond::Ule | FloatCond::Ugt | FloatCond::Uge
+                if ty.is_vector() && !self.features.unordered =>
+            {
+                let inverse = self.pos.ins().fcmp(float_cc(cond.inverse()), a, b);
+                self.pos.ins().bnot(inverse)
+            }
             cond => self.pos.ins().fcmp(float_cc(cond), a, b),
         }
     }

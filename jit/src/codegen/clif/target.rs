@@ -10,6 +10,8 @@ pub(super) struct Features {
     pub(super) fma: bool,
     /// 128-bit vectors with everything that Cranelift's lowering of them takes for granted.
     pub(super) simd: bool,
+    /// Vector comparisons of floats with unordered conditions.
+    pub(super) unordered: bool,
 }
 
 impl Features {
@@ -17,8 +19,8 @@ impl Features {
     pub(super) fn of(isa: &dyn TargetIsa) -> Features {
         let set = |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
         match isa.name() {
-            "x64" => Features { fma: set("has_fma"), simd: set("has_sse41") },
-            _ => Features { fma: true, simd: true },
+            "x64" => Features { fma: set("has_fma"), simd: set("has_sse41"), unordered: true },
+            _ => Features { fma: true, simd: true, unordered: false },
         }
     }
 }

@@ -5,12 +5,12 @@
 mod sweep;
 
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use clift_include::abi::{Callbacks, PrintfArg, WgContext};
 use clift_kir::{Block, BlockCall, Builder, Function, IntCond, MemInfo, Module, Space, Stage, Type, Value};
 
-use super::ClifBackend;
+use super::{ClifBackend, target};
 use crate::BuildError;
 use crate::codegen::data::ProgramData;
 use crate::codegen::{Backend, Executable, Input, KernelCode, VectorCaps, legalize};
@@ -49,6 +49,29 @@ pub(super) fn legal(module: &Module, func: &Function, caps: &VectorCaps) -> Func
 pub(super) fn compile(func: &Function) -> Compiled {
     compile_in(&Module::default(), func).unwrap_or_else(|error| panic!("{error}\n{func}"))
 }
+
+/// Compiles for all other targets, to machine code that nobody runs.
+pub(super) fn compile_elsewhere(func: &Function) {
+    let module = Module::default();
+    for (name, backend) in OTHERS.iter() {
+        let Input::Legal(caps) = backend.input() else { unreachable!() };
+        let data = ProgramData::new(&module).unwrap();
+        let mut context =
+            cranelift_codegen::Context::for_function(backend.translate(&legal(&module, func, caps), &data));
+        let mut control = cranelift_codegen::control::ControlPlane::default();
+        if let Err(error) = context.compile(&*backend.isa, &mut control) {
+            panic!("{name}: {:?}", error.inner);
+        }
+    }
+}
+
+/// Targets besides the host: another architecture, and processors that lack what the host has.
+static OTHERS: LazyLock<Vec<(&str, ClifBackend)>> = LazyLock::new(|| {
+    let sse = ["has_sse3", "has_ssse3", "has_sse41", "has_sse42", "has_popcnt", "has_cmpxchg16b"];
+    [("aarch64", &[][..]), ("x86_64", &[]), ("x86_64", &sse)]
+        .map(|(name, features)| (name, ClifBackend::for_target(target::other(name, features).unwrap())))
+        .into()
+});
 
 unsafe extern "C" fn no_printf(_: *const WgContext, _: *const u8, _: *const PrintfArg, _: u64, _: *const u8) -> i32 {
     -1
