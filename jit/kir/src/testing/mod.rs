@@ -6,4 +6,6 @@
 //! - [`generate`]: random kernels with defined behaviour, to compare interpreter, passes and backends.
 
 pub mod filetest;
+pub mod generate;
 pub mod run;
+pub mod samples;
