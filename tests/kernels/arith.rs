@@ -40,7 +40,7 @@ macro_rules! int {
                     ("max(a, b)", |a, b| Some(a.max(b))),
                     ("add_sat(a, b)", |a, b| Some(a.saturating_add(b))),
                     ("sub_sat(a, b)", |a, b| Some(a.saturating_sub(b))),
-                    ("mul_hi(a, b)", |a, b| Some(((a as i128 * b as i128) >> <$t>::BITS) as $t)),
+                    ("mul_hi(a, b)", |a, b| Some(((a as i128).wrapping_mul(b as i128) >> <$t>::BITS) as $t)),
                     ("hadd(a, b)", |a, b| Some(((a as i128 + b as i128) >> 1) as $t)),
                     ("rhadd(a, b)", |a, b| Some(((a as i128 + b as i128 + 1) >> 1) as $t)),
                     ("rotate(a, b)", |a, b| Some(a.rotate_left((b as u64 % u64::from(<$t>::BITS)) as u32))),
@@ -48,8 +48,9 @@ macro_rules! int {
                     ("popcount(a)", |a, _| Some(a.count_ones() as $t)),
                     ("clamp(a, (T)2, (T)100)", |a, _| Some(a.clamp(2, 100))),
                     ("mad_sat(a, b, a)", |a, b| {
-                        let exact = a as i128 * b as i128 + a as i128;
-                        Some(exact.clamp(<$t>::MIN as i128, <$t>::MAX as i128) as $t)
+                        // Only a product of two unsigned longs can exceed 127 bits.
+                        let exact = (a as i128).checked_mul(b as i128).and_then(|product| product.checked_add(a as i128));
+                        Some(exact.map_or(<$t>::MAX, |exact| exact.clamp(<$t>::MIN as i128, <$t>::MAX as i128) as $t))
                     }),
                     ("as_out(abs(a))", |a, _| Some((a as i128).unsigned_abs() as $t)),
                     ("as_out(abs_diff(a, b))", |a, b| Some(a.abs_diff(b) as $t)),

@@ -45,9 +45,9 @@ fn reduction() -> Case {
             "kernel void t(global const int *a, global int *out, local int *s) {
                 size_t i = get_global_id(0), l = get_local_id(0), n = get_local_size(0);
                 s[l] = a[i];
-                for (size_t half = (n + 1) / 2, count = n; count > 1; count = half, half = (half + 1) / 2) {
+                for (size_t upper = (n + 1) / 2, count = n; count > 1; count = upper, upper = (upper + 1) / 2) {
                     barrier(CLK_LOCAL_MEM_FENCE);
-                    if (l < half && l + half < count) s[l] += s[l + half];
+                    if (l < upper && l + upper < count) s[l] += s[l + upper];
                 }
                 barrier(CLK_LOCAL_MEM_FENCE);
                 out[i] = s[0];
