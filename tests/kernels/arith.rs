@@ -49,7 +49,8 @@ macro_rules! int {
                     ("clamp(a, (T)2, (T)100)", |a, _| Some(a.clamp(2, 100))),
                     ("mad_sat(a, b, a)", |a, b| {
                         // Only a product of two unsigned longs can exceed 127 bits.
-                        let exact = (a as i128).checked_mul(b as i128).and_then(|product| product.checked_add(a as i128));
+                        let exact =
+                            (a as i128).checked_mul(b as i128).and_then(|product| product.checked_add(a as i128));
                         Some(exact.map_or(<$t>::MAX, |exact| exact.clamp(<$t>::MIN as i128, <$t>::MAX as i128) as $t))
                     }),
                     ("as_out(abs(a))", |a, _| Some((a as i128).unsigned_abs() as $t)),

@@ -6,7 +6,9 @@
 //! here talks to `libOpenCL.so` like any application: nothing of the driver's code is linked in.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
+pub mod commands;
 pub mod driver;
 pub mod kernel;
+pub mod raw;
 pub mod session;
 pub mod values;
