@@ -1,0 +1,35 @@
+//! The front end in a host that treats `SIGCHLD` its own way. A process of its own, because the treatment is the process's.
+#![allow(unsafe_code, reason = "changes how the process treats a signal")]
+
+use std::time::Duration;
+
+use clift::frontend::clang::Clang;
+use clift::frontend::{BuildOptions, FrontEnd, Job, Profile};
+
+/// A handler as careless hosts have it: collects whatever child has ended.
+extern "C" fn reap_everything(_: libc::c_int) {
+    // SAFETY: waitpid is allowed in signal handlers and may be told to store no status.
+    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } > 0 {}
+}
+
+#[test]
+fn sigchld_ignored_or_handled_elsewhere() {
+    let clang = Clang::new(None, Duration::from_secs(60));
+    if clang.identity().is_none() {
+        eprintln!("skipped: no clang >= 20 installed");
+        return;
+    }
+    let (options, profile) = (BuildOptions::default(), Profile::default());
+    let job =
+        |source: &'static str| Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile };
+    for handler in [libc::SIG_IGN, reap_everything as *const () as libc::sighandler_t] {
+        // SAFETY: both handlers are safe at any time.
+        assert_ne!(unsafe { libc::signal(libc::SIGCHLD, handler) }, libc::SIG_ERR);
+        for _ in 0..3 {
+            let compiled = clang.compile(&job("kernel void k(global int *p) { *p = 1; }")).unwrap();
+            assert!(!compiled.words.is_empty() && compiled.log.is_empty());
+            let failure = clang.compile(&job("kernel void k(global int *p) { *p = }")).unwrap_err();
+            assert!(failure.log.contains("expected expression"), "{}", failure.log);
+        }
+    }
+}
