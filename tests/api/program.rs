@@ -243,7 +243,7 @@ fn headers_come_from_programs() {
     assert_code(compile(1, &[a], &[null()]), CL_INVALID_VALUE);
     assert_code(compile(1, &[a], &[outside.as_ptr()]), CL_INVALID_VALUE);
     assert_code(compile(1, &[garbage()], &[inc.as_ptr()]), CL_INVALID_PROGRAM);
-    let foreign = program_in(other_context(), "");
+    let foreign = program_in(other_context(), "\n");
     assert_code(compile(1, &[foreign], &[inc.as_ptr()]), CL_INVALID_CONTEXT);
 }
 
