@@ -3,7 +3,7 @@
 //! OpenCL forbids recursion (the importer refuses it), so callees can always be completed before their callers. Afterwards
 //! only kernels have bodies.
 
-use clift_kir::{Block, BlockCall, Func, Function, Imm, Inst, InstData, Module, Opcode, Slot, Value};
+use clift_kir::{Block, BlockCall, Func, Function, Imm, Inst, InstData, Module, Opcode, Slot, Stage, Value};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
@@ -35,6 +35,7 @@ pub(super) fn run(module: &mut Module) -> Result<(), BuildError> {
     for (id, func) in module.funcs.iter_mut() {
         if !kernels.contains(&id) {
             *func = Function::new(std::mem::take(&mut func.name), &func.returns);
+            func.stage = Stage::Canonical;
         }
     }
     Ok(())
