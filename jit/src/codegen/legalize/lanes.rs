@@ -359,6 +359,12 @@ impl Legalizer<'_> {
                 let lanes: SmallVec<[u8; 16]> = (0..chunk).map(|i| lane_of(i, &|_, lane| Some(lane))).collect();
                 self.at().shuffle(parts[one], parts[one], &lanes)
             }
+            [_, _, _, ..] if from > chunk => {
+                // In the width of the operands, of which the first lanes are wanted.
+                let whole = self.gather_part(parts, from, from, wanted);
+                let first: SmallVec<[u8; 16]> = (0..chunk as u8).collect();
+                self.at().shuffle(whole, whole, &first)
+            }
             [one, two, ..] => {
                 let first = |part: usize, lane: u32| match position(part) {
                     0 => Some(lane),
@@ -375,16 +381,12 @@ impl Legalizer<'_> {
                         let lanes: SmallVec<[u8; 16]> = (0..chunk).map(|i| (i % from) as u8).collect();
                         self.at().shuffle(parts[part], parts[part], &lanes)
                     };
-                    let (value_lanes, extra_is_wider) = (chunk, from > chunk);
                     let lanes: SmallVec<[u8; 16]> = (0..chunk)
                         .map(|i| match wanted.get(i as usize).copied().flatten() {
-                            Some((p, lane)) if position(p) as usize == n && !extra_is_wider => {
-                                (value_lanes + lane) as u8
-                            }
+                            Some((p, lane)) if position(p) as usize == n => (chunk + lane) as u8,
                             _ => i as u8,
                         })
                         .collect();
-                    debug_assert!(!extra_is_wider, "broken invariant: parts wider than a register");
                     value = self.at().shuffle(value, extra, &lanes);
                 }
                 value
@@ -516,16 +518,10 @@ impl Legalizer<'_> {
             AtomicOp::Smax => (Opcode::Smax, false),
             AtomicOp::Umin => (Opcode::Umin, false),
             AtomicOp::Umax => (Opcode::Umax, false),
-            AtomicOp::Sub => (Opcode::Isub, true),
             AtomicOp::Fadd => (Opcode::Fadd, true),
             AtomicOp::Fmin => (Opcode::Fmin, true),
             AtomicOp::Fmax => (Opcode::Fmax, true),
-            AtomicOp::Xchg => {
-                // The last lane replaces all before.
-                let value = self.lane(&wide, wide.ty.lanes() - 1);
-                self.set(inst, Wide::scalar(elem, value));
-                return;
-            }
+            AtomicOp::Xchg | AtomicOp::Sub => unreachable!("broken invariant: reduction by {how:?}"),
         };
         let imm = match op {
             Opcode::Fadd | Opcode::Fmin | Opcode::Fmax => Imm::Fp(FpFlags::empty()),

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "generated code is called")]
 
+mod random;
 mod sweep;
 
 use std::ffi::c_void;
@@ -118,10 +119,7 @@ impl Compiled {
 pub(super) struct Kernel {
     pub(super) func: Function,
     pub(super) block: Block,
-    pub(super) context: Value,
     pub(super) args: Value,
-    pub(super) first: Value,
-    pub(super) count: Value,
 }
 
 impl Kernel {
@@ -129,11 +127,11 @@ impl Kernel {
         let mut func = Function::new(name, &[]);
         func.stage = Stage::Looped;
         let block = func.append_block();
-        let context = func.dfg.append_param(block, Type::ptr(Space::Host));
+        func.dfg.append_param(block, Type::ptr(Space::Host));
         let args = func.dfg.append_param(block, Type::ptr(Space::Host));
-        let first = func.dfg.append_param(block, Type::I64);
-        let count = func.dfg.append_param(block, Type::I64);
-        Kernel { func, block, context, args, first, count }
+        func.dfg.append_param(block, Type::I64);
+        func.dfg.append_param(block, Type::I64);
+        Kernel { func, block, args }
     }
 
     pub(super) fn at(&mut self) -> Builder<'_> {
