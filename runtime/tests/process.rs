@@ -140,14 +140,19 @@ fn named_threads(workers: usize) -> Vec<String> {
     }
 }
 
-/// Forks; runs `child` in the child, whose result is its exit code. Returns that.
+/// Forks; runs `child` in the child, whose result is its exit code. Returns that. The pool has been started.
 fn fork(child: impl FnOnce() -> i32) -> i32 {
+    // A program in Rust has a lock in its thread starts and in `std::process::exit` that does not survive a fork; the
+    // driver, a library in other programs, has not.
+    named_threads(pool::worker_count());
     // SAFETY: the child runs code that a fork of a threaded process does not allow by the letter (it allocates); the C
     // library makes that work, and that the runtime does is what is tested.
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0, "fork works");
     if pid == 0 {
-        std::process::exit(child());
+        let code = child();
+        // SAFETY: ends the process, by way of the handlers.
+        unsafe { libc::exit(code) };
     }
     let mut result = 0;
     // SAFETY: waits for our child; `result` is valid to write to.
