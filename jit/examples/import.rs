@@ -15,6 +15,7 @@ fn import(paths: &[String], print: bool) -> Result<(), String> {
     let inputs: Vec<_> = modules.iter().map(|words| Input { words, spec_constants: &[] }).collect();
     let options = Options { arg_info: true, ..Options::default() };
     let imported = spirv::import(&inputs, &options).map_err(|error| error.to_string())?;
+    clift_kir::verify::module(&imported.module).map_err(|errors| format!("not well-formed: {errors}"))?;
     if print {
         println!("{}", imported.module);
         imported.kernels.iter().for_each(|kernel| println!("; {kernel:?}"));

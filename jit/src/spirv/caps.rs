@@ -69,6 +69,8 @@ const CAPABILITIES: &[(Capability, Support)] = &[
     (Capability::AtomicFloat16MinMaxEXT, Support::Accepted),
     (Capability::OptNoneEXT, Support::Accepted),
     (Capability::ShaderClockKHR, Support::Accepted),
+    (Capability::FPMaxErrorINTEL, Support::Accepted),
+    (Capability::MemoryAccessAliasingINTEL, Support::Accepted),
 ];
 
 const EXTENSIONS: &[(&str, Support)] = &[
@@ -88,6 +90,8 @@ const EXTENSIONS: &[(&str, Support)] = &[
     ("SPV_KHR_shader_clock", Support::Accepted),
     ("SPV_EXT_optnone", Support::Accepted),
     ("SPV_INTEL_optnone", Support::Accepted),
+    ("SPV_INTEL_fp_max_error", Support::Accepted),
+    ("SPV_INTEL_memory_access_aliasing", Support::Accepted),
 ];
 
 const fn reported_count() -> usize {

@@ -62,6 +62,8 @@ impl Decorations {
             (Decoration::SpecId, Some(&Operand::LiteralBit32(id))) => self.spec_id = Some(id),
             (Decoration::BuiltIn, Some(&Operand::BuiltIn(built_in))) => self.built_in = Some(built_in),
             (Decoration::Alignment, Some(&Operand::LiteralBit32(bytes))) => {
+                // LLVM's back end writes 128 as a sign-extended byte.
+                let bytes = if bytes == -128i32 as u32 { 128 } else { bytes };
                 if !bytes.is_power_of_two() {
                     return Err(Fault::malformed(format!("alignment {bytes} is not a power of two")));
                 }

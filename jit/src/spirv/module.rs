@@ -111,6 +111,7 @@ fn section(op: Op) -> Option<Section> {
         | Op::DecorationGroup
         | Op::GroupDecorate
         | Op::GroupMemberDecorate => Section::Debug,
+        Op::AliasDomainDeclINTEL | Op::AliasScopeDeclINTEL | Op::AliasScopeListDeclINTEL => Section::Globals,
         Op::Line | Op::NoLine | Op::Undef | Op::Variable | Op::ExtInst | Op::ExtInstWithForwardRefsKHR => return None,
         op if op.is_type() || op.is_constant() || op == Op::TypeForwardPointer => Section::Globals,
         _ => Section::Functions,
@@ -267,7 +268,13 @@ impl Module {
             Op::Name => {
                 self.names.insert(inst.id(0)?, inst.string(1)?.to_owned());
             }
-            Op::MemberName | Op::Line | Op::NoLine => {}
+            // Hints about aliasing that nothing here needs are skipped.
+            Op::MemberName
+            | Op::Line
+            | Op::NoLine
+            | Op::AliasDomainDeclINTEL
+            | Op::AliasScopeDeclINTEL
+            | Op::AliasScopeListDeclINTEL => {}
             Op::Decorate
             | Op::DecorateId
             | Op::DecorateString
