@@ -1,13 +1,15 @@
 //! Control flow, calls, barriers, `printf`.
 
 use super::InterpError;
-use super::memory::Fault;
+use super::lanes::from_bytes;
+use super::memory::{Access, Fault};
 use super::observe::{Lanes, PrintfCall};
 use super::step::{Flow, LaneVec, Machine, Thread, frame};
 use crate::entities::Inst;
+use crate::function::Stage;
 use crate::inst::{BlockCall, Imm, InstData};
 use crate::ops::Opcode;
-use crate::types::Space;
+use crate::types::{Elem, Space, Type};
 
 impl<'m> Machine<'m, '_> {
     pub(super) fn control(
@@ -69,18 +71,52 @@ impl<'m> Machine<'m, '_> {
     }
 
     fn printf(&mut self, thread: &mut Thread<'m>, inst: Inst, data: &InstData) {
+        let access = thread.access;
         let frame = frame(thread);
         let (format, values) = data.args.split_first().unwrap_or_else(|| unreachable!("broken invariant: bare printf"));
+        let values = match *values {
+            [descriptors, count, stored] if frame.func.stage == Stage::Legal => {
+                let [descriptors, count, stored] = [descriptors, count, stored].map(|v| frame.scalar(v));
+                self.stored_values(&access, descriptors, count, stored)
+            }
+            _ => values.iter().map(|&v| Lanes { ty: frame.ty(v), bits: frame.lanes(v).to_vec() }).collect(),
+        };
         let call = PrintfCall {
             format: frame.scalar(*format),
             space: frame.ty(*format).elem.space().unwrap_or(Space::Generic),
-            values: values.iter().map(|&v| Lanes { ty: frame.ty(v), bits: frame.lanes(v).to_vec() }).collect(),
+            values,
         };
         let status = self.observer.printf(self.memory, &call);
         let result = frame.func.dfg.result(inst);
         frame.set(result, &[u64::from(status as u32)]);
     }
+
+    /// The values of a legal `printf`: they lie in memory, described by 8 bytes each: class (0 integer, 1 float, 2 pointer),
+    /// bytes of a lane, lanes, a zero, offset in the data (the ABI's `PrintfArg`).
+    fn stored_values(&mut self, access: &Access, descriptors: u64, count: u64, stored: u64) -> Vec<Lanes> {
+        let mut values = Vec::new();
+        for i in 0..count.min(MAX_PRINTF_VALUES) {
+            let mut descriptor = [0; 8];
+            let _ = self.memory.read(access, descriptors.wrapping_add(i * 8), &mut descriptor);
+            let [class, size, lanes, _, offset @ ..] = descriptor;
+            let bits = u32::from(size) * 8;
+            let elem = match class {
+                0 => Elem::int(bits),
+                1 => Elem::float(bits),
+                _ => Some(Elem::Ptr(Space::Generic)),
+            };
+            let Some(ty) = elem.and_then(|elem| Type::new(elem, u32::from(lanes))) else { continue };
+            let mut bytes = vec![0; ty.bytes() as usize];
+            let address = stored.wrapping_add(u64::from(u32::from_le_bytes(offset)));
+            let _ = self.memory.read(access, address, &mut bytes);
+            values.push(Lanes { ty, bits: from_bytes(ty.elem, &bytes).to_vec() });
+        }
+        values
+    }
 }
+
+/// Most values that a call of a legal `printf` may have.
+const MAX_PRINTF_VALUES: u64 = 1024;
 
 /// Goes to a block: all arguments are read before any parameter is written.
 fn goto(thread: &mut Thread<'_>, call: &BlockCall) -> Flow {

@@ -535,6 +535,35 @@ fn plain_functions_and_printf() {
 }
 
 #[test]
+fn printf_of_the_legal_stage() {
+    let m = module(
+        "global g0 \"\" constant size 4 align 1 bytes \"256400\"
+        global g1 \"\" constant size 24 align 8 bytes \"010402000000000000080100080000000208010010000000\"
+        global g2 \"\" constant size 24 align 8 bytes \"0000803f000000400500000000000000ff00000000000000\"
+        function \"f\" legal {
+        b0(v0: ptr(host), v1: ptr(host), v2: i64, v3: i64):
+            v4: ptr(constant) = global_addr g0
+            v5: ptr(constant) = global_addr g1
+            v6: ptr(constant) = global_addr g2
+            v7: i64 = const 3
+            v8: i32 = printf v4, v5, v7, v6
+            ret
+        }",
+    );
+    let mut memory = SimMemory::new(SimOptions::default());
+    let globals = load_globals(&m, &mut memory).unwrap();
+    let prepared = Prepared::new(&m);
+    let mut printer = Printer(Vec::new());
+    let args =
+        [Type::ptr(Space::Host), Type::ptr(Space::Host), Type::I64, Type::I64].map(|ty| Lanes { ty, bits: vec![0] });
+    let (outcome, _) = Interpreter::new(&m, &prepared)
+        .run_function(Func::from_u32(0), &args, &globals, &Options::default(), &mut memory, &mut printer)
+        .unwrap();
+    assert!(outcome.is_clean());
+    assert_eq!(printer.0, ["%d [(f32x2, [1065353216, 1073741824]), (i64, [5]), (ptr(generic), [255])]"]);
+}
+
+#[test]
 fn memory_limits_are_tool_failures() {
     let m = kernel("slot s0 size 4000000000 align 8\nb0:\n ret", "");
     let prepared = Prepared::new(&m);

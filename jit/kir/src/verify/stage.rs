@@ -95,6 +95,14 @@ fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Re
         | Opcode::EnqueuedNumSubGroups
         | Opcode::SubGroupId
         | Opcode::SubGroupLocalId => gone_since(Stage::Looped),
+        // Format, descriptors, their count, data.
+        Opcode::Printf if func.stage == Stage::Legal => {
+            let types: Vec<Type> = data.args.iter().map(|&v| func.dfg.ty(v)).collect();
+            match *types {
+                [_, descriptors, Type::I64, values] if descriptors.is_ptr() && values.is_ptr() => Ok(()),
+                _ => Err("takes a format, descriptors, their count and the data at this stage".to_owned()),
+            }
+        }
         Opcode::GlobalAddr => match data.imm {
             Imm::Global(id) if module.globals.get(id).is_some_and(|g| g.space == Space::Local) => {
                 gone_since(Stage::Looped)
