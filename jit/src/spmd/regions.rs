@@ -72,7 +72,6 @@ impl Regions {
     pub(super) fn new(kernel: &Function, growth: Growth) -> Regions {
         let mut func = kernel.clone();
         let mut has_barrier = false;
-        isolate_entry(&mut func);
         let mut fences = SecondaryMap::new();
         let mut ends = EntitySet::new();
         let mut starts: Vec<Block> = func.layout.entry().into_iter().collect();
@@ -219,20 +218,6 @@ impl Regions {
             starts.push(seam);
             self.find(starts, fences);
         }
-    }
-}
-
-/// Gives the function an entry block that nothing branches to.
-fn isolate_entry(func: &mut Function) {
-    let Some(entry) = func.layout.entry() else { return };
-    let again = func.layout.blocks().iter().any(|&b| func.successors(b).any(|succ| succ == entry));
-    if again {
-        let fresh = func.dfg.make_block();
-        func.layout.append_block(fresh);
-        let order =
-            std::iter::once(fresh).chain(func.layout.blocks().iter().copied().filter(|&b| b != fresh)).collect();
-        func.layout.set_order(order);
-        Builder::at_end(func, fresh).jump(entry, &[]);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Structure of group functions made from small kernels: they verify, and have the loops they should have.
 
+mod cases;
 mod generate;
 mod harness;
 
