@@ -313,7 +313,6 @@ fn binaries_come_back() {
     assert_eq!(source_of(again), "");
     assert_eq!(status(again), CL_BUILD_NONE);
     assert_eq!(binary_type(again), CL_PROGRAM_BINARY_TYPE_EXECUTABLE);
-    assert_eq!(try_kernel(again, "k"), Err(CL_INVALID_PROGRAM_EXECUTABLE), "not built yet");
     // SAFETY: a valid program, no options.
     let code = unsafe { clBuildProgram(again, 0, null(), null(), None, null_mut()) };
     assert_code(code, CL_SUCCESS);
@@ -321,6 +320,11 @@ fn binaries_come_back() {
     assert!(try_kernel(again, "k").is_ok());
     assert_eq!(binary(again), bytes);
     assert_code(try_compile(again, ""), CL_INVALID_OPERATION);
+
+    // An executable binary works without a build, too.
+    let unbuilt = with_binary(&bytes).0.unwrap();
+    assert!(try_kernel(unbuilt, "k").is_ok());
+    assert_eq!(status(unbuilt), CL_BUILD_SUCCESS);
 
     // Objects and libraries come back for linking, not for building.
     let object = compiled("uint twice(uint x) { return x * 2; }");

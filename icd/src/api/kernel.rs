@@ -7,9 +7,10 @@ use std::sync::Arc;
 use clift_include::cl::*;
 use clift_jit::{AccessQualifier, AddressQualifier, ArgKind, TypeQualifiers};
 
+use super::program::build::built;
 use crate::caps::limits;
 use crate::error::ClError::{
-    InvalidArgIndex, InvalidArgSize, InvalidArgValue, InvalidContext, InvalidDevice, InvalidDeviceQueue,
+    self, InvalidArgIndex, InvalidArgSize, InvalidArgValue, InvalidContext, InvalidDevice, InvalidDeviceQueue,
     InvalidKernelName, InvalidMemObject, InvalidOperation, InvalidProgramExecutable, InvalidSampler, InvalidValue,
     KernelArgInfoNotAvailable,
 };
@@ -27,7 +28,7 @@ pub fn create(program: Handle<Program>, name: Text) -> ClResult<Ref<Kernel>> {
     // CL_INVALID_PROGRAM if program is not a valid program object
     let program = program.get()?;
     // CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built executable for program
-    let executable = program.executable().ok_or(InvalidProgramExecutable)?;
+    let executable = built(&program).ok_or(InvalidProgramExecutable)?;
     // CL_INVALID_VALUE if kernel_name is NULL (checked before the name is looked for)
     let name = name.bytes().ok_or(InvalidValue)?;
     // CL_INVALID_KERNEL_NAME if kernel_name is not found in program
@@ -55,7 +56,7 @@ pub fn create_all(
     // CL_INVALID_PROGRAM if program is not a valid program object
     let program = program.get()?;
     // CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built executable for any device in program
-    let executable = program.executable().ok_or(InvalidProgramExecutable)?;
+    let executable = built(&program).ok_or(InvalidProgramExecutable)?;
     let count = executable.program.kernels.len();
     // CL_INVALID_VALUE if kernels is not NULL and num_kernels is less than the number of kernels in program
     ensure(kernels.is_null() || num_kernels as usize >= count, InvalidValue)?;
@@ -102,14 +103,20 @@ pub fn set_arg(kernel: Handle<Kernel>, index: cl_uint, size: usize, value: InByt
         }
         // There are no images, samplers, device queues and pipes, so nothing can be a valid one:
         // CL_INVALID_MEM_OBJECT if arg_value must point to a valid memory object and does not
-        ArgKind::Image | ArgKind::Pipe => return Err(InvalidMemObject),
+        ArgKind::Image | ArgKind::Pipe => return Err(no_object(size, value, InvalidMemObject)),
         // CL_INVALID_SAMPLER if the argument is a sampler, but arg_value does not point to a valid sampler object
-        ArgKind::Sampler => return Err(InvalidSampler),
+        ArgKind::Sampler => return Err(no_object(size, value, InvalidSampler)),
         // CL_INVALID_DEVICE_QUEUE if the argument is a device queue, but arg_value does not point to one
-        ArgKind::Queue => return Err(InvalidDeviceQueue),
+        ArgKind::Queue => return Err(no_object(size, value, InvalidDeviceQueue)),
     };
     kernel.set_arg(index as usize, new);
     Ok(())
+}
+
+/// The error for an argument that has to be an object of a kind that cannot be made.
+fn no_object(size: usize, value: InBytes, invalid: ClError) -> ClError {
+    // CL_INVALID_ARG_SIZE if arg_value points to an object and arg_size is not the size of its handle
+    if !value.is_null() && size != size_of::<cl_mem>() { InvalidArgSize } else { invalid }
 }
 
 /// The value of a pointer to global or constant memory: a buffer, or NULL.

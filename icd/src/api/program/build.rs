@@ -67,7 +67,7 @@ pub fn build(
     let started = Started::begin(&program, &text)?;
 
     let work = move |program: &Program| {
-        let (units, mut log) = match program.origin() {
+        let (units, log) = match program.origin() {
             Origin::Source(_) | Origin::Il { .. } => match unit_of(program, text.clone(), options, Vec::new()) {
                 Ok((unit, log)) => (vec![Arc::new(unit)], log),
                 Err(log) => return Outcome::failed(log),
@@ -76,16 +76,28 @@ pub fn build(
                 (product.map(|product| product.contents.units.clone()).unwrap_or_default(), String::new())
             }
         };
-        match Executable::link(units, None, &compiler_options()) {
-            Ok((executable, remarks)) => {
-                log.push_str(&remarks);
-                Outcome { log, product: Some(Product::executable(text, executable)) }
-            }
-            Err(reason) => Outcome::failed(log + &reason),
-        }
+        linked(units, None, text, log)
     };
     // CL_BUILD_PROGRAM_FAILURE if there is a failure to build the program executable
     run(started, (notify, user_data), work, BuildProgramFailure)
+}
+
+/// The program's executable. One that came as an executable binary need not be built by the application: applications
+/// that made their binary an hour ago think of it as built.
+pub fn built(program: &Ref<Program>) -> Option<Arc<Executable>> {
+    let executable = program.executable();
+    if executable.is_some() || !matches!(program.origin(), Origin::Binary) {
+        return executable;
+    }
+    let product = program.product().filter(|product| product.contents.kind == BinaryKind::Executable)?;
+    if program.report().status != CL_BUILD_NONE {
+        return None;
+    }
+    let text = product.contents.options.clone();
+    // Another thread may be at it: then it is as if this one had come before the build.
+    let started = Started::begin(program, &text).ok()?;
+    let _ = execute(started, move |_| linked(product.contents.units.clone(), None, text, String::new()));
+    program.executable()
 }
 
 /// `clCompileProgram`
@@ -206,14 +218,21 @@ pub fn link(
             let contents = Contents { kind: BinaryKind::Library, options: text, units };
             return Outcome { log: String::new(), product: Some(Product::new(contents)) };
         }
-        match Executable::link(units, Some(&options), &compiler_options()) {
-            Ok((executable, log)) => Outcome { log, product: Some(Product::executable(text, executable)) },
-            Err(log) => Outcome::failed(log),
-        }
+        linked(units, Some(&options), text, String::new())
     };
     // CL_LINK_PROGRAM_FAILURE if there is a failure to link; the program object tells more
     let error = run(started, (notify, user_data), work, LinkProgramFailure).err();
     Ok(WithError { object: program, error })
+}
+
+/// The outcome of making code of units. `log` is what has been said before.
+fn linked(units: Vec<Arc<Unit>>, link_options: Option<&BuildOptions>, text: String, log: String) -> Outcome {
+    match Executable::link(units, link_options, &compiler_options()) {
+        Ok((executable, remarks)) => {
+            Outcome { log: log + &remarks, product: Some(Product::executable(text, executable)) }
+        }
+        Err(reason) => Outcome::failed(log + &reason),
+    }
 }
 
 /// What build, compile and link check alike.
@@ -288,6 +307,15 @@ fn compiler_options() -> Options {
     Options { backend: config.backend, width: config.width, dump: config.dumps(), ..Options::default() }
 }
 
+/// Does the work of a build and stores what it comes to. Tells whether it succeeded.
+fn execute(started: Started, work: impl FnOnce(&Program) -> Outcome) -> bool {
+    let program = started.program().clone();
+    let outcome = catch_unwind(AssertUnwindSafe(|| work(&program))).unwrap_or_else(|_| {
+        Outcome::failed("clift: internal error: the compiler panicked; the message is on stderr\n".to_owned())
+    });
+    started.finish(outcome)
+}
+
 /// Does the work of a build: here, or on another thread when the application wants to be told of the end. `failure` is the
 /// error for a build that failed before the call returned.
 fn run(
@@ -298,10 +326,7 @@ fn run(
 ) -> ClResult<()> {
     let job = move || {
         let program = started.program().clone();
-        let outcome = catch_unwind(AssertUnwindSafe(|| work(&program))).unwrap_or_else(|_| {
-            Outcome::failed("clift: internal error: the compiler panicked; the message is on stderr\n".to_owned())
-        });
-        let success = started.finish(outcome);
+        let success = execute(started, work);
         notify.call(program.handle(), user_data);
         success
     };

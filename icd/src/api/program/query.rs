@@ -2,6 +2,7 @@
 
 use clift_include::cl::*;
 
+use super::build::built;
 use crate::error::ClError::{InvalidDevice, InvalidProgramExecutable, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::Handle;
@@ -15,7 +16,7 @@ pub fn get_info(program: Handle<Program>, name: cl_program_info, info: Info<'_>)
     let program = program.get()?;
     let devices = program.context().devices();
     // CL_INVALID_PROGRAM_EXECUTABLE if a successful program executable has not been built, for the queries that need one
-    let executable = || program.executable().ok_or(InvalidProgramExecutable);
+    let executable = || built(&program).ok_or(InvalidProgramExecutable);
 
     match name {
         CL_PROGRAM_REFERENCE_COUNT => info.value(program.reference_count()),
