@@ -29,8 +29,8 @@ use crate::codegen::interp::InterpBackend;
 use crate::codegen::{Backend, Input, KernelCode, legalize};
 use crate::{BuildError, Kernel, Options, Program, options, passes, spirv, spmd};
 
-/// Names that [`Options::dump`] may contain: stages whose result goes to the build log.
-pub const DUMPS: &[&str] = &["imported", "canonical", "looped", "clean", "legal"];
+/// Names that [`Options::dump`] may contain: stages whose result goes to the build log, and forms of the backend's own.
+pub const DUMPS: &[&str] = &["imported", "canonical", "looped", "clean", "legal", "clif", "asm"];
 
 /// Builds a program from SPIR-V.
 pub(crate) fn run(inputs: &[crate::Input<'_>], options: &Options) -> Result<Program, BuildError> {
@@ -96,7 +96,8 @@ fn stages(imported: spirv::Imported, options: &Options, started: Instant) -> Res
     }
     let data = Arc::new(ProgramData::new(&module)?);
     let global_variable_bytes = data.global_bytes();
-    let executable = backend.compile(&module, code, data)?;
+    let executable = backend.compile(&module, code, data, &options.dump)?;
+    watch.log += &executable.log;
     watch.passed("emit", backend.name());
     let kernels = kernels
         .into_iter()

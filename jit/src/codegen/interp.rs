@@ -60,6 +60,7 @@ impl Backend for InterpBackend {
         module: &Module,
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
+        _dump: &[String],
     ) -> Result<Executable, BuildError> {
         let mut globals = GlobalAddresses::default();
         for (global, variable) in &module.globals {
@@ -79,7 +80,7 @@ impl Backend for InterpBackend {
             .collect();
         let entries =
             kernels.iter().map(|kernel| KernelEntry { run, data: std::ptr::from_ref(&**kernel).cast() }).collect();
-        Ok(Executable { entries, memory: Arc::new(kernels) })
+        Ok(Executable { entries, log: String::new(), memory: Arc::new(kernels) })
     }
 }
 

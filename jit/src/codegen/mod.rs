@@ -36,6 +36,8 @@ pub(crate) struct KernelCode {
 pub(crate) struct Executable {
     /// One entry per kernel, in the order they were given.
     pub(crate) entries: Vec<KernelEntry>,
+    /// What was asked to be dumped.
+    pub(crate) log: String,
     /// Keeps code and data alive.
     pub(crate) memory: Arc<dyn Any + Send + Sync>,
 }
@@ -57,7 +59,8 @@ pub(crate) trait Backend {
     /// The stage at which it takes functions.
     fn input(&self) -> Input<'_>;
 
-    /// Makes the kernels of a module executable, all of them in the module's order; `data` holds the module's variables.
+    /// Makes the kernels of a module executable, all of them in the module's order; `data` holds the module's variables,
+    /// `dump` names what goes to the log.
     ///
     /// # Errors
     /// [`BuildError::Limit`] when a kernel is too large for the backend, [`BuildError::Internal`] when it breaks an
@@ -67,6 +70,7 @@ pub(crate) trait Backend {
         module: &Module,
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
+        dump: &[String],
     ) -> Result<Executable, BuildError>;
 }
 

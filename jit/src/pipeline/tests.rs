@@ -281,6 +281,6 @@ fn dumps_go_to_the_log() {
     let dump = super::DUMPS.iter().map(|&name| name.to_owned()).collect();
     let program = super::build(imported(module), &Options { dump, ..Options::default() }).unwrap();
     for stage in super::DUMPS {
-        assert!(program.log.contains(&format!("; {stage}\n")), "{stage}");
+        assert!(program.log.contains(&format!("; {stage}")), "{stage}");
     }
 }

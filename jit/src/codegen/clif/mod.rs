@@ -81,13 +81,15 @@ impl Backend for ClifBackend {
         _module: &Module,
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
+        dump: &[String],
     ) -> Result<Executable, BuildError> {
-        let mut place = place::Placement::new(self.isa.clone());
+        let dumps = |name: &str| dump.iter().any(|wanted| wanted == name);
+        let mut place = place::Placement::new(self.isa.clone(), dumps("clif"), dumps("asm"));
         for kernel in &kernels {
             // Cranelift panics where it has no rule for an instruction; that must not reach the host.
             catch_unwind(AssertUnwindSafe(|| {
                 let Some(legal) = &kernel.legal else { unreachable!("broken invariant: kernel that is not legal") };
-                place.define(self.translate(legal, &data))
+                place.define(&kernel.name, self.translate(legal, &data))
             }))
             .unwrap_or_else(|payload| Err(panic_text(&*payload)))
             .map_err(|reason| BuildError::Internal(format!("kernel {}: code generation: {reason}", kernel.name)))?;

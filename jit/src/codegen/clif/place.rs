@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "machine code is entered through a pointer and freed by hand")]
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use clift_include::abi::{GroupRunFn, KernelEntry};
@@ -21,21 +21,32 @@ pub(super) struct Placement {
     module: Code,
     functions: Vec<FuncId>,
     context: Context,
+    dump_clif: bool,
+    dump_code: bool,
+    log: String,
 }
 
 impl Placement {
-    /// An empty placement for the host.
-    pub(super) fn new(isa: OwnedTargetIsa) -> Placement {
+    /// An empty placement for the host, which notes Cranelift's form and the machine code where asked to.
+    pub(super) fn new(isa: OwnedTargetIsa, dump_clif: bool, dump_code: bool) -> Placement {
         let module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
-        Placement { module: Code { module: Some(module) }, functions: Vec::new(), context: Context::new() }
+        let (functions, context, log) = (Vec::new(), Context::new(), String::new());
+        Placement { module: Code { module: Some(module) }, functions, context, dump_clif, dump_code, log }
     }
 
     /// Compiles a function.
-    pub(super) fn define(&mut self, func: ir::Function) -> Result<(), String> {
+    pub(super) fn define(&mut self, name: &str, func: ir::Function) -> Result<(), String> {
         let Some(module) = &mut self.module.module else { unreachable!("broken invariant: code freed") };
         self.context.func = func;
+        self.context.set_disasm(self.dump_code);
+        if self.dump_clif {
+            let _ = writeln!(self.log, "; clif {name}\n{}", self.context.func);
+        }
         let id = module.declare_anonymous_function(&self.context.func.signature).map_err(|error| error.to_string())?;
         let defined = module.define_function(id, &mut self.context).map_err(|error| describe(&error));
+        if let Some(code) = self.context.compiled_code().and_then(|compiled| compiled.vcode.as_ref()) {
+            let _ = writeln!(self.log, "; asm {name}\n{code}");
+        }
         self.context.clear();
         defined?;
         self.functions.push(id);
@@ -57,7 +68,7 @@ impl Placement {
             })
             .collect();
         let memory = Memory { _code: Mutex::new(self.module), _data: data };
-        Ok(Executable { entries, memory: Arc::new(memory) })
+        Ok(Executable { entries, log: self.log, memory: Arc::new(memory) })
     }
 }
 
