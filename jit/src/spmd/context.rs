@@ -14,6 +14,7 @@ use clift_kir::analysis::Liveness;
 use clift_kir::inst::Imm;
 use clift_kir::{Elem, Function, Slot, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
+use rustc_hash::FxHashMap;
 
 use super::class::{Class, class};
 use super::private::{self, Copies};
@@ -153,24 +154,29 @@ impl Context {
         }
         // The largest first: no padding between.
         spilled.sort_by_key(|(value, _)| std::cmp::Reverse(slot_layout(regions.func.dfg.ty(*value))));
-        let mut slots: Vec<(u64, u64, EntitySet<Region>)> = Vec::new();
-        for (value, wanted) in spilled {
-            let (align, bytes) = slot_layout(regions.func.dfg.ty(value));
-            let free = slots.iter_mut().find(|(offset, size, taken)| {
-                *size == bytes && offset.is_multiple_of(align) && wanted.iter().all(|id| !taken.contains(id))
-            });
-            let offset = match free {
-                Some((offset, _, taken)) => {
-                    taken.extend(wanted.iter());
-                    *offset
-                }
+        let wanted: FxHashMap<Value, &EntitySet<Region>> = spilled.iter().map(|(value, at)| (*value, at)).collect();
+        let friends = friends(regions, |value| wanted.contains_key(&value));
+        let mut slots: Vec<ContextSlot> = Vec::new();
+        let mut slot_of: FxHashMap<Value, usize> = FxHashMap::default();
+        for (value, wanted) in &spilled {
+            let (align, bytes) = slot_layout(regions.func.dfg.ty(*value));
+            let fits = |slot: &ContextSlot| {
+                slot.bytes == bytes && slot.align >= align && wanted.iter().all(|id| !slot.taken.contains(id))
+            };
+            // A value that becomes another one at a join costs nothing when both have the same slot.
+            let friend = friends.get(value).into_iter().flatten().filter_map(|friend| slot_of.get(friend).copied());
+            let index = friend.into_iter().find(|&i| fits(&slots[i])).or_else(|| slots.iter().position(fits));
+            let index = match index {
+                Some(index) => index,
                 None => {
                     let offset = item.take(bytes, align)?;
-                    slots.push((offset, bytes, wanted));
-                    offset
+                    slots.push(ContextSlot { offset, bytes, align, taken: EntitySet::new() });
+                    slots.len() - 1
                 }
             };
-            self.kept[value] = Some(Kept::Slot(offset));
+            slots[index].taken.extend(wanted.iter());
+            slot_of.insert(*value, index);
+            self.kept[*value] = Some(Kept::Slot(slots[index].offset));
         }
         Ok(())
     }
@@ -184,6 +190,32 @@ impl Context {
     pub(super) fn carried_into(&self, region: RegionId) -> impl Iterator<Item = Value> + '_ {
         self.live[region].iter().copied().filter(|&v| self.kept[v] == Some(Kept::Carried))
     }
+}
+
+/// A place in the work-item's record, and the regions into which a value is live that has it.
+struct ContextSlot {
+    offset: u64,
+    bytes: u64,
+    align: u64,
+    taken: EntitySet<Region>,
+}
+
+/// For each wanted value those that it becomes, or that become it, at some block's parameter.
+fn friends(regions: &Regions, wanted: impl Fn(Value) -> bool) -> FxHashMap<Value, Vec<Value>> {
+    let func = &regions.func;
+    let mut friends: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
+    for &block in regions.cfg.rpo() {
+        let targets = func.layout.terminator(block).map(|inst| func.dfg.targets(inst)).unwrap_or_default();
+        for target in targets {
+            for (&param, &arg) in func.dfg.params(target.block).iter().zip(&target.args) {
+                if wanted(param) && wanted(arg) {
+                    friends.entry(param).or_default().push(arg);
+                    friends.entry(arg).or_default().push(param);
+                }
+            }
+        }
+    }
+    friends
 }
 
 /// [`RegionId`] as a set's element.

@@ -71,6 +71,7 @@ pub(super) fn build(
         ssa: SsaBuilder::new(),
         placeholders: FxHashMap::default(),
         stores: Vec::new(),
+        loaded: FxHashMap::default(),
     };
     loops.groups();
     for id in 0..regions.list.len() {
@@ -98,8 +99,10 @@ struct Loops<'a> {
     ssa: SsaBuilder,
     /// Values that stand for "the variable at the start of the block" until all control flow is there.
     placeholders: FxHashMap<(Var, Block), Value>,
-    /// Context stores, with what the region's entry loaded from the same place.
-    stores: Vec<(Inst, Value, Option<Value>)>,
+    /// Context stores with their regions and offsets.
+    stores: Vec<(Inst, RegionId, u64)>,
+    /// What regions loaded from the context.
+    loaded: FxHashMap<(RegionId, u64), Value>,
 }
 
 /// A region while it is being copied.
@@ -296,13 +299,13 @@ impl<'a> Loops<'a> {
                 let record = self.env.record(&mut body.levels);
                 let mut b = self.env.at(body.levels.item);
                 let address = b.addr(record, None, 1, offset as i64);
-                let loaded = b.load(memory_type(ty), address, MemInfo::aligned(slot_align(ty)));
+                let mut loaded = b.load(memory_type(ty), address, MemInfo::aligned(slot_align(ty)));
                 if ty.is_bool() {
                     let zero = b.iconst(memory_type(ty), 0);
-                    b.icmp(IntCond::Ne, loaded, zero)
-                } else {
-                    loaded
+                    loaded = b.icmp(IntCond::Ne, loaded, zero);
                 }
+                self.loaded.insert((body.id, offset), loaded);
+                loaded
             }
             None => unreachable!("broken invariant: {value} is not live into its region"),
         };
@@ -496,7 +499,7 @@ impl<'a> Loops<'a> {
                         None if own => self.operand(body, block, value),
                         None => continue,
                     };
-                    self.store(body, at, value, offset, new);
+                    self.store(body, at, offset, new);
                 }
             }
         }
@@ -525,15 +528,14 @@ impl<'a> Loops<'a> {
     }
 
     /// Stores a value into the work-item's context.
-    fn store(&mut self, body: &mut Body<'_>, at: Block, value: Value, offset: u64, new: Value) {
+    fn store(&mut self, body: &mut Body<'_>, at: Block, offset: u64, value: Value) {
         let record = self.env.record(&mut body.levels);
-        let entering = body.entering.get(&value).copied();
         let mut b = self.env.at(at);
         let address = b.addr(record, None, 1, offset as i64);
-        let ty = b.ty(new);
-        let bytes = if ty.is_bool() { b.cast(Opcode::Zext, new, memory_type(ty)) } else { new };
+        let ty = b.ty(value);
+        let bytes = if ty.is_bool() { b.cast(Opcode::Zext, value, memory_type(ty)) } else { value };
         let store = b.store(address, bytes, MemInfo::aligned(slot_align(ty)));
-        self.stores.push((store, new, entering));
+        self.stores.push((store, body.id, offset));
     }
 
     /// The loops' latches, and the way to the next region.
@@ -626,14 +628,14 @@ impl<'a> Loops<'a> {
 
     /// Removes stores of what was loaded from the same place.
     fn drop_idle_stores(&mut self) {
-        for &(store, _, entering) in &self.stores {
-            let Some(entering) = entering else { continue };
+        for &(store, region, offset) in &self.stores {
+            let Some(&loaded) = self.loaded.get(&(region, offset)) else { continue };
             let dfg = &self.env.out.dfg;
             let stored = dfg.inst(store).args[1];
-            let same = stored == entering
+            let same = stored == loaded
                 || dfg.def_inst(stored).is_some_and(|inst| {
                     let data = dfg.inst(inst);
-                    data.op == Opcode::Zext && data.args[0] == entering && dfg.ty(entering).is_bool()
+                    data.op == Opcode::Zext && data.args[0] == loaded && dfg.ty(loaded).is_bool()
                 });
             if same {
                 self.env.out.layout.remove_inst(store);
