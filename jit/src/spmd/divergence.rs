@@ -289,8 +289,8 @@ impl<'a> Solver<'a> {
         let Some(&selector) = func.dfg.inst(inst).args.first() else { return };
         let known = self.facts[selector].shape;
         let divergent = known.is_some_and(|shape| !shape.is_uniform(self.scope));
-        // A return's operands choose no way.
-        if divergent && self.cfg.succs(block).len() > 1 && !self.influence.contains_key(&block) {
+        // A return's operands choose no way. Two targets may be one block with different arguments.
+        if divergent && func.dfg.targets(inst).len() > 1 && !self.influence.contains_key(&block) {
             self.diverge(block, inst);
         }
     }
@@ -328,7 +328,7 @@ impl<'a> Solver<'a> {
                 arrive(succ, label, &mut queue, &mut labels);
             }
         }
-        // Two targets of one branch may be the same block with different arguments; `succs` has it once.
+        // A block that is the target twice is once among the successors.
         let direct: Vec<Block> = self.func.dfg.targets(inst).iter().map(|call| call.block).collect();
         for (i, &target) in direct.iter().enumerate() {
             if direct[..i].contains(&target) {

@@ -3,6 +3,7 @@
 mod cases;
 mod generate;
 mod harness;
+mod uniformity;
 
 use clift_kir::analysis::Cfg;
 use clift_kir::interp::Geometry;

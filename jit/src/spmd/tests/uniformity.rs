@@ -1,0 +1,205 @@
+//! Shapes of values by name, and why they are no better.
+
+use clift_kir::analysis::Cfg;
+use clift_kir::{Function, Module, Opcode, Value, text};
+
+use super::super::divergence::{Divergence, Reason};
+use super::super::shape::{Scope, Shape};
+
+struct Analyzed {
+    module: Module,
+    divergence: Divergence,
+}
+
+fn analyze(source: &str, scope: Scope) -> Analyzed {
+    let module = text::parse_module(source).unwrap_or_else(|e| panic!("{e}"));
+    let func = &module.funcs[module.kernels[0].func];
+    let divergence = Divergence::new(func, &Cfg::new(func), scope);
+    Analyzed { module, divergence }
+}
+
+impl Analyzed {
+    fn func(&self) -> &Function {
+        &self.module.funcs[self.module.kernels[0].func]
+    }
+
+    fn value(&self, name: &str) -> Value {
+        let found = self.func().names.iter().find(|(_, n)| n.as_str() == name);
+        *found.unwrap_or_else(|| panic!("no value {name}")).0
+    }
+
+    fn shape(&self, name: &str) -> Shape {
+        self.divergence.shape(self.value(name))
+    }
+
+    fn reason(&self, name: &str) -> Reason {
+        self.divergence.reason(self.value(name))
+    }
+
+    /// The op of the instruction that a value's lack of uniformity goes back to.
+    fn root(&self, name: &str) -> Opcode {
+        match self.divergence.root(self.value(name)) {
+            (_, Reason::Op(inst) | Reason::Written(inst) | Reason::Join(inst) | Reason::LoopExit(inst)) => {
+                self.func().dfg.inst(inst).op
+            }
+            (value, reason) => panic!("{value}: {reason:?}"),
+        }
+    }
+}
+
+const LAUNCH: Shape = Shape::Uniform(Scope::Launch);
+const GROUP: Shape = Shape::Uniform(Scope::Group);
+
+const STRAIGHT: &str = r#"
+global g0 "tile" local size 64 align 4
+function f0 "k" canonical {
+b0:
+    v0 "x": i64 = global_id 0
+    v1 "y": i64 = local_id 1
+    v2 "n": i64 = arg 0
+    v3 "group": i64 = group_id 0
+    v4 "sum": i64 = iadd v2, v3
+    v5 "twice": i64 = iadd v0, v0
+    v6: i64 = const 3
+    v7 "scaled": i64 = imul v6, v0
+    v8 "shifted": i64 = shl v7, v6
+    v9 "gone": i64 = isub v0, v0
+    v10 "narrow": i32 = itrunc v8
+    v11 "wide": i64 = sext v10
+    v12 "mixed": i64 = iadd v0, v1
+    v13 "p": ptr(global) = arg 8
+    v14 "q": ptr(global) = addr scale 4 v13, v7
+    v15 "product": i64 = imul v0, v0
+    v16 "c": ptr(constant) = arg 16
+    v17 "from_c": i32 = load align 4 v16
+    v18 "from_p": i32 = load align 4 v13
+    v19 "local": ptr(local) = global_addr g0
+    v20 "from_local": i32 = load align 4 v19
+    v21 "from_x": i32 = load align 4 v14
+    v22 "neg": i64 = ineg v0
+    v23 "h": ptr(host) = arg_addr 0
+    v24 "from_h": i32 = load align 4 v23
+    v25 "volatile": i32 = load align 4 volatile v16
+    store align 4 alias 1 v14, v10
+    v26 "other": i32 = load align 4 alias 2 v13
+    ret
+}
+kernel f0 args 24
+"#;
+
+#[test]
+fn shapes_of_straight_code() {
+    let a = analyze(STRAIGHT, Scope::Group);
+    for (name, shape) in [
+        ("n", LAUNCH),
+        ("group", GROUP),
+        ("sum", GROUP),
+        ("x", Shape::Affine { stride: 1 }),
+        ("y", Shape::Varying),
+        ("twice", Shape::Affine { stride: 2 }),
+        ("scaled", Shape::Affine { stride: 3 }),
+        ("shifted", Shape::Affine { stride: 24 }),
+        ("gone", Shape::Uniform(Scope::Pack)),
+        ("narrow", Shape::Affine { stride: 24 }),
+        ("wide", Shape::Varying),
+        ("mixed", Shape::Varying),
+        ("q", Shape::Affine { stride: 12 }),
+        ("product", Shape::Varying),
+        ("neg", Shape::Affine { stride: -1 }),
+        ("from_c", GROUP),
+        ("from_h", GROUP),
+        ("from_p", Shape::Varying),
+        ("from_local", GROUP),
+        ("from_x", Shape::Varying),
+        ("volatile", Shape::Varying),
+        ("other", GROUP),
+    ] {
+        assert_eq!(a.shape(name), shape, "{name}");
+    }
+    assert_eq!(a.root("mixed"), Opcode::LocalId);
+    assert_eq!(a.root("from_p"), Opcode::Store);
+    assert_eq!(a.reason("n"), Reason::None);
+}
+
+const CONTROL: &str = r#"
+function f0 "k" canonical {
+b0:
+    v0: i64 = local_id 0
+    v1 "x": i32 = itrunc v0
+    v2 "n": i32 = arg 0
+    v3: i32 = const 0
+    v4: i32 = const 1
+    v5: b1 = icmp eq v1, v3
+    branch v5, b1, b2
+b1:
+    v6: b1 = icmp eq v2, v3
+    branch v6, b3(v3), b3(v4)
+b3(v7 "inner": i32):
+    jump b4(v3, v2, v7)
+b2:
+    jump b4(v4, v2, v3)
+b4(v8 "parted": i32, v9 "same": i32, v10: i32):
+    jump b5(v3)
+b5(v11 "i": i32):
+    v12 "i1": i32 = iadd v11, v4
+    v13: b1 = icmp slt v12, v1
+    branch v13, b5(v12), b6(v11)
+b6(v14 "left": i32):
+    jump b7(v3, v3)
+b7(v15 "j": i32, v16 "acc": i32):
+    v17 "j1": i32 = iadd v15, v4
+    v18 "invariant": i32 = iadd v2, v4
+    v19 "acc1": i32 = iadd v16, v18
+    v20: b1 = icmp slt v17, v2
+    branch v20, b7(v17, v19), b8
+b8:
+    v21 "after": i32 = iadd v17, v18
+    switch v1, [0: b9(v3), 1: b9(v4)], b9(v3)
+b9(v22 "switched": i32):
+    ret
+}
+kernel f0 args 8
+"#;
+
+#[test]
+fn shapes_behind_branches_and_loops() {
+    let a = analyze(CONTROL, Scope::Group);
+    for (name, shape) in [
+        ("inner", LAUNCH),
+        ("parted", Shape::Varying),
+        ("same", LAUNCH),
+        ("i", LAUNCH),
+        ("i1", LAUNCH),
+        ("left", Shape::Varying),
+        ("j", LAUNCH),
+        ("acc1", LAUNCH),
+        ("after", LAUNCH),
+        ("switched", Shape::Varying),
+    ] {
+        assert_eq!(a.shape(name), shape, "{name}");
+    }
+    assert_eq!(a.root("parted"), Opcode::Branch);
+    assert!(matches!(a.reason("left"), Reason::LoopExit(_)));
+    let blocks = a.func().layout.blocks();
+    let divergent: Vec<usize> = (0..blocks.len()).filter(|&i| a.divergence.diverges(blocks[i])).collect();
+    let names: Vec<String> = divergent.iter().map(|&i| blocks[i].to_string()).collect();
+    assert_eq!(divergent.len(), 3, "the first branch, the first loop, the switch: {names:?}");
+    assert!(a.divergence.is_uniform(a.value("invariant")));
+    assert_eq!(a.divergence.scope(), Scope::Group);
+}
+
+#[test]
+fn uses_behind_a_divergent_loop_vary() {
+    let direct = CONTROL.replace("b6(v11)\nb6(v14 \"left\": i32):", "b6\nb6:\n    v14 \"left\": i32 = iadd v12, v2");
+    let a = analyze(&direct, Scope::Group);
+    assert_eq!((a.shape("left"), a.shape("i1")), (Shape::Varying, Shape::Varying));
+    assert_eq!(a.shape("i"), Shape::Varying, "it gets the next value");
+}
+
+#[test]
+fn scopes() {
+    let a = analyze(STRAIGHT, Scope::Pack);
+    assert!(a.divergence.is_uniform(a.value("gone")) && !a.divergence.is_uniform(a.value("x")));
+    let a = analyze(STRAIGHT, Scope::Launch);
+    assert!(!a.divergence.is_uniform(a.value("group")) && a.divergence.is_uniform(a.value("n")));
+}
