@@ -43,8 +43,8 @@ pub struct DiskCache {
 pub struct Key(blake3::Hash);
 
 impl Key {
-    /// The key of a job for a compiler of this identity, or `None` when the job may read files that it does not hold.
-    pub fn of(job: &Job<'_>, identity: &str) -> Option<Self> {
+    /// The key of a job for a compiler with this fingerprint, or `None` when the job may read files that it does not hold.
+    pub fn of(job: &Job<'_>, fingerprint: &str) -> Option<Self> {
         let texts = || std::iter::once(job.source).chain(job.headers.iter().map(|header| header.text.as_slice()));
         if job.options.include_directories || texts().any(may_read_files) {
             return None;
@@ -56,10 +56,7 @@ impl Key {
             hasher.update(bytes);
         };
         add(env!("CARGO_PKG_VERSION").as_bytes());
-        add(identity.as_bytes());
-        // Profile and options are plain data; their debug form names every field.
-        add(format!("{:?}", job.profile).as_bytes());
-        add(format!("{:?}", job.options).as_bytes());
+        add(fingerprint.as_bytes());
         add(job.source);
         for header in job.headers {
             add(header.name.as_bytes());
@@ -74,7 +71,7 @@ impl Key {
 }
 
 /// Whether a text may make the compiler read a file: it has the word of such a directive, spliced lines joined.
-fn may_read_files(text: &[u8]) -> bool {
+pub(super) fn may_read_files(text: &[u8]) -> bool {
     let joined: Vec<u8>;
     let text = if text.contains(&b'\\') || text.windows(3).any(|w| w == b"??/") {
         let text = String::from_utf8_lossy(text).replace("??/", "\\").replace('\r', "");
@@ -200,7 +197,8 @@ mod tests {
     fn key(source: &str, options: &str, identity: &str) -> Option<Key> {
         let options = BuildOptions::parse(options, Stage::Compile).unwrap();
         let profile = Profile::default();
-        Key::of(&Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile }, identity)
+        let fingerprint = format!("{identity} {options:?}");
+        Key::of(&Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile }, &fingerprint)
     }
 
     #[test]

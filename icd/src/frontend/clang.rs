@@ -18,13 +18,16 @@ use super::child::{self, End, Finished};
 use super::headers::Layout;
 use super::probe::{self, Candidate};
 use super::reflect::{self, KernelReflection};
-use super::{Compiled, Failure, FrontEnd, Job};
+use super::{Compiled, Failure, FrontEnd, Job, workarounds};
 
 /// First word of a SPIR-V module.
 const MAGIC: u32 = 0x0723_0203;
 
 /// What the source is called in diagnostics and `__FILE__`.
 const SOURCE_NAME: &str = "program.cl";
+
+/// Optimization levels in the order they are tried.
+const LEVELS: [u8; 3] = [2, 1, 0];
 
 /// Lines of a crash report that are worth keeping in a build log.
 const CRASH_LINES: usize = 12;
@@ -67,7 +70,7 @@ impl Clang {
 
     /// Runs one candidate.
     fn run(&self, candidate: &Candidate, job: &Job<'_>, action: Action) -> Result<Finished, Failure> {
-        let mut source = format!("#line 1 \"{SOURCE_NAME}\"\n").into_bytes();
+        let mut source = format!("{}#line 1 \"{SOURCE_NAME}\"\n", workarounds::prelude(job)).into_bytes();
         source.extend_from_slice(job.source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(job.source));
         let layout = match job.headers {
             [] => None,
@@ -93,7 +96,7 @@ impl Clang {
 
     /// Compiles with one candidate; `None` when it has no SPIR-V back end.
     fn compile_with(&self, candidate: &Candidate, job: &Job<'_>) -> Option<Result<Compiled, Failure>> {
-        let levels: &[u8] = if job.options.opt_disable { &[0] } else { &[2, 1, 0] };
+        let levels = if job.options.opt_disable { &LEVELS[LEVELS.len() - 1..] } else { &LEVELS };
         let mut notes = String::new();
         let mut last = String::new();
         for &level in levels {
@@ -137,6 +140,11 @@ impl FrontEnd for Clang {
         self.candidates().first().map(|candidate| candidate.identity.clone())
     }
 
+    fn fingerprint(&self, job: &Job<'_>) -> Option<String> {
+        let arguments = arguments(job, Action::Compile(LEVELS[0]), None).join("\0");
+        Some(format!("{}\0{arguments}\0{}", self.identity()?, workarounds::prelude(job)))
+    }
+
     fn compile(&self, job: &Job<'_>) -> Result<Compiled, Failure> {
         self.candidates()
             .iter()
@@ -175,7 +183,7 @@ fn arguments(job: &Job<'_>, action: Action, directory: Option<&Path>) -> Vec<Str
     let mut arg = |text: &str| args.push(text.to_owned());
     match action {
         Action::Compile(level) => {
-            arg(&format!("-O{level}"));
+            arg(&format!("-O{}", if job.options.opt_disable { 0 } else { level }));
             arg("-emit-obj");
             arg("-disable-free");
             arg("-disable-llvm-verifier");

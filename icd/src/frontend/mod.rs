@@ -13,6 +13,7 @@ pub mod headers;
 pub mod options;
 pub mod probe;
 pub mod reflect;
+pub mod workarounds;
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -80,8 +81,12 @@ impl Failure {
 
 /// A compiler from OpenCL C to SPIR-V.
 pub trait FrontEnd: Send + Sync {
-    /// What changes whenever its results may; `None` when there is nothing to compile with.
+    /// The compiler behind it; `None` when there is nothing to compile with.
     fn identity(&self) -> Option<String>;
+
+    /// Everything besides the texts of a job that its result depends on: the compiler, how it is called, what is put before
+    /// the source. `None` when there is nothing to compile with.
+    fn fingerprint(&self, job: &Job<'_>) -> Option<String>;
 
     /// Compiles.
     ///
@@ -130,8 +135,8 @@ impl Compiler {
     /// See [`FrontEnd::compile`].
     pub fn compile(&self, job: &Job<'_>) -> Result<Compiled, Failure> {
         let entry = self.cache.as_ref().and_then(|cache| {
-            let identity = self.front_end.identity()?;
-            Some((cache, Key::of(job, &identity)?))
+            let fingerprint = self.front_end.fingerprint(job)?;
+            Some((cache, Key::of(job, &fingerprint)?))
         });
         if let Some((cache, key)) = &entry
             && let Some(compiled) = cache.get(key)

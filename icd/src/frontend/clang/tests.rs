@@ -147,6 +147,26 @@ fn kernels_are_described() {
     assert!(kernels[1].args.is_empty() && kernels[1].attributes.is_empty());
 }
 
+#[test]
+fn saturating_conversions_see_both_types() {
+    let Some(clang) = clang() else { return };
+    // Of every pair of types, with and without rounding, also by names that are put together.
+    let source = "#define N(T, R) convert_ ## T ## _sat ## R\n\
+                  kernel void k(global char4 *o, int4 a, float4 b, uint4 c, global const short4 *d, uchar e) {\n\
+                  const int4 f = a;\n\
+                  o[0] = convert_char4_sat(a); o[1] = convert_char4_sat_rte(b); o[2] = N(char4, _rtz)(c);\n\
+                  o[3] = convert_char4_sat(d[1]); o[4] = convert_char4_sat(f + 1); o[5].x = N(char,)(e); }\n\
+                  kernel void l(global ulong *o, uint a, double b, ulong c, long d) {\n\
+                  o[0] = convert_ulong_sat(a) + convert_ulong_sat(b) + convert_ulong_sat(c) + convert_ulong_sat(d); }";
+    for options in ["-Werror", "-Werror -cl-std=CL1.1", "-Werror -cl-std=CL2.0", "-Werror -cl-std=CL3.0"] {
+        assert_eq!(compile_with(&clang, source, &[], options).unwrap().log, "");
+    }
+    // Errors still point to the program.
+    let failure =
+        compile_with(&clang, "kernel void k() {\n char c = convert_char_sat(nothing); }", &[], "").unwrap_err();
+    assert!(failure.log.contains("program.cl:2:"), "{}", failure.log);
+}
+
 /// Prints a minimal module: the magic number and four more words.
 const MODULE: &str = r"printf '\003\002\043\007\000\004\001\000\000\000\000\000\001\000\000\000\000\000\000\000'";
 
