@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clift_include::abi::Resources;
-use clift_kir::{Function, Module};
+use clift_kir::{Function, KernelData, Module};
 
 use crate::codegen::clif::ClifBackend;
 use crate::codegen::data::ProgramData;
@@ -50,7 +50,7 @@ pub fn build(imported: spirv::Imported, options: &Options) -> Result<Program, Bu
 }
 
 /// A broken invariant of ours must end as a build error, not in the application.
-fn guarded(build: impl FnOnce() -> Result<Program, BuildError>) -> Result<Program, BuildError> {
+fn guarded<T>(build: impl FnOnce() -> Result<T, BuildError>) -> Result<T, BuildError> {
     catch_unwind(AssertUnwindSafe(build)).unwrap_or_else(|payload| Err(BuildError::Internal(panic_text(&*payload))))
 }
 
@@ -76,23 +76,10 @@ fn stages(imported: spirv::Imported, options: &Options, started: Instant) -> Res
     let mut needs = Vec::new();
     let mut code = Vec::new();
     for (kernel, desc) in module.kernels.iter().zip(&kernels) {
-        let name = desc.name.as_str();
-        let group = spmd::group_function(&module, kernel, options).map_err(|error| in_kernel(name, error))?;
-        let mut func = group.func;
-        watch.function("looped", &module, &func)?;
-        let private_bytes = group.private_bytes;
-        needs.push(Needs { resources: group.resources, private_bytes, has_barrier: group.has_barrier });
-        let legal = match backend.input() {
-            Input::Canonical => None,
-            Input::Legal(caps) => {
-                passes::clean(&mut func, options);
-                watch.function("clean", &module, &func)?;
-                let legal = legalize::run(&func, caps);
-                watch.function("legal", &module, &legal)?;
-                Some(legal)
-            }
-        };
-        code.push(KernelCode { name: name.to_owned(), legal });
+        let made = guarded(|| kernel_stages(&mut watch, &module, kernel, backend, options));
+        let (need, legal) = made.map_err(|error| error.in_kernel(&desc.name))?;
+        needs.push(need);
+        code.push(KernelCode { name: desc.name.clone(), legal });
     }
     let data = Arc::new(ProgramData::new(&module)?);
     let global_variable_bytes = data.global_bytes();
@@ -118,20 +105,32 @@ fn stages(imported: spirv::Imported, options: &Options, started: Instant) -> Res
     Ok(Program { kernels, log: watch.log, global_variable_bytes, memory: executable.memory })
 }
 
+/// The stages that work on one kernel: what it needs, and its legal function where the backend wants that.
+fn kernel_stages(
+    watch: &mut Watch<'_>,
+    module: &Module,
+    kernel: &KernelData,
+    backend: &dyn Backend,
+    options: &Options,
+) -> Result<(Needs, Option<Function>), BuildError> {
+    let group = spmd::group_function(module, kernel, options)?;
+    let needs =
+        Needs { resources: group.resources, private_bytes: group.private_bytes, has_barrier: group.has_barrier };
+    let mut func = group.func;
+    watch.function("looped", module, &func)?;
+    let Input::Legal(caps) = backend.input() else { return Ok((needs, None)) };
+    passes::clean(&mut func, options);
+    watch.function("clean", module, &func)?;
+    let legal = legalize::run(&func, caps);
+    watch.function("legal", module, &legal)?;
+    Ok((needs, Some(legal)))
+}
+
 /// What a kernel needs of its launches.
 struct Needs {
     resources: Resources,
     private_bytes: u64,
     has_barrier: bool,
-}
-
-/// Says which kernel an error is about.
-fn in_kernel(name: &str, error: BuildError) -> BuildError {
-    match error {
-        BuildError::Limit(text) => BuildError::Limit(format!("kernel {name}: {text}")),
-        BuildError::Internal(text) => BuildError::Internal(format!("kernel {name}: {text}")),
-        BuildError::Import(_) | BuildError::Link(_) => error,
-    }
 }
 
 /// Verifies, dumps and times after each stage.

@@ -191,3 +191,14 @@ pub enum BuildError {
     #[error("internal error: {0}")]
     Internal(String),
 }
+
+impl BuildError {
+    /// The error with the kernel it is about. Errors of modules name their places themselves.
+    pub(crate) fn in_kernel(self, name: &str) -> BuildError {
+        match self {
+            BuildError::Limit(text) => BuildError::Limit(format!("kernel {name}: {text}")),
+            BuildError::Internal(text) => BuildError::Internal(format!("kernel {name}: {text}")),
+            BuildError::Import(_) | BuildError::Link(_) => self,
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Conversions between numbers, and casts of pointers (which are integers here).
 
-use clift_kir::{Elem, Inst, Opcode, Type};
+use clift_kir::{Elem, Imm, Inst, Opcode, Type};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 use super::translate::{Translator, clif_type};
@@ -8,7 +8,7 @@ use super::translate::{Translator, clif_type};
 impl Translator<'_> {
     pub(super) fn convert_op(&mut self, inst: Inst) {
         use Opcode as O;
-        let op = self.legal.dfg.inst(inst).op;
+        let (op, imm) = (self.legal.dfg.inst(inst).op, &self.legal.dfg.inst(inst).imm);
         let a = self.args(inst)[0];
         let (from, to) = (self.arg_type(inst, 0), self.result_type(inst));
         let ty = clif_type(to);
@@ -31,6 +31,16 @@ impl Translator<'_> {
             O::Sext if from.is_vector() => self.widen(a, from, to, true),
             O::Zext => self.pos.ins().uextend(ty, a),
             O::Sext => self.pos.ins().sextend(ty, a),
+            // Out of range it gives what may be given where nothing is asked for.
+            O::FptoS
+                if from.is_vector()
+                    && self.features.cvtt2dq
+                    && from.elem == Elem::F32
+                    && to.elem == Elem::I32
+                    && !saturates(imm) =>
+            {
+                self.pos.ins().x86_cvtt2dq(ty, a)
+            }
             O::FptoS if from.is_vector() => self.float_to_int(a, from, to, true),
             O::FptoU if from.is_vector() => self.float_to_int(a, from, to, false),
             O::FptoS => self.pos.ins().fcvt_to_sint_sat(ty, a),
@@ -110,4 +120,9 @@ impl Translator<'_> {
         };
         if signed { self.pos.ins().fcvt_from_sint(ty, a) } else { self.pos.ins().fcvt_from_uint(ty, a) }
     }
+}
+
+/// Whether a conversion has to clamp.
+fn saturates(imm: &Imm) -> bool {
+    matches!(imm, Imm::Convert(mode) if mode.saturate)
 }

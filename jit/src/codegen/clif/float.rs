@@ -1,6 +1,6 @@
 //! Floating-point ops.
 
-use clift_kir::{FloatCond, Imm, Inst, Opcode};
+use clift_kir::{FloatCond, FpFlags, Imm, Inst, Opcode, Value};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
@@ -22,8 +22,13 @@ impl Translator<'_> {
             O::Fneg => self.pos.ins().fneg(a),
             O::Fabs => self.pos.ins().fabs(a),
             O::Fcopysign => self.copy_sign(a, b),
-            O::Fmin => self.min_max(FloatCC::LessThan, a, b),
-            O::Fmax => self.min_max(FloatCC::GreaterThan, a, b),
+            O::Fmin | O::Fmax => {
+                let no_nan = matches!(&data.imm, Imm::Fp(flags) if flags.contains(FpFlags::NO_NAN));
+                let (first, second) = (self.is_number(data.args[0]), self.is_number(data.args[1]));
+                // The instruction gives its second operand when one is NaN.
+                let (a, b) = if first && !second { (b, a) } else { (a, b) };
+                self.min_max(data.op == O::Fmin, a, b, no_nan || first || second)
+            }
             O::Sqrt => self.pos.ins().sqrt(a),
             O::Ceil => self.pos.ins().ceil(a),
             O::Floor => self.pos.ins().floor(a),
@@ -74,10 +79,28 @@ impl Translator<'_> {
         self.pos.ins().bitselect(sign, b, a)
     }
 
-    /// The other operand where one is NaN, else the one for which the comparison holds.
-    fn min_max(&mut self, cc: FloatCC, a: ir::Value, b: ir::Value) -> ir::Value {
-        let first = self.pos.ins().fcmp(cc, a, b);
-        let chosen = self.choose(first, a, b);
+    /// Whether a value is a constant without NaN.
+    fn is_number(&self, value: Value) -> bool {
+        self.legal.dfg.as_const(value).is_some_and(|data| {
+            data.to_lanes().iter().all(|&bits| !clift_kir::eval::float::to_f64(data.ty.elem, bits).is_nan())
+        })
+    }
+
+    /// The other operand where one is NaN (the first, where it is known that the second is a number).
+    fn min_max(&mut self, min: bool, a: ir::Value, b: ir::Value, second_is_number: bool) -> ir::Value {
+        let ty = self.ty(a);
+        // In the form that instruction selection knows.
+        let (x, y) = if min { (a, b) } else { (b, a) };
+        let first = self.pos.ins().fcmp(FloatCC::LessThan, x, y);
+        let chosen = if ty.is_vector() {
+            let first = self.recast(first, ty);
+            self.pos.ins().bitselect(first, a, b)
+        } else {
+            self.pos.ins().select(first, a, b)
+        };
+        if second_is_number {
+            return chosen;
+        }
         let b_is_nan = self.pos.ins().fcmp(FloatCC::Unordered, b, b);
         self.choose(b_is_nan, a, chosen)
     }

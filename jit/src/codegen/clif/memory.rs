@@ -100,14 +100,12 @@ impl Translator<'_> {
         let address = self.lowered(data.args[0]);
         let access = access_type(to);
         let flags = flags(mem, access, host);
-        let value = if mem.volatile && !access.is_vector() && !access.is_float() {
-            // Cranelift forwards plain loads; an atomic one happens exactly as written.
+        let value = if mem.volatile && !access.is_vector() && mem.align >= access.bytes() {
+            // Plain loads are merged with others; an atomic one happens exactly as written.
             let pointer = self.get(data.args[0]);
-            if mem.align >= access.bytes() {
-                self.pos.ins().atomic_load(access, atomic_flags(), pointer)
-            } else {
-                self.pos.ins().load(access, flags, pointer, 0)
-            }
+            let int = access.as_int();
+            let value = self.pos.ins().atomic_load(int, atomic_flags(), pointer);
+            if int == access { value } else { self.pos.ins().bitcast(access, ir::MemFlagsData::new(), value) }
         } else {
             self.pos.ins().load(access, flags, address.value, address.disp)
         };
@@ -152,8 +150,12 @@ fn access_type(ty: Type) -> ir::Type {
 }
 
 fn flags(mem: MemInfo, access: ir::Type, host: bool) -> ir::MemFlagsData {
-    // Faults are the application's: the process gets its signal, no code here handles them.
-    let mut flags = ir::MemFlagsData::new().with_notrap();
+    // Faults are the application's: the process gets its signal, no code here handles them. An access that may trap is one that
+    // Cranelift keeps.
+    let mut flags = ir::MemFlagsData::new();
+    if !mem.volatile {
+        flags = flags.with_notrap();
+    }
     if mem.align >= access.bytes() {
         flags = flags.with_aligned();
     }

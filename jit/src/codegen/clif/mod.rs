@@ -91,9 +91,9 @@ impl Backend for ClifBackend {
                 let Some(legal) = &kernel.legal else { unreachable!("broken invariant: kernel that is not legal") };
                 place.define(&kernel.name, self.translate(legal, &data))
             }))
-            .unwrap_or_else(|payload| Err(panic_text(&*payload)))
-            .map_err(|reason| BuildError::Internal(format!("kernel {}: code generation: {reason}", kernel.name)))?;
+            .unwrap_or_else(|payload| Err(BuildError::Internal(format!("code generation: {}", panic_text(&*payload)))))
+            .map_err(|error| error.in_kernel(&kernel.name))?;
         }
-        place.finish(data).map_err(|reason| BuildError::Internal(format!("code generation: {reason}")))
+        place.finish(data)
     }
 }

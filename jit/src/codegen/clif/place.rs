@@ -13,6 +13,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
 use parking_lot::Mutex;
 
+use crate::BuildError;
 use crate::codegen::Executable;
 use crate::codegen::data::ProgramData;
 
@@ -35,15 +36,18 @@ impl Placement {
     }
 
     /// Compiles a function.
-    pub(super) fn define(&mut self, name: &str, func: ir::Function) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// As [`crate::codegen::Backend::compile`]; the message does not name the kernel.
+    pub(super) fn define(&mut self, name: &str, func: ir::Function) -> Result<(), BuildError> {
         let Some(module) = &mut self.module.module else { unreachable!("broken invariant: code freed") };
         self.context.func = func;
         self.context.set_disasm(self.dump_code);
         if self.dump_clif {
             let _ = writeln!(self.log, "; clif {name}\n{}", self.context.func);
         }
-        let id = module.declare_anonymous_function(&self.context.func.signature).map_err(|error| error.to_string())?;
-        let defined = module.define_function(id, &mut self.context).map_err(|error| describe(&error));
+        let id = module.declare_anonymous_function(&self.context.func.signature).map_err(describe)?;
+        let defined = module.define_function(id, &mut self.context).map_err(describe);
         if let Some(code) = self.context.compiled_code().and_then(|compiled| compiled.vcode.as_ref()) {
             let _ = writeln!(self.log, "; asm {name}\n{code}");
         }
@@ -54,9 +58,12 @@ impl Placement {
     }
 
     /// Makes all functions executable.
-    pub(super) fn finish(mut self, data: Arc<ProgramData>) -> Result<Executable, String> {
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub(super) fn finish(mut self, data: Arc<ProgramData>) -> Result<Executable, BuildError> {
         let Some(module) = &mut self.module.module else { unreachable!("broken invariant: code freed") };
-        module.finalize_definitions().map_err(|error| error.to_string())?;
+        module.finalize_definitions().map_err(describe)?;
         let entries = self
             .functions
             .iter()
@@ -72,11 +79,20 @@ impl Placement {
     }
 }
 
-fn describe(error: &ModuleError) -> String {
+/// Whose fault an error is: a kernel may be too large, all else is ours.
+fn describe(error: ModuleError) -> BuildError {
     match error {
-        ModuleError::Compilation(CodegenError::Verifier(errors)) => errors.to_string(),
-        other => other.to_string(),
+        ModuleError::Compilation(CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge) => {
+            BuildError::Limit("too large to compile".to_owned())
+        }
+        ModuleError::Allocation { err } => BuildError::Limit(format!("no memory for code: {err}")),
+        ModuleError::Compilation(CodegenError::Verifier(errors)) => internal(&errors),
+        other => internal(&other),
     }
+}
+
+fn internal(reason: &dyn fmt::Display) -> BuildError {
+    BuildError::Internal(format!("code generation: {reason}"))
 }
 
 /// Executable memory, freed on drop.

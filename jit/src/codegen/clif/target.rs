@@ -12,6 +12,8 @@ pub(super) struct Features {
     pub(super) simd: bool,
     /// Vector comparisons of floats with unordered conditions.
     pub(super) unordered: bool,
+    /// A conversion of four floats to integers that does not clamp.
+    pub(super) cvtt2dq: bool,
 }
 
 impl Features {
@@ -19,8 +21,8 @@ impl Features {
     pub(super) fn of(isa: &dyn TargetIsa) -> Features {
         let set = |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
         match isa.name() {
-            "x64" => Features { fma: set("has_fma"), simd: set("has_sse41"), unordered: true },
-            _ => Features { fma: true, simd: true, unordered: false },
+            "x64" => Features { fma: set("has_fma"), simd: set("has_sse41"), unordered: true, cvtt2dq: true },
+            _ => Features { fma: true, simd: true, unordered: false, cvtt2dq: false },
         }
     }
 }

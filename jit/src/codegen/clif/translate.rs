@@ -159,9 +159,12 @@ impl<'a> Translator<'a> {
         if !self.ty(cond).is_vector() {
             return self.pos.ins().select(cond, a, b);
         }
+        // Among integers, where instruction selection sees that the condition is a mask.
         let cond = self.mask_of_width(cond, ty.lane_bits());
-        let cond = self.recast(cond, ty);
-        self.pos.ins().bitselect(cond, a, b)
+        let int = self.ty(cond);
+        let (a, b) = (self.recast(a, int), self.recast(b, int));
+        let value = self.pos.ins().bitselect(cond, a, b);
+        self.recast(value, ty)
     }
 
     /// The same 128 bits as lanes of another type.

@@ -150,7 +150,8 @@ impl Legalizer<'_> {
         let factor = self.splat_bits(small.ty, u64::from(2f32.powi(112).to_bits()));
         let scaled = self.float2(Opcode::Fmul, &small, &factor);
         let scaled = self.bits_of(&scaled);
-        let special = self.compare_bits(IntCond::Uge, &magnitude, 0x7c00);
+        // Magnitudes are small enough for signed comparisons, which are cheaper on vectors.
+        let special = self.compare_bits(IntCond::Sgt, &magnitude, 0x7bff);
         let infinite = self.op2_bits(Opcode::Or, &shifted, 0x7f80_0000);
         let value = self.select(&special, &infinite, &scaled);
         let sign = self.op2_bits(Opcode::And, &bits, 0x8000);
@@ -179,15 +180,15 @@ impl Legalizer<'_> {
         let sum = self.float2(Opcode::Fadd, &small, &magic);
         let sum = self.bits_of(&sum);
         let subnormal = self.op2_bits(Opcode::Isub, &sum, magic_bits);
-        let is_small = self.compare_bits(IntCond::Ult, &magnitude, 113 << 23);
+        let is_small = self.compare_bits(IntCond::Slt, &magnitude, 113 << 23);
         let finite = self.select(&is_small, &subnormal, &normal);
         // Beyond the largest half and its rounding range, infinities, NaN.
         let infinity = self.splat_bits(bits.ty, 0x7c00);
-        let is_nan = self.compare_bits(IntCond::Ugt, &magnitude, 0x7f80_0000);
+        let is_nan = self.compare_bits(IntCond::Sgt, &magnitude, 0x7f80_0000);
         let payload = self.op2_bits(Opcode::And, &shifted, 0x3ff);
         let nan = self.op2_bits(Opcode::Or, &payload, 0x7e00);
         let special = self.select(&is_nan, &nan, &infinity);
-        let is_large = self.compare_bits(IntCond::Uge, &magnitude, u64::from(65536f32.to_bits()));
+        let is_large = self.compare_bits(IntCond::Sgt, &magnitude, u64::from(65536f32.to_bits() - 1));
         let value = self.select(&is_large, &special, &finite);
         let sign = self.op2_bits(Opcode::Lshr, &sign, 16);
         let value = self.op2(Opcode::Or, &value, &sign);

@@ -124,6 +124,12 @@ impl Legalizer<'_> {
         wide.parts.iter().all(|&part| self.splat_operand(part).is_some() || self.new.dfg.as_splat_bits(part).is_some())
     }
 
+    /// The bits of a constant that is the same in all lanes.
+    pub(super) fn constant_of_splat(&self, wide: &Wide) -> Option<u64> {
+        let bits = self.new.dfg.as_splat_bits(wide.parts[0])?;
+        wide.parts.iter().all(|&part| self.new.dfg.as_splat_bits(part) == Some(bits)).then_some(bits)
+    }
+
     /// The lane of a value that is the same in all lanes.
     pub(super) fn scalar_of_splat(&mut self, wide: &Wide) -> Wide {
         let lane = self.lane(wide, 0);

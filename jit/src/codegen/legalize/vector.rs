@@ -24,9 +24,14 @@ impl Legalizer<'_> {
             O::Sdiv | O::Srem if bits < 64 => Some(self.vector_division(op, a, &args[1], true)),
             O::Rotl if self.is_splat(&args[1]) => {
                 let left = self.lanewise(O::Shl, &clift_kir::Imm::None, args, result);
-                let count = self.scalar_of_splat(&args[1]);
-                let back = self.lanewise(O::Ineg, &clift_kir::Imm::None, &[count], args[1].ty.lane());
-                let back = self.splat_wide(back.only(), args[1].ty);
+                let back = match self.constant_of_splat(&args[1]) {
+                    Some(count) => self.splat_bits(args[1].ty, bits.wrapping_sub(count) % bits),
+                    None => {
+                        let count = self.scalar_of_splat(&args[1]);
+                        let back = self.lanewise(O::Ineg, &clift_kir::Imm::None, &[count], args[1].ty.lane());
+                        self.splat_wide(back.only(), args[1].ty)
+                    }
+                };
                 let right = self.op2(O::Lshr, a, &back);
                 // A count of zero shifts by zero both ways.
                 Some(self.op2(O::Or, &left, &right))
