@@ -12,6 +12,7 @@
 //! analysis keeps why a value varies, so that a report can name the instruction that broke uniformity. It does not look
 //! through memory: a load is uniform only if nothing the kernel does could write what it reads.
 
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
@@ -19,8 +20,8 @@ use clift_kir::dfg::ValueDef;
 use clift_kir::inst::Imm;
 use clift_kir::ops::Uniformity;
 use clift_kir::{Block, Function, Inst, Opcode, Space, Value};
-use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::shape::{Scope, Shape};
@@ -54,8 +55,8 @@ struct Fact {
 pub struct Divergence {
     scope: Scope,
     facts: SecondaryMap<Value, Fact>,
-    /// For each block whose terminator is divergent: what it influences.
-    influence: FxHashMap<Block, Vec<Block>>,
+    divergent: EntitySet<Block>,
+    parted: EntitySet<Block>,
 }
 
 /// Work in progress.
@@ -73,10 +74,30 @@ struct Solver<'a> {
     facts: SecondaryMap<Value, Fact>,
     /// Joins that a divergent branch made: the branch.
     joins: SecondaryMap<Block, PackedOption<Inst>>,
-    influence: FxHashMap<Block, Vec<Block>>,
+    divergent: EntitySet<Block>,
+    parted: EntitySet<Block>,
+    /// Loops that work-items leave in different iterations.
     left: FxHashSet<LoopId>,
+    /// Components in which nothing is uniform any more.
+    loosened: FxHashSet<u32>,
+    /// Blocks that the coarse treatment has come to.
+    coarse: EntitySet<Block>,
+    /// Blocks labelled so far.
+    steps: usize,
     work: Vec<Inst>,
 }
+
+/// What a divergent branch does to control flow.
+#[derive(Default)]
+struct Ways {
+    /// Blocks between the branch and where all its ways have met, that one included.
+    reached: Vec<Block>,
+    /// Those at which different ways meet.
+    joins: Vec<Block>,
+}
+
+/// Blocks that may be labelled for all branches together before the coarse treatment takes over.
+const STEPS: usize = 500_000;
 
 /// An instruction that writes memory other work-items may see.
 struct Writer {
@@ -90,7 +111,7 @@ impl Divergence {
     pub fn new(func: &Function, cfg: &Cfg, scope: Scope) -> Divergence {
         let mut solver = Solver::new(func, cfg, scope);
         solver.run();
-        Divergence { scope, facts: solver.facts, influence: solver.influence }
+        Divergence { scope, facts: solver.facts, divergent: solver.divergent, parted: solver.parted }
     }
 
     /// The scope that was asked about.
@@ -110,13 +131,13 @@ impl Divergence {
 
     /// Whether work-items of the scope may leave a block for different targets.
     pub fn diverges(&self, block: Block) -> bool {
-        self.influence.contains_key(&block)
+        self.divergent.contains(block)
     }
 
-    /// Blocks with divergent terminators, with the blocks between the branch and where all its ways have met again (that one
-    /// not included): those that only some work-items may execute, or that they execute a different number of times.
-    pub fn influences(&self) -> impl Iterator<Item = (Block, &[Block])> {
-        self.influence.iter().map(|(&branch, blocks)| (branch, blocks.as_slice()))
+    /// Whether a block lies between a divergent branch and where all ways from there have met again: only some work-items of
+    /// the scope may execute it, or each a different number of times.
+    pub fn is_parted(&self, block: Block) -> bool {
+        self.parted.contains(block)
     }
 
     /// Why a value is no more uniform than it is.
@@ -168,8 +189,12 @@ impl<'a> Solver<'a> {
             tangled,
             facts: SecondaryMap::with_capacity(func.dfg.value_count()),
             joins: SecondaryMap::new(),
-            influence: FxHashMap::default(),
+            divergent: EntitySet::new(),
+            parted: EntitySet::new(),
             left: FxHashSet::default(),
+            loosened: FxHashSet::default(),
+            coarse: EntitySet::new(),
+            steps: 0,
             work: Vec::new(),
         }
     }
@@ -290,33 +315,54 @@ impl<'a> Solver<'a> {
         let known = self.facts[selector].shape;
         let divergent = known.is_some_and(|shape| !shape.is_uniform(self.scope));
         // A return's operands choose no way. Two targets may be one block with different arguments.
-        if divergent && func.dfg.targets(inst).len() > 1 && !self.influence.contains_key(&block) {
+        if divergent && func.dfg.targets(inst).len() > 1 && !self.divergent.contains(block) {
             self.diverge(block, inst);
         }
     }
 
     /// A branch turned out to be divergent: marks joins and loop exits.
     fn diverge(&mut self, branch: Block, inst: Inst) {
+        self.divergent.insert(branch);
+        let coarse = self.steps > STEPS;
+        let mut ways = if coarse { self.coarse_ways(branch) } else { self.ways(branch) };
+        // A block that is the target twice is once among the successors.
+        let targets: Vec<Block> = self.func.dfg.targets(inst).iter().map(|call| call.block).collect();
+        ways.joins.extend(targets.iter().enumerate().filter(|(i, target)| targets[..*i].contains(target)).map(|t| t.1));
+        for &join in &ways.joins {
+            self.join(join, inst);
+        }
+        let mut up = self.loops.innermost(branch);
+        while let Some(id) = up {
+            let leaves = coarse || ways.reached.iter().any(|&b| !self.loops.contains(id, b));
+            if leaves && self.left.insert(id) {
+                let inside = self.loops.get(id).blocks.clone();
+                self.vary_outside(&inside, inst, |solver, block| solver.loops.contains(id, block));
+            }
+            up = self.loops.get(id).parent;
+        }
+        self.tangle(branch, inst);
+    }
+
+    /// Where the ways from a branch lead until all have met again. Each block is labelled with the target, or the join since,
+    /// through which all ways come to it; where labels differ is a join.
+    fn ways(&mut self, branch: Block) -> Ways {
         let stop = self.post.parent(branch);
         let mut labels: FxHashMap<Block, Block> = FxHashMap::default();
-        let mut joined: FxHashSet<Block> = FxHashSet::default();
+        let mut joins: FxHashSet<Block> = FxHashSet::default();
         // Lowest position in reverse postorder first.
-        let mut queue: BinaryHeap<(std::cmp::Reverse<u32>, Block)> = BinaryHeap::new();
+        let mut queue: BinaryHeap<(Reverse<u32>, Block)> = BinaryHeap::new();
         let mut arrive = |at: Block, label: Block, queue: &mut BinaryHeap<_>, labels: &mut FxHashMap<Block, Block>| {
-            let changed = match labels.get(&at) {
-                None => {
-                    labels.insert(at, label);
-                    true
-                }
-                Some(&old) if old == label => false,
-                Some(&old) => {
-                    joined.insert(at);
+            let changed = match labels.insert(at, label) {
+                None => true,
+                Some(old) if old == label => false,
+                Some(old) => {
+                    joins.insert(at);
                     labels.insert(at, at);
                     old != at
                 }
             };
             if changed && Some(at) != stop {
-                queue.push((std::cmp::Reverse(self.cfg.number(at).unwrap_or(u32::MAX)), at));
+                queue.push((Reverse(self.cfg.number(at).unwrap_or(u32::MAX)), at));
             }
         };
         for &succ in self.cfg.succs(branch) {
@@ -328,39 +374,46 @@ impl<'a> Solver<'a> {
                 arrive(succ, label, &mut queue, &mut labels);
             }
         }
-        // A block that is the target twice is once among the successors.
-        let direct: Vec<Block> = self.func.dfg.targets(inst).iter().map(|call| call.block).collect();
-        for (i, &target) in direct.iter().enumerate() {
-            if direct[..i].contains(&target) {
-                joined.insert(target);
-            }
-        }
-        let mut influence: Vec<Block> = labels.keys().copied().filter(|&b| Some(b) != stop).collect();
-        influence.sort_by_key(|&b| self.cfg.number(b));
-        for join in joined {
-            self.join(join, inst);
-        }
-        let mut up = self.loops.innermost(branch);
-        while let Some(id) = up {
-            let leaves = labels.keys().any(|&b| !self.loops.contains(id, b));
-            if leaves && self.left.insert(id) {
-                let inside = self.loops.get(id).blocks.clone();
-                self.vary_outside(&inside, inst, |solver, block| solver.loops.contains(id, block));
-            }
-            up = self.loops.get(id).parent;
-        }
-        let component = self.tangled[branch];
-        if component != 0 {
-            let inside: Vec<Block> = self.cfg.rpo().iter().copied().filter(|&b| self.tangled[b] == component).collect();
-            // In a cycle with several entries nothing tells iterations apart: only uses beside the definition are safe.
-            for block in inside {
-                for &param in self.func.dfg.params(block) {
-                    self.raise(param, Shape::Varying, Reason::Join(inst));
+        self.steps += labels.len();
+        self.parted.extend(labels.keys().copied().filter(|&b| Some(b) != stop));
+        Ways { reached: labels.into_keys().collect(), joins: joins.into_iter().collect() }
+    }
+
+    /// As [`Self::ways`] for functions with very many divergent branches: whatever can be reached is taken to be parted, and
+    /// every meeting of ways there a join. All such branches together cost one walk over the function.
+    fn coarse_ways(&mut self, branch: Block) -> Ways {
+        let mut ways = Ways::default();
+        let mut stack = self.cfg.succs(branch).to_vec();
+        while let Some(block) = stack.pop() {
+            if self.coarse.insert(block) {
+                self.parted.insert(block);
+                ways.reached.push(block);
+                stack.extend(self.cfg.succs(block));
+                if self.cfg.preds(block).len() > 1 {
+                    ways.joins.push(block);
                 }
-                self.vary_outside(&[block], inst, |_, at| at == block);
             }
         }
-        self.influence.insert(branch, influence);
+        ways
+    }
+
+    /// A divergent branch in a cycle with several entries, where nothing tells iterations apart: only uses in the block of the
+    /// definition are safe.
+    fn tangle(&mut self, branch: Block, inst: Inst) {
+        let component = self.tangled[branch];
+        if component == 0 || !self.loosened.insert(component) {
+            return;
+        }
+        let blocks = self.cfg.rpo();
+        for &block in blocks {
+            if self.tangled[block] != component {
+                continue;
+            }
+            for &param in self.func.dfg.params(block) {
+                self.raise(param, Shape::Varying, Reason::Join(inst));
+            }
+            self.vary_outside(&[block], inst, |_, at| at == block);
+        }
     }
 
     /// Parameters of a join vary unless all edges bring the same value.

@@ -88,15 +88,11 @@ impl Regions {
         let cfg = Cfg::new(&func);
         starts.retain(|&b| cfg.reaches(b));
         let divergence = Divergence::new(&func, &cfg, Scope::Group);
-        let mut private_way = EntitySet::new();
-        for (_, blocks) in divergence.influences() {
-            private_way.extend(blocks.iter().copied());
-        }
-        let together = cfg.rpo().iter().all(|&b| !(ends.contains(b) && private_way.contains(b)));
+        let together = cfg.rpo().iter().all(|&b| !(ends.contains(b) && divergence.is_parted(b)));
         let mut regions =
             Regions { func, cfg, divergence, list: Vec::new(), at: SecondaryMap::new(), together, has_barrier };
         regions.find(&starts, &fences);
-        regions.add_seams(&mut starts, &fences, &private_way, growth);
+        regions.add_seams(&mut starts, &fences, growth);
         regions
     }
 
@@ -178,13 +174,7 @@ impl Regions {
     }
 
     /// Makes shared blocks regions of their own until the copies stay within bounds.
-    fn add_seams(
-        &mut self,
-        starts: &mut Vec<Block>,
-        fences: &SecondaryMap<Block, Option<MemScope>>,
-        private_way: &EntitySet<Block>,
-        growth: Growth,
-    ) {
+    fn add_seams(&mut self, starts: &mut Vec<Block>, fences: &SecondaryMap<Block, Option<MemScope>>, growth: Growth) {
         let limit = growth.factor * self.size(self.cfg.rpo()) + growth.slack;
         let loops = LoopForest::new(&self.cfg, &DomTree::new(&self.cfg));
         loop {
@@ -200,7 +190,7 @@ impl Regions {
             }
             let mut best: Option<(usize, Block)> = None;
             for &block in self.cfg.rpo() {
-                if copies[block] < 2 || self.is_start(block) || (self.together && private_way.contains(block)) {
+                if copies[block] < 2 || self.is_start(block) || (self.together && self.divergence.is_parted(block)) {
                     continue;
                 }
                 // Inside a loop without a barrier each iteration would pass through the group's loops.
