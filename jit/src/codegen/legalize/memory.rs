@@ -185,7 +185,7 @@ impl Legalizer<'_> {
     fn guarded(&mut self, active: Value, address: Value, dummy: Value) -> Value {
         let ty = self.new.dfg.ty(address);
         let mut at = self.at();
-        let dummy = at.cast(Opcode::SpaceCast, dummy, ty);
+        let dummy = if at.ty(dummy) == ty { dummy } else { at.cast(Opcode::SpaceCast, dummy, ty) };
         at.select(active, address, dummy)
     }
 

@@ -1,0 +1,216 @@
+//! Launches of file tests and generated kernels on the backends, through the ABI that the runtime uses.
+
+use std::ffi::{CStr, c_void};
+use std::fmt::Write as _;
+use std::sync::Mutex;
+
+use clift_include::abi::{ARENA_ALIGN, Callbacks, PrintfArg, PrintfArgKind, WgContext};
+use clift_jit::pipeline::build;
+use clift_jit::spirv::{Imported, KernelDesc};
+use clift_jit::{Backend, Kernel, Options};
+use clift_kir::testing::run::{Arg, Fill, RunCase, RunResult};
+use clift_kir::{Module, Stage};
+
+/// Memory aligned as buffers and arenas are.
+struct Arena {
+    words: Vec<u128>,
+    bytes: usize,
+}
+
+impl Arena {
+    fn new(bytes: usize) -> Arena {
+        // Not zero: nothing may rely on it.
+        Arena { words: vec![u128::MAX / 3; (bytes + 2 * ARENA_ALIGN) / 16], bytes }
+    }
+
+    fn base(&mut self) -> *mut u8 {
+        let skip = self.words.as_ptr().align_offset(ARENA_ALIGN);
+        self.words.as_mut_ptr().wrapping_add(skip).cast()
+    }
+
+    fn with(bytes: &[u8]) -> Arena {
+        let mut arena = Arena::new(bytes.len());
+        // SAFETY: the arena has room for them behind its base.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), arena.base(), bytes.len()) };
+        arena
+    }
+
+    fn bytes(&mut self) -> Vec<u8> {
+        let (base, bytes) = (self.base(), self.bytes);
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts(base, bytes) }.to_vec()
+    }
+}
+
+/// What callbacks of a launch leave.
+#[derive(Debug, Default)]
+struct Heard {
+    faults: Mutex<Vec<String>>,
+    prints: Mutex<Vec<String>>,
+}
+
+unsafe extern "C" fn printf(
+    ctx: *const WgContext,
+    format: *const u8,
+    args: *const PrintfArg,
+    count: u64,
+    data: *const u8,
+) -> i32 {
+    // SAFETY: the context leads to what the launch heard; code passes what the ABI says.
+    unsafe {
+        let heard = &*(*ctx).launch.cast::<Heard>();
+        let mut line = format!("\"{}\"", CStr::from_ptr(format.cast()).to_string_lossy().escape_default());
+        for i in 0..count as usize {
+            let arg = *args.add(i);
+            let size = usize::from(arg.elem_bytes);
+            let lane = |lane: usize| {
+                let mut word = [0u8; 8];
+                std::ptr::copy_nonoverlapping(data.add(arg.offset as usize + lane * size), word.as_mut_ptr(), size);
+                let bits = u64::from_le_bytes(word);
+                let shift = 64 - 8 * size as u32;
+                match arg.kind {
+                    PrintfArgKind::Int => ((bits << shift) as i64 >> shift).to_string(),
+                    PrintfArgKind::Float if size == 4 => format!("{:?}", f32::from_bits(bits as u32)),
+                    PrintfArgKind::Float => format!("{:?}", f64::from_bits(bits)),
+                    PrintfArgKind::Pointer => "pointer".to_owned(),
+                }
+            };
+            let lanes: Vec<String> = (0..usize::from(arg.lanes)).map(lane).collect();
+            let class = if arg.kind == PrintfArgKind::Float { 'f' } else { 'i' };
+            let comma = if i > 0 { "," } else { "" };
+            let _ = match lanes.as_slice() {
+                [only] => write!(line, "{comma} {class}{} {only}", size * 8),
+                many => write!(line, "{comma} {class}{}x{} [{}]", size * 8, many.len(), many.join(", ")),
+            };
+        }
+        heard.prints.lock().unwrap().push(line);
+    }
+    0
+}
+
+unsafe extern "C" fn fault(ctx: *const WgContext, message: *const u8, len: u64) {
+    // SAFETY: as above.
+    unsafe {
+        let heard = &*(*ctx).launch.cast::<Heard>();
+        let message = std::slice::from_raw_parts(message, len as usize);
+        heard.faults.lock().unwrap().push(String::from_utf8_lossy(message).into_owned());
+    }
+}
+
+static CALLBACKS: Callbacks = Callbacks { printf, fault };
+
+/// How to build and split a launch.
+#[derive(Clone, Debug)]
+pub(crate) struct How {
+    /// For messages.
+    pub(crate) name: &'static str,
+    /// What executes it.
+    pub(crate) backend: Backend,
+    /// Only the passes that correctness needs.
+    pub(crate) opt_disable: bool,
+    /// Whether the kernel goes through the canonical passes first, as if it had just been imported.
+    pub(crate) from_imported: bool,
+    /// Groups per run, at most.
+    pub(crate) run: u64,
+}
+
+/// The ways in which every launch must give the same.
+pub(crate) const WAYS: [How; 3] = [
+    How { name: "clif", backend: Backend::Clif, opt_disable: false, from_imported: true, run: u64::MAX },
+    How { name: "clif, no optimization", backend: Backend::Clif, opt_disable: true, from_imported: false, run: 1 },
+    How { name: "interp", backend: Backend::Interp, opt_disable: false, from_imported: false, run: 2 },
+];
+
+/// Runs a launch in one of the ways.
+pub(crate) fn execute(module: &Module, case: &RunCase, how: &How) -> Result<RunResult, String> {
+    let mut module = module.clone();
+    if how.from_imported {
+        for func in module.funcs.values_mut().filter(|f| f.stage == Stage::Canonical) {
+            func.stage = Stage::Imported;
+        }
+    }
+    let kernels = module.kernels.iter().map(|kernel| KernelDesc {
+        name: module.funcs[kernel.func].name.clone(),
+        args: Vec::new(),
+        required_local_size: None,
+        local_size_hint: None,
+        vec_type_hint: None,
+    });
+    let imported = Imported { kernels: kernels.collect(), module };
+    let options = Options { backend: how.backend, opt_disable: how.opt_disable, ..Options::default() };
+    let block = |kernel: &str| {
+        let kernel = imported.module.kernel(kernel).ok_or_else(|| format!("there is no kernel `{kernel}`"))?;
+        Ok::<_, String>(kernel.arg_block_bytes as usize)
+    };
+    let block_bytes = block(&case.kernel)?;
+    let program = build(imported, &options).map_err(|e| e.to_string())?;
+    let kernel = program.kernels.iter().find(|k| k.name == case.kernel).ok_or("the kernel was lost")?;
+    launch(kernel, case, block_bytes, how.run)
+}
+
+fn launch(kernel: &Kernel, case: &RunCase, block_bytes: usize, run: u64) -> Result<RunResult, String> {
+    let heard = Heard::default();
+    let geometry = &case.geometry;
+    let mut block = vec![0u8; block_bytes];
+    let mut local_bytes = kernel.resources.local_bytes;
+    let mut buffers = Vec::new();
+    for (offset, arg) in &case.args {
+        let bytes = match arg {
+            Arg::Buffer { ty, count, fill } => {
+                let mut buffer = Arena::with(&fill.bytes(*ty, *count));
+                let address = buffer.base() as u64;
+                buffers.push((*offset, buffer));
+                address.to_le_bytes().to_vec()
+            }
+            Arg::Value(lanes) => Fill::Repeat(lanes.bits.clone()).bytes(lanes.ty, 1),
+            Arg::Local(size) => {
+                let at = local_bytes.next_multiple_of(ARENA_ALIGN as u64);
+                local_bytes = at + size;
+                at.to_le_bytes().to_vec()
+            }
+        };
+        let at = *offset as usize;
+        let place = block.get_mut(at..at + bytes.len());
+        place.ok_or_else(|| format!("argument {offset} lies beyond the argument block"))?.copy_from_slice(&bytes);
+    }
+    let items = geometry.local_size.iter().product();
+    let scratch_bytes = kernel.resources.scratch_bytes_for(items).ok_or("scratch memory overflows")?;
+    let (mut scratch, mut local) = (Arena::new(scratch_bytes as usize), Arena::new(local_bytes as usize));
+    let mut block = Arena::with(&block);
+    let [groups_x, groups_y, groups_z] = geometry.num_groups();
+    for (group_y, group_z) in (0..groups_z).flat_map(|z| (0..groups_y).map(move |y| (y, z))) {
+        let mut first = 0;
+        while first < groups_x {
+            let count = run.min(groups_x - first);
+            let context = WgContext {
+                work_dim: geometry.work_dim,
+                reserved: 0,
+                global_size: geometry.global_size,
+                global_offset: geometry.global_offset,
+                local_size: geometry.local_size,
+                num_groups: geometry.num_groups(),
+                group_y,
+                group_z,
+                local_mem: local.base(),
+                local_mem_bytes: local_bytes,
+                scratch: scratch.base(),
+                scratch_bytes,
+                callbacks: &CALLBACKS,
+                launch: (&raw const heard).cast::<c_void>(),
+                entry_data: kernel.entry.data,
+            };
+            // SAFETY: context and block are what the kernel's resources ask for; the program is alive.
+            unsafe { (kernel.entry.run)(&context, block.base(), first, count) };
+            first += count;
+        }
+    }
+    let faults = heard.faults.into_inner().unwrap_or_default();
+    if !faults.is_empty() {
+        return Err(format!("faults: {faults:#?}"));
+    }
+    Ok(RunResult {
+        buffers: buffers.into_iter().map(|(offset, mut buffer)| (offset, buffer.bytes())).collect(),
+        faults: Vec::new(),
+        prints: Some(heard.prints.into_inner().unwrap_or_default()),
+    })
+}
