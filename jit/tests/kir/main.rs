@@ -6,7 +6,8 @@
 //! - random kernels.
 //!
 //! `cargo test -p clift-jit --test kir -- NAME` runs the tests whose name contains NAME; `CLIFT_BLESS=1` accepts golden text;
-//! `CLIFT_FUZZ_SECONDS=N` makes random kernels for N seconds.
+//! `CLIFT_FUZZ_SECONDS=N` makes random kernels for N seconds, and kernels of all samples of each op instead of some.
+//! `CLIFT_FUZZ_SEED=N` repeats one random kernel.
 #![allow(missing_docs, reason = "a test")]
 #![allow(unsafe_code, reason = "compiled kernels are called")]
 
@@ -44,7 +45,12 @@ fn main() -> ExitCode {
         })
         .collect();
     for info in OPS {
-        let list: Vec<Sample> = samples(info.op).into_iter().filter(Sample::is_closed).collect();
+        let mut list: Vec<Sample> = samples(info.op).into_iter().filter(Sample::is_closed).collect();
+        if fuzz_seconds().is_none() {
+            // Some of each op, spread over types and immediates.
+            let step = list.len().div_ceil(SAMPLES);
+            list = list.into_iter().step_by(step.max(1)).collect();
+        }
         if !list.is_empty() {
             trials.push(Trial::test(format!("op {}", info.name), move || Ok(list.iter().try_for_each(op)?)));
         }
@@ -53,6 +59,14 @@ fn main() -> ExitCode {
         trials.push(Trial::test(format!("random kernels {part}"), move || Ok(random_kernels(part)?)));
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// Kernels per op when there is no time to build all.
+const SAMPLES: usize = 16;
+
+/// How long to look for more than the usual: `CLIFT_FUZZ_SECONDS`.
+fn fuzz_seconds() -> Option<u64> {
+    std::env::var("CLIFT_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok())
 }
 
 /// Runs a command of a file; those of the kernel IR's own tests are not repeated.
@@ -174,9 +188,8 @@ fn forget_zero_signs(ty: Type, bytes: &mut [u8]) {
 
 /// Random kernels on each backend, for a second or as long as asked.
 fn random_kernels(part: u64) -> Result<(), String> {
-    let asked = std::env::var("CLIFT_FUZZ_SECONDS").ok().and_then(|s| s.parse().ok());
     let first_seed: Option<u64> = std::env::var("CLIFT_FUZZ_SEED").ok().and_then(|s| s.parse().ok());
-    let time = Duration::from_millis(asked.map_or(700, |s: u64| s * 1000));
+    let time = Duration::from_millis(fuzz_seconds().map_or(700, |seconds| seconds * 1000));
     let start = Instant::now();
     let mut seed = first_seed.unwrap_or(part << 32);
     while start.elapsed() < time {

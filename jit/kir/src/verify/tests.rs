@@ -195,3 +195,43 @@ fn errors_name_their_place() {
     let error = module(&parsed).unwrap_err().to_string();
     assert_eq!(error, "function `f`, b0, inst1 `v1: i64 = ineg v0`: result is i32, not i64");
 }
+
+#[test]
+fn mutated_kernels_never_panic() {
+    use crate::interp::{GroupLaunch, Interpreter, NoObserver, Options, Prepared, SimMemory, load_globals};
+    use crate::testing::generate::{Shape, kernel};
+
+    arbtest::arbtest(|u| {
+        let (base, case) = kernel(u.arbitrary()?, Shape::all(u.int_in_range(1..=30)?));
+        let text = base.to_string();
+        // Words exchanged for other words of the same kernel: mostly still syntax.
+        let mut words: Vec<&str> = text.split_inclusive([' ', '\n']).collect();
+        for _ in 0..u.int_in_range(1..=3)? {
+            let (to, from) = (u.choose_index(words.len())?, u.choose_index(words.len())?);
+            words[to] = words[from];
+        }
+        let Ok(changed) = parse_module(&words.concat()) else { return Ok(()) };
+        let printed = changed.to_string();
+        assert!(crate::text::same_module(&changed, &parse_module(&printed).unwrap()).is_ok(), "{printed}");
+        if module(&changed).is_err() || changed.kernels.is_empty() {
+            return Ok(());
+        }
+        // Valid: it may do anything undefined now, which must end in a report.
+        let prepared = Prepared::new(&changed);
+        let mut memory = SimMemory::default();
+        let Ok(globals) = load_globals(&changed, &mut memory) else { return Ok(()) };
+        let launch = GroupLaunch { geometry: case.geometry, group: [0; 3], args: &[0; 40], local_base: 0 };
+        let options = Options { fuel: 20_000, seed: 5, ..Options::default() };
+        let func = changed.kernels[0].func;
+        let _ = Interpreter::new(&changed, &prepared).run_group(
+            func,
+            &launch,
+            &globals,
+            &options,
+            &mut memory,
+            &mut NoObserver,
+        );
+        Ok(())
+    })
+    .budget_ms(1000);
+}
