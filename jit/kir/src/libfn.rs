@@ -194,7 +194,7 @@ lib_table! {
     /// Low bits and sign of the quotient of `remainder`.
     RemquoBits "remquo_bits" FFToI |x, y| remquo_bits(x.into(), y.into()), remquo_bits;
     /// x times a power of two, rounded once.
-    Ldexp "ldexp" FI |x, n| libm::scalbnf(x, n), libm::scalbn;
+    Ldexp "ldexp" FI libm::scalbnf, libm::scalbn;
     /// Binary exponent as an integer.
     Ilogb "ilogb" FToI |x| ilogb(x.into()), ilogb;
     /// Next representable number toward y.
@@ -356,7 +356,7 @@ fn powr(x: f64, y: f64) -> f64 {
     if x.is_nan() || y.is_nan() || x < 0.0 {
         return f64::NAN;
     }
-    if (x == 0.0 && y == 0.0) || (x == f64::INFINITY && y == 0.0) || (x == 1.0 && y.is_infinite()) {
+    if (y == 0.0 && (x == 0.0 || x == f64::INFINITY)) || (x == 1.0 && y.is_infinite()) {
         return f64::NAN;
     }
     libm::pow(x.abs(), y)

@@ -74,7 +74,7 @@ meanings! {
     trunc |a| a.trunc();
     rint |a| a.round_ties_even();
     min |a, b| if b.is_nan() || a < b { a } else if a.is_nan() || b < a { b } else if a.is_sign_negative() { a } else { b };
-    max |a, b| if b.is_nan() || a > b { a } else if a.is_nan() || b > a { b } else if a.is_sign_negative() { b } else { a };
+    max |a, b| if b.is_nan() || a > b { a } else if a.is_nan() || b > a || a.is_sign_negative() { b } else { a };
 }
 
 /// Meaning of `fma`.
