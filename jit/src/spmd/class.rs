@@ -1,6 +1,6 @@
 //! What the work-group loops do with each op: the one exhaustive match of this directory over opcodes.
 
-use clift_kir::Opcode;
+use clift_kir::{Imm, Opcode};
 
 /// How an op of one work-item's code is treated when it becomes the body of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +55,28 @@ pub(super) enum Query {
     EnqueuedNumSubGroups,
     SubGroupId,
     SubGroupLocalId,
+}
+
+impl Query {
+    /// Whether work-items of one row may get different answers.
+    pub(super) fn varies_along_x(self, imm: &Imm) -> bool {
+        match self {
+            Query::GlobalId | Query::LocalId => *imm == Imm::Dim(0),
+            Query::GlobalLinearId | Query::LocalLinearId | Query::SubGroupId => true,
+            Query::WorkDim
+            | Query::GlobalSize
+            | Query::GlobalOffset
+            | Query::NumGroups
+            | Query::EnqueuedLocalSize
+            | Query::LocalSize
+            | Query::GroupId
+            | Query::SubGroupSize
+            | Query::MaxSubGroupSize
+            | Query::NumSubGroups
+            | Query::EnqueuedNumSubGroups
+            | Query::SubGroupLocalId => false,
+        }
+    }
 }
 
 /// The class of an op.

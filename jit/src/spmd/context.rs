@@ -12,7 +12,7 @@
 
 use clift_kir::analysis::Liveness;
 use clift_kir::inst::Imm;
-use clift_kir::{Elem, Function, Slot, Type, Value};
+use clift_kir::{Elem, Slot, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 
@@ -130,14 +130,14 @@ impl Context {
     }
 
     fn keep_values(&mut self, regions: &Regions, item: &mut Area) -> Result<(), BuildError> {
-        let mut costs = Costs::new(&regions.func);
+        let costs = costs(regions);
         // Regions into which each value is live, for those that need a slot.
         let mut spilled: Vec<(Value, EntitySet<Region>)> = Vec::new();
         let mut index: SecondaryMap<Value, usize> = SecondaryMap::new();
         for (id, values) in self.live.iter().enumerate() {
             for &value in values {
                 let kept = *self.kept[value].get_or_insert_with(|| {
-                    if costs.cheap(value) {
+                    if costs[value].is_some() {
                         Kept::Recomputed
                     } else if regions.together && regions.divergence.is_uniform(value) {
                         Kept::Carried
@@ -265,64 +265,51 @@ fn too_much() -> BuildError {
     BuildError::Limit("private variables of a work-item".to_owned())
 }
 
-/// What recomputing a value takes, in instructions beyond constants, arguments and queries.
-struct Costs<'a> {
-    func: &'a Function,
-    known: SecondaryMap<Value, Option<u32>>,
+/// What recomputing a value takes beyond constants, arguments and queries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Cost {
+    /// Instructions in all.
+    all: u32,
+    /// Instructions that depend on the place in the row: the others leave the innermost loop.
+    inner: u32,
+    /// Whether the value depends on the place in the row.
+    varies: bool,
 }
 
-impl<'a> Costs<'a> {
-    /// Most instructions that are repeated rather than kept.
-    const LIMIT: u32 = 4;
-    /// The cost of what cannot be recomputed.
-    const NEVER: u32 = 1000;
+impl Cost {
+    const FREE: Cost = Cost { all: 0, inner: 0, varies: false };
 
-    fn new(func: &'a Function) -> Costs<'a> {
-        Costs { func, known: SecondaryMap::new() }
+    fn plus(self, other: Cost) -> Cost {
+        Cost { all: self.all + other.all, inner: self.inner + other.inner, varies: self.varies || other.varies }
     }
+}
 
-    fn cheap(&mut self, value: Value) -> bool {
-        self.cost(value, Self::LIMIT + 1) <= Self::LIMIT
-    }
+/// Most instructions of a recomputed value that are repeated for each work-item, and most in all.
+const LIMITS: (u32, u32) = (4, 12);
 
-    /// `depth` bounds the recursion: an expression deeper than the limit is too expensive.
-    fn cost(&mut self, value: Value, depth: u32) -> u32 {
-        if let Some(cost) = self.known[value] {
-            return cost;
-        }
-        let cost = match self.func.dfg.def_inst(value) {
-            None => Self::NEVER,
-            Some(inst) => {
-                let data = self.func.dfg.inst(inst);
-                let own = match class(data.op) {
-                    Class::Constant
-                    | Class::Arg
-                    | Class::ArgAddr
-                    | Class::SlotAddr
-                    | Class::GlobalAddr
-                    | Class::Query(_) => 0,
-                    Class::Cheap => 1,
-                    Class::Load => match data.imm {
-                        Imm::Mem(mem) if mem.invariant && !mem.volatile => 1,
-                        _ => Self::NEVER,
-                    },
-                    Class::InSpace | Class::Plain | Class::Barrier | Class::Branch | Class::End | Class::Call => {
-                        Self::NEVER
-                    }
-                };
-                if own >= Self::NEVER || depth == 0 {
-                    Self::NEVER
-                } else {
-                    let args = data.args.clone();
-                    args.iter().fold(own, |sum, &arg| sum.saturating_add(self.cost(arg, depth - 1)))
-                }
-            }
+/// What recomputing each value costs; `None` where keeping it is cheaper or it depends on more than it may.
+fn costs(regions: &Regions) -> SecondaryMap<Value, Option<Cost>> {
+    let func = &regions.func;
+    let mut costs: SecondaryMap<Value, Option<Cost>> = SecondaryMap::with_capacity(func.dfg.value_count());
+    // In this order operands come before their users, and block parameters, which are not recomputed, stay at `None`.
+    for &inst in regions.cfg.rpo().iter().flat_map(|&block| func.layout.insts(block)) {
+        let data = func.dfg.inst(inst);
+        let Some(result) = func.dfg.single_result(inst) else { continue };
+        let own = match class(data.op) {
+            Class::Constant | Class::Arg | Class::ArgAddr | Class::GlobalAddr => Cost::FREE,
+            Class::SlotAddr => Cost { varies: true, ..Cost::FREE },
+            Class::Query(query) => Cost { varies: query.varies_along_x(&data.imm), ..Cost::FREE },
+            Class::Cheap => Cost { all: 1, ..Cost::FREE },
+            Class::Load => match data.imm {
+                Imm::Mem(mem) if mem.invariant && !mem.volatile => Cost { all: 1, ..Cost::FREE },
+                _ => continue,
+            },
+            Class::InSpace | Class::Plain | Class::Barrier | Class::Branch | Class::End | Class::Call => continue,
         };
-        let cost = cost.min(Self::NEVER);
-        // A value given up for its depth in one expression may be cheap seen from nearer.
-        if depth > Self::LIMIT || cost < Self::NEVER {
-            self.known[value] = Some(cost);
-        }
-        cost
+        let cost = data.args.iter().try_fold(own, |sum, &arg| Some(sum.plus(costs[arg]?)));
+        costs[result] = cost
+            .map(|cost| if cost.varies { Cost { inner: cost.inner + own.all, ..cost } } else { cost })
+            .filter(|cost| cost.inner <= LIMITS.0 && cost.all <= LIMITS.1);
     }
+    costs
 }
