@@ -44,8 +44,8 @@ pub(crate) struct Decorations {
     pub(crate) restrict: bool,
     /// `Volatile`.
     pub(crate) volatile: bool,
-    /// `Constant`, `NonWritable`, or the parameter attribute `NoWrite`.
-    pub(crate) read_only: bool,
+    /// `Constant`. The parameter attribute `NoWrite` is no such promise of the source: optimizers infer it.
+    pub(crate) constant: bool,
     /// Parameter attribute `ByVal`.
     pub(crate) by_val: bool,
     /// Parameter attribute `Sret`.
@@ -80,10 +80,10 @@ impl Decorations {
                 FunctionParameterAttribute::ByVal => self.by_val = true,
                 FunctionParameterAttribute::Sret => self.sret = true,
                 FunctionParameterAttribute::NoAlias => self.restrict = true,
-                FunctionParameterAttribute::NoWrite => self.read_only = true,
                 FunctionParameterAttribute::Zext
                 | FunctionParameterAttribute::Sext
                 | FunctionParameterAttribute::NoCapture
+                | FunctionParameterAttribute::NoWrite
                 | FunctionParameterAttribute::NoReadWrite
                 | FunctionParameterAttribute::RuntimeAlignedALTERA => {}
             },
@@ -103,7 +103,7 @@ impl Decorations {
             (Decoration::NoContraction, _) => self.no_contraction = true,
             (Decoration::Restrict | Decoration::RestrictPointer, _) => self.restrict = true,
             (Decoration::Volatile, _) => self.volatile = true,
-            (Decoration::Constant | Decoration::NonWritable, _) => self.read_only = true,
+            (Decoration::Constant, _) => self.constant = true,
             // The rest changes nothing in how a kernel executes.
             _ => {}
         }

@@ -1,9 +1,10 @@
 //! Importing one function: its parameters, blocks and phis; the instructions in between are `ops/`.
 
-use clift_kir::{Block, BlockCall, Function, MemInfo, Opcode, Space, Type, Value};
+use clift_kir::{Block, BlockCall, Func, Function, MemInfo, Opcode, Space, Type, Value};
 use rspirv::spirv::Op;
 use rustc_hash::FxHashMap;
 
+use super::alias;
 use super::cfg::Cfg;
 use super::lower::{Access, FuncCx, Leaves, Phi, Shared, Val, is_position};
 use super::module::FunctionDef;
@@ -52,7 +53,18 @@ pub(super) fn import(
     for &number in &cfg.order {
         import_block(&mut cx, function, number)?;
     }
+    let (seeds, calls) = (std::mem::take(&mut cx.alias_seeds), std::mem::take(&mut cx.only_calls));
+    mark_aliases(shared, &mut func, &seeds, calls);
     Ok(func)
+}
+
+/// Marks accesses through `restrict` pointers, and tells functions called only here what they are passed.
+fn mark_aliases(shared: &Shared, func: &mut Function, seeds: &alias::Seeds, calls: Vec<(Func, Vec<Value>)>) {
+    let classes = alias::run(func, seeds);
+    for (callee, args) in calls {
+        let passed = args.iter().map(|&arg| classes.of(arg)).collect();
+        shared.param_alias.borrow_mut().insert(callee, passed);
+    }
 }
 
 /// A kernel that only calls the function of its entry point, which others call too.
@@ -76,6 +88,8 @@ pub(super) fn wrapper(
         Ok(())
     };
     body().map_err(|fault| fault.at(head))?;
+    let (seeds, calls) = (std::mem::take(&mut cx.alias_seeds), std::mem::take(&mut cx.only_calls));
+    mark_aliases(shared, &mut func, &seeds, calls);
     Ok(func)
 }
 
@@ -106,8 +120,8 @@ fn bind_parameters(cx: &mut FuncCx<'_>, function: &FunctionDef, role: &Role<'_>)
             Role::Callee(_) if info.is_flat() => {
                 let leaves: Leaves = info.leaves.iter().map(|leaf| param(cx, leaf.ty)).collect();
                 for &leaf in &leaves {
-                    if let Some(class) = classes.next() {
-                        cx.set_alias(leaf, class);
+                    if let Some(class) = classes.next().filter(|&class| class != 0) {
+                        cx.alias_seeds.push((leaf, class));
                     }
                 }
                 Val::Leaves(leaves)
@@ -142,7 +156,7 @@ fn kernel_parameter(cx: &mut FuncCx<'_>, id: u32, info: &TypeInfo, offset: u32) 
         let value = cx.b.arg(offset, ty);
         if ty.is_ptr() && cx.unit.module.decorations.of(id).restrict {
             let class = cx.shared.fresh_alias();
-            cx.set_alias(value, class);
+            cx.alias_seeds.push((value, class));
         }
         return Ok(Val::one(value));
     }
@@ -170,20 +184,22 @@ fn copy_exactly(cx: &mut FuncCx<'_>, to: Value, from: Value, info: &TypeInfo) {
         let value = cx.b.load(ty, source, mem);
         cx.b.store(target, value, mem);
     };
+    let gap = |cx: &mut FuncCx<'_>, mut at: u64, end: u64| {
+        while at < end {
+            let fits = |ty: &Type| at % u64::from(ty.bytes()) == 0 && at + u64::from(ty.bytes()) <= end;
+            let ty = [Type::I64, Type::I32, Type::I16].into_iter().find(fits).unwrap_or(Type::I8);
+            copy(cx, ty, at);
+            at += u64::from(ty.bytes());
+        }
+    };
     let mut at = 0;
     for leaf in &info.leaves {
-        while at < leaf.offset {
-            copy(cx, Type::I8, at);
-            at += 1;
-        }
+        gap(cx, at, leaf.offset);
         let ty = if leaf.ty.is_bool() { leaf.ty.as_int() } else { leaf.ty };
         copy(cx, ty, leaf.offset);
         at = leaf.offset + u64::from(ty.bytes());
     }
-    while at < info.size {
-        copy(cx, Type::I8, at);
-        at += 1;
-    }
+    gap(cx, at, info.size);
 }
 
 /// Ids of the values that phis take on an edge between two blocks.

@@ -14,6 +14,7 @@ use rspirv::spirv::{BuiltIn, Op};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
+use super::alias::Seeds;
 use super::cfg::Cfg;
 use super::consts::{self, MAX_INIT_BYTES};
 use super::function::Edges;
@@ -140,13 +141,16 @@ pub(crate) struct FuncCx<'a> {
     pub(crate) phis: Vec<Vec<Phi>>,
     /// What the phis of a block take on each edge.
     pub(crate) edges: Edges,
+    /// Pointers whose alias class is known.
+    pub(crate) alias_seeds: Seeds,
+    /// Calls of functions whose only call they are: callee and arguments.
+    pub(crate) only_calls: Vec<(Func, Vec<Value>)>,
     /// Type of the function's result; `None` for void.
     pub(crate) return_type: Option<u32>,
     /// Where the function puts its result, if that is too large for values.
     pub(crate) result_address: Option<Value>,
     vals: FxHashMap<u32, (Val, usize)>,
     consts: (Option<Block>, FxHashMap<u32, Val>),
-    alias: FxHashMap<Value, u32>,
     contract: bool,
     line: (u32, u32),
 }
@@ -174,11 +178,12 @@ impl<'a> FuncCx<'a> {
             blocks,
             phis,
             edges: Edges::default(),
+            only_calls: Vec::new(),
             return_type: None,
             result_address: None,
             vals: FxHashMap::default(),
             consts: (None, FxHashMap::default()),
-            alias: FxHashMap::default(),
+            alias_seeds: Seeds::new(),
             contract: shared.force_contract || !unit.contraction_off,
             line: (0, 0),
         }
@@ -448,7 +453,7 @@ impl<'a> FuncCx<'a> {
             align: access.align.min(offset_align).max(1),
             volatile: access.volatile,
             invariant: self.b.ty(pointer) == Type::ptr(Space::Constant) && !access.volatile,
-            alias: self.alias.get(&pointer).copied().unwrap_or(0),
+            alias: 0,
         }
     }
 
@@ -526,18 +531,6 @@ impl<'a> FuncCx<'a> {
     }
 
     // -- facts --
-
-    /// Notes that accesses through a pointer belong to an alias class.
-    pub(crate) fn set_alias(&mut self, pointer: Value, class: u32) {
-        if class != 0 {
-            self.alias.insert(pointer, class);
-        }
-    }
-
-    /// The alias class of a pointer.
-    pub(crate) fn alias(&self, pointer: Value) -> u32 {
-        self.alias.get(&pointer).copied().unwrap_or(0)
-    }
 
     /// Sets the liberties for the float ops of an instruction.
     pub(crate) fn set_fp(&mut self, inst: &Inst) {

@@ -11,6 +11,7 @@
 //! kir at [`Stage::Imported`](clift_kir::Stage). Deliberately not here: any optimization (unoptimized input is the passes'
 //! business) and OpenCL.std (`builtins/`). `docs/add-a-spirv-op.md` shows how an instruction is added.
 
+mod alias;
 mod builtin_imports;
 pub mod caps;
 mod cfg;

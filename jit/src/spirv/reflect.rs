@@ -98,7 +98,7 @@ fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), Fault>
         arg.kind = kind;
         arg.address = address;
         arg.qualifiers = TypeQualifiers {
-            is_const: decorations.read_only || address == AddressQualifier::Constant,
+            is_const: decorations.constant || address == AddressQualifier::Constant,
             is_restrict: decorations.restrict,
             is_volatile: decorations.volatile,
             is_pipe: false,

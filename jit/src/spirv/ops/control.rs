@@ -150,8 +150,8 @@ pub(in super::super) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Resu
         let ty = result.value.ok_or_else(|| Fault::malformed("the result is no scalar"))?;
         return builtin_imports::expand(cx, builtin, &values, ty).map(Val::one);
     };
-    if let Some(classes) = cx.shared.param_alias.borrow_mut().get_mut(&callee.func) {
-        *classes = values[first..].iter().map(|&value| cx.alias(value)).collect();
+    if cx.shared.param_alias.borrow().contains_key(&callee.func) {
+        cx.only_calls.push((callee.func, values[first..].to_vec()));
     }
     let returns: Vec<Type> =
         if returned.is_some() { Vec::new() } else { result.leaves.iter().map(|leaf| leaf.ty).collect() };

@@ -104,15 +104,9 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     cx.set(inst, value)
 }
 
-/// The pointer in another space; accesses keep their alias class.
+/// The pointer in another space.
 fn pointer_cast(cx: &mut FuncCx<'_>, from: Value, to: Type) -> Value {
-    if cx.b.ty(from) == to {
-        return from;
-    }
-    let cast = cx.b.cast(Opcode::SpaceCast, from, to);
-    let class = cx.alias(from);
-    cx.set_alias(cast, class);
-    cast
+    if cx.b.ty(from) == to { from } else { cx.b.cast(Opcode::SpaceCast, from, to) }
 }
 
 /// The same bits as another type.

@@ -223,7 +223,6 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
         return Ok(());
     }
     let mut address = Address { base: cx.pointer(base)?, index: None, disp: 0 };
-    let class = cx.alias(address.base);
     if inst.spec_op && over_objects && cx.unit.module.generator == LLVM_BACKEND && indices.len() == 2 {
         let value = byte_offset(cx, address, indices.as_slice()[1])?;
         return cx.set(inst, value);
@@ -254,9 +253,6 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
         return Err(Fault::malformed("the result points to another type than the indices lead to"));
     }
     let value = address.finish(cx);
-    if value != address.base {
-        cx.set_alias(value, class);
-    }
     cx.set(inst, value)
 }
 
