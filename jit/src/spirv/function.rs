@@ -1,6 +1,6 @@
 //! Importing one function: its parameters, blocks and phis; the instructions in between are `ops/`.
 
-use clift_kir::{Block, BlockCall, Func, Function, MemInfo, Opcode, Space, Type, Value};
+use clift_kir::{Block, BlockCall, Func, Function, Opcode, Space, Type, Value};
 use rspirv::spirv::Op;
 use rustc_hash::FxHashMap;
 
@@ -147,10 +147,8 @@ fn kernel_parameter(cx: &mut FuncCx<'_>, id: u32, info: &TypeInfo, offset: u32) 
         && super::types::space(class)? == Space::Private
     {
         let pointee = cx.type_info(pointee)?;
-        let slot = cx.slot(pointee.size, pointee.align)?;
         let from = cx.b.arg_addr(offset);
-        copy_exactly(cx, slot, from, pointee);
-        return Ok(Val::one(slot));
+        return Ok(Val::one(cx.copy_to_slot(from, pointee, Access::aligned(pointee.align))?));
     }
     if let Some(ty) = info.value {
         let value = cx.b.arg(offset, ty);
@@ -167,39 +165,6 @@ fn kernel_parameter(cx: &mut FuncCx<'_>, id: u32, info: &TypeInfo, offset: u32) 
         return Ok(Val::Leaves(leaves));
     }
     Ok(Val::Memory(cx.copy_to_slot(from, info, Access::aligned(info.align))?))
-}
-
-/// Copies a value byte for byte, padding included, in pieces that fit its leaves where it is small: later passes split the
-/// copy along them.
-fn copy_exactly(cx: &mut FuncCx<'_>, to: Value, from: Value, info: &TypeInfo) {
-    let align = info.align;
-    if !info.is_flat() {
-        cx.copy(to, from, info.size, Access::aligned(align));
-        return;
-    }
-    let copy = |cx: &mut FuncCx<'_>, ty: Type, offset: u64| {
-        let offset_align = if offset == 0 { align } else { 1 << offset.trailing_zeros().min(31) };
-        let mem = MemInfo::aligned(align.min(offset_align));
-        let (source, target) = (cx.offset(from, offset), cx.offset(to, offset));
-        let value = cx.b.load(ty, source, mem);
-        cx.b.store(target, value, mem);
-    };
-    let gap = |cx: &mut FuncCx<'_>, mut at: u64, end: u64| {
-        while at < end {
-            let fits = |ty: &Type| at % u64::from(ty.bytes()) == 0 && at + u64::from(ty.bytes()) <= end;
-            let ty = [Type::I64, Type::I32, Type::I16].into_iter().find(fits).unwrap_or(Type::I8);
-            copy(cx, ty, at);
-            at += u64::from(ty.bytes());
-        }
-    };
-    let mut at = 0;
-    for leaf in &info.leaves {
-        gap(cx, at, leaf.offset);
-        let ty = if leaf.ty.is_bool() { leaf.ty.as_int() } else { leaf.ty };
-        copy(cx, ty, leaf.offset);
-        at = leaf.offset + u64::from(ty.bytes());
-    }
-    gap(cx, at, info.size);
 }
 
 /// Ids of the values that phis take on an edge between two blocks.

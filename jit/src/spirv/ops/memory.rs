@@ -22,24 +22,18 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 return Err(Fault::malformed("the pointers are to different types"));
             }
             let (access, _) = access(cx, inst, 2, ty)?;
-            let val = match cx.val(from)? {
-                Val::Input(input) => Val::one(read_input(cx, input)?),
-                _ => {
-                    let pointer = cx.pointer(from)?;
-                    let info = cx.type_info(ty)?;
-                    if !info.is_sized() {
-                        return Err(Fault::malformed("the type pointed to has no values"));
-                    }
-                    if !info.is_flat() {
-                        let target = cx.pointer(to)?;
-                        cx.copy(target, pointer, info.size, access);
-                        return Ok(());
-                    }
-                    cx.load(ty, pointer, access)?
-                }
-            };
             let target = cx.pointer(to)?;
-            cx.store(ty, target, &val, access)
+            if let Val::Input(input) = cx.val(from)? {
+                let value = read_input(cx, input)?;
+                return cx.store(ty, target, &Val::one(value), access);
+            }
+            let info = cx.type_info(ty)?;
+            if !info.is_sized() {
+                return Err(Fault::malformed("the type pointed to has no values"));
+            }
+            let source = cx.pointer(from)?;
+            cx.copy(target, source, info.size, access);
+            Ok(())
         }
         Op::CopyMemorySized => {
             let (to, from, count) = (cx.pointer(inst.id(0)?)?, cx.pointer(inst.id(1)?)?, cx.scalar_int(inst.id(2)?)?);
