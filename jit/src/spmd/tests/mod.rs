@@ -162,27 +162,27 @@ fn sweep(barriers: Barriers, usual: u64) {
 
 #[test]
 fn generated_kernels_without_barriers() {
-    sweep(Barriers::None, 150);
+    sweep(Barriers::None, 60);
 }
 
 #[test]
 fn generated_kernels_with_uniform_barriers() {
-    sweep(Barriers::Uniform, 300);
+    sweep(Barriers::Uniform, 150);
 }
 
 #[test]
 fn generated_kernels_with_hidden_uniform_barriers() {
-    sweep(Barriers::Hidden, 200);
+    sweep(Barriers::Hidden, 100);
 }
 
 #[test]
 fn generated_kernels_that_end_early_beside_barriers() {
-    sweep(Barriers::EarlyReturn, 200);
+    sweep(Barriers::EarlyReturn, 100);
 }
 
 #[test]
 fn divergent_barriers_end_and_stay_in_bounds() {
-    for seed in 0..seeds(200) {
+    for seed in 0..seeds(100) {
         let module = generate::kernel(seed, Barriers::Divergent);
         let growth = Growth { factor: 1, slack: seed as usize % 2 * 1000 };
         let made = make(&module, &Options::default(), growth);
@@ -196,7 +196,7 @@ fn divergent_barriers_end_and_stay_in_bounds() {
 #[test]
 fn values_called_uniform_are() {
     let (mut uniform, mut varying) = (0, 0);
-    for seed in 0..seeds(300) {
+    for seed in 0..seeds(150) {
         let (module, variables) = generate::kernel_and_variables(seed, Barriers::Uniform);
         let func = &module.funcs[module.kernels[0].func];
         let divergence = Divergence::new(func, &Cfg::new(func), Scope::Group);
@@ -229,5 +229,5 @@ fn values_called_uniform_are() {
             }
         }
     }
-    assert!(uniform > 1000 && varying > 1000, "{uniform} {varying}");
+    assert!(uniform > 500 && varying > 500, "{uniform} {varying}");
 }
