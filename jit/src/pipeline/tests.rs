@@ -10,6 +10,9 @@ use clift_kir::interp::Geometry;
 use clift_kir::{Module, text};
 
 use crate::spirv::{Imported, KernelDesc};
+use crate::spmd::tests::generate::{Barriers, Rng, kernel};
+use crate::spmd::tests::harness::Launch;
+use crate::spmd::tests::launches;
 use crate::{Backend, BuildError, Kernel, Options, Program};
 
 /// A module made by hand, as if it had been imported.
@@ -282,5 +285,32 @@ fn dumps_go_to_the_log() {
     let program = super::build(imported(module), &Options { dump, ..Options::default() }).unwrap();
     for stage in super::DUMPS {
         assert!(program.log.contains(&format!("; {stage}")), "{stage}");
+    }
+}
+
+/// What the buffers of a launch hold after all its groups.
+fn run_generated(program: &Program, launch_of: &Launch) -> Vec<Vec<u8>> {
+    let mut buffers = launch_of.buffers.clone();
+    let local_offset = program.kernels[0].resources.local_bytes.next_multiple_of(128);
+    let words: Vec<u64> = buffers.iter_mut().map(|b| b.as_mut_ptr() as u64).chain([local_offset]).collect();
+    let mut args = block(&words);
+    args.extend(&launch_of.rest);
+    let heard = launch(&program.kernels[0], &launch_of.geometry, launch_of.local_bytes + 128, &args, 2);
+    assert_eq!(*heard.faults.lock().unwrap(), Vec::<String>::new());
+    buffers
+}
+
+#[test]
+fn generated_kernels_agree_between_backends() {
+    let many = std::env::var("CLIFT_SEEDS").ok().and_then(|n| n.parse::<u64>().ok()).unwrap_or(1);
+    for mode in [Barriers::None, Barriers::Uniform, Barriers::Hidden] {
+        for seed in 0..25 * many {
+            let module = kernel(seed, mode);
+            let (compiled, interpreted) = (build(&module, Backend::Clif), build(&module, Backend::Interp));
+            for launch in launches(&mut Rng(seed), 3) {
+                let (got, wanted) = (run_generated(&compiled, &launch), run_generated(&interpreted, &launch));
+                assert!(got == wanted, "{mode:?} seed {seed}: {:?}\n{module}", launch.geometry);
+            }
+        }
     }
 }

@@ -75,4 +75,4 @@ fn fence(scope: MemScope) -> AtomicInfo {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -11,7 +11,7 @@ use clift_kir::{
 
 /// Where barriers may stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Barriers {
+pub(crate) enum Barriers {
     /// Nowhere.
     None,
     /// Under conditions that are plainly uniform.
@@ -25,10 +25,10 @@ pub(super) enum Barriers {
 }
 
 /// A pseudo-random sequence.
-pub(super) struct Rng(pub(super) u64);
+pub(crate) struct Rng(pub(crate) u64);
 
 impl Rng {
-    pub(super) fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -42,13 +42,13 @@ impl Rng {
 }
 
 /// Words of the output buffer for each work-item.
-pub(super) const OUT_WORDS: u64 = 8;
+pub(crate) const OUT_WORDS: u64 = 8;
 
 /// Most work-items of a group: words of the local variable.
-pub(super) const MAX_ITEMS: u64 = 64;
+pub(crate) const MAX_ITEMS: u64 = 64;
 
 /// Argument block: in, out, constant buffer, local pointer, n.
-pub(super) const ARG_BYTES: u32 = 48;
+pub(crate) const ARG_BYTES: u32 = 48;
 
 /// Variables, all of them passed as parameters of every join: uniform, varying, a truth value, a vector, a pointer.
 const UNIFORM: usize = 3;
@@ -72,13 +72,13 @@ struct Generator<'f> {
 }
 
 /// A kernel of a seed.
-pub(super) fn kernel(seed: u64, barriers: Barriers) -> Module {
+pub(crate) fn kernel(seed: u64, barriers: Barriers) -> Module {
     kernel_and_variables(seed, barriers).0
 }
 
 /// A kernel of a seed, and its integer variables at the end: the n-th is stored to word n + 1 of each work-item's
 /// output, a mixture of everything to word 0.
-pub(super) fn kernel_and_variables(seed: u64, barriers: Barriers) -> (Module, Vec<Value>) {
+pub(crate) fn kernel_and_variables(seed: u64, barriers: Barriers) -> (Module, Vec<Value>) {
     let mut module = Module::default();
     let local = module.globals.push(GlobalData {
         name: "exchange".to_owned(),

@@ -16,14 +16,14 @@ use crate::Options;
 
 /// One launch: its sizes, the buffers behind the pointer arguments, and the rest of the argument block.
 #[derive(Clone, Debug)]
-pub(super) struct Launch {
-    pub(super) geometry: Geometry,
+pub(crate) struct Launch {
+    pub(crate) geometry: Geometry,
     /// Content of the buffer whose address goes to offset 8 * i of the argument block.
-    pub(super) buffers: Vec<Vec<u8>>,
+    pub(crate) buffers: Vec<Vec<u8>>,
     /// Bytes of local memory whose offset goes behind the buffers' addresses.
-    pub(super) local_bytes: u64,
+    pub(crate) local_bytes: u64,
     /// What follows in the argument block.
-    pub(super) rest: Vec<u8>,
+    pub(crate) rest: Vec<u8>,
 }
 
 /// What a run left.

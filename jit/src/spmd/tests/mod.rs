@@ -1,8 +1,8 @@
 //! Structure of group functions made from small kernels: they verify, and have the loops they should have.
 
 mod cases;
-mod generate;
-mod harness;
+pub(crate) mod generate;
+pub(crate) mod harness;
 mod uniformity;
 
 use clift_kir::analysis::Cfg;
@@ -111,7 +111,7 @@ fn a_barrier_in_a_divergent_loop() {
 }
 
 /// Launches of a generated kernel: local sizes of 1 to 7 in up to three dimensions, full groups and others, offsets.
-fn launches(rng: &mut Rng, count: usize) -> Vec<Launch> {
+pub(crate) fn launches(rng: &mut Rng, count: usize) -> Vec<Launch> {
     (0..count)
         .map(|_| {
             let work_dim = 1 + rng.below(3) as u32;
