@@ -36,7 +36,7 @@ impl Legalizer<'_> {
                 self.emit(op, &operands, imm.clone(), lane_type)
             })
             .collect();
-        self.from_lanes(result, &lanes)
+        self.join_lanes(result, &lanes)
     }
 
     /// Lanes per part in which operands and result can meet.

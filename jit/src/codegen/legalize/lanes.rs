@@ -40,9 +40,13 @@ impl Legalizer<'_> {
         (0..wide.ty.lanes()).map(|lane| self.lane(wide, lane)).collect()
     }
 
-    /// A value from scalars, one per lane. Unused lanes repeat the last one.
-    pub(super) fn from_lanes(&mut self, ty: Type, lanes: &[Value]) -> Wide {
-        let chunk = self.caps.part_lanes(ty);
+    /// A value from scalars, one per lane.
+    pub(super) fn join_lanes(&mut self, ty: Type, lanes: &[Value]) -> Wide {
+        self.join_in_parts(ty, lanes, self.caps.part_lanes(ty))
+    }
+
+    /// As [`Self::join_lanes`], in parts of `chunk` lanes. Unused lanes repeat the last one.
+    fn join_in_parts(&mut self, ty: Type, lanes: &[Value], chunk: u32) -> Wide {
         let parts = lanes
             .chunks(chunk as usize)
             .map(|part| {
@@ -82,7 +86,7 @@ impl Legalizer<'_> {
                 })
                 .collect()
         } else if wide.chunk == 1 {
-            return self.from_lanes_in(wide.ty, &wide.parts, chunk);
+            return self.join_in_parts(wide.ty, &wide.parts, chunk);
         } else {
             let mut parts: SmallVec<[Value; 4]> = wide.parts.clone();
             let mut lanes = wide.chunk;
@@ -104,19 +108,6 @@ impl Legalizer<'_> {
         };
         debug_assert_eq!(parts.len() as u32, count);
         Wide { ty: wide.ty, chunk, parts }
-    }
-
-    fn from_lanes_in(&mut self, ty: Type, lanes: &[Value], chunk: u32) -> Wide {
-        let parts = lanes
-            .chunks(chunk as usize)
-            .map(|part| {
-                let mut part: SmallVec<[Value; 16]> = part.iter().copied().collect();
-                let last = part[part.len() - 1];
-                part.resize(chunk as usize, last);
-                self.at().vec(&part)
-            })
-            .collect();
-        Wide { ty, chunk, parts }
     }
 
     /// Whether every part is the same in all lanes.
@@ -241,7 +232,7 @@ impl Legalizer<'_> {
             .iter()
             .map(|&int| if to == target { int } else { self.at().cast(Opcode::Bitcast, int, Type::scalar(to)) })
             .collect();
-        self.from_lanes(ty, &lanes)
+        self.join_lanes(ty, &lanes)
     }
 
     pub(super) fn splat_inst(&mut self, inst: Inst) {
@@ -285,7 +276,7 @@ impl Legalizer<'_> {
     pub(super) fn vec_inst(&mut self, inst: Inst) {
         let lanes: Vec<Value> = self.old.dfg.inst(inst).args.iter().map(|&arg| self.get_scalar(arg)).collect();
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
-        let wide = self.from_lanes(ty, &lanes);
+        let wide = self.join_lanes(ty, &lanes);
         self.set(inst, wide);
     }
 
@@ -327,7 +318,7 @@ impl Legalizer<'_> {
                     value
                 })
                 .collect();
-            return self.from_lanes(ty, &lanes);
+            return self.join_lanes(ty, &lanes);
         }
         let result =
             sources.chunks(chunk as usize).map(|wanted| self.gather_part(parts, from, chunk, wanted)).collect();

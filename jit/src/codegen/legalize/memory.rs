@@ -38,7 +38,7 @@ impl Legalizer<'_> {
                 self.emit(data.op, &operands, data.imm.clone(), ty.lane())
             })
             .collect();
-        let wide = self.from_lanes(ty, &lanes);
+        let wide = self.join_lanes(ty, &lanes);
         self.set(inst, wide);
     }
 
@@ -178,7 +178,7 @@ impl Legalizer<'_> {
                 at.select(active, value, other)
             })
             .collect();
-        self.from_lanes(ty, &lanes)
+        self.join_lanes(ty, &lanes)
     }
 
     /// The address where active, else the dummy place.
@@ -374,7 +374,7 @@ impl Legalizer<'_> {
                 }
             })
             .collect();
-        let wide = self.from_lanes(wide.ty.as_mask(), &lanes);
+        let wide = self.join_lanes(wide.ty.as_mask(), &lanes);
         self.set(inst, wide);
     }
 

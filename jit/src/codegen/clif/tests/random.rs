@@ -558,7 +558,7 @@ fn check(seed: u64) {
         })
         .collect();
     let wanted = interpret(&func, &input);
-    if seed % 8 == 0 {
+    if seed.is_multiple_of(8) {
         compile_elsewhere(&func);
     }
     let compiled = compile(&func);

@@ -242,7 +242,7 @@ fn allowed(info: &OpInfo, imm: &Imm, (args, to): &Signature, operands: &[u64], w
     match info.op {
         Opcode::Fneg | Opcode::Fabs | Opcode::Fcopysign => false,
         Opcode::Fmin | Opcode::Fmax if is_zero(*to, wanted) && is_zero(*to, got) => {
-            operands.iter().any(|&operand| operand == got) || is_zero(args[0], operands[0])
+            operands.contains(&got) || is_zero(args[0], operands[0])
         }
         Opcode::FptoS | Opcode::FptoU => {
             // Without saturation, what is out of range gives anything.
