@@ -26,7 +26,8 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 return Err(Fault::malformed("the component is not of the vector's component type"));
             }
             let lane = cx.b.int_resize(lane, Elem::I32, false);
-            let value = cx.b.insert_dyn(vector, element, lane);
+            let is_vector = cx.b.ty(vector).is_vector();
+            let value = if is_vector { cx.b.insert_dyn(vector, element, lane) } else { element };
             cx.set(inst, value)
         }
         Op::VectorShuffle => shuffle(cx, inst),
@@ -59,8 +60,10 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 
 /// A value that must be a vector.
 fn vector(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
+    let ty = cx.type_of(id)?;
     let value = cx.value(id)?;
-    if cx.b.ty(value).is_vector() { Ok(value) } else { Err(Fault::malformed("the operand is no vector")) }
+    let is_vector = matches!(cx.type_info(ty)?.kind, TypeKind::Vector { .. });
+    if is_vector { Ok(value) } else { Err(Fault::malformed("the operand is no vector")) }
 }
 
 /// A component by a number known only when the kernel runs. A short vector just put together (the ids and sizes of work-items
@@ -72,6 +75,7 @@ pub(super) fn extract_dynamic(cx: &mut FuncCx<'_>, vector: Value, lane: Value) -
     };
     match components {
         Some(components) => choose(cx, &components, components[0], lane),
+        None if !cx.b.ty(vector).is_vector() => vector,
         None => {
             let lane = cx.b.int_resize(lane, Elem::I32, false);
             cx.b.extract_dyn(vector, lane)
@@ -116,7 +120,7 @@ fn shuffle(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             number => number as u8,
         })
         .collect();
-    let value = if first == second {
+    let value = if first == second && first.is_vector() && result.is_vector() {
         cx.b.shuffle(a, b, &lanes)
     } else {
         // Vectors of different lengths: only what is taken from each matters.
@@ -128,7 +132,11 @@ fn shuffle(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             })
             .collect();
         let from_first = lanes.iter().all(|&lane| u32::from(lane) < first.lanes());
-        if from_first { cx.b.shuffle(a, a, &lanes) } else { cx.b.vec(&taken) }
+        if from_first && first.is_vector() && result.is_vector() {
+            cx.b.shuffle(a, a, &lanes)
+        } else {
+            cx.b.vec(&taken)
+        }
     };
     cx.set(inst, value)
 }
