@@ -53,10 +53,8 @@ impl Translator<'_> {
                 self.pos.ins().fcvt_from_sint(ty, wide)
             }
             O::UtoFp => self.pos.ins().fcvt_from_uint(ty, a),
-            O::FptoFp if from.is_vector() => match to.elem {
-                Elem::F64 => self.pos.ins().fvpromote_low(a),
-                _ => self.pos.ins().fvdemote(a),
-            },
+            O::FptoFp if from.is_vector() && to.elem == Elem::F64 => self.pos.ins().fvpromote_low(a),
+            O::FptoFp if from.is_vector() => self.pos.ins().fvdemote(a),
             O::FptoFp if to.elem == Elem::F64 => self.pos.ins().fpromote(ty, a),
             O::FptoFp => self.pos.ins().fdemote(ty, a),
             _ => unreachable!("broken invariant: {} is no conversion", op.info().name),

@@ -75,10 +75,8 @@ impl Legalizer<'_> {
 
     /// A conversion in the mode that the legal form has.
     pub(super) fn convert(&mut self, op: Opcode, a: &Wide, elem: Elem) -> Wide {
-        let rounding = match op {
-            Opcode::FptoS | Opcode::FptoU => Rounding::TowardZero,
-            _ => Rounding::NearestEven,
-        };
+        let to_int = matches!(op, Opcode::FptoS | Opcode::FptoU);
+        let rounding = if to_int { Rounding::TowardZero } else { Rounding::NearestEven };
         let imm = Imm::Convert(Convert { rounding, saturate: true });
         self.lanewise(op, &imm, std::slice::from_ref(a), a.ty.with_elem(elem))
     }

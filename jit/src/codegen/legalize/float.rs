@@ -1,6 +1,7 @@
 //! What the legal form lacks of floating point: halves, rounding modes other than the hardware's, and conversions between floats
 //! and narrow integers. All are expansions into lane-wise ops, so they work at any number of lanes.
 
+use clift_kir::ops::Meaning;
 use clift_kir::{Convert, Elem, FloatCond, FpFlags, Imm, IntCond, Opcode, Rounding, Type};
 
 use super::{Legalizer, Wide};
@@ -57,7 +58,11 @@ impl Legalizer<'_> {
             O::FptoS | O::FptoU => self.expand_float_to_int(op, mode(imm), first, result),
             O::StoFp | O::UtoFp => self.expand_int_to_float(op, mode(imm), first, result),
             O::FptoFp => self.expand_float_to_float(mode(imm), first, result),
-            _ => None,
+            // All others the legal form has.
+            op => {
+                debug_assert!(matches!(op.info().meaning, Meaning::Lanes(_)));
+                None
+            }
         }
     }
 
@@ -197,35 +202,33 @@ impl Legalizer<'_> {
 
     fn expand_float_to_float(&mut self, mode: Convert, a: &Wide, result: Type) -> Option<Wide> {
         let rounding = mode.rounding;
-        match (a.ty.elem, result.elem) {
-            (Elem::F16, Elem::F32) => Some(self.half_to_single(a)),
-            (Elem::F16, _) => {
-                let single = self.half_to_single(a);
-                Some(self.convert(Opcode::FptoFp, &single, result.elem))
-            }
-            (Elem::F32, Elem::F16) => {
-                let near = self.single_to_half(a);
-                Some(if rounding == Rounding::NearestEven {
-                    near
-                } else {
-                    let back = self.half_to_single(&near);
-                    let above = self.float_compare(FloatCond::Ogt, a, &back);
-                    let below = self.float_compare(FloatCond::Olt, a, &back);
-                    self.nudge(&near, &above, &below, Nudge::To(rounding))
-                })
-            }
-            (Elem::F64, Elem::F16) => {
+        let (from, to) = (a.ty.elem, result.elem);
+        if from == Elem::F16 {
+            let single = self.half_to_single(a);
+            return Some(if to == Elem::F32 { single } else { self.convert(Opcode::FptoFp, &single, to) });
+        }
+        if to == Elem::F16 {
+            if from == Elem::F64 {
                 let single = self.double_to_single(a, Nudge::Odd);
-                self.expand_float_to_float(mode, &single, result)
+                return self.expand_float_to_float(mode, &single, result);
             }
-            (Elem::F64, Elem::F32) if rounding != Rounding::NearestEven => {
-                Some(self.double_to_single(a, Nudge::To(rounding)))
-            }
-            (_, Elem::F64) if rounding != Rounding::NearestEven => {
-                // Exact whatever the mode.
-                Some(self.convert(Opcode::FptoFp, a, result.elem))
-            }
-            _ => None,
+            let near = self.single_to_half(a);
+            return Some(if rounding == Rounding::NearestEven {
+                near
+            } else {
+                let back = self.half_to_single(&near);
+                let above = self.float_compare(FloatCond::Ogt, a, &back);
+                let below = self.float_compare(FloatCond::Olt, a, &back);
+                self.nudge(&near, &above, &below, Nudge::To(rounding))
+            });
+        }
+        if rounding == Rounding::NearestEven {
+            None
+        } else if to == Elem::F64 {
+            // Exact whatever the mode.
+            Some(self.convert(Opcode::FptoFp, a, to))
+        } else {
+            Some(self.double_to_single(a, Nudge::To(rounding)))
         }
     }
 
@@ -274,29 +277,28 @@ impl Legalizer<'_> {
         if a.ty.elem.bits() < 32 {
             // Exact in single precision.
             let wide = self.extend(a, Elem::I32, signed);
-            return Some(match result.elem {
-                Elem::F16 => {
-                    let single = self.convert(Opcode::StoFp, &wide, Elem::F32);
-                    self.lanewise(Opcode::FptoFp, &Imm::Convert(mode), &[single], result)
-                }
-                _ => self.convert(Opcode::StoFp, &wide, result.elem),
+            return Some(if result.elem == Elem::F16 {
+                let single = self.convert(Opcode::StoFp, &wide, Elem::F32);
+                self.lanewise(Opcode::FptoFp, &Imm::Convert(mode), &[single], result)
+            } else {
+                self.convert(Opcode::StoFp, &wide, result.elem)
             });
         }
-        let exact_in_double = a.ty.elem.bits() == 32;
-        match result.elem {
-            Elem::F64 if exact_in_double && rounding != Rounding::NearestEven => Some(self.convert(op, a, result.elem)),
-            Elem::F64 if rounding != Rounding::NearestEven => Some(self.long_to_double(a, signed, Nudge::To(rounding))),
-            Elem::F32 if rounding == Rounding::NearestEven => None,
-            Elem::F16 | Elem::F32 => {
-                let double = if exact_in_double {
-                    self.convert(op, a, Elem::F64)
-                } else {
-                    self.long_to_double(a, signed, Nudge::Odd)
-                };
-                Some(self.lanewise(Opcode::FptoFp, &Imm::Convert(mode), &[double], result))
-            }
-            _ => None,
+        let native = rounding == Rounding::NearestEven && result.elem != Elem::F16;
+        if native {
+            return None;
         }
+        let exact_in_double = a.ty.elem.bits() == 32;
+        if result.elem == Elem::F64 {
+            return Some(if exact_in_double {
+                self.convert(op, a, result.elem)
+            } else {
+                self.long_to_double(a, signed, Nudge::To(rounding))
+            });
+        }
+        let double =
+            if exact_in_double { self.convert(op, a, Elem::F64) } else { self.long_to_double(a, signed, Nudge::Odd) };
+        Some(self.lanewise(Opcode::FptoFp, &Imm::Convert(mode), &[double], result))
     }
 
     /// 64-bit integers as doubles: both halves are exact, their sum's error is known.

@@ -1,5 +1,6 @@
 //! Integer ops that backends lack on vectors but that other vector ops can express. Whatever is not here is done lane by lane.
 
+use clift_kir::ops::Meaning;
 use clift_kir::{Elem, IntCond, Opcode, Type};
 
 use super::{Legalizer, Wide};
@@ -81,7 +82,11 @@ impl Legalizer<'_> {
                 }
                 Some(value)
             }
-            _ => None,
+            // All others go lane by lane.
+            op => {
+                debug_assert!(matches!(op.info().meaning, Meaning::Lanes(_)));
+                None
+            }
         }
     }
 
