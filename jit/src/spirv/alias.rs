@@ -11,6 +11,9 @@ use clift_kir::{Function, Imm, Opcode, Value};
 /// Pointers known to belong to a class.
 pub(super) type Seeds = Vec<(Value, u32)>;
 
+/// Rounds over a function after which it is left alone: real code needs as many as its loops are nested.
+const MAX_ROUNDS: u32 = 32;
+
 /// What a pointer is derived from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Origin {
@@ -61,9 +64,14 @@ pub(super) fn run(func: &mut Function, seeds: &Seeds) -> Classes {
         map[value] = true;
         map
     });
+    let mut rounds = 0;
     let mut changed = true;
     while changed {
         changed = false;
+        rounds += 1;
+        if rounds > MAX_ROUNDS {
+            return Classes(SecondaryMap::new());
+        }
         for &inst in blocks.iter().flat_map(|&block| func.layout.insts(block)) {
             let data = func.dfg.inst(inst);
             let origin = match data.op {

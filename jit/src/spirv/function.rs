@@ -17,8 +17,8 @@ use crate::ImportError;
 
 /// What a kir function is made of.
 pub(super) enum Role<'a> {
-    /// A function that others call.
-    Callee(&'a Callee),
+    /// A function that others call, and its name.
+    Callee(Callee, String),
     /// A kernel: parameters come from the argument block.
     Kernel(&'a KernelDesc),
 }
@@ -33,13 +33,11 @@ pub(super) fn import(
     let head = &unit.module.insts[function.inst];
     let name = match role {
         Role::Kernel(desc) => desc.name.clone(),
-        Role::Callee(_) => {
-            unit.module.names.get(&function.id).cloned().unwrap_or_else(|| format!("function.{}", function.id))
-        }
+        Role::Callee(_, name) => name.clone(),
     };
     let signature = unit.signature(function).map_err(|fault| fault.at(head))?;
     let returns = match role {
-        Role::Callee(_) => signature.returns,
+        Role::Callee(..) => signature.returns,
         Role::Kernel(_) => Vec::new(),
     };
     let mut func = Function::new(name, &returns);
@@ -100,11 +98,11 @@ fn bind_parameters(cx: &mut FuncCx<'_>, function: &FunctionDef, role: &Role<'_>)
     cx.return_type = (unit.types.get(ret)?.kind != TypeKind::Void).then_some(ret);
     let entry = cx.b.block();
     let param = |cx: &mut FuncCx<'_>, ty| cx.b.func.dfg.append_param(entry, ty);
-    if matches!(role, Role::Callee(_)) && !cx.type_info(ret)?.is_flat() {
+    if matches!(role, Role::Callee(..)) && !cx.type_info(ret)?.is_flat() {
         cx.result_address = Some(param(cx, Type::ptr(Space::Private)));
     }
     let mut classes = match role {
-        Role::Callee(callee) => cx.shared.param_alias.borrow().get(&callee.func).cloned().unwrap_or_default(),
+        Role::Callee(callee, _) => cx.shared.param_alias.borrow().get(&callee.func).cloned().unwrap_or_default(),
         Role::Kernel(_) => Vec::new(),
     }
     .into_iter();
@@ -117,7 +115,7 @@ fn bind_parameters(cx: &mut FuncCx<'_>, function: &FunctionDef, role: &Role<'_>)
         let info = cx.type_info(ty)?;
         let val = match role {
             Role::Kernel(desc) => kernel_parameter(cx, id, info, desc.args[index].slot.offset)?,
-            Role::Callee(_) if info.is_flat() => {
+            Role::Callee(..) if info.is_flat() => {
                 let leaves: Leaves = info.leaves.iter().map(|leaf| param(cx, leaf.ty)).collect();
                 for &leaf in &leaves {
                     if let Some(class) = classes.next().filter(|&class| class != 0) {
@@ -126,7 +124,7 @@ fn bind_parameters(cx: &mut FuncCx<'_>, function: &FunctionDef, role: &Role<'_>)
                 }
                 Val::Leaves(leaves)
             }
-            Role::Callee(_) => {
+            Role::Callee(..) => {
                 classes.next();
                 Val::Memory(param(cx, Type::ptr(Space::Private)))
             }

@@ -127,13 +127,14 @@ fn calls(
         }
         let id = inst.id(0).map_err(|fault| fault.at(inst))?;
         if module.function(id).is_none() {
-            return Err(Fault::malformed(format!("{} is no function", module.describe(id))).at(inst))?;
+            let reason = format!("{} is no function", module.describe(id));
+            return Err(Fault::malformed(reason).at(inst).into());
         }
         match links.resolve(Symbol { module: symbol.module, id }) {
             Some(callee) if has_body(modules, callee) => list.push((index, callee)),
             Some(_) => {
                 let reason = format!("{} has neither body nor linkage", module.describe(id));
-                return Err(Fault::malformed(reason).at(inst))?;
+                return Err(Fault::malformed(reason).at(inst).into());
             }
             None if completeness == Completeness::Module => {}
             None => {
@@ -185,7 +186,7 @@ impl CallGraph {
                     Some(Visit::Active) => {
                         let inst = &modules[symbol.module].insts[index];
                         let name = modules[callee.module].describe(callee.id);
-                        return Err(Fault::malformed(format!("recursion: {name} calls itself")).at(inst))?;
+                        return Err(Fault::malformed(format!("recursion: {name} calls itself")).at(inst).into());
                     }
                     Some(Visit::Done) => {}
                     None => {

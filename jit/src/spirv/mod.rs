@@ -24,6 +24,8 @@ mod module;
 mod ops;
 mod reflect;
 mod specialize;
+#[cfg(test)]
+mod tests;
 mod types;
 mod unit;
 mod words;
@@ -42,7 +44,7 @@ use self::function::Role;
 use self::link::{CallGraph, Completeness, Links, Symbol};
 use self::lower::Shared;
 use self::module::Module;
-use self::unit::{Callee, Ownership, Unit};
+use self::unit::{Callee, ModuleGlobals, Ownership, Unit};
 use self::words::Fault;
 use crate::{BuildError, ImportError, Input, ModuleSummary, Options, SpecConstant};
 
@@ -118,6 +120,7 @@ fn build(
             module.entry_points.iter().map(move |entry| (Symbol { module: number, id: entry.function }, entry.clone()))
         })
     };
+    // Kernels are found by name: no other function may have theirs.
     let mut names = FxHashSet::default();
     for (_, entry) in entries() {
         if !names.insert(entry.name.clone()) {
@@ -194,10 +197,14 @@ fn build(
             }
             &Plan::Callee(symbol) => {
                 let unit = &units[symbol.module];
-                let callee = Callee { func };
-                function::import(unit, &shared, defined(unit, symbol.id), &Role::Callee(&callee))?
+                let named = unit.module.names.get(&symbol.id).map_or("function", |name| name);
+                let role = Role::Callee(Callee { func }, unique(&mut names, named));
+                function::import(unit, &shared, defined(unit, symbol.id), &role)?
             }
-            Plan::Missing(function) => function.clone(),
+            Plan::Missing(function) => {
+                let name = unique(&mut names, &function.name);
+                Function { name, ..(**function).clone() }
+            }
         };
         let pushed = module.funcs.push(made);
         debug_assert_eq!(pushed, func, "broken invariant: functions are made in order");
@@ -207,6 +214,15 @@ fn build(
         module.kernels.push(KernelData { func, arg_block_bytes, required_local_size: desc.required_local_size });
     }
     Ok(Imported { module, kernels: descs })
+}
+
+/// A name that no function has yet.
+fn unique(names: &mut FxHashSet<String>, wanted: &str) -> String {
+    let mut name = wanted.to_owned();
+    while !names.insert(name.clone()) {
+        name = format!("{wanted}.{}", names.len());
+    }
+    name
 }
 
 /// What a kir function is made from.
@@ -219,7 +235,7 @@ enum Plan {
     /// A function that is called.
     Callee(Symbol),
     /// Nothing: an unresolved import in a check.
-    Missing(Function),
+    Missing(Box<Function>),
 }
 
 /// A function that is known to be defined.
@@ -246,12 +262,8 @@ fn shared(options: &Options) -> Shared {
 }
 
 /// Makes a kir variable for each variable in memory that a module defines, and leads imports to them.
-fn variables(
-    modules: &[Module],
-    links: &Links,
-    shared: &Shared,
-) -> Result<Vec<FxHashMap<u32, (Global, Ownership)>>, BuildError> {
-    let mut all: Vec<FxHashMap<u32, (Global, Ownership)>> = vec![FxHashMap::default(); modules.len()];
+fn variables(modules: &[Module], links: &Links, shared: &Shared) -> Result<Vec<ModuleGlobals>, BuildError> {
+    let mut all = vec![ModuleGlobals::default(); modules.len()];
     let mut imported = Vec::new();
     for (number, module) in modules.iter().enumerate() {
         for &index in &module.globals {
@@ -323,7 +335,7 @@ fn connect(
                     let inst = &units[number].module.insts[function.inst];
                     let signature = units[number].signature(function).map_err(|fault| fault.at(inst))?;
                     let made = function::placeholder(&name, &signature.params, &signature.returns);
-                    callees.insert(function.id, Callee { func: plans.push(Plan::Missing(made)) });
+                    callees.insert(function.id, Callee { func: plans.push(Plan::Missing(Box::new(made))) });
                 }
                 continue;
             };

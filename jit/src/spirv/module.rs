@@ -233,12 +233,13 @@ impl Module {
                         Operand::AddressingModel(AddressingModel::Physical64),
                         Operand::MemoryModel(MemoryModel::OpenCL),
                     ) => {}
-                    (addressing, memory) => {
+                    (Operand::AddressingModel(addressing), Operand::MemoryModel(memory)) => {
                         return Err(Fault::unsupported(format!(
-                            "addressing model {addressing:?} with memory model {memory:?}; this device has 64-bit \
-                             addresses (Physical64, OpenCL)"
+                            "addressing model {addressing:?} with memory model {memory:?}; this device takes Physical64 \
+                             with OpenCL"
                         )));
                     }
+                    _ => return Err(Fault::malformed("the models are missing")),
                 }
             }
             Op::EntryPoint => {

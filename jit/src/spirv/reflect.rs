@@ -182,9 +182,9 @@ fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result<(), Fault>
         let size = || -> Result<[u64; 3], Fault> {
             let mut size = [0; 3];
             for (dim, size) in size.iter_mut().enumerate() {
-                *size = match inst.operand(dim + 2)? {
-                    &Operand::LiteralBit32(size) => size.into(),
-                    &Operand::IdRef(id) => unit.consts.integer(id)?,
+                *size = match *inst.operand(dim + 2)? {
+                    Operand::LiteralBit32(size) => size.into(),
+                    Operand::IdRef(id) => unit.consts.integer(id)?,
                     _ => return Err(Fault::malformed("a size is missing")),
                 };
             }

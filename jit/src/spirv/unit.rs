@@ -90,7 +90,7 @@ impl Unit {
         &mut self,
         shared: &Shared,
         spec_values: SpecValues<'_>,
-        globals: &FxHashMap<u32, (Global, Ownership)>,
+        globals: &ModuleGlobals,
     ) -> Result<(), ImportError> {
         for index in self.module.globals.clone() {
             self.resolve_one(index, shared, spec_values, globals)
@@ -104,7 +104,7 @@ impl Unit {
         index: usize,
         shared: &Shared,
         spec_values: SpecValues<'_>,
-        globals: &FxHashMap<u32, (Global, Ownership)>,
+        globals: &ModuleGlobals,
     ) -> Result<(), Fault> {
         let inst = &self.module.insts[index];
         if inst.spec_op {
@@ -137,7 +137,7 @@ impl Unit {
         &self,
         inst: &Inst,
         shared: &Shared,
-        globals: &FxHashMap<u32, (Global, Ownership)>,
+        globals: &ModuleGlobals,
     ) -> Result<(u32, Variable, Option<Constant>), Fault> {
         let (id, ty) = (inst.result()?, inst.result_type()?);
         let (class, pointee) = self.types.pointer(ty)?;
@@ -239,6 +239,9 @@ impl Unit {
         Ok(Signature { params, returns })
     }
 }
+
+/// The kir variables of a module's variables in memory, by id.
+pub(crate) type ModuleGlobals = FxHashMap<u32, (Global, Ownership)>;
 
 /// Whether a module provides a variable or uses another module's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,229 @@
+//! Modules that no assembler writes: broken headers, lengths, operands. What can be written as text is in `tests/spirv`.
+
+use rspirv::spirv::{MAGIC_NUMBER, Op};
+
+use super::{check, import, inspect};
+use crate::{BuildError, Input, Options};
+
+/// A header of version 1.2 with room for 100 ids.
+const HEADER: [u32; 5] = [MAGIC_NUMBER, 0x0001_0200, 0, 100, 0];
+
+/// An instruction's words.
+fn op(op: Op, operands: &[u32]) -> Vec<u32> {
+    let mut words = vec![(operands.len() as u32 + 1) << 16 | op as u32];
+    words.extend_from_slice(operands);
+    words
+}
+
+/// A literal string's words.
+fn text(bytes: &[u8]) -> Vec<u32> {
+    let mut padded = bytes.to_vec();
+    padded.resize(bytes.len() / 4 * 4 + 4, 0);
+    padded.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+}
+
+/// A module of some instructions.
+fn module(insts: &[Vec<u32>]) -> Vec<u32> {
+    HEADER.iter().copied().chain(insts.iter().flatten().copied()).collect()
+}
+
+/// The instructions before types: memory model and a kernel `k` that is function 9.
+fn preamble() -> Vec<Vec<u32>> {
+    vec![
+        op(Op::Capability, &[6]),
+        op(Op::Capability, &[4]),
+        op(Op::MemoryModel, &[2, 2]),
+        op(Op::EntryPoint, &[[6, 9].to_vec(), text(b"k")].concat()),
+    ]
+}
+
+/// A kernel without parameters that executes some instructions. Types: 1 void, 2 i32, 3 f32, 4 function; constants: 5 (i32 7),
+/// 6 (f32 1.0).
+fn kernel(body: &[Vec<u32>]) -> Vec<u32> {
+    let mut insts = preamble();
+    insts.extend([
+        op(Op::TypeVoid, &[1]),
+        op(Op::TypeInt, &[2, 32, 0]),
+        op(Op::TypeFloat, &[3, 32]),
+        op(Op::TypeFunction, &[4, 1]),
+        op(Op::Constant, &[2, 5, 7]),
+        op(Op::Constant, &[3, 6, 0x3f80_0000]),
+        op(Op::Function, &[1, 9, 0, 4]),
+        op(Op::Label, &[10]),
+    ]);
+    insts.extend_from_slice(body);
+    insts.push(op(Op::FunctionEnd, &[]));
+    module(&insts)
+}
+
+/// What the import says.
+fn error(words: &[u32]) -> String {
+    let input = Input { words, spec_constants: &[] };
+    let options = Options::default();
+    match import(std::slice::from_ref(&input), &options) {
+        Ok(imported) => panic!("imported:\n{}", imported.module),
+        Err(error) => {
+            assert!(check(&input, &options).is_err(), "imported in a check: {error}");
+            error.to_string()
+        }
+    }
+}
+
+#[test]
+fn headers() {
+    let with = |place: usize, word: u32| {
+        let mut words = kernel(&[op(Op::Return, &[])]);
+        words[place] = word;
+        inspect(&words).unwrap_err().to_string()
+    };
+    assert_eq!(
+        inspect(&[]).unwrap_err().to_string(),
+        "malformed SPIR-V at word 0 (header): 0 words are too few for a header"
+    );
+    assert!(inspect(&HEADER[..4]).is_err());
+    assert!(with(0, MAGIC_NUMBER.swap_bytes()).contains("other byte order"));
+    assert!(with(0, 1).contains("magic number 0x00000001"));
+    for version in [0x0001_0700, 0x0002_0000, 0x0000_0100, 0x0101_0000, 0x0001_0001] {
+        assert!(with(1, version).contains("not a supported version"), "{version:#x}");
+    }
+    for bound in [0, u32::MAX, 0x0040_0001] {
+        assert!(with(3, bound).contains("id bound"), "{bound:#x}");
+    }
+    assert!(with(4, 1).contains("instruction schema"));
+}
+
+#[test]
+fn every_version_is_accepted() {
+    for &(major, minor) in crate::SPIRV_VERSIONS {
+        let mut words = kernel(&[op(Op::Return, &[])]);
+        words[1] = u32::from(major) << 16 | u32::from(minor) << 8;
+        let summary = inspect(&words).unwrap();
+        assert_eq!((summary.version, &summary.kernel_names[..]), ((major, minor), &["k".to_owned()][..]));
+        import(&[Input { words: &words, spec_constants: &[] }], &Options::default()).unwrap();
+    }
+}
+
+#[test]
+fn lengths() {
+    let good = kernel(&[op(Op::Return, &[])]);
+    // A cut between two instructions may leave a module without kernels; any other cut leaves none.
+    let mut starts = vec![HEADER.len()];
+    while let Some(&start) = starts.last().filter(|&&start| start < good.len()) {
+        starts.push(start + (good[start] >> 16) as usize);
+    }
+    for end in 0..good.len() {
+        let cut = inspect(&good[..end]);
+        assert!(cut.is_err() || starts.contains(&end), "cut at {end}: {cut:?}");
+    }
+    let end = good.len();
+    let with = |words: &[u32]| error(&[&good[..], words].concat());
+    assert_eq!(with(&[Op::Nop as u32]), format!("malformed SPIR-V at word {end} (OpNop): word count 0"));
+    assert_eq!(
+        with(&[5 << 16 | Op::IAdd as u32, 2, 11]),
+        format!("malformed SPIR-V at word {end} (OpIAdd): 5 words, but only 3 are left in the module")
+    );
+    assert_eq!(with(&[1 << 16 | 9999]), format!("malformed SPIR-V at word {end} (opcode 9999): unknown opcode"));
+}
+
+#[test]
+fn operands() {
+    let with = |inst: Vec<u32>| error(&kernel(&[inst, op(Op::Return, &[])]));
+    let at = kernel(&[]).len() - 1;
+    assert_eq!(
+        with(op(Op::IAdd, &[2, 11, 5])),
+        format!("malformed SPIR-V at word {at} (OpIAdd): operands are missing")
+    );
+    assert_eq!(
+        with(op(Op::IAdd, &[2, 11, 5, 5, 5])),
+        format!("malformed SPIR-V at word {at} (OpIAdd): more operands than the instruction has")
+    );
+    assert_eq!(
+        with(op(Op::IAdd, &[2, 11, 5, 100])),
+        format!("malformed SPIR-V at word {at} (OpIAdd): id 100 is out of bounds (bound 100)")
+    );
+    assert!(with(op(Op::IAdd, &[2, 11, 5, 0])).contains("id 0 is out of bounds"));
+    assert!(with(op(Op::IAdd, &[2, 5, 5, 5])).contains("id 5 is defined twice"));
+    assert!(with(op(Op::Switch, &[6, 10, 1])).contains("OpSwitch"));
+    assert!(with(op(Op::Load, &[2, 11, 5, 1 << 30])).contains("unknown enumerant"));
+}
+
+#[test]
+fn switch_on_a_float() {
+    let words = kernel(&[op(Op::Switch, &[6, 11, 1, 11]), op(Op::Label, &[11]), op(Op::Return, &[])]);
+    assert!(error(&words).contains("%6 is no integer"), "{}", error(&words));
+}
+
+#[test]
+fn extended_instructions() {
+    let with = |operands: &[u32]| {
+        let mut words = kernel(&[op(Op::ExtInst, operands), op(Op::Return, &[])]);
+        // The import of the set belongs between capabilities and memory model.
+        let set = op(Op::ExtInstImport, &[[20].to_vec(), text(b"OpenCL.std")].concat());
+        words.splice(9..9, set);
+        error(&words)
+    };
+    assert!(with(&[2, 11, 20, 9999, 5]).contains("OpenCL.std has no number 9999"));
+    assert!(with(&[2, 11, 20, 156, 5]).contains("too few operands for s_max"));
+    assert!(with(&[2, 11, 20, 156, 5, 5, 5]).contains("too many operands for s_max"));
+    assert!(with(&[2, 11, 20, 156, 5, 0]).contains("%0 is not defined"));
+    assert!(with(&[2, 11, 5, 156, 5, 5]).contains("the set is not imported"));
+}
+
+#[test]
+fn names_in_other_encodings() {
+    let mut insts = preamble();
+    insts.insert(3, op(Op::ExtInstImport, &[[20].to_vec(), text(b"Unknown.set\xff")].concat()));
+    assert!(error(&module(&insts)).contains("stands behind a later section"));
+    let mut words = kernel(&[op(Op::Return, &[])]);
+    let place = preamble().iter().map(Vec::len).sum::<usize>() + HEADER.len();
+    words.splice(place..place, op(Op::Name, &[[9].to_vec(), text(b"caf\xe9")].concat()));
+    let imported = import(&[Input { words: &words, spec_constants: &[] }], &Options::default()).unwrap();
+    assert_eq!(imported.kernels[0].name, "k");
+}
+
+#[test]
+fn folded_operations() {
+    let with = |operands: &[u32]| {
+        let mut words = kernel(&[op(Op::Return, &[])]);
+        let place = words.len() - 1 - 1 - 2 - 5;
+        words.splice(place..place, op(Op::SpecConstantOp, operands));
+        error(&words)
+    };
+    assert!(with(&[2, 11, Op::Load as u32, 5]).contains("OpLoad may not be applied to constants"));
+    assert!(with(&[2, 11, 70000, 5]).contains("unknown opcode 70000"));
+    assert!(with(&[2, 11]).contains("operands are missing"));
+    assert!(with(&[2, 11, Op::IAdd as u32, 5]).contains("operands are missing"));
+    assert!(with(&[2, 11, Op::IAdd as u32, 5, 6]).contains("operands of types i32 and f32"));
+}
+
+#[test]
+fn kernels_of_one_name_do_not_link() {
+    let words = kernel(&[op(Op::Return, &[])]);
+    let input = Input { words: &words, spec_constants: &[] };
+    let result = import(&[input.clone(), input], &Options::default());
+    assert_eq!(result.unwrap_err(), BuildError::Link("kernel `k` is defined more than once".to_owned()));
+}
+
+#[test]
+fn long_call_chains() {
+    // A thousand functions, each calling the next; and one that calls the first again.
+    let chain = |last: u32| {
+        let mut insts = preamble();
+        insts.extend([op(Op::TypeVoid, &[1]), op(Op::TypeFunction, &[4, 1])]);
+        for i in 0..1000 {
+            let id = if i == 0 { 9 } else { 1000 + i };
+            let callee = if i == 999 { last } else { 1001 + i };
+            insts.extend([op(Op::Function, &[1, id, 0, 4]), op(Op::Label, &[3000 + i])]);
+            if callee != 0 {
+                insts.push(op(Op::FunctionCall, &[1, 5000 + i, callee]));
+            }
+            insts.extend([op(Op::Return, &[]), op(Op::FunctionEnd, &[])]);
+        }
+        let mut words = module(&insts);
+        words[3] = 10_000;
+        words
+    };
+    let words = chain(0);
+    import(&[Input { words: &words, spec_constants: &[] }], &Options::default()).unwrap();
+    assert!(error(&chain(9)).contains("recursion"));
+}

@@ -1,0 +1,187 @@
+//! Fuzzes the import: modules of `tests/spirv`, damaged in ways a parser does not expect, for a second. `CLIFT_FUZZ_MS` says how
+//! long instead, `CLIFT_FUZZ_SEEDS` names a directory of modules to damage. A module that takes long, or makes the import panic, fails the test with the seed that `ARBTEST_SEED` repeats.
+#![allow(missing_docs, reason = "a test")]
+
+mod body;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use arbitrary::{Result, Unstructured};
+
+/// What no damaged module may take, in a debug build on a busy machine.
+const LIMIT: Duration = Duration::from_secs(5);
+/// Words before the first instruction.
+const HEADER: usize = 5;
+
+#[test]
+fn damaged_modules() {
+    let seeds = seeds();
+    assert!(seeds.len() > 20, "the modules of tests/spirv are missing");
+    let budget = std::env::var("CLIFT_FUZZ_MS").ok().and_then(|ms| ms.parse().ok()).unwrap_or(1000);
+    let mut test = arbtest::arbtest(|u| {
+        let mut words = u.choose(&seeds)?.clone();
+        let meaning = u.ratio(3, 4)?;
+        for _ in 0..u.int_in_range(1..=4)? {
+            if meaning { distort(u, &mut words)? } else { damage(u, &mut words)? }
+        }
+        let start = Instant::now();
+        body::import(&words);
+        let took = start.elapsed();
+        assert!(took < LIMIT, "took {took:?}");
+        Ok(())
+    })
+    .budget_ms(budget);
+    if let Some(seed) = std::env::var("ARBTEST_SEED").ok().and_then(|seed| parse_seed(&seed)) {
+        test = test.seed(seed);
+    }
+    drop(test);
+}
+
+fn parse_seed(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()
+}
+
+/// Valid modules to start from.
+fn seeds() -> Vec<Vec<u32>> {
+    fn collect(dir: &Path, paths: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                collect(&path, paths);
+            } else if path.extension().is_some_and(|extension| extension == "spv") {
+                paths.push(path);
+            }
+        }
+    }
+    let mut paths = Vec::new();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/spirv");
+    collect(&std::env::var_os("CLIFT_FUZZ_SEEDS").map_or(own, PathBuf::from), &mut paths);
+    paths.sort();
+    let words = |path: &PathBuf| {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect()
+    };
+    paths.iter().map(words).collect()
+}
+
+/// Starts of the instructions, as far as they can be followed.
+fn instructions(words: &[u32]) -> Vec<usize> {
+    let mut starts = Vec::new();
+    let mut at = HEADER;
+    while at < words.len() {
+        starts.push(at);
+        at += ((words[at] >> 16) as usize).max(1);
+    }
+    starts
+}
+
+/// An instruction's words.
+fn instruction(u: &mut Unstructured<'_>, words: &[u32]) -> Result<std::ops::Range<usize>> {
+    let starts = instructions(words);
+    if starts.is_empty() {
+        return Ok(0..0);
+    }
+    let start = *u.choose(&starts)?;
+    Ok(start..(start + ((words[start] >> 16) as usize).max(1)).min(words.len()))
+}
+
+/// Damages a module in one way.
+fn damage(u: &mut Unstructured<'_>, words: &mut Vec<u32>) -> Result<()> {
+    if words.is_empty() {
+        return Ok(());
+    }
+    let place = u.int_in_range(0..=words.len() - 1)?;
+    match u.int_in_range(0..=11)? {
+        // One bit.
+        0 => words[place] ^= 1 << u.int_in_range(0..=31)?,
+        // Any word.
+        1 => words[place] = u.arbitrary()?,
+        // A word that other code likes to get wrong.
+        2 => words[place] = *u.choose(&[0, 1, 2, 3, 0x7fff_ffff, 0x8000_0000, u32::MAX, 0xffff, 64, 65])?,
+        // A word from elsewhere: mostly another id.
+        3..=5 => words[place] = *u.choose(words)?,
+        // An operand of one instruction becomes a word from elsewhere; its first word stays.
+        6 => {
+            let range = instruction(u, words)?;
+            if range.len() > 1 {
+                let operand = u.int_in_range(range.start + 1..=range.end - 1)?;
+                words[operand] = *u.choose(words)?;
+            }
+        }
+        // The end is missing.
+        7 => words.truncate(place),
+        // An instruction is missing.
+        8 => {
+            let range = instruction(u, words)?;
+            words.drain(range);
+        }
+        // An instruction stands somewhere else too.
+        9 => {
+            let copy = words[instruction(u, words)?].to_vec();
+            let at = instruction(u, words)?.start;
+            words.splice(at..at, copy);
+        }
+        // An instruction becomes another with the same operands.
+        10 => {
+            let (from, to) = (instruction(u, words)?, instruction(u, words)?);
+            if !from.is_empty() && !to.is_empty() {
+                words[to.start] = words[to.start] & 0xffff_0000 | words[from.start] & 0xffff;
+            }
+        }
+        // An instruction gets longer or shorter.
+        _ => {
+            let range = instruction(u, words)?;
+            if !range.is_empty() {
+                words[range.start] = words[range.start].wrapping_add(*u.choose(&[0x1_0000, 0xffff_0000, 0x4_0000])?);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Changes what a module means and leaves its shape: what comes in is parsed, and found wrong later or not at all.
+fn distort(u: &mut Unstructured<'_>, words: &mut Vec<u32>) -> Result<()> {
+    let (range, other) = (code(u, words)?, code(u, words)?);
+    if range.len() < 2 || other.len() < 2 {
+        return Ok(());
+    }
+    let bound = words.get(3).copied().unwrap_or(1).clamp(1, 1 << 22);
+    let operand = u.int_in_range(range.start + 1..=range.end - 1)?;
+    let same = |words: &[u32]| words[range.start] == words[other.start];
+    match u.int_in_range(0..=7)? {
+        // Any id.
+        0 | 1 => words[operand] = u.int_in_range(1..=bound)?,
+        // An operand of some other instruction.
+        2 | 3 => words[operand] = words[u.int_in_range(other.start + 1..=other.end - 1)?],
+        // The operand in the same place of an instruction of the same kind.
+        4 if same(words) => words[operand] = words[other.start + (operand - range.start)],
+        // The opcode of another instruction of the same length.
+        4 | 5 if range.len() == other.len() => words[range.start] = words[other.start],
+        // Two instructions change places.
+        6 if range.len() == other.len() => {
+            for i in 0..range.len() {
+                words.swap(range.start + i, other.start + i);
+            }
+        }
+        // An instruction is missing.
+        6 => drop(words.drain(range)),
+        // A small number.
+        _ => words[operand] = u.int_in_range(0..=70)?,
+    }
+    Ok(())
+}
+
+/// An instruction that is not there for debuggers only.
+fn code(u: &mut Unstructured<'_>, words: &[u32]) -> Result<std::ops::Range<usize>> {
+    let mut range = 0..0;
+    for _ in 0..8 {
+        range = instruction(u, words)?;
+        let opcode = words.get(range.start).map_or(0, |word| word & 0xffff);
+        // OpSource to OpMemberName, OpString, OpLine, OpCapability, OpDecorate.
+        if !matches!(opcode, 2..=8 | 17 | 71) {
+            break;
+        }
+    }
+    Ok(range)
+}
