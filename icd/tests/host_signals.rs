@@ -20,8 +20,13 @@ fn sigchld_ignored_or_handled_elsewhere() {
         return;
     }
     let (options, profile) = (BuildOptions::default(), Profile::default());
-    let job =
-        |source: &'static str| Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile };
+    let job = |source: &'static str| Job {
+        source: source.as_bytes(),
+        headers: &[],
+        options: &options,
+        profile: &profile,
+        level: 2,
+    };
     for handler in [libc::SIG_IGN, reap_everything as *const () as libc::sighandler_t] {
         // SAFETY: both handlers are safe at any time.
         assert_ne!(unsafe { libc::signal(libc::SIGCHLD, handler) }, libc::SIG_ERR);

@@ -68,7 +68,7 @@ fn structure_argument() -> Case {
     Case::new(
         "memory::structure_by_value",
         "typedef struct { char scale; int offset; float weights[4]; } Parameters;
-        int apply(Parameters p, int x) { p.offset += x; return p.scale * p.offset; }
+        __attribute__((noinline)) int apply(Parameters p, int x) { p.offset += x; return p.scale * p.offset; }
         kernel void t(global float2 *out, Parameters p, char before, long after) {
             int i = (int)get_global_id(0);
             out[i] = (float2)((float)apply(p, i) + p.weights[i & 3], (float)(p.offset + before + (int)after));

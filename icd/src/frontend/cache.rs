@@ -198,7 +198,10 @@ mod tests {
         let options = BuildOptions::parse(options, Stage::Compile).unwrap();
         let profile = Profile::default();
         let fingerprint = format!("{identity} {options:?}");
-        Key::of(&Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile }, &fingerprint)
+        Key::of(
+            &Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile, level: 2 },
+            &fingerprint,
+        )
     }
 
     #[test]
@@ -213,7 +216,8 @@ mod tests {
         let options = BuildOptions::default();
         let profile = Profile::default();
         let with = |headers: &[Header]| {
-            Key::of(&Job { source: b"kernel", headers, options: &options, profile: &profile }, "clang").unwrap()
+            Key::of(&Job { source: b"kernel", headers, options: &options, profile: &profile, level: 2 }, "clang")
+                .unwrap()
         };
         let header = |name: &str, text: &str| Header { name: name.to_owned(), text: text.as_bytes().to_vec() };
         assert_ne!(with(&[header("a", "bc")]), with(&[header("ab", "c")]));

@@ -18,16 +18,13 @@ use super::child::{self, End, Finished};
 use super::headers::Layout;
 use super::probe::{self, Candidate};
 use super::reflect::{self, KernelReflection};
-use super::{Compiled, Failure, FrontEnd, Job, workarounds};
+use super::{Compiled, Failure, FrontEnd, Job, LEVELS, workarounds};
 
 /// First word of a SPIR-V module.
 const MAGIC: u32 = 0x0723_0203;
 
 /// What the source is called in diagnostics and `__FILE__`.
 const SOURCE_NAME: &str = "program.cl";
-
-/// Optimization levels in the order they are tried.
-const LEVELS: [u8; 3] = [2, 1, 0];
 
 /// Lines of a crash report that are worth keeping in a build log.
 const CRASH_LINES: usize = 12;
@@ -96,10 +93,10 @@ impl Clang {
 
     /// Compiles with one candidate; `None` when it has no SPIR-V back end.
     fn compile_with(&self, candidate: &Candidate, job: &Job<'_>) -> Option<Result<Compiled, Failure>> {
-        let levels = if job.options.opt_disable { &LEVELS[LEVELS.len() - 1..] } else { &LEVELS };
+        let levels = LEVELS.into_iter().filter(|level| *level <= highest_level(job));
         let mut notes = String::new();
         let mut last = String::new();
-        for &level in levels {
+        for level in levels {
             let finished = match self.run(candidate, job, Action::Compile(level)) {
                 Ok(finished) => finished,
                 Err(failure) => return Some(Err(failure)),
@@ -141,7 +138,7 @@ impl FrontEnd for Clang {
     }
 
     fn fingerprint(&self, job: &Job<'_>) -> Option<String> {
-        let arguments = arguments(job, Action::Compile(LEVELS[0]), None).join("\0");
+        let arguments = arguments(job, Action::Compile(highest_level(job)), None).join("\0");
         Some(format!("{}\0{arguments}\0{}", self.identity()?, workarounds::prelude(job)))
     }
 
@@ -166,6 +163,11 @@ impl FrontEnd for Clang {
     }
 }
 
+/// The optimization level to begin with.
+fn highest_level(job: &Job<'_>) -> u8 {
+    if job.options.opt_disable { 0 } else { job.level }
+}
+
 /// What a build says when there is nothing to build with.
 pub const NO_CLANG: &str = "clift: no clang >= 20 with a SPIR-V back end was found (Debian: install clang-22; \
                         CLIFT_CLANG names another place); OpenCL C cannot be compiled, SPIR-V can\n";
@@ -183,10 +185,13 @@ fn arguments(job: &Job<'_>, action: Action, directory: Option<&Path>) -> Vec<Str
     let mut arg = |text: &str| args.push(text.to_owned());
     match action {
         Action::Compile(level) => {
-            arg(&format!("-O{}", if job.options.opt_disable { 0 } else { level }));
+            arg(&format!("-O{level}"));
             arg("-emit-obj");
             arg("-disable-free");
             arg("-disable-llvm-verifier");
+            // Its induction variables hide indices from the vectorizer, and can end in instructions of mixed widths.
+            arg("-mllvm");
+            arg("-disable-lsr");
             for extension in &job.profile.spirv_extensions {
                 arg("-mllvm");
                 arg(&format!("-spirv-ext=+{extension}"));

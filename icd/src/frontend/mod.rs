@@ -53,7 +53,13 @@ pub struct Job<'a> {
     pub options: &'a BuildOptions,
     /// What it may use.
     pub profile: &'a Profile,
+    /// The first of [`LEVELS`] to try.
+    pub level: u8,
 }
+
+/// Optimization levels in the order they are tried: a front end that fails at one tries the next, and so does a program
+/// whose module the kernel compiler refuses.
+pub const LEVELS: [u8; 3] = [2, 1, 0];
 
 /// What a compilation gave.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,118 +1,192 @@
 //! Repairs, in the source, of what clang's SPIR-V back end translates wrongly.
 //!
-//! Each repair is a handful of macros that put something of the same meaning in place of a built-in function, and the words
-//! whose absence from a source shows that it is not needed: most programs are compiled as they are. Facts are of
-//! clang 22; a repair does no harm where a later version needs it no more.
+//! Each repair is a macro that puts something of the same meaning in place of a built-in function, and is added only to
+//! sources that name the function: most programs are compiled as they are. Facts are of clang 22; a repair does no harm
+//! where a later version needs it no more.
+//!
+//! - `convert_T` between integers extends by the signedness of the destination alone, and the wrong way round: a `char` of -1
+//!   becomes the `int` 255;
+//! - `convert_T_sat` between integers takes the source to be of the other signedness: the `int` -1000 becomes the `char` 127;
+//! - `convert_double` stays a call of a function that nobody has;
+//! - `vloada_half3` is translated as `vload_half3`, whose vectors lie 3 apart, not 4.
 
-use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::sync::LazyLock;
 
 use super::Job;
 use super::cache::may_read_files;
 
-/// One repair.
-struct Repair {
-    /// A program without this word does not need it.
-    word: &'static str,
-    /// Lines to put before the program.
-    lines: &'static LazyLock<String>,
-}
-
-/// Every repair.
-const REPAIRS: &[Repair] = &[
-    // convert_T_sat between integers: the back end looks at the destination alone and takes the source to be of the other
-    // signedness, so -1000 becomes 127 as a char.
-    Repair { word: "_sat", lines: &SATURATING_CONVERSIONS },
-    // vloada_halfN is translated as vload_halfN, whose elements of 3 lie 3 apart, not 4.
-    Repair { word: "vloada_half3", lines: &ALIGNED_HALF_LOADS },
-];
-
-static ALIGNED_HALF_LOADS: LazyLock<String> =
-    LazyLock::new(|| "#define vloada_half3(o, p) vload_half3(0, (p) + (size_t)(o) * 4)\n".to_owned());
-
-static SATURATING_CONVERSIONS: LazyLock<String> = LazyLock::new(saturating_conversions);
-
-/// An integer type of OpenCL C.
-struct Int {
+/// A number type that `convert_` can name.
+#[derive(Clone, Copy)]
+struct Number {
     name: &'static str,
     bits: u32,
-    signed: bool,
+    kind: Kind,
 }
 
-const INTS: [Int; 8] = [
-    Int { name: "char", bits: 8, signed: true },
-    Int { name: "uchar", bits: 8, signed: false },
-    Int { name: "short", bits: 16, signed: true },
-    Int { name: "ushort", bits: 16, signed: false },
-    Int { name: "int", bits: 32, signed: true },
-    Int { name: "uint", bits: 32, signed: false },
-    Int { name: "long", bits: 64, signed: true },
-    Int { name: "ulong", bits: 64, signed: false },
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Signed,
+    Unsigned,
+    Float,
+}
+
+const fn number(name: &'static str, bits: u32, kind: Kind) -> Number {
+    Number { name, bits, kind }
+}
+
+/// Integers first.
+const NUMBERS: [Number; 9] = [
+    number("char", 8, Kind::Signed),
+    number("uchar", 8, Kind::Unsigned),
+    number("short", 16, Kind::Signed),
+    number("ushort", 16, Kind::Unsigned),
+    number("int", 32, Kind::Signed),
+    number("uint", 32, Kind::Unsigned),
+    number("long", 64, Kind::Signed),
+    number("ulong", 64, Kind::Unsigned),
+    number("double", 64, Kind::Float),
 ];
 
-/// A macro for every saturating conversion to an integer. From integers of the same signedness it clamps and converts;
-/// everything else is left to the built-in function, which a macro of its own name may mention.
-fn saturating_conversions() -> String {
-    let mut text = String::new();
-    for to in &INTS {
-        for lanes in ["", "2", "3", "4", "8", "16"] {
-            for rounding in ["", "_rte", "_rtz", "_rtp", "_rtn"] {
-                let target = format!("{}{lanes}", to.name);
-                let mut cases = String::new();
-                for from in INTS.iter().filter(|from| from.signed == to.signed) {
-                    let source = format!("{}{lanes}", from.name);
-                    // Converting to its own type changes nothing, and makes the case acceptable whatever x is.
-                    let value = format!("convert_{source}(x)");
-                    let clamped = match (from.bits > to.bits, to.signed) {
-                        (false, _) => value,
-                        (true, true) => {
-                            let high = (1_u64 << (to.bits - 1)) - 1;
-                            format!("clamp({value},({source})(-{high}-1),({source}){high})")
-                        }
-                        (true, false) => format!("min({value},({source}){}U)", (1_u64 << to.bits) - 1),
-                    };
-                    let _ = write!(cases, "{source}:convert_{target}({clamped}),");
-                }
-                let name = format!("convert_{target}_sat{rounding}");
-                let _ = writeln!(text, "#define {name}(x) _Generic((x),{cases}default:{name}(x))");
+/// The integers of [`NUMBERS`].
+const INTEGERS: &[Number] = NUMBERS.split_at(8).0;
+
+/// Widths as they stand in names of types.
+const LANES: [&str; 6] = ["", "2", "3", "4", "8", "16"];
+
+/// Rounding modes as they stand in names of functions.
+const ROUNDINGS: [&str; 5] = ["", "_rte", "_rtz", "_rtp", "_rtn"];
+
+/// One function to repair.
+#[derive(Clone, Copy)]
+enum Repair {
+    Convert { to: Number, lanes: &'static str, saturate: bool, rounding: &'static str },
+    AlignedHalfLoad,
+}
+
+impl Repair {
+    /// All of them.
+    fn all() -> impl Iterator<Item = Repair> {
+        let conversions = NUMBERS.iter().flat_map(|to| {
+            LANES.iter().flat_map(move |lanes| {
+                ROUNDINGS.iter().flat_map(move |rounding| {
+                    let modes: &[bool] = if to.kind == Kind::Float { &[false] } else { &[false, true] };
+                    modes.iter().map(|saturate| Repair::Convert { to: *to, lanes, saturate: *saturate, rounding })
+                })
+            })
+        });
+        conversions.chain([Repair::AlignedHalfLoad])
+    }
+
+    /// The function's name.
+    fn name(self) -> String {
+        match self {
+            Repair::Convert { to, lanes, saturate, rounding } => {
+                format!("convert_{}{lanes}{}{rounding}", to.name, if saturate { "_sat" } else { "" })
             }
+            Repair::AlignedHalfLoad => "vloada_half3".to_owned(),
         }
     }
-    text
+
+    /// The lines that repair it.
+    fn lines(self) -> String {
+        let name = self.name();
+        match self {
+            Repair::Convert { to: Number { kind: Kind::Float, .. }, lanes, rounding: "" | "_rte", .. } => {
+                format!("#define {name}(x) {}\n", plain("x", "double", lanes))
+            }
+            Repair::Convert { to: Number { kind: Kind::Float, .. }, lanes, rounding, .. } => {
+                // Only 64-bit integers are rounded at all. The back end has the instruction by this name.
+                let mut text = String::new();
+                let mut cases = String::new();
+                for (source, convert) in [("long", "ConvertSToF"), ("ulong", "ConvertUToF")] {
+                    let function = format!("__spirv_{convert}_Rdouble{lanes}{rounding}");
+                    let _ = writeln!(text, "double{lanes} __attribute__((overloadable)) {function}({source}{lanes});");
+                    let _ = write!(cases, "{source}{lanes}:{function}({}),", plain("x", source, lanes));
+                }
+                let other = plain("x", "double", lanes);
+                let _ = writeln!(text, "#define {name}(x) _Generic((x),{cases}default:{other})");
+                text
+            }
+            Repair::Convert { to, lanes, saturate, .. } => {
+                let mut cases = String::new();
+                // Saturation between signs is translated rightly; so are conversions of floats.
+                for from in INTEGERS.iter().filter(|from| !saturate || from.kind == to.kind) {
+                    let source = format!("{}{lanes}", from.name);
+                    // Converting to its own type changes nothing, and makes the case acceptable whatever x is.
+                    let same = plain("x", from.name, lanes);
+                    let value = match (saturate && from.bits > to.bits, to.kind) {
+                        (false, _) => "x".to_owned(),
+                        (true, Kind::Signed | Kind::Float) => {
+                            let high = (1_u64 << (to.bits - 1)) - 1;
+                            format!("clamp({same},({source})(-{high}-1),({source}){high})")
+                        }
+                        (true, Kind::Unsigned) => format!("min({same},({source}){}U)", (1_u64 << to.bits) - 1),
+                    };
+                    let _ = write!(cases, "{source}:{},", plain(&value, to.name, lanes));
+                }
+                // In its own expansion a macro's name means the function.
+                format!("#define {name}(x) _Generic((x),{cases}default:{name}(x))\n")
+            }
+            Repair::AlignedHalfLoad => format!("#define {name}(o, p) vload_half3(0, (p) + (size_t)(o) * 4)\n"),
+        }
+    }
+}
+
+/// An expression converted by the language itself.
+fn plain(value: &str, name: &str, lanes: &str) -> String {
+    if lanes.is_empty() {
+        format!("({name})({value})")
+    } else {
+        format!("__builtin_convertvector({value},{name}{lanes})")
+    }
 }
 
 /// The lines that a program needs before it.
-pub fn prelude(job: &Job<'_>) -> Cow<'static, str> {
+pub fn prelude(job: &Job<'_>) -> String {
     let texts = || std::iter::once(job.source).chain(job.headers.iter().map(|header| header.text.as_slice()));
-    let unknown = texts().any(may_read_files);
-    let has = |word: &str| {
-        unknown
-            || texts().any(|text| text.windows(word.len()).any(|window| window == word.as_bytes()))
-            || job.options.front_end.iter().any(|option| option.contains(word))
-    };
-    REPAIRS.iter().filter(|repair| has(repair.word)).fold(Cow::Borrowed(""), |mut all, repair| {
-        all.to_mut().push_str(repair.lines);
-        all
-    })
+    // Names may come from files, or be put together by the preprocessor: then any may occur.
+    let unknown = texts().any(|text| may_read_files(text) || text.windows(2).any(|pair| pair == b"##"));
+    let options = job.options.front_end.iter().map(|option| option.as_bytes());
+    let mut named: BTreeSet<&[u8]> = BTreeSet::new();
+    for text in texts().chain(options) {
+        let words = text.split(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'));
+        // An option's name sticks to a macro's: -Dconvert_...
+        let words = words.map(|word| word.strip_prefix(b"D").filter(|_| text.starts_with(b"-D")).unwrap_or(word));
+        named.extend(words.filter(|word| word.starts_with(b"convert_") || word.starts_with(b"vloada_")));
+    }
+    if named.is_empty() && !unknown {
+        return String::new();
+    }
+    let needed = |repair: &Repair| unknown || named.contains(repair.name().as_bytes());
+    Repair::all().filter(needed).map(Repair::lines).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::prelude;
+    use crate::frontend::options::Stage;
     use crate::frontend::{BuildOptions, Job, Profile};
 
-    fn lines_for(source: &str) -> usize {
-        let (options, profile) = (BuildOptions::default(), Profile::default());
-        let job = Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile };
-        prelude(&job).lines().count()
+    fn names_for(source: &str, options: &str) -> Vec<String> {
+        let options = BuildOptions::parse(options, Stage::Compile).unwrap();
+        let profile = Profile::default();
+        let job = Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile, level: 2 };
+        let name = |line: &str| Some(line.strip_prefix("#define ")?.split('(').next()?.to_owned());
+        prelude(&job).lines().filter_map(name).collect()
     }
 
     #[test]
-    fn only_what_is_needed_is_added() {
-        assert_eq!(lines_for("kernel void k() {}"), 0);
-        assert_eq!(lines_for("x = vloada_half3(1, p);"), 1);
-        assert_eq!(lines_for("x = convert_char_sat(y);"), 8 * 6 * 5);
-        assert_eq!(lines_for("#include \"x.h\""), 8 * 6 * 5 + 1);
+    fn only_what_is_named_is_repaired() {
+        assert!(names_for("kernel void k() { as_int(1.0f); convert_float(1); }", "").is_empty());
+        assert_eq!(
+            names_for("x = vloada_half3(1, p); /* convert_char_sat */", ""),
+            ["convert_char_sat", "vloada_half3"]
+        );
+        assert_eq!(names_for("CONV(x)", "-DCONV=convert_uint4_rtz"), ["convert_uint4_rtz"]);
+        assert_eq!(names_for("convert_double2_rtn(x)", ""), ["convert_double2_rtn"]);
+        let all = 8 * 6 * 5 * 2 + 6 * 5 + 1;
+        assert_eq!(names_for("#include \"x.h\"", "").len(), all);
+        assert_eq!(names_for("#define C(T) convert_##T", "").len(), all);
     }
 }

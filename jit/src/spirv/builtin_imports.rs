@@ -17,6 +17,8 @@ pub(crate) enum BuiltinImport {
     RmwOne(AtomicOp),
     /// Compare-exchange: pointer, expected, new.
     CompareExchange,
+    /// Read-modify-write with an operand, sequentially consistent; order and scope may follow and can only ask for less.
+    Ordered(AtomicOp),
 }
 
 /// The known function of a mangled name.
@@ -26,7 +28,18 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
     let length: usize = rest[..digits].parse().ok()?;
     let (name, parameters) = rest[digits..].split_at_checked(length)?;
     let operation = name.strip_prefix("atomic_").or_else(|| name.strip_prefix("atom_"))?;
-    // Only the old functions without order and scope: `P`, address space, `V`, then the type.
+    if let Some(kind) = operation.strip_prefix("fetch_") {
+        // `P`, address space, `VU7_Atomic`, the type, the operand's type, perhaps order and scope.
+        let ty = parameters.split_once("7_Atomic")?.1.chars().next()?;
+        return Some(BuiltinImport::Ordered(match (kind.trim_end_matches("_explicit"), ty) {
+            ("min", 'i' | 'l') => AtomicOp::Smin,
+            ("max", 'i' | 'l') => AtomicOp::Smax,
+            ("min", 'j' | 'm') => AtomicOp::Umin,
+            ("max", 'j' | 'm') => AtomicOp::Umax,
+            _ => return None,
+        }));
+    }
+    // The old functions without order and scope: `P`, address space, `V`, then the type.
     let signed = parameters.ends_with(['i', 'l']) || parameters.ends_with("i_") || parameters.ends_with("l_");
     let minimum = if signed { AtomicOp::Smin } else { AtomicOp::Umin };
     let maximum = if signed { AtomicOp::Smax } else { AtomicOp::Umax };
@@ -55,7 +68,11 @@ pub(super) fn expand(
 ) -> Result<Value, Fault> {
     let wrong = || Fault::malformed("arguments of a built-in function are of the wrong types");
     let Some(&pointer) = args.first() else { return Err(wrong()) };
-    if !cx.b.ty(pointer).is_ptr() || result.is_vector() || !args[1..].iter().all(|&arg| cx.b.ty(arg) == result) {
+    let operands = match builtin {
+        BuiltinImport::Ordered(_) => args.get(1..2).ok_or_else(wrong)?,
+        BuiltinImport::Rmw(_) | BuiltinImport::RmwOne(_) | BuiltinImport::CompareExchange => &args[1..],
+    };
+    if !cx.b.ty(pointer).is_ptr() || result.is_vector() || !operands.iter().all(|&arg| cx.b.ty(arg) == result) {
         return Err(wrong());
     }
     let info = |op| AtomicInfo { op, order: MemOrder::Relaxed, scope: MemScope::Device };
@@ -67,6 +84,10 @@ pub(super) fn expand(
         }
         (BuiltinImport::CompareExchange, &[_, expected, new]) => {
             Ok(cx.b.atomic_cmpxchg(pointer, expected, new, info(AtomicOp::Xchg)))
+        }
+        (BuiltinImport::Ordered(op), _) => {
+            let info = AtomicInfo { order: MemOrder::SeqCst, ..info(op) };
+            Ok(cx.b.atomic_rmw(pointer, operands[0], info))
         }
         (BuiltinImport::Rmw(_) | BuiltinImport::RmwOne(_) | BuiltinImport::CompareExchange, _) => Err(wrong()),
     }
@@ -81,6 +102,12 @@ mod tests {
         assert_eq!(find("_Z10atomic_incPU3AS1Vi"), Some(BuiltinImport::RmwOne(AtomicOp::Add)));
         assert_eq!(find("_Z10atomic_minPU3AS3Vjj"), Some(BuiltinImport::Rmw(AtomicOp::Umin)));
         assert_eq!(find("_Z8atom_maxPU3AS1Vll"), Some(BuiltinImport::Rmw(AtomicOp::Smax)));
+        assert_eq!(
+            find("_Z25atomic_fetch_min_explicitPU3AS4VU7_Atomicii12memory_order12memory_scope"),
+            Some(BuiltinImport::Ordered(AtomicOp::Smin))
+        );
+        assert_eq!(find("_Z16atomic_fetch_maxPU3AS4VU7_Atomicmm"), Some(BuiltinImport::Ordered(AtomicOp::Umax)));
+        assert_eq!(find("_Z16atomic_fetch_maxPU3AS4VU7_Atomicff"), None);
         assert_eq!(find("_Z3foov"), None);
         assert_eq!(find("_Z99x"), None);
         assert_eq!(find("main"), None);

@@ -122,7 +122,14 @@ fn bind_parameters(cx: &mut FuncCx<'_>, function: &FunctionDef, role: &Role<'_>)
                         cx.alias_seeds.push((leaf, class));
                     }
                 }
-                Val::Leaves(leaves)
+                match by_value(cx, id, info)? {
+                    // The callee may change what the pointer leads to: it gets its own.
+                    Some(pointee) => {
+                        let access = Access::aligned(pointee.align);
+                        Val::one(cx.copy_to_slot(leaves[0], pointee, access)?)
+                    }
+                    None => Val::Leaves(leaves),
+                }
             }
             Role::Callee(..) => {
                 classes.next();
@@ -137,6 +144,17 @@ fn bind_parameters(cx: &mut FuncCx<'_>, function: &FunctionDef, role: &Role<'_>)
         cx.define(id, val);
     }
     Ok(())
+}
+
+/// The type of a structure that is passed by value although its parameter is a pointer (`ByVal`).
+fn by_value<'a>(cx: &FuncCx<'a>, id: u32, info: &TypeInfo) -> Result<Option<&'a TypeInfo>, Fault> {
+    match info.kind {
+        TypeKind::Pointer { class, pointee: Some(pointee) } if cx.unit.module.decorations.of(id).by_val => {
+            let is_private = super::types::space(class)? == Space::Private;
+            Ok(if is_private { Some(cx.type_info(pointee)?) } else { None })
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Reads a kernel's parameter from the argument block.

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 use clift_include::cl::*;
-use clift_jit::Options;
+use clift_jit::{BuildError, Options};
 
 use super::all_devices_of;
 use crate::caps;
@@ -23,7 +23,7 @@ use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::pointer::{InArray, Text, UserData};
 use crate::frontend::headers::is_safe_name;
 use crate::frontend::options::Stage;
-use crate::frontend::{BuildOptions, Compiler, Header, Profile};
+use crate::frontend::{BuildOptions, Compiler, Header, LEVELS, Profile};
 use crate::object::context::Context;
 use crate::object::device::Device;
 use crate::object::program::binary::{BinaryKind, Contents};
@@ -66,17 +66,21 @@ pub fn build(
     // CL_INVALID_OPERATION if a build has not completed, or kernel objects are attached: see `Started::begin`
     let started = Started::begin(&program, &text)?;
 
-    let work = move |program: &Program| {
-        let (units, log) = match program.origin() {
-            Origin::Source(_) | Origin::Il { .. } => match unit_of(program, text.clone(), options, Vec::new()) {
-                Ok((unit, log)) => (vec![Arc::new(unit)], log),
-                Err(log) => return Outcome::failed(log),
-            },
-            Origin::Binary | Origin::Link => {
-                (product.map(|product| product.contents.units.clone()).unwrap_or_default(), String::new())
+    let work = move |program: &Program| match program.origin() {
+        Origin::Source(_) | Origin::Il { .. } => {
+            let built = with_unit(program, &text, &options, &[], |unit| {
+                Executable::link(vec![unit], None, &compiler_options())
+            });
+            match built {
+                Ok(((executable, remarks), log)) => {
+                    Outcome { log: log + &remarks, product: Some(Product::executable(text, executable)) }
+                }
+                Err(log) => Outcome::failed(log),
             }
-        };
-        linked(units, None, text, log)
+        }
+        Origin::Binary | Origin::Link => {
+            linked(product.map(|product| product.contents.units.clone()).unwrap_or_default(), None, text)
+        }
     };
     // CL_BUILD_PROGRAM_FAILURE if there is a failure to build the program executable
     run(started, (notify, user_data), work, BuildProgramFailure)
@@ -96,7 +100,7 @@ pub fn built(program: &Ref<Program>) -> Option<Arc<Executable>> {
     let text = product.contents.options.clone();
     // Another thread may be at it: then it is as if this one had come before the build.
     let started = Started::begin(program, &text).ok()?;
-    let _ = execute(started, move |_| linked(product.contents.units.clone(), None, text, String::new()));
+    let _ = execute(started, move |_| linked(product.contents.units.clone(), None, text));
     program.executable()
 }
 
@@ -153,14 +157,13 @@ pub fn compile(
     let started = Started::begin(&program, &text)?;
 
     let work = move |program: &Program| {
-        let checked = unit_of(program, text.clone(), options, headers).and_then(|(unit, log)| {
-            unit.check(&compiler_options()).map_err(|reason| format!("{log}{reason}"))?;
-            Ok((unit, log))
+        let checked = with_unit(program, &text, &options, &headers, |unit| {
+            unit.check(&compiler_options())?;
+            Ok(unit)
         });
         match checked {
             Ok((unit, log)) => {
-                let contents =
-                    Contents { kind: BinaryKind::CompiledObject, options: text, units: vec![Arc::new(unit)] };
+                let contents = Contents { kind: BinaryKind::CompiledObject, options: text, units: vec![unit] };
                 Outcome { log, product: Some(Product::new(contents)) }
             }
             Err(log) => Outcome::failed(log),
@@ -218,20 +221,18 @@ pub fn link(
             let contents = Contents { kind: BinaryKind::Library, options: text, units };
             return Outcome { log: String::new(), product: Some(Product::new(contents)) };
         }
-        linked(units, Some(&options), text, String::new())
+        linked(units, Some(&options), text)
     };
     // CL_LINK_PROGRAM_FAILURE if there is a failure to link; the program object tells more
     let error = run(started, (notify, user_data), work, LinkProgramFailure).err();
     Ok(WithError { object: program, error })
 }
 
-/// The outcome of making code of units. `log` is what has been said before.
-fn linked(units: Vec<Arc<Unit>>, link_options: Option<&BuildOptions>, text: String, log: String) -> Outcome {
+/// The outcome of making code of units.
+fn linked(units: Vec<Arc<Unit>>, link_options: Option<&BuildOptions>, text: String) -> Outcome {
     match Executable::link(units, link_options, &compiler_options()) {
-        Ok((executable, remarks)) => {
-            Outcome { log: log + &remarks, product: Some(Product::executable(text, executable)) }
-        }
-        Err(reason) => Outcome::failed(log + &reason),
+        Ok((executable, log)) => Outcome { log, product: Some(Product::executable(text, executable)) },
+        Err(error) => Outcome::failed(format!("{error}\n")),
     }
 }
 
@@ -267,23 +268,42 @@ fn ensure_compiler(program: &Program) -> ClResult<()> {
     Ok(())
 }
 
-/// The unit of a program made from source or SPIR-V, with the front end's warnings.
-fn unit_of(
+/// Makes the unit of a program from source or SPIR-V and does something with it. A module that the front end has made and
+/// that cannot be compiled is made anew with less optimization, which the front end's back end gets right more often. Gives
+/// the result with the log.
+fn with_unit<T>(
     program: &Program,
-    text: String,
-    options: BuildOptions,
-    headers: Vec<Header>,
-) -> Result<(Unit, String), String> {
-    match program.origin() {
-        Origin::Source(source) => {
-            let context = FrontEndContext { compiler: Compiler::get(), profile: profile().clone() };
-            Unit::from_source(&context, source.clone(), headers, text, options)
-        }
+    text: &str,
+    options: &BuildOptions,
+    headers: &[Header],
+    mut then: impl FnMut(Arc<Unit>) -> Result<T, BuildError>,
+) -> Result<(T, String), String> {
+    let source = match program.origin() {
+        Origin::Source(source) => source,
         Origin::Il { words, .. } => {
-            Ok((Unit::from_il(words.clone(), program.spec_constants(), text, options), String::new()))
+            let constants = program.spec_constants();
+            let unit = Unit::from_il(words.clone(), constants, text.to_owned(), options.clone());
+            let result = then(Arc::new(unit)).map_err(|error| format!("{error}\n"))?;
+            return Ok((result, String::new()));
         }
         Origin::Binary | Origin::Link => unreachable!("broken invariant: only source and SPIR-V become units"),
+    };
+    let context = FrontEndContext { compiler: Compiler::get(), profile: profile().clone() };
+    let levels: &[u8] = if options.opt_disable { &[0] } else { &LEVELS };
+    let mut notes = String::new();
+    let mut levels = levels.iter().peekable();
+    while let Some(&level) = levels.next() {
+        let (source, headers) = (source.clone(), headers.to_vec());
+        let (unit, log) = Unit::from_source(&context, source, headers, text.to_owned(), options.clone(), level)?;
+        match then(Arc::new(unit)) {
+            Ok(result) => return Ok((result, log + &notes)),
+            Err(error @ (BuildError::Import(_) | BuildError::Internal(_))) if levels.peek().is_some() => {
+                notes.push_str(&format!("clift: what clang made at -O{level} could not be used: {error}\n"));
+            }
+            Err(error) => return Err(format!("{log}{notes}{error}\n")),
+        }
     }
+    Err(notes)
 }
 
 /// What OpenCL C may use on the device.

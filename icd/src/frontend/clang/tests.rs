@@ -31,7 +31,7 @@ fn clang() -> Option<Clang> {
 
 fn compile_with(clang: &Clang, source: &str, headers: &[Header], options: &str) -> Result<Compiled, Failure> {
     let options = BuildOptions::parse(options, Stage::Compile).unwrap();
-    clang.compile(&Job { source: source.as_bytes(), headers, options: &options, profile: &profile() })
+    clang.compile(&Job { source: source.as_bytes(), headers, options: &options, profile: &profile(), level: 2 })
 }
 
 /// Writes an executable shell script. Another process does it: a descriptor open for writing in this one could be
@@ -137,7 +137,7 @@ fn kernels_are_described() {
                   kernel void first(global const float4 *restrict in, constant unsigned int *c, local int *l, long n) {}\n\
                   kernel void second(void) {}";
     let options = BuildOptions::default();
-    let job = Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile() };
+    let job = Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile(), level: 2 };
     let kernels = clang.describe(&job).unwrap();
     assert_eq!(kernels.len(), 2);
     assert_eq!(kernels[0].attributes, "vec_type_hint(uchar4) reqd_work_group_size(4,2,1)");
@@ -264,7 +264,7 @@ fn corpus() {
             bad += 1;
             continue;
         };
-        match clang.compile(&Job { source: &source, headers: &[], options: &options, profile: &profile }) {
+        match clang.compile(&Job { source: &source, headers: &[], options: &options, profile: &profile, level: 2 }) {
             Ok(compiled) if compiled.log.contains("back end failed") => {
                 retried += 1;
                 println!("RETRIED {}: {}", path.display(), compiled.log.lines().last().unwrap_or_default());

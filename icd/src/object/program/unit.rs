@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use clift_jit::{FastMath, Input, Options};
+use clift_jit::{BuildError, FastMath, Input, Options};
 
 use crate::frontend::{BuildOptions, Compiler, Header, Job, KernelReflection, Profile};
 
@@ -45,7 +45,8 @@ pub struct FrontEndContext {
 }
 
 impl Unit {
-    /// Compiles OpenCL C. Gives the unit and the warnings, or the log of the failure.
+    /// Compiles OpenCL C at one of [`LEVELS`](crate::frontend::LEVELS) or below. Gives the unit and the warnings, or the log
+    /// of the failure.
     ///
     /// # Errors
     /// The build log of a failed compilation.
@@ -55,8 +56,9 @@ impl Unit {
         headers: Vec<Header>,
         options_text: String,
         options: BuildOptions,
+        level: u8,
     ) -> Result<(Self, String), String> {
-        let job = Job { source: &source, headers: &headers, options: &options, profile: &context.profile };
+        let job = Job { source: &source, headers: &headers, options: &options, profile: &context.profile, level };
         let compiled = context.compiler.compile(&job).map_err(|failure| failure.log)?;
         let recipe = Recipe { source, headers, profile: context.profile.clone(), compiler: context.compiler };
         let unit = Self {
@@ -149,6 +151,7 @@ impl Unit {
                 headers: &recipe.headers,
                 options: &self.options,
                 profile: &recipe.profile,
+                level: 0,
             };
             recipe.compiler.describe(&job).unwrap_or_else(|failure| {
                 tracing::warn!(target: "clift::build", "kernels could not be described: {failure}");
@@ -160,10 +163,10 @@ impl Unit {
     /// Checks the module without making code.
     ///
     /// # Errors
-    /// Text for the build log.
-    pub fn check(&self, base: &Options) -> Result<(), String> {
+    /// What is wrong with it.
+    pub fn check(&self, base: &Options) -> Result<(), BuildError> {
         let options = combined(base, &[self], None);
-        clift_jit::check(&self.input(), &options).map(drop).map_err(|error| format!("{error}\n"))
+        clift_jit::check(&self.input(), &options).map(drop)
     }
 
     fn input(&self) -> Input<'_> {
@@ -186,16 +189,16 @@ impl Executable {
     /// Compiles units to code. Gives the executable and remarks for the log.
     ///
     /// # Errors
-    /// Text for the build log.
+    /// What is wrong with the units, or with us.
     pub fn link(
         units: Vec<Arc<Unit>>,
         link_options: Option<&BuildOptions>,
         base: &Options,
-    ) -> Result<(Self, String), String> {
+    ) -> Result<(Self, String), BuildError> {
         let parts: Vec<&Unit> = units.iter().map(Arc::as_ref).collect();
         let options = combined(base, &parts, link_options);
         let inputs: Vec<Input<'_>> = parts.iter().map(|unit| unit.input()).collect();
-        let mut program = clift_jit::compile(&inputs, &options).map_err(|error| format!("{error}\n"))?;
+        let mut program = clift_jit::compile(&inputs, &options)?;
         let log = std::mem::take(&mut program.log);
         let uniform_work_groups = options.uniform_work_groups;
         Ok((Self { program, units, uniform_work_groups }, log))

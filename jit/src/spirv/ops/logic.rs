@@ -11,12 +11,20 @@ use super::arith::float;
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let value = match inst.op() {
         Op::Any | Op::All => {
-            let mask = cx.value(inst.id(0)?)?;
+            let mut mask = cx.value(inst.id(0)?)?;
             let ty = cx.b.ty(mask);
-            if !ty.is_bool() || !ty.is_vector() {
+            if ty.is_int() {
+                // Against the rules, but what clang's back end makes of OpenCL C's any and all: the sign bits count.
+                let zero = cx.b.iconst(ty, 0);
+                mask = cx.b.icmp(IntCond::Slt, mask, zero);
+            } else if !ty.is_bool() || !ty.is_vector() {
                 return Err(Fault::malformed("the operand is no vector of bools"));
             }
-            if inst.op() == Op::Any { cx.b.any(mask) } else { cx.b.all(mask) }
+            match inst.op() {
+                _ if !ty.is_vector() => mask,
+                Op::Any => cx.b.any(mask),
+                _ => cx.b.all(mask),
+            }
         }
         Op::IsNan | Op::IsInf | Op::IsFinite | Op::IsNormal | Op::SignBitSet => classify(cx, inst)?,
         Op::LogicalEqual => logical(cx, inst, |cx, a, b| cx.b.icmp(IntCond::Eq, a, b))?,
