@@ -17,6 +17,7 @@ fn signed() -> Case {
         }",
     )
     .options("-cl-std=CL1.2")
+    .uniform()
     .input(value)
     .update(9, |k| if k == 6 { -1 } else { 3 }, |_, k| {
         let all = || (0..GLOBAL).map(value);
@@ -125,6 +126,7 @@ fn wide() -> Case {
         }",
     )
     .options("-cl-std=CL1.2")
+    .uniform()
     .input(value)
     .update(7, |_| 5_i64, |_, k| {
         let all = || (0..GLOBAL).map(|i| i64::from(value(i)) << 20);

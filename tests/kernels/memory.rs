@@ -243,7 +243,7 @@ fn generic_pointers() -> Case {
             int i = (int)get_global_id(0), l = (int)get_local_id(0);
             int mine[4] = {i, i + 1, i + 2, i + 3};
             scratch[l] = 7 * i;
-            int *picked = (i & 1) ? mine : a + (i & ~3);
+            int *picked = (i & 1) ? (int *)mine : (int *)(a + (i & ~3));
             int result;
             store(&result, sum(picked, 4));
             int kind = (to_global(picked) != 0) * 1 + (to_private(picked) != 0) * 4 + (to_local((int *)&scratch[l]) != 0) * 2;
