@@ -3,9 +3,9 @@
 //! Some versions of clang's SPIR-V back end emit `_Z10atomic_incPU3AS1Vi` as an imported function. The table of what is known is
 //! here; anything else stays an unresolved symbol.
 
-use clift_kir::{AtomicInfo, AtomicOp, MemOrder, MemScope, Value};
+use clift_kir::{AtomicInfo, AtomicOp, MemOrder, MemScope, Opcode, Space, Type, Value};
 
-use super::lower::FuncCx;
+use super::lower::{FuncCx, Leaves, Val};
 use super::words::Fault;
 
 /// A function known by name.
@@ -19,10 +19,24 @@ pub(crate) enum BuiltinImport {
     CompareExchange,
     /// Read-modify-write with an operand, sequentially consistent; order and scope may follow and can only ask for less.
     Ordered(AtomicOp),
+    /// Orders the memory accesses of the work-item: `mem_fence` and its halves.
+    Fence,
+    /// A generic pointer as one into this space, null when it does not lead there.
+    ToSpace(Space),
+    /// `get_fence`: the flags of the space that a generic pointer leads to.
+    GetFence,
 }
 
 /// The known function of a mangled name.
 pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
+    match mangled {
+        "_Z9mem_fencej" | "_Z14read_mem_fencej" | "_Z15write_mem_fencej" => return Some(BuiltinImport::Fence),
+        "__to_global" => return Some(BuiltinImport::ToSpace(Space::Global)),
+        "__to_local" => return Some(BuiltinImport::ToSpace(Space::Local)),
+        "__to_private" => return Some(BuiltinImport::ToSpace(Space::Private)),
+        "_Z9get_fencePU3AS4v" | "_Z9get_fencePU3AS4Kv" => return Some(BuiltinImport::GetFence),
+        _ => {}
+    }
     let rest = mangled.strip_prefix("_Z")?;
     let digits = rest.find(|c: char| !c.is_ascii_digit())?;
     let length: usize = rest[..digits].parse().ok()?;
@@ -59,38 +73,70 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
     })
 }
 
-/// Emits a call of a known function.
+/// `CLK_LOCAL_MEM_FENCE` and `CLK_GLOBAL_MEM_FENCE`.
+const FENCE_FLAGS: [(Space, i64); 2] = [(Space::Local, 1), (Space::Global, 2)];
+
+/// Emits a call of a known function; `result` is the type of what it returns, if it returns something.
 pub(super) fn expand(
     cx: &mut FuncCx<'_>,
     builtin: BuiltinImport,
     args: &[Value],
-    result: clift_kir::Type,
-) -> Result<Value, Fault> {
+    result: Option<Type>,
+) -> Result<Val, Fault> {
     let wrong = || Fault::malformed("arguments of a built-in function are of the wrong types");
-    let Some(&pointer) = args.first() else { return Err(wrong()) };
-    let operands = match builtin {
-        BuiltinImport::Ordered(_) => args.get(1..2).ok_or_else(wrong)?,
-        BuiltinImport::Rmw(_) | BuiltinImport::RmwOne(_) | BuiltinImport::CompareExchange => &args[1..],
-    };
-    if !cx.b.ty(pointer).is_ptr() || result.is_vector() || !operands.iter().all(|&arg| cx.b.ty(arg) == result) {
+    if builtin == BuiltinImport::Fence {
+        cx.b.fence(AtomicInfo { op: AtomicOp::Xchg, order: MemOrder::AcqRel, scope: MemScope::Device });
+        return Ok(Val::Leaves(Leaves::new()));
+    }
+    let (Some(&pointer), Some(result)) = (args.first(), result) else { return Err(wrong()) };
+    let operands = &args[1..];
+    let is_generic = cx.b.ty(pointer) == Type::ptr(Space::Generic);
+    if !cx.b.ty(pointer).is_ptr() || result.is_vector() {
         return Err(wrong());
     }
-    let info = |op| AtomicInfo { op, order: MemOrder::Relaxed, scope: MemScope::Device };
-    match (builtin, args) {
-        (BuiltinImport::Rmw(op), &[_, operand]) => Ok(cx.b.atomic_rmw(pointer, operand, info(op))),
-        (BuiltinImport::RmwOne(op), [_]) if result.is_int() => {
+    let all_results = |cx: &FuncCx<'_>, count: usize| {
+        operands.get(..count).is_some_and(|used| used.iter().all(|&arg| cx.b.ty(arg) == result))
+    };
+    let info = |op, order| AtomicInfo { op, order, scope: MemScope::Device };
+    let value = match builtin {
+        BuiltinImport::Rmw(op) if all_results(cx, 1) => {
+            cx.b.atomic_rmw(pointer, operands[0], info(op, MemOrder::Relaxed))
+        }
+        BuiltinImport::Ordered(op) if all_results(cx, 1) => {
+            cx.b.atomic_rmw(pointer, operands[0], info(op, MemOrder::SeqCst))
+        }
+        BuiltinImport::RmwOne(op) if result.is_int() => {
             let one = cx.b.iconst(result, 1);
-            Ok(cx.b.atomic_rmw(pointer, one, info(op)))
+            cx.b.atomic_rmw(pointer, one, info(op, MemOrder::Relaxed))
         }
-        (BuiltinImport::CompareExchange, &[_, expected, new]) => {
-            Ok(cx.b.atomic_cmpxchg(pointer, expected, new, info(AtomicOp::Xchg)))
+        BuiltinImport::CompareExchange if all_results(cx, 2) => {
+            let info = info(AtomicOp::Xchg, MemOrder::Relaxed);
+            cx.b.atomic_cmpxchg(pointer, operands[0], operands[1], info)
         }
-        (BuiltinImport::Ordered(op), _) => {
-            let info = AtomicInfo { order: MemOrder::SeqCst, ..info(op) };
-            Ok(cx.b.atomic_rmw(pointer, operands[0], info))
+        BuiltinImport::ToSpace(space) if is_generic && result == Type::ptr(space) => {
+            let inside = cx.b.in_space(pointer, space);
+            let cast = cx.b.cast(Opcode::SpaceCast, pointer, result);
+            let null = cx.b.iconst(result, 0);
+            cx.b.select(inside, cast, null)
         }
-        (BuiltinImport::Rmw(_) | BuiltinImport::RmwOne(_) | BuiltinImport::CompareExchange, _) => Err(wrong()),
-    }
+        BuiltinImport::GetFence if is_generic && result.is_int() => {
+            let mut flags = cx.b.iconst(result, 0);
+            for (space, flag) in FENCE_FLAGS {
+                let inside = cx.b.in_space(pointer, space);
+                let flag = cx.b.iconst(result, flag);
+                flags = cx.b.select(inside, flag, flags);
+            }
+            flags
+        }
+        BuiltinImport::Rmw(_)
+        | BuiltinImport::Ordered(_)
+        | BuiltinImport::RmwOne(_)
+        | BuiltinImport::CompareExchange
+        | BuiltinImport::Fence
+        | BuiltinImport::ToSpace(_)
+        | BuiltinImport::GetFence => return Err(wrong()),
+    };
+    Ok(Val::one(value))
 }
 
 #[cfg(test)]
@@ -108,6 +154,8 @@ mod tests {
         );
         assert_eq!(find("_Z16atomic_fetch_maxPU3AS4VU7_Atomicmm"), Some(BuiltinImport::Ordered(AtomicOp::Umax)));
         assert_eq!(find("_Z16atomic_fetch_maxPU3AS4VU7_Atomicff"), None);
+        assert_eq!(find("_Z9mem_fencej"), Some(BuiltinImport::Fence));
+        assert_eq!(find("__to_local"), Some(BuiltinImport::ToSpace(Space::Local)));
         assert_eq!(find("_Z3foov"), None);
         assert_eq!(find("_Z99x"), None);
         assert_eq!(find("main"), None);

@@ -147,8 +147,7 @@ pub(in super::super) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Resu
         let Some(builtin) = builtin_imports::find(name) else {
             return Err(Fault::malformed(format!("{} has no body", unit.module.describe(id))));
         };
-        let ty = result.value.ok_or_else(|| Fault::malformed("the result is no scalar"))?;
-        return builtin_imports::expand(cx, builtin, &values, ty).map(Val::one);
+        return builtin_imports::expand(cx, builtin, &values, result.value);
     };
     if cx.shared.param_alias.borrow().contains_key(&callee.func) {
         cx.only_calls.push((callee.func, values[first..].to_vec()));
