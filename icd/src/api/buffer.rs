@@ -81,8 +81,11 @@ fn create_checked(
     Ok(Object::create(Mem::buffer(context, flags, properties, HostPtr::NULL, bytes)))
 }
 
-/// CL_INVALID_VALUE for flags that do not exist or exclude each other.
-fn check_flags(flags: cl_mem_flags) -> ClResult<()> {
+/// The rules for the flags of a memory object.
+///
+/// # Errors
+/// `CL_INVALID_VALUE` for flags that do not exist or exclude each other.
+pub(super) fn check_flags(flags: cl_mem_flags) -> ClResult<()> {
     ensure(flags & !(KERNEL_ACCESS | HOST_ACCESS | STORAGE) == 0, InvalidValue)?;
     // CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY and CL_MEM_READ_ONLY are mutually exclusive
     ensure((flags & KERNEL_ACCESS).count_ones() <= 1, InvalidValue)?;

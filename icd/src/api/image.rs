@@ -3,6 +3,7 @@
 
 use clift_include::cl::*;
 
+use super::buffer::check_flags;
 use crate::error::ClError::InvalidValue;
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::Handle;
@@ -21,14 +22,8 @@ pub fn get_supported_formats(
     // CL_INVALID_CONTEXT if context is not a valid context
     context.get()?;
     // CL_INVALID_VALUE if flags is not valid
-    let access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY | CL_MEM_KERNEL_READ_AND_WRITE;
-    let other = CL_MEM_USE_HOST_PTR
-        | CL_MEM_ALLOC_HOST_PTR
-        | CL_MEM_COPY_HOST_PTR
-        | CL_MEM_HOST_WRITE_ONLY
-        | CL_MEM_HOST_READ_ONLY
-        | CL_MEM_HOST_NO_ACCESS;
-    ensure(flags & !(access | other) == 0, InvalidValue)?;
+    // (CL_MEM_KERNEL_READ_AND_WRITE exists for this query alone)
+    check_flags(flags & !CL_MEM_KERNEL_READ_AND_WRITE)?;
     // CL_INVALID_VALUE if image_type is not valid
     let types = [
         CL_MEM_OBJECT_IMAGE2D,

@@ -76,6 +76,9 @@ fn check_bits(bits: cl_command_queue_properties) -> ClResult<()> {
     ensure(bits & !(HOST_PROPERTIES | DEVICE_PROPERTIES) == 0, InvalidValue)?;
     // CL_INVALID_VALUE: CL_QUEUE_ON_DEVICE_DEFAULT can only be set together with CL_QUEUE_ON_DEVICE
     ensure(bits & DEVICE_PROPERTIES != CL_QUEUE_ON_DEVICE_DEFAULT, InvalidValue)?;
+    // CL_INVALID_VALUE: if CL_QUEUE_ON_DEVICE is set, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE must also be set
+    let on_device = bits & CL_QUEUE_ON_DEVICE != 0;
+    ensure(!on_device || bits & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0, InvalidValue)?;
     // CL_INVALID_QUEUE_PROPERTIES if values specified in properties are valid but are not supported by device
     ensure(bits & DEVICE_PROPERTIES == 0, InvalidQueueProperties)
 }

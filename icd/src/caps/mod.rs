@@ -155,7 +155,8 @@ pub struct Limits {
     /// Work-items per work-group, in all and in each dimension. The runtime runs a group on one core, so the bound is the
     /// scratch memory it keeps per item; 4096 covers what programs for GPUs ask for (1024) with room.
     pub max_work_group_size: usize,
-    /// Local memory per work-group: fits the second-level cache of any core together with the data worked on.
+    /// Local memory per work-group: twice what the specification demands. It is ordinary memory here, so its worth is that it
+    /// stays in the caches next to the core; programs that size their tiles by this number must not be led to outgrow them.
     pub local_mem_size: u64,
     /// Largest buffer: a quarter of the memory, at least what the specification demands.
     pub max_mem_alloc_size: u64,
@@ -195,7 +196,7 @@ impl Limits {
         let max_parameter_size = 4096;
         Self {
             max_work_group_size: 4096,
-            local_mem_size: 256 << 10,
+            local_mem_size: 64 << 10,
             max_mem_alloc_size,
             max_parameter_size,
             max_constant_buffer_size: max_mem_alloc_size,

@@ -305,3 +305,28 @@ impl<T: ClObject> fmt::Debug for Registry<T> {
         write!(f, "Registry of {} {}", self.len(), T::TAG.escape_ascii())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::object::device::Device;
+
+    /// The count neither wraps nor frees what is still held.
+    #[test]
+    fn reference_count_at_its_ends() {
+        let object = Object::create(Device);
+        let handle = object.handle();
+        object.api.lock().count = u32::MAX - 1;
+        assert_eq!(retain(handle), Ok(()));
+        assert_eq!(retain(handle), Err(ClError::OutOfResources));
+        assert_eq!(object.reference_count(), u32::MAX);
+        object.api.lock().count = 1;
+        assert_eq!(release(handle), Ok(()));
+        assert_eq!(release(handle), Err(ClError::InvalidDevice));
+        // What the driver holds can be retained again.
+        assert_eq!(retain(handle), Ok(()));
+        assert_eq!(release(handle), Ok(()));
+        drop(object);
+        assert_eq!(retain(handle), Err(ClError::InvalidDevice));
+    }
+}

@@ -23,7 +23,7 @@ pub struct Mem {
     properties: Vec<cl_mem_properties>,
     host_ptr: HostPtr,
     parent: Option<Parent>,
-    maps: Mutex<Vec<Mapping>>,
+    maps: Mutex<Maps>,
     destructors: Mutex<Vec<Destructor>>,
     // Freed after the destructor callbacks have been called: the last field.
     bytes: MemSlice,
@@ -38,6 +38,13 @@ struct Parent {
     origin: usize,
 }
 
+/// The mappings of an object, the oldest first.
+#[derive(Debug, Default)]
+struct Maps {
+    held: Vec<Mapping>,
+    made: u64,
+}
+
 /// A region that the application has mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
@@ -49,6 +56,8 @@ pub struct Mapping {
     pub pointer: HostPtr,
     /// Whether it may write through the pointer.
     pub write: bool,
+    /// Tells it from other mappings of the object, also of the same region.
+    pub id: u64,
 }
 
 /// Mapping the region would let two pointers write to the same bytes.
@@ -146,7 +155,7 @@ impl Mem {
 
     /// Number of mappings the application holds through this object.
     pub fn map_count(&self) -> usize {
-        self.maps.lock().len()
+        self.maps.lock().held.len()
     }
 
     /// Maps a region, given in this object's offsets and within it.
@@ -155,23 +164,29 @@ impl Mem {
     /// [`Overlap`] when bytes of the buffer would be mapped for writing twice through this object.
     pub fn map(&self, offset: usize, len: usize, write: bool) -> Result<Mapping, Overlap> {
         let pointer = HostPtr::new(self.bytes.as_ptr().wrapping_add(offset));
-        let mapping = Mapping { start: self.origin() + offset, len, pointer, write };
         let mut maps = self.maps.lock();
+        let mapping = Mapping { start: self.origin() + offset, len, pointer, write, id: maps.made };
         let overlaps = |other: &Mapping| {
             other.write && mapping.start < other.start + other.len && other.start < mapping.start + mapping.len
         };
-        if write && maps.iter().any(overlaps) {
+        if write && maps.held.iter().any(overlaps) {
             return Err(Overlap);
         }
-        maps.push(mapping);
+        maps.made += 1;
+        maps.held.push(mapping);
         Ok(mapping)
     }
 
     /// Takes a mapping back by its pointer, the last made first; `None` when there is none.
     pub fn unmap(&self, pointer: HostPtr) -> Option<Mapping> {
         let mut maps = self.maps.lock();
-        let index = maps.iter().rposition(|mapping| mapping.pointer == pointer)?;
-        Some(maps.remove(index))
+        let index = maps.held.iter().rposition(|mapping| mapping.pointer == pointer)?;
+        Some(maps.held.remove(index))
+    }
+
+    /// Takes back a mapping that did not come about; nothing when it is gone already.
+    pub fn undo_map(&self, id: u64) {
+        self.maps.lock().held.retain(|mapping| mapping.id != id);
     }
 }
 

@@ -51,9 +51,10 @@ pub fn map_buffer(
     let mapping = buffer.map(offset, size, flags & WRITE != 0).map_err(|_| InvalidOperation)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
-    // A map that fails (because its wait list did) is none.
+    // A map that fails (because its wait list did) is none. Callbacks come some time after the end, but a call that returns
+    // an error has left nothing behind.
     let undo = Ref::downgrade(&buffer);
-    command.keep(&buffer).nothing(blocking != CL_FALSE, |event| {
+    let submitted = command.keep(&buffer).nothing(blocking != CL_FALSE, |event| {
         if wait.count != 0 {
             event.on_status(
                 status::COMPLETE,
@@ -61,12 +62,13 @@ pub fn map_buffer(
                     if ended < status::COMPLETE
                         && let Some(buffer) = undo.upgrade()
                     {
-                        buffer.unmap(mapping.pointer);
+                        buffer.undo_map(mapping.id);
                     }
                 }),
             );
         }
-    })?;
+    });
+    submitted.inspect_err(|_| buffer.undo_map(mapping.id))?;
     Ok(mapping.pointer)
 }
 

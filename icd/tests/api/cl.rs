@@ -1,0 +1,284 @@
+//! OpenCL as a C program has it: functions that call through the dispatch table, and what the cases share.
+//!
+//! The functions are safe to write the cases shortly; each case keeps the contract of the calls it makes.
+
+#![allow(non_snake_case, reason = "functions are named as in C")]
+#![allow(clippy::too_many_arguments, reason = "the C functions have them")]
+
+use std::ffi::{c_char, c_void};
+use std::ptr::{null, null_mut};
+
+pub(crate) use clift_include::cl::*;
+
+/// Address of the function in a slot, read as a loader does: through the handle of the platform.
+pub(crate) fn slot(index: usize) -> *const c_void {
+    // SAFETY: a handle begins with the address of a table of 150 slots.
+    unsafe { (*platform().cast::<*const [*const c_void; 150]>()).as_ref().unwrap()[index] }
+}
+
+/// The platform, by the way that loaders take.
+pub(crate) fn platform() -> cl_platform_id {
+    let mut platform = null_mut();
+    // SAFETY: room for one platform.
+    let status = unsafe { clift::ffi::export::clIcdGetPlatformIDsKHR(1, &mut platform, null_mut()) };
+    assert_eq!(status, CL_SUCCESS);
+    platform
+}
+
+macro_rules! api {
+    ($([$slot:literal] $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty;)*) => {
+        $(pub(crate) fn $name($($arg: $ty),*) -> $ret {
+            let address = slot($slot);
+            // SAFETY: the function in this slot has this signature.
+            let function: unsafe extern "C" fn($($ty),*) -> $ret = unsafe { std::mem::transmute(address) };
+            // SAFETY: the case keeps the contract of the call.
+            unsafe { function($($arg),*) }
+        })*
+    };
+}
+
+pub(crate) type Notify = Option<extern "C" fn(*const c_char, *const c_void, usize, *mut c_void)>;
+pub(crate) type ObjectNotify = Option<extern "C" fn(*mut c_void, *mut c_void)>;
+pub(crate) type EventNotify = Option<extern "C" fn(cl_event, cl_int, *mut c_void)>;
+pub(crate) type Native = Option<extern "C" fn(*mut c_void)>;
+
+api! {
+    [1] clGetPlatformInfo(p: cl_platform_id, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    [2] clGetDeviceIDs(p: cl_platform_id, ty: cl_device_type, n: cl_uint, d: *mut cl_device_id, num: *mut cl_uint) -> cl_int;
+    [3] clGetDeviceInfo(d: cl_device_id, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    [4] clCreateContext(
+        properties: *const isize, n: cl_uint, devices: *const cl_device_id, notify: Notify, user: *mut c_void,
+        error: *mut cl_int,
+    ) -> cl_context;
+    [5] clCreateContextFromType(
+        properties: *const isize, ty: cl_device_type, notify: Notify, user: *mut c_void, error: *mut cl_int,
+    ) -> cl_context;
+    [6] clRetainContext(c: cl_context) -> cl_int;
+    [7] clReleaseContext(c: cl_context) -> cl_int;
+    [8] clGetContextInfo(c: cl_context, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    [9] clCreateCommandQueue(c: cl_context, d: cl_device_id, properties: cl_bitfield, error: *mut cl_int) -> cl_command_queue;
+    [10] clRetainCommandQueue(q: cl_command_queue) -> cl_int;
+    [11] clReleaseCommandQueue(q: cl_command_queue) -> cl_int;
+    [12] clGetCommandQueueInfo(q: cl_command_queue, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    [13] clSetCommandQueueProperty(q: cl_command_queue, properties: cl_bitfield, on: cl_bool, old: *mut cl_bitfield) -> cl_int;
+    [14] clCreateBuffer(c: cl_context, flags: cl_mem_flags, size: usize, host: *mut c_void, error: *mut cl_int) -> cl_mem;
+    [17] clRetainMemObject(m: cl_mem) -> cl_int;
+    [18] clReleaseMemObject(m: cl_mem) -> cl_int;
+    [19] clGetSupportedImageFormats(
+        c: cl_context, flags: cl_mem_flags, ty: cl_uint, n: cl_uint, formats: *mut c_void, num: *mut cl_uint,
+    ) -> cl_int;
+    [20] clGetMemObjectInfo(m: cl_mem, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    [41] clWaitForEvents(n: cl_uint, list: *const cl_event) -> cl_int;
+    [42] clGetEventInfo(e: cl_event, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    [43] clRetainEvent(e: cl_event) -> cl_int;
+    [44] clReleaseEvent(e: cl_event) -> cl_int;
+    [45] clGetEventProfilingInfo(e: cl_event, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    [46] clFlush(q: cl_command_queue) -> cl_int;
+    [47] clFinish(q: cl_command_queue) -> cl_int;
+    [48] clEnqueueReadBuffer(
+        q: cl_command_queue, m: cl_mem, blocking: cl_bool, offset: usize, size: usize, ptr: *mut c_void,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [49] clEnqueueWriteBuffer(
+        q: cl_command_queue, m: cl_mem, blocking: cl_bool, offset: usize, size: usize, ptr: *const c_void,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [50] clEnqueueCopyBuffer(
+        q: cl_command_queue, src: cl_mem, dst: cl_mem, src_offset: usize, dst_offset: usize, size: usize,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [56] clEnqueueMapBuffer(
+        q: cl_command_queue, m: cl_mem, blocking: cl_bool, flags: cl_map_flags, offset: usize, size: usize,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event, error: *mut cl_int,
+    ) -> *mut c_void;
+    [58] clEnqueueUnmapMemObject(
+        q: cl_command_queue, m: cl_mem, ptr: *mut c_void, n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [61] clEnqueueNativeKernel(
+        q: cl_command_queue, function: Native, args: *const c_void, args_size: usize, mems: cl_uint,
+        mem_list: *const cl_mem, places: *const *const c_void,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [62] clEnqueueMarker(q: cl_command_queue, event: *mut cl_event) -> cl_int;
+    [63] clEnqueueWaitForEvents(q: cl_command_queue, n: cl_uint, list: *const cl_event) -> cl_int;
+    [64] clEnqueueBarrier(q: cl_command_queue) -> cl_int;
+    [65] clGetExtensionFunctionAddress(name: *const c_char) -> *mut c_void;
+    [81] clSetEventCallback(e: cl_event, status: cl_int, notify: EventNotify, user: *mut c_void) -> cl_int;
+    [82] clCreateSubBuffer(
+        m: cl_mem, flags: cl_mem_flags, ty: cl_uint, info: *const c_void, error: *mut cl_int,
+    ) -> cl_mem;
+    [83] clSetMemObjectDestructorCallback(m: cl_mem, notify: ObjectNotify, user: *mut c_void) -> cl_int;
+    [84] clCreateUserEvent(c: cl_context, error: *mut cl_int) -> cl_event;
+    [85] clSetUserEventStatus(e: cl_event, status: cl_int) -> cl_int;
+    [86] clEnqueueReadBufferRect(
+        q: cl_command_queue, m: cl_mem, blocking: cl_bool, buffer_origin: *const usize, host_origin: *const usize,
+        region: *const usize, buffer_row: usize, buffer_slice: usize, host_row: usize, host_slice: usize,
+        ptr: *mut c_void, n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [87] clEnqueueWriteBufferRect(
+        q: cl_command_queue, m: cl_mem, blocking: cl_bool, buffer_origin: *const usize, host_origin: *const usize,
+        region: *const usize, buffer_row: usize, buffer_slice: usize, host_row: usize, host_slice: usize,
+        ptr: *const c_void, n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [88] clEnqueueCopyBufferRect(
+        q: cl_command_queue, src: cl_mem, dst: cl_mem, src_origin: *const usize, dst_origin: *const usize,
+        region: *const usize, src_row: usize, src_slice: usize, dst_row: usize, dst_slice: usize,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [93] clCreateSubDevices(
+        d: cl_device_id, properties: *const isize, n: cl_uint, out: *mut cl_device_id, num: *mut cl_uint,
+    ) -> cl_int;
+    [94] clRetainDevice(d: cl_device_id) -> cl_int;
+    [95] clReleaseDevice(d: cl_device_id) -> cl_int;
+    [100] clUnloadPlatformCompiler(p: cl_platform_id) -> cl_int;
+    [102] clEnqueueFillBuffer(
+        q: cl_command_queue, m: cl_mem, pattern: *const c_void, pattern_size: usize, offset: usize, size: usize,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [104] clEnqueueMigrateMemObjects(
+        q: cl_command_queue, count: cl_uint, mems: *const cl_mem, flags: cl_bitfield,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [105] clEnqueueMarkerWithWaitList(q: cl_command_queue, n: cl_uint, list: *const cl_event, event: *mut cl_event) -> cl_int;
+    [106] clEnqueueBarrierWithWaitList(q: cl_command_queue, n: cl_uint, list: *const cl_event, event: *mut cl_event) -> cl_int;
+    [107] clGetExtensionFunctionAddressForPlatform(p: cl_platform_id, name: *const c_char) -> *mut c_void;
+    [123] clCreateCommandQueueWithProperties(
+        c: cl_context, d: cl_device_id, properties: *const cl_queue_properties, error: *mut cl_int,
+    ) -> cl_command_queue;
+    [140] clGetDeviceAndHostTimer(d: cl_device_id, device: *mut cl_ulong, host: *mut cl_ulong) -> cl_int;
+    [141] clGetHostTimer(d: cl_device_id, host: *mut cl_ulong) -> cl_int;
+    [143] clSetDefaultDeviceCommandQueue(c: cl_context, d: cl_device_id, q: cl_command_queue) -> cl_int;
+    [146] clCreateBufferWithProperties(
+        c: cl_context, properties: *const cl_mem_properties, flags: cl_mem_flags, size: usize, host: *mut c_void,
+        error: *mut cl_int,
+    ) -> cl_mem;
+    [148] clSetContextDestructorCallback(c: cl_context, notify: ObjectNotify, user: *mut c_void) -> cl_int;
+}
+
+/// No wait list.
+pub(crate) const NONE: *const cl_event = null();
+/// No event wanted.
+pub(crate) const SKIP: *mut cl_event = null_mut();
+
+/// The result of a call that must succeed.
+pub(crate) fn made<T>(call: impl FnOnce(*mut cl_int) -> *mut T) -> *mut T {
+    let mut error = 1;
+    let object = call(&mut error);
+    assert_eq!(error, CL_SUCCESS);
+    assert!(!object.is_null());
+    object
+}
+
+/// The error of a call that must fail.
+pub(crate) fn refused<T>(call: impl FnOnce(*mut cl_int) -> *mut T) -> cl_int {
+    let mut error = 1;
+    assert!(call(&mut error).is_null());
+    assert!(error < 0, "neither an object nor an error");
+    error
+}
+
+/// The root device.
+pub(crate) fn device() -> cl_device_id {
+    let mut device = null_mut();
+    assert_eq!(clGetDeviceIDs(platform(), CL_DEVICE_TYPE_ALL, 1, &mut device, null_mut()), CL_SUCCESS);
+    device
+}
+
+/// A context and an in-order queue with profiling; both are released at the end.
+pub(crate) struct Setup {
+    pub(crate) context: cl_context,
+    pub(crate) queue: cl_command_queue,
+}
+
+impl Setup {
+    pub(crate) fn new() -> Self {
+        Self::with(CL_QUEUE_PROFILING_ENABLE)
+    }
+
+    /// With other properties of the queue.
+    pub(crate) fn with(properties: cl_bitfield) -> Self {
+        let device = device();
+        let context = made(|e| clCreateContext(null(), 1, &device, None, null_mut(), e));
+        let queue = made(|e| clCreateCommandQueue(context, device, properties, e));
+        Self { context, queue }
+    }
+
+    pub(crate) fn buffer(&self, flags: cl_mem_flags, size: usize) -> cl_mem {
+        made(|e| clCreateBuffer(self.context, flags, size, null_mut(), e))
+    }
+
+    /// A buffer with these bytes.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> cl_mem {
+        let host = bytes.as_ptr().cast_mut().cast();
+        made(|e| clCreateBuffer(self.context, CL_MEM_COPY_HOST_PTR, bytes.len(), host, e))
+    }
+
+    pub(crate) fn user_event(&self) -> cl_event {
+        made(|e| clCreateUserEvent(self.context, e))
+    }
+
+    /// What a buffer holds.
+    pub(crate) fn contents(&self, buffer: cl_mem) -> Vec<u8> {
+        let mut bytes = vec![0; info::<usize>(|s, v, r| clGetMemObjectInfo(buffer, CL_MEM_SIZE, s, v, r))];
+        let target = bytes.as_mut_ptr().cast();
+        assert_eq!(clEnqueueReadBuffer(self.queue, buffer, CL_TRUE, 0, bytes.len(), target, 0, NONE, SKIP), CL_SUCCESS);
+        bytes
+    }
+}
+
+impl Drop for Setup {
+    fn drop(&mut self) {
+        assert_eq!(clReleaseCommandQueue(self.queue), CL_SUCCESS);
+        assert_eq!(clReleaseContext(self.context), CL_SUCCESS);
+    }
+}
+
+/// The last three arguments of an info query, in, its status out.
+pub(crate) type Query<'a> = &'a dyn Fn(usize, *mut c_void, *mut usize) -> cl_int;
+
+/// The bytes that a query answers with, after the rules that hold for all queries: the size alone, the value alone, a buffer
+/// that is too large, one that is too small.
+pub(crate) fn info_bytes(query: Query<'_>) -> Vec<u8> {
+    let mut size = usize::MAX;
+    assert_eq!(query(0, null_mut(), &mut size), CL_SUCCESS);
+    let mut bytes = vec![0xa5u8; size + 8];
+    if size != 0 {
+        assert_eq!(query(size - 1, bytes.as_mut_ptr().cast(), null_mut()), CL_INVALID_VALUE);
+        assert!(bytes.iter().all(|byte| *byte == 0xa5), "a refused query wrote");
+    }
+    let mut again = usize::MAX;
+    assert_eq!(query(size + 8, bytes.as_mut_ptr().cast(), &mut again), CL_SUCCESS);
+    assert_eq!(again, size);
+    assert_eq!(&bytes[size..], [0xa5; 8], "a query wrote past its size");
+    bytes.truncate(size);
+    let mut exact = vec![0u8; size + 1];
+    assert_eq!(query(size, exact.as_mut_ptr().cast(), null_mut()), CL_SUCCESS);
+    assert_eq!(&exact[..size], bytes);
+    assert_eq!(query(0, null_mut(), null_mut()), CL_SUCCESS);
+    bytes
+}
+
+/// The one value that a query answers with.
+pub(crate) fn info<T: Copy>(query: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> T {
+    let bytes = info_bytes(&query);
+    assert_eq!(bytes.len(), size_of::<T>());
+    // SAFETY: as many bytes as the value has; the types asked for are integers and pointers.
+    unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
+}
+
+/// The string that a query answers with.
+pub(crate) fn info_text(query: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> String {
+    let mut bytes = info_bytes(&query);
+    assert_eq!(bytes.pop(), Some(0));
+    assert!(!bytes.contains(&0));
+    String::from_utf8(bytes).unwrap()
+}
+
+/// The final status of a command, waited for.
+pub(crate) fn ended(event: cl_event) -> cl_int {
+    let waited = clWaitForEvents(1, &event);
+    let status: cl_int = info(|s, v, r| clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, s, v, r));
+    assert_eq!(waited, if status < 0 { CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST } else { CL_SUCCESS });
+    assert_eq!(clReleaseEvent(event), CL_SUCCESS);
+    status
+}

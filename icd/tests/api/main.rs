@@ -1,0 +1,22 @@
+//! The entry points as an application sees them: C calls through the dispatch table of a handle, a file for each class of
+//! entry points, a case for each error code. Kernels are not compiled here: no compiler needs to be installed.
+//! Cases that use handles after their end are in the test `stale`.
+#![allow(unsafe_code, reason = "C calls and the pointers they take")]
+
+mod buffer;
+mod cl;
+mod context;
+mod device;
+mod event;
+mod fill;
+mod gaps;
+mod handles;
+mod icd;
+mod image;
+mod map;
+mod native;
+mod platform;
+mod queue;
+mod sync;
+mod transfer;
+mod waits;

@@ -1,0 +1,312 @@
+//! Handles after their end, and random sequences of calls. A process of its own, with one case after the other: the address
+//! of a released object may soon belong to an object of somebody else.
+//!
+//! The random calls: handles that are valid, released, of another type, null or garbage; sizes, flags and names from the
+//! corners. Whatever comes back, nothing crashes or hangs, and what is enqueued ends. Data pointers are valid, as OpenCL
+//! demands: NULL, or memory large enough for anything that the sizes here can address.
+#![allow(unsafe_code, reason = "C calls and the pointers they take")]
+
+#[path = "api/cl.rs"]
+#[allow(dead_code, reason = "shared with the test `api`")]
+mod cl;
+
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+use std::time::{Duration, Instant};
+
+use arbtest::arbitrary::{Result, Unstructured};
+
+use clift::ffi::handle::ClObject;
+use clift::object::buffer::Mem;
+use clift::object::context::Context;
+use clift::object::event::Event;
+use clift::object::queue::Queue;
+
+use cl::*;
+
+type Handle = *mut c_void;
+
+/// Largest size and pitch that is not absurd.
+const SMALL: usize = 64;
+/// Bytes of the memory that commands read and write: enough for rectangles of small sizes at small pitches.
+const SCRATCH: usize = 1 << 20;
+
+/// The application's side: what it has been given, released or not.
+struct World {
+    handles: Vec<Handle>,
+    events: Vec<cl_event>,
+    maps: Vec<*mut c_void>,
+    scratch: *mut c_void,
+}
+
+impl World {
+    fn new() -> Self {
+        // Commands of one sequence may still run when the next begins: the memory stays for good.
+        let scratch = vec![0u128; SCRATCH / 16].leak().as_mut_ptr().cast();
+        Self { handles: Vec::new(), events: Vec::new(), maps: Vec::new(), scratch }
+    }
+
+    fn handle(&self, u: &mut Unstructured<'_>) -> Result<Handle> {
+        if u.ratio(1, 20)? || self.handles.is_empty() {
+            return Ok(match u.int_in_range(0..=4)? {
+                0 => null_mut(),
+                1 => platform(),
+                2 => device(),
+                3 => std::ptr::without_provenance_mut(u.arbitrary()?),
+                _ => self.scratch,
+            });
+        }
+        u.choose(&self.handles).copied()
+    }
+
+    fn event(&self, u: &mut Unstructured<'_>) -> Result<cl_event> {
+        if self.events.is_empty() || u.ratio(1, 10)? { self.handle(u) } else { u.choose(&self.events).copied() }
+    }
+
+    fn size(u: &mut Unstructured<'_>) -> Result<usize> {
+        Ok(match u.int_in_range(0..=15)? {
+            0 => 0,
+            1 => usize::MAX - u.int_in_range(0..=SMALL)?,
+            2 => 128 * u.int_in_range(1..=3)?,
+            _ => u.int_in_range(1..=SMALL)?,
+        })
+    }
+
+    /// A pitch or an origin on the host's side, which no check bounds.
+    fn host_size(u: &mut Unstructured<'_>) -> Result<usize> {
+        u.int_in_range(0..=SMALL / 2)
+    }
+
+    fn triple(u: &mut Unstructured<'_>) -> Result<[usize; 3]> {
+        Ok([Self::size(u)?, u.int_in_range(0..=4)?, u.int_in_range(0..=4)?])
+    }
+
+    fn flags(u: &mut Unstructured<'_>) -> Result<u64> {
+        Ok(match u.int_in_range(0..=5)? {
+            0 => u.arbitrary()?,
+            1 | 2 => 0,
+            _ => 1 << u.int_in_range(0..=12)?,
+        })
+    }
+
+    fn host(&self, u: &mut Unstructured<'_>) -> Result<*mut c_void> {
+        Ok(if u.ratio(1, 16)? { null_mut() } else { self.scratch })
+    }
+
+    fn keep(&mut self, handle: Handle) {
+        if !handle.is_null() {
+            self.handles.push(handle);
+        }
+    }
+
+    /// Sets all user events, so that nothing waits for the application.
+    fn settle(&mut self) {
+        for event in &self.events {
+            clSetUserEventStatus(*event, CL_COMPLETE);
+        }
+    }
+
+    fn step(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
+        let mut error = 0;
+        let mut event: cl_event = null_mut();
+        let list: Vec<cl_event> = (0..u.int_in_range(0..=2)?).map(|_| self.event(u)).collect::<Result<_>>()?;
+        let (n, l) = match u.int_in_range(0..=19)? {
+            0 => (1, null()),
+            1 => (0, (&raw const event).cast()),
+            _ => (list.len() as cl_uint, if list.is_empty() { null() } else { list.as_ptr() }),
+        };
+        let out: *mut cl_event = if u.arbitrary()? { &mut event } else { null_mut() };
+        let blocking = u.ratio(1, 8)?;
+        if blocking {
+            self.settle();
+        }
+        let blocking = cl_bool::from(blocking);
+        let (a, b, c) = (self.handle(u)?, self.handle(u)?, self.handle(u)?);
+        let (offset, size) = (Self::size(u)?, Self::size(u)?);
+        match u.int_in_range(0..=27)? {
+            0 => {
+                let made = clCreateContext(null(), 1, [device()].as_ptr(), None, null_mut(), &mut error);
+                self.keep(made);
+            }
+            1 => {
+                let made = clCreateCommandQueue(a, device(), Self::flags(u)?, &mut error);
+                self.keep(made);
+            }
+            2 | 3 => {
+                let made = clCreateBuffer(a, Self::flags(u)?, size.min(SCRATCH + 1), self.host(u)?, &mut error);
+                self.keep(made);
+            }
+            4 => {
+                let region = cl_buffer_region { origin: offset, size };
+                let info = (&raw const region).cast();
+                let made = clCreateSubBuffer(a, Self::flags(u)?, CL_BUFFER_CREATE_TYPE_REGION, info, &mut error);
+                self.keep(made);
+            }
+            5 => {
+                let made = clCreateUserEvent(a, &mut error);
+                if !made.is_null() {
+                    self.events.push(made);
+                }
+            }
+            6 => drop((clRetainContext(a), clRetainMemObject(a), clRetainCommandQueue(a))),
+            7 => drop(clReleaseMemObject(a)),
+            8 => drop(clReleaseCommandQueue(a)),
+            9 => drop(clReleaseContext(a)),
+            10 => {
+                let of = self.event(u)?;
+                // An event that is let go of before it is set would never be set.
+                clSetUserEventStatus(of, u.int_in_range(-3..=1)?);
+                self.settle();
+                clReleaseEvent(of);
+            }
+            11 => drop(clSetUserEventStatus(self.event(u)?, u.int_in_range(-3..=1)?)),
+            12 => drop(clEnqueueReadBuffer(a, b, blocking, offset, size, self.host(u)?, n, l, out)),
+            13 => drop(clEnqueueWriteBuffer(a, b, blocking, offset, size, self.host(u)?, n, l, out)),
+            14 => drop(clEnqueueCopyBuffer(a, b, c, offset, Self::size(u)?, size, n, l, out)),
+            15 => {
+                let pattern_size = u.int_in_range(0..=200)?;
+                let pattern_size = if u.arbitrary()? { 1 << (pattern_size % 8) } else { pattern_size };
+                clEnqueueFillBuffer(a, b, self.host(u)?, pattern_size, offset, size, n, l, out);
+            }
+            16 | 17 => {
+                let (origin, region) = (Self::triple(u)?, Self::triple(u)?);
+                let host_origin = [Self::host_size(u)?, u.int_in_range(0..=4)?, u.int_in_range(0..=4)?];
+                let (row, slice) = (Self::size(u)?, Self::size(u)?);
+                let (host_row, host_slice) = (Self::host_size(u)?, Self::host_size(u)?);
+                let (o, h, g, p) = (origin.as_ptr(), host_origin.as_ptr(), region.as_ptr(), self.host(u)?);
+                let read = u.arbitrary()?;
+                if read {
+                    clEnqueueReadBufferRect(a, b, blocking, o, h, g, row, slice, host_row, host_slice, p, n, l, out);
+                } else {
+                    clEnqueueWriteBufferRect(a, b, blocking, o, h, g, row, slice, host_row, host_slice, p, n, l, out);
+                }
+            }
+            18 => {
+                let (from, to, region) = (Self::triple(u)?, Self::triple(u)?, Self::triple(u)?);
+                let (from, to, region) = (from.as_ptr(), to.as_ptr(), region.as_ptr());
+                let (row, slice) = (Self::size(u)?, Self::size(u)?);
+                clEnqueueCopyBufferRect(a, b, c, from, to, region, row, slice, row, Self::size(u)?, n, l, out);
+            }
+            19 => {
+                let flags = u.int_in_range(0..=8)?;
+                let ptr = clEnqueueMapBuffer(a, b, blocking, flags, offset, size, n, l, out, &mut error);
+                self.maps.push(ptr);
+            }
+            20 => {
+                let ptr = if self.maps.is_empty() { self.scratch } else { *u.choose(&self.maps)? };
+                clEnqueueUnmapMemObject(a, b, ptr, n, l, out);
+            }
+            21 => drop(clEnqueueMigrateMemObjects(a, 2, [b, c].as_ptr(), u.int_in_range(0..=4)?, n, l, out)),
+            22 => drop(clEnqueueMarkerWithWaitList(a, n, l, out)),
+            23 => drop(clEnqueueBarrierWithWaitList(a, n, l, out)),
+            24 => {
+                self.settle();
+                clFinish(a);
+            }
+            25 => {
+                self.settle();
+                clWaitForEvents(n, l);
+            }
+            26 => {
+                let name = u.int_in_range(0x1080..=0x1110)?;
+                let mut bytes = [0u8; 64];
+                let (value, room) = (bytes.as_mut_ptr().cast(), u.int_in_range(0..=64)?);
+                let mut needed = 0;
+                clGetContextInfo(a, name, room, value, &mut needed);
+                clGetCommandQueueInfo(a, name, room, value, &mut needed);
+                clGetMemObjectInfo(a, name, room, value, &mut needed);
+                clGetDeviceInfo(a, name, room, value, &mut needed);
+            }
+            _ => {
+                let (of, name) = (self.event(u)?, u.int_in_range(0x11d0..=0x11d5)?);
+                let mut bytes = [0u8; 64];
+                let value = bytes.as_mut_ptr().cast();
+                clGetEventInfo(of, name, 64, value, null_mut());
+                clGetEventProfilingInfo(of, CL_PROFILING_COMMAND_QUEUED + name % 8, 64, value, null_mut());
+            }
+        }
+        if !event.is_null() {
+            self.events.push(event);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn stale_handles() {
+    released();
+    random_calls();
+    nothing_leaks();
+}
+
+/// What is live of a type.
+fn live<T: ClObject>() -> usize {
+    T::registry().len()
+}
+
+/// All has been released; what the last commands held goes soon after their end.
+fn nothing_leaks() {
+    let count = || [live::<Context>(), live::<Queue>(), live::<Mem>(), live::<Event>()];
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while count() != [0; 4] && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(count(), [0; 4], "contexts, queues, memory objects, events");
+}
+
+fn released() {
+    let setup = Setup::new();
+    let event = setup.user_event();
+    assert_eq!(clReleaseEvent(event), CL_SUCCESS);
+    assert_eq!(clReleaseEvent(event), CL_INVALID_EVENT);
+    assert_eq!(clRetainEvent(event), CL_INVALID_EVENT);
+    assert_eq!(clSetUserEventStatus(event, CL_COMPLETE), CL_INVALID_EVENT);
+    assert_eq!(clWaitForEvents(1, &event), CL_INVALID_EVENT);
+    let buffer = setup.buffer(0, 16);
+    assert_eq!(clReleaseMemObject(buffer), CL_SUCCESS);
+    assert_eq!(clReleaseMemObject(buffer), CL_INVALID_MEM_OBJECT);
+    assert_eq!(clRetainMemObject(buffer), CL_INVALID_MEM_OBJECT);
+    assert_eq!(clGetMemObjectInfo(buffer, CL_MEM_SIZE, 0, null_mut(), null_mut()), CL_INVALID_MEM_OBJECT);
+    let (context, queue) = (setup.context, setup.queue);
+    drop(setup);
+    assert_eq!(clReleaseCommandQueue(queue), CL_INVALID_COMMAND_QUEUE);
+    assert_eq!(clRetainCommandQueue(queue), CL_INVALID_COMMAND_QUEUE);
+    assert_eq!(clFinish(queue), CL_INVALID_COMMAND_QUEUE);
+    assert_eq!(clReleaseContext(context), CL_INVALID_CONTEXT);
+    assert_eq!(clRetainContext(context), CL_INVALID_CONTEXT);
+    assert_eq!(clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, null_mut(), null_mut()), CL_INVALID_CONTEXT);
+}
+
+fn random_calls() {
+    let mut world = World::new();
+    arbtest::arbtest(move |u| {
+        let setup = Setup::with(if u.arbitrary()? { CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE } else { 0 });
+        world.handles = vec![setup.context, setup.queue, setup.buffer(0, 512)];
+        for (retain, handle) in
+            [(clRetainContext as fn(Handle) -> cl_int, setup.context), (clRetainCommandQueue, setup.queue)]
+        {
+            // So that the sequence cannot take the last reference away too soon.
+            assert_eq!((retain(handle), retain(handle)), (CL_SUCCESS, CL_SUCCESS));
+        }
+        let mut result = Ok(());
+        while result.is_ok() && !u.is_empty() {
+            result = world.step(u);
+        }
+        world.settle();
+        for handle in world.handles.split_off(0) {
+            clFinish(handle);
+            // Exactly the references that are left.
+            while clReleaseMemObject(handle) == CL_SUCCESS {}
+            while clReleaseCommandQueue(handle) == CL_SUCCESS {}
+            while clReleaseContext(handle) == CL_SUCCESS {}
+        }
+        for event in world.events.split_off(0) {
+            while clReleaseEvent(event) == CL_SUCCESS {}
+        }
+        world.maps.clear();
+        // The sequence has released the setup's objects too.
+        std::mem::forget(setup);
+        result
+    })
+    .budget_ms(1000);
+}
