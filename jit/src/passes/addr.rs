@@ -47,11 +47,11 @@ fn fold(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
     let def = |b: &Builder<'_>, v: Value| b.func.dfg.def_inst(v).map(|i| b.func.dfg.inst(i).clone());
     if let Some(index) = index {
         // A scalar constant index is a displacement; a vector of them keeps its lanes.
-        if !b.ty(index).is_vector() || b.ty(base).is_vector() {
-            if let Some(bits) = constant(b, index) {
-                let disp = disp.wrapping_add(bits.wrapping_mul(scale) as i64);
-                return Some(b.addr(base, None, 1, disp));
-            }
+        if (!b.ty(index).is_vector() || b.ty(base).is_vector())
+            && let Some(bits) = constant(b, index)
+        {
+            let disp = disp.wrapping_add(bits.wrapping_mul(scale) as i64);
+            return Some(b.addr(base, None, 1, disp));
         }
         if let Some(inner) = def(b, index)
             && let [x, y] = *inner.args.as_slice()
