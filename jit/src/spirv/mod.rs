@@ -32,7 +32,7 @@ mod words;
 
 use std::cell::{Cell, RefCell};
 
-use clift_kir::{FpFlags, Func, Function, Global, GlobalData, GlobalInit, KernelData};
+use clift_kir::{FpFlags, Func, Function, GlobalData, GlobalInit, KernelData};
 use cranelift_entity::PrimaryMap;
 use rspirv::dr::Operand;
 use rspirv::spirv::{Op, StorageClass};
