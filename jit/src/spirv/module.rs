@@ -111,7 +111,7 @@ fn section(op: Op) -> Option<Section> {
         | Op::DecorationGroup
         | Op::GroupDecorate
         | Op::GroupMemberDecorate => Section::Debug,
-        Op::AliasDomainDeclINTEL | Op::AliasScopeDeclINTEL | Op::AliasScopeListDeclINTEL => Section::Globals,
+        Op::AliasDomainDeclINTEL | Op::AliasScopeDeclINTEL | Op::AliasScopeListDeclINTEL => return None,
         Op::Line | Op::NoLine | Op::Undef | Op::Variable | Op::ExtInst | Op::ExtInstWithForwardRefsKHR => return None,
         op if op.is_type() || op.is_constant() || op == Op::TypeForwardPointer => Section::Globals,
         _ => Section::Functions,

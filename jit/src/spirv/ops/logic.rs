@@ -17,7 +17,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 // Against the rules, but what clang's back end makes of OpenCL C's any and all: the sign bits count.
                 let zero = cx.b.iconst(ty, 0);
                 mask = cx.b.icmp(IntCond::Slt, mask, zero);
-            } else if !ty.is_bool() || !ty.is_vector() {
+            } else if !ty.is_bool() {
                 return Err(Fault::malformed("the operand is no vector of bools"));
             }
             match inst.op() {
