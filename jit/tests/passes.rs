@@ -275,8 +275,9 @@ fn generate(u: &mut Unstructured<'_>, name: &str, helper: Option<Func>, depth: u
     for _ in 0..12 {
         g.statement(depth)?;
     }
-    let mut sum = g.pool[0];
-    for v in g.pool[1..].to_vec() {
+    let mut pool = std::mem::take(&mut g.pool).into_iter();
+    let mut sum = pool.next().expect("parameters");
+    for v in pool {
         sum = g.b.int2(Opcode::Xor, sum, v);
         let three = g.b.iconst(Type::I32, 3);
         sum = g.b.int2(Opcode::Rotl, sum, three);

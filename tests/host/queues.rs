@@ -232,7 +232,7 @@ fn many_threads_one_queue() {
                 let kernel = Kernel::create(program, "t").expect("the kernel");
                 let buffer = buffer(session, 100);
                 let mut expected = thread;
-                fill(&queue, &buffer, &[thread], 0, 400, &[]).expect("a fill");
+                fill(queue, &buffer, &[thread], 0, 400, &[]).expect("a fill");
                 for x in 0..50 {
                     // SAFETY: as above; the kernel object is this thread's own.
                     unsafe { kernel.set_arg(0, &buffer).and_then(|()| kernel.set_arg(1, &x)) }.expect("arguments");

@@ -3,6 +3,11 @@
 use clift_tests::kernel::{Case, GLOBAL, Need};
 use clift_tests::values::{any_float, float, int_bits, spread};
 
+/// The lane of a flat element number.
+fn lane_of(element: usize, lanes: usize) -> usize {
+    element % lanes
+}
+
 /// `convert_TO[_sat]` between integer types. Without saturation a conversion truncates.
 fn integers() -> Vec<Case> {
     macro_rules! from {
@@ -43,7 +48,8 @@ fn integers() -> Vec<Case> {
             Case::new(format!("convert::from_{}{suffix}", $from_name), source).input_n(GLOBAL * $lanes, input).expect_n(
                 GLOBAL * 16 * $lanes,
                 move |e| {
-                    let (item, column, lane) = (e / $lanes / 16, e / $lanes % 16, e % $lanes);
+                    let (element, lane) = (e / $lanes, lane_of(e, $lanes));
+                    let (item, column) = (element / 16, element % 16);
                     let x = input(item * $lanes + lane) as i128;
                     let (_, low, high) = TARGETS[column / 2];
                     let value = if column % 2 == 1 {
@@ -113,7 +119,8 @@ fn float_to_int() -> Vec<Case> {
             Case::new(format!("convert::float_to_{}{suffix}", $name), source)
                 .input_n(GLOBAL * $lanes, input)
                 .expect_n(GLOBAL * 10 * $lanes, move |e| {
-                    let (item, column, lane) = (e / $lanes / 10, e / $lanes % 10, e % $lanes);
+                    let (element, lane) = (e / $lanes, lane_of(e, $lanes));
+                    let (item, column) = (element / 10, element % 10);
                     let x = f64::from(input(item * $lanes + lane));
                     let value = rounded(x, MODES[column / 2]);
                     let in_range = value >= <$to>::MIN as f64 && value < <$to>::MAX as f64 + if <$to>::BITS < 64 { 1.0 } else { 0.0 };

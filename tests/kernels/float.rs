@@ -223,7 +223,7 @@ fn classification() -> Case {
             x != y,
             x > y,
             x < y,
-            x < y || x > y,
+            x.partial_cmp(&y).is_some_and(|order| order.is_ne()),
             !unordered,
             unordered,
             x == y,

@@ -5,7 +5,7 @@
 //! - [`entries`]: that list;
 //! - [`entry`]: what every stub does around the Rust function: catch panics, trace, store the error code;
 //! - [`handle`]: objects as the application sees them, and the proof that a handle is live before anything is read;
-//! - [`pointer`]: typed, nullable, lifetime-bound views of the pointers in a call;
+//! - [`mod@pointer`]: typed, nullable, lifetime-bound views of the pointers in a call;
 //! - [`export`]: the three C symbols of the library;
 //! - [`info`]: the sink that info queries write to;
 //! - [`callback`]: functions of the application that the driver calls.

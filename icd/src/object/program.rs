@@ -1,6 +1,6 @@
 //! A program: what it was made from, and what its last build, compilation or link made of it.
 //!
-//! - [`unit`]: modules and executables, immutable once made;
+//! - [`mod@unit`]: modules and executables, immutable once made;
 //! - [`binary`]: their stored form.
 //!
 //! All that changes is behind one lock, which is held to look and to change, never while anything is compiled or a callback

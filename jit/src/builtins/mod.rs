@@ -1,6 +1,6 @@
 //! The OpenCL.std extended instruction set as kernel IR.
 //!
-//! The SPIR-V importer calls [`expand`] for each `OpExtInst` of the set; what comes back is plain kir, so builtins widen with the
+//! The SPIR-V importer calls [`expand()`] for each `OpExtInst` of the set; what comes back is plain kir, so builtins widen with the
 //! kernel like everything else. [`table`] says for each of the 162 instructions what its operands are and how it is built:
 //! one op, a per-lane library function, or an expansion from `expand/`.
 

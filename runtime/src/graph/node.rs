@@ -98,7 +98,7 @@ impl Node {
         Self::build(status::SUBMITTED, origin, Kind::User, false, Inner::default())
     }
 
-    /// A command being submitted; [`Node::submitted`] ends that.
+    /// A command being submitted; the end of the submission ends that.
     pub(crate) fn command(origin: Origin, profiling: bool, work: Work, keep: Keep) -> Self {
         let kind = match &work {
             Work::Marker | Work::Barrier => Kind::Nothing,
