@@ -81,9 +81,21 @@ pub fn check(input: &Input<'_>, options: &Options) -> Result<ModuleSummary, Buil
 /// # Errors
 /// [`BuildError::Import`] or [`BuildError::Link`].
 pub fn import(inputs: &[Input<'_>], options: &Options) -> Result<Imported, BuildError> {
-    let modules =
-        inputs.iter().map(|input| Module::new(words::parse(input.words)?)).collect::<Result<Vec<_>, ImportError>>()?;
+    let modules = inputs.iter().enumerate().map(|(number, input)| {
+        let module = words::parse(input.words).and_then(Module::new);
+        module.map_err(|error| in_module(error, number, inputs.len()))
+    });
+    let modules = modules.collect::<Result<Vec<_>, ImportError>>()?;
     build(modules, inputs, options, Completeness::Executable)
+}
+
+/// The error with the number of its module, when there are several.
+fn in_module(mut error: ImportError, number: usize, count: usize) -> ImportError {
+    if count > 1 {
+        let (ImportError::Malformed { reason, .. } | ImportError::Unsupported { reason, .. }) = &mut error;
+        reason.push_str(&format!(" (module {} of {count})", number + 1));
+    }
+    error
 }
 
 /// What a module declares.
@@ -143,8 +155,10 @@ fn build(
     let shared = shared(options);
     let variables = variables(&modules, &links, &shared)?;
     let mut units: Vec<Unit> = modules.into_iter().map(Unit::new).collect();
-    for ((unit, input), globals) in units.iter_mut().zip(inputs).zip(&variables) {
-        unit.resolve(&shared, input.spec_constants, globals)?;
+    let place = |error: ImportError, symbol: &Symbol| in_module(error, symbol.module, inputs.len());
+    for (number, ((unit, input), globals)) in units.iter_mut().zip(inputs).zip(&variables).enumerate() {
+        let resolved = unit.resolve(&shared, input.spec_constants, globals);
+        resolved.map_err(|error| in_module(error, number, inputs.len()))?;
     }
     check_imported_variables(&units, &links, &shared)?;
 
@@ -178,7 +192,8 @@ fn build(
         let unit = &units[symbol.module];
         let inst = &unit.module.insts[entry.inst];
         let function = defined(unit, symbol.id);
-        let (desc, bytes) = reflect::kernel(unit, entry, function, options.arg_info).map_err(|fault| fault.at(inst))?;
+        let told = reflect::kernel(unit, entry, function, options.arg_info);
+        let (desc, bytes) = told.map_err(|fault| place(fault.at(inst), symbol))?;
         descs.push(desc);
         blocks.push(bytes);
     }
@@ -188,18 +203,21 @@ fn build(
             &Plan::Kernel(number) => {
                 let symbol = entries[number].0;
                 let unit = &units[symbol.module];
-                function::import(unit, &shared, defined(unit, symbol.id), &Role::Kernel(&descs[number]))?
+                function::import(unit, &shared, defined(unit, symbol.id), &Role::Kernel(&descs[number]))
+                    .map_err(|error| place(error, &symbol))?
             }
             &Plan::Wrapper(number) => {
                 let symbol = entries[number].0;
                 let unit = &units[symbol.module];
-                function::wrapper(unit, &shared, defined(unit, symbol.id), &descs[number])?
+                function::wrapper(unit, &shared, defined(unit, symbol.id), &descs[number])
+                    .map_err(|error| place(error, &symbol))?
             }
             &Plan::Callee(symbol) => {
                 let unit = &units[symbol.module];
                 let named = unit.module.names.get(&symbol.id).map_or("function", |name| name);
                 let role = Role::Callee(Callee { func }, unique(&mut names, named));
-                function::import(unit, &shared, defined(unit, symbol.id), &role)?
+                function::import(unit, &shared, defined(unit, symbol.id), &role)
+                    .map_err(|error| place(error, &symbol))?
             }
             Plan::Missing(function) => {
                 let name = unique(&mut names, &function.name);

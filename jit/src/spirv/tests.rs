@@ -205,6 +205,14 @@ fn kernels_of_one_name_do_not_link() {
 }
 
 #[test]
+fn errors_name_the_module() {
+    let (good, bad) = (module(&preamble()[..3]), kernel(&[op(Op::IAdd, &[2, 11, 5, 6]), op(Op::Return, &[])]));
+    let inputs = [Input { words: &good, spec_constants: &[] }, Input { words: &bad, spec_constants: &[] }];
+    let error = import(&inputs, &Options::default()).unwrap_err().to_string();
+    assert!(error.ends_with("operands of types i32 and f32 (module 2 of 2)"), "{error}");
+}
+
+#[test]
 fn long_call_chains() {
     // A thousand functions, each calling the next; and one that calls the first again.
     let chain = |last: u32| {
