@@ -31,10 +31,21 @@ const SMALL: usize = 64;
 /// Bytes of the memory that commands read and write: enough for rectangles of small sizes at small pitches.
 const SCRATCH: usize = 1 << 20;
 
+/// A type of handle that the application makes.
+#[derive(Clone, Copy)]
+enum Kind {
+    Context,
+    Queue,
+    Mem,
+    Event,
+}
+
 /// The application's side: what it has been given, released or not.
 struct World {
-    handles: Vec<Handle>,
-    events: Vec<cl_event>,
+    /// By kind; the first of each lives as long as the sequence, and is taken most often.
+    handles: [Vec<Handle>; 4],
+    /// User events whose status has not been set for sure.
+    unset: Vec<cl_event>,
     maps: Vec<*mut c_void>,
     scratch: *mut c_void,
 }
@@ -43,24 +54,34 @@ impl World {
     fn new() -> Self {
         // Commands of one sequence may still run when the next begins: the memory stays for good.
         let scratch = vec![0u128; SCRATCH / 16].leak().as_mut_ptr().cast();
-        Self { handles: Vec::new(), events: Vec::new(), maps: Vec::new(), scratch }
+        Self { handles: Default::default(), unset: Vec::new(), maps: Vec::new(), scratch }
     }
 
-    fn handle(&self, u: &mut Unstructured<'_>) -> Result<Handle> {
-        if u.ratio(1, 20)? || self.handles.is_empty() {
-            return Ok(match u.int_in_range(0..=4)? {
-                0 => null_mut(),
-                1 => platform(),
-                2 => device(),
-                3 => std::ptr::without_provenance_mut(u.arbitrary()?),
-                _ => self.scratch,
-            });
-        }
-        u.choose(&self.handles).copied()
+    /// A handle that most often is of the kind.
+    fn handle(&self, u: &mut Unstructured<'_>, kind: Kind) -> Result<Handle> {
+        let chance = u.int_in_range(0..=63)?;
+        Ok(match chance {
+            0 => null_mut(),
+            1 => platform(),
+            2 => device(),
+            3 => std::ptr::without_provenance_mut(u.arbitrary()?),
+            4 => self.scratch,
+            _ => {
+                let kind = if chance == 5 { u.int_in_range(0..=3)? } else { kind as usize };
+                let of_kind = &self.handles[kind];
+                if of_kind.is_empty() {
+                    null_mut()
+                } else if chance < 32 {
+                    of_kind[0]
+                } else {
+                    *u.choose(of_kind)?
+                }
+            }
+        })
     }
 
     fn event(&self, u: &mut Unstructured<'_>) -> Result<cl_event> {
-        if self.events.is_empty() || u.ratio(1, 10)? { self.handle(u) } else { u.choose(&self.events).copied() }
+        self.handle(u, Kind::Event)
     }
 
     fn size(u: &mut Unstructured<'_>) -> Result<usize> {
@@ -78,7 +99,13 @@ impl World {
     }
 
     fn triple(u: &mut Unstructured<'_>) -> Result<[usize; 3]> {
-        Ok([Self::size(u)?, u.int_in_range(0..=4)?, u.int_in_range(0..=4)?])
+        let bytes = if u.arbitrary()? { u.int_in_range(0..=8)? } else { Self::size(u)? };
+        Ok([bytes, u.int_in_range(0..=4)?, u.int_in_range(0..=4)?])
+    }
+
+    /// A pitch, most often the tight one.
+    fn pitch(u: &mut Unstructured<'_>) -> Result<usize> {
+        if u.ratio(1, 4)? { Self::size(u) } else { Ok(0) }
     }
 
     fn flags(u: &mut Unstructured<'_>) -> Result<u64> {
@@ -93,16 +120,16 @@ impl World {
         Ok(if u.ratio(1, 16)? { null_mut() } else { self.scratch })
     }
 
-    fn keep(&mut self, handle: Handle) {
+    fn keep(&mut self, kind: Kind, handle: Handle) {
         if !handle.is_null() {
-            self.handles.push(handle);
+            self.handles[kind as usize].push(handle);
         }
     }
 
     /// Sets all user events, so that nothing waits for the application.
     fn settle(&mut self) {
-        for event in &self.events {
-            clSetUserEventStatus(*event, CL_COMPLETE);
+        for event in self.unset.drain(..) {
+            clSetUserEventStatus(event, CL_COMPLETE);
         }
     }
 
@@ -121,43 +148,47 @@ impl World {
             self.settle();
         }
         let blocking = cl_bool::from(blocking);
-        let (a, b, c) = (self.handle(u)?, self.handle(u)?, self.handle(u)?);
+        let (a, b, c) = (self.handle(u, Kind::Queue)?, self.handle(u, Kind::Mem)?, self.handle(u, Kind::Mem)?);
+        let context = self.handle(u, Kind::Context)?;
         let (offset, size) = (Self::size(u)?, Self::size(u)?);
         match u.int_in_range(0..=27)? {
             0 => {
-                let made = clCreateContext(null(), 1, [device()].as_ptr(), None, null_mut(), &mut error);
-                self.keep(made);
-            }
-            1 => {
-                let made = clCreateCommandQueue(a, device(), Self::flags(u)?, &mut error);
-                self.keep(made);
-            }
-            2 | 3 => {
-                let made = clCreateBuffer(a, Self::flags(u)?, size.min(SCRATCH + 1), self.host(u)?, &mut error);
-                self.keep(made);
-            }
-            4 => {
-                let region = cl_buffer_region { origin: offset, size };
-                let info = (&raw const region).cast();
-                let made = clCreateSubBuffer(a, Self::flags(u)?, CL_BUFFER_CREATE_TYPE_REGION, info, &mut error);
-                self.keep(made);
-            }
-            5 => {
-                let made = clCreateUserEvent(a, &mut error);
-                if !made.is_null() {
-                    self.events.push(made);
+                if u.ratio(1, 4)? {
+                    let made = clCreateContext(null(), 1, [device()].as_ptr(), None, null_mut(), &mut error);
+                    self.keep(Kind::Context, made);
                 }
             }
-            6 => drop((clRetainContext(a), clRetainMemObject(a), clRetainCommandQueue(a))),
-            7 => drop(clReleaseMemObject(a)),
+            1 => {
+                let made = clCreateCommandQueue(context, device(), u.int_in_range(0..=4)?, &mut error);
+                self.keep(Kind::Queue, made);
+            }
+            2 | 3 => {
+                let flags = Self::flags(u)?;
+                let host =
+                    if flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0 { self.scratch } else { null_mut() };
+                let host = if u.ratio(1, 16)? { self.host(u)? } else { host };
+                let made = clCreateBuffer(context, flags, size.min(SCRATCH + 1), host, &mut error);
+                self.keep(Kind::Mem, made);
+            }
+            4 => {
+                let region = cl_buffer_region { origin: if u.arbitrary()? { 0 } else { offset }, size };
+                let info = (&raw const region).cast();
+                let made = clCreateSubBuffer(b, Self::flags(u)?, CL_BUFFER_CREATE_TYPE_REGION, info, &mut error);
+                self.keep(Kind::Mem, made);
+            }
+            5 => {
+                let made = clCreateUserEvent(context, &mut error);
+                self.keep(Kind::Event, made);
+                self.unset.extend((!made.is_null()).then_some(made));
+            }
+            6 => drop((clRetainContext(context), clRetainMemObject(b), clRetainCommandQueue(a))),
+            7 => drop(clReleaseMemObject(b)),
             8 => drop(clReleaseCommandQueue(a)),
-            9 => drop(clReleaseContext(a)),
+            9 => drop(clReleaseContext(context)),
             10 => {
-                let of = self.event(u)?;
                 // An event that is let go of before it is set would never be set.
-                clSetUserEventStatus(of, u.int_in_range(-3..=1)?);
                 self.settle();
-                clReleaseEvent(of);
+                clReleaseEvent(self.event(u)?);
             }
             11 => drop(clSetUserEventStatus(self.event(u)?, u.int_in_range(-3..=1)?)),
             12 => drop(clEnqueueReadBuffer(a, b, blocking, offset, size, self.host(u)?, n, l, out)),
@@ -165,14 +196,16 @@ impl World {
             14 => drop(clEnqueueCopyBuffer(a, b, c, offset, Self::size(u)?, size, n, l, out)),
             15 => {
                 let pattern_size = u.int_in_range(0..=200)?;
-                let pattern_size = if u.arbitrary()? { 1 << (pattern_size % 8) } else { pattern_size };
+                let pattern_size = if u.ratio(7, 8)? { 1 << (pattern_size % 4) } else { pattern_size };
                 clEnqueueFillBuffer(a, b, self.host(u)?, pattern_size, offset, size, n, l, out);
             }
             16 | 17 => {
                 let (origin, region) = (Self::triple(u)?, Self::triple(u)?);
                 let host_origin = [Self::host_size(u)?, u.int_in_range(0..=4)?, u.int_in_range(0..=4)?];
-                let (row, slice) = (Self::size(u)?, Self::size(u)?);
-                let (host_row, host_slice) = (Self::host_size(u)?, Self::host_size(u)?);
+                let (row, slice) = (Self::pitch(u)?, Self::pitch(u)?);
+                let host_pitches =
+                    u.ratio(1, 4)?.then(|| Ok((Self::host_size(u)?, Self::host_size(u)?))).transpose()?;
+                let (host_row, host_slice) = host_pitches.unwrap_or((0, 0));
                 let (o, h, g, p) = (origin.as_ptr(), host_origin.as_ptr(), region.as_ptr(), self.host(u)?);
                 let read = u.arbitrary()?;
                 if read {
@@ -184,8 +217,8 @@ impl World {
             18 => {
                 let (from, to, region) = (Self::triple(u)?, Self::triple(u)?, Self::triple(u)?);
                 let (from, to, region) = (from.as_ptr(), to.as_ptr(), region.as_ptr());
-                let (row, slice) = (Self::size(u)?, Self::size(u)?);
-                clEnqueueCopyBufferRect(a, b, c, from, to, region, row, slice, row, Self::size(u)?, n, l, out);
+                let (row, slice) = (Self::pitch(u)?, Self::pitch(u)?);
+                clEnqueueCopyBufferRect(a, b, c, from, to, region, row, slice, row, Self::pitch(u)?, n, l, out);
             }
             19 => {
                 let flags = u.int_in_range(0..=8)?;
@@ -212,10 +245,10 @@ impl World {
                 let mut bytes = [0u8; 64];
                 let (value, room) = (bytes.as_mut_ptr().cast(), u.int_in_range(0..=64)?);
                 let mut needed = 0;
-                clGetContextInfo(a, name, room, value, &mut needed);
+                clGetContextInfo(context, name, room, value, &mut needed);
                 clGetCommandQueueInfo(a, name, room, value, &mut needed);
-                clGetMemObjectInfo(a, name, room, value, &mut needed);
-                clGetDeviceInfo(a, name, room, value, &mut needed);
+                clGetMemObjectInfo(b, name, room, value, &mut needed);
+                clGetDeviceInfo(device(), name, room, value, &mut needed);
             }
             _ => {
                 let (of, name) = (self.event(u)?, u.int_in_range(0x11d0..=0x11d5)?);
@@ -225,9 +258,7 @@ impl World {
                 clGetEventProfilingInfo(of, CL_PROFILING_COMMAND_QUEUED + name % 8, 64, value, null_mut());
             }
         }
-        if !event.is_null() {
-            self.events.push(event);
-        }
+        self.keep(Kind::Event, event);
         Ok(())
     }
 }
@@ -281,26 +312,29 @@ fn random_calls() {
     let mut world = World::new();
     arbtest::arbtest(move |u| {
         let setup = Setup::with(if u.arbitrary()? { CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE } else { 0 });
-        world.handles = vec![setup.context, setup.queue, setup.buffer(0, 512)];
-        for (retain, handle) in
-            [(clRetainContext as fn(Handle) -> cl_int, setup.context), (clRetainCommandQueue, setup.queue)]
-        {
-            // So that the sequence cannot take the last reference away too soon.
-            assert_eq!((retain(handle), retain(handle)), (CL_SUCCESS, CL_SUCCESS));
-        }
+        // So that the sequence cannot take the last reference away too soon.
+        assert_eq!((clRetainContext(setup.context), clRetainCommandQueue(setup.queue)), (CL_SUCCESS, CL_SUCCESS));
+        world.keep(Kind::Context, setup.context);
+        world.keep(Kind::Queue, setup.queue);
+        world.keep(Kind::Mem, setup.buffer(0, 512));
         let mut result = Ok(());
         while result.is_ok() && !u.is_empty() {
             result = world.step(u);
         }
         world.settle();
-        for handle in world.handles.split_off(0) {
-            clFinish(handle);
-            // Exactly the references that are left.
-            while clReleaseMemObject(handle) == CL_SUCCESS {}
-            while clReleaseCommandQueue(handle) == CL_SUCCESS {}
-            while clReleaseContext(handle) == CL_SUCCESS {}
+        let [contexts, queues, mems, events] = std::mem::take(&mut world.handles);
+        // The references that are left.
+        for queue in queues {
+            clFinish(queue);
+            while clReleaseCommandQueue(queue) == CL_SUCCESS {}
         }
-        for event in world.events.split_off(0) {
+        for mem in mems {
+            while clReleaseMemObject(mem) == CL_SUCCESS {}
+        }
+        for context in contexts {
+            while clReleaseContext(context) == CL_SUCCESS {}
+        }
+        for event in events {
             while clReleaseEvent(event) == CL_SUCCESS {}
         }
         world.maps.clear();

@@ -192,7 +192,7 @@ const WIDEST_TYPE: usize = 128;
 impl Limits {
     fn of(host: Host) -> Self {
         const MIB: u64 = 1 << 20;
-        let max_mem_alloc_size = (host.memory_bytes / 4).max((1024 * MIB).min(host.memory_bytes / 4)).max(32 * MIB);
+        let max_mem_alloc_size = (host.memory_bytes / 4).max(32 * MIB);
         let max_parameter_size = 4096;
         Self {
             max_work_group_size: 4096,

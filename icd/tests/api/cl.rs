@@ -7,6 +7,7 @@
 
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};
+use std::sync::OnceLock;
 
 pub(crate) use clift_include::cl::*;
 
@@ -18,11 +19,15 @@ pub(crate) fn slot(index: usize) -> *const c_void {
 
 /// The platform, by the way that loaders take.
 pub(crate) fn platform() -> cl_platform_id {
-    let mut platform = null_mut();
-    // SAFETY: room for one platform.
-    let status = unsafe { clift::ffi::export::clIcdGetPlatformIDsKHR(1, &mut platform, null_mut()) };
-    assert_eq!(status, CL_SUCCESS);
-    platform
+    static PLATFORM: OnceLock<usize> = OnceLock::new();
+    let address = PLATFORM.get_or_init(|| {
+        let mut platform = null_mut();
+        // SAFETY: room for one platform.
+        let status = unsafe { clift::ffi::export::clIcdGetPlatformIDsKHR(1, &mut platform, null_mut()) };
+        assert_eq!(status, CL_SUCCESS);
+        platform.expose_provenance()
+    });
+    std::ptr::with_exposed_provenance_mut(*address)
 }
 
 macro_rules! api {

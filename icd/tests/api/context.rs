@@ -12,8 +12,7 @@ extern "C" fn ignore(_: *const c_char, _: *const c_void, _: usize, _: *mut c_voi
 fn create() {
     let (d, p) = (device(), platform());
     let with = |properties: &[isize], e| clCreateContext(properties.as_ptr(), 1, &d, None, null_mut(), e);
-    let property = |name| name as isize;
-    let (platform_name, sync) = (property(CL_CONTEXT_PLATFORM), property(CL_CONTEXT_INTEROP_USER_SYNC));
+    let (platform_name, sync) = (CL_CONTEXT_PLATFORM, CL_CONTEXT_INTEROP_USER_SYNC);
 
     for properties in
         [&[0][..], &[platform_name, p as isize, 0], &[sync, 1, platform_name, p as isize, 0], &[sync, 0, 0]]
@@ -61,7 +60,7 @@ fn create_from_type() {
     let ty = CL_DEVICE_TYPE_ALL;
     let bad = [0xdead, 1, 0];
     assert_eq!(refused(|e| clCreateContextFromType(bad.as_ptr(), ty, None, null_mut(), e)), CL_INVALID_PROPERTY);
-    let bad = [CL_CONTEXT_PLATFORM as isize, 1, 0];
+    let bad = [CL_CONTEXT_PLATFORM, 1, 0];
     assert_eq!(refused(|e| clCreateContextFromType(bad.as_ptr(), ty, None, null_mut(), e)), CL_INVALID_PLATFORM);
     let data = (&raw const bad).cast_mut().cast();
     assert_eq!(refused(|e| clCreateContextFromType(null(), ty, None, data, e)), CL_INVALID_VALUE);

@@ -18,5 +18,6 @@ mod native;
 mod platform;
 mod queue;
 mod sync;
+mod threads;
 mod transfer;
 mod waits;
