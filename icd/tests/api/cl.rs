@@ -73,6 +73,14 @@ api! {
         c: cl_context, flags: cl_mem_flags, ty: cl_uint, n: cl_uint, formats: *mut c_void, num: *mut cl_uint,
     ) -> cl_int;
     [20] clGetMemObjectInfo(m: cl_mem, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    [28] clRetainProgram(p: cl_program) -> cl_int;
+    [29] clReleaseProgram(p: cl_program) -> cl_int;
+    [32] clGetProgramInfo(p: cl_program, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    [34] clCreateKernel(p: cl_program, name: *const c_char, error: *mut cl_int) -> cl_kernel;
+    [36] clRetainKernel(k: cl_kernel) -> cl_int;
+    [37] clReleaseKernel(k: cl_kernel) -> cl_int;
+    [38] clSetKernelArg(k: cl_kernel, index: cl_uint, size: usize, value: *const c_void) -> cl_int;
+    [39] clGetKernelInfo(k: cl_kernel, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
     [41] clWaitForEvents(n: cl_uint, list: *const cl_event) -> cl_int;
     [42] clGetEventInfo(e: cl_event, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
     [43] clRetainEvent(e: cl_event) -> cl_int;
