@@ -69,6 +69,7 @@ const CAPABILITIES: &[(Capability, Support)] = &[
     (Capability::AtomicFloat16MinMaxEXT, Support::Accepted),
     (Capability::OptNoneEXT, Support::Accepted),
     (Capability::ShaderClockKHR, Support::Accepted),
+    (Capability::FloatControls2, Support::Accepted),
     (Capability::FPMaxErrorINTEL, Support::Accepted),
     (Capability::MemoryAccessAliasingINTEL, Support::Accepted),
 ];
@@ -88,6 +89,7 @@ const EXTENSIONS: &[(&str, Support)] = &[
     ("SPV_KHR_uniform_group_instructions", Support::Accepted),
     ("SPV_KHR_subgroup_rotate", Support::Accepted),
     ("SPV_KHR_shader_clock", Support::Accepted),
+    ("SPV_KHR_float_controls2", Support::Accepted),
     ("SPV_EXT_optnone", Support::Accepted),
     ("SPV_INTEL_optnone", Support::Accepted),
     ("SPV_INTEL_fp_max_error", Support::Accepted),
@@ -159,15 +161,26 @@ pub(crate) fn accepts_extension(name: &str) -> bool {
 pub(crate) enum ExtSet {
     /// `OpenCL.std`.
     OpenCl,
+    /// `NonSemantic.Shader.DebugInfo.100`: source lines matter, the rest does not.
+    DebugInfo,
     /// Debug information and other sets without meaning for execution.
     Ignored,
 }
 
 impl ExtSet {
+    /// Whether its instructions may be skipped, and stand outside of blocks.
+    pub(crate) fn is_debug(self) -> bool {
+        match self {
+            ExtSet::OpenCl => false,
+            ExtSet::DebugInfo | ExtSet::Ignored => true,
+        }
+    }
+
     /// The set of a name, if it is one that modules may import.
     pub(crate) fn from_name(name: &str) -> Option<ExtSet> {
         match name {
             "OpenCL.std" => Some(ExtSet::OpenCl),
+            "NonSemantic.Shader.DebugInfo.100" => Some(ExtSet::DebugInfo),
             "OpenCL.DebugInfo.100" | "DebugInfo" => Some(ExtSet::Ignored),
             _ => name.starts_with("NonSemantic.").then_some(ExtSet::Ignored),
         }

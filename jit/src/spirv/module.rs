@@ -177,6 +177,11 @@ impl Module {
         self.function_index.get(&id).map(|&index| &self.functions[index])
     }
 
+    /// Whether an extended instruction is of a set for debuggers.
+    fn is_debug(&self, inst: &Inst) -> Result<bool, Fault> {
+        Ok(self.ext_sets.get(&inst.id(0)?).is_some_and(|set| set.is_debug()))
+    }
+
     /// Takes the next instruction into the index.
     fn take(&mut self, state: &mut Layout, index: usize, inst: &Inst) -> Result<(), Fault> {
         if let Some(id) = inst.dr.result_id
@@ -292,7 +297,7 @@ impl Module {
                 self.globals.push(index);
             }
             Op::ExtInst | Op::ExtInstWithForwardRefsKHR => {
-                if self.ext_sets.get(&inst.id(0)?) != Some(&ExtSet::Ignored) {
+                if !self.is_debug(inst)? {
                     return Err(Fault::malformed("stands outside of a function"));
                 }
             }
@@ -318,7 +323,7 @@ impl Module {
             _ if inst.spec_op => return Err(Fault::malformed("stands inside of a function")),
             (Op::Line | Op::NoLine, _) => {}
             (Op::ExtInst | Op::ExtInstWithForwardRefsKHR, Open::Header | Open::Between)
-                if self.ext_sets.get(&inst.id(0)?) == Some(&ExtSet::Ignored) => {}
+                if self.ext_sets.get(&inst.id(0)?).is_some_and(|set| set.is_debug()) => {}
             (Op::FunctionParameter, Open::Header) => function.params.push(index),
             (Op::FunctionEnd, Open::Header | Open::Between) => state.open = None,
             (Op::Label, Open::Header | Open::Between) => {

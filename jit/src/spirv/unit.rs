@@ -2,7 +2,7 @@
 
 use clift_kir::{Func, Global, GlobalData, GlobalInit, Space, Type};
 use rspirv::dr::Operand;
-use rspirv::spirv::{BuiltIn, ExecutionMode, Op, StorageClass};
+use rspirv::spirv::{BuiltIn, ExecutionMode, FPFastMathMode, Op, StorageClass};
 use rustc_hash::FxHashMap;
 
 use super::consts::{self, Constant, Consts, SpecValues};
@@ -95,6 +95,16 @@ impl Unit {
         for index in self.module.globals.clone() {
             self.resolve_one(index, shared, spec_values, globals)
                 .map_err(|fault| fault.at(&self.module.insts[index]))?;
+        }
+        // A default for all float instructions that does not name contraction forbids it.
+        for entry in &self.module.entry_points {
+            for (mode, inst) in self.module.modes_of(entry.function) {
+                if mode == ExecutionMode::FPFastMathDefault {
+                    let flags = inst.id(3).and_then(|id| self.consts.integer(id)).map_err(|fault| fault.at(inst))?;
+                    let flags = FPFastMathMode::from_bits_truncate(flags as u32);
+                    self.contraction_off |= !flags.contains(FPFastMathMode::ALLOW_CONTRACT);
+                }
+            }
         }
         Ok(())
     }

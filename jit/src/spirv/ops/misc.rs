@@ -2,7 +2,7 @@
 
 use rspirv::dr::Operand;
 use rspirv::grammar::{OPENCL_STD_100_INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
-use rspirv::spirv::Op;
+use rspirv::spirv::{NonsemanticShaderDebuginfo100Op as DebugOp, Op};
 
 use super::super::caps::ExtSet;
 use super::super::lower::{FuncCx, Val};
@@ -34,10 +34,30 @@ pub(in super::super) fn position(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(),
     Ok(())
 }
 
+/// Takes the source line from a `DebugLine` or `DebugNoLine`.
+fn debug_line(cx: &mut FuncCx<'_>, inst: &Inst) {
+    let number = |operand: usize| {
+        let value = inst.id(operand).and_then(|id| cx.unit.consts.integer(id));
+        value.map_or(0, |value| u32::try_from(value).unwrap_or(0))
+    };
+    match inst.literal(1).ok().and_then(DebugOp::from_u32) {
+        Some(DebugOp::DebugLine) => {
+            let (line, column) = (number(3), number(5));
+            cx.set_line(line, column);
+        }
+        Some(DebugOp::DebugNoLine) => cx.set_line(0, 0),
+        _ => {}
+    }
+}
+
 fn ext_inst(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     match cx.unit.module.ext_sets.get(&inst.id(0)?) {
         Some(ExtSet::OpenCl) => {}
         Some(ExtSet::Ignored) => return Ok(()),
+        Some(ExtSet::DebugInfo) => {
+            debug_line(cx, inst);
+            return Ok(());
+        }
         None => return Err(Fault::malformed("the set is not imported")),
     }
     let number = inst.literal(1)?;
