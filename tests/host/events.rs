@@ -75,7 +75,7 @@ fn callback_enqueues() {
         done: Sender<cl_int>,
     }
     extern "C" fn enqueue(_: cl_event, _: cl_int, data: *mut c_void) {
-        // SAFETY: the test keeps the data until the message has come.
+        // SAFETY: the test never frees the data; its queue and buffer live until the message has come.
         unsafe {
             let data = &*data.cast::<Data>();
             let pattern = 77_i32;
@@ -98,10 +98,9 @@ fn callback_enqueues() {
     let session = session();
     let (queue, buffer) = (session.queue(), buffer(session));
     let (done, receiver) = channel();
-    let data = Data { queue: queue.get() as usize, buffer: buffer.get() as usize, done };
+    let data = Box::into_raw(Box::new(Data { queue: queue.get() as usize, buffer: buffer.get() as usize, done }));
     let event = fill(&queue, &buffer, &[1], 0, 256, &[]).expect("a fill");
-    let data_pointer = (&raw const data).cast_mut().cast();
-    cl3::event::set_event_callback(event.get(), 0, enqueue, data_pointer).expect("a callback");
+    cl3::event::set_event_callback(event.get(), 0, enqueue, data.cast()).expect("a callback");
     queue.flush().expect("a flush");
     assert_eq!(soon(&receiver), 0);
     let mut out = [0; 5];

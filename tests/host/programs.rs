@@ -296,14 +296,14 @@ fn several_kernels_and_sources() {
 fn build_callback() {
     use std::sync::mpsc::{Sender, channel};
     extern "C" fn notify(_: cl_program, data: *mut c_void) {
-        // SAFETY: the test passes a sender that lives until the message has come.
+        // SAFETY: the test passes a sender that it never frees: this call uses it beyond the message's arrival.
         let sender = unsafe { &*data.cast::<Sender<()>>() };
         sender.send(()).expect("a receiver");
     }
     let session = session();
     let program = source(session, "kernel void t(global int *out, int x) { *out = -x; }");
     let (sender, receiver) = channel::<()>();
-    let data = (&raw const sender).cast_mut().cast();
+    let data = Box::into_raw(Box::new(sender)).cast();
     cl3::program::build_program(program.get(), session.context.devices(), c"", Some(notify), data)
         .expect("a build begun");
     receiver.recv_timeout(std::time::Duration::from_secs(60)).expect("the callback");
