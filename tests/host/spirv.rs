@@ -11,7 +11,7 @@ use opencl3::types::{CL_BLOCKING, cl_ulong};
 
 use clift_tests::session::{Session, session};
 
-const SPEC_CONSTANTS: &[u8] = include_bytes!("../spirv/spec_constants.spv");
+const SPEC_CONSTANTS: &[u8] = include_bytes!("spec_constants.spv");
 
 /// The session, when its driver takes SPIR-V; Clift has to.
 fn session_with_il() -> Option<&'static Session> {
@@ -139,7 +139,7 @@ fn malformed_modules() {
 /// `.spv` files are what the assembler makes of the `.spvasm` beside them.
 #[test]
 fn modules_are_fresh() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("spirv");
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("host");
     let mut stale = Vec::new();
     for entry in std::fs::read_dir(&dir).expect("the directory of modules") {
         let source = entry.expect("an entry").path();

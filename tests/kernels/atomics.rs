@@ -182,6 +182,27 @@ fn modern() -> Case {
     .needs(Need::Generic)
 }
 
+/// Orders without scopes, and exchanges of floats, which compare bits.
+fn explicit_orders() -> Case {
+    Case::new(
+        "atomics::orders_without_scope_and_floats",
+        "kernel void t(volatile global atomic_int *n, volatile global atomic_float *f, global const float *a) {
+            int old = atomic_load_explicit(n, memory_order_relaxed);
+            while (!atomic_compare_exchange_weak_explicit(n, &old, old + 2, memory_order_acq_rel, memory_order_acquire)) { }
+            old = atomic_load_explicit(n, memory_order_acquire, memory_scope_device);
+            while (!atomic_compare_exchange_strong_explicit(n, &old, old - 1, memory_order_seq_cst, memory_order_relaxed,
+                                                            memory_scope_device)) { }
+            float sum = atomic_load(f);
+            while (!atomic_compare_exchange_strong(f, &sum, sum + a[get_global_id(0)])) { }
+        }",
+    )
+    .update(1, |_| 100_i32, |_, _| Some(100 + GLOBAL as i32))
+    .update(1, |_| 0.0_f32, |_, _| Some((0..GLOBAL).map(|i| i as f32).sum()))
+    .input(|i| i as f32)
+    .needs(Need::SeqCst)
+    .needs(Need::Generic)
+}
+
 fn flags() -> Case {
     Case::new(
         "atomics::flag",
@@ -227,6 +248,7 @@ pub(crate) fn cases() -> Vec<Case> {
         local_histogram(),
         wide(),
         modern(),
+        explicit_orders(),
         flags(),
         votes(),
     ]

@@ -8,7 +8,8 @@
 //!   becomes the `int` 255;
 //! - `convert_T_sat` between integers takes the source to be of the other signedness: the `int` -1000 becomes the `char` 127;
 //! - `convert_double` stays a call of a function that nobody has;
-//! - `vloada_half3` is translated as `vload_half3`, whose vectors lie 3 apart, not 4.
+//! - `vloada_half3` is translated as `vload_half3`, whose vectors lie 3 apart, not 4;
+//! - `atomic_load_explicit` without a scope takes the order for the scope, and the compare-exchanges without one end the back end.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -60,9 +61,26 @@ const ROUNDINGS: [&str; 5] = ["", "_rte", "_rtz", "_rtp", "_rtn"];
 /// One function to repair.
 #[derive(Clone, Copy)]
 enum Repair {
-    Convert { to: Number, lanes: &'static str, saturate: bool, rounding: &'static str },
+    Convert {
+        to: Number,
+        lanes: &'static str,
+        saturate: bool,
+        rounding: &'static str,
+    },
     AlignedHalfLoad,
+    /// A function of OpenCL C 2.0 atomics, with the number of arguments that it has before its scope.
+    Scope {
+        name: &'static str,
+        arguments: usize,
+    },
 }
+
+/// The functions that need their scope.
+const SCOPES: [Repair; 3] = [
+    Repair::Scope { name: "atomic_load_explicit", arguments: 2 },
+    Repair::Scope { name: "atomic_compare_exchange_strong_explicit", arguments: 5 },
+    Repair::Scope { name: "atomic_compare_exchange_weak_explicit", arguments: 5 },
+];
 
 impl Repair {
     /// All of them.
@@ -75,7 +93,7 @@ impl Repair {
                 })
             })
         });
-        conversions.chain([Repair::AlignedHalfLoad])
+        conversions.chain([Repair::AlignedHalfLoad]).chain(SCOPES)
     }
 
     /// The function's name.
@@ -85,6 +103,7 @@ impl Repair {
                 format!("convert_{}{lanes}{}{rounding}", to.name, if saturate { "_sat" } else { "" })
             }
             Repair::AlignedHalfLoad => "vloada_half3".to_owned(),
+            Repair::Scope { name, .. } => name.to_owned(),
         }
     }
 
@@ -129,6 +148,17 @@ impl Repair {
                 format!("#define {name}(x) _Generic((x),{cases}default:{name}(x))\n")
             }
             Repair::AlignedHalfLoad => format!("#define {name}(o, p) vload_half3(0, (p) + (size_t)(o) * 4)\n"),
+            Repair::Scope { arguments, .. } => {
+                // Macros are chosen by the number of arguments: the one that stands where the scope's place ends.
+                let given: String = (0..arguments).map(|i| format!("a{i},")).collect();
+                let bare = given.trim_end_matches(',');
+                format!(
+                    "#define clift_without_{name}({bare}) {name}({given}memory_scope_device)\n\
+                     #define clift_with_{name}({given}s) {name}({given}s)\n\
+                     #define clift_of_{name}({given}s,f,...) f\n\
+                     #define {name}(...) clift_of_{name}(__VA_ARGS__,clift_with_{name},clift_without_{name},)(__VA_ARGS__)\n"
+                )
+            }
         }
     }
 }
@@ -153,7 +183,11 @@ pub fn prelude(job: &Job<'_>) -> String {
         let words = text.split(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'));
         // An option's name sticks to a macro's: -Dconvert_...
         let words = words.map(|word| word.strip_prefix(b"D").filter(|_| text.starts_with(b"-D")).unwrap_or(word));
-        named.extend(words.filter(|word| word.starts_with(b"convert_") || word.starts_with(b"vloada_")));
+        named.extend(
+            words.filter(|word| {
+                [&b"convert_"[..], b"vloada_", b"atomic_"].iter().any(|prefix| word.starts_with(prefix))
+            }),
+        );
     }
     if named.is_empty() && !unknown {
         return String::new();
@@ -185,7 +219,11 @@ mod tests {
         );
         assert_eq!(names_for("CONV(x)", "-DCONV=convert_uint4_rtz"), ["convert_uint4_rtz"]);
         assert_eq!(names_for("convert_double2_rtn(x)", ""), ["convert_double2_rtn"]);
-        let all = 8 * 6 * 5 * 2 + 6 * 5 + 1;
+        assert_eq!(
+            names_for("atomic_load_explicit(p, o)", "").last().map(String::as_str),
+            Some("atomic_load_explicit")
+        );
+        let all = 8 * 6 * 5 * 2 + 6 * 5 + 1 + 3 * 4;
         assert_eq!(names_for("#include \"x.h\"", "").len(), all);
         assert_eq!(names_for("#define C(T) convert_##T", "").len(), all);
     }

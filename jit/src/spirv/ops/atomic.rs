@@ -1,6 +1,6 @@
 //! Atomic instructions.
 
-use clift_kir::{AtomicInfo, AtomicOp, IntCond, MemOrder, Type, Value};
+use clift_kir::{AtomicInfo, AtomicOp, IntCond, MemOrder, Opcode, Type, Value};
 use rspirv::spirv::Op;
 
 use super::super::lower::FuncCx;
@@ -41,12 +41,20 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => {
             // A weak exchange may fail for no reason; ours never does.
             let unequal = order(cx, inst.id(3)?)?;
-            let (new, expected) = (operand(cx, inst, 4, false)?, operand(cx, inst, 5, false)?);
-            if cx.b.ty(new) != cx.b.ty(expected) {
+            let (new, expected) = (operand(cx, inst, 4, true)?, operand(cx, inst, 5, true)?);
+            let ty = cx.b.ty(new);
+            if ty != cx.b.ty(expected) {
                 return Err(Fault::malformed("value and comparator are of different types"));
             }
-            let order = stronger(info.order, unequal);
-            let old = cx.b.atomic_cmpxchg(pointer, expected, new, AtomicInfo { order, ..info });
+            let info = AtomicInfo { order: stronger(info.order, unequal), ..info };
+            if !ty.is_float() {
+                let old = cx.b.atomic_cmpxchg(pointer, expected, new, info);
+                return cx.set(inst, old);
+            }
+            // Not SPIR-V, but what clang's back end makes of OpenCL C's exchange of floats, which compares bits.
+            let [new, expected] = [new, expected].map(|value| cx.b.cast(Opcode::Bitcast, value, ty.as_int()));
+            let old = cx.b.atomic_cmpxchg(pointer, expected, new, info);
+            let old = cx.b.cast(Opcode::Bitcast, old, ty);
             cx.set(inst, old)
         }
         Op::AtomicIIncrement | Op::AtomicIDecrement => {

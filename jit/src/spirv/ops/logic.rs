@@ -6,6 +6,7 @@ use rspirv::spirv::Op;
 use super::super::lower::{FuncCx, Val};
 use super::super::words::{Fault, Inst};
 use super::arith::float;
+use super::memory::LLVM_BACKEND;
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
@@ -88,6 +89,11 @@ fn compare(cx: &mut FuncCx<'_>, inst: &Inst, cond: IntCond) -> Result<Value, Fau
     if ty.is_ptr() {
         let int = ty.as_int();
         let (a, b) = (cx.b.cast(Opcode::PtrToInt, a, int), cx.b.cast(Opcode::PtrToInt, b, int));
+        return Ok(cx.b.icmp(cond, a, b));
+    }
+    if ty.is_float() && cx.unit.module.generator == LLVM_BACKEND && matches!(cond, IntCond::Eq | IntCond::Ne) {
+        // How clang's back end tells whether a compare-exchange of floats took place: the bits count.
+        let [a, b] = [a, b].map(|value| cx.b.cast(Opcode::Bitcast, value, ty.as_int()));
         return Ok(cx.b.icmp(cond, a, b));
     }
     if !ty.is_int() {

@@ -251,7 +251,7 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
 }
 
 /// Tool number of LLVM's SPIR-V back end.
-const LLVM_BACKEND: u32 = 43;
+pub(super) const LLVM_BACKEND: u32 = 43;
 
 /// LLVM's back end writes a variable's address plus constant bytes as `InBoundsPtrAccessChain %variable %zero %bytes`, whatever
 /// the variable's type is.
