@@ -150,7 +150,7 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
         CL_DEVICE_MAX_WORK_GROUP_SIZE => info.value(limits.max_work_group_size),
         CL_DEVICE_MAX_WORK_GROUP_SIZES => info.value([limits.max_work_group_size; 3]),
         CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => info.bool(true),
-        CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value::<usize>(1),
+        CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(limits.preferred_multiple()),
         CL_DEVICE_QUEUE_ON_HOST_PROPERTIES => {
             info.value(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
         }

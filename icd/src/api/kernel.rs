@@ -277,7 +277,9 @@ pub fn get_work_group_info(
             info.value(known.required_local_size.unwrap_or([0; 3]).map(|size| size as usize))
         }
         CL_KERNEL_LOCAL_MEM_SIZE => info.value::<cl_ulong>(kernel.local_bytes()),
-        CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(known.resources.width.max(1) as usize),
+        CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => {
+            info.value(limits().preferred_multiple().max(known.resources.width as usize))
+        }
         CL_KERNEL_PRIVATE_MEM_SIZE => info.value::<cl_ulong>(known.private_bytes),
         // CL_INVALID_VALUE if param_name is CL_KERNEL_GLOBAL_WORK_SIZE and kernel is not a built-in kernel: none is
         // CL_INVALID_VALUE if param_name is not one of the supported values

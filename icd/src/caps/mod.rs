@@ -190,6 +190,12 @@ pub fn limits() -> &'static Limits {
 const WIDEST_TYPE: usize = 128;
 
 impl Limits {
+    /// Work-items that a work-group should have at least, and a multiple of: the 32-bit lanes of a register. Kernels that run
+    /// one work-item at a time gain by it too, because what is common to a group is done once.
+    pub fn preferred_multiple(&self) -> usize {
+        self.vector_bytes as usize / size_of::<u32>()
+    }
+
     fn of(host: Host) -> Self {
         const MIB: u64 = 1 << 20;
         let max_mem_alloc_size = (host.memory_bytes / 4).max(32 * MIB);
