@@ -304,10 +304,7 @@ fn promote(func: &mut Function, slots: &Candidates, pieces: &FxHashMap<Slot, Pie
                                 .collect();
                             for (i, piece) in pieces[&to.slot].within(to.offset, bytes) {
                                 let at = piece.start - to.offset;
-                                let Some(&(_, value)) = values.iter().find(|(offset, _)| *offset == at) else {
-                                    unreachable!("broken invariant: copied slots are cut differently")
-                                };
-                                let value = pieces::reinterpret(&mut b, value, piece.ty);
+                                let value = copied(&mut b, &values, at, piece.ty);
                                 current.insert(vars[&(to.slot, i)], value);
                             }
                         }
@@ -341,6 +338,22 @@ fn promote(func: &mut Function, slots: &Candidates, pieces: &FxHashMap<Slot, Pie
         }
     }
     replacements.apply(func);
+}
+
+/// The piece of a copy that starts at a byte and is of a type, from the pieces of the source. Both slots are cut at the same
+/// places, but between two cuts one may be a single piece and the other, which nobody else touches there, several.
+fn copied(b: &mut Builder<'_>, source: &[(u64, Value)], at: u64, ty: Type) -> Value {
+    let bytes = |b: &Builder<'_>, v: Value| u64::from(b.ty(v).bytes());
+    let end = at + u64::from(ty.bytes());
+    if let Some(&(start, value)) = source.iter().find(|&&(start, v)| start <= at && end <= start + bytes(b, v)) {
+        return pieces::part(b, value, at - start, ty);
+    }
+    let parts: Vec<(u64, Value)> = source
+        .iter()
+        .filter(|&&(start, v)| at <= start && start + bytes(b, v) <= end)
+        .map(|&(start, v)| (start - at, v))
+        .collect();
+    pieces::assemble(b, ty, &parts)
 }
 
 /// A byte in every byte of a value.
