@@ -80,7 +80,7 @@ fn errors_pass_on() {
 type Call = (usize, cl_int);
 
 extern "C" fn tell(event: cl_event, status: cl_int, sender: *mut c_void) {
-    // SAFETY: the sender that the case passed, which lives until its calls have come.
+    // SAFETY: the sender that the case passed, which is never freed: `send` may still be at work when its call has been received.
     unsafe { &*sender.cast::<Sender<Call>>() }.send((event.addr(), status)).unwrap();
 }
 
@@ -92,7 +92,7 @@ fn next(receiver: &Receiver<Call>) -> Call {
 fn callbacks() {
     let setup = Setup::new();
     let (sender, receiver) = channel::<Call>();
-    let data: *mut c_void = (&raw const sender).cast_mut().cast();
+    let data: *mut c_void = std::ptr::from_mut(Box::leak(Box::new(sender))).cast();
     let user = setup.user_event();
     let mut command = null_mut();
     assert_eq!(clEnqueueMarkerWithWaitList(setup.queue, 1, &user, &mut command), CL_SUCCESS);
