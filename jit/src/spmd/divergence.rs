@@ -10,7 +10,8 @@
 //!
 //! "The same" is meant for one dynamic instance: work-items that together came to the n-th execution of an instruction. The
 //! analysis keeps why a value varies, so that a report can name the instruction that broke uniformity. It does not look
-//! through memory: a load is uniform only if nothing the kernel does could write what it reads.
+//! through memory: beyond a pack, whose lanes load together, a load is uniform only if nothing the kernel does could write what
+//! it reads.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,7 +25,7 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::shape::{Scope, Shape};
+use super::shape::{Assumptions, MAX_ALIGN, Scope, Shape};
 
 /// Why a value is no more uniform than it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +67,7 @@ struct Solver<'a> {
     post: DomTree,
     loops: LoopForest,
     scope: Scope,
+    assumptions: Assumptions,
     /// Instructions that use a value, as operand or as argument of a target.
     users: SecondaryMap<Value, Vec<Inst>>,
     writers: Vec<Writer>,
@@ -107,9 +109,10 @@ struct Writer {
 }
 
 impl Divergence {
-    /// Analyses a function: a branch is divergent when its condition is not uniform in `scope`.
-    pub fn new(func: &Function, cfg: &Cfg, scope: Scope) -> Divergence {
-        let mut solver = Solver::new(func, cfg, scope);
+    /// Analyses a function: a branch is divergent when its condition is not uniform in `scope`. What it finds holds where the
+    /// assumptions do.
+    pub fn new(func: &Function, cfg: &Cfg, scope: Scope, assumptions: &Assumptions) -> Divergence {
+        let mut solver = Solver::new(func, cfg, scope, *assumptions);
         solver.run();
         Divergence { scope, facts: solver.facts, divergent: solver.divergent, parted: solver.parted }
     }
@@ -166,7 +169,7 @@ impl Default for Fact {
 }
 
 impl<'a> Solver<'a> {
-    fn new(func: &'a Function, cfg: &'a Cfg, scope: Scope) -> Solver<'a> {
+    fn new(func: &'a Function, cfg: &'a Cfg, scope: Scope, assumptions: Assumptions) -> Solver<'a> {
         let dom = DomTree::new(cfg);
         let loops = LoopForest::new(cfg, &dom);
         let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::with_capacity(func.dfg.value_count());
@@ -184,6 +187,7 @@ impl<'a> Solver<'a> {
             post: DomTree::post(cfg),
             loops,
             scope,
+            assumptions,
             users,
             writers,
             tangled,
@@ -242,27 +246,57 @@ impl<'a> Solver<'a> {
             Uniformity::Launch => (Shape::Uniform(Scope::Launch), Reason::None),
             Uniformity::Group => (Shape::Uniform(Scope::Group), Reason::Op(inst)),
             Uniformity::Pack => (Shape::Uniform(Scope::Pack), Reason::Op(inst)),
-            Uniformity::Varying => (query_shape(func, inst), Reason::Op(inst)),
+            Uniformity::Varying => (self.query_shape(inst), Reason::Op(inst)),
             Uniformity::Operands => {
                 let ty = func.dfg.single_result(inst).map(|v| func.dfg.ty(v));
                 let shape = Shape::of_operands(data, ty, &operands, |i| func.dfg.as_splat_bits(data.args[i]));
                 (shape, self.worst_operand(&data.args))
             }
-            Uniformity::Memory => match self.written_by(inst) {
-                Some(writer) => (Shape::Varying, Reason::Written(writer)),
-                None => {
-                    let all = operands.iter().copied().reduce(Shape::join).unwrap_or(Shape::Varying);
-                    let shape = match all {
-                        Shape::Uniform(scope) => Shape::Uniform(scope.max(Scope::Group)),
-                        Shape::Affine { .. } | Shape::Varying => Shape::Varying,
-                    };
-                    (shape, self.worst_operand(&data.args))
-                }
-            },
+            Uniformity::Memory => self.load_shape(inst, &operands),
         };
         for &result in func.dfg.results(inst) {
             self.raise(result, shape, reason);
         }
+    }
+
+    /// Shapes of the values that the op table calls varying.
+    fn query_shape(&self, inst: Inst) -> Shape {
+        let data = self.func.dfg.inst(inst);
+        let Assumptions { width, packs_aligned, ids_below: _ } = self.assumptions;
+        let by_one = |align| Shape::Affine { stride: 1, align };
+        let aligned = if packs_aligned { width } else { 1 };
+        match (data.op, &data.imm) {
+            (Opcode::GlobalId, Imm::Dim(0)) => by_one(aligned),
+            (Opcode::LocalId, Imm::Dim(0)) => by_one(width),
+            // A pack lies within a row.
+            (Opcode::GlobalId | Opcode::LocalId, _) => Shape::Uniform(Scope::Pack),
+            (Opcode::LocalLinearId, _) => by_one(aligned),
+            // Rows of the launch may have any length.
+            (Opcode::GlobalLinearId, _) => by_one(1),
+            (Opcode::SubGroupLocalId, _) => by_one(MAX_ALIGN),
+            _ => Shape::Varying,
+        }
+    }
+
+    /// The shape of what a load gives. The lanes of a pack load together, so that from one address they get one value, whoever
+    /// writes there; work-items of different packs get the same only from memory that nobody writes.
+    fn load_shape(&self, load: Inst, operands: &[Shape]) -> (Shape, Reason) {
+        let data = self.func.dfg.inst(load);
+        let all = operands.iter().copied().reduce(Shape::join).unwrap_or(Shape::Varying);
+        let writer = self.written_by(load);
+        let scope = match all {
+            Shape::Uniform(scope) => scope.max(Scope::Group),
+            Shape::Affine { .. } | Shape::Varying => return (Shape::Varying, self.worst_operand(&data.args)),
+        };
+        let Some(writer) = writer else { return (Shape::Uniform(scope), self.worst_operand(&data.args)) };
+        let at_once = match self.func.dfg.ty(data.args[0]).elem.space() {
+            Some(Space::Global | Space::Local | Space::Generic | Space::Constant | Space::Host) => {
+                matches!(&data.imm, Imm::Mem(mem) if !mem.volatile)
+            }
+            // An address of private memory means another place for each work-item.
+            Some(Space::Private) | None => false,
+        };
+        (if at_once { Shape::Uniform(Scope::Pack) } else { Shape::Varying }, Reason::Written(writer))
     }
 
     /// The operand that is least uniform.
@@ -495,16 +529,6 @@ impl<'a> Solver<'a> {
             targets.into_iter().filter(move |call| call.block == block).map(move |call| call.args[index])
         })
     }
-}
-
-/// Shapes of the values that the op table calls varying.
-fn query_shape(func: &Function, inst: Inst) -> Shape {
-    let data = func.dfg.inst(inst);
-    let along_x = match data.op {
-        op if op == Opcode::GlobalId || op == Opcode::LocalId => data.imm == Imm::Dim(0),
-        op => [Opcode::GlobalLinearId, Opcode::LocalLinearId, Opcode::SubGroupLocalId].contains(&op),
-    };
-    if along_x { Shape::Affine { stride: 1 } } else { Shape::Varying }
 }
 
 /// What an instruction writes that other work-items may see.

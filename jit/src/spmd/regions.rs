@@ -15,7 +15,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 
 use super::class::{Class, class};
 use super::divergence::Divergence;
-use super::shape::Scope;
+use super::shape::{Assumptions, Scope};
 
 /// Where a work-item goes when it leaves a region.
 pub(super) type RegionId = usize;
@@ -87,7 +87,7 @@ impl Regions {
         }
         let cfg = Cfg::new(&func);
         starts.retain(|&b| cfg.reaches(b));
-        let divergence = Divergence::new(&func, &cfg, Scope::Group);
+        let divergence = Divergence::new(&func, &cfg, Scope::Group, &Assumptions::default());
         let together = cfg.rpo().iter().all(|&b| !(ends.contains(b) && divergence.is_parted(b)));
         let mut regions =
             Regions { func, cfg, divergence, list: Vec::new(), at: SecondaryMap::new(), together, has_barrier };

@@ -17,6 +17,33 @@ pub enum Scope {
     Pack,
 }
 
+/// What is taken for granted about packs and launches: the code made from an analysis may run only where it holds. The default
+/// promises nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Assumptions {
+    /// Lanes of a pack, a power of two. A pack's lanes are neighbours along x, and its first lane's `local_id 0` is a multiple of
+    /// the width. Lanes beyond the end of the group's row are never active.
+    pub width: u32,
+    /// The first lane's `global_id 0` is a multiple of the width, and so are `local_size 0`, `enqueued_local_size 0` and
+    /// `global_offset 0`.
+    pub packs_aligned: bool,
+    /// What every global id (with its offset), global size and global offset is less than, in each dimension.
+    pub ids_below: Option<u64>,
+}
+
+impl Assumptions {
+    /// Packs of `width` lanes about which nothing else is known.
+    pub fn lanes(width: u32) -> Assumptions {
+        Assumptions { width, packs_aligned: false, ids_below: None }
+    }
+}
+
+impl Default for Assumptions {
+    fn default() -> Assumptions {
+        Assumptions::lanes(1)
+    }
+}
+
 /// How a value differs between work-items.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Shape {
@@ -26,6 +53,8 @@ pub enum Shape {
     Affine {
         /// The step, never 0.
         stride: i64,
+        /// A power of two that divides the value of the pack's first lane.
+        align: u32,
     },
     /// Nothing is known.
     Varying,
@@ -41,20 +70,18 @@ impl Shape {
     pub fn join(self, other: Shape) -> Shape {
         match (self, other) {
             (Shape::Uniform(a), Shape::Uniform(b)) => Shape::Uniform(a.max(b)),
-            (Shape::Affine { stride: a }, Shape::Affine { stride: b }) if a == b => self,
+            (Shape::Affine { stride, align: a }, Shape::Affine { stride: other, align: b }) if stride == other => {
+                Shape::Affine { stride, align: a.min(b) }
+            }
             (Shape::Uniform(_) | Shape::Affine { .. } | Shape::Varying, _) => Shape::Varying,
         }
     }
 
-    fn affine(stride: i64, scope: Scope) -> Shape {
-        if stride == 0 { Shape::Uniform(scope) } else { Shape::Affine { stride } }
-    }
-
-    /// Step along x: 0 for uniform values; with the scope of what it is added to.
-    fn parts(self) -> Option<(i64, Scope)> {
+    /// Step along x (0 for uniform values), alignment, and the scope of what is left without a step.
+    fn line(self, align: u32) -> Option<Line> {
         match self {
-            Shape::Uniform(scope) => Some((0, scope)),
-            Shape::Affine { stride } => Some((stride, Scope::Pack)),
+            Shape::Uniform(scope) => Some(Line { stride: 0, align, scope }),
+            Shape::Affine { stride, align } => Some(Line { stride, align, scope: Scope::Pack }),
             Shape::Varying => None,
         }
     }
@@ -79,23 +106,20 @@ impl Shape {
         if ty.is_none_or(Type::is_vector) {
             return Shape::Varying;
         }
-        let linear = |a: (i64, Scope), b: (i64, Scope), factor: i64| {
-            Shape::affine(a.0.wrapping_add(b.0.wrapping_mul(factor)), a.1.max(b.1))
-        };
-        let scaled = |a: Option<(i64, Scope)>, factor: Option<u64>| match (a, factor) {
-            (Some((stride, scope)), Some(factor)) => Shape::affine(stride.wrapping_mul(factor as i64), scope),
+        let part = |i: usize| operands.get(i)?.line(constant(i).map_or(1, alignment));
+        let scaled = |a: Option<Line>, factor: Option<u64>| match (a, factor) {
+            (Some(a), Some(factor)) => a.times(factor).shape(),
             _ => Shape::Varying,
         };
-        let part = |i: usize| operands.get(i).copied().and_then(Shape::parts);
-        let sum = |factor: i64| match (part(0), part(1)) {
-            (Some(a), Some(b)) => linear(a, b, factor),
+        let sum = |factor: u64| match (part(0), part(1)) {
+            (Some(a), Some(b)) => a.plus(b.times(factor)).shape(),
             _ => Shape::Varying,
         };
         // Only ops that keep a step are named: what is not here varies, which is always right.
         if data.op == Opcode::Iadd {
             sum(1)
         } else if data.op == Opcode::Isub {
-            sum(-1)
+            sum(u64::MAX)
         } else if data.op == Opcode::Ineg {
             scaled(part(0), Some(u64::MAX))
         } else if data.op == Opcode::Imul {
@@ -105,15 +129,62 @@ impl Shape {
             scaled(part(0), constant(1).map(|count| 1 << (count % bits)))
         } else if [Opcode::Itrunc, Opcode::PtrToInt, Opcode::IntToPtr, Opcode::SpaceCast].contains(&data.op) {
             operands[0]
-        } else if let (Opcode::Addr, &Imm::Addr { scale, .. }) = (data.op, &data.imm) {
+        } else if let (Opcode::Addr, &Imm::Addr { scale, disp }) = (data.op, &data.imm) {
             match operands.len() {
-                1 => operands[0],
-                _ => sum(scale as i64),
+                1 => part(0).map_or(Shape::Varying, |base| base.moved(disp).shape()),
+                _ => match (part(0), part(1)) {
+                    (Some(base), Some(index)) => base.plus(index.times(scale)).moved(disp).shape(),
+                    _ => Shape::Varying,
+                },
             }
         } else {
             Shape::Varying
         }
     }
+}
+
+/// A value as a straight line over the lanes of a pack.
+#[derive(Clone, Copy)]
+struct Line {
+    stride: i64,
+    /// Divides the first lane's value.
+    align: u32,
+    /// Of a line without a step.
+    scope: Scope,
+}
+
+impl Line {
+    fn shape(self) -> Shape {
+        match self.stride {
+            0 => Shape::Uniform(self.scope),
+            stride => Shape::Affine { stride, align: self.align },
+        }
+    }
+
+    fn plus(self, other: Line) -> Line {
+        Line {
+            stride: self.stride.wrapping_add(other.stride),
+            align: self.align.min(other.align),
+            scope: self.scope.max(other.scope),
+        }
+    }
+
+    fn times(self, factor: u64) -> Line {
+        let align = self.align.checked_mul(alignment(factor)).unwrap_or(MAX_ALIGN);
+        Line { stride: self.stride.wrapping_mul(factor as i64), align, ..self }
+    }
+
+    fn moved(self, by: i64) -> Line {
+        Line { align: self.align.min(alignment(by as u64)), ..self }
+    }
+}
+
+/// The largest alignment that is told apart.
+pub(super) const MAX_ALIGN: u32 = 1 << 31;
+
+/// The largest power of two that divides a number.
+pub(super) fn alignment(bits: u64) -> u32 {
+    1 << bits.trailing_zeros().min(31)
 }
 
 #[cfg(test)]
@@ -125,8 +196,9 @@ mod tests {
         let launch = Shape::Uniform(Scope::Launch);
         let group = Shape::Uniform(Scope::Group);
         assert_eq!(launch.join(group), group);
-        assert_eq!(Shape::Affine { stride: 4 }.join(Shape::Affine { stride: 4 }), Shape::Affine { stride: 4 });
-        assert_eq!(Shape::Affine { stride: 4 }.join(launch), Shape::Varying);
+        let by_4 = |align| Shape::Affine { stride: 4, align };
+        assert_eq!(by_4(8).join(by_4(2)), by_4(2));
+        assert_eq!(by_4(8).join(launch), Shape::Varying);
         assert!(launch.is_uniform(Scope::Group) && !Shape::Uniform(Scope::Pack).is_uniform(Scope::Group));
     }
 }

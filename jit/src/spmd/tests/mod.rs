@@ -14,7 +14,7 @@ use harness::{Launch, compare, make};
 use super::GroupFunction;
 use super::divergence::Divergence;
 use super::regions::{Growth, Regions};
-use super::shape::Scope;
+use super::shape::{Assumptions, Scope};
 use crate::Options;
 
 fn build(text: &str) -> GroupFunction {
@@ -199,7 +199,7 @@ fn values_called_uniform_are() {
     for seed in 0..seeds(150) {
         let (module, variables) = generate::kernel_and_variables(seed, Barriers::Uniform);
         let func = &module.funcs[module.kernels[0].func];
-        let divergence = Divergence::new(func, &Cfg::new(func), Scope::Group);
+        let divergence = Divergence::new(func, &Cfg::new(func), Scope::Group, &Assumptions::default());
         for mut launch in launches(&mut Rng(seed), 3) {
             launch.buffers[1].fill(0xa5);
             let ran = launch.run_kernel(&module, 1);

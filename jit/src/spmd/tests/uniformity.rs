@@ -4,7 +4,7 @@ use clift_kir::analysis::Cfg;
 use clift_kir::{Function, Module, Opcode, Value, text};
 
 use super::super::divergence::{Divergence, Reason};
-use super::super::shape::{Scope, Shape};
+use super::super::shape::{Assumptions, Scope, Shape};
 
 struct Analyzed {
     module: Module,
@@ -14,7 +14,7 @@ struct Analyzed {
 fn analyze(source: &str, scope: Scope) -> Analyzed {
     let module = text::parse_module(source).unwrap_or_else(|e| panic!("{e}"));
     let func = &module.funcs[module.kernels[0].func];
-    let divergence = Divergence::new(func, &Cfg::new(func), scope);
+    let divergence = Divergence::new(func, &Cfg::new(func), scope, &WIDE);
     Analyzed { module, divergence }
 }
 
@@ -47,8 +47,16 @@ impl Analyzed {
     }
 }
 
+/// What the fast variant of a kernel takes for granted.
+const WIDE: Assumptions = Assumptions { width: 8, packs_aligned: true, ids_below: Some(1 << 31) };
+
+fn affine(stride: i64, align: u32) -> Shape {
+    Shape::Affine { stride, align }
+}
+
 const LAUNCH: Shape = Shape::Uniform(Scope::Launch);
 const GROUP: Shape = Shape::Uniform(Scope::Group);
+const PACK: Shape = Shape::Uniform(Scope::Pack);
 
 const STRAIGHT: &str = r#"
 global g0 "tile" local size 64 align 4
@@ -94,21 +102,21 @@ fn shapes_of_straight_code() {
         ("n", LAUNCH),
         ("group", GROUP),
         ("sum", GROUP),
-        ("x", Shape::Affine { stride: 1 }),
-        ("y", Shape::Varying),
-        ("twice", Shape::Affine { stride: 2 }),
-        ("scaled", Shape::Affine { stride: 3 }),
-        ("shifted", Shape::Affine { stride: 24 }),
-        ("gone", Shape::Uniform(Scope::Pack)),
-        ("narrow", Shape::Affine { stride: 24 }),
+        ("x", affine(1, 8)),
+        ("y", PACK),
+        ("twice", affine(2, 8)),
+        ("scaled", affine(3, 8)),
+        ("shifted", affine(24, 64)),
+        ("gone", PACK),
+        ("narrow", affine(24, 64)),
         ("wide", Shape::Varying),
-        ("mixed", Shape::Varying),
-        ("q", Shape::Affine { stride: 12 }),
+        ("mixed", affine(1, 1)),
+        ("q", affine(12, 1)),
         ("product", Shape::Varying),
-        ("neg", Shape::Affine { stride: -1 }),
+        ("neg", affine(-1, 8)),
         ("from_c", GROUP),
         ("from_h", GROUP),
-        ("from_p", Shape::Varying),
+        ("from_p", PACK),
         ("from_local", GROUP),
         ("from_x", Shape::Varying),
         ("volatile", Shape::Varying),
@@ -116,7 +124,7 @@ fn shapes_of_straight_code() {
     ] {
         assert_eq!(a.shape(name), shape, "{name}");
     }
-    assert_eq!(a.root("mixed"), Opcode::LocalId);
+    assert_eq!(a.root("mixed"), Opcode::GlobalId);
     assert_eq!(a.root("from_p"), Opcode::Store);
     assert_eq!(a.reason("n"), Reason::None);
 }
