@@ -7,8 +7,8 @@ use crate::dfg::ConstData;
 use crate::entities::{Block, Func, Global, Inst, Slot, Value};
 use crate::function::{Function, Loc};
 use crate::inst::{
-    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, Imm, InstData, IntCond, MemInfo,
-    Operands, SwitchData,
+    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, Imm, InstData, IntCond,
+    MemInfo, Operands, SwitchData,
 };
 use crate::libfn::LibFn;
 use crate::ops::Opcode;
@@ -380,6 +380,23 @@ impl<'f> Builder<'f> {
     /// A barrier.
     pub fn barrier(&mut self, info: BarrierInfo) -> Inst {
         self.inst(Opcode::Barrier, &[], Imm::Barrier(info), &[])
+    }
+
+    /// A reduction or scan over work-items: `group_reduce`, `group_scan`, `group_scan_exclusive`.
+    pub fn group(&mut self, op: Opcode, info: GroupInfo, value: Value) -> Value {
+        let ty = self.ty(value);
+        self.value(op, &[value], Imm::Group(info), ty)
+    }
+
+    /// Which work-items of the sub-group are here with a true value.
+    pub fn group_ballot(&mut self, value: Value) -> Value {
+        self.value(Opcode::GroupBallot, &[value], Imm::None, Type::I32.with_lanes(4))
+    }
+
+    /// The value of the work-item of the sub-group with an i32 number.
+    pub fn group_shuffle(&mut self, value: Value, number: Value) -> Value {
+        let ty = self.ty(value);
+        self.value(Opcode::GroupShuffle, &[value, number], Imm::None, ty)
     }
 
     /// Calls a function of the module that returns values of the given types.

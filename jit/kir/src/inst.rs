@@ -53,6 +53,8 @@ pub enum Imm {
     Atomic(AtomicInfo),
     /// A reduction's operation.
     Reduce(AtomicOp),
+    /// A collective operation.
+    Group(GroupInfo),
     /// A private variable.
     Slot(Slot),
     /// A module's variable.
@@ -378,7 +380,7 @@ impl MemScope {
     ];
 }
 
-/// The operation of a read-modify-write or a reduction.
+/// The operation of a read-modify-write, a reduction or a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AtomicOp {
     /// The new value replaces the old.
@@ -387,6 +389,8 @@ pub enum AtomicOp {
     Add,
     /// Integer subtraction, wrapping.
     Sub,
+    /// Integer multiplication, wrapping. Reductions and scans only.
+    Mul,
     /// Bitwise and.
     And,
     /// Bitwise or.
@@ -403,6 +407,8 @@ pub enum AtomicOp {
     Umax,
     /// Floating-point addition.
     Fadd,
+    /// Floating-point multiplication. Reductions and scans only.
+    Fmul,
     /// Floating-point minimum, as the op `fmin`.
     Fmin,
     /// Floating-point maximum, as the op `fmax`.
@@ -411,10 +417,11 @@ pub enum AtomicOp {
 
 impl AtomicOp {
     /// All operations with their text form.
-    pub const ALL: [(AtomicOp, &'static str); 13] = [
+    pub const ALL: [(AtomicOp, &'static str); 15] = [
         (AtomicOp::Xchg, "xchg"),
         (AtomicOp::Add, "add"),
         (AtomicOp::Sub, "sub"),
+        (AtomicOp::Mul, "mul"),
         (AtomicOp::And, "and"),
         (AtomicOp::Or, "or"),
         (AtomicOp::Xor, "xor"),
@@ -423,6 +430,7 @@ impl AtomicOp {
         (AtomicOp::Umin, "umin"),
         (AtomicOp::Umax, "umax"),
         (AtomicOp::Fadd, "fadd"),
+        (AtomicOp::Fmul, "fmul"),
         (AtomicOp::Fmin, "fmin"),
         (AtomicOp::Fmax, "fmax"),
     ];
@@ -469,4 +477,15 @@ pub struct BarrierInfo {
     pub memory: MemScope,
     /// Which spaces are ordered.
     pub spaces: SpaceSet,
+}
+
+/// A reduction or a scan over work-items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GroupInfo {
+    /// Who takes part: [`MemScope::WorkGroup`] or [`MemScope::SubGroup`].
+    pub scope: MemScope,
+    /// How values are combined. Truth values know `and`, `or` and `xor`.
+    pub op: AtomicOp,
+    /// Work-items of a sub-group whose values are combined, those with neighbouring numbers: a power of two; 0 for all.
+    pub cluster: u32,
 }

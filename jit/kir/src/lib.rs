@@ -39,8 +39,8 @@ pub use dfg::DataFlowGraph;
 pub use entities::{Block, Const, Func, Global, Inst, Slot, Value};
 pub use function::{Function, Loc, SlotData, Stage};
 pub use inst::{
-    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, Imm, InstData, IntCond, MemInfo,
-    MemOrder, MemScope, Rounding, SpaceSet, SwitchData,
+    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, Imm, InstData, IntCond,
+    MemInfo, MemOrder, MemScope, Rounding, SpaceSet, SwitchData,
 };
 pub use layout::Layout;
 pub use libfn::LibFn;

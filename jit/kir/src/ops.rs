@@ -26,6 +26,7 @@ pub enum ImmKind {
     Mem,
     Atomic,
     Reduce,
+    Group,
     Slot,
     Global,
     Dim,
@@ -60,6 +61,7 @@ impl ImmKind {
             Imm::Mem(_) => ImmKind::Mem,
             Imm::Atomic(_) => ImmKind::Atomic,
             Imm::Reduce(_) => ImmKind::Reduce,
+            Imm::Group(_) => ImmKind::Group,
             Imm::Slot(_) => ImmKind::Slot,
             Imm::Global(_) => ImmKind::Global,
             Imm::Dim(_) => ImmKind::Dim,
@@ -138,6 +140,12 @@ pub enum TypeRule {
     MaskToBool,
     /// 1 operand: vector int or float -> its element.
     Reduce,
+    /// 1 operand: int, float or bool T -> T.
+    Combine,
+    /// 1 operand: b1 -> i32x4.
+    Ballot,
+    /// 2 operands: any T, i32 -> T.
+    Pick,
     /// 1 or 2 operands: pointer T [, i64 with the lanes of T or scalar] -> pointer with the larger number of lanes.
     Addr,
     /// No operands -> stated pointer.
@@ -216,6 +224,10 @@ pub enum Uniformity {
     Group,
     /// The same for a pack (sub-group).
     Pack,
+    /// The same for the scope that the immediate names, but for clusters in it.
+    Scope,
+    /// The same for a pack when the last operand is.
+    Choice,
     /// Different for each work-item.
     Varying,
     /// A load: uniform when the address is and the memory is not written meanwhile by others.
@@ -519,6 +531,18 @@ op_table! {
     SubGroupLocalId    "sub_group_local_id" None    Query32       Pure        Varying     S;
     /// Waits until every work-item of the group (or sub-group) is here, and orders memory.
     Barrier            "barrier"         Barrier    Nothing       Convergent  Varying     S;
+
+    // -- groups: work-items of a group, or those of a sub-group that are here together, exchange values --
+    /// The values of all combined by an operation, of the work-items of one cluster when there are clusters.
+    GroupReduce        "group_reduce"    Group      Combine       Convergent  Scope       S;
+    /// The work-item's value combined with those of all before it.
+    GroupScan          "group_scan"      Group      Combine       Convergent  Varying     S;
+    /// The values of all before the work-item combined; the operation's identity for the first.
+    GroupScanExclusive "group_scan_exclusive" Group Combine       Convergent  Varying     S;
+    /// One bit for each work-item of the sub-group, by number: whether it is here and its value is true.
+    GroupBallot        "group_ballot"    None       Ballot        Convergent  Pack        S;
+    /// The first operand of the work-item of the sub-group whose number is the second; some value when it is not here.
+    GroupShuffle       "group_shuffle"   None       Pick          Convergent  Choice      S;
 
     // -- calls --
     /// A function of the module; gone after the inliner.

@@ -32,6 +32,8 @@ fn ops() -> String {
             Uniformity::Launch => "launch",
             Uniformity::Group => "group",
             Uniformity::Pack => "pack",
+            Uniformity::Scope => "scope",
+            Uniformity::Choice => "as the number",
             Uniformity::Varying => "",
             Uniformity::Memory => "as memory",
         };

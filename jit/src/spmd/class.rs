@@ -27,6 +27,8 @@ pub(super) enum Class {
     Plain,
     /// A barrier.
     Barrier,
+    /// An operation in which work-items exchange values.
+    Collective,
     /// Goes to other blocks.
     Branch,
     /// Ends the work-item.
@@ -193,6 +195,11 @@ pub(super) fn class(op: Opcode) -> Class {
         | Opcode::LibCall
         | Opcode::Printf => Class::Plain,
         Opcode::Barrier => Class::Barrier,
+        Opcode::GroupReduce
+        | Opcode::GroupScan
+        | Opcode::GroupScanExclusive
+        | Opcode::GroupBallot
+        | Opcode::GroupShuffle => Class::Collective,
         Opcode::Jump | Opcode::Branch | Opcode::Switch => Class::Branch,
         Opcode::Ret | Opcode::Unreachable => Class::End,
         Opcode::Call => Class::Call,

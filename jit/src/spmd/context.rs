@@ -304,7 +304,13 @@ fn costs(regions: &Regions) -> SecondaryMap<Value, Option<Cost>> {
                 Imm::Mem(mem) if mem.invariant && !mem.volatile => Cost { all: 1, ..Cost::FREE },
                 _ => continue,
             },
-            Class::InSpace | Class::Plain | Class::Barrier | Class::Branch | Class::End | Class::Call => continue,
+            Class::InSpace
+            | Class::Plain
+            | Class::Barrier
+            | Class::Collective
+            | Class::Branch
+            | Class::End
+            | Class::Call => continue,
         };
         let cost = data.args.iter().try_fold(own, |sum, &arg| Some(sum.plus(costs[arg]?)));
         costs[result] = cost

@@ -20,7 +20,7 @@ use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
 use clift_kir::inst::Imm;
 use clift_kir::ops::Uniformity;
-use clift_kir::{Block, Function, Inst, Opcode, Space, Value};
+use clift_kir::{Block, Function, Inst, InstData, MemScope, Opcode, Space, Value};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -246,6 +246,12 @@ impl<'a> Solver<'a> {
             Uniformity::Launch => (Shape::Uniform(Scope::Launch), Reason::None),
             Uniformity::Group => (Shape::Uniform(Scope::Group), Reason::Op(inst)),
             Uniformity::Pack => (Shape::Uniform(Scope::Pack), Reason::Op(inst)),
+            Uniformity::Scope => (group_shape(data), Reason::Op(inst)),
+            Uniformity::Choice => match (operands.first(), operands.last()) {
+                (Some(&Shape::Uniform(scope)), _) => (Shape::Uniform(scope), Reason::Operand(data.args[0])),
+                (_, Some(Shape::Uniform(_))) => (Shape::Uniform(Scope::Pack), Reason::Op(inst)),
+                _ => (Shape::Varying, Reason::Op(inst)),
+            },
             Uniformity::Varying => (self.query_shape(inst), Reason::Op(inst)),
             Uniformity::Operands => {
                 let ty = func.dfg.single_result(inst).map(|v| func.dfg.ty(v));
@@ -528,6 +534,15 @@ impl<'a> Solver<'a> {
             let targets = func.layout.terminator(pred).map(|t| func.dfg.targets(t)).unwrap_or_default();
             targets.into_iter().filter(move |call| call.block == block).map(move |call| call.args[index])
         })
+    }
+}
+
+/// The shape of what a reduction over work-items gives.
+fn group_shape(data: &InstData) -> Shape {
+    match &data.imm {
+        Imm::Group(info) if info.cluster != 0 => Shape::Varying,
+        Imm::Group(info) if info.scope == MemScope::WorkGroup => Shape::Uniform(Scope::Group),
+        _ => Shape::Uniform(Scope::Pack),
     }
 }
 

@@ -591,6 +591,7 @@ impl<'a> Env<'a> {
                 | Class::Load
                 | Class::Plain
                 | Class::Barrier
+                | Class::Collective
                 | Class::Branch
                 | Class::End
                 | Class::Call,

@@ -416,6 +416,7 @@ impl<'a> Loops<'a> {
                 }
                 Class::Branch => self.copy_branch(body, block, inst),
                 Class::End => self.leave(body, block, copy, None, &[]),
+                Class::Collective => unreachable!("broken invariant: no importer makes collective operations"),
                 Class::Call => unreachable!("broken invariant: a call after inlining"),
             }
         }

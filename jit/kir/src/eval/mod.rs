@@ -7,7 +7,7 @@ pub mod convert;
 pub mod float;
 pub mod int;
 
-use crate::inst::{AtomicOp, Imm};
+use crate::inst::{AtomicOp, Imm, Rounding};
 use crate::types::Elem;
 
 /// What a lane-wise meaning may ask besides its operands.
@@ -37,6 +37,7 @@ pub fn combine(op: AtomicOp, elem: Elem, old: u64, operand: u64) -> u64 {
         AtomicOp::Xchg => operand,
         AtomicOp::Add => int::add(&cx, &args),
         AtomicOp::Sub => int::sub(&cx, &args),
+        AtomicOp::Mul => int::mul(&cx, &args),
         AtomicOp::And => int::and(&cx, &args),
         AtomicOp::Or => int::or(&cx, &args),
         AtomicOp::Xor => int::xor(&cx, &args),
@@ -45,7 +46,26 @@ pub fn combine(op: AtomicOp, elem: Elem, old: u64, operand: u64) -> u64 {
         AtomicOp::Umin => int::umin(&cx, &args),
         AtomicOp::Umax => int::umax(&cx, &args),
         AtomicOp::Fadd => float::add(&cx, &args),
+        AtomicOp::Fmul => float::mul(&cx, &args),
         AtomicOp::Fmin => float::min(&cx, &args),
         AtomicOp::Fmax => float::max(&cx, &args),
+    }
+}
+
+/// The value that an operation combines with any other to that other one: what a reduction or scan starts with.
+pub fn identity(op: AtomicOp, elem: Elem) -> u64 {
+    let smallest = int::wrap(elem, int::signed_range(elem).0);
+    let float = |number| convert::round_f64(elem, number, Rounding::NearestEven);
+    match op {
+        AtomicOp::Xchg | AtomicOp::Sub => unreachable!("broken invariant: {op:?} combines nothing"),
+        AtomicOp::Add | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Umax => 0,
+        AtomicOp::Mul => 1,
+        AtomicOp::And | AtomicOp::Umin => elem.mask(),
+        AtomicOp::Smin => smallest ^ elem.mask(),
+        AtomicOp::Smax => smallest,
+        AtomicOp::Fadd => float(0.0),
+        AtomicOp::Fmul => float(1.0),
+        AtomicOp::Fmin => float(f64::INFINITY),
+        AtomicOp::Fmax => float(f64::NEG_INFINITY),
     }
 }

@@ -1,4 +1,4 @@
-//! Control flow, calls, barriers, `printf`.
+//! Control flow, calls, `printf`; barriers and collective operations, at which a thread only stops here.
 
 use super::InterpError;
 use super::lanes::from_bytes;
@@ -19,7 +19,15 @@ impl<'m> Machine<'m, '_> {
         data: &'m InstData,
     ) -> Result<Flow, InterpError> {
         match (data.op, &data.imm) {
-            (Opcode::Barrier, _) => Ok(Flow::Wait),
+            (
+                Opcode::Barrier
+                | Opcode::GroupReduce
+                | Opcode::GroupScan
+                | Opcode::GroupScanExclusive
+                | Opcode::GroupBallot
+                | Opcode::GroupShuffle,
+                _,
+            ) => Ok(Flow::Wait),
             (Opcode::Jump, Imm::Jump(call)) => Ok(goto(thread, call)),
             (Opcode::Branch, Imm::Branch(calls)) => {
                 let truth = frame(thread).scalar(data.args[0]) & 1 == 1;
@@ -125,6 +133,9 @@ fn goto(thread: &mut Thread<'_>, call: &BlockCall) -> Flow {
     let func = frame.func;
     for (&param, lanes) in func.dfg.params(call.block).iter().zip(&values) {
         frame.set(param, lanes);
+    }
+    if let Some(order) = frame.order {
+        order.follow(frame.block, call.block, &mut frame.trips);
     }
     frame.block = call.block;
     frame.index = 0;

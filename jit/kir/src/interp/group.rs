@@ -1,15 +1,15 @@
-//! Runs: a work-group, whose work-items take turns and meet at barriers; or a plain function.
+//! Runs: a work-group, whose work-items take turns and meet (`meet`) at barriers and collective operations; or a plain function.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::memory::{Access, Fault, Memory};
+use super::meet::{Item, Meeting, State};
+use super::memory::{Access, Memory};
 use super::observe::{ItemId, Lanes, Observer};
 use super::prepare::GlobalAddresses;
 use super::step::{Flow, LaneVec, Machine, Place, Thread};
 use super::{Interleave, InterpError, Interpreter, Options, Outcome};
 use crate::entities::Func;
-use crate::inst::{BarrierInfo, Imm, MemScope, SpaceSet};
 use crate::types::Space;
 
 /// The sizes of a launch.
@@ -67,19 +67,6 @@ pub struct GroupLaunch<'a> {
     pub args: &'a [u8],
     /// Address that local pointer arguments count from.
     pub local_base: u64,
-}
-
-/// A work-item between its turns.
-enum State {
-    Ready,
-    Waiting(BarrierInfo),
-    Done,
-}
-
-struct Item<'m> {
-    thread: Thread<'m>,
-    state: State,
-    started: bool,
 }
 
 impl<'m> Interpreter<'m> {
@@ -207,9 +194,7 @@ impl<'m> Interpreter<'m> {
         machine.enter(&mut thread, func, &args)?;
         while matches!(machine.run(&mut thread)?, Flow::Wait | Flow::Yield) {
             // Nobody to wait for.
-            if let Some(frame) = thread.frames.last_mut() {
-                frame.index += 1;
-            }
+            machine.alone(&mut thread);
         }
         while machine.leave(&mut thread).is_some() {}
         let returned = function.returns.iter().zip(thread.returned);
@@ -246,7 +231,7 @@ const MAX_ITEMS: u64 = 1 << 20;
 const ARG_ALIGN: u32 = 128;
 
 impl<'m> Machine<'m, '_> {
-    /// Runs the work-items of a group from barrier to barrier.
+    /// Runs the work-items of a group from meeting to meeting.
     fn group(&mut self, func: Func, launch: &GroupLaunch<'_>, count: u32) -> Result<(), InterpError> {
         let mut rng = self.options.seed;
         let mut epochs = (0, 0);
@@ -283,7 +268,7 @@ impl<'m> Machine<'m, '_> {
                         }
                     }
                     Flow::Wait => {
-                        item.state = State::Waiting(barrier_of(&item.thread));
+                        item.state = State::Waiting(Meeting::of(&item.thread));
                         ready.pop();
                     }
                     Flow::End | Flow::Next | Flow::Moved => {
@@ -318,73 +303,6 @@ impl<'m> Machine<'m, '_> {
         let id = Some(ItemId { group: launch.group, local, global });
         let thread = Thread { frames: Vec::new(), id, access, yielded: false, returned: Vec::new() };
         Item { thread, state: State::Ready, started: false }
-    }
-
-    /// All work-items wait or are done: lets go on who may. First whole sub-groups at their barriers, then the whole group at
-    /// its; when neither is so, the barriers diverge: that is reported, and all go on.
-    fn meet(&mut self, items: &mut [Item<'m>], epochs: &mut (u32, u32)) {
-        let width = self.options.sub_group_size.max(1) as usize;
-        let mut any = false;
-        for pack in items.chunks_mut(width) {
-            if let Some(info) = all_at_one(pack).filter(|info| info.execution == MemScope::SubGroup) {
-                self.release(pack, info, epochs);
-                any = true;
-            }
-        }
-        if any {
-            return;
-        }
-        if let Some(info) = all_at_one(items) {
-            self.release(items, info, epochs);
-            return;
-        }
-        let expected = items.len() as u32;
-        let mut infos: Vec<BarrierInfo> = Vec::new();
-        for i in 0..items.len() {
-            let State::Waiting(info) = items[i].state else { continue };
-            if infos.iter().any(|known| known.id == info.id) {
-                continue;
-            }
-            let here = |item: &&Item<'_>| matches!(item.state, State::Waiting(other) if other.id == info.id);
-            let waiting = items.iter().filter(here).count() as u32;
-            infos.push(info);
-            if let Some(inst) = items[i].thread.frames.last().map(|f| f.inst()) {
-                self.fault(&items[i].thread, inst, Fault::DivergentBarrier { waiting, expected });
-            }
-        }
-        for info in infos {
-            self.release(items, info, epochs);
-        }
-    }
-
-    /// Lets those go on who wait at a barrier.
-    fn release(&mut self, items: &mut [Item<'m>], info: BarrierInfo, epochs: &mut (u32, u32)) {
-        epochs.0 += u32::from(info.spaces.contains(SpaceSet::LOCAL));
-        epochs.1 += u32::from(info.spaces.contains(SpaceSet::GLOBAL));
-        self.memory.fence();
-        self.observer.barrier(info.id);
-        for item in items {
-            if matches!(item.state, State::Waiting(other) if other.id == info.id) {
-                item.state = State::Ready;
-                if let Some(frame) = item.thread.frames.last_mut() {
-                    frame.index += 1;
-                }
-            }
-        }
-    }
-}
-
-/// The barrier that all work-items wait at.
-fn all_at_one(items: &[Item<'_>]) -> Option<BarrierInfo> {
-    let State::Waiting(info) = items.first()?.state else { return None };
-    items.iter().all(|item| matches!(item.state, State::Waiting(other) if other.id == info.id)).then_some(info)
-}
-
-fn barrier_of(thread: &Thread<'_>) -> BarrierInfo {
-    let info = thread.frames.last().map(|frame| &frame.func.dfg.inst(frame.inst()).imm);
-    match info {
-        Some(Imm::Barrier(info)) => *info,
-        imm => unreachable!("broken invariant: waiting at {imm:?}"),
     }
 }
 

@@ -5,6 +5,7 @@
 //! - [`Interpreter::run_group`] (`group`): one work-group of a kernel up to the widened stage; work-items are stepped in a
 //!   seeded random order from barrier to barrier, or switched at every memory access;
 //! - [`Interpreter::run_function`] (`group`): a plain function, a looped kernel among them, to its end;
+//! - `meet`: barriers, and operations in which work-items exchange values;
 //! - `step` dispatches one instruction; `lanes`, `access`, `query` and `control` hold the arms by class;
 //! - [`Memory`] (`memory`): memory behind a trait; [`SimMemory`] (`sim`) checks bounds, initialization and races;
 //! - [`Observer`] (`observe`): what one may watch, and where faults and `printf` go.
@@ -16,6 +17,7 @@ mod access;
 mod control;
 mod group;
 mod lanes;
+mod meet;
 mod memory;
 mod observe;
 mod prepare;

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::memory::{Access, Fault, FaultKind, Memory};
 use super::observe::{ItemId, Observer, Report};
-use super::prepare::GlobalAddresses;
+use super::prepare::{GlobalAddresses, Order};
 use super::{InterpError, Interpreter, Options, Outcome};
 use crate::entities::{Block, Func, Inst, Value};
 use crate::eval::LaneCx;
@@ -25,6 +25,10 @@ pub(super) struct Frame<'m> {
     pub(super) registers: Vec<u64>,
     /// Addresses of the slots.
     pub(super) slots: SmallVec<[u64; 4]>,
+    /// How often each loop around the block has been repeated, outer loops first; kept only if `order` is there.
+    pub(super) trips: SmallVec<[u32; 4]>,
+    /// What decides who is ahead of whom.
+    pub(super) order: Option<&'m Order>,
 }
 
 impl Frame<'_> {
@@ -75,7 +79,7 @@ pub(super) enum Flow {
     Next,
     /// Goes on wherever the frames say.
     Moved,
-    /// Waits at a barrier, whose instruction is the next.
+    /// Waits at a barrier or collective operation, which is the next instruction.
     Wait,
     /// Lets others go first.
     Yield,
@@ -287,6 +291,11 @@ impl<'m> Machine<'m, '_> {
             | Opcode::SubGroupLocalId => self.query(thread, inst, data),
 
             Opcode::Barrier
+            | Opcode::GroupReduce
+            | Opcode::GroupScan
+            | Opcode::GroupScanExclusive
+            | Opcode::GroupBallot
+            | Opcode::GroupShuffle
             | Opcode::Call
             | Opcode::Printf
             | Opcode::Jump
@@ -337,7 +346,18 @@ impl<'m> Machine<'m, '_> {
             slots.push(self.memory.allocate(crate::types::Space::Private, data.size, data.align)?);
         }
         let registers = vec![0; prepared.words];
-        let mut frame = Frame { id, func, offsets: &prepared.offsets, block, index: 0, registers, slots };
+        let mut frame = Frame {
+            id,
+            func,
+            offsets: &prepared.offsets,
+            block,
+            index: 0,
+            registers,
+            slots,
+            trips: SmallVec::new(),
+            order: prepared.order.as_ref(),
+        };
+        frame.trips.extend(frame.order.into_iter().flat_map(|order| order.loops(block)).map(|_| 0));
         for (&param, lanes) in func.dfg.params(block).iter().zip(args) {
             frame.set(param, lanes);
         }

@@ -9,8 +9,8 @@ use crate::dfg::ConstData;
 use crate::entities::{Func, Global, Slot, Value};
 use crate::function::{Function, SlotData, Stage};
 use crate::inst::{
-    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, Imm, IntCond, MemInfo, MemOrder,
-    MemScope, Rounding, SpaceSet, SwitchData,
+    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, Imm, IntCond, MemInfo,
+    MemOrder, MemScope, Rounding, SpaceSet, SwitchData,
 };
 use crate::libfn::LibFn;
 use crate::module::{GlobalData, GlobalInit, KernelData, Module};
@@ -159,6 +159,9 @@ pub fn signatures(rule: TypeRule, imm: &Imm) -> Vec<Signature> {
             let list = of(&|t| t.is_vector() && (t.is_int() || t.is_float()));
             list.iter().map(|&t| (vec![t], vec![t.lane()])).collect()
         }
+        TypeRule::Combine => uniform(&of(&|t| !t.is_ptr()), 1),
+        TypeRule::Ballot => vec![(vec![Type::B1], vec![Type::I32.with_lanes(4)])],
+        TypeRule::Pick => all.iter().map(|&t| (vec![t, i32], vec![t])).collect(),
         TypeRule::Addr => {
             let mut list: Vec<Signature> = pointers.iter().map(|&t| (vec![t], vec![t])).collect();
             for &base in &pointers {
@@ -270,9 +273,21 @@ fn immediates(op: Opcode) -> Vec<Imm> {
                 Imm::Atomic(AtomicInfo { op: *op, order: order(i), scope: scope(i) })
             };
             let count = if op == Opcode::AtomicRmw { AtomicOp::ALL.len() } else { 1 };
-            AtomicOp::ALL.iter().take(count).enumerate().map(make).collect()
+            let product = |op: AtomicOp| matches!(op, AtomicOp::Mul | AtomicOp::Fmul);
+            AtomicOp::ALL.iter().take(count).filter(|(op, _)| !product(*op)).enumerate().map(make).collect()
         }
         ImmKind::Reduce => AtomicOp::ALL.iter().map(|(op, _)| Imm::Reduce(*op)).collect(),
+        ImmKind::Group => {
+            let mut list = Vec::new();
+            for (op, _) in AtomicOp::ALL {
+                list.push(GroupInfo { scope: MemScope::WorkGroup, op, cluster: 0 });
+                list.push(GroupInfo { scope: MemScope::SubGroup, op, cluster: 0 });
+            }
+            if op == Opcode::GroupReduce {
+                list.extend([1, 4].map(|cluster| GroupInfo { scope: MemScope::SubGroup, op: AtomicOp::Add, cluster }));
+            }
+            list.into_iter().filter(|info| !matches!(info.op, AtomicOp::Xchg | AtomicOp::Sub)).map(Imm::Group).collect()
+        }
         ImmKind::Slot => vec![Imm::Slot(Slot::from_u32(0))],
         ImmKind::Global => vec![Imm::Global(Global::from_u32(0))],
         ImmKind::Dim => vec![Imm::Dim(0), Imm::Dim(1), Imm::Dim(2)],
@@ -298,9 +313,10 @@ fn immediates(op: Opcode) -> Vec<Imm> {
 fn fits(op: Opcode, imm: &Imm, args: &[Type], results: &[Type]) -> bool {
     let combines = |op: AtomicOp, ty: Type| match op {
         AtomicOp::Xchg => true,
-        AtomicOp::Fadd | AtomicOp::Fmin | AtomicOp::Fmax => ty.is_float(),
+        AtomicOp::Fadd | AtomicOp::Fmul | AtomicOp::Fmin | AtomicOp::Fmax => ty.is_float(),
         AtomicOp::Add
         | AtomicOp::Sub
+        | AtomicOp::Mul
         | AtomicOp::And
         | AtomicOp::Or
         | AtomicOp::Xor
@@ -316,6 +332,10 @@ fn fits(op: Opcode, imm: &Imm, args: &[Type], results: &[Type]) -> bool {
         Imm::Lanes(lanes) => lanes.iter().all(|&lane| u32::from(lane) < args[0].lanes() * 2),
         Imm::Atomic(info) => op != Opcode::AtomicRmw || combines(info.op, args[1]),
         Imm::Reduce(operation) => !matches!(operation, AtomicOp::Xchg | AtomicOp::Sub) && combines(*operation, args[0]),
+        Imm::Group(info) => {
+            let logical = matches!(info.op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor);
+            if args[0].is_bool() { logical } else { combines(info.op, args[0]) }
+        }
         Imm::Slot(_) => address(Space::Private),
         Imm::Global(_) => address(Space::Global),
         Imm::Offset(_) if op == Opcode::ArgAddr => address(Space::Host),
@@ -430,6 +450,7 @@ impl Sample {
             | ImmKind::Mem
             | ImmKind::Atomic
             | ImmKind::Reduce
+            | ImmKind::Group
             | ImmKind::Global
             | ImmKind::Dim
             | ImmKind::Offset
@@ -463,6 +484,7 @@ impl Sample {
             | Imm::Mem(_)
             | Imm::Atomic(_)
             | Imm::Reduce(_)
+            | Imm::Group(_)
             | Imm::Slot(_)
             | Imm::Global(_)
             | Imm::Dim(_)

@@ -10,8 +10,8 @@ use crate::dfg::ConstData;
 use crate::entities::{Block, Inst, Slot, Value};
 use crate::function::{Function, Loc, SlotData, Stage};
 use crate::inst::{
-    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, Imm, InstData, IntCond, MemInfo,
-    MemOrder, MemScope, Operands, Rounding, SpaceSet, SwitchData,
+    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, Imm, InstData, IntCond,
+    MemInfo, MemOrder, MemScope, Operands, Rounding, SpaceSet, SwitchData,
 };
 use crate::libfn::LibFn;
 use crate::ops::{ImmKind, Opcode};
@@ -242,6 +242,12 @@ impl Reader {
                 Imm::Atomic(AtomicInfo { op: operation, order, scope: p.row(&MemScope::ALL, "a scope")? })
             }
             ImmKind::Reduce => Imm::Reduce(p.row(&AtomicOp::ALL, "an operation")?),
+            ImmKind::Group => {
+                let scope = p.row(&MemScope::ALL, "a scope")?;
+                let operation = p.row(&AtomicOp::ALL, "an operation")?;
+                let cluster = if p.accept_word("cluster") { p.int("a number of work-items")? } else { 0 };
+                Imm::Group(GroupInfo { scope, op: operation, cluster })
+            }
             ImmKind::Slot => {
                 places.slot = p.at();
                 Imm::Slot(Slot::from_u32(p.id('s', "a slot")?))

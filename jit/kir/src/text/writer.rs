@@ -7,8 +7,8 @@ use crate::dfg::ConstData;
 use crate::entities::{Block, Inst, Value};
 use crate::function::{Function, Loc, Stage};
 use crate::inst::{
-    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, Imm, IntCond, MemInfo, MemOrder,
-    MemScope, Rounding, SpaceSet,
+    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, Imm, IntCond, MemInfo,
+    MemOrder, MemScope, Rounding, SpaceSet,
 };
 use crate::module::{GlobalData, KernelData, Module};
 use crate::ops::Opcode;
@@ -180,6 +180,7 @@ impl Display for InstText<'_> {
             | Imm::Mem(_)
             | Imm::Atomic(_)
             | Imm::Reduce(_)
+            | Imm::Group(_)
             | Imm::Slot(_)
             | Imm::Global(_)
             | Imm::Dim(_)
@@ -242,6 +243,10 @@ impl InstText<'_> {
                 write!(f, " {} {}", name_in(&MemOrder::ALL, *order), name_in(&MemScope::ALL, *scope))
             }
             Imm::Reduce(operation) => write!(f, " {}", name_in(&AtomicOp::ALL, *operation)),
+            Imm::Group(GroupInfo { scope, op: operation, cluster }) => {
+                write!(f, " {} {}", name_in(&MemScope::ALL, *scope), name_in(&AtomicOp::ALL, *operation))?;
+                if *cluster != 0 { write!(f, " cluster {cluster}") } else { Ok(()) }
+            }
             Imm::Slot(slot) => write!(f, " {slot}"),
             Imm::Global(global) => write!(f, " {global}"),
             Imm::Offset(offset) => write!(f, " {offset}"),

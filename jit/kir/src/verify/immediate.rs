@@ -3,7 +3,7 @@
 use super::{Report, each_inst};
 use crate::entities::Inst;
 use crate::function::Function;
-use crate::inst::{AtomicOp, BarrierInfo, BlockCall, Imm, IntCond, MemScope};
+use crate::inst::{AtomicOp, BarrierInfo, BlockCall, GroupInfo, Imm, IntCond, MemScope};
 use crate::module::Module;
 use crate::ops::Opcode;
 use crate::types::{Space, Type};
@@ -59,7 +59,8 @@ fn one(module: &Module, func: &Function, inst: Inst) -> Result<(), String> {
             if data.op == Opcode::AtomicRmw {
                 let Some(ty) = arg(1) else { return Ok(()) };
                 let fits = info.op == AtomicOp::Xchg || fits(info.op, ty);
-                ensure(fits, || format!("{:?} does not apply to {ty}", info.op))?;
+                let product = matches!(info.op, AtomicOp::Mul | AtomicOp::Fmul);
+                ensure(fits && !product, || format!("{:?} does not apply to {ty}", info.op))?;
             } else {
                 ensure(info.op == AtomicOp::Xchg, || "only atomic_rmw has an operation".to_owned())?;
             }
@@ -74,6 +75,7 @@ fn one(module: &Module, func: &Function, inst: Inst) -> Result<(), String> {
                 None => Ok(()),
             }
         }
+        Imm::Group(info) => group(data.op, info, arg(0)),
         Imm::Slot(slot) => {
             ensure(func.slots.is_valid(*slot), || format!("the function has no {slot}"))?;
             address(result, Space::Private)
@@ -114,6 +116,21 @@ fn one(module: &Module, func: &Function, inst: Inst) -> Result<(), String> {
     }
 }
 
+/// A collective operation on values of a type.
+fn group(op: Opcode, info: &GroupInfo, ty: Option<Type>) -> Result<(), String> {
+    let GroupInfo { scope, op: operation, cluster } = *info;
+    let meets = matches!(scope, MemScope::WorkGroup | MemScope::SubGroup);
+    ensure(meets, || "a collective operation is of a work-group or a sub-group".to_owned())?;
+    let clusters = op == Opcode::GroupReduce && scope == MemScope::SubGroup;
+    ensure(cluster == 0 || clusters && cluster.is_power_of_two(), || format!("clusters of {cluster}"))?;
+    let combines = !matches!(operation, AtomicOp::Xchg | AtomicOp::Sub);
+    ensure(combines, || format!("{operation:?} combines no values"))?;
+    let Some(ty) = ty else { return Ok(()) };
+    let logical = matches!(operation, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor);
+    let fits = if ty.is_bool() { logical } else { fits(operation, ty) };
+    ensure(fits, || format!("{operation:?} does not apply to {ty}"))
+}
+
 fn ensure(holds: bool, message: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(message()) }
 }
@@ -134,6 +151,7 @@ fn fits(op: AtomicOp, ty: Type) -> bool {
         AtomicOp::Xchg
         | AtomicOp::Add
         | AtomicOp::Sub
+        | AtomicOp::Mul
         | AtomicOp::And
         | AtomicOp::Or
         | AtomicOp::Xor
@@ -141,7 +159,7 @@ fn fits(op: AtomicOp, ty: Type) -> bool {
         | AtomicOp::Smax
         | AtomicOp::Umin
         | AtomicOp::Umax => ty.is_int(),
-        AtomicOp::Fadd | AtomicOp::Fmin | AtomicOp::Fmax => ty.is_float(),
+        AtomicOp::Fadd | AtomicOp::Fmul | AtomicOp::Fmin | AtomicOp::Fmax => ty.is_float(),
     }
 }
 

@@ -109,6 +109,19 @@ fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Re
             }
             _ => Ok(()),
         },
+        Opcode::GroupBallot | Opcode::GroupShuffle => gone_since(Stage::Widened),
+        Opcode::GroupReduce | Opcode::GroupScan | Opcode::GroupScanExclusive => {
+            match &data.imm {
+                Imm::Group(info) if info.scope == MemScope::SubGroup => return gone_since(Stage::Widened),
+                _ => gone_since(Stage::Looped)?,
+            }
+            if func.stage >= Stage::Regioned && func.layout.insts(block).iter().rev().nth(1) != Some(&inst) {
+                return Err(
+                    "a work-group's operation stands right before its block's terminator at this stage".to_owned()
+                );
+            }
+            Ok(())
+        }
         Opcode::Barrier => {
             gone_since(Stage::Looped)?;
             let group = matches!(&data.imm, Imm::Barrier(info) if info.execution == MemScope::WorkGroup);

@@ -182,6 +182,21 @@ pub fn check(data: &InstData, args: &[Type], results: &[Type], env: &Env<'_>) ->
             ensure(a.is_int() || a.is_float(), || format!("operand has integers or floats, not {a}"))?;
             same("result", r, a.lane())
         }
+        TypeRule::Combine => {
+            let ([a], [r]) = shape(args, results)?;
+            ensure(!a.is_ptr(), || format!("operand has integers, floats or truth values, not {a}"))?;
+            same("result", r, a)
+        }
+        TypeRule::Ballot => {
+            let ([a], [r]) = shape(args, results)?;
+            same("operand", a, Type::B1)?;
+            same("result", r, Type::I32.with_lanes(4))
+        }
+        TypeRule::Pick => {
+            let ([a, n], [r]) = shape(args, results)?;
+            same("number", n, Type::I32)?;
+            same("result", r, a)
+        }
         TypeRule::Addr => address(args, results),
         TypeRule::Address => {
             let ([], [r]) = shape(args, results)?;

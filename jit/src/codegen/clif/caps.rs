@@ -103,6 +103,11 @@ fn native(op: Opcode, _imm: &Imm, from: Elem, to: Elem) -> bool {
         | O::SubGroupId
         | O::SubGroupLocalId
         | O::Barrier
+        | O::GroupReduce
+        | O::GroupScan
+        | O::GroupScanExclusive
+        | O::GroupBallot
+        | O::GroupShuffle
         | O::Call
         | O::LibCall
         | O::Printf

@@ -184,8 +184,8 @@ fn rmw_op(op: AtomicOp) -> ir::AtomicRmwOp {
         AtomicOp::Smax => ir::AtomicRmwOp::Smax,
         AtomicOp::Umin => ir::AtomicRmwOp::Umin,
         AtomicOp::Umax => ir::AtomicRmwOp::Umax,
-        AtomicOp::Fadd | AtomicOp::Fmin | AtomicOp::Fmax => {
-            unreachable!("broken invariant: floating-point atomic in a legal function")
+        AtomicOp::Mul | AtomicOp::Fadd | AtomicOp::Fmul | AtomicOp::Fmin | AtomicOp::Fmax => {
+            unreachable!("broken invariant: atomic {op:?} in a legal function")
         }
     }
 }

@@ -288,6 +288,11 @@ impl<'a> Translator<'a> {
             | O::SubGroupId
             | O::SubGroupLocalId
             | O::Barrier
+            | O::GroupReduce
+            | O::GroupScan
+            | O::GroupScanExclusive
+            | O::GroupBallot
+            | O::GroupShuffle
             | O::Call => {
                 unreachable!("broken invariant: {} in a legal function", self.legal.dfg.inst(inst).op.info().name)
             }

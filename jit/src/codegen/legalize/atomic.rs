@@ -84,6 +84,7 @@ impl Legalizer<'_> {
             AtomicOp::Fadd => Opcode::Fadd,
             AtomicOp::Fmin => Opcode::Fmin,
             AtomicOp::Fmax => Opcode::Fmax,
+            AtomicOp::Mul | AtomicOp::Fmul => unreachable!("broken invariant: atomic {:?}", info.op),
         };
         let int = ty.as_int();
         let start = AtomicInfo { op: AtomicOp::Xchg, order: MemOrder::Relaxed, ..info };

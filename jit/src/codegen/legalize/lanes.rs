@@ -508,6 +508,7 @@ impl Legalizer<'_> {
         let elem = wide.ty.lane();
         let (op, in_order) = match how {
             AtomicOp::Add => (Opcode::Iadd, false),
+            AtomicOp::Mul => (Opcode::Imul, false),
             AtomicOp::And => (Opcode::And, false),
             AtomicOp::Or => (Opcode::Or, false),
             AtomicOp::Xor => (Opcode::Xor, false),
@@ -516,12 +517,13 @@ impl Legalizer<'_> {
             AtomicOp::Umin => (Opcode::Umin, false),
             AtomicOp::Umax => (Opcode::Umax, false),
             AtomicOp::Fadd => (Opcode::Fadd, true),
+            AtomicOp::Fmul => (Opcode::Fmul, true),
             AtomicOp::Fmin => (Opcode::Fmin, true),
             AtomicOp::Fmax => (Opcode::Fmax, true),
             AtomicOp::Xchg | AtomicOp::Sub => unreachable!("broken invariant: reduction by {how:?}"),
         };
         let imm = match op {
-            Opcode::Fadd | Opcode::Fmin | Opcode::Fmax => Imm::Fp(FpFlags::empty()),
+            Opcode::Fadd | Opcode::Fmul | Opcode::Fmin | Opcode::Fmax => Imm::Fp(FpFlags::empty()),
             _ => Imm::None,
         };
         // Full parts are combined as vectors first, where the order does not matter.

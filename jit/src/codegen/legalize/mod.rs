@@ -370,6 +370,11 @@ impl Legalizer<'_> {
             | O::SubGroupId
             | O::SubGroupLocalId
             | O::Barrier
+            | O::GroupReduce
+            | O::GroupScan
+            | O::GroupScanExclusive
+            | O::GroupBallot
+            | O::GroupShuffle
             | O::Call => unreachable!("broken invariant: {} in a looped function", data.op.info().name),
         }
     }
