@@ -18,14 +18,18 @@ use std::collections::BinaryHeap;
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
-use clift_kir::inst::Imm;
+use clift_kir::inst::{Imm, IntCond};
 use clift_kir::ops::Uniformity;
 use clift_kir::{Block, Function, Inst, InstData, MemScope, Opcode, Space, Value};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
-use super::shape::{Assumptions, MAX_ALIGN, Scope, Shape};
+use super::line::{Line, Low};
+use super::range::Ranges;
+use super::rules::{Form, Rules};
+use super::shape::{Assumptions, Conditional, Scope, Shape};
 
 /// Why a value is no more uniform than it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +40,8 @@ pub enum Reason {
     Op(Inst),
     /// An operand or block argument.
     Operand(Value),
+    /// An extension of an index that may wrap within a pack; see [`Divergence::conditional`].
+    Wraps(Inst),
     /// A load of memory that the other instruction may write.
     Written(Inst),
     /// A parameter of a block where the ways from this divergent branch meet.
@@ -47,7 +53,7 @@ pub enum Reason {
 #[derive(Clone, Copy, Debug)]
 struct Fact {
     /// `None` while nothing is known: unreached, or in a cycle with itself.
-    shape: Option<Shape>,
+    form: Option<Form>,
     reason: Reason,
 }
 
@@ -56,8 +62,18 @@ struct Fact {
 pub struct Divergence {
     scope: Scope,
     facts: SecondaryMap<Value, Fact>,
+    /// What forms depend on, by extension.
+    conditions: FxHashMap<Inst, Condition>,
     divergent: EntitySet<Block>,
     parted: EntitySet<Block>,
+}
+
+/// An index does not wrap where `icmp cond` of it and `bound` holds in the first lane.
+#[derive(Clone, Copy, Debug)]
+struct Condition {
+    narrow: Value,
+    cond: IntCond,
+    bound: u64,
 }
 
 /// Work in progress.
@@ -67,7 +83,7 @@ struct Solver<'a> {
     post: DomTree,
     loops: LoopForest,
     scope: Scope,
-    assumptions: Assumptions,
+    rules: Rules<'a>,
     /// Instructions that use a value, as operand or as argument of a target.
     users: SecondaryMap<Value, Vec<Inst>>,
     writers: Vec<Writer>,
@@ -114,7 +130,8 @@ impl Divergence {
     pub fn new(func: &Function, cfg: &Cfg, scope: Scope, assumptions: &Assumptions) -> Divergence {
         let mut solver = Solver::new(func, cfg, scope, *assumptions);
         solver.run();
-        Divergence { scope, facts: solver.facts, divergent: solver.divergent, parted: solver.parted }
+        let conditions = solver.conditions();
+        Divergence { scope, facts: solver.facts, conditions, divergent: solver.divergent, parted: solver.parted }
     }
 
     /// The scope that was asked about.
@@ -124,7 +141,27 @@ impl Divergence {
 
     /// A value's shape.
     pub fn shape(&self, value: Value) -> Shape {
-        self.facts[value].shape.unwrap_or(Shape::Uniform(Scope::Launch))
+        match self.facts[value].form {
+            None => Shape::Uniform(Scope::Launch),
+            Some(Form::Line(Line { stride: 0, scope, .. })) => Shape::Uniform(scope),
+            Some(Form::Line(Line { stride, low, .. })) => Shape::Affine { stride, align: low.align() },
+            Some(Form::Provided(..) | Form::Varying) => Shape::Varying,
+        }
+    }
+
+    /// What makes a value affine whose shape is [`Shape::Varying`], if it takes a single comparison.
+    pub fn conditional(&self, value: Value) -> Option<Conditional> {
+        let Some(Form::Provided(Line { stride, low, .. }, on)) = self.facts[value].form else { return None };
+        let Condition { narrow, cond, bound } = *self.conditions.get(&on)?;
+        Some(Conditional { stride, align: low.align(), narrow, cond, bound })
+    }
+
+    /// A power of two that divides a value that the lanes of a pack share, or the first lane's of one with a step.
+    pub fn align(&self, value: Value) -> u32 {
+        match self.facts[value].form {
+            Some(Form::Line(line) | Form::Provided(line, _)) => line.low.align(),
+            Some(Form::Varying) | None => 1,
+        }
     }
 
     /// Whether a value is the same for all work-items of the scope.
@@ -164,7 +201,7 @@ impl Divergence {
 
 impl Default for Fact {
     fn default() -> Fact {
-        Fact { shape: None, reason: Reason::None }
+        Fact { form: None, reason: Reason::None }
     }
 }
 
@@ -187,7 +224,7 @@ impl<'a> Solver<'a> {
             post: DomTree::post(cfg),
             loops,
             scope,
-            assumptions,
+            rules: Rules { func, assumptions, ranges: Ranges::new(func, assumptions) },
             users,
             writers,
             tangled,
@@ -207,7 +244,7 @@ impl<'a> Solver<'a> {
         let func = self.func;
         // Parameters of the entry come from outside: nothing is known.
         for &param in func.layout.entry().map(|entry| func.dfg.params(entry)).unwrap_or_default() {
-            self.facts[param] = Fact { shape: Some(Shape::Varying), reason: Reason::None };
+            self.facts[param] = Fact { form: Some(Form::Varying), reason: Reason::None };
         }
         for &block in self.cfg.rpo().iter().rev() {
             self.work.extend(func.layout.insts(block).iter().rev());
@@ -217,14 +254,14 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Raises a value's shape; a change puts its users back to work.
-    fn raise(&mut self, value: Value, shape: Shape, reason: Reason) {
+    /// Raises a value's form; a change puts its users back to work.
+    fn raise(&mut self, value: Value, form: Form, reason: Reason) {
         let old = self.facts[value];
-        let new = old.shape.map_or(shape, |old| old.join(shape));
-        if old.shape == Some(new) {
+        let new = old.form.map_or(form, |old| old.join(form));
+        if old.form == Some(new) {
             return;
         }
-        self.facts[value] = Fact { shape: Some(new), reason };
+        self.facts[value] = Fact { form: Some(new), reason };
         self.work.extend(&self.users[value]);
     }
 
@@ -235,66 +272,92 @@ impl<'a> Solver<'a> {
             self.visit_terminator(inst);
             return;
         }
-        let mut operands: Vec<Shape> = Vec::with_capacity(data.args.len());
+        let mut operands: SmallVec<[Form; 4]> = SmallVec::new();
         for &arg in &data.args {
-            match self.facts[arg].shape {
-                Some(shape) => operands.push(shape),
+            match self.facts[arg].form {
+                Some(form) => operands.push(form),
                 None => return, // comes again when it is known
             }
         }
-        let (shape, reason) = match data.op.info().uniformity {
-            Uniformity::Launch => (Shape::Uniform(Scope::Launch), Reason::None),
-            Uniformity::Group => (Shape::Uniform(Scope::Group), Reason::Op(inst)),
-            Uniformity::Pack => (Shape::Uniform(Scope::Pack), Reason::Op(inst)),
-            Uniformity::Scope => (group_shape(data), Reason::Op(inst)),
+        let shared = |scope| Form::Line(Line::uniform(scope, self.query_low(inst)));
+        let (form, reason) = match data.op.info().uniformity {
+            Uniformity::Launch => (shared(Scope::Launch), Reason::None),
+            Uniformity::Group => (shared(Scope::Group), Reason::Op(inst)),
+            Uniformity::Pack => (shared(Scope::Pack), Reason::Op(inst)),
+            Uniformity::Scope => (group_form(data), Reason::Op(inst)),
             Uniformity::Choice => match (operands.first(), operands.last()) {
-                (Some(&Shape::Uniform(scope)), _) => (Shape::Uniform(scope), Reason::Operand(data.args[0])),
-                (_, Some(Shape::Uniform(_))) => (Shape::Uniform(Scope::Pack), Reason::Op(inst)),
-                _ => (Shape::Varying, Reason::Op(inst)),
+                (Some(Form::Line(line)), _) if line.is_uniform() => (Form::Line(*line), Reason::Operand(data.args[0])),
+                (_, Some(Form::Line(line))) if line.is_uniform() => (Form::uniform(Scope::Pack), Reason::Op(inst)),
+                _ => (Form::Varying, Reason::Op(inst)),
             },
-            Uniformity::Varying => (self.query_shape(inst), Reason::Op(inst)),
+            Uniformity::Varying => (self.query_form(inst), Reason::Op(inst)),
             Uniformity::Operands => {
                 let ty = func.dfg.single_result(inst).map(|v| func.dfg.ty(v));
-                let shape = Shape::of_operands(data, ty, &operands, |i| func.dfg.as_splat_bits(data.args[i]));
-                (shape, self.worst_operand(&data.args))
+                match self.rules.result(inst, ty, &operands) {
+                    form @ Form::Provided(_, on) if on == inst => (form, Reason::Wraps(inst)),
+                    form => (form, self.worst_operand(&data.args)),
+                }
             }
-            Uniformity::Memory => self.load_shape(inst, &operands),
+            Uniformity::Memory => self.load_form(inst, &operands),
         };
         for &result in func.dfg.results(inst) {
-            self.raise(result, shape, reason);
+            self.raise(result, form, reason);
         }
     }
 
-    /// Shapes of the values that the op table calls varying.
-    fn query_shape(&self, inst: Inst) -> Shape {
+    /// Forms of the values that the op table calls varying.
+    fn query_form(&self, inst: Inst) -> Form {
         let data = self.func.dfg.inst(inst);
-        let Assumptions { width, packs_aligned, ids_below: _ } = self.assumptions;
-        let by_one = |align| Shape::Affine { stride: 1, align };
-        let aligned = if packs_aligned { width } else { 1 };
+        let Assumptions { width, packs_aligned, .. } = self.rules.assumptions;
+        let by_one = |from| Form::Line(Line::step(1, from));
+        let pack = Low::multiple_of(width.into());
+        let aligned = if packs_aligned { pack } else { Low::NONE };
         match (data.op, &data.imm) {
             (Opcode::GlobalId, Imm::Dim(0)) => by_one(aligned),
-            (Opcode::LocalId, Imm::Dim(0)) => by_one(width),
+            (Opcode::LocalId, Imm::Dim(0)) => by_one(pack),
             // A pack lies within a row.
-            (Opcode::GlobalId | Opcode::LocalId, _) => Shape::Uniform(Scope::Pack),
+            (Opcode::GlobalId | Opcode::LocalId, _) => Form::uniform(Scope::Pack),
             (Opcode::LocalLinearId, _) => by_one(aligned),
             // Rows of the launch may have any length.
-            (Opcode::GlobalLinearId, _) => by_one(1),
-            (Opcode::SubGroupLocalId, _) => by_one(MAX_ALIGN),
-            _ => Shape::Varying,
+            (Opcode::GlobalLinearId, _) => by_one(Low::NONE),
+            (Opcode::SubGroupLocalId, _) => by_one(Low::exact(0).narrowed(32)),
+            _ => Form::Varying,
         }
     }
 
-    /// The shape of what a load gives. The lanes of a pack load together, so that from one address they get one value, whoever
+    /// Known bits of constants and of queries that are the same for many work-items.
+    fn query_low(&self, inst: Inst) -> Low {
+        let data = self.func.dfg.inst(inst);
+        let Assumptions { width, packs_aligned, .. } = self.rules.assumptions;
+        match (data.op, &data.imm) {
+            (Opcode::Const, _) => {
+                let value = self.func.dfg.result(inst);
+                let bits = self.func.dfg.ty(value).elem.bits();
+                self.func.dfg.as_splat_bits(value).map_or(Low::NONE, |known| Low::exact(known).narrowed(bits))
+            }
+            (Opcode::LocalSize | Opcode::EnqueuedLocalSize | Opcode::GlobalOffset, Imm::Dim(0)) if packs_aligned => {
+                Low::multiple_of(width.into())
+            }
+            _ => Low::NONE,
+        }
+    }
+
+    /// The form of what a load gives. The lanes of a pack load together, so that from one address they get one value, whoever
     /// writes there; work-items of different packs get the same only from memory that nobody writes.
-    fn load_shape(&self, load: Inst, operands: &[Shape]) -> (Shape, Reason) {
+    fn load_form(&self, load: Inst, operands: &[Form]) -> (Form, Reason) {
         let data = self.func.dfg.inst(load);
-        let all = operands.iter().copied().reduce(Shape::join).unwrap_or(Shape::Varying);
-        let writer = self.written_by(load);
-        let scope = match all {
-            Shape::Uniform(scope) => scope.max(Scope::Group),
-            Shape::Affine { .. } | Shape::Varying => return (Shape::Varying, self.worst_operand(&data.args)),
+        let mut scope = Scope::Group;
+        for operand in operands {
+            match operand {
+                Form::Line(line) if line.is_uniform() => scope = scope.max(line.scope),
+                Form::Line(_) | Form::Provided(..) | Form::Varying => {
+                    return (Form::Varying, self.worst_operand(&data.args));
+                }
+            }
+        }
+        let Some(writer) = self.written_by(load) else {
+            return (Form::uniform(scope), self.worst_operand(&data.args));
         };
-        let Some(writer) = writer else { return (Shape::Uniform(scope), self.worst_operand(&data.args)) };
         let at_once = match self.func.dfg.ty(data.args[0]).elem.space() {
             Some(Space::Global | Space::Local | Space::Generic | Space::Constant | Space::Host) => {
                 matches!(&data.imm, Imm::Mem(mem) if !mem.volatile)
@@ -302,16 +365,45 @@ impl<'a> Solver<'a> {
             // An address of private memory means another place for each work-item.
             Some(Space::Private) | None => false,
         };
-        (if at_once { Shape::Uniform(Scope::Pack) } else { Shape::Varying }, Reason::Written(writer))
+        (if at_once { Form::uniform(Scope::Pack) } else { Form::Varying }, Reason::Written(writer))
+    }
+
+    /// What the forms found depend on.
+    fn conditions(&self) -> FxHashMap<Inst, Condition> {
+        let width = self.rules.assumptions.width;
+        let mut conditions = FxHashMap::default();
+        for (_, fact) in self.facts.iter() {
+            let Some(Form::Provided(_, on)) = fact.form else { continue };
+            conditions.entry(on).or_insert_with(|| {
+                let data = self.func.dfg.inst(on);
+                let narrow = data.args[0];
+                let Some(Form::Line(line)) = self.facts[narrow].form else {
+                    unreachable!("broken invariant: {narrow} is no line")
+                };
+                let mask = self.func.dfg.ty(narrow).elem.mask();
+                let (lowest, highest, up_to, from) = if data.op == Opcode::Sext {
+                    (mask ^ mask >> 1, mask >> 1, IntCond::Sle, IntCond::Sge)
+                } else {
+                    (0, mask, IntCond::Ule, IntCond::Uge)
+                };
+                let reach = line.reach(width) as u64;
+                match line.stride {
+                    0.. => Condition { narrow, cond: up_to, bound: highest - reach },
+                    _ => Condition { narrow, cond: from, bound: lowest + reach },
+                }
+            });
+        }
+        conditions
     }
 
     /// The operand that is least uniform.
     fn worst_operand(&self, args: &[Value]) -> Reason {
-        let rank = |&value: &Value| match self.facts[value].shape {
+        let rank = |&value: &Value| match self.facts[value].form {
             None => 0,
-            Some(Shape::Uniform(scope)) => 1 + scope as u32,
-            Some(Shape::Affine { .. }) => 5,
-            Some(Shape::Varying) => 6,
+            Some(Form::Line(line)) if line.is_uniform() => 1 + line.scope as u32,
+            Some(Form::Line(_)) => 5,
+            Some(Form::Provided(..)) => 6,
+            Some(Form::Varying) => 7,
         };
         args.iter().copied().max_by_key(rank).map_or(Reason::None, Reason::Operand)
     }
@@ -346,14 +438,14 @@ impl<'a> Solver<'a> {
             for i in 0..target.args.len() {
                 let arg = target.args[i];
                 let param = func.dfg.params(target.block)[i];
-                if let Some(shape) = self.facts[arg].shape {
-                    self.raise(param, shape, Reason::Operand(arg));
+                if let Some(form) = self.facts[arg].form {
+                    self.raise(param, form.passed_on(), Reason::Operand(arg));
                 }
             }
         }
         let Some(&selector) = func.dfg.inst(inst).args.first() else { return };
-        let known = self.facts[selector].shape;
-        let divergent = known.is_some_and(|shape| !shape.is_uniform(self.scope));
+        let shared = |form| matches!(form, Form::Line(line) if line.is_uniform() && line.scope <= self.scope);
+        let divergent = self.facts[selector].form.is_some_and(|form| !shared(form));
         // A return's operands choose no way. Two targets may be one block with different arguments.
         if divergent && func.dfg.targets(inst).len() > 1 && !self.divergent.contains(block) {
             self.diverge(block, inst);
@@ -450,7 +542,7 @@ impl<'a> Solver<'a> {
                 continue;
             }
             for &param in self.func.dfg.params(block) {
-                self.raise(param, Shape::Varying, Reason::Join(inst));
+                self.raise(param, Form::Varying, Reason::Join(inst));
             }
             self.vary_outside(&[block], inst, |_, at| at == block);
         }
@@ -469,7 +561,7 @@ impl<'a> Solver<'a> {
             let differ = args.any(|arg| Some(arg) != first);
             drop(args);
             if differ {
-                self.raise(param, Shape::Varying, Reason::Join(branch));
+                self.raise(param, Form::Varying, Reason::Join(branch));
             }
         }
     }
@@ -498,7 +590,7 @@ impl<'a> Solver<'a> {
                     }
                 }
                 for value in varies {
-                    self.raise(value, Shape::Varying, Reason::LoopExit(branch));
+                    self.raise(value, Form::Varying, Reason::LoopExit(branch));
                 }
             }
         }
@@ -537,12 +629,12 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// The shape of what a reduction over work-items gives.
-fn group_shape(data: &InstData) -> Shape {
+/// The form of what a reduction over work-items gives.
+fn group_form(data: &InstData) -> Form {
     match &data.imm {
-        Imm::Group(info) if info.cluster != 0 => Shape::Varying,
-        Imm::Group(info) if info.scope == MemScope::WorkGroup => Shape::Uniform(Scope::Group),
-        _ => Shape::Uniform(Scope::Pack),
+        Imm::Group(info) if info.cluster != 0 => Form::Varying,
+        Imm::Group(info) if info.scope == MemScope::WorkGroup => Form::uniform(Scope::Group),
+        _ => Form::uniform(Scope::Pack),
     }
 }
 

@@ -4,7 +4,8 @@
 //! [`clift_include::abi::GroupRunFn`] at stage *looped*: it runs a number of work-groups, each with all of its work-items.
 //!
 //! - `class.rs`: what happens to each op here, by class;
-//! - [`shape`], [`divergence`]: which values the work-items share, which branches part them;
+//! - [`shape`], [`divergence`]: which values the work-items share, which branches part them; `line.rs`, `rules.rs` and `range.rs`
+//!   follow values that count along the lanes through index arithmetic;
 //! - `regions.rs`: the pieces between barriers, and whether work-items go from one to the next together;
 //! - `private.rs`, `context.rs`: what a work-item keeps between regions, and where;
 //! - `env.rs`: sizes, ids, arguments and addresses as values of the run, the group, the row, the work-item;
@@ -16,8 +17,11 @@ mod class;
 mod context;
 pub mod divergence;
 mod env;
+mod line;
 mod private;
+mod range;
 mod regions;
+mod rules;
 pub mod shape;
 mod wgloop;
 

@@ -3,6 +3,7 @@
 mod cases;
 pub(crate) mod generate;
 pub(crate) mod harness;
+mod lines;
 mod uniformity;
 
 use clift_kir::analysis::Cfg;

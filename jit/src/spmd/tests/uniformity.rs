@@ -48,7 +48,8 @@ impl Analyzed {
 }
 
 /// What the fast variant of a kernel takes for granted.
-const WIDE: Assumptions = Assumptions { width: 8, packs_aligned: true, ids_below: Some(1 << 31) };
+const WIDE: Assumptions =
+    Assumptions { width: 8, packs_aligned: true, ids_below: Some(1 << 31), local_below: Some(4097) };
 
 fn affine(stride: i64, align: u32) -> Shape {
     Shape::Affine { stride, align }

@@ -1,0 +1,214 @@
+//! Straight lines over the lanes of a pack, and what is known of where they begin.
+//!
+//! A [`Line`] is a value that grows by a constant from lane to lane; one that the lanes share has the step 0. Of the first lane's
+//! value the lowest bits may be known ([`Low`]): that is how multiples of the pack's width stay visible through index
+//! arithmetic, and with them that a pack does not step over a multiple of a power of two, where masks, shifts and narrow
+//! integers break a line.
+
+use super::shape::Scope;
+
+/// Known lowest bits of a number: it is `value` modulo 2 to the power of `bits`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Low {
+    /// How many, at most 64.
+    bits: u32,
+    /// Less than 2 to the power of `bits`.
+    value: u64,
+}
+
+/// The number whose `bits` lowest bits are ones.
+fn ones(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+impl Low {
+    /// Nothing is known.
+    pub(super) const NONE: Low = Low { bits: 0, value: 0 };
+
+    fn new(bits: u32, value: u64) -> Low {
+        let bits = bits.min(64);
+        Low { bits, value: value & ones(bits) }
+    }
+
+    /// A number that is known.
+    pub(super) fn exact(value: u64) -> Low {
+        Low::new(64, value)
+    }
+
+    /// A multiple of a power of two.
+    pub(super) fn multiple_of(power: u64) -> Low {
+        Low::new(power.trailing_zeros(), 0)
+    }
+
+    /// How many bits are known.
+    pub(super) fn bits(self) -> u32 {
+        self.bits
+    }
+
+    /// The known bits.
+    pub(super) fn value(self) -> u64 {
+        self.value
+    }
+
+    /// A power of two that divides the number, at most 2 to the power of 31.
+    pub(super) fn align(self) -> u32 {
+        1 << self.zeros().min(31)
+    }
+
+    /// Trailing zeros that are known.
+    fn zeros(self) -> u32 {
+        self.value.trailing_zeros().min(self.bits)
+    }
+
+    /// What holds for both.
+    pub(super) fn join(self, other: Low) -> Low {
+        let same = (self.value ^ other.value).trailing_zeros();
+        Low::new(self.bits.min(other.bits).min(same), self.value)
+    }
+
+    pub(super) fn plus(self, other: Low) -> Low {
+        Low::new(self.bits.min(other.bits), self.value.wrapping_add(other.value))
+    }
+
+    pub(super) fn times(self, other: Low) -> Low {
+        // Unknown parts of one are multiplied by the trailing zeros of the other.
+        let bits = (self.bits + other.zeros()).min(other.bits + self.zeros());
+        Low::new(bits, self.value.wrapping_mul(other.value))
+    }
+
+    /// The bits in `keep`, the others cleared.
+    pub(super) fn and(self, keep: u64) -> Low {
+        Low::new((ones(self.bits) | !keep).trailing_ones(), self.value & keep)
+    }
+
+    /// The bits in `set` set.
+    pub(super) fn or(self, set: u64) -> Low {
+        Low::new((ones(self.bits) | set).trailing_ones(), self.value | set)
+    }
+
+    pub(super) fn xor(self, flip: u64) -> Low {
+        Low::new(self.bits, self.value ^ flip)
+    }
+
+    /// Without the lowest `count` bits.
+    pub(super) fn shifted_right(self, count: u32) -> Low {
+        if count >= self.bits { Low::NONE } else { Low::new(self.bits - count, self.value >> count) }
+    }
+
+    /// The lowest `bits` at most.
+    pub(super) fn narrowed(self, bits: u32) -> Low {
+        Low::new(self.bits.min(bits), self.value)
+    }
+}
+
+/// A value that grows by a constant from lane to lane, wrapping in its width.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Line {
+    /// The step, sign-extended from the value's width; 0 for what the lanes share.
+    pub(super) stride: i64,
+    /// Of the first lane's value.
+    pub(super) low: Low,
+    /// Who shares it when the step is 0; [`Scope::Pack`] otherwise.
+    pub(super) scope: Scope,
+}
+
+impl Line {
+    /// The same for all work-items of the scope.
+    pub(super) fn uniform(scope: Scope, low: Low) -> Line {
+        Line { stride: 0, low, scope }
+    }
+
+    /// A value with a step.
+    pub(super) fn step(stride: i64, low: Low) -> Line {
+        Line { stride, low, scope: Scope::Pack }
+    }
+
+    pub(super) fn is_uniform(self) -> bool {
+        self.stride == 0
+    }
+
+    /// With the step as it is in `bits` bits.
+    pub(super) fn fit(self, bits: u32) -> Line {
+        let unused = 64 - bits.clamp(1, 64);
+        Line { stride: self.stride << unused >> unused, low: self.low.narrowed(bits), ..self }
+    }
+
+    pub(super) fn plus(self, other: Line) -> Line {
+        Line {
+            stride: self.stride.wrapping_add(other.stride),
+            low: self.low.plus(other.low),
+            scope: self.scope.max(other.scope),
+        }
+    }
+
+    pub(super) fn times(self, factor: u64) -> Line {
+        Line { stride: self.stride.wrapping_mul(factor as i64), low: self.low.times(Low::exact(factor)), ..self }
+    }
+
+    /// One or the other, the choice being the same for all lanes.
+    pub(super) fn join(self, other: Line) -> Option<Line> {
+        (self.stride == other.stride).then(|| Line {
+            stride: self.stride,
+            low: self.low.join(other.low),
+            scope: self.scope.max(other.scope),
+        })
+    }
+
+    /// What lanes beyond the first add at most, in magnitude.
+    pub(super) fn reach(self, width: u32) -> u128 {
+        u128::from(self.stride.unsigned_abs()) * u128::from(width.max(1) - 1)
+    }
+
+    /// Whether all lanes are known to lie between two neighbouring multiples of 2 to the power of `bits`. Then the bits from
+    /// there on are the same in all lanes, and the bits below are a line without wrapping.
+    pub(super) fn stays_within(self, bits: u32, width: u32) -> bool {
+        let known = bits.min(self.low.bits);
+        let (first, reach) = (u128::from(self.low.narrowed(known).value), self.reach(width));
+        if self.stride >= 0 { first + reach < 1 << known } else { first >= reach }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn low_bits_follow_arithmetic() {
+        // All numbers of 6 bits that agree with what is known must agree with what is computed from it.
+        let all: Vec<Low> =
+            (0..=3).flat_map(|bits| (0..1u64 << bits).map(move |value| Low::new(bits, value))).collect();
+        let fits = |low: Low, number: u64| (number ^ low.value) & ones(low.bits) == 0;
+        for &a in &all {
+            for x in (0..64).filter(|&x| fits(a, x)) {
+                for c in 0..64 {
+                    assert!(fits(a.and(c), x & c) && fits(a.or(c), x | c) && fits(a.xor(c), x ^ c));
+                }
+                assert!(fits(a.shifted_right(2), x >> 2) && fits(a.narrowed(1), x & 1));
+                assert_eq!(x % u64::from(a.align()), 0);
+                for &b in &all {
+                    assert!(fits(a.join(b), x));
+                    for y in (0..64).filter(|&y| fits(b, y)) {
+                        assert!(fits(a.plus(b), x + y) && fits(a.times(b), x * y), "{a:?} {b:?} {x} {y}");
+                        assert!(fits(a.join(b), y));
+                    }
+                }
+            }
+        }
+        assert_eq!(Low::exact(12).align(), 4);
+        assert_eq!(Low::exact(0).align(), 1 << 31);
+        assert_eq!(Low::multiple_of(8).times(Low::exact(12)), Low::multiple_of(32));
+        assert_eq!(Low::NONE.or(3), Low::new(2, 3));
+    }
+
+    #[test]
+    fn packs_between_multiples() {
+        let by = |stride, bits, value| Line::step(stride, Low::new(bits, value));
+        assert!(by(1, 3, 0).stays_within(3, 8) && by(1, 3, 0).stays_within(60, 8) && !by(1, 3, 0).stays_within(2, 8));
+        assert!(!by(1, 3, 1).stays_within(3, 8) && by(1, 4, 1).stays_within(4, 8));
+        assert!(by(4, 5, 3).stays_within(5, 8) && !by(4, 5, 4).stays_within(5, 8));
+        assert!(by(-1, 3, 7).stays_within(3, 8) && !by(-1, 3, 6).stays_within(3, 8));
+        assert!(Line::uniform(Scope::Pack, Low::NONE).stays_within(0, 8));
+        assert_eq!(by(0xffff_ffff, 40, 0).fit(32).stride, -1);
+        assert_eq!(by(0x1_0000_0000, 40, 0).fit(32).stride, 0);
+    }
+}

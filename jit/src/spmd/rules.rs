@@ -1,0 +1,406 @@
+//! How ops carry lines on: the shape of a result from the shapes of the operands.
+//!
+//! One function per class of op. A rule may rely on what holds for every lane of the pack that exists, switched on or not: data
+//! flow, ranges, assumptions; never on a branch that was taken, nor on a promise of the source that an operation does not
+//! wrap, which only binds the work-items that come there ([`super::indices`] uses those).
+
+use clift_kir::inst::{Imm, IntCond};
+use clift_kir::{Function, Inst, InstData, Opcode, Type, Value};
+
+use super::line::{Line, Low};
+use super::range::Ranges;
+use super::shape::{Assumptions, Scope};
+
+/// What is known of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// A line over the lanes of a pack.
+    Line(Line),
+    /// A line where the operand of this extension does not wrap within the pack.
+    Provided(Line, Inst),
+    /// Anything.
+    Varying,
+}
+
+impl Form {
+    /// The same for all work-items of the scope.
+    pub(super) fn uniform(scope: Scope) -> Form {
+        Form::Line(Line::uniform(scope, Low::NONE))
+    }
+
+    /// What holds of a value that is one or the other, the choice being the same for all work-items.
+    pub(super) fn join(self, other: Form) -> Form {
+        match (self, other) {
+            (Form::Line(a), Form::Line(b)) => a.join(b).map_or(Form::Varying, Form::Line),
+            (Form::Provided(a, on), Form::Line(b)) | (Form::Line(a), Form::Provided(b, on)) => {
+                a.join(b).map_or(Form::Varying, |line| Form::Provided(line, on))
+            }
+            (Form::Provided(a, on), Form::Provided(b, same)) if on == same => {
+                a.join(b).map_or(Form::Varying, |line| Form::Provided(line, on))
+            }
+            (Form::Provided(..) | Form::Varying, _) | (_, Form::Varying) => Form::Varying,
+        }
+    }
+
+    /// As what a block gets: a condition does not outlive the place where it was asked.
+    pub(super) fn passed_on(self) -> Form {
+        match self {
+            Form::Line(_) | Form::Varying => self,
+            Form::Provided(..) => Form::Varying,
+        }
+    }
+
+    fn line(self) -> Option<Line> {
+        match self {
+            Form::Line(line) => Some(line),
+            Form::Provided(..) | Form::Varying => None,
+        }
+    }
+}
+
+/// Everything the rules ask.
+pub(super) struct Rules<'a> {
+    pub(super) func: &'a Function,
+    pub(super) assumptions: Assumptions,
+    pub(super) ranges: Ranges<'a>,
+}
+
+impl Rules<'_> {
+    /// The form of the result of a pure op of uniformity class `Operands`.
+    pub(super) fn result(&mut self, inst: Inst, ty: Option<Type>, operands: &[Form]) -> Form {
+        let mut scope = Some(Scope::Launch);
+        for operand in operands {
+            let shared = operand.line().filter(|line| line.is_uniform());
+            scope = scope.zip(shared).map(|(scope, line)| scope.max(line.scope));
+        }
+        // Steps are tracked for scalars only: a vector's lanes would need one each.
+        let scalar = ty.filter(|ty| !ty.is_vector() && !ty.is_float());
+        let form = scalar.map_or(Form::Varying, |ty| self.scalar(inst, ty, operands));
+        match (scope, form) {
+            (Some(scope), Form::Line(line)) => Form::Line(Line { scope, ..line }),
+            (Some(scope), Form::Provided(..) | Form::Varying) => Form::uniform(scope),
+            (None, Form::Line(line)) if !line.is_uniform() && ty.is_some_and(Type::is_bool) => Form::Varying,
+            (None, form) => form,
+        }
+    }
+
+    fn scalar(&mut self, inst: Inst, ty: Type, operands: &[Form]) -> Form {
+        let data = self.func.dfg.inst(inst);
+        let bits = ty.elem.bits();
+        match data.op {
+            Opcode::Iadd => linear(operands, bits, |a, b| Some(a.plus(b))),
+            Opcode::Isub => linear(operands, bits, |a, b| Some(a.plus(b.times(u64::MAX)))),
+            Opcode::Imul => linear(operands, bits, |a, b| times(a, b, bits)),
+            Opcode::Shl => match self.count(data, bits) {
+                Some(count) => linear(&operands[..1], bits, |a, _| Some(a.times(1 << count))),
+                None => Form::Varying,
+            },
+            Opcode::Ineg => linear(operands, bits, |a, _| Some(a.times(u64::MAX))),
+            // -x - 1
+            Opcode::Not => linear(operands, bits, |a, _| Some(Line { low: a.low.xor(u64::MAX), ..a.times(u64::MAX) })),
+            Opcode::Itrunc | Opcode::PtrToInt | Opcode::IntToPtr | Opcode::SpaceCast => {
+                linear(operands, bits, |a, _| Some(a))
+            }
+            Opcode::Addr => match data.imm {
+                Imm::Addr { scale, disp } => {
+                    let disp = Line::uniform(Scope::Launch, Low::exact(disp as u64));
+                    if operands.len() == 1 {
+                        linear(operands, bits, |a, _| Some(a.plus(disp)))
+                    } else {
+                        linear(operands, bits, |a, b| Some(a.plus(b.times(scale)).plus(disp)))
+                    }
+                }
+                _ => Form::Varying,
+            },
+            Opcode::Zext | Opcode::Sext => self.extension(inst, operands[0]),
+            Opcode::And | Opcode::Or | Opcode::Xor => self.bitwise(data, ty, operands),
+            Opcode::Lshr | Opcode::Ashr => self.shift_right(data, ty, operands),
+            Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => self.divide(data, ty, operands),
+            Opcode::Umin | Opcode::Umax | Opcode::Smin | Opcode::Smax => {
+                let signed = [Opcode::Smin, Opcode::Smax].contains(&data.op);
+                match (operands[0].line(), operands[1].line()) {
+                    // Without wrapping, who is smaller in one lane is smaller in all.
+                    (Some(a), Some(b))
+                        if self.is_straight(a, data.args[0], signed) && self.is_straight(b, data.args[1], signed) =>
+                    {
+                        a.join(b).map_or(Form::Varying, Form::Line)
+                    }
+                    _ => Form::Varying,
+                }
+            }
+            Opcode::Select => match operands {
+                [Form::Line(cond), then, otherwise] if cond.is_uniform() => match then.join(*otherwise) {
+                    Form::Line(line) => Form::Line(Line { scope: line.scope.max(cond.scope), ..line }),
+                    form @ (Form::Provided(..) | Form::Varying) => form,
+                },
+                _ => Form::Varying,
+            },
+            Opcode::Icmp => self.compare(data, operands),
+            Opcode::Const => match self.func.dfg.as_splat_bits(self.func.dfg.result(inst)) {
+                Some(value) => Form::Line(Line::uniform(Scope::Launch, Low::exact(value)).fit(bits)),
+                None => Form::Varying,
+            },
+            // What is not a line of the operands, or was never worth a rule, varies.
+            Opcode::Umulh | Opcode::Smulh | Opcode::UaddSat | Opcode::SaddSat | Opcode::UsubSat | Opcode::SsubSat => {
+                Form::Varying
+            }
+            Opcode::Rotl | Opcode::Clz | Opcode::Ctz | Opcode::Popcnt | Opcode::Bitrev | Opcode::Iabs => Form::Varying,
+            Opcode::Fadd | Opcode::Fsub | Opcode::Fmul | Opcode::Fdiv | Opcode::Fma | Opcode::Fneg | Opcode::Fabs => {
+                Form::Varying
+            }
+            Opcode::Fcopysign | Opcode::Fmin | Opcode::Fmax | Opcode::Sqrt | Opcode::Ceil | Opcode::Floor => {
+                Form::Varying
+            }
+            Opcode::Trunc | Opcode::Rint | Opcode::Fcmp | Opcode::FptoS | Opcode::FptoU | Opcode::StoFp => {
+                Form::Varying
+            }
+            Opcode::UtoFp | Opcode::FptoFp | Opcode::Bitcast | Opcode::InSpace | Opcode::Splat | Opcode::Extract => {
+                Form::Varying
+            }
+            Opcode::Insert | Opcode::ExtractDyn | Opcode::InsertDyn | Opcode::Shuffle | Opcode::Vec => Form::Varying,
+            Opcode::Any | Opcode::All | Opcode::Reduce | Opcode::LibCall => Form::Varying,
+            Opcode::Undef | Opcode::Arg | Opcode::ArgAddr | Opcode::SlotAddr | Opcode::GlobalAddr => Form::Varying,
+            Opcode::Load | Opcode::Store | Opcode::MaskedLoad | Opcode::MaskedStore | Opcode::Gather => Form::Varying,
+            Opcode::Scatter | Opcode::Memcpy | Opcode::Memset | Opcode::AtomicLoad | Opcode::AtomicStore => {
+                Form::Varying
+            }
+            Opcode::AtomicRmw | Opcode::AtomicCmpxchg | Opcode::Fence | Opcode::WorkDim | Opcode::GlobalSize => {
+                Form::Varying
+            }
+            Opcode::GlobalOffset | Opcode::NumGroups | Opcode::EnqueuedLocalSize | Opcode::LocalSize => Form::Varying,
+            Opcode::GroupId | Opcode::GlobalId | Opcode::LocalId | Opcode::GlobalLinearId => Form::Varying,
+            Opcode::LocalLinearId | Opcode::SubGroupSize | Opcode::MaxSubGroupSize | Opcode::NumSubGroups => {
+                Form::Varying
+            }
+            Opcode::EnqueuedNumSubGroups | Opcode::SubGroupId | Opcode::SubGroupLocalId => Form::Varying,
+            Opcode::GroupReduce | Opcode::GroupScan | Opcode::GroupScanExclusive | Opcode::GroupBallot => Form::Varying,
+            Opcode::GroupShuffle | Opcode::Barrier | Opcode::Call | Opcode::Printf | Opcode::Jump | Opcode::Branch => {
+                Form::Varying
+            }
+            Opcode::Switch | Opcode::Ret | Opcode::Unreachable => Form::Varying,
+        }
+    }
+
+    /// The constant count of a shift.
+    fn count(&self, data: &InstData, bits: u32) -> Option<u32> {
+        Some((self.func.dfg.as_splat_bits(data.args[1])? % u64::from(bits)) as u32)
+    }
+
+    /// Whether the lanes of a line are in order as numbers: nothing wraps between the first and the last.
+    fn is_straight(&mut self, line: Line, value: Value, signed: bool) -> bool {
+        let bits = self.func.dfg.ty(value).elem.bits();
+        line.is_uniform()
+            || line.stays_within(bits - u32::from(signed), self.assumptions.width)
+            || self.ranges.of(value).bars_wrapping(line.stride, signed)
+    }
+
+    fn extension(&mut self, inst: Inst, operand: Form) -> Form {
+        let data = self.func.dfg.inst(inst);
+        let bits = self.func.dfg.ty(data.args[0]).elem.bits();
+        match operand {
+            Form::Line(line) if self.is_straight(line, data.args[0], data.op == Opcode::Sext) => Form::Line(line),
+            Form::Line(line) if line.reach(self.assumptions.width) < 1 << (bits - 1) => Form::Provided(line, inst),
+            Form::Line(_) | Form::Provided(..) | Form::Varying => Form::Varying,
+        }
+    }
+
+    /// `and`, `or`, `xor` of a line with bits that are known where the lanes differ.
+    fn bitwise(&mut self, data: &InstData, ty: Type, operands: &[Form]) -> Form {
+        let (Some(a), Some(b)) = (operands[0].line(), operands[1].line()) else { return Form::Varying };
+        let width = self.assumptions.width;
+        let (line, other, value) = if b.is_uniform() { (a, b, data.args[0]) } else { (b, a, data.args[1]) };
+        if !other.is_uniform() {
+            return Form::Varying;
+        }
+        let known = other.low.narrowed(ty.elem.bits());
+        let is_known = known.bits() == ty.elem.bits();
+        let low = if is_known {
+            let bits = known.value();
+            if data.op == Opcode::And {
+                line.low.and(bits)
+            } else if data.op == Opcode::Or {
+                line.low.or(bits)
+            } else {
+                line.low.xor(bits)
+            }
+        } else {
+            // Bits that are known of both.
+            let both = line.low.bits().min(known.bits());
+            let bits = apply(data.op, line.low.value(), known.value());
+            Low::exact(bits).narrowed(both)
+        };
+        if line.is_uniform() {
+            return Form::Line(Line::uniform(Scope::Pack, low));
+        }
+        // A mask that keeps all a value can have does nothing.
+        if data.op == Opcode::And && is_known {
+            let (_, high) = self.ranges.of(value).unsigned();
+            if known.value().trailing_ones() >= 64 - high.leading_zeros() {
+                return Form::Line(line);
+            }
+        }
+        // Below some bit the lanes count without a carry, and above it they are the same.
+        let Some(top) = (0..=known.bits()).find(|&bits| line.stays_within(bits, width)) else {
+            return self.whole_steps(data.op, line, known, ty, low);
+        };
+        let below = if top >= 64 { u64::MAX } else { (1 << top) - 1 };
+        let lane = |k: u32| {
+            let bits = line.low.value().wrapping_add((line.stride as u64).wrapping_mul(k.into()));
+            (apply(data.op, bits, known.value()) & below) as i64
+        };
+        let stride = lane(1).wrapping_sub(lane(0));
+        if (1..width).all(|k| lane(k).wrapping_sub(lane(k - 1)) == stride) {
+            Form::Line(Line { stride, low, scope: Scope::Pack }.fit(ty.elem.bits()))
+        } else {
+            Form::Varying
+        }
+    }
+
+    /// Bitwise ops where the step leaves alone all bits that the op changes: they change once for the pack.
+    fn whole_steps(&mut self, op: Opcode, line: Line, known: Low, ty: Type, low: Low) -> Form {
+        if known.bits() < ty.elem.bits() {
+            return Form::Varying;
+        }
+        let still = line.stride.trailing_zeros();
+        let (above, all) = (known.value() >> still, ty.elem.mask() >> still);
+        if op == Opcode::And {
+            match above {
+                // Only bits that all lanes share are kept.
+                0 => Form::Line(Line::uniform(Scope::Pack, low)),
+                above if above == all => Form::Line(Line { low, ..line }),
+                _ => Form::Varying,
+            }
+        } else if above == 0 {
+            Form::Line(Line { low, ..line })
+        } else {
+            Form::Varying
+        }
+    }
+
+    fn shift_right(&mut self, data: &InstData, ty: Type, operands: &[Form]) -> Form {
+        let (Some(line), Some(count)) = (operands[0].line(), self.count(data, ty.elem.bits())) else {
+            return Form::Varying;
+        };
+        // A sign that is shifted in is no known bit.
+        let low = line.low.narrowed(ty.elem.bits()).shifted_right(count);
+        if line.is_uniform() || line.stays_within(count, self.assumptions.width) {
+            return Form::Line(Line::uniform(Scope::Pack, low));
+        }
+        let whole = line.stride.trailing_zeros() >= count;
+        if whole && self.is_straight(line, data.args[0], data.op == Opcode::Ashr) {
+            Form::Line(Line { stride: line.stride >> count, low, scope: Scope::Pack })
+        } else {
+            Form::Varying
+        }
+    }
+
+    /// Division and remainder by constants.
+    fn divide(&mut self, data: &InstData, ty: Type, operands: &[Form]) -> Form {
+        let signed = [Opcode::Sdiv, Opcode::Srem].contains(&data.op);
+        let quotient = [Opcode::Udiv, Opcode::Sdiv].contains(&data.op);
+        let (Some(line), Some(by)) = (operands[0].line(), self.func.dfg.as_splat_bits(data.args[1])) else {
+            return Form::Varying;
+        };
+        let sign = ty.elem.mask() ^ ty.elem.mask() >> 1;
+        let Ok(step) = i64::try_from(by) else { return Form::Varying };
+        if by == 0 || signed && by & sign != 0 {
+            return Form::Varying;
+        }
+        // Toward zero and toward minus infinity are the same from zero on.
+        if signed && self.ranges.of(data.args[0]).as_signed().0 < 0 {
+            return Form::Varying;
+        }
+        let power = by.is_power_of_two().then(|| by.trailing_zeros());
+        let low = match power {
+            Some(count) if quotient => line.low.narrowed(ty.elem.bits()).shifted_right(count),
+            Some(_) => line.low.and(by - 1),
+            None => Low::NONE,
+        };
+        if line.is_uniform() {
+            return Form::Line(Line::uniform(Scope::Pack, low));
+        }
+        if let Some(count) = power
+            && line.stays_within(count, self.assumptions.width)
+        {
+            return Form::Line(if quotient { Line::uniform(Scope::Pack, low) } else { Line { low, ..line } });
+        }
+        if line.stride % step == 0 && self.is_straight(line, data.args[0], signed) {
+            let stride = if quotient { line.stride / step } else { 0 };
+            return Form::Line(Line { stride, low, scope: Scope::Pack });
+        }
+        Form::Varying
+    }
+
+    /// Comparisons that come out the same in all lanes.
+    fn compare(&mut self, data: &InstData, operands: &[Form]) -> Form {
+        let (Some(a), Some(b), &Imm::IntCond(cond)) = (operands[0].line(), operands[1].line(), &data.imm) else {
+            return Form::Varying;
+        };
+        let shared = Form::uniform(Scope::Pack);
+        let signed = match cond {
+            IntCond::Eq | IntCond::Ne => return if a.stride == b.stride { shared } else { Form::Varying },
+            IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => false,
+            IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge => true,
+        };
+        if a.stride == b.stride {
+            let straight = self.is_straight(a, data.args[0], signed) && self.is_straight(b, data.args[1], signed);
+            return if straight { shared } else { Form::Varying };
+        }
+        // A line that stays between two multiples of a power, compared with such a multiple.
+        let (line, bound, cond) = if b.is_uniform() { (a, b, cond) } else { (b, a, cond.swapped()) };
+        if !bound.is_uniform() {
+            return Form::Varying;
+        }
+        let bits = self.func.dfg.ty(data.args[0]).elem.bits() - u32::from(signed);
+        let from = match cond {
+            IntCond::Ult | IntCond::Uge | IntCond::Slt | IntCond::Sge => bound.low,
+            // Up to a number is below the next; behind the last one there is none, and then all lanes are up to it.
+            IntCond::Ule | IntCond::Ugt | IntCond::Sle | IntCond::Sgt => bound.low.plus(Low::exact(1)),
+            IntCond::Eq | IntCond::Ne => return Form::Varying,
+        };
+        let zeros = from.bits().min(from.value().trailing_zeros()).min(bits);
+        if line.stays_within(zeros, self.assumptions.width) { shared } else { Form::Varying }
+    }
+}
+
+/// The result of an op that is linear in lines, under the condition of its operands.
+fn linear(operands: &[Form], bits: u32, f: impl Fn(Line, Line) -> Option<Line>) -> Form {
+    let split = |form: Form| match form {
+        Form::Line(line) => Some((line, None)),
+        Form::Provided(line, inst) => Some((line, Some(inst))),
+        Form::Varying => None,
+    };
+    let zero = Form::Line(Line::uniform(Scope::Launch, Low::exact(0)));
+    let pair = split(operands[0]).zip(split(operands.get(1).copied().unwrap_or(zero)));
+    let Some(((a, if_a), (b, if_b))) = pair else { return Form::Varying };
+    let Some(line) = f(a, b).map(|line| line.fit(bits)) else { return Form::Varying };
+    match (if_a, if_b) {
+        (None, None) => Form::Line(if line.is_uniform() { line } else { Line { scope: Scope::Pack, ..line } }),
+        (Some(x), Some(y)) if x != y => Form::Varying,
+        // Without a step there is nothing to gain.
+        (Some(_), _) | (_, Some(_)) if line.is_uniform() => Form::Varying,
+        (Some(on), _) | (_, Some(on)) => Form::Provided(line, on),
+    }
+}
+
+/// The product of a line and a constant, in a width.
+fn times(a: Line, b: Line, bits: u32) -> Option<Line> {
+    let low = a.low.times(b.low);
+    if a.is_uniform() && b.is_uniform() {
+        return Some(Line::uniform(a.scope.max(b.scope), low));
+    }
+    let (line, factor) = if b.is_uniform() { (a, b) } else { (b, a) };
+    let known = factor.is_uniform() && factor.low.bits() >= bits;
+    known.then(|| Line { low, ..line.times(factor.low.value()) })
+}
+
+/// One of the three bitwise ops.
+fn apply(op: Opcode, a: u64, b: u64) -> u64 {
+    if op == Opcode::And {
+        a & b
+    } else if op == Opcode::Or {
+        a | b
+    } else {
+        a ^ b
+    }
+}
