@@ -1,7 +1,7 @@
 //! Dead-code elimination: instructions and block parameters that contribute to nothing anybody can see.
 
 use clift_kir::dfg::ValueDef;
-use clift_kir::{Effects, Function, Imm, Inst, Value};
+use clift_kir::{Effects, Function, Imm, Inst, InstData, Opcode, Value};
 use cranelift_entity::EntitySet;
 
 use super::Changed;
@@ -42,7 +42,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
             .iter()
             .map(|&inst| {
                 !dfg.inst(inst).op.is_terminator()
-                    && is_removable(dfg.inst(inst).op.info().effects, &dfg.inst(inst).imm)
+                    && is_removable(dfg.inst(inst))
                     && !dfg.results(inst).iter().any(|&v| live.contains(v))
             })
             .collect();
@@ -66,15 +66,16 @@ pub(super) fn run(func: &mut Function) -> Changed {
 }
 
 fn is_root(func: &Function, inst: Inst) -> bool {
-    let data = func.dfg.inst(inst);
-    !is_removable(data.op.info().effects, &data.imm)
+    !is_removable(func.dfg.inst(inst))
 }
 
-fn is_removable(effects: Effects, imm: &Imm) -> bool {
-    match effects {
+fn is_removable(data: &InstData) -> bool {
+    match data.op.info().effects {
         Effects::Pure => true,
-        Effects::Read => !matches!(imm, Imm::Mem(mem) if mem.volatile),
-        Effects::Write | Effects::ReadWrite | Effects::Convergent | Effects::Terminator => false,
+        Effects::Read => !matches!(&data.imm, Imm::Mem(mem) if mem.volatile),
+        // Work-items that exchange values order nothing.
+        Effects::Convergent => !matches!(data.op, Opcode::Barrier | Opcode::Call),
+        Effects::Write | Effects::ReadWrite | Effects::Terminator => false,
     }
 }
 

@@ -15,6 +15,8 @@ mod simplify;
 mod simplify_cfg;
 mod util;
 
+pub(crate) use util::Replacements;
+
 use clift_kir::{Function, Module, Stage};
 
 use crate::options::Options;

@@ -5,20 +5,20 @@ use cranelift_entity::SecondaryMap;
 
 /// Values to be replaced by others, applied to the whole function at once.
 #[derive(Default)]
-pub(super) struct Replacements {
+pub(crate) struct Replacements {
     to: SecondaryMap<Value, Option<Value>>,
     any: bool,
 }
 
 impl Replacements {
     /// From now on `old` stands for `new`.
-    pub(super) fn set(&mut self, old: Value, new: Value) {
+    pub(crate) fn set(&mut self, old: Value, new: Value) {
         self.to[old] = Some(new);
         self.any = true;
     }
 
     /// What a value stands for.
-    pub(super) fn get(&self, mut value: Value) -> Value {
+    pub(crate) fn get(&self, mut value: Value) -> Value {
         while let Some(next) = self.to[value] {
             value = next;
         }
@@ -26,12 +26,12 @@ impl Replacements {
     }
 
     /// Whether there is anything to apply.
-    pub(super) fn any(&self) -> bool {
+    pub(crate) fn any(&self) -> bool {
         self.any
     }
 
     /// Rewrites every use.
-    pub(super) fn apply(&self, func: &mut Function) {
+    pub(crate) fn apply(&self, func: &mut Function) {
         if !self.any {
             return;
         }

@@ -4,10 +4,11 @@
 //!
 //! - *recomputed* there when that is cheap and depends on nothing but constants, arguments, queries and addresses;
 //! - *carried* in SSA form from loop to loop when all work-items of the group share it;
+//! - *shared* in one place of the arena when it is what an operation of the group gave to all, and they do not go together;
 //! - otherwise kept in a *context slot* of the work-item. Two values that are never both live into one region may have the
 //!   same slot.
 //!
-//! The arena holds, in this order: one copy of each private variable that needs no more, then one record per work-item with
+//! The arena holds, in this order: one copy of each private variable that needs no more, shared values, then one record per work-item with
 //! its next region (when work-items do not go together), its private variables, its context slots.
 
 use clift_kir::analysis::Liveness;
@@ -28,6 +29,8 @@ pub(super) enum Kept {
     Recomputed,
     /// Passed along once for the group.
     Carried,
+    /// At this offset of the arena, once for the group: what an operation of the group gave to all.
+    Shared(u64),
     /// In the work-item's context at this offset of its record.
     Slot(u64),
 }
@@ -105,7 +108,7 @@ impl Context {
             context.state = item.take(4, 4)?;
         }
         context.place_slots(regions, &mut fixed, &mut item)?;
-        context.keep_values(regions, &mut item)?;
+        context.keep_values(regions, &mut fixed, &mut item)?;
         let align = fixed.align.max(item.align).max(1);
         context.align = align;
         context.fixed_bytes = round_up(fixed.bytes, item.align)?;
@@ -129,24 +132,28 @@ impl Context {
         Ok(())
     }
 
-    fn keep_values(&mut self, regions: &Regions, item: &mut Area) -> Result<(), BuildError> {
+    fn keep_values(&mut self, regions: &Regions, fixed: &mut Area, item: &mut Area) -> Result<(), BuildError> {
         let costs = costs(regions);
         // Regions into which each value is live, for those that need a slot.
         let mut spilled: Vec<(Value, EntitySet<Region>)> = Vec::new();
         let mut index: SecondaryMap<Value, usize> = SecondaryMap::new();
         for (id, values) in self.live.iter().enumerate() {
             for &value in values {
-                let kept = *self.kept[value].get_or_insert_with(|| {
-                    if costs[value].is_some() {
-                        Kept::Recomputed
-                    } else if regions.together && regions.divergence.is_uniform(value) {
-                        Kept::Carried
-                    } else {
+                let kept = match self.kept[value] {
+                    Some(kept) => kept,
+                    None if costs[value].is_some() => Kept::Recomputed,
+                    None if regions.together && regions.divergence.is_uniform(value) => Kept::Carried,
+                    None if regions.gives_to_all(value) => {
+                        let (align, bytes) = slot_layout(regions.func.dfg.ty(value));
+                        Kept::Shared(fixed.take(bytes, align)?)
+                    }
+                    None => {
                         spilled.push((value, EntitySet::new()));
                         index[value] = spilled.len() - 1;
                         Kept::Slot(0)
                     }
-                });
+                };
+                self.kept[value] = Some(kept);
                 if let Kept::Slot(_) = kept {
                     spilled[index[value]].1.insert(Region::from_u32(id as u32));
                 }

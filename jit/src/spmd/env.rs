@@ -276,6 +276,13 @@ impl<'a> Env<'a> {
         })
     }
 
+    /// Address of what the group keeps once, by its offset in the scratch arena.
+    pub(super) fn shared_addr(&mut self, offset: u64) -> Value {
+        let base = self.scratch_base();
+        let entry = self.entry;
+        self.at(entry).addr(base, None, 1, offset as i64)
+    }
+
     fn global_addr(&mut self, global: Global) -> Value {
         self.keep(Key::Global(global), |env| {
             let entry = env.entry;

@@ -7,6 +7,7 @@
 //! - [`shape`], [`divergence`]: which values the work-items share, which branches part them; `line.rs`, `rules.rs` and `range.rs`
 //!   follow values that count along the lanes through index arithmetic;
 //! - `regions.rs`: the pieces between barriers, and whether work-items go from one to the next together;
+//! - `groups.rs`: operations in which work-items exchange values;
 //! - `private.rs`, `context.rs`: what a work-item keeps between regions, and where;
 //! - `env.rs`: sizes, ids, arguments and addresses as values of the run, the group, the row, the work-item;
 //! - `wgloop.rs`: copies of the regions with loops around them.
@@ -17,6 +18,7 @@ mod class;
 mod context;
 pub mod divergence;
 mod env;
+mod groups;
 mod line;
 mod private;
 mod range;
@@ -59,7 +61,9 @@ fn make(
     options: &Options,
     growth: regions::Growth,
 ) -> Result<GroupFunction, BuildError> {
-    let regions = regions::Regions::new(&module.funcs[kernel.func], growth);
+    let mut func = module.funcs[kernel.func].clone();
+    groups::alone(&mut func);
+    let regions = regions::Regions::new(&func, growth);
     let context = context::Context::new(&regions)?;
     let locals = env::LocalLayout::new(module, &regions)?;
     let func = wgloop::build(module, kernel, options, &regions, &context, &locals);

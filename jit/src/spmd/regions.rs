@@ -1,6 +1,6 @@
 //! Regions: the pieces of a kernel between barriers.
 //!
-//! A region begins at the kernel's entry, behind a barrier, or at a *seam*, and is everything reached from there until the
+//! A region begins at the kernel's entry, behind a barrier or an operation of the whole group, or at a *seam*, and is everything reached from there until the
 //! next of these or the end of the work-item. A block may be reached from several beginnings; it then belongs to each of
 //! those regions and is copied into all of them. Seams keep that in bounds: where copies would grow the code too much, a
 //! block that all work-items pass together is made a beginning of its own, so that it is shared.
@@ -15,6 +15,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 
 use super::class::{Class, class};
 use super::divergence::Divergence;
+use super::groups::{Collective, Gives};
 use super::shape::{Assumptions, Scope};
 
 /// Where a work-item goes when it leaves a region.
@@ -51,7 +52,7 @@ pub(super) struct Region {
 /// A kernel cut into regions.
 #[derive(Debug)]
 pub(super) struct Regions {
-    /// The kernel with each work-group barrier at the end of its block.
+    /// The kernel with each work-group barrier and each operation of the whole group at the end of its block.
     pub(super) func: Function,
     /// Its graph.
     pub(super) cfg: Cfg,
@@ -102,6 +103,18 @@ impl Regions {
             ValueDef::Result(inst, _) => self.func.layout.block_of(inst),
             ValueDef::Param(block, _) => Some(block),
         }
+    }
+
+    /// Whether a value is what an operation of the whole group gives to all work-items.
+    pub(super) fn gives_to_all(&self, value: Value) -> bool {
+        let operation = self.func.dfg.def_inst(value).and_then(|inst| Collective::of(&self.func, inst));
+        operation.is_some_and(|operation| operation.gives == Gives::All)
+    }
+
+    /// The operation of the whole group that ends a block.
+    pub(super) fn collective(&self, block: Block) -> Option<Collective> {
+        let insts = self.func.layout.insts(block);
+        insts.iter().rev().nth(1).and_then(|&inst| Collective::of(&self.func, inst))
     }
 
     /// Values that a region computes: all definitions in its blocks but the parameters of its start, which come in.
@@ -211,7 +224,8 @@ impl Regions {
     }
 }
 
-/// Ends a block after each of its work-group barriers; tells the block, where it goes on, and the barrier's memory scope.
+/// Ends a block after each of its work-group barriers and operations of the whole group, which stay; tells the block, where it
+/// goes on, and the barrier's memory scope.
 /// A barrier right before the end of the work-item orders nothing within it and becomes a fence at most.
 fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Block, Option<Block>, MemScope)) {
     let mut at = block;
@@ -221,14 +235,15 @@ fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Bl
             let data = func.dfg.inst(inst);
             match (class(data.op), &data.imm) {
                 (Class::Barrier, Imm::Barrier(info)) if is_group_barrier(info.execution) => {
-                    Some((i, inst, info.memory))
+                    Some((i, Some(inst), info.memory))
                 }
+                (Class::Collective, _) => Some((i, None, MemScope::WorkGroup)),
                 _ => None,
             }
         });
         let Some((index, barrier, memory)) = next else { return };
         let last = insts.get(index + 1).is_some_and(|&inst| class(func.dfg.inst(inst).op) == Class::End);
-        if last {
+        if last && let Some(barrier) = barrier {
             found(at, None, memory);
             func.layout.remove_inst(barrier);
             if let Some(scope) = beyond_group(memory) {
@@ -239,7 +254,9 @@ fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Bl
         let rest = func.dfg.make_block();
         func.layout.insert_block_after(rest, at);
         func.layout.split_off(at, index + 1, rest);
-        func.layout.remove_inst(barrier);
+        if let Some(barrier) = barrier {
+            func.layout.remove_inst(barrier);
+        }
         Builder::at_end(func, at).jump(rest, &[]);
         found(at, Some(rest), memory);
         at = rest;

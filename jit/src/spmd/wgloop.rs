@@ -12,6 +12,9 @@
 //! for which somebody waits, exactly for those who do, until all have ended. A region's number is its place in the
 //! function, so work-items ahead wait for those behind.
 //!
+//! A region that ends in an operation of the group (`groups.rs`) combines what the work-items bring on the way: the value so far is
+//! a parameter of the loops, the result is what the last work-item leaves.
+//!
 //! Copies are made block by block; operands that have several definitions inside one region (the value that came in, and the
 //! one computed when control comes around a loop) are placeholders at first, which SSA construction resolves at the end.
 
@@ -19,13 +22,14 @@ use clift_kir::analysis::Cfg;
 use clift_kir::inst::{BlockCall, Imm, InstData};
 use clift_kir::ops::Opcode;
 use clift_kir::ssa::{SsaBuilder, Var, remove_trivial_params};
-use clift_kir::{Block, Function, Inst, IntCond, KernelData, MemInfo, Module, Stage, Type, Value};
+use clift_kir::{Block, Builder, Function, Inst, IntCond, KernelData, MemInfo, Module, Stage, Type, Value};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
 use super::class::{Class, class};
 use super::context::{Context, Kept, memory_type, slot_align};
 use super::env::{Env, Levels, LocalLayout};
+use super::groups::{Collective, Gives, join};
 use super::regions::{Region, RegionId, Regions};
 use super::shape::Scope;
 use crate::Options;
@@ -87,6 +91,21 @@ fn copy_name(regions: &Regions, out: &mut Function, from: Value, to: Value) {
     }
 }
 
+/// A value as it is stored.
+fn to_memory(b: &mut Builder<'_>, value: Value) -> Value {
+    let ty = b.ty(value);
+    if ty.is_bool() { b.cast(Opcode::Zext, value, memory_type(ty)) } else { value }
+}
+
+/// A value from how it is stored.
+fn from_memory(b: &mut Builder<'_>, loaded: Value, ty: Type) -> Value {
+    if !ty.is_bool() {
+        return loaded;
+    }
+    let zero = b.iconst(memory_type(ty), 0);
+    b.icmp(IntCond::Ne, loaded, zero)
+}
+
 struct Loops<'a> {
     env: Env<'a>,
     regions: &'a Regions,
@@ -114,8 +133,10 @@ struct Body<'a> {
     latch: Block,
     /// Carried values that leave this region with another value than they came, in the order of the latch's parameters.
     changed: Vec<Value>,
-    /// Parameters of the x, y and z loops' headers that hold the lowest region waited for.
+    /// The lowest region waited for, so far.
     lowest: Option<Value>,
+    /// Operations of the group that the region may end in.
+    sums: Vec<Sum>,
     blocks: FxHashMap<Block, Block>,
     /// Copies of values defined in the region.
     defined: FxHashMap<Value, Value>,
@@ -123,6 +144,21 @@ struct Body<'a> {
     entering: FxHashMap<Value, Value>,
     /// Values that come in and are defined anew as well.
     vars: FxHashMap<Value, Var>,
+}
+
+/// An operation of the group that a region may end in.
+struct Sum {
+    operation: Collective,
+    /// The block that ends in it.
+    block: Block,
+    result: Value,
+    /// What has been combined before the work-item.
+    before: Value,
+    /// That and the work-item's own value.
+    after: Option<Value>,
+    /// Parameter of the latch: what has been combined up to the work-item. When the region is left by another way, the value
+    /// that the result has there.
+    last: Value,
 }
 
 impl<'a> Loops<'a> {
@@ -190,6 +226,15 @@ impl<'a> Loops<'a> {
         if let Some(scope) = region.fence {
             self.env.at(enter).fence(super::fence(scope));
         }
+        let regions = self.regions;
+        let dfg = &regions.func.dfg;
+        let operations: Vec<(Block, Collective)> =
+            region.blocks.iter().filter_map(|&block| Some((block, regions.collective(block)?))).collect();
+        let mut before: Vec<Value> = Vec::new();
+        for (_, operation) in &operations {
+            let start = operation.start(dfg.ty(dfg.result(operation.inst)));
+            before.push(self.env.at(enter).constant(start));
+        }
         let ended = self.regions.list.len() as i64;
         let mut lowest = self.driver.map(|_| self.env.at(enter).iconst(Type::I32, ended));
         let mut ids = [None; 3];
@@ -199,12 +244,16 @@ impl<'a> Loops<'a> {
             if !self.env.is_flat(dim) {
                 let header = self.env.out.append_block();
                 let zero = self.env.int(0);
-                let start: Vec<Value> = std::iter::once(zero).chain(lowest).collect();
+                let start: Vec<Value> = std::iter::once(zero).chain(lowest).chain(before.iter().copied()).collect();
                 self.env.at(at).jump(header, &start);
                 let local_id = self.env.out.dfg.append_param(header, Type::I64);
                 self.env.out.names.insert(local_id, ["x", "y", "z"][usize::from(dim)].to_owned());
                 ids[usize::from(dim)] = Some(local_id);
                 lowest = lowest.map(|_| self.env.out.dfg.append_param(header, Type::I32));
+                for sum in &mut before {
+                    let ty = self.env.out.dfg.ty(*sum);
+                    *sum = self.env.out.dfg.append_param(header, ty);
+                }
                 at = header;
             }
             blocks[usize::from(dim)] = at;
@@ -221,6 +270,15 @@ impl<'a> Loops<'a> {
             let param = self.env.out.dfg.append_param(latch, ty);
             copy_name(self.regions, &mut self.env.out, value, param);
         }
+        let sums: Vec<Sum> = operations
+            .iter()
+            .zip(&before)
+            .map(|(&(block, operation), &before)| {
+                let result = dfg.result(operation.inst);
+                let last = self.env.out.dfg.append_param(latch, dfg.ty(result));
+                Sum { operation, block, result, before, after: None, last }
+            })
+            .collect();
         // All work-items begin in region 0; nobody comes back to it.
         if self.driver.is_some() && id != 0 {
             let record = self.env.record(&mut levels);
@@ -230,7 +288,8 @@ impl<'a> Loops<'a> {
             let waits_for = b.load(Type::I32, address, MemInfo::aligned(4));
             let this = b.iconst(Type::I32, id as i64);
             let here = b.icmp(IntCond::Eq, waits_for, this);
-            b.branch(here, BlockCall::new(run, &[]), BlockCall::new(latch, &[waits_for]));
+            let passed: Vec<Value> = std::iter::once(waits_for).chain(before).collect();
+            b.branch(here, BlockCall::new(run, &[]), BlockCall::new(latch, &passed));
             levels.item = run;
         }
         let mut body = Body {
@@ -240,6 +299,7 @@ impl<'a> Loops<'a> {
             latch,
             changed,
             lowest,
+            sums,
             blocks: FxHashMap::default(),
             defined: FxHashMap::default(),
             entering: FxHashMap::default(),
@@ -257,13 +317,14 @@ impl<'a> Loops<'a> {
         body
     }
 
-    /// Carried values that the next regions get from this one rather than from before it.
+    /// Carried values that the next regions get from this one rather than from before it, but what operations of the group give.
     fn changed(&self, region: &Region, inside: &EntitySet<Value>) -> Vec<Value> {
         let mut changed = Vec::new();
         for &next in region.next.iter().flatten() {
             let params = self.regions.func.dfg.params(self.regions.list[next].start);
             for value in self.context.carried_into(next) {
-                if (params.contains(&value) || inside.contains(value)) && !changed.contains(&value) {
+                let given = inside.contains(value) && self.regions.gives_to_all(value);
+                if (params.contains(&value) || inside.contains(value)) && !given && !changed.contains(&value) {
                     changed.push(value);
                 }
             }
@@ -295,15 +356,18 @@ impl<'a> Loops<'a> {
                     None => unreachable!("broken invariant: {value} is not carried into its region"),
                 }
             }
+            Some(Kept::Shared(offset)) => {
+                let address = self.env.shared_addr(offset);
+                let mut b = self.env.at(self.enter[body.id]);
+                let loaded = b.load(memory_type(ty), address, MemInfo::aligned(slot_align(ty)));
+                from_memory(&mut b, loaded, ty)
+            }
             Some(Kept::Slot(offset)) => {
                 let record = self.env.record(&mut body.levels);
                 let mut b = self.env.at(body.levels.item);
                 let address = b.addr(record, None, 1, offset as i64);
-                let mut loaded = b.load(memory_type(ty), address, MemInfo::aligned(slot_align(ty)));
-                if ty.is_bool() {
-                    let zero = b.iconst(memory_type(ty), 0);
-                    loaded = b.icmp(IntCond::Ne, loaded, zero);
-                }
+                let loaded = b.load(memory_type(ty), address, MemInfo::aligned(slot_align(ty)));
+                let loaded = from_memory(&mut b, loaded, ty);
                 self.loaded.insert((body.id, offset), loaded);
                 loaded
             }
@@ -416,10 +480,28 @@ impl<'a> Loops<'a> {
                 }
                 Class::Branch => self.copy_branch(body, block, inst),
                 Class::End => self.leave(body, block, copy, None, &[]),
-                Class::Collective => unreachable!("broken invariant: no importer makes collective operations"),
+                Class::Collective => self.combine(body, block, inst),
                 Class::Call => unreachable!("broken invariant: a call after inlining"),
             }
         }
+    }
+
+    /// An operation of the group: adds the work-item's own value to what those before it brought.
+    fn combine(&mut self, body: &mut Body<'_>, block: Block, inst: Inst) {
+        let own = self.operand(body, block, self.regions.func.dfg.inst(inst).args[0]);
+        let at = body.blocks[&block];
+        let Some(sum) = body.sums.iter_mut().find(|sum| sum.operation.inst == inst) else {
+            unreachable!("broken invariant: an operation of the group within a region")
+        };
+        let mut b = self.env.at(at);
+        b.set_loc(self.regions.func.locs[inst]);
+        let after = join(&mut b, sum.operation.op, sum.before, own);
+        sum.after = Some(after);
+        let (result, value) = match sum.operation.gives {
+            Gives::All | Gives::UpToOwn => (sum.result, after),
+            Gives::Before => (sum.result, sum.before),
+        };
+        self.define(body, block, result, value);
     }
 
     fn copy_inst(&mut self, body: &mut Body<'_>, block: Block, inst: Inst) {
@@ -524,6 +606,16 @@ impl<'a> Loops<'a> {
                 None => self.env.undef(regions.func.dfg.ty(value)),
             });
         }
+        for i in 0..body.sums.len() {
+            let Sum { operation, result, before, after, .. } = body.sums[i];
+            let ends_here = body.sums[i].block == block;
+            let wanted = operation.gives == Gives::All && next.is_some_and(|next| self.context.live_into(next, result));
+            latch_args.push(match after {
+                Some(after) if ends_here => after,
+                _ if wanted => self.operand(body, block, result),
+                _ => before,
+            });
+        }
         let latch = body.latch;
         self.env.at(at).jump(latch, &latch_args);
     }
@@ -534,7 +626,7 @@ impl<'a> Loops<'a> {
         let mut b = self.env.at(at);
         let address = b.addr(record, None, 1, offset as i64);
         let ty = b.ty(value);
-        let bytes = if ty.is_bool() { b.cast(Opcode::Zext, value, memory_type(ty)) } else { value };
+        let bytes = to_memory(&mut b, value);
         let store = b.store(address, bytes, MemInfo::aligned(slot_align(ty)));
         self.stores.push((store, body.id, offset));
     }
@@ -553,15 +645,25 @@ impl<'a> Loops<'a> {
             let mut b = self.env.at(at);
             let next = b.int2(Opcode::Iadd, id, one);
             let more = b.icmp(IntCond::Ult, next, size);
-            let again: Vec<Value> = std::iter::once(next).chain(lowest).collect();
+            let sums = body.sums.iter().map(|sum| sum.last);
+            let again: Vec<Value> = std::iter::once(next).chain(lowest).chain(sums).collect();
             b.branch(more, BlockCall::new(header, &again), BlockCall::new(after, &[]));
             at = after;
         }
         if let (Some(driver), Some(lowest)) = (self.driver, lowest) {
+            for sum in &body.sums {
+                if let Some(Kept::Shared(offset)) = self.context.kept[sum.result] {
+                    let address = self.env.shared_addr(offset);
+                    let mut b = self.env.at(at);
+                    let ty = b.ty(sum.last);
+                    let bytes = to_memory(&mut b, sum.last);
+                    b.store(address, bytes, MemInfo::aligned(slot_align(ty)));
+                }
+            }
             self.env.at(at).jump(driver, &[lowest]);
             return;
         }
-        let changed = &params[params.len() - body.changed.len()..];
+        let changed = &params[params.len() - body.sums.len() - body.changed.len()..];
         let call = |loops: &Self, next: Option<RegionId>| match next {
             None => BlockCall::new(loops.next_group, &[]),
             Some(next) => {
@@ -570,6 +672,7 @@ impl<'a> Loops<'a> {
                     .carried_into(next)
                     .map(|value| match body.changed.iter().position(|&v| v == value) {
                         Some(index) => changed[index],
+                        None if let Some(sum) = body.sums.iter().find(|sum| sum.result == value) => sum.last,
                         None => match loops.context.carried_into(body.id).position(|v| v == value) {
                             Some(index) => loops.env.out.dfg.params(loops.enter[body.id])[index],
                             None => unreachable!("broken invariant: {value} comes from nowhere"),

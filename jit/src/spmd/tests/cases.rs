@@ -17,7 +17,7 @@ fn parse(text: &str) -> Module {
 
 /// A kernel with the body given; `v0` is the address of the work-item's output, `v1` its local linear id as i32, `v2` the
 /// argument n, `v3` the group's id along x as i32, `v4` the address of its word of local memory.
-fn kernel(body: &str) -> Module {
+pub(super) fn kernel(body: &str) -> Module {
     kernel_with("", "", body)
 }
 
@@ -45,18 +45,18 @@ kernel f0 args 48
     ))
 }
 
-fn run(module: &Module) -> GroupFunction {
+pub(super) fn run(module: &Module) -> GroupFunction {
     for growth in [Growth::default(), Growth { factor: 1, slack: 0 }] {
         compare("case", module, &Options::default(), growth, &launches(&mut Rng(7), 12));
     }
     make(module, &Options::default(), Growth::default())
 }
 
-fn regions(module: &Module) -> Regions {
+pub(super) fn regions(module: &Module) -> Regions {
     Regions::new(&module.funcs[module.kernels[0].func], Growth::default())
 }
 
-fn count(made: &GroupFunction, op: Opcode) -> usize {
+pub(super) fn count(made: &GroupFunction, op: Opcode) -> usize {
     let func = &made.func;
     let insts = func.layout.blocks().iter().flat_map(|&b| func.layout.insts(b));
     insts.filter(|&&inst| func.dfg.inst(inst).op == op).count()

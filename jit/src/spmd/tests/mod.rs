@@ -1,6 +1,7 @@
 //! Structure of group functions made from small kernels: they verify, and have the loops they should have.
 
 mod cases;
+mod collectives;
 pub(crate) mod generate;
 pub(crate) mod harness;
 mod lines;
