@@ -1,124 +1,210 @@
-//! Latencies of this driver beside another one's, measured in one run.
+//! This driver beside others, measured in one run: a suite of kernels, and the latencies of building and launching.
 //!
-//! The parent process measures nothing: for each driver it starts children of this same program, in turns, so that both
-//! see the same machine at nearly the same time. A child is one OpenCL application; which driver it sees, and empty caches,
-//! are its environment. Children print one JSON object each; the parent prints a table and, on request, a JSON file.
+//! The parent process measures nothing: for each kernel and driver it starts a child of this same program, the drivers in
+//! turns, so that all see the same machine at nearly the same time. A child is one OpenCL application; which driver it
+//! sees, and empty caches, are its environment. Whatever a child does, hang and crash included, is a result.
+//!
+//! [`suite`] is the table of kernels and [`work`] what a kernel is given to do; [`throughput`] and [`latency`] are what
+//! children measure; [`children`] starts them, [`drivers`] knows whom to compare; [`report`] and [`plot`] show the results.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
-mod measure;
+mod children;
+mod drivers;
+mod latency;
+mod plot;
+mod report;
+mod suite;
+mod throughput;
+mod work;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
+use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, anyhow, bail, ensure};
 use clap::Parser;
-use clift_tests::driver::vendors_dir;
+use opencl3::device::Device;
 
-/// Measures latencies side by side.
+use crate::children::{Failure, Nursery};
+use crate::drivers::Driver;
+use crate::report::Report;
+use crate::suite::{ROWS, Row};
+use crate::throughput::{Outcome, Task};
+
+/// Measures kernels and latencies side by side.
 #[derive(Parser)]
 struct Args {
     /// The driver's library; the one built beside this program otherwise.
     #[arg(long)]
     clift: Option<PathBuf>,
-    /// The library of the driver to compare with.
-    #[arg(long, default_value = "libpocl.so.2")]
-    peer: PathBuf,
-    /// Measure the driver only.
+    /// Drivers, separated by commas: clift, pocl, intel (from CLIFT_BENCH_INTEL, its library or directory), NAME=LIBRARY.
+    /// The first one is compared with the others. All that are found otherwise.
     #[arg(long)]
-    alone: bool,
-    /// Rounds: the median over them is shown.
-    #[arg(long, default_value_t = 7)]
+    drivers: Option<String>,
+    /// Names of kernels or kinds, separated by commas; `--list` shows them.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Show the kernels, run nothing.
+    #[arg(long)]
+    list: bool,
+    /// Rounds: in each, every driver gets every kernel once. Tables show the best round.
+    #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Write the medians to this file.
+    /// How long a kernel is repeated in a round, in milliseconds; the round's time is the median.
+    #[arg(long, default_value_t = 250)]
+    budget: u64,
+    /// One short round.
+    #[arg(long)]
+    quick: bool,
+    /// Only see whether results are right: nothing is repeated for long, and the subject must not fail.
+    #[arg(long)]
+    check: bool,
+    /// When a child is given up, in seconds.
+    #[arg(long, default_value_t = 30)]
+    limit: u64,
+    /// Write everything to this file.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Measure in this process: what the parent tells its children.
+    /// Draw the ratios to this file (SVG).
+    #[arg(long)]
+    plot: Option<PathBuf>,
+    /// Measure one kernel in this process: what the parent tells its children.
     #[arg(long, hide = true)]
-    child: Option<measure::Kind>,
+    kernel: Option<String>,
+    /// Measure latencies in this process.
+    #[arg(long, hide = true)]
+    latency: Option<latency::Part>,
+    /// Compare with the reference.
+    #[arg(long, hide = true)]
+    verify: bool,
+    /// Take the time of building from the program's binary.
+    #[arg(long, hide = true)]
+    binary: bool,
+    /// Where a child leaves its result.
+    #[arg(long, hide = true)]
+    result: Option<PathBuf>,
 }
 
-/// Results of one driver: measurements in microseconds by name.
-type Samples = BTreeMap<String, Vec<f64>>;
-
 fn main() -> Result<()> {
-    let args = Args::parse();
-    if let Some(kind) = args.child {
-        let results = measure::run(kind)?;
-        println!("{}", serde_json::to_string(&results)?);
+    let mut args = Args::parse();
+    if let Some(path) = &args.result {
+        return child(&args, path);
+    }
+    if args.list {
+        for row in ROWS {
+            println!("{:14} {:10} {}", row.name, row.kind.name(), row.about);
+        }
         return Ok(());
     }
-    let mut drivers = vec![("clift", args.clift.clone().unwrap_or_else(clift_tests::driver::clift_library))];
-    if !args.alone {
-        drivers.push(("peer", args.peer.clone()));
+    if args.quick || args.check {
+        args.rounds = 1;
+        args.budget = if args.check { 0 } else { 100 };
     }
-    let scratch = std::env::temp_dir().join(format!("clift-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&scratch)?;
-    let outcome = measure_all(&args, &drivers, &scratch);
-    std::fs::remove_dir_all(&scratch)?;
-    let results = outcome?;
-    print_table(&drivers, &results);
+    ensure!(args.rounds > 0, "no rounds, no results");
+    let drivers = drivers::choose(args.drivers.as_deref(), args.clift.as_deref())?;
+    ensure!(!drivers.is_empty(), "no drivers");
+    let (rows, parts) = chosen(&args)?;
+    let report = measure(&args, drivers, &rows, &parts)?;
+    report.print();
     if let Some(path) = &args.json {
-        let medians: BTreeMap<_, BTreeMap<_, _>> = results
-            .iter()
-            .map(|(driver, samples)| (driver, samples.iter().map(|(name, values)| (name, median(values))).collect()))
-            .collect();
-        std::fs::write(path, serde_json::to_string_pretty(&medians)?)?;
+        std::fs::write(path, serde_json::to_string_pretty(&report.json())?)?;
+        println!("everything: {}", path.display());
     }
+    if let Some(path) = &args.plot {
+        plot::draw(&report, path)?;
+        println!("ratios: {}", path.display());
+    }
+    let failed = report.failures_of_subject();
+    ensure!(!args.check || failed == 0, "{failed} kernels failed");
     Ok(())
 }
 
-/// All rounds, the drivers in turns within each.
-fn measure_all(
-    args: &Args,
-    drivers: &[(&'static str, PathBuf)],
-    scratch: &Path,
-) -> Result<BTreeMap<&'static str, Samples>> {
-    let mut results: BTreeMap<&str, Samples> = BTreeMap::new();
+/// What a child does: one measurement, left in a file.
+fn child(args: &Args, result: &std::path::Path) -> Result<()> {
+    if let Some(part) = args.latency {
+        return children::deliver(result, &latency::run(part)?);
+    }
+    let row = args.kernel.as_ref().and_then(|name| ROWS.iter().find(|row| row.name == name));
+    let row = row.ok_or_else(|| anyhow!("no such kernel"))?;
+    let task = Task { budget: Duration::from_millis(args.budget), verify: args.verify, binary: args.binary };
+    let platforms = opencl3::platform::get_platforms().map_err(|error| anyhow!("clGetPlatformIDs: {error}"))?;
+    let platform = platforms.first().ok_or_else(|| anyhow!("no platform"))?;
+    let devices = platform.get_devices(opencl3::device::CL_DEVICE_TYPE_ALL);
+    let devices = devices.map_err(|error| anyhow!("clGetDeviceIDs: {error}"))?;
+    let device = Device::new(*devices.first().ok_or_else(|| anyhow!("no device"))?);
+    children::deliver(result, &throughput::run(row, &task, &device))
+}
+
+/// The rows and latency measurements that `--only` names, or all.
+fn chosen(args: &Args) -> Result<(Vec<&'static Row>, Vec<latency::Part>)> {
+    let wants = |names: [&str; 2]| args.only.is_empty() || args.only.iter().any(|word| names.contains(&word.as_str()));
+    let rows: Vec<_> = ROWS.iter().filter(|row| wants([row.name, row.kind.name()])).collect();
+    let parts = latency::Part::ALL.into_iter().filter(|part| wants([part.name(), part.kind().name()])).collect();
+    let known = |word: &String| {
+        ROWS.iter().any(|row| [row.name, row.kind.name()].contains(&word.as_str()))
+            || latency::Part::ALL.iter().any(|part| [part.name(), part.kind().name()].contains(&word.as_str()))
+    };
+    if let Some(word) = args.only.iter().find(|word| !known(word)) {
+        bail!("no kernel and no kind is called {word}: --list shows them");
+    }
+    Ok((rows, if args.check { Vec::new() } else { parts }))
+}
+
+/// All rounds, the drivers in turns within each kernel of each.
+fn measure(args: &Args, drivers: Vec<Driver>, rows: &[&'static Row], parts: &[latency::Part]) -> Result<Report> {
+    let nursery = Nursery::new()?;
+    let limit = Duration::from_secs(args.limit);
+    let mut report = Report::new(drivers.clone(), rows, args.rounds, args.budget);
     for round in 0..args.rounds {
-        for kind in measure::Kind::ALL {
-            for (name, library) in drivers {
-                let cache = scratch.join(format!("cache-{name}-{round}-{kind:?}"));
-                std::fs::create_dir_all(&cache)?;
-                let output = Command::new(std::env::current_exe()?)
-                    .arg("--child")
-                    .arg(kind.name())
-                    .env("OCL_ICD_VENDORS", vendors_dir(library, scratch)?)
-                    .env_remove("OCL_ICD_FILENAMES")
-                    .env("CLIFT_CACHE_DIR", &cache)
-                    .env("POCL_CACHE_DIR", &cache)
-                    .output()?;
-                if !output.status.success() {
-                    bail!("{name}, {}: {}", kind.name(), String::from_utf8_lossy(&output.stderr));
-                }
-                let measured: BTreeMap<String, f64> =
-                    serde_json::from_slice(&output.stdout).with_context(|| format!("{name}, {}", kind.name()))?;
-                let samples = results.entry(name).or_default();
-                for (what, value) in measured {
-                    samples.entry(what).or_default().push(value);
+        for part in parts {
+            for driver in in_turn(&drivers, round) {
+                let outcome = nursery.run(driver, &["--latency".to_owned(), part.name().to_owned()], limit)?;
+                match outcome {
+                    Ok(samples) => report.add_latencies(driver, samples),
+                    Err(failure) => eprintln!("{}, {}: {}", driver.name, part.name(), Outcome::from(failure).message()),
                 }
             }
         }
+        for (index, row) in rows.iter().enumerate() {
+            eprint!("round {} of {}: {:14}", round + 1, args.rounds, row.name);
+            let mut shown = BTreeMap::new();
+            for driver in in_turn(&drivers, round) {
+                // What failed once is not tried again: it may take its whole time limit.
+                if report.has_failed(index, driver) {
+                    continue;
+                }
+                let mut words = vec!["--kernel".to_owned(), row.name.to_owned()];
+                words.extend(["--budget".to_owned(), args.budget.to_string()]);
+                if round == 0 {
+                    words.push("--verify".to_owned());
+                }
+                if driver.name == drivers::SUBJECT {
+                    words.push("--binary".to_owned());
+                }
+                let outcome = nursery.run(driver, &words, limit)?.unwrap_or_else(Outcome::from);
+                shown.insert(driver.name.clone(), outcome.short());
+                report.add(index, driver, outcome);
+            }
+            let words: Vec<_> = drivers
+                .iter()
+                .filter_map(|driver| Some(format!("{} {}", driver.name, shown.get(&driver.name)?)))
+                .collect();
+            eprintln!(" {}", words.join(", "));
+        }
     }
-    Ok(results)
+    Ok(report)
 }
 
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
+/// The drivers, another one first in each round.
+fn in_turn(drivers: &[Driver], round: usize) -> impl Iterator<Item = &Driver> {
+    drivers.iter().cycle().skip(round % drivers.len()).take(drivers.len())
 }
 
-fn print_table(drivers: &[(&'static str, PathBuf)], results: &BTreeMap<&'static str, Samples>) {
-    for (name, library) in drivers {
-        println!("{name}: {}", library.display());
-    }
-    println!("{:44} {:>12} {:>12} {:>8}", "median, microseconds", "clift", "peer", "ratio");
-    for (what, label) in measure::LABELS {
-        let value = |driver| results.get(driver).and_then(|samples| samples.get(*what)).map(|values| median(values));
-        let (clift, peer) = (value("clift"), value("peer"));
-        let shown = |value: Option<f64>| value.map_or("n/a".to_owned(), |value| format!("{value:.1}"));
-        let ratio = clift.zip(peer).map_or("n/a".to_owned(), |(clift, peer)| format!("{:.3}", clift / peer));
-        println!("{label:44} {:>12} {:>12} {ratio:>8}", shown(clift), shown(peer));
+impl From<Failure> for Outcome {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Crash(message) => Self::Crash { message },
+            Failure::Timeout(limit) => Self::Timeout { message: format!("ended after {} s", limit.as_secs()) },
+        }
     }
 }

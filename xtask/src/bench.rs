@@ -1,9 +1,9 @@
-//! `cargo xtask bench`: latencies of this driver and of another one, in one run.
+//! `cargo xtask bench`: this driver beside others, in one run.
 
 use anyhow::Result;
 
 use crate::packages::{self, Level};
-use crate::{driver, sh};
+use crate::{driver, peers, sh};
 
 /// Arguments of `bench`.
 #[derive(clap::Args)]
@@ -11,18 +11,35 @@ pub(crate) struct Args {
     /// Do not look for missing packages.
     #[arg(long)]
     no_setup: bool,
-    /// Arguments for the benchmark: `-- --help` lists them.
-    #[arg(last = true)]
+    /// Fetch Intel's driver from PyPI if it is not there (about 800 MB, into the target directory).
+    #[arg(long)]
+    intel: bool,
+    /// Arguments for the benchmark, after those above: `-- --help` lists them.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }
 
-/// Builds the driver and the benchmark, and runs it.
+/// Builds the driver and the benchmark, and runs it; the results are also left in the target directory.
 pub(crate) fn run(args: &Args) -> Result<()> {
     if !args.no_setup {
         packages::ensure(Level::Bench, false)?;
     }
+    if args.intel {
+        peers::fetch_intel()?;
+    }
     let library = driver::build_release()?;
     sh::run(sh::cargo().args(["build", "--release", "--package", "clift-tests", "--bin", "clift-bench"]))?;
+    let results = sh::target_dir().join("bench");
+    std::fs::create_dir_all(&results)?;
     let mut program = std::process::Command::new(sh::target_dir().join("release/clift-bench"));
-    sh::run(program.current_dir(sh::root()).arg("--clift").arg(library).args(&args.rest))
+    if let Some(library) = peers::intel() {
+        program.env(peers::INTEL_VARIABLE, library);
+    }
+    program.current_dir(sh::root()).arg("--clift").arg(library).args(&args.rest);
+    for (option, file) in [("--json", "results.json"), ("--plot", "ratios.svg")] {
+        if !args.rest.iter().any(|arg| arg == option || arg.starts_with(&format!("{option}="))) {
+            program.arg(option).arg(results.join(file));
+        }
+    }
+    sh::run(&mut program)
 }

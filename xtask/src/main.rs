@@ -11,6 +11,7 @@ mod demo;
 mod driver;
 mod install;
 mod packages;
+mod peers;
 mod piglit;
 mod setup;
 mod sh;
@@ -40,7 +41,7 @@ enum Task {
     Piglit(piglit::Args),
     /// Run an already built Khronos conformance test suite.
     Cts(cts::Args),
-    /// Measure latencies side by side with another driver.
+    /// Measure kernels and latencies side by side with other drivers.
     Bench(bench::Args),
     /// Rewrite the golden files from what the code does now.
     Bless(bless::Args),

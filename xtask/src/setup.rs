@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use crate::packages::{self, Level};
+use crate::peers;
 
 /// Arguments of `setup`.
 #[derive(clap::Args)]
@@ -17,5 +18,9 @@ pub(crate) struct Args {
 
 /// Installs what is missing.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    packages::ensure(args.level, args.dry_run)
+    packages::ensure(args.level, args.dry_run)?;
+    if args.level >= Level::Bench {
+        peers::note();
+    }
+    Ok(())
 }

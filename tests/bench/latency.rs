@@ -1,4 +1,4 @@
-//! What a child of the benchmark measures: one driver, one process.
+//! What a child of the benchmark measures besides kernels: from source or SPIR-V to a result, and what calls cost.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -12,14 +12,16 @@ use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_int};
 
+use crate::suite::Kind;
+
 /// A small kernel with a loop and a branch.
 const SOURCE: &str = include_str!("small.cl");
 /// The same as SPIR-V.
 const SPIRV: &[u8] = include_bytes!("small.spv");
 
-/// The parts of the benchmark; each runs in processes of its own.
+/// The parts of these measurements; each runs in processes of its own.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(crate) enum Kind {
+pub(crate) enum Part {
     /// From source to the first result, with empty caches and in a fresh process.
     Source,
     /// The same from SPIR-V.
@@ -28,7 +30,7 @@ pub(crate) enum Kind {
     Launch,
 }
 
-impl Kind {
+impl Part {
     /// All of them.
     pub(crate) const ALL: [Self; 3] = [Self::Source, Self::Il, Self::Launch];
 
@@ -40,25 +42,33 @@ impl Kind {
             Self::Launch => "launch",
         }
     }
+
+    /// What it is about.
+    pub(crate) fn kind(self) -> Kind {
+        match self {
+            Self::Source | Self::Il => Kind::Build,
+            Self::Launch => Kind::Launch,
+        }
+    }
 }
 
 /// The measurements in the order of the table, with what they are.
-pub(crate) const LABELS: &[(&str, &str)] = &[
-    ("platform", "loading the driver, first device query"),
-    ("source_build", "source: program, build (cold)"),
-    ("source_first_result", "source to first result (cold)"),
-    ("source_again", "source to first result, same process again"),
-    ("il_build", "SPIR-V: program, build (cold)"),
-    ("il_first_result", "SPIR-V to first result (cold)"),
-    ("il_warm", "SPIR-V to first result (tenth time)"),
-    ("launch_finish", "empty kernel: enqueue and finish"),
-    ("launch_back_to_back", "empty kernel: each of 1,000 back to back"),
-    ("launch_enqueue", "empty kernel: enqueue alone, in a queue of 1,000"),
-    ("write_read", "4 KiB: blocking write and read"),
+pub(crate) const LABELS: &[(&str, Kind, &str)] = &[
+    ("platform", Kind::Build, "loading the driver, first device query"),
+    ("source_build", Kind::Build, "source: program, build (cold)"),
+    ("source_first_result", Kind::Build, "source to first result (cold)"),
+    ("source_again", Kind::Build, "source to first result, same process again"),
+    ("il_build", Kind::Build, "SPIR-V: program, build (cold)"),
+    ("il_first_result", Kind::Build, "SPIR-V to first result (cold)"),
+    ("il_warm", Kind::Build, "SPIR-V to first result (tenth time)"),
+    ("launch_finish", Kind::Launch, "empty kernel: enqueue and finish"),
+    ("launch_back_to_back", Kind::Launch, "empty kernel: each of 1,000 back to back"),
+    ("launch_enqueue", Kind::Launch, "empty kernel: enqueue alone, in a queue of 1,000"),
+    ("write_read", Kind::Launch, "4 KiB: blocking write and read"),
 ];
 
 /// Measures; microseconds by name.
-pub(crate) fn run(kind: Kind) -> Result<BTreeMap<&'static str, f64>> {
+pub(crate) fn run(part: Part) -> Result<BTreeMap<&'static str, f64>> {
     let mut results = BTreeMap::new();
     let start = Instant::now();
     let platforms = opencl3::platform::get_platforms().map_err(cl)?;
@@ -70,8 +80,8 @@ pub(crate) fn run(kind: Kind) -> Result<BTreeMap<&'static str, f64>> {
     let context = Context::from_device(&device).map_err(cl)?;
     // SAFETY: the device is the context's own.
     let queue = unsafe { CommandQueue::create_with_properties(&context, device.id(), 0, 0).map_err(cl)? };
-    match kind {
-        Kind::Source => {
+    match part {
+        Part::Source => {
             let start = Instant::now();
             let program = Program::create_and_build_from_source(&context, SOURCE, "").map_err(|log| anyhow!(log))?;
             results.insert("source_build", micros(start));
@@ -82,7 +92,7 @@ pub(crate) fn run(kind: Kind) -> Result<BTreeMap<&'static str, f64>> {
             first_result(&context, &queue, &program)?;
             results.insert("source_again", micros(start));
         }
-        Kind::Il => {
+        Part::Il => {
             let versions =
                 cl3::device::get_device_data(device.id(), cl3::device::CL_DEVICE_IL_VERSION).unwrap_or_default();
             if !versions.starts_with(b"SPIR-V") {
@@ -101,7 +111,7 @@ pub(crate) fn run(kind: Kind) -> Result<BTreeMap<&'static str, f64>> {
                 attempt(["il_build_warm", "il_warm"])?;
             }
         }
-        Kind::Launch => launches(&context, &queue, &mut results)?,
+        Part::Launch => launches(&context, &queue, &mut results)?,
     }
     Ok(results)
 }

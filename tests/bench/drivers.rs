@@ -1,0 +1,73 @@
+//! The drivers that are compared: names, libraries, and where they are looked for.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+
+/// The driver that the others are compared with.
+pub(crate) const SUBJECT: &str = "clift";
+/// Names the library of Intel's driver, or a directory with it.
+pub(crate) const INTEL_VARIABLE: &str = "CLIFT_BENCH_INTEL";
+/// Intel's library.
+const INTEL_LIBRARY: &str = "libintelocl.so";
+/// Where Debian puts PoCL's library.
+const POCL_LIBRARY: &str = "libpocl.so.2";
+
+/// A driver that can be measured.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Driver {
+    /// Its name in tables.
+    pub(crate) name: String,
+    /// Its library: a path, or a name for the dynamic linker.
+    pub(crate) library: PathBuf,
+}
+
+/// The drivers of a comma-separated list of names and `NAME=LIBRARY`; without a list, those that are there.
+///
+/// # Errors
+/// When one that was asked for is not there.
+pub(crate) fn choose(list: Option<&str>, clift: Option<&Path>) -> Result<Vec<Driver>> {
+    let clift = || clift.map_or_else(clift_tests::driver::clift_library, Path::to_path_buf);
+    let Some(list) = list else {
+        let subject = Driver { name: SUBJECT.to_owned(), library: clift() };
+        let peers = ["pocl", "intel"].into_iter().filter_map(|name| match find(name) {
+            Some(library) => Some(Driver { name: name.to_owned(), library }),
+            None => {
+                eprintln!("note: no {name} here: `cargo xtask bench --help` says how to get it");
+                None
+            }
+        });
+        return Ok(std::iter::once(subject).chain(peers).collect());
+    };
+    let mut drivers = Vec::new();
+    for word in list.split(',').filter(|word| !word.is_empty()) {
+        let driver = match word.split_once('=') {
+            Some((name, library)) => Driver { name: name.to_owned(), library: library.into() },
+            None if word == SUBJECT => Driver { name: word.to_owned(), library: clift() },
+            None => match find(word) {
+                Some(library) => Driver { name: word.to_owned(), library },
+                None => bail!("no driver {word} here; NAME=LIBRARY names any other"),
+            },
+        };
+        drivers.push(driver);
+    }
+    Ok(drivers)
+}
+
+/// The library of a peer that is known by name.
+fn find(name: &str) -> Option<PathBuf> {
+    match name {
+        "pocl" => {
+            let multiarch = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
+            let dirs = [multiarch.as_str(), "/usr/lib64", "/usr/lib", "/usr/local/lib"];
+            dirs.into_iter().map(|dir| Path::new(dir).join(POCL_LIBRARY)).find(|path| path.exists())
+        }
+        "intel" => {
+            let place = PathBuf::from(std::env::var_os(INTEL_VARIABLE)?);
+            let candidates = [place.join(INTEL_LIBRARY), place.join("lib").join(INTEL_LIBRARY), place];
+            candidates.into_iter().find(|path| path.is_file())
+        }
+        _ => None,
+    }
+}

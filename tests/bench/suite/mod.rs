@@ -1,0 +1,133 @@
+//! The suite: one row per kernel. What a row computes, with inputs and reference, is a function in the file of its kind;
+//! its OpenCL C is a file in `kernels/`, written as applications write it and for no driver in particular.
+//!
+//! Sizes are chosen so that a launch takes some milliseconds on a driver that uses SIMD, and so that the streams do not fit
+//! a second-level cache.
+
+mod barrier;
+mod compute;
+mod divergent;
+mod integer;
+mod math;
+mod memory;
+mod sparse;
+mod stencil;
+
+use serde::{Deserialize, Serialize};
+
+use crate::work::Work;
+
+/// What limits a kernel; means are taken by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    /// Moving data.
+    Memory,
+    /// Local memory and barriers.
+    Barrier,
+    /// Arithmetic in single precision.
+    Compute,
+    /// Branches and loops that differ between work-items.
+    Divergent,
+    /// Integer arithmetic, small types, private arrays, atomics.
+    Integer,
+    /// Built-in functions.
+    Math,
+    /// Addresses read from memory.
+    Sparse,
+    /// Neighbours on a grid.
+    Stencil,
+    /// From source or SPIR-V to a result.
+    Build,
+    /// What a call costs beside the work.
+    Launch,
+}
+
+impl Kind {
+    /// As the command line and the tables spell it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Barrier => "barrier",
+            Self::Compute => "compute",
+            Self::Divergent => "divergent",
+            Self::Integer => "integer",
+            Self::Math => "math",
+            Self::Sparse => "sparse",
+            Self::Stencil => "stencil",
+            Self::Build => "build",
+            Self::Launch => "launch",
+        }
+    }
+}
+
+/// One kernel of the suite.
+pub(crate) struct Row {
+    /// What limits it.
+    pub(crate) kind: Kind,
+    /// Its name, and that of its file.
+    pub(crate) name: &'static str,
+    /// What it computes, with sizes.
+    pub(crate) about: &'static str,
+    /// OpenCL C.
+    pub(crate) source: &'static str,
+    /// Makes inputs, launches and references.
+    pub(crate) work: fn() -> Work,
+}
+
+/// A row: kind, module and function with the work, what it is.
+macro_rules! row {
+    ($kind:ident, $module:ident::$name:ident, $about:literal) => {
+        Row {
+            kind: Kind::$kind,
+            name: stringify!($name),
+            about: $about,
+            source: include_str!(concat!("../kernels/", stringify!($name), ".cl")),
+            work: $module::$name,
+        }
+    };
+}
+
+/// The suite.
+pub(crate) const ROWS: &[Row] = &[
+    row!(Memory, memory::copy, "8 Mi floats, copied"),
+    row!(Memory, memory::triad, "8 Mi floats: a + s * b"),
+    row!(Memory, memory::saxpy4, "2 Mi float4: a * x + y, bounds checked"),
+    row!(Memory, memory::structs, "1 Mi structures of 32 bytes, updated"),
+    row!(Memory, memory::transpose, "2048 x 2048 floats, transposed without local memory"),
+    row!(Barrier, barrier::reduce, "4 Mi floats to 1024 sums, a tree in local memory"),
+    row!(Barrier, barrier::scan, "1 Mi ints: prefix sums of 256"),
+    row!(Barrier, barrier::transpose_tiled, "2048 x 2048 floats, transposed by tiles of 16 x 16"),
+    row!(Barrier, barrier::matmul_tiled, "512 x 512 floats, tiles of 16 x 16 in local memory"),
+    row!(Barrier, barrier::fft, "1024 transforms of 512 points in local memory"),
+    row!(Barrier, barrier::bitonic, "512 sorts of 512 keys in local memory"),
+    row!(Compute, compute::matmul, "512 x 512 floats, one element per work-item"),
+    row!(Compute, compute::nbody, "4096 bodies, all pairs"),
+    row!(Compute, compute::convolution, "1024 x 1024 floats, 7 x 7"),
+    row!(Compute, compute::black_scholes, "512 Ki options"),
+    row!(Compute, compute::horner, "512 Ki doubles, a polynomial of degree 32"),
+    row!(Compute, compute::raytrace, "640 x 480 rays, 24 spheres, shadows and a mirror"),
+    row!(Divergent, divergent::mandelbrot, "1024 x 768 points, at most 256 steps"),
+    row!(Divergent, divergent::collatz, "128 Ki numbers, 64 bits"),
+    row!(Divergent, divergent::interpreter, "16 Ki work-items, 4 programs, about 1000 steps"),
+    row!(Divergent, divergent::binary_search, "512 Ki keys in 1 Mi"),
+    row!(Divergent, divergent::bvh, "64 Ki rays, 1024 spheres in a tree of boxes"),
+    row!(Integer, integer::sha256, "32 Ki messages of 64 bytes"),
+    row!(Integer, integer::philox, "64 Ki work-items, 32 times four numbers"),
+    row!(Integer, integer::xorshift, "64 Ki work-items, 128 points in a square"),
+    row!(Integer, integer::mix64, "256 Ki words of 64 bits, 16 rounds"),
+    row!(Integer, integer::grayscale, "2048 x 2048 pixels of 4 bytes"),
+    row!(Integer, integer::box_blur, "1024 x 1024 bytes, 5 x 5"),
+    row!(Integer, integer::histogram, "8 Mi bytes, counted in local memory"),
+    row!(Integer, integer::edit_distance, "16 Ki pairs of 32 letters"),
+    row!(Integer, integer::small_sort, "64 Ki medians of 25 numbers"),
+    row!(Math, math::waves, "64 Ki sums of 16 sines and cosines"),
+    row!(Math, math::powers, "512 Ki times exp, log, pow"),
+    row!(Math, math::polar, "256 Ki points to angles and back"),
+    row!(Sparse, sparse::spmv, "64 Ki rows, 1 to 31 entries each"),
+    row!(Sparse, sparse::gather, "4 Mi of 1 Mi floats, in random order"),
+    row!(Sparse, sparse::pagerank, "64 Ki pages, links by a power law"),
+    row!(Stencil, stencil::stencil2d, "2048 x 2048 floats, five points"),
+    row!(Stencil, stencil::stencil3d, "128 x 128 x 128 floats, seven points"),
+    row!(Stencil, stencil::life, "2048 x 2048 bytes, eight neighbours on a torus"),
+];

@@ -1,0 +1,217 @@
+//! What a child of the benchmark measures for one row of the suite: build once, run repeatedly, compare with the reference.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow};
+use cl3::event::release_event;
+use opencl3::command_queue::CommandQueue;
+use opencl3::context::Context;
+use opencl3::device::Device;
+use opencl3::kernel::Kernel;
+use opencl3::memory::{Buffer, CL_MEM_COPY_HOST_PTR, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, ClMem};
+use opencl3::program::Program;
+use opencl3::types::{CL_BLOCKING, cl_uchar};
+use serde::{Deserialize, Serialize};
+
+use crate::suite::Row;
+use crate::work::{Arg, Launch, Work};
+
+/// How all kernels are built: what they are written in, and no licence to be less accurate.
+const OPTIONS: &str = "-cl-std=CL1.2";
+/// Repetitions at least, however long one takes.
+const FEWEST: usize = 3;
+/// Repetitions at most, however short one is.
+const MOST: usize = 2000;
+/// How often a program binary is built to learn the time of that.
+const BINARY_BUILDS: usize = 9;
+
+/// What one child found out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "lowercase")]
+pub(crate) enum Outcome {
+    /// The kernel ran and its results are right.
+    Right(Times),
+    /// It ran, but a result is not what the reference says.
+    Wrong {
+        /// Which element, and how.
+        message: String,
+    },
+    /// The program did not build.
+    Build {
+        /// The build log.
+        message: String,
+    },
+    /// An OpenCL call failed.
+    Error {
+        /// Which, and its error.
+        message: String,
+    },
+    /// The process died.
+    Crash {
+        /// How, and what it last said.
+        message: String,
+    },
+    /// The process took too long, and was ended.
+    Timeout {
+        /// After how many seconds.
+        message: String,
+    },
+}
+
+/// Times of one child, in milliseconds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Times {
+    /// Median over the repetitions, each from the first enqueue to the end of `clFinish`.
+    pub(crate) median: f64,
+    /// The shortest repetition.
+    pub(crate) shortest: f64,
+    /// How many repetitions.
+    pub(crate) repetitions: usize,
+    /// From `clCreateProgramWithSource` to the end of `clBuildProgram`.
+    pub(crate) build: f64,
+    /// From `clCreateProgramWithSource` to the end of the first repetition: some drivers compile at the first launch.
+    pub(crate) first: f64,
+    /// Median of `clCreateProgramWithBinary` and `clBuildProgram`. A binary of this driver holds SPIR-V, so this is its
+    /// compile time without the front end; other drivers' hold machine code, so it is not taken there.
+    pub(crate) from_spirv: Option<f64>,
+}
+
+/// What a child is told.
+pub(crate) struct Task {
+    /// How long to repeat.
+    pub(crate) budget: Duration,
+    /// Whether to compare with the reference.
+    pub(crate) verify: bool,
+    /// Whether to take the time of building from the program's binary.
+    pub(crate) binary: bool,
+}
+
+/// Measures `row` on `device`.
+pub(crate) fn run(row: &Row, task: &Task, device: &Device) -> Outcome {
+    attempt(row, task, device).unwrap_or_else(|error| Outcome::Error { message: format!("{error:#}") })
+}
+
+/// A kernel object with its arguments set, and the range it is launched over.
+struct Step<'a> {
+    kernel: Kernel,
+    launch: &'a Launch,
+}
+
+fn attempt(row: &Row, task: &Task, device: &Device) -> Result<Outcome> {
+    let mut work = (row.work)();
+    let checks = std::mem::take(&mut work.checks);
+    let context = Context::from_device(device).map_err(|error| anyhow!("clCreateContext: {error}"))?;
+    // SAFETY: the device is the context's own.
+    let queue = unsafe { CommandQueue::create_with_properties(&context, device.id(), 0, 0) }
+        .map_err(|error| anyhow!("clCreateCommandQueueWithProperties: {error}"))?;
+    let buffers = buffers(&context, &work)?;
+
+    let start = Instant::now();
+    let program = match Program::create_and_build_from_source(&context, row.source, OPTIONS) {
+        Ok(program) => program,
+        Err(message) => return Ok(Outcome::Build { message }),
+    };
+    let build = millis(start);
+    let steps =
+        work.launches.iter().map(|launch| step(&program, launch, &buffers)).collect::<Result<Vec<Step<'_>>>>()?;
+    repetition(&queue, &steps)?;
+    let first = millis(start);
+
+    // The first repetition may have compiled; the second one has seen the memory.
+    repetition(&queue, &steps)?;
+    let start = Instant::now();
+    let mut times = Vec::new();
+    while times.len() < FEWEST || (start.elapsed() < task.budget && times.len() < MOST) {
+        let start = Instant::now();
+        repetition(&queue, &steps)?;
+        times.push(millis(start));
+    }
+    times.sort_by(f64::total_cmp);
+
+    if task.verify {
+        for check in checks {
+            let mut bytes = vec![0; work.buffers[check.buffer].bytes.len()];
+            // SAFETY: the read is blocking and as long as the buffer.
+            unsafe { queue.enqueue_read_buffer(&buffers[check.buffer], CL_BLOCKING, 0, &mut bytes, &[]) }
+                .map_err(|error| anyhow!("clEnqueueReadBuffer: {error}"))?;
+            if let Err(message) = (check.compare)(&bytes) {
+                return Ok(Outcome::Wrong { message });
+            }
+        }
+    }
+    let from_spirv = if task.binary { Some(binary_build(&context, &program)?) } else { None };
+    let median = times[times.len() / 2];
+    Ok(Outcome::Right(Times { median, shortest: times[0], repetitions: times.len(), build, first, from_spirv }))
+}
+
+fn buffers(context: &Context, work: &Work) -> Result<Vec<Buffer<cl_uchar>>> {
+    let create = |buffer: &crate::work::Buffer| {
+        let access = if buffer.constant { CL_MEM_READ_ONLY } else { CL_MEM_READ_WRITE };
+        let host = buffer.bytes.as_ptr().cast_mut().cast();
+        // SAFETY: the host pointer is valid for the size given, and copied at once.
+        unsafe { Buffer::create(context, access | CL_MEM_COPY_HOST_PTR, buffer.bytes.len(), host) }
+            .map_err(|error| anyhow!("clCreateBuffer: {error}"))
+    };
+    work.buffers.iter().map(create).collect()
+}
+
+fn step<'a>(program: &Program, launch: &'a Launch, buffers: &[Buffer<cl_uchar>]) -> Result<Step<'a>> {
+    let kernel = Kernel::create(program, launch.kernel).map_err(|error| anyhow!("clCreateKernel: {error}"))?;
+    for (index, arg) in (0..).zip(&launch.args) {
+        // SAFETY: the argument is of the type the kernel declares: the rows and the sources are written together.
+        let set = unsafe {
+            match arg {
+                Arg::Buffer(handle) => kernel.set_arg(index, &buffers[handle.0].get()),
+                Arg::Float(value) => kernel.set_arg(index, value),
+                Arg::Int(value) => kernel.set_arg(index, value),
+                Arg::Uint(value) => kernel.set_arg(index, value),
+                Arg::Ulong(value) => kernel.set_arg(index, value),
+            }
+        };
+        set.map_err(|error| anyhow!("clSetKernelArg {index} of {}: {error}", launch.kernel))?;
+    }
+    Ok(Step { kernel, launch })
+}
+
+/// All launches once, to the end.
+fn repetition(queue: &CommandQueue, steps: &[Step<'_>]) -> Result<()> {
+    for step in steps {
+        let Launch { kernel, global, local, .. } = step.launch;
+        let local = if local.is_empty() { std::ptr::null() } else { local.as_ptr() };
+        // SAFETY: the arguments were set; the sizes have as many entries as there are dimensions.
+        let event = unsafe {
+            cl3::command_queue::enqueue_nd_range_kernel(
+                queue.get(),
+                step.kernel.get(),
+                global.len() as u32,
+                std::ptr::null(),
+                global.as_ptr(),
+                local,
+                0,
+                std::ptr::null(),
+            )
+        };
+        let event = event.map_err(|code| anyhow!("enqueue {kernel}: {}", clift_tests::session::error_name(code)))?;
+        // SAFETY: the one reference that the call gave.
+        unsafe { release_event(event) }.map_err(|code| anyhow!("clReleaseEvent: {code}"))?;
+    }
+    queue.finish().map_err(|error| anyhow!("clFinish: {error}"))
+}
+
+/// The median time of building from the binary of `program`.
+fn binary_build(context: &Context, program: &Program) -> Result<f64> {
+    let binaries = program.get_binaries().map_err(|error| anyhow!("CL_PROGRAM_BINARIES: {error}"))?;
+    let binary = binaries.first().ok_or_else(|| anyhow!("the program has no binary"))?;
+    let mut times = Vec::new();
+    for _ in 0..BINARY_BUILDS {
+        let start = Instant::now();
+        Program::create_and_build_from_binary(context, &[binary], OPTIONS).map_err(|log| anyhow!("{log}"))?;
+        times.push(millis(start));
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
+}
+
+fn millis(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1e3
+}
