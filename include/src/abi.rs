@@ -23,8 +23,13 @@ pub type GroupRunFn = unsafe extern "C" fn(ctx: *const WgContext, args: *const u
 /// An entry together with the data it needs: for compiled code `data` is null, for the interpreter it is the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelEntry {
-    /// The function to call.
+    /// The function to call; takes any work-group.
     pub run: GroupRunFn,
+    /// A faster one for work-groups made of whole packs. It may be called when, with W the kernel's [`Resources::width`],
+    ///
+    /// - the size along x of each work-group of the run is a multiple of W, and so is the global offset along x;
+    /// - in every dimension global offset plus global size is at most [`PACKED_ID_BOUND`].
+    pub packed: Option<GroupRunFn>,
     /// Goes into [`WgContext::entry_data`].
     pub data: *const c_void,
 }
@@ -79,6 +84,9 @@ pub struct WgContext {
     /// [`KernelEntry::data`] of the running kernel.
     pub entry_data: *const c_void,
 }
+
+/// Ids of launches that [`KernelEntry::packed`] takes are below this: they are the same as signed 32-bit numbers.
+pub const PACKED_ID_BOUND: u64 = 1 << 31;
 
 /// Alignment of the local and scratch arenas in bytes: a cache line, and the widest OpenCL type (long16/double16).
 pub const ARENA_ALIGN: usize = 128;
@@ -160,17 +168,47 @@ pub struct Resources {
     pub local_bytes: u64,
     /// Scratch memory in bytes whatever the group's size.
     pub scratch_fixed_bytes: u64,
-    /// Scratch memory in bytes for each work-item of a group, the count of work-items rounded up to a multiple of `width`.
+    /// Scratch memory in bytes for each work-item of a group, the work-items of a row (along x) rounded up to a multiple of
+    /// `width`.
     pub scratch_item_bytes: u64,
     /// Lanes per pack; a pack is a sub-group. 1 when the kernel is not vectorized.
     pub width: u32,
 }
 
 impl Resources {
-    /// Scratch bytes for a group of `items` work-items, or `None` when that overflows.
-    pub fn scratch_bytes_for(&self, items: u64) -> Option<u64> {
+    /// Scratch bytes for a group of the given size, or `None` when that overflows.
+    pub fn scratch_bytes_for(&self, local_size: [u64; 3]) -> Option<u64> {
+        let [x, y, z] = local_size;
+        let row = x.checked_next_multiple_of(u64::from(self.width.max(1)))?;
+        let items = row.checked_mul(y)?.checked_mul(z)?;
+        self.scratch_item_bytes.checked_mul(items)?.checked_add(self.scratch_fixed_bytes)
+    }
+
+    /// How many work-groups of a row of groups, from its start, [`KernelEntry::packed`] takes in a launch of these sizes.
+    pub fn packed_groups(&self, global_size: [u64; 3], global_offset: [u64; 3], local_size: [u64; 3]) -> u64 {
         let width = u64::from(self.width.max(1));
-        let rounded = items.checked_next_multiple_of(width)?;
-        self.scratch_item_bytes.checked_mul(rounded)?.checked_add(self.scratch_fixed_bytes)
+        let ends = |d: usize| global_size[d].checked_add(global_offset[d]);
+        if !(0..3).all(|d| ends(d).is_some_and(|end| end <= PACKED_ID_BOUND))
+            || !local_size[0].is_multiple_of(width)
+            || !global_offset[0].is_multiple_of(width)
+        {
+            return 0;
+        }
+        // The last group may be smaller.
+        let whole = global_size[0] / local_size[0].max(1);
+        let rest = global_size[0] % local_size[0].max(1);
+        whole + u64::from(rest > 0 && rest.is_multiple_of(width))
+    }
+
+    /// What serves two entries of one kernel alike.
+    #[must_use]
+    pub fn max(self, other: Resources) -> Resources {
+        Resources {
+            arg_block_bytes: self.arg_block_bytes.max(other.arg_block_bytes),
+            local_bytes: self.local_bytes.max(other.local_bytes),
+            scratch_fixed_bytes: self.scratch_fixed_bytes.max(other.scratch_fixed_bytes),
+            scratch_item_bytes: self.scratch_item_bytes.max(other.scratch_item_bytes),
+            width: self.width.max(other.width),
+        }
     }
 }

@@ -27,10 +27,12 @@ use crate::codegen::clif::ClifBackend;
 use crate::codegen::data::ProgramData;
 use crate::codegen::interp::InterpBackend;
 use crate::codegen::{Backend, Input, KernelCode, legalize};
+use crate::spmd::report::Report;
 use crate::{BuildError, Kernel, Options, Program, options, passes, spirv, spmd};
 
 /// Names that [`Options::dump`] may contain: stages whose result goes to the build log, and forms of the backend's own.
-pub const DUMPS: &[&str] = &["imported", "canonical", "looped", "clean", "legal", "clif", "asm"];
+pub const DUMPS: &[&str] =
+    &["imported", "canonical", "widened", "looped", "clean", "legal", "clif", "asm", "vectorize"];
 
 /// Builds a program from SPIR-V.
 pub(crate) fn run(inputs: &[crate::Input<'_>], options: &Options) -> Result<Program, BuildError> {
@@ -77,9 +79,10 @@ fn stages(imported: spirv::Imported, options: &Options, started: Instant) -> Res
     let mut code = Vec::new();
     for (kernel, desc) in module.kernels.iter().zip(&kernels) {
         let made = guarded(|| kernel_stages(&mut watch, &module, kernel, backend, options));
-        let (need, legal) = made.map_err(|error| error.in_kernel(&desc.name))?;
-        needs.push(need);
-        code.push(KernelCode { name: desc.name.clone(), legal });
+        let made = made.map_err(|error| error.in_kernel(&desc.name))?;
+        watch.report(&desc.name, &made.needs.report);
+        needs.push(made.needs);
+        code.push(KernelCode { name: desc.name.clone(), general: made.general, packed: made.packed });
     }
     let data = Arc::new(ProgramData::new(&module)?);
     let global_variable_bytes = data.global_bytes();
@@ -105,32 +108,54 @@ fn stages(imported: spirv::Imported, options: &Options, started: Instant) -> Res
     Ok(Program { kernels, log: watch.log, global_variable_bytes, memory: executable.memory })
 }
 
-/// The stages that work on one kernel: what it needs, and its legal function where the backend wants that.
+/// The stages that work on one kernel.
 fn kernel_stages(
     watch: &mut Watch<'_>,
     module: &Module,
     kernel: &KernelData,
     backend: &dyn Backend,
     options: &Options,
-) -> Result<(Needs, Option<Function>), BuildError> {
-    let group = spmd::group_function(module, kernel, options)?;
-    let needs =
-        Needs { resources: group.resources, private_bytes: group.private_bytes, has_barrier: group.has_barrier };
-    let mut func = group.func;
-    watch.function("looped", module, &func)?;
-    let Input::Legal(caps) = backend.input() else { return Ok((needs, None)) };
-    passes::clean(&mut func, options);
-    watch.function("clean", module, &func)?;
-    let legal = legalize::run(&func, caps);
-    watch.function("legal", module, &legal)?;
-    Ok((needs, Some(legal)))
+) -> Result<Made, BuildError> {
+    let groups = spmd::group_functions(module, kernel, options)?;
+    let packed = groups.packed.as_ref().map(|packed| packed.resources);
+    let general = &groups.general;
+    let mut needs = Needs {
+        resources: packed.map_or(general.resources, |packed| general.resources.max(packed)),
+        private_bytes: general.private_bytes,
+        has_barrier: general.has_barrier,
+        report: groups.report,
+    };
+    let Input::Legal(caps) = backend.input() else {
+        // The reference interpreter steps work-items.
+        needs.resources.width = 1;
+        return Ok(Made { needs, general: None, packed: None });
+    };
+    let mut legalized = |mut func: Function| {
+        watch.function("looped", module, &func)?;
+        passes::clean(&mut func, options);
+        watch.function("clean", module, &func)?;
+        let legal = legalize::run(&func, caps);
+        watch.function("legal", module, &legal)?;
+        Ok::<_, BuildError>(legal)
+    };
+    let packed = groups.packed.map(|packed| legalized(packed.func)).transpose()?;
+    let general = legalized(groups.general.func)?;
+    Ok(Made { needs, general: Some(general), packed })
 }
 
-/// What a kernel needs of its launches.
+/// What the stages make of a kernel: what it needs, and its legal functions where the backend wants them.
+struct Made {
+    needs: Needs,
+    general: Option<Function>,
+    packed: Option<Function>,
+}
+
+/// What a kernel needs of its launches, and what was done with it.
 struct Needs {
     resources: Resources,
     private_bytes: u64,
     has_barrier: bool,
+    report: Report,
 }
 
 /// Verifies, dumps and times after each stage.
@@ -145,6 +170,14 @@ impl Watch<'_> {
         let now = Instant::now();
         tracing::debug!(target: "clift::build", stage, what, micros = (now - self.started).as_micros() as u64);
         self.started = now;
+    }
+
+    /// What the vectorizer did with a kernel.
+    fn report(&mut self, kernel: &str, report: &Report) {
+        tracing::debug!(target: "clift::vectorize", kernel, "{report}");
+        if self.dumps("vectorize") {
+            let _ = writeln!(self.log, "kernel {kernel}: {report}");
+        }
     }
 
     fn dumps(&self, stage: &str) -> bool {

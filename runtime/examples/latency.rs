@@ -36,7 +36,7 @@ unsafe extern "C" fn heavy(_: *const WgContext, _: *const u8, first: u64, count:
 fn launch(entry: clift_include::abi::GroupRunFn, groups: u64, cost: &Arc<KernelCost>) -> Command {
     let nd = NdRange::new(1, [groups, 1, 1], [0; 3], [1; 3]).unwrap_or(NdRange::single());
     Command::new(Work::Launch(Box::new(Launch {
-        entry: KernelEntry { run: entry, data: std::ptr::null() },
+        entry: KernelEntry { run: entry, packed: None, data: std::ptr::null() },
         resources: Resources { arg_block_bytes: 64, width: 1, ..Resources::default() },
         args: ArgBlock::new(64),
         nd,

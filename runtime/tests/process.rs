@@ -110,7 +110,7 @@ unsafe extern "C" fn count_groups(_: *const WgContext, _: *const u8, _: u64, cou
 
 fn launch(groups: u64) -> Command {
     Command::new(Work::Launch(Box::new(Launch {
-        entry: KernelEntry { run: count_groups, data: std::ptr::null() },
+        entry: KernelEntry { run: count_groups, packed: None, data: std::ptr::null() },
         resources: Resources { width: 1, ..Resources::default() },
         args: ArgBlock::new(0),
         nd: NdRange::new(1, [groups, 1, 1], [0; 3], [1; 3]).expect("it is legal"),

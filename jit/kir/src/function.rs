@@ -14,8 +14,8 @@ use crate::types::Type;
 /// |---|---|
 /// | imported | calls, anything the importer makes |
 /// | canonical | no calls; variables promoted; one work-item's code |
-/// | regioned | barriers end their blocks; values that live across are in context slots |
-/// | widened | packs: varying values have W lanes (as `regioned` when W is 1) |
+/// | widened | one pack's code: varying values have W lanes, queries are those of the first |
+/// | regioned | barriers end their blocks |
 /// | looped | runs whole work-groups: entry parameters are context, argument block, first group, group count; no work-item queries, barriers, slots or arguments ops |
 /// | legal | only types and ops of the backend; slots are its stack frame, `printf` takes format, descriptors, their count, data |
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -23,8 +23,8 @@ use crate::types::Type;
 pub enum Stage {
     Imported,
     Canonical,
-    Regioned,
     Widened,
+    Regioned,
     Looped,
     Legal,
 }
@@ -34,8 +34,8 @@ impl Stage {
     pub const ALL: [(Stage, &'static str); 6] = [
         (Stage::Imported, "imported"),
         (Stage::Canonical, "canonical"),
-        (Stage::Regioned, "regioned"),
         (Stage::Widened, "widened"),
+        (Stage::Regioned, "regioned"),
         (Stage::Looped, "looped"),
         (Stage::Legal, "legal"),
     ];

@@ -79,7 +79,7 @@ impl Backend for InterpBackend {
             })
             .collect();
         let entries =
-            kernels.iter().map(|kernel| KernelEntry { run, data: std::ptr::from_ref(&**kernel).cast() }).collect();
+            kernels.iter().map(|kernel| KernelEntry { run, packed: None, data: std::ptr::from_ref(&**kernel).cast() }).collect();
         Ok(Executable { entries, log: String::new(), memory: Arc::new(kernels) })
     }
 }

@@ -27,8 +27,10 @@ use data::ProgramData;
 pub(crate) struct KernelCode {
     /// Its name, for messages.
     pub(crate) name: String,
-    /// Its legal function; the module's own is the canonical one.
-    pub(crate) legal: Option<Function>,
+    /// Its legal function for any work-group; the module's own is the canonical one.
+    pub(crate) general: Option<Function>,
+    /// Its legal function for work-groups made of whole packs.
+    pub(crate) packed: Option<Function>,
 }
 
 /// What a backend made of a program's kernels.

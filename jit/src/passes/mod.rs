@@ -120,6 +120,14 @@ pub fn canonicalize(module: &mut Module, options: &Options) -> Result<(), BuildE
     Ok(())
 }
 
+/// Order of the passes after work-items became lanes: what the layout of contexts gains from.
+pub static WIDENED: &[&str] = &["simplify_cfg", "simplify", "gvn", "dce"];
+
+/// Cleans up a function whose work-items became lanes.
+pub fn clean_widened(func: &mut Function, options: &Options) {
+    run(func, if options.opt_disable { &["simplify_cfg", "dce"] } else { WIDENED }, |_, _| ());
+}
+
 /// Cleans up a function whose work-items became loops.
 pub fn clean(func: &mut Function, options: &Options) {
     run(func, if options.opt_disable { &["simplify_cfg", "dce"] } else { CLEAN }, |_, _| ());

@@ -111,19 +111,24 @@ static CALLBACKS: Callbacks = Callbacks { printf, fault };
 /// Runs all groups of a launch, in runs of at most `run`.
 pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, args: &[u8], run: u64) -> Heard {
     let heard = Heard::default();
-    let items = geometry.local_size.iter().product();
-    let scratch_bytes = kernel.resources.scratch_bytes_for(items).unwrap();
+    let scratch_bytes = kernel.resources.scratch_bytes_for(geometry.local_size).unwrap();
     let local_bytes = kernel.resources.local_bytes + local_bytes;
     let (mut scratch, mut local) = (Arena::new(scratch_bytes as usize), Arena::new(local_bytes as usize));
     let mut block = Arena::new(args.len());
     // SAFETY: the arena has that size.
     unsafe { std::ptr::copy_nonoverlapping(args.as_ptr(), block.base(), args.len()) };
     let [groups_x, groups_y, groups_z] = geometry.num_groups();
+    let packed =
+        kernel.resources.packed_groups(geometry.global_size, geometry.global_offset, geometry.local_size);
     for z in 0..groups_z {
         for y in 0..groups_y {
             let mut first = 0;
             while first < groups_x {
-                let count = run.min(groups_x - first);
+                let (entry, most) = match kernel.entry.packed {
+                Some(entry) if first < packed => (entry, packed - first),
+                _ => (kernel.entry.run, u64::MAX),
+            };
+            let count = run.min(groups_x - first).min(most);
                 let context = WgContext {
                     work_dim: geometry.work_dim,
                     reserved: 0,
@@ -142,7 +147,7 @@ pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, arg
                     entry_data: kernel.entry.data,
                 };
                 // SAFETY: the context and the block are what the kernel's resources ask for.
-                unsafe { (kernel.entry.run)(&context, block.base(), first, count) };
+                unsafe { entry(&context, block.base(), first, count) };
                 first += count;
             }
         }

@@ -18,6 +18,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 
 use super::class::{Class, class};
+use super::Packs;
 use super::private::{self, Copies};
 use super::regions::{RegionId, Regions};
 use crate::BuildError;
@@ -71,7 +72,7 @@ impl Context {
     ///
     /// # Errors
     /// [`BuildError::Limit`] when private variables overflow any address space.
-    pub(super) fn new(regions: &Regions) -> Result<Context, BuildError> {
+    pub(super) fn new(regions: &Regions, packs: Packs) -> Result<Context, BuildError> {
         let func = &regions.func;
         let liveness = Liveness::new(func, &regions.cfg);
         let live: Vec<Vec<Value>> = regions
@@ -111,8 +112,10 @@ impl Context {
         context.keep_values(regions, &mut fixed, &mut item)?;
         let align = fixed.align.max(item.align).max(1);
         context.align = align;
+        let lanes = u64::from(packs.lanes);
         context.fixed_bytes = round_up(fixed.bytes, item.align)?;
-        context.item_bytes = round_up(item.bytes, item.align)?;
+        // A pack's record is spoken of as so many bytes for each of its work-items.
+        context.item_bytes = round_up(item.bytes, item.align.max(lanes))? / lanes;
         Ok(context)
     }
 

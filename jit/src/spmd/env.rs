@@ -14,6 +14,7 @@ use clift_kir::{
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
+use super::Packs;
 use super::class::{Class, Query, class};
 use super::context::{Context, Place, round_up};
 use super::regions::Regions;
@@ -77,8 +78,7 @@ enum Key {
     GroupSize(u8),
     GroupOrigin(u8),
     Origin(u8),
-    GroupItems,
-    EnqueuedItems,
+    PacksPerRow,
     ScratchBase,
     Records,
     LocalBase,
@@ -136,6 +136,7 @@ pub(super) struct Env<'a> {
     locals: &'a LocalLayout,
     required: Option<[u64; 3]>,
     full_groups: bool,
+    packs: Packs,
     memo: FxHashMap<Key, Value>,
 }
 
@@ -154,6 +155,7 @@ impl<'a> Env<'a> {
         module: &'a Module,
         kernel: &KernelData,
         options: &Options,
+        packs: Packs,
         context: &'a Context,
         locals: &'a LocalLayout,
     ) -> Env<'a> {
@@ -181,6 +183,7 @@ impl<'a> Env<'a> {
             locals,
             required: kernel.required_local_size,
             full_groups: options.uniform_work_groups,
+            packs,
             memo: FxHashMap::default(),
         }
     }
@@ -360,28 +363,6 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// Work-items of this group.
-    fn group_items(&mut self) -> Value {
-        self.keep(Key::GroupItems, |env| {
-            let sizes = [0, 1, 2].map(|dim| env.group_size(dim));
-            let group = env.group;
-            let mut b = env.at(group);
-            let plane = b.int2(Opcode::Imul, sizes[2], sizes[1]);
-            b.int2(Opcode::Imul, plane, sizes[0])
-        })
-    }
-
-    /// Work-items of a full group.
-    fn enqueued_items(&mut self) -> Value {
-        self.keep(Key::EnqueuedItems, |env| {
-            let sizes = [0, 1, 2].map(|dim| env.enqueued_local_size(dim));
-            let entry = env.entry;
-            let mut b = env.at(entry);
-            let plane = b.int2(Opcode::Imul, sizes[2], sizes[1]);
-            b.int2(Opcode::Imul, plane, sizes[0])
-        })
-    }
-
     // -- the work-item --
 
     fn keep_item(
@@ -424,23 +405,96 @@ impl<'a> Env<'a> {
     /// Local linear id of the first work-item in the row.
     fn row(&mut self, levels: &mut Levels) -> Value {
         self.keep_item(levels, ItemKey::Row, |env, levels| {
-            let level = levels.blocks[1];
-            let plane = levels.ids[2].map(|z| {
-                let height = env.group_size(1);
-                env.at(level).int2(Opcode::Imul, z, height)
-            });
-            let rows = match (plane, levels.ids[1]) {
-                (Some(plane), Some(y)) => Some(env.at(level).int2(Opcode::Iadd, plane, y)),
-                (one, other) => one.or(other),
-            };
-            match rows {
-                None => env.int(0),
-                Some(rows) => {
-                    let width = env.group_size(0);
-                    env.at(level).int2(Opcode::Imul, rows, width)
-                }
+            if levels.ids[1].is_none() && levels.ids[2].is_none() {
+                return env.int(0);
             }
+            let level = levels.blocks[1];
+            let rows = env.row_number(levels);
+            let width = env.group_size(0);
+            env.at(level).int2(Opcode::Imul, rows, width)
         })
+    }
+
+    /// The row's number times the work-items that its packs have room for.
+    fn padded_row(&mut self, levels: &mut Levels) -> Value {
+        if self.packs.whole {
+            return self.row(levels);
+        }
+        let width = i64::from(self.packs.lanes);
+        let row = self.row_number(levels);
+        let packs = self.packs_per_row();
+        let level = levels.blocks[1];
+        let lanes = self.int(width);
+        let mut b = self.at(level);
+        let packs = b.int2(Opcode::Imul, row, packs);
+        b.int2(Opcode::Imul, packs, lanes)
+    }
+
+    /// Packs in a row of this group.
+    fn packs_per_row(&mut self) -> Value {
+        let size = self.group_size(0);
+        self.keep(Key::PacksPerRow, |env| {
+            let group = env.group;
+            env.packs_for(size, group)
+        })
+    }
+
+    /// Packs that so many work-items of a row need.
+    fn packs_for(&mut self, items: Value, level: Block) -> Value {
+        if self.packs.lanes == 1 {
+            return items;
+        }
+        let rest = self.int(i64::from(self.packs.lanes - 1));
+        let shift = self.int(i64::from(self.packs.lanes.trailing_zeros()));
+        let mut b = self.at(level);
+        let up = b.int2(Opcode::Iadd, items, rest);
+        b.int2(Opcode::Lshr, up, shift)
+    }
+
+    /// Number of the row within the group.
+    fn row_number(&mut self, levels: &mut Levels) -> Value {
+        let level = levels.blocks[1];
+        let plane = levels.ids[2].map(|z| {
+            let height = self.group_size(1);
+            self.at(level).int2(Opcode::Imul, z, height)
+        });
+        match (plane, levels.ids[1]) {
+            (Some(plane), Some(y)) => self.at(level).int2(Opcode::Iadd, plane, y),
+            (Some(only), None) | (None, Some(only)) => only,
+            (None, None) => self.int(0),
+        }
+    }
+
+    /// Packs of a group of the given sizes.
+    fn packs_of(&mut self, sizes: [Value; 3], level: Block) -> Value {
+        let row = self.packs_for(sizes[0], level);
+        let mut b = self.at(level);
+        let rows = b.int2(Opcode::Imul, sizes[2], sizes[1]);
+        b.int2(Opcode::Imul, rows, row)
+    }
+
+    /// Number of the pack within the group.
+    fn pack_number(&mut self, levels: &mut Levels) -> Value {
+        let row = self.row_number(levels);
+        let packs = self.packs_per_row();
+        let shift = self.int(i64::from(self.packs.lanes.trailing_zeros()));
+        let (x, item) = (self.local_id(levels, 0), levels.item);
+        let mut b = self.at(item);
+        let before = b.int2(Opcode::Imul, row, packs);
+        let within = b.int2(Opcode::Lshr, x, shift);
+        b.int2(Opcode::Iadd, before, within)
+    }
+
+    /// Work-items of the pack.
+    fn pack_items(&mut self, levels: &mut Levels) -> (Value, Block) {
+        let lanes = self.int(i64::from(self.packs.lanes));
+        if self.packs.whole {
+            return (lanes, self.entry);
+        }
+        let (x, size, item) = (self.local_id(levels, 0), self.group_size(0), levels.item);
+        let mut b = self.at(item);
+        let left = b.int2(Opcode::Isub, size, x);
+        (b.int2(Opcode::Umin, left, lanes), item)
     }
 
     fn local_linear(&mut self, levels: &mut Levels) -> Value {
@@ -478,7 +532,7 @@ impl<'a> Env<'a> {
                 env.at(entry).addr(base, None, 1, disp)
             });
             let bytes = env.context.item_bytes;
-            let row = env.row(levels);
+            let row = env.padded_row(levels);
             let level = levels.blocks[1];
             let row = env.at(level).addr(records, Some(row), bytes, 0);
             match levels.ids[0] {
@@ -516,13 +570,23 @@ impl<'a> Env<'a> {
             Query::LocalId => self.local_id(levels, dim),
             Query::GlobalLinearId => self.global_linear(levels),
             Query::LocalLinearId => self.local_linear(levels),
-            // A pack has one lane: each work-item is a sub-group.
-            Query::NumSubGroups => self.narrow(levels, query, |env, _| (env.group_items(), env.group)),
-            Query::EnqueuedNumSubGroups => self.narrow(levels, query, |env, _| (env.enqueued_items(), env.entry)),
-            Query::SubGroupId => self.narrow(levels, query, |env, levels| (env.local_linear(levels), levels.item)),
-            Query::SubGroupSize | Query::MaxSubGroupSize => {
-                self.narrow(levels, query, |env, _| (env.int(1), env.entry))
-            }
+            // A pack is a sub-group.
+            Query::NumSubGroups => self.narrow(levels, query, |env, _| {
+                let sizes = [0, 1, 2].map(|dim| env.group_size(dim));
+                let level = env.group;
+                (env.packs_of(sizes, level), level)
+            }),
+            Query::EnqueuedNumSubGroups => self.narrow(levels, query, |env, _| {
+                let sizes = [0, 1, 2].map(|dim| env.enqueued_local_size(dim));
+                let level = env.entry;
+                (env.packs_of(sizes, level), level)
+            }),
+            Query::SubGroupId => self.narrow(levels, query, |env, levels| (env.pack_number(levels), levels.item)),
+            Query::SubGroupSize => self.narrow(levels, query, |env, levels| env.pack_items(levels)),
+            Query::MaxSubGroupSize => self.narrow(levels, query, |env, _| {
+                let lanes = i64::from(env.packs.lanes);
+                (env.int(lanes), env.entry)
+            }),
             Query::SubGroupLocalId => self.narrow(levels, query, |env, _| (env.int(0), env.entry)),
         }
     }

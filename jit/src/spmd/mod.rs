@@ -3,16 +3,24 @@
 //! [`group_function`] takes a kernel at stage *canonical* and gives a function in the form of
 //! [`clift_include::abi::GroupRunFn`] at stage *looped*: it runs a number of work-groups, each with all of its work-items.
 //!
-//! - `class.rs`: what happens to each op here, by class;
+//! First work-items become lanes, then packs of lanes become loops:
+//!
 //! - [`shape`], [`divergence`]: which values the work-items share, which branches part them; `line.rs`, `rules.rs` and `range.rs`
 //!   follow values that count along the lanes through index arithmetic;
+//! - `width.rs`: how many lanes a pack has, or why only one;
+//! - `prepare.rs`, `order.rs`, `linearize.rs`, `masks.rs`: the kernel in normal form, the order in which a pack executes its blocks,
+//!   and which lanes do;
+//! - `widen`: the code of a pack. From here on a pack is what a work-item was before;
+//! - `class.rs`: what happens to each op in the loops, by class;
 //! - `regions.rs`: the pieces between barriers, and whether work-items go from one to the next together;
 //! - `groups.rs`: operations in which work-items exchange values;
 //! - `private.rs`, `context.rs`: what a work-item keeps between regions, and where;
 //! - `env.rs`: sizes, ids, arguments and addresses as values of the run, the group, the row, the work-item;
 //! - `wgloop.rs`: copies of the regions with loops around them.
 //!
-//! One work-item at a time: packs of several lanes are not made here yet. `docs/spmd.md` explains the scheme with a drawing.
+//! A kernel gets up to two group functions. The *general* one takes any work-group; lanes beyond the end of a row are masked off.
+//! The *packed* one exists when packs have several lanes, and takes launches whose rows are whole packs. `docs/spmd.md` explains
+//! the scheme with a drawing.
 
 mod class;
 mod context;
@@ -20,18 +28,29 @@ pub mod divergence;
 mod env;
 mod groups;
 mod line;
+mod linearize;
+mod masks;
+mod order;
+mod prepare;
 mod private;
 mod range;
 mod regions;
 mod rules;
+pub mod report;
 pub mod shape;
 mod wgloop;
+mod widen;
+mod width;
 
 use clift_include::abi::Resources;
 use clift_kir::inst::AtomicOp;
 use clift_kir::{AtomicInfo, Function, KernelData, MemOrder, MemScope, Module};
 
-use crate::{BuildError, Options};
+use crate::{BuildError, Options, passes};
+use divergence::Divergence;
+use report::Report;
+use shape::Scope;
+use width::Width;
 
 /// A kernel that runs whole work-groups.
 #[derive(Clone, Debug)]
@@ -46,35 +65,97 @@ pub struct GroupFunction {
     pub has_barrier: bool,
 }
 
-/// Makes the group function of a kernel.
+/// The group functions of a kernel.
+#[derive(Clone, Debug)]
+pub struct GroupFunctions {
+    /// Takes any work-group.
+    pub general: GroupFunction,
+    /// Takes work-groups whose rows are whole packs; only when a pack has several lanes. See
+    /// [`clift_include::abi::KernelEntry::packed`] for all it expects.
+    pub packed: Option<GroupFunction>,
+    /// What the vectorizer did.
+    pub report: Report,
+}
+
+/// Makes the group functions of a kernel.
 ///
 /// # Errors
 /// [`BuildError::Limit`] when private or local variables overflow any address space.
-pub fn group_function(module: &Module, kernel: &KernelData, options: &Options) -> Result<GroupFunction, BuildError> {
+pub fn group_functions(
+    module: &Module,
+    kernel: &KernelData,
+    options: &Options,
+) -> Result<GroupFunctions, BuildError> {
     make(module, kernel, options, regions::Growth::default())
 }
 
-/// As [`group_function`], with a bound on copies.
+/// As [`group_functions`], with a bound on copies.
 fn make(
     module: &Module,
     kernel: &KernelData,
     options: &Options,
     growth: regions::Growth,
-) -> Result<GroupFunction, BuildError> {
-    let mut func = module.funcs[kernel.func].clone();
-    groups::alone(&mut func);
-    let regions = regions::Regions::new(&func, growth);
-    let context = context::Context::new(&regions)?;
+) -> Result<GroupFunctions, BuildError> {
+    let func = &module.funcs[kernel.func];
+    let (lanes, prepared) = match Width::choose(func, kernel, options) {
+        Width::Packs(lanes, prepared) => (lanes, prepared),
+        Width::Scalar(reason) => {
+            let mut func = func.clone();
+            groups::alone(&mut func);
+            let (general, regions) = loops(module, kernel, options, &func, Packs::ONE, growth)?;
+            return Ok(GroupFunctions { general, packed: None, report: Report { regions, ..Report::scalar(reason) } });
+        }
+    };
+    let variant = |whole: bool| {
+        let divergence = Divergence::new(&prepared.func, &prepared.cfg, Scope::Pack);
+        let (mut widened, report) = widen::run(&prepared, &divergence, lanes, !whole);
+        passes::clean_widened(&mut widened, options);
+        let packs = Packs { lanes, whole };
+        let (made, regions) = loops(module, kernel, options, &widened, packs, growth)?;
+        Ok::<_, BuildError>((made, Report { regions, ..report }))
+    };
+    let (general, _) = variant(false)?;
+    let (packed, report) = variant(true)?;
+    Ok(GroupFunctions { general, packed: Some(packed), report })
+}
+
+/// How work-items are packed.
+#[derive(Clone, Copy, Debug)]
+struct Packs {
+    /// Lanes per pack, a power of two.
+    lanes: u32,
+    /// Whether every row of a work-group is made of whole packs.
+    whole: bool,
+}
+
+impl Packs {
+    /// One work-item after the other.
+    const ONE: Packs = Packs { lanes: 1, whole: true };
+}
+
+/// Puts loops around the code of a work-item or a pack; also gives the number of regions.
+fn loops(
+    module: &Module,
+    kernel: &KernelData,
+    options: &Options,
+    func: &Function,
+    packs: Packs,
+    growth: regions::Growth,
+) -> Result<(GroupFunction, usize), BuildError> {
+    let regions = regions::Regions::new(func, growth);
+    let context = context::Context::new(&regions, packs)?;
     let locals = env::LocalLayout::new(module, &regions)?;
-    let func = wgloop::build(module, kernel, options, &regions, &context, &locals);
+    let func = wgloop::build(module, kernel, options, packs, &regions, &context, &locals);
     let resources = Resources {
         arg_block_bytes: kernel.arg_block_bytes,
         local_bytes: locals.bytes,
         scratch_fixed_bytes: context.fixed_bytes + env::slack(context.align),
         scratch_item_bytes: context.item_bytes,
-        width: 1,
+        width: packs.lanes,
     };
-    Ok(GroupFunction { func, resources, private_bytes: context.private_bytes, has_barrier: regions.has_barrier })
+    let private_bytes = context.private_bytes / u64::from(packs.lanes);
+    let made = GroupFunction { func, resources, private_bytes, has_barrier: regions.has_barrier };
+    Ok((made, regions.list.len()))
 }
 
 /// The fence that a barrier's memory scope asks for. Barriers do not tell their order: the strongest.

@@ -26,6 +26,7 @@ use clift_kir::{Block, Builder, Function, Inst, IntCond, KernelData, MemInfo, Mo
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
+use super::Packs;
 use super::class::{Class, class};
 use super::context::{Context, Kept, memory_type, slot_align};
 use super::env::{Env, Levels, LocalLayout};
@@ -39,11 +40,12 @@ pub(super) fn build(
     module: &Module,
     kernel: &KernelData,
     options: &Options,
+    packs: Packs,
     regions: &Regions,
     context: &Context,
     locals: &LocalLayout,
 ) -> Function {
-    let mut env = Env::new(module, kernel, options, context, locals);
+    let mut env = Env::new(module, kernel, options, packs, context, locals);
     let next_group = env.out.dfg.make_block();
     let done = env.out.dfg.make_block();
     let enter = regions
@@ -66,6 +68,7 @@ pub(super) fn build(
     });
     let mut loops = Loops {
         env,
+        packs,
         regions,
         context,
         enter,
@@ -108,6 +111,7 @@ fn from_memory(b: &mut Builder<'_>, loaded: Value, ty: Type) -> Value {
 
 struct Loops<'a> {
     env: Env<'a>,
+    packs: Packs,
     regions: &'a Regions,
     context: &'a Context,
     /// Where each region is entered; parameters are its carried values.
@@ -641,9 +645,10 @@ impl<'a> Loops<'a> {
             let Some(id) = body.levels.ids[usize::from(dim)] else { continue };
             let after = self.env.out.append_block();
             let header = body.levels.blocks[usize::from(dim)];
-            let (one, size) = (self.env.int(1), self.env.group_size(dim));
+            let step = if dim == 0 { i64::from(self.packs.lanes) } else { 1 };
+            let (step, size) = (self.env.int(step), self.env.group_size(dim));
             let mut b = self.env.at(at);
-            let next = b.int2(Opcode::Iadd, id, one);
+            let next = b.int2(Opcode::Iadd, id, step);
             let more = b.icmp(IntCond::Ult, next, size);
             let sums = body.sums.iter().map(|sum| sum.last);
             let again: Vec<Value> = std::iter::once(next).chain(lowest).chain(sums).collect();

@@ -173,15 +173,20 @@ fn launch(kernel: &Kernel, case: &RunCase, block_bytes: usize, run: u64) -> Resu
         let place = block.get_mut(at..at + bytes.len());
         place.ok_or_else(|| format!("argument {offset} lies beyond the argument block"))?.copy_from_slice(&bytes);
     }
-    let items = geometry.local_size.iter().product();
-    let scratch_bytes = kernel.resources.scratch_bytes_for(items).ok_or("scratch memory overflows")?;
+    let scratch_bytes = kernel.resources.scratch_bytes_for(geometry.local_size).ok_or("scratch memory overflows")?;
     let (mut scratch, mut local) = (Arena::new(scratch_bytes as usize), Arena::new(local_bytes as usize));
     let mut block = Arena::with(&block);
     let [groups_x, groups_y, groups_z] = geometry.num_groups();
+    let packed =
+        kernel.resources.packed_groups(geometry.global_size, geometry.global_offset, geometry.local_size);
     for (group_y, group_z) in (0..groups_z).flat_map(|z| (0..groups_y).map(move |y| (y, z))) {
         let mut first = 0;
         while first < groups_x {
-            let count = run.min(groups_x - first);
+            let (entry, most) = match kernel.entry.packed {
+                Some(entry) if first < packed => (entry, packed - first),
+                _ => (kernel.entry.run, u64::MAX),
+            };
+            let count = run.min(groups_x - first).min(most);
             let context = WgContext {
                 work_dim: geometry.work_dim,
                 reserved: 0,
@@ -200,7 +205,7 @@ fn launch(kernel: &Kernel, case: &RunCase, block_bytes: usize, run: u64) -> Resu
                 entry_data: kernel.entry.data,
             };
             // SAFETY: context and block are what the kernel's resources ask for; the program is alive.
-            unsafe { (kernel.entry.run)(&context, block.base(), first, count) };
+            unsafe { entry(&context, block.base(), first, count) };
             first += count;
         }
     }

@@ -8,7 +8,7 @@ use core::ffi::c_void;
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clift_include::abi::WgContext;
+use clift_include::abi::{GroupRunFn, WgContext};
 use crossbeam_utils::CachePadded;
 
 use super::Launch;
@@ -42,6 +42,8 @@ pub(crate) struct Running {
     /// Sizes of the arenas.
     local_bytes: usize,
     scratch_bytes: usize,
+    /// Groups of each row, from its start, that the entry for whole packs takes.
+    packed_row: u64,
     /// Number of groups.
     groups: u64,
     /// First group nobody has claimed.
@@ -80,6 +82,8 @@ impl Running {
             return Some(Ended { node, status: status::OUT_OF_RESOURCES, spent: Some(launch) });
         };
         let groups = launch.nd.total_groups();
+        let nd = &launch.nd;
+        let packed_row = launch.resources.packed_groups(nd.global_size(), nd.global_offset(), nd.local_size());
         let estimate = launch.cost.as_ref().and_then(|cost| cost.estimate(launch.nd.total_items()));
         let plan = Plan::new(groups, estimate, pool::worker_count());
         let running = Self {
@@ -88,6 +92,7 @@ impl Running {
             local_bytes,
             scratch_bytes,
             groups,
+            packed_row,
             next: CachePadded::new(AtomicU64::new(0)),
             unfinished: AtomicU64::new(groups),
             claim_least: plan.claim_least,
@@ -262,6 +267,16 @@ impl Running {
         }
     }
 
+    /// The entry for the group at `x` of a row, and for how many from there.
+    fn entry_at(&self, x: u64) -> (GroupRunFn, u64) {
+        let entry = &self.launch.entry;
+        match entry.packed {
+            // Only the last group of a row may be smaller.
+            Some(packed) if x < self.packed_row => (packed, self.packed_row - x),
+            Some(_) | None => (entry.run, u64::MAX),
+        }
+    }
+
     /// Runs groups by number, row by row.
     fn run_groups(&self, ctx: &mut WgContext, first: u64, count: u64) {
         let [row, rows, _] = self.launch.nd.num_groups();
@@ -270,11 +285,16 @@ impl Running {
         (ctx.group_y, ctx.group_z) = (yz % rows, yz / rows);
         let mut left = count;
         while left > 0 {
-            let run = left.min(row - x);
+            let (entry, most) = self.entry_at(x);
+            let run = left.min(row - x).min(most);
             // SAFETY: the launch promises an entry and a block that fit; the context is filled in by its documentation
             // and stays as it is during the call; the arenas are this thread's, and large enough.
-            unsafe { (self.launch.entry.run)(ctx, args, x, run) };
+            unsafe { entry(ctx, args, x, run) };
             left -= run;
+            x += run;
+            if x < row {
+                continue;
+            }
             x = 0;
             ctx.group_y += 1;
             if ctx.group_y == rows {
@@ -287,7 +307,7 @@ impl Running {
 /// Bytes of local memory and of scratch a thread needs.
 fn arena_sizes(launch: &Launch) -> Option<(usize, usize)> {
     let local = launch.resources.local_bytes.checked_add(launch.local_arg_bytes)?;
-    let scratch = launch.resources.scratch_bytes_for(launch.nd.group_items())?;
+    let scratch = launch.resources.scratch_bytes_for(launch.nd.local_size())?;
     Some((usize::try_from(local).ok()?, usize::try_from(scratch).ok()?))
 }
 

@@ -27,7 +27,7 @@ unsafe extern "C" fn enter(ctx: *const WgContext, args: *const u8, first: u64, c
 fn launch(nd: NdRange, resources: Resources, body: Box<Body>) -> (Launch, Arc<Box<Body>>) {
     let body = Arc::new(body);
     let launch = Launch {
-        entry: KernelEntry { run: enter, data: Arc::as_ptr(&body).cast() },
+        entry: KernelEntry { run: enter, packed: None, data: Arc::as_ptr(&body).cast() },
         resources,
         args: ArgBlock::new(resources.arg_block_bytes as usize),
         nd,

@@ -88,8 +88,9 @@ impl Backend for ClifBackend {
         for kernel in &kernels {
             // Cranelift panics where it has no rule for an instruction; that must not reach the host.
             catch_unwind(AssertUnwindSafe(|| {
-                let Some(legal) = &kernel.legal else { unreachable!("broken invariant: kernel that is not legal") };
-                place.define(&kernel.name, self.translate(legal, &data))
+                let Some(general) = &kernel.general else { unreachable!("broken invariant: kernel that is not legal") };
+                let packed = kernel.packed.as_ref().map(|packed| self.translate(packed, &data));
+                place.define(&kernel.name, self.translate(general, &data), packed)
             }))
             .unwrap_or_else(|payload| Err(BuildError::Internal(format!("code generation: {}", panic_text(&*payload)))))
             .map_err(|error| error.in_kernel(&kernel.name))?;

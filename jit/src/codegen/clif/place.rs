@@ -20,7 +20,8 @@ use crate::codegen::data::ProgramData;
 /// Functions on their way into executable memory.
 pub(super) struct Placement {
     module: Code,
-    functions: Vec<FuncId>,
+    /// For each kernel the function for any work-group, and the one for whole packs.
+    functions: Vec<(FuncId, Option<FuncId>)>,
     context: Context,
     dump_clif: bool,
     dump_code: bool,
@@ -39,7 +40,19 @@ impl Placement {
     ///
     /// # Errors
     /// As [`crate::codegen::Backend::compile`]; the message does not name the kernel.
-    pub(super) fn define(&mut self, name: &str, func: ir::Function) -> Result<(), BuildError> {
+    pub(super) fn define(
+        &mut self,
+        name: &str,
+        general: ir::Function,
+        packed: Option<ir::Function>,
+    ) -> Result<(), BuildError> {
+        let general = self.define_one(name, general)?;
+        let packed = packed.map(|func| self.define_one(&format!("{name} (whole packs)"), func)).transpose()?;
+        self.functions.push((general, packed));
+        Ok(())
+    }
+
+    fn define_one(&mut self, name: &str, func: ir::Function) -> Result<FuncId, BuildError> {
         let Some(module) = &mut self.module.module else { unreachable!("broken invariant: code freed") };
         self.context.func = func;
         self.context.set_disasm(self.dump_code);
@@ -53,8 +66,7 @@ impl Placement {
         }
         self.context.clear();
         defined?;
-        self.functions.push(id);
-        Ok(())
+        Ok(id)
     }
 
     /// Makes all functions executable.
@@ -67,11 +79,13 @@ impl Placement {
         let entries = self
             .functions
             .iter()
-            .map(|&id| {
-                let code = module.get_finalized_function(id);
-                // SAFETY: the function was compiled with exactly this signature and calling convention.
-                let run = unsafe { std::mem::transmute::<*const u8, GroupRunFn>(code) };
-                KernelEntry { run, data: std::ptr::null() }
+            .map(|&(general, packed)| {
+                let entry = |id: FuncId| {
+                    let code = module.get_finalized_function(id);
+                    // SAFETY: the function was compiled with exactly this signature and calling convention.
+                    unsafe { std::mem::transmute::<*const u8, GroupRunFn>(code) }
+                };
+                KernelEntry { run: entry(general), packed: packed.map(entry), data: std::ptr::null() }
             })
             .collect();
         let memory = Memory { _code: Mutex::new(self.module), _data: data };

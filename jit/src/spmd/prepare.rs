@@ -1,0 +1,298 @@
+//! Normal form of a kernel before its work-items become lanes.
+//!
+//! What holds afterwards, for everything from [`super::order`] to [`super::widen`]:
+//!
+//! - constants, arguments and queries stand in the entry block; nothing jumps to it;
+//! - one block returns (`unreachable` goes there too);
+//! - every loop has one *preheader* (its only way in, which goes nowhere else) and one *latch* (its only way back, which goes
+//!   nowhere else);
+//! - no edge is critical: a block with several targets is the only predecessor of each, and no two targets are one block;
+//! - a value that is defined in a loop and used outside comes out as a parameter of the block behind the exit
+//!   (loop-closed form): so lanes that left in an earlier iteration can keep theirs.
+//!
+//! What the kernel computes does not change.
+
+use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
+use clift_kir::dfg::ValueDef;
+use clift_kir::inst::BlockCall;
+use clift_kir::ssa::{SsaBuilder, remove_trivial_params};
+use clift_kir::{Block, Builder, Function, Inst, Value};
+use cranelift_entity::EntitySet;
+use rustc_hash::FxHashMap;
+
+use super::class::{Class, class};
+
+/// A kernel in normal form with its graph.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) func: Function,
+    pub(super) cfg: Cfg,
+    pub(super) dom: DomTree,
+    pub(super) loops: LoopForest,
+}
+
+/// Brings a kernel into normal form; `None` when it has a cycle with several entries.
+pub(super) fn run(kernel: &Function) -> Option<Prepared> {
+    let mut func = kernel.clone();
+    one_return(&mut func);
+    lift_leaves(&mut func);
+    let (cfg, _, loops) = graph(&func);
+    if loops.irreducible() {
+        return None;
+    }
+    lone_ways_in_and_back(&mut func, &cfg, &loops);
+    split_critical_edges(&mut func);
+    let (cfg, dom, loops) = graph(&func);
+    close_loops(&mut func, &cfg, &dom, &loops);
+    remove_trivial_exit_free_params(&mut func, &loops);
+    let (cfg, dom, loops) = graph(&func);
+    Some(Prepared { func, cfg, dom, loops })
+}
+
+fn graph(func: &Function) -> (Cfg, DomTree, LoopForest) {
+    let cfg = Cfg::new(func);
+    let dom = DomTree::new(&cfg);
+    let loops = LoopForest::new(&cfg, &dom);
+    (cfg, dom, loops)
+}
+
+/// All ways out of the kernel go through one block.
+fn one_return(func: &mut Function) {
+    let ends: Vec<(Block, Inst)> = func
+        .layout
+        .blocks()
+        .iter()
+        .filter_map(|&block| Some((block, func.layout.terminator(block)?)))
+        .filter(|&(_, inst)| class(func.dfg.inst(inst).op) == Class::End)
+        .collect();
+    let exit = func.append_block();
+    for (block, inst) in ends {
+        func.layout.remove_inst(inst);
+        Builder::at_end(func, block).jump(exit, &[]);
+    }
+    Builder::at_end(func, exit).ret(&[]);
+}
+
+/// Moves what depends on nothing to a new entry block.
+fn lift_leaves(func: &mut Function) {
+    let Some(old) = func.layout.entry() else { return };
+    let entry = func.dfg.make_block();
+    let mut order = vec![entry];
+    order.extend(func.layout.blocks());
+    func.layout.append_block(entry);
+    for block in func.layout.blocks().to_vec() {
+        let leaves: Vec<Inst> = func
+            .layout
+            .insts(block)
+            .iter()
+            .copied()
+            .filter(|&inst| match class(func.dfg.inst(inst).op) {
+                Class::Constant
+                | Class::Arg
+                | Class::ArgAddr
+                | Class::SlotAddr
+                | Class::GlobalAddr
+                | Class::Query(_) => true,
+                Class::InSpace
+                | Class::Cheap
+                | Class::Load
+                | Class::Plain
+                | Class::Barrier
+                | Class::Branch
+                | Class::End
+                | Class::Call => false,
+            })
+            .collect();
+        if leaves.is_empty() {
+            continue;
+        }
+        let taken: rustc_hash::FxHashSet<Inst> = leaves.iter().copied().collect();
+        func.layout.retain(block, |inst| !taken.contains(&inst));
+        for inst in leaves {
+            func.layout.append_inst(entry, inst);
+        }
+    }
+    Builder::at_end(func, entry).jump(old, &[]);
+    func.layout.set_order(order);
+}
+
+/// Gives every loop a preheader and a latch of its own.
+fn lone_ways_in_and_back(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
+    // A block redirected for one loop may be a predecessor for another: work with what the terminators say by then.
+    for (_, data) in loops.iter() {
+        let outside: Vec<Block> =
+            cfg.preds(data.header).iter().copied().filter(|pred| !data.latches.contains(pred)).collect();
+        redirect(func, &data.latches, data.header);
+        redirect(func, &outside, data.header);
+    }
+}
+
+/// Sends the edges from `preds` to `to` through a new block, unless they are one edge of a block that goes nowhere else.
+fn redirect(func: &mut Function, preds: &[Block], to: Block) {
+    if let &[pred] = preds
+        && func.successors(pred).count() == 1
+    {
+        return;
+    }
+    let middle = func.dfg.make_block();
+    let params: Vec<Value> = func.dfg.params(to).to_vec();
+    let passed: Vec<Value> = params
+        .iter()
+        .map(|&param| {
+            let ty = func.dfg.ty(param);
+            func.dfg.append_param(middle, ty)
+        })
+        .collect();
+    func.layout.append_block(middle);
+    Builder::at_end(func, middle).jump(to, &passed);
+    for &pred in preds {
+        let Some(terminator) = func.layout.terminator(pred) else { continue };
+        for target in func.dfg.targets_mut(terminator) {
+            if target.block == to {
+                target.block = middle;
+            }
+        }
+    }
+}
+
+/// Gives every edge from a block with several targets to a block with several predecessors a block of its own.
+fn split_critical_edges(func: &mut Function) {
+    let cfg = Cfg::new(func);
+    for &block in cfg.rpo() {
+        let Some(terminator) = func.layout.terminator(block) else { continue };
+        let calls: Vec<BlockCall> = func.dfg.targets(terminator).into_iter().cloned().collect();
+        if calls.len() < 2 {
+            continue;
+        }
+        let mut replaced: Vec<Option<Block>> = Vec::with_capacity(calls.len());
+        let mut made: FxHashMap<BlockCall, Block> = FxHashMap::default();
+        for (i, call) in calls.iter().enumerate() {
+            let twice = calls.iter().enumerate().any(|(j, other)| j != i && other.block == call.block);
+            if cfg.preds(call.block).len() < 2 && !twice {
+                replaced.push(None);
+                continue;
+            }
+            let middle = *made.entry(call.clone()).or_insert_with(|| {
+                let middle = func.append_block();
+                Builder::at_end(func, middle).jump(call.block, &call.args);
+                middle
+            });
+            replaced.push(Some(middle));
+        }
+        for (target, middle) in func.dfg.targets_mut(terminator).into_iter().zip(replaced) {
+            if let Some(middle) = middle {
+                *target = BlockCall::new(middle, &[]);
+            }
+        }
+    }
+}
+
+/// Brings the function into loop-closed form.
+fn close_loops(func: &mut Function, cfg: &Cfg, dom: &DomTree, loops: &LoopForest) {
+    if loops.iter().next().is_none() {
+        return;
+    }
+    // Inner loops first: what comes out of one is defined in the next.
+    for (id, data) in loops.iter().rev() {
+        let exits: Vec<Block> = data
+            .blocks
+            .iter()
+            .flat_map(|&b| cfg.succs(b))
+            .copied()
+            .filter(|&succ| !loops.contains(id, succ))
+            .collect();
+        for (value, uses) in used_outside(func, cfg, loops, id) {
+            close_value(func, cfg, dom, &exits, value, &uses);
+        }
+    }
+}
+
+/// Values defined in a loop with the instructions outside that use them.
+fn used_outside(func: &Function, cfg: &Cfg, loops: &LoopForest, id: LoopId) -> Vec<(Value, Vec<(Block, Inst)>)> {
+    let mut defined: EntitySet<Value> = EntitySet::new();
+    for &block in &loops.get(id).blocks {
+        defined.extend(func.dfg.params(block).iter().copied());
+        for &inst in func.layout.insts(block) {
+            defined.extend(func.dfg.results(inst).iter().copied());
+        }
+    }
+    let mut index: FxHashMap<Value, usize> = FxHashMap::default();
+    let mut found: Vec<(Value, Vec<(Block, Inst)>)> = Vec::new();
+    for &block in cfg.rpo() {
+        if loops.contains(id, block) {
+            continue;
+        }
+        for &inst in func.layout.insts(block) {
+            func.dfg.for_each_use(inst, |value| {
+                if !defined.contains(value) {
+                    return;
+                }
+                let at = *index.entry(value).or_insert_with(|| {
+                    found.push((value, Vec::new()));
+                    found.len() - 1
+                });
+                if found[at].1.last() != Some(&(block, inst)) {
+                    found[at].1.push((block, inst));
+                }
+            });
+        }
+    }
+    found
+}
+
+/// Lets one value out of a loop through parameters of the blocks behind its exits.
+fn close_value(
+    func: &mut Function,
+    cfg: &Cfg,
+    dom: &DomTree,
+    exits: &[Block],
+    value: Value,
+    uses: &[(Block, Inst)],
+) {
+    let home = match func.dfg.def(value) {
+        ValueDef::Param(block, _) => block,
+        ValueDef::Result(inst, _) => match func.layout.block_of(inst) {
+            Some(block) => block,
+            None => return,
+        },
+    };
+    let ty = func.dfg.ty(value);
+    let mut ssa = SsaBuilder::new();
+    let var = ssa.declare(ty);
+    ssa.define(var, home, value);
+    let mut closed: FxHashMap<Block, Value> = FxHashMap::default();
+    for &exit in exits {
+        let &[pred] = cfg.preds(exit) else { unreachable!("broken invariant: a critical loop exit") };
+        if !dom.dominates(home, pred) {
+            continue;
+        }
+        let param = func.dfg.append_param(exit, ty);
+        if let Some(terminator) = func.layout.terminator(pred) {
+            for target in func.dfg.targets_mut(terminator) {
+                if target.block == exit {
+                    target.args.push(value);
+                }
+            }
+        }
+        if let Some(name) = func.names.get(&value).cloned() {
+            func.names.insert(param, name);
+        }
+        ssa.define(var, exit, param);
+        closed.insert(exit, param);
+    }
+    for &(block, inst) in uses {
+        let new = match closed.get(&block) {
+            Some(&param) => param,
+            None => ssa.value_at_start(func, cfg, var, block),
+        };
+        func.dfg.map_uses(inst, |old| if old == value { new } else { old });
+    }
+}
+
+/// SSA construction makes parameters that turn out trivial. They must not go where they close a loop, so only functions without
+/// loops are cleaned.
+fn remove_trivial_exit_free_params(func: &mut Function, loops: &LoopForest) {
+    if loops.iter().next().is_none() {
+        remove_trivial_params(func);
+    }
+}

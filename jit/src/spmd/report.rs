@@ -1,0 +1,62 @@
+//! What the vectorizer did with a kernel, for the build log and for tests.
+
+use std::fmt;
+
+use clift_kir::{Loc, Opcode};
+
+/// Counts and places of what costs, in the variant for full packs where there is one.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Lanes per pack.
+    pub width: u32,
+    /// Why the kernel has one lane per pack, if it has.
+    pub scalar: Option<String>,
+    /// Pieces between barriers.
+    pub regions: usize,
+    /// Blocks that only some lanes execute.
+    pub masked_blocks: usize,
+    /// Loads whose lanes read from anywhere.
+    pub gathers: Vec<Loc>,
+    /// Stores whose lanes write anywhere.
+    pub scatters: Vec<Loc>,
+    /// Operations executed lane by lane.
+    pub per_lane: Vec<(Opcode, Loc)>,
+}
+
+impl Report {
+    /// A kernel with one lane per pack.
+    pub fn scalar(reason: impl Into<String>) -> Report {
+        Report { width: 1, scalar: Some(reason.into()), ..Report::default() }
+    }
+}
+
+/// Lines of places, each once.
+fn lines(locs: impl Iterator<Item = Loc>) -> String {
+    let mut lines: Vec<u32> = locs.map(|loc| loc.line).filter(|&line| line != 0).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let list: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    format!(" (line {})", list.join(", "))
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.scalar {
+            Some(reason) => write!(f, "1 lane per pack: {reason}")?,
+            None => write!(f, "{} lanes per pack", self.width)?,
+        }
+        write!(f, ", {} regions", self.regions)?;
+        if self.scalar.is_some() {
+            return Ok(());
+        }
+        write!(f, ", {} masked blocks", self.masked_blocks)?;
+        for (what, locs) in [("gathers", &self.gathers), ("scatters", &self.scatters)] {
+            write!(f, ", {} {what}{}", locs.len(), lines(locs.iter().copied()))?;
+        }
+        let per_lane = &self.per_lane;
+        write!(f, ", {} operations lane by lane{}", per_lane.len(), lines(per_lane.iter().map(|(_, loc)| *loc)))
+    }
+}

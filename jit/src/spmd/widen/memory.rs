@@ -1,0 +1,253 @@
+//! Loads and stores: contiguous, in steps, or scattered.
+
+use clift_kir::dfg::ConstData;
+use clift_kir::inst::{Imm, MemInfo};
+use clift_kir::{Inst, Opcode, Type, Value};
+use smallvec::SmallVec;
+
+use super::forms::{Form, Packs};
+use super::{Mask, Widener};
+use crate::spmd::shape::Scope;
+
+/// Records with up to so many elements are loaded whole and taken apart.
+const MAX_STEP: u32 = 4;
+
+/// How the lanes' elements lie in memory.
+enum Pattern {
+    /// All lanes access one place.
+    Same(Value),
+    /// A record of `step` elements per lane, `components` of them wanted, from the address of the lowest.
+    Records { start: Value, step: u32, reversed: bool },
+    /// Anywhere.
+    Scattered,
+}
+
+impl Widener<'_> {
+    fn mem(&self, inst: Inst) -> MemInfo {
+        match self.func.dfg.inst(inst).imm {
+            Imm::Mem(mem) => mem,
+            ref other => unreachable!("broken invariant: access with {other:?}"),
+        }
+    }
+
+    /// Facts about the access of one element.
+    fn element(mem: MemInfo, ty: Type) -> MemInfo {
+        MemInfo { align: mem.align.min(ty.elem.bytes()).max(1), ..mem }
+    }
+
+    fn pattern(&mut self, pointer: Value, ty: Type, volatile: bool) -> Pattern {
+        if volatile && !self.is_uniform(pointer) {
+            return Pattern::Scattered;
+        }
+        let bytes = i64::from(ty.elem.bytes());
+        match self.form(pointer) {
+            // The guards go by shapes: what only turned out to be shared may be accessed without lanes.
+            Form::Uniform(shared) if self.shape(pointer).is_uniform(Scope::Pack) => Pattern::Same(shared),
+            Form::Affine { base, stride } if stride % bytes == 0 => {
+                let step = (stride / bytes).unsigned_abs();
+                let reversed = stride < 0;
+                let fits = step >= u64::from(ty.lanes())
+                    && step <= u64::from(MAX_STEP.max(ty.lanes()))
+                    && step * u64::from(self.width - 1) + u64::from(ty.lanes()) <= u64::from(Type::MAX_LANES)
+                    && (!reversed || (step == 1 && ty.lanes() == 1));
+                if !fits {
+                    return Pattern::Scattered;
+                }
+                let start = if reversed {
+                    let back = stride * i64::from(self.width - 1);
+                    self.at().addr(base, None, 1, back)
+                } else {
+                    base
+                };
+                Pattern::Records { start, step: step as u32, reversed }
+            }
+            Form::Uniform(_) | Form::Affine { .. } | Form::Packs(_) => Pattern::Scattered,
+        }
+    }
+
+    pub(super) fn load(&mut self, inst: Inst, mask: Mask) {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let result = func.dfg.result(inst);
+        let ty = func.dfg.ty(result);
+        let mem = self.mem(inst);
+        let pointer = data.args[0];
+        match self.pattern(pointer, ty, mem.volatile) {
+            Pattern::Same(pointer) => {
+                let loaded = self.at().load(ty, pointer, mem);
+                self.set(result, Form::Uniform(loaded));
+            }
+            Pattern::Records { start, step, reversed } => {
+                let packs = self.load_records(start, ty, step, Self::element(mem, ty), mask);
+                let packs = if reversed { packs.iter().map(|&pack| self.reverse(pack)).collect() } else { packs };
+                self.set(result, Form::Packs(packs));
+            }
+            Pattern::Scattered => {
+                self.report.gathers.push(self.loc);
+                let element = Self::element(mem, ty);
+                let pointers = self.packs(pointer)[0];
+                let lanes = self.mask_or_all(mask);
+                let pack = self.pack_type(ty);
+                let other = self.at().undef(pack);
+                let packs = (0..ty.lanes())
+                    .map(|component| {
+                        let address = self.displaced(pointers, component * ty.elem.bytes());
+                        self.emit(Opcode::Gather, &[address, lanes, other], Imm::Mem(element), pack)
+                    })
+                    .collect();
+                self.set(result, Form::Packs(packs));
+            }
+        }
+    }
+
+    /// Loads whole records and takes them apart.
+    fn load_records(&mut self, start: Value, ty: Type, step: u32, mem: MemInfo, mask: Mask) -> Packs {
+        // What is behind the last lane's components is not touched.
+        let count = step * (self.width - 1) + ty.lanes();
+        let whole = ty.with_lanes(count);
+        let loaded = match mask {
+            None => self.at().load(whole, start, mem),
+            Some(mask) => {
+                let mask = self.spread(mask, step, ty.lanes(), count);
+                let mut b = self.at();
+                let other = b.undef(whole);
+                b.value(Opcode::MaskedLoad, &[start, mask, other], Imm::Mem(mem), whole)
+            }
+        };
+        if step == 1 && ty.lanes() == 1 {
+            return SmallVec::from_slice(&[loaded]);
+        }
+        (0..ty.lanes())
+            .map(|component| {
+                let lanes: SmallVec<[u8; 16]> =
+                    (0..self.width).map(|lane| (lane * step + component) as u8).collect();
+                self.at().shuffle(loaded, loaded, &lanes)
+            })
+            .collect()
+    }
+
+    /// A mask of lanes as one of elements of records: the wanted components of active lanes.
+    fn spread(&mut self, mask: Value, step: u32, components: u32, count: u32) -> Value {
+        if step == 1 {
+            return mask;
+        }
+        let none = self.mask_constant(false);
+        let lanes: SmallVec<[u8; 64]> = (0..count)
+            .map(|i| if i % step < components { (i / step) as u8 } else { self.width as u8 })
+            .collect();
+        self.at().shuffle(mask, none, &lanes)
+    }
+
+    fn reverse(&mut self, pack: Value) -> Value {
+        let lanes: SmallVec<[u8; 16]> = (0..self.width).rev().map(|lane| lane as u8).collect();
+        self.at().shuffle(pack, pack, &lanes)
+    }
+
+    fn displaced(&mut self, pointers: Value, bytes: u32) -> Value {
+        if bytes == 0 {
+            return pointers;
+        }
+        let ty = self.out.dfg.ty(pointers);
+        self.emit(Opcode::Addr, &[pointers], Imm::Addr { scale: 1, disp: i64::from(bytes) }, ty)
+    }
+
+    fn mask_or_all(&mut self, mask: Mask) -> Value {
+        match mask {
+            Some(mask) => mask,
+            None => {
+                let ty = Type::B1.with_lanes(self.width);
+                self.at().constant(ConstData::splat(ty, 1))
+            }
+        }
+    }
+
+    pub(super) fn store(&mut self, inst: Inst, mask: Mask) {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let (pointer, value) = (data.args[0], data.args[1]);
+        let ty = func.dfg.ty(value);
+        let mem = self.mem(inst);
+        let element = Self::element(mem, ty);
+        match self.pattern(pointer, ty, mem.volatile) {
+            Pattern::Same(place) if self.is_uniform(value) => {
+                let value = self.scalar(value);
+                self.at().store(place, value, mem);
+            }
+            Pattern::Same(place) if mask.is_none() => {
+                // The lanes race; the last one wins.
+                let value = self.lane(value, self.width - 1);
+                self.at().store(place, value, mem);
+            }
+            Pattern::Records { start, step, reversed } if step == ty.lanes() => {
+                let mut packs = self.packs(value);
+                let mut mask = mask;
+                if reversed {
+                    packs = packs.iter().map(|&pack| self.reverse(pack)).collect();
+                    mask = mask.map(|mask| self.reverse(mask));
+                }
+                let whole = self.interleave(&packs);
+                let lanes = mask.map(|mask| self.spread(mask, step, step, step * self.width));
+                match lanes {
+                    None => drop(self.at().store(start, whole, element)),
+                    Some(lanes) => {
+                        self.at().inst(Opcode::MaskedStore, &[start, whole, lanes], Imm::Mem(element), &[]);
+                    }
+                }
+            }
+            Pattern::Same(_) | Pattern::Records { .. } | Pattern::Scattered => {
+                self.report.scatters.push(self.loc);
+                let pointers = self.packs(pointer)[0];
+                let packs = self.packs(value);
+                let lanes = self.mask_or_all(mask);
+                for (component, &pack) in packs.iter().enumerate() {
+                    let address = self.displaced(pointers, component as u32 * ty.elem.bytes());
+                    self.at().inst(Opcode::Scatter, &[address, pack, lanes], Imm::Mem(element), &[]);
+                }
+            }
+        }
+    }
+
+    /// Components as records one after the other: the opposite of taking records apart.
+    fn interleave(&mut self, packs: &[Value]) -> Value {
+        if let [only] = packs {
+            return *only;
+        }
+        let width = self.width as usize;
+        // Side by side first, then each lane's components together.
+        let mut joined: Vec<(Value, usize)> = packs.iter().map(|&pack| (pack, 1)).collect();
+        while joined.len() > 2 {
+            joined = joined
+                .chunks(2)
+                .map(|pair| match *pair {
+                    [(a, n), (b, m)] => {
+                        let lanes: SmallVec<[u8; 64]> = self.side_by_side(n + m);
+                        (self.at().shuffle(a, b, &lanes), n + m)
+                    }
+                    _ => pair[0],
+                })
+                .collect();
+        }
+        let [(a, n), (b, m)] = joined[..] else { unreachable!("broken invariant: components were joined to two") };
+        let lanes: SmallVec<[u8; 64]> = (0..width)
+            .flat_map(|lane| {
+                let first = (0..n).map(move |c| c * width + lane);
+                let second = (0..m).map(move |c| n * width + c * width + lane);
+                first.chain(second)
+            })
+            .map(|i| i as u8)
+            .collect();
+        // Operands of a shuffle have one type: the shorter one is filled up.
+        let b = if m < n {
+            let fill: SmallVec<[u8; 64]> = (0..n * width).map(|i| i.min(m * width - 1) as u8).collect();
+            self.at().shuffle(b, b, &fill)
+        } else {
+            b
+        };
+        self.at().shuffle(a, b, &lanes)
+    }
+
+    /// Lane numbers that put as many packs one after the other.
+    fn side_by_side(&self, packs: usize) -> SmallVec<[u8; 64]> {
+        (0..packs * self.width as usize).map(|i| i as u8).collect()
+    }
+}

@@ -1,0 +1,75 @@
+//! How many lanes a pack has.
+//!
+//! A pack is a sub-group: the number is also what the sub-group queries report.
+
+use clift_kir::{Elem, Function, KernelData};
+
+use super::prepare::{self, Prepared};
+use super::widen::how::{How, how};
+use crate::{Backend, Options};
+
+/// Lanes per pack.
+#[derive(Debug)]
+pub(super) enum Width {
+    /// One work-item after the other, and why.
+    Scalar(String),
+    /// So many side by side.
+    Packs(u32, Prepared),
+}
+
+/// Beyond so many instructions compiling packs takes too long.
+const MAX_INSTS: usize = 20_000;
+
+impl Width {
+    /// Chooses for a kernel.
+    pub(super) fn choose(func: &Function, kernel: &KernelData, options: &Options) -> Width {
+        let forced = options.width.map(|width| width.clamp(1, 16).next_power_of_two());
+        if options.backend == Backend::Interp {
+            return Width::Scalar("the interpreter steps work-items".to_owned());
+        }
+        if forced == Some(1) {
+            return Width::Scalar("asked for".to_owned());
+        }
+        if options.opt_disable && forced.is_none() {
+            return Width::Scalar("optimization is switched off".to_owned());
+        }
+        if kernel.required_local_size.is_some_and(|sizes| sizes[0] == 1) {
+            return Width::Scalar("work-groups have one work-item along x".to_owned());
+        }
+        let mut insts = 0;
+        for &block in func.layout.blocks() {
+            for &inst in func.layout.insts(block) {
+                insts += 1;
+                let op = func.dfg.inst(inst).op;
+                if how(op) == How::Foreign {
+                    return Width::Scalar(format!("the kernel contains `{}`", op.info().name));
+                }
+            }
+        }
+        if insts > MAX_INSTS {
+            return Width::Scalar(format!("{insts} instructions are too many"));
+        }
+        let Some(prepared) = prepare::run(func) else {
+            return Width::Scalar("a cycle of the kernel has several entries".to_owned());
+        };
+        let lanes = forced.unwrap_or_else(|| by_elements(&prepared.func));
+        Width::Packs(lanes, prepared)
+    }
+}
+
+/// Two registers of 32-bit elements, or of 64-bit ones where those prevail.
+fn by_elements(func: &Function) -> u32 {
+    let (mut narrow, mut wide) = (0usize, 0usize);
+    for &block in func.layout.blocks() {
+        for &inst in func.layout.insts(block) {
+            for &value in func.dfg.results(inst) {
+                match func.dfg.ty(value).elem {
+                    Elem::F64 => wide += 1,
+                    Elem::I8 | Elem::I16 | Elem::I32 | Elem::F16 | Elem::F32 => narrow += 1,
+                    Elem::B1 | Elem::I64 | Elem::Ptr(_) => {}
+                }
+            }
+        }
+    }
+    if wide > narrow { 4 } else { 8 }
+}
