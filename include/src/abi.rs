@@ -85,6 +85,9 @@ pub struct WgContext {
     pub entry_data: *const c_void,
 }
 
+/// No work-group has as many work-items.
+pub const MAX_LOCAL_SIZE: u64 = 1 << 31;
+
 /// Ids of launches that [`KernelEntry::packed`] takes are below this: they are the same as signed 32-bit numbers.
 pub const PACKED_ID_BOUND: u64 = 1 << 31;
 

@@ -321,6 +321,15 @@ impl<'a> Solver<'a> {
             // Rows of the launch may have any length.
             (Opcode::GlobalLinearId, _) => by_one(Low::NONE),
             (Opcode::SubGroupLocalId, _) => by_one(Low::exact(0).narrowed(32)),
+            // The copies of a pack's lanes lie one after the other.
+            (Opcode::SlotAddr, &Imm::Slot(slot)) if self.scope == Scope::Pack => {
+                let data = self.func.slots[slot];
+                let align = u64::from(data.align.max(1));
+                match data.size.next_multiple_of(align) {
+                    0 => Form::uniform(Scope::Pack),
+                    stride => Form::Line(Line::step(stride as i64, Low::multiple_of(align))),
+                }
+            }
             _ => Form::Varying,
         }
     }

@@ -1,7 +1,7 @@
 //! From one work-item's code to code that runs work-groups.
 //!
-//! [`group_function`] takes a kernel at stage *canonical* and gives a function in the form of
-//! [`clift_include::abi::GroupRunFn`] at stage *looped*: it runs a number of work-groups, each with all of its work-items.
+//! [`group_functions`] takes a kernel at stage *canonical* and gives functions in the form of
+//! [`clift_include::abi::GroupRunFn`] at stage *looped*: they run a number of work-groups, each with all of its work-items.
 //!
 //! First work-items become lanes, then packs of lanes become loops:
 //!
@@ -35,21 +35,21 @@ mod prepare;
 mod private;
 mod range;
 mod regions;
-mod rules;
 pub mod report;
+mod rules;
 pub mod shape;
 mod wgloop;
 mod widen;
 mod width;
 
-use clift_include::abi::Resources;
+use clift_include::abi::{MAX_LOCAL_SIZE, PACKED_ID_BOUND, Resources};
 use clift_kir::inst::AtomicOp;
 use clift_kir::{AtomicInfo, Function, KernelData, MemOrder, MemScope, Module};
 
 use crate::{BuildError, Options, passes};
 use divergence::Divergence;
 use report::Report;
-use shape::Scope;
+use shape::{Assumptions, Scope};
 use width::Width;
 
 /// A kernel that runs whole work-groups.
@@ -107,7 +107,13 @@ fn make(
         }
     };
     let variant = |whole: bool| {
-        let divergence = Divergence::new(&prepared.func, &prepared.cfg, Scope::Pack);
+        let assumptions = Assumptions {
+            width: lanes,
+            packs_aligned: whole,
+            ids_below: whole.then_some(PACKED_ID_BOUND),
+            local_below: Some(MAX_LOCAL_SIZE),
+        };
+        let divergence = Divergence::new(&prepared.func, &prepared.cfg, Scope::Pack, &assumptions);
         let (mut widened, report) = widen::run(&prepared, &divergence, lanes, !whole);
         passes::clean_widened(&mut widened, options);
         let packs = Packs { lanes, whole };

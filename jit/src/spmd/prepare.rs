@@ -98,6 +98,7 @@ fn lift_leaves(func: &mut Function) {
                 | Class::Load
                 | Class::Plain
                 | Class::Barrier
+                | Class::Collective
                 | Class::Branch
                 | Class::End
                 | Class::Call => false,

@@ -8,7 +8,7 @@ use super::super::GroupFunction;
 use super::super::regions::{Growth, Regions};
 use super::generate::Rng;
 use super::harness::{compare, make};
-use super::launches;
+use super::{launches, scalar};
 use crate::Options;
 
 fn parse(text: &str) -> Module {
@@ -46,10 +46,14 @@ kernel f0 args 48
 }
 
 pub(super) fn run(module: &Module) -> GroupFunction {
+    run_with(module, &Options::default())
+}
+
+fn run_with(module: &Module, options: &Options) -> GroupFunction {
     for growth in [Growth::default(), Growth { factor: 1, slack: 0 }] {
-        compare("case", module, &Options::default(), growth, &launches(&mut Rng(7), 12));
+        compare("case", module, options, growth, &launches(&mut Rng(7), 12));
     }
-    make(module, &Options::default(), Growth::default())
+    make(module, &scalar(), Growth::default())
 }
 
 pub(super) fn regions(module: &Module) -> Regions {
@@ -371,6 +375,7 @@ fn alignment_beyond_the_arenas() {
     assert_eq!(made.resources.local_bytes, 256 + 384);
 }
 
+/// The interpreter's sub-groups are single work-items: these are compared without packs only.
 #[test]
 fn queries() {
     let names = [
@@ -424,7 +429,7 @@ fn queries() {
         "{body}    store align 8 v0, {sum}\n    barrier 0 work_group work_group local\n    v900: i64 = global_linear_id\n    \
          v901: i64 = iadd v900, v7\n    v902: ptr(global) = addr disp 8 v0\n    store align 8 v902, v901\n    ret\n"
     );
-    let made = run(&kernel(&body));
+    let made = run_with(&kernel(&body), &scalar());
     assert_eq!(made.resources.scratch_item_bytes, 0, "queries are never kept");
 }
 
@@ -446,10 +451,10 @@ fn required_sizes_are_constants() {
         let cfg = clift_kir::analysis::Cfg::new(func);
         clift_kir::analysis::LoopForest::new(&cfg, &clift_kir::analysis::DomTree::new(&cfg)).iter().count()
     };
-    let made = make(&module, &Options::default(), Growth::default());
+    let made = make(&module, &scalar(), Growth::default());
     assert_eq!(loops(&made), 4, "the groups, and x in three regions");
     assert_eq!(count(&made, Opcode::Umin), 1, "the last group may be smaller");
-    let full = Options { uniform_work_groups: true, ..Options::default() };
+    let full = Options { uniform_work_groups: true, ..scalar() };
     let whole: Vec<_> = all.into_iter().filter(|launch| launch.geometry.global_size[0].is_multiple_of(4)).collect();
     compare("full", &module, &full, Growth::default(), &whole);
     let made = make(&module, &full, Growth::default());
@@ -547,7 +552,7 @@ fn odd_ends() {
         "    jump b1\nb1:\n    barrier 0 work_group work_group local\n    jump b1\n",
         "    barrier 0 work_group work_group local\n    unreachable\n",
     ] {
-        make(&kernel(body), &Options::default(), Growth::default());
+        make(&kernel(body), &scalar(), Growth::default());
     }
 }
 

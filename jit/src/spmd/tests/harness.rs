@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use clift_include::abi::WgContext;
+use clift_include::abi::{Resources, WgContext};
 use clift_kir::interp::{
     Fault, Geometry, GroupLaunch, InterpError, Interpreter, Lanes, Memory, NoObserver, Options as RunOptions, Outcome,
     Prepared, SimMemory, SimOptions, load_globals,
@@ -11,7 +11,7 @@ use clift_kir::verify::LOOPED_PARAMS;
 use clift_kir::{Func, Module, Space, verify};
 
 use super::super::regions::Growth;
-use super::super::{GroupFunction, make as make_with};
+use super::super::{GroupFunction, GroupFunctions, make as make_with};
 use crate::Options;
 
 /// One launch: its sizes, the buffers behind the pointer arguments, and the rest of the argument block.
@@ -85,26 +85,33 @@ impl Launch {
     }
 
     /// The group function, in runs of at most `run` groups.
-    pub(super) fn run_groups(&self, module: &Module, made: &GroupFunction, run: u64) -> Ran {
+    pub(super) fn run_groups(&self, module: &Module, made: &GroupFunctions, run: u64) -> Ran {
         let mut module = module.clone();
-        let func: Func = module.funcs.push(made.func.clone());
+        let general: Func = module.funcs.push(made.general.func.clone());
+        let packed = made.packed.as_ref().map(|packed| module.funcs.push(packed.func.clone()));
+        let resources = resources(made);
+        let Geometry { global_size, global_offset, local_size, .. } = self.geometry;
+        let packed_groups = resources.packed_groups(global_size, global_offset, local_size);
         let prepared = Prepared::new(&module);
         let interpreter = Interpreter::new(&module, &prepared);
         let mut memory = SimMemory::new(SimOptions::default());
         let globals = load_globals(&module, &mut memory).expect("globals");
         let addresses = self.addresses(&mut memory).expect("buffers");
-        let args = self.block(&addresses, made.resources.local_bytes);
+        let args = self.block(&addresses, resources.local_bytes);
         let args_at = memory.allocate(Space::Host, args.len() as u64, 128).expect("arguments");
         memory.initialize(args_at, &args).expect("arguments");
-        let items = self.geometry.local_size.iter().product::<u64>();
-        let scratch_bytes = made.resources.scratch_bytes_for(items).expect("scratch size");
-        let local_bytes = made.resources.local_bytes + self.local_bytes;
+        let scratch_bytes = resources.scratch_bytes_for(local_size).expect("scratch size");
+        let local_bytes = resources.local_bytes + self.local_bytes;
         let [x, y, z] = self.geometry.num_groups();
         let mut whole = Outcome::default();
         for (z, y) in (0..z).flat_map(|z| (0..y).map(move |y| (z, y))) {
             let mut first = 0;
             while first < x {
-                let count = run.min(x - first);
+                let (func, most) = match packed {
+                    Some(packed) if first < packed_groups => (packed, packed_groups - first),
+                    Some(_) | None => (general, u64::MAX),
+                };
+                let count = run.min(x - first).min(most);
                 // Fresh arenas for each run: what one leaves must not serve the next. Odd bases show alignment beyond the arena's.
                 let _gap = memory.allocate(Space::Private, 128, 128).expect("gap");
                 let scratch = memory.allocate(Space::Private, scratch_bytes, 128).expect("scratch");
@@ -153,11 +160,24 @@ impl Launch {
     }
 }
 
-/// Makes and verifies the group function of the first kernel.
+/// What both group functions of a kernel need.
+fn resources(made: &GroupFunctions) -> Resources {
+    let general = made.general.resources;
+    made.packed.as_ref().map_or(general, |packed| general.max(packed.resources))
+}
+
+/// Makes and verifies the group function of the first kernel that takes any work-group.
 pub(super) fn make(module: &Module, options: &Options, growth: Growth) -> GroupFunction {
+    make_all(module, options, growth).general
+}
+
+/// Makes and verifies the group functions of the first kernel.
+pub(super) fn make_all(module: &Module, options: &Options, growth: Growth) -> GroupFunctions {
     verify::module(module).unwrap_or_else(|e| panic!("{e}\n{module}"));
     let made = make_with(module, &module.kernels[0], options, growth).unwrap_or_else(|e| panic!("{e}"));
-    verify::function(module, &made.func).unwrap_or_else(|e| panic!("{e}\n{module}\n{}", made.func));
+    for made in [Some(&made.general), made.packed.as_ref()].into_iter().flatten() {
+        verify::function(module, &made.func).unwrap_or_else(|e| panic!("{e}\n{module}\n{}", made.func));
+    }
     made
 }
 
@@ -166,10 +186,23 @@ pub(super) fn make(module: &Module, options: &Options, growth: Growth) -> GroupF
 /// # Panics
 /// When anything differs, or the group function does what the kernel does not.
 pub(super) fn compare(what: &str, module: &Module, options: &Options, growth: Growth, launches: &[Launch]) {
-    let made = make(module, options, growth);
+    for width in options.width.map_or(WIDTHS.to_vec(), |width| vec![width]) {
+        let options = Options { width: Some(width), ..options.clone() };
+        compare_at(&format!("{what}, {width} lanes"), module, &options, growth, launches);
+    }
+}
+
+/// Lanes per pack that everything is tried with, unless the options ask for one.
+const WIDTHS: [u32; 4] = [1, 4, 8, 16];
+
+fn compare_at(what: &str, module: &Module, options: &Options, growth: Growth, launches: &[Launch]) {
+    let made = make_all(module, options, growth);
     for launch in launches {
         let expected = launch.run_kernel(module, 1);
-        let show = || format!("{what} {:?}\n{module}\n{}", launch.geometry, made.func);
+        let show = || {
+            let packed = made.packed.as_ref().map_or(String::new(), |packed| packed.func.to_string());
+            format!("{what} {:?}\n{module}\n{}\n{packed}", launch.geometry, made.general.func)
+        };
         assert!(!expected.outcome.out_of_fuel, "the kernel does not end\n{}", show());
         for report in &expected.outcome.faults {
             let divergent = matches!(report.fault, Fault::DivergentBarrier { .. });

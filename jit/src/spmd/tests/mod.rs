@@ -11,7 +11,7 @@ use clift_kir::analysis::Cfg;
 use clift_kir::interp::Geometry;
 use clift_kir::{Module, text};
 use generate::{ARG_BYTES, Barriers, OUT_WORDS, Rng};
-use harness::{Launch, compare, make};
+use harness::{Launch, compare, make, make_all};
 
 use super::GroupFunction;
 use super::divergence::Divergence;
@@ -20,7 +20,12 @@ use super::shape::{Assumptions, Scope};
 use crate::Options;
 
 fn build(text: &str) -> GroupFunction {
-    build_with(text, &Options::default())
+    build_with(text, &scalar())
+}
+
+/// One work-item after the other.
+fn scalar() -> Options {
+    Options { width: Some(1), ..Options::default() }
 }
 
 fn build_with(text: &str, options: &Options) -> GroupFunction {
@@ -123,6 +128,14 @@ pub(crate) fn launches(rng: &mut Rng, count: usize) -> Vec<Launch> {
                 geometry.global_size[d] = 1 + rng.below([17, 4, 3][d]);
                 geometry.global_offset[d] = rng.below(3);
             }
+            // Every other one with rows of whole packs.
+            if rng.below(2) == 0 {
+                let others = geometry.local_size[1] * geometry.local_size[2];
+                let most = if others > 4 { 2 } else { 3 };
+                geometry.local_size[0] = [4, 8, 16][rng.below(most) as usize];
+                geometry.global_size[0] = 1 + rng.below(33);
+                geometry.global_offset[0] = 16 * rng.below(2);
+            }
             let items = geometry.global_size.iter().product::<u64>();
             let words = |rng: &mut Rng, n: u64| (0..n).flat_map(|_| (rng.below(7) as u32).to_le_bytes()).collect();
             let input: Vec<u8> = words(rng, 8);
@@ -187,10 +200,11 @@ fn divergent_barriers_end_and_stay_in_bounds() {
     for seed in 0..seeds(100) {
         let module = generate::kernel(seed, Barriers::Divergent);
         let growth = Growth { factor: 1, slack: seed as usize % 2 * 1000 };
-        let made = make(&module, &Options::default(), growth);
+        let options = Options { width: Some([1, 4, 8][seed as usize % 3]), ..Options::default() };
+        let made = make_all(&module, &options, growth);
         for launch in launches(&mut Rng(seed), 3) {
             let ran = launch.run_groups(&module, &made, u64::MAX);
-            assert!(ran.outcome.is_clean(), "seed {seed}: {:?}\n{module}\n{}", ran.outcome, made.func);
+            assert!(ran.outcome.is_clean(), "seed {seed}: {:?}\n{module}\n{}", ran.outcome, made.general.func);
         }
     }
 }

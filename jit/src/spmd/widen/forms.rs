@@ -115,15 +115,6 @@ impl Widener<'_> {
         matches!(self.forms[value], Some(Form::Uniform(_)))
     }
 
-    /// The step of a value from lane to lane, if it has one.
-    pub(super) fn stride(&self, value: Value) -> Option<i64> {
-        match self.forms[value] {
-            Some(Form::Affine { stride, .. }) => Some(stride),
-            Some(Form::Uniform(_)) => Some(0),
-            Some(Form::Packs(_)) | None => None,
-        }
-    }
-
     /// The components as packs.
     pub(super) fn packs(&mut self, value: Value) -> Packs {
         let ty = self.func.dfg.ty(value);

@@ -142,5 +142,10 @@ pub(in crate::spmd) fn how(op: Opcode) -> How {
         Opcode::Jump | Opcode::Branch | Opcode::Switch => How::Branch,
         Opcode::Ret | Opcode::Unreachable => How::End,
         Opcode::MaskedLoad | Opcode::MaskedStore | Opcode::Gather | Opcode::Scatter | Opcode::Call => How::Foreign,
+        Opcode::GroupReduce
+        | Opcode::GroupScan
+        | Opcode::GroupScanExclusive
+        | Opcode::GroupBallot
+        | Opcode::GroupShuffle => How::Foreign,
     }
 }

@@ -106,8 +106,10 @@ impl Widener<'_> {
         let count = step * (self.width - 1) + ty.lanes();
         let whole = ty.with_lanes(count);
         let loaded = match mask {
-            None => self.at().load(whole, start, mem),
-            Some(mask) => {
+            None if step == ty.lanes() => self.at().load(whole, start, mem),
+            _ => {
+                // What lies between the wanted components is not touched.
+                let mask = self.mask_or_all(mask);
                 let mask = self.spread(mask, step, ty.lanes(), count);
                 let mut b = self.at();
                 let other = b.undef(whole);

@@ -1,5 +1,6 @@
 //! What has no form on packs: executed once per active lane, in lane order, with scalars.
 
+use clift_kir::eval::identity;
 use clift_kir::inst::{BlockCall, Imm};
 use clift_kir::{AtomicInfo, AtomicOp, Block, Elem, Inst, Opcode, Type, Value};
 use smallvec::SmallVec;
@@ -82,13 +83,13 @@ impl Widener<'_> {
         if !self.shape(pointer).is_uniform(Scope::Pack) || !self.is_uniform(pointer) || self.is_used(result) {
             return false;
         }
-        let Some(identity) = identity(info.op, ty.elem) else { return false };
+        let Some(neutral) = neutral(info.op, ty.elem) else { return false };
         let place = self.scalar(pointer);
         let mut lanes = self.packs(data.args[1])[0];
         if let Some(mask) = mask {
             let pack = self.pack_type(ty);
             let mut b = self.at();
-            let neutral = b.iconst(pack, identity);
+            let neutral = b.iconst(pack, neutral as i64);
             lanes = b.select(mask, lanes, neutral);
         }
         // What is subtracted is added up first.
@@ -117,6 +118,7 @@ impl Widener<'_> {
             AtomicOp::Xchg => return b,
             AtomicOp::Add => (Opcode::Iadd, false),
             AtomicOp::Sub => (Opcode::Isub, false),
+            AtomicOp::Mul => (Opcode::Imul, false),
             AtomicOp::And => (Opcode::And, false),
             AtomicOp::Or => (Opcode::Or, false),
             AtomicOp::Xor => (Opcode::Xor, false),
@@ -125,6 +127,7 @@ impl Widener<'_> {
             AtomicOp::Umin => (Opcode::Umin, false),
             AtomicOp::Umax => (Opcode::Umax, false),
             AtomicOp::Fadd => (Opcode::Fadd, true),
+            AtomicOp::Fmul => (Opcode::Fmul, true),
             AtomicOp::Fmin => (Opcode::Fmin, true),
             AtomicOp::Fmax => (Opcode::Fmax, true),
         };
@@ -133,15 +136,19 @@ impl Widener<'_> {
     }
 }
 
-/// What does not change a place it is combined with; `None` where there is nothing, or floats would round in another order.
-fn identity(op: AtomicOp, elem: Elem) -> Option<i64> {
-    let bits = elem.bits();
-    let sign = 1i64.checked_shl(bits.checked_sub(1)?)?;
+/// The bits that change nothing they are combined with; `None` where lanes combined first would give another result.
+fn neutral(op: AtomicOp, elem: Elem) -> Option<u64> {
     match op {
-        AtomicOp::Add | AtomicOp::Sub | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Umax => Some(0),
-        AtomicOp::And | AtomicOp::Umin => Some(-1),
-        AtomicOp::Smin => Some(!sign),
-        AtomicOp::Smax => Some(sign),
-        AtomicOp::Xchg | AtomicOp::Fadd | AtomicOp::Fmin | AtomicOp::Fmax => None,
+        AtomicOp::Sub => Some(identity(AtomicOp::Add, elem)),
+        AtomicOp::Add
+        | AtomicOp::Mul
+        | AtomicOp::And
+        | AtomicOp::Or
+        | AtomicOp::Xor
+        | AtomicOp::Smin
+        | AtomicOp::Smax
+        | AtomicOp::Umin
+        | AtomicOp::Umax => Some(identity(op, elem)),
+        AtomicOp::Xchg | AtomicOp::Fadd | AtomicOp::Fmul | AtomicOp::Fmin | AtomicOp::Fmax => None,
     }
 }

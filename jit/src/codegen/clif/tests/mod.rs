@@ -32,7 +32,7 @@ pub(super) fn compile_for(backend: &ClifBackend, module: &Module, func: &Functio
     let legal = legal(module, func, caps);
     let data = Arc::new(ProgramData::new(module)?);
     let executable =
-        backend.compile(module, vec![KernelCode { name: func.name.clone(), legal: Some(legal) }], data, &[])?;
+        backend.compile(module, vec![KernelCode { name: func.name.clone(), general: Some(legal), packed: None }], data, &[])?;
     Ok(Compiled { executable })
 }
 
