@@ -130,7 +130,11 @@ fn kernel_stages(
         needs.resources.width = 1;
         return Ok(Made { needs, general: None, packed: None });
     };
-    let mut legalized = |mut func: Function| {
+    let mut legalized = |made: spmd::GroupFunction| {
+        if let Some(widened) = &made.widened {
+            watch.function("widened", module, widened)?;
+        }
+        let mut func = made.func;
         watch.function("looped", module, &func)?;
         passes::clean(&mut func, options);
         watch.function("clean", module, &func)?;
@@ -138,8 +142,8 @@ fn kernel_stages(
         watch.function("legal", module, &legal)?;
         Ok::<_, BuildError>(legal)
     };
-    let packed = groups.packed.map(|packed| legalized(packed.func)).transpose()?;
-    let general = legalized(groups.general.func)?;
+    let packed = groups.packed.map(&mut legalized).transpose()?;
+    let general = legalized(groups.general)?;
     Ok(Made { needs, general: Some(general), packed })
 }
 
@@ -176,7 +180,7 @@ impl Watch<'_> {
     fn report(&mut self, kernel: &str, report: &Report) {
         tracing::debug!(target: "clift::vectorize", kernel, "{report}");
         if self.dumps("vectorize") {
-            let _ = writeln!(self.log, "kernel {kernel}: {report}");
+            let _ = writeln!(self.log, "; vectorize {kernel}: {report}");
         }
     }
 

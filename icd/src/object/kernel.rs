@@ -158,8 +158,9 @@ impl Kernel {
     /// `CL_KERNEL_WORK_GROUP_SIZE`: as many work-items as the device allows and a worker has scratch memory for.
     pub fn max_work_group_size(&self, limits: &Limits) -> usize {
         let resources = &self.info().resources;
-        let fits =
-            |items: usize| resources.scratch_bytes_for([items as u64, 1, 1]).is_some_and(|bytes| bytes <= MAX_SCRATCH_BYTES);
+        let fits = |items: usize| {
+            resources.scratch_bytes_for([items as u64, 1, 1]).is_some_and(|bytes| bytes <= MAX_SCRATCH_BYTES)
+        };
         let mut items = limits.max_work_group_size;
         while items > 1 && !fits(items) {
             items /= 2;

@@ -78,8 +78,10 @@ impl Backend for InterpBackend {
                 Box::new(Kernel { shared: shared.clone(), func: kernel.func, arg_block_bytes })
             })
             .collect();
-        let entries =
-            kernels.iter().map(|kernel| KernelEntry { run, packed: None, data: std::ptr::from_ref(&**kernel).cast() }).collect();
+        let entries = kernels
+            .iter()
+            .map(|kernel| KernelEntry { run, packed: None, data: std::ptr::from_ref(&**kernel).cast() })
+            .collect();
         Ok(Executable { entries, log: String::new(), memory: Arc::new(kernels) })
     }
 }

@@ -17,8 +17,8 @@ use clift_kir::{Elem, Slot, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 
-use super::class::{Class, class};
 use super::Packs;
+use super::class::{Class, class};
 use super::private::{self, Copies};
 use super::regions::{RegionId, Regions};
 use crate::BuildError;

@@ -57,6 +57,8 @@ use width::Width;
 pub struct GroupFunction {
     /// Stage *looped*; entry parameters are context, argument block, first group, group count.
     pub func: Function,
+    /// The code of a pack that it was made from, stage *widened*, when packs have several lanes.
+    pub widened: Option<Function>,
     /// The memory it needs.
     pub resources: Resources,
     /// Bytes of private variables per work-item that stayed in memory.
@@ -81,11 +83,7 @@ pub struct GroupFunctions {
 ///
 /// # Errors
 /// [`BuildError::Limit`] when private or local variables overflow any address space.
-pub fn group_functions(
-    module: &Module,
-    kernel: &KernelData,
-    options: &Options,
-) -> Result<GroupFunctions, BuildError> {
+pub fn group_functions(module: &Module, kernel: &KernelData, options: &Options) -> Result<GroupFunctions, BuildError> {
     make(module, kernel, options, regions::Growth::default())
 }
 
@@ -117,7 +115,8 @@ fn make(
         let (mut widened, report) = widen::run(&prepared, &divergence, lanes, !whole);
         passes::clean_widened(&mut widened, options);
         let packs = Packs { lanes, whole };
-        let (made, regions) = loops(module, kernel, options, &widened, packs, growth)?;
+        let (mut made, regions) = loops(module, kernel, options, &widened, packs, growth)?;
+        made.widened = Some(widened);
         Ok::<_, BuildError>((made, Report { regions, ..report }))
     };
     let (general, _) = variant(false)?;
@@ -160,7 +159,7 @@ fn loops(
         width: packs.lanes,
     };
     let private_bytes = context.private_bytes / u64::from(packs.lanes);
-    let made = GroupFunction { func, resources, private_bytes, has_barrier: regions.has_barrier };
+    let made = GroupFunction { func, widened: None, resources, private_bytes, has_barrier: regions.has_barrier };
     Ok((made, regions.list.len()))
 }
 

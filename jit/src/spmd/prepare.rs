@@ -195,13 +195,8 @@ fn close_loops(func: &mut Function, cfg: &Cfg, dom: &DomTree, loops: &LoopForest
     }
     // Inner loops first: what comes out of one is defined in the next.
     for (id, data) in loops.iter().rev() {
-        let exits: Vec<Block> = data
-            .blocks
-            .iter()
-            .flat_map(|&b| cfg.succs(b))
-            .copied()
-            .filter(|&succ| !loops.contains(id, succ))
-            .collect();
+        let exits: Vec<Block> =
+            data.blocks.iter().flat_map(|&b| cfg.succs(b)).copied().filter(|&succ| !loops.contains(id, succ)).collect();
         for (value, uses) in used_outside(func, cfg, loops, id) {
             close_value(func, cfg, dom, &exits, value, &uses);
         }
@@ -242,14 +237,7 @@ fn used_outside(func: &Function, cfg: &Cfg, loops: &LoopForest, id: LoopId) -> V
 }
 
 /// Lets one value out of a loop through parameters of the blocks behind its exits.
-fn close_value(
-    func: &mut Function,
-    cfg: &Cfg,
-    dom: &DomTree,
-    exits: &[Block],
-    value: Value,
-    uses: &[(Block, Inst)],
-) {
+fn close_value(func: &mut Function, cfg: &Cfg, dom: &DomTree, exits: &[Block], value: Value, uses: &[(Block, Inst)]) {
     let home = match func.dfg.def(value) {
         ValueDef::Param(block, _) => block,
         ValueDef::Result(inst, _) => match func.layout.block_of(inst) {

@@ -14,7 +14,7 @@ pub(super) enum Width {
     /// One work-item after the other, and why.
     Scalar(String),
     /// So many side by side.
-    Packs(u32, Prepared),
+    Packs(u32, Box<Prepared>),
 }
 
 /// Beyond so many instructions compiling packs takes too long.
@@ -53,7 +53,7 @@ impl Width {
             return Width::Scalar("a cycle of the kernel has several entries".to_owned());
         };
         let lanes = forced.unwrap_or_else(|| by_elements(&prepared.func));
-        Width::Packs(lanes, prepared)
+        Width::Packs(lanes, Box::new(prepared))
     }
 }
 

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clift_jit::{Options, passes, spmd};
+use clift_jit::{Backend, Options, passes, spmd};
 use clift_kir::interp::Geometry;
 use clift_kir::ops::OPS;
 use clift_kir::testing::filetest::{Command, FileTest, files};
@@ -74,12 +74,11 @@ fn run_command(file: &FileTest, command: &Command) -> Result<(), Failed> {
     match command.name.as_str() {
         "cat" | "verify" => Ok(()),
         "run" => Ok(run::check_file(file, &file.module()?, &mut |module, case| {
-            // Packs, and so sub-groups, have one work-item.
-            if !case.faults.is_empty() || case.sub_group_size != 1 {
+            if !case.faults.is_empty() {
                 return Ok(Vec::new());
             }
             let one = |how| native::execute(module, case, how).map(|result| (how.name.to_owned(), result));
-            WAYS.iter().map(one).collect()
+            WAYS.iter().filter(|how| how.suits(module, case)).map(one).collect()
         })?),
         "opt" => Ok(opt(file, &command.args)?),
         "loops" => Ok(loops(file)?),
@@ -121,7 +120,8 @@ fn loops(file: &FileTest) -> Result<(), String> {
     let module = file.module()?;
     let mut text = String::new();
     for kernel in &module.kernels {
-        let made = spmd::group_function(&module, kernel, &Options::default()).map_err(|e| e.to_string())?;
+        let options = Options { width: Some(1), ..Options::default() };
+        let made = spmd::group_functions(&module, kernel, &options).map_err(|e| e.to_string())?.general;
         verify::function(&module, &made.func).map_err(|e| format!("{e}\n{}", made.func))?;
         text += &made.func.to_string();
     }
@@ -151,7 +151,7 @@ fn op(sample: &Sample) -> Result<(), String> {
     case.check(&wanted)?;
     case.expected.clear();
     let ty = sample.stored_result();
-    for how in &WAYS[..2] {
+    for how in WAYS.iter().filter(|how| how.backend == Backend::Clif) {
         let found = native::execute(&module, &case, how).map_err(|e| format!("{}: {e}\n{module}", how.name))?;
         let buffer = |result: &run::RunResult| {
             let bytes = result.buffers.iter().find(|(at, _)| *at == 8).map(|(_, bytes)| bytes.clone());
@@ -205,7 +205,7 @@ fn random_kernels(part: u64) -> Result<(), String> {
         let (module, mut case) = generate::kernel(seed, shape);
         verify::module(&module).map_err(|e| format!("seed {seed}: {e}\n{module}"))?;
         generate::expect_interpreted(&module, &mut case).map_err(|e| format!("seed {seed}: {e}\n{module}"))?;
-        for how in &WAYS {
+        for how in WAYS.iter().filter(|how| how.suits(&module, &case)) {
             let result = native::execute(&module, &case, how);
             let outcome = result.and_then(|result| case.check(&result));
             outcome.map_err(|e| format!("seed {seed} (CLIFT_FUZZ_SEED), {}: {e}\n{module}\n{case:?}", how.name))?;

@@ -9,7 +9,7 @@ use clift_jit::pipeline::build;
 use clift_jit::spirv::{Imported, KernelDesc};
 use clift_jit::{Backend, Kernel, Options};
 use clift_kir::testing::run::{Arg, Fill, RunCase, RunResult};
-use clift_kir::{Module, Stage};
+use clift_kir::{Module, Opcode, Stage};
 
 /// Memory aligned as buffers and arenas are.
 struct Arena {
@@ -110,16 +110,57 @@ pub(crate) struct How {
     pub(crate) opt_disable: bool,
     /// Whether the kernel goes through the canonical passes first, as if it had just been imported.
     pub(crate) from_imported: bool,
+    /// Lanes per pack.
+    pub(crate) width: Option<u32>,
     /// Groups per run, at most.
     pub(crate) run: u64,
 }
 
 /// The ways in which every launch must give the same.
-pub(crate) const WAYS: [How; 3] = [
-    How { name: "clif", backend: Backend::Clif, opt_disable: false, from_imported: true, run: u64::MAX },
-    How { name: "clif, no optimization", backend: Backend::Clif, opt_disable: true, from_imported: false, run: 1 },
-    How { name: "interp", backend: Backend::Interp, opt_disable: false, from_imported: false, run: 2 },
+pub(crate) const WAYS: [How; 6] = [
+    How { name: "clif", ..CLIF },
+    How { name: "clif, 4 lanes", width: Some(4), from_imported: false, run: 1, ..CLIF },
+    How { name: "clif, 8 lanes", width: Some(8), ..CLIF },
+    How { name: "clif, 16 lanes", width: Some(16), from_imported: false, ..CLIF },
+    How { name: "clif, no optimization", opt_disable: true, from_imported: false, run: 1, ..CLIF },
+    How { name: "interp", backend: Backend::Interp, from_imported: false, run: 2, ..CLIF },
 ];
+
+/// Machine code for one work-item after the other, with all passes.
+const CLIF: How =
+    How { name: "", backend: Backend::Clif, opt_disable: false, width: Some(1), from_imported: true, run: u64::MAX };
+
+impl How {
+    /// Whether a launch may be run so: one whose result depends on the size of sub-groups has packs of one work-item.
+    pub(crate) fn suits(&self, module: &Module, case: &RunCase) -> bool {
+        let width = self.width.unwrap_or(1);
+        case.sub_group_size == 1 && (width == 1 || !names_sub_groups(module))
+    }
+}
+
+/// Whether a kernel asks for sub-groups or does something in them.
+fn names_sub_groups(module: &Module) -> bool {
+    let is_one = |op: Opcode| {
+        [
+            Opcode::SubGroupSize,
+            Opcode::MaxSubGroupSize,
+            Opcode::NumSubGroups,
+            Opcode::EnqueuedNumSubGroups,
+            Opcode::SubGroupId,
+            Opcode::SubGroupLocalId,
+            Opcode::GroupReduce,
+            Opcode::GroupScan,
+            Opcode::GroupScanExclusive,
+            Opcode::GroupBallot,
+            Opcode::GroupShuffle,
+        ]
+        .contains(&op)
+    };
+    module.funcs.values().any(|func| {
+        let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+        insts.into_iter().any(|&inst| is_one(func.dfg.inst(inst).op))
+    })
+}
 
 /// Runs a launch in one of the ways.
 pub(crate) fn execute(module: &Module, case: &RunCase, how: &How) -> Result<RunResult, String> {
@@ -137,7 +178,8 @@ pub(crate) fn execute(module: &Module, case: &RunCase, how: &How) -> Result<RunR
         vec_type_hint: None,
     });
     let imported = Imported { kernels: kernels.collect(), module };
-    let options = Options { backend: how.backend, opt_disable: how.opt_disable, ..Options::default() };
+    let options =
+        Options { backend: how.backend, opt_disable: how.opt_disable, width: how.width, ..Options::default() };
     let block = |kernel: &str| {
         let kernel = imported.module.kernel(kernel).ok_or_else(|| format!("there is no kernel `{kernel}`"))?;
         Ok::<_, String>(kernel.arg_block_bytes as usize)
@@ -177,8 +219,7 @@ fn launch(kernel: &Kernel, case: &RunCase, block_bytes: usize, run: u64) -> Resu
     let (mut scratch, mut local) = (Arena::new(scratch_bytes as usize), Arena::new(local_bytes as usize));
     let mut block = Arena::with(&block);
     let [groups_x, groups_y, groups_z] = geometry.num_groups();
-    let packed =
-        kernel.resources.packed_groups(geometry.global_size, geometry.global_offset, geometry.local_size);
+    let packed = kernel.resources.packed_groups(geometry.global_size, geometry.global_offset, geometry.local_size);
     for (group_y, group_z) in (0..groups_z).flat_map(|z| (0..groups_y).map(move |y| (y, z))) {
         let mut first = 0;
         while first < groups_x {

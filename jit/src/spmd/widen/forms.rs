@@ -121,9 +121,7 @@ impl Widener<'_> {
         match self.form(value) {
             Form::Packs(packs) => packs,
             Form::Affine { base, stride } => smallvec![self.steps(base, stride)],
-            Form::Uniform(scalar) => {
-                (0..ty.lanes()).map(|component| self.component_splat(scalar, component)).collect()
-            }
+            Form::Uniform(scalar) => (0..ty.lanes()).map(|component| self.component_splat(scalar, component)).collect(),
         }
     }
 

@@ -78,6 +78,7 @@ impl Widener<'_> {
                 self.set(result, Form::Uniform(loaded));
             }
             Pattern::Records { start, step, reversed } => {
+                let mask = if reversed { mask.map(|mask| self.reverse(mask)) } else { mask };
                 let packs = self.load_records(start, ty, step, Self::element(mem, ty), mask);
                 let packs = if reversed { packs.iter().map(|&pack| self.reverse(pack)).collect() } else { packs };
                 self.set(result, Form::Packs(packs));
@@ -121,8 +122,7 @@ impl Widener<'_> {
         }
         (0..ty.lanes())
             .map(|component| {
-                let lanes: SmallVec<[u8; 16]> =
-                    (0..self.width).map(|lane| (lane * step + component) as u8).collect();
+                let lanes: SmallVec<[u8; 16]> = (0..self.width).map(|lane| (lane * step + component) as u8).collect();
                 self.at().shuffle(loaded, loaded, &lanes)
             })
             .collect()
@@ -134,9 +134,8 @@ impl Widener<'_> {
             return mask;
         }
         let none = self.mask_constant(false);
-        let lanes: SmallVec<[u8; 64]> = (0..count)
-            .map(|i| if i % step < components { (i / step) as u8 } else { self.width as u8 })
-            .collect();
+        let lanes: SmallVec<[u8; 64]> =
+            (0..count).map(|i| if i % step < components { (i / step) as u8 } else { self.width as u8 }).collect();
         self.at().shuffle(mask, none, &lanes)
     }
 

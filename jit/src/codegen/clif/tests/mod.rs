@@ -31,8 +31,12 @@ pub(super) fn compile_for(backend: &ClifBackend, module: &Module, func: &Functio
     let Input::Legal(caps) = backend.input() else { unreachable!() };
     let legal = legal(module, func, caps);
     let data = Arc::new(ProgramData::new(module)?);
-    let executable =
-        backend.compile(module, vec![KernelCode { name: func.name.clone(), general: Some(legal), packed: None }], data, &[])?;
+    let executable = backend.compile(
+        module,
+        vec![KernelCode { name: func.name.clone(), general: Some(legal), packed: None }],
+        data,
+        &[],
+    )?;
     Ok(Compiled { executable })
 }
 
