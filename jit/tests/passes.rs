@@ -5,7 +5,7 @@ use clift_jit::passes::{self, CANONICAL, CLEAN, MINIMAL};
 use clift_kir::interp::{Interpreter, Lanes, NoObserver, Options, Prepared, SimMemory, load_globals};
 use clift_kir::{
     Block, BlockCall, Builder, Elem, Func, Function, IntCond, KernelData, MemInfo, Module, Opcode, Slot, SlotData,
-    Type, Value, verify,
+    Type, Value, WrapFlags, verify,
 };
 
 /// Bytes of each variable of a generated function.
@@ -85,6 +85,9 @@ impl Generator<'_, '_, '_> {
                 let v = self.value()?;
                 let zero = self.b.iconst(Type::I32, 0);
                 let index = self.b.int2(Opcode::And, v, zero);
+                if self.u.ratio(1, 3)? {
+                    return self.promised(base, index, offset as i64);
+                }
                 let index = self.b.cast(Opcode::Zext, index, Type::I64);
                 if self.u.ratio(1, 4)? {
                     self.b.addr(base, Some(index), 4, offset as i64)
@@ -93,6 +96,22 @@ impl Generator<'_, '_, '_> {
                 }
             }
         })
+    }
+
+    /// An address computed in 32 bits with promises that they are enough; `zero` is a value that is zero.
+    fn promised(&mut self, base: Value, zero: Value, offset: i64) -> Result<Value> {
+        let (scale, signed) = (self.u.int_in_range(1..=3)?, self.u.arbitrary()?);
+        let scale = self.b.iconst(Type::I32, scale);
+        let flags = *self.u.choose(&[WrapFlags::all(), WrapFlags::NO_SIGNED, WrapFlags::NO_UNSIGNED])?;
+        let op = *self.u.choose(&[Opcode::Imul, Opcode::Shl])?;
+        let index = self.b.int2_wrap(op, zero, scale, flags);
+        let part = self.u.int_in_range(0..=offset)?;
+        let index = [part, offset - part].into_iter().fold(index, |index, part| {
+            let part = self.b.iconst(Type::I32, part);
+            self.b.int2_wrap(Opcode::Iadd, index, part, flags)
+        });
+        let index = self.b.cast(if signed { Opcode::Sext } else { Opcode::Zext }, index, Type::I64);
+        Ok(self.b.addr(base, Some(index), 1, 0))
     }
 
     /// A value of any memory type made of an `i32`.

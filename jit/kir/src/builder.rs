@@ -8,7 +8,7 @@ use crate::entities::{Block, Func, Global, Inst, Slot, Value};
 use crate::function::{Function, Loc};
 use crate::inst::{
     AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, Imm, InstData, IntCond,
-    MemInfo, Operands, SwitchData,
+    MemInfo, Operands, SwitchData, WrapFlags,
 };
 use crate::libfn::LibFn;
 use crate::ops::Opcode;
@@ -172,6 +172,12 @@ impl<'f> Builder<'f> {
     pub fn int2(&mut self, op: Opcode, a: Value, b: Value) -> Value {
         let ty = self.ty(a);
         self.value(op, &[a, b], Imm::None, ty)
+    }
+
+    /// As [`Self::int2`], of an op that may wrap, with the source's promises that it does not.
+    pub fn int2_wrap(&mut self, op: Opcode, a: Value, b: Value, flags: WrapFlags) -> Value {
+        let ty = self.ty(a);
+        self.value(op, &[a, b], flags.imm(), ty)
     }
 
     /// One operand, result of the same type: float ops, with the liberties in force.

@@ -34,6 +34,8 @@ pub enum Imm {
     FloatCond(FloatCond, FpFlags),
     /// Liberties of a floating-point operation.
     Fp(FpFlags),
+    /// What the source promises of an integer operation. An operation without promises has [`Imm::None`].
+    Wrap(WrapFlags),
     /// Rounding and saturation of a conversion.
     Convert(Convert),
     /// A lane index.
@@ -280,6 +282,35 @@ impl FpFlags {
         (FpFlags::REASSOC, "reassoc"),
         (FpFlags::APPROX, "afn"),
     ];
+}
+
+bitflags::bitflags! {
+    /// Promises that an integer operation stays within its type (SPIR-V `NoSignedWrap`, `NoUnsignedWrap`). Where one is broken,
+    /// the result may be anything, as long as a work-item uses it; an operation may still be computed where it was not.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct WrapFlags: u8 {
+        /// As signed numbers, the exact result fits.
+        const NO_SIGNED = 1;
+        /// As unsigned numbers, the exact result fits.
+        const NO_UNSIGNED = 2;
+    }
+}
+
+impl WrapFlags {
+    /// Each flag with its text form.
+    pub const NAMES: [(WrapFlags, &'static str); 2] = [(WrapFlags::NO_SIGNED, "nsw"), (WrapFlags::NO_UNSIGNED, "nuw")];
+
+    /// The immediate with these promises.
+    pub fn imm(self) -> Imm {
+        if self.is_empty() { Imm::None } else { Imm::Wrap(self) }
+    }
+}
+
+impl Imm {
+    /// Promises about wrapping.
+    pub fn wrap(&self) -> WrapFlags {
+        if let Imm::Wrap(flags) = self { *flags } else { WrapFlags::empty() }
+    }
 }
 
 /// Rounding of a conversion.

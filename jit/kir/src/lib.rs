@@ -40,7 +40,7 @@ pub use entities::{Block, Const, Func, Global, Inst, Slot, Value};
 pub use function::{Function, Loc, SlotData, Stage};
 pub use inst::{
     AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, Imm, InstData, IntCond,
-    MemInfo, MemOrder, MemScope, Rounding, SpaceSet, SwitchData,
+    MemInfo, MemOrder, MemScope, Rounding, SpaceSet, SwitchData, WrapFlags,
 };
 pub use layout::Layout;
 pub use libfn::LibFn;

@@ -19,6 +19,7 @@ pub enum ImmKind {
     IntCond,
     FloatCond,
     Fp,
+    Wrap,
     Convert,
     Lane,
     Lanes,
@@ -41,9 +42,9 @@ pub enum ImmKind {
 }
 
 impl ImmKind {
-    /// Whether `imm` is of this kind.
+    /// Whether `imm` is of this kind. No promises about wrapping are no immediate.
     pub fn matches(self, imm: &Imm) -> bool {
-        self == ImmKind::of(imm)
+        self == ImmKind::of(imm) || self == ImmKind::Wrap && *imm == Imm::None
     }
 
     /// The kind of an immediate.
@@ -54,6 +55,7 @@ impl ImmKind {
             Imm::IntCond(_) => ImmKind::IntCond,
             Imm::FloatCond(..) => ImmKind::FloatCond,
             Imm::Fp(_) => ImmKind::Fp,
+            Imm::Wrap(_) => ImmKind::Wrap,
             Imm::Convert(_) => ImmKind::Convert,
             Imm::Lane(_) => ImmKind::Lane,
             Imm::Lanes(_) => ImmKind::Lanes,
@@ -313,11 +315,11 @@ op_table! {
 
     // -- integers --
     /// Wrapping addition.
-    Iadd               "iadd"            None       Int2          Pure        Operands    lanes(eval::int::add);
+    Iadd               "iadd"            Wrap       Int2          Pure        Operands    lanes(eval::int::add);
     /// Wrapping subtraction.
-    Isub               "isub"            None       Int2          Pure        Operands    lanes(eval::int::sub);
+    Isub               "isub"            Wrap       Int2          Pure        Operands    lanes(eval::int::sub);
     /// Wrapping multiplication, low half.
-    Imul               "imul"            None       Int2          Pure        Operands    lanes(eval::int::mul);
+    Imul               "imul"            Wrap       Int2          Pure        Operands    lanes(eval::int::mul);
     /// High half of the unsigned product.
     Umulh              "umulh"           None       Int2          Pure        Operands    lanes(eval::int::umulh);
     /// High half of the signed product.
@@ -359,7 +361,7 @@ op_table! {
     /// Bitwise complement.
     Not                "not"             None       Bits1         Pure        Operands    lanes(eval::int::not);
     /// Shift left; the count is taken modulo the width.
-    Shl                "shl"             None       Int2          Pure        Operands    lanes(eval::int::shl);
+    Shl                "shl"             Wrap       Int2          Pure        Operands    lanes(eval::int::shl);
     /// Logical shift right; the count is taken modulo the width.
     Lshr               "lshr"            None       Int2          Pure        Operands    lanes(eval::int::lshr);
     /// Arithmetic shift right; the count is taken modulo the width.

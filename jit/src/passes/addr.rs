@@ -1,7 +1,8 @@
 //! Strength reduction of addresses: constant parts of an index go into the displacement, constant factors into the scale, and
-//! an address of an address becomes one. All exact: addresses wrap at 64 bits, as the index arithmetic does.
+//! an address of an address becomes one. All exact: addresses wrap at 64 bits, as the index arithmetic does. An index in fewer bits
+//! is looked into where the source promises that it does not wrap.
 
-use clift_kir::{Builder, Function, Imm, Inst, Opcode, Value};
+use clift_kir::{Builder, Function, Imm, Inst, Opcode, Value, WrapFlags};
 
 use super::Changed;
 use super::util::Replacements;
@@ -68,6 +69,9 @@ fn fold(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
                 _ => (),
             }
         }
+        if let Some(value) = fold_extended(b, base, index, scale, disp) {
+            return Some(value);
+        }
         if scale == 0 && !b.ty(index).is_vector() {
             return Some(b.addr(base, None, 1, disp));
         }
@@ -92,4 +96,32 @@ fn fold(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
         }
     }
     None
+}
+
+/// An index that was computed in fewer bits, with the source's promise that these were enough: the constant part of the sum or
+/// product goes into the address all the same.
+fn fold_extended(b: &mut Builder<'_>, base: Value, index: Value, scale: u64, disp: i64) -> Option<Value> {
+    let def = |b: &Builder<'_>, v: Value| b.func.dfg.def_inst(v).map(|i| b.func.dfg.inst(i).clone());
+    let extension = def(b, index)?;
+    let promise = match extension.op {
+        Opcode::Sext => WrapFlags::NO_SIGNED,
+        Opcode::Zext => WrapFlags::NO_UNSIGNED,
+        _ => return None,
+    };
+    let inner = def(b, extension.args[0]).filter(|inner| inner.imm.wrap().contains(promise))?;
+    let bits = b.func.dfg.as_splat_bits(inner.args[1])?;
+    let unused = 64 - b.ty(inner.args[0]).elem.bits();
+    let constant = match extension.op {
+        Opcode::Sext => ((bits << unused) as i64 >> unused) as u64,
+        _ => bits,
+    };
+    let (scale, disp) = match inner.op {
+        Opcode::Iadd => (scale, disp.wrapping_add(constant.wrapping_mul(scale) as i64)),
+        Opcode::Imul => (scale.wrapping_mul(constant), disp),
+        Opcode::Shl => (scale.wrapping_shl(bits as u32 % (64 - unused)), disp),
+        _ => return None,
+    };
+    let ty = b.ty(index);
+    let index = b.cast(extension.op, inner.args[0], ty);
+    Some(b.addr(base, Some(index), scale, disp))
 }

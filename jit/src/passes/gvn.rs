@@ -3,7 +3,9 @@
 //! that may write there.
 
 use clift_kir::analysis::{Cfg, DomTree};
-use clift_kir::{Effects, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value};
+use clift_kir::{
+    DataFlowGraph, Effects, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value, WrapFlags,
+};
 use rustc_hash::FxHashMap;
 
 use super::Changed;
@@ -33,6 +35,8 @@ pub(super) fn run(func: &mut Function) -> Changed {
                 let known = found.iter().copied().find(|&v| dominates(func, &dom, v, block));
                 match known {
                     Some(value) => {
+                        let flags = data.imm.wrap();
+                        keep_promises(&mut func.dfg, value, flags);
                         replacements.set(result, value);
                         removed.push(inst);
                     }
@@ -59,9 +63,21 @@ fn dominates(func: &Function, dom: &DomTree, value: Value, block: clift_kir::Blo
     func.dfg.def_inst(value).and_then(|i| func.layout.block_of(i)).is_some_and(|home| dom.dominates(home, block))
 }
 
-/// The same computation in one form: operands of commutative ops in order of their numbers.
+/// Leaves of a value's promises about wrapping those that hold for another use of it, too.
+fn keep_promises(dfg: &mut DataFlowGraph, value: Value, flags: WrapFlags) {
+    if let Some(inst) = dfg.def_inst(value)
+        && let Imm::Wrap(own) = dfg.inst(inst).imm
+    {
+        dfg.inst_mut(inst).imm = (own & flags).imm();
+    }
+}
+
+/// The same computation in one form: operands of commutative ops in order of their numbers, no promises about wrapping.
 fn normalized(data: &InstData) -> InstData {
     let mut data = data.clone();
+    if let Imm::Wrap(_) = data.imm {
+        data.imm = Imm::None;
+    }
     if is_commutative(data.op) && data.args[0] > data.args[1] {
         data.args.swap(0, 1);
     }

@@ -2,6 +2,7 @@
 //!
 //! Only decorations that matter to a kernel are kept; the rest is legal and ignored. Member decorations matter nowhere.
 
+use clift_kir::WrapFlags;
 use rspirv::dr::Operand;
 use rspirv::spirv::{BuiltIn, Decoration, FPFastMathMode, FPRoundingMode, FunctionParameterAttribute, LinkageType, Op};
 use rustc_hash::FxHashMap;
@@ -38,6 +39,8 @@ pub(crate) struct Decorations {
     pub(crate) fast_math: Option<FPFastMathMode>,
     /// `NoContraction`.
     pub(crate) no_contraction: bool,
+    /// `NoSignedWrap`, `NoUnsignedWrap`.
+    pub(crate) wrap: WrapFlags,
     /// `LinkageAttributes`.
     pub(crate) linkage: Option<Linkage>,
     /// `Restrict`, or the parameter attribute `NoAlias`.
@@ -102,6 +105,8 @@ impl Decorations {
             (Decoration::SaturatedConversion, _) => self.saturate = true,
             (Decoration::NoContraction, _) => self.no_contraction = true,
             (Decoration::Restrict | Decoration::RestrictPointer, _) => self.restrict = true,
+            (Decoration::NoSignedWrap, _) => self.wrap |= WrapFlags::NO_SIGNED,
+            (Decoration::NoUnsignedWrap, _) => self.wrap |= WrapFlags::NO_UNSIGNED,
             (Decoration::Volatile, _) => self.volatile = true,
             (Decoration::Constant, _) => self.constant = true,
             // The rest changes nothing in how a kernel executes.

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 
 use clift_kir::{
     Block, Builder, FpFlags, Func, Function, Global, GlobalData, GlobalInit, IntCond, Loc, MemInfo, Opcode, SlotData,
-    Space, Type, Value,
+    Space, Type, Value, WrapFlags,
 };
 use cranelift_entity::PrimaryMap;
 use rspirv::spirv::{BuiltIn, Op};
@@ -546,6 +546,11 @@ impl<'a> FuncCx<'a> {
             }
         }
         self.b.set_fp_flags(flags);
+    }
+
+    /// What the source promises about an integer operation.
+    pub(crate) fn wrap_flags(&self, inst: &Inst) -> WrapFlags {
+        inst.dr.result_id.map_or(WrapFlags::empty(), |id| self.unit.module.decorations.of(id).wrap)
     }
 
     /// The value's defining op, if an instruction defines it.

@@ -10,7 +10,7 @@ use crate::entities::{Func, Global, Slot, Value};
 use crate::function::{Function, SlotData, Stage};
 use crate::inst::{
     AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, Imm, IntCond, MemInfo,
-    MemOrder, MemScope, Rounding, SpaceSet, SwitchData,
+    MemOrder, MemScope, Rounding, SpaceSet, SwitchData, WrapFlags,
 };
 use crate::libfn::LibFn;
 use crate::module::{GlobalData, GlobalInit, KernelData, Module};
@@ -247,6 +247,7 @@ fn immediates(op: Opcode) -> Vec<Imm> {
             FloatCond::ALL.iter().zip(flags.iter().cycle()).map(|((c, _), f)| Imm::FloatCond(*c, *f)).collect()
         }
         ImmKind::Fp => flags.iter().map(|&f| Imm::Fp(f)).collect(),
+        ImmKind::Wrap => vec![Imm::None, WrapFlags::NO_SIGNED.imm(), WrapFlags::all().imm()],
         ImmKind::Convert => {
             let modes = Rounding::ALL.iter().map(|(rounding, _)| *rounding);
             let both = |rounding| [false, true].map(|saturate| Imm::Convert(Convert { rounding, saturate }));
@@ -345,6 +346,7 @@ fn fits(op: Opcode, imm: &Imm, args: &[Type], results: &[Type]) -> bool {
         | Imm::IntCond(IntCond::Eq | IntCond::Ne | IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge)
         | Imm::FloatCond(..)
         | Imm::Fp(_)
+        | Imm::Wrap(_)
         | Imm::Convert(_)
         | Imm::Addr { .. }
         | Imm::Mem(_)
@@ -443,6 +445,7 @@ impl Sample {
             | ImmKind::IntCond
             | ImmKind::FloatCond
             | ImmKind::Fp
+            | ImmKind::Wrap
             | ImmKind::Convert
             | ImmKind::Lane
             | ImmKind::Lanes
@@ -472,6 +475,8 @@ impl Sample {
             Imm::Convert(how) => matches!(self.op, Opcode::FptoS | Opcode::FptoU) && !how.saturate,
             // Liberties are liberties.
             Imm::Fp(flags) | Imm::FloatCond(_, flags) => !flags.is_empty(),
+            // Promises that random operands break.
+            Imm::Wrap(_) => true,
             // Lane 3 of three.
             Imm::None => self.op == Opcode::ExtractDyn && self.args[0].lanes() == 3 || self.op == Opcode::Undef,
             // A library function may be computed differently.

@@ -11,7 +11,7 @@ use crate::entities::{Block, Inst, Slot, Value};
 use crate::function::{Function, Loc, SlotData, Stage};
 use crate::inst::{
     AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, Imm, InstData, IntCond,
-    MemInfo, MemOrder, MemScope, Operands, Rounding, SpaceSet, SwitchData,
+    MemInfo, MemOrder, MemScope, Operands, Rounding, SpaceSet, SwitchData, WrapFlags,
 };
 use crate::libfn::LibFn;
 use crate::ops::{ImmKind, Opcode};
@@ -202,6 +202,13 @@ impl Reader {
             ImmKind::IntCond => Imm::IntCond(p.row(&IntCond::ALL, "a condition")?),
             ImmKind::FloatCond => Imm::FloatCond(p.row(&FloatCond::ALL, "a condition")?, fp_flags(p)),
             ImmKind::Fp => Imm::Fp(fp_flags(p)),
+            ImmKind::Wrap => {
+                let mut flags = WrapFlags::empty();
+                while let Some(flag) = p.accept_row(&WrapFlags::NAMES) {
+                    flags |= flag;
+                }
+                flags.imm()
+            }
             ImmKind::Convert => {
                 let rounding = p.row(&Rounding::ALL, "a rounding mode")?;
                 Imm::Convert(Convert { rounding, saturate: p.accept_word("sat") })

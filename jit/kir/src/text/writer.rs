@@ -8,7 +8,7 @@ use crate::entities::{Block, Inst, Value};
 use crate::function::{Function, Loc, Stage};
 use crate::inst::{
     AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, Imm, IntCond, MemInfo,
-    MemOrder, MemScope, Rounding, SpaceSet,
+    MemOrder, MemScope, Rounding, SpaceSet, WrapFlags,
 };
 use crate::module::{GlobalData, KernelData, Module};
 use crate::ops::Opcode;
@@ -173,6 +173,7 @@ impl Display for InstText<'_> {
             | Imm::IntCond(_)
             | Imm::FloatCond(..)
             | Imm::Fp(_)
+            | Imm::Wrap(_)
             | Imm::Convert(_)
             | Imm::Lane(_)
             | Imm::Lanes(_)
@@ -210,6 +211,10 @@ impl InstText<'_> {
                 write_fp(f, *flags)
             }
             Imm::Fp(flags) => write_fp(f, *flags),
+            Imm::Wrap(flags) => {
+                let names = WrapFlags::NAMES.iter().filter(|(flag, _)| flags.contains(*flag));
+                names.into_iter().try_for_each(|(_, name)| write!(f, " {name}"))
+            }
             Imm::Convert(Convert { rounding, saturate }) => {
                 write!(f, " {}{}", name_in(&Rounding::ALL, *rounding), if *saturate { " sat" } else { "" })
             }

@@ -112,6 +112,7 @@ fn one(module: &Module, func: &Function, inst: Inst) -> Result<(), String> {
             }
             switch.cases.iter().map(|(_, call)| call).chain([&switch.default]).try_for_each(|call| target(func, call))
         }
+        Imm::Wrap(flags) => ensure(!flags.is_empty(), || "no promises are no immediate".to_owned()),
         Imm::None | Imm::FloatCond(..) | Imm::Fp(_) | Imm::Convert(_) | Imm::Addr { .. } | Imm::Lib(_) => Ok(()),
     }
 }

@@ -184,7 +184,7 @@ fn broken_by_hand() {
 
     let mut kind = func.clone();
     kind.dfg.inst_mut(two).imm = Imm::Jump(BlockCall::new(b, &[]));
-    assert!(function(&Module::default(), &kind).unwrap_err().to_string().contains("immediate is of kind None"));
+    assert!(function(&Module::default(), &kind).unwrap_err().to_string().contains("immediate is of kind Wrap"));
     assert_eq!(one.index(), 0);
 }
 

@@ -1,6 +1,8 @@
 //! Integer, bit and comparison identities.
 
-use clift_kir::{Builder, Imm, InstData, IntCond, Opcode, Type, Value};
+use std::cmp::Ordering;
+
+use clift_kir::{Builder, Elem, Imm, InstData, IntCond, Opcode, Type, Value, WrapFlags};
 
 use super::{defined_by, is_bits, splat, splat_bits};
 
@@ -30,7 +32,7 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
     let ones = ty.elem.mask();
     // A constant goes to the right.
     if is_commutative(data.op) && splat_bits(b, x).is_some() && splat_bits(b, y).is_none() {
-        return Some(b.int2(data.op, y, x));
+        return Some(b.int2_wrap(data.op, y, x, data.imm.wrap()));
     }
     let same = x == y;
     let right = splat_bits(b, y);
@@ -51,18 +53,29 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
         Opcode::Imul | Opcode::Umulh if right == Some(0) => Some(y),
         Opcode::Imul | Opcode::Udiv | Opcode::Sdiv if right == Some(1) => Some(x),
         Opcode::Urem | Opcode::Srem if right == Some(1) => Some(splat(b, ty, 0)),
-        Opcode::Imul => power_of_two(right).map(|n| shift(b, Opcode::Shl, x, n, ty)),
+        Opcode::Imul => power_of_two(right).map(|n| {
+            let count = splat(b, ty, n);
+            // As a signed number the highest power is negative.
+            let kept = if n + 1 == ty.elem.bits().into() { WrapFlags::NO_UNSIGNED } else { WrapFlags::all() };
+            b.int2_wrap(Opcode::Shl, x, count, data.imm.wrap() & kept)
+        }),
         Opcode::Udiv => power_of_two(right).map(|n| shift(b, Opcode::Lshr, x, n, ty)),
         Opcode::Urem => power_of_two(right).map(|_| {
             let mask = splat(b, ty, right.unwrap_or(1) - 1);
             b.int2(Opcode::And, x, mask)
         }),
         Opcode::Isub if right.is_some() => {
-            let negated = splat(b, ty, right.unwrap_or(0).wrapping_neg());
-            Some(b.int2(Opcode::Iadd, x, negated))
+            let bits = right.unwrap_or(0);
+            let negated = splat(b, ty, bits.wrapping_neg());
+            // The lowest number has no negative.
+            let lowest = bits == ones ^ ones >> 1;
+            let kept = if lowest { WrapFlags::empty() } else { WrapFlags::NO_SIGNED };
+            Some(b.int2_wrap(Opcode::Iadd, x, negated, data.imm.wrap() & kept))
         }
-        Opcode::Iadd | Opcode::And | Opcode::Or | Opcode::Xor => reassociate(b, data.op, x, y, ty),
-        Opcode::Shl | Opcode::Lshr | Opcode::Ashr => shift_of_shift(b, data.op, x, y, ty),
+        Opcode::Iadd | Opcode::And | Opcode::Or | Opcode::Xor => reassociate(b, data, x, y, ty),
+        Opcode::Shl | Opcode::Lshr | Opcode::Ashr => {
+            shift_of_shift(b, data.op, x, y, ty).or_else(|| shift_back(b, data.op, x, y, ty))
+        }
         Opcode::Icmp => compare(b, &data.imm, x, y, ty),
         _ => None,
     }
@@ -103,10 +116,12 @@ fn shift(b: &mut Builder<'_>, op: Opcode, x: Value, count: u64, ty: Type) -> Val
 }
 
 /// `(x op c) op d` becomes `x op (c op d)`.
-fn reassociate(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type) -> Option<Value> {
+fn reassociate(b: &mut Builder<'_>, data: &InstData, x: Value, y: Value, ty: Type) -> Option<Value> {
+    let op = data.op;
     let outer = splat_bits(b, y)?;
     let inner = defined_by(b, x, op)?;
     let base = inner.args[0];
+    let inner_flags = inner.imm.wrap();
     let bits = splat_bits(b, inner.args[1])?;
     let combined = match op {
         Opcode::Iadd => bits.wrapping_add(outer),
@@ -115,8 +130,21 @@ fn reassociate(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type) ->
         Opcode::Xor => bits ^ outer,
         _ => return None,
     };
+    // Promises about both steps hold for the one, if the constants themselves can be added.
+    let mut flags = WrapFlags::empty();
+    if op == Opcode::Iadd {
+        let unused = 64 - ty.elem.bits();
+        let signed = |bits: u64| (bits << unused) as i64;
+        flags = data.imm.wrap() & inner_flags;
+        if signed(bits).checked_add(signed(outer)).is_none() {
+            flags.remove(WrapFlags::NO_SIGNED);
+        }
+        if (bits << unused).checked_add(outer << unused).is_none() {
+            flags.remove(WrapFlags::NO_UNSIGNED);
+        }
+    }
     let combined = splat(b, ty, combined);
-    Some(b.int2(op, base, combined))
+    Some(b.int2_wrap(op, base, combined, flags))
 }
 
 /// Two shifts the same way by constants become one.
@@ -131,6 +159,29 @@ fn shift_of_shift(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type)
         _ if total >= width => Some(splat(b, ty, 0)),
         _ => Some(shift(b, op, base, total, ty)),
     }
+}
+
+/// A shift left and an arithmetic shift right are a sign extension of the bits between.
+fn shift_back(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type) -> Option<Value> {
+    if op != Opcode::Ashr {
+        return None;
+    }
+    let width = u64::from(ty.elem.bits());
+    let right = splat_bits(b, y)? % width;
+    let inner = defined_by(b, x, Opcode::Shl)?;
+    let base = inner.args[0];
+    let left = splat_bits(b, inner.args[1])? % width;
+    let narrow = Elem::int((width - left) as u32).filter(|elem| left > 0 && elem.is_int())?;
+    let kept = b.cast(Opcode::Itrunc, base, ty.with_elem(narrow));
+    let wide = b.cast(Opcode::Sext, kept, ty);
+    Some(match right.cmp(&left) {
+        Ordering::Equal => wide,
+        Ordering::Less => {
+            let count = splat(b, ty, left - right);
+            b.int2_wrap(Opcode::Shl, wide, count, WrapFlags::NO_SIGNED)
+        }
+        Ordering::Greater => shift(b, Opcode::Ashr, wide, right - left, ty),
+    })
 }
 
 fn compare(b: &mut Builder<'_>, imm: &Imm, x: Value, y: Value, ty: Type) -> Option<Value> {

@@ -15,9 +15,9 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             int(cx, a)?;
             cx.b.int1(Opcode::Ineg, a)
         }
-        Op::IAdd => int2(cx, inst, Opcode::Iadd)?,
-        Op::ISub => int2(cx, inst, Opcode::Isub)?,
-        Op::IMul => int2(cx, inst, Opcode::Imul)?,
+        Op::IAdd => int2_wrap(cx, inst, Opcode::Iadd)?,
+        Op::ISub => int2_wrap(cx, inst, Opcode::Isub)?,
+        Op::IMul => int2_wrap(cx, inst, Opcode::Imul)?,
         Op::UDiv => int2(cx, inst, Opcode::Udiv)?,
         Op::SDiv => int2(cx, inst, Opcode::Sdiv)?,
         Op::UMod => int2(cx, inst, Opcode::Urem)?,
@@ -109,6 +109,14 @@ pub(super) fn int2(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value
     let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     int(cx, a)?;
     Ok(cx.b.int2(op, a, b))
+}
+
+/// As [`int2`], of an op that may wrap.
+fn int2_wrap(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, Fault> {
+    let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
+    int(cx, a)?;
+    let flags = cx.wrap_flags(inst);
+    Ok(cx.b.int2_wrap(op, a, b, flags))
 }
 
 /// Two float operands of one type; sets the liberties.

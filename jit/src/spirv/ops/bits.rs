@@ -1,6 +1,6 @@
 //! Shifts, bitwise logic and bit fields.
 
-use clift_kir::{IntCond, Opcode, Type, Value};
+use clift_kir::{IntCond, Opcode, Type, Value, WrapFlags};
 use rspirv::spirv::Op;
 
 use super::super::lower::FuncCx;
@@ -78,7 +78,8 @@ fn shift(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, Fault> {
         return Err(Fault::malformed("value and count have different numbers of components"));
     }
     let count = cx.b.int_resize(count, ty.elem, false);
-    Ok(cx.b.int2(op, base, count))
+    let flags = if op == Opcode::Shl { cx.wrap_flags(inst) } else { WrapFlags::empty() };
+    Ok(cx.b.int2_wrap(op, base, count, flags))
 }
 
 /// Offset and size of a bit field, in every lane of the type it is in.

@@ -74,6 +74,7 @@ fn immediates(info: &OpInfo) -> Vec<Imm> {
         ImmKind::IntCond => IntCond::ALL.iter().map(|&(c, _)| Imm::IntCond(c)).collect(),
         ImmKind::FloatCond => FloatCond::ALL.iter().map(|&(c, _)| Imm::FloatCond(c, FpFlags::empty())).collect(),
         ImmKind::Fp => vec![Imm::Fp(FpFlags::empty())],
+        ImmKind::Wrap => vec![Imm::None],
         ImmKind::Convert => Rounding::ALL
             .iter()
             .flat_map(|&(rounding, _)| [true, false].map(|saturate| Imm::Convert(Convert { rounding, saturate })))
