@@ -9,6 +9,8 @@
 //! | legalize | `codegen::legalize` | *legal* for the backend's capabilities |
 //! | emit | the backend | entries |
 //!
+//! A kernel of a module made by hand may be *looped* already; it then skips what comes before.
+//!
 //! Deliberately not here: what the stages do, and any decision by OpenCL.
 
 #[cfg(test)]
@@ -21,7 +23,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clift_include::abi::Resources;
-use clift_kir::{Function, KernelData, Module};
+use clift_kir::{Function, KernelData, Module, Stage};
 
 use crate::codegen::clif::ClifBackend;
 use crate::codegen::data::ProgramData;
@@ -43,7 +45,8 @@ pub(crate) fn run(inputs: &[crate::Input<'_>], options: &Options) -> Result<Prog
     })
 }
 
-/// Builds a program from an imported module (or one made by hand): everything after the import.
+/// Builds a program from an imported module, or one made by hand whose kernels are at any stage up to *looped*: everything
+/// after the import. The machine code of kernels at *looped* alone can run; the interpreter refuses them.
 ///
 /// # Errors
 /// As [`crate::compile`].
@@ -116,7 +119,10 @@ fn kernel_stages(
     backend: &dyn Backend,
     options: &Options,
 ) -> Result<Made, BuildError> {
-    let groups = spmd::group_functions(module, kernel, options)?;
+    let groups = match module.funcs[kernel.func].stage {
+        Stage::Looped => by_hand(module, kernel),
+        _ => spmd::group_functions(module, kernel, options)?,
+    };
     let packed = groups.packed.as_ref().map(|packed| packed.resources);
     let general = &groups.general;
     let mut needs = Needs {
@@ -145,6 +151,18 @@ fn kernel_stages(
     let packed = groups.packed.map(&mut legalized).transpose()?;
     let general = legalized(groups.general)?;
     Ok(Made { needs, general: Some(general), packed })
+}
+
+/// A kernel that is looped already: one function for all groups.
+fn by_hand(module: &Module, kernel: &KernelData) -> spmd::GroupFunctions {
+    let general = spmd::GroupFunction {
+        func: module.funcs[kernel.func].clone(),
+        widened: None,
+        resources: Resources { arg_block_bytes: kernel.arg_block_bytes, width: 1, ..Resources::default() },
+        private_bytes: 0,
+        has_barrier: false,
+    };
+    spmd::GroupFunctions { general, packed: None, report: Report::scalar("made by hand") }
 }
 
 /// What the stages make of a kernel: what it needs, and its legal functions where the backend wants them.

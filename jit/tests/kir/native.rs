@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use clift_include::abi::{ARENA_ALIGN, Callbacks, PrintfArg, PrintfArgKind, WgContext};
 use clift_jit::pipeline::build;
 use clift_jit::spirv::{Imported, KernelDesc};
-use clift_jit::{Backend, Kernel, Options};
+use clift_jit::{Backend, Kernel, Options, Program};
 use clift_kir::testing::run::{Arg, Fill, RunCase, RunResult};
 use clift_kir::{Module, Opcode, Stage};
 
@@ -134,7 +134,10 @@ impl How {
     /// Whether a launch may be run so: one whose result depends on the size of sub-groups has packs of one work-item.
     pub(crate) fn suits(&self, module: &Module, case: &RunCase) -> bool {
         let width = self.width.unwrap_or(1);
-        case.sub_group_size == 1 && (width == 1 || !names_sub_groups(module))
+        // As a backend the interpreter starts from work-items; looped kernels it has run already.
+        let looped = module.kernel(&case.kernel).is_some_and(|k| module.funcs[k.func].stage == Stage::Looped);
+        let interprets = self.backend == Backend::Interp;
+        case.sub_group_size == 1 && (width == 1 || !names_sub_groups(module)) && !(looped && interprets)
     }
 }
 
@@ -170,6 +173,18 @@ pub(crate) fn execute(module: &Module, case: &RunCase, how: &How) -> Result<RunR
             func.stage = Stage::Imported;
         }
     }
+    let options =
+        Options { backend: how.backend, opt_disable: how.opt_disable, width: how.width, ..Options::default() };
+    let program = make(module, &options)?;
+    let kernel = program.kernels.iter().find(|k| k.name == case.kernel);
+    let kernel = kernel.ok_or_else(|| format!("there is no kernel `{}`", case.kernel))?;
+    let mut launch = Launch::new(kernel, case)?;
+    launch.run(how.run);
+    launch.result()
+}
+
+/// Builds a module made by hand.
+pub(crate) fn make(module: Module, options: &Options) -> Result<Program, String> {
     let kernels = module.kernels.iter().map(|kernel| KernelDesc {
         name: module.funcs[kernel.func].name.clone(),
         args: Vec::new(),
@@ -178,85 +193,106 @@ pub(crate) fn execute(module: &Module, case: &RunCase, how: &How) -> Result<RunR
         vec_type_hint: None,
     });
     let imported = Imported { kernels: kernels.collect(), module };
-    let options =
-        Options { backend: how.backend, opt_disable: how.opt_disable, width: how.width, ..Options::default() };
-    let block = |kernel: &str| {
-        let kernel = imported.module.kernel(kernel).ok_or_else(|| format!("there is no kernel `{kernel}`"))?;
-        Ok::<_, String>(kernel.arg_block_bytes as usize)
-    };
-    let block_bytes = block(&case.kernel)?;
-    let program = build(imported, &options).map_err(|e| e.to_string())?;
-    let kernel = program.kernels.iter().find(|k| k.name == case.kernel).ok_or("the kernel was lost")?;
-    launch(kernel, case, block_bytes, how.run)
+    build(imported, options).map_err(|e| e.to_string())
 }
 
-fn launch(kernel: &Kernel, case: &RunCase, block_bytes: usize, run: u64) -> Result<RunResult, String> {
-    let heard = Heard::default();
-    let geometry = &case.geometry;
-    let mut block = vec![0u8; block_bytes];
-    let mut local_bytes = kernel.resources.local_bytes;
-    let mut buffers = Vec::new();
-    for (offset, arg) in &case.args {
-        let bytes = match arg {
-            Arg::Buffer { ty, count, fill } => {
-                let mut buffer = Arena::with(&fill.bytes(*ty, *count));
-                let address = buffer.base() as u64;
-                buffers.push((*offset, buffer));
-                address.to_le_bytes().to_vec()
-            }
-            Arg::Value(lanes) => Fill::Repeat(lanes.bits.clone()).bytes(lanes.ty, 1),
-            Arg::Local(size) => {
-                let at = local_bytes.next_multiple_of(ARENA_ALIGN as u64);
-                local_bytes = at + size;
-                at.to_le_bytes().to_vec()
-            }
-        };
-        let at = *offset as usize;
-        let place = block.get_mut(at..at + bytes.len());
-        place.ok_or_else(|| format!("argument {offset} lies beyond the argument block"))?.copy_from_slice(&bytes);
+/// A launch with its memory.
+pub(crate) struct Launch<'a> {
+    kernel: &'a Kernel,
+    case: &'a RunCase,
+    heard: Heard,
+    buffers: Vec<(u32, Arena)>,
+    block: Arena,
+    scratch: Arena,
+    local: Arena,
+}
+
+impl<'a> Launch<'a> {
+    /// Allocates and fills what a launch needs.
+    pub(crate) fn new(kernel: &'a Kernel, case: &'a RunCase) -> Result<Launch<'a>, String> {
+        let mut block = vec![0u8; kernel.resources.arg_block_bytes as usize];
+        let mut local_bytes = kernel.resources.local_bytes;
+        let mut buffers = Vec::new();
+        for (offset, arg) in &case.args {
+            let bytes = match arg {
+                Arg::Buffer { ty, count, fill } => {
+                    let mut buffer = Arena::with(&fill.bytes(*ty, *count));
+                    let address = buffer.base() as u64;
+                    buffers.push((*offset, buffer));
+                    address.to_le_bytes().to_vec()
+                }
+                Arg::Value(lanes) => Fill::Repeat(lanes.bits.clone()).bytes(lanes.ty, 1),
+                Arg::Local(size) => {
+                    let at = local_bytes.next_multiple_of(ARENA_ALIGN as u64);
+                    local_bytes = at + size;
+                    at.to_le_bytes().to_vec()
+                }
+            };
+            let at = *offset as usize;
+            let place = block.get_mut(at..at + bytes.len());
+            place.ok_or_else(|| format!("argument {offset} lies beyond the argument block"))?.copy_from_slice(&bytes);
+        }
+        let scratch_bytes = kernel.resources.scratch_bytes_for(case.geometry.local_size);
+        let scratch_bytes = scratch_bytes.ok_or("scratch memory overflows")?;
+        Ok(Launch {
+            kernel,
+            case,
+            heard: Heard::default(),
+            buffers,
+            block: Arena::with(&block),
+            scratch: Arena::new(scratch_bytes as usize),
+            local: Arena::new(local_bytes as usize),
+        })
     }
-    let scratch_bytes = kernel.resources.scratch_bytes_for(geometry.local_size).ok_or("scratch memory overflows")?;
-    let (mut scratch, mut local) = (Arena::new(scratch_bytes as usize), Arena::new(local_bytes as usize));
-    let mut block = Arena::with(&block);
-    let [groups_x, groups_y, groups_z] = geometry.num_groups();
-    let packed = kernel.resources.packed_groups(geometry.global_size, geometry.global_offset, geometry.local_size);
-    for (group_y, group_z) in (0..groups_z).flat_map(|z| (0..groups_y).map(move |y| (y, z))) {
-        let mut first = 0;
-        while first < groups_x {
-            let (entry, most) = match kernel.entry.packed {
-                Some(entry) if first < packed => (entry, packed - first),
-                _ => (kernel.entry.run, u64::MAX),
-            };
-            let count = run.min(groups_x - first).min(most);
-            let context = WgContext {
-                work_dim: geometry.work_dim,
-                reserved: 0,
-                global_size: geometry.global_size,
-                global_offset: geometry.global_offset,
-                local_size: geometry.local_size,
-                num_groups: geometry.num_groups(),
-                group_y,
-                group_z,
-                local_mem: local.base(),
-                local_mem_bytes: local_bytes,
-                scratch: scratch.base(),
-                scratch_bytes,
-                callbacks: &CALLBACKS,
-                launch: (&raw const heard).cast::<c_void>(),
-                entry_data: kernel.entry.data,
-            };
-            // SAFETY: context and block are what the kernel's resources ask for; the program is alive.
-            unsafe { entry(&context, block.base(), first, count) };
-            first += count;
+
+    /// Runs all groups, in runs of at most `run`.
+    pub(crate) fn run(&mut self, run: u64) {
+        let geometry = &self.case.geometry;
+        let [groups_x, groups_y, groups_z] = geometry.num_groups();
+        let resources = &self.kernel.resources;
+        let packed = resources.packed_groups(geometry.global_size, geometry.global_offset, geometry.local_size);
+        for (group_y, group_z) in (0..groups_z).flat_map(|z| (0..groups_y).map(move |y| (y, z))) {
+            let mut first = 0;
+            while first < groups_x {
+                let (entry, most) = match self.kernel.entry.packed {
+                    Some(entry) if first < packed => (entry, packed - first),
+                    _ => (self.kernel.entry.run, u64::MAX),
+                };
+                let count = run.min(groups_x - first).min(most);
+                let context = WgContext {
+                    work_dim: geometry.work_dim,
+                    reserved: 0,
+                    global_size: geometry.global_size,
+                    global_offset: geometry.global_offset,
+                    local_size: geometry.local_size,
+                    num_groups: geometry.num_groups(),
+                    group_y,
+                    group_z,
+                    local_mem: self.local.base(),
+                    local_mem_bytes: self.local.bytes as u64,
+                    scratch: self.scratch.base(),
+                    scratch_bytes: self.scratch.bytes as u64,
+                    callbacks: &CALLBACKS,
+                    launch: (&raw const self.heard).cast::<c_void>(),
+                    entry_data: self.kernel.entry.data,
+                };
+                // SAFETY: context and block are what the kernel's resources ask for; the program is alive.
+                unsafe { entry(&context, self.block.base(), first, count) };
+                first += count;
+            }
         }
     }
-    let faults = heard.faults.into_inner().unwrap_or_default();
-    if !faults.is_empty() {
-        return Err(format!("faults: {faults:#?}"));
+
+    /// What the launch left.
+    pub(crate) fn result(self) -> Result<RunResult, String> {
+        let faults = self.heard.faults.into_inner().unwrap_or_default();
+        if !faults.is_empty() {
+            return Err(format!("faults: {faults:#?}"));
+        }
+        Ok(RunResult {
+            buffers: self.buffers.into_iter().map(|(offset, mut buffer)| (offset, buffer.bytes())).collect(),
+            faults: Vec::new(),
+            prints: Some(self.heard.prints.into_inner().unwrap_or_default()),
+        })
     }
-    Ok(RunResult {
-        buffers: buffers.into_iter().map(|(offset, mut buffer)| (offset, buffer.bytes())).collect(),
-        faults: Vec::new(),
-        prints: Some(heard.prints.into_inner().unwrap_or_default()),
-    })
 }

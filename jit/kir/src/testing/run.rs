@@ -14,17 +14,21 @@
 //! `= 7` (one value), `= iota` (0, 1, 2...), `= range 5 3` (5, 8, 11...), `= [1, 2, 3]` (these, repeated), or `= undef`; `expect`
 //! takes the same forms for the whole buffer. `fault` lines name all the kinds of faults there must be; such a launch is for the
 //! interpreter alone. Without `seed`, a launch is run in several orders of its work-items, all of which must give the same.
+//! A kernel at stage *looped* is called once per group.
 
 use std::fmt::Write as _;
 
 use super::filetest::{Directive, FileTest, blessing};
+use crate::entities::Func;
+use crate::function::Stage;
 use crate::interp::{
-    FaultKind, Geometry, GroupLaunch, Interleave, Interpreter, Lanes, Memory, Observer, Options, Prepared, PrintfCall,
-    SimMemory, SimOptions, load_globals, read_c_string,
+    FaultKind, Geometry, GlobalAddresses, GroupLaunch, Interleave, InterpError, Interpreter, Lanes, Memory, Observer,
+    Options, Outcome, Prepared, PrintfCall, SimMemory, SimOptions, load_globals, read_c_string,
 };
 use crate::module::Module;
 use crate::text::literal::{read_lane, write_lane, write_string};
 use crate::types::{Space, Type};
+use crate::verify::LOOPED_PARAMS;
 
 /// A launch and what must come of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -445,6 +449,7 @@ pub fn interpret_once(module: &Module, case: &RunCase, options: &Options) -> Res
     let interpreter = Interpreter::new(module, &prepared);
     let mut prints = Prints::default();
     let mut result = RunResult::default();
+    let looped = module.funcs[kernel.func].stage >= Stage::Looped;
     for group in case.geometry.groups() {
         let mut owned = Vec::new();
         for (offset, size) in &locals {
@@ -453,9 +458,12 @@ pub fn interpret_once(module: &Module, case: &RunCase, options: &Options) -> Res
             place(&mut args, *offset, &address.to_le_bytes())?;
         }
         let launch = GroupLaunch { geometry: case.geometry, group, args: &args, local_base: 0 };
-        let outcome = interpreter
-            .run_group(kernel.func, &launch, &globals, options, &mut memory, &mut prints)
-            .map_err(|e| e.to_string())?;
+        let outcome = if looped {
+            run_looped(&interpreter, kernel.func, &launch, &globals, options, &mut memory, &mut prints)
+        } else {
+            interpreter.run_group(kernel.func, &launch, &globals, options, &mut memory, &mut prints)
+        };
+        let outcome = outcome.map_err(|e| e.to_string())?;
         owned.into_iter().for_each(|address| memory.release(address));
         if outcome.out_of_fuel {
             return Err("out of fuel".to_owned());
@@ -467,6 +475,32 @@ pub fn interpret_once(module: &Module, case: &RunCase, options: &Options) -> Res
     }
     result.prints = Some(prints.0);
     Ok(result)
+}
+
+/// A run of one group by a looped kernel. Its context is all zero: such kernels take sizes as arguments.
+fn run_looped(
+    interpreter: &Interpreter<'_>,
+    func: Func,
+    launch: &GroupLaunch<'_>,
+    globals: &GlobalAddresses,
+    options: &Options,
+    memory: &mut SimMemory,
+    prints: &mut Prints,
+) -> Result<Outcome, InterpError> {
+    const CONTEXT_BYTES: usize = 512;
+    let mut host = |bytes: &[u8]| {
+        let address = memory.allocate(Space::Host, bytes.len() as u64, 128)?;
+        memory.initialize(address, bytes)?;
+        Ok::<_, InterpError>(address)
+    };
+    let (context, args) = (host(&[0; CONTEXT_BYTES])?, host(launch.args)?);
+    let params = [context, args, launch.group[0], 1].into_iter().zip(LOOPED_PARAMS);
+    let params: Vec<Lanes> = params.map(|(bits, ty)| Lanes { ty, bits: vec![bits] }).collect();
+    let (outcome, _) = interpreter.run_function(func, &params, globals, options, memory, prints)?;
+    memory.release(context);
+    memory.release(args);
+    memory.clear_history();
+    Ok(outcome)
 }
 
 fn place(args: &mut [u8], offset: u32, bytes: &[u8]) -> Result<(), String> {
