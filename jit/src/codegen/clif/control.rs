@@ -23,7 +23,7 @@ impl Translator<'_> {
                 self.pos.ins().jump(block, &args);
             }
             (Opcode::Branch, Imm::Branch(calls)) => {
-                let cond = self.get(data.args[0]);
+                let cond = self.condition(data.args[0]);
                 let (then, then_args) = self.target(&calls[0]);
                 let (otherwise, else_args) = self.target(&calls[1]);
                 self.pos.ins().brif(cond, then, &then_args, otherwise, &else_args);

@@ -34,7 +34,7 @@ impl Translator<'_> {
             // Out of range it gives what may be given where nothing is asked for.
             O::FptoS
                 if from.is_vector()
-                    && self.features.cvtt2dq
+                    && self.features.x86
                     && from.elem == Elem::F32
                     && to.elem == Elem::I32
                     && !saturates(imm) =>

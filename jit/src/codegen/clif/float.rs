@@ -18,7 +18,12 @@ impl Translator<'_> {
             O::Fsub => self.pos.ins().fsub(a, b),
             O::Fmul => self.pos.ins().fmul(a, b),
             O::Fdiv => self.pos.ins().fdiv(a, b),
-            O::Fma => self.fma(a, b, args[2]),
+            O::Fma => {
+                // The instruction overwrites its first operand: better one that nobody else needs.
+                let second_ends = !self.ends_here(data.args[0]) && self.ends_here(data.args[1]);
+                let (a, b) = if second_ends { (b, a) } else { (a, b) };
+                self.fma(a, b, args[2])
+            }
             O::Fneg => self.pos.ins().fneg(a),
             O::Fabs => self.pos.ins().fabs(a),
             O::Fcopysign => self.copy_sign(a, b),

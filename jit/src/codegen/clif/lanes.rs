@@ -2,6 +2,7 @@
 
 use clift_kir::dfg::ConstData;
 use clift_kir::{Elem, Imm, Inst, Opcode, Type};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 use super::translate::{Translator, clif_type, vector_of, wrong_imm};
@@ -25,8 +26,7 @@ impl Translator<'_> {
             O::Extract => {
                 let a = self.args(inst)[0];
                 let Imm::Lane(lane) = data.imm else { wrong_imm(&data.imm) };
-                let value = self.pos.ins().extractlane(a, lane);
-                if to.is_bool() { self.lane_to_bool(value) } else { value }
+                if to.is_bool() { self.mask_lane(a, lane) } else { self.extract_lane(a, lane) }
             }
             O::Insert => {
                 let args = self.args(inst);
@@ -95,6 +95,50 @@ impl Translator<'_> {
         self.pos.ins().band_imm_u(low, 1)
     }
 
+    /// One lane of a register.
+    fn extract_lane(&mut self, a: ir::Value, lane: u8) -> ir::Value {
+        let ty = self.ty(a).lane_type();
+        if lane == 0 && self.features.x86 && matches!(ty, types::I32 | types::I64) {
+            // The first lane of floats is a move, cheaper than an extraction.
+            let float = if ty == types::I32 { types::F32 } else { types::F64 };
+            let floats = self.recast(a, vector_of(float));
+            let first = self.pos.ins().extractlane(floats, 0);
+            return self.pos.ins().bitcast(ty, ir::MemFlagsData::new(), first);
+        }
+        self.pos.ins().extractlane(a, lane)
+    }
+
+    /// One lane of a mask as a truth value.
+    fn mask_lane(&mut self, mask: ir::Value, lane: u8) -> ir::Value {
+        if !self.features.x86 {
+            let value = self.pos.ins().extractlane(mask, lane);
+            return self.lane_to_bool(value);
+        }
+        let bits = self.mask_bits(mask);
+        let bit = if lane == 0 { bits } else { self.pos.ins().ushr_imm_u(bits, i64::from(lane)) };
+        let bit = self.pos.ins().ireduce(types::I8, bit);
+        self.pos.ins().band_imm_u(bit, 1)
+    }
+
+    /// The lanes of a mask as bits of an `i32`, on targets where that is one instruction.
+    fn mask_bits(&mut self, mask: ir::Value) -> ir::Value {
+        debug_assert!(self.features.x86);
+        self.pos.ins().vhigh_bits(types::I32, mask)
+    }
+
+    /// A truth value as the condition of a branch or a selection. Where it is a lane of a mask, its bit is tested where it is.
+    pub(super) fn condition(&mut self, value: clift_kir::Value) -> ir::Value {
+        if self.features.x86
+            && let Some(def) = self.legal.dfg.def_inst(value)
+            && let (Opcode::Extract, &Imm::Lane(lane)) = (self.legal.dfg.inst(def).op, &self.legal.dfg.inst(def).imm)
+        {
+            let mask = self.args(def)[0];
+            let bits = self.mask_bits(mask);
+            return self.pos.ins().band_imm_u(bits, 1 << lane);
+        }
+        self.get(value)
+    }
+
     fn splat_bool(&mut self, value: ir::Value, to: Type) -> ir::Value {
         let ty = clif_type(to);
         let lane = self.bool_to_lane(value, ty.lane_type());
@@ -125,13 +169,22 @@ impl Translator<'_> {
             let vector = self.pos.ins().scalar_to_vector(types::I32X4, wide);
             return self.recast(vector, ty);
         }
-        let vector = self.pos.ins().scalar_to_vector(vector_of(scalar), value);
+        let vector = if scalar.is_float() {
+            // One instruction; a scalar as a vector's first lane would also clear the others.
+            self.pos.ins().splat(vector_of(scalar), value)
+        } else {
+            self.pos.ins().scalar_to_vector(vector_of(scalar), value)
+        };
         self.recast(vector, ty)
     }
 
     fn select(&mut self, inst: Inst) -> ir::Value {
         let args = self.args(inst);
-        let (cond, a) = (args[0], args[1]);
+        let a = args[1];
+        let cond = match self.legal.dfg.inst(inst).args[0] {
+            scalar if !self.arg_type(inst, 0).is_vector() => self.condition(scalar),
+            _ => args[0],
+        };
         let mut b = args[2];
         if self.result_type(inst).is_bool() && self.result_type(inst).is_vector() {
             b = self.mask_of_width(b, self.ty(a).lane_bits());
@@ -142,6 +195,15 @@ impl Translator<'_> {
     /// Whether any or all of the first lanes of a mask are true.
     fn mask_test(&mut self, op: Opcode, mask: ir::Value, lanes: u32) -> ir::Value {
         let mut mask = mask;
+        if self.features.x86 && (op == Opcode::All || self.ty(mask).lane_count() > lanes) {
+            let bits = self.mask_bits(mask);
+            let wanted = (1i64 << lanes) - 1;
+            let bits = if self.ty(mask).lane_count() > lanes { self.pos.ins().band_imm_u(bits, wanted) } else { bits };
+            return match op {
+                Opcode::All => self.pos.ins().icmp_imm_u(IntCC::Equal, bits, wanted),
+                _ => self.pos.ins().icmp_imm_u(IntCC::NotEqual, bits, 0),
+            };
+        }
         if self.ty(mask).lane_count() > lanes {
             // The first lanes alone fill the register in their widest form.
             mask = self.mask_of_width(mask, 128 / lanes);
@@ -156,17 +218,36 @@ impl Translator<'_> {
             mask = self.pos.ins().swiden_low(mask);
         }
         while self.ty(mask).lane_bits() > bits {
-            mask = if self.ty(mask).lane_bits() == 64 {
-                let words = self.recast(mask, types::I32X4);
-                let pattern = [0, 1, 2, 3, 8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11];
-                let bytes = self.recast(words, types::I8X16);
-                let low = self.shuffle_bytes(bytes, bytes, &pattern);
-                self.recast(low, types::I32X4)
-            } else {
-                self.pos.ins().snarrow(mask, mask)
-            };
+            mask = self.join_masks(mask, mask);
         }
         mask
+    }
+
+    /// The lanes of two masks of one width, in lanes of half that.
+    fn join_masks(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
+        if self.ty(a).lane_bits() == 64 {
+            let pattern = [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27];
+            let (a, b) = (self.recast(a, types::I8X16), self.recast(b, types::I8X16));
+            let joined = self.shuffle_bytes(a, b, &pattern);
+            self.recast(joined, types::I32X4)
+        } else {
+            self.pos.ins().snarrow(a, b)
+        }
+    }
+
+    /// The lower or upper half of a mask's lanes, in lanes of twice the width: each lane stands beside itself.
+    fn mask_half(&mut self, mask: ir::Value, upper: bool) -> ir::Value {
+        let (ty, bytes) = (self.ty(mask), (self.ty(mask).lane_bits() / 8) as u8);
+        let mut pattern = [0u8; 16];
+        for (i, byte) in pattern.iter_mut().enumerate() {
+            let (lane, offset) = (i as u8 / bytes, i as u8 % bytes);
+            // As an interleaving of two registers, a form that instruction selection knows.
+            *byte = (lane / 2) * bytes + offset + if upper { 8 } else { 0 } + if lane % 2 == 1 { 16 } else { 0 };
+        }
+        let a = self.recast(mask, types::I8X16);
+        let value = self.shuffle_bytes(a, a, &pattern);
+        let Some(wide) = ty.merge_lanes() else { unreachable!("broken invariant: no lanes wider than those of {ty}") };
+        self.recast(value, wide)
     }
 
     /// A mask as it crosses between blocks.
@@ -183,20 +264,28 @@ impl Translator<'_> {
         if !to.is_vector() {
             let (source, lane) =
                 if u32::from(lanes[0]) < from.lanes() { (a, lanes[0]) } else { (b, lanes[0] - from.lanes() as u8) };
-            return self.pos.ins().extractlane(source, lane);
+            return self.extract_lane(source, lane);
         }
         self.shuffle_lanes(a, b, ty, from.lanes(), lanes)
     }
 
     /// Masks are shuffled in the width of the first operand, or in a smaller one when the result has more lanes than fit.
     fn shuffle_mask(&mut self, a: ir::Value, b: ir::Value, from: Type, to: Type, lanes: &[u8]) -> ir::Value {
+        let straight = |first: u32| lanes.iter().zip(first..).all(|(&lane, wanted)| u32::from(lane) == wanted);
+        let full = |this: &Self, mask: ir::Value| this.ty(mask).lane_count() == from.lanes();
+        if to.lanes() * 2 == from.lanes() && full(self, a) && (straight(0) || straight(to.lanes())) && to.is_vector() {
+            // One half, in lanes twice as wide.
+            return self.mask_half(a, !straight(0));
+        }
+        if to.lanes() == from.lanes() * 2 && full(self, a) && full(self, b) && straight(0) {
+            return self.join_masks(a, b);
+        }
         let bits = self.ty(a).lane_bits().min(128 / to.lanes());
         let (a, b) = (self.mask_of_width(a, bits), self.mask_of_width(b, bits));
         if !to.is_vector() {
             let (source, lane) =
                 if u32::from(lanes[0]) < from.lanes() { (a, lanes[0]) } else { (b, lanes[0] - from.lanes() as u8) };
-            let value = self.pos.ins().extractlane(source, lane);
-            return self.lane_to_bool(value);
+            return self.mask_lane(source, lane);
         }
         let ty = self.ty(a);
         self.shuffle_lanes(a, b, ty, from.lanes(), lanes)

@@ -12,8 +12,9 @@ pub(super) struct Features {
     pub(super) simd: bool,
     /// Vector comparisons of floats with unordered conditions.
     pub(super) unordered: bool,
-    /// A conversion of four floats to integers that does not clamp.
-    pub(super) cvtt2dq: bool,
+    /// Instructions that only x86 has: conversions of floats to integers that do not clamp, a blend by the top bits of lanes,
+    /// the top bits of all lanes in a scalar register, shuffles of bytes by any numbers.
+    pub(super) x86: bool,
 }
 
 impl Features {
@@ -21,8 +22,8 @@ impl Features {
     pub(super) fn of(isa: &dyn TargetIsa) -> Features {
         let set = |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
         match isa.name() {
-            "x64" => Features { fma: set("has_fma"), simd: set("has_sse41"), unordered: true, cvtt2dq: true },
-            _ => Features { fma: true, simd: true, unordered: false, cvtt2dq: false },
+            "x64" => Features { fma: set("has_fma"), simd: set("has_sse41"), unordered: true, x86: set("has_sse41") },
+            _ => Features { fma: true, simd: true, unordered: false, x86: false },
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The walk over a function, and what all classes of ops share.
 
+use clift_kir::analysis::UseCounts;
 use clift_kir::{Block, Elem, Function, Imm, Inst, IntCond, Opcode, Slot, Stage, Type, Value};
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -32,6 +33,10 @@ pub(super) struct Translator<'a> {
     pub(super) slots: FxHashMap<Slot, ir::StackSlot>,
     pub(super) signatures: FxHashMap<ir::Signature, ir::SigRef>,
     pub(super) call_conv: cranelift_codegen::isa::CallConv,
+    uses: UseCounts,
+    /// The block being translated, and where each value met so far is defined.
+    current: Block,
+    homes: SecondaryMap<Value, PackedOption<Block>>,
 }
 
 impl<'a> Translator<'a> {
@@ -57,6 +62,9 @@ impl<'a> Translator<'a> {
             slots: FxHashMap::default(),
             signatures: FxHashMap::default(),
             call_conv,
+            uses: UseCounts::new(func),
+            current: Block::from_u32(0),
+            homes: SecondaryMap::new(),
         };
         translator.function();
         ir
@@ -77,6 +85,7 @@ impl<'a> Translator<'a> {
         for &block in legal.layout.blocks() {
             let new = self.block(block);
             self.pos.goto_bottom(new);
+            self.current = block;
             for &inst in legal.layout.insts(block) {
                 self.inst(inst);
             }
@@ -135,6 +144,12 @@ impl<'a> Translator<'a> {
             self.legal.dfg.inst(inst)
         );
         self.values[result] = Some(lowered);
+        self.homes[result] = Some(self.current).into();
+    }
+
+    /// Whether the instruction being translated is the last to need a value: the only one, in the same block.
+    pub(super) fn ends_here(&self, value: Value) -> bool {
+        self.uses.get(value) == 1 && self.homes[value].expand() == Some(self.current)
     }
 
     /// Type of a value of the new function.
@@ -159,11 +174,17 @@ impl<'a> Translator<'a> {
         if !self.ty(cond).is_vector() {
             return self.pos.ins().select(cond, a, b);
         }
-        // Among integers, where instruction selection sees that the condition is a mask.
         let cond = self.mask_of_width(cond, ty.lane_bits());
-        let int = self.ty(cond);
-        let (a, b) = (self.recast(a, int), self.recast(b, int));
-        let value = self.pos.ins().bitselect(cond, a, b);
+        if !self.features.x86 {
+            let int = self.ty(cond);
+            let (a, b) = (self.recast(a, int), self.recast(b, int));
+            let value = self.pos.ins().bitselect(cond, a, b);
+            return self.recast(value, ty);
+        }
+        // Instruction selection knows three widths; bytes do for all integers.
+        let int = if ty.lane_type().is_float() { self.ty(cond) } else { types::I8X16 };
+        let (cond, a, b) = (self.recast(cond, int), self.recast(a, int), self.recast(b, int));
+        let value = self.pos.ins().blendv(cond, a, b);
         self.recast(value, ty)
     }
 
