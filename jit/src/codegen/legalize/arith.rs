@@ -42,7 +42,10 @@ impl Legalizer<'_> {
     /// Lanes per part in which operands and result can meet.
     fn common_chunk(&self, args: &[Wide], result: Type) -> u32 {
         // Masks take any number of lanes; among masks alone that of the first operand.
-        let natural = |ty: Type, chunk: u32| if ty.is_bool() { None } else { Some(chunk) };
+        let natural = |ty: Type, chunk: u32| {
+            let chunk = if ty.is_ptr() { self.caps.part_lanes(ty) } else { chunk };
+            (!ty.is_bool()).then_some(chunk)
+        };
         args.iter()
             .filter_map(|arg| natural(arg.ty, arg.chunk))
             .chain(natural(result, self.caps.part_lanes(result)))

@@ -4,13 +4,16 @@
 use std::mem::offset_of;
 
 use clift_include::abi::WgContext;
-use clift_kir::{Imm, Inst, IntCond, MemInfo, Opcode, Space, Type, Value};
+use clift_kir::{Block, BlockCall, Elem, Imm, Inst, IntCond, MemInfo, Opcode, Space, Type, Value};
 use smallvec::SmallVec;
 
 use super::{Legalizer, Wide, carrier};
 
 /// Up to this many bytes `memcpy` and `memset` of a constant count become loads and stores.
 const UNROLL_BYTES: u64 = 128;
+
+/// No smaller unit of memory can be accessible in part. Pages may be larger.
+const PAGE_BYTES: u64 = 4096;
 
 impl Legalizer<'_> {
     fn mem(&self, inst: Inst) -> MemInfo {
@@ -31,15 +34,60 @@ impl Legalizer<'_> {
             return;
         }
         // Vectors of pointers: lane by lane, so that each access gets an address of its own.
-        let lanes: Vec<Value> = (0..ty.lanes())
+        let lanes: Vec<SmallVec<[Value; 8]>> = data.args.iter().map(|&arg| self.address_lanes(arg, ty.lanes())).collect();
+        let parts = (0..ty.lanes() as usize)
             .map(|lane| {
-                let operands: SmallVec<[Value; 2]> =
-                    args.iter().map(|arg| if arg.ty.is_vector() { self.lane(arg, lane) } else { arg.only() }).collect();
+                let operands: SmallVec<[Value; 2]> = lanes.iter().map(|lanes| lanes[lane]).collect();
                 self.emit(data.op, &operands, data.imm.clone(), ty.lane())
             })
             .collect();
-        let wide = self.join_lanes(ty, &lanes);
-        self.set(inst, wide);
+        self.set(inst, Wide { ty, chunk: 1, parts });
+    }
+
+    /// An operand of a pack of addresses for each lane. Extensions are made of scalars, which is free in many places.
+    fn address_lanes(&mut self, operand: Value, lanes: u32) -> SmallVec<[Value; 8]> {
+        let wide = self.get(operand);
+        if !wide.ty.is_vector() {
+            return std::iter::repeat_n(wide.only(), lanes as usize).collect();
+        }
+        let extended = self.old.dfg.def_inst(operand).map(|def| self.old.dfg.inst(def));
+        let (signed, narrow) = match extended {
+            Some(data) if data.op == Opcode::Sext => (true, self.get(data.args[0])),
+            Some(data) if data.op == Opcode::Zext => (false, self.get(data.args[0])),
+            _ => return self.lanes(&wide).into(),
+        };
+        if narrow.ty.is_bool() || narrow.chunk == 1 {
+            return self.lanes(&wide).into();
+        }
+        if narrow.ty.elem == Elem::I32 && narrow.chunk == 4 {
+            return self.extended_pairs(&narrow, signed);
+        }
+        (0..lanes)
+            .map(|lane| {
+                let value = self.lane(&narrow, lane);
+                self.at().int_resize(value, Elem::I64, signed)
+            })
+            .collect()
+    }
+
+    /// The lanes of 32-bit integers in 64 bits: two come out of a vector at a time.
+    fn extended_pairs(&mut self, narrow: &Wide, signed: bool) -> SmallVec<[Value; 8]> {
+        let pairs = Type::vector(Elem::I64, 2);
+        let lanes = narrow.ty.lanes();
+        let mut all: SmallVec<[Value; 8]> = SmallVec::new();
+        for &part in &narrow.parts {
+            let halves = self.at().cast(Opcode::Bitcast, part, pairs);
+            for half in 0..2 {
+                let mut at = self.at();
+                let both = at.extract(halves, half);
+                let low = at.int_resize(both, Elem::I32, false);
+                all.push(at.int_resize(low, Elem::I64, signed));
+                let count = at.iconst(Type::I64, 32);
+                all.push(at.int2(if signed { Opcode::Ashr } else { Opcode::Lshr }, both, count));
+            }
+        }
+        all.truncate(lanes as usize);
+        all
     }
 
     /// The pointer `bytes` further.
@@ -148,7 +196,7 @@ impl Legalizer<'_> {
         }
     }
 
-    /// An address that may be read and written in place of one that must not be touched: 8 bytes of stack.
+    /// An address that may be written in place of one that must not be touched: 8 bytes of stack.
     fn dummy_address(&mut self) -> Value {
         let slot = match self.dummy {
             Some(slot) => slot,
@@ -161,40 +209,23 @@ impl Legalizer<'_> {
         self.at().slot_addr(slot)
     }
 
-    /// Reads each lane whose mask is true from its address; the others touch the dummy place and take `other`.
-    fn load_lanes(&mut self, addresses: &[Value], mask: &Wide, other: &Wide, mem: MemInfo) -> Wide {
-        let ty = other.ty;
+    /// The address where active, else the safe place.
+    fn guarded(&mut self, active: Value, address: Value, safe: Value) -> Value {
+        let ty = self.new.dfg.ty(address);
+        let mut at = self.at();
+        let safe = if at.ty(safe) == ty { safe } else { at.cast(Opcode::SpaceCast, safe, ty) };
+        at.select(active, address, safe)
+    }
+
+    fn load_lanes(&mut self, ty: Type, addresses: &[Value], mem: MemInfo) -> Wide {
         let lane_type = self.part_type(ty.elem, 1);
-        let dummy = self.dummy_address();
-        let lanes: Vec<Value> = addresses
-            .iter()
-            .enumerate()
-            .map(|(i, &address)| {
-                let active = self.lane(mask, i as u32);
-                let other = self.lane(other, i as u32);
-                let address = self.guarded(active, address, dummy);
-                let mut at = self.at();
-                let value = at.load(lane_type, address, mem);
-                at.select(active, value, other)
-            })
-            .collect();
+        let lanes: Vec<Value> = addresses.iter().map(|&address| self.at().load(lane_type, address, mem)).collect();
         self.join_lanes(ty, &lanes)
     }
 
-    /// The address where active, else the dummy place.
-    fn guarded(&mut self, active: Value, address: Value, dummy: Value) -> Value {
-        let ty = self.new.dfg.ty(address);
-        let mut at = self.at();
-        let dummy = if at.ty(dummy) == ty { dummy } else { at.cast(Opcode::SpaceCast, dummy, ty) };
-        at.select(active, address, dummy)
-    }
-
-    fn store_lanes(&mut self, addresses: &[Value], value: &Wide, mask: &Wide, mem: MemInfo) {
-        let dummy = self.dummy_address();
+    fn store_lanes(&mut self, addresses: &[Value], value: &Wide, mem: MemInfo) {
         for (i, &address) in addresses.iter().enumerate() {
-            let active = self.lane(mask, i as u32);
             let lane = self.lane(value, i as u32);
-            let address = self.guarded(active, address, dummy);
             self.at().store(address, lane, mem);
         }
     }
@@ -209,65 +240,193 @@ impl Legalizer<'_> {
         MemInfo { align: mem.align.min(ty.elem.bytes()), ..mem }
     }
 
+    /// `loaded` where the mask is true, else the third operand of a masked access, unless that is anything.
+    fn masked_or_other(&mut self, mask: &Wide, loaded: Wide, inst: Inst) -> Wide {
+        let other = self.old.dfg.inst(inst).args[2];
+        let anything = self.old.dfg.def_inst(other).is_some_and(|def| self.old.dfg.inst(def).op == Opcode::Undef);
+        if anything {
+            return loaded;
+        }
+        let other = self.get(other);
+        self.select(mask, &loaded, &other)
+    }
+
+    /// Makes the result of an instruction that ends in several blocks: a parameter where they meet.
+    fn joined(&mut self, inst: Inst, ty: Type, join: Block) {
+        let chunk = self.caps.part_lanes(ty);
+        let part = self.part_type(ty.elem, chunk);
+        let parts = (0..ty.lanes().div_ceil(chunk)).map(|_| self.new.dfg.append_param(join, part)).collect();
+        self.block = join;
+        self.set(inst, Wide { ty, chunk, parts });
+    }
+
+    /// Goes on in a new block where a condition is true, and gives the one where it is not.
+    fn split_if(&mut self, cond: Value) -> Block {
+        let (then, otherwise) = (self.new.append_block(), self.new.append_block());
+        self.at().branch(cond, BlockCall::new(then, &[]), BlockCall::new(otherwise, &[]));
+        self.block = then;
+        otherwise
+    }
+
     pub(super) fn masked_load(&mut self, inst: Inst) {
         let args = self.operands(inst);
         let [pointer, mask, other] = &args[..] else { unreachable!("broken invariant: masked load") };
         let (mem, ty) = (self.mem(inst), other.ty);
         let pointer = pointer.only();
+        if self.constant_of_splat(mask) == Some(1) {
+            let wide = self.load_value(ty, pointer, mem);
+            return self.set(inst, wide);
+        }
+        let join = self.new.append_block();
         // Mostly all lanes are active: one whole load then.
-        let natural = self.caps.part_lanes(ty);
-        let (full, some, join) = (self.new.append_block(), self.new.append_block(), self.new.append_block());
-        self.branch_if_all(mask, full, some);
-        self.block = full;
+        let all = self.test_mask(Opcode::All, mask);
+        let some = self.split_if(all);
         let whole = self.load_value(ty, pointer, mem);
         self.at().jump(join, &whole.parts);
         self.block = some;
+        if !mem.volatile {
+            // Where any lane is active, all others on its page can be read too.
+            let near = self.on_active_page(pointer, mask, u64::from(ty.bytes()), mem);
+            let far = self.split_if(near);
+            let whole = self.load_value(ty, pointer, mem);
+            let whole = self.masked_or_other(mask, whole, inst);
+            self.at().jump(join, &whole.parts);
+            self.block = far;
+        }
         let addresses = self.consecutive(pointer, ty);
-        let partial = self.load_lanes(&addresses, mask, other, Self::lane_mem(mem, ty));
-        self.at().jump(join, &partial.parts);
-        let part_type = self.part_type(ty.elem, natural);
-        let parts = (0..ty.lanes().div_ceil(natural)).map(|_| self.new.dfg.append_param(join, part_type)).collect();
-        self.block = join;
-        self.set(inst, Wide { ty, chunk: natural, parts });
+        let safe = self.context();
+        let addresses = self.guard_lanes(&addresses, mask, safe);
+        let lanes = self.load_lanes(ty, &addresses, Self::lane_mem(mem, ty));
+        let lanes = self.masked_or_other(mask, lanes, inst);
+        self.at().jump(join, &lanes.parts);
+        self.joined(inst, ty, join);
     }
 
-    fn branch_if_all(&mut self, mask: &Wide, then: clift_kir::Block, otherwise: clift_kir::Block) {
-        let all = self.test_mask(Opcode::All, mask);
-        let (then, otherwise) = (clift_kir::BlockCall::new(then, &[]), clift_kir::BlockCall::new(otherwise, &[]));
-        self.at().branch(all, then, otherwise);
+    /// Whether all of `bytes` bytes lie on one page, on which an active lane's are.
+    fn on_active_page(&mut self, pointer: Value, mask: &Wide, bytes: u64, mem: MemInfo) -> Value {
+        let any = self.test_mask(Opcode::Any, mask);
+        if u64::from(mem.align) >= bytes {
+            return any;
+        }
+        let mut at = self.at();
+        let address = at.cast(Opcode::PtrToInt, pointer, Type::I64);
+        let low = at.iconst(Type::I64, PAGE_BYTES as i64 - 1);
+        let offset = at.int2(Opcode::And, address, low);
+        let last = at.iconst(Type::I64, PAGE_BYTES.saturating_sub(bytes) as i64);
+        let fits = at.icmp(IntCond::Ule, offset, last);
+        at.int2(Opcode::And, any, fits)
+    }
+
+    /// The addresses of active lanes, for the others a safe one.
+    fn guard_lanes(&mut self, addresses: &[Value], mask: &Wide, safe: Value) -> Vec<Value> {
+        let guard = |this: &mut Self, (i, &address): (usize, &Value)| {
+            let active = this.lane(mask, i as u32);
+            this.guarded(active, address, safe)
+        };
+        addresses.iter().enumerate().map(|lane| guard(self, lane)).collect()
     }
 
     pub(super) fn masked_store(&mut self, inst: Inst) {
         let args = self.operands(inst);
         let [pointer, value, mask] = &args[..] else { unreachable!("broken invariant: masked store") };
         let (mem, pointer) = (self.mem(inst), pointer.only());
-        let (full, some, join) = (self.new.append_block(), self.new.append_block(), self.new.append_block());
-        self.branch_if_all(mask, full, some);
-        self.block = full;
+        if self.constant_of_splat(mask) == Some(1) {
+            return self.store_value(pointer, value, mem);
+        }
+        let join = self.new.append_block();
+        let all = self.test_mask(Opcode::All, mask);
+        let some = self.split_if(all);
         self.store_value(pointer, value, mem);
         self.at().jump(join, &[]);
         self.block = some;
+        // What is not to be written must not even be written back: others may write there.
         let addresses = self.consecutive(pointer, value.ty);
-        self.store_lanes(&addresses, value, mask, Self::lane_mem(mem, value.ty));
+        let safe = self.dummy_address();
+        let addresses = self.guard_lanes(&addresses, mask, safe);
+        self.store_lanes(&addresses, value, Self::lane_mem(mem, value.ty));
         self.at().jump(join, &[]);
         self.block = join;
     }
 
+    /// The addresses of a pack of pointers where the mask is true, elsewhere a safe one: chosen as vectors where the addresses
+    /// are (or can be computed as) vectors.
+    fn guarded_pack(&mut self, pointers: Value, mask: &Wide, safe: Value) -> Vec<Value> {
+        let wide = self.get(pointers);
+        let ty = wide.ty;
+        let vector = if wide.chunk > 1 {
+            Some(self.lanewise(Opcode::PtrToInt, &Imm::None, &[wide.clone()], ty.with_elem(Elem::I64)))
+        } else {
+            self.pointer_vector(pointers)
+        };
+        let Some(vector) = vector else {
+            let addresses = self.lanes(&wide);
+            return self.guard_lanes(&addresses, mask, safe);
+        };
+        let safe = self.at().cast(Opcode::PtrToInt, safe, Type::I64);
+        let safe = self.splat_wide(safe, vector.ty);
+        let chosen = self.select(mask, &vector, &safe);
+        let lanes = self.lanes(&chosen);
+        lanes.iter().map(|&lane| self.at().cast(Opcode::IntToPtr, lane, ty.lane())).collect()
+    }
+
+    /// Addresses with a common base as vectors of integers.
+    fn pointer_vector(&mut self, pointers: Value) -> Option<Wide> {
+        let data = self.old.dfg.inst(self.old.dfg.def_inst(pointers)?);
+        let (&Imm::Addr { scale, disp }, &[base, index]) = (&data.imm, &*data.args) else { return None };
+        let (base, index) = (self.get(base), self.get(index));
+        if base.ty.is_vector() || index.chunk < 2 || !scale.is_power_of_two() {
+            return None;
+        }
+        let base = self.displaced(base.only(), disp as u64);
+        let base = self.at().cast(Opcode::PtrToInt, base, Type::I64);
+        let base = self.splat_wide(base, index.ty);
+        let offset = if scale == 1 { index } else { self.op2_bits(Opcode::Shl, &index, scale.trailing_zeros().into()) };
+        Some(self.op2(Opcode::Iadd, &base, &offset))
+    }
+
     pub(super) fn gather(&mut self, inst: Inst) {
-        let args = self.operands(inst);
-        let [pointers, mask, other] = &args[..] else { unreachable!("broken invariant: gather") };
-        let addresses = self.lanes(pointers);
-        let mem = Self::lane_mem(self.mem(inst), other.ty);
-        let wide = self.load_lanes(&addresses, mask, other, mem);
-        self.set(inst, wide);
+        let data = self.old.dfg.inst(inst);
+        let (pointers, mask) = (self.get(data.args[0]), self.get(data.args[1]));
+        let ty = self.old.dfg.ty(self.old.dfg.result(inst));
+        let mem = Self::lane_mem(self.mem(inst), ty);
+        let addresses = self.lanes(&pointers);
+        if self.constant_of_splat(&mask) == Some(1) {
+            let wide = self.load_lanes(ty, &addresses, mem);
+            return self.set(inst, wide);
+        }
+        let join = self.new.append_block();
+        let all = self.test_mask(Opcode::All, &mask);
+        let some = self.split_if(all);
+        let whole = self.load_lanes(ty, &addresses, mem);
+        self.at().jump(join, &whole.parts);
+        self.block = some;
+        let safe = self.context();
+        let addresses = self.guarded_pack(data.args[0], &mask, safe);
+        let lanes = self.load_lanes(ty, &addresses, mem);
+        let lanes = self.masked_or_other(&mask, lanes, inst);
+        self.at().jump(join, &lanes.parts);
+        self.joined(inst, ty, join);
     }
 
     pub(super) fn scatter(&mut self, inst: Inst) {
-        let args = self.operands(inst);
-        let [pointers, value, mask] = &args[..] else { unreachable!("broken invariant: scatter") };
-        let addresses = self.lanes(pointers);
+        let data = self.old.dfg.inst(inst);
+        let (pointers, value, mask) = (self.get(data.args[0]), self.get(data.args[1]), self.get(data.args[2]));
         let mem = Self::lane_mem(self.mem(inst), value.ty);
-        self.store_lanes(&addresses, value, mask, mem);
+        let addresses = self.lanes(&pointers);
+        if self.constant_of_splat(&mask) == Some(1) {
+            return self.store_lanes(&addresses, &value, mem);
+        }
+        let join = self.new.append_block();
+        let all = self.test_mask(Opcode::All, &mask);
+        let some = self.split_if(all);
+        self.store_lanes(&addresses, &value, mem);
+        self.at().jump(join, &[]);
+        self.block = some;
+        let safe = self.dummy_address();
+        let addresses = self.guarded_pack(data.args[0], &mask, safe);
+        self.store_lanes(&addresses, &value, mem);
+        self.at().jump(join, &[]);
+        self.block = join;
     }
 
     /// A constant count that is small enough for single accesses.
@@ -290,7 +449,7 @@ impl Legalizer<'_> {
                 2 => Type::I16,
                 4 => Type::I32,
                 8 => Type::I64,
-                more => Type::vector(clift_kir::Elem::I8, more as u32),
+                more => Type::vector(Elem::I8, more as u32),
             };
             pieces.push((ty, at));
             at += size;

@@ -187,11 +187,13 @@ impl Legalizer<'_> {
         self.old.dfg.inst(inst).args.iter().map(|&arg| self.get(arg)).collect()
     }
 
-    /// Notes what became of an instruction's only result. Masks aside, parts always have the natural number of lanes.
+    /// Notes what became of an instruction's only result. Parts have the natural number of lanes, but for masks and for pointers,
+    /// which are mostly computed and used one by one.
     fn set(&mut self, inst: Inst, wide: Wide) {
         let result = self.old.dfg.result(inst);
         debug_assert_eq!(wide.ty, self.old.dfg.ty(result), "broken invariant: type of {:?}", self.old.dfg.inst(inst));
-        let wide = if wide.ty.is_bool() { wide } else { self.regroup(&wide, self.caps.part_lanes(wide.ty)) };
+        let free = wide.ty.is_bool() || wide.ty.is_ptr();
+        let wide = if free { wide } else { self.regroup(&wide, self.caps.part_lanes(wide.ty)) };
         self.values[result] = Some(wide);
     }
 
