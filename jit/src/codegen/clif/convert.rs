@@ -27,8 +27,8 @@ impl Translator<'_> {
                 self.pos.ins().ineg(wide)
             }
             O::Zext if from.is_bool() && ty == types::I8 => a,
-            O::Zext if from.is_vector() => self.widen(a, from, to, false),
-            O::Sext if from.is_vector() => self.widen(a, from, to, true),
+            O::Zext if from.is_vector() => self.widen(inst, a, from, to, false),
+            O::Sext if from.is_vector() => self.widen(inst, a, from, to, true),
             O::Zext => self.pos.ins().uextend(ty, a),
             O::Sext => self.pos.ins().sextend(ty, a),
             // Out of range it gives what may be given where nothing is asked for.
@@ -40,6 +40,20 @@ impl Translator<'_> {
                     && !saturates(imm) =>
             {
                 self.pos.ins().x86_cvtt2dq(ty, a)
+            }
+            O::FptoS if from.is_vector() && self.features.x86 && from.elem == Elem::F64 && !saturates(imm) => {
+                let long = self.pos.ins().x86_cvtt2dq(types::I64X2, a);
+                let zero = self.zero_vector(types::I64X2);
+                self.pos.ins().snarrow(long, zero)
+            }
+            O::FptoU
+                if from.is_vector()
+                    && self.features.x86
+                    && from.elem == Elem::F32
+                    && to.elem == Elem::I32
+                    && !saturates(imm) =>
+            {
+                self.float_to_unsigned(a)
             }
             O::FptoS if from.is_vector() => self.float_to_int(a, from, to, true),
             O::FptoU if from.is_vector() => self.float_to_int(a, from, to, false),
@@ -77,7 +91,12 @@ impl Translator<'_> {
     }
 
     /// The first lanes, extended.
-    fn widen(&mut self, a: ir::Value, from: Type, to: Type, signed: bool) -> ir::Value {
+    fn widen(&mut self, inst: Inst, a: ir::Value, from: Type, to: Type, signed: bool) -> ir::Value {
+        if to.elem.bits() == 2 * from.elem.bits()
+            && let Some(whole) = self.upper_half_of(inst, from)
+        {
+            return if signed { self.pos.ins().swiden_high(whole) } else { self.pos.ins().uwiden_high(whole) };
+        }
         let mut value = a;
         let mut bits = from.elem.bits();
         while bits < to.elem.bits() {
@@ -85,6 +104,16 @@ impl Translator<'_> {
             bits *= 2;
         }
         value
+    }
+
+    /// The register whose upper half the operand of an instruction is.
+    fn upper_half_of(&mut self, inst: Inst, half: Type) -> Option<ir::Value> {
+        let legal = self.legal;
+        let def = legal.dfg.inst(legal.dfg.def_inst(legal.dfg.inst(inst).args[0])?);
+        let Imm::Lanes(lanes) = &def.imm else { return None };
+        let whole = legal.dfg.ty(def.args[0]);
+        let upper = lanes.iter().zip(half.lanes()..).all(|(&lane, wanted)| u32::from(lane) == wanted);
+        (upper && whole.bytes() == 16 && half.bytes() == 8).then(|| self.get(def.args[0]))
     }
 
     /// To 32-bit integers, clamped.
@@ -98,8 +127,7 @@ impl Translator<'_> {
             };
         }
         // The form that instruction selection knows: through 64 bits, narrowed together with zeros.
-        let zero = self.pos.func.dfg.constants.insert([0u8; 16][..].into());
-        let zero = self.pos.ins().vconst(types::I64X2, zero);
+        let zero = self.zero_vector(types::I64X2);
         if signed {
             let long = self.pos.ins().fcvt_to_sint_sat(types::I64X2, a);
             self.pos.ins().snarrow(long, zero)
@@ -107,6 +135,24 @@ impl Translator<'_> {
             let long = self.pos.ins().fcvt_to_uint_sat(types::I64X2, a);
             self.pos.ins().uunarrow(long, zero)
         }
+    }
+
+    fn zero_vector(&mut self, ty: ir::Type) -> ir::Value {
+        let zero = self.pos.func.dfg.constants.insert([0u8; 16][..].into());
+        self.pos.ins().vconst(ty, zero)
+    }
+
+    /// Singles in range as unsigned integers: where the signed conversion gives the sign bit, the number less 2^31 is converted
+    /// too.
+    fn float_to_unsigned(&mut self, a: ir::Value) -> ir::Value {
+        let ty = types::I32X4;
+        let limit = self.int(ty, i64::from(2f32.powi(31).to_bits()));
+        let limit = self.recast(limit, types::F32X4);
+        let rest = self.pos.ins().fsub(a, limit);
+        let (small, rest) = (self.pos.ins().x86_cvtt2dq(ty, a), self.pos.ins().x86_cvtt2dq(ty, rest));
+        let is_large = self.pos.ins().sshr_imm_u(small, 31);
+        let rest = self.pos.ins().band(rest, is_large);
+        self.pos.ins().bor(small, rest)
     }
 
     fn int_to_float(&mut self, a: ir::Value, from: Type, to: Type, signed: bool) -> ir::Value {

@@ -43,7 +43,11 @@ impl Translator<'_> {
             O::Shuffle => {
                 let args = self.args(inst);
                 let Imm::Lanes(lanes) = &data.imm else { wrong_imm(&data.imm) };
-                self.shuffle(args[0], args[1], self.arg_type(inst, 0), to, lanes)
+                let known = self.among_zeros(inst, args[0], to, lanes).or_else(|| self.narrowed_pair(inst, lanes));
+                match known {
+                    Some(value) => value,
+                    None => self.shuffle(args[0], args[1], self.arg_type(inst, 0), to, lanes),
+                }
             }
             O::Select => self.select(inst),
             O::Any | O::All => {
@@ -298,15 +302,13 @@ impl Translator<'_> {
         }
         let bytes = ty.lane_bits() / 8;
         let count = ty.lane_count();
-        let mut pattern = [0u8; 16];
-        for i in 0..count {
-            // Unused lanes repeat the used ones.
-            let lane = u32::from(lanes[i as usize % lanes.len()]);
+        let mut wanted = [None; 16];
+        for (i, place) in wanted.iter_mut().enumerate().take(lanes.len() * bytes as usize) {
+            let (lane, byte) = (u32::from(lanes[i / bytes as usize]), i as u32 % bytes);
             let lane = if lane < used { lane } else { count + lane - used };
-            for byte in 0..bytes {
-                pattern[(i * bytes + byte) as usize] = (lane * bytes + byte) as u8;
-            }
+            *place = Some((lane * bytes + byte) as u8);
         }
+        let pattern = fill_pattern(&wanted);
         if pattern.iter().enumerate().all(|(i, &byte)| usize::from(byte) == i) {
             return a;
         }
@@ -317,8 +319,51 @@ impl Translator<'_> {
 
     /// Bytes of two registers by number, 0 to 31.
     pub(super) fn shuffle_bytes(&mut self, a: ir::Value, b: ir::Value, pattern: &[u8; 16]) -> ir::Value {
-        let immediate = self.pos.func.dfg.immediates.push(pattern[..].into());
+        // Equal shuffles are computed once only when they have the same immediate.
+        let func = &mut *self.pos.func;
+        let immediate = *self.patterns.entry(*pattern).or_insert_with(|| func.dfg.immediates.push(pattern[..].into()));
         self.pos.ins().shuffle(a, b, immediate)
+    }
+
+    /// A shuffle of a register and zeros, on targets where a shuffle of bytes can give zeros.
+    fn among_zeros(&mut self, inst: Inst, a: ir::Value, to: Type, lanes: &[u8]) -> Option<ir::Value> {
+        let zeros = self.legal.dfg.as_splat_bits(self.legal.dfg.inst(inst).args[1]) == Some(0);
+        let from = self.arg_type(inst, 0);
+        if !zeros || !self.features.x86 || from != to || from.bytes() != 16 || from.is_bool() {
+            return None;
+        }
+        let bytes = from.elem.bytes() as u8;
+        let mut pattern = [0x80u8; 16];
+        for (i, place) in pattern.iter_mut().enumerate() {
+            let (lane, offset) = (lanes[i / usize::from(bytes)], i as u8 % bytes);
+            if u32::from(lane) < from.lanes() {
+                *place = lane * bytes + offset;
+            }
+        }
+        let pattern = self.pos.func.dfg.constants.insert(pattern[..].into());
+        let pattern = self.pos.ins().vconst(types::I8X16, pattern);
+        let source = self.recast(a, types::I8X16);
+        let value = self.pos.ins().x86_pshufb(source, pattern);
+        Some(self.recast(value, clif_type(to)))
+    }
+
+    /// The low words of two registers of 64-bit lanes, where both operands are narrowed only to be joined.
+    fn narrowed_pair(&mut self, inst: Inst, lanes: &[u8]) -> Option<ir::Value> {
+        let legal = self.legal;
+        let source = |value: clift_kir::Value| {
+            let data = legal.dfg.inst(legal.dfg.def_inst(value)?);
+            let wide = legal.dfg.ty(*data.args.first()?);
+            (data.op == Opcode::Itrunc && wide == Type::vector(Elem::I64, 2)).then(|| data.args[0])
+        };
+        let [a, b] = *legal.dfg.inst(inst).args else { return None };
+        let (a, b) = (source(a)?, source(b)?);
+        if legal.dfg.ty(legal.dfg.inst(inst).args[0]) != Type::vector(Elem::I32, 2) || lanes != [0, 1, 2, 3] {
+            return None;
+        }
+        let (a, b) = (self.get(a), self.get(b));
+        let (a, b) = (self.recast(a, types::I8X16), self.recast(b, types::I8X16));
+        let value = self.shuffle_bytes(a, b, &[0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27]);
+        Some(self.recast(value, types::I32X4))
     }
 
     fn bitcast(&mut self, a: ir::Value, from: Type, to: Type) -> ir::Value {
@@ -336,4 +381,27 @@ impl Translator<'_> {
             }
         }
     }
+}
+
+/// A whole pattern of bytes that has the wanted ones: one that instruction selection knows, if any fits.
+fn fill_pattern(wanted: &[Option<u8>; 16]) -> [u8; 16] {
+    let fits = |pattern: &[u8; 16]| wanted.iter().zip(pattern).all(|(wanted, byte)| wanted.is_none_or(|w| w == *byte));
+    let same = std::array::from_fn(|i| i as u8);
+    // Lower or upper halves of two registers (or of one), interleaved in units of bytes.
+    let interleaved =
+        [8, 4, 2, 1].into_iter().flat_map(|unit| [0, 8].map(|base| (unit, base))).flat_map(|(unit, base)| {
+            [16, 0].map(|other| {
+                std::array::from_fn(|i| {
+                    let (block, within) = (i / unit, i % unit);
+                    (base + block / 2 * unit + within + if block % 2 == 1 { other } else { 0 }) as u8
+                })
+            })
+        });
+    let first = wanted[0].unwrap_or(0);
+    let window = std::array::from_fn(|i| (first + i as u8) % 32);
+    let known = std::iter::once(same).chain(interleaved).chain([window]);
+    // Else the wanted bytes again and again.
+    let used = wanted.iter().rposition(Option::is_some).map_or(1, |last| (last + 1).next_power_of_two());
+    let again = std::array::from_fn(|i| wanted[i % used].unwrap_or(i as u8));
+    known.into_iter().find(fits).unwrap_or(again)
 }

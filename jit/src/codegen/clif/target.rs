@@ -22,7 +22,12 @@ impl Features {
     pub(super) fn of(isa: &dyn TargetIsa) -> Features {
         let set = |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
         match isa.name() {
-            "x64" => Features { fma: set("has_fma"), simd: set("has_sse41"), unordered: true, x86: set("has_sse41") },
+            "x64" => Features {
+                fma: set("has_fma"),
+                simd: set("has_sse41"),
+                unordered: true,
+                x86: set("has_ssse3") && set("has_sse41"),
+            },
             _ => Features { fma: true, simd: true, unordered: false, x86: false },
         }
     }

@@ -32,6 +32,8 @@ pub(super) struct Translator<'a> {
     blocks: SecondaryMap<Block, PackedOption<ir::Block>>,
     pub(super) slots: FxHashMap<Slot, ir::StackSlot>,
     pub(super) signatures: FxHashMap<ir::Signature, ir::SigRef>,
+    /// Patterns of shuffles met so far.
+    pub(super) patterns: FxHashMap<[u8; 16], ir::Immediate>,
     pub(super) call_conv: cranelift_codegen::isa::CallConv,
     uses: UseCounts,
     /// The block being translated, and where each value met so far is defined.
@@ -61,6 +63,7 @@ impl<'a> Translator<'a> {
             blocks: SecondaryMap::new(),
             slots: FxHashMap::default(),
             signatures: FxHashMap::default(),
+            patterns: FxHashMap::default(),
             call_conv,
             uses: UseCounts::new(func),
             current: Block::from_u32(0),

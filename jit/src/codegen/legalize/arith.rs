@@ -12,6 +12,10 @@ impl Legalizer<'_> {
             return wide;
         }
         let from = args.first().map_or(result, |arg| arg.ty);
+        if let Some(between) = self.stepping_stone(op, from, result) {
+            let half = self.lanewise(op, imm, args, between);
+            return self.lanewise(op, imm, &[half], result);
+        }
         let chunk = self.common_chunk(args, result);
         if chunk > 1 && self.is_native(op, imm, args, from.elem, result.elem) {
             let args: SmallVec<[Wide; 4]> = args.iter().map(|arg| self.regroup(arg, chunk)).collect();
@@ -37,6 +41,19 @@ impl Legalizer<'_> {
             })
             .collect();
         self.join_lanes(result, &lanes)
+    }
+
+    /// The type through which integers change their width when that is more than vectors do at once: extensions double it, and
+    /// 64 bits go to 32 first.
+    fn stepping_stone(&self, op: Opcode, from: Type, to: Type) -> Option<Type> {
+        let registers = self.caps.part_lanes(from) > 1 && self.caps.part_lanes(to) > 1 && !from.is_bool();
+        let elem = match (op, from.elem, to.elem) {
+            (Opcode::Zext | Opcode::Sext, Elem::I8, Elem::I32 | Elem::I64) => Elem::I16,
+            (Opcode::Zext | Opcode::Sext, Elem::I16, Elem::I64) => Elem::I32,
+            (Opcode::Itrunc, Elem::I64, Elem::I8 | Elem::I16) => Elem::I32,
+            _ => return None,
+        };
+        registers.then(|| from.with_elem(elem))
     }
 
     /// Lanes per part in which operands and result can meet.

@@ -259,16 +259,34 @@ impl Legalizer<'_> {
         if result.elem.bits() >= 32 {
             return None;
         }
-        let wide = self.convert(Opcode::FptoS, a, Elem::I32);
-        let (low, high) = if op == Opcode::FptoS {
-            let half = 1i64 << (result.elem.bits() - 1);
-            (-half, half - 1)
-        } else {
-            (0, result.elem.mask() as i64)
+        let narrow = |this: &mut Self, a: &Wide| {
+            let mode = Convert { rounding: Rounding::TowardZero, saturate: false };
+            let words = a.ty.with_elem(Elem::I32);
+            let words = this.lanewise(Opcode::FptoS, &Imm::Convert(mode), std::slice::from_ref(a), words);
+            this.truncate(&words, result.elem)
         };
-        let wide = self.op2_bits(Opcode::Smax, &wide, low as u64);
-        let wide = self.op2_bits(Opcode::Smin, &wide, high as u64);
-        Some(self.truncate(&wide, result.elem))
+        if !mode.saturate {
+            return Some(narrow(self, a));
+        }
+        // Clamped as floats, which keeps the conversion to words in range.
+        let (low, high) = if op == Opcode::FptoS {
+            let half = 2f64.powi(result.elem.bits() as i32 - 1);
+            (-half, half - 1.0)
+        } else {
+            (0.0, 2f64.powi(result.elem.bits() as i32) - 1.0)
+        };
+        let number = |x: f64| clift_kir::eval::convert::round_f64(a.ty.elem, x, Rounding::NearestEven);
+        let (low, high) = (self.splat_bits(a.ty, number(low)), self.splat_bits(a.ty, number(high)));
+        let mut clamped = a.clone();
+        if op == Opcode::FptoS {
+            // NaN gives zero; a minimum of zero does that by itself.
+            let is_number = self.float_compare(FloatCond::Ord, a, a);
+            let zero = self.splat_bits(a.ty, 0);
+            clamped = self.select(&is_number, a, &zero);
+        }
+        let clamped = self.float2(Opcode::Fmax, &clamped, &low);
+        let clamped = self.float2(Opcode::Fmin, &clamped, &high);
+        Some(narrow(self, &clamped))
     }
 
     fn expand_int_to_float(&mut self, op: Opcode, mode: Convert, a: &Wide, result: Type) -> Option<Wide> {

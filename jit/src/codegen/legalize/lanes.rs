@@ -1,12 +1,9 @@
-//! Movement between lanes: parts of other sizes, selection, shuffles, dynamic lanes, masks as a whole, reductions.
+//! Movement between lanes: parts of other sizes, selection, dynamic lanes, masks as a whole, reductions.
 
 use clift_kir::{AtomicOp, Elem, FpFlags, Imm, Inst, MemInfo, Opcode, Type, Value};
 use smallvec::SmallVec;
 
 use super::{Legalizer, Wide, carrier};
-
-/// Where a lane of a shuffle's result comes from: the index of a part among all parts of both operands, and its lane.
-type Source = Option<(usize, u32)>;
 
 impl Legalizer<'_> {
     /// One lane as a scalar.
@@ -278,117 +275,6 @@ impl Legalizer<'_> {
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
         let wide = self.join_lanes(ty, &lanes);
         self.set(inst, wide);
-    }
-
-    pub(super) fn shuffle_inst(&mut self, inst: Inst) {
-        let data = self.old.dfg.inst(inst);
-        let Imm::Lanes(numbers) = &data.imm else { unreachable!("broken invariant: shuffle without lanes") };
-        let (a, b) = (self.get(data.args[0]), self.get(data.args[1]));
-        let b = self.regroup(&b, a.chunk);
-        let lanes = a.ty.lanes();
-        let sources: Vec<Source> = numbers
-            .iter()
-            .map(|&number| {
-                let number = u32::from(number);
-                let (first, number) = if number < lanes { (0, number) } else { (a.parts.len(), number - lanes) };
-                Some((first + (number / a.chunk) as usize, number % a.chunk))
-            })
-            .collect();
-        let parts: SmallVec<[Value; 8]> = a.parts.iter().chain(&b.parts).copied().collect();
-        let ty = self.old.dfg.ty(self.old.dfg.result(inst));
-        let wide = self.gather_lanes(ty, &parts, a.chunk, &sources);
-        self.set(inst, wide);
-    }
-
-    /// A value whose lanes come from any lanes of parts of `from` lanes each.
-    pub(super) fn gather_lanes(&mut self, ty: Type, parts: &[Value], from: u32, sources: &[Source]) -> Wide {
-        let chunk = self.caps.part_lanes(ty);
-        let native = from > 1 && chunk > 1;
-        if !native || !(self.caps.native)(Opcode::Shuffle, &Imm::None, carrier(ty.elem), carrier(ty.elem)) {
-            let mut last = None;
-            let lanes: Vec<Value> = sources
-                .iter()
-                .map(|&source| {
-                    let (part, lane) = source.unwrap_or((0, 0));
-                    let value = match (source, last) {
-                        (None, Some(value)) => value,
-                        _ => self.part_lane(parts[part], lane),
-                    };
-                    last = Some(value);
-                    value
-                })
-                .collect();
-            return self.join_lanes(ty, &lanes);
-        }
-        let result =
-            sources.chunks(chunk as usize).map(|wanted| self.gather_part(parts, from, chunk, wanted)).collect();
-        Wide { ty, chunk, parts: result }
-    }
-
-    /// One part of `chunk` lanes, of which the first are wanted.
-    fn gather_part(&mut self, parts: &[Value], from: u32, chunk: u32, wanted: &[Source]) -> Value {
-        // The whole of a part, as it is.
-        let whole = |i: usize, source: &Source| match (wanted[0], *source) {
-            (Some((first, 0)), Some((part, lane))) => part == first && lane == i as u32,
-            (Some((_, 0)), None) => true,
-            _ => false,
-        };
-        if from == chunk && wanted.iter().enumerate().all(|(i, source)| whole(i, source)) {
-            return parts[wanted[0].map_or(0, |(part, _)| part)];
-        }
-        let mut used: SmallVec<[usize; 4]> = SmallVec::new();
-        for &(part, _) in wanted.iter().flatten() {
-            if !used.iter().any(|&u| parts[u] == parts[part]) {
-                used.push(part);
-            }
-        }
-        let position = |part: usize| used.iter().position(|&u| parts[u] == parts[part]).unwrap_or(0) as u32;
-        // Unwanted lanes repeat the number that keeps the order.
-        let lane_of = |i: u32, bases: &dyn Fn(usize, u32) -> Option<u32>| -> u8 {
-            match wanted.get(i as usize).copied().flatten() {
-                Some((part, lane)) => bases(part, lane).unwrap_or(i % from) as u8,
-                None => (i % from) as u8,
-            }
-        };
-        match *used {
-            [] => parts[0],
-            [one] => {
-                let lanes: SmallVec<[u8; 16]> = (0..chunk).map(|i| lane_of(i, &|_, lane| Some(lane))).collect();
-                self.at().shuffle(parts[one], parts[one], &lanes)
-            }
-            [_, _, _, ..] if from > chunk => {
-                // In the width of the operands, of which the first lanes are wanted.
-                let whole = self.gather_part(parts, from, from, wanted);
-                let first: SmallVec<[u8; 16]> = (0..chunk as u8).collect();
-                self.at().shuffle(whole, whole, &first)
-            }
-            [one, two, ..] => {
-                let first = |part: usize, lane: u32| match position(part) {
-                    0 => Some(lane),
-                    1 => Some(from + lane),
-                    _ => None,
-                };
-                let lanes: SmallVec<[u8; 16]> = (0..chunk).map(|i| lane_of(i, &first)).collect();
-                let mut value = self.at().shuffle(parts[one], parts[two], &lanes);
-                // Each further part adds its lanes.
-                for (n, &part) in used.iter().enumerate().skip(2) {
-                    let extra = if from == chunk {
-                        parts[part]
-                    } else {
-                        let lanes: SmallVec<[u8; 16]> = (0..chunk).map(|i| (i % from) as u8).collect();
-                        self.at().shuffle(parts[part], parts[part], &lanes)
-                    };
-                    let lanes: SmallVec<[u8; 16]> = (0..chunk)
-                        .map(|i| match wanted.get(i as usize).copied().flatten() {
-                            Some((p, lane)) if position(p) as usize == n => (chunk + lane) as u8,
-                            _ => i as u8,
-                        })
-                        .collect();
-                    value = self.at().shuffle(value, extra, &lanes);
-                }
-                value
-            }
-        }
     }
 
     /// A vector in a place on the stack: its address, and an access to its first lane.

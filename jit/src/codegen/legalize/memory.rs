@@ -34,7 +34,8 @@ impl Legalizer<'_> {
             return;
         }
         // Vectors of pointers: lane by lane, so that each access gets an address of its own.
-        let lanes: Vec<SmallVec<[Value; 8]>> = data.args.iter().map(|&arg| self.address_lanes(arg, ty.lanes())).collect();
+        let lanes: Vec<SmallVec<[Value; 8]>> =
+            data.args.iter().map(|&arg| self.address_lanes(arg, ty.lanes())).collect();
         let parts = (0..ty.lanes() as usize)
             .map(|lane| {
                 let operands: SmallVec<[Value; 2]> = lanes.iter().map(|lanes| lanes[lane]).collect();
@@ -354,7 +355,7 @@ impl Legalizer<'_> {
         let wide = self.get(pointers);
         let ty = wide.ty;
         let vector = if wide.chunk > 1 {
-            Some(self.lanewise(Opcode::PtrToInt, &Imm::None, &[wide.clone()], ty.with_elem(Elem::I64)))
+            Some(self.lanewise(Opcode::PtrToInt, &Imm::None, std::slice::from_ref(&wide), ty.with_elem(Elem::I64)))
         } else {
             self.pointer_vector(pointers)
         };

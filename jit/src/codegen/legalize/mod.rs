@@ -17,7 +17,7 @@
 //!
 //! Split by class of op: this file has the driver and parts, [`arith`] lane-wise ops, [`vector`] what integer ops on vectors expand to,
 //! [`float`] what `f16` and rounding need,
-//! [`lanes`] movement between lanes, [`memory`] accesses, [`atomic`], [`control`] control flow and calls.
+//! [`lanes`] movement between lanes, [`shuffle`] shuffles, [`memory`] accesses, [`atomic`], [`control`] control flow and calls.
 //!
 //! Deliberately not here: which instructions a backend has (its [`VectorCaps`] say so) and general optimization.
 
@@ -27,6 +27,7 @@ mod control;
 mod float;
 mod lanes;
 mod memory;
+mod shuffle;
 mod vector;
 
 use clift_kir::analysis::Cfg;

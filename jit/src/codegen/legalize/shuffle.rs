@@ -1,0 +1,319 @@
+//! Shuffles of values in several parts: into few shuffles of two registers each, in forms that vector units have instructions for.
+//!
+//! Arrays of structures are the case that matters: each part of a result takes lanes from as many parts as the structure has
+//! members. In words of 32 bits any four lanes take at most three shuffles, each of which takes the lower half from one register
+//! and the upper half from another; transpositions share all but the last. Smaller elements are first sorted within each register
+//! so that words move as a whole.
+
+use clift_kir::dfg::ConstData;
+use clift_kir::{Elem, Imm, Inst, Opcode, Type, Value};
+use smallvec::SmallVec;
+
+use super::{Legalizer, Wide, carrier};
+
+/// Where a lane of a shuffle's result comes from: the index of a part among all parts of both operands, and its lane.
+type Source = Option<(usize, u32)>;
+
+/// A lane of a register.
+type Lane = (Value, u32);
+
+impl Legalizer<'_> {
+    pub(super) fn shuffle_inst(&mut self, inst: Inst) {
+        let data = self.old.dfg.inst(inst);
+        let Imm::Lanes(numbers) = &data.imm else { unreachable!("broken invariant: shuffle without lanes") };
+        let (a, b) = (self.get(data.args[0]), self.get(data.args[1]));
+        let b = self.regroup(&b, a.chunk);
+        let lanes = a.ty.lanes();
+        let sources: Vec<Source> = numbers
+            .iter()
+            .map(|&number| {
+                let number = u32::from(number);
+                let (first, number) = if number < lanes { (0, number) } else { (a.parts.len(), number - lanes) };
+                Some((first + (number / a.chunk) as usize, number % a.chunk))
+            })
+            .collect();
+        let parts: SmallVec<[Value; 8]> = a.parts.iter().chain(&b.parts).copied().collect();
+        let ty = self.old.dfg.ty(self.old.dfg.result(inst));
+        let wide = self.gather_lanes(ty, &parts, a.chunk, &sources);
+        self.set(inst, wide);
+    }
+
+    /// A value whose lanes come from any lanes of parts of `from` lanes each.
+    pub(super) fn gather_lanes(&mut self, ty: Type, parts: &[Value], from: u32, sources: &[Source]) -> Wide {
+        let chunk = self.caps.part_lanes(ty);
+        let native = from > 1 && chunk > 1;
+        if !native || !(self.caps.native)(Opcode::Shuffle, &Imm::None, carrier(ty.elem), carrier(ty.elem)) {
+            let mut last = None;
+            let lanes: Vec<Value> = sources
+                .iter()
+                .map(|&source| {
+                    let (part, lane) = source.unwrap_or((0, 0));
+                    let value = match (source, last) {
+                        (None, Some(value)) => value,
+                        _ => self.part_lane(parts[part], lane),
+                    };
+                    last = Some(value);
+                    value
+                })
+                .collect();
+            return self.join_lanes(ty, &lanes);
+        }
+        let result =
+            sources.chunks(chunk as usize).map(|wanted| self.gather_part(parts, from, chunk, wanted)).collect();
+        Wide { ty, chunk, parts: result }
+    }
+
+    /// One part of `chunk` lanes, of which the first are wanted.
+    fn gather_part(&mut self, parts: &[Value], from: u32, chunk: u32, wanted: &[Source]) -> Value {
+        // The whole of a part, as it is.
+        let whole = |i: usize, source: &Source| match (wanted[0], *source) {
+            (Some((first, 0)), Some((part, lane))) => part == first && lane == i as u32,
+            (Some((_, 0)), None) => true,
+            _ => false,
+        };
+        if from == chunk && wanted.iter().enumerate().all(|(i, source)| whole(i, source)) {
+            return parts[wanted[0].map_or(0, |(part, _)| part)];
+        }
+        let elem = self.new.dfg.ty(parts[0]).elem;
+        if elem != Elem::B1 && from * elem.bits() == self.caps.register_bits && chunk <= from {
+            let whole = self.gather_register(parts, elem, wanted);
+            if chunk == from {
+                return whole;
+            }
+            let first: SmallVec<[u8; 16]> = (0..chunk as u8).collect();
+            return self.at().shuffle(whole, whole, &first);
+        }
+        let mut used: SmallVec<[usize; 4]> = SmallVec::new();
+        for &(part, _) in wanted.iter().flatten() {
+            if !used.iter().any(|&u| parts[u] == parts[part]) {
+                used.push(part);
+            }
+        }
+        let position = |part: usize| used.iter().position(|&u| parts[u] == parts[part]).unwrap_or(0) as u32;
+        // Unwanted lanes repeat the number that keeps the order.
+        let lane_of = |i: u32, bases: &dyn Fn(usize, u32) -> Option<u32>| -> u8 {
+            match wanted.get(i as usize).copied().flatten() {
+                Some((part, lane)) => bases(part, lane).unwrap_or(i % from) as u8,
+                None => (i % from) as u8,
+            }
+        };
+        match *used {
+            [] => parts[0],
+            [one] => {
+                let lanes: SmallVec<[u8; 16]> = (0..chunk).map(|i| lane_of(i, &|_, lane| Some(lane))).collect();
+                self.at().shuffle(parts[one], parts[one], &lanes)
+            }
+            [_, _, _, ..] if from > chunk => {
+                // In the width of the operands, of which the first lanes are wanted.
+                let whole = self.gather_part(parts, from, from, wanted);
+                let first: SmallVec<[u8; 16]> = (0..chunk as u8).collect();
+                self.at().shuffle(whole, whole, &first)
+            }
+            [one, two, ..] => {
+                let first = |part: usize, lane: u32| match position(part) {
+                    0 => Some(lane),
+                    1 => Some(from + lane),
+                    _ => None,
+                };
+                let lanes: SmallVec<[u8; 16]> = (0..chunk).map(|i| lane_of(i, &first)).collect();
+                let mut value = self.at().shuffle(parts[one], parts[two], &lanes);
+                // Each further part adds its lanes.
+                for (n, &part) in used.iter().enumerate().skip(2) {
+                    let extra = if from == chunk {
+                        parts[part]
+                    } else {
+                        let lanes: SmallVec<[u8; 16]> = (0..chunk).map(|i| (i % from) as u8).collect();
+                        self.at().shuffle(parts[part], parts[part], &lanes)
+                    };
+                    let lanes: SmallVec<[u8; 16]> = (0..chunk)
+                        .map(|i| match wanted.get(i as usize).copied().flatten() {
+                            Some((p, lane)) if position(p) as usize == n => (chunk + lane) as u8,
+                            _ => i as u8,
+                        })
+                        .collect();
+                    value = self.at().shuffle(value, extra, &lanes);
+                }
+                value
+            }
+        }
+    }
+
+    /// A full register of the wanted lanes of full registers.
+    fn gather_register(&mut self, parts: &[Value], elem: Elem, wanted: &[Source]) -> Value {
+        let count = (self.caps.register_bits / elem.bits()) as usize;
+        let wanted: SmallVec<[Option<Lane>; 16]> =
+            (0..count).map(|i| wanted.get(i).copied().flatten().map(|(part, lane)| (parts[part], lane))).collect();
+        let used = registers(&wanted);
+        if used.len() <= 2 && (used.len() < 2 || count == 2 || is_cheap(&wanted, &used, elem.bytes())) {
+            return self.two_registers(&wanted, &used, parts[0]);
+        }
+        if elem.bytes() == 4 {
+            return self.four_words(&wanted);
+        }
+        if let Some(words) = self.as_words(&wanted, elem) {
+            let whole = self.gather_words(&words);
+            return self.at().cast(Opcode::Bitcast, whole, Type::vector(elem, count as u32));
+        }
+        // Each register's lanes apart, among zeros.
+        let ty = Type::vector(elem, count as u32);
+        let zero = self.at().constant(ConstData::splat(ty, 0));
+        let mut whole = None;
+        for &register in &used {
+            let numbers: SmallVec<[u8; 16]> = wanted
+                .iter()
+                .map(|lane| match lane {
+                    &Some((from, lane)) if from == register => lane as u8,
+                    _ => count as u8,
+                })
+                .collect();
+            let some = self.at().shuffle(register, zero, &numbers);
+            whole = Some(match whole {
+                None => some,
+                Some(whole) => self.at().int2(Opcode::Or, whole, some),
+            });
+        }
+        whole.unwrap_or(zero)
+    }
+
+    /// A single shuffle of at most two registers. Unwanted lanes stay where they are.
+    fn two_registers(&mut self, wanted: &[Option<Lane>], used: &[Value], nothing: Value) -> Value {
+        let a = used.first().copied().unwrap_or(nothing);
+        let b = used.get(1).copied().unwrap_or(a);
+        let count = wanted.len() as u32;
+        let numbers: SmallVec<[u8; 16]> = wanted
+            .iter()
+            .zip(0..)
+            .map(|(lane, i)| match *lane {
+                Some((from, lane)) => (if from == a { lane } else { count + lane }) as u8,
+                None => i,
+            })
+            .collect();
+        if numbers.iter().zip(0..).all(|(&number, i)| number == i) { a } else { self.at().shuffle(a, b, &numbers) }
+    }
+
+    /// Any words of any registers, as integers.
+    fn gather_words(&mut self, wanted: &[Option<Lane>]) -> Value {
+        let used = registers(wanted);
+        if used.len() <= 2 && (used.len() < 2 || is_cheap(wanted, &used, 4)) {
+            return self.two_registers(wanted, &used, used[0]);
+        }
+        self.four_words(wanted)
+    }
+
+    /// Four words of more than two registers, or of two in no simple order.
+    fn four_words(&mut self, wanted: &[Option<Lane>]) -> Value {
+        let (low, one, two) = self.pair(wanted[0], wanted[1]);
+        let (high, three, four) = self.pair(wanted[2], wanted[3]);
+        match (low, high) {
+            (Some(low), Some(high)) => self.at().shuffle(low, high, &[one, two, 4 + three, 4 + four]),
+            (Some(low), None) => self.at().shuffle(low, low, &[one, two, 2, 3]),
+            (None, Some(high)) => self.at().shuffle(high, high, &[0, 1, three, four]),
+            (None, None) => unreachable!("broken invariant: shuffle of nothing"),
+        }
+    }
+
+    /// A register that has two words, and where.
+    fn pair(&mut self, one: Option<Lane>, two: Option<Lane>) -> (Option<Value>, u8, u8) {
+        let (one, two) = match (one, two) {
+            (Some(one), Some(two)) => (one, two),
+            (Some(lane), None) | (None, Some(lane)) => (lane, lane),
+            (None, None) => return (None, 0, 0),
+        };
+        let ((a, i), (b, k)) = (one, two);
+        if a == b {
+            return (Some(a), i as u8, k as u8);
+        }
+        let mut at = self.at();
+        match (i, k) {
+            // Interleaved halves: what transpositions share.
+            (0 | 1, _) if i == k => (Some(at.shuffle(a, b, &[0, 4, 1, 5])), 2 * i as u8, 2 * i as u8 + 1),
+            (2 | 3, _) if i == k => (Some(at.shuffle(a, b, &[2, 6, 3, 7])), 2 * (i as u8 - 2), 2 * (i as u8 - 2) + 1),
+            _ => (Some(at.shuffle(a, b, &[i as u8, i as u8, 4 + k as u8, 4 + k as u8])), 0, 2),
+        }
+    }
+
+    /// Bytes or halves as words of 32 bits, where each word of the result is one word of a register, or becomes one when every
+    /// register's lanes are sorted by their remainder modulo one number.
+    fn as_words(&mut self, wanted: &[Option<Lane>], elem: Elem) -> Option<SmallVec<[Option<Lane>; 16]>> {
+        let (count, per) = (wanted.len() as u32, 4 / elem.bytes());
+        let mut stride = None;
+        let mut words: SmallVec<[Option<Lane>; 16]> = SmallVec::new();
+        for group in wanted.chunks(per as usize) {
+            let Some((register, first)) = group[0] else {
+                if group.iter().any(Option::is_some) {
+                    return None;
+                }
+                words.push(None);
+                continue;
+            };
+            let step = match group[1] {
+                Some((_, second)) if second > first => second - first,
+                _ => return None,
+            };
+            let regular = (0..).zip(group).all(|(i, lane)| *lane == Some((register, first + i * step)));
+            let known = stride.is_none_or(|stride| stride == step);
+            if !regular || !known || !step.is_power_of_two() {
+                return None;
+            }
+            stride = Some(step);
+            let place = (first % step) * (count / step) + first / step;
+            if place % per != 0 {
+                return None;
+            }
+            words.push(Some((register, place / per)));
+        }
+        let stride = stride?;
+        let sorted: SmallVec<[u8; 16]> =
+            (0..stride).flat_map(|rest| (0..count / stride).map(move |i| (i * stride + rest) as u8)).collect();
+        let word = Type::vector(Elem::I32, count / per);
+        let mut as_word = |register: Value| {
+            let sorted = if stride == 1 { register } else { self.at().shuffle(register, register, &sorted) };
+            self.at().cast(Opcode::Bitcast, sorted, word)
+        };
+        let known: Vec<(Value, Value)> = registers(wanted).iter().map(|&r| (r, as_word(r))).collect();
+        for (register, _) in words.iter_mut().flatten() {
+            if let Some(&(_, word)) = known.iter().find(|(from, _)| from == register) {
+                *register = word;
+            }
+        }
+        Some(words)
+    }
+}
+
+/// The registers that lanes come from, in order of their first lane.
+fn registers(wanted: &[Option<Lane>]) -> SmallVec<[Value; 4]> {
+    let mut used: SmallVec<[Value; 4]> = SmallVec::new();
+    for &(register, _) in wanted.iter().flatten() {
+        if !used.contains(&register) {
+            used.push(register);
+        }
+    }
+    used
+}
+
+/// Whether vector units have a single instruction for a shuffle of two registers.
+fn is_cheap(wanted: &[Option<Lane>], used: &[Value], elem_bytes: u32) -> bool {
+    let count = wanted.len() as u32;
+    // Numbers as of a shuffle: lanes of the second register count on.
+    let number = |i: u32| wanted[i as usize].map(|(from, lane)| if from == used[0] { lane } else { count + lane });
+    let all = |expected: &dyn Fn(u32) -> u32| (0..count).all(|i| number(i).is_none_or(|n| n == expected(i)));
+    // Some lanes of each, all in their places.
+    let blended = elem_bytes >= 2 && (0..count).all(|i| number(i).is_none_or(|n| n % count == i));
+    // A window of both, one behind the other.
+    let window = number(0).is_some_and(|first| all(&|i| first + i));
+    // Lower or upper halves of both, interleaved in units of one or more lanes.
+    let units = (0..).map(|log| 1u32 << log).take_while(|&unit| unit < count);
+    let mut interleaved = units.flat_map(|unit| [0, count / 2].map(|base| (unit, base))).map(|(unit, base)| {
+        all(&|i| {
+            let (block, within) = (i / unit, i % unit);
+            base + block / 2 * unit + within + if block % 2 == 1 { count } else { 0 }
+        })
+    });
+    // Each half from one of them, in words.
+    let half = |from: u32| {
+        let mut second = (from..from + 2).filter_map(number).map(|n| n >= count);
+        second.next().is_none_or(|first| second.all(|other| other == first))
+    };
+    let halves = elem_bytes == 4 && half(0) && half(2);
+    blended || window || halves || interleaved.any(|found| found)
+}
