@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-/// The driver that the others are compared with.
-pub(crate) const SUBJECT: &str = "clift";
+/// This project's driver in tables.
+const SUBJECT: &str = "clift";
 /// Names the library of Intel's driver, or a directory with it.
-pub(crate) const INTEL_VARIABLE: &str = "CLIFT_BENCH_INTEL";
+const INTEL_VARIABLE: &str = "CLIFT_BENCH_INTEL";
 /// Intel's library.
 const INTEL_LIBRARY: &str = "libintelocl.so";
 /// Where Debian puts PoCL's library.
@@ -21,6 +21,13 @@ pub(crate) struct Driver {
     pub(crate) name: String,
     /// Its library: a path, or a name for the dynamic linker.
     pub(crate) library: PathBuf,
+}
+
+impl Driver {
+    /// Whether this is a build of this project.
+    pub(crate) fn is_clift(&self) -> bool {
+        self.library.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libclift"))
+    }
 }
 
 /// The drivers of a comma-separated list of names and `NAME=LIBRARY`; without a list, those that are there.

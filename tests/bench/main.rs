@@ -27,7 +27,7 @@ use opencl3::device::Device;
 
 use crate::children::{Failure, Nursery};
 use crate::drivers::Driver;
-use crate::report::Report;
+use crate::report::{Clock, Report};
 use crate::suite::{ROWS, Row};
 use crate::throughput::{Outcome, Task};
 
@@ -59,6 +59,9 @@ struct Args {
     /// Only see whether results are right: nothing is repeated for long, and the subject must not fail.
     #[arg(long)]
     check: bool,
+    /// What tables and ratios compare; processor time hardly depends on what else the machine does.
+    #[arg(long, value_enum, default_value_t = Clock::Wall)]
+    clock: Clock,
     /// When a child is given up, in seconds.
     #[arg(long, default_value_t = 30)]
     limit: u64,
@@ -92,7 +95,7 @@ fn main() -> Result<()> {
     }
     if args.list {
         for row in ROWS {
-            println!("{:14} {:10} {}", row.name, row.kind.name(), row.about);
+            println!("{:15} {:10} {}", row.name, row.kind.name(), row.about);
         }
         return Ok(());
     }
@@ -101,9 +104,9 @@ fn main() -> Result<()> {
         args.budget = if args.check { 0 } else { 100 };
     }
     ensure!(args.rounds > 0, "no rounds, no results");
+    let (rows, parts) = chosen(&args)?;
     let drivers = drivers::choose(args.drivers.as_deref(), args.clift.as_deref())?;
     ensure!(!drivers.is_empty(), "no drivers");
-    let (rows, parts) = chosen(&args)?;
     let report = measure(&args, drivers, &rows, &parts)?;
     report.print();
     if let Some(path) = &args.json {
@@ -154,7 +157,7 @@ fn chosen(args: &Args) -> Result<(Vec<&'static Row>, Vec<latency::Part>)> {
 fn measure(args: &Args, drivers: Vec<Driver>, rows: &[&'static Row], parts: &[latency::Part]) -> Result<Report> {
     let nursery = Nursery::new()?;
     let limit = Duration::from_secs(args.limit);
-    let mut report = Report::new(drivers.clone(), rows, args.rounds, args.budget);
+    let mut report = Report::new(drivers.clone(), rows, args.clock, args.rounds, args.budget);
     for round in 0..args.rounds {
         for part in parts {
             for driver in in_turn(&drivers, round) {
@@ -166,7 +169,7 @@ fn measure(args: &Args, drivers: Vec<Driver>, rows: &[&'static Row], parts: &[la
             }
         }
         for (index, row) in rows.iter().enumerate() {
-            eprint!("round {} of {}: {:14}", round + 1, args.rounds, row.name);
+            eprint!("round {} of {}: {:15}", round + 1, args.rounds, row.name);
             let mut shown = BTreeMap::new();
             for driver in in_turn(&drivers, round) {
                 // What failed once is not tried again: it may take its whole time limit.
@@ -178,7 +181,7 @@ fn measure(args: &Args, drivers: Vec<Driver>, rows: &[&'static Row], parts: &[la
                 if round == 0 {
                     words.push("--verify".to_owned());
                 }
-                if driver.name == drivers::SUBJECT {
+                if driver.is_clift() {
                     words.push("--binary".to_owned());
                 }
                 let outcome = nursery.run(driver, &words, limit)?.unwrap_or_else(Outcome::from);

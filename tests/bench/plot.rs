@@ -1,4 +1,5 @@
-//! The ratios as a picture: a bar per kernel and peer on a logarithmic scale, to the right where the subject is faster.
+//! The ratios as a picture: a bar per kernel and peer on a logarithmic scale, to the right where the subject is faster;
+//! below them the geometric means.
 
 use std::path::Path;
 
@@ -20,7 +21,7 @@ const MARGIN: u32 = 60;
 /// Draws the ratios of `report`.
 pub(crate) fn draw(report: &Report, path: &Path) -> Result<()> {
     let (subject, peers) = (report.subject(), report.peers());
-    // From top to bottom: the kernels, then the mean of all; numbered from the bottom.
+    // From top to bottom: the kernels, then means.
     let mut lines: Vec<(String, Vec<Option<f64>>)> = report
         .kernels
         .iter()
@@ -29,8 +30,12 @@ pub(crate) fn draw(report: &Report, path: &Path) -> Result<()> {
             (label, peers.iter().map(|peer| kernel.ratio(subject, peer)).collect())
         })
         .collect();
-    let means = peers.iter().map(|peer| report.mean(None, peer).map(|(mean, _)| mean)).collect();
-    lines.push(("geometric mean".to_owned(), means));
+    let mut mean = |label: String, kind| {
+        let ratios = peers.iter().map(|peer| Some(report.mean(kind, peer)?.0));
+        lines.push((label, ratios.collect()));
+    };
+    report.kinds().into_iter().for_each(|kind| mean(format!("mean: {}", kind.name()), Some(kind)));
+    mean("mean: all kernels".to_owned(), None);
     let ratios = || lines.iter().flat_map(|(_, ratios)| ratios.iter().flatten().copied());
     let low = ratios().fold(0.5, f64::min) / 1.6;
     let high = ratios().fold(2.0, f64::max) * 1.6;
@@ -41,7 +46,7 @@ pub(crate) fn draw(report: &Report, path: &Path) -> Result<()> {
     area.fill(&WHITE).map_err(failed)?;
     let mut chart = ChartBuilder::on(&area)
         .margin(12)
-        .caption(format!("Times faster than the peer: {}", subject.name), ("sans-serif", 18))
+        .caption(format!("How many times faster {} is", subject.name), ("sans-serif", 18))
         .x_label_area_size(32)
         .y_label_area_size(NAMES)
         .build_cartesian_2d((low..high).log_scale(), 0.0..lines.len() as f64)

@@ -1,7 +1,8 @@
 //! Results: tables, means, and everything as JSON.
 //!
 //! The first driver is the *subject*, the others its *peers*. A ratio is the peer's time by the subject's: how many times
-//! faster the subject is. The time of a kernel is that of its best round, a round's time the median of its repetitions.
+//! faster the subject is. The time of a kernel is that of its best round, a round's time the median of its repetitions; or, on
+//! a machine that others use, the processor time of one.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ pub(crate) struct Report {
     pub(crate) kernels: Vec<Measured>,
     /// Microseconds by measurement and driver, one of each round.
     latencies: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    clock: Clock,
     rounds: usize,
     budget: u64,
 }
@@ -30,6 +32,16 @@ pub(crate) struct Measured {
     pub(crate) row: &'static Row,
     /// By driver, one of each round; a failure is the last one.
     outcomes: BTreeMap<String, Vec<Outcome>>,
+    clock: Clock,
+}
+
+/// What tables and ratios compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Clock {
+    /// Time from enqueue to finish.
+    Wall,
+    /// Processor time, all threads together.
+    Processor,
 }
 
 impl Measured {
@@ -45,7 +57,10 @@ impl Measured {
 
     /// The time of a repetition in milliseconds.
     pub(crate) fn time(&self, driver: &Driver) -> Option<f64> {
-        self.best(driver, |times| Some(times.median))
+        self.best(driver, |times| match self.clock {
+            Clock::Wall => Some(times.median),
+            Clock::Processor => Some(times.processor),
+        })
     }
 
     /// From source to the first result, without the work itself: milliseconds.
@@ -108,9 +123,9 @@ impl Outcome {
 
 impl Report {
     /// Nothing measured yet.
-    pub(crate) fn new(drivers: Vec<Driver>, rows: &[&'static Row], rounds: usize, budget: u64) -> Self {
-        let kernels = rows.iter().map(|row| Measured { row, outcomes: BTreeMap::new() }).collect();
-        Self { drivers, kernels, latencies: BTreeMap::new(), rounds, budget }
+    pub(crate) fn new(drivers: Vec<Driver>, rows: &[&'static Row], clock: Clock, rounds: usize, budget: u64) -> Self {
+        let kernels = rows.iter().map(|row| Measured { row, outcomes: BTreeMap::new(), clock }).collect();
+        Self { drivers, kernels, latencies: BTreeMap::new(), clock, rounds, budget }
     }
 
     /// Adds a round's outcome of the kernel of this index.
@@ -154,7 +169,7 @@ impl Report {
     }
 
     /// The kinds that were measured, in order.
-    fn kinds(&self) -> Vec<Kind> {
+    pub(crate) fn kinds(&self) -> Vec<Kind> {
         let mut kinds: Vec<_> = self.kernels.iter().map(|kernel| kernel.row.kind).collect();
         kinds.extend(LABELS.iter().filter(|(what, ..)| self.latencies.contains_key(*what)).map(|(_, kind, _)| *kind));
         kinds.sort_unstable();
@@ -204,17 +219,21 @@ impl Report {
 
     fn print_kernels(&self) {
         let subject = self.subject();
+        let times = match self.clock {
+            Clock::Wall => "Times in milliseconds (best round's median)",
+            Clock::Processor => "Processor times of all threads in milliseconds (best round's mean)",
+        };
         println!(
-            "\nTimes in milliseconds (best round's median); x: times faster than the peer; first: from source to the first \
-             result, without the work; spirv: from SPIR-V to machine code."
+            "\n{times}; x: times faster than the peer; first: from source to the first result, without the work; spirv: \
+             from SPIR-V to machine code."
         );
-        print!("{:14} {:10}", "kernel", "kind");
+        print!("{:15} {:10}", "kernel", "kind");
         self.drivers.iter().for_each(|driver| print!(" {:>9}", driver.name));
         self.peers().iter().for_each(|peer| print!(" {:>9}", format!("x {}", peer.name)));
         self.drivers.iter().for_each(|driver| print!(" {:>12}", format!("first {}", driver.name)));
         println!(" {:>8}", "spirv");
         for kernel in &self.kernels {
-            print!("{:14} {:10}", kernel.row.name, kernel.row.kind.name());
+            print!("{:15} {:10}", kernel.row.name, kernel.row.kind.name());
             for driver in &self.drivers {
                 let failure = || kernel.failure(driver).map_or("-".to_owned(), Outcome::short);
                 print!(" {:>9}", kernel.time(driver).map_or_else(failure, number));
@@ -252,14 +271,14 @@ impl Report {
     fn print_means(&self) {
         println!("\nTimes faster than the peer, geometric mean (of how many that both did)");
         let line = |label: &str, kind: Option<Kind>| {
-            print!("{label:14}");
+            print!("{label:15}");
             for peer in self.peers() {
                 let mean = self.mean(kind, peer).map(|(mean, count)| format!("{} ({count})", number(mean)));
                 print!(" {:>16}", mean.unwrap_or("-".to_owned()));
             }
             println!();
         };
-        print!("{:14}", "kind");
+        print!("{:15}", "kind");
         self.peers().iter().for_each(|peer| print!(" {:>16}", peer.name));
         println!();
         self.kinds().into_iter().for_each(|kind| line(kind.name(), Some(kind)));
@@ -301,7 +320,11 @@ impl Report {
             "processor": processor(),
             "threads": std::thread::available_parallelism().map_or(0, usize::from),
             "drivers": self.drivers,
-            "settings": { "rounds": self.rounds, "budget_milliseconds": self.budget },
+            "settings": {
+                "rounds": self.rounds,
+                "budget_milliseconds": self.budget,
+                "clock": format!("{:?}", self.clock).to_lowercase(),
+            },
             "kernels": self.kernels.iter().map(kernel).collect::<Vec<_>>(),
             "latencies": LABELS.iter().filter(|(what, ..)| self.latencies.contains_key(*what)).map(latency).collect::<Vec<_>>(),
             "means": self.kinds().into_iter().map(|kind| (kind.name().to_owned(), means(Some(kind))))

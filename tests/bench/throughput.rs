@@ -65,6 +65,8 @@ pub(crate) struct Times {
     pub(crate) median: f64,
     /// The shortest repetition.
     pub(crate) shortest: f64,
+    /// Processor time of a repetition, all threads together: their mean. It hardly depends on what else the machine does.
+    pub(crate) processor: f64,
     /// How many repetitions.
     pub(crate) repetitions: usize,
     /// From `clCreateProgramWithSource` to the end of `clBuildProgram`.
@@ -120,12 +122,14 @@ fn attempt(row: &Row, task: &Task, device: &Device) -> Result<Outcome> {
     // The first repetition may have compiled; the second one has seen the memory.
     repetition(&queue, &steps)?;
     let start = Instant::now();
+    let processor = processor_millis();
     let mut times = Vec::new();
     while times.len() < FEWEST || (start.elapsed() < task.budget && times.len() < MOST) {
         let start = Instant::now();
         repetition(&queue, &steps)?;
         times.push(millis(start));
     }
+    let processor = (processor_millis() - processor) / times.len() as f64;
     times.sort_by(f64::total_cmp);
 
     if task.verify {
@@ -140,8 +144,15 @@ fn attempt(row: &Row, task: &Task, device: &Device) -> Result<Outcome> {
         }
     }
     let from_spirv = if task.binary { Some(binary_build(&context, &program)?) } else { None };
-    let median = times[times.len() / 2];
-    Ok(Outcome::Right(Times { median, shortest: times[0], repetitions: times.len(), build, first, from_spirv }))
+    Ok(Outcome::Right(Times {
+        median: times[times.len() / 2],
+        shortest: times[0],
+        processor,
+        repetitions: times.len(),
+        build,
+        first,
+        from_spirv,
+    }))
 }
 
 fn buffers(context: &Context, work: &Work) -> Result<Vec<Buffer<cl_uchar>>> {
@@ -214,4 +225,12 @@ fn binary_build(context: &Context, program: &Program) -> Result<f64> {
 
 fn millis(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
+}
+
+/// Processor time of this process so far.
+fn processor_millis() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the clock exists on every system with processes; the result is written to a variable of its type.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
