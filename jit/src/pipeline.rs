@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | import | `spirv` | module at *imported*, descriptions of the kernels |
 //! | canonical | `passes` | *canonical*: the interpreter takes it from here |
-//! | spmd | `spmd` | *looped*, memory needs |
+//! | spmd | `spmd` | *looped*, memory needs, a line of the build log |
 //! | clean | `passes` | *looped*, cleaned up |
 //! | legalize | `codegen::legalize` | *legal* for the backend's capabilities |
 //! | emit | the backend | entries |
@@ -33,8 +33,7 @@ use crate::spmd::report::Report;
 use crate::{BuildError, Kernel, Options, Program, options, passes, spirv, spmd};
 
 /// Names that [`Options::dump`] may contain: stages whose result goes to the build log, and forms of the backend's own.
-pub const DUMPS: &[&str] =
-    &["imported", "canonical", "widened", "looped", "clean", "legal", "clif", "asm", "vectorize"];
+pub const DUMPS: &[&str] = &["imported", "canonical", "widened", "looped", "clean", "legal", "clif", "asm"];
 
 /// Builds a program from SPIR-V.
 pub(crate) fn run(inputs: &[crate::Input<'_>], options: &Options) -> Result<Program, BuildError> {
@@ -190,16 +189,14 @@ struct Watch<'a> {
 impl Watch<'_> {
     fn passed(&mut self, stage: &str, what: &str) {
         let now = Instant::now();
-        tracing::debug!(target: "clift::build", stage, what, micros = (now - self.started).as_micros() as u64);
+        tracing::debug!(target: "clift::time", stage, what, micros = (now - self.started).as_micros() as u64);
         self.started = now;
     }
 
     /// What the vectorizer did with a kernel.
     fn report(&mut self, kernel: &str, report: &Report) {
         tracing::debug!(target: "clift::vectorize", kernel, "{report}");
-        if self.dumps("vectorize") {
-            let _ = writeln!(self.log, "; vectorize {kernel}: {report}");
-        }
+        let _ = writeln!(self.log, "kernel {kernel}: {report}");
     }
 
     fn dumps(&self, stage: &str) -> bool {
