@@ -15,6 +15,8 @@ pub struct Report {
     pub regions: usize,
     /// Blocks that only some lanes execute.
     pub masked_blocks: usize,
+    /// Accesses to neighbouring places unless a test at run time fails.
+    pub tested: Vec<Loc>,
     /// Loads whose lanes read from anywhere.
     pub gathers: Vec<Loc>,
     /// Stores whose lanes write anywhere.
@@ -53,7 +55,9 @@ impl fmt::Display for Report {
             return Ok(());
         }
         write!(f, ", {} masked blocks", self.masked_blocks)?;
-        for (what, locs) in [("gathers", &self.gathers), ("scatters", &self.scatters)] {
+        for (what, locs) in
+            [("tested accesses", &self.tested), ("gathers", &self.gathers), ("scatters", &self.scatters)]
+        {
             write!(f, ", {} {what}{}", locs.len(), lines(locs.iter().copied()))?;
         }
         let per_lane = &self.per_lane;

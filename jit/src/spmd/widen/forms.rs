@@ -19,6 +19,9 @@ pub(super) enum Form {
     Uniform(Value),
     /// Lane i has the value of lane 0 plus i steps, wrapping in its width.
     Affine { base: Value, stride: i64 },
+    /// The value of lane 0; the others follow in steps unless an index wraps within the pack, which takes a test
+    /// ([`Conditional`](crate::spmd::shape::Conditional)). Packs are made where somebody needs them.
+    Provided(Value),
     /// A pack per component.
     Packs(Packs),
 }
@@ -26,7 +29,7 @@ pub(super) enum Form {
 impl Form {
     fn parts(&self) -> Packs {
         match self {
-            Form::Uniform(value) | Form::Affine { base: value, .. } => smallvec![*value],
+            Form::Uniform(value) | Form::Affine { base: value, .. } | Form::Provided(value) => smallvec![*value],
             Form::Packs(packs) => packs.clone(),
         }
     }
@@ -35,6 +38,7 @@ impl Form {
         match self {
             Form::Uniform(_) => Form::Uniform(parts[0]),
             Form::Affine { stride, .. } => Form::Affine { base: parts[0], stride: *stride },
+            Form::Provided(_) => Form::Provided(parts[0]),
             Form::Packs(_) => Form::Packs(parts),
         }
     }
@@ -100,7 +104,7 @@ impl Widener<'_> {
     /// The scalar that the lanes share, or lane 0's.
     pub(super) fn scalar(&mut self, value: Value) -> Value {
         match self.form(value) {
-            Form::Uniform(value) | Form::Affine { base: value, .. } => value,
+            Form::Uniform(value) | Form::Affine { base: value, .. } | Form::Provided(value) => value,
             Form::Packs(_) => unreachable!("broken invariant: {value} varies"),
         }
     }
@@ -108,6 +112,11 @@ impl Widener<'_> {
     /// Whether the lanes have one scalar, or one with a step.
     pub(super) fn is_scalar(&mut self, value: Value) -> bool {
         matches!(self.forms[value], Some(Form::Uniform(_) | Form::Affine { .. }))
+    }
+
+    /// Whether lane 0's value is known as a scalar.
+    pub(super) fn has_first(&self, value: Value) -> bool {
+        matches!(self.forms[value], Some(Form::Uniform(_) | Form::Affine { .. } | Form::Provided(_)))
     }
 
     /// Whether the lanes share a value that was made already.
@@ -120,9 +129,23 @@ impl Widener<'_> {
         let ty = self.func.dfg.ty(value);
         match self.form(value) {
             Form::Packs(packs) => packs,
+            Form::Provided(_) => self.remade(value),
             Form::Affine { base, stride } => smallvec![self.steps(base, stride)],
             Form::Uniform(scalar) => (0..ty.lanes()).map(|component| self.component_splat(scalar, component)).collect(),
         }
+    }
+
+    /// The packs of a value of which only lane 0's was made: computed here.
+    fn remade(&mut self, value: Value) -> Packs {
+        if let Some(packs) = self.remade.get(&(value, self.here)) {
+            return packs.clone();
+        }
+        let Some(inst) = self.func.dfg.def_inst(value) else {
+            unreachable!("broken invariant: parameter {value} is provided")
+        };
+        let packs = self.on_packs(inst);
+        self.remade.insert((value, self.here), packs.clone());
+        packs
     }
 
     /// One component of a value that the lanes share, in every lane.
@@ -195,7 +218,9 @@ impl Widener<'_> {
                     b.int2(Opcode::Iadd, base, step)
                 }
             }
-            Form::Packs(packs) => {
+            Form::Provided(base) if lane == 0 => base,
+            Form::Provided(_) | Form::Packs(_) => {
+                let packs = self.packs(value);
                 let mut b = self.at();
                 let components: SmallVec<[Value; 4]> = packs.iter().map(|&pack| b.extract(pack, lane)).collect();
                 b.vec(&components)

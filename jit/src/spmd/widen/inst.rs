@@ -97,12 +97,33 @@ impl Widener<'_> {
             self.set(result, form);
             return;
         }
-        let packs = match how(data.op) {
+        if self.divergence.conditional(result).is_some() && data.args.iter().all(|&arg| self.has_first(arg)) {
+            let args: SmallVec<[Value; 4]> = data.args.iter().map(|&arg| self.scalar(arg)).collect();
+            let first = self.emit(data.op, &args, data.imm.clone(), ty);
+            self.set(result, Form::Provided(first));
+            return;
+        }
+        let packs = self.on_packs(inst);
+        self.set(result, Form::Packs(packs));
+    }
+
+    /// What an instruction computes, in all lanes.
+    pub(super) fn on_packs(&mut self, inst: Inst) -> Packs {
+        match how(self.func.dfg.inst(inst).op) {
             How::Components => self.components(inst),
             How::Bitcast => self.bitcast(inst),
-            _ => self.lanewise(inst),
-        };
-        self.set(result, Form::Packs(packs));
+            How::Lanewise => self.lanewise(inst),
+            How::Leaf
+            | How::Slot
+            | How::Query
+            | How::Load
+            | How::Store
+            | How::PerLane
+            | How::Once
+            | How::Branch
+            | How::End
+            | How::Foreign => unreachable!("broken invariant: not a computation"),
+        }
     }
 
     /// The same op for each component.

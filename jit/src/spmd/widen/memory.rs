@@ -1,7 +1,7 @@
 //! Loads and stores: contiguous, in steps, or scattered.
 
 use clift_kir::dfg::ConstData;
-use clift_kir::inst::{Imm, MemInfo};
+use clift_kir::inst::{BlockCall, Imm, MemInfo};
 use clift_kir::{Inst, Opcode, Type, Value};
 use smallvec::SmallVec;
 
@@ -16,10 +16,21 @@ const MAX_STEP: u32 = 4;
 enum Pattern {
     /// All lanes access one place.
     Same(Value),
-    /// A record of `step` elements per lane, `components` of them wanted, from the address of the lowest.
-    Records { start: Value, step: u32, reversed: bool },
+    /// A record per lane, one after the other.
+    Records(Records),
+    /// Records where the condition holds, anywhere else.
+    RecordsIf(Value, Records),
     /// Anywhere.
     Scattered,
+}
+
+/// A record of `step` elements per lane, of which the first ones are accessed, from the address of the lowest.
+#[derive(Clone, Copy)]
+struct Records {
+    start: Value,
+    step: u32,
+    /// Whether the last lane's is the lowest.
+    reversed: bool,
 }
 
 impl Widener<'_> {
@@ -39,30 +50,47 @@ impl Widener<'_> {
         if volatile && !self.is_uniform(pointer) {
             return Pattern::Scattered;
         }
-        let bytes = i64::from(ty.elem.bytes());
         match self.form(pointer) {
             // The guards go by shapes: what only turned out to be shared may be accessed without lanes.
             Form::Uniform(shared) if self.shape(pointer).is_uniform(Scope::Pack) => Pattern::Same(shared),
-            Form::Affine { base, stride } if stride % bytes == 0 => {
-                let step = (stride / bytes).unsigned_abs();
-                let reversed = stride < 0;
-                let fits = step >= u64::from(ty.lanes())
-                    && step <= u64::from(MAX_STEP.max(ty.lanes()))
-                    && step * u64::from(self.width - 1) + u64::from(ty.lanes()) <= u64::from(Type::MAX_LANES)
-                    && (!reversed || (step == 1 && ty.lanes() == 1));
-                if !fits {
-                    return Pattern::Scattered;
-                }
-                let start = if reversed {
-                    let back = stride * i64::from(self.width - 1);
-                    self.at().addr(base, None, 1, back)
-                } else {
-                    base
-                };
-                Pattern::Records { start, step: step as u32, reversed }
+            Form::Affine { base, stride } => match self.records(base, stride, ty) {
+                Some(records) => Pattern::Records(records),
+                None => Pattern::Scattered,
+            },
+            Form::Provided(base) => {
+                let Some(on) = self.divergence.conditional(pointer) else { return Pattern::Scattered };
+                let Some(records) = self.records(base, on.stride, ty) else { return Pattern::Scattered };
+                let narrow = self.scalar(on.narrow);
+                let mut b = self.at();
+                let bound = b.ty(narrow);
+                let bound = b.iconst(bound, on.bound as i64);
+                let holds = b.icmp(on.cond, narrow, bound);
+                Pattern::RecordsIf(holds, records)
             }
-            Form::Uniform(_) | Form::Affine { .. } | Form::Packs(_) => Pattern::Scattered,
+            Form::Uniform(_) | Form::Packs(_) => Pattern::Scattered,
         }
+    }
+
+    /// Whether accesses of `ty` from `base` on, a step further for each lane, are records.
+    fn records(&mut self, base: Value, stride: i64, ty: Type) -> Option<Records> {
+        let bytes = i64::from(ty.elem.bytes());
+        let step = (stride / bytes).unsigned_abs();
+        let reversed = stride < 0;
+        let fits = stride % bytes == 0
+            && step >= u64::from(ty.lanes())
+            && step <= u64::from(MAX_STEP.max(ty.lanes()))
+            && step * u64::from(self.width - 1) + u64::from(ty.lanes()) <= u64::from(Type::MAX_LANES)
+            && (!reversed || (step == 1 && ty.lanes() == 1));
+        if !fits {
+            return None;
+        }
+        let start = if reversed {
+            let back = stride * i64::from(self.width - 1);
+            self.at().addr(base, None, 1, back)
+        } else {
+            base
+        };
+        Some(Records { start, step: step as u32, reversed })
     }
 
     pub(super) fn load(&mut self, inst: Inst, mask: Mask) {
@@ -72,37 +100,73 @@ impl Widener<'_> {
         let ty = func.dfg.ty(result);
         let mem = self.mem(inst);
         let pointer = data.args[0];
-        match self.pattern(pointer, ty, mem.volatile) {
-            Pattern::Same(pointer) => {
-                let loaded = self.at().load(ty, pointer, mem);
-                self.set(result, Form::Uniform(loaded));
-            }
-            Pattern::Records { start, step, reversed } => {
-                let mask = if reversed { mask.map(|mask| self.reverse(mask)) } else { mask };
-                let packs = self.load_records(start, ty, step, Self::element(mem, ty), mask);
-                let packs = if reversed { packs.iter().map(|&pack| self.reverse(pack)).collect() } else { packs };
-                self.set(result, Form::Packs(packs));
+        let element = Self::element(mem, ty);
+        let form = match self.pattern(pointer, ty, mem.volatile) {
+            Pattern::Same(pointer) => Form::Uniform(self.at().load(ty, pointer, mem)),
+            Pattern::Records(records) => Form::Packs(self.load_records(records, ty, element, mask)),
+            Pattern::RecordsIf(holds, records) => {
+                self.report.tested.push(self.loc);
+                Form::Packs(self.either(
+                    holds,
+                    |this| this.load_records(records, ty, element, mask),
+                    |this| this.gather(pointer, ty, element, mask),
+                ))
             }
             Pattern::Scattered => {
                 self.report.gathers.push(self.loc);
-                let element = Self::element(mem, ty);
-                let pointers = self.packs(pointer)[0];
-                let lanes = self.mask_or_all(mask);
-                let pack = self.pack_type(ty);
-                let other = self.at().undef(pack);
-                let packs = (0..ty.lanes())
-                    .map(|component| {
-                        let address = self.displaced(pointers, component * ty.elem.bytes());
-                        self.emit(Opcode::Gather, &[address, lanes, other], Imm::Mem(element), pack)
-                    })
-                    .collect();
-                self.set(result, Form::Packs(packs));
+                Form::Packs(self.gather(pointer, ty, element, mask))
             }
-        }
+        };
+        self.set(result, form);
+    }
+
+    /// Reads every lane from its own address.
+    fn gather(&mut self, pointer: Value, ty: Type, element: MemInfo, mask: Mask) -> Packs {
+        let pointers = self.packs(pointer)[0];
+        let lanes = self.mask_or_all(mask);
+        let pack = self.pack_type(ty);
+        let other = self.at().undef(pack);
+        (0..ty.lanes())
+            .map(|component| {
+                let address = self.displaced(pointers, component * ty.elem.bytes());
+                self.emit(Opcode::Gather, &[address, lanes, other], Imm::Mem(element), pack)
+            })
+            .collect()
+    }
+
+    /// One of two ways to the same packs, by a condition of the whole pack.
+    fn either(
+        &mut self,
+        holds: Value,
+        yes: impl FnOnce(&mut Self) -> Packs,
+        no: impl FnOnce(&mut Self) -> Packs,
+    ) -> Packs {
+        let before = self.split();
+        let after = self.here;
+        let (then, otherwise) = (self.out.append_block(), self.out.append_block());
+        self.ending(before).branch(holds, BlockCall::new(then, &[]), BlockCall::new(otherwise, &[]));
+        self.here = then;
+        let packs = yes(self);
+        let last = self.here;
+        self.ending(last).jump(after, &packs);
+        self.here = otherwise;
+        let others = no(self);
+        let last = self.here;
+        self.ending(last).jump(after, &others);
+        self.here = after;
+        packs
+            .iter()
+            .map(|&pack| {
+                let ty = self.out.dfg.ty(pack);
+                self.out.dfg.append_param(after, ty)
+            })
+            .collect()
     }
 
     /// Loads whole records and takes them apart.
-    fn load_records(&mut self, start: Value, ty: Type, step: u32, mem: MemInfo, mask: Mask) -> Packs {
+    fn load_records(&mut self, records: Records, ty: Type, mem: MemInfo, mask: Mask) -> Packs {
+        let Records { start, step, reversed } = records;
+        let mask = if reversed { mask.map(|mask| self.reverse(mask)) } else { mask };
         // What is behind the last lane's components is not touched.
         let count = step * (self.width - 1) + ty.lanes();
         let whole = ty.with_lanes(count);
@@ -118,6 +182,7 @@ impl Widener<'_> {
             }
         };
         if step == 1 && ty.lanes() == 1 {
+            let loaded = if reversed { self.reverse(loaded) } else { loaded };
             return SmallVec::from_slice(&[loaded]);
         }
         (0..ty.lanes())
@@ -179,32 +244,58 @@ impl Widener<'_> {
                 let value = self.lane(value, self.width - 1);
                 self.at().store(place, value, mem);
             }
-            Pattern::Records { start, step, reversed } if step == ty.lanes() => {
-                let mut packs = self.packs(value);
-                let mut mask = mask;
-                if reversed {
-                    packs = packs.iter().map(|&pack| self.reverse(pack)).collect();
-                    mask = mask.map(|mask| self.reverse(mask));
-                }
-                let whole = self.interleave(&packs);
-                let lanes = mask.map(|mask| self.spread(mask, step, step, step * self.width));
-                match lanes {
-                    None => drop(self.at().store(start, whole, element)),
-                    Some(lanes) => {
-                        self.at().inst(Opcode::MaskedStore, &[start, whole, lanes], Imm::Mem(element), &[]);
-                    }
-                }
+            Pattern::Records(records) if records.step == ty.lanes() => {
+                self.store_records(records, value, element, mask)
             }
-            Pattern::Same(_) | Pattern::Records { .. } | Pattern::Scattered => {
+            Pattern::RecordsIf(holds, records) if records.step == ty.lanes() => {
+                self.report.tested.push(self.loc);
+                self.either(
+                    holds,
+                    |this| {
+                        this.store_records(records, value, element, mask);
+                        Packs::new()
+                    },
+                    |this| {
+                        this.scatter(pointer, value, element, mask);
+                        Packs::new()
+                    },
+                );
+            }
+            Pattern::Same(_) | Pattern::Records(_) | Pattern::RecordsIf(..) | Pattern::Scattered => {
                 self.report.scatters.push(self.loc);
-                let pointers = self.packs(pointer)[0];
-                let packs = self.packs(value);
-                let lanes = self.mask_or_all(mask);
-                for (component, &pack) in packs.iter().enumerate() {
-                    let address = self.displaced(pointers, component as u32 * ty.elem.bytes());
-                    self.at().inst(Opcode::Scatter, &[address, pack, lanes], Imm::Mem(element), &[]);
-                }
+                self.scatter(pointer, value, element, mask);
             }
+        }
+    }
+
+    /// Stores records without gaps.
+    fn store_records(&mut self, records: Records, value: Value, element: MemInfo, mask: Mask) {
+        let Records { start, step, reversed } = records;
+        let mut packs = self.packs(value);
+        let mut mask = mask;
+        if reversed {
+            packs = packs.iter().map(|&pack| self.reverse(pack)).collect();
+            mask = mask.map(|mask| self.reverse(mask));
+        }
+        let whole = self.interleave(&packs);
+        let lanes = mask.map(|mask| self.spread(mask, step, step, step * self.width));
+        match lanes {
+            None => drop(self.at().store(start, whole, element)),
+            Some(lanes) => {
+                self.at().inst(Opcode::MaskedStore, &[start, whole, lanes], Imm::Mem(element), &[]);
+            }
+        }
+    }
+
+    /// Writes every lane to its own address.
+    fn scatter(&mut self, pointer: Value, value: Value, element: MemInfo, mask: Mask) {
+        let pointers = self.packs(pointer)[0];
+        let packs = self.packs(value);
+        let lanes = self.mask_or_all(mask);
+        let bytes = self.func.dfg.ty(value).elem.bytes();
+        for (component, &pack) in packs.iter().enumerate() {
+            let address = self.displaced(pointers, component as u32 * bytes);
+            self.at().inst(Opcode::Scatter, &[address, pack, lanes], Imm::Mem(element), &[]);
         }
     }
 

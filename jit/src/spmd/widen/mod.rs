@@ -38,7 +38,7 @@ use super::linearize::{Pending, Plan};
 use super::masks::Masks;
 use super::prepare::Prepared;
 use super::report::Report;
-use forms::Form;
+use forms::{Form, Packs};
 
 /// Makes the code of a pack. With `tail`, lanes beyond the end of the work-group's row are inactive; without, all W exist.
 pub(super) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail: bool) -> (Function, Report) {
@@ -80,6 +80,7 @@ pub(super) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail
         dispatch: FxHashMap::default(),
         edges: SecondaryMap::new(),
         tests: Vec::new(),
+        remade: FxHashMap::default(),
         splats: FxHashMap::default(),
         tail_mask: None,
         report: Report::default(),
@@ -135,6 +136,8 @@ struct Widener<'a> {
     edges: SecondaryMap<Block, Vec<(Block, Block)>>,
     /// Branches that ask whether a lane waits for a root.
     tests: Vec<(Inst, Block)>,
+    /// Packs made where they were needed: by value and block.
+    remade: FxHashMap<(Value, Block), Packs>,
     /// Packs made of scalars: by scalar, step and block.
     splats: FxHashMap<(Value, i64, Block), Value>,
     tail_mask: Mask,
