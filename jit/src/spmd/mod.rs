@@ -7,13 +7,14 @@
 //!
 //! - [`shape`], [`divergence`]: which values the work-items share, which branches part them; `line.rs`, `rules.rs` and `range.rs`
 //!   follow values that count along the lanes through index arithmetic;
-//! - `width.rs`: how many lanes a pack has, or why only one;
+//! - `width.rs`, `cost.rs`: how many lanes a pack has, or why only one;
 //! - `prepare.rs`, `order.rs`, `linearize.rs`, `masks.rs`: the kernel in normal form, the order in which a pack executes its blocks,
 //!   and which lanes do;
 //! - `widen`: the code of a pack. From here on a pack is what a work-item was before;
 //! - `class.rs`: what happens to each op in the loops, by class;
 //! - `regions.rs`: the pieces between barriers, and whether work-items go from one to the next together;
 //! - `groups.rs`: operations in which work-items exchange values;
+//! - `interleave.rs`: private variables laid out lane by lane;
 //! - `private.rs`, `context.rs`: what a work-item keeps between regions, and where;
 //! - `env.rs`: sizes, ids, arguments and addresses as values of the run, the group, the row, the work-item;
 //! - `wgloop.rs`: copies of the regions with loops around them.
@@ -24,9 +25,11 @@
 
 mod class;
 mod context;
+mod cost;
 pub mod divergence;
 mod env;
 mod groups;
+mod interleave;
 mod line;
 mod linearize;
 mod masks;
@@ -42,14 +45,12 @@ mod wgloop;
 mod widen;
 mod width;
 
-use clift_include::abi::{MAX_LOCAL_SIZE, PACKED_ID_BOUND, Resources};
+use clift_include::abi::Resources;
 use clift_kir::inst::AtomicOp;
 use clift_kir::{AtomicInfo, Function, KernelData, MemOrder, MemScope, Module};
 
 use crate::{BuildError, Options, passes};
-use divergence::Divergence;
 use report::Report;
-use shape::{Assumptions, Scope};
 use width::Width;
 
 /// A kernel that runs whole work-groups.
@@ -105,13 +106,7 @@ fn make(
         }
     };
     let variant = |whole: bool| {
-        let assumptions = Assumptions {
-            width: lanes,
-            packs_aligned: whole,
-            ids_below: whole.then_some(PACKED_ID_BOUND),
-            local_below: Some(MAX_LOCAL_SIZE),
-        };
-        let divergence = Divergence::new(&prepared.func, &prepared.cfg, Scope::Pack, &assumptions);
+        let divergence = prepared.divergence(lanes, whole);
         let (mut widened, report) = widen::run(&prepared, &divergence, lanes, !whole);
         passes::clean_widened(&mut widened, options);
         let packs = Packs { lanes, whole };

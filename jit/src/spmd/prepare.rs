@@ -12,6 +12,7 @@
 //!
 //! What the kernel computes does not change.
 
+use clift_include::abi::{MAX_LOCAL_SIZE, PACKED_ID_BOUND};
 use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
 use clift_kir::inst::BlockCall;
@@ -21,6 +22,8 @@ use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
 use super::class::{Class, class};
+use super::divergence::Divergence;
+use super::shape::{Assumptions, Scope};
 
 /// A kernel in normal form with its graph.
 #[derive(Debug)]
@@ -29,6 +32,19 @@ pub(super) struct Prepared {
     pub(super) cfg: Cfg,
     pub(super) dom: DomTree,
     pub(super) loops: LoopForest,
+}
+
+impl Prepared {
+    /// Shapes in packs of so many lanes; `whole` as in [`Packs::whole`](super::Packs::whole).
+    pub(super) fn divergence(&self, lanes: u32, whole: bool) -> Divergence {
+        let assumptions = Assumptions {
+            width: lanes,
+            packs_aligned: whole,
+            ids_below: whole.then_some(PACKED_ID_BOUND),
+            local_below: Some(MAX_LOCAL_SIZE),
+        };
+        Divergence::new(&self.func, &self.cfg, Scope::Pack, &assumptions)
+    }
 }
 
 /// Brings a kernel into normal form; `None` when it has a cycle with several entries.

@@ -4,6 +4,7 @@
 
 use clift_kir::{Elem, Function, KernelData};
 
+use super::cost::estimate;
 use super::prepare::{self, Prepared};
 use super::widen::how::{How, how};
 use crate::{Backend, Options};
@@ -52,10 +53,25 @@ impl Width {
         let Some(prepared) = prepare::run(func) else {
             return Width::Scalar("a cycle of the kernel has several entries".to_owned());
         };
-        let lanes = forced.unwrap_or_else(|| by_elements(&prepared.func));
+        if let Some(lanes) = forced {
+            return Width::Packs(lanes, Box::new(prepared));
+        }
+        let lanes = by_elements(&prepared.func);
+        let costs = estimate(&prepared, &prepared.divergence(lanes, true), lanes);
+        let gain = costs.scalar / costs.pack.max(1.0);
+        if gain < WORTHWHILE {
+            return Width::Scalar(format!(
+                "{lanes} lanes would take {:.1} times as long as one after the other: scattered accesses, or lanes that go \
+                 different ways",
+                1.0 / gain
+            ));
+        }
         Width::Packs(lanes, Box::new(prepared))
     }
 }
+
+/// How much faster a pack has to be than its work-items one after the other, as the model sees it.
+const WORTHWHILE: f64 = 1.0;
 
 /// Two registers of 32-bit elements, or of 64-bit ones where those prevail.
 fn by_elements(func: &Function) -> u32 {

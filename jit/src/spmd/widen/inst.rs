@@ -43,12 +43,15 @@ impl Widener<'_> {
         }
     }
 
-    /// The address of a private variable: the copies of the lanes lie one after the other.
+    /// The address of a private variable: the lanes' elements, or their copies of the whole, lie one after the other.
     fn slot(&mut self, inst: Inst) {
         let data = self.func.dfg.inst(inst);
         let Imm::Slot(slot) = data.imm else { unreachable!("broken invariant: slot_addr without a slot") };
         let result = self.func.dfg.result(inst);
-        let stride = (self.out.slots[slot].size / u64::from(self.width)) as i64;
+        let stride = match self.interleaved.granule(slot) {
+            Some(granule) => i64::from(granule),
+            None => (self.out.slots[slot].size / u64::from(self.width)) as i64,
+        };
         let base = self.emit(data.op, &[], data.imm.clone(), self.func.dfg.ty(result));
         let form = if stride == 0 { Form::Uniform(base) } else { Form::Affine { base, stride } };
         self.set_shaped(result, form);
@@ -84,6 +87,10 @@ impl Widener<'_> {
         let data = func.dfg.inst(inst);
         let result = func.dfg.result(inst);
         let ty = func.dfg.ty(result);
+        if data.op == Opcode::Addr && self.interleaved.granule_at(data.args[0]).is_some() {
+            self.interleaved_address(inst);
+            return;
+        }
         let shape = self.shape(result);
         let scalars = data.args.iter().all(|&arg| self.is_scalar(arg));
         let uniform = data.args.iter().all(|&arg| self.is_uniform(arg));
@@ -105,6 +112,35 @@ impl Widener<'_> {
         }
         let packs = self.on_packs(inst);
         self.set(result, Form::Packs(packs));
+    }
+
+    /// An address within an interleaved variable: offsets count for all lanes.
+    fn interleaved_address(&mut self, inst: Inst) {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let result = func.dfg.result(inst);
+        let Imm::Addr { scale, disp } = data.imm else { unreachable!("broken invariant: addr without its numbers") };
+        let (scale, disp) = (scale.wrapping_mul(u64::from(self.width)), disp.wrapping_mul(i64::from(self.width)));
+        let imm = Imm::Addr { scale, disp };
+        let base = self.form(data.args[0]);
+        let index = data.args.get(1).map(|&index| self.form(index));
+        let step = match &index {
+            None | Some(Form::Uniform(_)) => Some(0),
+            Some(Form::Affine { stride, .. }) => Some(stride.wrapping_mul(scale as i64)),
+            Some(Form::Provided(_) | Form::Packs(_)) => None,
+        };
+        if let (Form::Affine { base, stride }, Some(step)) = (&base, step) {
+            let args: SmallVec<[Value; 2]> =
+                std::iter::once(*base).chain(data.args.get(1).map(|&index| self.scalar(index))).collect();
+            let base = self.emit(Opcode::Addr, &args, imm, func.dfg.ty(result));
+            let stride = stride.wrapping_add(step);
+            self.set(result, if stride == 0 { Form::Uniform(base) } else { Form::Affine { base, stride } });
+            return;
+        }
+        let args: SmallVec<[Value; 2]> = data.args.iter().map(|&arg| self.packs(arg)[0]).collect();
+        let pack = self.pack_type(func.dfg.ty(result));
+        let made = self.emit(Opcode::Addr, &args, imm, pack);
+        self.set(result, Form::Packs(smallvec![made]));
     }
 
     /// What an instruction computes, in all lanes.

@@ -101,6 +101,12 @@ impl Widener<'_> {
         let mem = self.mem(inst);
         let pointer = data.args[0];
         let element = Self::element(mem, ty);
+        if let Some(granule) = self.interleaved.granule_at(pointer) {
+            let packs =
+                (0..ty.lanes()).map(|c| self.load_interleaved(pointer, c * granule, ty, element, mask)).collect();
+            self.set(result, Form::Packs(packs));
+            return;
+        }
         let form = match self.pattern(pointer, ty, mem.volatile) {
             Pattern::Same(pointer) => Form::Uniform(self.at().load(ty, pointer, mem)),
             Pattern::Records(records) => Form::Packs(self.load_records(records, ty, element, mask)),
@@ -118,6 +124,57 @@ impl Widener<'_> {
             }
         };
         self.set(result, form);
+    }
+
+    /// One component from an interleaved variable, `offset` bytes into the lane's own.
+    fn load_interleaved(&mut self, pointer: Value, offset: u32, ty: Type, element: MemInfo, mask: Mask) -> Value {
+        let pack = self.pack_type(ty);
+        let disp = i64::from(offset * self.width);
+        if let Some(place) = self.granule_place(pointer, disp, ty) {
+            return match mask {
+                None => self.at().load(pack, place, element),
+                Some(mask) => {
+                    let mut b = self.at();
+                    let other = b.undef(pack);
+                    b.value(Opcode::MaskedLoad, &[place, mask, other], Imm::Mem(element), pack)
+                }
+            };
+        }
+        self.report.gathers.push(self.loc);
+        let pointers = self.packs(pointer)[0];
+        let address = self.displaced(pointers, offset * self.width);
+        let lanes = self.mask_or_all(mask);
+        let other = self.at().undef(pack);
+        self.emit(Opcode::Gather, &[address, lanes, other], Imm::Mem(element), pack)
+    }
+
+    fn store_interleaved(&mut self, pointer: Value, offset: u32, pack: Value, element: MemInfo, mask: Mask) {
+        let disp = i64::from(offset * self.width);
+        let ty = self.out.dfg.ty(pack).lane();
+        if let Some(place) = self.granule_place(pointer, disp, ty) {
+            match mask {
+                None => drop(self.at().store(place, pack, element)),
+                Some(mask) => {
+                    self.at().inst(Opcode::MaskedStore, &[place, pack, mask], Imm::Mem(element), &[]);
+                }
+            }
+            return;
+        }
+        self.report.scatters.push(self.loc);
+        let pointers = self.packs(pointer)[0];
+        let address = self.displaced(pointers, offset * self.width);
+        let lanes = self.mask_or_all(mask);
+        self.at().inst(Opcode::Scatter, &[address, pack, lanes], Imm::Mem(element), &[]);
+    }
+
+    /// Where a granule of all lanes lies together.
+    fn granule_place(&mut self, pointer: Value, disp: i64, ty: Type) -> Option<Value> {
+        match self.form(pointer) {
+            Form::Affine { base, stride } if stride == i64::from(ty.elem.bytes()) => {
+                Some(if disp == 0 { base } else { self.at().addr(base, None, 1, disp) })
+            }
+            Form::Uniform(_) | Form::Affine { .. } | Form::Provided(_) | Form::Packs(_) => None,
+        }
     }
 
     /// Reads every lane from its own address.
@@ -234,6 +291,13 @@ impl Widener<'_> {
         let ty = func.dfg.ty(value);
         let mem = self.mem(inst);
         let element = Self::element(mem, ty);
+        if let Some(granule) = self.interleaved.granule_at(pointer) {
+            let packs = self.packs(value);
+            for (c, &pack) in packs.iter().enumerate() {
+                self.store_interleaved(pointer, c as u32 * granule, pack, element, mask);
+            }
+            return;
+        }
         match self.pattern(pointer, ty, mem.volatile) {
             Pattern::Same(place) if self.is_uniform(value) => {
                 let value = self.scalar(value);

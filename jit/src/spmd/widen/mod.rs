@@ -34,6 +34,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 
 use super::divergence::Divergence;
+use super::interleave::Interleaved;
 use super::linearize::{Pending, Plan};
 use super::masks::Masks;
 use super::prepare::Prepared;
@@ -52,6 +53,7 @@ pub(super) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail
     }
     out.next_barrier = prepared.func.next_barrier;
     let entry = out.append_block();
+    let interleaved = Interleaved::new(&prepared.func, &plan.order);
     let mut widener = Widener {
         prepared,
         func: &prepared.func,
@@ -59,6 +61,7 @@ pub(super) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail
         guarded: EntitySet::new(),
         plan,
         masks,
+        interleaved,
         width,
         out,
         entry,
@@ -99,6 +102,7 @@ struct Widener<'a> {
     divergence: &'a Divergence,
     plan: Plan,
     masks: Masks,
+    interleaved: Interleaved,
     /// Roots that are skipped when no lane waits for them.
     guarded: EntitySet<Block>,
     width: u32,

@@ -1,0 +1,199 @@
+//! What a pack costs compared with its work-items one after the other: the model behind the choice of lanes.
+//!
+//! Counts instructions of a machine with 128-bit registers per element width, weighted by how often blocks are executed. Two
+//! things decide: what has no form on packs (atomics, scattered accesses, divisions) gains nothing from lanes; and where lanes go
+//! different ways, the pack goes all of them, while a single work-item goes one.
+
+use clift_kir::{Block, Elem, Inst, Opcode, Type};
+use cranelift_entity::SecondaryMap;
+
+use super::divergence::Divergence;
+use super::linearize::Plan;
+use super::masks::Masks;
+use super::prepare::Prepared;
+use super::shape::{Scope, Shape};
+use super::widen::how::{How, how};
+
+/// Costs of one pack's worth of work-items.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Costs {
+    /// One after the other.
+    pub(super) scalar: f64,
+    /// As a pack.
+    pub(super) pack: f64,
+}
+
+/// Bits of a vector register that the model counts in.
+const REGISTER_BITS: u32 = 128;
+/// How often a loop's body is taken to be executed.
+const ITERATIONS: f64 = 8.0;
+/// How much longer the longest of a pack's lanes stays in a loop than the average one.
+const LONGEST: f64 = 1.3;
+/// A division of integers.
+const DIVISION: f64 = 12.0;
+/// A library function.
+const CALL: f64 = 40.0;
+/// An atomic.
+const ATOMIC: f64 = 8.0;
+/// Getting a lane out of a pack or into one, and an access with it.
+const SCATTERED: f64 = 2.5;
+/// A branch that goes either way.
+const UNSURE_BRANCH: f64 = 4.0;
+/// Asking whether any lane is active.
+const TEST: f64 = 3.0;
+
+/// Estimates a kernel.
+pub(super) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32) -> Costs {
+    let plan = Plan::new(prepared, divergence);
+    let masks = Masks::new(prepared, divergence, &plan);
+    let model = Model { prepared, divergence, lanes: f64::from(lanes) };
+    // How likely a lane executes a block, of those that a pack goes to.
+    let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
+    let (mut scalar, mut pack) = (0.0, 0.0);
+    for &block in &plan.order {
+        let own = model.share(block, &share, &plan);
+        share[block] = own;
+        let often = model.often(block);
+        let stretch = model.stretch(block, &plan);
+        let executed = (own * model.lanes).min(1.0);
+        let (mut one, mut all) = (0.0, 0.0);
+        for &inst in prepared.func.layout.insts(block) {
+            let cost = model.inst(block, inst, !masks.is_full(block));
+            one += cost.0;
+            all += cost.1;
+        }
+        if masks.root(block) == block && !masks.is_full(block) {
+            all += TEST;
+        }
+        scalar += often * own * one * model.lanes;
+        pack += often * stretch * executed * all;
+    }
+    Costs { scalar, pack }
+}
+
+struct Model<'a> {
+    prepared: &'a Prepared,
+    divergence: &'a Divergence,
+    lanes: f64,
+}
+
+impl Model<'_> {
+    fn share(&self, block: Block, share: &SecondaryMap<Block, f64>, plan: &Plan) -> f64 {
+        let Prepared { cfg, .. } = self.prepared;
+        let mut sum: f64 = 0.0;
+        for &pred in cfg.preds(block) {
+            if plan.latches[pred].is_some() {
+                continue;
+            }
+            let ways = if self.divergence.diverges(pred) && !self.leaves_loop(pred) {
+                cfg.succs(pred).len() as f64
+            } else {
+                1.0
+            };
+            sum += share[pred] / ways;
+        }
+        if cfg.preds(block).is_empty() { 1.0 } else { sum.min(1.0) }
+    }
+
+    /// Whether a branch decides about another iteration rather than between ways.
+    fn leaves_loop(&self, block: Block) -> bool {
+        let Prepared { cfg, loops, .. } = self.prepared;
+        loops.innermost(block).is_some_and(|id| cfg.succs(block).iter().any(|&succ| !loops.contains(id, succ)))
+    }
+
+    fn often(&self, block: Block) -> f64 {
+        ITERATIONS.powi(self.prepared.loops.depth(block).min(6) as i32)
+    }
+
+    /// Divergent loops around a block run as long as the longest lane.
+    fn stretch(&self, block: Block, plan: &Plan) -> f64 {
+        let loops = &self.prepared.loops;
+        let mut stretch = 1.0;
+        let mut at = loops.innermost(block);
+        while let Some(id) = at {
+            if plan.divergent_loops.contains(&id) {
+                stretch *= LONGEST;
+            }
+            at = loops.get(id).parent;
+        }
+        stretch
+    }
+
+    /// Registers of a pack of such elements.
+    fn registers(&self, elem: Elem) -> f64 {
+        let bits = if elem == Elem::B1 { 32 } else { elem.bits() };
+        (self.lanes * f64::from(bits) / f64::from(REGISTER_BITS)).max(1.0)
+    }
+
+    /// An instruction for one lane, and for a pack.
+    fn inst(&self, block: Block, inst: Inst, masked: bool) -> (f64, f64) {
+        let func = &self.prepared.func;
+        let data = func.dfg.inst(inst);
+        let result = func.dfg.single_result(inst);
+        let same = |cost: f64| (cost, cost);
+        match how(data.op) {
+            How::Leaf | How::Slot | How::Query | How::End => same(0.0),
+            How::Once => same(1.0),
+            How::Lanewise | How::Components | How::Bitcast => {
+                let Some(result) = result else { return same(1.0) };
+                if self.divergence.shape(result) != Shape::Varying || self.divergence.conditional(result).is_some() {
+                    return same(1.0);
+                }
+                self.computation(data.op, func.dfg.ty(data.args[0]), func.dfg.ty(result))
+            }
+            How::Load => {
+                let ty = func.dfg.ty(func.dfg.result(inst));
+                self.access(self.divergence.shape(data.args[0]), self.is_line(data.args[0]), ty, masked, false)
+            }
+            How::Store => {
+                let ty = func.dfg.ty(data.args[1]);
+                self.access(self.divergence.shape(data.args[0]), self.is_line(data.args[0]), ty, masked, true)
+            }
+            How::PerLane => (ATOMIC, self.lanes * (ATOMIC + SCATTERED + if masked { 1.0 } else { 0.0 })),
+            How::Branch if self.divergence.diverges(block) => {
+                (UNSURE_BRANCH, 2.0 * self.registers(Elem::B1) * func.dfg.targets(inst).len() as f64)
+            }
+            How::Branch => same(0.5),
+            How::Foreign => (1.0, self.lanes),
+        }
+    }
+
+    fn is_line(&self, pointer: clift_kir::Value) -> bool {
+        self.divergence.conditional(pointer).is_some()
+    }
+
+    fn computation(&self, op: Opcode, from: Type, to: Type) -> (f64, f64) {
+        let components = f64::from(to.lanes());
+        let wide = if from.elem.bits() > to.elem.bits() { from.elem } else { to.elem };
+        let registers = self.registers(wide);
+        let lane_by_lane = |cost: f64| (components * cost, components * self.lanes * (cost + SCATTERED));
+        let divides = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem].contains(&op);
+        let wide_product = op == Opcode::Imul && wide.bits() == 64 || op == Opcode::Umulh || op == Opcode::Smulh;
+        if divides {
+            lane_by_lane(DIVISION)
+        } else if op == Opcode::LibCall {
+            lane_by_lane(CALL)
+        } else if wide_product {
+            lane_by_lane(1.0)
+        } else if op == Opcode::Addr {
+            // Part of the access.
+            (0.5, 0.5 * self.lanes)
+        } else {
+            (components, components * registers)
+        }
+    }
+
+    fn access(&self, shape: Shape, line: bool, ty: Type, masked: bool, write: bool) -> (f64, f64) {
+        let components = f64::from(ty.lanes());
+        if shape.is_uniform(Scope::Pack) {
+            return (1.0, 1.0);
+        }
+        // A scalar access takes an OpenCL vector at once.
+        let one = (components * f64::from(ty.elem.bits()) / f64::from(REGISTER_BITS)).max(1.0);
+        if shape == Shape::Varying && !line {
+            return (one, components * self.lanes * (SCATTERED + if masked && write { 1.0 } else { 0.0 }));
+        }
+        let moved = if ty.is_vector() { 2.0 } else { 1.0 };
+        (one, moved * components * self.registers(ty.elem) * if masked { 2.0 } else { 1.0 })
+    }
+}
