@@ -2,7 +2,7 @@
 
 use clift_kir::dfg::ConstData;
 use clift_kir::inst::{BlockCall, Imm, MemInfo};
-use clift_kir::{Inst, Opcode, Type, Value};
+use clift_kir::{Inst, IntCond, Opcode, Type, Value};
 use smallvec::SmallVec;
 
 use super::forms::{Form, Packs};
@@ -11,6 +11,16 @@ use crate::spmd::shape::Scope;
 
 /// Records with up to so many elements are loaded whole and taken apart.
 const MAX_STEP: u32 = 4;
+
+/// Whether a condition is about a signed index. Where such an index wraps between two lanes, one of them would access memory
+/// 2^31 elements before the pointer, the other as far behind it: no object reaches that far to both sides, so an access by either is
+/// out of bounds, and none needs to be told from the others at run time. An unsigned index wraps to 0, which is a good one.
+fn is_signed(cond: IntCond) -> bool {
+    match cond {
+        IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge => true,
+        IntCond::Eq | IntCond::Ne | IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => false,
+    }
+}
 
 /// How the lanes' elements lie in memory.
 enum Pattern {
@@ -60,6 +70,9 @@ impl Widener<'_> {
             Form::Provided(base) => {
                 let Some(on) = self.divergence.conditional(pointer) else { return Pattern::Scattered };
                 let Some(records) = self.records(base, on.stride, ty) else { return Pattern::Scattered };
+                if is_signed(on.cond) {
+                    return Pattern::Records(records);
+                }
                 let narrow = self.scalar(on.narrow);
                 let mut b = self.at();
                 let bound = b.ty(narrow);
