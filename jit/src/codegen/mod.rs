@@ -85,11 +85,15 @@ pub(crate) struct VectorCaps {
     /// Whether the backend does an op on vectors of up to a register. Operand and result element are those of the first
     /// operand and of the result (for ops without a result: of the stored value).
     pub(crate) native: fn(op: Opcode, imm: &Imm, from: Elem, to: Elem) -> bool,
+    /// Whether shifts and rotations of an element take a count of its own in every lane. All that `native` says of them is meant
+    /// for counts that are the same in every lane.
+    pub(crate) varying_shifts: fn(elem: Elem) -> bool,
 }
 
 impl VectorCaps {
     /// A backend without vectors.
-    pub(crate) const SCALAR: VectorCaps = VectorCaps { register_bits: 0, native: |_, _, _, _| false };
+    pub(crate) const SCALAR: VectorCaps =
+        VectorCaps { register_bits: 0, native: |_, _, _, _| false, varying_shifts: |_| false };
 
     /// Lanes of the parts that a value is split into: those of a register, fewer when the value has no more (rounded up to a
     /// power of two).

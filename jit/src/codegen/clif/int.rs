@@ -40,6 +40,9 @@ impl Translator<'_> {
             O::Or => self.pos.ins().bor(a, b),
             O::Xor => self.pos.ins().bxor(a, b),
             O::Not => self.pos.ins().bnot(a),
+            O::Shl | O::Lshr | O::Ashr | O::Rotl if operand.is_vector() && !self.is_splat(data.args[1]) => {
+                self.varying_shift(data.op, a, b)
+            }
             O::Shl => {
                 let count = self.shift_count(inst, b);
                 self.pos.ins().ishl(a, count)
@@ -114,6 +117,12 @@ impl Translator<'_> {
     /// The other truth value.
     pub(super) fn invert(&mut self, a: ir::Value) -> ir::Value {
         if self.ty(a).is_vector() { self.pos.ins().bnot(a) } else { self.pos.ins().bxor_imm_s(a, 1) }
+    }
+
+    /// Whether a vector is known to be the same in all lanes.
+    fn is_splat(&self, value: clift_kir::Value) -> bool {
+        let splat = self.legal.dfg.def_inst(value).is_some_and(|def| self.legal.dfg.inst(def).op == Opcode::Splat);
+        splat || self.legal.dfg.as_splat_bits(value).is_some()
     }
 
     /// The scalar count of a shift; vectors are shifted by a splat.

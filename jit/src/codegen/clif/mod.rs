@@ -1,7 +1,7 @@
 //! The Cranelift backend: legal functions to machine code of the host (and, for tests, of other targets).
 //!
 //! One [`Translator`] per function walks the blocks in order; the ops are split by class into files, each with an exhaustive
-//! match of its own ops: [`int`], [`float`], [`convert`], [`lanes`], [`memory`] (with atomics), [`call`], [`control`]. [`caps`] says
+//! match of its own ops: [`int`] (with [`shift`]), [`float`], [`convert`], [`lanes`], [`memory`] (with atomics), [`call`], [`control`]. [`caps`] says
 //! what Cranelift's vector lowering covers. [`target`] builds instruction-set descriptions, [`place`] puts code into memory.
 //!
 //! Values: a scalar is a Cranelift scalar (truth values `i8` of 0 or 1, pointers `i64`); a vector is always a whole 128-bit
@@ -19,6 +19,7 @@ mod int;
 mod lanes;
 mod memory;
 mod place;
+mod shift;
 mod target;
 mod translate;
 

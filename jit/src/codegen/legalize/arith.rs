@@ -113,8 +113,8 @@ impl Legalizer<'_> {
     }
 
     fn is_native(&self, op: Opcode, imm: &Imm, args: &[Wide], from: Elem, to: Elem) -> bool {
-        if matches!(op, Opcode::Shl | Opcode::Lshr | Opcode::Ashr) && !self.is_splat(&args[1]) {
-            return false;
+        if matches!(op, Opcode::Shl | Opcode::Lshr | Opcode::Ashr | Opcode::Rotl) && !self.is_splat(&args[1]) {
+            return (self.caps.varying_shifts)(from);
         }
         (self.caps.native)(op, imm, carrier(from), carrier(to))
     }

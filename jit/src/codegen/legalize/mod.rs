@@ -16,7 +16,7 @@
 //! [`PrintfArg`]: clift_include::abi::PrintfArg
 //!
 //! Split by class of op: this file has the driver and parts, [`arith`] lane-wise ops, [`vector`] what integer ops on vectors expand to,
-//! [`float`] what `f16` and rounding need,
+//! [`divide`] divisions, [`float`] what `f16` and rounding need,
 //! [`lanes`] movement between lanes, [`shuffle`] shuffles, [`memory`] accesses, [`atomic`], [`control`] control flow and calls.
 //!
 //! Deliberately not here: which instructions a backend has (its [`VectorCaps`] say so) and general optimization.
@@ -24,6 +24,7 @@
 mod arith;
 mod atomic;
 mod control;
+mod divide;
 mod float;
 mod lanes;
 mod memory;

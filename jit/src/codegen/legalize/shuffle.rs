@@ -38,6 +38,19 @@ impl Legalizer<'_> {
         self.set(inst, wide);
     }
 
+    /// Every second lane, from the first or the second on.
+    pub(super) fn every_second(&mut self, wide: &Wide, first: u32) -> Wide {
+        let wide = self.regroup(wide, self.caps.part_lanes(wide.ty));
+        let ty = wide.ty.with_lanes(wide.ty.lanes() / 2);
+        let sources: Vec<Source> = (0..ty.lanes())
+            .map(|i| {
+                let lane = 2 * i + first;
+                Some(((lane / wide.chunk) as usize, lane % wide.chunk))
+            })
+            .collect();
+        self.gather_lanes(ty, &wide.parts, wide.chunk, &sources)
+    }
+
     /// A value whose lanes come from any lanes of parts of `from` lanes each.
     pub(super) fn gather_lanes(&mut self, ty: Type, parts: &[Value], from: u32, sources: &[Source]) -> Wide {
         let chunk = self.caps.part_lanes(ty);

@@ -1,7 +1,7 @@
 //! Integer ops that backends lack on vectors but that other vector ops can express. Whatever is not here is done lane by lane.
 
 use clift_kir::ops::Meaning;
-use clift_kir::{Elem, IntCond, Opcode, Type};
+use clift_kir::{Elem, Opcode, Type};
 
 use super::{Legalizer, Wide};
 
@@ -18,11 +18,26 @@ impl Legalizer<'_> {
             }
             O::Umulh | O::Smulh if matches!(elem, Elem::I8 | Elem::I16 | Elem::I32) => {
                 let product = self.product(a, &args[1], wider(elem), op == O::Smulh);
-                let high = self.op2_bits(O::Lshr, &product, bits);
-                Some(self.truncate(&high, elem))
+                let halves = self.bitcast(&product, Type::vector(elem, 2 * product.ty.lanes()));
+                Some(self.every_second(&halves, 1))
             }
-            O::Udiv | O::Urem if bits < 64 => Some(self.vector_division(op, a, &args[1], false)),
-            O::Sdiv | O::Srem if bits < 64 => Some(self.vector_division(op, a, &args[1], true)),
+            O::Udiv | O::Sdiv | O::Urem | O::Srem => self.vector_division(op, a, &args[1]),
+            // In words, where those have varying counts.
+            O::Shl | O::Lshr | O::Ashr if bits < 32 && (self.caps.varying_shifts)(Elem::I32) => {
+                let count = self.op2_bits(O::And, &args[1], bits - 1);
+                let count = self.extend(&count, Elem::I32, false);
+                let wide = self.extend(a, Elem::I32, op == O::Ashr);
+                let wide = if op == O::Shl {
+                    self.op2(O::Shl, &wide, &count)
+                } else {
+                    // To the left by as much less, and back: left shifts are the cheaper ones.
+                    let width = self.splat_bits(count.ty, bits);
+                    let count = self.op2(O::Isub, &width, &count);
+                    let raised = self.op2(O::Shl, &wide, &count);
+                    self.op2_bits(op, &raised, bits)
+                };
+                Some(self.truncate(&wide, elem))
+            }
             O::Rotl if self.is_splat(&args[1]) => {
                 let left = self.lanewise(O::Shl, &clift_kir::Imm::None, args, result);
                 let back = match self.constant_of_splat(&args[1]) {
@@ -100,33 +115,6 @@ impl Legalizer<'_> {
     fn byte_view(&mut self, a: &Wide) -> Option<Wide> {
         let ty = Type::new(Elem::I8, a.ty.bytes())?;
         Some(self.bitcast(a, ty))
-    }
-
-    /// Division through floats: quotients of 16 bits are exact in single precision, those of 32 in double, once the fraction
-    /// is cut off.
-    fn vector_division(&mut self, op: Opcode, a: &Wide, b: &Wide, signed: bool) -> Wide {
-        use Opcode as O;
-        let elem = a.ty.elem;
-        let (to_float, to_int) = if signed { (O::StoFp, O::FptoS) } else { (O::UtoFp, O::FptoU) };
-        let float = if elem == Elem::I32 { Elem::F64 } else { Elem::F32 };
-        let (x, y) = (self.convert(to_float, a, float), self.convert(to_float, b, float));
-        let imm = clift_kir::Imm::Fp(clift_kir::FpFlags::empty());
-        let quotient = self.lanewise(O::Fdiv, &imm, &[x.clone(), y], x.ty);
-        let mut quotient = self.convert(to_int, &quotient, elem);
-        let zero = self.splat_bits(a.ty, 0);
-        let by_zero = self.compare(IntCond::Eq, b, &zero);
-        if signed {
-            // The only quotient out of range, and all others by -1.
-            let by_minus_one = self.compare_bits(IntCond::Eq, b, u64::MAX);
-            let negated = self.op2(O::Isub, &zero, a);
-            quotient = self.select(&by_minus_one, &negated, &quotient);
-        }
-        if matches!(op, O::Udiv | O::Sdiv) {
-            return self.select(&by_zero, &zero, &quotient);
-        }
-        let product = self.op2(O::Imul, &quotient, b);
-        let rest = self.op2(O::Isub, a, &product);
-        self.select(&by_zero, &zero, &rest)
     }
 }
 

@@ -1,0 +1,201 @@
+//! Division of vectors: by constants as multiplications, else through floats. Nothing here traps, and division by zero gives
+//! what the op says.
+
+use clift_kir::{Elem, FpFlags, Imm, IntCond, Opcode};
+
+use super::{Legalizer, Wide};
+
+/// How to divide by a constant: the high half of a product, corrected and shifted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Magic {
+    factor: u64,
+    /// Whether the factor lacks its highest bit: the dividend is to be added to the high half.
+    add: bool,
+    shift: u32,
+}
+
+/// Unsigned division of `bits`-bit numbers by `divisor`, which is no power of two (Hacker's Delight, 10-9).
+fn unsigned_magic(divisor: u64, bits: u32) -> Magic {
+    // The least power that is large enough, and the factor rounded up, which has one bit more than fits.
+    let shift = u64::BITS - divisor.leading_zeros();
+    let power = |shift: u32| 1u128 << (bits + shift);
+    let smaller = power(shift - 1).div_ceil(divisor.into());
+    if smaller * u128::from(divisor) - power(shift - 1) <= 1 << (shift - 1) {
+        return Magic { factor: smaller as u64, add: false, shift: shift - 1 };
+    }
+    let factor = power(shift).div_ceil(divisor.into());
+    Magic { factor: (factor - (1 << bits)) as u64, add: true, shift }
+}
+
+/// Signed division of `bits`-bit numbers by a divisor of that magnitude, which is no power of two (Hacker's Delight, 10-1).
+fn signed_magic(magnitude: u64, bits: u32) -> Magic {
+    let shift = u64::BITS - 1 - magnitude.leading_zeros();
+    let factor = (1u128 << (bits + shift)) / u128::from(magnitude) + 1;
+    Magic { factor: factor as u64, add: factor >> (bits - 1) != 0, shift }
+}
+
+impl Legalizer<'_> {
+    /// Quotient or remainder, where vectors can do it.
+    pub(super) fn vector_division(&mut self, op: Opcode, a: &Wide, b: &Wide) -> Option<Wide> {
+        let bits = a.ty.elem.bits();
+        let signed = matches!(op, Opcode::Sdiv | Opcode::Srem);
+        let remainder = matches!(op, Opcode::Urem | Opcode::Srem);
+        let quotient = match self.constant_of_splat(b) {
+            Some(divisor) => match self.by_constant(a, divisor, signed, remainder) {
+                Some(Divided::Remainder(rest)) => return Some(rest),
+                Some(Divided::Quotient(quotient)) => Some(quotient),
+                None => None,
+            },
+            None => None,
+        };
+        let (quotient, checked) = match quotient {
+            Some(quotient) => (quotient, true),
+            None if bits < 64 => (self.through_floats(a, b, signed), false),
+            None => return None,
+        };
+        let value = if remainder {
+            let product = self.op2(Opcode::Imul, &quotient, b);
+            self.op2(Opcode::Isub, a, &product)
+        } else {
+            quotient
+        };
+        if checked {
+            return Some(value);
+        }
+        let zero = self.splat_bits(a.ty, 0);
+        let by_zero = self.compare(IntCond::Eq, b, &zero);
+        Some(self.select(&by_zero, &zero, &value))
+    }
+
+    /// Division by a constant, if there is a way without dividing.
+    fn by_constant(&mut self, a: &Wide, divisor: u64, signed: bool, remainder: bool) -> Option<Divided> {
+        let bits = a.ty.elem.bits();
+        let zero = |this: &mut Self| this.splat_bits(a.ty, 0);
+        if divisor == 0 {
+            return Some(Divided::Remainder(zero(self)));
+        }
+        let negative = signed && divisor >> (bits - 1) != 0;
+        let magnitude = if negative { divisor.wrapping_neg() & a.ty.elem.mask() } else { divisor };
+        if magnitude.is_power_of_two() {
+            let shift = magnitude.trailing_zeros();
+            if !signed {
+                return Some(if remainder {
+                    Divided::Remainder(self.op2_bits(Opcode::And, a, magnitude - 1))
+                } else {
+                    Divided::Quotient(self.op2_bits(Opcode::Lshr, a, shift.into()))
+                });
+            }
+            // Negative numbers are rounded up by what the shift would cut off.
+            let biased = if shift == 0 {
+                a.clone()
+            } else {
+                let sign = self.op2_bits(Opcode::Ashr, a, u64::from(shift - 1));
+                let bias = self.op2_bits(Opcode::Lshr, &sign, u64::from(bits - shift));
+                self.op2(Opcode::Iadd, a, &bias)
+            };
+            if remainder {
+                let multiple = self.op2_bits(Opcode::And, &biased, magnitude.wrapping_neg());
+                return Some(Divided::Remainder(self.op2(Opcode::Isub, a, &multiple)));
+            }
+            let quotient = self.op2_bits(Opcode::Ashr, &biased, shift.into());
+            return Some(Divided::Quotient(self.negated_if(negative, quotient)));
+        }
+        if a.ty.elem != Elem::I32 {
+            // Narrow ones are as fast through floats, wide ones as scalars.
+            return None;
+        }
+        if !signed {
+            let magic = unsigned_magic(divisor, bits);
+            let factor = self.splat_bits(a.ty, magic.factor);
+            let high = self.op2(Opcode::Umulh, a, &factor);
+            if !magic.add {
+                return Some(Divided::Quotient(self.op2_bits(Opcode::Lshr, &high, magic.shift.into())));
+            }
+            // Half of the sum, which has one bit more.
+            let rest = self.op2(Opcode::Isub, a, &high);
+            let half = self.op2_bits(Opcode::Lshr, &rest, 1);
+            let sum = self.op2(Opcode::Iadd, &half, &high);
+            return Some(Divided::Quotient(self.op2_bits(Opcode::Lshr, &sum, u64::from(magic.shift - 1))));
+        }
+        let magic = signed_magic(magnitude, bits);
+        let factor = self.splat_bits(a.ty, magic.factor);
+        let mut high = self.op2(Opcode::Smulh, a, &factor);
+        if magic.add {
+            high = self.op2(Opcode::Iadd, &high, a);
+        }
+        let shifted = self.op2_bits(Opcode::Ashr, &high, magic.shift.into());
+        let sign = self.op2_bits(Opcode::Lshr, a, u64::from(bits - 1));
+        let quotient = self.op2(Opcode::Iadd, &shifted, &sign);
+        Some(Divided::Quotient(self.negated_if(negative, quotient)))
+    }
+
+    fn negated_if(&mut self, negative: bool, a: Wide) -> Wide {
+        if negative { self.lanewise(Opcode::Ineg, &Imm::None, std::slice::from_ref(&a), a.ty) } else { a }
+    }
+
+    /// Quotients as floats: those of 16 bits are exact in single precision, those of 32 in double, once the fraction is cut off.
+    fn through_floats(&mut self, a: &Wide, b: &Wide, signed: bool) -> Wide {
+        use Opcode as O;
+        let elem = a.ty.elem;
+        let to_float = if signed { O::StoFp } else { O::UtoFp };
+        let float = if elem == Elem::I32 { Elem::F64 } else { Elem::F32 };
+        let (x, y) = (self.convert(to_float, a, float), self.convert(to_float, b, float));
+        let imm = Imm::Fp(FpFlags::empty());
+        let quotient = self.lanewise(O::Fdiv, &imm, &[x.clone(), y], x.ty);
+        let quotient = self.lanewise(O::Trunc, &imm, std::slice::from_ref(&quotient), x.ty);
+        // A number whose last place is one: the low bits of the sum are the integer, in two's complement.
+        let last_place = if elem == Elem::I32 { 1.5 * 2f64.powi(52) } else { 1.5 * 2f64.powi(23) };
+        let bits = clift_kir::eval::convert::round_f64(float, last_place, clift_kir::Rounding::NearestEven);
+        let last_place = self.splat_bits(x.ty, bits);
+        let sum = self.lanewise(O::Fadd, &imm, &[quotient, last_place], x.ty);
+        let sum = self.bitcast(&sum, x.ty.as_int());
+        self.truncate(&sum, elem)
+    }
+}
+
+/// What division by a constant comes to.
+enum Divided {
+    Quotient(Wide),
+    Remainder(Wide),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{signed_magic, unsigned_magic};
+
+    /// Divisors and dividends at the edges, and some between.
+    fn numbers() -> impl Iterator<Item = u64> + Clone {
+        let near = |n: u64| [n.wrapping_sub(1), n, n + 1];
+        let powers = (1..32).flat_map(move |k| near(1 << k));
+        powers.chain([3, 5, 6, 7, 9, 10, 11, 13, 100, 641, 1000, 10_000, 0x5555_5555, 0xffff_fff0, 0xffff_ffff])
+    }
+
+    #[test]
+    fn unsigned_by_multiplication() {
+        for divisor in numbers().filter(|&d| d > 1 && !d.is_power_of_two()) {
+            let magic = unsigned_magic(divisor, 32);
+            assert!(magic.factor >> 32 == 0);
+            for n in numbers().flat_map(|n| [n, n * divisor, (n * divisor).wrapping_sub(1)]) {
+                let n = n & 0xffff_ffff;
+                let high = n * magic.factor >> 32;
+                let got = if magic.add { (((n - high) >> 1) + high) >> (magic.shift - 1) } else { high >> magic.shift };
+                assert_eq!(got, n / divisor, "{n} / {divisor} by {magic:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn signed_by_multiplication() {
+        for divisor in numbers().filter(|&d| d > 1 && d <= 1 << 31 && !d.is_power_of_two()) {
+            let magic = signed_magic(divisor, 32);
+            for n in numbers().flat_map(|n| [n, n.wrapping_neg(), n * divisor, (n * divisor).wrapping_neg()]) {
+                let n = i64::from(n as u32 as i32);
+                let factor = i64::from(magic.factor as u32 as i32);
+                let high = (n * factor >> 32) as i32;
+                let high = if magic.add { high.wrapping_add(n as i32) } else { high };
+                let got = (high >> magic.shift) + i32::from(n < 0);
+                assert_eq!(i64::from(got), n / divisor as i64, "{n} / {divisor} by {magic:?}");
+            }
+        }
+    }
+}
