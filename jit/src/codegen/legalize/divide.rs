@@ -177,7 +177,7 @@ mod tests {
             assert!(magic.factor >> 32 == 0);
             for n in numbers().flat_map(|n| [n, n * divisor, (n * divisor).wrapping_sub(1)]) {
                 let n = n & 0xffff_ffff;
-                let high = n * magic.factor >> 32;
+                let high = (n * magic.factor) >> 32;
                 let got = if magic.add { (((n - high) >> 1) + high) >> (magic.shift - 1) } else { high >> magic.shift };
                 assert_eq!(got, n / divisor, "{n} / {divisor} by {magic:?}");
             }
@@ -191,7 +191,7 @@ mod tests {
             for n in numbers().flat_map(|n| [n, n.wrapping_neg(), n * divisor, (n * divisor).wrapping_neg()]) {
                 let n = i64::from(n as u32 as i32);
                 let factor = i64::from(magic.factor as u32 as i32);
-                let high = (n * factor >> 32) as i32;
+                let high = ((n * factor) >> 32) as i32;
                 let high = if magic.add { high.wrapping_add(n as i32) } else { high };
                 let got = (high >> magic.shift) + i32::from(n < 0);
                 assert_eq!(i64::from(got), n / divisor as i64, "{n} / {divisor} by {magic:?}");
