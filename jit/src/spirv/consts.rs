@@ -165,8 +165,9 @@ impl Consts {
             let wanted = types.step(ty, index as u64)?.ty;
             let found =
                 self.get(part).ok_or_else(|| Fault::malformed(format!("%{part} is not a constant defined before")))?;
-            if !types.same_shape(found.ty, wanted)? {
-                return Err(Fault::malformed(format!("part {index} (%{part}) has another type")));
+            if !types.same_layout(found.ty, wanted)? {
+                let (found, wanted) = (types.name(found.ty), types.name(wanted));
+                return Err(Fault::malformed(format!("part {index} (%{part}) is of type {found}, not {wanted}")));
             }
         }
         let Some(vector) = info.value else { return Ok(Value::Composite(parts.to_vec())) };

@@ -381,6 +381,16 @@ impl<'a> FuncCx<'a> {
                         }
                     }
                 }
+                // Parts may be integers in the place of pointers (`Types::same_layout`).
+                for (value, leaf) in leaves.iter_mut().zip(&info.leaves) {
+                    let op = match (self.b.ty(*value), leaf.ty) {
+                        (found, wanted) if found == wanted => continue,
+                        (found, wanted) if found.is_ptr() && wanted.is_ptr() => Opcode::SpaceCast,
+                        (found, _) if found.is_ptr() => Opcode::PtrToInt,
+                        (_, _) => Opcode::IntToPtr,
+                    };
+                    *value = self.b.cast(op, *value, leaf.ty);
+                }
                 Val::Leaves(leaves)
             }
             consts::Value::Undef | consts::Value::Null | consts::Value::Composite(_) => {

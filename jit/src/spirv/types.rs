@@ -262,6 +262,36 @@ impl Types {
         Ok(a.leaf_count == b.leaf_count && a.size == b.size && (!a.is_flat() || a.leaves == b.leaves))
     }
 
+    /// Whether a constant of one type may stand for one of the other: it has the same shape, or would have it if pointers of
+    /// every space were 64-bit integers. LLVM's back end writes the null pointers of most spaces as such integers.
+    pub(crate) fn same_layout(&self, a: u32, b: u32) -> Result<bool, Fault> {
+        if self.same_shape(a, b)? {
+            return Ok(true);
+        }
+        let (a, b) = (self.get(a)?, self.get(b)?);
+        let in_memory = |leaf: &Leaf| (leaf.offset, if leaf.ty.is_ptr() { leaf.ty.with_elem(Elem::I64) } else { leaf.ty });
+        Ok(a.is_flat() && a.size == b.size && a.leaves.iter().map(in_memory).eq(b.leaves.iter().map(in_memory)))
+    }
+
+    /// Refuses an initializer of a type that does not lie in memory as the variable's does.
+    pub(crate) fn check_initializer(&self, initializer: u32, variable: u32) -> Result<(), Fault> {
+        if self.same_layout(initializer, variable)? {
+            return Ok(());
+        }
+        let (found, wanted) = (self.name(initializer), self.name(variable));
+        Err(Fault::malformed(format!("the initializer is of type {found}, the variable of type {wanted}")))
+    }
+
+    /// A type as messages call it.
+    pub(crate) fn name(&self, id: u32) -> String {
+        match self.get(id) {
+            Ok(TypeInfo { value: Some(value), .. }) => value.to_string(),
+            Ok(&TypeInfo { kind: TypeKind::Array { elem, len }, .. }) => format!("[{len} x {}]", self.name(elem)),
+            Ok(TypeInfo { kind: TypeKind::Struct { .. }, .. }) => format!("struct %{id}"),
+            Ok(_) | Err(_) => format!("type %{id}"),
+        }
+    }
+
     /// Takes a type instruction. Lengths of arrays come through `length`, which evaluates constants.
     pub(crate) fn define(
         &mut self,

@@ -193,9 +193,7 @@ impl Unit {
             let initializer = inst.id(1)?;
             let constant = self.consts.get(initializer);
             let found = constant.ok_or_else(|| Fault::malformed(format!("%{initializer} is no constant")))?;
-            if !self.types.same_shape(found.ty, pointee)? {
-                return Err(Fault::malformed("the initializer has another type"));
-            }
+            self.types.check_initializer(found.ty, pointee)?;
             match (space, &found.value) {
                 (Space::Local, consts::Value::Undef) => {}
                 (Space::Local, _) => return Err(Fault::unsupported("initialized local variables")),

@@ -133,9 +133,7 @@ fn variable(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let slot = cx.slot(info.size, align)?;
     if inst.len() > 1 {
         let initializer = inst.id(1)?;
-        if !cx.unit.types.same_shape(cx.type_of(initializer)?, pointee)? {
-            return Err(Fault::malformed("the initializer has another type"));
-        }
+        cx.unit.types.check_initializer(cx.type_of(initializer)?, pointee)?;
         let val = cx.val(initializer)?;
         cx.store(pointee, slot, &val, Access::aligned(info.align))?;
     }
