@@ -243,6 +243,38 @@ fn early_return() -> Case {
     )
 }
 
+/// Work-items that have nothing to do return; the others do not wait for them.
+fn early_return_of_some() -> Case {
+    with_scratch(
+        Case::new(
+            "barriers::early_return_of_some_work_items",
+            "kernel void t(global int *out, local int *s) {
+                int i = get_global_id(0), l = get_local_id(0), n = get_local_size(0);
+                s[l] = i * 3;
+                if (l & 1) { out[i] = -i; return; }
+                barrier(CLK_LOCAL_MEM_FENCE);
+                int next = l + 2 < n ? s[l + 2] : 0;
+                barrier(CLK_LOCAL_MEM_FENCE);
+                s[l] = next;
+                if (l % 3 == 0) { out[i] = next; return; }
+                barrier(CLK_LOCAL_MEM_FENCE);
+                out[i] = next + 1;
+            }",
+        )
+        .expect_in(|launch, i| {
+            let group = group(launch, i);
+            let l = i - group.start;
+            let next = if i + 2 < group.end { 3 * (i as i32 + 2) } else { 0 };
+            match (l % 2, l % 3) {
+                (1, _) => -(i as i32),
+                (_, 0) => next,
+                (_, _) => next + 1,
+            }
+        })
+        .stated_local(),
+    )
+}
+
 /// A barrier in a function that is called twice, once from a loop.
 fn in_functions() -> Case {
     with_scratch(
@@ -537,6 +569,7 @@ pub(crate) fn cases() -> Vec<Case> {
         uniform_branch(),
         branch_on_memory(),
         early_return(),
+        early_return_of_some(),
         in_functions(),
         divergent_work_between(),
         local_variables(),

@@ -208,12 +208,13 @@ fn program_variables() -> Case {
         "global int counter = 5;
         global int *global where = &counter;
         global int grid[4] = {1, 2, 3, 4};
-        kernel void t(global int2 *out) {
+        global int *nowhere;
+        kernel void t(global int4 *out) {
             size_t i = get_global_id(0);
-            out[i] = (int2)(*where == counter, grid[i & 3]);
+            out[i] = (int4)(*where == counter, grid[i & 3], nowhere == 0, 0);
         }",
     )
-    .expect(|i| [1, 1 + (i as i32 & 3)])
+    .expect(|i| [1, 1 + (i as i32 & 3), 1, 0])
     .needs(Need::ProgramScope)
 }
 

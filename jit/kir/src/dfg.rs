@@ -153,10 +153,8 @@ impl DataFlowGraph {
 
     /// The constant a value is, if its definition is a `const`.
     pub fn as_const(&self, value: Value) -> Option<&ConstData> {
-        match self.inst(self.def_inst(value)?).imm {
-            Imm::Const(id) => Some(&self.consts[id]),
-            _ => None,
-        }
+        let Imm::Const(id) = self.inst(self.def_inst(value)?).imm else { return None };
+        Some(&self.consts[id])
     }
 
     /// The bits of a constant with equal lanes (any scalar constant).
@@ -248,25 +246,11 @@ impl DataFlowGraph {
 
     /// The branch targets of an instruction, in order (for a switch: cases, then default); empty if it is no branch.
     pub fn targets(&self, inst: Inst) -> SmallVec<[&BlockCall; 2]> {
-        match &self.insts[inst].imm {
-            Imm::Jump(call) => SmallVec::from_slice(&[call]),
-            Imm::Branch(calls) => calls.iter().collect(),
-            Imm::Switch(data) => data.cases.iter().map(|(_, call)| call).chain([&data.default]).collect(),
-            _ => SmallVec::new(),
-        }
+        self.insts[inst].imm.targets()
     }
 
     /// As [`Self::targets`], to be changed.
     pub fn targets_mut(&mut self, inst: Inst) -> SmallVec<[&mut BlockCall; 2]> {
-        match &mut self.insts[inst].imm {
-            Imm::Jump(call) => {
-                let mut targets = SmallVec::new();
-                targets.push(call);
-                targets
-            }
-            Imm::Branch(calls) => calls.iter_mut().collect(),
-            Imm::Switch(data) => data.cases.iter_mut().map(|(_, call)| call).chain([&mut data.default]).collect(),
-            _ => SmallVec::new(),
-        }
+        self.insts[inst].imm.targets_mut()
     }
 }

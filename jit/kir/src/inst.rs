@@ -81,6 +81,70 @@ pub enum Imm {
     Switch(Box<SwitchData>),
 }
 
+impl Imm {
+    /// Branch targets in order (for a switch: cases, then default).
+    pub fn targets(&self) -> SmallVec<[&BlockCall; 2]> {
+        match self {
+            Imm::Jump(call) => SmallVec::from_slice(&[call]),
+            Imm::Branch(calls) => calls.iter().collect(),
+            Imm::Switch(data) => data.cases.iter().map(|(_, call)| call).chain([&data.default]).collect(),
+            Imm::None
+            | Imm::Const(_)
+            | Imm::IntCond(_)
+            | Imm::FloatCond(..)
+            | Imm::Fp(_)
+            | Imm::Convert(_)
+            | Imm::Lane(_)
+            | Imm::Lanes(_)
+            | Imm::Addr { .. }
+            | Imm::Mem(_)
+            | Imm::Atomic(_)
+            | Imm::Wrap(_)
+            | Imm::Reduce(_)
+            | Imm::Group(_)
+            | Imm::Slot(_)
+            | Imm::Global(_)
+            | Imm::Dim(_)
+            | Imm::Offset(_)
+            | Imm::Space(_)
+            | Imm::Lib(_)
+            | Imm::Func(_)
+            | Imm::Barrier(_) => SmallVec::new(),
+        }
+    }
+
+    /// As [`Self::targets`], to be changed.
+    pub fn targets_mut(&mut self) -> SmallVec<[&mut BlockCall; 2]> {
+        match self {
+            Imm::Jump(call) => std::iter::once(call).collect(),
+            Imm::Branch(calls) => calls.iter_mut().collect(),
+            Imm::Switch(data) => data.cases.iter_mut().map(|(_, call)| call).chain([&mut data.default]).collect(),
+            Imm::None
+            | Imm::Const(_)
+            | Imm::IntCond(_)
+            | Imm::FloatCond(..)
+            | Imm::Fp(_)
+            | Imm::Convert(_)
+            | Imm::Lane(_)
+            | Imm::Lanes(_)
+            | Imm::Addr { .. }
+            | Imm::Mem(_)
+            | Imm::Atomic(_)
+            | Imm::Wrap(_)
+            | Imm::Reduce(_)
+            | Imm::Group(_)
+            | Imm::Slot(_)
+            | Imm::Global(_)
+            | Imm::Dim(_)
+            | Imm::Offset(_)
+            | Imm::Space(_)
+            | Imm::Lib(_)
+            | Imm::Func(_)
+            | Imm::Barrier(_) => SmallVec::new(),
+        }
+    }
+}
+
 /// A branch target and the values for its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BlockCall {

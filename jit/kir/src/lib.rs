@@ -9,7 +9,7 @@
 //! - [`text`]: the text form, complete and readable;
 //! - [`verify`]: what must hold at each stage;
 //! - [`interp`]: the reference interpreter;
-//! - [`eval`]: the scalar meaning of the lane-wise ops, shared by the constant folder and the interpreter.
+//! - [`eval`]: the meaning of ops whose result follows from their operands, shared by the constant folder and the interpreter.
 //!
 //! Deliberately not here: SPIR-V, OpenCL, Cranelift, and any analysis result stored in the IR. The crate forbids `unsafe`.
 //! `docs/kernel-ir.md` is the reference for readers.

@@ -1,13 +1,13 @@
 //! The op table: the one place where an operation is stated.
 //!
 //! Each row gives an op's name in the text form, the kind of its immediate, its type rule, its effects, its uniformity rule and
-//! its scalar meaning. From the rows come the [`Opcode`] enum, the printer and parser, the verifier's typing, the constant
-//! folder, the interpreter's lane-wise arm and the per-op tests. What an op does with operands that are no plain lanes
-//! (memory, control flow, work-item queries) is [`Meaning::Special`]: an arm in the interpreter, which matches without `_`.
+//! its meaning. From the rows come the [`Opcode`] enum, the printer and parser, the verifier's typing, the constant folder,
+//! the interpreter's dispatch and the per-op tests. The meaning of an op whose result follows from its operands is a function
+//! in [`eval`]; that of all others is an arm in the interpreter, in the file that [`Meaning`] names.
 //!
 //! No op traps. `docs/add-a-kir-op.md` says what else a new row needs.
 
-use crate::eval::{self, LaneCx};
+use crate::eval::{self, LaneCx, LaneVec, WholeCx};
 use crate::inst::Imm;
 
 /// Which [`Imm`] variant an op carries.
@@ -236,14 +236,26 @@ pub enum Uniformity {
     Memory,
 }
 
-/// What an op computes.
+/// What an op computes, or the interpreter's file that says so. The row's documentation describes it.
 #[derive(Clone, Copy)]
 pub enum Meaning {
     /// Lane by lane, from the operands' lanes as bits in the low end of a word.
-    Lanes(fn(&LaneCx<'_>, &[u64]) -> u64),
-    /// Something else; the interpreter's arm is its definition, the row's documentation its description.
-    Special,
+    Lanes(LaneMeaning),
+    /// From all lanes of all operands.
+    Whole(WholeMeaning),
+    /// From the function, the launch and the work-item, without operands: `query`.
+    Query,
+    /// From memory and its layout, or by changing it: `access`.
+    Memory,
+    /// By going elsewhere, waiting, or calling: `control`.
+    Control,
 }
+
+/// A [`Meaning::Lanes`].
+pub type LaneMeaning = fn(&LaneCx<'_>, &[u64]) -> u64;
+
+/// A [`Meaning::Whole`].
+pub type WholeMeaning = fn(&WholeCx<'_>, &[&[u64]]) -> LaneVec;
 
 /// One row of the op table.
 #[derive(Clone, Copy)]
@@ -262,12 +274,17 @@ pub struct OpInfo {
     pub uniformity: Uniformity,
     /// Its meaning.
     pub meaning: Meaning,
+    /// Whether its first two operands may change places (the payloads of NaNs aside).
+    pub commutes: bool,
     /// Its documentation.
     pub doc: &'static str,
 }
 
 macro_rules! op_table {
-    ($($(#[doc = $doc:literal])+ $op:ident $name:literal $imm:ident $rule:ident $effects:ident $uniformity:ident $meaning:expr;)+) => {
+    (@commutes) => { false };
+    (@commutes commutes) => { true };
+    ($($(#[doc = $doc:literal])+
+    $op:ident $name:literal $imm:ident $rule:ident $effects:ident $uniformity:ident $meaning:expr $(, $law:ident)?;)+) => {
         /// An operation; see its row in the op table.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         #[repr(u8)]
@@ -285,45 +302,51 @@ macro_rules! op_table {
                 effects: Effects::$effects,
                 uniformity: Uniformity::$uniformity,
                 meaning: $meaning,
+                commutes: op_table!(@commutes $($law)?),
                 doc: concat!($($doc, "\n"),+),
             },)+
         ];
     };
 }
 
-const S: Meaning = Meaning::Special;
-const fn lanes(f: fn(&LaneCx<'_>, &[u64]) -> u64) -> Meaning {
-    Meaning::Lanes(f)
+const QUERY: Meaning = Meaning::Query;
+const MEMORY: Meaning = Meaning::Memory;
+const CONTROL: Meaning = Meaning::Control;
+const fn lanes(meaning: LaneMeaning) -> Meaning {
+    Meaning::Lanes(meaning)
+}
+const fn whole(meaning: WholeMeaning) -> Meaning {
+    Meaning::Whole(meaning)
 }
 
 op_table! {
-    // name            text              immediate  rule          effects     uniformity  meaning
+    // name            text              immediate  rule          effects     uniformity  meaning [, commutes]
 
     // -- constants and addresses --
     /// A constant of the pool.
-    Const              "const"           Const      Stated        Pure        Launch      S;
+    Const              "const"           Const      Stated        Pure        Launch      QUERY;
     /// An unspecified value, the same at every use.
-    Undef              "undef"           None       Stated        Pure        Launch      S;
+    Undef              "undef"           None       Stated        Pure        Launch      QUERY;
     /// The kernel argument at a byte offset of the argument block. A `ptr(local)` argument is already an address.
-    Arg                "arg"             Offset     Stated        Pure        Launch      S;
+    Arg                "arg"             Offset     Stated        Pure        Launch      QUERY;
     /// Address of a byte offset in the argument block (`ptr(host)`): a struct passed by value.
-    ArgAddr            "arg_addr"        Offset     Address       Pure        Launch      S;
+    ArgAddr            "arg_addr"        Offset     Address       Pure        Launch      QUERY;
     /// Address of a private variable (`ptr(private)`).
-    SlotAddr           "slot_addr"       Slot       Address       Pure        Varying     S;
+    SlotAddr           "slot_addr"       Slot       Address       Pure        Varying     QUERY;
     /// Address of a module's variable, in the variable's space.
-    GlobalAddr         "global_addr"     Global     Address       Pure        Group       S;
+    GlobalAddr         "global_addr"     Global     Address       Pure        Group       QUERY;
 
     // -- integers --
     /// Wrapping addition.
-    Iadd               "iadd"            Wrap       Int2          Pure        Operands    lanes(eval::int::add);
+    Iadd               "iadd"            Wrap       Int2          Pure        Operands    lanes(eval::int::add), commutes;
     /// Wrapping subtraction.
     Isub               "isub"            Wrap       Int2          Pure        Operands    lanes(eval::int::sub);
     /// Wrapping multiplication, low half.
-    Imul               "imul"            Wrap       Int2          Pure        Operands    lanes(eval::int::mul);
+    Imul               "imul"            Wrap       Int2          Pure        Operands    lanes(eval::int::mul), commutes;
     /// High half of the unsigned product.
-    Umulh              "umulh"           None       Int2          Pure        Operands    lanes(eval::int::umulh);
+    Umulh              "umulh"           None       Int2          Pure        Operands    lanes(eval::int::umulh), commutes;
     /// High half of the signed product.
-    Smulh              "smulh"           None       Int2          Pure        Operands    lanes(eval::int::smulh);
+    Smulh              "smulh"           None       Int2          Pure        Operands    lanes(eval::int::smulh), commutes;
     /// Unsigned quotient; 0 when the divisor is 0.
     Udiv               "udiv"            None       Int2          Pure        Operands    lanes(eval::int::udiv);
     /// Signed quotient toward zero; 0 when the divisor is 0, the dividend when it overflows (MIN / -1).
@@ -337,27 +360,27 @@ op_table! {
     /// Absolute value as unsigned (MIN stays MIN).
     Iabs               "iabs"            None       Int1          Pure        Operands    lanes(eval::int::abs);
     /// Unsigned addition that clamps to the range.
-    UaddSat            "uadd_sat"        None       Int2          Pure        Operands    lanes(eval::int::uadd_sat);
+    UaddSat            "uadd_sat"        None       Int2          Pure        Operands    lanes(eval::int::uadd_sat), commutes;
     /// Signed addition that clamps to the range.
-    SaddSat            "sadd_sat"        None       Int2          Pure        Operands    lanes(eval::int::sadd_sat);
+    SaddSat            "sadd_sat"        None       Int2          Pure        Operands    lanes(eval::int::sadd_sat), commutes;
     /// Unsigned subtraction that clamps to the range.
     UsubSat            "usub_sat"        None       Int2          Pure        Operands    lanes(eval::int::usub_sat);
     /// Signed subtraction that clamps to the range.
     SsubSat            "ssub_sat"        None       Int2          Pure        Operands    lanes(eval::int::ssub_sat);
     /// Unsigned minimum.
-    Umin               "umin"            None       Int2          Pure        Operands    lanes(eval::int::umin);
+    Umin               "umin"            None       Int2          Pure        Operands    lanes(eval::int::umin), commutes;
     /// Unsigned maximum.
-    Umax               "umax"            None       Int2          Pure        Operands    lanes(eval::int::umax);
+    Umax               "umax"            None       Int2          Pure        Operands    lanes(eval::int::umax), commutes;
     /// Signed minimum.
-    Smin               "smin"            None       Int2          Pure        Operands    lanes(eval::int::smin);
+    Smin               "smin"            None       Int2          Pure        Operands    lanes(eval::int::smin), commutes;
     /// Signed maximum.
-    Smax               "smax"            None       Int2          Pure        Operands    lanes(eval::int::smax);
+    Smax               "smax"            None       Int2          Pure        Operands    lanes(eval::int::smax), commutes;
     /// Bitwise and.
-    And                "and"             None       Bits2         Pure        Operands    lanes(eval::int::and);
+    And                "and"             None       Bits2         Pure        Operands    lanes(eval::int::and), commutes;
     /// Bitwise or.
-    Or                 "or"              None       Bits2         Pure        Operands    lanes(eval::int::or);
+    Or                 "or"              None       Bits2         Pure        Operands    lanes(eval::int::or), commutes;
     /// Bitwise exclusive or.
-    Xor                "xor"             None       Bits2         Pure        Operands    lanes(eval::int::xor);
+    Xor                "xor"             None       Bits2         Pure        Operands    lanes(eval::int::xor), commutes;
     /// Bitwise complement.
     Not                "not"             None       Bits1         Pure        Operands    lanes(eval::int::not);
     /// Shift left; the count is taken modulo the width.
@@ -381,15 +404,15 @@ op_table! {
 
     // -- floats --
     /// Addition, correctly rounded to nearest even (as are all float ops that do not say otherwise).
-    Fadd               "fadd"            Fp         Float2        Pure        Operands    lanes(eval::float::add);
+    Fadd               "fadd"            Fp         Float2        Pure        Operands    lanes(eval::float::add), commutes;
     /// Subtraction.
     Fsub               "fsub"            Fp         Float2        Pure        Operands    lanes(eval::float::sub);
     /// Multiplication.
-    Fmul               "fmul"            Fp         Float2        Pure        Operands    lanes(eval::float::mul);
+    Fmul               "fmul"            Fp         Float2        Pure        Operands    lanes(eval::float::mul), commutes;
     /// Division.
     Fdiv               "fdiv"            Fp         Float2        Pure        Operands    lanes(eval::float::div);
     /// `a * b + c`, rounded once.
-    Fma                "fma"             Fp         Float3        Pure        Operands    lanes(eval::float::fma);
+    Fma                "fma"             Fp         Float3        Pure        Operands    lanes(eval::float::fma), commutes;
     /// Sign flipped, NaN included.
     Fneg               "fneg"            Fp         Float1        Pure        Operands    lanes(eval::float::neg);
     /// Sign cleared, NaN included.
@@ -397,9 +420,9 @@ op_table! {
     /// Magnitude of the first, sign of the second.
     Fcopysign          "fcopysign"       Fp         Float2        Pure        Operands    lanes(eval::float::copysign);
     /// Minimum; the other operand when one is NaN (IEEE 754-2008 minNum). Of zeros either may be taken.
-    Fmin               "fmin"            Fp         Float2        Pure        Operands    lanes(eval::float::min);
+    Fmin               "fmin"            Fp         Float2        Pure        Operands    lanes(eval::float::min), commutes;
     /// Maximum; the other operand when one is NaN (IEEE 754-2008 maxNum). Of zeros either may be taken.
-    Fmax               "fmax"            Fp         Float2        Pure        Operands    lanes(eval::float::max);
+    Fmax               "fmax"            Fp         Float2        Pure        Operands    lanes(eval::float::max), commutes;
     /// Square root.
     Sqrt               "sqrt"            Fp         Float1        Pure        Operands    lanes(eval::float::sqrt);
     /// Integral value toward plus infinity.
@@ -431,7 +454,7 @@ op_table! {
     /// Float to float of another width, rounded as stated.
     FptoFp             "fptofp"          Convert    FloatToFloat  Pure        Operands    lanes(eval::convert::fptofp);
     /// The same bits as another type; lane 0 is the lowest.
-    Bitcast            "bitcast"         None       Bitcast       Pure        Operands    S;
+    Bitcast            "bitcast"         None       Bitcast       Pure        Operands    whole(eval::whole::bitcast);
     /// The address as an integer.
     PtrToInt           "ptrtoint"        None       PtrToInt      Pure        Operands    lanes(eval::convert::same_bits);
     /// The integer as an address.
@@ -439,132 +462,132 @@ op_table! {
     /// The same address seen in another space.
     SpaceCast          "spacecast"       None       PtrToPtr      Pure        Operands    lanes(eval::convert::same_bits);
     /// Whether a generic pointer leads into the space of the immediate (private, local or global).
-    InSpace            "in_space"        Space      PtrTest       Pure        Operands    S;
+    InSpace            "in_space"        Space      PtrTest       Pure        Operands    MEMORY;
 
     // -- lanes --
     /// The second where the first is true, else the third.
-    Select             "select"          None       Select        Pure        Operands    S;
+    Select             "select"          None       Select        Pure        Operands    whole(eval::whole::select);
     /// A scalar in every lane.
-    Splat              "splat"           None       Splat         Pure        Operands    S;
+    Splat              "splat"           None       Splat         Pure        Operands    whole(eval::whole::splat);
     /// One lane.
-    Extract            "extract"         Lane       Extract       Pure        Operands    S;
+    Extract            "extract"         Lane       Extract       Pure        Operands    whole(eval::whole::extract);
     /// The vector with one lane replaced.
-    Insert             "insert"          Lane       Insert        Pure        Operands    S;
+    Insert             "insert"          Lane       Insert        Pure        Operands    whole(eval::whole::insert);
     /// The lane whose number is the second operand, taken modulo the number of lanes (three counting as four; lane 3 of three
     /// is unspecified).
-    ExtractDyn         "extract_dyn"     None       ExtractDyn    Pure        Operands    S;
+    ExtractDyn         "extract_dyn"     None       ExtractDyn    Pure        Operands    whole(eval::whole::extract_dyn);
     /// The vector with the lane of the third operand replaced; a number out of range replaces none.
-    InsertDyn          "insert_dyn"      None       InsertDyn     Pure        Operands    S;
+    InsertDyn          "insert_dyn"      None       InsertDyn     Pure        Operands    whole(eval::whole::insert_dyn);
     /// Any lanes of two vectors, by constant numbers.
-    Shuffle            "shuffle"         Lanes      Shuffle       Pure        Operands    S;
+    Shuffle            "shuffle"         Lanes      Shuffle       Pure        Operands    whole(eval::whole::shuffle);
     /// A vector of scalars.
-    Vec                "vec"             None       Vec           Pure        Operands    S;
+    Vec                "vec"             None       Vec           Pure        Operands    whole(eval::whole::vec);
     /// Whether any lane is true.
-    Any                "any"             None       MaskToBool    Pure        Operands    S;
+    Any                "any"             None       MaskToBool    Pure        Operands    whole(eval::whole::any);
     /// Whether all lanes are true.
-    All                "all"             None       MaskToBool    Pure        Operands    S;
+    All                "all"             None       MaskToBool    Pure        Operands    whole(eval::whole::all);
     /// All lanes combined by an operation, in lane order.
-    Reduce             "reduce"          Reduce     Reduce        Pure        Operands    S;
+    Reduce             "reduce"          Reduce     Reduce        Pure        Operands    whole(eval::whole::reduce);
 
     // -- memory --
     /// `base + index * scale + disp` in bytes, wrapping.
-    Addr               "addr"            Addr       Addr          Pure        Operands    S;
+    Addr               "addr"            Addr       Addr          Pure        Operands    whole(eval::whole::addr);
     /// Reads a value.
-    Load               "load"            Mem        Load          Read        Memory      S;
+    Load               "load"            Mem        Load          Read        Memory      MEMORY;
     /// Writes a value: pointer, value.
-    Store              "store"           Mem        Store         Write       Varying     S;
+    Store              "store"           Mem        Store         Write       Varying     MEMORY;
     /// Reads the lanes whose mask is true; the others are taken from the third operand: pointer, mask, other.
-    MaskedLoad         "masked_load"     Mem        MaskedLoad    Read        Memory      S;
+    MaskedLoad         "masked_load"     Mem        MaskedLoad    Read        Memory      MEMORY;
     /// Writes the lanes whose mask is true: pointer, value, mask.
-    MaskedStore        "masked_store"    Mem        MaskedStore   Write       Varying     S;
+    MaskedStore        "masked_store"    Mem        MaskedStore   Write       Varying     MEMORY;
     /// Reads each lane from its own address where the mask is true: pointers, mask, other.
-    Gather             "gather"          Mem        Gather        Read        Memory      S;
+    Gather             "gather"          Mem        Gather        Read        Memory      MEMORY;
     /// Writes each lane to its own address where the mask is true, in lane order: pointers, value, mask.
-    Scatter            "scatter"         Mem        Scatter       Write       Varying     S;
+    Scatter            "scatter"         Mem        Scatter       Write       Varying     MEMORY;
     /// Copies bytes between memory that does not overlap: to, from, count.
-    Memcpy             "memcpy"          Mem        Memcpy        ReadWrite   Varying     S;
+    Memcpy             "memcpy"          Mem        Memcpy        ReadWrite   Varying     MEMORY;
     /// Fills bytes: to, byte, count.
-    Memset             "memset"          Mem        Memset        Write       Varying     S;
+    Memset             "memset"          Mem        Memset        Write       Varying     MEMORY;
     /// Atomic read.
-    AtomicLoad         "atomic_load"     Atomic     AtomicLoad    ReadWrite   Varying     S;
+    AtomicLoad         "atomic_load"     Atomic     AtomicLoad    ReadWrite   Varying     MEMORY;
     /// Atomic write: pointer, value.
-    AtomicStore        "atomic_store"    Atomic     AtomicStore   ReadWrite   Varying     S;
+    AtomicStore        "atomic_store"    Atomic     AtomicStore   ReadWrite   Varying     MEMORY;
     /// Atomic read-modify-write: pointer, operand; gives the old value.
-    AtomicRmw          "atomic_rmw"      Atomic     AtomicRmw     ReadWrite   Varying     S;
+    AtomicRmw          "atomic_rmw"      Atomic     AtomicRmw     ReadWrite   Varying     MEMORY;
     /// Atomic compare-exchange: pointer, expected, new; gives the old value.
-    AtomicCmpxchg      "atomic_cmpxchg"  Atomic     AtomicCmpxchg ReadWrite   Varying     S;
+    AtomicCmpxchg      "atomic_cmpxchg"  Atomic     AtomicCmpxchg ReadWrite   Varying     MEMORY;
     /// Memory fence.
-    Fence              "fence"           Atomic     Nothing       ReadWrite   Varying     S;
+    Fence              "fence"           Atomic     Nothing       ReadWrite   Varying     MEMORY;
 
     // -- work-items (sizes and ids as OpenCL C's functions of the same names) --
     /// `get_work_dim`.
-    WorkDim            "work_dim"        None       Query32       Pure        Launch      S;
+    WorkDim            "work_dim"        None       Query32       Pure        Launch      QUERY;
     /// `get_global_size`.
-    GlobalSize         "global_size"     Dim        Query64       Pure        Launch      S;
+    GlobalSize         "global_size"     Dim        Query64       Pure        Launch      QUERY;
     /// `get_global_offset`.
-    GlobalOffset       "global_offset"   Dim        Query64       Pure        Launch      S;
+    GlobalOffset       "global_offset"   Dim        Query64       Pure        Launch      QUERY;
     /// `get_num_groups`.
-    NumGroups          "num_groups"      Dim        Query64       Pure        Launch      S;
+    NumGroups          "num_groups"      Dim        Query64       Pure        Launch      QUERY;
     /// `get_enqueued_local_size`.
-    EnqueuedLocalSize  "enqueued_local_size" Dim    Query64       Pure        Launch      S;
+    EnqueuedLocalSize  "enqueued_local_size" Dim    Query64       Pure        Launch      QUERY;
     /// `get_local_size`: of this group, smaller in the last one of a non-uniform dimension.
-    LocalSize          "local_size"      Dim        Query64       Pure        Group       S;
+    LocalSize          "local_size"      Dim        Query64       Pure        Group       QUERY;
     /// `get_group_id`.
-    GroupId            "group_id"        Dim        Query64       Pure        Group       S;
+    GroupId            "group_id"        Dim        Query64       Pure        Group       QUERY;
     /// `get_global_id`.
-    GlobalId           "global_id"       Dim        Query64       Pure        Varying     S;
+    GlobalId           "global_id"       Dim        Query64       Pure        Varying     QUERY;
     /// `get_local_id`.
-    LocalId            "local_id"        Dim        Query64       Pure        Varying     S;
+    LocalId            "local_id"        Dim        Query64       Pure        Varying     QUERY;
     /// `get_global_linear_id`.
-    GlobalLinearId     "global_linear_id" None      Query64       Pure        Varying     S;
+    GlobalLinearId     "global_linear_id" None      Query64       Pure        Varying     QUERY;
     /// `get_local_linear_id`.
-    LocalLinearId      "local_linear_id" None       Query64       Pure        Varying     S;
+    LocalLinearId      "local_linear_id" None       Query64       Pure        Varying     QUERY;
     /// `get_sub_group_size`: of this sub-group, smaller in the last one.
-    SubGroupSize       "sub_group_size"  None       Query32       Pure        Pack        S;
+    SubGroupSize       "sub_group_size"  None       Query32       Pure        Pack        QUERY;
     /// `get_max_sub_group_size`.
-    MaxSubGroupSize    "max_sub_group_size" None    Query32       Pure        Launch      S;
+    MaxSubGroupSize    "max_sub_group_size" None    Query32       Pure        Launch      QUERY;
     /// `get_num_sub_groups`.
-    NumSubGroups       "num_sub_groups"  None       Query32       Pure        Group       S;
+    NumSubGroups       "num_sub_groups"  None       Query32       Pure        Group       QUERY;
     /// `get_enqueued_num_sub_groups`.
-    EnqueuedNumSubGroups "enqueued_num_sub_groups" None Query32   Pure        Launch      S;
+    EnqueuedNumSubGroups "enqueued_num_sub_groups" None Query32   Pure        Launch      QUERY;
     /// `get_sub_group_id`.
-    SubGroupId         "sub_group_id"    None       Query32       Pure        Pack        S;
+    SubGroupId         "sub_group_id"    None       Query32       Pure        Pack        QUERY;
     /// `get_sub_group_local_id`.
-    SubGroupLocalId    "sub_group_local_id" None    Query32       Pure        Varying     S;
+    SubGroupLocalId    "sub_group_local_id" None    Query32       Pure        Varying     QUERY;
     /// Waits until every work-item of the group (or sub-group) is here, and orders memory.
-    Barrier            "barrier"         Barrier    Nothing       Convergent  Varying     S;
+    Barrier            "barrier"         Barrier    Nothing       Convergent  Varying     CONTROL;
 
     // -- groups: work-items of a group, or those of a sub-group that are here together, exchange values --
     /// The values of all combined by an operation, of the work-items of one cluster when there are clusters.
-    GroupReduce        "group_reduce"    Group      Combine       Convergent  Scope       S;
+    GroupReduce        "group_reduce"    Group      Combine       Convergent  Scope       CONTROL;
     /// The work-item's value combined with those of all before it.
-    GroupScan          "group_scan"      Group      Combine       Convergent  Varying     S;
+    GroupScan          "group_scan"      Group      Combine       Convergent  Varying     CONTROL;
     /// The values of all before the work-item combined; the operation's identity for the first.
-    GroupScanExclusive "group_scan_exclusive" Group Combine       Convergent  Varying     S;
+    GroupScanExclusive "group_scan_exclusive" Group Combine       Convergent  Varying     CONTROL;
     /// One bit for each work-item of the sub-group, by number: whether it is here and its value is true.
-    GroupBallot        "group_ballot"    None       Ballot        Convergent  Pack        S;
+    GroupBallot        "group_ballot"    None       Ballot        Convergent  Pack        CONTROL;
     /// The first operand of the work-item of the sub-group whose number is the second; some value when it is not here.
-    GroupShuffle       "group_shuffle"   None       Pick          Convergent  Choice      S;
+    GroupShuffle       "group_shuffle"   None       Pick          Convergent  Choice      CONTROL;
 
     // -- calls --
     /// A function of the module; gone after the inliner.
-    Call               "call"            Func       Call          Convergent  Varying     S;
+    Call               "call"            Func       Call          Convergent  Varying     CONTROL;
     /// A library function, lane by lane. Pure.
     LibCall            "libcall"         Lib        Lib           Pure        Operands    lanes(eval::lib_call);
     /// `printf`: pointer to the format, then the values.
-    Printf             "printf"          None       Printf        ReadWrite   Varying     S;
+    Printf             "printf"          None       Printf        ReadWrite   Varying     CONTROL;
 
     // -- terminators --
     /// Goes to a block.
-    Jump               "jump"            Jump       Jump          Terminator  Varying     S;
+    Jump               "jump"            Jump       Jump          Terminator  Varying     CONTROL;
     /// Goes to the first target when true, else to the second.
-    Branch             "branch"          Branch     Branch        Terminator  Varying     S;
+    Branch             "branch"          Branch     Branch        Terminator  Varying     CONTROL;
     /// Goes to the target of the equal case, else to the default.
-    Switch             "switch"          Switch     Switch        Terminator  Varying     S;
+    Switch             "switch"          Switch     Switch        Terminator  Varying     CONTROL;
     /// Returns from the function; ends the work-item in a kernel.
-    Ret                "ret"             None       Ret           Terminator  Varying     S;
+    Ret                "ret"             None       Ret           Terminator  Varying     CONTROL;
     /// Never reached; reaching it is the kernel's undefined behaviour and ends the work-item.
-    Unreachable        "unreachable"     None       Nothing       Terminator  Varying     S;
+    Unreachable        "unreachable"     None       Nothing       Terminator  Varying     CONTROL;
 }
 
 impl Opcode {
@@ -581,6 +604,11 @@ impl Opcode {
     /// Whether it ends a block.
     pub fn is_terminator(self) -> bool {
         self.info().effects == Effects::Terminator
+    }
+
+    /// Whether its first two operands may change places.
+    pub fn commutes(self) -> bool {
+        self.info().commutes
     }
 
     /// Whether it may be removed when its results are unused, merged with an equal one, and executed speculatively.

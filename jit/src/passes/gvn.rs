@@ -78,32 +78,10 @@ fn normalized(data: &InstData) -> InstData {
     if let Imm::Wrap(_) = data.imm {
         data.imm = Imm::None;
     }
-    if is_commutative(data.op) && data.args[0] > data.args[1] {
+    if data.op.commutes() && data.args[0] > data.args[1] {
         data.args.swap(0, 1);
     }
     data
-}
-
-/// Whether the two operands of an op may change places.
-fn is_commutative(op: Opcode) -> bool {
-    matches!(
-        op,
-        Opcode::Iadd
-            | Opcode::Imul
-            | Opcode::Umulh
-            | Opcode::Smulh
-            | Opcode::UaddSat
-            | Opcode::SaddSat
-            | Opcode::Umin
-            | Opcode::Umax
-            | Opcode::Smin
-            | Opcode::Smax
-            | Opcode::And
-            | Opcode::Or
-            | Opcode::Xor
-            | Opcode::Fadd
-            | Opcode::Fmul
-    )
 }
 
 /// What is known of memory at a point of a block.

@@ -269,7 +269,8 @@ impl Types {
             return Ok(true);
         }
         let (a, b) = (self.get(a)?, self.get(b)?);
-        let in_memory = |leaf: &Leaf| (leaf.offset, if leaf.ty.is_ptr() { leaf.ty.with_elem(Elem::I64) } else { leaf.ty });
+        let in_memory =
+            |leaf: &Leaf| (leaf.offset, if leaf.ty.is_ptr() { leaf.ty.with_elem(Elem::I64) } else { leaf.ty });
         Ok(a.is_flat() && a.size == b.size && a.leaves.iter().map(in_memory).eq(b.leaves.iter().map(in_memory)))
     }
 

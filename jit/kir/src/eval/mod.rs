@@ -1,4 +1,5 @@
-//! The scalar meaning of the lane-wise ops.
+//! The meaning of the ops whose result follows from their operands: lane by lane ([`int`], [`float`], [`convert`]) or from all
+//! lanes at once ([`whole`]).
 //!
 //! A lane is the low `bits()` bits of a `u64`, the rest zero, for every element type. The functions are total, need no memory
 //! and are the definition of the ops: constant folder and interpreter call them, code generators are tested against them.
@@ -6,9 +7,15 @@
 pub mod convert;
 pub mod float;
 pub mod int;
+pub mod whole;
+
+use smallvec::SmallVec;
 
 use crate::inst::{AtomicOp, Imm, Rounding};
-use crate::types::Elem;
+use crate::types::{Elem, Type};
+
+/// Lanes of one value.
+pub type LaneVec = SmallVec<[u64; 4]>;
 
 /// What a lane-wise meaning may ask besides its operands.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +26,17 @@ pub struct LaneCx<'a> {
     pub src: Elem,
     /// Element type of the result.
     pub dst: Elem,
+}
+
+/// What a meaning of whole values may ask besides its operands.
+#[derive(Clone, Copy, Debug)]
+pub struct WholeCx<'a> {
+    /// The instruction's immediate.
+    pub imm: &'a Imm,
+    /// Element type of the first operand.
+    pub src: Elem,
+    /// Type of the result.
+    pub dst: Type,
 }
 
 /// The meaning of `libcall`.
@@ -68,4 +86,16 @@ pub fn identity(op: AtomicOp, elem: Elem) -> u64 {
         AtomicOp::Fmin => float(f64::INFINITY),
         AtomicOp::Fmax => float(f64::NEG_INFINITY),
     }
+}
+
+/// Lanes as they lie in memory.
+pub fn to_bytes(elem: Elem, lanes: &[u64]) -> SmallVec<[u8; 64]> {
+    let size = elem.bytes() as usize;
+    lanes.iter().flat_map(|lane| lane.to_le_bytes().into_iter().take(size)).collect()
+}
+
+/// Memory as lanes.
+pub fn from_bytes(elem: Elem, bytes: &[u8]) -> LaneVec {
+    let lane = |chunk: &[u8]| chunk.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+    bytes.chunks_exact(elem.bytes() as usize).map(lane).collect()
 }

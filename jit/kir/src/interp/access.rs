@@ -2,12 +2,11 @@
 
 use smallvec::SmallVec;
 
-use super::lanes::{from_bytes, to_bytes};
 use super::memory::{Access, Fault};
 use super::observe::Touch;
 use super::step::{LaneVec, Machine, Thread, frame};
 use crate::entities::{Inst, Value};
-use crate::eval::combine;
+use crate::eval::{combine, from_bytes, to_bytes};
 use crate::inst::{Imm, InstData};
 use crate::ops::Opcode;
 use crate::types::Type;

@@ -1,11 +1,11 @@
 //! Control flow, calls, `printf`; barriers and collective operations, at which a thread only stops here.
 
 use super::InterpError;
-use super::lanes::from_bytes;
 use super::memory::{Access, Fault};
 use super::observe::{Lanes, PrintfCall};
 use super::step::{Flow, LaneVec, Machine, Thread, frame};
 use crate::entities::Inst;
+use crate::eval::from_bytes;
 use crate::function::Stage;
 use crate::inst::{BlockCall, Imm, InstData};
 use crate::ops::Opcode;

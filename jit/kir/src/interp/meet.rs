@@ -3,7 +3,7 @@
 //! The operations of a sub-group are executed by those of its work-items that are at the same place: the same instruction, in
 //! the same repetition of the loops around it. Of several such places the one furthest behind comes first, so that work-items
 //! that a branch has parted are together again where its ways meet. The operations of a work-group are executed when all of
-//! its work-items are there, like barriers.
+//! its work-items are there, like barriers. Nobody waits for work-items that have ended: programs return early beside a barrier.
 
 use super::memory::Fault;
 use super::step::{Frame, LaneVec, Machine, Thread};
@@ -21,6 +21,7 @@ pub(super) struct Item<'m> {
 }
 
 /// A work-item between its turns.
+#[derive(Clone, Copy)]
 pub(super) enum State {
     Ready,
     Waiting(Meeting),
@@ -68,8 +69,16 @@ impl Meeting {
 }
 
 impl Item<'_> {
+    /// What it waits for.
+    fn meeting(&self) -> Option<Meeting> {
+        match self.state {
+            State::Waiting(meeting) => Some(meeting),
+            State::Ready | State::Done => None,
+        }
+    }
+
     fn waits_for(&self, meeting: Meeting) -> bool {
-        matches!(self.state, State::Waiting(other) if other.same(meeting))
+        self.meeting().is_some_and(|other| other.same(meeting))
     }
 
     /// The operation of its sub-group that it waits for, and where that is: of two places the lesser is behind.
@@ -89,14 +98,15 @@ impl Item<'_> {
     }
 }
 
-/// What all work-items wait for.
+/// What all work-items wait for that have not ended.
 fn all_at_one(items: &[Item<'_>]) -> Option<Meeting> {
-    let State::Waiting(meeting) = items.first()?.state else { return None };
-    items.iter().all(|item| item.waits_for(meeting)).then_some(meeting)
+    let mut meetings = items.iter().filter_map(Item::meeting);
+    let first = meetings.next()?;
+    meetings.all(|other| other.same(first)).then_some(first)
 }
 
 impl<'m> Machine<'m, '_> {
-    /// All work-items wait or are done: lets go on who may. First those who meet in their sub-groups, then the whole group;
+    /// All work-items wait or have ended: lets go on who may. First those who meet in their sub-groups, then the whole group;
     /// when neither is so, the meetings diverge: that is reported, and all go on.
     pub(super) fn meet(&mut self, items: &mut [Item<'m>], epochs: &mut (u32, u32)) {
         let width = self.options.sub_group_size.max(1) as usize;
@@ -121,10 +131,10 @@ impl<'m> Machine<'m, '_> {
             self.release(items, meeting, |_| true, epochs);
             return;
         }
-        let expected = items.len() as u32;
+        let expected = items.iter().filter_map(Item::meeting).count() as u32;
         let mut meetings: Vec<Meeting> = Vec::new();
         for i in 0..items.len() {
-            let State::Waiting(meeting) = items[i].state else { continue };
+            let Some(meeting) = items[i].meeting() else { continue };
             if meetings.iter().any(|known| known.same(meeting)) {
                 continue;
             }

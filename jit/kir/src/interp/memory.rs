@@ -126,11 +126,11 @@ pub enum Fault {
         /// The other work-item: linear group, linear work-item; `None` when there are several.
         other: Option<(u64, u32)>,
     },
-    /// A barrier that some work-items of the group (or sub-group) reach and others do not.
+    /// Work-items of the group (or sub-group) wait at different barriers.
     DivergentBarrier {
-        /// How many wait at it.
+        /// How many wait at this one.
         waiting: u32,
-        /// How many should.
+        /// How many wait at any.
         expected: u32,
     },
     /// `unreachable` was reached.

@@ -6,7 +6,8 @@
 //!   seeded random order from barrier to barrier, or switched at every memory access;
 //! - [`Interpreter::run_function`] (`group`): a plain function, a looped kernel among them, to its end;
 //! - `meet`: barriers, and operations in which work-items exchange values;
-//! - `step` dispatches one instruction; `lanes`, `access`, `query` and `control` hold the arms by class;
+//! - `step` dispatches one instruction: to its meaning in [`eval`](crate::eval) (`lanes`), or to the arms of its class (`query`,
+//!   `access`, `control`);
 //! - [`Memory`] (`memory`): memory behind a trait; [`SimMemory`] (`sim`) checks bounds, initialization and races;
 //! - [`Observer`] (`observe`): what one may watch, and where faults and `printf` go.
 //!

@@ -1,8 +1,8 @@
-//! Arguments, addresses of variables, and work-item queries.
+//! What has no operands: constants, arguments, addresses of variables, and work-item queries.
 
-use super::lanes::from_bytes;
 use super::step::{LaneVec, Machine, Thread, frame};
 use crate::entities::Inst;
+use crate::eval::from_bytes;
 use crate::inst::{Imm, InstData};
 use crate::ops::Opcode;
 use crate::types::{Space, Type};
@@ -21,6 +21,16 @@ impl<'m> Machine<'m, '_> {
         let width = u64::from(self.options.sub_group_size.max(1));
         let items = place.local_size.iter().product::<u64>();
         let bits = match data.op {
+            Opcode::Const => {
+                let Imm::Const(id) = data.imm else { unreachable!("broken invariant: const with {:?}", data.imm) };
+                frame.set(result, &frame.func.dfg.constant(id).to_lanes());
+                return;
+            }
+            Opcode::Undef => {
+                // Unspecified; zero is as good as any, and the same at every use.
+                frame.set(result, &LaneVec::from_elem(0, frame.ty(result).lanes() as usize));
+                return;
+            }
             Opcode::Arg => {
                 let value = self.arg(frame.ty(result), data);
                 frame.set(result, &value);

@@ -6,13 +6,13 @@ use smallvec::SmallVec;
 use super::memory::{Access, Fault, FaultKind, Memory};
 use super::observe::{ItemId, Observer, Report};
 use super::prepare::{GlobalAddresses, Order};
-use super::{InterpError, Interpreter, Options, Outcome};
+use super::{InterpError, Interpreter, Options, Outcome, lanes};
 use crate::entities::{Block, Func, Inst, Value};
-use crate::eval::LaneCx;
+pub(super) use crate::eval::LaneVec;
 use crate::function::Function;
 use crate::inst::InstData;
-use crate::ops::{Effects, Meaning, Opcode};
-use crate::types::{Elem, Type};
+use crate::ops::{Effects, Meaning};
+use crate::types::Type;
 
 /// A function being executed.
 #[derive(Debug)]
@@ -68,9 +68,6 @@ impl Frame<'_> {
         self.func.layout.insts(self.block)[self.index]
     }
 }
-
-/// Lanes of one value.
-pub(super) type LaneVec = SmallVec<[u64; 4]>;
 
 /// What a thread of execution does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,134 +172,12 @@ impl<'m> Machine<'m, '_> {
     }
 
     fn execute(&mut self, thread: &mut Thread<'m>, inst: Inst, data: &'m InstData) -> Result<Flow, InterpError> {
-        match data.op {
-            Opcode::Iadd
-            | Opcode::Isub
-            | Opcode::Imul
-            | Opcode::Umulh
-            | Opcode::Smulh
-            | Opcode::Udiv
-            | Opcode::Sdiv
-            | Opcode::Urem
-            | Opcode::Srem
-            | Opcode::Ineg
-            | Opcode::Iabs
-            | Opcode::UaddSat
-            | Opcode::SaddSat
-            | Opcode::UsubSat
-            | Opcode::SsubSat
-            | Opcode::Umin
-            | Opcode::Umax
-            | Opcode::Smin
-            | Opcode::Smax
-            | Opcode::And
-            | Opcode::Or
-            | Opcode::Xor
-            | Opcode::Not
-            | Opcode::Shl
-            | Opcode::Lshr
-            | Opcode::Ashr
-            | Opcode::Rotl
-            | Opcode::Clz
-            | Opcode::Ctz
-            | Opcode::Popcnt
-            | Opcode::Bitrev
-            | Opcode::Icmp
-            | Opcode::Fadd
-            | Opcode::Fsub
-            | Opcode::Fmul
-            | Opcode::Fdiv
-            | Opcode::Fma
-            | Opcode::Fneg
-            | Opcode::Fabs
-            | Opcode::Fcopysign
-            | Opcode::Fmin
-            | Opcode::Fmax
-            | Opcode::Sqrt
-            | Opcode::Ceil
-            | Opcode::Floor
-            | Opcode::Trunc
-            | Opcode::Rint
-            | Opcode::Fcmp
-            | Opcode::Itrunc
-            | Opcode::Zext
-            | Opcode::Sext
-            | Opcode::FptoS
-            | Opcode::FptoU
-            | Opcode::StoFp
-            | Opcode::UtoFp
-            | Opcode::FptoFp
-            | Opcode::PtrToInt
-            | Opcode::IntToPtr
-            | Opcode::SpaceCast
-            | Opcode::LibCall => lane_wise(frame(thread), inst, data),
-
-            Opcode::Const
-            | Opcode::Undef
-            | Opcode::Bitcast
-            | Opcode::Select
-            | Opcode::Splat
-            | Opcode::Extract
-            | Opcode::Insert
-            | Opcode::ExtractDyn
-            | Opcode::InsertDyn
-            | Opcode::Shuffle
-            | Opcode::Vec
-            | Opcode::Any
-            | Opcode::All
-            | Opcode::Reduce
-            | Opcode::Addr => super::lanes::execute(frame(thread), inst, data),
-
-            Opcode::Load
-            | Opcode::Store
-            | Opcode::MaskedLoad
-            | Opcode::MaskedStore
-            | Opcode::Gather
-            | Opcode::Scatter
-            | Opcode::Memcpy
-            | Opcode::Memset
-            | Opcode::AtomicLoad
-            | Opcode::AtomicStore
-            | Opcode::AtomicRmw
-            | Opcode::AtomicCmpxchg
-            | Opcode::Fence
-            | Opcode::InSpace => self.memory_op(thread, inst, data),
-
-            Opcode::Arg
-            | Opcode::ArgAddr
-            | Opcode::SlotAddr
-            | Opcode::GlobalAddr
-            | Opcode::WorkDim
-            | Opcode::GlobalSize
-            | Opcode::GlobalOffset
-            | Opcode::NumGroups
-            | Opcode::EnqueuedLocalSize
-            | Opcode::LocalSize
-            | Opcode::GroupId
-            | Opcode::GlobalId
-            | Opcode::LocalId
-            | Opcode::GlobalLinearId
-            | Opcode::LocalLinearId
-            | Opcode::SubGroupSize
-            | Opcode::MaxSubGroupSize
-            | Opcode::NumSubGroups
-            | Opcode::EnqueuedNumSubGroups
-            | Opcode::SubGroupId
-            | Opcode::SubGroupLocalId => self.query(thread, inst, data),
-
-            Opcode::Barrier
-            | Opcode::GroupReduce
-            | Opcode::GroupScan
-            | Opcode::GroupScanExclusive
-            | Opcode::GroupBallot
-            | Opcode::GroupShuffle
-            | Opcode::Call
-            | Opcode::Printf
-            | Opcode::Jump
-            | Opcode::Branch
-            | Opcode::Switch
-            | Opcode::Ret
-            | Opcode::Unreachable => return self.control(thread, inst, data),
+        match data.op.info().meaning {
+            Meaning::Lanes(meaning) => lanes::lane_wise(frame(thread), inst, data, meaning),
+            Meaning::Whole(meaning) => lanes::whole(frame(thread), inst, data, meaning),
+            Meaning::Query => self.query(thread, inst, data),
+            Meaning::Memory => self.memory_op(thread, inst, data),
+            Meaning::Control => return self.control(thread, inst, data),
         }
         Ok(Flow::Next)
     }
@@ -383,25 +258,4 @@ impl<'m> Machine<'m, '_> {
 /// The innermost frame of a thread that executes an instruction.
 pub(super) fn frame<'t, 'm>(thread: &'t mut Thread<'m>) -> &'t mut Frame<'m> {
     thread.frames.last_mut().unwrap_or_else(|| unreachable!("broken invariant: a thread without a frame"))
-}
-
-/// An op whose meaning is in the table.
-fn lane_wise(frame: &mut Frame<'_>, inst: Inst, data: &InstData) {
-    let Meaning::Lanes(meaning) = data.op.info().meaning else {
-        unreachable!("broken invariant: {:?} has no lane-wise meaning", data.op)
-    };
-    let result = frame.func.dfg.result(inst);
-    let ty = frame.ty(result);
-    let src: Elem = data.args.first().map_or(ty.elem, |&v| frame.ty(v).elem);
-    let cx = LaneCx { imm: &data.imm, src, dst: ty.elem };
-    let mut from = [0usize; 3];
-    for (place, &arg) in from.iter_mut().zip(&data.args) {
-        *place = frame.at(arg);
-    }
-    let count = data.args.len().min(3);
-    let to = frame.at(result);
-    for lane in 0..ty.lanes() as usize {
-        let args = from.map(|at| frame.registers[at + lane]);
-        frame.registers[to + lane] = meaning(&cx, &args[..count]);
-    }
 }

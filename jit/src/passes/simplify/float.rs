@@ -15,7 +15,6 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
     let arg = |i: usize| data.args[i];
     match data.op {
         Opcode::Fmul if is_bits(b, arg(1), one) => Some(arg(0)),
-        Opcode::Fmul if is_bits(b, arg(0), one) => Some(arg(1)),
         Opcode::Fdiv if is_bits(b, arg(1), one) => Some(arg(0)),
         // x + -0 and x - +0 are x for every x; x + +0 is not for -0.
         Opcode::Fadd if is_bits(b, arg(1), minus_zero) => Some(arg(0)),

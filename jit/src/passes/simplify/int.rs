@@ -6,22 +6,6 @@ use clift_kir::{Builder, Elem, Imm, InstData, IntCond, Opcode, Type, Value, Wrap
 
 use super::{defined_by, is_bits, splat, splat_bits};
 
-/// Whether the two operands of an op may change places.
-fn is_commutative(op: Opcode) -> bool {
-    matches!(
-        op,
-        Opcode::Iadd
-            | Opcode::Imul
-            | Opcode::And
-            | Opcode::Or
-            | Opcode::Xor
-            | Opcode::Umin
-            | Opcode::Umax
-            | Opcode::Smin
-            | Opcode::Smax
-    )
-}
-
 /// Rules for ops on integers, truth values and pointers.
 pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
     let (x, y) = match *data.args.as_slice() {
@@ -30,10 +14,6 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
         _ => return None,
     };
     let ones = ty.elem.mask();
-    // A constant goes to the right.
-    if is_commutative(data.op) && splat_bits(b, x).is_some() && splat_bits(b, y).is_none() {
-        return Some(b.int2_wrap(data.op, y, x, data.imm.wrap()));
-    }
     let same = x == y;
     let right = splat_bits(b, y);
     match data.op {

@@ -80,6 +80,12 @@ fn simplify(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
     if let Some(constant) = fold::fold(b, &data, ty) {
         return Some(constant);
     }
+    // A constant goes to the right.
+    if data.op.commutes() && splat_bits(b, data.args[0]).is_some() && splat_bits(b, data.args[1]).is_none() {
+        let mut args = data.args;
+        args.swap(0, 1);
+        return Some(b.value(data.op, &args, data.imm, ty));
+    }
     int::rules(b, &data, ty)
         .or_else(|| float::rules(b, &data, ty))
         .or_else(|| convert::rules(b, &data, ty))

@@ -1,7 +1,7 @@
 //! Random index arithmetic, computed lane by lane: what is called a line is one, in every pack the assumptions allow.
 
 use clift_kir::analysis::Cfg;
-use clift_kir::eval::LaneCx;
+use clift_kir::eval::{LaneCx, WholeCx};
 use clift_kir::inst::{Imm, InstData, IntCond};
 use clift_kir::ops::Meaning;
 use clift_kir::{Builder, Function, Inst, Opcode, Stage, Type, Value};
@@ -165,14 +165,17 @@ fn run(func: &Function, pack: &Pack, lane: u64) -> SecondaryMap<Value, u64> {
         let Some(result) = func.dfg.single_result(inst) else { continue };
         let ty = func.dfg.ty(result);
         let args: SmallVec<[u64; 4]> = data.args.iter().map(|&arg| known[arg]).collect();
-        let value = match (data.op.info().meaning, data.op) {
-            (Meaning::Lanes(meaning), _) => {
+        let value = match data.op.info().meaning {
+            Meaning::Lanes(meaning) => {
                 let cx = LaneCx { imm: &data.imm, src: func.dfg.ty(data.args[0]).elem, dst: ty.elem };
                 meaning(&cx, &args)
             }
-            (Meaning::Special, Opcode::Const) => func.dfg.as_splat_bits(result).unwrap(),
-            (Meaning::Special, Opcode::Select) => args[if args[0] & 1 == 1 { 1 } else { 2 }],
-            (Meaning::Special, _) => pack.query(data, lane),
+            Meaning::Whole(meaning) => {
+                let cx = WholeCx { imm: &data.imm, src: func.dfg.ty(data.args[0]).elem, dst: ty };
+                meaning(&cx, &args.iter().map(std::slice::from_ref).collect::<Vec<_>>())[0]
+            }
+            Meaning::Query if data.op == Opcode::Const => func.dfg.as_splat_bits(result).unwrap(),
+            Meaning::Query | Meaning::Memory | Meaning::Control => pack.query(data, lane),
         };
         known[result] = value & ty.elem.mask();
     }
@@ -246,10 +249,7 @@ fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
                     let Some(condition) = divergence.conditional(value) else { continue };
                     found.conditional += 1;
                     let narrow = func.dfg.ty(condition.narrow).elem;
-                    let meaning = match Opcode::Icmp.info().meaning {
-                        Meaning::Lanes(meaning) => meaning,
-                        Meaning::Special => panic!(),
-                    };
+                    let Meaning::Lanes(meaning) = Opcode::Icmp.info().meaning else { panic!() };
                     let cx = LaneCx { imm: &Imm::IntCond(condition.cond), src: narrow, dst: narrow };
                     if meaning(&cx, &[lanes[0][condition.narrow], condition.bound]) & 1 == 1 {
                         line(condition.stride, condition.align, "affine where it should be");
