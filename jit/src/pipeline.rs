@@ -103,6 +103,7 @@ fn stages(imported: spirv::Imported, options: &Options, started: Instant) -> Res
             required_local_size: desc.required_local_size,
             local_size_hint: desc.local_size_hint,
             vec_type_hint: desc.vec_type_hint,
+            required_sub_groups: desc.required_sub_groups,
             private_bytes: needs.private_bytes,
             has_barrier: needs.has_barrier,
         })

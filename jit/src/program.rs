@@ -35,6 +35,8 @@ pub struct Kernel {
     pub local_size_hint: Option<[u64; 3]>,
     /// Text of `vec_type_hint`, as OpenCL C spells the type.
     pub vec_type_hint: Option<String>,
+    /// Sub-groups that a work-group must have (`SubgroupsPerWorkgroup`; `CL_KERNEL_COMPILE_NUM_SUB_GROUPS`).
+    pub required_sub_groups: Option<u64>,
     /// Private memory per work-item that stayed in memory, in bytes (`CL_KERNEL_PRIVATE_MEM_SIZE`).
     pub private_bytes: u64,
     /// Whether it contains a work-group barrier.

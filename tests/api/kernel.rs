@@ -259,6 +259,77 @@ fn work_group_queries() {
     assert_code(query(garbage()), CL_INVALID_DEVICE);
 }
 
+/// A query about sub-groups, with an input of size_t and an answer of a number of them.
+fn sub_group_info(kernel: cl_kernel, name: cl_uint, input: &[usize], room: usize) -> Result<Vec<usize>, cl_int> {
+    let mut answer = vec![usize::MAX; room];
+    let mut size = 0;
+    // SAFETY: sizes and addresses of both arrays.
+    let code = unsafe {
+        clGetKernelSubGroupInfo(
+            kernel,
+            device(),
+            name,
+            size_of_val(input),
+            if input.is_empty() { null() } else { input.as_ptr().cast() },
+            size_of_val(answer.as_slice()),
+            answer.as_mut_ptr().cast(),
+            &mut size,
+        )
+    };
+    answer.truncate(size / size_of::<usize>());
+    if code == CL_SUCCESS { Ok(answer) } else { Err(code) }
+}
+
+#[test]
+fn sub_group_queries() {
+    let plain = kernel(SOURCE);
+    let largest: usize = number(&work_group_info(plain, CL_KERNEL_WORK_GROUP_SIZE).unwrap());
+    let one = |name, input: &[usize]| sub_group_info(plain, name, input, 1).map(|answer| answer[0]);
+    let size = one(CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &[64]).unwrap();
+    assert!(size >= 1 && size <= 64);
+    assert_eq!(one(CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &[64, 2, 1]), Ok(size));
+    assert_eq!(one(CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &[1]), Ok(1));
+    assert_eq!(one(CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &[5 * size, 2]), Ok(10));
+    assert_eq!(one(CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &[5 * size, 2, 3]), Ok(30));
+    let most = one(CL_KERNEL_MAX_NUM_SUB_GROUPS, &[]).unwrap();
+    assert!(most >= largest / size && most <= largest);
+    assert_eq!(one(CL_KERNEL_COMPILE_NUM_SUB_GROUPS, &[]), Ok(0));
+    let local_size =
+        |count: usize, dims| sub_group_info(plain, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, &[count], dims);
+    assert_eq!(local_size(3, 1), Ok(vec![3 * size]));
+    assert_eq!(local_size(3, 2), Ok(vec![3 * size, 1]));
+    assert_eq!(local_size(3, 3), Ok(vec![3 * size, 1, 1]));
+    for impossible in [0, largest + 1, usize::MAX] {
+        assert_eq!(local_size(impossible, 3), Ok(vec![0; 3]), "{impossible}");
+    }
+
+    let fixed = kernel_with_attributes();
+    let count =
+        4_usize.div_ceil(sub_group_info(fixed, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &[4, 2], 1).unwrap()[0]) * 2;
+    assert_eq!(sub_group_info(fixed, CL_KERNEL_MAX_NUM_SUB_GROUPS, &[], 1), Ok(vec![count]));
+    assert_eq!(sub_group_info(fixed, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, &[count], 3), Ok(vec![4, 2, 1]));
+    assert_eq!(sub_group_info(fixed, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, &[count], 1), Ok(vec![0]));
+    assert_eq!(sub_group_info(fixed, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, &[count + 1], 2), Ok(vec![0; 2]));
+
+    for name in [CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE] {
+        assert_eq!(one(name, &[]), Err(CL_INVALID_VALUE), "no input");
+        assert_eq!(one(name, &[1; 4]), Err(CL_INVALID_VALUE), "four dimensions");
+        assert_eq!(sub_group_info(plain, name, &[1], 0), Err(CL_INVALID_VALUE), "no room");
+    }
+    assert_eq!(local_size(1, 0), Err(CL_INVALID_VALUE));
+    assert_eq!(sub_group_info(plain, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, &[1, 1], 1), Err(CL_INVALID_VALUE));
+    assert_eq!(sub_group_info(plain, 0, &[], 1), Err(CL_INVALID_VALUE));
+    assert_eq!(sub_group_info(garbage(), CL_KERNEL_MAX_NUM_SUB_GROUPS, &[], 1), Err(CL_INVALID_KERNEL));
+    let query = |device| {
+        // SAFETY: no memory is passed.
+        unsafe {
+            clGetKernelSubGroupInfo(plain, device, CL_KERNEL_MAX_NUM_SUB_GROUPS, 0, null(), 0, null_mut(), null_mut())
+        }
+    };
+    assert_code(query(null_mut()), CL_SUCCESS);
+    assert_code(query(garbage()), CL_INVALID_DEVICE);
+}
+
 #[test]
 fn what_there_is_not() {
     let kernel = kernel(SOURCE);
@@ -269,16 +340,5 @@ fn what_there_is_not() {
         let code = clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, null());
         assert_code(code, CL_INVALID_OPERATION);
         assert_code(clSetKernelExecInfo(kernel, 0, 0, null()), CL_INVALID_VALUE);
-        let code = clGetKernelSubGroupInfo(
-            kernel,
-            device(),
-            CL_KERNEL_MAX_NUM_SUB_GROUPS,
-            0,
-            null(),
-            0,
-            null_mut(),
-            null_mut(),
-        );
-        assert_code(code, CL_INVALID_OPERATION);
     }
 }

@@ -10,6 +10,7 @@ mod barriers;
 mod control;
 mod convert;
 mod float;
+mod groups;
 mod launch;
 mod memory;
 mod vector;
@@ -32,6 +33,7 @@ fn main() {
         control::cases(),
         convert::cases(),
         float::cases(),
+        groups::cases(),
         launch::cases(),
         memory::cases(),
         vector::cases(),

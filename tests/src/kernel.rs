@@ -91,9 +91,25 @@ pub enum Need {
     Generic,
     /// Program-scope variables.
     ProgramScope,
+    /// Collective functions of work-groups.
+    WorkGroupFunctions,
+    /// Sub-groups, with shuffles, ballots and functions under conditions.
+    SubGroups,
     /// OpenCL C 2.0 atomics beyond the relaxed ones.
     SeqCst,
 }
+
+/// What [`Need::SubGroups`] asks for besides sub-groups.
+const SUB_GROUP_EXTENSIONS: [&str; 8] = [
+    "cl_khr_subgroup_ballot",
+    "cl_khr_subgroup_clustered_reduce",
+    "cl_khr_subgroup_extended_types",
+    "cl_khr_subgroup_non_uniform_arithmetic",
+    "cl_khr_subgroup_non_uniform_vote",
+    "cl_khr_subgroup_rotate",
+    "cl_khr_subgroup_shuffle",
+    "cl_khr_subgroup_shuffle_relative",
+];
 
 impl Need {
     fn is_offered(self, session: &Session) -> bool {
@@ -106,6 +122,13 @@ impl Need {
             }
             Self::Generic => session.device_u32(cl3::device::CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT) != 0,
             Self::ProgramScope => session.device_u32(cl3::device::CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE) != 0,
+            Self::WorkGroupFunctions => {
+                session.device_u32(cl3::device::CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT) != 0
+            }
+            Self::SubGroups => {
+                session.device_u32(cl3::device::CL_DEVICE_MAX_NUM_SUB_GROUPS) != 0
+                    && SUB_GROUP_EXTENSIONS.iter().all(|name| session.has_extension(name))
+            }
             // CL_DEVICE_ATOMIC_ORDER_SEQ_CST
             Self::SeqCst => session.device_u32(cl3::device::CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES) & 4 != 0,
         }
@@ -141,6 +164,13 @@ impl Case {
             needs: Vec::new(),
             clift_only: None,
         }
+    }
+
+    /// The same under another name, for another sweep.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
     }
 
     /// The next argument: data by value.

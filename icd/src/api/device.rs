@@ -149,6 +149,10 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
         CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS => info.value::<cl_uint>(3),
         CL_DEVICE_MAX_WORK_GROUP_SIZE => info.value(limits.max_work_group_size),
         CL_DEVICE_MAX_WORK_GROUP_SIZES => info.value([limits.max_work_group_size; 3]),
+        // A sub-group lies within a row of work-items; rows may have one.
+        CL_DEVICE_MAX_NUM_SUB_GROUPS => info.value(limits.max_work_group_size as cl_uint),
+        CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.bool(false),
+        CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => info.bool(true),
         CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => info.bool(true),
         CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(limits.preferred_multiple()),
         CL_DEVICE_QUEUE_ON_HOST_PROPERTIES => {
@@ -244,7 +248,7 @@ fn language_info(name: cl_device_info, info: Info<'_>) -> Grouped<'_> {
     })
 }
 
-/// Queries about what is not offered: images, sub-groups, pipes, device queues, shared virtual memory, partitions.
+/// Queries about what is not offered: images, pipes, device queues, shared virtual memory, partitions.
 fn absent_info(name: cl_device_info, info: Info<'_>) -> ClResult<Written> {
     match name {
         CL_DEVICE_IMAGE_SUPPORT => info.bool(caps::IMAGES),
@@ -261,10 +265,6 @@ fn absent_info(name: cl_device_info, info: Info<'_>) -> ClResult<Written> {
         | CL_DEVICE_IMAGE3D_MAX_DEPTH
         | CL_DEVICE_IMAGE_MAX_BUFFER_SIZE
         | CL_DEVICE_IMAGE_MAX_ARRAY_SIZE => info.value::<usize>(0),
-
-        CL_DEVICE_MAX_NUM_SUB_GROUPS => info.value::<cl_uint>(0),
-        CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.bool(false),
-        CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => info.bool(false),
 
         CL_DEVICE_PIPE_SUPPORT => info.bool(false),
         CL_DEVICE_MAX_PIPE_ARGS | CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS | CL_DEVICE_PIPE_MAX_PACKET_SIZE => {

@@ -291,17 +291,51 @@ pub fn get_work_group_info(
 pub fn get_sub_group_info(
     kernel: Handle<Kernel>,
     device: Handle<Device>,
-    _name: cl_kernel_sub_group_info,
-    _input_size: usize,
-    _input: InBytes,
-    _info: Info<'_>,
+    name: cl_kernel_sub_group_info,
+    input_size: usize,
+    input: InBytes<'_>,
+    info: Info<'_>,
 ) -> ClResult<Written> {
     // CL_INVALID_KERNEL if kernel is not a valid kernel object
     let kernel = kernel.get()?;
     // CL_INVALID_DEVICE: see `checked_device`
     checked_device(&kernel, device)?;
-    // CL_INVALID_OPERATION if device does not support sub-groups: it does not
-    Err(InvalidOperation)
+    // CL_INVALID_OPERATION if device does not support sub-groups: it does
+
+    match name {
+        CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE => {
+            local_size(input_size, input)?;
+            info.value(kernel.sub_group_size())
+        }
+        CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE => info.value(kernel.sub_group_count(local_size(input_size, input)?)),
+        CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT => {
+            // CL_INVALID_VALUE if input_value_size is not valid or input_value is NULL
+            ensure(input_size == size_of::<usize>(), InvalidValue)?;
+            let count = input.read::<usize>().ok_or(InvalidValue)?;
+            // The number of dimensions is what the application has room for.
+            let dims = info.room_for::<usize>().unwrap_or(3).min(3);
+            ensure(dims != 0, InvalidValue)?;
+            let size = kernel.local_size_for(count, dims, limits()).unwrap_or([0; 3]);
+            info.slice(&size[..dims])
+        }
+        CL_KERNEL_MAX_NUM_SUB_GROUPS => info.value(kernel.max_sub_groups(limits())),
+        CL_KERNEL_COMPILE_NUM_SUB_GROUPS => info.value(kernel.info().required_sub_groups.unwrap_or(0) as usize),
+        // CL_INVALID_VALUE if param_name is not one of the supported values
+        _ => Err(InvalidValue),
+    }
+}
+
+/// The local size that a query about sub-groups is given: one to three dimensions.
+fn local_size(input_size: usize, input: InBytes<'_>) -> ClResult<[usize; 3]> {
+    // CL_INVALID_VALUE if input_value_size is not valid or input_value is NULL
+    let dims = input_size / size_of::<usize>();
+    ensure((1..=3).contains(&dims) && input_size.is_multiple_of(size_of::<usize>()), InvalidValue)?;
+    let bytes = input.copy(input_size)?.ok_or(InvalidValue)?;
+    let mut size = [1; 3];
+    for (size, bytes) in size.iter_mut().zip(bytes.chunks_exact(size_of::<usize>())) {
+        *size = usize::from_ne_bytes(bytes.try_into().unwrap_or_default());
+    }
+    Ok(size)
 }
 
 /// Checks the device of a query about a kernel.

@@ -81,7 +81,8 @@ const fn extension(name: &'static str, version: cl::cl_version, scope: Scope, la
     Extension { name, version, scope, language }
 }
 
-/// The supported extensions.
+/// The supported extensions. Not `cl_khr_subgroups`, which promises that sub-groups of a work-group run independently of each
+/// other: one thread runs them all. Sub-groups themselves are a feature of the core.
 pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_icd", version(2, 0, 1), Scope::Platform, false),
     extension("cl_khr_byte_addressable_store", version(1, 0, 0), Scope::Device, true),
@@ -98,6 +99,14 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_il_program", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_spirv_linkonce_odr", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_spirv_no_integer_wrap_decoration", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_subgroup_ballot", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_subgroup_clustered_reduce", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_subgroup_extended_types", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_subgroup_non_uniform_arithmetic", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_subgroup_non_uniform_vote", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_subgroup_rotate", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_subgroup_shuffle", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_subgroup_shuffle_relative", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_suggested_local_work_size", version(1, 0, 0), Scope::Device, false),
 ];
 
@@ -121,6 +130,8 @@ pub const OPENCL_C_FEATURES: &[&str] = &[
     "__opencl_c_atomic_order_seq_cst",
     "__opencl_c_atomic_scope_device",
     "__opencl_c_atomic_scope_all_devices",
+    "__opencl_c_subgroups",
+    "__opencl_c_work_group_collective_functions",
 ];
 
 /// SPIR-V extensions that modules may use: the compiler's importer knows them. The front end is told to keep to these.
@@ -128,6 +139,8 @@ pub const SPIRV_EXTENSIONS: &[&str] = &[
     "SPV_KHR_no_integer_wrap_decoration",
     "SPV_KHR_linkonce_odr",
     "SPV_KHR_expect_assume",
+    "SPV_KHR_subgroup_rotate",
+    "SPV_KHR_uniform_group_instructions",
     "SPV_EXT_relaxed_printf_string_address_space",
 ];
 
@@ -252,6 +265,9 @@ mod tests {
         let feature = |name| OPENCL_C_FEATURES.contains(&name);
         assert!(feature("__opencl_c_int64"));
         assert_eq!(has("cl_khr_fp64"), feature("__opencl_c_fp64"));
+        let sub_groups = |e: &Extension| e.name.starts_with("cl_khr_subgroup_");
+        assert!(feature("__opencl_c_subgroups") || !EXTENSIONS.iter().any(sub_groups));
+        assert!(!has("cl_khr_subgroups"), "there is no independent forward progress");
         assert_eq!(limits().max_global_variable_size > 0, feature("__opencl_c_program_scope_global_variables"));
     }
 

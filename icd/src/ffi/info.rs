@@ -42,6 +42,11 @@ impl Info<'_> {
         self.slice(&[value])
     }
 
+    /// How many values of a type the application has room for; `None` when it only asks for the size.
+    pub fn room_for<T: Plain>(&self) -> Option<usize> {
+        (!self.value.is_null()).then_some(self.capacity / size_of::<T>())
+    }
+
     /// Answers with a `cl_bool`.
     ///
     /// # Errors

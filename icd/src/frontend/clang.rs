@@ -192,10 +192,10 @@ fn arguments(job: &Job<'_>, action: Action, directory: Option<&Path>) -> Vec<Str
             // Its induction variables hide indices from the vectorizer, and can end in instructions of mixed widths.
             arg("-mllvm");
             arg("-disable-lsr");
-            for extension in &job.profile.spirv_extensions {
-                arg("-mllvm");
-                arg(&format!("-spirv-ext=+{extension}"));
-            }
+            // One list: of several the last would count.
+            let extensions: Vec<String> = job.profile.spirv_extensions.iter().map(|name| format!("+{name}")).collect();
+            arg("-mllvm");
+            arg(&format!("-spirv-ext={}", extensions.join(",")));
         }
         Action::Check => arg("-fsyntax-only"),
         Action::Describe => {

@@ -167,6 +167,36 @@ impl Kernel {
         }
         items
     }
+
+    /// Work-items of a sub-group, at most: those that run together.
+    pub fn sub_group_size(&self) -> usize {
+        self.info().resources.width as usize
+    }
+
+    /// Sub-groups of a work-group: each lies within a row of work-items.
+    pub fn sub_group_count(&self, local_size: [usize; 3]) -> usize {
+        let [x, y, z] = local_size;
+        x.div_ceil(self.sub_group_size()).saturating_mul(y).saturating_mul(z)
+    }
+
+    /// `CL_KERNEL_MAX_NUM_SUB_GROUPS`.
+    pub fn max_sub_groups(&self, limits: &Limits) -> usize {
+        match self.info().required_local_size {
+            Some(size) => self.sub_group_count(size.map(|size| size as usize)),
+            None => self.max_work_group_size(limits),
+        }
+    }
+
+    /// A local size of some dimensions with which a work-group has so many sub-groups, if there is one.
+    pub fn local_size_for(&self, sub_groups: usize, dims: usize, limits: &Limits) -> Option<[usize; 3]> {
+        let size = match self.info().required_local_size {
+            Some(size) => size.map(|size| size as usize),
+            None => [sub_groups.checked_mul(self.sub_group_size())?, 1, 1],
+        };
+        let fits = size[0] != 0 && size.iter().product::<usize>() <= self.max_work_group_size(limits);
+        let in_dims = size[dims..].iter().all(|&size| size == 1);
+        (fits && in_dims && self.sub_group_count(size) == sub_groups).then_some(size)
+    }
 }
 
 /// The first offset from `end` on that suits a local argument's type.

@@ -20,13 +20,7 @@ pub(crate) fn imported(module: Module) -> Imported {
     let kernels = module
         .kernels
         .iter()
-        .map(|kernel| KernelDesc {
-            name: module.funcs[kernel.func].name.clone(),
-            args: Vec::new(),
-            required_local_size: None,
-            local_size_hint: None,
-            vec_type_hint: None,
-        })
+        .map(|kernel| KernelDesc { name: module.funcs[kernel.func].name.clone(), ..KernelDesc::default() })
         .collect();
     Imported { module, kernels }
 }

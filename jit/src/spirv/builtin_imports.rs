@@ -3,7 +3,7 @@
 //! Some versions of clang's SPIR-V back end emit `_Z10atomic_incPU3AS1Vi` as an imported function. The table of what is known is
 //! here; anything else stays an unresolved symbol.
 
-use clift_kir::{AtomicInfo, AtomicOp, MemOrder, MemScope, Opcode, Space, Type, Value};
+use clift_kir::{AtomicInfo, AtomicOp, BarrierInfo, MemOrder, MemScope, Opcode, Space, SpaceSet, Type, Value};
 
 use super::lower::{FuncCx, Leaves, Val};
 use super::words::Fault;
@@ -21,6 +21,8 @@ pub(crate) enum BuiltinImport {
     Ordered(AtomicOp),
     /// Orders the memory accesses of the work-item: `mem_fence` and its halves.
     Fence,
+    /// A barrier of a sub-group, with flags of the spaces it orders.
+    SubGroupBarrier,
     /// A generic pointer as one into this space, null when it does not lead there.
     ToSpace(Space),
     /// `get_fence`: the flags of the space that a generic pointer leads to.
@@ -31,6 +33,9 @@ pub(crate) enum BuiltinImport {
 pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
     match mangled {
         "_Z9mem_fencej" | "_Z14read_mem_fencej" | "_Z15write_mem_fencej" => return Some(BuiltinImport::Fence),
+        "_Z17sub_group_barrierj" | "_Z17sub_group_barrierj12memory_scope" => {
+            return Some(BuiltinImport::SubGroupBarrier);
+        }
         "__to_global" => return Some(BuiltinImport::ToSpace(Space::Global)),
         "__to_local" => return Some(BuiltinImport::ToSpace(Space::Local)),
         "__to_private" => return Some(BuiltinImport::ToSpace(Space::Private)),
@@ -76,6 +81,18 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
 /// `CLK_LOCAL_MEM_FENCE` and `CLK_GLOBAL_MEM_FENCE`.
 const FENCE_FLAGS: [(Space, i64); 2] = [(Space::Local, 1), (Space::Global, 2)];
 
+/// The values of OpenCL C's `memory_scope`.
+const MEMORY_SCOPES: [(u64, MemScope); 5] = [
+    (0, MemScope::WorkItem),
+    (1, MemScope::WorkGroup),
+    (2, MemScope::Device),
+    (3, MemScope::AllDevices),
+    (4, MemScope::SubGroup),
+];
+
+/// `CLK_IMAGE_MEM_FENCE`.
+const IMAGE_FENCE: u64 = 4;
+
 /// Emits a call of a known function; `result` is the type of what it returns, if it returns something.
 pub(super) fn expand(
     cx: &mut FuncCx<'_>,
@@ -86,6 +103,28 @@ pub(super) fn expand(
     let wrong = || Fault::malformed("arguments of a built-in function are of the wrong types");
     if builtin == BuiltinImport::Fence {
         cx.b.fence(AtomicInfo { op: AtomicOp::Xchg, order: MemOrder::AcqRel, scope: MemScope::Device });
+        return Ok(Val::Leaves(Leaves::new()));
+    }
+    if builtin == BuiltinImport::SubGroupBarrier {
+        let constant = |arg: &Value| {
+            let bits = cx.b.func.dfg.as_splat_bits(*arg);
+            bits.ok_or_else(|| Fault::unsupported("a barrier with flags or a scope that is not constant"))
+        };
+        let flags = args.first().map_or(Err(wrong()), constant)?;
+        let memory = match args.get(1).map(constant).transpose()? {
+            None => MemScope::SubGroup,
+            Some(number) => {
+                MEMORY_SCOPES.iter().find(|(n, _)| *n == number).map(|(_, scope)| *scope).ok_or_else(wrong)?
+            }
+        };
+        let mut spaces = SpaceSet::empty();
+        for (space, set) in [(Space::Local, SpaceSet::LOCAL), (Space::Global, SpaceSet::GLOBAL)] {
+            let flag = FENCE_FLAGS.iter().find(|(named, _)| *named == space).map_or(0, |(_, flag)| *flag as u64);
+            spaces.set(set, flags & flag != 0);
+        }
+        spaces.set(SpaceSet::IMAGE, flags & IMAGE_FENCE != 0);
+        let id = cx.b.func.fresh_barrier();
+        cx.b.barrier(BarrierInfo { id, execution: MemScope::SubGroup, memory, spaces });
         return Ok(Val::Leaves(Leaves::new()));
     }
     let (Some(&pointer), Some(result)) = (args.first(), result) else { return Err(wrong()) };
@@ -133,6 +172,7 @@ pub(super) fn expand(
         | BuiltinImport::RmwOne(_)
         | BuiltinImport::CompareExchange
         | BuiltinImport::Fence
+        | BuiltinImport::SubGroupBarrier
         | BuiltinImport::ToSpace(_)
         | BuiltinImport::GetFence => return Err(wrong()),
     };
@@ -155,6 +195,7 @@ mod tests {
         assert_eq!(find("_Z16atomic_fetch_maxPU3AS4VU7_Atomicmm"), Some(BuiltinImport::Ordered(AtomicOp::Umax)));
         assert_eq!(find("_Z16atomic_fetch_maxPU3AS4VU7_Atomicff"), None);
         assert_eq!(find("_Z9mem_fencej"), Some(BuiltinImport::Fence));
+        assert_eq!(find("_Z17sub_group_barrierj"), Some(BuiltinImport::SubGroupBarrier));
         assert_eq!(find("__to_local"), Some(BuiltinImport::ToSpace(Space::Local)));
         assert_eq!(find("_Z3foov"), None);
         assert_eq!(find("_Z99x"), None);

@@ -19,7 +19,7 @@ const MAX_ARG_BLOCK: u64 = 64 << 10;
 const UNKNOWN_ALIGN: u32 = MAX_ALIGN;
 
 /// A kernel as the application sees it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct KernelDesc {
     /// Name of the entry point.
     pub name: String,
@@ -31,6 +31,8 @@ pub struct KernelDesc {
     pub local_size_hint: Option<[u64; 3]>,
     /// `vec_type_hint`.
     pub vec_type_hint: Option<String>,
+    /// Sub-groups that a work-group must have (`SubgroupsPerWorkgroup`).
+    pub required_sub_groups: Option<u64>,
 }
 
 /// Describes a kernel; the size of its argument block.
@@ -70,13 +72,7 @@ pub(super) fn kernel(
         }
         args.push(info);
     }
-    let mut desc = KernelDesc {
-        name: entry.name.clone(),
-        args,
-        required_local_size: None,
-        local_size_hint: None,
-        vec_type_hint: None,
-    };
+    let mut desc = KernelDesc { name: entry.name.clone(), args, ..KernelDesc::default() };
     modes(unit, function.id, &mut desc)?;
     Ok((desc, end.next_multiple_of(8) as u32))
 }
@@ -199,6 +195,17 @@ fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result<(), Fault>
                 desc.required_local_size = Some(size);
             }
             ExecutionMode::LocalSizeHint | ExecutionMode::LocalSizeHintId => desc.local_size_hint = Some(size()?),
+            ExecutionMode::SubgroupsPerWorkgroup | ExecutionMode::SubgroupsPerWorkgroupId => {
+                let count = match *inst.operand(2)? {
+                    Operand::LiteralBit32(count) => count.into(),
+                    Operand::IdRef(id) => unit.consts.integer(id)?,
+                    _ => return Err(Fault::malformed("the number of sub-groups is missing")),
+                };
+                if count == 0 {
+                    return Err(Fault::malformed("work-groups of no sub-groups"));
+                }
+                desc.required_sub_groups = Some(count);
+            }
             ExecutionMode::VecTypeHint => desc.vec_type_hint = vec_type_hint(inst.literal(2)?),
             // Hints, and demands that every kernel meets.
             _ => {}

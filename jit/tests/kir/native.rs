@@ -185,13 +185,10 @@ pub(crate) fn execute(module: &Module, case: &RunCase, how: &How) -> Result<RunR
 
 /// Builds a module made by hand.
 pub(crate) fn make(module: Module, options: &Options) -> Result<Program, String> {
-    let kernels = module.kernels.iter().map(|kernel| KernelDesc {
-        name: module.funcs[kernel.func].name.clone(),
-        args: Vec::new(),
-        required_local_size: None,
-        local_size_hint: None,
-        vec_type_hint: None,
-    });
+    let kernels = module
+        .kernels
+        .iter()
+        .map(|kernel| KernelDesc { name: module.funcs[kernel.func].name.clone(), ..KernelDesc::default() });
     let imported = Imported { kernels: kernels.collect(), module };
     build(imported, options).map_err(|e| e.to_string())
 }

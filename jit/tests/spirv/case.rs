@@ -87,6 +87,7 @@ pub(crate) struct Run {
     pub(crate) global: [u64; 3],
     pub(crate) local: [u64; 3],
     pub(crate) offset: [u64; 3],
+    pub(crate) sub_group: u32,
     pub(crate) args: Vec<Arg>,
     pub(crate) expect: Vec<Expect>,
 }
@@ -155,7 +156,15 @@ fn typed(text: &str) -> Result<(Elem, Vec<u8>), String> {
 fn run(text: &str) -> Result<Run, String> {
     let mut words = text.split_whitespace();
     let kernel = words.next().unwrap_or("").to_owned();
-    let mut run = Run { kernel, global: [1; 3], local: [0; 3], offset: [0; 3], args: Vec::new(), expect: Vec::new() };
+    let mut run = Run {
+        kernel,
+        global: [1; 3],
+        local: [0; 3],
+        offset: [0; 3],
+        sub_group: 1,
+        args: Vec::new(),
+        expect: Vec::new(),
+    };
     for word in words {
         let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is no size"))?;
         let mut sizes = if key == "offset" { [0; 3] } else { [1; 3] };
@@ -166,6 +175,7 @@ fn run(text: &str) -> Result<Run, String> {
             "global" => run.global = sizes,
             "local" => run.local = sizes,
             "offset" => run.offset = sizes,
+            "sub_group" => run.sub_group = sizes[0] as u32,
             _ => return Err(format!("`{key}` is no size")),
         }
     }

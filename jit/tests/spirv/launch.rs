@@ -52,7 +52,7 @@ pub(crate) fn run(imported: &Imported, run: &Run) -> Result<(), String> {
     let launch = GroupLaunch { geometry, group: [0; 3], args: &block, local_base };
     let prepared = Prepared::new(module);
     let interpreter = Interpreter::new(module, &prepared);
-    let options = Options { seed: 7, ..Options::default() };
+    let options = Options { seed: 7, sub_group_size: run.sub_group, ..Options::default() };
     let outcome =
         interpreter.run_launch(data.func, &launch, &globals, &options, &mut memory, &mut NoObserver).map_err(text)?;
     if !outcome.is_clean() {

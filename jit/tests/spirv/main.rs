@@ -2,7 +2,8 @@
 //! read), with what is expected in the comments at the head of the text.
 //!
 //! ```text
-//! ; run: KERNEL global=4 local=2          one run, in the interpreter, as imported and after the canonical passes
+//! ; run: KERNEL global=4 local=2          one run, in the interpreter, as imported and after the canonical passes;
+//!                                         `sub_group=4` for sub-groups of more than one work-item
 //! ; arg: buffer i32 1 2 3                 arguments in order: memory with content,
 //! ; arg: buffer i32 zero 8                memory of 8 zeros,
 //! ; arg: value f32 1.5                    a value,

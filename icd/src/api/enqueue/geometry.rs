@@ -36,7 +36,9 @@ pub struct Demands {
     pub max_group_items: u64,
     /// `CL_DEVICE_MAX_WORK_GROUP_SIZES`, the same in each dimension.
     pub max_item_size: u64,
-    /// Lanes per pack.
+    /// Sub-groups that the kernel's IL demands of each work-group.
+    pub sub_groups: Option<u64>,
+    /// Lanes per pack: work-items of a sub-group.
     pub preferred_multiple: u64,
     /// Threads that should find work.
     pub workers: u64,
@@ -86,6 +88,11 @@ fn checked_local(dims: usize, global: &[u64; 3], local: &[u64; 3], demands: &Dem
         let matches = (0..3).all(|d| required[d] == if d < dims { local[d] } else { 1 });
         ensure(matches, InvalidWorkGroupSize)?;
     }
+    // CL_INVALID_WORK_GROUP_SIZE if local_work_size is not consistent with the required number of sub-groups
+    if let Some(required) = demands.sub_groups {
+        let rows = local[1..dims].iter().product::<u64>();
+        ensure(local[0].div_ceil(demands.preferred_multiple) * rows == required, InvalidWorkGroupSize)?;
+    }
     Ok(())
 }
 
@@ -96,6 +103,12 @@ fn chosen_local(dims: u32, global: &[u64; 3], demands: &Demands) -> ClResult<[u6
         ensure(required[dims as usize..].iter().all(|size| *size == 1), InvalidWorkGroupSize)?;
         ensure(!demands.uniform || divides(dims as usize, &required, global), InvalidWorkGroupSize)?;
         return Ok(required);
+    }
+    if let Some(sub_groups) = demands.sub_groups {
+        let row = [sub_groups.saturating_mul(demands.preferred_multiple), 1, 1];
+        ensure(row[0] <= demands.max_group_items, InvalidWorkGroupSize)?;
+        ensure(!demands.uniform || divides(dims as usize, &row, global), InvalidWorkGroupSize)?;
+        return Ok(row);
     }
     let limits = LocalSizeLimits {
         max_group_items: demands.max_group_items,
@@ -133,6 +146,7 @@ mod tests {
         uniform: true,
         max_group_items: 1024,
         max_item_size: 4096,
+        sub_groups: None,
         preferred_multiple: 8,
         workers: 4,
     };
@@ -161,6 +175,12 @@ mod tests {
             (request(1, [16, 1, 1], Some([8, 1, 1])), fixed, InvalidWorkGroupSize),
             (request(1, [16, 1, 1], None), fixed, InvalidWorkGroupSize),
             (request(2, [12, 2, 1], None), fixed, InvalidWorkGroupSize),
+            (
+                request(2, [64, 8, 1], Some([16, 2, 1])),
+                Demands { sub_groups: Some(3), ..DEMANDS },
+                InvalidWorkGroupSize,
+            ),
+            (request(1, [60, 1, 1], None), Demands { sub_groups: Some(2), ..DEMANDS }, InvalidWorkGroupSize),
             (request(3, [huge - 1, huge - 1, 1], Some([1; 3])), free, InvalidGlobalWorkSize),
         ] {
             assert_eq!(checked(&request, &demands), Err(error), "{request:?}");

@@ -107,6 +107,7 @@ fn demands(kernel: &Kernel) -> Demands {
         uniform: kernel.executable().uniform_work_groups,
         max_group_items: kernel.max_work_group_size(limits) as u64,
         max_item_size: limits.max_work_group_size as u64,
+        sub_groups: kernel.info().required_sub_groups,
         preferred_multiple: u64::from(kernel.info().resources.width.max(1)),
         workers: pool::worker_count() as u64,
     }

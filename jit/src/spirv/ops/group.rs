@@ -1,4 +1,4 @@
-//! Barriers, fences and asynchronous copies. Group functions proper are not here.
+//! Barriers, fences and asynchronous copies. Operations that exchange values are in `collective.rs` and `ballot.rs`.
 
 use clift_kir::{
     AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Elem, IntCond, MemOrder, MemScope, Opcode, SpaceSet, Type, Value,
@@ -58,7 +58,7 @@ pub(super) fn scope(cx: &mut FuncCx<'_>, id: u32) -> Result<MemScope, Fault> {
 }
 
 /// The scope of those who wait for each other.
-fn execution_scope(cx: &mut FuncCx<'_>, id: u32) -> Result<MemScope, Fault> {
+pub(super) fn execution_scope(cx: &mut FuncCx<'_>, id: u32) -> Result<MemScope, Fault> {
     let number =
         cx.unit.consts.integer(id).map_err(|_| Fault::unsupported("an execution scope that is not constant"))?;
     match number {

@@ -7,6 +7,7 @@ use rspirv::spirv::{BuiltIn, MemoryAccess, Op, StorageClass};
 use super::super::lower::{Access, Component, FuncCx, Input, Val};
 use super::super::types::{MAX_ALIGN, TypeKind};
 use super::super::words::{Fault, Inst};
+use super::ballot::mask;
 use super::composite::choose;
 
 /// Imports an instruction of this class.
@@ -357,6 +358,17 @@ fn read_input(cx: &mut FuncCx<'_>, input: Input) -> Result<Value, Fault> {
         let value = cx.b.query(op, dim as u8);
         cx.b.int_resize(value, ty.elem, false)
     };
+    if let Some(mask) = mask(cx, input.built_in) {
+        let value = match input.lane {
+            None => mask,
+            Some(Component::Constant(lane)) => cx.b.extract(mask, lane),
+            Some(Component::Dynamic(number)) => {
+                let number = cx.b.int_resize(number, Elem::I32, false);
+                cx.b.extract_dyn(mask, number)
+            }
+        };
+        return if cx.b.ty(value) == ty { Ok(value) } else { Err(wrong()) };
+    }
     match (query(input.built_in)?, input.lane) {
         (Query::Linear(op), None) if !ty.is_vector() => {
             let value = cx.b.query_linear(op);

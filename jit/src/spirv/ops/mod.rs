@@ -2,7 +2,9 @@
 
 pub(super) mod arith;
 pub(super) mod atomic;
+pub(super) mod ballot;
 pub(super) mod bits;
+pub(super) mod collective;
 pub(super) mod composite;
 pub(super) mod control;
 pub(super) mod convert;
@@ -179,6 +181,60 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 
         Op::ControlBarrier | Op::MemoryBarrier | Op::GroupAsyncCopy | Op::GroupWaitEvents => group::lower(cx, inst),
 
+        Op::GroupAll
+        | Op::GroupAny
+        | Op::GroupBroadcast
+        | Op::GroupIAdd
+        | Op::GroupFAdd
+        | Op::GroupFMin
+        | Op::GroupUMin
+        | Op::GroupSMin
+        | Op::GroupFMax
+        | Op::GroupUMax
+        | Op::GroupSMax
+        | Op::GroupIMulKHR
+        | Op::GroupFMulKHR
+        | Op::GroupBitwiseAndKHR
+        | Op::GroupBitwiseOrKHR
+        | Op::GroupBitwiseXorKHR
+        | Op::GroupLogicalAndKHR
+        | Op::GroupLogicalOrKHR
+        | Op::GroupLogicalXorKHR
+        | Op::GroupNonUniformAll
+        | Op::GroupNonUniformAny
+        | Op::GroupNonUniformAllEqual
+        | Op::GroupNonUniformBroadcast
+        | Op::GroupNonUniformBroadcastFirst
+        | Op::GroupNonUniformShuffle
+        | Op::GroupNonUniformShuffleXor
+        | Op::GroupNonUniformShuffleUp
+        | Op::GroupNonUniformShuffleDown
+        | Op::GroupNonUniformRotateKHR
+        | Op::GroupNonUniformIAdd
+        | Op::GroupNonUniformFAdd
+        | Op::GroupNonUniformIMul
+        | Op::GroupNonUniformFMul
+        | Op::GroupNonUniformSMin
+        | Op::GroupNonUniformUMin
+        | Op::GroupNonUniformFMin
+        | Op::GroupNonUniformSMax
+        | Op::GroupNonUniformUMax
+        | Op::GroupNonUniformFMax
+        | Op::GroupNonUniformBitwiseAnd
+        | Op::GroupNonUniformBitwiseOr
+        | Op::GroupNonUniformBitwiseXor
+        | Op::GroupNonUniformLogicalAnd
+        | Op::GroupNonUniformLogicalOr
+        | Op::GroupNonUniformLogicalXor => collective::lower(cx, inst),
+
+        Op::GroupNonUniformElect
+        | Op::GroupNonUniformBallot
+        | Op::GroupNonUniformInverseBallot
+        | Op::GroupNonUniformBallotBitExtract
+        | Op::GroupNonUniformBallotBitCount
+        | Op::GroupNonUniformBallotFindLSB
+        | Op::GroupNonUniformBallotFindMSB => ballot::lower(cx, inst),
+
         Op::ExtInst | Op::ExtInstWithForwardRefsKHR | Op::AssumeTrueKHR | Op::ExpectKHR => misc::lower(cx, inst),
 
         _ => Err(Fault::unsupported(missing(inst.op()))),
@@ -191,7 +247,7 @@ fn missing(op: Op) -> String {
     let class = if name.starts_with("Image") || name == "SampledImage" {
         "images"
     } else if name.starts_with("Group") {
-        "group and sub-group functions"
+        "these group functions"
     } else if name.contains("Pipe") || name.contains("ReserveId") {
         "pipes"
     } else if name.contains("Enqueue") || name.contains("Event") || name.contains("Ndrange") || name.contains("Queue") {

@@ -1,0 +1,191 @@
+//! Ballots of sub-groups, and what is computed from them: a ballot is four words with a bit for each work-item, by number.
+
+use clift_kir::dfg::ConstData;
+use clift_kir::{AtomicOp, Elem, IntCond, Opcode, Type, Value};
+use rspirv::dr::Operand;
+use rspirv::spirv::{BuiltIn, GroupOperation, Op};
+
+use super::super::lower::FuncCx;
+use super::super::words::{Fault, Inst};
+use super::collective::{sub_group, truth};
+use super::group::execution_scope;
+
+/// Type of a ballot.
+fn words() -> Type {
+    Type::vector(Elem::I32, 4)
+}
+
+/// Imports an instruction of this class.
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    let scope = execution_scope(cx, inst.id(0)?)?;
+    sub_group(scope)?;
+    let value = match inst.op() {
+        Op::GroupNonUniformElect => {
+            let first = first_here(cx);
+            let own = cx.b.query_linear(Opcode::SubGroupLocalId);
+            cx.b.icmp(IntCond::Eq, own, first)
+        }
+        Op::GroupNonUniformBallot => {
+            let truth = truth(cx, inst.id(1)?)?;
+            cx.b.group_ballot(truth)
+        }
+        Op::GroupNonUniformInverseBallot => {
+            let ballot = ballot(cx, inst.id(1)?)?;
+            let own = cx.b.query_linear(Opcode::SubGroupLocalId);
+            bit(cx, ballot, own)
+        }
+        Op::GroupNonUniformBallotBitExtract => {
+            let ballot = ballot(cx, inst.id(1)?)?;
+            let number = cx.scalar_int(inst.id(2)?)?;
+            let number = cx.b.int_resize(number, Elem::I32, false);
+            bit(cx, ballot, number)
+        }
+        Op::GroupNonUniformBallotBitCount => {
+            let Operand::GroupOperation(how) = *inst.operand(1)? else {
+                return Err(Fault::malformed("the group operation is missing"));
+            };
+            let ballot = ballot(cx, inst.id(2)?)?;
+            let counted = match how {
+                GroupOperation::Reduce => possible(cx),
+                GroupOperation::InclusiveScan => up_to_own(cx),
+                GroupOperation::ExclusiveScan => before_own(cx),
+                other => return Err(Fault::unsupported(format!("the group operation {other:?}"))),
+            };
+            let bits = cx.b.int2(Opcode::And, ballot, counted);
+            let counts = cx.b.int1(Opcode::Popcnt, bits);
+            let count = cx.b.reduce(AtomicOp::Add, counts);
+            sized(cx, inst, count)?
+        }
+        Op::GroupNonUniformBallotFindLSB => {
+            let ballot = relevant(cx, inst.id(1)?)?;
+            let number = first(cx, ballot);
+            sized(cx, inst, number)?
+        }
+        Op::GroupNonUniformBallotFindMSB => {
+            let ballot = relevant(cx, inst.id(1)?)?;
+            let number = last(cx, ballot);
+            sized(cx, inst, number)?
+        }
+        _ => unreachable!("broken invariant: {} is no ballot", inst.name()),
+    };
+    cx.set(inst, value)
+}
+
+/// The mask that a built-in variable stands for, if it is one of those.
+pub(super) fn mask(cx: &mut FuncCx<'_>, built_in: BuiltIn) -> Option<Value> {
+    let (of, without) = match built_in {
+        BuiltIn::SubgroupEqMask => (up_to_own(cx), Some(before_own(cx))),
+        BuiltIn::SubgroupGeMask => (possible(cx), Some(before_own(cx))),
+        BuiltIn::SubgroupGtMask => (possible(cx), Some(up_to_own(cx))),
+        BuiltIn::SubgroupLeMask => (up_to_own(cx), None),
+        BuiltIn::SubgroupLtMask => (before_own(cx), None),
+        _ => return None,
+    };
+    Some(match without {
+        None => of,
+        Some(without) => {
+            let with = cx.b.int1(Opcode::Not, without);
+            cx.b.int2(Opcode::And, of, with)
+        }
+    })
+}
+
+/// Number of the first work-item that is here.
+pub(super) fn first_here(cx: &mut FuncCx<'_>) -> Value {
+    let here = cx.b.iconst(Type::B1, 1);
+    let ballot = cx.b.group_ballot(here);
+    first(cx, ballot)
+}
+
+/// An operand that must be a ballot.
+fn ballot(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
+    let value = cx.value(id)?;
+    if cx.b.ty(value) == words() { Ok(value) } else { Err(Fault::malformed("the ballot is no vector of four words")) }
+}
+
+/// The bits of an operand that stand for work-items there may be.
+fn relevant(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
+    let value = ballot(cx, id)?;
+    let possible = possible(cx);
+    Ok(cx.b.int2(Opcode::And, value, possible))
+}
+
+/// A number as the integer that the instruction declares.
+fn sized(cx: &mut FuncCx<'_>, inst: &Inst, number: Value) -> Result<Value, Fault> {
+    let ty = cx.kir_type(inst.result_type()?)?;
+    if !ty.is_int() || ty.is_vector() {
+        return Err(Fault::malformed("the result is no integer"));
+    }
+    Ok(cx.b.int_resize(number, ty.elem, false))
+}
+
+/// Bits below a number.
+fn below(cx: &mut FuncCx<'_>, number: Value) -> Value {
+    let starts = cx.b.constant(ConstData::new(words(), &[0, 32, 64, 96]));
+    let [zero, one, all, full] = [0, 1, -1, 32].map(|n| cx.b.iconst(words(), n));
+    let numbers = cx.b.splat(number, 4);
+    let bits = cx.b.int2(Opcode::Isub, numbers, starts);
+    let bits = cx.b.int2(Opcode::Smax, bits, zero);
+    let whole = cx.b.icmp(IntCond::Uge, bits, full);
+    let power = cx.b.int2(Opcode::Shl, one, bits);
+    let part = cx.b.int2(Opcode::Isub, power, one);
+    cx.b.select(whole, all, part)
+}
+
+/// Bits of all work-items that a sub-group may have.
+fn possible(cx: &mut FuncCx<'_>) -> Value {
+    let size = cx.b.query_linear(Opcode::MaxSubGroupSize);
+    below(cx, size)
+}
+
+fn before_own(cx: &mut FuncCx<'_>) -> Value {
+    let own = cx.b.query_linear(Opcode::SubGroupLocalId);
+    below(cx, own)
+}
+
+fn up_to_own(cx: &mut FuncCx<'_>) -> Value {
+    let own = cx.b.query_linear(Opcode::SubGroupLocalId);
+    let one = cx.b.iconst(Type::I32, 1);
+    let next = cx.b.int2(Opcode::Iadd, own, one);
+    below(cx, next)
+}
+
+/// One bit.
+fn bit(cx: &mut FuncCx<'_>, ballot: Value, number: Value) -> Value {
+    let [one, five] = [1, 5].map(|n| cx.b.iconst(Type::I32, n));
+    let index = cx.b.int2(Opcode::Lshr, number, five);
+    let word = cx.b.extract_dyn(ballot, index);
+    // The count is taken modulo 32.
+    let shifted = cx.b.int2(Opcode::Lshr, word, number);
+    let bit = cx.b.int2(Opcode::And, shifted, one);
+    cx.b.icmp(IntCond::Eq, bit, one)
+}
+
+/// Number of the lowest bit that is set; some number when there is none.
+fn first(cx: &mut FuncCx<'_>, ballot: Value) -> Value {
+    let counts = cx.b.int1(Opcode::Ctz, ballot);
+    choose(cx, ballot, counts, [3, 2, 1, 0])
+}
+
+/// Number of the highest bit that is set; some number when there is none.
+fn last(cx: &mut FuncCx<'_>, ballot: Value) -> Value {
+    let counts = cx.b.int1(Opcode::Clz, ballot);
+    let top = cx.b.iconst(words(), 31);
+    let places = cx.b.int2(Opcode::Isub, top, counts);
+    choose(cx, ballot, places, [0, 1, 2, 3])
+}
+
+/// The place of a bit in the last of the words in an order that is not zero, counted from the ballot's beginning.
+fn choose(cx: &mut FuncCx<'_>, ballot: Value, places: Value, order: [u32; 4]) -> Value {
+    let zero = cx.b.iconst(Type::I32, 0);
+    let mut found = zero;
+    for word in order {
+        let bits = cx.b.extract(ballot, word);
+        let place = cx.b.extract(places, word);
+        let start = cx.b.iconst(Type::I32, i64::from(32 * word));
+        let number = cx.b.int2(Opcode::Iadd, start, place);
+        let some = cx.b.icmp(IntCond::Ne, bits, zero);
+        found = cx.b.select(some, number, found);
+    }
+    found
+}
