@@ -286,13 +286,13 @@ fn sub_group_queries() {
     let largest: usize = number(&work_group_info(plain, CL_KERNEL_WORK_GROUP_SIZE).unwrap());
     let one = |name, input: &[usize]| sub_group_info(plain, name, input, 1).map(|answer| answer[0]);
     let size = one(CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &[64]).unwrap();
-    assert!(size >= 1 && size <= 64);
+    assert!((1..=64).contains(&size));
     assert_eq!(one(CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &[64, 2, 1]), Ok(size));
     assert_eq!(one(CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &[1]), Ok(1));
     assert_eq!(one(CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &[5 * size, 2]), Ok(10));
     assert_eq!(one(CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &[5 * size, 2, 3]), Ok(30));
     let most = one(CL_KERNEL_MAX_NUM_SUB_GROUPS, &[]).unwrap();
-    assert!(most >= largest / size && most <= largest);
+    assert!((largest / size..=largest).contains(&most));
     assert_eq!(one(CL_KERNEL_COMPILE_NUM_SUB_GROUPS, &[]), Ok(0));
     let local_size =
         |count: usize, dims| sub_group_info(plain, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, &[count], dims);
