@@ -193,7 +193,7 @@ impl Model<'_> {
         if shape == Shape::Varying && !line {
             return (one, components * self.lanes * (SCATTERED + if masked && write { 1.0 } else { 0.0 }));
         }
-        let moved = if ty.is_vector() { 2.0 } else { 1.0 };
+        let moved = if ty.is_vector() { 1.5 } else { 1.0 };
         (one, moved * components * self.registers(ty.elem) * if masked { 2.0 } else { 1.0 })
     }
 }

@@ -22,6 +22,8 @@ pub(super) enum Form {
     /// The value of lane 0; the others follow in steps unless an index wraps within the pack, which takes a test
     /// ([`Conditional`](crate::spmd::shape::Conditional)). Packs are made where somebody needs them.
     Provided(Value),
+    /// An OpenCL vector, lane by lane as records lie in memory: all components of lane 0, of lane 1, ...
+    Flat(Value),
     /// A pack per component.
     Packs(Packs),
 }
@@ -29,7 +31,9 @@ pub(super) enum Form {
 impl Form {
     fn parts(&self) -> Packs {
         match self {
-            Form::Uniform(value) | Form::Affine { base: value, .. } | Form::Provided(value) => smallvec![*value],
+            Form::Uniform(value) | Form::Affine { base: value, .. } | Form::Provided(value) | Form::Flat(value) => {
+                smallvec![*value]
+            }
             Form::Packs(packs) => packs.clone(),
         }
     }
@@ -39,6 +43,7 @@ impl Form {
             Form::Uniform(_) => Form::Uniform(parts[0]),
             Form::Affine { stride, .. } => Form::Affine { base: parts[0], stride: *stride },
             Form::Provided(_) => Form::Provided(parts[0]),
+            Form::Flat(_) => Form::Flat(parts[0]),
             Form::Packs(_) => Form::Packs(parts),
         }
     }
@@ -105,7 +110,7 @@ impl Widener<'_> {
     pub(super) fn scalar(&mut self, value: Value) -> Value {
         match self.form(value) {
             Form::Uniform(value) | Form::Affine { base: value, .. } | Form::Provided(value) => value,
-            Form::Packs(_) => unreachable!("broken invariant: {value} varies"),
+            Form::Flat(_) | Form::Packs(_) => unreachable!("broken invariant: {value} varies"),
         }
     }
 
@@ -130,6 +135,7 @@ impl Widener<'_> {
         match self.form(value) {
             Form::Packs(packs) => packs,
             Form::Provided(_) => self.remade(value),
+            Form::Flat(flat) => (0..ty.lanes()).map(|component| self.component_of(flat, component)).collect(),
             Form::Affine { base, stride } => smallvec![self.steps(base, stride)],
             Form::Uniform(scalar) => (0..ty.lanes()).map(|component| self.component_splat(scalar, component)).collect(),
         }
@@ -163,6 +169,37 @@ impl Widener<'_> {
         let pack = b.splat(scalar, width);
         self.splats.insert(key, pack);
         pack
+    }
+
+    /// One component of all lanes of a flat value.
+    fn component_of(&mut self, flat: Value, component: u32) -> Value {
+        let key = (flat, -1 - i64::from(component), self.here);
+        if let Some(&pack) = self.splats.get(&key) {
+            return pack;
+        }
+        let step = self.out.dfg.ty(flat).lanes() / self.width;
+        let lanes: SmallVec<[u8; 16]> = (0..self.width).map(|lane| (lane * step + component) as u8).collect();
+        let pack = self.at().shuffle(flat, flat, &lanes);
+        self.splats.insert(key, pack);
+        pack
+    }
+
+    /// A value as a flat one, if it costs nothing to speak of: because it is one, or because the lanes share it.
+    pub(super) fn flat(&mut self, value: Value) -> Option<Value> {
+        match self.form(value) {
+            Form::Flat(flat) => Some(flat),
+            Form::Uniform(shared) if self.out.dfg.ty(shared).is_vector() => {
+                let count = self.out.dfg.ty(shared).lanes();
+                let lanes: SmallVec<[u8; 64]> = (0..count * self.width).map(|i| (i % count) as u8).collect();
+                Some(self.at().shuffle(shared, shared, &lanes))
+            }
+            Form::Uniform(_) | Form::Affine { .. } | Form::Provided(_) | Form::Packs(_) => None,
+        }
+    }
+
+    /// Whether a value is kept flat.
+    pub(super) fn is_flat(&self, value: Value) -> bool {
+        matches!(self.forms[value], Some(Form::Flat(_)))
     }
 
     /// `base`, `base + stride`, ... in the lanes.
@@ -219,6 +256,11 @@ impl Widener<'_> {
                 }
             }
             Form::Provided(base) if lane == 0 => base,
+            Form::Flat(flat) => {
+                let count = self.func.dfg.ty(value).lanes();
+                let lanes: SmallVec<[u8; 16]> = (0..count).map(|component| (lane * count + component) as u8).collect();
+                self.at().shuffle(flat, flat, &lanes)
+            }
             Form::Provided(_) | Form::Packs(_) => {
                 let packs = self.packs(value);
                 let mut b = self.at();

@@ -110,8 +110,31 @@ impl Widener<'_> {
             self.set(result, Form::Provided(first));
             return;
         }
+        if let Some(flat) = self.on_flat(inst) {
+            self.set(result, Form::Flat(flat));
+            return;
+        }
         let packs = self.on_packs(inst);
         self.set(result, Form::Packs(packs));
+    }
+
+    /// What a lane-wise instruction computes of flat values, and values that the lanes share.
+    fn on_flat(&mut self, inst: Inst) -> Option<Value> {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let ty = func.dfg.ty(func.dfg.result(inst));
+        let fits = |value: &Value| func.dfg.ty(*value).lanes() == ty.lanes();
+        let suits = how(data.op) == How::Lanewise
+            && ty.is_vector()
+            && data.args.iter().all(fits)
+            && data.args.iter().any(|&arg| self.is_flat(arg))
+            && data.args.iter().all(|&arg| self.is_flat(arg) || self.is_uniform(arg));
+        if !suits {
+            return None;
+        }
+        let args: Option<SmallVec<[Value; 4]>> = data.args.iter().map(|&arg| self.flat(arg)).collect();
+        let flat = ty.with_lanes(ty.lanes() * self.width);
+        Some(self.emit(data.op, &args?, data.imm.clone(), flat))
     }
 
     /// An address within an interleaved variable: offsets count for all lanes.
@@ -127,7 +150,7 @@ impl Widener<'_> {
         let step = match &index {
             None | Some(Form::Uniform(_)) => Some(0),
             Some(Form::Affine { stride, .. }) => Some(stride.wrapping_mul(scale as i64)),
-            Some(Form::Provided(_) | Form::Packs(_)) => None,
+            Some(Form::Provided(_) | Form::Flat(_) | Form::Packs(_)) => None,
         };
         if let (Form::Affine { base, stride }, Some(step)) = (&base, step) {
             let args: SmallVec<[Value; 2]> =

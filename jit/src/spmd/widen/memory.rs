@@ -80,7 +80,7 @@ impl Widener<'_> {
                 let holds = b.icmp(on.cond, narrow, bound);
                 Pattern::RecordsIf(holds, records)
             }
-            Form::Uniform(_) | Form::Packs(_) => Pattern::Scattered,
+            Form::Uniform(_) | Form::Flat(_) | Form::Packs(_) => Pattern::Scattered,
         }
     }
 
@@ -122,6 +122,9 @@ impl Widener<'_> {
         }
         let form = match self.pattern(pointer, ty, mem.volatile) {
             Pattern::Same(pointer) => Form::Uniform(self.at().load(ty, pointer, mem)),
+            Pattern::Records(records) if ty.is_vector() && records.step == ty.lanes() => {
+                Form::Flat(self.load_whole(records, ty, element, mask))
+            }
             Pattern::Records(records) => Form::Packs(self.load_records(records, ty, element, mask)),
             Pattern::RecordsIf(holds, records) => {
                 self.report.tested.push(self.loc);
@@ -186,7 +189,7 @@ impl Widener<'_> {
             Form::Affine { base, stride } if stride == i64::from(ty.elem.bytes()) => {
                 Some(if disp == 0 { base } else { self.at().addr(base, None, 1, disp) })
             }
-            Form::Uniform(_) | Form::Affine { .. } | Form::Provided(_) | Form::Packs(_) => None,
+            Form::Uniform(_) | Form::Affine { .. } | Form::Provided(_) | Form::Flat(_) | Form::Packs(_) => None,
         }
     }
 
@@ -235,22 +238,8 @@ impl Widener<'_> {
 
     /// Loads whole records and takes them apart.
     fn load_records(&mut self, records: Records, ty: Type, mem: MemInfo, mask: Mask) -> Packs {
-        let Records { start, step, reversed } = records;
-        let mask = if reversed { mask.map(|mask| self.reverse(mask)) } else { mask };
-        // What is behind the last lane's components is not touched.
-        let count = step * (self.width - 1) + ty.lanes();
-        let whole = ty.with_lanes(count);
-        let loaded = match mask {
-            None if step == ty.lanes() => self.at().load(whole, start, mem),
-            _ => {
-                // What lies between the wanted components is not touched.
-                let mask = self.mask_or_all(mask);
-                let mask = self.spread(mask, step, ty.lanes(), count);
-                let mut b = self.at();
-                let other = b.undef(whole);
-                b.value(Opcode::MaskedLoad, &[start, mask, other], Imm::Mem(mem), whole)
-            }
-        };
+        let Records { step, reversed, .. } = records;
+        let loaded = self.load_whole(records, ty, mem, mask);
         if step == 1 && ty.lanes() == 1 {
             let loaded = if reversed { self.reverse(loaded) } else { loaded };
             return SmallVec::from_slice(&[loaded]);
@@ -261,6 +250,26 @@ impl Widener<'_> {
                 self.at().shuffle(loaded, loaded, &lanes)
             })
             .collect()
+    }
+
+    /// Loads whole records.
+    fn load_whole(&mut self, records: Records, ty: Type, mem: MemInfo, mask: Mask) -> Value {
+        let Records { start, step, reversed } = records;
+        let mask = if reversed { mask.map(|mask| self.reverse(mask)) } else { mask };
+        // What is behind the last lane's components is not touched.
+        let count = step * (self.width - 1) + ty.lanes();
+        let whole = ty.with_lanes(count);
+        match mask {
+            None if step == ty.lanes() => self.at().load(whole, start, mem),
+            _ => {
+                // What lies between the wanted components is not touched.
+                let mask = self.mask_or_all(mask);
+                let mask = self.spread(mask, step, ty.lanes(), count);
+                let mut b = self.at();
+                let other = b.undef(whole);
+                b.value(Opcode::MaskedLoad, &[start, mask, other], Imm::Mem(mem), whole)
+            }
+        }
     }
 
     /// A mask of lanes as one of elements of records: the wanted components of active lanes.
@@ -348,13 +357,18 @@ impl Widener<'_> {
     /// Stores records without gaps.
     fn store_records(&mut self, records: Records, value: Value, element: MemInfo, mask: Mask) {
         let Records { start, step, reversed } = records;
-        let mut packs = self.packs(value);
         let mut mask = mask;
-        if reversed {
-            packs = packs.iter().map(|&pack| self.reverse(pack)).collect();
-            mask = mask.map(|mask| self.reverse(mask));
-        }
-        let whole = self.interleave(&packs);
+        let flat = if self.is_flat(value) { self.flat(value) } else { None };
+        let whole = if let Some(flat) = flat {
+            flat
+        } else {
+            let mut packs = self.packs(value);
+            if reversed {
+                packs = packs.iter().map(|&pack| self.reverse(pack)).collect();
+                mask = mask.map(|mask| self.reverse(mask));
+            }
+            self.interleave(&packs)
+        };
         let lanes = mask.map(|mask| self.spread(mask, step, step, step * self.width));
         match lanes {
             None => drop(self.at().store(start, whole, element)),
