@@ -27,11 +27,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.intel {
         peers::fetch_intel()?;
     }
-    let library = driver::build_release()?;
-    sh::run(sh::cargo().args(["build", "--release", "--package", "clift-tests", "--bin", "clift-bench"]))?;
+    let (library, program) = driver::build_release_with("clift-bench")?;
     let results = sh::target_dir().join("bench");
     std::fs::create_dir_all(&results)?;
-    let mut program = std::process::Command::new(sh::target_dir().join("release/clift-bench"));
+    let mut program = std::process::Command::new(program);
     if let Some(library) = peers::intel() {
         program.env(peers::INTEL_VARIABLE, library);
     }

@@ -49,7 +49,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let runner = sh::root().join(&args.runner);
     ensure!(runner.is_file(), "no runner at {}: name it with --runner", runner.display());
-    let library = driver::build_release()?;
+    let library = driver::build_release_for_tests()?;
     let out = sh::root().join(&args.out);
     if let Some(dir) = out.parent() {
         std::fs::create_dir_all(dir)?;

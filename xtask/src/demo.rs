@@ -26,10 +26,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if !args.no_setup {
         packages::ensure(Level::Run, false)?;
     }
-    let library = driver::build_release()?;
-    let build = ["build", "--release", "--package", "clift-tests", "--bin", "clift-demo"];
-    sh::run(sh::cargo().args(build))?;
-    let mut program = std::process::Command::new(sh::target_dir().join("release/clift-demo"));
+    let (library, program) = driver::build_release_with("clift-demo")?;
+    let mut program = std::process::Command::new(program);
     driver::select(&mut program, &library)?;
     sh::run(program.current_dir(sh::root()).arg("--output").arg(&args.output).args(&args.rest))
 }

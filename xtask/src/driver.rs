@@ -10,9 +10,33 @@ use crate::sh;
 /// Builds the optimized driver and gives its path.
 pub(crate) fn build_release() -> Result<PathBuf> {
     sh::run(sh::cargo().args(["build", "--release", "--package", "clift-icd"]))?;
-    let library = sh::target_dir().join("release/libclift.so");
-    ensure!(library.is_file(), "the build left no {}", library.display());
-    Ok(library)
+    built("libclift.so")
+}
+
+/// Builds the optimized driver and a program of the tests, and gives their paths.
+pub(crate) fn build_release_with(program: &str) -> Result<(PathBuf, PathBuf)> {
+    for_tests(&["--bin", program])?;
+    Ok((built("libclift.so")?, built(program)?))
+}
+
+/// Builds the optimized driver to be tested by a program that is not ours, and gives its path.
+pub(crate) fn build_release_for_tests() -> Result<PathBuf> {
+    for_tests(&[])?;
+    built("libclift.so")
+}
+
+/// One run of cargo builds both, and always for both packages: they want different features of the crates they share, and
+/// apart from each other would compile most of them twice.
+fn for_tests(more: &[&str]) -> Result<()> {
+    let packages = ["build", "--release", "--package", "clift-icd", "--package", "clift-tests", "--lib"];
+    sh::run(sh::cargo().args(packages).args(more))
+}
+
+/// A file that a build must have left.
+fn built(name: &str) -> Result<PathBuf> {
+    let path = sh::target_dir().join("release").join(name);
+    ensure!(path.is_file(), "the build left no {}", path.display());
+    Ok(path)
 }
 
 /// A directory like `/etc/OpenCL/vendors` that lists one driver only, beside the driver itself.

@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let library = match &args.icd {
         Some(path) => path.clone(),
-        None => driver::build_release()?,
+        None => driver::build_release_for_tests()?,
     };
     let out = sh::root().join(&args.out);
     let results = execute(args, &library, &out, only_listed.then_some(&listed))?;
