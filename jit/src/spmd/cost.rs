@@ -194,6 +194,11 @@ impl Model<'_> {
             return (one, components * self.lanes * (SCATTERED + if masked && write { 1.0 } else { 0.0 }));
         }
         let moved = if ty.is_vector() { 1.5 } else { 1.0 };
-        (one, moved * components * self.registers(ty.elem) * if masked { 2.0 } else { 1.0 })
+        let tests = match (masked, write) {
+            (false, _) => 1.0,
+            (true, false) => 1.3,
+            (true, true) => 2.0,
+        };
+        (one, moved * components * self.registers(ty.elem) * tests)
     }
 }
