@@ -9,6 +9,9 @@ use super::forms::{Form, Packs};
 use super::{Mask, Widener};
 use crate::spmd::shape::Scope;
 
+/// OpenCL vectors of a pack with up to so many components in all are kept as they lie in memory.
+const MAX_FLAT: u32 = Type::MAX_LANES / 2;
+
 /// Records with up to so many elements are loaded whole and taken apart.
 const MAX_STEP: u32 = 4;
 
@@ -122,7 +125,9 @@ impl Widener<'_> {
         }
         let form = match self.pattern(pointer, ty, mem.volatile) {
             Pattern::Same(pointer) => Form::Uniform(self.at().load(ty, pointer, mem)),
-            Pattern::Records(records) if ty.is_vector() && records.step == ty.lanes() => {
+            Pattern::Records(records)
+                if ty.is_vector() && records.step == ty.lanes() && records.step * self.width <= MAX_FLAT =>
+            {
                 Form::Flat(self.load_whole(records, ty, element, mask))
             }
             Pattern::Records(records) => Form::Packs(self.load_records(records, ty, element, mask)),
