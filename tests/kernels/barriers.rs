@@ -4,17 +4,19 @@
 use clift_tests::kernel::{Case, GLOBAL, Launch, Need};
 use clift_tests::values::spread;
 
-fn value(i: usize) -> i32 {
+/// The input of item `i`.
+pub(crate) fn value(i: usize) -> i32 {
     (spread(41, i) % 2001) as i32 - 1000
 }
 
 /// The items of the group that `i` is in, as indices.
-fn group(launch: &Launch, i: usize) -> std::ops::Range<usize> {
+pub(crate) fn group(launch: &Launch, i: usize) -> std::ops::Range<usize> {
     let start = launch.group_start_of(i);
     start..start + launch.group_size_of(i)
 }
 
-fn with_scratch(case: Case) -> Case {
+/// The next argument: local memory of one `int` per item of a group.
+pub(crate) fn with_scratch(case: Case) -> Case {
     case.local_memory(|launch| launch.local.as_ref().map_or(GLOBAL, |local| local[0]) * 4)
 }
 

@@ -6,6 +6,7 @@
 
 mod arith;
 mod atomics;
+mod barrier_bugs;
 mod barriers;
 mod control;
 mod convert;
@@ -29,6 +30,7 @@ fn main() {
     let cases = [
         arith::cases(),
         atomics::cases(),
+        barrier_bugs::cases(),
         barriers::cases(),
         control::cases(),
         convert::cases(),
