@@ -19,7 +19,8 @@ mod vector;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// Settings of the driver to run all kernels with: a name, and environment variables.
-const VARIANTS: &[(&str, &[(&str, &str)])] = &[("one thread", &[("CLIFT_THREADS", "1")])];
+const VARIANTS: &[(&str, &[(&str, &str)])] =
+    &[("one thread", &[("CLIFT_THREADS", "1")]), ("interpreter", &[("CLIFT_BACKEND", "interp")])];
 
 /// Marks a child process of a variant.
 const IN_VARIANT: &str = "CLIFT_TEST_VARIANT";
