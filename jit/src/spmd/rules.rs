@@ -2,7 +2,7 @@
 //!
 //! One function per class of op. A rule may rely on what holds for every lane of the pack that exists, switched on or not: data
 //! flow, ranges, assumptions; never on a branch that was taken, nor on a promise of the source that an operation does not
-//! wrap, which only binds the work-items that come there ([`super::indices`] uses those).
+//! wrap, which only binds the work-items that come there.
 
 use clift_kir::inst::{Imm, IntCond};
 use clift_kir::{Function, Inst, InstData, Opcode, Type, Value};
