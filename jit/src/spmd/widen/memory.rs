@@ -73,7 +73,8 @@ impl Widener<'_> {
             Form::Provided(base) => {
                 let Some(on) = self.divergence.conditional(pointer) else { return Pattern::Scattered };
                 let Some(records) = self.records(base, on.stride, ty) else { return Pattern::Scattered };
-                if is_signed(on.cond) {
+                // A narrower index wraps within one object.
+                if is_signed(on.cond) && self.func.dfg.ty(on.narrow).elem.bits() >= 32 {
                     return Pattern::Records(records);
                 }
                 let narrow = self.scalar(on.narrow);
