@@ -151,9 +151,28 @@ impl Generator<'_, '_, '_> {
         self.b.int_resize(lane, Elem::I32, false)
     }
 
+    /// A value of 64 bits, mostly of narrower ones.
+    fn wide(&mut self) -> Result<Value> {
+        let mut v = self.value()?;
+        for _ in 0..self.u.int_in_range(1..=3)? {
+            let op = *self.u.choose(&[Opcode::Zext, Opcode::Sext])?;
+            if self.b.ty(v) == Type::I32 {
+                v = self.b.cast(op, v, Type::I64);
+            }
+            let mut other = self.value()?;
+            other = self.b.cast(op, other, Type::I64);
+            if self.u.ratio(1, 3)? {
+                let bits = *self.u.choose(&[0xffi64, 0xffff_ffff, 3, 40, -1, 0x1_0000])?;
+                other = self.b.iconst(Type::I64, bits);
+            }
+            v = self.b.int2(*self.u.choose(&BINARY)?, v, other);
+        }
+        Ok(v)
+    }
+
     fn statement(&mut self, depth: u32) -> Result<()> {
         self.budget = self.budget.saturating_sub(1);
-        match self.u.int_in_range(0..=11)? {
+        match self.u.int_in_range(0..=12)? {
             0..=2 => {
                 let (op, x, y) = (*self.u.choose(&BINARY)?, self.value()?, self.value()?);
                 let v = self.b.int2(op, x, y);
@@ -197,6 +216,11 @@ impl Generator<'_, '_, '_> {
             }
             9 if depth > 0 => self.branch(depth)?,
             10 if depth > 0 => self.repeat(depth)?,
+            12 => {
+                let v = self.wide()?;
+                let v = self.b.cast(Opcode::Itrunc, v, Type::I32);
+                self.pool.push(v);
+            }
             11 => {
                 if let Some(helper) = self.helper {
                     let args = [self.value()?, self.value()?];
@@ -226,6 +250,8 @@ impl Generator<'_, '_, '_> {
         let targets: Vec<Block> = (0..3).map(|_| self.b.func.append_block()).collect();
         let join = self.b.func.append_block();
         let result = self.b.func.dfg.append_param(join, Type::I32);
+        let wide = self.b.func.dfg.append_param(join, Type::I64);
+        let before = self.wide()?;
         if self.u.arbitrary()? {
             let cond = self.b.icmp(IntCond::Slt, x, y);
             self.b.branch(cond, BlockCall::new(targets[0], &[]), BlockCall::new(targets[1], &[]));
@@ -235,21 +261,26 @@ impl Generator<'_, '_, '_> {
             let cases = vec![
                 (0, BlockCall::new(targets[0], &[])),
                 (7, BlockCall::new(targets[1], &[])),
-                (9, BlockCall::new(join, &[x])),
+                (9, BlockCall::new(join, &[x, before])),
             ];
             self.b.switch(x, cases, BlockCall::new(targets[2], &[]));
             self.b.switch_to(targets[2]);
             self.body(depth - 1)?;
-            self.b.jump(join, &[y]);
+            let after = self.wide()?;
+            self.b.jump(join, &[y, after]);
         }
         for &target in &targets[..2] {
             self.b.switch_to(target);
             self.body(depth - 1)?;
             let v = self.value()?;
-            self.b.jump(join, &[v]);
+            self.b.jump(join, &[v, before]);
         }
         self.b.switch_to(join);
         self.pool.push(result);
+        let to = *self.u.choose(&[Type::I8, Type::I32])?;
+        let kept = self.b.cast(Opcode::Itrunc, wide, to);
+        let kept = if to == Type::I32 { kept } else { self.b.cast(Opcode::Zext, kept, Type::I32) };
+        self.pool.push(kept);
         Ok(())
     }
 

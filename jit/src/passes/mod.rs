@@ -11,6 +11,7 @@ mod gvn;
 mod inline_calls;
 mod licm;
 mod mem2reg;
+mod narrow;
 mod simplify;
 mod simplify_cfg;
 mod util;
@@ -48,6 +49,7 @@ pub static PASSES: &[Pass] = &[
     pass!(simplify_cfg, "removes unreached blocks, merges and threads blocks, folds branches"),
     pass!(mem2reg, "private variables, split into their parts, become values"),
     pass!(simplify, "folds constants and algebraic identities"),
+    pass!(narrow, "computes in as few bits as are used"),
     pass!(gvn, "computes equal values once"),
     pass!(licm, "moves loop-invariant values out of loops"),
     pass!(addr, "folds index arithmetic into addresses"),
@@ -63,6 +65,7 @@ pub static CANONICAL: &[&str] = &[
     "simplify_cfg",
     "gvn",
     "mem2reg",
+    "narrow",
     "simplify",
     "simplify_cfg",
     "addr",

@@ -18,7 +18,7 @@ use std::collections::BinaryHeap;
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
-use clift_kir::inst::{Imm, IntCond};
+use clift_kir::inst::Imm;
 use clift_kir::ops::Uniformity;
 use clift_kir::{Block, Function, Inst, InstData, MemScope, Opcode, Space, Value};
 use cranelift_entity::packed_option::PackedOption;
@@ -29,7 +29,7 @@ use smallvec::SmallVec;
 use super::line::{Line, Low};
 use super::range::Ranges;
 use super::rules::{Form, Rules};
-use super::shape::{Assumptions, Conditional, Scope, Shape};
+use super::shape::{Assumptions, Check, Conditional, Scope, Shape};
 
 /// Why a value is no more uniform than it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,8 +40,8 @@ pub enum Reason {
     Op(Inst),
     /// An operand or block argument.
     Operand(Value),
-    /// An extension of an index that may wrap within a pack; see [`Divergence::conditional`].
-    Wraps(Inst),
+    /// An index that may wrap or be clamped within a pack, which a check could exclude; see [`Divergence::conditional`].
+    Check(Inst),
     /// A load of memory that the other instruction may write.
     Written(Inst),
     /// A parameter of a block where the ways from this divergent branch meet.
@@ -62,18 +62,10 @@ struct Fact {
 pub struct Divergence {
     scope: Scope,
     facts: SecondaryMap<Value, Fact>,
-    /// What forms depend on, by extension.
-    conditions: FxHashMap<Inst, Condition>,
+    /// What forms depend on, by the instructions that ask for it.
+    checks: FxHashMap<Inst, SmallVec<[Check; 2]>>,
     divergent: EntitySet<Block>,
     parted: EntitySet<Block>,
-}
-
-/// An index does not wrap where `icmp cond` of it and `bound` holds in the first lane.
-#[derive(Clone, Copy, Debug)]
-struct Condition {
-    narrow: Value,
-    cond: IntCond,
-    bound: u64,
 }
 
 /// Work in progress.
@@ -130,8 +122,8 @@ impl Divergence {
     pub fn new(func: &Function, cfg: &Cfg, scope: Scope, assumptions: &Assumptions) -> Divergence {
         let mut solver = Solver::new(func, cfg, scope, *assumptions);
         solver.run();
-        let conditions = solver.conditions();
-        Divergence { scope, facts: solver.facts, conditions, divergent: solver.divergent, parted: solver.parted }
+        let checks = solver.checks();
+        Divergence { scope, facts: solver.facts, checks, divergent: solver.divergent, parted: solver.parted }
     }
 
     /// The scope that was asked about.
@@ -149,18 +141,18 @@ impl Divergence {
         }
     }
 
-    /// What makes a value affine whose shape is [`Shape::Varying`], if it takes a single comparison.
+    /// What makes a value affine whose shape is [`Shape::Varying`], if it takes a few comparisons only.
     pub fn conditional(&self, value: Value) -> Option<Conditional> {
-        let Some(Form::Provided(Line { stride, low, .. }, on)) = self.facts[value].form else { return None };
-        let Condition { narrow, cond, bound } = *self.conditions.get(&on)?;
-        Some(Conditional { stride, align: low.align(), narrow, cond, bound })
+        let Some(Form::Provided(Line { stride, low, .. }, needs)) = self.facts[value].form else { return None };
+        let checks = needs.iter().flat_map(|inst| self.checks[&inst].iter().copied()).collect();
+        Some(Conditional { stride, align: low.align(), checks })
     }
 
     /// A power of two that divides a value that the lanes of a pack share, or the first lane's of one with a step.
     pub fn align(&self, value: Value) -> u32 {
         match self.facts[value].form {
-            Some(Form::Line(line) | Form::Provided(line, _)) => line.low.align(),
-            Some(Form::Varying) | None => 1,
+            Some(Form::Line(line)) => line.low.align(),
+            Some(Form::Provided(..) | Form::Varying) | None => 1,
         }
     }
 
@@ -224,7 +216,7 @@ impl<'a> Solver<'a> {
             post: DomTree::post(cfg),
             loops,
             scope,
-            rules: Rules { func, assumptions, ranges: Ranges::new(func, assumptions) },
+            rules: Rules { func, assumptions, ranges: Ranges::new(func, cfg, assumptions) },
             users,
             writers,
             tangled,
@@ -294,7 +286,7 @@ impl<'a> Solver<'a> {
             Uniformity::Operands => {
                 let ty = func.dfg.single_result(inst).map(|v| func.dfg.ty(v));
                 match self.rules.result(inst, ty, &operands) {
-                    form @ Form::Provided(_, on) if on == inst => (form, Reason::Wraps(inst)),
+                    form @ Form::Provided(_, needs) if needs.iter().any(|by| by == inst) => (form, Reason::Check(inst)),
                     form => (form, self.worst_operand(&data.args)),
                 }
             }
@@ -378,31 +370,19 @@ impl<'a> Solver<'a> {
     }
 
     /// What the forms found depend on.
-    fn conditions(&self) -> FxHashMap<Inst, Condition> {
-        let width = self.rules.assumptions.width;
-        let mut conditions = FxHashMap::default();
+    fn checks(&mut self) -> FxHashMap<Inst, SmallVec<[Check; 2]>> {
+        let mut checks = FxHashMap::default();
         for (_, fact) in self.facts.iter() {
-            let Some(Form::Provided(_, on)) = fact.form else { continue };
-            conditions.entry(on).or_insert_with(|| {
-                let data = self.func.dfg.inst(on);
-                let narrow = data.args[0];
-                let Some(Form::Line(line)) = self.facts[narrow].form else {
-                    unreachable!("broken invariant: {narrow} is no line")
-                };
-                let mask = self.func.dfg.ty(narrow).elem.mask();
-                let (lowest, highest, up_to, from) = if data.op == Opcode::Sext {
-                    (mask ^ mask >> 1, mask >> 1, IntCond::Sle, IntCond::Sge)
-                } else {
-                    (0, mask, IntCond::Ule, IntCond::Uge)
-                };
-                let reach = line.reach(width) as u64;
-                match line.stride {
-                    0.. => Condition { narrow, cond: up_to, bound: highest - reach },
-                    _ => Condition { narrow, cond: from, bound: lowest + reach },
-                }
-            });
+            let Some(Form::Provided(_, needs)) = fact.form else { continue };
+            for inst in needs.iter() {
+                checks.entry(inst).or_insert_with(|| {
+                    let form = |&arg: &Value| self.facts[arg].form.unwrap_or(Form::Varying);
+                    let operands: SmallVec<[Form; 4]> = self.func.dfg.inst(inst).args.iter().map(form).collect();
+                    self.rules.checks(inst, &operands)
+                });
+            }
         }
-        conditions
+        checks
     }
 
     /// The operand that is least uniform.

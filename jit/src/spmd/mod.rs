@@ -7,6 +7,7 @@
 //!
 //! - [`shape`], [`divergence`]: which values the work-items share, which branches part them; `line.rs`, `rules.rs` and `range.rs`
 //!   follow values that count along the lanes through index arithmetic;
+//! - `indices.rs`: indices in few bits that the source promises to be enough, in the width of addresses;
 //! - `width.rs`, `cost.rs`: how many lanes a pack has, or why only one;
 //! - `prepare.rs`, `order.rs`, `linearize.rs`, `masks.rs`: the kernel in normal form, the order in which a pack executes its blocks,
 //!   and which lanes do;
@@ -29,6 +30,7 @@ mod cost;
 pub mod divergence;
 mod env;
 mod groups;
+mod indices;
 mod interleave;
 mod line;
 mod linearize;

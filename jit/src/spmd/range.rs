@@ -7,8 +7,9 @@
 //! A range is an interval on the circle of the value's width, so that it may lie across zero: neither sign nor wrapping matters
 //! until an op asks.
 
+use clift_kir::analysis::Cfg;
 use clift_kir::dfg::ValueDef;
-use clift_kir::{Function, Inst, Opcode, Value};
+use clift_kir::{Block, Function, Inst, Opcode, Value};
 use rustc_hash::FxHashMap;
 
 use super::shape::Assumptions;
@@ -115,13 +116,14 @@ const DEPTH: u32 = 12;
 /// Ranges of a function's values, found when asked for.
 pub(super) struct Ranges<'a> {
     func: &'a Function,
+    cfg: &'a Cfg,
     assumptions: Assumptions,
     known: FxHashMap<Value, Range>,
 }
 
 impl<'a> Ranges<'a> {
-    pub(super) fn new(func: &'a Function, assumptions: Assumptions) -> Ranges<'a> {
-        Ranges { func, assumptions, known: FxHashMap::default() }
+    pub(super) fn new(func: &'a Function, cfg: &'a Cfg, assumptions: Assumptions) -> Ranges<'a> {
+        Ranges { func, cfg, assumptions, known: FxHashMap::default() }
     }
 
     /// What a scalar integer may be in any work-item.
@@ -142,10 +144,29 @@ impl<'a> Ranges<'a> {
         self.known.insert(value, Range::full(mask));
         let range = match self.func.dfg.def(value) {
             ValueDef::Result(inst, 0) => self.result(inst, mask, depth - 1),
-            ValueDef::Result(..) | ValueDef::Param(..) => Range::full(mask),
+            ValueDef::Result(..) => Range::full(mask),
+            ValueDef::Param(block, index) => self.param(block, usize::from(index), mask, depth - 1),
         };
         self.known.insert(value, range);
         range
+    }
+
+    /// What any edge brings.
+    fn param(&mut self, block: Block, index: usize, mask: u64, depth: u32) -> Range {
+        let mut all: Option<Range> = None;
+        for &pred in self.cfg.preds(block) {
+            let Some(terminator) = self.func.layout.terminator(pred) else { return Range::full(mask) };
+            for call in self.func.dfg.targets(terminator) {
+                if call.block == block {
+                    let range = self.find(call.args[index], depth);
+                    all = Some(all.map_or(range, |all| all.union(range)));
+                }
+            }
+            if all == Some(Range::full(mask)) {
+                break;
+            }
+        }
+        all.unwrap_or(Range::full(mask))
     }
 
     fn result(&mut self, inst: Inst, mask: u64, depth: u32) -> Range {

@@ -6,20 +6,57 @@
 
 use clift_kir::inst::{Imm, IntCond};
 use clift_kir::{Function, Inst, InstData, Opcode, Type, Value};
+use cranelift_entity::packed_option::PackedOption;
+use smallvec::SmallVec;
 
 use super::line::{Line, Low};
 use super::range::Ranges;
-use super::shape::{Assumptions, Scope};
+use super::shape::{Assumptions, Bound, Check, Excludes, Scope};
 
 /// What is known of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
     /// A line over the lanes of a pack.
     Line(Line),
-    /// A line where the operand of this extension does not wrap within the pack.
-    Provided(Line, Inst),
+    /// A line where checks hold, which some instructions ask for.
+    Provided(Line, Needs),
     /// Anything.
     Varying,
+}
+
+/// Instructions that need checks at run time to keep a line: extensions, minima and maxima. In order, without repetition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Needs([PackedOption<Inst>; 4]);
+
+impl Needs {
+    /// The instructions.
+    pub(super) fn iter(self) -> impl Iterator<Item = Inst> {
+        self.0.into_iter().filter_map(PackedOption::expand)
+    }
+
+    fn is_empty(self) -> bool {
+        self.0[0].is_none()
+    }
+
+    /// All of both, if that is not too many.
+    fn union(self, other: Needs) -> Option<Needs> {
+        let mut all: SmallVec<[Inst; 8]> = self.iter().chain(other.iter()).collect();
+        all.sort_unstable();
+        all.dedup();
+        Needs::collect(all)
+    }
+
+    fn with(self, inst: Inst) -> Option<Needs> {
+        self.union(Needs([Some(inst).into(), None.into(), None.into(), None.into()]))
+    }
+
+    fn collect(insts: impl IntoIterator<Item = Inst>) -> Option<Needs> {
+        let mut needs = Needs::default();
+        for (i, inst) in insts.into_iter().enumerate() {
+            *needs.0.get_mut(i)? = Some(inst).into();
+        }
+        Some(needs)
+    }
 }
 
 impl Form {
@@ -28,21 +65,23 @@ impl Form {
         Form::Line(Line::uniform(scope, Low::NONE))
     }
 
-    /// What holds of a value that is one or the other, the choice being the same for all work-items.
-    pub(super) fn join(self, other: Form) -> Form {
-        match (self, other) {
-            (Form::Line(a), Form::Line(b)) => a.join(b).map_or(Form::Varying, Form::Line),
-            (Form::Provided(a, on), Form::Line(b)) | (Form::Line(a), Form::Provided(b, on)) => {
-                a.join(b).map_or(Form::Varying, |line| Form::Provided(line, on))
-            }
-            (Form::Provided(a, on), Form::Provided(b, same)) if on == same => {
-                a.join(b).map_or(Form::Varying, |line| Form::Provided(line, on))
-            }
-            (Form::Provided(..) | Form::Varying, _) | (_, Form::Varying) => Form::Varying,
+    fn new(line: Line, needs: Needs) -> Form {
+        match needs.is_empty() {
+            true => Form::Line(line),
+            // Without a step there is nothing to gain.
+            false if line.is_uniform() => Form::Varying,
+            false => Form::Provided(line, needs),
         }
     }
 
-    /// As what a block gets: a condition does not outlive the place where it was asked.
+    /// What holds of a value that is one or the other, the choice being the same for all work-items.
+    pub(super) fn join(self, other: Form) -> Form {
+        let (Some((a, needs)), Some((b, more))) = (self.split(), other.split()) else { return Form::Varying };
+        let joined = a.join(b).zip(needs.union(more));
+        joined.map_or(Form::Varying, |(line, needs)| Form::new(line, needs))
+    }
+
+    /// As what a block gets: a check does not outlive the place where it was made.
     pub(super) fn passed_on(self) -> Form {
         match self {
             Form::Line(_) | Form::Varying => self,
@@ -54,6 +93,15 @@ impl Form {
         match self {
             Form::Line(line) => Some(line),
             Form::Provided(..) | Form::Varying => None,
+        }
+    }
+
+    /// A line and what it needs.
+    pub(super) fn split(self) -> Option<(Line, Needs)> {
+        match self {
+            Form::Line(line) => Some((line, Needs::default())),
+            Form::Provided(line, needs) => Some((line, needs)),
+            Form::Varying => None,
         }
     }
 }
@@ -116,18 +164,7 @@ impl Rules<'_> {
             Opcode::And | Opcode::Or | Opcode::Xor => self.bitwise(data, ty, operands),
             Opcode::Lshr | Opcode::Ashr => self.shift_right(data, ty, operands),
             Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => self.divide(data, ty, operands),
-            Opcode::Umin | Opcode::Umax | Opcode::Smin | Opcode::Smax => {
-                let signed = [Opcode::Smin, Opcode::Smax].contains(&data.op);
-                match (operands[0].line(), operands[1].line()) {
-                    // Without wrapping, who is smaller in one lane is smaller in all.
-                    (Some(a), Some(b))
-                        if self.is_straight(a, data.args[0], signed) && self.is_straight(b, data.args[1], signed) =>
-                    {
-                        a.join(b).map_or(Form::Varying, Form::Line)
-                    }
-                    _ => Form::Varying,
-                }
-            }
+            Opcode::Umin | Opcode::Umax | Opcode::Smin | Opcode::Smax => self.extreme(inst, operands),
             Opcode::Select => match operands {
                 [Form::Line(cond), then, otherwise] if cond.is_uniform() => match then.join(*otherwise) {
                     Form::Line(line) => Form::Line(Line { scope: line.scope.max(cond.scope), ..line }),
@@ -194,14 +231,86 @@ impl Rules<'_> {
             || self.ranges.of(value).bars_wrapping(line.stride, signed)
     }
 
+    /// As [`Self::is_straight`] for lanes that do not exist, too: those behind the end of a row.
+    fn has_room(&mut self, line: Line, value: Value, signed: bool) -> bool {
+        let bits = self.func.dfg.ty(value).elem.bits() - u32::from(signed);
+        let width = self.assumptions.width;
+        let (reach, range) = (line.reach(width) as i128, self.ranges.of(value));
+        let (low, high) = if signed {
+            let (low, high) = range.as_signed();
+            (i128::from(low) + (1 << bits), i128::from(high) + (1 << bits))
+        } else {
+            let (low, high) = range.unsigned();
+            (i128::from(low), i128::from(high))
+        };
+        line.stays_within(bits, width)
+            || if line.stride >= 0 { high + reach < 1 << (bits + u32::from(signed)) } else { low >= reach }
+    }
+
     fn extension(&mut self, inst: Inst, operand: Form) -> Form {
         let data = self.func.dfg.inst(inst);
         let bits = self.func.dfg.ty(data.args[0]).elem.bits();
-        match operand {
-            Form::Line(line) if self.is_straight(line, data.args[0], data.op == Opcode::Sext) => Form::Line(line),
-            Form::Line(line) if line.reach(self.assumptions.width) < 1 << (bits - 1) => Form::Provided(line, inst),
-            Form::Line(_) | Form::Provided(..) | Form::Varying => Form::Varying,
+        let Some((line, needs)) = operand.split() else { return Form::Varying };
+        if self.is_straight(line, data.args[0], data.op == Opcode::Sext) {
+            return Form::new(line, needs);
         }
+        let possible = line.reach(self.assumptions.width) < 1 << (bits - 1);
+        needs.with(inst).filter(|_| possible).map_or(Form::Varying, |needs| Form::new(line, needs))
+    }
+
+    fn extreme(&mut self, inst: Inst, operands: &[Form]) -> Form {
+        let data = self.func.dfg.inst(inst);
+        let (Some((a, if_a)), Some((b, if_b))) = (operands[0].split(), operands[1].split()) else {
+            return Form::Varying;
+        };
+        let Some(needs) = if_a.union(if_b) else { return Form::Varying };
+        // Without wrapping, who is smaller in one lane is smaller in all.
+        let signed = [Opcode::Smin, Opcode::Smax].contains(&data.op);
+        if let Some(line) = a.join(b)
+            && self.is_straight(a, data.args[0], signed)
+            && self.is_straight(b, data.args[1], signed)
+        {
+            return Form::new(line, needs);
+        }
+        // A clamp that clamps nothing.
+        let (line, bound) = if b.is_uniform() { (a, b) } else { (b, a) };
+        let bits = self.func.dfg.ty(data.args[0]).elem.bits();
+        let possible = bound.is_uniform() && line.reach(self.assumptions.width) < 1 << (bits - 1);
+        needs.with(inst).filter(|_| possible).map_or(Form::Varying, |needs| Form::new(line, needs))
+    }
+
+    /// The checks that an instruction needs, of operands in these forms.
+    pub(super) fn checks(&mut self, inst: Inst, operands: &[Form]) -> SmallVec<[Check; 2]> {
+        let data = self.func.dfg.inst(inst);
+        let lines: SmallVec<[Line; 2]> = operands.iter().filter_map(|form| Some(form.split()?.0)).collect();
+        let which = usize::from(lines.first().is_none_or(|line| line.is_uniform()));
+        let (Some(&line), Some(&value)) = (lines.get(which), data.args.get(which)) else { return SmallVec::new() };
+        let mut checks = SmallVec::new();
+        let extension = [Opcode::Zext, Opcode::Sext].contains(&data.op);
+        let excludes = if extension { Excludes::ExtendedWraps } else { Excludes::Clamps };
+        let signed = [Opcode::Sext, Opcode::Smin, Opcode::Smax].contains(&data.op);
+        let (at_most, at_least) = if signed { (IntCond::Sle, IntCond::Sge) } else { (IntCond::Ule, IntCond::Uge) };
+        let reach = line.reach(self.assumptions.width) as u64;
+        let rising = line.stride >= 0;
+        if !self.has_room(line, value, signed) {
+            let mask = self.func.dfg.ty(value).elem.mask();
+            let (lowest, highest) = if signed { (mask ^ mask >> 1, mask >> 1) } else { (0, mask) };
+            checks.push(match rising {
+                true => Check { excludes, value, plus: 0, cond: at_most, bound: Bound::Bits(highest - reach) },
+                false => Check { excludes, value, plus: 0, cond: at_least, bound: Bound::Bits(lowest + reach) },
+            });
+        }
+        if !extension && let Some(&bound) = data.args.get(1 - which) {
+            let last = if rising { reach as i64 } else { -(reach as i64) };
+            let bound = Bound::Shared(bound);
+            // The lane that is nearest to the bound has to be on the right side of it.
+            checks.push(if [Opcode::Smin, Opcode::Umin].contains(&data.op) {
+                Check { excludes, value, plus: last.max(0), cond: at_most, bound }
+            } else {
+                Check { excludes, value, plus: last.min(0), cond: at_least, bound }
+            });
+        }
+        checks
     }
 
     /// `and`, `or`, `xor` of a line with bits that are known where the lanes differ.
@@ -363,24 +472,13 @@ impl Rules<'_> {
     }
 }
 
-/// The result of an op that is linear in lines, under the condition of its operands.
+/// The result of an op that is linear in lines, with what its operands need.
 fn linear(operands: &[Form], bits: u32, f: impl Fn(Line, Line) -> Option<Line>) -> Form {
-    let split = |form: Form| match form {
-        Form::Line(line) => Some((line, None)),
-        Form::Provided(line, inst) => Some((line, Some(inst))),
-        Form::Varying => None,
-    };
     let zero = Form::Line(Line::uniform(Scope::Launch, Low::exact(0)));
-    let pair = split(operands[0]).zip(split(operands.get(1).copied().unwrap_or(zero)));
+    let pair = operands[0].split().zip(operands.get(1).copied().unwrap_or(zero).split());
     let Some(((a, if_a), (b, if_b))) = pair else { return Form::Varying };
-    let Some(line) = f(a, b).map(|line| line.fit(bits)) else { return Form::Varying };
-    match (if_a, if_b) {
-        (None, None) => Form::Line(if line.is_uniform() { line } else { Line { scope: Scope::Pack, ..line } }),
-        (Some(x), Some(y)) if x != y => Form::Varying,
-        // Without a step there is nothing to gain.
-        (Some(_), _) | (_, Some(_)) if line.is_uniform() => Form::Varying,
-        (Some(on), _) | (_, Some(on)) => Form::Provided(line, on),
-    }
+    let line = f(a, b).map(|line| line.fit(bits)).zip(if_a.union(if_b));
+    line.map_or(Form::Varying, |(line, needs)| Form::new(line, needs))
 }
 
 /// The product of a line and a constant, in a width.

@@ -5,6 +5,7 @@
 
 use clift_kir::Value;
 use clift_kir::inst::IntCond;
+use smallvec::SmallVec;
 
 /// How far uniformity reaches: each scope is contained in the one before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -70,17 +71,48 @@ impl Shape {
 }
 
 /// What makes a varying value affine after all: an index in few bits that is extended to many is a straight line as long as it
-/// does not wrap within the pack. One comparison of the first lane's index at run time tells.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// does not wrap within the pack, one that is clamped as long as no lane is out of bounds. A few comparisons of what the first
+/// lane has tell at run time.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conditional {
-    /// The value's step where the condition holds, never 0.
+    /// The value's step where all checks hold, never 0.
     pub stride: i64,
-    /// A power of two that divides the value of the pack's first lane.
+    /// A power of two that divides the value of the pack's first lane, where all checks hold.
     pub align: u32,
-    /// The index before it is extended: affine, and computed wherever the value is.
-    pub narrow: Value,
-    /// The condition: `icmp cond` of the first lane's `narrow` and the constant `bound`.
+    /// The checks, in the order of the code; all have to hold.
+    pub checks: SmallVec<[Check; 2]>,
+}
+
+/// A comparison: `icmp cond` of the first lane's `value` plus a constant, and a bound. The sum wraps in the value's type, and does
+/// not where the checks before this one hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Check {
+    /// What it excludes.
+    pub excludes: Excludes,
+    /// Affine itself, or affine where the checks before this one hold; computed wherever the checked value is.
+    pub value: Value,
+    /// What to add.
+    pub plus: i64,
+    /// How to compare.
     pub cond: IntCond,
-    /// Bits of the narrow type.
-    pub bound: u64,
+    /// What to compare with.
+    pub bound: Bound,
+}
+
+/// What a [`Check`] excludes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Excludes {
+    /// That a value wraps within the pack before it is extended.
+    ExtendedWraps,
+    /// That a minimum or maximum takes its bound for some lane, or wrapping hides that.
+    Clamps,
+}
+
+/// The right side of a [`Check`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// A constant: bits of the value's type.
+    Bits(u64),
+    /// A value that the lanes share.
+    Shared(Value),
 }

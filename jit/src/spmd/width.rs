@@ -5,6 +5,7 @@
 use clift_kir::{Elem, Function, KernelData};
 
 use super::cost::estimate;
+use super::indices;
 use super::prepare::{self, Prepared};
 use super::widen::how::{How, how};
 use crate::{Backend, Options};
@@ -50,13 +51,14 @@ impl Width {
         if insts > MAX_INSTS {
             return Width::Scalar(format!("{insts} instructions are too many"));
         }
-        let Some(prepared) = prepare::run(func) else {
+        let Some(mut prepared) = prepare::run(func) else {
             return Width::Scalar("a cycle of the kernel has several entries".to_owned());
         };
-        if let Some(lanes) = forced {
+        let lanes = forced.unwrap_or_else(|| by_elements(&prepared.func));
+        indices::run(&mut prepared, lanes);
+        if forced.is_some() {
             return Width::Packs(lanes, Box::new(prepared));
         }
-        let lanes = by_elements(&prepared.func);
         let costs = estimate(&prepared, &prepared.divergence(lanes, true), lanes);
         let gain = costs.scalar / costs.pack.max(1.0);
         if gain < WORTHWHILE {

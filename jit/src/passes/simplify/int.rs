@@ -28,6 +28,7 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
         Opcode::And | Opcode::Or | Opcode::Umin | Opcode::Umax | Opcode::Smin | Opcode::Smax if same => Some(x),
         Opcode::And if right == Some(0) => Some(y),
         Opcode::And if right == Some(ones) => Some(x),
+        Opcode::And if keeps_all(b, x, right) => Some(x),
         Opcode::Or if right == Some(ones) => Some(y),
         Opcode::Xor if right == Some(ones) => Some(b.int1(Opcode::Not, x)),
         Opcode::Imul | Opcode::Umulh if right == Some(0) => Some(y),
@@ -84,6 +85,12 @@ fn unary(b: &mut Builder<'_>, data: &InstData, x: Value) -> Option<Value> {
         Opcode::Bitrev => defined_by(b, x, Opcode::Bitrev).map(|inner| inner.args[0]),
         _ => None,
     }
+}
+
+/// Whether a mask leaves all bits that a zero-extended value can have.
+fn keeps_all(b: &Builder<'_>, x: Value, mask: Option<u64>) -> bool {
+    let source = defined_by(b, x, Opcode::Zext).map(|extension| b.ty(extension.args[0]).elem.mask());
+    source.zip(mask).is_some_and(|(source, mask)| source & !mask == 0)
 }
 
 fn power_of_two(bits: Option<u64>) -> Option<u64> {

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::super::divergence::Divergence;
 use super::super::range::Ranges;
-use super::super::shape::{Assumptions, Scope, Shape};
+use super::super::shape::{Assumptions, Bound, Check, Scope, Shape};
 use super::generate::Rng;
 use super::seeds;
 
@@ -188,13 +188,15 @@ struct Found {
     affine: u32,
     conditional: u32,
     held: u32,
+    clamped: u32,
 }
 
 fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
     let mut rng = Rng(seed);
     let func = expressions(&mut rng);
-    let divergence = Divergence::new(&func, &Cfg::new(&func), Scope::Pack, assumptions);
-    let mut ranges = Ranges::new(&func, *assumptions);
+    let cfg = Cfg::new(&func);
+    let divergence = Divergence::new(&func, &cfg, Scope::Pack, assumptions);
+    let mut ranges = Ranges::new(&func, &cfg, *assumptions);
     let results: Vec<(Inst, Value)> = func
         .layout
         .insts(func.layout.blocks()[0])
@@ -248,12 +250,21 @@ fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
                 Shape::Varying => {
                     let Some(condition) = divergence.conditional(value) else { continue };
                     found.conditional += 1;
-                    let narrow = func.dfg.ty(condition.narrow).elem;
-                    let Meaning::Lanes(meaning) = Opcode::Icmp.info().meaning else { panic!() };
-                    let cx = LaneCx { imm: &Imm::IntCond(condition.cond), src: narrow, dst: narrow };
-                    if meaning(&cx, &[lanes[0][condition.narrow], condition.bound]) & 1 == 1 {
+                    let holds = |check: &Check| {
+                        let elem = func.dfg.ty(check.value).elem;
+                        let bound = match check.bound {
+                            Bound::Bits(bits) => bits,
+                            Bound::Shared(value) => lanes[0][value],
+                        };
+                        let sum = lanes[0][check.value].wrapping_add_signed(check.plus) & elem.mask();
+                        let cx = LaneCx { imm: &Imm::IntCond(check.cond), src: elem, dst: elem };
+                        clift_kir::eval::int::icmp(&cx, &[sum, bound]) & 1 == 1
+                    };
+                    if condition.checks.iter().all(holds) {
                         line(condition.stride, condition.align, "affine where it should be");
                         found.held += 1;
+                        let shared = |check: &Check| matches!(check.bound, Bound::Shared(_));
+                        found.clamped += u32::from(condition.checks.iter().any(shared));
                     }
                 }
             }
@@ -264,7 +275,7 @@ fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
 #[test]
 fn lines_are_straight() {
     let mut found = Found::default();
-    for seed in 0..seeds(60) {
+    for seed in 0..seeds(30) {
         for width in [2, 8] {
             for packs_aligned in [false, true] {
                 for ids_below in [None, Some(300), Some(1 << 31)] {
@@ -274,6 +285,10 @@ fn lines_are_straight() {
             }
         }
     }
-    let Found { uniform, affine, conditional, held } = found;
-    assert!(uniform > 1000 && affine > 1000 && held > 1000, "{uniform} {affine} {conditional} {held}");
+    let Found { uniform, affine, conditional, held, clamped } = found;
+    let enough = uniform.min(affine).min(held).min(clamped) > 1000;
+    assert!(enough, "{uniform} {affine} {conditional} {held} {clamped}");
+    println!(
+        "{uniform} uniform, {affine} affine, {conditional} conditional: {held} hold, {clamped} of them not clamped"
+    );
 }

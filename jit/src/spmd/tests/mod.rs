@@ -4,6 +4,7 @@ mod cases;
 mod collectives;
 pub(crate) mod generate;
 pub(crate) mod harness;
+mod indices;
 mod lines;
 mod uniformity;
 

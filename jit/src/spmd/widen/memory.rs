@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::forms::{Form, Packs};
 use super::{Mask, Widener};
-use crate::spmd::shape::Scope;
+use crate::spmd::shape::{Bound, Check, Excludes, Scope};
 
 /// OpenCL vectors of a pack with up to so many components in all are kept as they lie in memory.
 const MAX_FLAT: u32 = Type::MAX_LANES / 2;
@@ -15,14 +15,16 @@ const MAX_FLAT: u32 = Type::MAX_LANES / 2;
 /// Records with up to so many elements are loaded whole and taken apart.
 const MAX_STEP: u32 = 4;
 
-/// Whether a condition is about a signed index. Where such an index wraps between two lanes, one of them would access memory
-/// 2^31 elements before the pointer, the other as far behind it: no object reaches that far to both sides, so an access by either is
-/// out of bounds, and none needs to be told from the others at run time. An unsigned index wraps to 0, which is a good one.
-fn is_signed(cond: IntCond) -> bool {
-    match cond {
+/// Whether a check is needed before an access. Where a signed index of 32 bits wraps between two lanes, one of them would access
+/// memory 2^31 elements before the pointer, the other as far behind it: no object reaches that far to both sides, so an access by
+/// either is out of bounds, and none needs to be told from the others at run time. An unsigned index wraps to 0, which is a good
+/// one, and few bits wrap within an object.
+fn matters(check: &Check, ty: Type) -> bool {
+    let signed = match check.cond {
         IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge => true,
         IntCond::Eq | IntCond::Ne | IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => false,
-    }
+    };
+    check.excludes == Excludes::Clamps || !signed || ty != Type::I32
 }
 
 /// How the lanes' elements lie in memory.
@@ -73,19 +75,39 @@ impl Widener<'_> {
             Form::Provided(base) => {
                 let Some(on) = self.divergence.conditional(pointer) else { return Pattern::Scattered };
                 let Some(records) = self.records(base, on.stride, ty) else { return Pattern::Scattered };
-                // A narrower index wraps within one object.
-                if is_signed(on.cond) && self.func.dfg.ty(on.narrow).elem.bits() >= 32 {
-                    return Pattern::Records(records);
+                let mut holds: Option<Value> = None;
+                for check in on.checks {
+                    if matters(&check, self.func.dfg.ty(check.value)) {
+                        let one = self.check(check);
+                        holds = Some(holds.map_or(one, |all| self.at().int2(Opcode::And, all, one)));
+                    }
                 }
-                let narrow = self.scalar(on.narrow);
-                let mut b = self.at();
-                let bound = b.ty(narrow);
-                let bound = b.iconst(bound, on.bound as i64);
-                let holds = b.icmp(on.cond, narrow, bound);
-                Pattern::RecordsIf(holds, records)
+                holds.map_or(Pattern::Records(records), |holds| Pattern::RecordsIf(holds, records))
             }
             Form::Uniform(_) | Form::Flat(_) | Form::Packs(_) => Pattern::Scattered,
         }
+    }
+
+    /// Whether a check holds.
+    fn check(&mut self, check: Check) -> Value {
+        let value = self.scalar(check.value);
+        let bound = match check.bound {
+            Bound::Bits(bits) => {
+                let mut b = self.at();
+                let ty = b.ty(value);
+                b.iconst(ty, bits as i64)
+            }
+            Bound::Shared(bound) => self.scalar(bound),
+        };
+        let mut b = self.at();
+        let ty = b.ty(value);
+        let value = if check.plus == 0 {
+            value
+        } else {
+            let plus = b.iconst(ty, check.plus);
+            b.int2(Opcode::Iadd, value, plus)
+        };
+        b.icmp(check.cond, value, bound)
     }
 
     /// Whether accesses of `ty` from `base` on, a step further for each lane, are records.

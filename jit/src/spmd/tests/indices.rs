@@ -1,0 +1,73 @@
+//! Indices of real kernels: the steps of their accesses along the lanes.
+
+use clift_kir::{Module, Opcode, text};
+
+use super::super::divergence::Divergence;
+use super::super::shape::{Assumptions, Scope, Shape};
+use super::super::{indices, prepare};
+
+/// What an analysis says about the addresses of a kernel's loads and stores, in order: `=` shared, a step in bytes, a step with a
+/// question mark and the number of checks, or `*`. Without and with what whole packs bring.
+fn steps(module: &Module, kernel: usize) -> [String; 2] {
+    let mut prepared = prepare::run(&module.funcs[module.kernels[kernel].func]).unwrap();
+    indices::run(&mut prepared, 8);
+    let general = Assumptions { local_below: Some(4097), ..Assumptions::lanes(8) };
+    let whole = Assumptions { packs_aligned: true, ids_below: Some(1 << 31), ..general };
+    [general, whole].map(|assumptions| {
+        let func = &prepared.func;
+        let divergence = Divergence::new(func, &prepared.cfg, Scope::Pack, &assumptions);
+        let mut steps = Vec::new();
+        for &block in prepared.cfg.rpo() {
+            for &inst in func.layout.insts(block) {
+                let data = func.dfg.inst(inst);
+                if data.op == Opcode::Load || data.op == Opcode::Store {
+                    steps.push(match divergence.shape(data.args[0]) {
+                        Shape::Uniform(_) => "=".to_owned(),
+                        Shape::Affine { stride, .. } => stride.to_string(),
+                        Shape::Varying => divergence
+                            .conditional(data.args[0])
+                            .map_or("*".to_owned(), |c| format!("{}?{}", c.stride, c.checks.len())),
+                    });
+                }
+            }
+        }
+        steps.join(" ")
+    })
+}
+
+/// Kernel, steps in the general variant, steps in the one for whole packs.
+const STEPS: [(&str, &str, &str); 20] = [
+    ("saxpy", "4?1 4?1 4?1", "4 4 4"),
+    // A step that is an argument is no step that is known.
+    ("strided", "* 16?1 4?1", "* 16 4"),
+    ("rows_int", "4?1 4?1", "4 4"),
+    ("rows_uint", "4?1 4?1", "4?1 4?1"),
+    ("rows_size", "4 4", "4 4"),
+    ("volume", "4?1 4?1", "4 4"),
+    ("masks_int", "* * * * * 4?1", "4 4 = = * 4"),
+    ("masks_uint", "* * * * 4?1", "4 4 = * 4"),
+    ("grid_stride", "4?1 4?1", "4?1 4?1"),
+    ("group_stride", "4?1 4", "4 4"),
+    ("multiply", "= 4?1 4?1", "= 4 4"),
+    ("stencil", "4?1 4?1 4?1 4?1 4?1", "4 4 4 4 4"),
+    ("clamped", "4?5 4?5 4?5 4?1", "4?4 4?4 4?4 4"),
+    ("reduce", "4?1 4?1 4 4 4 4 = =", "4 4 4 4 4 4 = ="),
+    ("flip", "4?1 -4?1", "4 -4?1"),
+    ("records", "16?1 16?1 16?1 16?1", "16 16 16 16"),
+    ("offsets", "= 4?1 4?1", "= 4 4"),
+    // Below the first work-item the index wraps.
+    ("guarded", "4?1 4?1 4?1", "4?1 4 4"),
+    ("shorts", "4 4?1", "4 4"),
+    ("sorted", "4?1 * 4?1", "4 * 4"),
+];
+
+#[test]
+fn steps_of_accesses() {
+    let module = text::parse_module(include_str!("indices.kir")).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(module.kernels.len(), STEPS.len());
+    for (i, kernel) in module.kernels.iter().enumerate() {
+        let name = &module.funcs[kernel.func].name;
+        let [general, whole] = steps(&module, i);
+        assert_eq!((name.as_str(), general.as_str(), whole.as_str()), STEPS[i]);
+    }
+}
