@@ -1,7 +1,7 @@
 //! Compiles a SPIR-V module as the driver would and says what came of it: for work on the compiler.
 //!
 //! ```text
-//! cargo run -p clift-jit --example compile -- kernel.spv [--repeat N] [--interp] [--dump STAGE]...
+//! cargo run -p clift-jit --example compile -- kernel.spv [--repeat N] [--interp] [--width N] [--dump STAGE]...
 //! ```
 
 use std::time::Instant;
@@ -26,10 +26,11 @@ fn run() -> Result<(), String> {
             "--interp" => options.backend = Backend::Interp,
             "--repeat" => repeat = value()?.parse().map_err(|error| format!("--repeat: {error}"))?,
             "--dump" => options.dump.push(value()?),
+            "--width" => options.width = Some(value()?.parse().map_err(|error| format!("--width: {error}"))?),
             _ => path = Some(arg),
         }
     }
-    let path = path.ok_or("usage: compile FILE.spv [--repeat N] [--interp] [--dump STAGE]...")?;
+    let path = path.ok_or("usage: compile FILE.spv [--repeat N] [--interp] [--width N] [--dump STAGE]...")?;
     let bytes = std::fs::read(&path).map_err(|error| format!("{path}: {error}"))?;
     let words: Vec<u32> = bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
     let input = Input { words: &words, spec_constants: &[] };

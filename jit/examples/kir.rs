@@ -2,7 +2,7 @@
 //! code generation.
 //!
 //! ```text
-//! cargo run --release -p clift-jit --example kir -- FILE.kir [--dump STAGE]... [--times N]
+//! cargo run --release -p clift-jit --example kir -- FILE.kir [--width N] [--dump STAGE]... [--times N]
 //! ```
 //!
 //! `--times` runs each launch that often and gives the fastest, and the time of a build.
@@ -34,10 +34,11 @@ fn run() -> Result<(), String> {
         match arg.as_str() {
             "--times" => times = value()?.parse().map_err(|error| format!("--times: {error}"))?,
             "--dump" => options.dump.push(value()?),
+            "--width" => options.width = Some(value()?.parse().map_err(|error| format!("--width: {error}"))?),
             _ => path = Some(arg),
         }
     }
-    let path = path.ok_or("usage: kir FILE.kir [--dump STAGE]... [--times N]")?;
+    let path = path.ok_or("usage: kir FILE.kir [--width N] [--dump STAGE]... [--times N]")?;
     let file = FileTest::load(Path::new(&path))?;
     let module = file.module()?;
     let program = native::make(module.clone(), &options)?;

@@ -16,6 +16,9 @@ impl Translator<'_> {
         let value = match data.op {
             O::Fadd => self.pos.ins().fadd(a, b),
             O::Fsub => self.pos.ins().fsub(a, b),
+            // Twice a number, without a constant that takes a register.
+            O::Fmul if self.is_two(data.args[1]) => self.pos.ins().fadd(a, a),
+            O::Fmul if self.is_two(data.args[0]) => self.pos.ins().fadd(b, b),
             O::Fmul => self.pos.ins().fmul(a, b),
             O::Fdiv => self.pos.ins().fdiv(a, b),
             O::Fma => {
@@ -40,12 +43,35 @@ impl Translator<'_> {
             O::Trunc => self.pos.ins().trunc(a),
             O::Rint => self.pos.ins().nearest(a),
             O::Fcmp => match data.imm {
-                Imm::FloatCond(cond, _) => self.compare(cond, a, b),
+                Imm::FloatCond(cond, _) => match self.opposite_of(inst, cond) {
+                    Some(opposite) => self.invert(opposite),
+                    None => self.compare(cond, a, b),
+                },
                 ref imm => wrong_imm(imm),
             },
             _ => unreachable!("broken invariant: {} is no float op", data.op.info().name),
         };
         self.set(inst, value);
+    }
+
+    /// The result of the opposite comparison of vectors, where the same block has it already: its complement is often combined
+    /// with another mask for nothing, and what was compared is not needed any more.
+    fn opposite_of(&mut self, inst: Inst, cond: FloatCond) -> Option<ir::Value> {
+        let legal = self.legal;
+        let data = legal.dfg.inst(inst);
+        if !self.arg_type(inst, 0).is_vector() {
+            return None;
+        }
+        let key = |cond: FloatCond| (data.args[0], data.args[1], cond as u8);
+        let known = self.comparisons.get(&key(cond.inverse())).copied();
+        self.comparisons.insert(key(cond), legal.dfg.result(inst));
+        known.map(|value| self.get(value))
+    }
+
+    /// Whether a value is the constant 2.
+    fn is_two(&self, value: Value) -> bool {
+        let constant = self.legal.dfg.as_const(value).and_then(|data| Some((data.ty.elem, data.as_splat()?)));
+        constant.is_some_and(|(elem, bits)| clift_kir::eval::float::to_f64(elem, bits) == 2.0)
     }
 
     fn compare(&mut self, cond: FloatCond, a: ir::Value, b: ir::Value) -> ir::Value {

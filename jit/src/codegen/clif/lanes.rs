@@ -21,7 +21,11 @@ impl Translator<'_> {
             O::Undef => self.constant(&ConstData::splat(to, 0)),
             O::Splat => {
                 let a = self.args(inst)[0];
-                if to.is_bool() { self.splat_bool(a, to) } else { self.pos.ins().splat(clif_type(to), a) }
+                match self.lane_everywhere(data.args[0], to) {
+                    Some(value) => value,
+                    None if to.is_bool() => self.splat_bool(a, to),
+                    None => self.pos.ins().splat(clif_type(to), a),
+                }
             }
             O::Extract => {
                 let a = self.args(inst)[0];
@@ -97,6 +101,21 @@ impl Translator<'_> {
     fn lane_to_bool(&mut self, value: ir::Value) -> ir::Value {
         let low = if self.ty(value) == types::I8 { value } else { self.pos.ins().ireduce(types::I8, value) };
         self.pos.ins().band_imm_u(low, 1)
+    }
+
+    /// A lane of a register in all lanes, without a way through a scalar.
+    fn lane_everywhere(&mut self, scalar: clift_kir::Value, to: Type) -> Option<ir::Value> {
+        let legal = self.legal;
+        let def = legal.dfg.inst(legal.dfg.def_inst(scalar)?);
+        let (Opcode::Extract, &Imm::Lane(lane)) = (def.op, &def.imm) else { return None };
+        if to.is_bool() || legal.dfg.ty(def.args[0]).elem != to.elem || to.elem.bytes() < 4 {
+            return None;
+        }
+        let bytes = to.elem.bytes() as u8;
+        let source = self.get(def.args[0]);
+        let source = self.recast(source, types::I8X16);
+        let value = self.shuffle_bytes(source, source, &std::array::from_fn(|i| lane * bytes + i as u8 % bytes));
+        Some(self.recast(value, clif_type(to)))
     }
 
     /// One lane of a register.

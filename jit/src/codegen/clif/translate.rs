@@ -36,6 +36,8 @@ pub(super) struct Translator<'a> {
     pub(super) patterns: FxHashMap<[u8; 16], ir::Immediate>,
     pub(super) call_conv: cranelift_codegen::isa::CallConv,
     uses: UseCounts,
+    /// Comparisons of vectors of floats in the block being translated: operands, condition, result.
+    pub(super) comparisons: FxHashMap<(Value, Value, u8), Value>,
     /// The block being translated, and where each value met so far is defined.
     current: Block,
     homes: SecondaryMap<Value, PackedOption<Block>>,
@@ -66,6 +68,7 @@ impl<'a> Translator<'a> {
             patterns: FxHashMap::default(),
             call_conv,
             uses: UseCounts::new(func),
+            comparisons: FxHashMap::default(),
             current: Block::from_u32(0),
             homes: SecondaryMap::new(),
         };
@@ -89,6 +92,7 @@ impl<'a> Translator<'a> {
             let new = self.block(block);
             self.pos.goto_bottom(new);
             self.current = block;
+            self.comparisons.clear();
             for &inst in legal.layout.insts(block) {
                 self.inst(inst);
             }

@@ -9,7 +9,7 @@ use clift_kir::{
 
 use super::{Kernel, Random, compile, compile_elsewhere};
 
-const LANES: [u32; 6] = [1, 2, 3, 4, 8, 16];
+const LANES: [u32; 7] = [1, 2, 3, 4, 8, 16, 32];
 const INTS: [Elem; 4] = [Elem::I8, Elem::I16, Elem::I32, Elem::I64];
 const FLOATS: [Elem; 3] = [Elem::F16, Elem::F32, Elem::F64];
 
