@@ -2,7 +2,8 @@
 //!
 //! One [`Translator`] per function walks the blocks in order; the ops are split by class into files, each with an exhaustive
 //! match of its own ops: [`int`] (with [`shift`]), [`float`], [`convert`], [`lanes`], [`memory`] (with atomics), [`call`], [`control`]. [`caps`] says
-//! what Cranelift's vector lowering covers. [`target`] builds instruction-set descriptions, [`place`] puts code into memory.
+//! what Cranelift's vector lowering covers. [`target`] builds instruction-set descriptions, [`place`] puts code into memory,
+//! [`listing`] shows it.
 //!
 //! Values: a scalar is a Cranelift scalar (truth values `i8` of 0 or 1, pointers `i64`); a vector is always a whole 128-bit
 //! register, shorter ones use its first lanes and leave the rest unspecified; a mask is an integer vector of 0 and -1 whose lane
@@ -17,6 +18,7 @@ mod convert;
 mod float;
 mod int;
 mod lanes;
+mod listing;
 mod memory;
 mod place;
 mod shift;
@@ -62,9 +64,9 @@ impl ClifBackend {
         ClifBackend { caps: caps::of(features), features, isa }
     }
 
-    /// One function in Cranelift's form.
-    fn translate(&self, func: &Function, data: &ProgramData) -> ir::Function {
-        Translator::run(func, &*self.isa, self.features, data)
+    /// One function in Cranelift's form, with places in the source if wanted.
+    fn translate(&self, func: &Function, data: &ProgramData, locate: bool) -> ir::Function {
+        Translator::run(func, &*self.isa, self.features, data, locate)
     }
 }
 
@@ -90,8 +92,8 @@ impl Backend for ClifBackend {
             // Cranelift panics where it has no rule for an instruction; that must not reach the host.
             catch_unwind(AssertUnwindSafe(|| {
                 let Some(general) = &kernel.general else { unreachable!("broken invariant: kernel that is not legal") };
-                let packed = kernel.packed.as_ref().map(|packed| self.translate(packed, &data));
-                place.define(&kernel.name, self.translate(general, &data), packed)
+                let packed = kernel.packed.as_ref().map(|packed| self.translate(packed, &data, dumps("asm")));
+                place.define(&kernel.name, self.translate(general, &data, dumps("asm")), packed)
             }))
             .unwrap_or_else(|payload| Err(BuildError::Internal(format!("code generation: {}", panic_text(&*payload)))))
             .map_err(|error| error.in_kernel(&kernel.name))?;

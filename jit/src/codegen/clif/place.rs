@@ -13,6 +13,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
 use parking_lot::Mutex;
 
+use super::listing;
 use crate::BuildError;
 use crate::codegen::Executable;
 use crate::codegen::data::ProgramData;
@@ -55,14 +56,15 @@ impl Placement {
     fn define_one(&mut self, name: &str, func: ir::Function) -> Result<FuncId, BuildError> {
         let Some(module) = &mut self.module.module else { unreachable!("broken invariant: code freed") };
         self.context.func = func;
-        self.context.set_disasm(self.dump_code);
+        // Only where nobody reads the code itself.
+        self.context.set_disasm(self.dump_code && cfg!(not(target_arch = "x86_64")));
         if self.dump_clif {
             let _ = writeln!(self.log, "; clif {name}\n{}", self.context.func);
         }
         let id = module.declare_anonymous_function(&self.context.func.signature).map_err(describe)?;
         let defined = module.define_function(id, &mut self.context).map_err(describe);
-        if let Some(code) = self.context.compiled_code().and_then(|compiled| compiled.vcode.as_ref()) {
-            let _ = writeln!(self.log, "; asm {name}\n{code}");
+        if let Some(code) = self.context.compiled_code().filter(|_| self.dump_code) {
+            let _ = writeln!(self.log, "; asm {name}\n{}", listing::listing(code));
         }
         self.context.clear();
         defined?;

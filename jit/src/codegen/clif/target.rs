@@ -42,6 +42,8 @@ fn flags() -> Result<Flags, String> {
         ("enable_verifier", verify),
         ("is_pic", "false"),
         ("unwind_info", "false"),
+        // Where blocks begin, for listings.
+        ("machine_code_cfg_info", "true"),
         ("probestack_strategy", "inline"),
         ("enable_heap_access_spectre_mitigation", "false"),
         ("enable_table_access_spectre_mitigation", "false"),

@@ -10,6 +10,7 @@ use cranelift_entity::packed_option::PackedOption;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::listing::source_loc;
 use super::target::Features;
 use crate::codegen::data::ProgramData;
 
@@ -38,6 +39,8 @@ pub(super) struct Translator<'a> {
     uses: UseCounts,
     /// Comparisons of vectors of floats in the block being translated: operands, condition, result.
     pub(super) comparisons: FxHashMap<(Value, Value, u8), Value>,
+    /// Whether instructions get their place in the source.
+    locate: bool,
     /// The block being translated, and where each value met so far is defined.
     current: Block,
     homes: SecondaryMap<Value, PackedOption<Block>>,
@@ -45,7 +48,13 @@ pub(super) struct Translator<'a> {
 
 impl<'a> Translator<'a> {
     /// The function in Cranelift's form.
-    pub(super) fn run(func: &Function, isa: &dyn TargetIsa, features: Features, data: &ProgramData) -> ir::Function {
+    pub(super) fn run(
+        func: &Function,
+        isa: &dyn TargetIsa,
+        features: Features,
+        data: &ProgramData,
+        locate: bool,
+    ) -> ir::Function {
         debug_assert_eq!(func.stage, Stage::Legal);
         let call_conv = isa.default_call_conv();
         let mut signature = ir::Signature::new(call_conv);
@@ -69,6 +78,7 @@ impl<'a> Translator<'a> {
             call_conv,
             uses: UseCounts::new(func),
             comparisons: FxHashMap::default(),
+            locate,
             current: Block::from_u32(0),
             homes: SecondaryMap::new(),
         };
@@ -88,12 +98,19 @@ impl<'a> Translator<'a> {
                 self.values[param] = Some(Lowered { value, disp: 0 });
             }
         }
+        if self.locate {
+            // All places are kept relative to the first, which must not be an unknown one.
+            self.pos.set_srcloc(ir::SourceLoc::new(0));
+        }
         for &block in legal.layout.blocks() {
             let new = self.block(block);
             self.pos.goto_bottom(new);
             self.current = block;
             self.comparisons.clear();
             for &inst in legal.layout.insts(block) {
+                if self.locate {
+                    self.pos.set_srcloc(source_loc(legal.locs[inst]));
+                }
                 self.inst(inst);
             }
         }

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "generated code is called")]
 
+mod listing;
 mod random;
 mod sweep;
 
@@ -63,7 +64,7 @@ pub(super) fn compile_elsewhere(func: &Function) {
         let Input::Legal(caps) = backend.input() else { unreachable!() };
         let data = ProgramData::new(&module).unwrap();
         let mut context =
-            cranelift_codegen::Context::for_function(backend.translate(&legal(&module, func, caps), &data));
+            cranelift_codegen::Context::for_function(backend.translate(&legal(&module, func, caps), &data, false));
         let mut control = cranelift_codegen::control::ControlPlane::default();
         if let Err(error) = context.compile(&*backend.isa, &mut control) {
             panic!("{name}: {:?}", error.inner);

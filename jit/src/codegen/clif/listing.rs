@@ -1,0 +1,130 @@
+//! Machine code as text, for `CLIFT_DEBUG=asm`: instructions with their offsets, labels where blocks begin, the place in the
+//! kernel's source where it changes, and constants beside the instructions that read them.
+//!
+//! On machines whose instructions nobody here can read it is Cranelift's own text.
+
+use std::fmt::Write;
+
+use clift_kir::Loc;
+use cranelift_codegen::CompiledCode;
+use cranelift_codegen::ir::SourceLoc;
+
+/// Marks words of the SPIR-V module, for code without source lines.
+const WORD: u32 = 1 << 31;
+
+/// A place in the source as Cranelift carries it.
+pub(super) fn source_loc(loc: Loc) -> SourceLoc {
+    match loc {
+        Loc { line: 0, word: 0, .. } => SourceLoc::default(),
+        Loc { line: 0, word, .. } => SourceLoc::new(word | WORD),
+        Loc { line, .. } => SourceLoc::new(line & !WORD),
+    }
+}
+
+/// What a place is called in a listing.
+fn place(loc: SourceLoc) -> String {
+    match loc.bits() {
+        bits if loc.is_default() || bits == 0 => "no place in the source".to_owned(),
+        bits if bits & WORD != 0 => format!("word {} of the module", (bits & !WORD) - 1),
+        line => format!("line {line}"),
+    }
+}
+
+/// The listing of a function.
+pub(super) fn listing(code: &CompiledCode) -> String {
+    let mut text = String::new();
+    #[cfg(target_arch = "x86_64")]
+    x86::write(&mut text, code);
+    #[cfg(not(target_arch = "x86_64"))]
+    if let Some(own) = &code.vcode {
+        let _ = writeln!(text, "{own}");
+    }
+    let _ = writeln!(text, "; {} bytes", code.buffer.data().len());
+    text
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::collections::BTreeSet;
+
+    use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter, Instruction, Mnemonic, OpKind};
+
+    use super::{CompiledCode, SourceLoc, Write, place};
+
+    /// Writes the instructions of every block. What lies between blocks are tables of jumps and constants.
+    pub(super) fn write(text: &mut String, code: &CompiledCode) {
+        let bytes = code.buffer.data();
+        let decode = |from: u32| {
+            let mut decoder = Decoder::with_ip(64, &bytes[from as usize..], u64::from(from), DecoderOptions::NONE);
+            decoder.decode()
+        };
+        let mut starts: BTreeSet<u32> = code.bb_starts.iter().copied().collect();
+        starts.insert(0);
+        let mut instructions: Vec<Instruction> = Vec::new();
+        let mut targets = BTreeSet::new();
+        for (&start, end) in starts.iter().zip(starts.iter().skip(1).copied().chain([bytes.len() as u32])) {
+            let mut at = start;
+            while at < end {
+                let instruction = decode(at);
+                instructions.push(instruction);
+                at = instruction.next_ip() as u32;
+                targets.extend(target(&instruction));
+                if instruction.is_invalid() || matches!(instruction.mnemonic(), Mnemonic::Jmp | Mnemonic::Ret) {
+                    break;
+                }
+            }
+        }
+        let places = code.buffer.get_srclocs_sorted();
+        let source = |at: u64| {
+            let found = places.iter().find(|range| (u64::from(range.start)..u64::from(range.end)).contains(&at));
+            found.map_or(SourceLoc::default(), |range| range.loc)
+        };
+        let mut formatter = GasFormatter::new();
+        let mut last = None;
+        for instruction in &instructions {
+            let at = instruction.ip();
+            if targets.contains(&at) {
+                let _ = writeln!(text, "L{at:x}:");
+                last = None;
+            }
+            let loc = source(at);
+            if last != Some(loc) {
+                let _ = writeln!(text, "                ; {}", place(loc));
+                last = Some(loc);
+            }
+            let mut line = String::new();
+            formatter.format(instruction, &mut line);
+            if let Some(target) = target(instruction) {
+                let name = line.split_whitespace().next().unwrap_or_default().to_owned();
+                line = format!("{name} L{target:x}");
+            } else if instruction.is_ip_rel_memory_operand() {
+                line += &constant(bytes, instruction.ip_rel_memory_address());
+            }
+            let _ = writeln!(text, "  {at:5x}  {line}");
+        }
+    }
+
+    /// Where a jump within the function goes.
+    fn target(instruction: &Instruction) -> Option<u64> {
+        (instruction.op_count() == 1 && instruction.op0_kind() == OpKind::NearBranch64)
+            .then(|| instruction.near_branch_target())
+    }
+
+    /// The words of a constant that lies behind the code.
+    fn constant(bytes: &[u8], at: u64) -> String {
+        let words: Vec<String> = bytes
+            .iter()
+            .skip(at as usize)
+            .take(16)
+            .copied()
+            .collect::<Vec<u8>>()
+            .chunks_exact(4)
+            .map(|word| format!("{:08x}", u32::from_le_bytes([word[0], word[1], word[2], word[3]])))
+            .collect();
+        match words.as_slice() {
+            [] => String::new(),
+            [first, rest @ ..] if rest.iter().all(|word| word == first) => format!("  ; {first} in every word"),
+            words => format!("  ; {}", words.join(" ")),
+        }
+    }
+}

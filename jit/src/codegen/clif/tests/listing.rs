@@ -1,0 +1,41 @@
+//! Listings of machine code.
+
+use std::sync::Arc;
+
+use clift_kir::{Loc, MemInfo, Module, Opcode, Type};
+
+use super::{Kernel, legal};
+use crate::codegen::clif::ClifBackend;
+use crate::codegen::data::ProgramData;
+use crate::codegen::{Backend, Input, KernelCode};
+
+#[test]
+fn places_labels_and_constants() {
+    let mut kernel = Kernel::new("listed");
+    let pointer = kernel.pointer(0);
+    kernel.repeat(10, |kernel, index| {
+        let ty = Type::vector(clift_kir::Elem::I32, 4);
+        let mut b = kernel.at();
+        b.set_loc(Loc { word: 3, line: 12, column: 5 });
+        let address = b.addr(pointer, Some(index), 16, 0);
+        let value = b.load(ty, address, MemInfo::aligned(4));
+        b.set_loc(Loc { word: 4, line: 13, column: 1 });
+        let seven = b.iconst(ty, 7);
+        let sum = b.int2(Opcode::Iadd, value, seven);
+        b.store(address, sum, MemInfo::aligned(4));
+    });
+    let func = kernel.finish();
+    let backend = ClifBackend::host().unwrap();
+    let Input::Legal(caps) = backend.input() else { unreachable!() };
+    let module = Module::default();
+    let general = Some(legal(&module, &func, caps));
+    let code = KernelCode { name: "listed".to_owned(), general, packed: None };
+    let data = Arc::new(ProgramData::new(&module).unwrap());
+    let log = backend.compile(&module, vec![code], data, &["asm".to_owned()]).unwrap().log;
+    assert!(log.contains("; asm listed"), "{log}");
+    if cfg!(target_arch = "x86_64") {
+        for wanted in ["; line 12\n", "; line 13\n", "\nL", "ret", "; 00000007 in every word"] {
+            assert!(log.contains(wanted), "no {wanted:?} in\n{log}");
+        }
+    }
+}
