@@ -315,6 +315,11 @@ impl<'f> Builder<'f> {
         self.value(Opcode::All, &[mask], Imm::None, Type::B1)
     }
 
+    /// A bit of an i64 for each lane of a mask.
+    pub fn mask_bits(&mut self, mask: Value) -> Value {
+        self.value(Opcode::MaskBits, &[mask], Imm::None, Type::I64)
+    }
+
     /// All lanes combined.
     pub fn reduce(&mut self, op: AtomicOp, vector: Value) -> Value {
         let ty = self.ty(vector).lane();

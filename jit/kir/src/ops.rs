@@ -140,6 +140,8 @@ pub enum TypeRule {
     Vec,
     /// 1 operand: mask -> b1.
     MaskToBool,
+    /// 1 operand: mask -> i64.
+    MaskBits,
     /// 1 operand: vector int or float -> its element.
     Reduce,
     /// 1 operand: int, float or bool T -> T.
@@ -486,6 +488,8 @@ op_table! {
     Any                "any"             None       MaskToBool    Pure        Operands    whole(eval::whole::any);
     /// Whether all lanes are true.
     All                "all"             None       MaskToBool    Pure        Operands    whole(eval::whole::all);
+    /// A bit for each lane, the first lane's being the lowest: whether it is true.
+    MaskBits           "mask_bits"       None       MaskBits      Pure        Operands    whole(eval::whole::mask_bits);
     /// All lanes combined by an operation, in lane order.
     Reduce             "reduce"          Reduce     Reduce        Pure        Operands    whole(eval::whole::reduce);
 

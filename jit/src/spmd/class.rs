@@ -178,6 +178,7 @@ pub(super) fn class(op: Opcode) -> Class {
         | Opcode::Shuffle
         | Opcode::Vec
         | Opcode::Any
+        | Opcode::MaskBits
         | Opcode::All
         | Opcode::Reduce
         | Opcode::Store

@@ -149,6 +149,12 @@ impl Model<'_> {
                 let ty = func.dfg.ty(data.args[1]);
                 self.access(self.divergence.shape(data.args[0]), self.is_line(data.args[0]), ty, masked, true)
             }
+            How::Collective => {
+                // A step per doubling of lanes.
+                let steps = self.lanes.log2().max(1.0);
+                let parts: f64 = func.dfg.ty(data.args[0]).lanes().into();
+                (parts, parts * 2.0 * steps * self.registers(func.dfg.ty(data.args[0]).elem))
+            }
             How::PerLane => (ATOMIC, self.lanes * (ATOMIC + SCATTERED + if masked { 1.0 } else { 0.0 })),
             How::Branch if self.divergence.diverges(block) => {
                 (UNSURE_BRANCH, 2.0 * self.registers(Elem::B1) * func.dfg.targets(inst).len() as f64)

@@ -270,7 +270,7 @@ impl<'a> Ranges<'a> {
                 self.below(self.assumptions.local_below, mask)
             }
             Opcode::MaxSubGroupSize | Opcode::EnqueuedNumSubGroups => full,
-            Opcode::Icmp | Opcode::Fcmp | Opcode::InSpace | Opcode::Any | Opcode::All => full,
+            Opcode::Icmp | Opcode::Fcmp | Opcode::InSpace | Opcode::Any | Opcode::All | Opcode::MaskBits => full,
             Opcode::Undef | Opcode::Arg | Opcode::ArgAddr | Opcode::SlotAddr | Opcode::GlobalAddr | Opcode::Addr => {
                 full
             }

@@ -195,7 +195,7 @@ impl Rules<'_> {
                 Form::Varying
             }
             Opcode::Insert | Opcode::ExtractDyn | Opcode::InsertDyn | Opcode::Shuffle | Opcode::Vec => Form::Varying,
-            Opcode::Any | Opcode::All | Opcode::Reduce | Opcode::LibCall => Form::Varying,
+            Opcode::Any | Opcode::All | Opcode::MaskBits | Opcode::Reduce | Opcode::LibCall => Form::Varying,
             Opcode::Undef | Opcode::Arg | Opcode::ArgAddr | Opcode::SlotAddr | Opcode::GlobalAddr => Form::Varying,
             Opcode::Load | Opcode::Store | Opcode::MaskedLoad | Opcode::MaskedStore | Opcode::Gather => Form::Varying,
             Opcode::Scatter | Opcode::Memcpy | Opcode::Memset | Opcode::AtomicLoad | Opcode::AtomicStore => {

@@ -9,7 +9,7 @@ use clift_jit::pipeline::build;
 use clift_jit::spirv::{Imported, KernelDesc};
 use clift_jit::{Backend, Kernel, Options, Program};
 use clift_kir::testing::run::{Arg, Fill, RunCase, RunResult};
-use clift_kir::{Module, Opcode, Stage};
+use clift_kir::{Imm, MemScope, Module, Opcode, Stage};
 
 /// Memory aligned as buffers and arenas are.
 struct Arena {
@@ -131,13 +131,13 @@ const CLIF: How =
     How { name: "", backend: Backend::Clif, opt_disable: false, width: Some(1), from_imported: true, run: u64::MAX };
 
 impl How {
-    /// Whether a launch may be run so: one whose result depends on the size of sub-groups has packs of one work-item.
+    /// Whether a launch may be run so: where sub-groups matter, packs are of their size.
     pub(crate) fn suits(&self, module: &Module, case: &RunCase) -> bool {
         let width = self.width.unwrap_or(1);
         // As a backend the interpreter starts from work-items; looped kernels it has run already.
         let looped = module.kernel(&case.kernel).is_some_and(|k| module.funcs[k.func].stage == Stage::Looped);
         let interprets = self.backend == Backend::Interp;
-        case.sub_group_size == 1 && (width == 1 || !names_sub_groups(module)) && !(looped && interprets)
+        (case.sub_group_size == width || !names_sub_groups(module)) && !(looped && interprets)
     }
 }
 
@@ -151,9 +151,6 @@ fn names_sub_groups(module: &Module) -> bool {
             Opcode::EnqueuedNumSubGroups,
             Opcode::SubGroupId,
             Opcode::SubGroupLocalId,
-            Opcode::GroupReduce,
-            Opcode::GroupScan,
-            Opcode::GroupScanExclusive,
             Opcode::GroupBallot,
             Opcode::GroupShuffle,
         ]
@@ -161,7 +158,10 @@ fn names_sub_groups(module: &Module) -> bool {
     };
     module.funcs.values().any(|func| {
         let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
-        insts.into_iter().any(|&inst| is_one(func.dfg.inst(inst).op))
+        insts.into_iter().map(|&inst| func.dfg.inst(inst)).any(|data| match &data.imm {
+            Imm::Group(info) => info.scope == MemScope::SubGroup,
+            _ => is_one(data.op),
+        })
     })
 }
 

@@ -90,6 +90,11 @@ pub fn all(_cx: &WholeCx<'_>, args: &[&[u64]]) -> LaneVec {
     smallvec![u64::from(args[0].iter().all(|lane| lane & 1 == 1))]
 }
 
+/// Meaning of `mask_bits`.
+pub fn mask_bits(_cx: &WholeCx<'_>, args: &[&[u64]]) -> LaneVec {
+    smallvec![args[0].iter().rev().fold(0, |bits, lane| bits << 1 | lane & 1)]
+}
+
 /// Meaning of `reduce`.
 pub fn reduce(cx: &WholeCx<'_>, args: &[&[u64]]) -> LaneVec {
     let Imm::Reduce(operation) = *cx.imm else { unreachable!("broken invariant: reduce with {:?}", cx.imm) };

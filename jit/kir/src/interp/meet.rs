@@ -48,13 +48,6 @@ impl Meeting {
         Meeting::Operation { func: frame.id, inst, scope }
     }
 
-    fn scope(self) -> MemScope {
-        match self {
-            Meeting::Barrier(info) => info.execution,
-            Meeting::Operation { scope, .. } => scope,
-        }
-    }
-
     fn same(self, other: Meeting) -> bool {
         match (self, other) {
             (Meeting::Barrier(a), Meeting::Barrier(b)) => a.id == b.id,
@@ -109,10 +102,14 @@ impl<'m> Machine<'m, '_> {
     /// All work-items wait or have ended: lets go on who may. First those who meet in their sub-groups, then the whole group;
     /// when neither is so, the meetings diverge: that is reported, and all go on.
     pub(super) fn meet(&mut self, items: &mut [Item<'m>], epochs: &mut (u32, u32)) {
+        // A sub-group lies within a row.
         let width = self.options.sub_group_size.max(1) as usize;
+        let row = self.place.local_size[0].max(1) as usize;
         let mut any = false;
-        for pack in items.chunks_mut(width) {
-            if let Some(meeting) = all_at_one(pack).filter(|meeting| meeting.scope() == MemScope::SubGroup) {
+        for pack in items.chunks_mut(row).flat_map(|row| row.chunks_mut(width)) {
+            if let Some(meeting @ Meeting::Barrier(info)) = all_at_one(pack)
+                && info.execution == MemScope::SubGroup
+            {
                 self.release(pack, meeting, |_| true, epochs);
                 any = true;
                 continue;

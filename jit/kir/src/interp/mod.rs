@@ -72,7 +72,7 @@ pub struct Options {
     pub fuel: u64,
     /// Different faults after which the run stops.
     pub max_faults: usize,
-    /// `get_max_sub_group_size`.
+    /// `get_max_sub_group_size`: work-items of a row that follow one another.
     pub sub_group_size: u32,
     /// Whether addresses are checked against the alignment that instructions state.
     pub check_alignment: bool,

@@ -19,7 +19,10 @@ impl<'m> Machine<'m, '_> {
             _ => 0,
         };
         let width = u64::from(self.options.sub_group_size.max(1));
-        let items = place.local_size.iter().product::<u64>();
+        // A sub-group lies within a row.
+        let sub_groups = |[x, y, z]: [u64; 3]| x.div_ceil(width).wrapping_mul(y).wrapping_mul(z);
+        let [x, y, z] = id.local;
+        let [row, height, _] = place.local_size;
         let bits = match data.op {
             Opcode::Const => {
                 let Imm::Const(id) = data.imm else { unreachable!("broken invariant: const with {:?}", data.imm) };
@@ -63,12 +66,12 @@ impl<'m> Machine<'m, '_> {
                 z.wrapping_mul(height).wrapping_add(y).wrapping_mul(width).wrapping_add(x)
             }
             Opcode::LocalLinearId => item,
-            Opcode::SubGroupSize => width.min(items.saturating_sub(item / width * width)),
+            Opcode::SubGroupSize => width.min(row.saturating_sub(x / width * width)),
             Opcode::MaxSubGroupSize => width,
-            Opcode::NumSubGroups => items.div_ceil(width),
-            Opcode::EnqueuedNumSubGroups => place.enqueued_local_size.iter().product::<u64>().div_ceil(width),
-            Opcode::SubGroupId => item / width,
-            Opcode::SubGroupLocalId => item % width,
+            Opcode::NumSubGroups => sub_groups(place.local_size),
+            Opcode::EnqueuedNumSubGroups => sub_groups(place.enqueued_local_size),
+            Opcode::SubGroupId => sub_groups([row, z.wrapping_mul(height).wrapping_add(y), 1]).wrapping_add(x / width),
+            Opcode::SubGroupLocalId => x % width,
             op => unreachable!("broken invariant: {op:?} among queries"),
         };
         let mask = frame.ty(result).elem.mask();

@@ -155,6 +155,7 @@ pub fn signatures(rule: TypeRule, imm: &Imm) -> Vec<Signature> {
         }
         TypeRule::Vec => vectors.iter().map(|&t| (vec![t.lane(); t.lanes() as usize], vec![t])).collect(),
         TypeRule::MaskToBool => of(&|t| t.is_bool()).iter().map(|&t| (vec![t], vec![Type::B1])).collect(),
+        TypeRule::MaskBits => of(&|t| t.is_bool()).iter().map(|&t| (vec![t], vec![Type::I64])).collect(),
         TypeRule::Reduce => {
             let list = of(&|t| t.is_vector() && (t.is_int() || t.is_float()));
             list.iter().map(|&t| (vec![t], vec![t.lane()])).collect()

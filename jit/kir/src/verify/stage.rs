@@ -201,6 +201,7 @@ fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Re
         | Opcode::Vec
         | Opcode::Any
         | Opcode::All
+        | Opcode::MaskBits
         | Opcode::Addr
         | Opcode::Load
         | Opcode::Store

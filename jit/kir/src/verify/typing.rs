@@ -176,6 +176,11 @@ pub fn check(data: &InstData, args: &[Type], results: &[Type], env: &Env<'_>) ->
             ensure(a.is_bool(), || format!("operand is a mask, not {a}"))?;
             same("result", r, Type::B1)
         }
+        TypeRule::MaskBits => {
+            let ([a], [r]) = shape(args, results)?;
+            ensure(a.is_bool(), || format!("operand is a mask, not {a}"))?;
+            same("result", r, Type::I64)
+        }
         TypeRule::Reduce => {
             let ([a], [r]) = shape(args, results)?;
             vector("operand", a)?;

@@ -63,6 +63,7 @@ fn native(op: Opcode, _imm: &Imm, from: Elem, to: Elem) -> bool {
         | O::Shuffle
         | O::Vec
         | O::Any
+        | O::MaskBits
         | O::All
         | O::Load
         | O::Store => true,

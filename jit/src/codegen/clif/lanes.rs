@@ -58,6 +58,15 @@ impl Translator<'_> {
                 let mask = self.args(inst)[0];
                 self.mask_test(data.op, mask, self.arg_type(inst, 0).lanes())
             }
+            O::MaskBits => {
+                let mask = self.args(inst)[0];
+                let lanes = self.arg_type(inst, 0).lanes();
+                let mut bits = self.pos.ins().vhigh_bits(types::I32, mask);
+                if self.ty(mask).lane_count() > lanes {
+                    bits = self.pos.ins().band_imm_u(bits, (1 << lanes) - 1);
+                }
+                self.pos.ins().uextend(types::I64, bits)
+            }
             O::Bitcast => {
                 let a = self.args(inst)[0];
                 self.bitcast(a, self.arg_type(inst, 0), to)

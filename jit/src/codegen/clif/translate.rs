@@ -232,6 +232,7 @@ impl<'a> Translator<'a> {
             | O::Vec
             | O::Select
             | O::Any
+            | O::MaskBits
             | O::All
             | O::Bitcast => self.lane_op(inst),
             O::Iadd

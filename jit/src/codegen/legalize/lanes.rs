@@ -387,6 +387,31 @@ impl Legalizer<'_> {
         }
     }
 
+    /// The lanes of a mask as bits: those of each part, one behind the other.
+    pub(super) fn mask_bits(&mut self, inst: Inst) {
+        let wide = self.get(self.old.dfg.inst(inst).args[0]);
+        let mut whole: Option<Value> = None;
+        for (i, &part) in wide.parts.iter().enumerate() {
+            let used = wide.used(i);
+            let mut at = self.at();
+            let mut bits = if wide.chunk == 1 { at.cast(Opcode::Zext, part, Type::I64) } else { at.mask_bits(part) };
+            if used != wide.chunk {
+                let wanted = at.iconst(Type::I64, (1 << used) - 1);
+                bits = at.int2(Opcode::And, bits, wanted);
+            }
+            if i > 0 {
+                let count = at.iconst(Type::I64, i as i64 * i64::from(wide.chunk));
+                bits = at.int2(Opcode::Shl, bits, count);
+            }
+            whole = Some(match whole {
+                Some(whole) => at.int2(Opcode::Or, whole, bits),
+                None => bits,
+            });
+        }
+        let whole = whole.unwrap_or_else(|| unreachable!("broken invariant: mask without parts"));
+        self.set(inst, Wide::scalar(Type::I64, whole));
+    }
+
     pub(super) fn reduce(&mut self, inst: Inst) {
         let data = self.old.dfg.inst(inst);
         let Imm::Reduce(how) = data.imm else { unreachable!("broken invariant: reduce without an operation") };

@@ -334,6 +334,7 @@ impl Legalizer<'_> {
             O::Shuffle => self.shuffle_inst(inst),
             O::Vec => self.vec_inst(inst),
             O::Any | O::All => self.mask_test(inst),
+            O::MaskBits => self.mask_bits(inst),
             O::Reduce => self.reduce(inst),
             O::Addr => self.addr(inst),
             O::Load => self.load(inst),

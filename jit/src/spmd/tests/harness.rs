@@ -61,8 +61,8 @@ impl Launch {
         addresses.iter().map(|&a| memory.bytes(a).expect("a buffer stays").to_vec()).collect()
     }
 
-    /// The kernel as it is.
-    pub(super) fn run_kernel(&self, module: &Module, seed: u64) -> Ran {
+    /// The kernel as it is, with sub-groups of some size.
+    pub(super) fn run_kernel(&self, module: &Module, seed: u64, sub_group_size: u32) -> Ran {
         let prepared = Prepared::new(module);
         let interpreter = Interpreter::new(module, &prepared);
         let mut memory = SimMemory::new(SimOptions::default());
@@ -75,7 +75,14 @@ impl Launch {
             let local_base = memory.allocate(Space::Local, self.local_bytes, 128).expect("local memory");
             let launch = GroupLaunch { geometry: self.geometry, group, args: &args, local_base };
             let ran = interpreter
-                .run_group(func, &launch, &globals, &options(seed), &mut memory, &mut NoObserver)
+                .run_group(
+                    func,
+                    &launch,
+                    &globals,
+                    &RunOptions { sub_group_size, ..options(seed) },
+                    &mut memory,
+                    &mut NoObserver,
+                )
                 .expect("the kernel runs");
             memory.release(local_base);
             outcome.out_of_fuel |= ran.out_of_fuel;
@@ -198,7 +205,7 @@ const WIDTHS: [u32; 4] = [1, 4, 8, 16];
 fn compare_at(what: &str, module: &Module, options: &Options, growth: Growth, launches: &[Launch]) {
     let made = make_all(module, options, growth);
     for launch in launches {
-        let expected = launch.run_kernel(module, 1);
+        let expected = launch.run_kernel(module, 1, resources(&made).width);
         let show = || {
             let packed = made.packed.as_ref().map_or(String::new(), |packed| packed.func.to_string());
             format!("{what} {:?}\n{module}\n{}\n{packed}", launch.geometry, made.general.func)

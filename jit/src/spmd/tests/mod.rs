@@ -219,7 +219,7 @@ fn values_called_uniform_are() {
         let divergence = Divergence::new(func, &Cfg::new(func), Scope::Group, &Assumptions::default());
         for mut launch in launches(&mut Rng(seed), 3) {
             launch.buffers[1].fill(0xa5);
-            let ran = launch.run_kernel(&module, 1);
+            let ran = launch.run_kernel(&module, 1, 1);
             assert!(ran.outcome.is_clean(), "{:?}", ran.outcome);
             let [width, height, _] = launch.geometry.global_size;
             let words: Vec<&[u8]> = ran.buffers[1].chunks(4).collect();

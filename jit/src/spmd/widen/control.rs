@@ -3,7 +3,7 @@
 use clift_kir::analysis::{Cfg, DomTree};
 use clift_kir::inst::{BlockCall, Imm, SwitchData};
 use clift_kir::ssa::{Var, remove_trivial_params};
-use clift_kir::{Block, Builder, Inst, IntCond, Opcode, Type, Value};
+use clift_kir::{Block, Builder, Inst, IntCond, MemScope, Opcode, Type, Value};
 use rustc_hash::FxHashMap;
 
 use super::how::{How, how};
@@ -44,6 +44,8 @@ impl Widener<'_> {
         match how(data.op) {
             How::Load | How::Store => self.divergence.shape(data.args[0]).is_uniform(Scope::Pack),
             How::PerLane | How::Once => true,
+            // A work-group's: a boundary between regions.
+            How::Collective => matches!(&data.imm, Imm::Group(info) if info.scope == MemScope::WorkGroup),
             How::Leaf
             | How::Slot
             | How::Query

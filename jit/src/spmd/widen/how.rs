@@ -23,6 +23,8 @@ pub(in crate::spmd) enum How {
     Store,
     /// Has no form on packs: once per active lane.
     PerLane,
+    /// Lanes exchange values.
+    Collective,
     /// As it stands, once for the pack.
     Once,
     /// Goes to other blocks.
@@ -126,6 +128,7 @@ pub(in crate::spmd) fn how(op: Opcode) -> How {
         | Opcode::Shuffle
         | Opcode::Vec
         | Opcode::Any
+        | Opcode::MaskBits
         | Opcode::All
         | Opcode::Reduce => How::Components,
         Opcode::Bitcast => How::Bitcast,
@@ -146,6 +149,6 @@ pub(in crate::spmd) fn how(op: Opcode) -> How {
         | Opcode::GroupScan
         | Opcode::GroupScanExclusive
         | Opcode::GroupBallot
-        | Opcode::GroupShuffle => How::Foreign,
+        | Opcode::GroupShuffle => How::Collective,
     }
 }

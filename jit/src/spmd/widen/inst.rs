@@ -27,6 +27,7 @@ impl Widener<'_> {
             How::Load => self.load(inst, mask),
             How::Store => self.store(inst, mask),
             How::PerLane => self.per_lane(inst, mask),
+            How::Collective => self.collective(inst, mask),
             How::Once => {
                 let imm = match &data.imm {
                     Imm::Barrier(info) => {
@@ -178,6 +179,7 @@ impl Widener<'_> {
             | How::Load
             | How::Store
             | How::PerLane
+            | How::Collective
             | How::Once
             | How::Branch
             | How::End
@@ -264,6 +266,17 @@ impl Widener<'_> {
             (Opcode::Any | Opcode::All, _) => {
                 let op = if data.op == Opcode::Any { Opcode::Or } else { Opcode::And };
                 smallvec![self.fold(&first, |this, a, b| this.at().int2(op, a, b))]
+            }
+            (Opcode::MaskBits, _) => {
+                let pack = self.pack_type(Type::I64);
+                let mut at = self.at();
+                let mut bits = at.iconst(pack, 0);
+                for (i, &component) in first.iter().enumerate() {
+                    let [one, zero] = [1 << i, 0].map(|bit| at.iconst(pack, bit));
+                    let bit = at.select(component, one, zero);
+                    bits = at.int2(Opcode::Or, bits, bit);
+                }
+                smallvec![bits]
             }
             (Opcode::Reduce, &Imm::Reduce(op)) => {
                 smallvec![self.fold(&first, |this, a, b| this.combine(op, a, b))]

@@ -16,8 +16,10 @@
 //! - `how.rs`: what happens to each op, by class;
 //! - `control.rs`: blocks, edges, masks;
 //! - `forms.rs`: values in their forms, and variables;
-//! - `inst.rs`: instructions without effects; `memory.rs`: accesses; `perlane.rs`: what has no form on packs.
+//! - `inst.rs`: instructions without effects; `memory.rs`: accesses; `collective.rs`: exchange between lanes; `perlane.rs`: what has
+//!   no form on packs.
 
+mod collective;
 mod control;
 mod forms;
 pub(super) mod how;
