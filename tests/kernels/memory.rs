@@ -54,6 +54,25 @@ fn packed_structures() -> Case {
     })
 }
 
+fn addresses_of_variables() -> Case {
+    Case::new(
+        "memory::addresses_of_variables",
+        "typedef struct { char tag; double4 value; short2 last[3]; } Record;
+        global Record everywhere;
+        kernel void t(global uint4 *out) {
+            local Record records[2];
+            local char bytes[5];
+            size_t i = get_global_id(0);
+            out[i] = (uint4)((uint)(uintptr_t)&records[1].value % sizeof(double4),
+                             (uint)((uintptr_t)&records[1].last[2] - (uintptr_t)&records[0]),
+                             (uint)(uintptr_t)&everywhere & 31,
+                             i & 1 ? ((uintptr_t)bytes == (uintptr_t)records) : ((uint)(uintptr_t)&everywhere.last[1] & 31));
+        }",
+    )
+    .expect(|i| [0_u32, 168, 0, if i & 1 == 1 { 0 } else { 4 }])
+    .needs(Need::Fp64)
+}
+
 /// By value through the argument block, with padding inside.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Zeroable, bytemuck::Pod)]
@@ -384,6 +403,7 @@ pub(crate) fn cases() -> Vec<Case> {
         program_constants(),
         program_variables(),
         alignment(),
+        addresses_of_variables(),
         generic_pointers(),
         pointer_arithmetic(),
         negative_index(),

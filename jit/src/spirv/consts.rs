@@ -1,19 +1,24 @@
 //! Constants: what each constant instruction is, specialization applied, and their bytes in initializers.
 //!
 //! Vectors and scalars are kir constants; composites refer to their parts by id; addresses of variables stay symbolic until
-//! they are used in a function or stored in an initializer.
+//! they are used in a function or stored in an initializer. What an `OpSpecConstantOp` makes of an address that is not known yet
+//! (the remainder of a division, a comparison, half of the bits) is computed by instructions where it is used.
 
 use clift_kir::dfg::ConstData;
-use clift_kir::{Elem, Global, GlobalInit, Type};
+use clift_kir::{Elem, Global, GlobalInit, Space, Type};
 use rspirv::dr::Operand;
 use rspirv::spirv::Op;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::module::Module;
 use super::types::{TypeKind, Types};
 use super::words::{Fault, Inst};
 
 /// Largest initializer in bytes, and most bytes that all of a module's take.
 pub(crate) const MAX_INIT_BYTES: u64 = 16 << 20;
+
+/// Most operations on addresses that a constant may take: they are repeated in each block that uses it.
+const MAX_COMPUTED: usize = 256;
 
 /// A constant's value.
 #[derive(Clone, Debug)]
@@ -32,11 +37,27 @@ pub(crate) enum Value {
     Address {
         /// The variable.
         global: Global,
+        /// Where the variable lives.
+        space: Space,
         /// Bytes added.
         offset: i64,
         /// Type of the constant.
         ty: Type,
     },
+    /// What the `OpSpecConstantOp` that defines it computes from addresses, each time the kernel runs.
+    Computed,
+}
+
+impl Value {
+    /// Whether only instructions can say what it is: no initializer holds it.
+    fn needs_code(&self) -> bool {
+        match self {
+            Value::Computed => true,
+            Value::Address { space, .. } => *space == Space::Local,
+            Value::Flat(leaves) => leaves.iter().any(Value::needs_code),
+            Value::Lanes(_) | Value::Undef | Value::Null | Value::Composite(_) => false,
+        }
+    }
 }
 
 /// A constant.
@@ -73,6 +94,9 @@ impl Consts {
         match self.get(id) {
             Some(Constant { value: Value::Lanes(data), .. }) if data.ty.is_int() && !data.ty.is_vector() => {
                 Ok(data.lane(0))
+            }
+            Some(Constant { value: Value::Computed | Value::Address { .. }, .. }) => {
+                Err(Fault::unsupported(format!("%{id} depends on an address and must be known before the kernel runs")))
             }
             Some(_) => Err(Fault::malformed(format!("%{id} is no integer constant"))),
             None => Err(Fault::malformed(format!("%{id} is not a constant defined before"))),
@@ -176,7 +200,8 @@ impl Consts {
             match self.get(*part).map(|constant| &constant.value) {
                 Some(Value::Lanes(data)) => lanes.push(data.lane(0)),
                 Some(Value::Undef | Value::Null) => lanes.push(0),
-                Some(Value::Composite(_) | Value::Flat(_) | Value::Address { .. }) | None => {
+                Some(Value::Address { .. } | Value::Computed) => return Ok(Value::Composite(parts.to_vec())),
+                Some(Value::Composite(_) | Value::Flat(_)) | None => {
                     return Err(Fault::malformed(format!("%{part} is no element of a vector")));
                 }
             }
@@ -184,19 +209,47 @@ impl Consts {
         Ok(Value::Lanes(ConstData::new(vector, &lanes)))
     }
 
-    /// Stores a constant into an initializer at an offset.
-    pub(crate) fn store(&self, id: u32, types: &Types, offset: u64, init: &mut GlobalInit) -> Result<(), Fault> {
+    /// Stores a constant into the initializer of a variable.
+    pub(crate) fn initialize(&self, id: u32, types: &Types) -> Result<GlobalInit, Fault> {
+        let (init, computed) = self.store(id, types)?;
+        let Some(&(part, _)) = computed.first() else { return Ok(init) };
+        Err(match self.get(part).map(|constant| &constant.value) {
+            Some(Value::Computed) => {
+                Fault::unsupported(format!("an initializer that is computed from an address (%{part})"))
+            }
+            Some(_) | None => {
+                Fault::unsupported(format!("the address of a local variable in an initializer (%{part})"))
+            }
+        })
+    }
+
+    /// The bytes of a constant; and the parts that instructions must store, with their offsets.
+    pub(crate) fn store(&self, id: u32, types: &Types) -> Result<(GlobalInit, Vec<(u32, u64)>), Fault> {
+        let (mut init, mut computed) = (GlobalInit::default(), Vec::new());
+        self.store_at(id, types, 0, &mut init, &mut computed)?;
+        Ok((init, computed))
+    }
+
+    fn store_at(
+        &self,
+        id: u32,
+        types: &Types,
+        offset: u64,
+        init: &mut GlobalInit,
+        computed: &mut Vec<(u32, u64)>,
+    ) -> Result<(), Fault> {
         let Some(constant) = self.get(id) else {
             return Err(Fault::malformed(format!("%{id} is not a constant defined before")));
         };
         let info = types.get(constant.ty)?;
         match &constant.value {
+            value if value.needs_code() => computed.push((id, offset)),
             Value::Composite(_) if info.size == 0 => {}
             Value::Composite(_) if info.size > MAX_INIT_BYTES => return Err(too_large()),
             Value::Composite(parts) => {
                 for (index, &part) in parts.iter().enumerate() {
                     let step = types.step(constant.ty, index as u64)?;
-                    self.store(part, types, offset + step.offset, init)?;
+                    self.store_at(part, types, offset + step.offset, init, computed)?;
                 }
             }
             Value::Flat(leaves) => {
@@ -207,6 +260,34 @@ impl Consts {
             value => store_plain(value, offset, init)?,
         }
         Ok(())
+    }
+
+    /// The constants that instructions must compute before one can be used, itself included, each behind those it depends on.
+    pub(crate) fn computed(&self, id: u32, module: &Module) -> Result<Vec<u32>, Fault> {
+        let (mut found, mut seen, mut open) = (Vec::new(), FxHashSet::default(), vec![id]);
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match self.get(id).map(|constant| &constant.value) {
+                Some(Value::Computed) => {
+                    let Some(inst) = module.def(id) else {
+                        unreachable!("broken invariant: a constant has a definition")
+                    };
+                    found.push((inst.word, id));
+                    open.extend(inst.dr.operands.iter().filter_map(Operand::id_ref_any));
+                }
+                Some(Value::Composite(parts)) => open.extend(parts),
+                Some(Value::Lanes(_) | Value::Undef | Value::Null | Value::Flat(_) | Value::Address { .. }) | None => {}
+            }
+        }
+        if found.len() > MAX_COMPUTED {
+            let reason = format!("a constant that takes more than {MAX_COMPUTED} operations on addresses");
+            return Err(Fault::unsupported(reason));
+        }
+        // A constant uses only what is defined before it.
+        found.sort_unstable();
+        Ok(found.into_iter().map(|(_, id)| id).collect())
     }
 }
 
@@ -225,6 +306,7 @@ fn store_plain(value: &Value, offset: u64, init: &mut GlobalInit) -> Result<(), 
             init.addresses.push((offset, global, addend));
         }
         Value::Composite(_) | Value::Flat(_) => unreachable!("broken invariant: composites are stored by their parts"),
+        Value::Computed => unreachable!("broken invariant: instructions store what is computed"),
     }
     Ok(())
 }

@@ -6,8 +6,8 @@
 use std::cell::{Cell, RefCell};
 
 use clift_kir::{
-    Block, Builder, FpFlags, Func, Function, Global, GlobalData, GlobalInit, IntCond, Loc, MemInfo, Opcode, SlotData,
-    Space, Type, Value, WrapFlags,
+    Block, Builder, FpFlags, Func, Function, Global, GlobalData, IntCond, Loc, MemInfo, Opcode, SlotData, Space, Type,
+    Value, WrapFlags,
 };
 use cranelift_entity::PrimaryMap;
 use rspirv::spirv::{BuiltIn, Op};
@@ -256,6 +256,15 @@ impl<'a> FuncCx<'a> {
         if let Some(val) = self.consts.1.get(&id) {
             return Ok(val.clone());
         }
+        for part in self.unit.consts.computed(id, &self.unit.module)? {
+            if !self.consts.1.contains_key(&part) {
+                let val = self.compute(part)?;
+                self.consts.1.insert(part, val);
+            }
+        }
+        if let Some(val) = self.consts.1.get(&id) {
+            return Ok(val.clone());
+        }
         let val = self.constant(id)?;
         self.consts.1.insert(id, val.clone());
         Ok(val)
@@ -350,6 +359,18 @@ impl<'a> FuncCx<'a> {
 
     // -- constants --
 
+    /// The value of a constant that its instruction computes, here. What it depends on has been computed in this block.
+    fn compute(&mut self, id: u32) -> Result<Val, Fault> {
+        let Some(inst) = self.unit.module.def(id) else {
+            unreachable!("broken invariant: a constant has a definition")
+        };
+        let fp = self.b.fp_flags();
+        super::ops::lower(self, inst)?;
+        self.b.set_fp_flags(fp);
+        let (val, _) = self.vals.remove(&id).unwrap_or_else(|| unreachable!("broken invariant: constants have values"));
+        Ok(val)
+    }
+
     /// The value of a constant, made here.
     fn constant(&mut self, id: u32) -> Result<Val, Fault> {
         let unit = self.unit;
@@ -374,36 +395,58 @@ impl<'a> FuncCx<'a> {
             consts::Value::Composite(parts) if info.is_flat() => {
                 let mut leaves = Leaves::new();
                 for &part in parts {
-                    match self.constant(part)? {
+                    match self.val(part)? {
                         Val::Leaves(inner) => leaves.extend(inner),
-                        Val::Memory(_) | Val::Input(_) => {
-                            unreachable!("broken invariant: part of a flat constant in memory")
-                        }
+                        Val::Memory(_) | Val::Input(_) => leaves.push(self.value(part)?),
                     }
+                }
+                if let Some(vector) = info.value {
+                    for value in &mut leaves {
+                        *value = self.retyped(*value, vector.lane());
+                    }
+                    return Ok(Val::one(self.b.vec(&leaves)));
                 }
                 // Parts may be integers in the place of pointers (`Types::same_layout`).
                 for (value, leaf) in leaves.iter_mut().zip(&info.leaves) {
-                    let op = match (self.b.ty(*value), leaf.ty) {
-                        (found, wanted) if found == wanted => continue,
-                        (found, wanted) if found.is_ptr() && wanted.is_ptr() => Opcode::SpaceCast,
-                        (found, _) if found.is_ptr() => Opcode::PtrToInt,
-                        (_, _) => Opcode::IntToPtr,
-                    };
-                    *value = self.b.cast(op, *value, leaf.ty);
+                    *value = self.retyped(*value, leaf.ty);
                 }
                 Val::Leaves(leaves)
             }
             consts::Value::Undef | consts::Value::Null | consts::Value::Composite(_) => {
-                let mut init = GlobalInit::default();
-                unit.consts.store(id, &unit.types, 0, &mut init)?;
+                let (init, computed) = unit.consts.store(id, &unit.types)?;
                 if info.size > MAX_SLOT_BYTES {
                     return Err(Fault::unsupported(format!("constants of {} bytes", info.size)));
                 }
                 let (name, space, align) = (format!("constant.{id}"), Space::Constant, info.align);
                 let global = self.shared.add_global(GlobalData { name, space, size: info.size, align, init })?;
-                Val::Memory(self.b.global_addr(global, space))
+                let address = self.b.global_addr(global, space);
+                if computed.is_empty() {
+                    return Ok(Val::Memory(address));
+                }
+                let slot = self.copy_to_slot(address, info, Access::aligned(info.align))?;
+                for (part, offset) in computed {
+                    let (val, ty) = (self.val(part)?, self.type_of(part)?);
+                    let address = self.offset(slot, offset);
+                    let access = Access::aligned(self.type_info(ty)?.align.min(info.align));
+                    self.store(ty, address, &val, access)?;
+                }
+                Val::Memory(slot)
+            }
+            consts::Value::Computed => {
+                unreachable!("broken invariant: what a constant depends on is computed before it")
             }
         })
+    }
+
+    /// A 64-bit integer or a pointer as another such type.
+    fn retyped(&mut self, value: Value, ty: Type) -> Value {
+        let op = match (self.b.ty(value), ty) {
+            (found, wanted) if found == wanted => return value,
+            (found, wanted) if found.is_ptr() && wanted.is_ptr() => Opcode::SpaceCast,
+            (found, _) if found.is_ptr() => Opcode::PtrToInt,
+            (_, _) => Opcode::IntToPtr,
+        };
+        self.b.cast(op, value, ty)
     }
 
     /// A constant that is a single value.
@@ -412,20 +455,14 @@ impl<'a> FuncCx<'a> {
             consts::Value::Lanes(data) => self.b.constant(data.clone()),
             consts::Value::Undef => self.b.undef(ty),
             consts::Value::Null => self.b.iconst(ty, 0),
-            &consts::Value::Address { global, offset, ty } => {
-                let space = self.shared.globals.borrow()[global].space;
+            &consts::Value::Address { global, space, offset, ty } => {
                 let mut address = self.b.global_addr(global, space);
                 if offset != 0 {
                     address = self.b.addr(address, None, 1, offset);
                 }
-                if ty.is_int() {
-                    address = self.b.cast(Opcode::PtrToInt, address, ty);
-                } else if self.b.ty(address) != ty {
-                    address = self.b.cast(Opcode::SpaceCast, address, ty);
-                }
-                address
+                self.retyped(address, ty)
             }
-            consts::Value::Composite(_) | consts::Value::Flat(_) => {
+            consts::Value::Composite(_) | consts::Value::Flat(_) | consts::Value::Computed => {
                 unreachable!("broken invariant: composites are made of their parts")
             }
         }

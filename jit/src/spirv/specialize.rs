@@ -1,9 +1,10 @@
 //! Specialization: folding `OpSpecConstantOp`.
 //!
 //! The wrapped instruction is imported into a scratch function like any other and simplified to a constant, so there is one
-//! statement of what each instruction means.
+//! statement of what each instruction means. What does not become constant depends on an address: such a constant is computed
+//! by the instruction itself wherever it is used (`lower.rs`).
 
-use clift_kir::{Function, Imm, Opcode, Value};
+use clift_kir::{Function, Imm, Opcode, Type, Value};
 use rspirv::spirv::Op;
 
 use super::cfg::Cfg;
@@ -87,14 +88,15 @@ pub(crate) fn fold(unit: &Unit, shared: &Shared, inst: &Inst) -> Result<Constant
     let cfg = Cfg::single();
     let mut cx = FuncCx::new(unit, shared, &mut func, &cfg, entry);
     ops::lower(&mut cx, inst)?;
-    let Val::Leaves(leaves) = cx.val(inst.result()?)? else {
-        return Err(Fault::unsupported("constants of this size"));
-    };
+    let (id, ty) = (inst.result()?, inst.result_type()?);
+    let computed = Constant { ty, value: consts::Value::Computed };
+    let Val::Leaves(leaves) = cx.val(id)? else { return Ok(computed) };
     cx.b.ret(&leaves);
     passes::run(&mut func, &["simplify"], |_, _| ());
     let terminator = func.layout.terminator(entry).map(|ret| func.dfg.inst(ret).args.clone()).unwrap_or_default();
-    let mut values = terminator.iter().map(|&value| constant(&func, value)).collect::<Result<Vec<_>, _>>()?;
-    let ty = inst.result_type()?;
+    let Some(mut values) = terminator.iter().map(|&value| constant(&func, value)).collect::<Option<Vec<_>>>() else {
+        return Ok(computed);
+    };
     let value = match (unit.types.get(ty)?.value, values.pop()) {
         (Some(_), Some(value)) => value,
         (_, last) => {
@@ -105,35 +107,44 @@ pub(crate) fn fold(unit: &Unit, shared: &Shared, inst: &Inst) -> Result<Constant
     Ok(Constant { ty, value })
 }
 
-/// What a simplified value is, if it is constant.
-fn constant(func: &Function, value: Value) -> Result<consts::Value, Fault> {
-    let variable = || Fault::unsupported("an operation on addresses that is not constant");
-    let data = func.dfg.def_inst(value).map(|inst| func.dfg.inst(inst)).ok_or_else(variable)?;
+/// What a simplified value is, if it is constant or the address of a variable plus a constant.
+fn constant(func: &Function, value: Value) -> Option<consts::Value> {
+    let data = func.dfg.inst(func.dfg.def_inst(value)?);
     let ty = func.dfg.ty(value);
-    let operand = || data.args.first().ok_or_else(variable).and_then(|&arg| constant(func, arg));
     match (data.op, &data.imm) {
-        (Opcode::Const, &Imm::Const(id)) => Ok(consts::Value::Lanes(func.dfg.constant(id).clone())),
-        (Opcode::Undef, _) => Ok(consts::Value::Undef),
-        (Opcode::GlobalAddr, &Imm::Global(global)) => Ok(consts::Value::Address { global, offset: 0, ty }),
+        (Opcode::Const, &Imm::Const(id)) => Some(consts::Value::Lanes(func.dfg.constant(id).clone())),
+        (Opcode::Undef, _) => Some(consts::Value::Undef),
+        (Opcode::GlobalAddr, &Imm::Global(global)) => {
+            Some(consts::Value::Address { global, space: ty.elem.space()?, offset: 0, ty })
+        }
         (Opcode::Addr, &Imm::Addr { scale, disp }) => {
             let index = match data.args.get(1) {
-                Some(&index) => func.dfg.as_splat_bits(index).ok_or_else(variable)?,
+                Some(&index) => func.dfg.as_splat_bits(index)?,
                 None => 0,
             };
-            match operand()? {
-                consts::Value::Address { global, offset, .. } => {
-                    let offset = offset.wrapping_add(disp).wrapping_add(index.wrapping_mul(scale) as i64);
-                    Ok(consts::Value::Address { global, offset, ty })
-                }
-                _ => Err(variable()),
-            }
+            displaced(constant(func, data.args[0])?, disp.wrapping_add(index.wrapping_mul(scale) as i64), ty)
         }
-        (Opcode::SpaceCast | Opcode::PtrToInt | Opcode::IntToPtr, _) => match operand()? {
-            consts::Value::Address { global, offset, .. } if !ty.is_vector() => {
-                Ok(consts::Value::Address { global, offset, ty })
+        (Opcode::SpaceCast | Opcode::PtrToInt | Opcode::IntToPtr, _) => displaced(constant(func, data.args[0])?, 0, ty),
+        (Opcode::Iadd, _) => match (constant(func, data.args[0])?, constant(func, data.args[1])?) {
+            (consts::Value::Lanes(number), address) | (address, consts::Value::Lanes(number)) => {
+                displaced(address, number.lane(0) as i64, ty)
             }
-            _ => Err(variable()),
+            (_, _) => None,
         },
-        _ => Err(variable()),
+        (Opcode::Isub, _) => match (constant(func, data.args[0])?, constant(func, data.args[1])?) {
+            (address, consts::Value::Lanes(number)) => displaced(address, (number.lane(0) as i64).wrapping_neg(), ty),
+            (_, _) => None,
+        },
+        _ => None,
+    }
+}
+
+/// A variable's address, some bytes further and as another type.
+fn displaced(value: consts::Value, bytes: i64, ty: Type) -> Option<consts::Value> {
+    match value {
+        consts::Value::Address { global, space, offset, .. } if !ty.is_vector() => {
+            Some(consts::Value::Address { global, space, offset: offset.wrapping_add(bytes), ty })
+        }
+        _ => None,
     }
 }

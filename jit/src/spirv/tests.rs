@@ -197,6 +197,37 @@ fn folded_operations() {
 }
 
 #[test]
+fn long_chains_of_constants() {
+    // The number of a variable's address, and constants each of which negates the one before.
+    let chain = |length: u32| {
+        let mut insts = preamble();
+        insts.extend([
+            op(Op::TypeVoid, &[1]),
+            op(Op::TypeInt, &[2, 32, 0]),
+            op(Op::TypePointer, &[3, 5, 2]),
+            op(Op::TypeFunction, &[4, 1]),
+            op(Op::TypePointer, &[5, 5, 3]),
+            op(Op::Variable, &[3, 6, 5]),
+            op(Op::SpecConstantOp, &[2, 1000, Op::ConvertPtrToU as u32, 6]),
+        ]);
+        insts.extend((0..length).map(|i| op(Op::SpecConstantOp, &[2, 1001 + i, Op::Not as u32, 1000 + i])));
+        insts.extend([
+            op(Op::Function, &[1, 9, 0, 4]),
+            op(Op::Label, &[10]),
+            op(Op::CopyObject, &[2, 11, 1000 + length]),
+            op(Op::Return, &[]),
+            op(Op::FunctionEnd, &[]),
+        ]);
+        let mut words = module(&insts);
+        words[3] = 60_000;
+        words
+    };
+    let words = chain(255);
+    import(&[Input { words: &words, spec_constants: &[] }], &Options::default()).unwrap();
+    assert!(error(&chain(50_000)).contains("takes more than 256 operations on addresses"));
+}
+
+#[test]
 fn kernels_of_one_name_do_not_link() {
     let words = kernel(&[op(Op::Return, &[])]);
     let input = Input { words: &words, spec_constants: &[] };

@@ -180,7 +180,7 @@ impl Unit {
         let Some(&(global, ownership)) = globals.get(&id) else {
             unreachable!("broken invariant: every variable in memory has been counted")
         };
-        let address = Constant { ty, value: consts::Value::Address { global, offset: 0, ty: Type::ptr(space) } };
+        let address = Constant { ty, value: consts::Value::Address { global, space, offset: 0, ty: Type::ptr(space) } };
         let variable = Variable::Global { global, space };
         if ownership == Ownership::Imported {
             if inst.len() > 1 {
@@ -197,7 +197,7 @@ impl Unit {
             match (space, &found.value) {
                 (Space::Local, consts::Value::Undef) => {}
                 (Space::Local, _) => return Err(Fault::unsupported("initialized local variables")),
-                (_, _) => self.consts.store(initializer, &self.types, 0, &mut init)?,
+                (_, _) => init = self.consts.initialize(initializer, &self.types)?,
             }
         }
         shared.count_init(init.bytes.len() as u64)?;
