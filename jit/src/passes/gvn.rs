@@ -1,15 +1,16 @@
 //! Global value numbering: an instruction that computes what a dominating one already computed is replaced by it. Covers pure
 //! ops, loads of memory that does not change, and, within a block, loads and stores of the same address with nothing between
-//! that may write there.
+//! that may write there. A branch on a condition that a branch before it has decided goes the same way.
 
 use clift_kir::analysis::{Cfg, DomTree};
 use clift_kir::{
-    DataFlowGraph, Effects, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value, WrapFlags,
+    Block, BlockCall, DataFlowGraph, Effects, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value,
+    WrapFlags,
 };
 use rustc_hash::FxHashMap;
 
 use super::Changed;
-use super::util::{Replacements, is_invariant_load};
+use super::util::{Replacements, is_invariant_load, set_jump};
 
 /// Runs over the dominator tree with a scoped table.
 pub(super) fn run(func: &mut Function) -> Changed {
@@ -18,7 +19,12 @@ pub(super) fn run(func: &mut Function) -> Changed {
     let mut table: FxHashMap<(InstData, Type), Vec<Value>> = FxHashMap::default();
     let mut replacements = Replacements::default();
     let mut removed: Vec<Inst> = Vec::new();
+    let mut decided: FxHashMap<Value, Vec<(Block, bool)>> = FxHashMap::default();
+    let mut jumps: Vec<(Inst, BlockCall)> = Vec::new();
     for &block in dom.preorder() {
+        if let Some((condition, holds)) = decided_before(func, &cfg, block) {
+            decided.entry(condition).or_default().push((block, holds));
+        }
         let mut memory = BlockMemory::default();
         for &inst in func.layout.insts(block) {
             func.dfg.map_uses(inst, |v| replacements.get(v));
@@ -26,6 +32,12 @@ pub(super) fn run(func: &mut Function) -> Changed {
             let invariant = is_invariant_load(func, inst);
             let Some(result) = func.dfg.single_result(inst) else {
                 memory.note(func, inst);
+                if let Imm::Branch(calls) = &data.imm
+                    && let Some(known) = decided.get(&data.args[0])
+                    && let Some(&(_, holds)) = known.iter().find(|(at, _)| dom.dominates(*at, block))
+                {
+                    jumps.push((inst, calls[usize::from(!holds)].clone()));
+                }
                 continue;
             };
             let ty = func.dfg.ty(result);
@@ -50,7 +62,10 @@ pub(super) fn run(func: &mut Function) -> Changed {
             }
         }
     }
-    let changed = replacements.any();
+    let changed = replacements.any() || !jumps.is_empty();
+    for (inst, call) in jumps {
+        set_jump(func, inst, call);
+    }
     replacements.apply(func);
     for inst in removed {
         func.layout.remove_inst(inst);
@@ -58,8 +73,18 @@ pub(super) fn run(func: &mut Function) -> Changed {
     Changed(changed)
 }
 
+/// The condition that holds, or does not, whenever a block executes: that of the branch which alone leads there.
+fn decided_before(func: &Function, cfg: &Cfg, block: Block) -> Option<(Value, bool)> {
+    let &[pred] = cfg.preds(block) else { return None };
+    let data = func.dfg.inst(func.layout.terminator(pred)?);
+    match &data.imm {
+        Imm::Branch(calls) if calls[0].block != calls[1].block => Some((data.args[0], calls[0].block == block)),
+        _ => None,
+    }
+}
+
 /// A known value of the table stands in a block that was walked before; it serves if that block dominates.
-fn dominates(func: &Function, dom: &DomTree, value: Value, block: clift_kir::Block) -> bool {
+fn dominates(func: &Function, dom: &DomTree, value: Value, block: Block) -> bool {
     func.dfg.def_inst(value).and_then(|i| func.layout.block_of(i)).is_some_and(|home| dom.dominates(home, block))
 }
 

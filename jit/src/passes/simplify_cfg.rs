@@ -3,11 +3,11 @@
 
 use clift_kir::analysis::Cfg;
 use clift_kir::ssa::remove_trivial_params;
-use clift_kir::{Block, BlockCall, Function, Imm, Inst, InstData, Opcode};
+use clift_kir::{Block, BlockCall, Function, Imm};
 use cranelift_entity::SecondaryMap;
 
 use super::Changed;
-use super::util::Replacements;
+use super::util::{Replacements, set_jump};
 
 /// Repeats the steps until none changes anything.
 pub(super) fn run(func: &mut Function) -> Changed {
@@ -23,10 +23,6 @@ pub(super) fn run(func: &mut Function) -> Changed {
         }
         changed = true;
     }
-}
-
-fn set_jump(func: &mut Function, inst: Inst, call: BlockCall) {
-    func.dfg.replace_inst(inst, InstData { op: Opcode::Jump, args: Default::default(), imm: Imm::Jump(call) });
 }
 
 /// Branches and switches on constants, or whose targets are all the same, become jumps.

@@ -1,6 +1,6 @@
 //! What several passes need.
 
-use clift_kir::{Function, Imm, Inst, Opcode, Space, Value};
+use clift_kir::{BlockCall, Function, Imm, Inst, InstData, Opcode, Space, Value};
 use cranelift_entity::SecondaryMap;
 
 /// Values to be replaced by others, applied to the whole function at once.
@@ -67,4 +67,9 @@ pub(super) fn is_speculatable_load(func: &Function, inst: Inst) -> bool {
     data.op == Opcode::Load
         && is_invariant_load(func, inst)
         && func.dfg.ty(data.args[0]).elem.space() == Some(Space::Host)
+}
+
+/// Makes a terminator a jump.
+pub(super) fn set_jump(func: &mut Function, inst: Inst, call: BlockCall) {
+    func.dfg.replace_inst(inst, InstData { op: Opcode::Jump, args: Default::default(), imm: Imm::Jump(call) });
 }

@@ -4,14 +4,14 @@
 //! are active. A block shares the mask of
 //!
 //! 1. the nearest block of the same loop that dominates it, if it is executed whenever that one is;
-//! 2. its only predecessor, behind a uniform branch, if it is never deferred: the pack goes there as a whole;
+//! 2. its predecessors, behind uniform branches, if they share one and it is never deferred: the pack goes there as a whole;
 //! 3. the preheader, if it is the header of a loop that lanes leave together.
 //!
 //! All others are roots: lanes that go there are collected in a mask of its own until it executes. The order of execution
 //! ([`super::order`]) makes sure that whatever comes between a block and its root is dominated by the root.
 
 use clift_kir::Block;
-use clift_kir::analysis::{Cfg, DomTree};
+use clift_kir::analysis::DomTree;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
@@ -34,7 +34,7 @@ impl Masks {
         let Some(&entry) = plan.order.first() else { unreachable!("broken invariant: a kernel without blocks") };
         let mut masks = Masks { roots: SecondaryMap::new(), entry };
         for &block in &plan.order {
-            let shared = shares_with(prepared, divergence, plan, &post, cfg, block);
+            let shared = shares_with(prepared, divergence, plan, &post, &masks, block);
             let root = match shared {
                 Some(other) => masks.root(other),
                 None => block,
@@ -61,10 +61,10 @@ fn shares_with(
     divergence: &Divergence,
     plan: &Plan,
     post: &DomTree,
-    cfg: &Cfg,
+    masks: &Masks,
     block: Block,
 ) -> Option<Block> {
-    let Prepared { dom, loops, .. } = prepared;
+    let Prepared { cfg, dom, loops, .. } = prepared;
     let level = loops.innermost(block);
     if let Some(id) = level
         && loops.get(id).header == block
@@ -82,8 +82,9 @@ fn shares_with(
         }
         above = dom.parent(at);
     }
-    match *cfg.preds(block) {
-        [pred] if !divergence.diverges(pred) && !plan.ever_deferred.contains(block) => Some(pred),
-        _ => None,
-    }
+    let (&first, rest) = cfg.preds(block).split_first()?;
+    let whole = !plan.ever_deferred.contains(block)
+        && !cfg.preds(block).iter().any(|&pred| divergence.diverges(pred))
+        && rest.iter().all(|&pred| masks.root(pred) == masks.root(first));
+    whole.then_some(first)
 }

@@ -6,7 +6,10 @@
 //! - one block returns (`unreachable` goes there too);
 //! - every loop has one *preheader* (its only way in, which goes nowhere else) and one *latch* (its only way back, which goes
 //!   nowhere else);
-//! - no edge is critical: a block with several targets is the only predecessor of each, and no two targets are one block;
+//! - no edge is critical but those out of a loop: else a block with several targets is the only predecessor of each; no two
+//!   targets are one block;
+//! - all ways out of a loop to one place go through one block, which only they lead to: so lanes that left, whenever and
+//!   wherever, are one set;
 //! - a value that is defined in a loop and used outside comes out as a parameter of the block behind the exit
 //!   (loop-closed form): so lanes that left in an earlier iteration can keep theirs.
 //!
@@ -57,6 +60,7 @@ pub(super) fn run(kernel: &Function) -> Option<Prepared> {
         return None;
     }
     lone_ways_in_and_back(&mut func, &cfg, &loops);
+    lone_ways_out(&mut func);
     split_critical_edges(&mut func);
     let (cfg, dom, loops) = graph(&func);
     close_loops(&mut func, &cfg, &dom, &loops);
@@ -172,9 +176,50 @@ fn redirect(func: &mut Function, preds: &[Block], to: Block) {
     }
 }
 
-/// Gives every edge from a block with several targets to a block with several predecessors a block of its own.
+/// Lets all edges from a loop to one block outside go through a block that nothing else leads to.
+fn lone_ways_out(func: &mut Function) {
+    let (cfg, _, loops) = graph(func);
+    for &to in cfg.rpo() {
+        // By the outermost loop that is left.
+        let mut groups: Vec<(LoopId, Vec<Block>)> = Vec::new();
+        for &pred in cfg.preds(to) {
+            if twice(func, pred, to) {
+                continue;
+            }
+            let Some(id) = left(&loops, pred, to) else { continue };
+            match groups.iter_mut().find(|(other, _)| *other == id) {
+                Some((_, preds)) => preds.push(pred),
+                None => groups.push((id, vec![pred])),
+            }
+        }
+        for (_, preds) in groups {
+            if preds.len() < cfg.preds(to).len() {
+                redirect(func, &preds, to);
+            }
+        }
+    }
+}
+
+/// The outermost of the loops that an edge leaves.
+fn left(loops: &LoopForest, from: Block, to: Block) -> Option<LoopId> {
+    let mut found = None;
+    let mut at = loops.innermost(from);
+    while let Some(id) = at.filter(|&id| !loops.contains(id, to)) {
+        found = Some(id);
+        at = loops.get(id).parent;
+    }
+    found
+}
+
+/// Whether a block is several targets of another.
+fn twice(func: &Function, from: Block, to: Block) -> bool {
+    func.successors(from).filter(|&target| target == to).count() > 1
+}
+
+/// Gives every edge from a block with several targets to a block with several predecessors a block of its own, unless it leaves
+/// a loop.
 fn split_critical_edges(func: &mut Function) {
-    let cfg = Cfg::new(func);
+    let (cfg, _, loops) = graph(func);
     for &block in cfg.rpo() {
         let Some(terminator) = func.layout.terminator(block) else { continue };
         let calls: Vec<BlockCall> = func.dfg.targets(terminator).into_iter().cloned().collect();
@@ -185,7 +230,9 @@ fn split_critical_edges(func: &mut Function) {
         let mut made: FxHashMap<BlockCall, Block> = FxHashMap::default();
         for (i, call) in calls.iter().enumerate() {
             let twice = calls.iter().enumerate().any(|(j, other)| j != i && other.block == call.block);
-            if cfg.preds(call.block).len() < 2 && !twice {
+            let preds = cfg.preds(call.block);
+            let all_leave = preds.iter().all(|&pred| left(&loops, pred, call.block).is_some());
+            if !twice && (preds.len() < 2 || all_leave) {
                 replaced.push(None);
                 continue;
             }
@@ -211,8 +258,10 @@ fn close_loops(func: &mut Function, cfg: &Cfg, dom: &DomTree, loops: &LoopForest
     }
     // Inner loops first: what comes out of one is defined in the next.
     for (id, data) in loops.iter().rev() {
-        let exits: Vec<Block> =
+        let mut exits: Vec<Block> =
             data.blocks.iter().flat_map(|&b| cfg.succs(b)).copied().filter(|&succ| !loops.contains(id, succ)).collect();
+        exits.sort_unstable();
+        exits.dedup();
         for (value, uses) in used_outside(func, cfg, loops, id) {
             close_value(func, cfg, dom, &exits, value, &uses);
         }
@@ -267,12 +316,12 @@ fn close_value(func: &mut Function, cfg: &Cfg, dom: &DomTree, exits: &[Block], v
     ssa.define(var, home, value);
     let mut closed: FxHashMap<Block, Value> = FxHashMap::default();
     for &exit in exits {
-        let &[pred] = cfg.preds(exit) else { unreachable!("broken invariant: a critical loop exit") };
-        if !dom.dominates(home, pred) {
+        if !dom.dominates(home, exit) {
             continue;
         }
         let param = func.dfg.append_param(exit, ty);
-        if let Some(terminator) = func.layout.terminator(pred) {
+        for &pred in cfg.preds(exit) {
+            let Some(terminator) = func.layout.terminator(pred) else { continue };
             for target in func.dfg.targets_mut(terminator) {
                 if target.block == exit {
                     target.args.push(value);

@@ -282,7 +282,7 @@ impl Widener<'_> {
             unreachable!("broken invariant: the skeleton has no terminator")
         };
         if let Some(id) = self.plan.latches[block] {
-            self.edge(block, &calls[0], mask);
+            self.edge(block, &calls[0], mask, mask);
             if self.plan.divergent_loops.contains(&id) {
                 let mask = match mask {
                     Some(mask) => mask,
@@ -295,10 +295,10 @@ impl Widener<'_> {
         }
         match calls.len() {
             0 => {}
-            1 => self.edge(block, &calls[0], mask),
+            1 => self.edge(block, &calls[0], mask, mask),
             _ if self.divergence.diverges(block) => {
-                for (call, mask) in self.choices(inst, &calls, mask) {
-                    self.edge(block, &call, Some(mask));
+                for (call, lanes) in self.choices(inst, &calls, mask) {
+                    self.edge(block, &call, mask, Some(lanes));
                 }
             }
             _ => {
@@ -307,7 +307,7 @@ impl Widener<'_> {
                 for (target, way) in std::mem::take(&mut self.edges[block]) {
                     self.here = way;
                     for call in calls.iter().filter(|call| call.block == target).take(1) {
-                        self.edge(block, call, mask);
+                        self.edge(block, call, mask, mask);
                     }
                 }
             }
@@ -349,8 +349,10 @@ impl Widener<'_> {
         chosen.into_iter().map(|(call, lanes)| (call, active(self, lanes))).collect()
     }
 
-    /// What an edge assigns, in the current block: the target's parameters, and the lanes that wait for it.
-    fn edge(&mut self, from: Block, call: &BlockCall, mask: Mask) {
+    /// What an edge assigns, in the current block: the target's parameters, and the lanes that wait for it. The parameters are
+    /// assigned for all lanes that are here, as those are not waiting there: if one goes there later, its values are assigned
+    /// again. So they need no mask where all lanes are here, and the mask of the edge only where it is asked for.
+    fn edge(&mut self, from: Block, call: &BlockCall, here: Mask, taken: Mask) {
         let to = call.block;
         let again = self.plan.ever_deferred.contains(to) && !self.is_first_into(from, to);
         let args: Vec<Vec<Value>> =
@@ -358,7 +360,7 @@ impl Widener<'_> {
         for (&param, values) in self.func.dfg.params(to).iter().zip(args) {
             let packs = self.is_packs(param);
             for (var, value) in self.param_vars(param).into_iter().zip(values) {
-                let value = match mask {
+                let value = match here {
                     Some(mask) if again && packs => {
                         let ty = self.out.dfg.ty(value);
                         let old = self.read(var, ty);
@@ -371,7 +373,7 @@ impl Widener<'_> {
         }
         if self.masks.root(to) == to && !self.masks.is_full(to) {
             let var = self.waiting_for(to);
-            let lanes = match mask {
+            let lanes = match taken {
                 Some(mask) => mask,
                 None => self.mask_constant(true),
             };
