@@ -16,6 +16,21 @@ fn ids() -> Case {
     .offset(&[1000])
 }
 
+fn hundreds_of_arguments() -> Case {
+    const COUNT: usize = 240;
+    let name = |k: usize| format!("a{k}");
+    let parameters: Vec<_> = (0..COUNT).map(|k| format!("constant int *{}", name(k))).collect();
+    let sums: Vec<_> = (0..COUNT).map(|k| format!("out[i] += {}[(i + {k}) & 7];", name(k))).collect();
+    let source = format!(
+        "kernel void t(global int *out, {}) {{ int i = get_global_id(0); out[i] = i; {} }}",
+        parameters.join(", "),
+        sums.join(" ")
+    );
+    let sum = |i: usize| (0..COUNT).map(|k| ((i + k) % 8 * k) as i32).sum::<i32>() + i as i32;
+    let case = Case::new("launch::hundreds_of_arguments", source).range(&[24], &[&[8]]).expect(sum);
+    (0..COUNT).fold(case, |case, k| case.input_n(8, move |e| (e * k) as i32))
+}
+
 fn out_of_range_dimension() -> Case {
     Case::new(
         "launch::queries_of_a_dimension_that_is_none",
@@ -178,6 +193,7 @@ fn empty_kernel() -> Case {
 pub(crate) fn cases() -> Vec<Case> {
     vec![
         ids(),
+        hundreds_of_arguments(),
         out_of_range_dimension(),
         two_dimensions(),
         three_dimensions(),

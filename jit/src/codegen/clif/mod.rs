@@ -3,7 +3,7 @@
 //! One [`Translator`] per function walks the blocks in order; the ops are split by class into files, each with an exhaustive
 //! match of its own ops: [`int`] (with [`shift`]), [`float`], [`convert`], [`lanes`], [`memory`] (with atomics), [`call`], [`control`]. [`caps`] says
 //! what Cranelift's vector lowering covers. [`target`] builds instruction-set descriptions, [`place`] puts code into memory,
-//! [`listing`] shows it.
+//! [`crowd`] chooses the register allocator, [`listing`] shows the code.
 //!
 //! Values: a scalar is a Cranelift scalar (truth values `i8` of 0 or 1, pointers `i64`); a vector is always a whole 128-bit
 //! register, shorter ones use its first lanes and leave the rest unspecified; a mask is an integer vector of 0 and -1 whose lane
@@ -15,6 +15,7 @@ mod call;
 mod caps;
 mod control;
 mod convert;
+mod crowd;
 mod float;
 mod int;
 mod lanes;
@@ -33,7 +34,6 @@ use std::sync::{Arc, LazyLock};
 
 use clift_kir::{Function, Module};
 use cranelift_codegen::ir;
-use cranelift_codegen::isa::OwnedTargetIsa;
 
 use super::data::ProgramData;
 use super::{Backend, Executable, Input, KernelCode, VectorCaps};
@@ -43,7 +43,7 @@ use translate::Translator;
 
 /// The backend for the host.
 pub(crate) struct ClifBackend {
-    isa: OwnedTargetIsa,
+    isas: target::Isas,
     caps: VectorCaps,
     features: target::Features,
 }
@@ -59,14 +59,14 @@ impl ClifBackend {
         HOST.as_ref().map_err(|reason| BuildError::Internal(format!("code generation: {reason}")))
     }
 
-    fn for_target(isa: OwnedTargetIsa) -> ClifBackend {
-        let features = target::Features::of(&*isa);
-        ClifBackend { caps: caps::of(features), features, isa }
+    fn for_target(isas: target::Isas) -> ClifBackend {
+        let features = target::Features::of(&*isas.thorough);
+        ClifBackend { caps: caps::of(features), features, isas }
     }
 
     /// One function in Cranelift's form, with places in the source if wanted.
     fn translate(&self, func: &Function, data: &ProgramData, locate: bool) -> ir::Function {
-        Translator::run(func, &*self.isa, self.features, data, locate)
+        Translator::run(func, &*self.isas.thorough, self.features, data, locate)
     }
 }
 
@@ -87,7 +87,7 @@ impl Backend for ClifBackend {
         dump: &[String],
     ) -> Result<Executable, BuildError> {
         let dumps = |name: &str| dump.iter().any(|wanted| wanted == name);
-        let mut place = place::Placement::new(self.isa.clone(), dumps("clif"), dumps("asm"));
+        let mut place = place::Placement::new(self.isas.clone(), dumps("clif"), dumps("asm"));
         for kernel in &kernels {
             // Cranelift panics where it has no rule for an instruction; that must not reach the host.
             catch_unwind(AssertUnwindSafe(|| {

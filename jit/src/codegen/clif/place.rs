@@ -6,14 +6,16 @@ use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use clift_include::abi::{GroupRunFn, KernelEntry};
+use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir;
-use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::{CodegenError, Context};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
+use cranelift_module::{FuncId, Module, ModuleError, ModuleReloc, default_libcall_names};
 use parking_lot::Mutex;
 
+use super::crowd::is_crowded;
 use super::listing;
+use super::target::Isas;
 use crate::BuildError;
 use crate::codegen::Executable;
 use crate::codegen::data::ProgramData;
@@ -21,6 +23,7 @@ use crate::codegen::data::ProgramData;
 /// Functions on their way into executable memory.
 pub(super) struct Placement {
     module: Code,
+    isas: Isas,
     /// For each kernel the function for any work-group, and the one for whole packs.
     functions: Vec<(FuncId, Option<FuncId>)>,
     context: Context,
@@ -31,10 +34,10 @@ pub(super) struct Placement {
 
 impl Placement {
     /// An empty placement for the host, which notes Cranelift's form and the machine code where asked to.
-    pub(super) fn new(isa: OwnedTargetIsa, dump_clif: bool, dump_code: bool) -> Placement {
-        let module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
+    pub(super) fn new(isas: Isas, dump_clif: bool, dump_code: bool) -> Placement {
+        let module = JITModule::new(JITBuilder::with_isa(isas.thorough.clone(), default_libcall_names()));
         let (functions, context, log) = (Vec::new(), Context::new(), String::new());
-        Placement { module: Code { module: Some(module) }, functions, context, dump_clif, dump_code, log }
+        Placement { module: Code { module: Some(module) }, isas, functions, context, dump_clif, dump_code, log }
     }
 
     /// Compiles a function.
@@ -62,7 +65,17 @@ impl Placement {
             let _ = writeln!(self.log, "; clif {name}\n{}", self.context.func);
         }
         let id = module.declare_anonymous_function(&self.context.func.signature).map_err(describe)?;
-        let defined = module.define_function(id, &mut self.context).map_err(describe);
+        let isa = if is_crowded(&mut self.context) { &self.isas.quick } else { &self.isas.thorough };
+        let compiled = self.context.compile(&**isa, &mut ControlPlane::default()).map(|_| ());
+        let compiled = compiled.map_err(|error| describe(ModuleError::Compilation(error.inner)));
+        let defined = compiled.and_then(|()| {
+            let Some(code) = self.context.compiled_code() else { unreachable!("broken invariant: no code") };
+            let relocs = code.buffer.relocs().iter();
+            let relocs: Vec<_> =
+                relocs.map(|reloc| ModuleReloc::from_mach_reloc(reloc, &self.context.func, id)).collect();
+            let align = u64::from(code.buffer.alignment);
+            module.define_function_bytes(id, align, code.code_buffer(), &relocs).map_err(describe)
+        });
         if let Some(code) = self.context.compiled_code().filter(|_| self.dump_code) {
             let _ = writeln!(self.log, "; asm {name}\n{}", listing::listing(code));
         }

@@ -33,12 +33,22 @@ impl Features {
     }
 }
 
+/// A target with each register allocator.
+#[derive(Clone)]
+pub(super) struct Isas {
+    /// The one for almost everything.
+    pub(super) thorough: OwnedTargetIsa,
+    /// For functions on which the other would take too long.
+    pub(super) quick: OwnedTargetIsa,
+}
+
 /// Flags common to all targets.
-fn flags() -> Result<Flags, String> {
+fn flags(allocator: &str) -> Result<Flags, String> {
     let mut builder = settings::builder();
     let verify = if cfg!(debug_assertions) { "true" } else { "false" };
     for (name, value) in [
         ("opt_level", "speed"),
+        ("regalloc_algorithm", allocator),
         ("enable_verifier", verify),
         ("is_pic", "false"),
         ("unwind_info", "false"),
@@ -53,18 +63,24 @@ fn flags() -> Result<Flags, String> {
     Ok(Flags::new(builder))
 }
 
+/// A target's description with each allocator.
+fn both(make: impl Fn(Flags) -> Result<OwnedTargetIsa, String>) -> Result<Isas, String> {
+    Ok(Isas { thorough: make(flags("backtracking")?)?, quick: make(flags("single_pass")?)? })
+}
+
 /// The machine this runs on.
-pub(super) fn host() -> Result<OwnedTargetIsa, String> {
-    let builder = cranelift_native::builder()?;
-    builder.finish(flags()?).map_err(|error| error.to_string())
+pub(super) fn host() -> Result<Isas, String> {
+    both(|flags| cranelift_native::builder()?.finish(flags).map_err(|error| error.to_string()))
 }
 
 /// Any target, by triple and the names of its features.
 #[cfg(test)]
-pub(super) fn other(triple: &str, features: &[&str]) -> Result<OwnedTargetIsa, String> {
-    let mut builder = cranelift_codegen::isa::lookup_by_name(triple).map_err(|error| error.to_string())?;
-    for feature in features {
-        builder.enable(feature).map_err(|error| error.to_string())?;
-    }
-    builder.finish(flags()?).map_err(|error| error.to_string())
+pub(super) fn other(triple: &str, features: &[&str]) -> Result<Isas, String> {
+    both(|flags| {
+        let mut builder = cranelift_codegen::isa::lookup_by_name(triple).map_err(|error| error.to_string())?;
+        for feature in features {
+            builder.enable(feature).map_err(|error| error.to_string())?;
+        }
+        builder.finish(flags).map_err(|error| error.to_string())
+    })
 }

@@ -66,7 +66,7 @@ pub(super) fn compile_elsewhere(func: &Function) {
         let mut context =
             cranelift_codegen::Context::for_function(backend.translate(&legal(&module, func, caps), &data, false));
         let mut control = cranelift_codegen::control::ControlPlane::default();
-        if let Err(error) = context.compile(&*backend.isa, &mut control) {
+        if let Err(error) = context.compile(&*backend.isas.thorough, &mut control) {
             panic!("{name}: {:?}", error.inner);
         }
     }
