@@ -16,6 +16,7 @@ mod piglit;
 mod setup;
 mod sh;
 mod test;
+mod ulp;
 
 use clap::{Parser, Subcommand};
 
@@ -43,6 +44,8 @@ enum Task {
     Cts(cts::Args),
     /// Measure kernels and latencies side by side with other drivers.
     Bench(bench::Args),
+    /// Measure the errors of the transcendental functions.
+    Ulp(ulp::Args),
     /// Rewrite the golden files from what the code does now.
     Bless(bless::Args),
 }
@@ -56,6 +59,7 @@ fn main() -> anyhow::Result<()> {
         Task::Piglit(args) => piglit::run(&args),
         Task::Cts(args) => cts::run(&args),
         Task::Bench(args) => bench::run(&args),
+        Task::Ulp(args) => ulp::run(&args),
         Task::Bless(args) => bless::run(&args),
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! The SPIR-V importer calls [`expand()`] for each `OpExtInst` of the set; what comes back is plain kir, so builtins widen with the
 //! kernel like everything else. [`table`] says for each of the 162 instructions what its operands are and how it is built:
-//! one op, a per-lane library function, or an expansion from `expand/`.
+//! one op, an expansion from `expand/` (exact operations) or `math/` (transcendental functions), or a per-lane library function.
 
 mod expand;
+mod math;
 pub mod table;
 
-use clift_kir::{Builder, Elem, Imm, Opcode, Type, Value};
+use clift_kir::{Builder, Elem, FpFlags, Imm, Opcode, Type, Value};
 
 use table::{Shape, Strategy};
 
@@ -48,13 +49,23 @@ pub fn expand(b: &mut Builder<'_>, op: ClOp, args: &[Operand], result: Option<Ty
     }
     let mut args = Args { values, literals, result: result.unwrap_or(Type::I32) };
     check(b, row.shape, &mut args).map_err(|reason| format!("OpenCL.std {op:?}: {reason}"))?;
-    if args.result.elem == Elem::F16 && matches!(row.strategy, Strategy::Lib(_)) {
-        return Ok(Some(in_single(b, row, args)));
-    }
-    Ok(apply(b, row, &args))
+    Ok(apply(b, row, args))
 }
 
-fn apply(b: &mut Builder<'_>, row: &table::Row, args: &Args) -> Option<Value> {
+/// An instruction on operands that are what its row says, for expansions that are made of others.
+fn call(b: &mut Builder<'_>, op: ClOp, values: &[Value]) -> Value {
+    let args = Args { values: values.to_vec(), literals: Vec::new(), result: b.ty(values[0]) };
+    match apply(b, table::row(op), args) {
+        Some(value) => value,
+        None => unreachable!("broken invariant: {op:?} gives no value"),
+    }
+}
+
+fn apply(b: &mut Builder<'_>, row: &table::Row, args: Args) -> Option<Value> {
+    let half = args.values.first().is_some_and(|&v| b.ty(v).elem == Elem::F16);
+    if half && matches!(row.strategy, Strategy::Lib(_) | Strategy::Math(_)) {
+        return Some(in_single(b, row, args));
+    }
     match row.strategy {
         Strategy::Op(op) => {
             let imm = match op.info().imm {
@@ -64,9 +75,16 @@ fn apply(b: &mut Builder<'_>, row: &table::Row, args: &Args) -> Option<Value> {
             Some(b.value(op, &args.values, imm, args.result))
         }
         Strategy::Lib(function) => Some(b.lib_call(function, &args.values)),
+        Strategy::Math(function) => Some(match function.double {
+            Some(library) if args.result.elem == Elem::F64 => b.lib_call(library, &args.values),
+            Some(_) | None => {
+                let approximate = args.result.elem == Elem::F32 && b.fp_flags().contains(FpFlags::APPROX);
+                math::emit(b, if approximate { function.fast } else { function.full }, &args.values)
+            }
+        }),
         Strategy::First => Some(args.values[0]),
         Strategy::Nothing => None,
-        Strategy::Expand(build) => build(b, args),
+        Strategy::Expand(build) => build(b, &args),
     }
 }
 
@@ -80,7 +98,7 @@ fn in_single(b: &mut Builder<'_>, row: &table::Row, mut args: Args) -> Value {
         }
     }
     args.result = result.with_elem(Elem::F32);
-    match apply(b, row, &args) {
+    match apply(b, row, args) {
         Some(value) if b.ty(value).is_float() => b.convert(Opcode::FptoFp, value, result, Default::default()),
         Some(value) => value,
         None => unreachable!("broken invariant: library functions give a value"),

@@ -3,6 +3,7 @@
 use clift_kir::{Builder, LibFn, Opcode, Value};
 
 use super::expand::{common, float, geometric, int, memory, misc};
+use super::math::{Function, exp, inverse, log, pow, trig};
 use super::{Args, ClOp};
 
 /// How an instruction is built.
@@ -12,12 +13,25 @@ pub(crate) enum Strategy {
     Op(Opcode),
     /// A library function called per lane: a slow path.
     Lib(LibFn),
+    /// A function of `math/`; halves are widened to floats on the way.
+    Math(Math),
     /// The first operand, unchanged.
     First,
     /// No code at all.
     Nothing,
     /// Several ops.
     Expand(fn(&mut Builder<'_>, &Args) -> Option<Value>),
+}
+
+/// A transcendental function.
+#[derive(Clone, Copy)]
+pub(crate) struct Math {
+    /// Within the row's bound.
+    pub(crate) full: Function,
+    /// Of floats, where the source allows approximations.
+    pub(crate) fast: Function,
+    /// Of doubles, where `full` has no form for them: called per lane.
+    pub(crate) double: Option<LibFn>,
 }
 
 /// What the operands are.
@@ -60,11 +74,6 @@ pub fn accuracy(op: ClOp) -> Accuracy {
     row(op).accuracy
 }
 
-/// Whether an instruction is built from library functions called lane by lane.
-pub fn is_library_call(op: ClOp) -> bool {
-    matches!(row(op).strategy, Strategy::Lib(_))
-}
-
 const fn op(op: Opcode, shape: Shape) -> Row {
     Row { strategy: Strategy::Op(op), shape, accuracy: Accuracy::Exact }
 }
@@ -75,6 +84,19 @@ const fn lib(function: LibFn, f64: f32, f32: f32, f16: f32) -> Row {
 
 const fn lib2(function: LibFn, f64: f32, f32: f32, f16: f32) -> Row {
     Row { strategy: Strategy::Lib(function), shape: Shape::Float(2), accuracy: Accuracy::Ulp(f64, f32, f16) }
+}
+
+const fn math(function: Function, shape: Shape, accuracy: Accuracy) -> Row {
+    fast_math(function, function, shape, accuracy)
+}
+
+const fn fast_math(full: Function, fast: Function, shape: Shape, accuracy: Accuracy) -> Row {
+    Row { strategy: Strategy::Math(Math { full, fast, double: None }), shape, accuracy }
+}
+
+/// A function whose expansion is for floats only.
+const fn float_math(full: Function, fast: Function, double: LibFn, shape: Shape, accuracy: Accuracy) -> Row {
+    Row { strategy: Strategy::Math(Math { full, fast, double: Some(double) }), shape, accuracy }
 }
 
 const fn expand(build: fn(&mut Builder<'_>, &Args) -> Option<Value>, shape: Shape, accuracy: Accuracy) -> Row {
@@ -89,6 +111,8 @@ const fn ulp(f64: f32, f32: f32, f16: f32) -> Accuracy {
     Accuracy::Ulp(f64, f32, f16)
 }
 
+/// The bound of the `half_` functions.
+const HALF: Accuracy = ulp(8192.0, 8192.0, 8192.0);
 const F1: Shape = Shape::Float(1);
 const F2: Shape = Shape::Float(2);
 const F3: Shape = Shape::Float(3);
@@ -105,47 +129,47 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
     }
     rows! {
         // -- trigonometry --
-        acos => lib(LibFn::Acos, 4.0, 4.0, 2.0);
+        acos => math(inverse::acos, F1, ulp(4.0, 4.0, 2.0));
         acosh => lib(LibFn::Acosh, 4.0, 4.0, 2.0);
-        acospi => lib(LibFn::Acospi, 5.0, 5.0, 2.0);
-        asin => lib(LibFn::Asin, 4.0, 4.0, 2.0);
+        acospi => math(inverse::acospi, F1, ulp(5.0, 5.0, 2.0));
+        asin => math(inverse::asin, F1, ulp(4.0, 4.0, 2.0));
         asinh => lib(LibFn::Asinh, 4.0, 4.0, 2.0);
-        asinpi => lib(LibFn::Asinpi, 5.0, 5.0, 2.0);
-        atan => lib(LibFn::Atan, 5.0, 5.0, 2.0);
-        atan2 => lib2(LibFn::Atan2, 6.0, 6.0, 2.0);
+        asinpi => math(inverse::asinpi, F1, ulp(5.0, 5.0, 2.0));
+        atan => math(inverse::atan, F1, ulp(5.0, 5.0, 2.0));
+        atan2 => math(inverse::atan2, F2, ulp(6.0, 6.0, 2.0));
         atanh => lib(LibFn::Atanh, 5.0, 5.0, 2.0);
-        atanpi => lib(LibFn::Atanpi, 5.0, 5.0, 2.0);
-        atan2pi => lib2(LibFn::Atan2pi, 6.0, 6.0, 2.0);
-        cos => lib(LibFn::Cos, 4.0, 4.0, 2.0);
+        atanpi => math(inverse::atanpi, F1, ulp(5.0, 5.0, 2.0));
+        atan2pi => math(inverse::atan2pi, F2, ulp(6.0, 6.0, 2.0));
+        cos => float_math(trig::cos, trig::cos_fast, LibFn::Cos, F1, ulp(4.0, 4.0, 2.0));
         cosh => lib(LibFn::Cosh, 4.0, 4.0, 2.0);
-        cospi => lib(LibFn::Cospi, 4.0, 4.0, 2.0);
-        sin => lib(LibFn::Sin, 4.0, 4.0, 2.0);
+        cospi => math(trig::cospi, F1, ulp(4.0, 4.0, 2.0));
+        sin => float_math(trig::sin, trig::sin_fast, LibFn::Sin, F1, ulp(4.0, 4.0, 2.0));
         sincos => expand(float::sincos, Shape::FloatPointer(1), ulp(4.0, 4.0, 2.0));
         sinh => lib(LibFn::Sinh, 4.0, 4.0, 2.0);
-        sinpi => lib(LibFn::Sinpi, 4.0, 4.0, 2.0);
-        tan => lib(LibFn::Tan, 5.0, 5.0, 2.5);
+        sinpi => math(trig::sinpi, F1, ulp(4.0, 4.0, 2.0));
+        tan => float_math(trig::tan, trig::tan_fast, LibFn::Tan, F1, ulp(5.0, 5.0, 2.5));
         tanh => lib(LibFn::Tanh, 5.0, 5.0, 2.0);
-        tanpi => lib(LibFn::Tanpi, 6.0, 6.0, 2.0);
+        tanpi => float_math(trig::tanpi, trig::tanpi, LibFn::Tanpi, F1, ulp(6.0, 6.0, 2.0));
 
         // -- exponentials, powers, special functions --
         cbrt => lib(LibFn::Cbrt, 2.0, 2.0, 2.0);
         erfc => lib(LibFn::Erfc, 16.0, 16.0, 4.0);
         erf => lib(LibFn::Erf, 16.0, 16.0, 4.0);
-        exp => lib(LibFn::Exp, 3.0, 3.0, 2.0);
-        exp2 => lib(LibFn::Exp2, 3.0, 3.0, 2.0);
-        exp10 => lib(LibFn::Exp10, 3.0, 3.0, 2.0);
-        expm1 => lib(LibFn::Expm1, 3.0, 3.0, 2.0);
+        exp => fast_math(exp::exp, exp::exp_fast, F1, ulp(3.0, 3.0, 2.0));
+        exp2 => fast_math(exp::exp2, exp::exp2_fast, F1, ulp(3.0, 3.0, 2.0));
+        exp10 => fast_math(exp::exp10, exp::exp10_fast, F1, ulp(3.0, 3.0, 2.0));
+        expm1 => math(exp::expm1, F1, ulp(3.0, 3.0, 2.0));
         hypot => lib2(LibFn::Hypot, 4.0, 4.0, 2.0);
         lgamma => Row { strategy: Strategy::Lib(LibFn::Lgamma), shape: F1, accuracy: Accuracy::Any };
         lgamma_r => expand(float::lgamma_r, Shape::FloatPointer(1), Accuracy::Any);
-        log => lib(LibFn::Log, 3.0, 3.0, 2.0);
-        log2 => lib(LibFn::Log2, 3.0, 3.0, 2.0);
-        log10 => lib(LibFn::Log10, 3.0, 3.0, 2.0);
-        log1p => lib(LibFn::Log1p, 2.0, 2.0, 2.0);
-        pow => lib2(LibFn::Pow, 16.0, 16.0, 4.0);
-        pown => Row { strategy: Strategy::Lib(LibFn::Pown), shape: Shape::FloatInt, accuracy: ulp(16.0, 16.0, 4.0) };
-        powr => lib2(LibFn::Powr, 16.0, 16.0, 4.0);
-        rootn => Row { strategy: Strategy::Lib(LibFn::Rootn), shape: Shape::FloatInt, accuracy: ulp(16.0, 16.0, 4.0) };
+        log => fast_math(log::log, log::log_fast, F1, ulp(3.0, 3.0, 2.0));
+        log2 => fast_math(log::log2, log::log2_fast, F1, ulp(3.0, 3.0, 2.0));
+        log10 => fast_math(log::log10, log::log10_fast, F1, ulp(3.0, 3.0, 2.0));
+        log1p => math(log::log1p, F1, ulp(2.0, 2.0, 2.0));
+        pow => float_math(pow::pow, pow::pow_fast, LibFn::Pow, F2, ulp(16.0, 16.0, 4.0));
+        pown => float_math(pow::pown, pow::pown, LibFn::Pown, Shape::FloatInt, ulp(16.0, 16.0, 4.0));
+        powr => float_math(pow::powr, pow::powr_fast, LibFn::Powr, F2, ulp(16.0, 16.0, 4.0));
+        rootn => float_math(pow::rootn, pow::rootn, LibFn::Rootn, Shape::FloatInt, ulp(16.0, 16.0, 4.0));
         rsqrt => expand(float::rsqrt, F1, ulp(2.0, 2.0, 1.0));
         sqrt => op(Opcode::Sqrt, F1);
         tgamma => lib(LibFn::Tgamma, 16.0, 16.0, 4.0);
@@ -177,35 +201,35 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         round => exact(float::round, F1);
         trunc => op(Opcode::Trunc, F1);
 
-        // -- fast forms: as accurate as the full ones --
-        half_cos => lib(LibFn::Cos, 8192.0, 8192.0, 8192.0);
+        // -- fast forms --
+        half_cos => float_math(trig::cos_fast, trig::cos_fast, LibFn::Cos, F1, HALF);
         half_divide => op(Opcode::Fdiv, F2);
-        half_exp => lib(LibFn::Exp, 8192.0, 8192.0, 8192.0);
-        half_exp2 => lib(LibFn::Exp2, 8192.0, 8192.0, 8192.0);
-        half_exp10 => lib(LibFn::Exp10, 8192.0, 8192.0, 8192.0);
-        half_log => lib(LibFn::Log, 8192.0, 8192.0, 8192.0);
-        half_log2 => lib(LibFn::Log2, 8192.0, 8192.0, 8192.0);
-        half_log10 => lib(LibFn::Log10, 8192.0, 8192.0, 8192.0);
-        half_powr => lib2(LibFn::Powr, 8192.0, 8192.0, 8192.0);
+        half_exp => float_math(exp::exp_fast, exp::exp_fast, LibFn::Exp, F1, HALF);
+        half_exp2 => float_math(exp::exp2_fast, exp::exp2_fast, LibFn::Exp2, F1, HALF);
+        half_exp10 => float_math(exp::exp10_fast, exp::exp10_fast, LibFn::Exp10, F1, HALF);
+        half_log => float_math(log::log_fast, log::log_fast, LibFn::Log, F1, HALF);
+        half_log2 => float_math(log::log2_fast, log::log2_fast, LibFn::Log2, F1, HALF);
+        half_log10 => float_math(log::log10_fast, log::log10_fast, LibFn::Log10, F1, HALF);
+        half_powr => float_math(pow::powr_fast, pow::powr_fast, LibFn::Powr, F2, HALF);
         half_recip => exact(float::recip, F1);
         half_rsqrt => expand(float::rsqrt, F1, ulp(8192.0, 8192.0, 8192.0));
-        half_sin => lib(LibFn::Sin, 8192.0, 8192.0, 8192.0);
+        half_sin => float_math(trig::sin_fast, trig::sin_fast, LibFn::Sin, F1, HALF);
         half_sqrt => op(Opcode::Sqrt, F1);
-        half_tan => lib(LibFn::Tan, 8192.0, 8192.0, 8192.0);
-        native_cos => Row { strategy: Strategy::Lib(LibFn::Cos), shape: F1, accuracy: Accuracy::Any };
+        half_tan => float_math(trig::tan_fast, trig::tan_fast, LibFn::Tan, F1, HALF);
+        native_cos => float_math(trig::cos_fast, trig::cos_fast, LibFn::Cos, F1, Accuracy::Any);
         native_divide => op(Opcode::Fdiv, F2);
-        native_exp => Row { strategy: Strategy::Lib(LibFn::Exp), shape: F1, accuracy: Accuracy::Any };
-        native_exp2 => Row { strategy: Strategy::Lib(LibFn::Exp2), shape: F1, accuracy: Accuracy::Any };
-        native_exp10 => Row { strategy: Strategy::Lib(LibFn::Exp10), shape: F1, accuracy: Accuracy::Any };
-        native_log => Row { strategy: Strategy::Lib(LibFn::Log), shape: F1, accuracy: Accuracy::Any };
-        native_log2 => Row { strategy: Strategy::Lib(LibFn::Log2), shape: F1, accuracy: Accuracy::Any };
-        native_log10 => Row { strategy: Strategy::Lib(LibFn::Log10), shape: F1, accuracy: Accuracy::Any };
-        native_powr => Row { strategy: Strategy::Lib(LibFn::Powr), shape: F2, accuracy: Accuracy::Any };
+        native_exp => float_math(exp::exp_fast, exp::exp_fast, LibFn::Exp, F1, Accuracy::Any);
+        native_exp2 => float_math(exp::exp2_fast, exp::exp2_fast, LibFn::Exp2, F1, Accuracy::Any);
+        native_exp10 => float_math(exp::exp10_fast, exp::exp10_fast, LibFn::Exp10, F1, Accuracy::Any);
+        native_log => float_math(log::log_fast, log::log_fast, LibFn::Log, F1, Accuracy::Any);
+        native_log2 => float_math(log::log2_fast, log::log2_fast, LibFn::Log2, F1, Accuracy::Any);
+        native_log10 => float_math(log::log10_fast, log::log10_fast, LibFn::Log10, F1, Accuracy::Any);
+        native_powr => float_math(pow::powr_fast, pow::powr_fast, LibFn::Powr, F2, Accuracy::Any);
         native_recip => exact(float::recip, F1);
         native_rsqrt => expand(float::rsqrt, F1, Accuracy::Any);
-        native_sin => Row { strategy: Strategy::Lib(LibFn::Sin), shape: F1, accuracy: Accuracy::Any };
+        native_sin => float_math(trig::sin_fast, trig::sin_fast, LibFn::Sin, F1, Accuracy::Any);
         native_sqrt => op(Opcode::Sqrt, F1);
-        native_tan => Row { strategy: Strategy::Lib(LibFn::Tan), shape: F1, accuracy: Accuracy::Any };
+        native_tan => float_math(trig::tan_fast, trig::tan_fast, LibFn::Tan, F1, Accuracy::Any);
 
         // -- common and geometric functions --
         fclamp => exact(common::fclamp, F3);

@@ -2,7 +2,7 @@
 
 use clift_kir::{Builder, Convert, Elem, FloatCond, IntCond, LibFn, MemInfo, Opcode, Type, Value};
 
-use crate::builtins::{Args, expect_count};
+use crate::builtins::{Args, ClOp, call, expect_count};
 
 /// Layout of a float element.
 struct Format {
@@ -77,9 +77,9 @@ pub(in crate::builtins) fn fdim(b: &mut Builder<'_>, args: &Args) -> Option<Valu
 
 /// Sine; the cosine is stored.
 pub(in crate::builtins) fn sincos(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
-    let cosine = lib(b, LibFn::Cos, &args.values[..1]);
+    let cosine = call(b, ClOp::cos, &args.values[..1]);
     store(b, args.values[1], cosine);
-    Some(lib(b, LibFn::Sin, &args.values[..1]))
+    Some(call(b, ClOp::sin, &args.values[..1]))
 }
 
 /// Logarithm of |gamma|; the sign of gamma is stored.

@@ -1,0 +1,171 @@
+//! Logarithms: the exponent is split off so that the mantissa lies between the square roots of one half and of two, and a
+//! polynomial takes the mantissa's distance from one.
+
+use std::f64::consts;
+
+use super::coefficients as poly;
+use super::num::Num;
+
+/// A positive number as `(1 + f) * 2^e`, f between sqrt(1/2) - 1 and sqrt(2) - 1, exactly.
+pub(super) struct Split<'m> {
+    /// The exponent, as a float.
+    pub(super) e: Num<'m>,
+    /// The mantissa less one.
+    pub(super) f: Num<'m>,
+}
+
+/// Bits of sqrt(1/2), mantissa bits, least normal, a power of two that lifts subnormals, its exponent.
+fn format(x: Num<'_>) -> (i64, u32, f64, f64, i64) {
+    if x.is_double() {
+        (0x3fe6_a09e_667f_3bcd, 52, f64::MIN_POSITIVE, 18_014_398_509_481_984.0, 54)
+    } else {
+        (0x3f35_04f3, 23, f64::from(f32::MIN_POSITIVE), 33_554_432.0, 25)
+    }
+}
+
+/// Splits a positive finite number; anything for others.
+pub(super) fn split(x: Num<'_>) -> Split<'_> {
+    let (_, _, least, lift, shift) = format(x);
+    let small = x.lt(least);
+    let x = small.select(x * lift, x);
+    let exponent = exponent(x);
+    let e = exponent + small.select(exponent.lit(-shift), 0);
+    split_by(x, exponent, e)
+}
+
+/// As [`split`], of normal numbers.
+fn split_normal(x: Num<'_>) -> Split<'_> {
+    let exponent = exponent(x);
+    split_by(x, exponent, exponent)
+}
+
+fn exponent(x: Num<'_>) -> Num<'_> {
+    let (root, bits, ..) = format(x);
+    (x.bits() - root).ashr(bits)
+}
+
+fn split_by<'m>(x: Num<'m>, exponent: Num<'m>, e: Num<'m>) -> Split<'m> {
+    let (_, bits, ..) = format(x);
+    let mantissa = (x.bits() - (exponent << bits)).float();
+    let elem = x.ty().elem;
+    let e = if x.is_double() { e.resize(clift_kir::Elem::I32) } else { e };
+    Split { e: e.to_float(elem), f: mantissa - 1.0 }
+}
+
+/// The result for what has no exponent: zeros, negative numbers, infinity, NaN.
+fn specials<'m>(x: Num<'m>, y: Num<'m>) -> Num<'m> {
+    let y = x.lt(f64::INFINITY).select(y, x);
+    let pole = x.eq(0.0).select(x.lit(f64::NEG_INFINITY), f64::NAN);
+    x.le(0.0).select(pole, y)
+}
+
+/// log(1 + f) of doubles.
+fn log1p_small(f: Num<'_>) -> Num<'_> {
+    let s = f / (f + 2.0);
+    let z = s * s;
+    let r = z * z.poly(&poly::ATANH_F64);
+    // log(1 + f) = 2s + s r, and 2s = f - s f: the rounding of s counts little.
+    let half = f * f * 0.5;
+    f - (half - s * (half + r))
+}
+
+/// The natural logarithm.
+pub(in crate::builtins) fn log<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let x = args[0];
+    specials(x, log_of(x))
+}
+
+/// The natural logarithm of a positive finite number.
+pub(super) fn log_of(x: Num<'_>) -> Num<'_> {
+    let Split { e, f } = split(x);
+    if x.is_double() {
+        e.fma(LN_2_F64[0], e.fma(LN_2_F64[1], log1p_small(f)))
+    } else {
+        e.fma(consts::LN_2, f * f.poly(&poly::LOG_F32))
+    }
+}
+
+/// ln 2 in two parts, the first short.
+const LN_2_F64: [f64; 2] = [0.6931471805598903, 5.497923018708371e-14];
+
+/// The logarithm to base two.
+pub(in crate::builtins) fn log2<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let x = args[0];
+    let Split { e, f } = split(x);
+    let y = if x.is_double() { log1p_small(f).fma(consts::LOG2_E, e) } else { f.fma(f.poly(&poly::LOG2_F32), e) };
+    specials(x, y)
+}
+
+/// The logarithm to base ten.
+pub(in crate::builtins) fn log10<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let x = args[0];
+    let Split { e, f } = split(x);
+    let y = if x.is_double() {
+        log1p_small(f).fma(consts::LOG10_E, e * consts::LOG10_2)
+    } else {
+        e.fma(consts::LOG10_2, f * f.poly(&poly::LOG10_F32))
+    };
+    specials(x, y)
+}
+
+/// log(1 + x).
+pub(in crate::builtins) fn log1p<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let x = args[0];
+    let y = log1p_of(x);
+    // 1 + x shows what has no exponent; a tiny x is its own logarithm, zeros with their signs.
+    let y = specials(x + 1.0, y);
+    let tiny = if x.is_double() { 1.0e-17 } else { 1.0e-8 };
+    x.abs().lt(tiny).select(x, y)
+}
+
+/// log(1 + x) for x > -1 that is not tiny.
+pub(super) fn log1p_of(x: Num<'_>) -> Num<'_> {
+    let (_, bits, ..) = format(x);
+    let exponent = exponent(x + 1.0);
+    // (1 + x) / 2^e - 1 with one rounding: a power four times as large is a normal number for every e.
+    let four = if x.is_double() { 4.0f64.to_bits() as i64 } else { i64::from(4.0f32.to_bits()) };
+    let power = (-(exponent << bits) + four).float();
+    let f = (x * 0.25).fma(power, power.fma(0.25, -1.0));
+    let elem = x.ty().elem;
+    if x.is_double() {
+        let e = exponent.resize(clift_kir::Elem::I32).to_float(elem);
+        // The rounding of f shows where the exponent's part cancels most of the result.
+        let (scaled, offset) = ((x * 0.25) * power, power.fma(0.25, -1.0));
+        let rounded = f - scaled;
+        let error = (scaled - (f - rounded)) + (offset - rounded);
+        e.fma(LN_2_F64[0], e.fma(LN_2_F64[1], log1p_small(f) + error))
+    } else {
+        exponent.to_float(elem).fma(consts::LN_2, f * f.poly(&poly::LOG_F32))
+    }
+}
+
+// -- fast forms of floats: subnormals count as zeros --
+
+/// The natural logarithm to 20 bits.
+pub(in crate::builtins) fn log_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let Split { e, f } = split_normal(args[0]);
+    specials_fast(args[0], e.fma(consts::LN_2, f * f.poly(&poly::LOG_FAST)))
+}
+
+/// The logarithm to base two, to 20 bits.
+pub(in crate::builtins) fn log2_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
+    specials_fast(args[0], log2_fast_of(args[0]))
+}
+
+/// The logarithm to base two of a positive normal number, to 20 bits.
+pub(super) fn log2_fast_of(x: Num<'_>) -> Num<'_> {
+    let Split { e, f } = split_normal(x);
+    f.fma(f.poly(&poly::LOG2_FAST), e)
+}
+
+/// The logarithm to base ten, to 20 bits.
+pub(in crate::builtins) fn log10_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let Split { e, f } = split_normal(args[0]);
+    specials_fast(args[0], e.fma(consts::LOG10_2, f * f.poly(&poly::LOG10_FAST)))
+}
+
+pub(super) fn specials_fast<'m>(x: Num<'m>, y: Num<'m>) -> Num<'m> {
+    let y = x.lt(f64::INFINITY).select(y, x);
+    let pole = x.lt(0.0).select(x.lit(f64::NAN), f64::NEG_INFINITY);
+    x.lt(f64::from(f32::MIN_POSITIVE)).select(pole, y)
+}

@@ -1,0 +1,368 @@
+//! Kernel IR written as arithmetic: [`Num`] is a value with Rust's operators.
+//!
+//! An expansion reads as the formula it computes, `(x - n * C).fma(y, z)`; each operator emits one op at the builder's cursor.
+//! Literals become constants of the other operand's type. Ops carry no floating-point liberties: what an expansion writes is what
+//! is computed, error-free transformations included.
+//!
+//! Not here: anything about particular functions.
+
+use std::cell::RefCell;
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Sub};
+
+use clift_kir::inst::BlockCall;
+use clift_kir::{Builder, Convert, Elem, FloatCond, FpFlags, IntCond, Opcode, Type, Value};
+
+/// Where ops go: a builder that several values share.
+pub(super) trait Cursor {
+    /// Runs something with the builder.
+    fn with(&self, emit: &mut dyn FnMut(&mut Builder<'_>));
+}
+
+/// The cursor of one expansion. Float ops have no liberties while it lives.
+struct Shared<'a, 'f>(RefCell<&'a mut Builder<'f>>);
+
+impl Cursor for Shared<'_, '_> {
+    fn with(&self, emit: &mut dyn FnMut(&mut Builder<'_>)) {
+        emit(&mut self.0.borrow_mut());
+    }
+}
+
+/// A function of numbers, as the table names it: operands have been checked.
+pub(crate) type Function = for<'m> fn(&[Num<'m>]) -> Num<'m>;
+
+/// Emits a function of values.
+pub(in crate::builtins) fn emit(b: &mut Builder<'_>, function: Function, args: &[Value]) -> Value {
+    let liberties = b.fp_flags();
+    b.set_fp_flags(FpFlags::empty());
+    let cursor = Shared(RefCell::new(b));
+    let args: Vec<Num<'_>> = args.iter().map(|&value| Num { at: &cursor, value }).collect();
+    let result = function(&args).value;
+    cursor.with(&mut |b| b.set_fp_flags(liberties));
+    result
+}
+
+/// A value that ops can be made with.
+#[derive(Clone, Copy)]
+pub(crate) struct Num<'m> {
+    at: &'m dyn Cursor,
+    value: Value,
+}
+
+/// A second operand: a value, or a literal that takes the type of the first.
+pub(crate) trait Operand<'m>: Copy {
+    /// As a value beside another.
+    fn beside(self, other: Num<'m>) -> Num<'m>;
+}
+
+impl<'m> Operand<'m> for Num<'m> {
+    fn beside(self, _: Num<'m>) -> Num<'m> {
+        self
+    }
+}
+
+impl<'m> Operand<'m> for f64 {
+    fn beside(self, other: Num<'m>) -> Num<'m> {
+        other.emit(|b, v| b.fconst(b.ty(v), self))
+    }
+}
+
+impl<'m> Operand<'m> for i64 {
+    fn beside(self, other: Num<'m>) -> Num<'m> {
+        other.emit(|b, v| b.iconst(b.ty(v), self))
+    }
+}
+
+impl<'m> Num<'m> {
+    fn emit(self, make: impl Fn(&mut Builder<'_>, Value) -> Value) -> Num<'m> {
+        let mut made = self.value;
+        self.at.with(&mut |b| made = make(b, self.value));
+        Num { at: self.at, value: made }
+    }
+
+    fn emit2(self, other: impl Operand<'m>, make: impl Fn(&mut Builder<'_>, Value, Value) -> Value) -> Num<'m> {
+        let other = other.beside(self).value;
+        self.emit(|b, v| make(b, v, other))
+    }
+
+    /// The type.
+    pub(super) fn ty(self) -> Type {
+        let mut ty = Type::B1;
+        self.at.with(&mut |b| ty = b.ty(self.value));
+        ty
+    }
+
+    /// Whether it is made of doubles (or 64-bit integers).
+    pub(super) fn is_double(self) -> bool {
+        self.ty().elem.bits() == 64
+    }
+
+    /// A literal of this type.
+    pub(super) fn lit(self, literal: impl Operand<'m>) -> Num<'m> {
+        literal.beside(self)
+    }
+
+    fn arith(self, other: impl Operand<'m>, float: Opcode, int: Opcode) -> Num<'m> {
+        self.emit2(other, |b, x, y| if b.ty(x).is_float() { b.float2(float, x, y) } else { b.int2(int, x, y) })
+    }
+
+    // -- floats --
+
+    /// `self * b + c`, rounded once.
+    pub(super) fn fma(self, b: impl Operand<'m>, c: impl Operand<'m>) -> Num<'m> {
+        let c = c.beside(self).value;
+        self.emit2(b, |at, x, y| at.fma(x, y, c))
+    }
+
+    /// The polynomial with these coefficients, lowest degree first, by Horner's rule.
+    pub(super) fn poly(self, coefficients: &[f64]) -> Num<'m> {
+        let (&last, rest) = coefficients.split_last().unwrap_or((&0.0, &[]));
+        let mut sum = self.lit(last);
+        for &coefficient in rest.iter().rev() {
+            sum = sum.fma(self, coefficient);
+        }
+        sum
+    }
+
+    fn float1(self, op: Opcode) -> Num<'m> {
+        self.emit(|b, x| b.float1(op, x))
+    }
+
+    /// Magnitude.
+    pub(super) fn abs(self) -> Num<'m> {
+        self.float1(Opcode::Fabs)
+    }
+
+    /// Square root.
+    pub(super) fn sqrt(self) -> Num<'m> {
+        self.float1(Opcode::Sqrt)
+    }
+
+    /// Nearest integral value, ties to even.
+    pub(super) fn rint(self) -> Num<'m> {
+        self.float1(Opcode::Rint)
+    }
+
+    /// The smaller one; the other where one is NaN.
+    pub(super) fn min(self, other: impl Operand<'m>) -> Num<'m> {
+        self.emit2(other, |b, x, y| b.float2(Opcode::Fmin, x, y))
+    }
+
+    /// The larger one; the other where one is NaN.
+    pub(super) fn max(self, other: impl Operand<'m>) -> Num<'m> {
+        self.emit2(other, |b, x, y| b.float2(Opcode::Fmax, x, y))
+    }
+
+    /// This magnitude with the other's sign.
+    pub(super) fn copysign(self, sign: impl Operand<'m>) -> Num<'m> {
+        self.emit2(sign, |b, x, y| b.float2(Opcode::Fcopysign, x, y))
+    }
+
+    fn fcmp(self, cond: FloatCond, other: impl Operand<'m>) -> Num<'m> {
+        self.emit2(other, |b, x, y| b.fcmp(cond, x, y))
+    }
+
+    fn cmp(self, float: FloatCond, int: IntCond, other: impl Operand<'m>) -> Num<'m> {
+        self.emit2(other, |b, x, y| if b.ty(x).is_float() { b.fcmp(float, x, y) } else { b.icmp(int, x, y) })
+    }
+
+    /// Less; false for NaN. Integers are signed.
+    pub(super) fn lt(self, other: impl Operand<'m>) -> Num<'m> {
+        self.cmp(FloatCond::Olt, IntCond::Slt, other)
+    }
+
+    /// Less or equal; false for NaN.
+    pub(super) fn le(self, other: impl Operand<'m>) -> Num<'m> {
+        self.cmp(FloatCond::Ole, IntCond::Sle, other)
+    }
+
+    /// Greater; false for NaN.
+    pub(super) fn gt(self, other: impl Operand<'m>) -> Num<'m> {
+        self.cmp(FloatCond::Ogt, IntCond::Sgt, other)
+    }
+
+    /// Greater or equal; false for NaN.
+    pub(super) fn ge(self, other: impl Operand<'m>) -> Num<'m> {
+        self.cmp(FloatCond::Oge, IntCond::Sge, other)
+    }
+
+    /// Equal; false for NaN.
+    pub(super) fn eq(self, other: impl Operand<'m>) -> Num<'m> {
+        self.cmp(FloatCond::Oeq, IntCond::Eq, other)
+    }
+
+    /// Different; true for NaN.
+    pub(super) fn ne(self, other: impl Operand<'m>) -> Num<'m> {
+        self.cmp(FloatCond::Une, IntCond::Ne, other)
+    }
+
+    /// Whether it is NaN.
+    pub(super) fn is_nan(self) -> Num<'m> {
+        self.fcmp(FloatCond::Uno, self)
+    }
+
+    /// Whether either is NaN.
+    pub(super) fn unordered(self, other: Num<'m>) -> Num<'m> {
+        self.fcmp(FloatCond::Uno, other)
+    }
+
+    /// In another precision.
+    pub(super) fn to(self, elem: Elem) -> Num<'m> {
+        self.emit(|b, x| match b.ty(x) {
+            ty if ty.elem == elem => x,
+            ty => b.convert(Opcode::FptoFp, x, ty.with_elem(elem), Convert::default()),
+        })
+    }
+
+    /// The bits as an integer.
+    pub(super) fn bits(self) -> Num<'m> {
+        self.emit(|b, x| b.cast(Opcode::Bitcast, x, b.ty(x).as_int()))
+    }
+
+    // -- integers and masks --
+
+    /// The integer's bits as a float of its width.
+    pub(super) fn float(self) -> Num<'m> {
+        self.emit(|b, x| {
+            let elem = if b.ty(x).elem == Elem::I64 { Elem::F64 } else { Elem::F32 };
+            b.cast(Opcode::Bitcast, x, b.ty(x).with_elem(elem))
+        })
+    }
+
+    /// The signed integer's value as a float.
+    pub(super) fn to_float(self, elem: Elem) -> Num<'m> {
+        self.emit(|b, x| b.convert(Opcode::StoFp, x, b.ty(x).with_elem(elem), Convert::default()))
+    }
+
+    /// The integer in another width, sign-extended or cut off.
+    pub(super) fn resize(self, elem: Elem) -> Num<'m> {
+        self.emit(|b, x| b.int_resize(x, elem, true))
+    }
+
+    /// Shifted right, zeros coming in.
+    pub(super) fn lshr(self, count: u32) -> Num<'m> {
+        self.emit2(i64::from(count), |b, x, n| b.int2(Opcode::Lshr, x, n))
+    }
+
+    /// Shifted right, signs coming in.
+    pub(super) fn ashr(self, count: u32) -> Num<'m> {
+        self.emit2(i64::from(count), |b, x, n| b.int2(Opcode::Ashr, x, n))
+    }
+
+    /// One where the mask is true, else the other.
+    pub(super) fn select(self, yes: Num<'m>, no: impl Operand<'m>) -> Num<'m> {
+        let (mask, no) = (self.value, no.beside(yes).value);
+        yes.emit(|b, yes| b.select(mask, yes, no))
+    }
+
+    /// The values, or those that `slow` computes in lanes where the mask is true: code that is branched over where no lane needs
+    /// it.
+    pub(super) fn rarely<const N: usize>(
+        self,
+        values: [Num<'m>; N],
+        slow: impl FnOnce() -> [Num<'m>; N],
+    ) -> [Num<'m>; N] {
+        let at = self.at;
+        let mut blocks = None;
+        at.with(&mut |b| {
+            let (rare, join) = (b.func.append_block(), b.func.append_block());
+            let any = if b.ty(self.value).is_vector() { b.any(self.value) } else { self.value };
+            let plain = values.map(|v| v.value);
+            b.branch(any, BlockCall::new(rare, &[]), BlockCall::new(join, &plain));
+            b.switch_to(rare);
+            blocks = Some(join);
+        });
+        let Some(join) = blocks else { unreachable!("broken invariant: cursor without a builder") };
+        let slow = slow();
+        let mut results = values;
+        at.with(&mut |b| {
+            let vector = b.ty(self.value).is_vector();
+            let mut out = slow.map(|v| v.value);
+            if vector {
+                for (out, plain) in out.iter_mut().zip(&values) {
+                    *out = b.select(self.value, *out, plain.value);
+                }
+            }
+            b.jump(join, &out);
+            for result in &mut results {
+                let ty = b.ty(result.value);
+                result.value = b.func.dfg.append_param(join, ty);
+            }
+            b.switch_to(join);
+        });
+        results
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $float:ident $int:ident;)+) => {$(
+        impl<'m, T: Operand<'m>> $trait<T> for Num<'m> {
+            type Output = Num<'m>;
+
+            fn $method(self, other: T) -> Num<'m> {
+                self.arith(other, Opcode::$float, Opcode::$int)
+            }
+        }
+    )+};
+}
+
+operators! {
+    Add add Fadd Iadd;
+    Sub sub Fsub Isub;
+    Mul mul Fmul Imul;
+}
+
+impl<'m, T: Operand<'m>> Div<T> for Num<'m> {
+    type Output = Num<'m>;
+
+    fn div(self, other: T) -> Num<'m> {
+        self.emit2(other, |b, x, y| b.float2(Opcode::Fdiv, x, y))
+    }
+}
+
+impl<'m, T: Operand<'m>> BitAnd<T> for Num<'m> {
+    type Output = Num<'m>;
+
+    fn bitand(self, other: T) -> Num<'m> {
+        self.emit2(other, |b, x, y| b.int2(Opcode::And, x, y))
+    }
+}
+
+impl<'m, T: Operand<'m>> BitOr<T> for Num<'m> {
+    type Output = Num<'m>;
+
+    fn bitor(self, other: T) -> Num<'m> {
+        self.emit2(other, |b, x, y| b.int2(Opcode::Or, x, y))
+    }
+}
+
+impl<'m, T: Operand<'m>> BitXor<T> for Num<'m> {
+    type Output = Num<'m>;
+
+    fn bitxor(self, other: T) -> Num<'m> {
+        self.emit2(other, |b, x, y| b.int2(Opcode::Xor, x, y))
+    }
+}
+
+impl<'m> Shl<u32> for Num<'m> {
+    type Output = Num<'m>;
+
+    fn shl(self, count: u32) -> Num<'m> {
+        self.emit2(i64::from(count), |b, x, n| b.int2(Opcode::Shl, x, n))
+    }
+}
+
+impl<'m> Neg for Num<'m> {
+    type Output = Num<'m>;
+
+    fn neg(self) -> Num<'m> {
+        self.emit(|b, x| if b.ty(x).is_float() { b.float1(Opcode::Fneg, x) } else { b.int1(Opcode::Ineg, x) })
+    }
+}
+
+impl<'m> Not for Num<'m> {
+    type Output = Num<'m>;
+
+    fn not(self) -> Num<'m> {
+        self.emit(|b, x| b.int1(Opcode::Not, x))
+    }
+}

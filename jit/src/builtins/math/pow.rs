@@ -1,0 +1,104 @@
+//! Powers and roots of floats: the logarithm, the product and the exponential are taken in doubles, which leaves nothing to
+//! compensate.
+
+use clift_kir::Elem;
+
+use super::coefficients as poly;
+use super::exp::exp2_fast_of;
+use super::log::{Split, log2_fast_of, split};
+use super::num::Num;
+
+/// log2 of a magnitude as a double: to 30 bits, exact for powers of two; -inf for 0, inf for inf, anything for NaN.
+fn log2_wide(magnitude: Num<'_>) -> Num<'_> {
+    let Split { e, f } = split(magnitude);
+    let (e, f) = (e.to(Elem::F64), f.to(Elem::F64));
+    let y = f.fma(f.poly(&poly::LOG2_WIDE), e);
+    let y = magnitude.eq(0.0).select(y.lit(f64::NEG_INFINITY), y);
+    magnitude.eq(f64::INFINITY).select(y.lit(f64::INFINITY), y)
+}
+
+/// 2^z as a float, to 23 bits; anything for NaN.
+fn exp2_narrow(z: Num<'_>) -> Num<'_> {
+    // Beyond these the conversion gives infinity or zero.
+    let z = z.min(200.0).max(-200.0);
+    // The bias, so that the low bits are an exponent field.
+    let magic = 6_755_399_441_055_744.0 + 1023.0;
+    let shifted = z + magic;
+    let r = z - (shifted - magic);
+    let power = (shifted.bits() << 52).float();
+    (power * r.poly(&poly::EXP2_WIDE)).to(Elem::F32)
+}
+
+/// The sign bit of x where the mask is true.
+fn sign_where<'m>(mask: Num<'m>, x: Num<'m>, magnitude: Num<'m>) -> Num<'m> {
+    mask.select(magnitude.copysign(x), magnitude)
+}
+
+/// Whether a float is integral, and whether it is odd. Infinity is even.
+fn parity(y: Num<'_>) -> (Num<'_>, Num<'_>) {
+    let half = y * 0.5;
+    let whole = y.rint().eq(y);
+    (whole, whole & half.rint().ne(half))
+}
+
+/// x^y.
+pub(in crate::builtins) fn pow<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let (x, y) = (args[0], args[1]);
+    let magnitude = x.abs();
+    // A finite exponent takes 1 to 1 and everything else where an infinite one takes it.
+    let bounded = y.min(1.0e30).max(-1.0e30).to(Elem::F64);
+    let power = exp2_narrow(bounded * log2_wide(magnitude));
+    let (whole, odd) = parity(y);
+    let power = sign_where(odd, x, power);
+    let impossible = x.lt(0.0) & x.gt(f64::NEG_INFINITY) & !whole;
+    let power = (impossible | x.unordered(y)).select(x.lit(f64::NAN), power);
+    (y.eq(0.0) | x.eq(1.0)).select(x.lit(1.0), power)
+}
+
+/// x^y for x not negative: NaN wherever the limit depends on the way.
+pub(in crate::builtins) fn powr<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let (x, y) = (args[0], args[1]);
+    let z = y.to(Elem::F64) * log2_wide(x.abs());
+    let nan = x.lt(0.0) | x.is_nan() | z.is_nan();
+    nan.select(x.lit(f64::NAN), exp2_narrow(z))
+}
+
+/// x^n.
+pub(in crate::builtins) fn pown<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let (x, n) = (args[0], args[1]);
+    let power = exp2_narrow(n.to_float(Elem::F64) * log2_wide(x.abs()));
+    let power = sign_where((n & 1).ne(0), x, power);
+    let power = x.is_nan().select(x, power);
+    n.eq(0).select(x.lit(1.0), power)
+}
+
+/// The n-th root of x.
+pub(in crate::builtins) fn rootn<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let (x, n) = (args[0], args[1]);
+    let root = exp2_narrow(log2_wide(x.abs()) / n.to_float(Elem::F64));
+    let odd = (n & 1).ne(0);
+    let root = sign_where(odd, x, root);
+    let nan = n.eq(0) | x.is_nan() | (x.lt(0.0) & !odd);
+    nan.select(x.lit(f64::NAN), root)
+}
+
+/// x^y for x not negative, to what 20 bits of the logarithm give.
+pub(in crate::builtins) fn powr_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let (x, y) = (args[0], args[1]);
+    let log = log2_fast_of(x);
+    let log = x.lt(f64::from(f32::MIN_POSITIVE)).select(x.lit(f64::NEG_INFINITY), log);
+    let log = x.eq(f64::INFINITY).select(x, log);
+    let z = y * log;
+    let nan = x.lt(0.0) | x.is_nan() | z.is_nan();
+    nan.select(x.lit(f64::NAN), exp2_fast_of(z))
+}
+
+/// x^y to what 20 bits of the logarithm give.
+pub(in crate::builtins) fn pow_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let (x, y) = (args[0], args[1]);
+    let power = powr_fast(&[x.abs(), y]);
+    let (whole, odd) = parity(y);
+    let power = sign_where(odd, x, power);
+    let power = (x.lt(0.0) & !whole).select(x.lit(f64::NAN), power);
+    (y.eq(0.0) | x.eq(1.0)).select(x.lit(1.0), power)
+}

@@ -1,0 +1,229 @@
+//! Sine, cosine and tangent: of radians by a reduction to half a period in three steps (Cody and Waite), with huge arguments on a
+//! branch of their own; of multiples of pi by an exact reduction.
+//!
+//! Sine and cosine are reduced by whole periods of pi, not of pi/2: one polynomial serves both, and no lane has to choose.
+
+use clift_kir::Elem;
+
+use super::coefficients as poly;
+use super::num::Num;
+
+/// What the reduction needs of a format.
+struct Format {
+    /// One and a half times the number from which floats are integers: adding it rounds to an integer, whose parity is the last
+    /// bit.
+    magic: f64,
+    /// Pi in three parts, each rounded down (so that products with them do not change the sign of a zero). The first difference `x - j * PI[0]` is exact where it matters: with j odd
+    /// multiples of one half at least, x and the product are multiples of one unit, of which the difference has few.
+    pi: [f64; 3],
+    /// Beyond this magnitude the parts are too few.
+    huge: f64,
+    sign_shift: u32,
+}
+
+const F32: Format = Format {
+    magic: 12_582_912.0,
+    pi: [3.141592502593994, 1.5099578831723193e-7, 1.078060505991553e-14],
+    huge: 100_000.0,
+    sign_shift: 31,
+};
+
+const F64: Format = Format {
+    magic: 6_755_399_441_055_744.0,
+    pi: [std::f64::consts::PI, 1.224646799147353e-16, 2.1657133478438278e-32],
+    huge: 1.0e9,
+    sign_shift: 63,
+};
+
+fn format(x: Num<'_>) -> &'static Format {
+    if x.is_double() { &F64 } else { &F32 }
+}
+
+/// An angle less a multiple of the period.
+struct Reduced<'m> {
+    /// What is left.
+    r: Num<'m>,
+    /// A float whose last bit says whether the multiple was odd.
+    parity: Num<'m>,
+}
+
+/// Which multiples are taken off.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Period {
+    /// n pi; leaves x - n pi.
+    Sine,
+    /// (n + 1/2) pi; leaves (n + 1/2) pi - x.
+    Cosine,
+    /// n pi/2; leaves x - n pi/2.
+    Tangent,
+}
+
+/// Takes off multiples of `period`, of numbers below [`Format::huge`].
+fn reduce_small<'m>(x: Num<'m>, period: Period, parts: usize) -> Reduced<'m> {
+    let format = format(x);
+    let per_unit = if period == Period::Tangent { std::f64::consts::FRAC_2_PI } else { std::f64::consts::FRAC_1_PI };
+    let parity =
+        if period == Period::Cosine { x.fma(per_unit, -0.5) + format.magic } else { x.fma(per_unit, format.magic) };
+    let n = parity - format.magic;
+    let (mut r, times) = match period {
+        Period::Sine => (x, n),
+        Period::Cosine => (-x, n + 0.5),
+        Period::Tangent => (x, n),
+    };
+    for part in &format.pi[..parts] {
+        let part = match period {
+            Period::Sine => -part,
+            Period::Cosine => *part,
+            Period::Tangent => -0.5 * part,
+        };
+        r = times.fma(part, r);
+    }
+    Reduced { r, parity }
+}
+
+/// Takes off multiples of `period`.
+fn reduce<'m>(x: Num<'m>, period: Period) -> Reduced<'m> {
+    let format = format(x);
+    let Reduced { r, parity } = reduce_small(x, period, 3);
+    let [r, parity] = x.abs().gt(format.huge).rarely([r, parity], || {
+        let Reduced { r, parity } = reduce_huge(x, period);
+        [r, parity]
+    });
+    Reduced { r, parity }
+}
+
+/// Bits of 1/pi in pieces of 28.
+const INVERSE_PI: [f64; 7] = [85445659.0, 120005130.0, 156229946.0, 199817882.0, 116262619.0, 21679262.0, 35422735.0];
+
+/// Takes off multiples of `period` from floats of any size, after Payne and Hanek: of the product of x and 1/pi only the pieces
+/// that are neither multiples of 2 nor negligible are computed, in doubles, where each is exact (24 bits by 28).
+fn reduce_huge<'m>(x: Num<'m>, period: Period) -> Reduced<'m> {
+    let wide = x.to(Elem::F64);
+    let magnitude = x.abs();
+    // From these magnitudes on the product with the first pieces is a multiple of 2.
+    let skip: [Num<'m>; 3] = std::array::from_fn(|k| magnitude.ge(2f64.powi(52 + 28 * k as i32)));
+    let product = |i: usize| {
+        let scaled = |k: usize| INVERSE_PI[k] * 2f64.powi(-28 * (k as i32 + 1));
+        let mut piece = wide.lit(scaled(i));
+        for (k, &skip) in skip.iter().enumerate() {
+            piece = skip.select(wide.lit(scaled(i + k + 1)), piece);
+        }
+        wide * piece
+    };
+    // Modulo 2, exactly.
+    let modulo = |y: Num<'m>| (y * 0.5).rint().fma(-2.0, y);
+    let (mut y0, mut y1) = (modulo(product(0)), modulo(product(1)));
+    let mut rest = product(2) + product(3);
+    match period {
+        Period::Sine => {}
+        Period::Cosine => y0 = y0 + 0.5,
+        Period::Tangent => (y0, y1, rest) = (y0 + y0, y1 + y1, rest + rest),
+    }
+    let n = (y0 + y1 + rest).rint();
+    let fraction = ((y0 - n) + y1) + rest;
+    let unit = if period == Period::Tangent { std::f64::consts::FRAC_PI_2 } else { std::f64::consts::PI };
+    let elem = x.ty().elem;
+    Reduced { r: (fraction * unit).to(elem), parity: n.to(elem) + format(x).magic }
+}
+
+/// sin(r) for |r| up to a little more than pi/2.
+fn sine(r: Num<'_>) -> Num<'_> {
+    let s = r * r;
+    // 1 is the first coefficient: the product keeps the sign of a zero.
+    r * if r.is_double() { s.poly(&poly::SIN_F64) } else { s.poly(&poly::SIN_F32) }
+}
+
+/// The value with its sign changed where the parity is odd.
+fn signed<'m>(y: Num<'m>, parity: Num<'m>) -> Num<'m> {
+    (y.bits() ^ (parity.bits() << format(y).sign_shift)).float()
+}
+
+/// Sine.
+pub(in crate::builtins) fn sin<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let Reduced { r, parity } = reduce(args[0], Period::Sine);
+    signed(sine(r), parity)
+}
+
+/// Cosine.
+pub(in crate::builtins) fn cos<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let Reduced { r, parity } = reduce(args[0], Period::Cosine);
+    signed(sine(r), parity)
+}
+
+/// Tangent.
+pub(in crate::builtins) fn tan<'m>(args: &[Num<'m>]) -> Num<'m> {
+    tan_of(reduce(args[0], Period::Tangent))
+}
+
+fn tan_of(Reduced { r, parity }: Reduced<'_>) -> Num<'_> {
+    let s = r * r;
+    let t = r * if r.is_double() { s.poly(&poly::TAN_F64) } else { s.poly(&poly::TAN_F32) };
+    let odd = (parity.bits() & 1).ne(0);
+    // tan(r + pi/2) = -1 / tan(r).
+    odd.select(t.lit(-1.0), t) / odd.select(t, 1.0)
+}
+
+/// An argument in units of pi, less the nearest integer; a mask of odd integers.
+fn reduce_pi(x: Num<'_>) -> (Num<'_>, Num<'_>) {
+    let n = x.rint();
+    // The parity of numbers that have no bits for it is even.
+    let half = n * 0.5;
+    (x - n, half.rint().ne(half))
+}
+
+/// sin(pi r) for |r| up to 1/2.
+fn sine_pi(r: Num<'_>) -> Num<'_> {
+    let s = r * r;
+    r * if r.is_double() { s.poly(&poly::SINPI_F64) } else { s.poly(&poly::SINPI_F32) }
+}
+
+/// sin(pi x); integers give a zero with the sign of x.
+pub(in crate::builtins) fn sinpi<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let x = args[0];
+    let (r, odd) = reduce_pi(x);
+    let y = sine_pi(r);
+    let y = odd.select(-y, y);
+    r.eq(0.0).select(y.abs().copysign(x), y)
+}
+
+/// cos(pi x); odd multiples of one half give +0.
+pub(in crate::builtins) fn cospi<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let (r, odd) = reduce_pi(args[0]);
+    let y = sine_pi(r.lit(0.5) - r.abs());
+    odd.select(-y, y) + 0.0
+}
+
+/// tan(pi x): integers give copysign(0, x) when even, copysign(0, -x) when odd; n + 1/2 gives +inf for even n, -inf for odd n,
+/// which is the sign of what is left: halves are rounded to the even side.
+pub(in crate::builtins) fn tanpi<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let x = args[0];
+    let (r, odd) = reduce_pi(x);
+    // Beyond a quarter the cotangent of what is left to one half.
+    let outer = r.abs().gt(0.25);
+    let near = outer.select(r.lit(0.5) - r.abs(), r.abs());
+    let s = near * near;
+    let t = near * s.poly(&poly::TANPI_F32);
+    let y = outer.select(t.lit(1.0), t) / outer.select(t, 1.0);
+    let y = y.copysign(r);
+    let zero = odd.select(-x, x);
+    r.eq(0.0).select(y.abs().copysign(zero), y)
+}
+
+// -- fast forms of floats: arguments up to 2^16 --
+
+/// Sine to 20 bits.
+pub(in crate::builtins) fn sin_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let Reduced { r, parity } = reduce_small(args[0], Period::Sine, 2);
+    signed(r * (r * r).poly(&poly::SIN_FAST), parity)
+}
+
+/// Cosine to 20 bits.
+pub(in crate::builtins) fn cos_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let Reduced { r, parity } = reduce_small(args[0], Period::Cosine, 2);
+    signed(r * (r * r).poly(&poly::SIN_FAST), parity)
+}
+
+/// Tangent to 20 bits.
+pub(in crate::builtins) fn tan_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
+    tan_of(reduce_small(args[0], Period::Tangent, 2))
+}

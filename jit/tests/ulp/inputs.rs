@@ -1,0 +1,213 @@
+//! Arguments: edge cases in all combinations, then patterns of bits all over the range.
+
+use clift_kir::Elem;
+
+use crate::reference::{Function, Operands};
+
+/// How many arguments.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// What a test may take.
+    Quick,
+    /// So many times that.
+    Times(u64),
+    /// Every float.
+    All,
+}
+
+impl Effort {
+    /// What `CLIFT_ULP` asks for.
+    pub(crate) fn from_environment() -> Effort {
+        match std::env::var("CLIFT_ULP").as_deref() {
+            Ok("all") => Effort::All,
+            Ok(times) => Effort::Times(times.parse().expect("CLIFT_ULP is `all` or a number")),
+            Err(_) => Effort::Quick,
+        }
+    }
+}
+
+/// Arguments of one launch, as bits; `y` is empty for functions of one.
+pub(crate) struct Batch {
+    pub(crate) x: Vec<u64>,
+    pub(crate) y: Vec<u64>,
+}
+
+/// Arguments of a batch.
+pub(crate) const BATCH: usize = 1 << 14;
+
+/// All batches of a sweep.
+pub(crate) struct Batches {
+    elem: Elem,
+    operands: Operands,
+    edges: Vec<(u64, u64)>,
+    effort: Effort,
+    /// Batches after those of edge cases.
+    left: u64,
+    next: u64,
+    random: u64,
+}
+
+/// A step through all patterns of 32 bits that visits them evenly.
+const STEP: u64 = 40_503 * 65_537;
+
+impl Batches {
+    pub(crate) fn new(function: &Function, elem: Elem, effort: Effort) -> Batches {
+        let operands = function.operands();
+        let numbers = numbers(elem);
+        let edges = match operands {
+            Operands::One => numbers.iter().map(|&x| (x, 0)).collect(),
+            Operands::Two => numbers.iter().flat_map(|&x| numbers.iter().map(move |&y| (x, y))).collect(),
+            Operands::WithInt => {
+                let ints =
+                    [0, 1, 2, 3, 4, 5, 10, 31, 100, 1001, 1 << 24, (1 << 24) + 1, i32::MAX, i32::MAX - 1, i32::MIN];
+                let ints: Vec<i32> = ints.iter().flat_map(|&n: &i32| [n, n.wrapping_neg()]).collect();
+                numbers.iter().flat_map(|&x| ints.iter().map(move |&n| (x, u64::from(n as u32)))).collect()
+            }
+        };
+        let quick = 8;
+        let left = match (effort, operands, elem) {
+            (Effort::Quick, _, _) => quick,
+            (Effort::Times(times), _, _) => quick * times,
+            (Effort::All, Operands::One, Elem::F32) => (1 << 32) / BATCH as u64,
+            (Effort::All, _, _) => quick * 1000,
+        };
+        Batches { elem, operands, edges, effort, left, next: 0x9e37, random: 0x2545_f491_4f6c_dd1d }
+    }
+
+    fn random(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// Any number; half of them of moderate size.
+    fn number(&mut self) -> u64 {
+        let bits = self.random();
+        let (digits, bias, range) = if self.elem == Elem::F64 { (52, 1023, 11) } else { (23, 127, 8) };
+        let bits = bits >> (63 - digits - range);
+        if self.random() & 1 == 0 {
+            return bits;
+        }
+        let exponent = bias - 12 + self.random() % 24;
+        let keep = bits & ((1 << digits) - 1) | bits & (1 << (digits + range));
+        keep | exponent << digits
+    }
+
+    fn argument(&mut self) -> (u64, u64) {
+        match self.operands {
+            Operands::One if self.elem == Elem::F32 => {
+                self.next = self.next.wrapping_add(if self.effort == Effort::All { 1 } else { STEP });
+                (self.next & 0xffff_ffff, 0)
+            }
+            Operands::One => (self.number(), 0),
+            Operands::Two => (self.number(), self.number()),
+            Operands::WithInt => {
+                let n = self.random() as i32 >> (self.random() % 31);
+                (self.number(), u64::from(n as u32))
+            }
+        }
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Batch;
+
+    fn next(&mut self) -> Option<Batch> {
+        let mut pairs: Vec<(u64, u64)> = Vec::with_capacity(BATCH);
+        if self.edges.is_empty() {
+            self.left = self.left.checked_sub(1)?;
+            for _ in 0..BATCH {
+                let argument = self.argument();
+                pairs.push(argument);
+            }
+        } else {
+            let count = self.edges.len().min(BATCH);
+            pairs.extend(self.edges.drain(..count));
+            pairs.resize(BATCH, pairs[0]);
+        }
+        let x = pairs.iter().map(|pair| pair.0).collect();
+        let y = if self.operands == Operands::One { Vec::new() } else { pairs.iter().map(|pair| pair.1).collect() };
+        Some(Batch { x, y })
+    }
+}
+
+/// Numbers at which functions change, with their neighbours and both signs.
+fn numbers(elem: Elem) -> Vec<u64> {
+    let values = [
+        0.0,
+        1.0,
+        0.5,
+        0.25,
+        0.75,
+        2.0,
+        3.0,
+        4.0,
+        5.0,
+        7.0,
+        8.0,
+        10.0,
+        16.0,
+        1.5,
+        2.5,
+        std::f64::consts::PI,
+        std::f64::consts::FRAC_PI_2,
+        std::f64::consts::FRAC_PI_4,
+        std::f64::consts::SQRT_2,
+        std::f64::consts::FRAC_1_SQRT_2,
+        std::f64::consts::E,
+        std::f64::consts::LN_2,
+        17.3,
+        88.72284,
+        87.33655,
+        103.97208,
+        709.782712893384,
+        745.1332191019411,
+        127.0,
+        128.0,
+        149.0,
+        150.0,
+        1023.0,
+        1024.0,
+        1074.0,
+        38.53184,
+        45.0,
+        308.25,
+        323.6,
+        99_999.0,
+        100_000.0,
+        100_001.0,
+        8_388_607.5,
+        16_777_215.0,
+        16_777_216.0,
+        1.0e9,
+        1.0e10,
+        1.0e20,
+        1.0e30,
+        3.0e38,
+        1.0e-5,
+        1.0e-10,
+        1.0e-20,
+        1.0e-30,
+        f64::from(f32::MAX),
+        f64::from(f32::MIN_POSITIVE),
+        f64::from(f32::from_bits(1)),
+        f64::from(f32::from_bits(0x7f_ffff)),
+        1.0e300,
+        1.0e-300,
+        f64::MAX,
+        f64::MIN_POSITIVE,
+        f64::from_bits(1),
+        f64::from_bits(0xf_ffff_ffff_ffff),
+        f64::INFINITY,
+    ];
+    let mut bits = Vec::new();
+    for value in values {
+        let (center, sign) =
+            if elem == Elem::F64 { (value.to_bits(), 1 << 63) } else { (u64::from((value as f32).to_bits()), 1 << 31) };
+        for near in [center.saturating_sub(1), center, center + 1] {
+            bits.extend([near, near | sign]);
+        }
+    }
+    bits
+}
