@@ -27,6 +27,7 @@
 mod class;
 mod context;
 mod cost;
+mod counters;
 pub mod divergence;
 mod env;
 mod groups;
@@ -111,6 +112,7 @@ fn make(
         let divergence = prepared.divergence(lanes, whole);
         let (mut widened, report) = widen::run(&prepared, &divergence, lanes, !whole);
         passes::clean_widened(&mut widened, options);
+        counters::run(&mut widened);
         let packs = Packs { lanes, whole };
         let (mut made, regions) = loops(module, kernel, options, &widened, packs, growth)?;
         made.widened = Some(widened);

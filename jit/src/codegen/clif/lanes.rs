@@ -218,10 +218,32 @@ impl Translator<'_> {
             _ => args[0],
         };
         let mut b = args[2];
-        if self.result_type(inst).is_bool() && self.result_type(inst).is_vector() {
+        let ty = self.result_type(inst);
+        if ty.is_bool() && ty.is_vector() {
             b = self.mask_of_width(b, self.ty(a).lane_bits());
+        } else if self.arg_type(inst, 0).is_vector() {
+            // A blend takes three steps where one does.
+            let [_, chosen, otherwise] = self.legal.dfg.inst(inst).args[..] else {
+                unreachable!("broken invariant: a selection of something else than two values")
+            };
+            let zero = |value| self.legal.dfg.as_splat_bits(value) == Some(0);
+            if zero(otherwise) {
+                return self.lanes_of(cond, a, false);
+            }
+            if zero(chosen) {
+                return self.lanes_of(cond, b, true);
+            }
         }
         self.choose(cond, a, b)
+    }
+
+    /// The lanes of a value that are in a mask, or those that are not; the others are zero.
+    fn lanes_of(&mut self, mask: ir::Value, value: ir::Value, outside: bool) -> ir::Value {
+        let ty = self.ty(value);
+        let mask = self.mask_of_width(mask, ty.lane_bits());
+        let bits = self.recast(value, self.ty(mask));
+        let kept = if outside { self.pos.ins().band_not(bits, mask) } else { self.pos.ins().band(bits, mask) };
+        self.recast(kept, ty)
     }
 
     /// Whether any or all of the first lanes of a mask are true.

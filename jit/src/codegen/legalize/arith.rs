@@ -17,6 +17,11 @@ impl Legalizer<'_> {
             return self.lanewise(op, imm, &[half], result);
         }
         let chunk = self.common_chunk(args, result);
+        if chunk > 1
+            && let Some(wide) = self.cheaper(op, imm, args, result)
+        {
+            return wide;
+        }
         if chunk > 1 && self.is_native(op, imm, args, from.elem, result.elem) {
             let args: SmallVec<[Wide; 4]> = args.iter().map(|arg| self.regroup(arg, chunk)).collect();
             let ty = self.part_type(result.elem, chunk);
@@ -41,6 +46,37 @@ impl Legalizer<'_> {
             })
             .collect();
         self.join_lanes(result, &lanes)
+    }
+
+    /// What is better said in other ops on any vector hardware: products with a constant that has few bits, and differences of
+    /// integers, which are the complements of equalities (known already, or combined with another mask for nothing).
+    fn cheaper(&mut self, op: Opcode, imm: &Imm, args: &[Wide], result: Type) -> Option<Wide> {
+        match (op, imm) {
+            (Opcode::Imul, _) => {
+                let a = &args[0];
+                let factor = self.constant_of_splat(&args[1])? & a.ty.elem.mask();
+                let shifted = |this: &mut Self, count: u32| match count {
+                    0 => a.clone(),
+                    _ => this.op2_bits(Opcode::Shl, a, count.into()),
+                };
+                let (low, above) = (factor.trailing_zeros(), 64 - factor.leading_zeros());
+                if factor.count_ones() == 2 {
+                    let (high, low) = (shifted(self, above - 1), shifted(self, low));
+                    return Some(self.op2(Opcode::Iadd, &high, &low));
+                }
+                // A run of ones.
+                if factor.count_ones() > 2 && factor.count_ones() == above - low && above < a.ty.elem.bits() {
+                    let (high, low) = (shifted(self, above), shifted(self, low));
+                    return Some(self.op2(Opcode::Isub, &high, &low));
+                }
+                None
+            }
+            (Opcode::Icmp, Imm::IntCond(IntCond::Ne)) if args[0].ty.elem.is_int() => {
+                let equal = self.compare(IntCond::Eq, &args[0], &args[1]);
+                Some(self.lanewise(Opcode::Not, &Imm::None, &[equal], result))
+            }
+            _ => None,
+        }
     }
 
     /// The type through which integers change their width when that is more than vectors do at once: extensions double it, and

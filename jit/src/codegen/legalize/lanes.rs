@@ -84,6 +84,10 @@ impl Legalizer<'_> {
                 .collect()
         } else if wide.chunk == 1 {
             return self.join_in_parts(wide.ty, &wide.parts, chunk);
+        } else if let Some(complement) = self.complement(wide) {
+            // The complement of all is one op, and often none.
+            let joined = self.regroup(&complement, chunk);
+            return self.lanewise(Opcode::Not, &Imm::None, &[joined], wide.ty);
         } else {
             let mut parts: SmallVec<[Value; 4]> = wide.parts.clone();
             let mut lanes = wide.chunk;
@@ -105,6 +109,18 @@ impl Legalizer<'_> {
         };
         debug_assert_eq!(parts.len() as u32, count);
         Wide { ty: wide.ty, chunk, parts }
+    }
+
+    /// What a mask is the complement of, part by part.
+    fn complement(&self, wide: &Wide) -> Option<Wide> {
+        let dfg = &self.new.dfg;
+        let inner = |&part: &Value| {
+            let data = dfg.inst(dfg.def_inst(part)?);
+            (data.op == Opcode::Not).then(|| data.args[0])
+        };
+        let parts: Option<SmallVec<[Value; 4]>> = wide.parts.iter().map(inner).collect();
+        let parts = parts.filter(|_| wide.ty.is_bool())?;
+        Some(Wide { parts, ..wide.clone() })
     }
 
     /// Whether every part is the same in all lanes.
