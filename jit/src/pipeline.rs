@@ -28,7 +28,7 @@ use clift_kir::{Function, KernelData, Module, Stage};
 use crate::codegen::clif::ClifBackend;
 use crate::codegen::data::ProgramData;
 use crate::codegen::interp::InterpBackend;
-use crate::codegen::{Backend, Input, KernelCode, legalize};
+use crate::codegen::{Backend, Body, Input, KernelCode, legalize};
 use crate::spmd::report::Report;
 use crate::{BuildError, Kernel, Options, Program, options, passes, spirv, spmd};
 
@@ -134,7 +134,7 @@ fn kernel_stages(
     let Input::Legal(caps) = backend.input() else {
         // The reference interpreter steps work-items.
         needs.resources.width = 1;
-        return Ok(Made { needs, general: None, packed: None });
+        return Ok(Made { needs, general: Body::None, packed: None });
     };
     let mut legalized = |made: spmd::GroupFunction| {
         if let Some(widened) = &made.widened {
@@ -149,8 +149,16 @@ fn kernel_stages(
         Ok::<_, BuildError>(legal)
     };
     let packed = groups.packed.map(&mut legalized).transpose()?;
-    let general = legalized(groups.general)?;
-    Ok(Made { needs, general: Some(general), packed })
+    // Most launches have whole packs only. What is asked to be seen has to be there, though.
+    let general = if packed.is_some() && options.dump.is_empty() {
+        if cfg!(debug_assertions) {
+            legalized(groups.general.clone())?;
+        }
+        Body::Late(groups.general.func, options.clone())
+    } else {
+        Body::Legal(legalized(groups.general)?)
+    };
+    Ok(Made { needs, general, packed })
 }
 
 /// A kernel that is looped already: one function for all groups.
@@ -168,7 +176,7 @@ fn by_hand(module: &Module, kernel: &KernelData) -> spmd::GroupFunctions {
 /// What the stages make of a kernel: what it needs, and its legal functions where the backend wants them.
 struct Made {
     needs: Needs,
-    general: Option<Function>,
+    general: Body,
     packed: Option<Function>,
 }
 

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use clift_include::abi::KernelEntry;
 use clift_kir::{Elem, Function, Imm, Module, Opcode, Type};
 
-use crate::BuildError;
+use crate::{BuildError, Options, passes};
 use data::ProgramData;
 
 /// A kernel on its way into a backend.
@@ -27,10 +27,27 @@ use data::ProgramData;
 pub(crate) struct KernelCode {
     /// Its name, for messages.
     pub(crate) name: String,
-    /// Its legal function for any work-group; the module's own is the canonical one.
-    pub(crate) general: Option<Function>,
+    /// Its function for any work-group; the module's own is the canonical one.
+    pub(crate) general: Body,
     /// Its legal function for work-groups made of whole packs.
     pub(crate) packed: Option<Function>,
+}
+
+/// A function that a backend gets.
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// Stage *legal*.
+    Legal(Function),
+    /// Stage *looped*: few launches need it, so that the backend may leave [`finish`] and its own work until one does.
+    Late(Function, Options),
+    /// The backend takes what is in the module.
+    None,
+}
+
+/// The last stages before a backend's own: from *looped* to *legal*.
+pub(crate) fn finish(mut looped: Function, caps: &VectorCaps, options: &Options) -> Function {
+    passes::clean(&mut looped, options);
+    legalize::run(&looped, caps)
 }
 
 /// What a backend made of a program's kernels.

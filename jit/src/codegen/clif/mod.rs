@@ -2,8 +2,8 @@
 //!
 //! One [`Translator`] per function walks the blocks in order; the ops are split by class into files, each with an exhaustive
 //! match of its own ops: [`int`] (with [`shift`]), [`float`], [`convert`], [`lanes`], [`memory`] (with atomics), [`call`], [`control`]. [`caps`] says
-//! what Cranelift's vector lowering covers. [`target`] builds instruction-set descriptions, [`place`] puts code into memory,
-//! [`crowd`] chooses the register allocator, [`listing`] shows the code.
+//! what Cranelift's vector lowering covers. [`target`] builds instruction-set descriptions, [`place`] puts code into memory
+//! ([`late`] when it is first called), [`crowd`] chooses the register allocator, [`listing`] shows the code.
 //!
 //! Values: a scalar is a Cranelift scalar (truth values `i8` of 0 or 1, pointers `i64`); a vector is always a whole 128-bit
 //! register, shorter ones use its first lanes and leave the rest unspecified; a mask is an integer vector of 0 and -1 whose lane
@@ -19,6 +19,7 @@ mod crowd;
 mod float;
 mod int;
 mod lanes;
+mod late;
 mod listing;
 mod memory;
 mod place;
@@ -32,13 +33,16 @@ mod tests;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 
+use clift_include::abi::KernelEntry;
 use clift_kir::{Function, Module};
 use cranelift_codegen::ir;
 
 use super::data::ProgramData;
-use super::{Backend, Executable, Input, KernelCode, VectorCaps};
+use super::{Backend, Body, Executable, Input, KernelCode, VectorCaps};
 use crate::BuildError;
 use crate::pipeline::panic_text;
+use late::Late;
+use place::Placed;
 use translate::Translator;
 
 /// The backend for the host.
@@ -88,16 +92,51 @@ impl Backend for ClifBackend {
     ) -> Result<Executable, BuildError> {
         let dumps = |name: &str| dump.iter().any(|wanted| wanted == name);
         let mut place = place::Placement::new(self.isas.clone(), dumps("clif"), dumps("asm"));
-        for kernel in &kernels {
-            // Cranelift panics where it has no rule for an instruction; that must not reach the host.
-            catch_unwind(AssertUnwindSafe(|| {
-                let Some(general) = &kernel.general else { unreachable!("broken invariant: kernel that is not legal") };
-                let packed = kernel.packed.as_ref().map(|packed| self.translate(packed, &data, dumps("asm")));
-                place.define(&kernel.name, self.translate(general, &data, dumps("asm")), packed)
-            }))
-            .unwrap_or_else(|payload| Err(BuildError::Internal(format!("code generation: {}", panic_text(&*payload)))))
-            .map_err(|error| error.in_kernel(&kernel.name))?;
+        let mut entries = Vec::new();
+        let mut latecomers: Vec<Arc<Late>> = Vec::new();
+        for kernel in kernels {
+            let KernelCode { name, general, packed } = kernel;
+            let mut define = |name: &str, func: &Function| {
+                guarded(|| place.define(name, self.translate(func, &data, dumps("asm"))))
+                    .map_err(|error| error.in_kernel(name))
+            };
+            let general = match general {
+                Body::Legal(func) => Entry::Placed(define(&name, &func)?),
+                Body::Late(func, options) => Entry::Late(Arc::new(Late::new(&name, func, options, data.clone()))),
+                Body::None => unreachable!("broken invariant: kernel without code"),
+            };
+            let packed = packed.map(|func| define(&format!("{name} (whole packs)"), &func)).transpose()?;
+            entries.push((general, packed));
         }
-        place.finish(data)
+        let Placed { functions, log, memory } = place.finish(data)?;
+        let entries = entries
+            .into_iter()
+            .map(|(general, packed)| {
+                let packed = packed.map(|number| functions[number]);
+                match general {
+                    Entry::Placed(number) => KernelEntry { run: functions[number], packed, data: std::ptr::null() },
+                    Entry::Late(late) => {
+                        let data = Arc::as_ptr(&late).cast();
+                        latecomers.push(late);
+                        KernelEntry { run: late::enter, packed, data }
+                    }
+                }
+            })
+            .collect();
+        Ok(Executable { entries, log, memory: Arc::new((memory, latecomers)) })
     }
+}
+
+/// A kernel's function for any work-group.
+enum Entry {
+    /// Compiled with the others, by number.
+    Placed(usize),
+    /// Compiled when it is called.
+    Late(Arc<Late>),
+}
+
+/// Cranelift panics where it has no rule for an instruction; that must not reach the host.
+fn guarded<T>(work: impl FnOnce() -> Result<T, BuildError>) -> Result<T, BuildError> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|payload| Err(BuildError::Internal(format!("code generation: {}", panic_text(&*payload)))))
 }

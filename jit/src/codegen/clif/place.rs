@@ -5,7 +5,7 @@
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
-use clift_include::abi::{GroupRunFn, KernelEntry};
+use clift_include::abi::GroupRunFn;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir;
 use cranelift_codegen::{CodegenError, Context};
@@ -17,15 +17,13 @@ use super::crowd::is_crowded;
 use super::listing;
 use super::target::Isas;
 use crate::BuildError;
-use crate::codegen::Executable;
 use crate::codegen::data::ProgramData;
 
 /// Functions on their way into executable memory.
 pub(super) struct Placement {
     module: Code,
     isas: Isas,
-    /// For each kernel the function for any work-group, and the one for whole packs.
-    functions: Vec<(FuncId, Option<FuncId>)>,
+    functions: Vec<FuncId>,
     context: Context,
     dump_clif: bool,
     dump_code: bool,
@@ -40,23 +38,11 @@ impl Placement {
         Placement { module: Code { module: Some(module) }, isas, functions, context, dump_clif, dump_code, log }
     }
 
-    /// Compiles a function.
+    /// Compiles a function; gives its number in [`Placed::functions`].
     ///
     /// # Errors
     /// As [`crate::codegen::Backend::compile`]; the message does not name the kernel.
-    pub(super) fn define(
-        &mut self,
-        name: &str,
-        general: ir::Function,
-        packed: Option<ir::Function>,
-    ) -> Result<(), BuildError> {
-        let general = self.define_one(name, general)?;
-        let packed = packed.map(|func| self.define_one(&format!("{name} (whole packs)"), func)).transpose()?;
-        self.functions.push((general, packed));
-        Ok(())
-    }
-
-    fn define_one(&mut self, name: &str, func: ir::Function) -> Result<FuncId, BuildError> {
+    pub(super) fn define(&mut self, name: &str, func: ir::Function) -> Result<usize, BuildError> {
         let Some(module) = &mut self.module.module else { unreachable!("broken invariant: code freed") };
         self.context.func = func;
         // Only where nobody reads the code itself.
@@ -81,31 +67,36 @@ impl Placement {
         }
         self.context.clear();
         defined?;
-        Ok(id)
+        self.functions.push(id);
+        Ok(self.functions.len() - 1)
     }
 
     /// Makes all functions executable.
     ///
     /// # Errors
     /// When there is no memory for them.
-    pub(super) fn finish(mut self, data: Arc<ProgramData>) -> Result<Executable, BuildError> {
+    pub(super) fn finish(mut self, data: Arc<ProgramData>) -> Result<Placed, BuildError> {
         let Some(module) = &mut self.module.module else { unreachable!("broken invariant: code freed") };
         module.finalize_definitions().map_err(describe)?;
-        let entries = self
-            .functions
-            .iter()
-            .map(|&(general, packed)| {
-                let entry = |id: FuncId| {
-                    let code = module.get_finalized_function(id);
-                    // SAFETY: the function was compiled with exactly this signature and calling convention.
-                    unsafe { std::mem::transmute::<*const u8, GroupRunFn>(code) }
-                };
-                KernelEntry { run: entry(general), packed: packed.map(entry), data: std::ptr::null() }
-            })
-            .collect();
-        let memory = Memory { _code: Mutex::new(self.module), _data: data };
-        Ok(Executable { entries, log: self.log, memory: Arc::new(memory) })
+        let entry = |&id: &FuncId| {
+            let code = module.get_finalized_function(id);
+            // SAFETY: the function was compiled with exactly this signature and calling convention.
+            unsafe { std::mem::transmute::<*const u8, GroupRunFn>(code) }
+        };
+        let functions = self.functions.iter().map(entry).collect();
+        Ok(Placed { functions, log: self.log, memory: Memory { _code: Mutex::new(self.module), _data: data } })
     }
+}
+
+/// Functions in executable memory.
+#[derive(Debug)]
+pub(super) struct Placed {
+    /// In the order of their definitions.
+    pub(super) functions: Vec<GroupRunFn>,
+    /// What was to be noted.
+    pub(super) log: String,
+    /// Keeps them and the program's variables alive.
+    pub(super) memory: Memory,
 }
 
 /// Whose fault an error is: a kernel may be too large, all else is ours.
@@ -139,7 +130,7 @@ impl Drop for Code {
 }
 
 /// What a compiled program keeps alive.
-struct Memory {
+pub(super) struct Memory {
     // Never locked: the lock only makes the module shareable.
     _code: Mutex<Code>,
     _data: Arc<ProgramData>,

@@ -7,7 +7,7 @@ use clift_kir::{Loc, MemInfo, Module, Opcode, Type};
 use super::{Kernel, legal};
 use crate::codegen::clif::ClifBackend;
 use crate::codegen::data::ProgramData;
-use crate::codegen::{Backend, Input, KernelCode};
+use crate::codegen::{Backend, Body, Input, KernelCode};
 
 #[test]
 fn places_labels_and_constants() {
@@ -28,7 +28,7 @@ fn places_labels_and_constants() {
     let backend = ClifBackend::host().unwrap();
     let Input::Legal(caps) = backend.input() else { unreachable!() };
     let module = Module::default();
-    let general = Some(legal(&module, &func, caps));
+    let general = Body::Legal(legal(&module, &func, caps));
     let code = KernelCode { name: "listed".to_owned(), general, packed: None };
     let data = Arc::new(ProgramData::new(&module).unwrap());
     let log = backend.compile(&module, vec![code], data, &["asm".to_owned()]).unwrap().log;

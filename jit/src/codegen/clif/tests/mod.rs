@@ -15,7 +15,7 @@ use clift_kir::{Block, BlockCall, Builder, Function, IntCond, MemInfo, Module, S
 use super::{ClifBackend, target};
 use crate::BuildError;
 use crate::codegen::data::ProgramData;
-use crate::codegen::{Backend, Executable, Input, KernelCode, VectorCaps, legalize};
+use crate::codegen::{Backend, Body, Executable, Input, KernelCode, VectorCaps, legalize};
 
 /// A function that can be called.
 pub(super) struct Compiled {
@@ -34,7 +34,7 @@ pub(super) fn compile_for(backend: &ClifBackend, module: &Module, func: &Functio
     let data = Arc::new(ProgramData::new(module)?);
     let executable = backend.compile(
         module,
-        vec![KernelCode { name: func.name.clone(), general: Some(legal), packed: None }],
+        vec![KernelCode { name: func.name.clone(), general: Body::Legal(legal), packed: None }],
         data,
         &[],
     )?;
