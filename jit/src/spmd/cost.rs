@@ -31,6 +31,8 @@ const ITERATIONS: f64 = 8.0;
 const LONGEST: f64 = 1.3;
 /// A division of integers.
 const DIVISION: f64 = 12.0;
+/// A product of 64 bits, or its upper half, in vector operations.
+const WIDE_PRODUCT: f64 = 3.0;
 /// A library function.
 const CALL: f64 = 40.0;
 /// An atomic.
@@ -174,18 +176,21 @@ impl Model<'_> {
         let registers = self.registers(wide);
         let lane_by_lane = |cost: f64| (components * cost, components * self.lanes * (cost + SCATTERED));
         let divides = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem].contains(&op);
-        let wide_product = op == Opcode::Imul && wide.bits() == 64 || op == Opcode::Umulh || op == Opcode::Smulh;
+        // A scalar operation takes an OpenCL vector at once, as far as it fits a register.
+        let one = (components * f64::from(wide.bits()) / f64::from(REGISTER_BITS)).ceil().max(1.0);
         if divides {
             lane_by_lane(DIVISION)
         } else if op == Opcode::LibCall {
             lane_by_lane(CALL)
-        } else if wide_product {
+        } else if wide.bits() == 64 && (op == Opcode::Umulh || op == Opcode::Smulh) {
             lane_by_lane(1.0)
+        } else if op == Opcode::Umulh || op == Opcode::Smulh || op == Opcode::Imul && wide.bits() == 64 {
+            (one, components * registers * WIDE_PRODUCT)
         } else if op == Opcode::Addr {
             // Part of the access.
             (0.5, 0.5 * self.lanes)
         } else {
-            (components, components * registers)
+            (one, components * registers)
         }
     }
 

@@ -38,6 +38,7 @@ mod linearize;
 mod masks;
 mod order;
 mod prepare;
+mod pressure;
 mod private;
 mod range;
 mod regions;

@@ -7,6 +7,7 @@ use clift_kir::{Elem, Function, KernelData};
 use super::cost::estimate;
 use super::indices;
 use super::prepare::{self, Prepared};
+use super::pressure;
 use super::widen::how::{How, how};
 use crate::{Backend, Options};
 
@@ -54,7 +55,10 @@ impl Width {
         let Some(mut prepared) = prepare::run(func) else {
             return Width::Scalar("a cycle of the kernel has several entries".to_owned());
         };
-        let lanes = forced.unwrap_or_else(|| by_elements(&prepared.func));
+        let lanes = forced.unwrap_or_else(|| {
+            let lanes = by_elements(&prepared.func);
+            if gains_by_twice(&prepared, kernel, lanes) { 2 * lanes } else { lanes }
+        });
         indices::run(&mut prepared, lanes);
         if forced.is_some() {
             return Width::Packs(lanes, Box::new(prepared));
@@ -72,8 +76,28 @@ impl Width {
     }
 }
 
-/// How much faster a pack has to be than its work-items one after the other, as the model sees it.
-const WORTHWHILE: f64 = 1.0;
+/// Whether twice as many lanes pay: more of them hide the latency of what a loop does from one iteration to the next, if all that
+/// it works on stays in registers. Work-items without loops overlap by themselves.
+fn gains_by_twice(prepared: &Prepared, kernel: &KernelData, lanes: u32) -> bool {
+    let twice = 2 * lanes;
+    if prepared.loops.iter().next().is_none()
+        || kernel.required_local_size.is_some_and(|s| s[0] % u64::from(twice) != 0)
+    {
+        return false;
+    }
+    let [divergence, of_twice] = [lanes, twice].map(|lanes| prepared.divergence(lanes, true));
+    pressure::estimate(prepared, &of_twice, twice) <= REGISTERS
+        && estimate(prepared, &of_twice, twice).pack <= SLACK * 2.0 * estimate(prepared, &divergence, lanes).pack
+}
+
+/// Vector registers that a loop may fill.
+const REGISTERS: u32 = 16;
+/// How much more twice the lanes may cost, for each of them, as the model sees it.
+const SLACK: f64 = 1.05;
+
+/// How much faster a pack has to be than its work-items one after the other, as the model sees it: it counts instructions, of which
+/// more are under way at once where they belong to a pack.
+const WORTHWHILE: f64 = 0.85;
 
 /// Two registers of 32-bit elements, or of 64-bit ones where those prevail.
 fn by_elements(func: &Function) -> u32 {
