@@ -28,7 +28,7 @@ use clift_kir::{Function, KernelData, Module, Stage};
 use crate::codegen::clif::ClifBackend;
 use crate::codegen::data::ProgramData;
 use crate::codegen::interp::InterpBackend;
-use crate::codegen::{Backend, Body, Input, KernelCode, legalize};
+use crate::codegen::{Backend, Body, Input, KernelCode, Rest, legalize};
 use crate::spmd::report::Report;
 use crate::{BuildError, Kernel, Options, Program, options, passes, spirv, spmd};
 
@@ -73,14 +73,15 @@ fn stages(imported: spirv::Imported, options: &Options, started: Instant) -> Res
     watch.module("imported", &module)?;
     passes::canonicalize(&mut module, options)?;
     watch.module("canonical", &module)?;
+    let module = Arc::new(module);
     let backend: &dyn Backend = match options.backend {
         options::Backend::Clif => ClifBackend::host()?,
         options::Backend::Interp => &InterpBackend,
     };
     let mut needs = Vec::new();
     let mut code = Vec::new();
-    for (kernel, desc) in module.kernels.iter().zip(&kernels) {
-        let made = guarded(|| kernel_stages(&mut watch, &module, kernel, backend, options));
+    for (number, desc) in kernels.iter().enumerate() {
+        let made = guarded(|| kernel_stages(&mut watch, &module, number, backend, options));
         let made = made.map_err(|error| error.in_kernel(&desc.name))?;
         watch.report(&desc.name, &made.needs.report);
         needs.push(made.needs);
@@ -114,11 +115,12 @@ fn stages(imported: spirv::Imported, options: &Options, started: Instant) -> Res
 /// The stages that work on one kernel.
 fn kernel_stages(
     watch: &mut Watch<'_>,
-    module: &Module,
-    kernel: &KernelData,
+    module: &Arc<Module>,
+    number: usize,
     backend: &dyn Backend,
     options: &Options,
 ) -> Result<Made, BuildError> {
+    let kernel = &module.kernels[number];
     let groups = match module.funcs[kernel.func].stage {
         Stage::Looped => by_hand(module, kernel),
         _ => spmd::group_functions(module, kernel, options)?,
@@ -154,9 +156,10 @@ fn kernel_stages(
         if cfg!(debug_assertions) {
             legalized(groups.general.clone())?;
         }
-        Body::Late(groups.general.func, options.clone())
+        let (module, options, general) = (module.clone(), options.clone(), groups.general.func);
+        Body::Late(Box::new(Rest { general, module, kernel: number, needs: needs.resources, options }))
     } else {
-        Body::Legal(legalized(groups.general)?)
+        Body::Legal(Box::new(legalized(groups.general)?))
     };
     Ok(Made { needs, general, packed })
 }

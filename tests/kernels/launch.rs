@@ -62,6 +62,51 @@ fn two_dimensions() -> Case {
     })
 }
 
+/// Rows of one, of fewer work-items than packs have lanes, of whole packs and of something between, all with barriers, local
+/// memory and lanes that go different ways.
+fn short_rows() -> Case {
+    Case::new(
+        "launch::short_rows",
+        "kernel void t(global int *out, local int *given) {
+            local int own[256];
+            int x = get_local_id(0), y = get_local_id(1), w = get_local_size(0), h = get_local_size(1);
+            int me = y * w + x, all = w * h;
+            int here = get_global_id(1) * (int)get_global_size(0) + (int)get_global_id(0);
+            int sum = 0;
+            for (int k = 0; k < here % 7; ++k) sum += k * here;
+            own[me] = sum;
+            given[me] = here;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            // A work-item brings another's results back.
+            int other = all - 1 - me, place = given[other];
+            out[place] = own[other] + (place % 3 ? 1 : get_global_id(1) >= 0);
+        }",
+    )
+    .range(
+        &[48, 8],
+        &[
+            &[1, 8],
+            &[2, 8],
+            &[4, 8],
+            &[8, 8],
+            &[8, 4],
+            &[16, 4],
+            &[24, 2],
+            &[3, 8],
+            &[6, 4],
+            &[48, 1],
+            &[32, 8],
+            &[9, 8],
+            &[20, 8],
+        ],
+    )
+    .expect(|i| {
+        let here = i as i32;
+        (0..here % 7).map(|k| k * here).sum::<i32>() + 1
+    })
+    .local_memory(|_| 256 * 4)
+}
+
 fn three_dimensions() -> Case {
     Case::new(
         "launch::three_dimensions",
@@ -196,6 +241,7 @@ pub(crate) fn cases() -> Vec<Case> {
         hundreds_of_arguments(),
         out_of_range_dimension(),
         two_dimensions(),
+        short_rows(),
         three_dimensions(),
         non_uniform(),
         linear_ids(),

@@ -16,10 +16,10 @@ pub(crate) mod legalize;
 use std::any::Any;
 use std::sync::Arc;
 
-use clift_include::abi::KernelEntry;
+use clift_include::abi::{KernelEntry, Resources};
 use clift_kir::{Elem, Function, Imm, Module, Opcode, Type};
 
-use crate::{BuildError, Options, passes};
+use crate::{BuildError, Options, passes, spmd};
 use data::ProgramData;
 
 /// A kernel on its way into a backend.
@@ -37,15 +37,48 @@ pub(crate) struct KernelCode {
 #[derive(Debug)]
 pub(crate) enum Body {
     /// Stage *legal*.
-    Legal(Function),
-    /// Stage *looped*: few launches need it, so that the backend may leave [`finish`] and its own work until one does.
-    Late(Function, Options),
+    Legal(Box<Function>),
+    /// Few launches need it, so that the backend may leave the last stages and its own work until one does.
+    Late(Box<Rest>),
     /// The backend takes what is in the module.
     None,
 }
 
+/// What serves the launches that a kernel's packed function does not take.
+#[derive(Debug)]
+pub(crate) struct Rest {
+    /// For any work-group, stage *looped*.
+    pub(crate) general: Function,
+    /// The kernel at stage *canonical*, to be packed more narrowly.
+    pub(crate) module: Arc<Module>,
+    /// Its number in the module.
+    pub(crate) kernel: usize,
+    /// What launches provide for it.
+    pub(crate) needs: Resources,
+    /// How it is built.
+    pub(crate) options: Options,
+}
+
+impl Rest {
+    /// The function for any work-group, stage *legal*.
+    pub(crate) fn general(&self, caps: &VectorCaps) -> Function {
+        finish(self.general.clone(), caps, &self.options)
+    }
+
+    /// A function for groups whose rows are whole packs of `lanes` lanes, stage *legal*, and what it needs. `None` where the kernel
+    /// can tell how large its packs are.
+    ///
+    /// # Errors
+    /// As [`spmd::narrower`].
+    pub(crate) fn narrower(&self, lanes: u32, caps: &VectorCaps) -> Result<Option<(Function, Resources)>, BuildError> {
+        let kernel = &self.module.kernels[self.kernel];
+        let made = spmd::narrower(&self.module, kernel, &self.options, lanes)?;
+        Ok(made.map(|made| (finish(made.func, caps, &self.options), made.resources)))
+    }
+}
+
 /// The last stages before a backend's own: from *looped* to *legal*.
-pub(crate) fn finish(mut looped: Function, caps: &VectorCaps, options: &Options) -> Function {
+fn finish(mut looped: Function, caps: &VectorCaps, options: &Options) -> Function {
     passes::clean(&mut looped, options);
     legalize::run(&looped, caps)
 }

@@ -81,6 +81,31 @@ impl Query {
     }
 }
 
+impl Query {
+    /// Whether the answer depends on which work-items make up a sub-group.
+    pub(super) fn is_of_sub_groups(self) -> bool {
+        match self {
+            Query::SubGroupSize
+            | Query::MaxSubGroupSize
+            | Query::NumSubGroups
+            | Query::EnqueuedNumSubGroups
+            | Query::SubGroupId
+            | Query::SubGroupLocalId => true,
+            Query::WorkDim
+            | Query::GlobalSize
+            | Query::GlobalOffset
+            | Query::NumGroups
+            | Query::EnqueuedLocalSize
+            | Query::LocalSize
+            | Query::GroupId
+            | Query::GlobalId
+            | Query::LocalId
+            | Query::GlobalLinearId
+            | Query::LocalLinearId => false,
+        }
+    }
+}
+
 /// The class of an op.
 pub(super) fn class(op: Opcode) -> Class {
     match op {

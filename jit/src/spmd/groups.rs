@@ -9,6 +9,7 @@ use clift_kir::dfg::ConstData;
 use clift_kir::eval::identity;
 use clift_kir::{AtomicOp, Builder, Function, GroupInfo, Imm, Inst, InstData, MemScope, Opcode, Type, Value};
 
+use super::class::{Class, class};
 use crate::passes::Replacements;
 
 /// A collective operation of a work-group.
@@ -50,6 +51,29 @@ impl Collective {
     pub(super) fn start(self, ty: Type) -> ConstData {
         ConstData::splat(ty, identity(self.op, ty.elem))
     }
+}
+
+/// Whether a kernel can tell which work-items make up a sub-group.
+pub(super) fn knows_sub_groups(func: &Function) -> bool {
+    func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).any(|&inst| {
+        match class(func.dfg.inst(inst).op) {
+            Class::Query(query) => query.is_of_sub_groups(),
+            Class::Collective => Collective::of(func, inst).is_none(),
+            Class::Constant
+            | Class::Arg
+            | Class::ArgAddr
+            | Class::SlotAddr
+            | Class::GlobalAddr
+            | Class::InSpace
+            | Class::Cheap
+            | Class::Load
+            | Class::Plain
+            | Class::Barrier
+            | Class::Branch
+            | Class::End
+            | Class::Call => false,
+        }
+    })
 }
 
 fn gives(op: Opcode) -> Option<Gives> {

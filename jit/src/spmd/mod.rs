@@ -92,6 +92,30 @@ pub fn group_functions(module: &Module, kernel: &KernelData, options: &Options) 
     make(module, kernel, options, regions::Growth::default())
 }
 
+/// A function for work-groups whose rows are whole packs of `lanes` lanes, fewer than the kernel's own: for launches with short
+/// rows. `None` where the kernel can tell how large a pack is.
+///
+/// # Errors
+/// As [`group_functions`].
+pub fn narrower(
+    module: &Module,
+    kernel: &KernelData,
+    options: &Options,
+    lanes: u32,
+) -> Result<Option<GroupFunction>, BuildError> {
+    let func = &module.funcs[kernel.func];
+    if groups::knows_sub_groups(func) {
+        return Ok(None);
+    }
+    let maker = Maker { module, kernel, options, growth: regions::Growth::default() };
+    let options = Options { width: Some(lanes), ..options.clone() };
+    let made = match Width::choose(func, kernel, &options) {
+        Width::Packs(lanes, prepared) => maker.packs(&prepared, lanes, true)?.0,
+        Width::Scalar(_) => maker.scalar(func)?.0,
+    };
+    Ok(Some(made))
+}
+
 /// As [`group_functions`], with a bound on copies.
 fn make(
     module: &Module,
@@ -100,28 +124,51 @@ fn make(
     growth: regions::Growth,
 ) -> Result<GroupFunctions, BuildError> {
     let func = &module.funcs[kernel.func];
+    let maker = Maker { module, kernel, options, growth };
     let (lanes, prepared) = match Width::choose(func, kernel, options) {
         Width::Packs(lanes, prepared) => (lanes, prepared),
         Width::Scalar(reason) => {
-            let mut func = func.clone();
-            groups::alone(&mut func);
-            let (general, regions) = loops(module, kernel, options, &func, Packs::ONE, growth)?;
+            let (general, regions) = maker.scalar(func)?;
             return Ok(GroupFunctions { general, packed: None, report: Report { regions, ..Report::scalar(reason) } });
         }
     };
-    let variant = |whole: bool| {
+    let (general, _) = maker.packs(&prepared, lanes, false)?;
+    let (packed, report) = maker.packs(&prepared, lanes, true)?;
+    Ok(GroupFunctions { general, packed: Some(packed), report })
+}
+
+/// Makes functions of one kernel.
+struct Maker<'a> {
+    module: &'a Module,
+    kernel: &'a KernelData,
+    options: &'a Options,
+    growth: regions::Growth,
+}
+
+impl Maker<'_> {
+    /// One work-item after the other; also gives the number of regions.
+    fn scalar(&self, func: &Function) -> Result<(GroupFunction, usize), BuildError> {
+        let mut func = func.clone();
+        groups::alone(&mut func);
+        loops(self.module, self.kernel, self.options, &func, Packs::ONE, self.growth)
+    }
+
+    /// In packs; `whole` as in [`Packs::whole`].
+    fn packs(
+        &self,
+        prepared: &prepare::Prepared,
+        lanes: u32,
+        whole: bool,
+    ) -> Result<(GroupFunction, Report), BuildError> {
         let divergence = prepared.divergence(lanes, whole);
-        let (mut widened, report) = widen::run(&prepared, &divergence, lanes, !whole);
-        passes::clean_widened(&mut widened, options);
+        let (mut widened, report) = widen::run(prepared, &divergence, lanes, !whole);
+        passes::clean_widened(&mut widened, self.options);
         counters::run(&mut widened);
         let packs = Packs { lanes, whole };
-        let (mut made, regions) = loops(module, kernel, options, &widened, packs, growth)?;
+        let (mut made, regions) = loops(self.module, self.kernel, self.options, &widened, packs, self.growth)?;
         made.widened = Some(widened);
-        Ok::<_, BuildError>((made, Report { regions, ..report }))
-    };
-    let (general, _) = variant(false)?;
-    let (packed, report) = variant(true)?;
-    Ok(GroupFunctions { general, packed: Some(packed), report })
+        Ok((made, Report { regions, ..report }))
+    }
 }
 
 /// How work-items are packed.

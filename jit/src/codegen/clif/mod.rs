@@ -102,7 +102,7 @@ impl Backend for ClifBackend {
             };
             let general = match general {
                 Body::Legal(func) => Entry::Placed(define(&name, &func)?),
-                Body::Late(func, options) => Entry::Late(Arc::new(Late::new(&name, func, options, data.clone()))),
+                Body::Late(rest) => Entry::Late(Arc::new(Late::new(&name, *rest, data.clone()))),
                 Body::None => unreachable!("broken invariant: kernel without code"),
             };
             let packed = packed.map(|func| define(&format!("{name} (whole packs)"), &func)).transpose()?;

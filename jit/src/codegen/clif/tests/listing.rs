@@ -28,7 +28,7 @@ fn places_labels_and_constants() {
     let backend = ClifBackend::host().unwrap();
     let Input::Legal(caps) = backend.input() else { unreachable!() };
     let module = Module::default();
-    let general = Body::Legal(legal(&module, &func, caps));
+    let general = Body::Legal(Box::new(legal(&module, &func, caps)));
     let code = KernelCode { name: "listed".to_owned(), general, packed: None };
     let data = Arc::new(ProgramData::new(&module).unwrap());
     let log = backend.compile(&module, vec![code], data, &["asm".to_owned()]).unwrap().log;

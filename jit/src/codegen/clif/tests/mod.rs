@@ -34,7 +34,7 @@ pub(super) fn compile_for(backend: &ClifBackend, module: &Module, func: &Functio
     let data = Arc::new(ProgramData::new(module)?);
     let executable = backend.compile(
         module,
-        vec![KernelCode { name: func.name.clone(), general: Body::Legal(legal), packed: None }],
+        vec![KernelCode { name: func.name.clone(), general: Body::Legal(Box::new(legal)), packed: None }],
         data,
         &[],
     )?;
