@@ -41,6 +41,8 @@ const ATOMIC: f64 = 8.0;
 const SCATTERED: f64 = 2.5;
 /// A branch that goes either way.
 const UNSURE_BRANCH: f64 = 4.0;
+/// The share of packs for which what is assumed of most does not hold.
+const UNUSUAL: f64 = 0.1;
 /// Asking whether any lane is active.
 const TEST: f64 = 3.0;
 
@@ -92,9 +94,23 @@ impl Model<'_> {
             } else {
                 1.0
             };
-            sum += share[pred] / ways;
+            sum += share[pred] / ways * self.usual(pred, block);
         }
         if cfg.preds(block).is_empty() { 1.0 } else { sum.min(1.0) }
+    }
+
+    /// How often packs go this way where assumptions are tested.
+    fn usual(&self, from: Block, to: Block) -> f64 {
+        let Prepared { cfg, unusual, .. } = self.prepared;
+        if unusual.contains(from) {
+            1.0
+        } else if unusual.contains(to) {
+            UNUSUAL
+        } else if cfg.succs(from).iter().any(|&succ| unusual.contains(succ)) {
+            1.0 - UNUSUAL
+        } else {
+            1.0
+        }
     }
 
     /// Whether a branch decides about another iteration rather than between ways.
@@ -150,6 +166,11 @@ impl Model<'_> {
             How::Store => {
                 let ty = func.dfg.ty(data.args[1]);
                 self.access(self.divergence.shape(data.args[0]), self.is_line(data.args[0]), ty, masked, true)
+            }
+            How::Collective
+                if data.op == Opcode::GroupShuffle && self.divergence.shape(data.args[0]) != Shape::Varying =>
+            {
+                same(0.0)
             }
             How::Collective => {
                 // A step per doubling of lanes.

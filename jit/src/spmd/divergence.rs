@@ -20,12 +20,13 @@ use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
 use clift_kir::inst::Imm;
 use clift_kir::ops::Uniformity;
-use clift_kir::{Block, Function, Inst, InstData, MemScope, Opcode, Space, Value};
+use clift_kir::{Block, Function, Inst, InstData, MemScope, Opcode, Space, Type, Value};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use super::assume::{Assume, Tests};
 use super::line::{Line, Low};
 use super::range::Ranges;
 use super::rules::{Form, Rules};
@@ -64,6 +65,8 @@ pub struct Divergence {
     facts: SecondaryMap<Value, Fact>,
     /// What forms depend on, by the instructions that ask for it.
     checks: FxHashMap<Inst, SmallVec<[Check; 2]>>,
+    /// What was assumed, and the tests that tell whether it holds, in the order of the code.
+    assumed: Vec<(Inst, Tests)>,
     divergent: EntitySet<Block>,
     parted: EntitySet<Block>,
 }
@@ -120,10 +123,28 @@ impl Divergence {
     /// Analyses a function: a branch is divergent when its condition is not uniform in `scope`. What it finds holds where the
     /// assumptions do.
     pub fn new(func: &Function, cfg: &Cfg, scope: Scope, assumptions: &Assumptions) -> Divergence {
-        let mut solver = Solver::new(func, cfg, scope, *assumptions);
+        Divergence::assuming(func, cfg, scope, assumptions, Assume::Nothing)
+    }
+
+    /// As [`Divergence::new`], taking for granted what tests at run time tell ([`Divergence::assumed`]).
+    pub(super) fn assuming(
+        func: &Function,
+        cfg: &Cfg,
+        scope: Scope,
+        assumptions: &Assumptions,
+        assume: Assume<'_>,
+    ) -> Divergence {
+        let mut solver = Solver::new(func, cfg, scope, *assumptions, assume);
         solver.run();
         let checks = solver.checks();
-        Divergence { scope, facts: solver.facts, checks, divergent: solver.divergent, parted: solver.parted }
+        let assumed = solver.assumed();
+        Divergence { scope, facts: solver.facts, checks, assumed, divergent: solver.divergent, parted: solver.parted }
+    }
+
+    /// The instructions whose results are what they are by assumption only, each with the tests that tell whether it holds; in the
+    /// order of the code.
+    pub(super) fn assumed(&self) -> &[(Inst, Tests)] {
+        &self.assumed
     }
 
     /// The scope that was asked about.
@@ -198,7 +219,7 @@ impl Default for Fact {
 }
 
 impl<'a> Solver<'a> {
-    fn new(func: &'a Function, cfg: &'a Cfg, scope: Scope, assumptions: Assumptions) -> Solver<'a> {
+    fn new(func: &'a Function, cfg: &'a Cfg, scope: Scope, assumptions: Assumptions, assume: Assume<'a>) -> Solver<'a> {
         let dom = DomTree::new(cfg);
         let loops = LoopForest::new(cfg, &dom);
         let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::with_capacity(func.dfg.value_count());
@@ -216,7 +237,7 @@ impl<'a> Solver<'a> {
             post: DomTree::post(cfg),
             loops,
             scope,
-            rules: Rules { func, assumptions, ranges: Ranges::new(func, cfg, assumptions) },
+            rules: Rules { func, assumptions, ranges: Ranges::new(func, cfg, assumptions), assume },
             users,
             writers,
             tangled,
@@ -383,6 +404,26 @@ impl<'a> Solver<'a> {
             }
         }
         checks
+    }
+
+    /// What the forms found assume.
+    fn assumed(&mut self) -> Vec<(Inst, Tests)> {
+        let (func, cfg) = (self.func, self.cfg);
+        let mut assumed = Vec::new();
+        for &inst in cfg.rpo().iter().flat_map(|&block| func.layout.insts(block)) {
+            let data = func.dfg.inst(inst);
+            let scalar = |&ty: &Type| !ty.is_vector() && !ty.is_float();
+            let ty = func.dfg.single_result(inst).map(|value| func.dfg.ty(value)).filter(scalar);
+            let (true, Some(ty)) = (self.rules.assume.has(inst), ty) else { continue };
+            if data.op.info().uniformity != Uniformity::Operands {
+                continue;
+            }
+            let form = |&arg: &Value| self.facts[arg].form;
+            let Some(operands) = data.args.iter().map(form).collect::<Option<SmallVec<[Form; 4]>>>() else { continue };
+            let plain = self.rules.scalar(inst, ty, &operands);
+            assumed.extend(self.rules.assumption(inst, plain, &operands).map(|(_, tests)| (inst, tests)));
+        }
+        assumed
     }
 
     /// The operand that is least uniform.

@@ -9,6 +9,7 @@
 //!   follow values that count along the lanes through index arithmetic;
 //! - `indices.rs`: indices in few bits that the source promises to be enough, in the width of addresses;
 //! - `width.rs`, `cost.rs`: how many lanes a pack has, or why only one;
+//! - `assume.rs`, `versions.rs`: what holds for most packs and takes a test; code for packs for which it does;
 //! - `prepare.rs`, `order.rs`, `linearize.rs`, `masks.rs`: the kernel in normal form, the order in which a pack executes its blocks,
 //!   and which lanes do;
 //! - `widen`: the code of a pack. From here on a pack is what a work-item was before;
@@ -24,6 +25,7 @@
 //! The *packed* one exists when packs have several lanes, and takes launches whose rows are whole packs. `docs/spmd.md` explains
 //! the scheme with a drawing.
 
+mod assume;
 mod class;
 mod context;
 mod cost;
@@ -45,6 +47,7 @@ mod regions;
 pub mod report;
 mod rules;
 pub mod shape;
+mod versions;
 mod wgloop;
 mod widen;
 mod width;
@@ -110,7 +113,9 @@ pub fn narrower(
     let maker = Maker { module, kernel, options, growth: regions::Growth::default() };
     let options = Options { width: Some(lanes), ..options.clone() };
     let made = match Width::choose(func, kernel, &options) {
-        Width::Packs(lanes, prepared) => maker.packs(&prepared, lanes, true)?.0,
+        Width::Packs(lanes, prepared, versions) => {
+            maker.packs(versions.as_deref().unwrap_or(&prepared), lanes, true)?.0
+        }
         Width::Scalar(_) => maker.scalar(func)?.0,
     };
     Ok(Some(made))
@@ -125,15 +130,15 @@ fn make(
 ) -> Result<GroupFunctions, BuildError> {
     let func = &module.funcs[kernel.func];
     let maker = Maker { module, kernel, options, growth };
-    let (lanes, prepared) = match Width::choose(func, kernel, options) {
-        Width::Packs(lanes, prepared) => (lanes, prepared),
+    let (lanes, prepared, versions) = match Width::choose(func, kernel, options) {
+        Width::Packs(lanes, prepared, versions) => (lanes, prepared, versions),
         Width::Scalar(reason) => {
             let (general, regions) = maker.scalar(func)?;
             return Ok(GroupFunctions { general, packed: None, report: Report { regions, ..Report::scalar(reason) } });
         }
     };
     let (general, _) = maker.packs(&prepared, lanes, false)?;
-    let (packed, report) = maker.packs(&prepared, lanes, true)?;
+    let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&prepared), lanes, true)?;
     Ok(GroupFunctions { general, packed: Some(packed), report })
 }
 

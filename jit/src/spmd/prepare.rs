@@ -24,6 +24,7 @@ use clift_kir::{Block, Builder, Function, Inst, Value};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
+use super::assume::Assume;
 use super::class::{Class, class};
 use super::divergence::Divergence;
 use super::shape::{Assumptions, Scope};
@@ -35,18 +36,29 @@ pub(super) struct Prepared {
     pub(super) cfg: Cfg,
     pub(super) dom: DomTree,
     pub(super) loops: LoopForest,
+    /// Instructions of which packs assume what was tested before; see [`super::versions`].
+    pub(super) assumed: EntitySet<Inst>,
+    /// What packs execute where a test of assumptions fails.
+    pub(super) unusual: EntitySet<Block>,
+    /// How many pieces have versions.
+    pub(super) pieces: usize,
 }
 
 impl Prepared {
     /// Shapes in packs of so many lanes; `whole` as in [`Packs::whole`](super::Packs::whole).
     pub(super) fn divergence(&self, lanes: u32, whole: bool) -> Divergence {
+        self.divergence_assuming(lanes, whole, &self.assumed)
+    }
+
+    /// The same with assumptions about these instructions.
+    pub(super) fn divergence_assuming(&self, lanes: u32, whole: bool, assumed: &EntitySet<Inst>) -> Divergence {
         let assumptions = Assumptions {
             width: lanes,
             packs_aligned: whole,
             ids_below: whole.then_some(PACKED_ID_BOUND),
             local_below: Some(MAX_LOCAL_SIZE),
         };
-        Divergence::new(&self.func, &self.cfg, Scope::Pack, &assumptions)
+        Divergence::assuming(&self.func, &self.cfg, Scope::Pack, &assumptions, Assume::These(assumed))
     }
 }
 
@@ -66,7 +78,7 @@ pub(super) fn run(kernel: &Function) -> Option<Prepared> {
     close_loops(&mut func, &cfg, &dom, &loops);
     remove_trivial_exit_free_params(&mut func, &loops);
     let (cfg, dom, loops) = graph(&func);
-    Some(Prepared { func, cfg, dom, loops })
+    Some(Prepared { func, cfg, dom, loops, assumed: EntitySet::new(), unusual: EntitySet::new(), pieces: 0 })
 }
 
 fn graph(func: &Function) -> (Cfg, DomTree, LoopForest) {

@@ -13,6 +13,8 @@ pub struct Report {
     pub scalar: Option<String>,
     /// Pieces between barriers.
     pub regions: usize,
+    /// Pieces of the kernel that exist twice, for packs of which an assumption holds and for others. Counts are those of the former.
+    pub versions: usize,
     /// Blocks that only some lanes execute.
     pub masked_blocks: usize,
     /// Accesses to neighbouring places unless a test at run time fails.
@@ -54,7 +56,7 @@ impl fmt::Display for Report {
         if self.scalar.is_some() {
             return Ok(());
         }
-        write!(f, ", {} masked blocks", self.masked_blocks)?;
+        write!(f, ", {} pieces in versions, {} masked blocks", self.versions, self.masked_blocks)?;
         for (what, locs) in
             [("tested accesses", &self.tested), ("gathers", &self.gathers), ("scatters", &self.scatters)]
         {

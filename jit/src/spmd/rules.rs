@@ -9,6 +9,7 @@ use clift_kir::{Function, Inst, InstData, Opcode, Type, Value};
 use cranelift_entity::packed_option::PackedOption;
 use smallvec::SmallVec;
 
+use super::assume::Assume;
 use super::line::{Line, Low};
 use super::range::Ranges;
 use super::shape::{Assumptions, Bound, Check, Excludes, Scope};
@@ -89,7 +90,7 @@ impl Form {
         }
     }
 
-    fn line(self) -> Option<Line> {
+    pub(super) fn line(self) -> Option<Line> {
         match self {
             Form::Line(line) => Some(line),
             Form::Provided(..) | Form::Varying => None,
@@ -111,6 +112,8 @@ pub(super) struct Rules<'a> {
     pub(super) func: &'a Function,
     pub(super) assumptions: Assumptions,
     pub(super) ranges: Ranges<'a>,
+    /// What is taken for granted though it takes tests at run time.
+    pub(super) assume: Assume<'a>,
 }
 
 impl Rules<'_> {
@@ -123,7 +126,10 @@ impl Rules<'_> {
         }
         // Steps are tracked for scalars only: a vector's lanes would need one each.
         let scalar = ty.filter(|ty| !ty.is_vector() && !ty.is_float());
-        let form = scalar.map_or(Form::Varying, |ty| self.scalar(inst, ty, operands));
+        let form = scalar.map_or(Form::Varying, |ty| {
+            let form = self.scalar(inst, ty, operands);
+            self.assumption(inst, form, operands).map_or(form, |(line, _)| Form::Line(line))
+        });
         match (scope, form) {
             (Some(scope), Form::Line(line)) => Form::Line(Line { scope, ..line }),
             (Some(scope), Form::Provided(..) | Form::Varying) => Form::uniform(scope),
@@ -132,7 +138,8 @@ impl Rules<'_> {
         }
     }
 
-    fn scalar(&mut self, inst: Inst, ty: Type, operands: &[Form]) -> Form {
+    /// The form of a scalar result without assumptions.
+    pub(super) fn scalar(&mut self, inst: Inst, ty: Type, operands: &[Form]) -> Form {
         let data = self.func.dfg.inst(inst);
         let bits = ty.elem.bits();
         match data.op {
@@ -224,7 +231,7 @@ impl Rules<'_> {
     }
 
     /// Whether the lanes of a line are in order as numbers: nothing wraps between the first and the last.
-    fn is_straight(&mut self, line: Line, value: Value, signed: bool) -> bool {
+    pub(super) fn is_straight(&mut self, line: Line, value: Value, signed: bool) -> bool {
         let bits = self.func.dfg.ty(value).elem.bits();
         line.is_uniform()
             || line.stays_within(bits - u32::from(signed), self.assumptions.width)
@@ -292,14 +299,7 @@ impl Rules<'_> {
         let (at_most, at_least) = if signed { (IntCond::Sle, IntCond::Sge) } else { (IntCond::Ule, IntCond::Uge) };
         let reach = line.reach(self.assumptions.width) as u64;
         let rising = line.stride >= 0;
-        if !self.has_room(line, value, signed) {
-            let mask = self.func.dfg.ty(value).elem.mask();
-            let (lowest, highest) = if signed { (mask ^ mask >> 1, mask >> 1) } else { (0, mask) };
-            checks.push(match rising {
-                true => Check { excludes, value, plus: 0, cond: at_most, bound: Bound::Bits(highest - reach) },
-                false => Check { excludes, value, plus: 0, cond: at_least, bound: Bound::Bits(lowest + reach) },
-            });
-        }
+        checks.extend(self.room(line, value, signed).map(|check| Check { excludes, ..check }));
         if !extension && let Some(&bound) = data.args.get(1 - which) {
             let last = if rising { reach as i64 } else { -(reach as i64) };
             let bound = Bound::Shared(bound);
@@ -311,6 +311,19 @@ impl Rules<'_> {
             });
         }
         checks
+    }
+
+    /// The check that a line does not wrap within the pack, if one is needed.
+    pub(super) fn room(&mut self, line: Line, value: Value, signed: bool) -> Option<Check> {
+        if self.has_room(line, value, signed) {
+            return None;
+        }
+        let reach = line.reach(self.assumptions.width) as u64;
+        let mask = self.func.dfg.ty(value).elem.mask();
+        let (lowest, highest) = if signed { (mask ^ mask >> 1, mask >> 1) } else { (0, mask) };
+        let (at_most, at_least) = if signed { (IntCond::Sle, IntCond::Sge) } else { (IntCond::Ule, IntCond::Uge) };
+        let (cond, bits) = if line.stride >= 0 { (at_most, highest - reach) } else { (at_least, lowest + reach) };
+        Some(Check { excludes: Excludes::ExtendedWraps, value, plus: 0, cond, bound: Bound::Bits(bits) })
     }
 
     /// `and`, `or`, `xor` of a line with bits that are known where the lanes differ.

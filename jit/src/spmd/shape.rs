@@ -3,8 +3,8 @@
 //! The lattice of the divergence analysis. `Uniform` grows with the scope over which it still holds, `Affine` is a uniform
 //! base plus a known step from one work-item to the next along x, `Varying` promises nothing.
 
-use clift_kir::Value;
 use clift_kir::inst::IntCond;
+use clift_kir::{Type, Value};
 use smallvec::SmallVec;
 
 /// How far uniformity reaches: each scope is contained in the one before.
@@ -97,6 +97,20 @@ pub struct Check {
     pub cond: IntCond,
     /// What to compare with.
     pub bound: Bound,
+}
+
+impl Check {
+    /// Whether it is needed before an access. Where a signed index of 32 bits wraps between two lanes, one of them would access
+    /// memory 2^31 elements before the pointer, the other as far behind it: no object reaches that far to both sides, so an
+    /// access by either is out of bounds, and none needs to be told from the others at run time. An unsigned index wraps to 0,
+    /// which is a good one, and few bits wrap within an object. `ty` is the value's.
+    pub(super) fn matters(&self, ty: Type) -> bool {
+        let signed = match self.cond {
+            IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge => true,
+            IntCond::Eq | IntCond::Ne | IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => false,
+        };
+        self.excludes == Excludes::Clamps || !signed || ty != Type::I32
+    }
 }
 
 /// What a [`Check`] excludes.

@@ -8,6 +8,7 @@ use super::cost::estimate;
 use super::indices;
 use super::prepare::{self, Prepared};
 use super::pressure;
+use super::versions;
 use super::widen::how::{How, how};
 use crate::{Backend, Options};
 
@@ -16,8 +17,8 @@ use crate::{Backend, Options};
 pub(super) enum Width {
     /// One work-item after the other, and why.
     Scalar(String),
-    /// So many side by side.
-    Packs(u32, Box<Prepared>),
+    /// So many side by side: the kernel for any work-groups, and the one for rows of whole packs if that is another.
+    Packs(u32, Box<Prepared>, Option<Box<Prepared>>),
 }
 
 /// Beyond so many instructions compiling packs takes too long.
@@ -60,10 +61,12 @@ impl Width {
             if gains_by_twice(&prepared, kernel, lanes) { 2 * lanes } else { lanes }
         });
         indices::run(&mut prepared, lanes);
+        let versions = if lanes > 1 { versions::run(&prepared, lanes).map(Box::new) } else { None };
         if forced.is_some() {
-            return Width::Packs(lanes, Box::new(prepared));
+            return Width::Packs(lanes, Box::new(prepared), versions);
         }
-        let costs = estimate(&prepared, &prepared.divergence(lanes, true), lanes);
+        let whole = versions.as_deref().unwrap_or(&prepared);
+        let costs = estimate(whole, &whole.divergence(lanes, true), lanes);
         let gain = costs.scalar / costs.pack.max(1.0);
         if gain < WORTHWHILE {
             return Width::Scalar(format!(
@@ -72,7 +75,7 @@ impl Width {
                 1.0 / gain
             ));
         }
-        Width::Packs(lanes, Box::new(prepared))
+        Width::Packs(lanes, Box::new(prepared), versions)
     }
 }
 

@@ -12,6 +12,14 @@ use super::{Legalizer, Wide, carrier};
 /// Up to this many bytes `memcpy` and `memset` of a constant count become loads and stores.
 const UNROLL_BYTES: u64 = 128;
 
+/// Where the context has an arena's address and its size.
+type Arena = (usize, usize);
+
+/// Local memory.
+const LOCAL_ARENA: Arena = (offset_of!(WgContext, local_mem), offset_of!(WgContext, local_mem_bytes));
+/// Private variables.
+const PRIVATE_ARENA: Arena = (offset_of!(WgContext, scratch), offset_of!(WgContext, scratch_bytes));
+
 /// No smaller unit of memory can be accessible in part. Pages may be larger.
 const PAGE_BYTES: u64 = 4096;
 
@@ -335,11 +343,22 @@ impl Legalizer<'_> {
             return self.store_value(pointer, value, mem);
         }
         let join = self.new.append_block();
-        let all = self.test_mask(Opcode::All, mask);
-        let some = self.split_if(all);
-        self.store_value(pointer, value, mem);
-        self.at().jump(join, &[]);
-        self.block = some;
+        if let (Some(arena), false) = (self.own_arena(pointer), mem.volatile) {
+            // Nobody else looks there meanwhile: what is not to be written is written back.
+            let inside = self.lies_within(pointer, u64::from(value.ty.bytes()), arena);
+            let outside = self.split_if(inside);
+            let old = self.load_value(value.ty, pointer, mem);
+            let new = self.select(mask, value, &old);
+            self.store_value(pointer, &new, mem);
+            self.at().jump(join, &[]);
+            self.block = outside;
+        } else {
+            let all = self.test_mask(Opcode::All, mask);
+            let some = self.split_if(all);
+            self.store_value(pointer, value, mem);
+            self.at().jump(join, &[]);
+            self.block = some;
+        }
         // What is not to be written must not even be written back: others may write there.
         let addresses = self.consecutive(pointer, value.ty);
         let safe = self.dummy_address();
@@ -512,10 +531,7 @@ impl Legalizer<'_> {
         let data = self.old.dfg.inst(inst);
         let Imm::Space(space) = data.imm else { unreachable!("broken invariant: in_space without a space") };
         let wide = self.get(data.args[0]);
-        let (local, private) = (
-            (offset_of!(WgContext, local_mem), offset_of!(WgContext, local_mem_bytes)),
-            (offset_of!(WgContext, scratch), offset_of!(WgContext, scratch_bytes)),
-        );
+        let (local, private) = (LOCAL_ARENA, PRIVATE_ARENA);
         let pointers = self.lanes(&wide);
         let lanes: Vec<Value> = pointers
             .iter()
@@ -538,7 +554,34 @@ impl Legalizer<'_> {
         self.set(inst, wide);
     }
 
-    fn in_range(&mut self, pointer: Value, (base, bytes): (usize, usize)) -> Value {
+    /// The arena that a pointer leads to by its type, of those that only the thread uses that runs the work-group.
+    fn own_arena(&self, pointer: Value) -> Option<Arena> {
+        match self.new.dfg.ty(pointer).elem.space()? {
+            Space::Local => Some(LOCAL_ARENA),
+            Space::Private => Some(PRIVATE_ARENA),
+            Space::Global | Space::Constant | Space::Generic | Space::Host => None,
+        }
+    }
+
+    /// Whether so many bytes lie within an arena.
+    fn lies_within(&mut self, pointer: Value, size: u64, (base, bytes): Arena) -> Value {
+        let context = self.context();
+        let mem = MemInfo::invariant(8);
+        let mut at = self.at();
+        let base = at.addr(context, None, 1, base as i64);
+        let base = at.load(Type::I64, base, mem);
+        let bytes = at.addr(context, None, 1, bytes as i64);
+        let bytes = at.load(Type::I64, bytes, mem);
+        let address = at.cast(Opcode::PtrToInt, pointer, Type::I64);
+        let offset = at.int2(Opcode::Isub, address, base);
+        // From here on there is no room; nowhere, in an arena that is too small.
+        let rest = at.iconst(Type::I64, size as i64 - 1);
+        let least = at.int2(Opcode::Umax, bytes, rest);
+        let end = at.int2(Opcode::Isub, least, rest);
+        at.icmp(IntCond::Ult, offset, end)
+    }
+
+    fn in_range(&mut self, pointer: Value, (base, bytes): Arena) -> Value {
         let context = self.context();
         let mem = MemInfo::invariant(8);
         let mut at = self.at();

@@ -5,9 +5,10 @@ use clift_kir::eval::{LaneCx, WholeCx};
 use clift_kir::inst::{Imm, InstData, IntCond};
 use clift_kir::ops::Meaning;
 use clift_kir::{Builder, Function, Inst, Opcode, Stage, Type, Value};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::SmallVec;
 
+use super::super::assume::Assume;
 use super::super::divergence::Divergence;
 use super::super::range::Ranges;
 use super::super::shape::{Assumptions, Bound, Check, Scope, Shape};
@@ -94,6 +95,11 @@ fn expressions(rng: &mut Rng) -> Function {
                     let conds = IntCond::ALL.map(|(cond, _)| cond);
                     let bit = b.icmp(conds[rng.below(10) as usize], x, y);
                     b.select(bit, x, y)
+                } else if choice == 5 {
+                    // Masks and borders that nobody knows before.
+                    let shared = b.arg(8 * WIDTHS.iter().position(|&t| t == ty).unwrap_or_default() as u32, ty);
+                    let ops = [Opcode::And, Opcode::Or, Opcode::Xor, Opcode::Urem, Opcode::Srem, Opcode::Udiv];
+                    b.int2(ops[rng.below(6) as usize], x, shared)
                 } else {
                     b.int2(ops[rng.below(ops.len() as u64) as usize], x, y)
                 }
@@ -139,7 +145,11 @@ impl Pack {
             local_size,
             y: number(rng) % bound,
             linear: local + local_size * rng.below(4),
-            args: [0; 4].map(|_| number(rng)),
+            args: [0; 4].map(|_| match rng.below(3) {
+                // Around what the ids are.
+                0 => (start + local).wrapping_add(rng.below(64)).wrapping_sub(32),
+                _ => number(rng),
+            }),
             lanes: width.min(local_size - local),
         }
     }
@@ -189,6 +199,7 @@ struct Found {
     conditional: u32,
     held: u32,
     clamped: u32,
+    assumed: u32,
 }
 
 fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
@@ -272,6 +283,56 @@ fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
     }
 }
 
+/// The same under assumptions: where the tests hold that the code before a version makes, what is called a line is one.
+fn check_assumed(seed: u64, assumptions: &Assumptions, found: &mut Found) {
+    let mut rng = Rng(seed);
+    let mut func = expressions(&mut rng);
+    let cfg = Cfg::new(&func);
+    let block = func.layout.blocks()[0];
+    let insts: Vec<Inst> = func.layout.insts(block).to_vec();
+    // Some of what can be assumed; seldom all of it would hold.
+    let mut chosen: EntitySet<Inst> = EntitySet::new();
+    chosen.extend(insts.iter().copied().filter(|_| rng.below(3) == 0));
+    let divergence = Divergence::assuming(&func, &cfg, Scope::Pack, assumptions, Assume::These(&chosen));
+    let end = func.layout.insts(block).len() - 1;
+    let mut b = Builder::before(&mut func, block, end);
+    let tests: Vec<Value> = divergence
+        .assumed()
+        .iter()
+        .flat_map(|(_, tests)| tests)
+        .map(|test| test.emit(&mut b, |_, value| value))
+        .collect();
+    for _ in 0..40 {
+        let pack = Pack::random(&mut rng, assumptions);
+        let lanes: Vec<SecondaryMap<Value, u64>> = (0..pack.lanes).map(|lane| run(&func, &pack, lane)).collect();
+        if tests.iter().any(|&test| lanes[0][test] & 1 == 0) {
+            continue;
+        }
+        found.assumed += tests.len() as u32;
+        for &inst in &insts {
+            let Some(value) = func.dfg.single_result(inst) else { continue };
+            let mask = func.dfg.ty(value).elem.mask();
+            let stride = match divergence.shape(value) {
+                Shape::Uniform(_) => 0,
+                Shape::Affine { stride, .. } => stride,
+                Shape::Varying => continue,
+            };
+            let numbers: Vec<u64> = lanes.iter().map(|lane| lane[value] & mask).collect();
+            let line = (0..)
+                .zip(&numbers)
+                .all(|(lane, &number)| number == numbers[0].wrapping_add((stride as u64).wrapping_mul(lane)) & mask);
+            let aligned = numbers[0] & (u64::from(divergence.align(value)) - 1) & mask == 0;
+            assert!(
+                line && aligned,
+                "seed {seed} {assumptions:?}: {} is no {:?} under {:?}: {numbers:?}\n{func}",
+                func.inst_text(inst),
+                divergence.shape(value),
+                divergence.assumed()
+            );
+        }
+    }
+}
+
 #[test]
 fn lines_are_straight() {
     let mut found = Found::default();
@@ -280,14 +341,16 @@ fn lines_are_straight() {
             for packs_aligned in [false, true] {
                 for ids_below in [None, Some(300), Some(1 << 31)] {
                     let local_below = Some(4 * 4 * 8 + 1);
-                    check(seed, &Assumptions { width, packs_aligned, ids_below, local_below }, &mut found);
+                    let assumptions = Assumptions { width, packs_aligned, ids_below, local_below };
+                    check(seed, &assumptions, &mut found);
+                    check_assumed(seed, &assumptions, &mut found);
                 }
             }
         }
     }
-    let Found { uniform, affine, conditional, held, clamped } = found;
-    let enough = uniform.min(affine).min(held).min(clamped) > 1000;
-    assert!(enough, "{uniform} {affine} {conditional} {held} {clamped}");
+    let Found { uniform, affine, conditional, held, clamped, assumed } = found;
+    let enough = uniform.min(affine).min(held).min(clamped).min(assumed) > 1000;
+    assert!(enough, "{uniform} {affine} {conditional} {held} {clamped} {assumed}");
     println!(
         "{uniform} uniform, {affine} affine, {conditional} conditional: {held} hold, {clamped} of them not clamped"
     );

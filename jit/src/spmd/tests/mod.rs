@@ -7,6 +7,7 @@ pub(crate) mod harness;
 mod indices;
 mod lines;
 mod uniformity;
+mod versions;
 
 use clift_kir::analysis::Cfg;
 use clift_kir::interp::Geometry;

@@ -244,21 +244,17 @@ impl Widener<'_> {
         if self.is_uniform(value) {
             return Form::Uniform(self.scalar(value));
         }
-        let packs = self.packs(value);
         if self.is_uniform(number) || self.shape(number).is_uniform(Scope::Pack) {
             let number = self.scalar(number);
-            let known = self.known_lanes(number).map(|lanes| lanes[0]);
-            let width = self.width;
+            if let Some(known) = self.known_lanes(number) {
+                return Form::Uniform(self.lane(value, (known[0] % u64::from(self.width)) as u32));
+            }
+            let packs = self.packs(value);
             let mut b = self.at();
-            let picked: SmallVec<[Value; 4]> = packs
-                .iter()
-                .map(|&pack| match known {
-                    Some(number) => b.extract(pack, (number % u64::from(width)) as u32),
-                    None => b.extract_dyn(pack, number),
-                })
-                .collect();
+            let picked: SmallVec<[Value; 4]> = packs.iter().map(|&pack| b.extract_dyn(pack, number)).collect();
             return Form::Uniform(b.vec(&picked));
         }
+        let packs = self.packs(value);
         let numbers = self.packs(number)[0];
         if let Some(known) = self.known_lanes(numbers) {
             let width = u64::from(self.width);

@@ -225,7 +225,7 @@ impl Widener<'_> {
                 let none = self.mask_constant(false);
                 self.assign(var, none);
             }
-            self.report.masked_blocks += 1;
+            self.report.masked_blocks += usize::from(!self.prepared.unusual.contains(block));
             return Some(mask);
         }
         let Some(mask) = self.mask_values[root].expand() else {
@@ -355,6 +355,8 @@ impl Widener<'_> {
     fn edge(&mut self, from: Block, call: &BlockCall, here: Mask, taken: Mask) {
         let to = call.block;
         let again = self.plan.ever_deferred.contains(to) && !self.is_first_into(from, to);
+        // A block without a guard is executed even when no lane waits for it; lanes that wait for the target keep what they share.
+        let lanes = here.filter(|_| again && !self.guarded.contains(self.masks.root(from)));
         let args: Vec<Vec<Value>> =
             self.func.dfg.params(to).iter().zip(&call.args).map(|(&param, &arg)| self.as_param(param, arg)).collect();
         for (&param, values) in self.func.dfg.params(to).iter().zip(args) {
@@ -365,6 +367,12 @@ impl Widener<'_> {
                         let ty = self.out.dfg.ty(value);
                         let old = self.read(var, ty);
                         self.at().select(mask, value, old)
+                    }
+                    _ if !packs && let Some(lanes) = lanes => {
+                        let ty = self.out.dfg.ty(value);
+                        let old = self.read(var, ty);
+                        let any = self.at().any(lanes);
+                        self.at().select(any, value, old)
                     }
                     _ => value,
                 };

@@ -2,30 +2,18 @@
 
 use clift_kir::dfg::ConstData;
 use clift_kir::inst::{BlockCall, Imm, MemInfo};
-use clift_kir::{Inst, IntCond, Opcode, Type, Value};
+use clift_kir::{Inst, Opcode, Type, Value};
 use smallvec::SmallVec;
 
 use super::forms::{Form, Packs};
 use super::{Mask, Widener};
-use crate::spmd::shape::{Bound, Check, Excludes, Scope};
+use crate::spmd::shape::{Bound, Check, Scope};
 
 /// OpenCL vectors of a pack with up to so many components in all are kept as they lie in memory.
 const MAX_FLAT: u32 = Type::MAX_LANES / 2;
 
 /// Records with up to so many elements are loaded whole and taken apart.
 const MAX_STEP: u32 = 4;
-
-/// Whether a check is needed before an access. Where a signed index of 32 bits wraps between two lanes, one of them would access
-/// memory 2^31 elements before the pointer, the other as far behind it: no object reaches that far to both sides, so an access by
-/// either is out of bounds, and none needs to be told from the others at run time. An unsigned index wraps to 0, which is a good
-/// one, and few bits wrap within an object.
-fn matters(check: &Check, ty: Type) -> bool {
-    let signed = match check.cond {
-        IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge => true,
-        IntCond::Eq | IntCond::Ne | IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => false,
-    };
-    check.excludes == Excludes::Clamps || !signed || ty != Type::I32
-}
 
 /// How the lanes' elements lie in memory.
 enum Pattern {
@@ -77,7 +65,7 @@ impl Widener<'_> {
                 let Some(records) = self.records(base, on.stride, ty) else { return Pattern::Scattered };
                 let mut holds: Option<Value> = None;
                 for check in on.checks {
-                    if matters(&check, self.func.dfg.ty(check.value)) {
+                    if check.matters(self.func.dfg.ty(check.value)) {
                         let one = self.check(check);
                         holds = Some(holds.map_or(one, |all| self.at().int2(Opcode::And, all, one)));
                     }
@@ -86,6 +74,19 @@ impl Widener<'_> {
             }
             Form::Uniform(_) | Form::Flat(_) | Form::Packs(_) => Pattern::Scattered,
         }
+    }
+
+    /// Notes an access to anywhere. Where a test before found that a pack is not as most are, it is one that was tested.
+    fn note_scattered(&mut self, write: bool) {
+        let report = &mut self.report;
+        let list = if self.prepared.unusual.contains(self.block) {
+            &mut report.tested
+        } else if write {
+            &mut report.scatters
+        } else {
+            &mut report.gathers
+        };
+        list.push(self.loc);
     }
 
     /// Whether a check holds.
@@ -163,7 +164,7 @@ impl Widener<'_> {
                 ))
             }
             Pattern::Scattered => {
-                self.report.gathers.push(self.loc);
+                self.note_scattered(false);
                 Form::Packs(self.gather(pointer, ty, element, mask))
             }
         };
@@ -184,7 +185,7 @@ impl Widener<'_> {
                 }
             };
         }
-        self.report.gathers.push(self.loc);
+        self.note_scattered(false);
         let pointers = self.packs(pointer)[0];
         let address = self.displaced(pointers, offset * self.width);
         let lanes = self.mask_or_all(mask);
@@ -204,7 +205,7 @@ impl Widener<'_> {
             }
             return;
         }
-        self.report.scatters.push(self.loc);
+        self.note_scattered(true);
         let pointers = self.packs(pointer)[0];
         let address = self.displaced(pointers, offset * self.width);
         let lanes = self.mask_or_all(mask);
@@ -376,7 +377,7 @@ impl Widener<'_> {
                 );
             }
             Pattern::Same(_) | Pattern::Records(_) | Pattern::RecordsIf(..) | Pattern::Scattered => {
-                self.report.scatters.push(self.loc);
+                self.note_scattered(true);
                 self.scatter(pointer, value, element, mask);
             }
         }

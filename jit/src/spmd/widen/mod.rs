@@ -91,6 +91,7 @@ pub(super) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail
         report: Report::default(),
     };
     widener.report.width = width;
+    widener.report.versions = prepared.pieces;
     widener.run(tail);
     (widener.out, widener.report)
 }

@@ -1,0 +1,201 @@
+//! Pieces in two versions: that results stay the same, and that packs of which assumptions hold have contiguous accesses and no
+//! masks.
+
+use clift_kir::{Module, text};
+
+use super::super::regions::Growth;
+use super::super::report::Report;
+use super::cases::kernel;
+use super::generate::Rng;
+use super::harness::{compare, make_all};
+use super::launches;
+use crate::Options;
+
+/// Compares results at all widths, and gives the report for eight lanes.
+fn report(module: &Module) -> Report {
+    for growth in [Growth::default(), Growth { factor: 1, slack: 0 }] {
+        compare("versions", module, &Options::default(), growth, &launches(&mut Rng(11), 16));
+    }
+    made(module)
+}
+
+fn made(module: &Module) -> Report {
+    make_all(module, &Options { width: Some(8), ..Options::default() }, Growth::default()).report
+}
+
+/// Versions, masked blocks, and accesses to anywhere, for most packs.
+fn numbers(report: &Report) -> [usize; 4] {
+    [report.versions, report.masked_blocks, report.gathers.len(), report.scatters.len()]
+}
+
+/// Word `at` of the input, of which there are eight.
+fn kernel_of(head: &str) -> Module {
+    kernel(&format!(
+        "
+    v10: i64 = global_id 0
+    v11: i32 = itrunc v10
+    v12: ptr(global) = arg 0
+    v13: i32 = const 0
+    v14: i32 = const 1
+    v15: i32 = const -1
+    v16: i32 = const 7
+    v17: i32 = const 3
+{head}"
+    ))
+}
+
+#[test]
+fn clamped_neighbours() {
+    let module = kernel_of(
+        "
+    v20: i32 = and v11, v16
+    v21: i32 = iadd v20, v15
+    v22: i32 = smax v21, v13
+    v23: i32 = iadd v20, v14
+    v24: i32 = smin v23, v2
+    v25: i64 = sext v22
+    v26: ptr(global) = addr scale 4 v12, v25
+    v27: i32 = load align 4 v26
+    v28: i64 = sext v24
+    v29: ptr(global) = addr scale 4 v12, v28
+    v30: i32 = load align 4 v29
+    v31: i32 = isub v27, v30
+    store align 4 v0, v31
+    ret",
+    );
+    let report = report(&module);
+    assert_eq!((report.versions, report.gathers.len()), (1, 0), "{report}");
+}
+
+#[test]
+fn borders_of_a_picture() {
+    let module = kernel_of(
+        "
+    v20: b1 = icmp eq v11, v13
+    v21: b1 = icmp sge v11, v2
+    v22: b1 = or v20, v21
+    branch v22, b1, b2
+b1:
+    store align 4 v0, v11
+    jump b4
+b2:
+    v23: i32 = and v2, v17
+    v24: i64 = zext v23
+    v25: ptr(global) = addr scale 4 v12, v24
+    v26: i32 = load align 4 v25
+    v27: i64 = global_linear_id
+    v28: ptr(global) = arg 8
+    v29: ptr(global) = addr scale 32 disp 4 v28, v27
+    store align 4 v29, v26
+    jump b4
+b4:
+    ret",
+    );
+    assert_eq!(numbers(&report(&module))[..2], [1, 0]);
+}
+
+#[test]
+fn loops_between_borders() {
+    let module = kernel_of(
+        "
+    v20: i32 = and v11, v17
+    v21: i32 = iadd v20, v15
+    v22: i32 = smax v21, v13
+    v23: i32 = iadd v20, v14
+    v24: i32 = smin v23, v17
+    v25: i32 = iadd v24, v14
+    jump b1(v22, v13)
+b1(v26: i32, v27: i32):
+    v28: b1 = icmp eq v26, v25
+    branch v28, b3, b2
+b2:
+    v29: i64 = sext v26
+    v30: ptr(global) = addr scale 4 v12, v29
+    v31: i32 = load align 4 v30
+    v32: i32 = iadd v27, v31
+    v33: i32 = iadd v26, v14
+    jump b1(v33, v32)
+b3:
+    v34: i32 = isub v24, v22
+    store align 4 v0, v27
+    v35: ptr(global) = addr disp 4 v0
+    store align 4 v35, v34
+    ret",
+    );
+    report(&module);
+}
+
+#[test]
+fn remainders_of_rows() {
+    let module = kernel_of(
+        "
+    v18: i32 = iadd v2, v14
+    v20: i32 = iadd v11, v2
+    v21: i32 = srem v20, v18
+    v22: i32 = urem v11, v18
+    v23: i64 = sext v21
+    v24: ptr(global) = addr scale 4 v12, v23
+    v25: i32 = load align 4 v24
+    v26: i64 = zext v22
+    v27: ptr(global) = addr scale 4 v12, v26
+    v28: i32 = load align 4 v27
+    v29: i32 = udiv v11, v18
+    v30: i32 = iadd v25, v28
+    v31: i32 = imul v30, v29
+    store align 4 v0, v31
+    ret",
+    );
+    let report = report(&module);
+    assert_eq!((report.versions, report.gathers.len()), (1, 0), "{report}");
+}
+
+/// Steps of a sort: partners are found by masks that are powers of two less one.
+#[test]
+fn partners_in_local_memory() {
+    let module = kernel_of(
+        "
+    store align 4 v4, v11
+    jump b1(v14)
+b1(v20: i32):
+    barrier 0 work_group work_group local
+    v21: i64 = local_id 0
+    v22: i32 = itrunc v21
+    v23: i32 = iadd v20, v15
+    v24: i32 = and v22, v23
+    v25: i32 = isub v22, v24
+    v26: i32 = iadd v25, v24
+    v27: i64 = zext v26
+    v28: ptr(local) = arg 24
+    v29: ptr(local) = addr scale 4 v28, v27
+    v30: i32 = load align 4 v29
+    v18: i64 = zext v24
+    v19: ptr(local) = addr scale 4 v28, v18
+    v39: i32 = load align 4 v19
+    v40: i32 = iadd v30, v39
+    barrier 1 work_group work_group local
+    v31: b1 = icmp sgt v30, v11
+    branch v31, b2, b3
+b2:
+    store align 4 v4, v40
+    jump b3
+b3:
+    v32: i32 = shl v20, v14
+    v33: i32 = const 32
+    v34: b1 = icmp slt v32, v33
+    branch v34, b1(v32), b4
+b4:
+    barrier 2 work_group work_group local
+    v35: i32 = load align 4 v4
+    store align 4 v0, v35
+    ret",
+    );
+    let report = report(&module);
+    assert!(report.versions >= 1 && report.gathers.is_empty(), "{report}");
+}
+
+/// `if (i < n)`: packs on this side of the bound have no mask.
+#[test]
+fn the_bound_of_a_range() {
+    let module = text::parse_module(include_str!("indices.kir")).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(numbers(&made(&module)), [1, 0, 0, 0]);
+}
