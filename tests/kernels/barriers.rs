@@ -448,6 +448,32 @@ fn strided_copies() -> Case {
     .stated_local()
 }
 
+/// Arrays that nothing but copies and vector accesses touch: clang's back end gave them the size of one element.
+fn copied_arrays() -> Case {
+    Case::new(
+        "barriers::local_arrays_only_copied",
+        "kernel void t(global const int *a, global int4 *out) {
+            local int far[4096], near[4096], guard[16];
+            size_t n = get_local_size(0), l = get_local_id(0), base = get_group_id(0) * n;
+            if (l < 16) guard[l] = 77;
+            event_t event = async_work_group_strided_copy(far, a + base * 4, n * 4, 1, (event_t)0);
+            event = async_work_group_copy(near, a + base * 4, n * 4, event);
+            wait_group_events(1, &event);
+            int4 sum = vload4(l, far) + vload4(n - 1 - l, near);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            out[get_global_id(0)] = sum + guard[l & 15 & (n - 1)] - 77;
+        }",
+    )
+    .input_n(GLOBAL * 4, value)
+    .expect_in(|launch, i| {
+        let group = group(launch, i);
+        let other = group.end - 1 - (i - group.start);
+        std::array::from_fn::<_, 4, _>(|k| value(i * 4 + k) + value(other * 4 + k))
+    })
+    .uniform()
+    .stated_local()
+}
+
 fn two_dimensions() -> Case {
     Case::new(
         "barriers::transpose_of_tiles",
@@ -578,6 +604,7 @@ pub(crate) fn cases() -> Vec<Case> {
         global_fence(),
         work_group_barrier(),
         async_copies(),
+        copied_arrays(),
         strided_copies(),
         two_dimensions(),
         large_group(),

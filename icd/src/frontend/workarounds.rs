@@ -9,6 +9,7 @@
 //! - `convert_T_sat` between integers takes the source to be of the other signedness: the `int` -1000 becomes the `char` 127;
 //! - `convert_double` stays a call of a function that nobody has;
 //! - `vloada_half3` is translated as `vload_half3`, whose vectors lie 3 apart, not 4;
+//! - a `__local` array that is only passed to `async_work_group_copy` and its like gets the size of one element;
 //! - `atomic_load_explicit` without a scope takes the order for the scope, and the compare-exchanges without one end the back end.
 
 use std::collections::BTreeSet;
@@ -68,6 +69,10 @@ enum Repair {
         rounding: &'static str,
     },
     AlignedHalfLoad,
+    /// A copy by the whole work-group, with or without a stride on the side of global memory.
+    AsyncCopy {
+        strided: bool,
+    },
     /// A function of OpenCL C 2.0 atomics, with the number of arguments that it has before its scope.
     Scope {
         name: &'static str,
@@ -93,7 +98,8 @@ impl Repair {
                 })
             })
         });
-        conversions.chain([Repair::AlignedHalfLoad]).chain(SCOPES)
+        let copies = [false, true].map(|strided| Repair::AsyncCopy { strided });
+        conversions.chain([Repair::AlignedHalfLoad]).chain(copies).chain(SCOPES)
     }
 
     /// The function's name.
@@ -103,6 +109,8 @@ impl Repair {
                 format!("convert_{}{lanes}{}{rounding}", to.name, if saturate { "_sat" } else { "" })
             }
             Repair::AlignedHalfLoad => "vloada_half3".to_owned(),
+            Repair::AsyncCopy { strided: false } => "async_work_group_copy".to_owned(),
+            Repair::AsyncCopy { strided: true } => "async_work_group_strided_copy".to_owned(),
             Repair::Scope { name, .. } => name.to_owned(),
         }
     }
@@ -148,6 +156,31 @@ impl Repair {
                 format!("#define {name}(x) _Generic((x),{cases}default:{name}(x))\n")
             }
             Repair::AlignedHalfLoad => format!("#define {name}(o, p) vload_half3(0, (p) + (size_t)(o) * 4)\n"),
+            Repair::AsyncCopy { strided } => {
+                let mut text = String::new();
+                let (parameter, to, from) = if strided {
+                    // Overloads tell which side is global.
+                    for (space, step) in [("global", "s"), ("local", "1")] {
+                        let head = "static size_t __attribute__((overloadable, always_inline, unused)) clift_step";
+                        let _ =
+                            writeln!(text, "{head}(const volatile __{space} void *p, size_t s) {{ return {step}; }}");
+                    }
+                    (", s", "clift_i * clift_step(clift_d, clift_s)", "clift_i * clift_step(clift_p, clift_s)")
+                } else {
+                    ("", "clift_i", "clift_i")
+                };
+                let step = if strided { "size_t clift_s = (s);" } else { "" };
+                let _ = writeln!(
+                    text,
+                    "#define {name}(d, p, n{parameter}, e) __extension__ ({{ \
+                     __auto_type clift_d = &*(d); __auto_type clift_p = &*(p); size_t clift_n = (n); {step} event_t clift_e = (e); \
+                     size_t clift_w = get_local_size(0) * get_local_size(1) * get_local_size(2); \
+                     size_t clift_i = (get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0); \
+                     for (; clift_i < clift_n; clift_i += clift_w) clift_d[{to}] = clift_p[{from}]; \
+                     clift_e; }})"
+                );
+                text
+            }
             Repair::Scope { arguments, .. } => {
                 // Macros are chosen by the number of arguments: the one that stands where the scope's place ends.
                 let given: String = (0..arguments).map(|i| format!("a{i},")).collect();
@@ -183,11 +216,9 @@ pub fn prelude(job: &Job<'_>) -> String {
         let words = text.split(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'));
         // An option's name sticks to a macro's: -Dconvert_...
         let words = words.map(|word| word.strip_prefix(b"D").filter(|_| text.starts_with(b"-D")).unwrap_or(word));
-        named.extend(
-            words.filter(|word| {
-                [&b"convert_"[..], b"vloada_", b"atomic_"].iter().any(|prefix| word.starts_with(prefix))
-            }),
-        );
+        named.extend(words.filter(|word| {
+            [&b"convert_"[..], b"vloada_", b"async_", b"atomic_"].iter().any(|prefix| word.starts_with(prefix))
+        }));
     }
     if named.is_empty() && !unknown {
         return String::new();
@@ -219,11 +250,12 @@ mod tests {
         );
         assert_eq!(names_for("CONV(x)", "-DCONV=convert_uint4_rtz"), ["convert_uint4_rtz"]);
         assert_eq!(names_for("convert_double2_rtn(x)", ""), ["convert_double2_rtn"]);
+        assert_eq!(names_for("e = async_work_group_copy(a, b, 1, 0)", ""), ["async_work_group_copy"]);
         assert_eq!(
             names_for("atomic_load_explicit(p, o)", "").last().map(String::as_str),
             Some("atomic_load_explicit")
         );
-        let all = 8 * 6 * 5 * 2 + 6 * 5 + 1 + 3 * 4;
+        let all = 8 * 6 * 5 * 2 + 6 * 5 + 1 + 2 + 3 * 4;
         assert_eq!(names_for("#include \"x.h\"", "").len(), all);
         assert_eq!(names_for("#define C(T) convert_##T", "").len(), all);
     }

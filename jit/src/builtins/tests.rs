@@ -148,6 +148,10 @@ fn vectors() {
     let half = 0.5f32.sqrt();
     assert_eq!(unit, lanes([half, 0.0, 0.0, -half]));
     assert_eq!(eval(ClOp::normalize, &[(f4, &lanes([0.0; 4]))], f4), lanes([0.0; 4]));
+    // A lane that scaling the vector by its largest would lose.
+    let apart = eval(ClOp::normalize, &[(d2, &[(-6.5e168f64).to_bits(), 6.8e-146f64.to_bits()])], d2);
+    assert_eq!(f64::from_bits(apart[0]), -1.0);
+    assert!((f64::from_bits(apart[1]) / (6.8e-146 / 6.5e168) - 1.0).abs() < 1e-8);
     let i4 = Type::vector(Elem::I32, 4);
     assert_eq!(eval(ClOp::shuffle, &[(i4, &[10, 11, 12, 13]), (i4, &[3, 0, 5, 2])], i4), [13, 10, 11, 12]);
     assert_eq!(

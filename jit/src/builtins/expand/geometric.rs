@@ -123,18 +123,21 @@ pub(in crate::builtins) fn normalize(b: &mut Builder<'_>, args: &Args) -> Option
     let unit = b.select(unordered, x, unit);
     let y = b.select(any_infinite, unit, x);
     let y = resize(b, y, wide(ty.elem));
-    let y = if ty.elem == Elem::F64 {
-        let (factor, _) = scale(b, y);
-        let factor = b.splat(factor, ty.lanes());
-        b.float2(Opcode::Fmul, y, factor)
-    } else {
-        y
+    // The quotient takes the factor last, so that a lane far smaller than the largest does not vanish before it is divided.
+    let factor = (ty.elem == Elem::F64).then(|| scale(b, y).0).map(|factor| b.splat(factor, ty.lanes()));
+    let scaled = match factor {
+        Some(factor) => b.float2(Opcode::Fmul, y, factor),
+        None => y,
     };
-    let root = root_of_squares(b, y);
+    let root = root_of_squares(b, scaled);
     let zero = b.fconst(b.ty(root), 0.0);
     let is_zero = b.fcmp(FloatCond::Oeq, root, zero);
     let root = b.splat(root, ty.lanes());
     let quotient = b.float2(Opcode::Fdiv, y, root);
+    let quotient = match factor {
+        Some(factor) => b.float2(Opcode::Fmul, quotient, factor),
+        None => quotient,
+    };
     let quotient = resize(b, quotient, ty.elem);
     Some(b.select(is_zero, x, quotient))
 }
