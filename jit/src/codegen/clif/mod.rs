@@ -3,7 +3,7 @@
 //! One [`Translator`] per function walks the blocks in order; the ops are split by class into files, each with an exhaustive
 //! match of its own ops: [`int`] (with [`shift`]), [`float`], [`convert`], [`lanes`], [`memory`] (with atomics), [`call`], [`control`]. [`caps`] says
 //! what Cranelift's vector lowering covers. [`target`] builds instruction-set descriptions, [`place`] puts code into memory
-//! ([`late`] when it is first called), [`crowd`] chooses the register allocator, [`listing`] shows the code.
+//! ([`late`] when it is first called), [`crowd`] and [`products`] choose how a function is compiled, [`listing`] shows the code.
 //!
 //! Values: a scalar is a Cranelift scalar (truth values `i8` of 0 or 1, pointers `i64`); a vector is always a whole 128-bit
 //! register, shorter ones use its first lanes and leave the rest unspecified; a mask is an integer vector of 0 and -1 whose lane
@@ -23,6 +23,7 @@ mod late;
 mod listing;
 mod memory;
 mod place;
+mod products;
 mod shift;
 mod target;
 mod translate;

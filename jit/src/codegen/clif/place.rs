@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 
 use super::crowd::is_crowded;
 use super::listing;
+use super::products::only_of_widened;
 use super::target::Isas;
 use crate::BuildError;
 use crate::codegen::data::ProgramData;
@@ -51,7 +52,13 @@ impl Placement {
             let _ = writeln!(self.log, "; clif {name}\n{}", self.context.func);
         }
         let id = module.declare_anonymous_function(&self.context.func.signature).map_err(describe)?;
-        let isa = if is_crowded(&mut self.context) { &self.isas.quick } else { &self.isas.thorough };
+        let isa = if is_crowded(&mut self.context) {
+            &self.isas.quick
+        } else if only_of_widened(&self.context.func) {
+            &self.isas.widening
+        } else {
+            &self.isas.thorough
+        };
         let compiled = self.context.compile(&**isa, &mut ControlPlane::default()).map(|_| ());
         let compiled = compiled.map_err(|error| describe(ModuleError::Compilation(error.inner)));
         let defined = compiled.and_then(|()| {

@@ -1,6 +1,6 @@
 //! Instruction-set descriptions: the host's with all its features, and other targets for tests.
 
-use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
+use cranelift_codegen::isa::{Builder, OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable, Flags};
 
 /// What the translation itself must know of a target.
@@ -33,13 +33,15 @@ impl Features {
     }
 }
 
-/// A target with each register allocator.
+/// A target in the ways that functions are compiled for it.
 #[derive(Clone)]
 pub(super) struct Isas {
     /// The one for almost everything.
     pub(super) thorough: OwnedTargetIsa,
-    /// For functions on which the other would take too long.
+    /// For functions on which that would take too long: another register allocator.
     pub(super) quick: OwnedTargetIsa,
+    /// For functions whose 64-bit products are all of widened lanes: without the instruction for general ones.
+    pub(super) widening: OwnedTargetIsa,
 }
 
 /// Flags common to all targets.
@@ -63,24 +65,37 @@ fn flags(allocator: &str) -> Result<Flags, String> {
     Ok(Flags::new(builder))
 }
 
-/// A target's description with each allocator.
-fn both(make: impl Fn(Flags) -> Result<OwnedTargetIsa, String>) -> Result<Isas, String> {
-    Ok(Isas { thorough: make(flags("backtracking")?)?, quick: make(flags("single_pass")?)? })
+/// The feature that brings the instruction for general products.
+const PRODUCTS: &str = "has_avx512dq";
+
+/// A target's description in each way.
+fn all(make: impl Fn() -> Result<Builder, String>) -> Result<Isas, String> {
+    let finish = |builder: Builder, allocator| builder.finish(flags(allocator)?).map_err(|error| error.to_string());
+    let mut without = make()?;
+    // Other architectures do not know it.
+    if without.iter().any(|setting| setting.name == PRODUCTS) {
+        without.set(PRODUCTS, "false").map_err(|error| format!("{PRODUCTS}: {error}"))?;
+    }
+    Ok(Isas {
+        thorough: finish(make()?, "backtracking")?,
+        quick: finish(make()?, "single_pass")?,
+        widening: finish(without, "backtracking")?,
+    })
 }
 
 /// The machine this runs on.
 pub(super) fn host() -> Result<Isas, String> {
-    both(|flags| cranelift_native::builder()?.finish(flags).map_err(|error| error.to_string()))
+    all(|| cranelift_native::builder().map_err(str::to_owned))
 }
 
 /// Any target, by triple and the names of its features.
 #[cfg(test)]
 pub(super) fn other(triple: &str, features: &[&str]) -> Result<Isas, String> {
-    both(|flags| {
+    all(|| {
         let mut builder = cranelift_codegen::isa::lookup_by_name(triple).map_err(|error| error.to_string())?;
         for feature in features {
             builder.enable(feature).map_err(|error| error.to_string())?;
         }
-        builder.finish(flags).map_err(|error| error.to_string())
+        Ok(builder)
     })
 }

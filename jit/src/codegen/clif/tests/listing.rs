@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clift_kir::{Loc, MemInfo, Module, Opcode, Type};
+use clift_kir::{Function, Loc, MemInfo, Module, Opcode, Type};
 
 use super::{Kernel, legal};
 use crate::codegen::clif::ClifBackend;
@@ -24,18 +24,39 @@ fn places_labels_and_constants() {
         let sum = b.int2(Opcode::Iadd, value, seven);
         b.store(address, sum, MemInfo::aligned(4));
     });
-    let func = kernel.finish();
-    let backend = ClifBackend::host().unwrap();
-    let Input::Legal(caps) = backend.input() else { unreachable!() };
-    let module = Module::default();
-    let general = Body::Legal(Box::new(legal(&module, &func, caps)));
-    let code = KernelCode { name: "listed".to_owned(), general, packed: None };
-    let data = Arc::new(ProgramData::new(&module).unwrap());
-    let log = backend.compile(&module, vec![code], data, &["asm".to_owned()]).unwrap().log;
+    let log = listing(&kernel.finish());
     assert!(log.contains("; asm listed"), "{log}");
     if cfg!(target_arch = "x86_64") {
         for wanted in ["; line 12\n", "; line 13\n", "\nL", "ret", "; 00000007 in every word"] {
             assert!(log.contains(wanted), "no {wanted:?} in\n{log}");
         }
     }
+}
+
+/// Upper halves of products are taken of widened lanes, with the instruction for those.
+#[test]
+fn products_of_widened_lanes() {
+    let mut kernel = Kernel::new("listed");
+    let pointer = kernel.pointer(0);
+    let ty = Type::vector(clift_kir::Elem::I32, 8);
+    let mut b = kernel.at();
+    let value = b.load(ty, pointer, MemInfo::aligned(4));
+    let factor = b.iconst(ty, 0x5251_1f53);
+    let high = b.int2(Opcode::Umulh, value, factor);
+    b.store(pointer, high, MemInfo::aligned(4));
+    let log = listing(&kernel.finish());
+    if cfg!(target_arch = "x86_64") {
+        assert!(log.contains("pmuludq") && !log.contains("pmullq"), "{log}");
+    }
+}
+
+/// The machine code of a function, as it is printed.
+fn listing(func: &Function) -> String {
+    let backend = ClifBackend::host().unwrap();
+    let Input::Legal(caps) = backend.input() else { unreachable!() };
+    let module = Module::default();
+    let general = Body::Legal(Box::new(legal(&module, func, caps)));
+    let code = KernelCode { name: "listed".to_owned(), general, packed: None };
+    let data = Arc::new(ProgramData::new(&module).unwrap());
+    backend.compile(&module, vec![code], data, &["asm".to_owned()]).unwrap().log
 }
