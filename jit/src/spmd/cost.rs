@@ -41,8 +41,8 @@ const ATOMIC: f64 = 8.0;
 const SCATTERED: f64 = 2.5;
 /// A branch that goes either way.
 const UNSURE_BRANCH: f64 = 4.0;
-/// The share of packs for which what is assumed of most does not hold.
-const UNUSUAL: f64 = 0.1;
+/// The share of packs for which what is assumed of most does not hold, for each of their lanes.
+const UNUSUAL: f64 = 0.0125;
 /// Asking whether any lane is active.
 const TEST: f64 = 3.0;
 
@@ -102,12 +102,13 @@ impl Model<'_> {
     /// How often packs go this way where assumptions are tested.
     fn usual(&self, from: Block, to: Block) -> f64 {
         let Prepared { cfg, unusual, .. } = self.prepared;
+        let share = self.lanes * UNUSUAL;
         if unusual.contains(from) {
             1.0
         } else if unusual.contains(to) {
-            UNUSUAL
+            share
         } else if cfg.succs(from).iter().any(|&succ| unusual.contains(succ)) {
-            1.0 - UNUSUAL
+            1.0 - share
         } else {
             1.0
         }

@@ -30,7 +30,7 @@ use super::divergence::Divergence;
 use super::shape::{Assumptions, Scope};
 
 /// A kernel in normal form with its graph.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Prepared {
     pub(super) func: Function,
     pub(super) cfg: Cfg,

@@ -4,7 +4,7 @@
 
 use clift_kir::{Elem, Function, KernelData};
 
-use super::cost::estimate;
+use super::cost::{Costs, estimate};
 use super::indices;
 use super::prepare::{self, Prepared};
 use super::pressure;
@@ -53,44 +53,68 @@ impl Width {
         if insts > MAX_INSTS {
             return Width::Scalar(format!("{insts} instructions are too many"));
         }
-        let Some(mut prepared) = prepare::run(func) else {
+        let Some(prepared) = prepare::run(func) else {
             return Width::Scalar("a cycle of the kernel has several entries".to_owned());
         };
-        let lanes = forced.unwrap_or_else(|| {
-            let lanes = by_elements(&prepared.func);
-            if gains_by_twice(&prepared, kernel, lanes) { 2 * lanes } else { lanes }
-        });
-        indices::run(&mut prepared, lanes);
-        let versions = if lanes > 1 { versions::run(&prepared, lanes).map(Box::new) } else { None };
-        if forced.is_some() {
-            return Width::Packs(lanes, Box::new(prepared), versions);
+        if let Some(lanes) = forced {
+            let chosen = Candidate::new(prepared, lanes);
+            return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new));
         }
-        let whole = versions.as_deref().unwrap_or(&prepared);
-        let costs = estimate(whole, &whole.divergence(lanes, true), lanes);
+        let lanes = by_elements(&prepared.func);
+        let twice = may_gain_by_twice(&prepared, kernel, lanes).then(|| Candidate::new(prepared.clone(), 2 * lanes));
+        let mut chosen = Candidate::new(prepared, lanes);
+        let mut costs = chosen.costs();
+        if let Some(twice) = twice {
+            let more = twice.costs();
+            if more.pack <= SLACK * 2.0 * costs.pack {
+                (chosen, costs) = (twice, more);
+            }
+        }
         let gain = costs.scalar / costs.pack.max(1.0);
         if gain < WORTHWHILE {
             return Width::Scalar(format!(
-                "{lanes} lanes would take {:.1} times as long as one after the other: scattered accesses, or lanes that go \
+                "{} lanes would take {:.1} times as long as one after the other: scattered accesses, or lanes that go \
                  different ways",
+                chosen.lanes,
                 1.0 / gain
             ));
         }
-        Width::Packs(lanes, Box::new(prepared), versions)
+        Width::Packs(chosen.lanes, Box::new(chosen.general), chosen.versions.map(Box::new))
     }
 }
 
-/// Whether twice as many lanes pay: more of them hide the latency of what a loop does from one iteration to the next, if all that
-/// it works on stays in registers. Work-items without loops overlap by themselves.
-fn gains_by_twice(prepared: &Prepared, kernel: &KernelData, lanes: u32) -> bool {
-    let twice = 2 * lanes;
-    if prepared.loops.iter().next().is_none()
-        || kernel.required_local_size.is_some_and(|s| s[0] % u64::from(twice) != 0)
-    {
-        return false;
+/// A kernel made ready for some number of lanes.
+struct Candidate {
+    lanes: u32,
+    general: Prepared,
+    /// The kernel for rows of whole packs, if it is another.
+    versions: Option<Prepared>,
+}
+
+impl Candidate {
+    fn new(mut general: Prepared, lanes: u32) -> Candidate {
+        indices::run(&mut general, lanes);
+        let versions = if lanes > 1 { versions::run(&general, lanes) } else { None };
+        Candidate { lanes, general, versions }
     }
-    let [divergence, of_twice] = [lanes, twice].map(|lanes| prepared.divergence(lanes, true));
-    pressure::estimate(prepared, &of_twice, twice) <= REGISTERS
-        && estimate(prepared, &of_twice, twice).pack <= SLACK * 2.0 * estimate(prepared, &divergence, lanes).pack
+
+    /// The kernel for rows of whole packs.
+    fn whole(&self) -> &Prepared {
+        self.versions.as_ref().unwrap_or(&self.general)
+    }
+
+    fn costs(&self) -> Costs {
+        estimate(self.whole(), &self.whole().divergence(self.lanes, true), self.lanes)
+    }
+}
+
+/// Whether twice as many lanes may pay: more of them hide the latency of what a loop does from one iteration to the next, if all
+/// that it works on stays in registers. Work-items without loops overlap by themselves.
+fn may_gain_by_twice(prepared: &Prepared, kernel: &KernelData, lanes: u32) -> bool {
+    let twice = 2 * lanes;
+    prepared.loops.iter().next().is_some()
+        && kernel.required_local_size.is_none_or(|s| s[0] % u64::from(twice) == 0)
+        && pressure::estimate(prepared, &prepared.divergence(twice, true), twice) <= REGISTERS
 }
 
 /// Vector registers that a loop may fill.
