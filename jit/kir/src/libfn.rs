@@ -140,7 +140,7 @@ lib_table! {
     /// Inverse hyperbolic sine.
     Asinh "asinh" F |x| libm::asinh(x.into()) as f32, libm::asinh;
     /// Inverse hyperbolic cosine.
-    Acosh "acosh" F |x| libm::acosh(x.into()) as f32, libm::acosh;
+    Acosh "acosh" F |x| acosh(x.into()) as f32, acosh;
     /// Inverse hyperbolic tangent.
     Atanh "atanh" F |x| libm::atanh(x.into()) as f32, libm::atanh;
     /// Sine of pi x.
@@ -305,6 +305,11 @@ fn tanpi(x: f64) -> f64 {
     }
 }
 
+/// The library's gives numbers for some arguments below one.
+fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
+
 /// asin(x) / pi.
 fn asinpi(x: f64) -> f64 {
     if x.abs() == 1.0 { 0.5f64.copysign(x) } else { libm::asin(x) * std::f64::consts::FRAC_1_PI }
@@ -375,13 +380,20 @@ fn rootn(x: f64, n: i32) -> f64 {
         let magnitude = if large { f64::INFINITY } else { 0.0 };
         return if n % 2 == 0 { magnitude } else { magnitude.copysign(x) };
     }
-    let y = 1.0 / f64::from(n);
-    let root = libm::pow(x.abs(), y);
-    // One Newton step removes the error of rounding 1/n.
-    let power = libm::pow(root, f64::from(n));
-    let correction =
-        if power.is_finite() && power != 0.0 { root * (power - x.abs()) / (power * f64::from(n)) } else { 0.0 };
-    (root - correction).copysign(x)
+    let degree = n.unsigned_abs();
+    let mut root;
+    if degree > 1000 {
+        root = libm::pow(x.abs(), 1.0 / f64::from(degree));
+    } else {
+        // Scaled to be near one; one Newton step then removes the error of rounding the reciprocal.
+        let shift = (libm::log2(x.abs()) / f64::from(degree)).round() as i32;
+        let scaled = libm::scalbn(x.abs(), -shift * degree as i32);
+        root = libm::pow(scaled, 1.0 / f64::from(degree));
+        let power = libm::pow(root, f64::from(degree));
+        root -= root * ((power - scaled) / power / f64::from(degree));
+        root = libm::scalbn(root, shift);
+    }
+    (if n < 0 { 1.0 / root } else { root }).copysign(x)
 }
 
 fn gamma_sign(x: f64) -> i32 {

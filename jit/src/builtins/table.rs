@@ -3,7 +3,7 @@
 use clift_kir::{Builder, LibFn, Opcode, Value};
 
 use super::expand::{common, float, geometric, int, memory, misc};
-use super::math::{Function, exp, inverse, log, pow, trig};
+use super::math::{Function, exp, hyperbolic, inverse, log, pow, remainder, root, trig};
 use super::{Args, ClOp};
 
 /// How an instruction is built.
@@ -82,10 +82,6 @@ const fn lib(function: LibFn, f64: f32, f32: f32, f16: f32) -> Row {
     Row { strategy: Strategy::Lib(function), shape: Shape::Float(1), accuracy: Accuracy::Ulp(f64, f32, f16) }
 }
 
-const fn lib2(function: LibFn, f64: f32, f32: f32, f16: f32) -> Row {
-    Row { strategy: Strategy::Lib(function), shape: Shape::Float(2), accuracy: Accuracy::Ulp(f64, f32, f16) }
-}
-
 const fn math(function: Function, shape: Shape, accuracy: Accuracy) -> Row {
     fast_math(function, function, shape, accuracy)
 }
@@ -130,46 +126,46 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
     rows! {
         // -- trigonometry --
         acos => math(inverse::acos, F1, ulp(4.0, 4.0, 2.0));
-        acosh => lib(LibFn::Acosh, 4.0, 4.0, 2.0);
+        acosh => math(hyperbolic::acosh, F1, ulp(4.0, 4.0, 2.0));
         acospi => math(inverse::acospi, F1, ulp(5.0, 5.0, 2.0));
         asin => math(inverse::asin, F1, ulp(4.0, 4.0, 2.0));
-        asinh => lib(LibFn::Asinh, 4.0, 4.0, 2.0);
+        asinh => math(hyperbolic::asinh, F1, ulp(4.0, 4.0, 2.0));
         asinpi => math(inverse::asinpi, F1, ulp(5.0, 5.0, 2.0));
         atan => math(inverse::atan, F1, ulp(5.0, 5.0, 2.0));
         atan2 => math(inverse::atan2, F2, ulp(6.0, 6.0, 2.0));
-        atanh => lib(LibFn::Atanh, 5.0, 5.0, 2.0);
+        atanh => math(hyperbolic::atanh, F1, ulp(5.0, 5.0, 2.0));
         atanpi => math(inverse::atanpi, F1, ulp(5.0, 5.0, 2.0));
         atan2pi => math(inverse::atan2pi, F2, ulp(6.0, 6.0, 2.0));
-        cos => float_math(trig::cos, trig::cos_fast, LibFn::Cos, F1, ulp(4.0, 4.0, 2.0));
-        cosh => lib(LibFn::Cosh, 4.0, 4.0, 2.0);
+        cos => fast_math(trig::cos, trig::cos_fast, F1, ulp(4.0, 4.0, 2.0));
+        cosh => math(hyperbolic::cosh, F1, ulp(4.0, 4.0, 2.0));
         cospi => math(trig::cospi, F1, ulp(4.0, 4.0, 2.0));
-        sin => float_math(trig::sin, trig::sin_fast, LibFn::Sin, F1, ulp(4.0, 4.0, 2.0));
+        sin => fast_math(trig::sin, trig::sin_fast, F1, ulp(4.0, 4.0, 2.0));
         sincos => expand(float::sincos, Shape::FloatPointer(1), ulp(4.0, 4.0, 2.0));
-        sinh => lib(LibFn::Sinh, 4.0, 4.0, 2.0);
+        sinh => math(hyperbolic::sinh, F1, ulp(4.0, 4.0, 2.0));
         sinpi => math(trig::sinpi, F1, ulp(4.0, 4.0, 2.0));
-        tan => float_math(trig::tan, trig::tan_fast, LibFn::Tan, F1, ulp(5.0, 5.0, 2.5));
-        tanh => lib(LibFn::Tanh, 5.0, 5.0, 2.0);
-        tanpi => float_math(trig::tanpi, trig::tanpi, LibFn::Tanpi, F1, ulp(6.0, 6.0, 2.0));
+        tan => fast_math(trig::tan, trig::tan_fast, F1, ulp(5.0, 5.0, 2.5));
+        tanh => math(hyperbolic::tanh, F1, ulp(5.0, 5.0, 2.0));
+        tanpi => math(trig::tanpi, F1, ulp(6.0, 6.0, 2.0));
 
         // -- exponentials, powers, special functions --
-        cbrt => lib(LibFn::Cbrt, 2.0, 2.0, 2.0);
+        cbrt => math(root::cbrt, F1, ulp(2.0, 2.0, 2.0));
         erfc => lib(LibFn::Erfc, 16.0, 16.0, 4.0);
         erf => lib(LibFn::Erf, 16.0, 16.0, 4.0);
         exp => fast_math(exp::exp, exp::exp_fast, F1, ulp(3.0, 3.0, 2.0));
         exp2 => fast_math(exp::exp2, exp::exp2_fast, F1, ulp(3.0, 3.0, 2.0));
         exp10 => fast_math(exp::exp10, exp::exp10_fast, F1, ulp(3.0, 3.0, 2.0));
         expm1 => math(exp::expm1, F1, ulp(3.0, 3.0, 2.0));
-        hypot => lib2(LibFn::Hypot, 4.0, 4.0, 2.0);
+        hypot => math(root::hypot, F2, ulp(4.0, 4.0, 2.0));
         lgamma => Row { strategy: Strategy::Lib(LibFn::Lgamma), shape: F1, accuracy: Accuracy::Any };
         lgamma_r => expand(float::lgamma_r, Shape::FloatPointer(1), Accuracy::Any);
         log => fast_math(log::log, log::log_fast, F1, ulp(3.0, 3.0, 2.0));
         log2 => fast_math(log::log2, log::log2_fast, F1, ulp(3.0, 3.0, 2.0));
         log10 => fast_math(log::log10, log::log10_fast, F1, ulp(3.0, 3.0, 2.0));
         log1p => math(log::log1p, F1, ulp(2.0, 2.0, 2.0));
-        pow => float_math(pow::pow, pow::pow_fast, LibFn::Pow, F2, ulp(16.0, 16.0, 4.0));
-        pown => float_math(pow::pown, pow::pown, LibFn::Pown, Shape::FloatInt, ulp(16.0, 16.0, 4.0));
-        powr => float_math(pow::powr, pow::powr_fast, LibFn::Powr, F2, ulp(16.0, 16.0, 4.0));
-        rootn => float_math(pow::rootn, pow::rootn, LibFn::Rootn, Shape::FloatInt, ulp(16.0, 16.0, 4.0));
+        pow => fast_math(pow::pow, pow::pow_fast, F2, ulp(16.0, 16.0, 4.0));
+        pown => math(pow::pown, Shape::FloatInt, ulp(16.0, 16.0, 4.0));
+        powr => fast_math(pow::powr, pow::powr_fast, F2, ulp(16.0, 16.0, 4.0));
+        rootn => math(pow::rootn, Shape::FloatInt, ulp(16.0, 16.0, 4.0));
         rsqrt => expand(float::rsqrt, F1, ulp(2.0, 2.0, 1.0));
         sqrt => op(Opcode::Sqrt, F1);
         tgamma => lib(LibFn::Tgamma, 16.0, 16.0, 4.0);
@@ -183,11 +179,11 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         fma => op(Opcode::Fma, F3);
         fmax => op(Opcode::Fmax, F2);
         fmin => op(Opcode::Fmin, F2);
-        fmod => Row { strategy: Strategy::Lib(LibFn::Fmod), shape: F2, accuracy: Accuracy::Exact };
+        fmod => float_math(remainder::fmod, remainder::fmod, LibFn::Fmod, F2, Accuracy::Exact);
         fract => exact(float::fract, Shape::FloatPointer(1));
         frexp => exact(float::frexp, Shape::FloatPointer(1));
         ilogb => exact(float::ilogb, Shape::FloatToInt);
-        ldexp => exact(float::ldexp, Shape::FloatInt);
+        ldexp => float_math(root::ldexp, root::ldexp, LibFn::Ldexp, Shape::FloatInt, Accuracy::Exact);
         logb => exact(float::logb, F1);
         mad => op(Opcode::Fma, F3);
         maxmag => exact(float::maxmag, F2);
@@ -195,7 +191,7 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         modf => exact(float::modf, Shape::FloatPointer(1));
         nan => exact(float::nan, Shape::Custom(float::check_nan));
         nextafter => exact(float::nextafter, F2);
-        remainder => Row { strategy: Strategy::Lib(LibFn::Remainder), shape: F2, accuracy: Accuracy::Exact };
+        remainder => float_math(remainder::remainder, remainder::remainder, LibFn::Remainder, F2, Accuracy::Exact);
         remquo => exact(float::remquo, Shape::FloatPointer(2));
         rint => op(Opcode::Rint, F1);
         round => exact(float::round, F1);

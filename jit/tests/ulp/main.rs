@@ -86,7 +86,8 @@ fn sweep(function: &Function, elem: Elem, effort: Effort) -> Result<(), Failed> 
 /// What may be: a function without a bound is held to that of its `half_` relatives.
 fn bound(op: ClOp, elem: Elem) -> f64 {
     match (accuracy(op), elem) {
-        (Accuracy::Exact, _) => 0.0,
+        // Correctly rounded.
+        (Accuracy::Exact, _) => 0.5,
         // Plus the reference's own error.
         (Accuracy::Ulp(bound, _, _), Elem::F64) => f64::from(bound) + 0.5,
         (Accuracy::Ulp(_, bound, _), _) => f64::from(bound),

@@ -2,7 +2,7 @@
 
 use clift_kir::{Builder, Convert, Elem, FloatCond, IntCond, LibFn, MemInfo, Opcode, Type, Value};
 
-use crate::builtins::{Args, ClOp, call, expect_count};
+use crate::builtins::{Args, ClOp, call, expect_count, math};
 
 /// Layout of a float element.
 struct Format {
@@ -91,9 +91,20 @@ pub(in crate::builtins) fn lgamma_r(b: &mut Builder<'_>, args: &Args) -> Option<
 
 /// IEEE remainder; low bits of the quotient are stored.
 pub(in crate::builtins) fn remquo(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
-    let bits = lib(b, LibFn::RemquoBits, &args.values[..2]);
+    let ty = args.result;
+    let operands = &args.values[..2];
+    let bits = if ty.elem == Elem::F64 {
+        lib(b, LibFn::RemquoBits, operands)
+    } else {
+        let single = ty.with_elem(Elem::F32);
+        let widen = |b: &mut Builder<'_>, v| {
+            if ty == single { v } else { b.convert(Opcode::FptoFp, v, single, Convert::default()) }
+        };
+        let operands = [widen(b, operands[0]), widen(b, operands[1])];
+        math::emit(b, math::remainder::quotient_bits, &operands)
+    };
     store(b, args.values[2], bits);
-    Some(lib(b, LibFn::Remainder, &args.values[..2]))
+    Some(call(b, ClOp::remainder, operands))
 }
 
 /// x - floor(x) below 1; floor(x) is stored. Zeros keep their sign, infinities give a zero of theirs.
@@ -213,11 +224,6 @@ pub(in crate::builtins) fn logb(b: &mut Builder<'_>, args: &Args) -> Option<Valu
     let value = b.select(parts.zero, least, value);
     let magnitude = b.float1(Opcode::Fabs, x);
     Some(b.select(parts.special, magnitude, value))
-}
-
-/// x * 2^n, rounded once.
-pub(in crate::builtins) fn ldexp(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
-    Some(lib(b, LibFn::Ldexp, &args.values))
 }
 
 /// The neighbour of x toward y.

@@ -81,6 +81,21 @@ pub(super) fn exp_of(x: Num<'_>) -> Num<'_> {
     scale(small_exp(reduce(x, n, ln_2)), shifted)
 }
 
+/// Half of e^x for x >= 0, which overflows later; anything for NaN.
+pub(super) fn exp_half(x: Num<'_>) -> Num<'_> {
+    let (high, ln_2) = if x.is_double() { (711.0, LN_2_F64) } else { (90.0, LN_2_F32) };
+    let x = x.min(high);
+    let (n, shifted) = nearest(x, std::f64::consts::LOG2_E);
+    scale(small_exp(reduce(x, n, ln_2)), shifted - 1.0)
+}
+
+/// e^(x + rest) of doubles with a small rest; anything for NaN.
+pub(super) fn exp_of_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
+    let x = x.min(710.0).max(-746.0);
+    let (n, shifted) = nearest(x, std::f64::consts::LOG2_E);
+    scale(small_exp(reduce(x, n, LN_2_F64) + rest), shifted)
+}
+
 /// 2^x.
 pub(in crate::builtins) fn exp2<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
@@ -119,12 +134,6 @@ pub(in crate::builtins) fn expm1<'m>(args: &[Num<'m>]) -> Num<'m> {
 
 /// e^x - 1; anything for NaN, and a zero of any sign.
 pub(super) fn expm1_of(x: Num<'_>) -> Num<'_> {
-    let (half, _) = expm1_half(x);
-    half + half
-}
-
-/// Half of e^x - 1, which does not overflow before e^x / 2 does, and half of the power of two in it.
-pub(super) fn expm1_half<'m>(x: Num<'m>) -> (Num<'m>, Num<'m>) {
     let double = x.is_double();
     let Format { mantissa_bits, .. } = format(x);
     // One less than the bias, so that the low bits are those of half the power.
@@ -139,7 +148,8 @@ pub(super) fn expm1_half<'m>(x: Num<'m>) -> (Num<'m>, Num<'m>) {
     let r = reduce(x, n, ln_2);
     let small = (r * r).fma(tail(r), r);
     let half_power = (shifted.bits() << mantissa_bits).float();
-    (half_power.fma(small, half_power - 0.5), half_power)
+    let half = half_power.fma(small, half_power - 0.5);
+    half + half
 }
 
 // -- fast forms of floats --

@@ -69,6 +69,37 @@ fn log1p_small(f: Num<'_>) -> Num<'_> {
     f - (half - s * (half + r))
 }
 
+/// What 2/3 is more than the double.
+const TWO_THIRDS_REST: f64 = 3.700743415417188e-17;
+
+/// The natural logarithm of a positive finite double to some 60 bits, as the sum of two.
+pub(super) fn log_pair(x: Num<'_>) -> [Num<'_>; 2] {
+    let Split { e, f } = split(x);
+    // s = f / (2 + f) as the sum of two.
+    let sum = f + 2.0;
+    let sum_rest = f - (sum - 2.0);
+    let s = f / sum;
+    let s_rest = (s.fma(-sum, f) - s * sum_rest) / sum;
+    // The cube likewise, and its coefficient 2/3; the other powers count little.
+    let z = s * s;
+    let z_rest = s.fma(s, -z) + (s + s) * s_rest;
+    let cube = s * z;
+    let cube_rest = s.fma(z, -cube) + s.fma(z_rest, s_rest * z);
+    let third = cube * poly::ATANH_F64[0];
+    let others = z.fma(z.poly(&poly::ATANH_F64[1..]), TWO_THIRDS_REST);
+    let third_rest = cube.fma(poly::ATANH_F64[0], -third) + cube.fma(others, cube_rest * poly::ATANH_F64[0]);
+    // In descending order: each sum's error is what the smaller term lost. The exponent's part is exact, and larger or zero.
+    let twice = s + s;
+    let high = e * LN_2_F64[0];
+    let first = high + twice;
+    let first_rest = high.eq(0.0).select(high, twice - (first - high));
+    let sum = first + third;
+    let low = e.fma(LN_2_F64[1], (s_rest + s_rest) + third_rest);
+    let rest = first_rest + (third - (sum - first)) + low;
+    let log = sum + rest;
+    [log, rest - (log - sum)]
+}
+
 /// The natural logarithm.
 pub(in crate::builtins) fn log<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];

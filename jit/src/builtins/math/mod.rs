@@ -15,14 +15,17 @@
 //! Coefficients are in `coefficients.rs`, which `coefficients.sollya` prints. Error bounds are in `table.rs`; `tests/ulp` measures.
 //!
 //! - `num`: kernel IR written as formulas;
-//! - [`exp`], [`log`], [`pow`], [`trig`], [`inverse`]: the families.
+//! - [`exp`], [`log`], [`pow`], [`trig`], [`inverse`], [`hyperbolic`], [`root`], [`remainder`]: the families.
 
 mod coefficients;
 pub(super) mod exp;
+pub(super) mod hyperbolic;
 pub(super) mod inverse;
 pub(super) mod log;
 mod num;
 pub(super) mod pow;
+pub(super) mod remainder;
+pub(super) mod root;
 pub(super) mod trig;
 
 pub(super) use num::{Function, emit};

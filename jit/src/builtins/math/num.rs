@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Sub};
 
 use clift_kir::inst::BlockCall;
-use clift_kir::{Builder, Convert, Elem, FloatCond, FpFlags, IntCond, Opcode, Type, Value};
+use clift_kir::{Builder, Convert, Elem, FloatCond, FpFlags, IntCond, LibFn, Opcode, Rounding, Type, Value};
 
 /// Where ops go: a builder that several values share.
 pub(super) trait Cursor {
@@ -142,6 +142,11 @@ impl<'m> Num<'m> {
         self.float1(Opcode::Rint)
     }
 
+    /// Integral value toward zero.
+    pub(super) fn trunc(self) -> Num<'m> {
+        self.float1(Opcode::Trunc)
+    }
+
     /// The smaller one; the other where one is NaN.
     pub(super) fn min(self, other: impl Operand<'m>) -> Num<'m> {
         self.emit2(other, |b, x, y| b.float2(Opcode::Fmin, x, y))
@@ -211,6 +216,17 @@ impl<'m> Num<'m> {
             ty if ty.elem == elem => x,
             ty => b.convert(Opcode::FptoFp, x, ty.with_elem(elem), Convert::default()),
         })
+    }
+
+    /// A number as `i32`, rounded toward zero; out of range anything.
+    pub(super) fn to_i32(self) -> Num<'m> {
+        let how = Convert { rounding: Rounding::TowardZero, saturate: false };
+        self.emit(|b, x| b.convert(Opcode::FptoS, x, b.ty(x).with_elem(Elem::I32), how))
+    }
+
+    /// A library function of it, called lane by lane.
+    pub(super) fn library(self, function: LibFn) -> Num<'m> {
+        self.emit(|b, x| b.lib_call(function, &[x]))
     }
 
     /// The bits as an integer.

@@ -1,11 +1,11 @@
-//! Powers and roots of floats: the logarithm, the product and the exponential are taken in doubles, which leaves nothing to
-//! compensate.
+//! Powers and roots. Of floats the logarithm, the product and the exponential are taken in doubles, which leaves nothing to
+//! compensate; of doubles the logarithm and the product are sums of two.
 
 use clift_kir::Elem;
 
 use super::coefficients as poly;
-use super::exp::exp2_fast_of;
-use super::log::{Split, log2_fast_of, split};
+use super::exp::{exp_of_pair, exp2_fast_of};
+use super::log::{Split, log_pair, log2_fast_of, split};
 use super::num::Num;
 
 /// log2 of a magnitude as a double: to 30 bits, exact for powers of two; -inf for 0, inf for inf, anything for NaN.
@@ -29,6 +29,48 @@ fn exp2_narrow(z: Num<'_>) -> Num<'_> {
     (power * r.poly(&poly::EXP2_WIDE)).to(Elem::F32)
 }
 
+/// The power of a magnitude, in the magnitude's precision: anything for NaN. Zero and infinity have infinite logarithms.
+fn power<'m>(magnitude: Num<'m>, exponent: Exponent<'m>) -> Power<'m> {
+    if !magnitude.is_double() {
+        let log = log2_wide(magnitude);
+        let z = match exponent {
+            Exponent::Times(y) => log * y,
+            Exponent::Root(n) => log / n,
+        };
+        return Power { value: exp2_narrow(z), exponent: z };
+    }
+    let [log, rest] = log_pair(magnitude);
+    let pole = magnitude.eq(0.0).select(log.lit(f64::NEG_INFINITY), f64::INFINITY);
+    let ordinary = magnitude.gt(0.0) & magnitude.lt(f64::INFINITY);
+    let log = ordinary.select(log, pole);
+    let (z, low) = match exponent {
+        Exponent::Times(y) => {
+            let z = log * y;
+            (z, log.fma(y, -z) + rest * y)
+        }
+        Exponent::Root(n) => {
+            let z = log / n;
+            (z, (z.fma(-n, log) + rest) / n)
+        }
+    };
+    // Where the product is huge or no number, so may be its rest: neither matters then.
+    let low = z.abs().lt(1000.0).select(low, 0.0);
+    Power { value: exp_of_pair(z, low), exponent: z }
+}
+
+/// What is done with the logarithm: multiplied by a number, or divided by an integer. Doubles.
+#[derive(Clone, Copy)]
+enum Exponent<'m> {
+    Times(Num<'m>),
+    Root(Num<'m>),
+}
+
+/// A power, and the exponent that it is of two or e.
+struct Power<'m> {
+    value: Num<'m>,
+    exponent: Num<'m>,
+}
+
 /// The sign bit of x where the mask is true.
 fn sign_where<'m>(mask: Num<'m>, x: Num<'m>, magnitude: Num<'m>) -> Num<'m> {
     mask.select(magnitude.copysign(x), magnitude)
@@ -47,7 +89,7 @@ pub(in crate::builtins) fn pow<'m>(args: &[Num<'m>]) -> Num<'m> {
     let magnitude = x.abs();
     // A finite exponent takes 1 to 1 and everything else where an infinite one takes it.
     let bounded = y.min(1.0e30).max(-1.0e30).to(Elem::F64);
-    let power = exp2_narrow(bounded * log2_wide(magnitude));
+    let power = power(magnitude, Exponent::Times(bounded)).value;
     let (whole, odd) = parity(y);
     let power = sign_where(odd, x, power);
     let impossible = x.lt(0.0) & x.gt(f64::NEG_INFINITY) & !whole;
@@ -58,15 +100,15 @@ pub(in crate::builtins) fn pow<'m>(args: &[Num<'m>]) -> Num<'m> {
 /// x^y for x not negative: NaN wherever the limit depends on the way.
 pub(in crate::builtins) fn powr<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    let z = y.to(Elem::F64) * log2_wide(x.abs());
-    let nan = x.lt(0.0) | x.is_nan() | z.is_nan();
-    nan.select(x.lit(f64::NAN), exp2_narrow(z))
+    let power = power(x.abs(), Exponent::Times(y.to(Elem::F64)));
+    let nan = x.lt(0.0) | x.is_nan() | power.exponent.is_nan();
+    nan.select(x.lit(f64::NAN), power.value)
 }
 
 /// x^n.
 pub(in crate::builtins) fn pown<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, n) = (args[0], args[1]);
-    let power = exp2_narrow(n.to_float(Elem::F64) * log2_wide(x.abs()));
+    let power = power(x.abs(), Exponent::Times(n.to_float(Elem::F64))).value;
     let power = sign_where((n & 1).ne(0), x, power);
     let power = x.is_nan().select(x, power);
     n.eq(0).select(x.lit(1.0), power)
@@ -75,7 +117,7 @@ pub(in crate::builtins) fn pown<'m>(args: &[Num<'m>]) -> Num<'m> {
 /// The n-th root of x.
 pub(in crate::builtins) fn rootn<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, n) = (args[0], args[1]);
-    let root = exp2_narrow(log2_wide(x.abs()) / n.to_float(Elem::F64));
+    let root = power(x.abs(), Exponent::Root(n.to_float(Elem::F64))).value;
     let odd = (n & 1).ne(0);
     let root = sign_where(odd, x, root);
     let nan = n.eq(0) | x.is_nan() | (x.lt(0.0) & !odd);

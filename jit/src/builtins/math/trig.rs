@@ -3,7 +3,7 @@
 //!
 //! Sine and cosine are reduced by whole periods of pi, not of pi/2: one polynomial serves both, and no lane has to choose.
 
-use clift_kir::Elem;
+use clift_kir::{Elem, LibFn};
 
 use super::coefficients as poly;
 use super::num::Num;
@@ -81,11 +81,10 @@ fn reduce_small<'m>(x: Num<'m>, period: Period, parts: usize) -> Reduced<'m> {
     Reduced { r, parity }
 }
 
-/// Takes off multiples of `period`.
+/// Takes off multiples of `period` from floats.
 fn reduce<'m>(x: Num<'m>, period: Period) -> Reduced<'m> {
-    let format = format(x);
     let Reduced { r, parity } = reduce_small(x, period, 3);
-    let [r, parity] = x.abs().gt(format.huge).rarely([r, parity], || {
+    let [r, parity] = x.abs().gt(F32.huge).rarely([r, parity], || {
         let Reduced { r, parity } = reduce_huge(x, period);
         [r, parity]
     });
@@ -122,8 +121,7 @@ fn reduce_huge<'m>(x: Num<'m>, period: Period) -> Reduced<'m> {
     let n = (y0 + y1 + rest).rint();
     let fraction = ((y0 - n) + y1) + rest;
     let unit = if period == Period::Tangent { std::f64::consts::FRAC_PI_2 } else { std::f64::consts::PI };
-    let elem = x.ty().elem;
-    Reduced { r: (fraction * unit).to(elem), parity: n.to(elem) + format(x).magic }
+    Reduced { r: (fraction * unit).to(Elem::F32), parity: n.to(Elem::F32) + F32.magic }
 }
 
 /// sin(r) for |r| up to a little more than pi/2.
@@ -138,21 +136,39 @@ fn signed<'m>(y: Num<'m>, parity: Num<'m>) -> Num<'m> {
     (y.bits() ^ (parity.bits() << format(y).sign_shift)).float()
 }
 
+/// A function of doubles: beyond where the reduction reaches, which is rare, the library's, lane by lane. A reduction in kernel IR
+/// would have to choose among some fifty pieces of 1/pi.
+fn of_double<'m>(x: Num<'m>, y: Num<'m>, library: LibFn) -> Num<'m> {
+    let [y] = x.abs().gt(F64.huge).rarely([y], || [x.library(library)]);
+    y
+}
+
 /// Sine.
 pub(in crate::builtins) fn sin<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let Reduced { r, parity } = reduce(args[0], Period::Sine);
-    signed(sine(r), parity)
+    sine_of(args[0], Period::Sine, LibFn::Sin)
 }
 
 /// Cosine.
 pub(in crate::builtins) fn cos<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let Reduced { r, parity } = reduce(args[0], Period::Cosine);
+    sine_of(args[0], Period::Cosine, LibFn::Cos)
+}
+
+fn sine_of(x: Num<'_>, period: Period, library: LibFn) -> Num<'_> {
+    if x.is_double() {
+        let Reduced { r, parity } = reduce_small(x, period, 3);
+        return of_double(x, signed(sine(r), parity), library);
+    }
+    let Reduced { r, parity } = reduce(x, period);
     signed(sine(r), parity)
 }
 
 /// Tangent.
 pub(in crate::builtins) fn tan<'m>(args: &[Num<'m>]) -> Num<'m> {
-    tan_of(reduce(args[0], Period::Tangent))
+    let x = args[0];
+    if x.is_double() {
+        return of_double(x, tan_of(reduce_small(x, Period::Tangent, 3)), LibFn::Tan);
+    }
+    tan_of(reduce(x, Period::Tangent))
 }
 
 fn tan_of(Reduced { r, parity }: Reduced<'_>) -> Num<'_> {
@@ -202,7 +218,7 @@ pub(in crate::builtins) fn tanpi<'m>(args: &[Num<'m>]) -> Num<'m> {
     let outer = r.abs().gt(0.25);
     let near = outer.select(r.lit(0.5) - r.abs(), r.abs());
     let s = near * near;
-    let t = near * s.poly(&poly::TANPI_F32);
+    let t = near * if s.is_double() { s.poly(&poly::TANPI_F64) } else { s.poly(&poly::TANPI_F32) };
     let y = outer.select(t.lit(1.0), t) / outer.select(t, 1.0);
     let y = y.copysign(r);
     let zero = odd.select(-x, x);

@@ -1,0 +1,81 @@
+//! Remainders of floats, exact: in doubles, where a quotient below 2^53 is found by one division.
+
+use clift_kir::Elem;
+
+use super::num::Num;
+
+/// |x| modulo |y| as a double, and the low bits of the integral quotient.
+struct Division<'m> {
+    rest: Num<'m>,
+    divisor: Num<'m>,
+    quotient: Num<'m>,
+}
+
+/// One step: takes off the multiple of the divisor that the rounded quotient says, exactly (what is left is a multiple of the last
+/// places of both, and less than one place of the quotient times the divisor). It may be less than zero.
+fn step<'m>(rest: Num<'m>, divisor: Num<'m>, quotient: Num<'m>) -> (Num<'m>, Num<'m>) {
+    let n = (rest / divisor).trunc();
+    // The low eight bits.
+    let low = (n * (1.0 / 256.0)).trunc().fma(-256.0, n);
+    (n.fma(-divisor, rest), quotient + low)
+}
+
+fn divide<'m>(x: Num<'m>, y: Num<'m>) -> Division<'m> {
+    let (x, divisor) = (x.abs().to(Elem::F64), y.abs().to(Elem::F64));
+    let large = (x / divisor).ge(9_007_199_254_740_992.0);
+    let (rest, quotient) = step(x, divisor, x.lit(0.0));
+    // Quotients of floats are below 2^277: 53 bits each time.
+    let [rest, quotient] = large.rarely([rest, quotient], || {
+        let (mut rest, mut quotient) = (rest, quotient);
+        for _ in 0..5 {
+            (rest, quotient) = step(rest, divisor, quotient);
+        }
+        [rest, quotient]
+    });
+    let below = rest.lt(0.0);
+    Division { rest: below.select(rest + divisor, rest), divisor, quotient: below.select(quotient - 1.0, quotient) }
+}
+
+/// As [`divide`], with the quotient rounded to nearest even.
+fn divide_nearest<'m>(x: Num<'m>, y: Num<'m>) -> Division<'m> {
+    let Division { rest, divisor, quotient } = divide(x, y);
+    let twice = rest + rest;
+    let half = quotient * 0.5;
+    let odd = half.trunc().ne(half);
+    let up = twice.gt(divisor) | (twice.eq(divisor) & odd);
+    Division { rest: up.select(rest - divisor, rest), divisor, quotient: up.select(quotient + 1.0, quotient) }
+}
+
+/// The signed remainder, with the cases that have no quotient: x itself for infinite y; NaN for infinite x, y = 0, NaN.
+fn finish<'m>(x: Num<'m>, y: Num<'m>, rest: Num<'m>) -> Num<'m> {
+    let rest = rest.to(Elem::F32);
+    let rest = (rest.bits() ^ (x.bits() & i64::from(i32::MIN))).float();
+    let rest = y.abs().eq(f64::INFINITY).select(x, rest);
+    undefined(x, y).select(x.lit(f64::NAN), rest)
+}
+
+fn undefined<'m>(x: Num<'m>, y: Num<'m>) -> Num<'m> {
+    x.unordered(y) | x.abs().eq(f64::INFINITY) | y.eq(0.0)
+}
+
+/// Remainder with the sign of x.
+pub(in crate::builtins) fn fmod<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let (x, y) = (args[0], args[1]);
+    finish(x, y, divide(x, y).rest)
+}
+
+/// IEEE remainder.
+pub(in crate::builtins) fn remainder<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let (x, y) = (args[0], args[1]);
+    finish(x, y, divide_nearest(x, y).rest)
+}
+
+/// The low seven bits of the quotient of [`remainder`], with its sign; 0 where there is none.
+pub(in crate::builtins) fn quotient_bits<'m>(args: &[Num<'m>]) -> Num<'m> {
+    let (x, y) = (args[0], args[1]);
+    let bits = divide_nearest(x, y).quotient.to_i32() & 0x7f;
+    let negative = (x.bits() ^ y.bits()).lt(0);
+    let bits = negative.select(-bits, bits);
+    let none = undefined(x, y) | y.abs().eq(f64::INFINITY);
+    none.select(bits.lit(0), bits)
+}
