@@ -16,7 +16,7 @@ pub struct Report {
     /// Pieces of the kernel that exist twice, for packs of which an assumption holds and for others. Counts are those of the former.
     pub versions: usize,
     /// Blocks that only some lanes execute.
-    pub masked_blocks: usize,
+    pub masked_blocks: Vec<Loc>,
     /// Accesses to neighbouring places unless a test at run time fails.
     pub tested: Vec<Loc>,
     /// Loads whose lanes read from anywhere.
@@ -56,10 +56,13 @@ impl fmt::Display for Report {
         if self.scalar.is_some() {
             return Ok(());
         }
-        write!(f, ", {} pieces in versions, {} masked blocks", self.versions, self.masked_blocks)?;
-        for (what, locs) in
-            [("tested accesses", &self.tested), ("gathers", &self.gathers), ("scatters", &self.scatters)]
-        {
+        write!(f, ", {} pieces in versions", self.versions)?;
+        for (what, locs) in [
+            ("masked blocks", &self.masked_blocks),
+            ("tested accesses", &self.tested),
+            ("gathers", &self.gathers),
+            ("scatters", &self.scatters),
+        ] {
             write!(f, ", {} {what}{}", locs.len(), lines(locs.iter().copied()))?;
         }
         let per_lane = &self.per_lane;

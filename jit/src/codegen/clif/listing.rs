@@ -22,6 +22,7 @@ pub(super) fn source_loc(loc: Loc) -> SourceLoc {
 }
 
 /// What a place is called in a listing.
+#[cfg(target_arch = "x86_64")]
 fn place(loc: SourceLoc) -> String {
     match loc.bits() {
         bits if loc.is_default() || bits == 0 => "no place in the source".to_owned(),

@@ -25,7 +25,7 @@ fn made(module: &Module) -> Report {
 
 /// Versions, masked blocks, and accesses to anywhere, for most packs.
 fn numbers(report: &Report) -> [usize; 4] {
-    [report.versions, report.masked_blocks, report.gathers.len(), report.scatters.len()]
+    [report.versions, report.masked_blocks.len(), report.gathers.len(), report.scatters.len()]
 }
 
 /// Word `at` of the input, of which there are eight.

@@ -225,7 +225,10 @@ impl Widener<'_> {
                 let none = self.mask_constant(false);
                 self.assign(var, none);
             }
-            self.report.masked_blocks += usize::from(!self.prepared.unusual.contains(block));
+            if !self.prepared.unusual.contains(block) {
+                let locs = self.func.layout.insts(block).iter().map(|&inst| self.func.locs[inst]);
+                self.report.masked_blocks.push(locs.max_by_key(|loc| loc.line != 0).unwrap_or_default());
+            }
             return Some(mask);
         }
         let Some(mask) = self.mask_values[root].expand() else {
