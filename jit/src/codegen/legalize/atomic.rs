@@ -1,7 +1,11 @@
 //! Atomics: those on pointers and floats as integers of the same width, floating-point read-modify-writes as loops around a
-//! compare-exchange.
+//! compare-exchange. Local and private memory is used by the one thread that runs the work-group: there a plain load and a plain
+//! store do, unless the operation orders what other threads see.
 
-use clift_kir::{AtomicInfo, AtomicOp, BlockCall, Elem, FpFlags, Imm, Inst, IntCond, MemOrder, Opcode, Type, Value};
+use clift_kir::{
+    AtomicInfo, AtomicOp, BlockCall, Elem, FpFlags, Imm, Inst, IntCond, MemInfo, MemOrder, MemScope, Opcode, Type,
+    Value,
+};
 
 use super::{Legalizer, Wide, carrier};
 
@@ -11,6 +15,20 @@ impl Legalizer<'_> {
             Imm::Atomic(info) => info,
             ref imm => unreachable!("broken invariant: atomic with immediate {imm:?}"),
         }
+    }
+
+    /// Whether nobody can look between two accesses of an atomic, and it orders nothing for anybody else.
+    fn is_alone(&self, pointer: Value, info: AtomicInfo) -> bool {
+        let within_group = match info.scope {
+            MemScope::WorkItem | MemScope::SubGroup | MemScope::WorkGroup => true,
+            MemScope::Device | MemScope::AllDevices => info.order == MemOrder::Relaxed,
+        };
+        within_group && self.own_arena(pointer).is_some()
+    }
+
+    /// Facts about one of the accesses that an atomic becomes.
+    fn plain(ty: Type) -> MemInfo {
+        MemInfo::aligned(ty.elem.bytes())
     }
 
     /// A scalar's bits as an integer.
@@ -37,7 +55,11 @@ impl Legalizer<'_> {
         let info = self.atomic_info(inst);
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
         let pointer = self.get_scalar(self.old.dfg.inst(inst).args[0]);
-        let bits = self.at().atomic_load(ty.as_int(), pointer, info);
+        let bits = if self.is_alone(pointer, info) {
+            self.at().load(ty.as_int(), pointer, Self::plain(ty))
+        } else {
+            self.at().atomic_load(ty.as_int(), pointer, info)
+        };
         let value = self.scalar_from_bits(bits, ty);
         self.set(inst, value);
     }
@@ -46,7 +68,11 @@ impl Legalizer<'_> {
         let info = self.atomic_info(inst);
         let args = self.operands(inst);
         let bits = self.scalar_bits(&args[1]);
-        self.at().atomic_store(args[0].only(), bits, info);
+        if self.is_alone(args[0].only(), info) {
+            self.at().store(args[0].only(), bits, Self::plain(args[1].ty));
+        } else {
+            self.at().atomic_store(args[0].only(), bits, info);
+        }
     }
 
     pub(super) fn atomic_cmpxchg(&mut self, inst: Inst) {
@@ -54,7 +80,17 @@ impl Legalizer<'_> {
         let args = self.operands(inst);
         let ty = args[2].ty;
         let (expected, new) = (self.scalar_bits(&args[1]), self.scalar_bits(&args[2]));
-        let bits = self.at().atomic_cmpxchg(args[0].only(), expected, new, info);
+        let pointer = args[0].only();
+        let bits = if self.is_alone(pointer, info) {
+            let mut at = self.at();
+            let old = at.load(ty.as_int(), pointer, Self::plain(ty));
+            let same = at.icmp(IntCond::Eq, old, expected);
+            let new = at.select(same, new, old);
+            at.store(pointer, new, Self::plain(ty));
+            old
+        } else {
+            self.at().atomic_cmpxchg(pointer, expected, new, info)
+        };
         let value = self.scalar_from_bits(bits, ty);
         self.set(inst, value);
     }
@@ -64,6 +100,9 @@ impl Legalizer<'_> {
         let args = self.operands(inst);
         let pointer = args[0].only();
         let ty = args[1].ty;
+        if self.is_alone(pointer, info) {
+            return self.plain_rmw(inst, pointer, &args[1], info.op);
+        }
         let op = match info.op {
             AtomicOp::Xchg
             | AtomicOp::Add
@@ -102,6 +141,36 @@ impl Legalizer<'_> {
         let same = at.icmp(IntCond::Eq, found, expected);
         at.branch(same, BlockCall::new(done, &[]), BlockCall::new(again, &[found]));
         self.block = done;
+        self.set(inst, old);
+    }
+
+    /// A read-modify-write that nobody can interrupt.
+    fn plain_rmw(&mut self, inst: Inst, pointer: Value, value: &Wide, op: AtomicOp) {
+        let ty = value.ty;
+        let bits = self.at().load(ty.as_int(), pointer, Self::plain(ty));
+        let old = self.scalar_from_bits(bits, ty);
+        let (op, imm) = match op {
+            AtomicOp::Xchg => (None, Imm::None),
+            AtomicOp::Add => (Some(Opcode::Iadd), Imm::None),
+            AtomicOp::Sub => (Some(Opcode::Isub), Imm::None),
+            AtomicOp::And => (Some(Opcode::And), Imm::None),
+            AtomicOp::Or => (Some(Opcode::Or), Imm::None),
+            AtomicOp::Xor => (Some(Opcode::Xor), Imm::None),
+            AtomicOp::Smin => (Some(Opcode::Smin), Imm::None),
+            AtomicOp::Smax => (Some(Opcode::Smax), Imm::None),
+            AtomicOp::Umin => (Some(Opcode::Umin), Imm::None),
+            AtomicOp::Umax => (Some(Opcode::Umax), Imm::None),
+            AtomicOp::Fadd => (Some(Opcode::Fadd), Imm::Fp(FpFlags::empty())),
+            AtomicOp::Fmin => (Some(Opcode::Fmin), Imm::Fp(FpFlags::empty())),
+            AtomicOp::Fmax => (Some(Opcode::Fmax), Imm::Fp(FpFlags::empty())),
+            AtomicOp::Mul | AtomicOp::Fmul => unreachable!("broken invariant: atomic {op:?}"),
+        };
+        let new = match op {
+            Some(op) => self.lanewise(op, &imm, &[old.clone(), value.clone()], ty),
+            None => value.clone(),
+        };
+        let new = self.scalar_bits(&new);
+        self.at().store(pointer, new, Self::plain(ty));
         self.set(inst, old);
     }
 }

@@ -555,7 +555,7 @@ impl Legalizer<'_> {
     }
 
     /// The arena that a pointer leads to by its type, of those that only the thread uses that runs the work-group.
-    fn own_arena(&self, pointer: Value) -> Option<Arena> {
+    pub(super) fn own_arena(&self, pointer: Value) -> Option<Arena> {
         match self.new.dfg.ty(pointer).elem.space()? {
             Space::Local => Some(LOCAL_ARENA),
             Space::Private => Some(PRIVATE_ARENA),
