@@ -148,7 +148,10 @@ fn vectors() {
     let half = 0.5f32.sqrt();
     assert_eq!(unit, lanes([half, 0.0, 0.0, -half]));
     assert_eq!(eval(ClOp::normalize, &[(f4, &lanes([0.0; 4]))], f4), lanes([0.0; 4]));
-    // A lane that scaling the vector by its largest would lose.
+    // A lane that scaling the vector by its largest would lose, and one that dividing before it would round.
+    let apart = eval(ClOp::normalize, &[(d2, &[(-2.25e-178f64).to_bits(), 9e-307f64.to_bits()])], d2);
+    assert_eq!(f64::from_bits(apart[0]), -1.0);
+    assert!((f64::from_bits(apart[1]) / 4e-129 - 1.0).abs() < 1e-15);
     let apart = eval(ClOp::normalize, &[(d2, &[(-6.5e168f64).to_bits(), 6.8e-146f64.to_bits()])], d2);
     assert_eq!(f64::from_bits(apart[0]), -1.0);
     assert!((f64::from_bits(apart[1]) / (6.8e-146 / 6.5e168) - 1.0).abs() < 1e-8);

@@ -123,21 +123,31 @@ pub(in crate::builtins) fn normalize(b: &mut Builder<'_>, args: &Args) -> Option
     let unit = b.select(unordered, x, unit);
     let y = b.select(any_infinite, unit, x);
     let y = resize(b, y, wide(ty.elem));
-    // The quotient takes the factor last, so that a lane far smaller than the largest does not vanish before it is divided.
-    let factor = (ty.elem == Elem::F64).then(|| scale(b, y).0).map(|factor| b.splat(factor, ty.lanes()));
-    let scaled = match factor {
-        Some(factor) => b.float2(Opcode::Fmul, y, factor),
-        None => y,
+    // A factor that makes lanes larger comes before the division, one that makes them smaller after it: so that no lane far
+    // smaller than the largest loses bits on the way.
+    let factor = (ty.elem == Elem::F64).then(|| scale(b, y).0);
+    let times = |b: &mut Builder<'_>, x: Value, factor: Option<Value>| match factor {
+        Some(factor) => {
+            let factor = b.splat(factor, ty.lanes());
+            b.float2(Opcode::Fmul, x, factor)
+        }
+        None => x,
     };
+    let scaled = times(b, y, factor);
     let root = root_of_squares(b, scaled);
     let zero = b.fconst(b.ty(root), 0.0);
     let is_zero = b.fcmp(FloatCond::Oeq, root, zero);
     let root = b.splat(root, ty.lanes());
-    let quotient = b.float2(Opcode::Fdiv, y, root);
-    let quotient = match factor {
-        Some(factor) => b.float2(Opcode::Fmul, quotient, factor),
-        None => quotient,
+    let mut part = |op| {
+        factor.map(|factor| {
+            let one = b.fconst(Type::F64, 1.0);
+            b.float2(op, factor, one)
+        })
     };
+    let (before, after) = (part(Opcode::Fmax), part(Opcode::Fmin));
+    let enlarged = times(b, y, before);
+    let quotient = b.float2(Opcode::Fdiv, enlarged, root);
+    let quotient = times(b, quotient, after);
     let quotient = resize(b, quotient, ty.elem);
     Some(b.select(is_zero, x, quotient))
 }
