@@ -2,6 +2,7 @@
 //!
 //! A pack is a sub-group: the number is also what the sub-group queries report.
 
+use clift_kir::analysis::DomTree;
 use clift_kir::{Elem, Function, KernelData};
 
 use super::cost::{Costs, estimate};
@@ -60,7 +61,7 @@ impl Width {
             let chosen = Candidate::new(prepared, lanes);
             return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new));
         }
-        let lanes = by_elements(&prepared.func);
+        let lanes = by_elements(&prepared);
         let twice = may_gain_by_twice(&prepared, kernel, lanes).then(|| Candidate::new(prepared.clone(), 2 * lanes));
         let mut chosen = Candidate::new(prepared, lanes);
         let mut costs = chosen.costs();
@@ -126,15 +127,24 @@ const SLACK: f64 = 1.05;
 /// more are under way at once where they belong to a pack.
 const WORTHWHILE: f64 = 0.85;
 
+/// How many times less often a block that may be passed by is taken to be executed.
+const PASSED: usize = 4;
+
 /// Two registers of 32-bit elements, or of 64-bit ones where those prevail.
-fn by_elements(func: &Function) -> u32 {
+fn by_elements(prepared: &Prepared) -> u32 {
+    let Prepared { func, cfg, dom, loops, .. } = prepared;
+    let post = DomTree::post(cfg);
     let (mut narrow, mut wide) = (0usize, 0usize);
     for &block in func.layout.blocks() {
+        // What a branch may pass by counts less: the rare cases of functions are long, and may be in doubles.
+        let level = loops.innermost(block);
+        let passed = dom.parent(block).is_some_and(|at| loops.innermost(at) == level && !post.dominates(block, at));
+        let weight = if passed { 1 } else { PASSED };
         for &inst in func.layout.insts(block) {
             for &value in func.dfg.results(inst) {
                 match func.dfg.ty(value).elem {
-                    Elem::F64 => wide += 1,
-                    Elem::I8 | Elem::I16 | Elem::I32 | Elem::F16 | Elem::F32 => narrow += 1,
+                    Elem::F64 => wide += weight,
+                    Elem::I8 | Elem::I16 | Elem::I32 | Elem::F16 | Elem::F32 => narrow += weight,
                     Elem::B1 | Elem::I64 | Elem::Ptr(_) => {}
                 }
             }
