@@ -8,11 +8,12 @@
 //! - [`shape`], [`divergence`]: which values the work-items share, which branches part them; `line.rs`, `rules.rs` and `range.rs`
 //!   follow values that count along the lanes through index arithmetic;
 //! - `indices.rs`: indices in few bits that the source promises to be enough, in the width of addresses;
-//! - `width.rs`, `cost.rs`: how many lanes a pack has, or why only one;
+//! - `width.rs`, `cost.rs`, `pressure.rs`: how many lanes a pack has, or why only one;
 //! - `assume.rs`, `versions.rs`: what holds for most packs and takes a test; code for packs for which it does;
 //! - `prepare.rs`, `order.rs`, `linearize.rs`, `masks.rs`: the kernel in normal form, the order in which a pack executes its blocks,
 //!   and which lanes do;
-//! - `widen`: the code of a pack. From here on a pack is what a work-item was before;
+//! - `widen`: the code of a pack, `counters.rs`: iterations that its lanes count. From here on a pack is what a work-item was
+//!   before;
 //! - `class.rs`: what happens to each op in the loops, by class;
 //! - `regions.rs`: the pieces between barriers, and whether work-items go from one to the next together;
 //! - `groups.rs`: operations in which work-items exchange values;
