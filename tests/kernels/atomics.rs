@@ -203,6 +203,27 @@ fn explicit_orders() -> Case {
     .needs(Need::Generic)
 }
 
+/// Loads of every order and scope.
+fn ordered_loads() -> Case {
+    Case::new(
+        "atomics::loads_with_orders_and_scopes",
+        "kernel void t(volatile global atomic_int *a, global int4 *out) {
+            local atomic_int n;
+            size_t i = get_global_id(0);
+            if (get_local_id(0) == 0) atomic_store_explicit(&n, 7, memory_order_relaxed, memory_scope_work_group);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            out[i] = (int4)(atomic_load_explicit(&n, memory_order_seq_cst, memory_scope_work_group),
+                            atomic_load_explicit(a + i, memory_order_seq_cst, memory_scope_device),
+                            atomic_load_explicit(a + i, memory_order_acquire, memory_scope_all_svm_devices),
+                            atomic_load_explicit(&n, memory_order_relaxed, memory_scope_work_item));
+        }",
+    )
+    .input(|i| i as i32 - 5)
+    .expect(|i| [7, i as i32 - 5, i as i32 - 5, 7])
+    .needs(Need::SeqCst)
+    .needs(Need::Generic)
+}
+
 fn flags() -> Case {
     Case::new(
         "atomics::flag",
@@ -249,6 +270,7 @@ pub(crate) fn cases() -> Vec<Case> {
         wide(),
         modern(),
         explicit_orders(),
+        ordered_loads(),
         flags(),
         votes(),
     ]
