@@ -227,16 +227,20 @@ pub(in crate::builtins) fn tanpi<'m>(args: &[Num<'m>]) -> Num<'m> {
 
 // -- fast forms of floats: arguments up to 2^16 --
 
+fn sine_fast(Reduced { r, parity }: Reduced<'_>) -> Num<'_> {
+    // Where the reduction does not reach, something between -1 and 1; NaN stays.
+    let r = r.abs().lt(2.0).select(r, r * 0.0);
+    signed(r * (r * r).poly(&poly::SIN_FAST), parity)
+}
+
 /// Sine to 20 bits.
 pub(in crate::builtins) fn sin_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let Reduced { r, parity } = reduce_small(args[0], Period::Sine, 2);
-    signed(r * (r * r).poly(&poly::SIN_FAST), parity)
+    sine_fast(reduce_small(args[0], Period::Sine, 2))
 }
 
 /// Cosine to 20 bits.
 pub(in crate::builtins) fn cos_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let Reduced { r, parity } = reduce_small(args[0], Period::Cosine, 2);
-    signed(r * (r * r).poly(&poly::SIN_FAST), parity)
+    sine_fast(reduce_small(args[0], Period::Cosine, 2))
 }
 
 /// Tangent to 20 bits.
