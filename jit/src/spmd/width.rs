@@ -6,11 +6,11 @@ use clift_kir::analysis::DomTree;
 use clift_kir::{Elem, Function, KernelData};
 
 use super::cost::{Costs, estimate};
-use super::indices;
 use super::prepare::{self, Prepared};
 use super::pressure;
 use super::versions;
 use super::widen::how::{How, how};
+use super::{fields, indices};
 use crate::{Backend, Options};
 
 /// Lanes per pack.
@@ -95,6 +95,7 @@ struct Candidate {
 impl Candidate {
     fn new(mut general: Prepared, lanes: u32) -> Candidate {
         indices::run(&mut general, lanes);
+        fields::run(&mut general, lanes);
         let versions = if lanes > 1 { versions::run(&general, lanes) } else { None };
         Candidate { lanes, general, versions }
     }
