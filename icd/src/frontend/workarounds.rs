@@ -163,9 +163,9 @@ impl Repair {
             Repair::AsyncCopy { strided } => {
                 let mut text = String::new();
                 let (parameter, to, from) = if strided {
-                    // Overloads tell which side is global.
+                    // Overloads tell which side is global. No `static`: old versions of the language do not have it.
                     for (space, step) in [("global", "s"), ("local", "1")] {
-                        let head = "static size_t __attribute__((overloadable, always_inline, unused)) clift_step";
+                        let head = "inline size_t __attribute__((overloadable, always_inline, unused)) clift_step";
                         let _ =
                             writeln!(text, "{head}(const volatile __{space} void *p, size_t s) {{ return {step}; }}");
                     }
