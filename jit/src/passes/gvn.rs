@@ -77,10 +77,8 @@ pub(super) fn run(func: &mut Function) -> Changed {
 fn decided_before(func: &Function, cfg: &Cfg, block: Block) -> Option<(Value, bool)> {
     let &[pred] = cfg.preds(block) else { return None };
     let data = func.dfg.inst(func.layout.terminator(pred)?);
-    match &data.imm {
-        Imm::Branch(calls) if calls[0].block != calls[1].block => Some((data.args[0], calls[0].block == block)),
-        _ => None,
-    }
+    let Imm::Branch(calls) = &data.imm else { return None };
+    (calls[0].block != calls[1].block).then(|| (data.args[0], calls[0].block == block))
 }
 
 /// A known value of the table stands in a block that was walked before; it serves if that block dominates.

@@ -147,10 +147,7 @@ impl Record {
     }
 
     fn merge(&self, func: &mut Function, group: &Group) {
-        match group.op {
-            Opcode::Load => self.merge_loads(func, group),
-            _ => self.merge_stores(func, group),
-        }
+        if group.op == Opcode::Load { self.merge_loads(func, group) } else { self.merge_stores(func, group) }
     }
 
     /// The vector is loaded where the first field was.

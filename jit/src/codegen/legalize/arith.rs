@@ -51,32 +51,29 @@ impl Legalizer<'_> {
     /// What is better said in other ops on any vector hardware: products with a constant that has few bits, and differences of
     /// integers, which are the complements of equalities (known already, or combined with another mask for nothing).
     fn cheaper(&mut self, op: Opcode, imm: &Imm, args: &[Wide], result: Type) -> Option<Wide> {
-        match (op, imm) {
-            (Opcode::Imul, _) => {
-                let a = &args[0];
-                let factor = self.constant_of_splat(&args[1])? & a.ty.elem.mask();
-                let shifted = |this: &mut Self, count: u32| match count {
-                    0 => a.clone(),
-                    _ => this.op2_bits(Opcode::Shl, a, count.into()),
-                };
-                let (low, above) = (factor.trailing_zeros(), 64 - factor.leading_zeros());
-                if factor.count_ones() == 2 {
-                    let (high, low) = (shifted(self, above - 1), shifted(self, low));
-                    return Some(self.op2(Opcode::Iadd, &high, &low));
-                }
-                // A run of ones.
-                if factor.count_ones() > 2 && factor.count_ones() == above - low && above < a.ty.elem.bits() {
-                    let (high, low) = (shifted(self, above), shifted(self, low));
-                    return Some(self.op2(Opcode::Isub, &high, &low));
-                }
-                None
+        if op == Opcode::Imul {
+            let a = &args[0];
+            let factor = self.constant_of_splat(&args[1])? & a.ty.elem.mask();
+            let shifted = |this: &mut Self, count: u32| match count {
+                0 => a.clone(),
+                _ => this.op2_bits(Opcode::Shl, a, count.into()),
+            };
+            let (low, above) = (factor.trailing_zeros(), 64 - factor.leading_zeros());
+            if factor.count_ones() == 2 {
+                let (high, low) = (shifted(self, above - 1), shifted(self, low));
+                return Some(self.op2(Opcode::Iadd, &high, &low));
             }
-            (Opcode::Icmp, Imm::IntCond(IntCond::Ne)) if args[0].ty.elem.is_int() => {
-                let equal = self.compare(IntCond::Eq, &args[0], &args[1]);
-                Some(self.lanewise(Opcode::Not, &Imm::None, &[equal], result))
+            // A run of ones.
+            if factor.count_ones() > 2 && factor.count_ones() == above - low && above < a.ty.elem.bits() {
+                let (high, low) = (shifted(self, above), shifted(self, low));
+                return Some(self.op2(Opcode::Isub, &high, &low));
             }
-            _ => None,
         }
+        if op == Opcode::Icmp && *imm == Imm::IntCond(IntCond::Ne) && args[0].ty.elem.is_int() {
+            let equal = self.compare(IntCond::Eq, &args[0], &args[1]);
+            return Some(self.lanewise(Opcode::Not, &Imm::None, &[equal], result));
+        }
+        None
     }
 
     /// The type through which integers change their width when that is more than vectors do at once: extensions double it, and
