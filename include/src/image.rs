@@ -1,0 +1,488 @@
+//! Image formats, descriptors and samplers: what host transfers, generated code and queries agree on.
+//!
+//! [`FORMATS`] is the one table of what is supported. The *layout* of a format follows from its channel order and its data type
+//! ([`Format::layout`]): an element is a row of *fields*, each with a place in bits and the component of the colour that it holds.
+//!
+//! A kernel gets the address of an [`ImageDescriptor`], and samplers by value ([`Sampler`]). Generated code is made for given
+//! formats and samplers; which ones it takes is a list of [`ArgFact`]s.
+//!
+//! Not here: the conversion of colours (the runtime's for fills, kernel IR for kernels), and any memory.
+
+use crate::cl::{
+    CL_A, CL_ABGR, CL_ARGB, CL_BGRA, CL_DEPTH, CL_FLOAT, CL_HALF_FLOAT, CL_INTENSITY, CL_LUMINANCE, CL_R, CL_RA, CL_RG,
+    CL_RGB, CL_RGBA, CL_SIGNED_INT8, CL_SIGNED_INT16, CL_SIGNED_INT32, CL_SNORM_INT8, CL_SNORM_INT16,
+    CL_UNORM_INT_101010, CL_UNORM_INT_101010_2, CL_UNORM_INT8, CL_UNORM_INT16, CL_UNORM_SHORT_555, CL_UNORM_SHORT_565,
+    CL_UNSIGNED_INT8, CL_UNSIGNED_INT16, CL_UNSIGNED_INT32, CL_sBGRA, CL_sRGBA, cl_uint,
+};
+
+/// Levels of the largest mipmapped image.
+pub const MAX_LEVELS: usize = 15;
+/// Width and height of the largest 1-D and 2-D image, in elements.
+pub const MAX_2D: u32 = 16384;
+/// Width, height and depth of the largest 3-D image, in elements.
+pub const MAX_3D: u32 = 2048;
+/// Layers of the largest image array.
+pub const MAX_LAYERS: u32 = 2048;
+/// Elements of the largest 1-D image made of a buffer. Indices of elements fit in 31 bits.
+pub const MAX_BUFFER: u32 = 1 << 28;
+
+/// What a kernel reads of an image: the argument block holds its address.
+#[repr(C)]
+#[derive(Clone, Debug)]
+pub struct ImageDescriptor {
+    /// Its levels, the largest first; those of an image without mipmaps but the first are not used.
+    pub levels: [ImageLevel; MAX_LEVELS],
+    /// Number of levels, at least 1.
+    pub level_count: u32,
+    /// Channel order, as in `cl_image_format`.
+    pub order: u32,
+    /// Channel data type, as in `cl_image_format`.
+    pub data_type: u32,
+    /// Explicit padding, zero.
+    pub reserved: u32,
+}
+
+/// One level of an image: rows of elements, one after the other, in slices (of 3-D images, or layers of arrays).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ImageLevel {
+    /// The first element.
+    pub data: *mut u8,
+    /// Elements in a row, at least 1.
+    pub width: u32,
+    /// Rows in a slice; 1 for 1-D images.
+    pub height: u32,
+    /// Slices of a 3-D image, else 1.
+    pub depth: u32,
+    /// Slices of an array, else 1.
+    pub layers: u32,
+    /// Bytes from a row to the next.
+    pub row_pitch: u64,
+    /// Bytes from a slice to the next; for arrays of 1-D images from a layer to the next.
+    pub slice_pitch: u64,
+}
+
+// SAFETY-free marker: a descriptor is read only, and what its pointers lead to is guarded by the rules for memory objects.
+#[allow(unsafe_code, reason = "descriptors are plain data that workers read")]
+mod descriptor_is_shared {
+    // SAFETY: nothing of the level is reachable but through the rules of memory objects.
+    unsafe impl Send for super::ImageLevel {}
+    // SAFETY: as above.
+    unsafe impl Sync for super::ImageLevel {}
+}
+
+/// How a sampler turns coordinates into elements, as it stands in an argument block: one 64-bit word.
+///
+/// | bits | |
+/// |---|---|
+/// | 0 | coordinates are normalized |
+/// | 1-3 | [`Addressing`] |
+/// | 4 | linear filter |
+/// | 5 | linear filter between mipmap levels |
+/// | 32-47, 48-63 | lowest and highest level of detail, in 1/256 |
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Sampler(pub u64);
+
+/// What is read outside an image. The numbers are those of SPIR-V's sampler addressing modes.
+#[repr(u8)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Addressing {
+    /// Anything: coordinates are inside.
+    None = 0,
+    /// The nearest element.
+    ClampToEdge = 1,
+    /// The border colour.
+    Clamp = 2,
+    /// The image again.
+    Repeat = 3,
+    /// The image in the mirror, and so on.
+    MirroredRepeat = 4,
+}
+
+impl Sampler {
+    /// Bits that code is made for; the rest is read when it runs.
+    const MODES: u64 = 0x3F;
+    /// Where the lowest level of detail stands.
+    pub const LOD_MIN_BIT: u32 = 32;
+    /// Where the highest level of detail stands.
+    pub const LOD_MAX_BIT: u32 = 48;
+    /// Steps of a level of detail.
+    pub const LOD_STEPS: f32 = 256.0;
+
+    /// A sampler for images without mipmaps; of others it reads the nearest level of any.
+    pub fn new(normalized: bool, addressing: Addressing, linear: bool) -> Sampler {
+        let modes = u64::from(normalized) | (addressing as u64) << 1 | u64::from(linear) << 4;
+        Sampler(modes).with_levels(false, 0.0, 255.0)
+    }
+
+    /// The sampler with a filter between levels and a range of levels of detail, from 0 to 255.
+    #[must_use]
+    pub fn with_levels(self, linear: bool, min: f32, max: f32) -> Sampler {
+        let steps = |lod: f32| u64::from((lod * Self::LOD_STEPS) as u16);
+        let range = steps(min) << Self::LOD_MIN_BIT | steps(max) << Self::LOD_MAX_BIT;
+        Sampler(self.0 & 0x1F | u64::from(linear) << 5 | range)
+    }
+
+    /// The part of it that code is made for.
+    #[must_use]
+    pub fn modes(self) -> Sampler {
+        Sampler(self.0 & Self::MODES)
+    }
+
+    /// Whether coordinates go from 0 to 1.
+    pub fn is_normalized(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// What is outside.
+    pub fn addressing(self) -> Addressing {
+        use Addressing::*;
+        let all = [None, ClampToEdge, Clamp, Repeat, MirroredRepeat];
+        all[(self.0 >> 1 & 7).min(4) as usize]
+    }
+
+    /// Whether it mixes neighbours.
+    pub fn is_linear(self) -> bool {
+        self.0 & 1 << 4 != 0
+    }
+
+    /// Whether it mixes levels.
+    pub fn mixes_levels(self) -> bool {
+        self.0 & 1 << 5 != 0
+    }
+}
+
+/// What a launch says of an argument that code may be made for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ArgFact {
+    /// An image of a format.
+    Image {
+        /// Its format.
+        format: Format,
+        /// Whether it has several levels.
+        mipmapped: bool,
+    },
+    /// A sampler; only its [`Sampler::modes`].
+    Sampler(Sampler),
+}
+
+/// A supported format; the numbers are those of `cl_image_format`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Format {
+    /// Channel order.
+    pub order: cl_uint,
+    /// Channel data type.
+    pub data_type: cl_uint,
+}
+
+/// A component of a colour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Component {
+    /// Red; also luminance, intensity and depth.
+    R = 0,
+    /// Green.
+    G = 1,
+    /// Blue.
+    B = 2,
+    /// Alpha.
+    A = 3,
+}
+
+/// How the bits of a field stand for a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Encoding {
+    /// From 0 to 1.
+    Unorm,
+    /// From -1 to 1; the lowest two numbers are both -1.
+    Snorm,
+    /// A signed integer.
+    Sint,
+    /// An unsigned integer.
+    Uint,
+    /// An IEEE float of 16 or 32 bits.
+    Float,
+}
+
+impl Encoding {
+    /// Whether kernels read and write it as floats.
+    pub fn is_float(self) -> bool {
+        match self {
+            Encoding::Unorm | Encoding::Snorm | Encoding::Float => true,
+            Encoding::Sint | Encoding::Uint => false,
+        }
+    }
+}
+
+/// A number in an element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// Its lowest bit in the element, a little-endian number.
+    pub bit: u32,
+    /// How many bits it has.
+    pub bits: u32,
+    /// What a write stores there.
+    pub holds: Component,
+}
+
+/// What a component of the colour is that a read gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// The field of this number.
+    Field(usize),
+    /// 0.
+    Zero,
+    /// 1.
+    One,
+}
+
+/// How the elements of a format are laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Bytes of an element, a power of two.
+    pub bytes: u32,
+    /// Of all fields.
+    pub encoding: Encoding,
+    /// The fields in order of memory; only the first [`Layout::count`] exist.
+    pub fields: [Field; 4],
+    /// How many fields there are.
+    pub count: usize,
+    /// What a read gives as red, green, blue and alpha.
+    pub sources: [Source; 4],
+    /// Whether red, green and blue are stored by the sRGB curve.
+    pub srgb: bool,
+    /// Whether the border colour is opaque.
+    pub opaque_border: bool,
+}
+
+impl Layout {
+    /// The fields.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields[..self.count]
+    }
+}
+
+/// What a format can be used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Uses {
+    /// Images that kernels write.
+    pub write: bool,
+    /// 1-D and 3-D images too; else 2-D ones and arrays of these alone.
+    pub any_dimensions: bool,
+}
+
+/// A channel order: what the fields of an element hold, in order of memory, and how a read fills what is not there.
+struct Order {
+    order: cl_uint,
+    holds: &'static [Component],
+    sources: [Source; 4],
+    opaque_border: bool,
+    srgb: bool,
+    types: &'static [cl_uint],
+    uses: Uses,
+}
+
+/// A data type: bits of its fields as numbers from the highest on where the element is one packed number, else those of each field.
+struct DataType {
+    data_type: cl_uint,
+    encoding: Encoding,
+    bits: Bits,
+}
+
+enum Bits {
+    /// Each field has so many.
+    Each(u32),
+    /// An element of so many bytes, with fields (lowest bit, bits) in order of the channels.
+    Packed(u32, &'static [(u32, u32)]),
+}
+
+const ALL: Uses = Uses { write: true, any_dimensions: true };
+
+/// Types that any one to four channels may have.
+const COMMON: &[cl_uint] = &[
+    CL_UNORM_INT8,
+    CL_UNORM_INT16,
+    CL_SNORM_INT8,
+    CL_SNORM_INT16,
+    CL_SIGNED_INT8,
+    CL_SIGNED_INT16,
+    CL_SIGNED_INT32,
+    CL_UNSIGNED_INT8,
+    CL_UNSIGNED_INT16,
+    CL_UNSIGNED_INT32,
+    CL_HALF_FLOAT,
+    CL_FLOAT,
+];
+/// As [`COMMON`], and packed ones with alpha.
+const COMMON_RGBA: &[cl_uint] = &[
+    CL_UNORM_INT8,
+    CL_UNORM_INT16,
+    CL_SNORM_INT8,
+    CL_SNORM_INT16,
+    CL_SIGNED_INT8,
+    CL_SIGNED_INT16,
+    CL_SIGNED_INT32,
+    CL_UNSIGNED_INT8,
+    CL_UNSIGNED_INT16,
+    CL_UNSIGNED_INT32,
+    CL_HALF_FLOAT,
+    CL_FLOAT,
+    CL_UNORM_INT_101010_2,
+];
+/// Types of four channels in another order.
+const SWAPPED: &[cl_uint] = &[CL_UNORM_INT8, CL_SNORM_INT8, CL_SNORM_INT16, CL_SIGNED_INT8, CL_UNSIGNED_INT8];
+/// Types that intensity and luminance may have.
+const GRAY: &[cl_uint] = &[CL_UNORM_INT8, CL_UNORM_INT16, CL_SNORM_INT8, CL_SNORM_INT16, CL_HALF_FLOAT, CL_FLOAT];
+/// Types of three channels.
+const PACKED: &[cl_uint] = &[CL_UNORM_SHORT_565, CL_UNORM_SHORT_555, CL_UNORM_INT_101010];
+
+/// All channel orders, and what types they are supported with.
+const ORDERS: &[Order] = {
+    use Component::{A, B, G, R};
+    use Source::{Field as F, One, Zero};
+    const fn order(
+        order: cl_uint,
+        holds: &'static [Component],
+        sources: [Source; 4],
+        types: &'static [cl_uint],
+        opaque_border: bool,
+    ) -> Order {
+        Order { order, holds, sources, opaque_border, srgb: false, types, uses: ALL }
+    }
+    const fn srgb(code: cl_uint, holds: &'static [Component], sources: [Source; 4]) -> Order {
+        Order { srgb: true, ..order(code, holds, sources, &[CL_UNORM_INT8], false) }
+    }
+    &[
+        order(CL_RGBA, &[R, G, B, A], [F(0), F(1), F(2), F(3)], COMMON_RGBA, false),
+        order(CL_BGRA, &[B, G, R, A], [F(2), F(1), F(0), F(3)], SWAPPED, false),
+        order(CL_ARGB, &[A, R, G, B], [F(1), F(2), F(3), F(0)], SWAPPED, false),
+        order(CL_ABGR, &[A, B, G, R], [F(3), F(2), F(1), F(0)], SWAPPED, false),
+        order(CL_R, &[R], [F(0), Zero, Zero, One], COMMON, true),
+        order(CL_A, &[A], [Zero, Zero, Zero, F(0)], COMMON, false),
+        order(CL_RG, &[R, G], [F(0), F(1), Zero, One], COMMON, true),
+        order(CL_RA, &[R, A], [F(0), Zero, Zero, F(1)], COMMON, false),
+        order(CL_RGB, &[R, G, B], [F(0), F(1), F(2), One], PACKED, true),
+        order(CL_INTENSITY, &[R], [F(0), F(0), F(0), F(0)], GRAY, false),
+        order(CL_LUMINANCE, &[R], [F(0), F(0), F(0), One], GRAY, true),
+        srgb(CL_sRGBA, &[R, G, B, A], [F(0), F(1), F(2), F(3)]),
+        srgb(CL_sBGRA, &[B, G, R, A], [F(2), F(1), F(0), F(3)]),
+        Order {
+            uses: Uses { write: true, any_dimensions: false },
+            ..order(CL_DEPTH, &[R], [F(0), Zero, Zero, One], &[CL_UNORM_INT16, CL_FLOAT], false)
+        },
+    ]
+};
+
+/// All data types.
+const TYPES: &[DataType] = {
+    use Encoding::{Float, Sint, Snorm, Uint, Unorm};
+    const fn each(data_type: cl_uint, encoding: Encoding, bits: u32) -> DataType {
+        DataType { data_type, encoding, bits: Bits::Each(bits) }
+    }
+    const fn packed(data_type: cl_uint, bytes: u32, fields: &'static [(u32, u32)]) -> DataType {
+        DataType { data_type, encoding: Unorm, bits: Bits::Packed(bytes, fields) }
+    }
+    &[
+        each(CL_SNORM_INT8, Snorm, 8),
+        each(CL_SNORM_INT16, Snorm, 16),
+        each(CL_UNORM_INT8, Unorm, 8),
+        each(CL_UNORM_INT16, Unorm, 16),
+        each(CL_SIGNED_INT8, Sint, 8),
+        each(CL_SIGNED_INT16, Sint, 16),
+        each(CL_SIGNED_INT32, Sint, 32),
+        each(CL_UNSIGNED_INT8, Uint, 8),
+        each(CL_UNSIGNED_INT16, Uint, 16),
+        each(CL_UNSIGNED_INT32, Uint, 32),
+        each(CL_HALF_FLOAT, Float, 16),
+        each(CL_FLOAT, Float, 32),
+        packed(CL_UNORM_SHORT_565, 2, &[(11, 5), (5, 6), (0, 5)]),
+        packed(CL_UNORM_SHORT_555, 2, &[(10, 5), (5, 5), (0, 5)]),
+        packed(CL_UNORM_INT_101010, 4, &[(20, 10), (10, 10), (0, 10)]),
+        packed(CL_UNORM_INT_101010_2, 4, &[(22, 10), (12, 10), (2, 10), (0, 2)]),
+    ]
+};
+
+/// All supported formats.
+pub fn formats() -> impl Iterator<Item = Format> {
+    ORDERS.iter().flat_map(|row| row.types.iter().map(|&data_type| Format { order: row.order, data_type }))
+}
+
+impl Format {
+    /// RGBA of four bytes from 0 to 1.
+    pub const RGBA8: Format = Format { order: CL_RGBA, data_type: CL_UNORM_INT8 };
+
+    fn row(self) -> Option<&'static Order> {
+        ORDERS.iter().find(|row| row.order == self.order && row.types.contains(&self.data_type))
+    }
+
+    /// What it can be used for; `None` when it is not supported.
+    pub fn uses(self) -> Option<Uses> {
+        self.row().map(|row| row.uses)
+    }
+
+    /// How its elements are laid out; `None` when it is not supported.
+    pub fn layout(self) -> Option<Layout> {
+        let row = self.row()?;
+        let data = TYPES.iter().find(|data| data.data_type == self.data_type)?;
+        let mut fields = [Field { bit: 0, bits: 0, holds: Component::R }; 4];
+        for (i, &holds) in row.holds.iter().enumerate() {
+            let (bit, bits) = match data.bits {
+                Bits::Each(bits) => (i as u32 * bits, bits),
+                Bits::Packed(_, places) => places[i],
+            };
+            fields[i] = Field { bit, bits, holds };
+        }
+        let bytes = match data.bits {
+            Bits::Each(bits) => bits / 8 * row.holds.len() as u32,
+            Bits::Packed(bytes, _) => bytes,
+        };
+        Some(Layout {
+            bytes,
+            encoding: data.encoding,
+            fields,
+            count: row.holds.len(),
+            sources: row.sources,
+            srgb: row.srgb,
+            opaque_border: row.opaque_border,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_fields_side_by_side() {
+        let mut count = 0;
+        for format in formats() {
+            let layout = format.layout().expect("a layout");
+            assert!(layout.bytes.is_power_of_two() && layout.bytes <= 16, "{format:?}");
+            let mut taken = 0u128;
+            for field in layout.fields() {
+                let mask = ((1u128 << field.bits) - 1) << field.bit;
+                assert_eq!(taken & mask, 0, "{format:?}: fields overlap");
+                taken |= mask;
+            }
+            assert!(
+                taken.checked_ilog2().is_some_and(|top| top < layout.bytes * 8),
+                "{format:?}: fields leave the element"
+            );
+            for source in layout.sources {
+                if let Source::Field(field) = source {
+                    assert!(field < layout.count, "{format:?}");
+                }
+            }
+            count += 1;
+        }
+        assert!(count >= 86, "as many as others have");
+    }
+
+    #[test]
+    fn samplers_keep_what_they_are_given() {
+        let sampler = Sampler::new(true, Addressing::MirroredRepeat, true).with_levels(true, 0.5, 3.0);
+        assert!(sampler.is_normalized() && sampler.is_linear() && sampler.mixes_levels());
+        assert_eq!(sampler.addressing(), Addressing::MirroredRepeat);
+        assert_eq!(sampler.0 >> Sampler::LOD_MIN_BIT & 0xFFFF, 128);
+        assert_eq!(sampler.0 >> Sampler::LOD_MAX_BIT, 768);
+    }
+}
