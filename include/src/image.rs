@@ -246,12 +246,10 @@ pub struct Layout {
     pub fields: [Field; 4],
     /// How many fields there are.
     pub count: usize,
-    /// What a read gives as red, green, blue and alpha.
+    /// What a read gives as red, green, blue and alpha; in the border, all fields are zero.
     pub sources: [Source; 4],
     /// Whether red, green and blue are stored by the sRGB curve.
     pub srgb: bool,
-    /// Whether the border colour is opaque.
-    pub opaque_border: bool,
 }
 
 impl Layout {
@@ -275,7 +273,6 @@ struct Order {
     order: cl_uint,
     holds: &'static [Component],
     sources: [Source; 4],
-    opaque_border: bool,
     srgb: bool,
     types: &'static [cl_uint],
     uses: Uses,
@@ -344,30 +341,29 @@ const ORDERS: &[Order] = {
         holds: &'static [Component],
         sources: [Source; 4],
         types: &'static [cl_uint],
-        opaque_border: bool,
     ) -> Order {
-        Order { order, holds, sources, opaque_border, srgb: false, types, uses: ALL }
+        Order { order, holds, sources, srgb: false, types, uses: ALL }
     }
     const fn srgb(code: cl_uint, holds: &'static [Component], sources: [Source; 4]) -> Order {
-        Order { srgb: true, ..order(code, holds, sources, &[CL_UNORM_INT8], false) }
+        Order { srgb: true, ..order(code, holds, sources, &[CL_UNORM_INT8]) }
     }
     &[
-        order(CL_RGBA, &[R, G, B, A], [F(0), F(1), F(2), F(3)], COMMON_RGBA, false),
-        order(CL_BGRA, &[B, G, R, A], [F(2), F(1), F(0), F(3)], SWAPPED, false),
-        order(CL_ARGB, &[A, R, G, B], [F(1), F(2), F(3), F(0)], SWAPPED, false),
-        order(CL_ABGR, &[A, B, G, R], [F(3), F(2), F(1), F(0)], SWAPPED, false),
-        order(CL_R, &[R], [F(0), Zero, Zero, One], COMMON, true),
-        order(CL_A, &[A], [Zero, Zero, Zero, F(0)], COMMON, false),
-        order(CL_RG, &[R, G], [F(0), F(1), Zero, One], COMMON, true),
-        order(CL_RA, &[R, A], [F(0), Zero, Zero, F(1)], COMMON, false),
-        order(CL_RGB, &[R, G, B], [F(0), F(1), F(2), One], PACKED, true),
-        order(CL_INTENSITY, &[R], [F(0), F(0), F(0), F(0)], GRAY, false),
-        order(CL_LUMINANCE, &[R], [F(0), F(0), F(0), One], GRAY, true),
+        order(CL_RGBA, &[R, G, B, A], [F(0), F(1), F(2), F(3)], COMMON_RGBA),
+        order(CL_BGRA, &[B, G, R, A], [F(2), F(1), F(0), F(3)], SWAPPED),
+        order(CL_ARGB, &[A, R, G, B], [F(1), F(2), F(3), F(0)], SWAPPED),
+        order(CL_ABGR, &[A, B, G, R], [F(3), F(2), F(1), F(0)], SWAPPED),
+        order(CL_R, &[R], [F(0), Zero, Zero, One], COMMON),
+        order(CL_A, &[A], [Zero, Zero, Zero, F(0)], COMMON),
+        order(CL_RG, &[R, G], [F(0), F(1), Zero, One], COMMON),
+        order(CL_RA, &[R, A], [F(0), Zero, Zero, F(1)], COMMON),
+        order(CL_RGB, &[R, G, B], [F(0), F(1), F(2), One], PACKED),
+        order(CL_INTENSITY, &[R], [F(0), F(0), F(0), F(0)], GRAY),
+        order(CL_LUMINANCE, &[R], [F(0), F(0), F(0), One], GRAY),
         srgb(CL_sRGBA, &[R, G, B, A], [F(0), F(1), F(2), F(3)]),
         srgb(CL_sBGRA, &[B, G, R, A], [F(2), F(1), F(0), F(3)]),
         Order {
             uses: Uses { write: true, any_dimensions: false },
-            ..order(CL_DEPTH, &[R], [F(0), Zero, Zero, One], &[CL_UNORM_INT16, CL_FLOAT], false)
+            ..order(CL_DEPTH, &[R], [F(0), Zero, Zero, One], &[CL_UNORM_INT16, CL_FLOAT])
         },
     ]
 };
@@ -442,7 +438,6 @@ impl Format {
             count: row.holds.len(),
             sources: row.sources,
             srgb: row.srgb,
-            opaque_border: row.opaque_border,
         })
     }
 }

@@ -13,6 +13,7 @@ pub mod pipeline;
 pub mod program;
 pub mod spirv;
 pub mod spmd;
+pub mod variants;
 
 pub use options::{Backend, FastMath, Options};
 pub use program::{

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | import | `spirv` | module at *imported*, descriptions of the kernels |
 //! | canonical | `passes` | *canonical*: the interpreter takes it from here |
+//! | images | `builtins::image` | accesses to images as code for certain formats and samplers |
 //! | spmd | `spmd` | *looped*, memory needs, a line of the build log |
 //! | clean | `passes` | *looped*, cleaned up |
 //! | legalize | `codegen::legalize` | *legal* for the backend's capabilities |
@@ -25,11 +26,13 @@ use std::time::Instant;
 use clift_include::abi::Resources;
 use clift_kir::{Function, KernelData, Module, Stage};
 
+use crate::builtins::image::{self, Facts};
 use crate::codegen::clif::ClifBackend;
 use crate::codegen::data::ProgramData;
 use crate::codegen::interp::InterpBackend;
-use crate::codegen::{Backend, Body, Input, KernelCode, Rest, legalize};
+use crate::codegen::{Backend, Body, Executable, Input, KernelCode, Rest, legalize};
 use crate::spmd::report::Report;
+use crate::variants::{Variant, Variants};
 use crate::{BuildError, Kernel, Options, Program, options, passes, spirv, spmd};
 
 /// Names that [`Options::dump`] may contain: stages whose result goes to the build log, and forms of the backend's own.
@@ -73,43 +76,96 @@ fn stages(imported: spirv::Imported, options: &Options, started: Instant) -> Res
     watch.module("imported", &module)?;
     passes::canonicalize(&mut module, options)?;
     watch.module("canonical", &module)?;
+    let data = Arc::new(ProgramData::new(&module)?);
+    let global_variable_bytes = data.global_bytes();
+    let accesses = image::has_accesses_in(&module).then(|| Arc::new(module.clone()));
+    for (desc, kernel) in kernels.iter().zip(module.kernels.clone()) {
+        for_images(&mut module.funcs[kernel.func], &Facts::usual(&desc.args), options);
+    }
     let module = Arc::new(module);
+    let names: Vec<&str> = kernels.iter().map(|desc| &desc.name[..]).collect();
+    let (needs, executable) = last_stages(&mut watch, &module, &names, &data, options)?;
+    let kernels = kernels
+        .into_iter()
+        .enumerate()
+        .zip(needs)
+        .zip(executable.entries)
+        .map(|(((number, desc), needs), entry)| {
+            let usual = Variant { entry, resources: needs.resources, memory: executable.memory.clone() };
+            let variants = accesses.as_ref().and_then(|accesses| {
+                Variants::new(&desc, accesses, number, data.clone(), options, usual).map(Arc::new)
+            });
+            Kernel {
+                name: desc.name,
+                entry,
+                resources: needs.resources,
+                args: desc.args,
+                required_local_size: desc.required_local_size,
+                local_size_hint: desc.local_size_hint,
+                vec_type_hint: desc.vec_type_hint,
+                required_sub_groups: desc.required_sub_groups,
+                private_bytes: needs.private_bytes,
+                has_barrier: needs.has_barrier,
+                variants,
+            }
+        })
+        .collect();
+    Ok(Program { kernels, log: watch.log, global_variable_bytes, memory: executable.memory })
+}
+
+/// A kernel at stage *canonical* for images of certain formats.
+pub(crate) fn for_images(func: &mut Function, facts: &Facts, options: &Options) {
+    if image::has_accesses(func) {
+        image::expand(func, facts);
+        passes::recanonicalize(func, options);
+    }
+}
+
+/// Makes the code of one kernel, the only one of a module at stage *canonical*.
+pub(crate) fn variant(
+    name: &str,
+    module: Module,
+    data: &Arc<ProgramData>,
+    options: &Options,
+) -> Result<Variant, BuildError> {
+    guarded(|| {
+        let mut watch = Watch { options, log: String::new(), started: Instant::now() };
+        let (needs, executable) = last_stages(&mut watch, &Arc::new(module), &[name], data, options)?;
+        let (Some(needs), Some(&entry)) = (needs.first(), executable.entries.first()) else {
+            return Err(BuildError::Internal("a kernel without code".to_owned()));
+        };
+        if !watch.log.is_empty() {
+            tracing::debug!(kernel = name, "{}", watch.log);
+        }
+        Ok(Variant { entry, resources: needs.resources, memory: executable.memory.clone() })
+    })
+}
+
+/// Everything behind the canonical stage, for all kernels of a module.
+fn last_stages(
+    watch: &mut Watch<'_>,
+    module: &Arc<Module>,
+    names: &[&str],
+    data: &Arc<ProgramData>,
+    options: &Options,
+) -> Result<(Vec<Needs>, Executable), BuildError> {
     let backend: &dyn Backend = match options.backend {
         options::Backend::Clif => ClifBackend::host()?,
         options::Backend::Interp => &InterpBackend,
     };
     let mut needs = Vec::new();
     let mut code = Vec::new();
-    for (number, desc) in kernels.iter().enumerate() {
-        let made = guarded(|| kernel_stages(&mut watch, &module, number, backend, options));
-        let made = made.map_err(|error| error.in_kernel(&desc.name))?;
-        watch.report(&desc.name, &made.needs.report);
+    for (number, &name) in names.iter().enumerate() {
+        let made = guarded(|| kernel_stages(watch, module, number, backend, options));
+        let made = made.map_err(|error| error.in_kernel(name))?;
+        watch.report(name, &made.needs.report);
         needs.push(made.needs);
-        code.push(KernelCode { name: desc.name.clone(), general: made.general, packed: made.packed });
+        code.push(KernelCode { name: name.to_owned(), general: made.general, packed: made.packed });
     }
-    let data = Arc::new(ProgramData::new(&module)?);
-    let global_variable_bytes = data.global_bytes();
-    let executable = backend.compile(&module, code, data, &options.dump)?;
+    let executable = backend.compile(module, code, data.clone(), &options.dump)?;
     watch.log += &executable.log;
     watch.passed("emit", backend.name());
-    let kernels = kernels
-        .into_iter()
-        .zip(needs)
-        .zip(executable.entries)
-        .map(|((desc, needs), entry)| Kernel {
-            name: desc.name,
-            entry,
-            resources: needs.resources,
-            args: desc.args,
-            required_local_size: desc.required_local_size,
-            local_size_hint: desc.local_size_hint,
-            vec_type_hint: desc.vec_type_hint,
-            required_sub_groups: desc.required_sub_groups,
-            private_bytes: needs.private_bytes,
-            has_barrier: needs.has_barrier,
-        })
-        .collect();
-    Ok(Program { kernels, log: watch.log, global_variable_bytes, memory: executable.memory })
+    Ok((needs, executable))
 }
 
 /// The stages that work on one kernel.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use clift_include::abi::{ArgSlot, KernelEntry, Resources};
 
+use crate::variants::Variants;
+
 /// An executable program. Code and program-scope variables live as long as any clone of [`Program::memory`].
 #[derive(Debug)]
 pub struct Program {
@@ -41,6 +43,8 @@ pub struct Kernel {
     pub private_bytes: u64,
     /// Whether it contains a work-group barrier.
     pub has_barrier: bool,
+    /// Its code for the images of a launch. `None` unless it accesses images; else [`Kernel::entry`] is for no launch.
+    pub variants: Option<Arc<Variants>>,
 }
 
 /// One kernel parameter.

@@ -67,6 +67,8 @@ pub enum Imm {
     Offset(u32),
     /// An address space.
     Space(Space),
+    /// An access to an image.
+    Image(ImageInfo),
     /// A library function.
     Lib(LibFn),
     /// A function of the module.
@@ -107,6 +109,7 @@ impl Imm {
             | Imm::Dim(_)
             | Imm::Offset(_)
             | Imm::Space(_)
+            | Imm::Image(_)
             | Imm::Lib(_)
             | Imm::Func(_)
             | Imm::Barrier(_) => SmallVec::new(),
@@ -138,6 +141,7 @@ impl Imm {
             | Imm::Dim(_)
             | Imm::Offset(_)
             | Imm::Space(_)
+            | Imm::Image(_)
             | Imm::Lib(_)
             | Imm::Func(_)
             | Imm::Barrier(_) => SmallVec::new(),
@@ -559,6 +563,67 @@ impl SpaceSet {
     /// Each space with its text form.
     pub const NAMES: [(SpaceSet, &'static str); 3] =
         [(SpaceSet::LOCAL, "local"), (SpaceSet::GLOBAL, "global"), (SpaceSet::IMAGE, "image")];
+}
+
+/// An access to an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ImageInfo {
+    /// Its dimensions; as many coordinates count, and one more for the layer of an array.
+    pub dims: ImageDims,
+    /// What else there is.
+    pub has: ImageFlags,
+}
+
+impl ImageInfo {
+    /// How many coordinates count.
+    pub fn coordinates(self) -> u32 {
+        self.dims.count() + u32::from(self.has.contains(ImageFlags::LAYERS))
+    }
+}
+
+bitflags::bitflags! {
+    /// What an access to an image has besides coordinates in its dimensions.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub struct ImageFlags: u8 {
+        /// The image is an array: a coordinate is the layer.
+        const LAYERS = 1;
+        /// A sampler says how coordinates are meant. Without one they are those of an element.
+        const SAMPLER = 2;
+        /// A level of detail; else it is the first.
+        const LEVEL = 4;
+    }
+}
+
+impl ImageFlags {
+    /// Each flag with its text form.
+    pub const NAMES: [(ImageFlags, &'static str); 3] =
+        [(ImageFlags::LAYERS, "layers"), (ImageFlags::SAMPLER, "sampler"), (ImageFlags::LEVEL, "level")];
+}
+
+/// Dimensions of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImageDims {
+    /// A row; also one made of a buffer.
+    One,
+    /// A rectangle.
+    Two,
+    /// A box.
+    Three,
+}
+
+impl ImageDims {
+    /// All dimensions with their text form.
+    pub const ALL: [(ImageDims, &'static str); 3] =
+        [(ImageDims::One, "d1"), (ImageDims::Two, "d2"), (ImageDims::Three, "d3")];
+
+    /// How many there are.
+    pub fn count(self) -> u32 {
+        match self {
+            ImageDims::One => 1,
+            ImageDims::Two => 2,
+            ImageDims::Three => 3,
+        }
+    }
 }
 
 /// A work-group (or sub-group) barrier.

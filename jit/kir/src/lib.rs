@@ -39,8 +39,8 @@ pub use dfg::DataFlowGraph;
 pub use entities::{Block, Const, Func, Global, Inst, Slot, Value};
 pub use function::{Function, Loc, SlotData, Stage};
 pub use inst::{
-    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, Imm, InstData, IntCond,
-    MemInfo, MemOrder, MemScope, Rounding, SpaceSet, SwitchData, WrapFlags,
+    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, ImageDims, ImageFlags,
+    ImageInfo, Imm, InstData, IntCond, MemInfo, MemOrder, MemScope, Rounding, SpaceSet, SwitchData, WrapFlags,
 };
 pub use layout::Layout;
 pub use libfn::LibFn;

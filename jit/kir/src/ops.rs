@@ -33,6 +33,7 @@ pub enum ImmKind {
     Dim,
     Offset,
     Space,
+    Image,
     Lib,
     Func,
     Barrier,
@@ -69,6 +70,7 @@ impl ImmKind {
             Imm::Dim(_) => ImmKind::Dim,
             Imm::Offset(_) => ImmKind::Offset,
             Imm::Space(_) => ImmKind::Space,
+            Imm::Image(_) => ImmKind::Image,
             Imm::Lib(_) => ImmKind::Lib,
             Imm::Func(_) => ImmKind::Func,
             Imm::Barrier(_) => ImmKind::Barrier,
@@ -178,6 +180,10 @@ pub enum TypeRule {
     AtomicRmw,
     /// 3 operands: scalar pointer, scalar T (expected), T (new) -> T.
     AtomicCmpxchg,
+    /// 4 operands: scalar pointer, i64, four i32 or f32, f32 -> four i32, f32 or f16.
+    ImageRead,
+    /// 4 operands: scalar pointer, four i32, i32, four i32, f32 or f16 -> nothing.
+    ImageWrite,
     /// No operands -> nothing.
     Nothing,
     /// No operands -> i64.
@@ -522,6 +528,12 @@ op_table! {
     AtomicCmpxchg      "atomic_cmpxchg"  Atomic     AtomicCmpxchg ReadWrite   Varying     MEMORY;
     /// Memory fence.
     Fence              "fence"           Atomic     Nothing       ReadWrite   Varying     MEMORY;
+
+    // -- images: gone before work-items become lanes --
+    /// An element of an image, or a mixture of elements: address of the descriptor, sampler, coordinates, level of detail.
+    ImageRead          "image_read"     Image      ImageRead     Read        Varying     MEMORY;
+    /// Writes an element of an image: address of the descriptor, coordinates, level, colour.
+    ImageWrite         "image_write"    Image      ImageWrite    Write       Varying     MEMORY;
 
     // -- work-items (sizes and ids as OpenCL C's functions of the same names) --
     /// `get_work_dim`.

@@ -5,6 +5,7 @@
 //! one op, an expansion from `expand/` (exact operations) or `math/` (transcendental functions), or a per-lane library function.
 
 mod expand;
+pub(crate) mod image;
 mod math;
 pub mod table;
 

@@ -123,6 +123,11 @@ pub fn canonicalize(module: &mut Module, options: &Options) -> Result<(), BuildE
     Ok(())
 }
 
+/// Cleans up a kernel at the canonical stage in which accesses to images have become code.
+pub fn recanonicalize(func: &mut Function, options: &Options) {
+    run(func, if options.opt_disable { MINIMAL } else { CANONICAL }, |_, _| ());
+}
+
 /// Order of the passes after work-items became lanes: what the layout of contexts gains from.
 pub static WIDENED: &[&str] = &["simplify_cfg", "simplify", "gvn", "dce"];
 

@@ -6,6 +6,7 @@
 use clift_kir::{AtomicInfo, AtomicOp, BarrierInfo, MemOrder, MemScope, Opcode, Space, SpaceSet, Type, Value};
 
 use super::lower::{FuncCx, Leaves, Val};
+use super::ops::image;
 use super::words::Fault;
 
 /// A function known by name.
@@ -27,6 +28,8 @@ pub(crate) enum BuiltinImport {
     ToSpace(Space),
     /// `get_fence`: the flags of the space that a generic pointer leads to.
     GetFence,
+    /// `get_image_channel_order` and `get_image_channel_data_type`.
+    ImageFormat(image::FormatPart),
 }
 
 /// The known function of a mangled name.
@@ -46,6 +49,11 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
     let digits = rest.find(|c: char| !c.is_ascii_digit())?;
     let length: usize = rest[..digits].parse().ok()?;
     let (name, parameters) = rest[digits..].split_at_checked(length)?;
+    match name {
+        "get_image_channel_order" => return Some(BuiltinImport::ImageFormat(image::FormatPart::Order)),
+        "get_image_channel_data_type" => return Some(BuiltinImport::ImageFormat(image::FormatPart::DataType)),
+        _ => {}
+    }
     let operation = name.strip_prefix("atomic_").or_else(|| name.strip_prefix("atom_"))?;
     if let Some(kind) = operation.strip_prefix("fetch_") {
         // `P`, address space, `VU7_Atomic`, the type, the operand's type, perhaps order and scope.
@@ -128,6 +136,10 @@ pub(super) fn expand(
         return Ok(Val::Leaves(Leaves::new()));
     }
     let (Some(&pointer), Some(result)) = (args.first(), result) else { return Err(wrong()) };
+    if let BuiltinImport::ImageFormat(part) = builtin {
+        let is_image = cx.b.ty(pointer) == Type::ptr(Space::Host) && result == Type::I32;
+        return if is_image { Ok(Val::one(image::format_part(cx, pointer, part))) } else { Err(wrong()) };
+    }
     let operands = &args[1..];
     let is_generic = cx.b.ty(pointer) == Type::ptr(Space::Generic);
     if !cx.b.ty(pointer).is_ptr() || result.is_vector() {
@@ -174,6 +186,7 @@ pub(super) fn expand(
         | BuiltinImport::Fence
         | BuiltinImport::SubGroupBarrier
         | BuiltinImport::ToSpace(_)
+        | BuiltinImport::ImageFormat(_)
         | BuiltinImport::GetFence => return Err(wrong()),
     };
     Ok(Val::one(value))
@@ -197,6 +210,8 @@ mod tests {
         assert_eq!(find("_Z9mem_fencej"), Some(BuiltinImport::Fence));
         assert_eq!(find("_Z17sub_group_barrierj"), Some(BuiltinImport::SubGroupBarrier));
         assert_eq!(find("__to_local"), Some(BuiltinImport::ToSpace(Space::Local)));
+        let order = BuiltinImport::ImageFormat(image::FormatPart::Order);
+        assert_eq!(find("_Z23get_image_channel_order14ocl_image2d_ro"), Some(order));
         assert_eq!(find("_Z3foov"), None);
         assert_eq!(find("_Z99x"), None);
         assert_eq!(find("main"), None);

@@ -4,10 +4,11 @@
 //! they are used in a function or stored in an initializer. What an `OpSpecConstantOp` makes of an address that is not known yet
 //! (the remainder of a division, a comparison, half of the bits) is computed by instructions where it is used.
 
+use clift_include::image::{Addressing, Sampler};
 use clift_kir::dfg::ConstData;
 use clift_kir::{Elem, Global, GlobalInit, Space, Type};
 use rspirv::dr::Operand;
-use rspirv::spirv::Op;
+use rspirv::spirv::{Op, SamplerAddressingMode, SamplerFilterMode};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::module::Module;
@@ -166,7 +167,12 @@ impl Consts {
                 }
                 Value::Undef
             }
-            Op::ConstantSampler => return Err(Fault::unsupported("constant samplers")),
+            Op::ConstantSampler => {
+                if types.get(ty)?.kind != TypeKind::Sampler {
+                    return Err(Fault::malformed("the result type is no sampler"));
+                }
+                Value::Lanes(ConstData::splat(Type::I64, sampler(inst)?.0))
+            }
             Op::ConstantPipeStorage => return Err(Fault::unsupported("pipes")),
             _ => return Err(Fault::unsupported("this kind of constant")),
         };
@@ -336,4 +342,27 @@ fn store_bits(init: &mut GlobalInit, offset: u64, elem: Elem, bits: u64) -> Resu
 /// The error for initializers beyond all reason.
 pub(crate) fn too_large() -> Fault {
     Fault::unsupported(format!("initializers larger than {MAX_INIT_BYTES} bytes"))
+}
+
+/// What an `OpConstantSampler` says.
+fn sampler(inst: &Inst) -> Result<Sampler, Fault> {
+    let addressing = match *inst.operand(0)? {
+        Operand::SamplerAddressingMode(mode) => match mode {
+            SamplerAddressingMode::None => Addressing::None,
+            SamplerAddressingMode::ClampToEdge => Addressing::ClampToEdge,
+            SamplerAddressingMode::Clamp => Addressing::Clamp,
+            SamplerAddressingMode::Repeat => Addressing::Repeat,
+            SamplerAddressingMode::RepeatMirrored => Addressing::MirroredRepeat,
+        },
+        _ => return Err(Fault::malformed("the addressing mode is missing")),
+    };
+    let normalized = inst.literal(1)? != 0;
+    let linear = match *inst.operand(2)? {
+        Operand::SamplerFilterMode(mode) => match mode {
+            SamplerFilterMode::Nearest => false,
+            SamplerFilterMode::Linear => true,
+        },
+        _ => return Err(Fault::malformed("the filter mode is missing")),
+    };
+    Ok(Sampler::new(normalized, addressing, linear))
 }

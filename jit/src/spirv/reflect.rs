@@ -124,7 +124,7 @@ fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), Fault>
                 other => return Err(Fault::malformed(format!("a kernel parameter that points to {other:?}"))),
             }
         }
-        TypeKind::Image { access } => {
+        TypeKind::Image { access, .. } => {
             arg.kind = ArgKind::Image;
             arg.address = AddressQualifier::Global;
             arg.access = access_qualifier(access.unwrap_or(SpirvAccess::ReadOnly));
@@ -147,7 +147,7 @@ fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), Fault>
         | TypeKind::Function { .. }
         | TypeKind::Opaque
         | TypeKind::Event
-        | TypeKind::SampledImage
+        | TypeKind::SampledImage { .. }
         | TypeKind::Handle => return Err(Fault::malformed("a type that no kernel parameter may have")),
     }
     Ok((arg, info.size, info.align))

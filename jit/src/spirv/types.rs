@@ -4,9 +4,10 @@
 //! of, each with its byte offset; a type of more than [`MAX_LEAVES`] leaves lives in memory instead. Layout follows
 //! OpenCL C: natural alignment, vectors as large as their power of two, structs padded unless `CPacked`.
 
+use clift_kir::inst::ImageDims;
 use clift_kir::{Elem, Space, Type};
 use rspirv::dr::Operand;
-use rspirv::spirv::{AccessQualifier, Op, StorageClass};
+use rspirv::spirv::{AccessQualifier, Dim, Op, StorageClass};
 use rustc_hash::FxHashMap;
 
 use super::decorations::DecorationTable;
@@ -79,11 +80,16 @@ pub(crate) enum TypeKind {
     Image {
         /// How it is accessed.
         access: Option<AccessQualifier>,
+        /// Its shape.
+        shape: ImageShape,
     },
     /// Sampler.
     Sampler,
     /// Image with sampler.
-    SampledImage,
+    SampledImage {
+        /// The image's type.
+        image: u32,
+    },
     /// Pipe.
     Pipe {
         /// How it is accessed.
@@ -93,6 +99,15 @@ pub(crate) enum TypeKind {
     Queue,
     /// Event of a device queue, reservation of a pipe, or named barrier: handles.
     Handle,
+}
+
+/// Which coordinates an image has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ImageShape {
+    /// Its dimensions; one for an image made of a buffer.
+    pub(crate) dims: ImageDims,
+    /// Whether it is an array.
+    pub(crate) arrayed: bool,
 }
 
 /// A part of an aggregate that kir can hold.
@@ -158,7 +173,7 @@ impl TypeInfo {
             | TypeKind::Event
             | TypeKind::Image { .. }
             | TypeKind::Sampler
-            | TypeKind::SampledImage
+            | TypeKind::SampledImage { .. }
             | TypeKind::Pipe { .. }
             | TypeKind::Queue
             | TypeKind::Handle => true,
@@ -175,6 +190,29 @@ pub(crate) struct Step {
     pub(crate) offset: u64,
     /// Its first leaf.
     pub(crate) leaf: u64,
+}
+
+/// The type that an `OpTypeImage` declares.
+fn image(inst: &Inst) -> Result<TypeKind, Fault> {
+    let dims = match *inst.operand(1)? {
+        Operand::Dim(Dim::Dim1D | Dim::DimBuffer) => ImageDims::One,
+        Operand::Dim(Dim::Dim2D) => ImageDims::Two,
+        Operand::Dim(Dim::Dim3D) => ImageDims::Three,
+        Operand::Dim(other) => return Err(Fault::unsupported(format!("images of dimensions {other:?}"))),
+        _ => return Err(Fault::malformed("the dimensions are missing")),
+    };
+    let (arrayed, multisampled) = (inst.literal(3)? != 0, inst.literal(4)? != 0);
+    if multisampled {
+        return Err(Fault::unsupported("images with several samples"));
+    }
+    if arrayed && (dims == ImageDims::Three || matches!(inst.operand(1)?, Operand::Dim(Dim::DimBuffer))) {
+        return Err(Fault::malformed("an array of such images"));
+    }
+    let access = inst.dr.operands.iter().find_map(|operand| match operand {
+        Operand::AccessQualifier(access) => Some(*access),
+        _ => None,
+    });
+    Ok(TypeKind::Image { access, shape: ImageShape { dims, arrayed } })
 }
 
 /// The kir space of a storage class.
@@ -246,7 +284,7 @@ impl Types {
             | TypeKind::Event
             | TypeKind::Image { .. }
             | TypeKind::Sampler
-            | TypeKind::SampledImage
+            | TypeKind::SampledImage { .. }
             | TypeKind::Pipe { .. }
             | TypeKind::Queue
             | TypeKind::Handle => Err(Fault::malformed(format!("type %{ty} has no parts"))),
@@ -367,14 +405,23 @@ impl Types {
             Op::TypeOpaque => TypeInfo::plain(TypeKind::Opaque, 0, 1),
             Op::TypeEvent => TypeInfo::value(TypeKind::Event, Type::I64, POINTER_BYTES),
             Op::TypeImage => {
-                let access = inst.dr.operands.iter().find_map(|operand| match operand {
-                    Operand::AccessQualifier(access) => Some(*access),
-                    _ => None,
-                });
-                handle(TypeKind::Image { access })
+                let kind = image(inst)?;
+                TypeInfo::value(kind, Type::ptr(Space::Host), POINTER_BYTES)
             }
-            Op::TypeSampler => handle(TypeKind::Sampler),
-            Op::TypeSampledImage => handle(TypeKind::SampledImage),
+            Op::TypeSampler => TypeInfo::value(TypeKind::Sampler, Type::I64, POINTER_BYTES),
+            Op::TypeSampledImage => {
+                let image = inst.id(0)?;
+                let TypeKind::Image { .. } = self.get(image)?.kind else {
+                    return Err(Fault::malformed(format!("%{image} is no image type")));
+                };
+                let parts = [Type::ptr(Space::Host), Type::I64];
+                let offsets = [0, POINTER_BYTES];
+                TypeInfo {
+                    leaf_count: 2,
+                    leaves: parts.into_iter().zip(offsets).map(|(ty, offset)| Leaf { ty, offset }).collect(),
+                    ..TypeInfo::plain(TypeKind::SampledImage { image }, 2 * POINTER_BYTES, POINTER_BYTES as u32)
+                }
+            }
             Op::TypePipe => match inst.operand(0)? {
                 Operand::AccessQualifier(access) => handle(TypeKind::Pipe { access: *access }),
                 _ => return Err(Fault::malformed("the access qualifier is missing")),

@@ -171,7 +171,7 @@ impl Unit {
             info.kind,
             TypeKind::Image { .. }
                 | TypeKind::Sampler
-                | TypeKind::SampledImage
+                | TypeKind::SampledImage { .. }
                 | TypeKind::Pipe { .. }
                 | TypeKind::Queue
         ) {

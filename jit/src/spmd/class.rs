@@ -228,6 +228,6 @@ pub(super) fn class(op: Opcode) -> Class {
         | Opcode::GroupShuffle => Class::Collective,
         Opcode::Jump | Opcode::Branch | Opcode::Switch => Class::Branch,
         Opcode::Ret | Opcode::Unreachable => Class::End,
-        Opcode::Call => Class::Call,
+        Opcode::ImageRead | Opcode::ImageWrite | Opcode::Call => Class::Call,
     }
 }

@@ -54,7 +54,7 @@ impl Collective {
 }
 
 /// Whether a kernel can tell which work-items make up a sub-group.
-pub(super) fn knows_sub_groups(func: &Function) -> bool {
+pub(crate) fn knows_sub_groups(func: &Function) -> bool {
     func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).any(|&inst| {
         match class(func.dfg.inst(inst).op) {
             Class::Query(query) => query.is_of_sub_groups(),

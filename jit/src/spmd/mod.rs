@@ -60,6 +60,7 @@ use clift_kir::inst::AtomicOp;
 use clift_kir::{AtomicInfo, Function, KernelData, MemOrder, MemScope, Module};
 
 use crate::{BuildError, Options, passes};
+pub(crate) use groups::knows_sub_groups;
 use report::Report;
 use width::Width;
 
@@ -110,7 +111,7 @@ pub fn narrower(
     lanes: u32,
 ) -> Result<Option<GroupFunction>, BuildError> {
     let func = &module.funcs[kernel.func];
-    if groups::knows_sub_groups(func) {
+    if knows_sub_groups(func) {
         return Ok(None);
     }
     let maker = Maker { module, kernel, options, growth: regions::Growth::default() };

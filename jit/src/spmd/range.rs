@@ -295,6 +295,7 @@ impl<'a> Ranges<'a> {
             Opcode::AtomicRmw | Opcode::AtomicCmpxchg | Opcode::Fence | Opcode::GlobalLinearId => full,
             Opcode::GroupReduce | Opcode::GroupScan | Opcode::GroupScanExclusive | Opcode::GroupBallot => full,
             Opcode::GroupShuffle | Opcode::Barrier | Opcode::Call | Opcode::LibCall | Opcode::Printf => full,
+            Opcode::ImageRead | Opcode::ImageWrite => full,
             Opcode::Jump | Opcode::Branch | Opcode::Switch | Opcode::Ret | Opcode::Unreachable => full,
         }
     }

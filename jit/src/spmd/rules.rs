@@ -221,7 +221,9 @@ impl Rules<'_> {
             Opcode::GroupShuffle | Opcode::Barrier | Opcode::Call | Opcode::Printf | Opcode::Jump | Opcode::Branch => {
                 Form::Varying
             }
-            Opcode::Switch | Opcode::Ret | Opcode::Unreachable => Form::Varying,
+            Opcode::ImageRead | Opcode::ImageWrite | Opcode::Switch | Opcode::Ret | Opcode::Unreachable => {
+                Form::Varying
+            }
         }
     }
 

@@ -126,6 +126,14 @@ impl<'m> Machine<'m, '_> {
                 let is_in = |&address: &u64| u64::from(self.memory.is_in(space, address));
                 Some(lanes(thread, 0).iter().map(is_in).collect())
             }
+            Opcode::ImageRead => {
+                self.fault(thread, inst, Fault::Image);
+                Some(LaneVec::from_elem(0, 4))
+            }
+            Opcode::ImageWrite => {
+                self.fault(thread, inst, Fault::Image);
+                None
+            }
             op => unreachable!("broken invariant: {op:?} among memory ops"),
         };
         if let (Some(result), Some(value)) = (result, value) {

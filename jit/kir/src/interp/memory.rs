@@ -137,6 +137,8 @@ pub enum Fault {
     Unreachable,
     /// Calls nested too deeply.
     CallDepth,
+    /// An access to an image; a kernel is interpreted for formats and samplers that are known.
+    Image,
 }
 
 /// The class of a [`Fault`].
@@ -151,11 +153,12 @@ pub enum FaultKind {
     DivergentBarrier,
     Unreachable,
     CallDepth,
+    Image,
 }
 
 impl FaultKind {
     /// All classes with the names that tests use.
-    pub const ALL: [(FaultKind, &'static str); 8] = [
+    pub const ALL: [(FaultKind, &'static str); 9] = [
         (FaultKind::OutOfBounds, "out-of-bounds"),
         (FaultKind::ReadOnly, "read-only"),
         (FaultKind::Uninitialized, "uninitialized"),
@@ -164,6 +167,7 @@ impl FaultKind {
         (FaultKind::DivergentBarrier, "divergent-barrier"),
         (FaultKind::Unreachable, "unreachable"),
         (FaultKind::CallDepth, "call-depth"),
+        (FaultKind::Image, "image"),
     ];
 }
 
@@ -179,6 +183,7 @@ impl Fault {
             Fault::DivergentBarrier { .. } => FaultKind::DivergentBarrier,
             Fault::Unreachable => FaultKind::Unreachable,
             Fault::CallDepth => FaultKind::CallDepth,
+            Fault::Image => FaultKind::Image,
         }
     }
 }
@@ -210,6 +215,7 @@ impl std::fmt::Display for Fault {
             }
             Fault::Unreachable => f.write_str("`unreachable` was reached"),
             Fault::CallDepth => f.write_str("calls are nested too deeply"),
+            Fault::Image => f.write_str("an access to an image of unknown format"),
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::dfg::ConstData;
 use crate::entities::{Func, Global, Slot, Value};
 use crate::function::{Function, SlotData, Stage};
 use crate::inst::{
-    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, Imm, IntCond, MemInfo,
-    MemOrder, MemScope, Rounding, SpaceSet, SwitchData, WrapFlags,
+    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, ImageDims, ImageFlags,
+    ImageInfo, Imm, IntCond, MemInfo, MemOrder, MemScope, Rounding, SpaceSet, SwitchData, WrapFlags,
 };
 use crate::libfn::LibFn;
 use crate::module::{GlobalData, GlobalInit, KernelData, Module};
@@ -102,6 +102,7 @@ pub fn signatures(rule: TypeRule, imm: &Imm) -> Vec<Signature> {
     let stored = of(&|t| !t.is_bool());
     let addresses = of(&|t| t.is_ptr() && !t.is_vector());
     let atomics = of(&|t| !t.is_bool() && !t.is_vector());
+    let colours = [Type::I32, Type::F32, Type::F16].map(|t| t.with_lanes(4));
     let uniform = |list: &[Type], n: usize| list.iter().map(|&t| (vec![t; n], vec![t])).collect::<Vec<_>>();
     let pairs = |from: &[Type], to: &[Type], fits: &dyn Fn(Type, Type) -> bool| {
         let mut list = Vec::new();
@@ -194,6 +195,14 @@ pub fn signatures(rule: TypeRule, imm: &Imm) -> Vec<Signature> {
         TypeRule::AtomicStore => each_two(&addresses, &atomics, |p, t| (vec![p, t], vec![])),
         TypeRule::AtomicRmw => each_two(&addresses, &atomics, |p, t| (vec![p, t], vec![t])),
         TypeRule::AtomicCmpxchg => each_two(&addresses, &atomics, |p, t| (vec![p, t, t], vec![t])),
+        TypeRule::ImageRead => {
+            let coordinates = [i32, Type::F32].map(|t| t.with_lanes(4));
+            let list = each_two(&addresses, &colours, |p, t| (vec![p, Type::I64, coordinates[0], Type::F32], vec![t]));
+            let by_floats =
+                list.iter().map(|(args, results)| (vec![args[0], args[1], coordinates[1], args[3]], results.clone()));
+            list.iter().cloned().chain(by_floats).collect()
+        }
+        TypeRule::ImageWrite => each_two(&addresses, &colours, |p, t| (vec![p, i32.with_lanes(4), i32, t], vec![])),
         TypeRule::Nothing | TypeRule::Jump => vec![(vec![], vec![])],
         TypeRule::Query64 => vec![(vec![], vec![Type::I64])],
         TypeRule::Query32 => vec![(vec![], vec![i32])],
@@ -296,6 +305,17 @@ fn immediates(op: Opcode) -> Vec<Imm> {
         ImmKind::Offset => vec![Imm::Offset(0), Imm::Offset(40)],
         ImmKind::Space => [Space::Private, Space::Local, Space::Global].map(Imm::Space).to_vec(),
         ImmKind::Lib => LibFn::ALL.iter().map(|&f| Imm::Lib(f)).collect(),
+        ImmKind::Image => ImageDims::ALL
+            .iter()
+            .flat_map(|&(dims, _)| {
+                let array = if dims == ImageDims::Three {
+                    ImageFlags::SAMPLER
+                } else {
+                    ImageFlags::LAYERS | ImageFlags::SAMPLER
+                };
+                [ImageFlags::empty(), array, ImageFlags::LEVEL].map(|has| Imm::Image(ImageInfo { dims, has }))
+            })
+            .collect(),
         ImmKind::Func => vec![Imm::Func(Func::from_u32(1))],
         ImmKind::Barrier => {
             let work_group = BarrierInfo {
@@ -353,6 +373,7 @@ fn fits(op: Opcode, imm: &Imm, args: &[Type], results: &[Type]) -> bool {
         | Imm::Mem(_)
         | Imm::Dim(_)
         | Imm::Space(_)
+        | Imm::Image(_)
         | Imm::Lib(_)
         | Imm::Func(_)
         | Imm::Barrier(_)
@@ -459,6 +480,7 @@ impl Sample {
             | ImmKind::Dim
             | ImmKind::Offset
             | ImmKind::Space
+            | ImmKind::Image
             | ImmKind::Lib
             | ImmKind::Func
             | ImmKind::Barrier => self.imm.clone(),
@@ -496,6 +518,7 @@ impl Sample {
             | Imm::Dim(_)
             | Imm::Offset(_)
             | Imm::Space(_)
+            | Imm::Image(_)
             | Imm::Func(_)
             | Imm::Barrier(_)
             | Imm::Jump(_)

@@ -10,8 +10,9 @@ use crate::dfg::ConstData;
 use crate::entities::{Block, Inst, Slot, Value};
 use crate::function::{Function, Loc, SlotData, Stage};
 use crate::inst::{
-    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, Imm, InstData, IntCond,
-    MemInfo, MemOrder, MemScope, Operands, Rounding, SpaceSet, SwitchData, WrapFlags,
+    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, ImageDims, ImageFlags,
+    ImageInfo, Imm, InstData, IntCond, MemInfo, MemOrder, MemScope, Operands, Rounding, SpaceSet, SwitchData,
+    WrapFlags,
 };
 use crate::libfn::LibFn;
 use crate::ops::{ImmKind, Opcode};
@@ -263,6 +264,14 @@ impl Reader {
             ImmKind::Dim => Imm::Dim(p.int("a dimension")?),
             ImmKind::Offset => Imm::Offset(p.int("an offset")?),
             ImmKind::Space => Imm::Space(p.space()?),
+            ImmKind::Image => {
+                let dims = p.row(&ImageDims::ALL, "dimensions")?;
+                let mut has = ImageFlags::empty();
+                while let Some(flag) = p.accept_row(&ImageFlags::NAMES) {
+                    has |= flag;
+                }
+                Imm::Image(ImageInfo { dims, has })
+            }
             ImmKind::Lib => {
                 let function = LibFn::from_name(p.peek_text()).ok_or_else(|| p.expected("a library function"))?;
                 p.take();

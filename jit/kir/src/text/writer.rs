@@ -7,8 +7,8 @@ use crate::dfg::ConstData;
 use crate::entities::{Block, Inst, Value};
 use crate::function::{Function, Loc, Stage};
 use crate::inst::{
-    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, Imm, IntCond, MemInfo,
-    MemOrder, MemScope, Rounding, SpaceSet, WrapFlags,
+    AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, ImageDims, ImageFlags, Imm,
+    IntCond, MemInfo, MemOrder, MemScope, Rounding, SpaceSet, WrapFlags,
 };
 use crate::module::{GlobalData, KernelData, Module};
 use crate::ops::Opcode;
@@ -187,6 +187,7 @@ impl Display for InstText<'_> {
             | Imm::Dim(_)
             | Imm::Offset(_)
             | Imm::Space(_)
+            | Imm::Image(_)
             | Imm::Lib(_)
             | Imm::Func(_)
             | Imm::Barrier(_) => {}
@@ -256,6 +257,11 @@ impl InstText<'_> {
             Imm::Global(global) => write!(f, " {global}"),
             Imm::Offset(offset) => write!(f, " {offset}"),
             Imm::Space(space) => write!(f, " {}", space.name()),
+            Imm::Image(info) => {
+                write!(f, " {}", name_in(&ImageDims::ALL, info.dims))?;
+                let named = ImageFlags::NAMES.iter().filter(|(flag, _)| info.has.contains(*flag));
+                named.into_iter().try_for_each(|(_, name)| write!(f, " {name}"))
+            }
             Imm::Lib(function) => write!(f, " {}", function.name()),
             Imm::Func(func) => write!(f, " {func}"),
             Imm::Barrier(BarrierInfo { id, execution, memory, spaces }) => {

@@ -3,7 +3,7 @@
 use super::{Report, each_inst};
 use crate::entities::Inst;
 use crate::function::Function;
-use crate::inst::{AtomicOp, BarrierInfo, BlockCall, GroupInfo, Imm, IntCond, MemScope};
+use crate::inst::{AtomicOp, BarrierInfo, BlockCall, GroupInfo, ImageDims, ImageFlags, Imm, IntCond, MemScope};
 use crate::module::Module;
 use crate::ops::Opcode;
 use crate::types::{Space, Type};
@@ -114,6 +114,9 @@ fn one(module: &Module, func: &Function, inst: Inst) -> Result<(), String> {
         }
         Imm::Wrap(flags) => ensure(!flags.is_empty(), || "no promises are no immediate".to_owned()),
         Imm::None | Imm::FloatCond(..) | Imm::Fp(_) | Imm::Convert(_) | Imm::Addr { .. } | Imm::Lib(_) => Ok(()),
+        Imm::Image(info) => ensure(!info.has.contains(ImageFlags::LAYERS) || info.dims != ImageDims::Three, || {
+            "no arrays of 3-D images".to_owned()
+        }),
     }
 }
 

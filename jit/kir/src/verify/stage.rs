@@ -94,7 +94,9 @@ fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Re
         | Opcode::NumSubGroups
         | Opcode::EnqueuedNumSubGroups
         | Opcode::SubGroupId
-        | Opcode::SubGroupLocalId => gone_since(Stage::Looped),
+        | Opcode::SubGroupLocalId
+        | Opcode::ImageRead
+        | Opcode::ImageWrite => gone_since(Stage::Looped),
         // Format, descriptors, their count, data.
         Opcode::Printf if func.stage == Stage::Legal => {
             let types: Vec<Type> = data.args.iter().map(|&v| func.dfg.ty(v)).collect();

@@ -300,6 +300,24 @@ pub fn check(data: &InstData, args: &[Type], results: &[Type], env: &Env<'_>) ->
             list("arguments", args, params)?;
             list("results", results, returns)
         }
+        TypeRule::ImageRead => {
+            let ([image, sampler, coordinates, level], [r]) = shape(args, results)?;
+            scalar_pointer(image)?;
+            same("sampler", sampler, Type::I64)?;
+            let four = [Type::I32, Type::F32].map(|ty| ty.with_lanes(4));
+            ensure(four.contains(&coordinates), || {
+                format!("coordinates are four numbers of 32 bits, not {coordinates}")
+            })?;
+            same("level", level, Type::F32)?;
+            colour("result", r)
+        }
+        TypeRule::ImageWrite => {
+            let ([image, coordinates, level, value], []) = shape(args, results)?;
+            scalar_pointer(image)?;
+            same("coordinates", coordinates, Type::I32.with_lanes(4))?;
+            same("level", level, Type::I32)?;
+            colour("value", value)
+        }
         TypeRule::Lib => library(data, args, results),
         TypeRule::Printf => {
             let (&[format, ref values @ ..], &[r]) = (args, results) else {
@@ -402,6 +420,12 @@ fn address(args: &[Type], results: &[Type]) -> Result<(), String> {
     }
     let [r] = *results else { return Err(format!("gives 1 results, has {}", results.len())) };
     same("result", r, wanted)
+}
+
+/// A colour: four components.
+fn colour(what: &str, ty: Type) -> Result<(), String> {
+    let four = [Type::I32, Type::F32, Type::F16].map(|ty| ty.with_lanes(4));
+    ensure(four.contains(&ty), || format!("{what} is four integers of 32 bits or floats, not {ty}"))
 }
 
 fn library(data: &InstData, args: &[Type], results: &[Type]) -> Result<(), String> {

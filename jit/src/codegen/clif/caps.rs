@@ -110,6 +110,8 @@ fn native(op: Opcode, _imm: &Imm, from: Elem, to: Elem) -> bool {
         | O::GroupScanExclusive
         | O::GroupBallot
         | O::GroupShuffle
+        | O::ImageRead
+        | O::ImageWrite
         | O::Call
         | O::LibCall
         | O::Printf

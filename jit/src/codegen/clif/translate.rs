@@ -339,6 +339,8 @@ impl<'a> Translator<'a> {
             | O::GroupScanExclusive
             | O::GroupBallot
             | O::GroupShuffle
+            | O::ImageRead
+            | O::ImageWrite
             | O::Call => {
                 unreachable!("broken invariant: {} in a legal function", self.legal.dfg.inst(inst).op.info().name)
             }

@@ -380,6 +380,8 @@ impl Legalizer<'_> {
             | O::GroupScanExclusive
             | O::GroupBallot
             | O::GroupShuffle
+            | O::ImageRead
+            | O::ImageWrite
             | O::Call => unreachable!("broken invariant: {} in a looped function", data.op.info().name),
         }
     }

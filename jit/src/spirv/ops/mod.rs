@@ -9,6 +9,7 @@ pub(super) mod composite;
 pub(super) mod control;
 pub(super) mod convert;
 pub(super) mod group;
+pub(super) mod image;
 pub(super) mod logic;
 pub(super) mod memory;
 pub(super) mod misc;
@@ -235,6 +236,18 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         | Op::GroupNonUniformBallotFindLSB
         | Op::GroupNonUniformBallotFindMSB => ballot::lower(cx, inst),
 
+        Op::SampledImage
+        | Op::Image
+        | Op::ImageSampleExplicitLod
+        | Op::ImageFetch
+        | Op::ImageRead
+        | Op::ImageWrite
+        | Op::ImageQueryFormat
+        | Op::ImageQueryOrder
+        | Op::ImageQuerySizeLod
+        | Op::ImageQuerySize
+        | Op::ImageQueryLevels => image::lower(cx, inst),
+
         Op::ExtInst | Op::ExtInstWithForwardRefsKHR | Op::AssumeTrueKHR | Op::ExpectKHR => misc::lower(cx, inst),
 
         _ => Err(Fault::unsupported(missing(inst.op()))),
@@ -244,8 +257,8 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 /// Why an instruction that is not in the list above cannot be imported.
 fn missing(op: Op) -> String {
     let name = format!("{op:?}");
-    let class = if name.starts_with("Image") || name == "SampledImage" {
-        "images"
+    let class = if name.starts_with("Image") {
+        "these image functions"
     } else if name.starts_with("Group") {
         "these group functions"
     } else if name.contains("Pipe") || name.contains("ReserveId") {

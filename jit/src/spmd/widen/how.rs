@@ -144,7 +144,8 @@ pub(in crate::spmd) fn how(op: Opcode) -> How {
         Opcode::Fence | Opcode::Barrier => How::Once,
         Opcode::Jump | Opcode::Branch | Opcode::Switch => How::Branch,
         Opcode::Ret | Opcode::Unreachable => How::End,
-        Opcode::MaskedLoad | Opcode::MaskedStore | Opcode::Gather | Opcode::Scatter | Opcode::Call => How::Foreign,
+        Opcode::MaskedLoad | Opcode::MaskedStore | Opcode::Gather | Opcode::Scatter => How::Foreign,
+        Opcode::ImageRead | Opcode::ImageWrite | Opcode::Call => How::Foreign,
         Opcode::GroupReduce
         | Opcode::GroupScan
         | Opcode::GroupScanExclusive

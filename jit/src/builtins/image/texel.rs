@@ -1,0 +1,298 @@
+//! From the bits of an element to a colour and back.
+
+use clift_include::image::{Encoding, Field, Layout, Source};
+use clift_kir::dfg::ConstData;
+use clift_kir::inst::MemInfo;
+use clift_kir::{Builder, Convert, Elem, Opcode, Rounding, Type, Value};
+use smallvec::SmallVec;
+
+use crate::builtins::{self, ClOp, Operand};
+
+/// The fields of an element as numbers: integers as they are read, floats; of normalized formats the integers as floats, to be
+/// scaled by [`colour`] once they are mixed.
+pub(super) type Raw = SmallVec<[Value; 4]>;
+
+/// Reads an element.
+pub(super) fn load(b: &mut Builder<'_>, layout: &Layout, address: Value) -> Raw {
+    let bits = load_fields(b, layout, address);
+    let fields = layout.fields().iter().zip(bits);
+    fields.map(|(field, bits)| decode(b, layout, *field, bits)).collect()
+}
+
+/// The bits of each field, in integers or floats as wide as it, or wider with the rest to be cut off.
+fn load_fields(b: &mut Builder<'_>, layout: &Layout, address: Value) -> SmallVec<[Bits; 4]> {
+    let first = layout.fields[0];
+    let mem =
+        MemInfo { align: layout.bytes.min(4).min(alignment(layout)), volatile: false, invariant: false, alias: 0 };
+    if whole_fields(layout) {
+        let ty = memory_type(layout, first);
+        let element = b.load(ty, address, mem);
+        return (0..layout.count as u32).map(|lane| Bits { value: b.extract(element, lane), shifted: None }).collect();
+    }
+    let elem = if layout.bytes == 2 { Elem::I16 } else { Elem::I32 };
+    let element = b.load(Type::vector(elem, 1), address, mem);
+    let element = b.int_resize(element, Elem::I32, false);
+    layout.fields().iter().map(|field| Bits { value: element, shifted: Some(field.bit) }).collect()
+}
+
+/// A field where it was loaded.
+#[derive(Clone, Copy)]
+struct Bits {
+    value: Value,
+    /// Where in a 32-bit integer it lies; `None` when the value is the field.
+    shifted: Option<u32>,
+}
+
+/// Whether an element is loaded field by field: they are large, or there is one.
+fn whole_fields(layout: &Layout) -> bool {
+    let field = layout.fields[0];
+    layout.count == 1 || field.bits >= 16
+}
+
+/// An element in memory, where its fields are whole.
+fn memory_type(layout: &Layout, field: Field) -> Type {
+    let elem = match (layout.encoding, field.bits) {
+        (Encoding::Float, 16) => Elem::F16,
+        (Encoding::Float, _) => Elem::F32,
+        (_, 8) => Elem::I8,
+        (_, 16) => Elem::I16,
+        (_, _) => Elem::I32,
+    };
+    Type::vector(elem, layout.count as u32)
+}
+
+/// What elements are aligned to: memory given by applications need not be aligned to more than a field.
+fn alignment(layout: &Layout) -> u32 {
+    if whole_fields(layout) { layout.fields[0].bits / 8 } else { 1 }
+}
+
+/// A field's number.
+fn decode(b: &mut Builder<'_>, layout: &Layout, field: Field, bits: Bits) -> Value {
+    let signed = match layout.encoding {
+        Encoding::Snorm | Encoding::Sint => true,
+        Encoding::Unorm | Encoding::Uint => false,
+        Encoding::Float => {
+            let ty = Type::F32;
+            return match b.ty(bits.value) {
+                Type::F32 => bits.value,
+                _ => b.convert(Opcode::FptoFp, bits.value, ty, Convert::default()),
+            };
+        }
+    };
+    let number = match bits.shifted {
+        None => b.int_resize(bits.value, Elem::I32, signed),
+        Some(bit) if signed => {
+            let up = constant(b, 32 - field.bits - bit);
+            let high = b.int2(Opcode::Shl, bits.value, up);
+            let down = constant(b, 32 - field.bits);
+            b.int2(Opcode::Ashr, high, down)
+        }
+        Some(bit) => {
+            let shift = constant(b, bit);
+            let low = if bit == 0 { bits.value } else { b.int2(Opcode::Lshr, bits.value, shift) };
+            let mask = b.iconst(Type::I32, ((1u64 << field.bits) - 1) as i64);
+            b.int2(Opcode::And, low, mask)
+        }
+    };
+    match layout.encoding {
+        Encoding::Sint | Encoding::Uint | Encoding::Float => number,
+        Encoding::Unorm => {
+            let number = b.convert(Opcode::StoFp, number, Type::F32, Convert::default());
+            if layout.srgb && field.holds != clift_include::image::Component::A {
+                linear_from_srgb(b, number, field)
+            } else {
+                number
+            }
+        }
+        Encoding::Snorm => {
+            // The lowest number stands for -1 as the one above it.
+            let least = b.iconst(Type::I32, -max_of(layout, field));
+            let number = b.int2(Opcode::Smax, number, least);
+            b.convert(Opcode::StoFp, number, Type::F32, Convert::default())
+        }
+    }
+}
+
+fn constant(b: &mut Builder<'_>, number: u32) -> Value {
+    b.iconst(Type::I32, i64::from(number))
+}
+
+/// The number that stands for 1.
+fn max_of(layout: &Layout, field: Field) -> i64 {
+    let bits = if layout.encoding == Encoding::Snorm { field.bits - 1 } else { field.bits };
+    (1i64 << bits) - 1
+}
+
+/// What a read gives of an element's numbers: `colour` is the type of the result, four components.
+pub(super) fn colour(b: &mut Builder<'_>, layout: &Layout, raw: &[Value], ty: Type) -> Value {
+    let lane = if layout.encoding.is_float() { Type::F32 } else { Type::I32 };
+    let scaled: Raw = layout.fields().iter().zip(raw).map(|(field, &value)| scaled(b, layout, *field, value)).collect();
+    let one = if lane == Type::F32 { b.fconst(lane, 1.0) } else { b.iconst(lane, 1) };
+    let zero = b.constant(ConstData::splat(lane, 0));
+    let parts: Vec<Value> = layout
+        .sources
+        .iter()
+        .map(|source| match source {
+            Source::Field(field) => scaled[*field],
+            Source::Zero => zero,
+            Source::One => one,
+        })
+        .collect();
+    let colour = b.vec(&parts);
+    converted(b, colour, ty)
+}
+
+/// A colour as a read declares it: floats of another width, or (undefined by OpenCL) the bits of another kind of number.
+pub(super) fn converted(b: &mut Builder<'_>, colour: Value, ty: Type) -> Value {
+    let from = b.ty(colour);
+    match (from.is_float(), ty.is_float()) {
+        _ if from == ty => colour,
+        (true, true) => b.convert(Opcode::FptoFp, colour, ty, Convert::default()),
+        (true, false) => b.cast(Opcode::Bitcast, colour, from.as_int()),
+        (false, true) => {
+            let floats = b.cast(Opcode::Bitcast, colour, from.with_elem(Elem::F32));
+            converted(b, floats, ty)
+        }
+        (false, false) => colour,
+    }
+}
+
+/// A normalized number from 0 (or -1) to 1.
+fn scaled(b: &mut Builder<'_>, layout: &Layout, field: Field, value: Value) -> Value {
+    match layout.encoding {
+        Encoding::Sint | Encoding::Uint | Encoding::Float => value,
+        Encoding::Unorm | Encoding::Snorm => {
+            let scale = b.fconst(Type::F32, 1.0 / max_of(layout, field) as f64);
+            b.float2(Opcode::Fmul, value, scale)
+        }
+    }
+}
+
+/// What stands in an image's border, as the numbers of its fields.
+pub(super) fn border(b: &mut Builder<'_>, layout: &Layout) -> Raw {
+    // Of what is opaque, alpha is no field.
+    let ty = if layout.encoding.is_float() { Type::F32 } else { Type::I32 };
+    layout.fields().iter().map(|_| b.constant(ConstData::splat(ty, 0))).collect()
+}
+
+/// Writes a colour: four floats of 32 bits or four integers.
+pub(super) fn store(b: &mut Builder<'_>, layout: &Layout, address: Value, colour: Value) {
+    let numbers: Raw = layout
+        .fields()
+        .iter()
+        .map(|field| {
+            let component = b.extract(colour, field.holds as u32);
+            encode(b, layout, *field, component)
+        })
+        .collect();
+    let mem =
+        MemInfo { align: layout.bytes.min(4).min(alignment(layout)), volatile: false, invariant: false, alias: 0 };
+    if whole_fields(layout) {
+        let ty = memory_type(layout, layout.fields[0]);
+        let fields: Raw = numbers
+            .iter()
+            .map(|&number| match b.ty(number) {
+                Type::F32 if ty.elem == Elem::F16 => b.convert(Opcode::FptoFp, number, Type::F16, Convert::default()),
+                from if from.is_float() => number,
+                _ => b.int_resize(number, ty.elem, false),
+            })
+            .collect();
+        let element = b.vec(&fields);
+        b.store(address, element, mem);
+        return;
+    }
+    let mut element: Option<Value> = None;
+    for (field, &number) in layout.fields().iter().zip(&numbers) {
+        let mask = b.iconst(Type::I32, ((1u64 << field.bits) - 1) as i64);
+        let signed = matches!(layout.encoding, Encoding::Snorm | Encoding::Sint);
+        let bits = if signed { b.int2(Opcode::And, number, mask) } else { number };
+        let shift = constant(b, field.bit);
+        let bits = if field.bit == 0 { bits } else { b.int2(Opcode::Shl, bits, shift) };
+        element = Some(element.map_or(bits, |rest| b.int2(Opcode::Or, rest, bits)));
+    }
+    if let Some(element) = element {
+        let elem = if layout.bytes == 2 { Elem::I16 } else { Elem::I32 };
+        let element = b.int_resize(element, elem, false);
+        b.store(address, element, mem);
+    }
+}
+
+/// The number that stands for a component in a field, as an `i32` without anything above the field when it is unsigned, or a float.
+fn encode(b: &mut Builder<'_>, layout: &Layout, field: Field, component: Value) -> Value {
+    match layout.encoding {
+        Encoding::Float => component,
+        Encoding::Unorm => {
+            let curve = layout.srgb && field.holds != clift_include::image::Component::A;
+            let component = if curve { srgb_from_linear(b, component) } else { component };
+            let max = max_of(layout, field) as f64;
+            rounded(b, component, max, 0.0, max)
+        }
+        Encoding::Snorm => {
+            let max = max_of(layout, field) as f64;
+            rounded(b, component, max, -max - 1.0, max)
+        }
+        Encoding::Sint if field.bits < 32 => {
+            let max = (1i64 << (field.bits - 1)) - 1;
+            let (low, high) = (b.iconst(Type::I32, -max - 1), b.iconst(Type::I32, max));
+            let number = b.int2(Opcode::Smax, component, low);
+            b.int2(Opcode::Smin, number, high)
+        }
+        Encoding::Uint if field.bits < 32 => {
+            let high = b.iconst(Type::I32, (1i64 << field.bits) - 1);
+            b.int2(Opcode::Umin, component, high)
+        }
+        Encoding::Sint | Encoding::Uint => component,
+    }
+}
+
+/// The nearest integer to a scaled float within bounds; of NaN the lowest.
+fn rounded(b: &mut Builder<'_>, value: Value, scale: f64, low: f64, high: f64) -> Value {
+    let [scale, low, high] = [scale, low, high].map(|number| b.fconst(Type::F32, number));
+    let value = b.float2(Opcode::Fmul, value, scale);
+    let value = b.float2(Opcode::Fmax, value, low);
+    let value = b.float2(Opcode::Fmin, value, high);
+    b.convert(Opcode::FptoS, value, Type::I32, Convert { rounding: Rounding::NearestEven, saturate: false })
+}
+
+/// The linear number (times the number for 1) of one on the sRGB curve.
+fn linear_from_srgb(b: &mut Builder<'_>, number: Value, field: Field) -> Value {
+    let max = ((1u64 << field.bits) - 1) as f64;
+    let c = |b: &mut Builder<'_>, number: f64| b.fconst(Type::F32, number);
+    let scale = c(b, 1.0 / max);
+    let value = b.float2(Opcode::Fmul, number, scale);
+    let (slope, offset, factor) = (c(b, 1.0 / 12.92), c(b, 0.055 / 1.055), c(b, 1.0 / 1.055));
+    let low = b.float2(Opcode::Fmul, value, slope);
+    let base = b.fma(value, factor, offset);
+    let high = power(b, base, 2.4);
+    let knee = c(b, 0.04045);
+    let is_low = b.fcmp(clift_kir::FloatCond::Ole, value, knee);
+    let linear = b.select(is_low, low, high);
+    let scale = c(b, max);
+    b.float2(Opcode::Fmul, linear, scale)
+}
+
+/// A linear number as one on the sRGB curve; of NaN 0.
+fn srgb_from_linear(b: &mut Builder<'_>, value: Value) -> Value {
+    let c = |b: &mut Builder<'_>, number: f64| b.fconst(Type::F32, number);
+    let (zero, one) = (c(b, 0.0), c(b, 1.0));
+    let value = b.float2(Opcode::Fmax, value, zero);
+    let value = b.float2(Opcode::Fmin, value, one);
+    let slope = c(b, 12.92);
+    let low = b.float2(Opcode::Fmul, value, slope);
+    let root = power(b, value, 1.0 / 2.4);
+    let (factor, offset) = (c(b, 1.055), c(b, -0.055));
+    let high = b.fma(root, factor, offset);
+    let knee = c(b, 0.0031308);
+    let is_low = b.fcmp(clift_kir::FloatCond::Olt, value, knee);
+    b.select(is_low, low, high)
+}
+
+/// A power of a number that is not negative.
+fn power(b: &mut Builder<'_>, base: Value, exponent: f64) -> Value {
+    let exponent = b.fconst(Type::F32, exponent);
+    let operands = [Operand::Value(base), Operand::Value(exponent)];
+    match builtins::expand(b, ClOp::powr, &operands, Some(Type::F32)) {
+        Ok(Some(value)) => value,
+        other => unreachable!("broken invariant: powr of floats gives {other:?}"),
+    }
+}

@@ -1,0 +1,294 @@
+//! Images: accesses become `image_read` and `image_write`, to be made for a format later; queries read the descriptor.
+
+use std::mem::offset_of;
+
+use clift_include::cl::{CL_R, CL_SNORM_INT8};
+use clift_include::image::{ImageDescriptor, ImageLevel};
+use clift_kir::inst::{ImageFlags, ImageInfo, MemInfo};
+use clift_kir::{Elem, Imm, Opcode, Type, Value};
+use rspirv::dr::Operand;
+use rspirv::spirv::{ImageOperands, Op};
+
+use super::super::lower::{FuncCx, Leaves, Val};
+use super::super::types::{ImageShape, TypeKind};
+use super::super::words::{Fault, Inst};
+use super::memory::LLVM_BACKEND;
+use crate::builtins::{self, ClOp};
+
+/// Imports an instruction of this class.
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    match inst.op() {
+        Op::SampledImage => {
+            let parts = [cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?];
+            shape(cx, inst.id(0)?)?;
+            cx.set_val(inst, Val::Leaves(Leaves::from_slice(&parts)))
+        }
+        Op::Image => {
+            let (image, _, _) = sampled(cx, inst.id(0)?)?;
+            cx.set(inst, image)
+        }
+        Op::ImageSampleExplicitLod => {
+            let (image, sampler, shape) = sampled(cx, inst.id(0)?)?;
+            let coordinates = coordinates(cx, inst.id(1)?, shape)?;
+            let level = level(cx, inst, 2, shape, image)?;
+            read(cx, inst, ImageFlags::SAMPLER, shape, [image, sampler, coordinates], level)
+        }
+        Op::ImageRead | Op::ImageFetch => {
+            let shape = shape(cx, inst.id(0)?)?;
+            let image = cx.value(inst.id(0)?)?;
+            let coordinates = integers(cx, inst.id(1)?, shape)?;
+            let level = level(cx, inst, 2, shape, image)?;
+            let sampler = cx.b.iconst(Type::I64, 0);
+            read(cx, inst, ImageFlags::empty(), shape, [image, sampler, coordinates], level)
+        }
+        Op::ImageWrite => {
+            let shape = shape(cx, inst.id(0)?)?;
+            let image = cx.value(inst.id(0)?)?;
+            let coordinates = integers(cx, inst.id(1)?, shape)?;
+            let colour = cx.value(inst.id(2)?)?;
+            let colour = four(cx, colour);
+            if ![Elem::I32, Elem::F32, Elem::F16].contains(&cx.b.ty(colour).elem) {
+                return Err(Fault::malformed("the texel is no float and no integer of 32 bits"));
+            }
+            let level = level(cx, inst, 3, shape, image)?;
+            let has = flags(shape, level);
+            let level = match level {
+                Some(level) => as_integer(cx, level),
+                None => cx.b.iconst(Type::I32, 0),
+            };
+            let imm = Imm::Image(ImageInfo { dims: shape.dims, has });
+            cx.b.inst(Opcode::ImageWrite, &[image, coordinates, level, colour], imm, &[]);
+            Ok(())
+        }
+        Op::ImageQueryFormat | Op::ImageQueryOrder => {
+            shape(cx, inst.id(0)?)?;
+            let image = cx.value(inst.id(0)?)?;
+            let is_order = inst.op() == Op::ImageQueryOrder;
+            let value = format_part(cx, image, if is_order { FormatPart::Order } else { FormatPart::DataType });
+            // SPIR-V counts from the first number of OpenCL C. LLVM's back end takes the result for OpenCL C's.
+            let counted = cx.unit.module.generator != LLVM_BACKEND;
+            let first = if is_order { CL_R } else { CL_SNORM_INT8 };
+            let first = cx.b.iconst(Type::I32, if counted { first.into() } else { 0 });
+            let value = cx.b.int2(Opcode::Isub, value, first);
+            set_integer(cx, inst, value)
+        }
+        Op::ImageQueryLevels => {
+            shape(cx, inst.id(0)?)?;
+            let image = cx.value(inst.id(0)?)?;
+            let value = number(cx, image, offset_of!(ImageDescriptor, level_count));
+            set_integer(cx, inst, value)
+        }
+        Op::ImageQuerySize | Op::ImageQuerySizeLod => {
+            let shape = shape(cx, inst.id(0)?)?;
+            let mut level = cx.value(inst.id(0)?)?;
+            if inst.op() == Op::ImageQuerySizeLod {
+                let number = cx.scalar_int(inst.id(1)?)?;
+                let number = cx.b.int_resize(number, Elem::I64, false);
+                level = cx.b.addr(level, Some(number), size_of::<ImageLevel>() as u64, 0);
+            }
+            let sizes = sizes(cx, level, shape);
+            let sizes = cx.b.vec(&sizes);
+            set_integer(cx, inst, sizes)
+        }
+        _ => unreachable!("broken invariant: {} is no image instruction", inst.name()),
+    }
+}
+
+/// One of the two numbers of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::spirv) enum FormatPart {
+    /// The channel order.
+    Order,
+    /// The channel data type.
+    DataType,
+}
+
+/// A number of an image's format, as OpenCL C's functions give it.
+pub(in crate::spirv) fn format_part(cx: &mut FuncCx<'_>, image: Value, part: FormatPart) -> Value {
+    let offset = match part {
+        FormatPart::Order => offset_of!(ImageDescriptor, order),
+        FormatPart::DataType => offset_of!(ImageDescriptor, data_type),
+    };
+    number(cx, image, offset)
+}
+
+/// A 32-bit number of a descriptor.
+fn number(cx: &mut FuncCx<'_>, image: Value, offset: usize) -> Value {
+    let place = cx.b.addr(image, None, 1, offset as i64);
+    cx.b.load(Type::I32, place, MemInfo { align: 4, volatile: false, invariant: true, alias: 0 })
+}
+
+/// The number of elements in each dimension of a level, then the layers of an array.
+fn sizes(cx: &mut FuncCx<'_>, level: Value, shape: ImageShape) -> Vec<Value> {
+    let fields = [offset_of!(ImageLevel, width), offset_of!(ImageLevel, height), offset_of!(ImageLevel, depth)];
+    let dims = &fields[..shape.dims.count() as usize];
+    let layers = shape.arrayed.then_some(offset_of!(ImageLevel, layers));
+    dims.iter().copied().chain(layers).map(|field| number(cx, level, field)).collect()
+}
+
+/// An image, a sampler, and the image's shape.
+fn sampled(cx: &mut FuncCx<'_>, id: u32) -> Result<(Value, Value, ImageShape), Fault> {
+    let ty = cx.type_of(id)?;
+    let TypeKind::SampledImage { image } = cx.type_info(ty)?.kind else {
+        return Err(Fault::malformed(format!("%{id} is no sampled image")));
+    };
+    let TypeKind::Image { shape, .. } = cx.type_info(image)?.kind else {
+        return Err(Fault::malformed(format!("%{image} is no image type")));
+    };
+    match cx.val(id)? {
+        Val::Leaves(leaves) if leaves.len() == 2 => Ok((leaves[0], leaves[1], shape)),
+        _ => Err(Fault::malformed(format!("%{id} is no sampled image"))),
+    }
+}
+
+fn shape(cx: &mut FuncCx<'_>, id: u32) -> Result<ImageShape, Fault> {
+    let ty = cx.type_of(id)?;
+    match cx.type_info(ty)?.kind {
+        TypeKind::Image { shape, .. } => Ok(shape),
+        _ => Err(Fault::malformed(format!("%{id} is no image"))),
+    }
+}
+
+/// Coordinates as four lanes, those that do not count being anything.
+fn coordinates(cx: &mut FuncCx<'_>, id: u32, shape: ImageShape) -> Result<Value, Fault> {
+    let value = cx.value(id)?;
+    let ty = cx.b.ty(value);
+    if ![Elem::I32, Elem::F32].contains(&ty.elem) {
+        return Err(Fault::malformed("coordinates are floats or integers of 32 bits"));
+    }
+    if ty.lanes() < shape.dims.count() + u32::from(shape.arrayed) {
+        return Err(Fault::malformed("too few coordinates"));
+    }
+    Ok(four(cx, value))
+}
+
+fn integers(cx: &mut FuncCx<'_>, id: u32, shape: ImageShape) -> Result<Value, Fault> {
+    let value = coordinates(cx, id, shape)?;
+    if cx.b.ty(value).is_int() { Ok(value) } else { Err(Fault::malformed("coordinates of an element are integers")) }
+}
+
+/// A value's first four lanes; what is missing repeats the last one.
+fn four(cx: &mut FuncCx<'_>, value: Value) -> Value {
+    let lanes = cx.b.ty(value).lanes();
+    if lanes == 4 {
+        return value;
+    }
+    let parts: Vec<Value> = (0..4).map(|lane| cx.b.extract(value, lane.min(lanes - 1))).collect();
+    cx.b.vec(&parts)
+}
+
+/// The level of detail that the image operands from a position on ask for, a float or an integer.
+fn level(cx: &mut FuncCx<'_>, inst: &Inst, at: usize, shape: ImageShape, image: Value) -> Result<Option<Value>, Fault> {
+    if inst.len() <= at {
+        return Ok(None);
+    }
+    let Operand::ImageOperands(mask) = *inst.operand(at)? else {
+        return Err(Fault::malformed("the image operands' mask is missing"));
+    };
+    let harmless = ImageOperands::SIGN_EXTEND | ImageOperands::ZERO_EXTEND;
+    let known = harmless | ImageOperands::LOD | ImageOperands::GRAD;
+    if !known.contains(mask) {
+        return Err(Fault::unsupported(format!("image operands {:?}", mask - known)));
+    }
+    if mask.contains(ImageOperands::GRAD) {
+        return gradients(cx, inst.id(at + 1)?, inst.id(at + 2)?, shape, image).map(Some);
+    }
+    if !mask.contains(ImageOperands::LOD) {
+        return Ok(None);
+    }
+    let level = cx.value(inst.id(at + 1)?)?;
+    let ty = cx.b.ty(level);
+    if ty.is_vector() || !(ty.is_int() || ty == Type::F32) {
+        return Err(Fault::malformed("the level of detail is no scalar"));
+    }
+    // Plus zero as a float is zero as an integer.
+    if cx.b.func.dfg.as_splat_bits(level) == Some(0) {
+        return Ok(None);
+    }
+    Ok(Some(if ty.is_int() { cx.b.int_resize(level, Elem::I32, true) } else { level }))
+}
+
+/// The level of detail at which neighbours lie about one element apart: the logarithm of the longer gradient, in elements.
+fn gradients(cx: &mut FuncCx<'_>, dx: u32, dy: u32, shape: ImageShape, image: Value) -> Result<Value, Fault> {
+    let dims = shape.dims.count();
+    let sizes = sizes(cx, image, ImageShape { arrayed: false, ..shape });
+    let mut longest = None;
+    for gradient in [dx, dy] {
+        let gradient = cx.value(gradient)?;
+        let ty = cx.b.ty(gradient);
+        if ty.elem != Elem::F32 || ty.lanes() < dims {
+            return Err(Fault::malformed("a gradient is a float for each dimension"));
+        }
+        let mut square = cx.b.fconst(Type::F32, 0.0);
+        for (lane, &size) in (0..).zip(&sizes) {
+            let part = cx.b.extract(gradient, lane);
+            let size = cx.b.convert(Opcode::UtoFp, size, Type::F32, Default::default());
+            let part = cx.b.float2(Opcode::Fmul, part, size);
+            square = cx.b.fma(part, part, square);
+        }
+        longest = Some(longest.map_or(square, |other| cx.b.float2(Opcode::Fmax, other, square)));
+    }
+    let square = longest.ok_or_else(|| Fault::malformed("gradients are missing"))?;
+    let log = builtins::expand(&mut cx.b, ClOp::log2, &[builtins::Operand::Value(square)], Some(Type::F32));
+    let log = log.map_err(Fault::malformed)?.ok_or_else(|| Fault::malformed("no logarithm"))?;
+    let half = cx.b.fconst(Type::F32, 0.5);
+    Ok(cx.b.float2(Opcode::Fmul, log, half))
+}
+
+fn as_integer(cx: &mut FuncCx<'_>, level: Value) -> Value {
+    if cx.b.ty(level).is_int() {
+        return level;
+    }
+    let how = clift_kir::Convert { saturate: true, ..Default::default() };
+    cx.b.convert(Opcode::FptoS, level, Type::I32, how)
+}
+
+fn flags(shape: ImageShape, level: Option<Value>) -> ImageFlags {
+    let mut has = ImageFlags::empty();
+    has.set(ImageFlags::LAYERS, shape.arrayed);
+    has.set(ImageFlags::LEVEL, level.is_some());
+    has
+}
+
+/// Reads; the operands are image, sampler and coordinates.
+fn read(
+    cx: &mut FuncCx<'_>,
+    inst: &Inst,
+    has: ImageFlags,
+    shape: ImageShape,
+    [image, sampler, coordinates]: [Value; 3],
+    level: Option<Value>,
+) -> Result<(), Fault> {
+    let result = cx.kir_type(inst.result_type()?)?;
+    if ![Elem::I32, Elem::F32, Elem::F16].contains(&result.elem) || ![1, 4].contains(&result.lanes()) {
+        return Err(Fault::malformed("the result is not four floats or integers of 32 bits"));
+    }
+    let has = has | flags(shape, level);
+    let level = match level {
+        Some(level) if cx.b.ty(level).is_int() => cx.b.convert(Opcode::StoFp, level, Type::F32, Default::default()),
+        Some(level) => level,
+        None => cx.b.fconst(Type::F32, 0.0),
+    };
+    let imm = Imm::Image(ImageInfo { dims: shape.dims, has });
+    let colour = cx.b.value(Opcode::ImageRead, &[image, sampler, coordinates, level], imm, result.with_lanes(4));
+    let value = if result.is_vector() { colour } else { cx.b.extract(colour, 0) };
+    cx.set(inst, value)
+}
+
+/// Sets a result of integers, which may be declared wider than what they were read as.
+fn set_integer(cx: &mut FuncCx<'_>, inst: &Inst, value: Value) -> Result<(), Fault> {
+    let ty = cx.kir_type(inst.result_type()?)?;
+    if !ty.is_int() {
+        return Err(Fault::malformed("the result is no integer"));
+    }
+    let mut value = cx.b.int_resize(value, ty.elem, false);
+    let lanes = cx.b.ty(value).lanes();
+    if ty.lanes() > lanes {
+        // OpenCL C asks arrays for more components than they have.
+        let zero = cx.b.iconst(ty.lane(), 0);
+        let parts: Vec<Value> =
+            (0..ty.lanes()).map(|lane| if lane < lanes { cx.b.extract(value, lane) } else { zero }).collect();
+        value = cx.b.vec(&parts);
+    }
+    cx.set(inst, value)
+}
