@@ -2,7 +2,7 @@
 //!
 //! The SPIR-V importer calls [`expand()`] for each `OpExtInst` of the set; what comes back is plain kir, so builtins widen with the
 //! kernel like everything else. [`table`] says for each of the 162 instructions what its operands are and how it is built:
-//! one op, an expansion from `expand/` (exact operations) or `math/` (transcendental functions), or a per-lane library function.
+//! one op, or an expansion from `expand/` (exact operations) or `math/` (transcendental functions).
 
 mod expand;
 pub(crate) mod image;
@@ -11,7 +11,7 @@ pub mod table;
 
 use clift_kir::{Builder, Elem, FpFlags, Imm, Opcode, Type, Value};
 
-use table::{Shape, Strategy};
+use table::{Math, Shape, Strategy};
 
 /// An instruction of the OpenCL.std set.
 pub use rspirv::spirv::OpenclStd100Op as ClOp;
@@ -64,7 +64,7 @@ fn call(b: &mut Builder<'_>, op: ClOp, values: &[Value]) -> Value {
 
 fn apply(b: &mut Builder<'_>, row: &table::Row, args: Args) -> Option<Value> {
     let half = args.values.first().is_some_and(|&v| b.ty(v).elem == Elem::F16);
-    if half && matches!(row.strategy, Strategy::Lib(_) | Strategy::Math(_)) {
+    if half && matches!(row.strategy, Strategy::Math(_)) {
         return Some(in_single(b, row, args));
     }
     match row.strategy {
@@ -75,14 +75,15 @@ fn apply(b: &mut Builder<'_>, row: &table::Row, args: Args) -> Option<Value> {
             };
             Some(b.value(op, &args.values, imm, args.result))
         }
-        Strategy::Lib(function) => Some(b.lib_call(function, &args.values)),
-        Strategy::Math(function) => Some(match function.double {
-            Some(library) if args.result.elem == Elem::F64 => b.lib_call(library, &args.values),
-            Some(_) | None => {
-                let approximate = args.result.elem == Elem::F32 && b.fp_flags().contains(FpFlags::APPROX);
-                math::emit(b, if approximate { function.fast } else { function.full }, &args.values)
-            }
-        }),
+        Strategy::Math(Math { full, fast, double }) => {
+            let approximate = args.result.elem == Elem::F32 && b.fp_flags().contains(FpFlags::APPROX);
+            let function = match double {
+                Some(double) if args.result.elem == Elem::F64 => double,
+                Some(_) | None if approximate => fast,
+                Some(_) | None => full,
+            };
+            Some(math::emit(b, function, &args.values))
+        }
         Strategy::First => Some(args.values[0]),
         Strategy::Nothing => None,
         Strategy::Expand(build) => build(b, &args),
@@ -102,7 +103,7 @@ fn in_single(b: &mut Builder<'_>, row: &table::Row, mut args: Args) -> Value {
     match apply(b, row, args) {
         Some(value) if b.ty(value).is_float() => b.convert(Opcode::FptoFp, value, result, Default::default()),
         Some(value) => value,
-        None => unreachable!("broken invariant: library functions give a value"),
+        None => unreachable!("broken invariant: mathematical functions give a value"),
     }
 }
 

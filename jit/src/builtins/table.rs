@@ -1,9 +1,9 @@
 //! One row per OpenCL.std instruction: operands, strategy, accuracy.
 
-use clift_kir::{Builder, LibFn, Opcode, Value};
+use clift_kir::{Builder, Opcode, Value};
 
 use super::expand::{common, float, geometric, int, memory, misc};
-use super::math::{Function, exp, hyperbolic, inverse, log, pow, remainder, root, trig};
+use super::math::{Function, erf, exp, gamma, hyperbolic, inverse, log, pow, remainder, root, trig};
 use super::{Args, ClOp};
 
 /// How an instruction is built.
@@ -11,8 +11,6 @@ use super::{Args, ClOp};
 pub(crate) enum Strategy {
     /// One kir op, lane by lane, of exactly its meaning.
     Op(Opcode),
-    /// A library function called per lane: a slow path.
-    Lib(LibFn),
     /// A function of `math/`; halves are widened to floats on the way.
     Math(Math),
     /// The first operand, unchanged.
@@ -30,8 +28,8 @@ pub(crate) struct Math {
     pub(crate) full: Function,
     /// Of floats, where the source allows approximations.
     pub(crate) fast: Function,
-    /// Of doubles, where `full` has no form for them: called per lane.
-    pub(crate) double: Option<LibFn>,
+    /// Of doubles, where `full` has no form for them.
+    pub(crate) double: Option<Function>,
 }
 
 /// What the operands are.
@@ -78,10 +76,6 @@ const fn op(op: Opcode, shape: Shape) -> Row {
     Row { strategy: Strategy::Op(op), shape, accuracy: Accuracy::Exact }
 }
 
-const fn lib(function: LibFn, f64: f32, f32: f32, f16: f32) -> Row {
-    Row { strategy: Strategy::Lib(function), shape: Shape::Float(1), accuracy: Accuracy::Ulp(f64, f32, f16) }
-}
-
 const fn math(function: Function, shape: Shape, accuracy: Accuracy) -> Row {
     fast_math(function, function, shape, accuracy)
 }
@@ -90,9 +84,9 @@ const fn fast_math(full: Function, fast: Function, shape: Shape, accuracy: Accur
     Row { strategy: Strategy::Math(Math { full, fast, double: None }), shape, accuracy }
 }
 
-/// A function whose expansion is for floats only.
-const fn float_math(full: Function, fast: Function, double: LibFn, shape: Shape, accuracy: Accuracy) -> Row {
-    Row { strategy: Strategy::Math(Math { full, fast, double: Some(double) }), shape, accuracy }
+/// A function whose bound leaves room for the fast form of floats.
+const fn rough_math(fast: Function, double: Function, shape: Shape, accuracy: Accuracy) -> Row {
+    Row { strategy: Strategy::Math(Math { full: fast, fast, double: Some(double) }), shape, accuracy }
 }
 
 const fn expand(build: fn(&mut Builder<'_>, &Args) -> Option<Value>, shape: Shape, accuracy: Accuracy) -> Row {
@@ -149,14 +143,14 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
 
         // -- exponentials, powers, special functions --
         cbrt => math(root::cbrt, F1, ulp(2.0, 2.0, 2.0));
-        erfc => lib(LibFn::Erfc, 16.0, 16.0, 4.0);
-        erf => lib(LibFn::Erf, 16.0, 16.0, 4.0);
+        erfc => math(erf::erfc, F1, ulp(16.0, 16.0, 4.0));
+        erf => math(erf::erf, F1, ulp(16.0, 16.0, 4.0));
         exp => math(exp::exp, F1, ulp(3.0, 3.0, 2.0));
         exp2 => math(exp::exp2, F1, ulp(3.0, 3.0, 2.0));
         exp10 => math(exp::exp10, F1, ulp(3.0, 3.0, 2.0));
         expm1 => math(exp::expm1, F1, ulp(3.0, 3.0, 2.0));
         hypot => math(root::hypot, F2, ulp(4.0, 4.0, 2.0));
-        lgamma => Row { strategy: Strategy::Lib(LibFn::Lgamma), shape: F1, accuracy: Accuracy::Any };
+        lgamma => math(gamma::lgamma, F1, Accuracy::Any);
         lgamma_r => expand(float::lgamma_r, Shape::FloatPointer(1), Accuracy::Any);
         log => math(log::log, F1, ulp(3.0, 3.0, 2.0));
         log2 => math(log::log2, F1, ulp(3.0, 3.0, 2.0));
@@ -168,7 +162,7 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         rootn => math(pow::rootn, Shape::FloatInt, ulp(16.0, 16.0, 4.0));
         rsqrt => expand(float::rsqrt, F1, ulp(2.0, 2.0, 1.0));
         sqrt => op(Opcode::Sqrt, F1);
-        tgamma => lib(LibFn::Tgamma, 16.0, 16.0, 4.0);
+        tgamma => math(gamma::tgamma, F1, ulp(16.0, 16.0, 4.0));
 
         // -- exact operations on floats --
         ceil => op(Opcode::Ceil, F1);
@@ -179,11 +173,11 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         fma => op(Opcode::Fma, F3);
         fmax => op(Opcode::Fmax, F2);
         fmin => op(Opcode::Fmin, F2);
-        fmod => float_math(remainder::fmod, remainder::fmod, LibFn::Fmod, F2, Accuracy::Exact);
+        fmod => math(remainder::fmod, F2, Accuracy::Exact);
         fract => exact(float::fract, Shape::FloatPointer(1));
         frexp => exact(float::frexp, Shape::FloatPointer(1));
         ilogb => exact(float::ilogb, Shape::FloatToInt);
-        ldexp => float_math(root::ldexp, root::ldexp, LibFn::Ldexp, Shape::FloatInt, Accuracy::Exact);
+        ldexp => math(root::ldexp, Shape::FloatInt, Accuracy::Exact);
         logb => exact(float::logb, F1);
         mad => op(Opcode::Fma, F3);
         maxmag => exact(float::maxmag, F2);
@@ -191,41 +185,41 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         modf => exact(float::modf, Shape::FloatPointer(1));
         nan => exact(float::nan, Shape::Custom(float::check_nan));
         nextafter => exact(float::nextafter, F2);
-        remainder => float_math(remainder::remainder, remainder::remainder, LibFn::Remainder, F2, Accuracy::Exact);
+        remainder => math(remainder::remainder, F2, Accuracy::Exact);
         remquo => exact(float::remquo, Shape::FloatPointer(2));
         rint => op(Opcode::Rint, F1);
         round => exact(float::round, F1);
         trunc => op(Opcode::Trunc, F1);
 
         // -- fast forms --
-        half_cos => float_math(trig::cos_fast, trig::cos_fast, LibFn::Cos, F1, HALF);
+        half_cos => rough_math(trig::cos_fast, trig::cos, F1, HALF);
         half_divide => op(Opcode::Fdiv, F2);
-        half_exp => float_math(exp::exp_fast, exp::exp_fast, LibFn::Exp, F1, HALF);
-        half_exp2 => float_math(exp::exp2_fast, exp::exp2_fast, LibFn::Exp2, F1, HALF);
-        half_exp10 => float_math(exp::exp10_fast, exp::exp10_fast, LibFn::Exp10, F1, HALF);
-        half_log => float_math(log::log_fast, log::log_fast, LibFn::Log, F1, HALF);
-        half_log2 => float_math(log::log2_fast, log::log2_fast, LibFn::Log2, F1, HALF);
-        half_log10 => float_math(log::log10_fast, log::log10_fast, LibFn::Log10, F1, HALF);
-        half_powr => float_math(pow::powr_fast, pow::powr_fast, LibFn::Powr, F2, HALF);
+        half_exp => rough_math(exp::exp_fast, exp::exp, F1, HALF);
+        half_exp2 => rough_math(exp::exp2_fast, exp::exp2, F1, HALF);
+        half_exp10 => rough_math(exp::exp10_fast, exp::exp10, F1, HALF);
+        half_log => rough_math(log::log_fast, log::log, F1, HALF);
+        half_log2 => rough_math(log::log2_fast, log::log2, F1, HALF);
+        half_log10 => rough_math(log::log10_fast, log::log10, F1, HALF);
+        half_powr => rough_math(pow::powr_fast, pow::powr, F2, HALF);
         half_recip => exact(float::recip, F1);
         half_rsqrt => expand(float::rsqrt, F1, ulp(8192.0, 8192.0, 8192.0));
-        half_sin => float_math(trig::sin_fast, trig::sin_fast, LibFn::Sin, F1, HALF);
+        half_sin => rough_math(trig::sin_fast, trig::sin, F1, HALF);
         half_sqrt => op(Opcode::Sqrt, F1);
-        half_tan => float_math(trig::tan_fast, trig::tan_fast, LibFn::Tan, F1, HALF);
-        native_cos => float_math(trig::cos_fast, trig::cos_fast, LibFn::Cos, F1, Accuracy::Any);
+        half_tan => rough_math(trig::tan_fast, trig::tan, F1, HALF);
+        native_cos => rough_math(trig::cos_fast, trig::cos, F1, Accuracy::Any);
         native_divide => op(Opcode::Fdiv, F2);
-        native_exp => float_math(exp::exp_fast, exp::exp_fast, LibFn::Exp, F1, Accuracy::Any);
-        native_exp2 => float_math(exp::exp2_fast, exp::exp2_fast, LibFn::Exp2, F1, Accuracy::Any);
-        native_exp10 => float_math(exp::exp10_fast, exp::exp10_fast, LibFn::Exp10, F1, Accuracy::Any);
-        native_log => float_math(log::log_fast, log::log_fast, LibFn::Log, F1, Accuracy::Any);
-        native_log2 => float_math(log::log2_fast, log::log2_fast, LibFn::Log2, F1, Accuracy::Any);
-        native_log10 => float_math(log::log10_fast, log::log10_fast, LibFn::Log10, F1, Accuracy::Any);
-        native_powr => float_math(pow::powr_fast, pow::powr_fast, LibFn::Powr, F2, Accuracy::Any);
+        native_exp => rough_math(exp::exp_fast, exp::exp, F1, Accuracy::Any);
+        native_exp2 => rough_math(exp::exp2_fast, exp::exp2, F1, Accuracy::Any);
+        native_exp10 => rough_math(exp::exp10_fast, exp::exp10, F1, Accuracy::Any);
+        native_log => rough_math(log::log_fast, log::log, F1, Accuracy::Any);
+        native_log2 => rough_math(log::log2_fast, log::log2, F1, Accuracy::Any);
+        native_log10 => rough_math(log::log10_fast, log::log10, F1, Accuracy::Any);
+        native_powr => rough_math(pow::powr_fast, pow::powr, F2, Accuracy::Any);
         native_recip => exact(float::recip, F1);
         native_rsqrt => expand(float::rsqrt, F1, Accuracy::Any);
-        native_sin => float_math(trig::sin_fast, trig::sin_fast, LibFn::Sin, F1, Accuracy::Any);
+        native_sin => rough_math(trig::sin_fast, trig::sin, F1, Accuracy::Any);
         native_sqrt => op(Opcode::Sqrt, F1);
-        native_tan => float_math(trig::tan_fast, trig::tan_fast, LibFn::Tan, F1, Accuracy::Any);
+        native_tan => rough_math(trig::tan_fast, trig::tan, F1, Accuracy::Any);
 
         // -- common and geometric functions --
         fclamp => exact(common::fclamp, F3);

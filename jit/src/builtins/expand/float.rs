@@ -1,6 +1,6 @@
 //! Floating-point functions that are bit manipulation or short sequences of exact operations.
 
-use clift_kir::{Builder, Convert, Elem, FloatCond, IntCond, LibFn, MemInfo, Opcode, Type, Value};
+use clift_kir::{Builder, Convert, Elem, FloatCond, IntCond, MemInfo, Opcode, Type, Value};
 
 use crate::builtins::{Args, ClOp, call, expect_count, math};
 
@@ -30,19 +30,16 @@ fn store(b: &mut Builder<'_>, pointer: Value, value: Value) {
     b.store(pointer, value, MemInfo::aligned(align));
 }
 
-/// A per-lane library function at the operands' type; halves go through floats.
-fn lib(b: &mut Builder<'_>, function: LibFn, args: &[Value]) -> Value {
-    let ty = b.ty(args[0]);
-    if ty.elem != Elem::F16 {
-        return b.lib_call(function, args);
-    }
-    let single = ty.with_elem(Elem::F32);
+/// A function that gives an `int`, of floats; halves go through floats.
+fn to_int(b: &mut Builder<'_>, function: math::Function, args: &[Value]) -> Value {
     let args: Vec<Value> = args
         .iter()
-        .map(|&v| if b.ty(v) == ty { b.convert(Opcode::FptoFp, v, single, Convert::default()) } else { v })
+        .map(|&v| match b.ty(v) {
+            ty if ty.elem == Elem::F16 => b.convert(Opcode::FptoFp, v, ty.with_elem(Elem::F32), Convert::default()),
+            _ => v,
+        })
         .collect();
-    let value = b.lib_call(function, &args);
-    if b.ty(value).is_float() { b.convert(Opcode::FptoFp, value, ty, Convert::default()) } else { value }
+    math::emit(b, function, &args)
 }
 
 /// 1 / x.
@@ -84,25 +81,15 @@ pub(in crate::builtins) fn sincos(b: &mut Builder<'_>, args: &Args) -> Option<Va
 
 /// Logarithm of |gamma|; the sign of gamma is stored.
 pub(in crate::builtins) fn lgamma_r(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
-    let sign = lib(b, LibFn::GammaSign, &args.values[..1]);
+    let sign = to_int(b, math::gamma::sign, &args.values[..1]);
     store(b, args.values[1], sign);
-    Some(lib(b, LibFn::Lgamma, &args.values[..1]))
+    Some(call(b, ClOp::lgamma, &args.values[..1]))
 }
 
 /// IEEE remainder; low bits of the quotient are stored.
 pub(in crate::builtins) fn remquo(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
-    let ty = args.result;
     let operands = &args.values[..2];
-    let bits = if ty.elem == Elem::F64 {
-        lib(b, LibFn::RemquoBits, operands)
-    } else {
-        let single = ty.with_elem(Elem::F32);
-        let widen = |b: &mut Builder<'_>, v| {
-            if ty == single { v } else { b.convert(Opcode::FptoFp, v, single, Convert::default()) }
-        };
-        let operands = [widen(b, operands[0]), widen(b, operands[1])];
-        math::emit(b, math::remainder::quotient_bits, &operands)
-    };
+    let bits = to_int(b, math::remainder::quotient_bits, operands);
     store(b, args.values[2], bits);
     Some(call(b, ClOp::remainder, operands))
 }

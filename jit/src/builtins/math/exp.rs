@@ -91,9 +91,14 @@ pub(super) fn exp_half(x: Num<'_>) -> Num<'_> {
 
 /// e^(x + rest) of doubles with a small rest; anything for NaN.
 pub(super) fn exp_of_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
-    let x = x.min(710.0).max(-746.0);
+    exp_of_pair_times(x, rest, x.lit(1.0))
+}
+
+/// A factor, which may be huge or tiny, times e^(x + rest) of doubles, likewise.
+pub(super) fn exp_of_pair_times<'m>(x: Num<'m>, rest: Num<'m>, factor: Num<'m>) -> Num<'m> {
+    let x = x.min(720.0).max(-1000.0);
     let (n, shifted) = nearest(x, std::f64::consts::LOG2_E);
-    scale(small_exp(reduce(x, n, LN_2_F64) + rest), shifted)
+    scale(small_exp(reduce(x, n, LN_2_F64) + rest) * factor, shifted)
 }
 
 /// 2^x.

@@ -9,16 +9,18 @@
 //! constants are then visible to every pass at once. Where rare arguments need long code (arguments of `sin` beyond 10^5),
 //! [`num::Num::rarely`] puts it on a branch that is taken when any lane wants it: the vectorizer and OpenCL vectors alike test once.
 //!
-//! Functions of floats may go through doubles where that is simpler than compensated arithmetic (`pow`). Doubles without an
-//! expansion, and halves, are the table's business: calls per lane, and floats in between.
+//! Functions of floats may go through doubles where that is simpler than compensated arithmetic (`pow`, `tgamma`). Halves are the
+//! caller's business: floats in between. The one call that remains, lane by lane, is for sines of huge doubles.
 //!
 //! Coefficients are in `coefficients.rs`, which `coefficients.sollya` prints. Error bounds are in `table.rs`; `tests/ulp` measures.
 //!
 //! - `num`: kernel IR written as formulas;
-//! - [`exp`], [`log`], [`pow`], [`trig`], [`inverse`], [`hyperbolic`], [`root`], [`remainder`]: the families.
+//! - [`exp`], [`log`], [`pow`], [`trig`], [`inverse`], [`hyperbolic`], [`root`], [`remainder`], [`erf`], [`gamma`]: the families.
 
 mod coefficients;
+pub(super) mod erf;
 pub(super) mod exp;
+pub(super) mod gamma;
 pub(super) mod hyperbolic;
 pub(super) mod inverse;
 pub(super) mod log;

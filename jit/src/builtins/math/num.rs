@@ -270,6 +270,35 @@ impl<'m> Num<'m> {
         yes.emit(|b, yes| b.select(mask, yes, no))
     }
 
+    /// What a step makes of the values, again as long as it says so of any lane: in lanes where it says no, it must leave them.
+    pub(super) fn repeat<const N: usize>(
+        values: [Num<'m>; N],
+        step: impl FnOnce([Num<'m>; N]) -> (Num<'m>, [Num<'m>; N]),
+    ) -> [Num<'m>; N] {
+        let at = values[0].at;
+        let mut current = values;
+        let mut head = None;
+        at.with(&mut |b| {
+            let block = b.func.append_block();
+            b.jump(block, &values.map(|v| v.value));
+            for value in &mut current {
+                let ty = b.ty(value.value);
+                value.value = b.func.dfg.append_param(block, ty);
+            }
+            b.switch_to(block);
+            head = Some(block);
+        });
+        let Some(head) = head else { unreachable!("broken invariant: cursor without a builder") };
+        let (again, next) = step(current);
+        at.with(&mut |b| {
+            let exit = b.func.append_block();
+            let any = if b.ty(again.value).is_vector() { b.any(again.value) } else { again.value };
+            b.branch(any, BlockCall::new(head, &next.map(|v| v.value)), BlockCall::new(exit, &[]));
+            b.switch_to(exit);
+        });
+        next
+    }
+
     /// The values, or those that `slow` computes in lanes where the mask is true: code that is branched over where no lane needs
     /// it.
     pub(super) fn rarely<const N: usize>(

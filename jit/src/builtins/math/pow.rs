@@ -17,7 +17,7 @@ fn log2_wide(magnitude: Num<'_>) -> Num<'_> {
     magnitude.eq(f64::INFINITY).select(y.lit(f64::INFINITY), y)
 }
 
-/// 2^z as a float, to 23 bits; anything for NaN.
+/// 2^z as a float, to the last place, exact for integers; anything for NaN.
 fn exp2_narrow(z: Num<'_>) -> Num<'_> {
     // Beyond these the conversion gives infinity or zero.
     let z = z.min(200.0).max(-200.0);
@@ -26,7 +26,7 @@ fn exp2_narrow(z: Num<'_>) -> Num<'_> {
     let shifted = z + magic;
     let r = z - (shifted - magic);
     let power = (shifted.bits() << 52).float();
-    (power * r.poly(&poly::EXP2_WIDE)).to(Elem::F32)
+    (power * r.fma(r.poly(&poly::EXP2_WIDE), 1.0)).to(Elem::F32)
 }
 
 /// The power of a magnitude, in the magnitude's precision: anything for NaN. Zero and infinity have infinite logarithms.

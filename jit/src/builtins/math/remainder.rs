@@ -1,4 +1,5 @@
-//! Remainders of floats, exact: in doubles, where a quotient below 2^53 is found by one division.
+//! Remainders, exact, in doubles: a quotient below 2^53 is found by one division. Larger ones are rare; they are taken off in
+//! pieces.
 
 use clift_kir::Elem;
 
@@ -20,12 +21,30 @@ fn step<'m>(rest: Num<'m>, divisor: Num<'m>, quotient: Num<'m>) -> (Num<'m>, Num
     (n.fma(-divisor, rest), quotient + low)
 }
 
+/// All steps for quotients of doubles, which are below 2^2098. From those that overflow a multiple of a power of two is taken off
+/// first, which does not change the low bits.
+fn steps<'m>(x: Num<'m>, divisor: Num<'m>) -> [Num<'m>; 2] {
+    Num::repeat([x, x.lit(0.0)], |[rest, quotient]| {
+        let (up, down) = (2f64.powi(700), 2f64.powi(-700));
+        let once = rest.abs() * down;
+        let (far, further) = (once.gt(divisor), (once * down).gt(divisor));
+        let multiple = far.select(divisor * up, divisor);
+        let multiple = further.select(multiple * up, multiple);
+        let (next, more) = step(rest, multiple, quotient);
+        (next.abs().ge(divisor), [next, far.select(quotient, more)])
+    })
+}
+
 fn divide<'m>(x: Num<'m>, y: Num<'m>) -> Division<'m> {
+    let double = x.is_double();
     let (x, divisor) = (x.abs().to(Elem::F64), y.abs().to(Elem::F64));
     let large = (x / divisor).ge(9_007_199_254_740_992.0);
     let (rest, quotient) = step(x, divisor, x.lit(0.0));
-    // Quotients of floats are below 2^277: 53 bits each time.
     let [rest, quotient] = large.rarely([rest, quotient], || {
+        if double {
+            return steps(x, divisor);
+        }
+        // Quotients of floats are below 2^277: 53 bits each time.
         let (mut rest, mut quotient) = (rest, quotient);
         for _ in 0..5 {
             (rest, quotient) = step(rest, divisor, quotient);
@@ -48,8 +67,9 @@ fn divide_nearest<'m>(x: Num<'m>, y: Num<'m>) -> Division<'m> {
 
 /// The signed remainder, with the cases that have no quotient: x itself for infinite y; NaN for infinite x, y = 0, NaN.
 fn finish<'m>(x: Num<'m>, y: Num<'m>, rest: Num<'m>) -> Num<'m> {
-    let rest = rest.to(Elem::F32);
-    let rest = (rest.bits() ^ (x.bits() & i64::from(i32::MIN))).float();
+    let rest = rest.to(x.ty().elem);
+    let sign = if x.is_double() { i64::MIN } else { i64::from(i32::MIN) };
+    let rest = (rest.bits() ^ (x.bits() & sign)).float();
     let rest = y.abs().eq(f64::INFINITY).select(x, rest);
     undefined(x, y).select(x.lit(f64::NAN), rest)
 }

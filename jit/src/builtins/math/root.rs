@@ -54,12 +54,24 @@ pub(in crate::builtins) fn hypot<'m>(args: &[Num<'m>]) -> Num<'m> {
     infinite.select(x.lit(f64::INFINITY), length)
 }
 
-/// x * 2^n of floats, rounded once: exact as a double.
+/// x * 2^n, rounded once: the last of three factors does all that one can, so that what comes before it is exact, or so far beyond
+/// the range that it does not count.
 pub(in crate::builtins) fn ldexp<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, n) = (args[0], args[1]);
+    let (limit, least, most, bias, bits) =
+        if x.is_double() { (2100, -1022, 1023, 1023, 52) } else { (280, -126, 127, 127, 23) };
+    let clamp = |n: Num<'m>, least: i64, most: i64| {
+        let n = n.gt(most).select(n.lit(most), n);
+        n.lt(least).select(n.lit(least), n)
+    };
+    let power = |n: Num<'m>| {
+        let field = n + bias;
+        (if x.is_double() { field.resize(Elem::I64) << bits } else { field << bits }).float()
+    };
     // Beyond these every result is zero or infinite.
-    let n = n.gt(400).select(n.lit(400), n);
-    let n = n.lt(-400).select(n.lit(-400), n);
-    let power = ((n + 1023).resize(Elem::I64) << 52).float();
-    (x.to(Elem::F64) * power).to(Elem::F32)
+    let n = clamp(n, -limit, limit);
+    let last = clamp(n, least, most);
+    let rest = n - last;
+    let half = rest.ashr(1);
+    x * power(half) * power(rest - half) * power(last)
 }

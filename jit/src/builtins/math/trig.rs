@@ -180,7 +180,7 @@ fn tan_of(Reduced { r, parity }: Reduced<'_>) -> Num<'_> {
 }
 
 /// An argument in units of pi, less the nearest integer; a mask of odd integers.
-fn reduce_pi(x: Num<'_>) -> (Num<'_>, Num<'_>) {
+pub(super) fn reduce_pi(x: Num<'_>) -> (Num<'_>, Num<'_>) {
     let n = x.rint();
     // The parity of numbers that have no bits for it is even.
     let half = n * 0.5;
@@ -188,7 +188,7 @@ fn reduce_pi(x: Num<'_>) -> (Num<'_>, Num<'_>) {
 }
 
 /// sin(pi r) for |r| up to 1/2.
-fn sine_pi(r: Num<'_>) -> Num<'_> {
+pub(super) fn sine_pi(r: Num<'_>) -> Num<'_> {
     let s = r * r;
     r * if r.is_double() { s.poly(&poly::SINPI_F64) } else { s.poly(&poly::SINPI_F32) }
 }

@@ -1,11 +1,11 @@
 //! Arithmetic.
 
-use clift_kir::{Builder, Elem, FloatCond, FpFlags, IntCond, LibFn, Opcode, Type, Value};
+use clift_kir::{Builder, Elem, FloatCond, FpFlags, IntCond, Opcode, Type, Value};
 use rspirv::spirv::{FPFastMathMode, Op};
 
 use super::super::lower::{FuncCx, Val};
 use super::super::words::{Fault, Inst};
-use super::convert::float_to_float;
+use crate::builtins::{self, ClOp, Operand};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
@@ -133,16 +133,14 @@ fn float2(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, Fault> 
     Ok(cx.b.float2(op, a, b))
 }
 
-/// Remainder with the sign of the dividend. Halves go through floats, where the result is exact too.
+/// Remainder with the sign of the dividend: exact, so the builtin is the operation.
 fn fmod(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     let ty = b.ty(x);
-    if ty.elem != Elem::F16 {
-        return b.lib_call(LibFn::Fmod, &[x, y]);
+    let value = builtins::expand(b, ClOp::fmod, &[Operand::Value(x), Operand::Value(y)], Some(ty));
+    match value {
+        Ok(Some(value)) => value,
+        Ok(None) | Err(_) => unreachable!("broken invariant: two floats of one type have a remainder"),
     }
-    let wide = ty.with_elem(Elem::F32);
-    let (x, y) = (float_to_float(b, x, wide), float_to_float(b, y, wide));
-    let rem = b.lib_call(LibFn::Fmod, &[x, y]);
-    float_to_float(b, rem, ty)
 }
 
 /// Instructions that give a struct of two values.

@@ -130,11 +130,6 @@ fn bitcast(cx: &mut FuncCx<'_>, from: Value, to: Type) -> Result<Value, Fault> {
     Ok(if cx.b.ty(plain) == to { plain } else { cx.b.cast(Opcode::Bitcast, plain, to) })
 }
 
-/// The float in another width, rounded to nearest.
-pub(super) fn float_to_float(b: &mut Builder<'_>, value: Value, to: Type) -> Value {
-    if b.ty(value) == to { value } else { b.convert(Opcode::FptoFp, value, to, Convert::default()) }
-}
-
 /// The integer clamped to the range of another integer type.
 fn saturating(b: &mut Builder<'_>, value: Value, signed: bool, to: Type, to_signed: bool) -> Value {
     let from = b.ty(value);
