@@ -100,6 +100,7 @@ cl_errors! {
     InvalidDeviceQueue = CL_INVALID_DEVICE_QUEUE,
     InvalidSpecId = CL_INVALID_SPEC_ID,
     MaxSizeRestrictionExceeded = CL_MAX_SIZE_RESTRICTION_EXCEEDED,
+    InvalidSemaphore = CL_INVALID_SEMAPHORE_KHR,
 }
 
 impl From<std::collections::TryReserveError> for ClError {

@@ -69,8 +69,8 @@ fn main() {
     let cost = Arc::new(KernelCost::default());
     for (name, options) in [
         ("in-order", QueueOptions::default()),
-        ("in-order, profiling", QueueOptions { profiling: true, out_of_order: false }),
-        ("out-of-order", QueueOptions { out_of_order: true, profiling: false }),
+        ("in-order, profiling", QueueOptions { profiling: true, ..QueueOptions::default() }),
+        ("out-of-order", QueueOptions { out_of_order: true, ..QueueOptions::default() }),
     ] {
         let queue = Queue::new(options);
         println!("{name}:");

@@ -43,19 +43,28 @@ pub(crate) fn advise_huge_pages(start: NonNull<u8>, len: usize) {
     unsafe { libc::madvise(start.as_ptr().cast(), len, libc::MADV_HUGEPAGE) };
 }
 
-/// Processors in the calling thread's affinity mask.
-pub(crate) fn affinity_count() -> Option<usize> {
+/// Numbers of the processors in the calling thread's affinity mask, in order.
+pub(crate) fn affinity() -> Option<Vec<usize>> {
     // The kernel refuses masks shorter than its own: try longer ones.
     for words in [16usize, 128, 1024] {
         let mut mask = vec![0u64; words];
         // SAFETY: the mask is valid for the length passed.
         let result = unsafe { libc::sched_getaffinity(0, words * 8, mask.as_mut_ptr().cast()) };
         if result == 0 {
-            let count: u32 = mask.iter().map(|word| word.count_ones()).sum();
-            return usize::try_from(count).ok().filter(|count| *count > 0);
+            let is_set = |number: &usize| mask[number / 64] >> (number % 64) & 1 != 0;
+            let numbers: Vec<usize> = (0..words * 64).filter(is_set).collect();
+            return Some(numbers).filter(|numbers| !numbers.is_empty());
         }
     }
     None
+}
+
+/// Binds the calling thread to a processor; false when the system refuses.
+pub(crate) fn bind_to(processor: usize) -> bool {
+    let mut mask = vec![0u64; processor / 64 + 1];
+    mask[processor / 64] = 1 << (processor % 64);
+    // SAFETY: the mask is valid for the length passed.
+    unsafe { libc::sched_setaffinity(0, mask.len() * 8, mask.as_ptr().cast()) == 0 }
 }
 
 /// Runs `f` with all signals blocked that are not the thread's own doing; threads it starts keep them blocked.

@@ -11,7 +11,7 @@ use clift_include::abi::{KernelEntry, Resources, WgContext};
 use clift_runtime::graph::{AlreadySet, Command, Event, Queue, QueueOptions, Work};
 use clift_runtime::launch::{ArgBlock, Launch};
 use clift_runtime::ndrange::NdRange;
-use clift_runtime::pool::{self, PoolOptions};
+use clift_runtime::pool::{self, Crew, PoolOptions};
 use clift_runtime::status;
 
 /// Longest time a scenario may take.
@@ -28,6 +28,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("workers_respect_the_affinity_mask", workers_respect_the_affinity_mask),
     ("one_worker_does_everything", || mixture(1)),
     ("more_workers_than_processors", || mixture(5)),
+    ("workers_of_a_part_are_bound", workers_of_a_part_are_bound),
     ("workers_leave_signals_to_the_application", workers_leave_signals_to_the_application),
     ("queues_work_in_the_child_of_a_fork", queues_work_in_the_child_of_a_fork),
     ("fork_while_others_submit", fork_while_others_submit),
@@ -198,10 +199,62 @@ fn workers_respect_the_affinity_mask() -> i32 {
     PASSED
 }
 
+/// The processors the calling thread may run on.
+fn affinity() -> Vec<usize> {
+    let mut mask = [0u64; 16];
+    // SAFETY: the mask is valid for its size.
+    let result = unsafe { libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast()) };
+    assert_eq!(result, 0);
+    (0..1024).filter(|number| mask[number / 64] >> (number % 64) & 1 != 0).collect()
+}
+
+/// Parts of the machine have workers of their own, on their units' processors; commands wait for each other across them,
+/// and a fork and the process's end concern them as the whole.
+fn workers_of_a_part_are_bound() -> i32 {
+    let all = affinity();
+    pool::configure(PoolOptions { threads: Some(all.len().max(2)) }).expect("nothing has been fixed");
+    let part = |first, count| Crew::part(first, count);
+    assert_eq!(part(0, 1), part(0, 1));
+    assert_ne!(part(0, 1), part(1, 1));
+    let queue = |crew| Queue::new(QueueOptions { crew, ..QueueOptions::default() });
+    let queues = [queue(part(0, 1)), queue(part(1, 1)), queue(part(0, 2)), queue(Crew::whole())];
+    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let note = || {
+        let seen = seen.clone();
+        task(move || seen.lock().expect("nobody panicked").push(affinity()))
+    };
+    for queue in &queues[..3] {
+        assert_eq!(queue.submit(note()).wait(), 0);
+    }
+    let masks = std::mem::take(&mut *seen.lock().expect("nobody panicked"));
+    assert!(masks.iter().all(|mask| mask.len() == 1 && all.contains(&mask[0])), "{masks:?}");
+    assert!(all.len() == 1 || masks[0] != masks[1], "{masks:?}");
+
+    let mut expected = 0;
+    let chain = |expected: &mut u64| {
+        let mut last: Option<Event> = None;
+        for round in 0..400 {
+            let queue = &queues[round * 7 % 4];
+            let command = if round % 3 == 0 { note() } else { launch(5) };
+            *expected += if round % 3 == 0 { 0 } else { 5 };
+            last = Some(queue.submit(command.after(last)));
+        }
+        last.expect("there was a round").wait()
+    };
+    assert_eq!(chain(&mut expected), 0);
+    assert_eq!(GROUPS.load(Ordering::Relaxed), expected);
+    assert_eq!(fork(|| if chain(&mut 0) == 0 { 7 } else { 8 }), 7);
+    // Left behind at the end of the process.
+    for queue in &queues {
+        drop(queue.submit(launch(100_000)));
+    }
+    PASSED
+}
+
 /// Commands of all kinds from several threads, large and small, waited for in all ways: nothing may be forgotten.
 fn mixture(workers: usize) -> i32 {
     pool::configure(PoolOptions { threads: Some(workers) }).expect("nothing has been fixed");
-    let queues = [false, true].map(|out_of_order| Queue::new(QueueOptions { out_of_order, profiling: false }));
+    let queues = [false, true].map(|out_of_order| Queue::new(QueueOptions { out_of_order, ..QueueOptions::default() }));
     let tasks = AtomicU64::new(0);
     let callbacks = Arc::new(AtomicU64::new(0));
     std::thread::scope(|scope| {
@@ -279,7 +332,7 @@ fn queues_work_in_the_child_of_a_fork() -> i32 {
         assert_eq!(queue.submit(launch(5000)).wait(), 0);
         assert_eq!(GROUPS.load(Ordering::Relaxed), 5000);
         assert!(queue.submit(task(|| ()).after([held.clone()])).wait() < 0);
-        let own = Queue::new(QueueOptions { out_of_order: true, profiling: true });
+        let own = Queue::new(QueueOptions { out_of_order: true, profiling: true, ..QueueOptions::default() });
         let event = own.submit(task(|| ()).after([done.clone()]));
         own.finish();
         assert!(event.times().is_some());

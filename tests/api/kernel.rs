@@ -330,15 +330,52 @@ fn sub_group_queries() {
     assert_code(query(garbage()), CL_INVALID_DEVICE);
 }
 
+/// Pointers as arguments: of shared memory, or any.
 #[test]
-fn what_there_is_not() {
+fn pointer_arguments() {
     let kernel = kernel(SOURCE);
-    // SAFETY: pointers are refused before they are followed.
+    let own = 0_u64;
+    let own = (&raw const own).cast();
+    // SAFETY: pointers are not followed before a launch.
     unsafe {
-        assert_code(clSetKernelArgSVMPointer(kernel, 0, null()), CL_INVALID_OPERATION);
+        for index in [0, 1] {
+            assert_code(clSetKernelArgSVMPointer(kernel, index, own), CL_SUCCESS);
+            assert_code(clSetKernelArgSVMPointer(kernel, index, null()), CL_SUCCESS);
+        }
+        for index in [2, 3, 4] {
+            assert_code(clSetKernelArgSVMPointer(kernel, index, own), CL_INVALID_ARG_VALUE);
+        }
+        assert_code(clSetKernelArgSVMPointer(kernel, 5, own), CL_INVALID_ARG_INDEX);
         assert_code(clSetKernelArgSVMPointer(garbage(), 0, null()), CL_INVALID_KERNEL);
-        let code = clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, null());
-        assert_code(code, CL_INVALID_OPERATION);
-        assert_code(clSetKernelExecInfo(kernel, 0, 0, null()), CL_INVALID_VALUE);
     }
+}
+
+#[test]
+fn exec_info() {
+    let kernel = kernel(SOURCE);
+    let pointers = [0_u64; 2];
+    let pointers = pointers.as_ptr().cast();
+    // SAFETY: the sizes are those of the memory passed, or refused.
+    let set = |name, size, value| unsafe { clSetKernelExecInfo(kernel, name, size, value) };
+    for name in [CL_KERNEL_EXEC_INFO_SVM_PTRS, CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL, CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT]
+    {
+        assert_code(set(name, 16, pointers), CL_SUCCESS);
+        assert_code(set(name, 0, null()), CL_SUCCESS);
+        assert_code(set(name, 12, pointers), CL_INVALID_VALUE);
+        assert_code(set(name, 8, null()), CL_INVALID_VALUE);
+    }
+    for name in [
+        CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM,
+        CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
+        CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+        CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
+    ] {
+        assert_code(set(name, 4, pointers), CL_SUCCESS);
+        assert_code(set(name, 8, pointers), CL_INVALID_VALUE);
+        assert_code(set(name, 4, null()), CL_INVALID_VALUE);
+    }
+    assert_code(set(0, 0, null()), CL_INVALID_VALUE);
+    // SAFETY: as above.
+    let of_garbage = unsafe { clSetKernelExecInfo(garbage(), CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, null()) };
+    assert_code(of_garbage, CL_INVALID_KERNEL);
 }

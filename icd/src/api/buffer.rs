@@ -7,27 +7,31 @@ use clift_runtime::memory::HostBuffer;
 
 use crate::caps;
 use crate::error::ClError::{
-    InvalidBufferSize, InvalidHostPtr, InvalidMemObject, InvalidProperty, InvalidValue, MemObjectAllocationFailure,
-    MisalignedSubBufferOffset,
+    InvalidBufferSize, InvalidHostPtr, InvalidMemObject, InvalidOperation, InvalidProperty, InvalidValue,
+    MemObjectAllocationFailure, MisalignedSubBufferOffset,
 };
 use crate::error::{ClResult, ensure};
 use crate::ffi::callback::MemDestructor;
 use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{HostPtr, InBytes, Properties, UserData, pairs};
+use crate::object::allocation::Allocation;
 use crate::object::buffer::Mem;
 use crate::object::context::Context;
 
 /// How kernels may use an object.
-const KERNEL_ACCESS: cl_mem_flags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
+pub(super) const KERNEL_ACCESS: cl_mem_flags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
 /// How the host may use an object.
 const HOST_ACCESS: cl_mem_flags = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 /// Where the bytes of an object are and come from.
 const STORAGE: cl_mem_flags = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
 
+/// What says that an object may be written to.
+const WRITABLE: cl_mem_flags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_HOST_WRITE_ONLY;
+
 /// `clCreateBuffer`
 pub fn create(context: Handle<Context>, flags: cl_mem_flags, size: usize, host_ptr: HostPtr) -> ClResult<Ref<Mem>> {
-    create_checked(context, Vec::new(), flags, size, host_ptr)
+    create_checked(context, Vec::new(), false, flags, size, host_ptr)
 }
 
 /// `clCreateBufferWithProperties`
@@ -40,16 +44,25 @@ pub fn create_with_properties(
 ) -> ClResult<Ref<Mem>> {
     // CL_INVALID_CONTEXT if context is not a valid context
     context.get()?;
-    // CL_INVALID_PROPERTY if a property name in properties is not a supported property name: none is
     let list = properties.verbatim();
-    ensure(pairs(&list).next().is_none(), InvalidProperty)?;
+    let mut addressed = None;
+    for (name, value) in pairs(&list) {
+        // CL_INVALID_PROPERTY if a property name in properties is not a supported property name, if the value specified
+        // for a supported property name is not valid, or if the same property name is specified more than once
+        ensure(name == CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT, InvalidProperty)?;
+        ensure(value == CL_TRUE.into() || value == CL_FALSE.into(), InvalidProperty)?;
+        ensure(addressed.replace(value == CL_TRUE.into()).is_none(), InvalidProperty)?;
+    }
+    // CL_INVALID_OPERATION if properties includes CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT and no devices in the context support
+    // it: they do
 
-    create_checked(context, list, flags, size, host_ptr)
+    create_checked(context, list, addressed == Some(true), flags, size, host_ptr)
 }
 
 fn create_checked(
     context: Handle<Context>,
     properties: Vec<cl_mem_properties>,
+    addressed: bool,
     flags: cl_mem_flags,
     size: usize,
     host_ptr: HostPtr,
@@ -58,19 +71,27 @@ fn create_checked(
     let context = context.get()?;
     // CL_INVALID_VALUE if values specified in flags are not valid
     check_flags(flags)?;
+    // CL_INVALID_VALUE if CL_MEM_IMMUTABLE_EXT is set in flags and neither CL_MEM_COPY_HOST_PTR nor CL_MEM_USE_HOST_PTR is
+    let from_host = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0;
+    ensure(flags & CL_MEM_IMMUTABLE_EXT == 0 || from_host, InvalidValue)?;
     // CL_INVALID_BUFFER_SIZE if size is zero
     ensure(size != 0, InvalidBufferSize)?;
     // CL_INVALID_BUFFER_SIZE if size is greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE for all devices in context
     ensure(size as u64 <= caps::limits().max_mem_alloc_size, InvalidBufferSize)?;
+    // CL_INVALID_BUFFER_SIZE if CL_MEM_USE_HOST_PTR or CL_MEM_COPY_HOST_PTR is set in flags, and host_ptr is a pointer
+    // returned by clSVMAlloc, and size is greater than the size passed to clSVMAlloc
+    let shared = if from_host { context.allocations().at(host_ptr.addr()) } else { None };
+    let too_large = |shared: Allocation| shared.start() == host_ptr.addr() && size > shared.bytes.len();
+    ensure(!shared.is_some_and(too_large), InvalidBufferSize)?;
     // CL_INVALID_HOST_PTR if host_ptr is NULL, and CL_MEM_USE_HOST_PTR or CL_MEM_COPY_HOST_PTR are set in flags,
     // or if host_ptr is not NULL but neither is set
-    let from_host = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0;
     ensure(host_ptr.is_null() != from_host, InvalidHostPtr)?;
 
     let host_bytes = host_ptr.slice(size);
     if flags & CL_MEM_USE_HOST_PTR != 0 {
         let bytes = host_bytes.ok_or(InvalidHostPtr)?;
-        return Ok(Object::create(Mem::buffer(context, flags, properties, host_ptr, bytes)));
+        let buffer = Mem::buffer(context, flags, properties, host_ptr, bytes);
+        return Ok(Object::create(buffer.with_device_address(addressed)));
     }
     // CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for the buffer object
     let allocated = HostBuffer::new(size, caps::limits().base_address_align).map_err(|_| MemObjectAllocationFailure)?;
@@ -78,7 +99,8 @@ fn create_checked(
     if let Some(source) = host_bytes {
         bytes.copy_from(&source).map_err(|_| MemObjectAllocationFailure)?;
     }
-    Ok(Object::create(Mem::buffer(context, flags, properties, HostPtr::NULL, bytes)))
+    let buffer = Mem::buffer(context, flags, properties, HostPtr::NULL, bytes);
+    Ok(Object::create(buffer.with_device_address(addressed)))
 }
 
 /// The rules for the flags of a memory object.
@@ -86,11 +108,13 @@ fn create_checked(
 /// # Errors
 /// `CL_INVALID_VALUE` for flags that do not exist or exclude each other.
 pub(super) fn check_flags(flags: cl_mem_flags) -> ClResult<()> {
-    ensure(flags & !(KERNEL_ACCESS | HOST_ACCESS | STORAGE) == 0, InvalidValue)?;
+    ensure(flags & !(KERNEL_ACCESS | HOST_ACCESS | STORAGE | CL_MEM_IMMUTABLE_EXT) == 0, InvalidValue)?;
     // CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY and CL_MEM_READ_ONLY are mutually exclusive
     ensure((flags & KERNEL_ACCESS).count_ones() <= 1, InvalidValue)?;
     // CL_MEM_HOST_WRITE_ONLY, CL_MEM_HOST_READ_ONLY and CL_MEM_HOST_NO_ACCESS are mutually exclusive
     ensure((flags & HOST_ACCESS).count_ones() <= 1, InvalidValue)?;
+    // CL_MEM_IMMUTABLE_EXT excludes CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY and CL_MEM_HOST_WRITE_ONLY
+    ensure(flags & CL_MEM_IMMUTABLE_EXT == 0 || flags & WRITABLE == 0, InvalidValue)?;
     // CL_MEM_USE_HOST_PTR excludes CL_MEM_ALLOC_HOST_PTR and CL_MEM_COPY_HOST_PTR
     ensure(flags & CL_MEM_USE_HOST_PTR == 0 || flags & STORAGE == CL_MEM_USE_HOST_PTR, InvalidValue)
 }
@@ -122,6 +146,9 @@ pub fn create_sub(
     // CL_MEM_HOST_WRITE_ONLY
     let host_reads_or_writes = flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY) != 0;
     ensure(parent & CL_MEM_HOST_NO_ACCESS == 0 || !host_reads_or_writes, InvalidValue)?;
+    // CL_INVALID_VALUE if buffer was created with CL_MEM_IMMUTABLE_EXT and flags specifies CL_MEM_READ_WRITE,
+    // CL_MEM_WRITE_ONLY, or CL_MEM_HOST_WRITE_ONLY
+    ensure(parent & CL_MEM_IMMUTABLE_EXT == 0 || flags & WRITABLE == 0, InvalidValue)?;
     // CL_INVALID_VALUE if flags specifies CL_MEM_USE_HOST_PTR or CL_MEM_ALLOC_HOST_PTR or CL_MEM_COPY_HOST_PTR
     ensure(flags & STORAGE == 0, InvalidValue)?;
     // CL_INVALID_VALUE if the value specified in buffer_create_type is not valid
@@ -132,7 +159,8 @@ pub fn create_sub(
     ensure(size != 0, InvalidBufferSize)?;
     // CL_INVALID_VALUE if the region specified by the cl_buffer_region is out of bounds in buffer
     let inherit = |group: cl_mem_flags| if flags & group == 0 { parent & group } else { 0 };
-    let all_flags = flags | inherit(KERNEL_ACCESS) | inherit(HOST_ACCESS) | inherit(STORAGE);
+    let all_flags =
+        flags | inherit(KERNEL_ACCESS) | inherit(HOST_ACCESS) | inherit(STORAGE) | inherit(CL_MEM_IMMUTABLE_EXT);
     let part = Mem::sub_buffer(&buffer, all_flags, origin, size).ok_or(InvalidValue)?;
     // CL_MISALIGNED_SUB_BUFFER_OFFSET if there are no devices in context associated with buffer for which the origin
     // field is aligned to the CL_DEVICE_MEM_BASE_ADDR_ALIGN value
@@ -167,8 +195,13 @@ pub fn get_info(mem: Handle<Mem>, name: cl_mem_info, info: Info<'_>) -> ClResult
         CL_MEM_CONTEXT => info.object(mem.context()),
         CL_MEM_ASSOCIATED_MEMOBJECT => info.object_or_null(mem.parent()),
         CL_MEM_OFFSET => info.value(mem.origin()),
-        CL_MEM_USES_SVM_POINTER => info.bool(false),
+        CL_MEM_USES_SVM_POINTER => info.bool(mem.uses_svm()),
         CL_MEM_PROPERTIES => info.slice(mem.properties()),
+        // CL_INVALID_OPERATION if the buffer was not allocated with CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT
+        CL_MEM_DEVICE_ADDRESS_EXT => {
+            let address = mem.device_address().ok_or(InvalidOperation)?;
+            info.slice(&vec![address; mem.context().devices().len()])
+        }
         // CL_INVALID_VALUE if param_name is not one of the supported values
         _ => Err(InvalidValue),
     }

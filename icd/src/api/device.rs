@@ -1,14 +1,15 @@
 //! Device: finding it and asking what it can.
 
 use clift_include::cl::*;
-use clift_runtime::{clock, pool};
+use clift_runtime::clock;
 
+use super::partition;
 use crate::caps::{self, Limits};
 use crate::error::ClError::{DeviceNotFound, InvalidDeviceType, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::info::{Info, Written};
-use crate::ffi::pointer::{Out, OutArray, Properties};
+use crate::ffi::pointer::{Out, OutArray};
 use crate::object::device::{self, Device};
 use crate::object::platform::{self, Platform};
 
@@ -59,30 +60,15 @@ pub fn get_ids(
 /// `clRetainDevice`: root devices are not counted.
 pub fn retain(device: Handle<Device>) -> ClResult<()> {
     // CL_INVALID_DEVICE if device is not a valid device
-    device.get()?;
-    Ok(())
+    let device = device.get()?;
+    if device.parent().is_some() { device.retain() } else { Ok(()) }
 }
 
 /// `clReleaseDevice`: root devices are not counted.
 pub fn release(device: Handle<Device>) -> ClResult<()> {
     // CL_INVALID_DEVICE if device is not a valid device
-    device.get()?;
-    Ok(())
-}
-
-/// `clCreateSubDevices`: no way of partitioning is supported.
-pub fn create_sub_devices(
-    device: Handle<Device>,
-    properties: Properties<cl_device_partition_property>,
-    _num_devices: cl_uint,
-    _out_devices: OutArray<Handle<Device>>,
-    _num_devices_ret: Out<cl_uint>,
-) -> ClResult<()> {
-    // CL_INVALID_DEVICE if in_device is not a valid device
-    device.get()?;
-    // CL_INVALID_VALUE if values specified in properties are not valid, or valid but not supported by in_device
-    let _ = properties;
-    Err(InvalidValue)
+    let device = device.get()?;
+    if device.parent().is_some() { device.release() } else { Ok(()) }
 }
 
 /// `clGetDeviceInfo`
@@ -94,7 +80,7 @@ pub fn get_info(device: Handle<Device>, name: cl_device_info, info: Info<'_>) ->
     match name {
         CL_DEVICE_TYPE => info.value(CL_DEVICE_TYPE_CPU),
         CL_DEVICE_VENDOR_ID => info.value(limits.host.vendor_id),
-        CL_DEVICE_MAX_COMPUTE_UNITS => info.value(pool::worker_count() as cl_uint),
+        CL_DEVICE_MAX_COMPUTE_UNITS => info.value(device.units().1 as cl_uint),
         CL_DEVICE_MAX_CLOCK_FREQUENCY => info.value(limits.host.clock_mhz),
         CL_DEVICE_ADDRESS_BITS => info.value(usize::BITS),
         CL_DEVICE_AVAILABLE => info.bool(true),
@@ -107,6 +93,12 @@ pub fn get_info(device: Handle<Device>, name: cl_device_info, info: Info<'_>) ->
         CL_DEVICE_PREFERRED_INTEROP_USER_SYNC => info.bool(true),
         CL_DEVICE_PROFILING_TIMER_RESOLUTION => info.value(clock::RESOLUTION_NS as usize),
         CL_DEVICE_REFERENCE_COUNT => info.value(device.reference_count()),
+
+        CL_DEVICE_PARENT_DEVICE => info.object_or_null(device.parent()),
+        CL_DEVICE_PARTITION_MAX_SUB_DEVICES => info.value(partition::max_sub_devices(&device) as cl_uint),
+        CL_DEVICE_PARTITION_PROPERTIES => info.slice(&partition::kinds(&device)),
+        CL_DEVICE_PARTITION_AFFINITY_DOMAIN => info.value(partition::affinity_domains(&device)),
+        CL_DEVICE_PARTITION_TYPE => info.slice(device.partition()),
 
         CL_DEVICE_NAME => info.string(&limits.host.model),
         CL_DEVICE_VENDOR => info.string(&limits.host.vendor),
@@ -152,6 +144,7 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
         // A sub-group lies within a row of work-items; rows may have one.
         CL_DEVICE_MAX_NUM_SUB_GROUPS => info.value(limits.max_work_group_size as cl_uint),
         CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.bool(false),
+        CL_DEVICE_SEMAPHORE_TYPES_KHR => info.slice(caps::SEMAPHORE_TYPES),
         CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => info.bool(true),
         CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => info.bool(true),
         CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(limits.preferred_multiple()),
@@ -200,6 +193,12 @@ fn memory_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Gro
         | CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT
         | CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT => info.value::<cl_uint>(0),
         CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT => info.bool(true),
+        CL_DEVICE_SVM_CAPABILITIES => info.value(caps::SVM_CAPABILITIES),
+        CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL
+        | CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL
+        | CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL
+        | CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL
+        | CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL => info.value(caps::USM_CAPABILITIES),
         _ => return Err(info),
     })
 }
@@ -237,6 +236,9 @@ fn language_info(name: cl_device_info, info: Info<'_>) -> Grouped<'_> {
             info.slice(&list)
         }
         CL_DEVICE_IL_VERSION => info.string(caps::il_version_string()),
+        CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS => info.slice(&caps::INSTRUCTION_SETS.pointers()),
+        CL_DEVICE_SPIRV_EXTENSIONS => info.slice(&caps::MODULE_EXTENSIONS.pointers()),
+        CL_DEVICE_SPIRV_CAPABILITIES => info.slice(&caps::module_capabilities()),
         CL_DEVICE_ILS_WITH_VERSION => {
             let list: Vec<_> = clift_jit::SPIRV_VERSIONS
                 .iter()
@@ -248,7 +250,7 @@ fn language_info(name: cl_device_info, info: Info<'_>) -> Grouped<'_> {
     })
 }
 
-/// Queries about what is not offered: images, pipes, device queues, shared virtual memory, partitions.
+/// Queries about what is not offered: images, pipes, device queues.
 fn absent_info(name: cl_device_info, info: Info<'_>) -> ClResult<Written> {
     match name {
         CL_DEVICE_IMAGE_SUPPORT => info.bool(caps::IMAGES),
@@ -277,13 +279,6 @@ fn absent_info(name: cl_device_info, info: Info<'_>) -> ClResult<Written> {
         | CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE
         | CL_DEVICE_MAX_ON_DEVICE_QUEUES
         | CL_DEVICE_MAX_ON_DEVICE_EVENTS => info.value::<cl_uint>(0),
-
-        CL_DEVICE_SVM_CAPABILITIES => info.value::<cl_device_svm_capabilities>(0),
-
-        CL_DEVICE_PARENT_DEVICE => info.object_or_null::<Device>(None),
-        CL_DEVICE_PARTITION_MAX_SUB_DEVICES => info.value::<cl_uint>(0),
-        CL_DEVICE_PARTITION_PROPERTIES | CL_DEVICE_PARTITION_TYPE => info.value::<cl_device_partition_property>(0),
-        CL_DEVICE_PARTITION_AFFINITY_DOMAIN => info.value::<cl_device_affinity_domain>(0),
 
         // CL_INVALID_VALUE if param_name is not one of the supported values
         _ => Err(InvalidValue),

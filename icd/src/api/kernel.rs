@@ -8,10 +8,10 @@ use clift_include::cl::*;
 use clift_jit::{AccessQualifier, AddressQualifier, ArgKind, TypeQualifiers};
 
 use super::program::build::built;
-use crate::caps::limits;
+use crate::caps::{OPENCL_VERSION, limits};
 use crate::error::ClError::{
     self, InvalidArgIndex, InvalidArgSize, InvalidArgValue, InvalidContext, InvalidDevice, InvalidDeviceQueue,
-    InvalidKernelName, InvalidMemObject, InvalidOperation, InvalidProgramExecutable, InvalidSampler, InvalidValue,
+    InvalidKernelName, InvalidMemObject, InvalidProgramExecutable, InvalidSampler, InvalidValue,
     KernelArgInfoNotAvailable,
 };
 use crate::error::{ClResult, ensure};
@@ -90,7 +90,7 @@ pub fn set_arg(kernel: Handle<Kernel>, index: cl_uint, size: usize, value: InByt
         ArgKind::GlobalPointer | ArgKind::ConstantPointer => pointer(&kernel, size, value)?,
         ArgKind::LocalPointer { .. } => {
             // CL_INVALID_ARG_SIZE if arg_size is zero for a local pointer (legal from 3.1 on)
-            ensure(size != 0, InvalidArgSize)?;
+            ensure(size != 0 || OPENCL_VERSION >= (3, 1), InvalidArgSize)?;
             // CL_INVALID_ARG_VALUE if arg_value is not NULL for a local pointer
             ensure(value.is_null(), InvalidArgValue)?;
             ArgValue::Local(size as u64)
@@ -123,13 +123,13 @@ fn no_object(size: usize, value: InBytes, invalid: ClError) -> ClError {
 fn pointer(kernel: &Ref<Kernel>, size: usize, value: InBytes) -> ClResult<ArgValue> {
     // arg_value NULL, or pointing to NULL, sets the argument to NULL
     if value.is_null() {
-        return Ok(ArgValue::Null);
+        return Ok(ArgValue::Address(0));
     }
     // CL_INVALID_ARG_SIZE if arg_value points to a memory object and arg_size is not equal to sizeof(cl_mem)
     // (checked first, because it says how much may be read)
     ensure(size == size_of::<cl_mem>(), InvalidArgSize)?;
     let Some(handle) = value.read::<Handle<Mem>>().filter(|handle| !handle.is_null()) else {
-        return Ok(ArgValue::Null);
+        return Ok(ArgValue::Address(0));
     };
     // CL_INVALID_MEM_OBJECT if arg_value does not point to a valid memory object
     let mem = handle.get()?;
@@ -138,21 +138,57 @@ fn pointer(kernel: &Ref<Kernel>, size: usize, value: InBytes) -> ClResult<ArgVal
     Ok(ArgValue::Buffer(Arc::downgrade(&mem)))
 }
 
-/// `clSetKernelArgSVMPointer`
-pub fn set_arg_svm_pointer(kernel: Handle<Kernel>, _index: cl_uint, _value: HostPtr) -> ClResult<()> {
+/// `clSetKernelArgSVMPointer`, `clSetKernelArgMemPointerINTEL`
+pub fn set_arg_svm_pointer(kernel: Handle<Kernel>, index: cl_uint, value: HostPtr) -> ClResult<()> {
     // CL_INVALID_KERNEL if kernel is not a valid kernel object
-    kernel.get()?;
-    // CL_INVALID_OPERATION if no devices in the context associated with kernel support SVM: the device does not
-    Err(InvalidOperation)
+    let kernel = kernel.get()?;
+    // CL_INVALID_OPERATION if no devices in the context associated with kernel support SVM: the device does
+    // CL_INVALID_ARG_INDEX if arg_index is not a valid argument index
+    let arg = kernel.info().args.get(index as usize).ok_or(InvalidArgIndex)?;
+    // CL_INVALID_ARG_VALUE if arg_value specified is not a valid value: any pointer is one, for a pointer to global or
+    // constant memory
+    ensure(matches!(arg.kind, ArgKind::GlobalPointer | ArgKind::ConstantPointer), InvalidArgValue)?;
+
+    kernel.set_arg(index as usize, ArgValue::Address(value.addr() as u64));
+    Ok(())
 }
 
-/// `clSetKernelExecInfo`
-pub fn set_exec_info(kernel: Handle<Kernel>, name: cl_kernel_exec_info, _size: usize, _value: InBytes) -> ClResult<()> {
+/// `clSetKernelArgDevicePointerEXT`
+pub fn set_arg_device_pointer(
+    kernel: Handle<Kernel>,
+    index: cl_uint,
+    value: cl_mem_device_address_ext,
+) -> ClResult<()> {
+    // CL_INVALID_KERNEL if kernel is not a valid kernel object
+    let kernel = kernel.get()?;
+    // CL_INVALID_OPERATION if no devices support the extension: the device does
+    // CL_INVALID_ARG_INDEX if arg_index is not a valid argument index
+    let arg = kernel.info().args.get(index as usize).ok_or(InvalidArgIndex)?;
+    // CL_INVALID_ARG_INDEX if arg_index corresponds to an argument that is not a pointer to the global address space
+    ensure(arg.kind == ArgKind::GlobalPointer, InvalidArgIndex)?;
+
+    kernel.set_arg(index as usize, ArgValue::Address(value));
+    Ok(())
+}
+
+/// `clSetKernelExecInfo`: memory may be used without having been announced, so that there is nothing to note.
+pub fn set_exec_info(kernel: Handle<Kernel>, name: cl_kernel_exec_info, size: usize, value: InBytes) -> ClResult<()> {
     // CL_INVALID_KERNEL if kernel is not a valid kernel object
     kernel.get()?;
+    // CL_INVALID_OPERATION if no devices in the context support what param_name is about: the device does
     match name {
-        // CL_INVALID_OPERATION if no devices support SVM: the device does not
-        CL_KERNEL_EXEC_INFO_SVM_PTRS | CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM => Err(InvalidOperation),
+        CL_KERNEL_EXEC_INFO_SVM_PTRS | CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL | CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT => {
+            // CL_INVALID_VALUE if param_value is NULL (an empty set is given by NULL and size 0)
+            // CL_INVALID_VALUE if the size specified by param_value_size is not valid
+            ensure(value.is_null() == (size == 0) && size.is_multiple_of(size_of::<u64>()), InvalidValue)
+        }
+        CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM
+        | CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL
+        | CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL
+        | CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL => {
+            // CL_INVALID_VALUE if param_value is NULL, or the size specified by param_value_size is not valid
+            ensure(!value.is_null() && size == size_of::<cl_bool>(), InvalidValue)
+        }
         // CL_INVALID_VALUE if param_name is not valid
         _ => Err(InvalidValue),
     }

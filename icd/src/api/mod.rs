@@ -12,8 +12,12 @@ pub mod enqueue;
 pub mod event;
 pub mod image;
 pub mod kernel;
+pub mod partition;
 pub mod platform;
 pub mod program;
 pub mod queue;
+pub mod semaphore;
+pub mod svm;
+pub mod usm;
 
 pub use crate::ffi::handle::{release, retain};

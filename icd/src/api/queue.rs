@@ -18,6 +18,23 @@ const HOST_PROPERTIES: cl_command_queue_properties = CL_QUEUE_OUT_OF_ORDER_EXEC_
 /// The property bits of device queues: known, not supported.
 const DEVICE_PROPERTIES: cl_command_queue_properties = CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT;
 
+/// Name of `cl_khr_priority_hints`.
+const PRIORITY: cl_command_queue_info = CL_QUEUE_PRIORITY_KHR as cl_command_queue_info;
+/// Name of `cl_khr_throttle_hints`.
+const THROTTLE: cl_command_queue_info = CL_QUEUE_THROTTLE_KHR as cl_command_queue_info;
+/// Values of `cl_khr_priority_hints`.
+const PRIORITIES: [cl_queue_properties; 3] = [
+    CL_QUEUE_PRIORITY_HIGH_KHR as cl_queue_properties,
+    CL_QUEUE_PRIORITY_MED_KHR as cl_queue_properties,
+    CL_QUEUE_PRIORITY_LOW_KHR as cl_queue_properties,
+];
+/// Values of `cl_khr_throttle_hints`.
+const THROTTLES: [cl_queue_properties; 3] = [
+    CL_QUEUE_THROTTLE_HIGH_KHR as cl_queue_properties,
+    CL_QUEUE_THROTTLE_MED_KHR as cl_queue_properties,
+    CL_QUEUE_THROTTLE_LOW_KHR as cl_queue_properties,
+];
+
 /// `clCreateCommandQueueWithProperties`, `clCreateCommandQueueWithPropertiesKHR`
 pub fn create_with_properties(
     context: Handle<Context>,
@@ -37,6 +54,9 @@ pub fn create_with_properties(
         match cl_command_queue_info::try_from(name) {
             Ok(CL_QUEUE_PROPERTIES) => bits = value,
             Ok(CL_QUEUE_SIZE) => has_size = true,
+            // Hints: remembered, and told when asked for
+            Ok(PRIORITY) => ensure(PRIORITIES.contains(&value), InvalidValue)?,
+            Ok(THROTTLE) => ensure(THROTTLES.contains(&value), InvalidValue)?,
             _ => return Err(InvalidValue),
         }
     }
@@ -44,7 +64,7 @@ pub fn create_with_properties(
     // CL_INVALID_VALUE: CL_QUEUE_SIZE can only be specified for a queue on the device
     ensure(!has_size, InvalidValue)?;
 
-    Ok(Object::create(Queue::new(context, device, bits, list)))
+    Ok(made(Queue::new(context, device, bits, list)))
 }
 
 /// `clCreateCommandQueue` (deprecated in 2.0)
@@ -60,11 +80,21 @@ pub fn create(
     // CL_INVALID_VALUE, CL_INVALID_QUEUE_PROPERTIES: see `check_bits`
     check_bits(properties)?;
 
-    Ok(Object::create(Queue::new(context, device, properties, Vec::new())))
+    Ok(made(Queue::new(context, device, properties, Vec::new())))
+}
+
+/// The object of a new queue, known to its context.
+fn made(queue: Queue) -> Ref<Queue> {
+    let queue = Object::create(queue);
+    queue.context().add_queue(&queue);
+    queue
 }
 
 /// The device, which must be one of the context's.
-fn device_of(context: &Ref<Context>, device: Handle<Device>) -> ClResult<Ref<Device>> {
+///
+/// # Errors
+/// `CL_INVALID_DEVICE` if it is not a valid device, or is not associated with the context.
+pub(super) fn device_of(context: &Ref<Context>, device: Handle<Device>) -> ClResult<Ref<Device>> {
     let device = device.get()?;
     ensure(context.has_device(&device), InvalidDevice)?;
     Ok(device)

@@ -10,7 +10,8 @@
 
 pub mod host;
 
-use std::sync::OnceLock;
+use std::ffi::{CString, c_char};
+use std::sync::{LazyLock, OnceLock};
 
 use clift_include::cl;
 
@@ -22,7 +23,47 @@ pub const fn version(major: u32, minor: u32, patch: u32) -> cl::cl_version {
 }
 
 /// The version of OpenCL that platform and device report.
-pub const OPENCL_VERSION: (u32, u32) = (3, 0);
+pub const OPENCL_VERSION: (u32, u32) = if all_listed(REQUIRED_BY_3_1) { (3, 1) } else { (3, 0) };
+
+/// Extensions that OpenCL 3.1 has in its core, and that its devices still list.
+const REQUIRED_BY_3_1: &[&str] = &[
+    "cl_khr_device_uuid",
+    "cl_khr_extended_bit_ops",
+    "cl_khr_integer_dot_product",
+    "cl_khr_spirv_queries",
+    "cl_khr_subgroup_extended_types",
+    "cl_khr_subgroup_rotate",
+    "cl_khr_subgroup_shuffle",
+    "cl_khr_subgroup_shuffle_relative",
+    "cl_khr_suggested_local_work_size",
+];
+
+/// Whether the extensions are all in the list.
+const fn all_listed(names: &[&str]) -> bool {
+    let mut index = 0;
+    while index < names.len() {
+        let (mut row, mut found) = (0, false);
+        while row < EXTENSIONS.len() {
+            found |= same(names[index].as_bytes(), EXTENSIONS[row].name.as_bytes());
+            row += 1;
+        }
+        if !found {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
+/// Whether two texts are equal; a comparison that constants may use.
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    let mut index = 0;
+    while index < a.len() && index < b.len() && a[index] == b[index] {
+        index += 1;
+    }
+    a.len() == b.len() && index == a.len()
+}
+
 /// The highest version of OpenCL C whose every feature is there; what `CL_DEVICE_OPENCL_C_VERSION` may say.
 pub const OPENCL_C_VERSION: (u32, u32) = (1, 2);
 /// Name of the platform and first word of vendor-specific text in version strings.
@@ -53,6 +94,34 @@ pub fn il_version_string() -> String {
     let names: Vec<String> =
         clift_jit::SPIRV_VERSIONS.iter().map(|(major, minor)| format!("SPIR-V_{major}.{minor}")).collect();
     names.join(" ")
+}
+
+/// C strings whose addresses queries hand out: they live as long as the driver.
+#[derive(Debug)]
+pub struct Texts(Vec<CString>);
+
+impl Texts {
+    fn new(names: &[&str]) -> Self {
+        // No name of ours has a NUL in it.
+        Self(names.iter().filter_map(|name| CString::new(*name).ok()).collect())
+    }
+
+    /// Their addresses.
+    pub fn pointers(&self) -> Vec<*const c_char> {
+        self.0.iter().map(|text| text.as_ptr()).collect()
+    }
+}
+
+/// `CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS`
+pub static INSTRUCTION_SETS: LazyLock<Texts> = LazyLock::new(|| Texts::new(&["OpenCL.std"]));
+
+/// `CL_DEVICE_SPIRV_EXTENSIONS`: what the kernel compiler reports.
+pub static MODULE_EXTENSIONS: LazyLock<Texts> =
+    LazyLock::new(|| Texts::new(clift_jit::spirv::caps::SUPPORTED_EXTENSIONS));
+
+/// `CL_DEVICE_SPIRV_CAPABILITIES`: what the kernel compiler reports.
+pub fn module_capabilities() -> Vec<u32> {
+    clift_jit::spirv::caps::SUPPORTED_CAPABILITIES.iter().map(|capability| *capability as u32).collect()
 }
 
 /// Who an extension belongs to.
@@ -97,7 +166,10 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_device_uuid", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_extended_versioning", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_il_program", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_priority_hints", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_semaphore", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_spirv_linkonce_odr", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_spirv_queries", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_spirv_no_integer_wrap_decoration", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_subgroup_ballot", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_subgroup_clustered_reduce", version(1, 0, 0), Scope::Device, true),
@@ -108,6 +180,10 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_subgroup_shuffle", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_subgroup_shuffle_relative", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_suggested_local_work_size", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_throttle_hints", version(1, 0, 0), Scope::Device, false),
+    extension("cl_ext_buffer_device_address", version(1, 0, 2), Scope::Device, false),
+    extension("cl_ext_immutable_memory_objects", version(1, 0, 0), Scope::Device, false),
+    extension("cl_intel_unified_shared_memory", version(1, 1, 0), Scope::Device, false),
 ];
 
 /// The extensions that the device lists.
@@ -134,6 +210,22 @@ pub const OPENCL_C_FEATURES: &[&str] = &[
     "__opencl_c_work_group_collective_functions",
 ];
 
+/// Sharing of the address space: kernels use any memory of the process, at any time, with the machine's own atomics.
+pub const SVM_CAPABILITIES: cl::cl_device_svm_capabilities = cl::CL_DEVICE_SVM_COARSE_GRAIN_BUFFER
+    | cl::CL_DEVICE_SVM_FINE_GRAIN_BUFFER
+    | cl::CL_DEVICE_SVM_FINE_GRAIN_SYSTEM
+    | cl::CL_DEVICE_SVM_ATOMICS;
+
+/// The same in the words of `cl_intel_unified_shared_memory`: true for all types of memory.
+pub const USM_CAPABILITIES: cl::cl_device_unified_shared_memory_capabilities_intel =
+    cl::CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL
+        | cl::CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL
+        | cl::CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL
+        | cl::CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL;
+
+/// Types of semaphores.
+pub const SEMAPHORE_TYPES: &[cl::cl_semaphore_type_khr] = &[cl::CL_SEMAPHORE_TYPE_BINARY_KHR];
+
 /// SPIR-V extensions that modules may use: the compiler's importer knows them. The front end is told to keep to these.
 pub const SPIRV_EXTENSIONS: &[&str] = &[
     "SPV_KHR_no_integer_wrap_decoration",
@@ -149,7 +241,10 @@ pub const IMAGES: bool = false;
 
 /// Versions of OpenCL C in which programs may ask to be built *and* find every mandatory feature. 2.0 is accepted in
 /// `-cl-std` but not listed: pipes, device queues and images are mandatory there.
-pub const OPENCL_C_VERSIONS: &[(u32, u32)] = &[(1, 0), (1, 1), (1, 2), (3, 0)];
+pub const OPENCL_C_VERSIONS: &[(u32, u32)] = match OPENCL_VERSION {
+    (3, 0) => &[(1, 0), (1, 1), (1, 2), (3, 0)],
+    _ => &[(1, 0), (1, 1), (1, 2), (3, 0), (3, 1)],
+};
 
 /// A name and a version in the form of the queries.
 pub fn name_version(name: &str, version: cl::cl_version) -> cl::cl_name_version {

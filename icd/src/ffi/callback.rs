@@ -9,7 +9,7 @@
 use std::ffi::{CString, c_char, c_void};
 use std::fmt;
 
-use clift_include::cl::cl_int;
+use clift_include::cl::{cl_int, cl_uint};
 
 use super::handle::Handle;
 use super::pointer::{HostPtr, UserData};
@@ -17,6 +17,7 @@ use crate::object::buffer::Mem;
 use crate::object::context::Context;
 use crate::object::event::Event;
 use crate::object::program::Program;
+use crate::object::queue::Queue;
 
 macro_rules! callback {
     ($(#[$doc:meta])* $name:ident($($arg:ident: $ty:ty),*)) => {
@@ -116,6 +117,22 @@ impl NativeFunction {
         if let Some(function) = self.0 {
             // SAFETY: the application enqueued the function with these arguments.
             unsafe { function(args.as_ptr().cast()) }
+        }
+    }
+}
+
+callback! {
+    /// `pfn_free_func` of `clEnqueueSVMFree`.
+    SvmFreeFunction(queue: Handle<Queue>, count: cl_uint, pointers: *mut HostPtr, user_data: *mut c_void)
+}
+
+impl SvmFreeFunction {
+    /// Has the application free memory; does nothing for NULL.
+    pub fn call(self, queue: Handle<Queue>, mut pointers: Vec<HostPtr>, user_data: UserData) {
+        if let Some(function) = self.0 {
+            // SAFETY: the application enqueued the function for this call; the array lives during it, and its length was
+            // given as a `cl_uint`.
+            unsafe { function(queue, pointers.len() as cl_uint, pointers.as_mut_ptr(), user_data.0) }
         }
     }
 }

@@ -10,7 +10,9 @@ use std::ffi::{c_char, c_void};
 
 use clift_include::cl::*;
 
-use super::callback::{ContextDestructor, ContextNotify, EventNotify, MemDestructor, NativeFunction, ProgramNotify};
+use super::callback::{
+    ContextDestructor, ContextNotify, EventNotify, MemDestructor, NativeFunction, ProgramNotify, SvmFreeFunction,
+};
 use super::dispatch::{Address, Entry, Kind, entry_points, gap_of, kind, run, stub, trace_args};
 use super::entry::{self, ErrorCode};
 use super::handle::{Handle, LoaderData};
@@ -23,11 +25,10 @@ use crate::object::kernel::Kernel;
 use crate::object::platform::Platform;
 use crate::object::program::Program;
 use crate::object::queue::Queue;
+use crate::object::semaphore::Semaphore;
 
 /// A `size_t[3]` of the application.
 type Triple<'call> = InArray<'call, usize>;
-/// A callback of an entry point that is not built.
-type AnyFunction = *const c_void;
 /// A sampler: there are none.
 type Sampler = *const c_void;
 
@@ -241,7 +242,7 @@ slots {
     [93] clCreateSubDevices(
         device: Handle<Device>, properties: Properties<cl_device_partition_property>, num_devices: cl_uint,
         out_devices: OutArray<Handle<Device>>, num_devices_ret: Out<cl_uint>,
-    ) -> status = device::create_sub_devices;
+    ) -> status = partition::create_sub_devices;
     [94] clRetainDevice(device: Handle<Device>) -> status = device::retain;
     [95] clReleaseDevice(device: Handle<Device>) -> status = device::release;
     [96] clCreateImage(
@@ -305,22 +306,22 @@ slots {
     ) -> object = gap::InvalidOperation;
     [125] clGetPipeInfo(pipe: Handle<Mem>, param_name: cl_pipe_info) -> info = gap::InvalidMemObject;
     [126] clSVMAlloc(context: Handle<Context>, flags: cl_svm_mem_flags, size: usize, alignment: cl_uint)
-        -> pointer = gap::InvalidOperation;
-    [127] clSVMFree(context: Handle<Context>, svm_pointer: HostPtr) -> nothing = gap::InvalidOperation;
+        -> pointer = svm::alloc;
+    [127] clSVMFree(context: Handle<Context>, svm_pointer: HostPtr) -> nothing = svm::free;
     [128] clEnqueueSVMFree(
-        queue: Handle<Queue>, num_svm_pointers: cl_uint, svm_pointers: InArray<*mut c_void>,
-        pfn_free_func: AnyFunction, user_data: UserData,
-    ) -> enqueue = gap::InvalidOperation;
+        queue: Handle<Queue>, num_svm_pointers: cl_uint, svm_pointers: InArray<HostPtr>,
+        pfn_free_func: SvmFreeFunction, user_data: UserData,
+    ) -> enqueue = enqueue::pointer::svm_free;
     [129] clEnqueueSVMMemcpy(
         queue: Handle<Queue>, blocking: cl_bool, dst_ptr: HostPtr, src_ptr: HostPtr, size: usize,
-    ) -> enqueue = gap::InvalidOperation;
+    ) -> enqueue = enqueue::pointer::svm_copy;
     [130] clEnqueueSVMMemFill(
         queue: Handle<Queue>, svm_ptr: HostPtr, pattern: InBytes, pattern_size: usize, size: usize,
-    ) -> enqueue = gap::InvalidOperation;
+    ) -> enqueue = enqueue::pointer::svm_fill;
     [131] clEnqueueSVMMap(
         queue: Handle<Queue>, blocking: cl_bool, flags: cl_map_flags, svm_ptr: HostPtr, size: usize,
-    ) -> enqueue = gap::InvalidOperation;
-    [132] clEnqueueSVMUnmap(queue: Handle<Queue>, svm_ptr: HostPtr) -> enqueue = gap::InvalidOperation;
+    ) -> enqueue = enqueue::pointer::svm_map;
+    [132] clEnqueueSVMUnmap(queue: Handle<Queue>, svm_ptr: HostPtr) -> enqueue = enqueue::pointer::svm_unmap;
     [133] clCreateSamplerWithProperties(context: Handle<Context>, properties: Properties<cl_sampler_properties>)
         -> object = gap::InvalidOperation;
     [134] clSetKernelArgSVMPointer(kernel: Handle<Kernel>, arg_index: cl_uint, arg_value: HostPtr)
@@ -339,9 +340,9 @@ slots {
     [137] clCloneKernel(kernel: Handle<Kernel>) -> object = kernel::clone;
     [138] clCreateProgramWithIL(context: Handle<Context>, il: InBytes, length: usize) -> object = program::create_with_il;
     [139] clEnqueueSVMMigrateMem(
-        queue: Handle<Queue>, num_svm_pointers: cl_uint, svm_pointers: InArray<*const c_void>, sizes: InArray<usize>,
+        queue: Handle<Queue>, num_svm_pointers: cl_uint, svm_pointers: InArray<HostPtr>, sizes: InArray<usize>,
         flags: cl_mem_migration_flags,
-    ) -> enqueue = gap::InvalidOperation;
+    ) -> enqueue = enqueue::pointer::svm_migrate;
     [140] clGetDeviceAndHostTimer(
         device: Handle<Device>, device_timestamp: Out<cl_ulong>, host_timestamp: Out<cl_ulong>,
     ) -> status = device::device_and_host_timer;
@@ -401,5 +402,53 @@ by_name {
         queue: Handle<Queue>, kernel: Handle<Kernel>, work_dim: cl_uint, global_work_offset: InArray<usize>,
         global_work_size: InArray<usize>, suggested_local_work_size: OutArray<usize>,
     ) -> status = enqueue::ndrange::suggested_local_size;
+
+    // cl_ext_buffer_device_address
+    clSetKernelArgDevicePointerEXT(kernel: Handle<Kernel>, arg_index: cl_uint, arg_value: cl_mem_device_address_ext)
+        -> status = kernel::set_arg_device_pointer;
+
+    // cl_intel_unified_shared_memory
+    clHostMemAllocINTEL(
+        context: Handle<Context>, properties: Properties<cl_mem_properties_intel>, size: usize, alignment: cl_uint,
+    ) -> object = usm::host_alloc;
+    clDeviceMemAllocINTEL(
+        context: Handle<Context>, device: Handle<Device>, properties: Properties<cl_mem_properties_intel>, size: usize,
+        alignment: cl_uint,
+    ) -> object = usm::device_alloc;
+    clSharedMemAllocINTEL(
+        context: Handle<Context>, device: Handle<Device>, properties: Properties<cl_mem_properties_intel>, size: usize,
+        alignment: cl_uint,
+    ) -> object = usm::shared_alloc;
+    clMemFreeINTEL(context: Handle<Context>, ptr: HostPtr) -> status = usm::free;
+    clMemBlockingFreeINTEL(context: Handle<Context>, ptr: HostPtr) -> status = usm::blocking_free;
+    clGetMemAllocInfoINTEL(context: Handle<Context>, ptr: HostPtr, param_name: cl_mem_info_intel) -> info = usm::get_info;
+    clSetKernelArgMemPointerINTEL(kernel: Handle<Kernel>, arg_index: cl_uint, arg_value: HostPtr)
+        -> status = kernel::set_arg_svm_pointer;
+    clEnqueueMemsetINTEL(queue: Handle<Queue>, dst_ptr: HostPtr, value: cl_int, size: usize)
+        -> enqueue = enqueue::pointer::usm_set;
+    clEnqueueMemFillINTEL(
+        queue: Handle<Queue>, dst_ptr: HostPtr, pattern: InBytes, pattern_size: usize, size: usize,
+    ) -> enqueue = enqueue::pointer::usm_fill;
+    clEnqueueMemcpyINTEL(queue: Handle<Queue>, blocking: cl_bool, dst_ptr: HostPtr, src_ptr: HostPtr, size: usize)
+        -> enqueue = enqueue::pointer::usm_copy;
+    clEnqueueMigrateMemINTEL(queue: Handle<Queue>, ptr: HostPtr, size: usize, flags: cl_mem_migration_flags)
+        -> enqueue = enqueue::pointer::usm_migrate;
+    clEnqueueMemAdviseINTEL(queue: Handle<Queue>, ptr: HostPtr, size: usize, advice: cl_mem_advice_intel)
+        -> enqueue = enqueue::pointer::usm_advise;
+
+    // cl_khr_semaphore
+    clCreateSemaphoreWithPropertiesKHR(context: Handle<Context>, sema_props: Properties<cl_semaphore_properties_khr>)
+        -> object = semaphore::create;
+    clEnqueueWaitSemaphoresKHR(
+        queue: Handle<Queue>, num_sema_objects: cl_uint, sema_objects: InArray<Handle<Semaphore>>,
+        sema_payload_list: InArray<cl_semaphore_payload_khr>,
+    ) -> enqueue = semaphore::enqueue_wait;
+    clEnqueueSignalSemaphoresKHR(
+        queue: Handle<Queue>, num_sema_objects: cl_uint, sema_objects: InArray<Handle<Semaphore>>,
+        sema_payload_list: InArray<cl_semaphore_payload_khr>,
+    ) -> enqueue = semaphore::enqueue_signal;
+    clGetSemaphoreInfoKHR(sema_object: Handle<Semaphore>, param_name: cl_semaphore_info_khr) -> info = semaphore::get_info;
+    clReleaseSemaphoreKHR(sema_object: Handle<Semaphore>) -> status = release;
+    clRetainSemaphoreKHR(sema_object: Handle<Semaphore>) -> status = retain;
 }
 }

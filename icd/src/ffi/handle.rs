@@ -314,7 +314,7 @@ mod tests {
     /// The count neither wraps nor frees what is still held.
     #[test]
     fn reference_count_at_its_ends() {
-        let object = Object::create(Device);
+        let object = Object::create(Device::whole());
         let handle = object.handle();
         object.api.lock().count = u32::MAX - 1;
         assert_eq!(retain(handle), Ok(()));

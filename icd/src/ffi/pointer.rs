@@ -34,6 +34,9 @@ plain!(u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, *mut c_void, *const c
 plain!(cl::cl_name_version, cl::cl_buffer_region, cl::cl_image_format);
 plain!(cl::cl_device_integer_dot_product_acceleration_properties);
 
+// SAFETY: a transparent pointer; any bits are an address.
+unsafe impl Plain for HostPtr {}
+
 // SAFETY: a transparent pointer; any bits are a handle.
 unsafe impl<T: 'static> Plain for super::handle::Handle<T> {}
 
@@ -175,6 +178,31 @@ impl<T: Plain + Default + PartialEq> Properties<'_, T> {
         }
         list.push(T::default());
         list
+    }
+}
+
+impl<T: Plain + Default + PartialEq> Properties<'_, T> {
+    /// The element at an index, for lists with lists in them: none behind the list's end may be asked for. Not for NULL.
+    pub fn element(self, index: usize) -> T {
+        debug_assert!(!self.0.is_null(), "broken invariant: an element of a list that is none");
+        // SAFETY: the OpenCL contract: the list may be read up to its end.
+        unsafe { self.0.add(index).read_unaligned() }
+    }
+
+    /// The elements before the first zero, whatever pairs they make; empty for NULL.
+    pub fn up_to_zero(self) -> Vec<T> {
+        let mut list = Vec::new();
+        if self.0.is_null() {
+            return list;
+        }
+        loop {
+            // SAFETY: the OpenCL contract: the list may be read up to its first zero at least.
+            let element = unsafe { self.0.add(list.len()).read_unaligned() };
+            if element == T::default() {
+                return list;
+            }
+            list.push(element);
+        }
     }
 }
 

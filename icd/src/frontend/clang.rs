@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use super::child::{self, End, Finished};
 use super::headers::Layout;
+use super::options::Std;
 use super::probe::{self, Candidate};
 use super::reflect::{self, KernelReflection};
 use super::{Compiled, Failure, FrontEnd, Job, LEVELS, workarounds};
@@ -215,7 +216,18 @@ fn arguments(job: &Job<'_>, action: Action, directory: Option<&Path>) -> Vec<Str
         arg("-Wno-error=incompatible-pointer-types");
         arg("-Wno-error=int-conversion");
     }
-    arg(&format!("-cl-std={}", job.options.language().name()));
+    match job.options.language() {
+        // To clang, OpenCL C 3.1 is 3.0 with what extensions add, which the profile switches on.
+        Std::Cl31 => {
+            for text in ["-cl-std=CL3.0", "-U__OPENCL_C_VERSION__", "-D__OPENCL_C_VERSION__=310"] {
+                arg(text);
+            }
+        }
+        std @ (Std::Cl10 | Std::Cl11 | Std::Cl12 | Std::Cl20 | Std::Cl30) => arg(&format!("-cl-std={}", std.name())),
+    }
+    if job.profile.opencl_version >= 310 {
+        arg("-DCL_VERSION_3_1=310");
+    }
     arg(&format!("-cl-ext={}", extension_switches(job)));
     arg(&format!("-D__OPENCL_VERSION__={}", job.profile.opencl_version));
     if !job.profile.images {

@@ -10,6 +10,8 @@
 use clift_jit::FastMath;
 use serde::{Deserialize, Serialize};
 
+use crate::caps::OPENCL_VERSION;
+
 /// Which calls accept an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -32,12 +34,25 @@ pub enum Std {
     Cl20,
     /// `CL3.0`.
     Cl30,
+    /// `CL3.1`.
+    Cl31,
 }
 
 impl Std {
     /// Names and versions, oldest first.
-    const NAMES: [(&'static str, Std); 5] =
-        [("CL1.0", Std::Cl10), ("CL1.1", Std::Cl11), ("CL1.2", Std::Cl12), ("CL2.0", Std::Cl20), ("CL3.0", Std::Cl30)];
+    const NAMES: [(&'static str, Std); 6] = [
+        ("CL1.0", Std::Cl10),
+        ("CL1.1", Std::Cl11),
+        ("CL1.2", Std::Cl12),
+        ("CL2.0", Std::Cl20),
+        ("CL3.0", Std::Cl30),
+        ("CL3.1", Std::Cl31),
+    ];
+
+    /// Whether the device has it.
+    fn is_offered(self) -> bool {
+        self < Std::Cl31 || OPENCL_VERSION >= (3, 1)
+    }
 
     /// The version as `-cl-std=` spells it.
     pub fn name(self) -> &'static str {
@@ -226,8 +241,10 @@ fn include_directory(options: &mut BuildOptions, value: &str) -> Result<(), Stri
 
 /// `-cl-std=version`.
 fn language(options: &mut BuildOptions, value: &str) -> Result<(), String> {
-    let (_, std) =
-        Std::NAMES.iter().find(|(name, _)| *name == value).ok_or_else(|| format!("no language version '{value}'"))?;
+    let (_, std) = Std::NAMES
+        .iter()
+        .find(|(name, std)| *name == value && std.is_offered())
+        .ok_or_else(|| format!("no language version '{value}'"))?;
     options.std = Some(*std);
     Ok(())
 }

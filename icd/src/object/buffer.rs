@@ -5,7 +5,8 @@
 //! ([`clift_runtime::memory`]).
 
 use clift_include::cl::{
-    CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY, cl_mem_flags, cl_mem_properties,
+    CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY, CL_MEM_IMMUTABLE_EXT, cl_mem_flags,
+    cl_mem_properties,
 };
 use clift_runtime::memory::MemSlice;
 use parking_lot::Mutex;
@@ -22,6 +23,8 @@ pub struct Mem {
     flags: cl_mem_flags,
     properties: Vec<cl_mem_properties>,
     host_ptr: HostPtr,
+    /// Whether the application may ask for its address.
+    addressed: bool,
     parent: Option<Parent>,
     maps: Mutex<Maps>,
     destructors: Mutex<Vec<Destructor>>,
@@ -77,7 +80,13 @@ impl Mem {
         bytes: MemSlice,
     ) -> Self {
         let (maps, destructors) = Default::default();
-        Self { context, flags, properties, host_ptr, parent: None, maps, destructors, bytes }
+        Self { context, flags, properties, host_ptr, addressed: false, parent: None, maps, destructors, bytes }
+    }
+
+    /// The same, with an address that the application may ask for.
+    pub fn with_device_address(mut self, addressed: bool) -> Self {
+        self.addressed = addressed;
+        self
     }
 
     /// The part of a buffer (not of a sub-buffer) that starts at `origin` and has `len` bytes; `None` when the buffer is
@@ -91,6 +100,7 @@ impl Mem {
             flags,
             properties: Vec::new(),
             host_ptr: if buffer.host_ptr.is_null() { HostPtr::NULL } else { HostPtr::new(bytes.as_ptr()) },
+            addressed: buffer.addressed,
             parent: Some(Parent { buffer: buffer.clone(), origin }),
             maps,
             destructors,
@@ -145,7 +155,23 @@ impl Mem {
 
     /// Whether the host may write it by commands.
     pub fn host_may_write(&self) -> bool {
-        self.flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS) == 0
+        self.flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS | CL_MEM_IMMUTABLE_EXT) == 0
+    }
+
+    /// Whether commands may write to it at all.
+    pub fn is_mutable(&self) -> bool {
+        self.flags & CL_MEM_IMMUTABLE_EXT == 0
+    }
+
+    /// The address that the device has it at, when the application asked for one that stays.
+    pub fn device_address(&self) -> Option<u64> {
+        self.addressed.then(|| self.bytes.as_ptr().expose_provenance() as u64)
+    }
+
+    /// Whether it works on shared virtual memory of the application's.
+    pub fn uses_svm(&self) -> bool {
+        let at = || self.context.allocations().at(self.host_ptr.addr());
+        !self.host_ptr.is_null() && at().is_some_and(|found| found.kind.is_svm())
     }
 
     /// Registers a function to call when the object ends.

@@ -1,11 +1,15 @@
 //! A context: the scope of objects that may be used together.
 
+use std::sync::{Arc, Weak};
+
 use clift_include::cl::cl_context_properties;
 use parking_lot::Mutex;
 
+use super::allocation::Allocations;
 use super::device::Device;
+use super::queue::Queue;
 use crate::ffi::callback::{ContextDestructor, ContextNotify};
-use crate::ffi::handle::{Handle, Ref, cl_object};
+use crate::ffi::handle::{Handle, Object, Ref, cl_object};
 use crate::ffi::pointer::UserData;
 
 /// A context.
@@ -15,6 +19,9 @@ pub struct Context {
     properties: Vec<cl_context_properties>,
     notify: (ContextNotify, UserData),
     destructors: Mutex<Vec<Destructor>>,
+    queues: Mutex<Vec<Weak<Object<Queue>>>>,
+    // Freed after the destructor callbacks have been called: the last field.
+    allocations: Allocations,
 }
 
 cl_object!(Context, b"ctxt", InvalidContext);
@@ -29,7 +36,8 @@ impl Context {
         properties: Vec<cl_context_properties>,
         notify: (ContextNotify, UserData),
     ) -> Self {
-        Self { devices, properties, notify, destructors: Mutex::default() }
+        let (destructors, queues, allocations) = Default::default();
+        Self { devices, properties, notify, destructors, queues, allocations }
     }
 
     /// Its devices.
@@ -45,6 +53,23 @@ impl Context {
     /// Whether the device belongs to the context.
     pub fn has_device(&self, device: &Ref<Device>) -> bool {
         self.devices.iter().any(|own| Ref::ptr_eq(own, device))
+    }
+
+    /// Memory that the application addresses by pointer.
+    pub fn allocations(&self) -> &Allocations {
+        &self.allocations
+    }
+
+    /// Notes a queue of this context.
+    pub fn add_queue(&self, queue: &Ref<Queue>) {
+        let mut queues = self.queues.lock();
+        queues.retain(|queue| queue.strong_count() > 0);
+        queues.push(Arc::downgrade(queue));
+    }
+
+    /// The queues of this context that exist.
+    pub fn queues(&self) -> Vec<Ref<Queue>> {
+        self.queues.lock().iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Reports an error that no call can return (a command's failure, a remark) to the application's callback.

@@ -43,8 +43,8 @@ struct Args {
 pub enum ArgValue {
     /// Bytes, as many as the argument's slot has.
     Data(SmallVec<[u8; 16]>),
-    /// A pointer to nothing.
-    Null,
+    /// A pointer as the application has it: NULL, or shared memory.
+    Address(u64),
     /// A buffer.
     Buffer(Weak<Object<Mem>>),
     /// Local memory of this many bytes.
@@ -132,7 +132,7 @@ impl Kernel {
         for (value, info) in args.values.iter().zip(&self.info().args) {
             match value.as_ref().ok_or(NotSet)? {
                 ArgValue::Data(_) => {}
-                ArgValue::Null => place(&mut block, info.slot.offset, &0_u64.to_le_bytes()),
+                ArgValue::Address(address) => place(&mut block, info.slot.offset, &address.to_le_bytes()),
                 ArgValue::Buffer(mem) => buffers.push((mem.upgrade().ok_or(NotSet)?, info.slot.offset)),
                 ArgValue::Local(size) => {
                     let start = aligned(local_end, info);
@@ -151,7 +151,7 @@ impl Kernel {
         let pairs = args.values.iter().zip(&self.info().args);
         pairs.fold(self.info().resources.local_bytes, |end, (value, info)| match value {
             Some(ArgValue::Local(size)) => aligned(end, info).saturating_add(*size),
-            Some(ArgValue::Data(_) | ArgValue::Null | ArgValue::Buffer(_)) | None => end,
+            Some(ArgValue::Data(_) | ArgValue::Address(_) | ArgValue::Buffer(_)) | None => end,
         })
     }
 

@@ -3,6 +3,7 @@
 //! State is reached through [`Ref`](crate::ffi::handle::Ref)s that [`Handle::get`](crate::ffi::handle::Handle::get) has
 //! validated. No function here looks at what the application passed.
 
+pub mod allocation;
 pub mod buffer;
 pub mod context;
 pub mod device;
@@ -11,3 +12,4 @@ pub mod kernel;
 pub mod platform;
 pub mod program;
 pub mod queue;
+pub mod semaphore;

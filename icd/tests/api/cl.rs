@@ -45,6 +45,7 @@ macro_rules! api {
 pub(crate) type Notify = Option<extern "C" fn(*const c_char, *const c_void, usize, *mut c_void)>;
 pub(crate) type ObjectNotify = Option<extern "C" fn(*mut c_void, *mut c_void)>;
 pub(crate) type EventNotify = Option<extern "C" fn(cl_event, cl_int, *mut c_void)>;
+pub(crate) type SvmFree = Option<extern "C" fn(cl_command_queue, cl_uint, *mut *mut c_void, *mut c_void)>;
 pub(crate) type Native = Option<extern "C" fn(*mut c_void)>;
 
 api! {
@@ -158,6 +159,31 @@ api! {
     [123] clCreateCommandQueueWithProperties(
         c: cl_context, d: cl_device_id, properties: *const cl_queue_properties, error: *mut cl_int,
     ) -> cl_command_queue;
+    [126] clSVMAlloc(c: cl_context, flags: cl_bitfield, size: usize, align: cl_uint) -> *mut c_void;
+    [127] clSVMFree(c: cl_context, ptr: *mut c_void) -> ();
+    [128] clEnqueueSVMFree(
+        q: cl_command_queue, count: cl_uint, ptrs: *const *mut c_void, function: SvmFree, user: *mut c_void,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [129] clEnqueueSVMMemcpy(
+        q: cl_command_queue, blocking: cl_bool, dst: *mut c_void, src: *const c_void, size: usize,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [130] clEnqueueSVMMemFill(
+        q: cl_command_queue, ptr: *mut c_void, pattern: *const c_void, pattern_size: usize, size: usize,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [131] clEnqueueSVMMap(
+        q: cl_command_queue, blocking: cl_bool, flags: cl_map_flags, ptr: *mut c_void, size: usize,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [132] clEnqueueSVMUnmap(
+        q: cl_command_queue, ptr: *mut c_void, n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [139] clEnqueueSVMMigrateMem(
+        q: cl_command_queue, count: cl_uint, ptrs: *const *mut c_void, sizes: *const usize, flags: cl_bitfield,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
     [140] clGetDeviceAndHostTimer(d: cl_device_id, device: *mut cl_ulong, host: *mut cl_ulong) -> cl_int;
     [141] clGetHostTimer(d: cl_device_id, host: *mut cl_ulong) -> cl_int;
     [143] clSetDefaultDeviceCommandQueue(c: cl_context, d: cl_device_id, q: cl_command_queue) -> cl_int;
@@ -166,6 +192,74 @@ api! {
         error: *mut cl_int,
     ) -> cl_mem;
     [148] clSetContextDestructorCallback(c: cl_context, notify: ObjectNotify, user: *mut c_void) -> cl_int;
+}
+
+/// Address of a function that is found by its name only.
+pub(crate) fn named(name: &std::ffi::CStr) -> *mut c_void {
+    clGetExtensionFunctionAddressForPlatform(platform(), name.as_ptr())
+}
+
+macro_rules! extension {
+    ($($name:ident($($arg:ident: $ty:ty),* $(,)?) -> $ret:ty;)*) => {
+        $(pub(crate) fn $name($($arg: $ty),*) -> $ret {
+            let name = std::ffi::CString::new(stringify!($name)).unwrap();
+            let address = named(&name);
+            assert!(!address.is_null());
+            // SAFETY: the function of this name has this signature.
+            let function: unsafe extern "C" fn($($ty),*) -> $ret = unsafe { std::mem::transmute(address) };
+            // SAFETY: the case keeps the contract of the call.
+            unsafe { function($($arg),*) }
+        })*
+    };
+}
+
+extension! {
+    clCreateSemaphoreWithPropertiesKHR(c: cl_context, properties: *const cl_bitfield, error: *mut cl_int) -> *mut c_void;
+    clEnqueueWaitSemaphoresKHR(
+        q: cl_command_queue, count: cl_uint, semaphores: *const *mut c_void, payloads: *const cl_ulong,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    clEnqueueSignalSemaphoresKHR(
+        q: cl_command_queue, count: cl_uint, semaphores: *const *mut c_void, payloads: *const cl_ulong,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    clGetSemaphoreInfoKHR(s: *mut c_void, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    clReleaseSemaphoreKHR(s: *mut c_void) -> cl_int;
+    clRetainSemaphoreKHR(s: *mut c_void) -> cl_int;
+    clHostMemAllocINTEL(
+        c: cl_context, properties: *const cl_bitfield, size: usize, align: cl_uint, error: *mut cl_int,
+    ) -> *mut c_void;
+    clDeviceMemAllocINTEL(
+        c: cl_context, d: cl_device_id, properties: *const cl_bitfield, size: usize, align: cl_uint, error: *mut cl_int,
+    ) -> *mut c_void;
+    clSharedMemAllocINTEL(
+        c: cl_context, d: cl_device_id, properties: *const cl_bitfield, size: usize, align: cl_uint, error: *mut cl_int,
+    ) -> *mut c_void;
+    clMemFreeINTEL(c: cl_context, ptr: *mut c_void) -> cl_int;
+    clMemBlockingFreeINTEL(c: cl_context, ptr: *mut c_void) -> cl_int;
+    clGetMemAllocInfoINTEL(
+        c: cl_context, ptr: *const c_void, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize,
+    ) -> cl_int;
+    clEnqueueMemsetINTEL(
+        q: cl_command_queue, ptr: *mut c_void, value: cl_int, size: usize,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    clEnqueueMemFillINTEL(
+        q: cl_command_queue, ptr: *mut c_void, pattern: *const c_void, pattern_size: usize, size: usize,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    clEnqueueMemcpyINTEL(
+        q: cl_command_queue, blocking: cl_bool, dst: *mut c_void, src: *const c_void, size: usize,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    clEnqueueMigrateMemINTEL(
+        q: cl_command_queue, ptr: *const c_void, size: usize, flags: cl_bitfield,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    clEnqueueMemAdviseINTEL(
+        q: cl_command_queue, ptr: *const c_void, size: usize, advice: cl_uint,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
 }
 
 /// No wait list.

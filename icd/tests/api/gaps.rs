@@ -48,15 +48,7 @@ const GAPS: &[(&str, cl_int)] = &[
     ("clCreateEventFromEGLSyncKHR", CL_INVALID_OPERATION),
     ("clCreatePipe", CL_INVALID_OPERATION),
     ("clGetPipeInfo", CL_INVALID_MEM_OBJECT),
-    ("clSVMAlloc", CL_INVALID_OPERATION),
-    ("clSVMFree", CL_INVALID_OPERATION),
-    ("clEnqueueSVMFree", CL_INVALID_OPERATION),
-    ("clEnqueueSVMMemcpy", CL_INVALID_OPERATION),
-    ("clEnqueueSVMMemFill", CL_INVALID_OPERATION),
-    ("clEnqueueSVMMap", CL_INVALID_OPERATION),
-    ("clEnqueueSVMUnmap", CL_INVALID_OPERATION),
     ("clCreateSamplerWithProperties", CL_INVALID_OPERATION),
-    ("clEnqueueSVMMigrateMem", CL_INVALID_OPERATION),
     ("clCreateImageWithProperties", CL_INVALID_OPERATION),
 ];
 

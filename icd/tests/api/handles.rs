@@ -42,6 +42,22 @@ const USES: &[Use] = &[
     ("retain event", |h| clRetainEvent(h), CL_INVALID_EVENT),
     ("release event", |h| clReleaseEvent(h), CL_INVALID_EVENT),
     ("wait", |h| clWaitForEvents(1, &h), CL_INVALID_EVENT),
+    ("semaphore", |h| refused(|e| clCreateSemaphoreWithPropertiesKHR(h, null_mut(), e)), CL_INVALID_CONTEXT),
+    (
+        "semaphore info",
+        |h| clGetSemaphoreInfoKHR(h, CL_SEMAPHORE_TYPE_KHR, 0, null_mut(), null_mut()),
+        CL_INVALID_SEMAPHORE_KHR,
+    ),
+    ("retain semaphore", |h| clRetainSemaphoreKHR(h), CL_INVALID_SEMAPHORE_KHR),
+    ("release semaphore", |h| clReleaseSemaphoreKHR(h), CL_INVALID_SEMAPHORE_KHR),
+    ("host memory", |h| refused(|e| clHostMemAllocINTEL(h, null_mut(), 8, 0, e)), CL_INVALID_CONTEXT),
+    ("free memory", |h| clMemFreeINTEL(h, null_mut()), CL_INVALID_CONTEXT),
+    ("blocking free", |h| clMemBlockingFreeINTEL(h, null_mut()), CL_INVALID_CONTEXT),
+    (
+        "memory info",
+        |h| clGetMemAllocInfoINTEL(h, null_mut(), CL_MEM_ALLOC_TYPE_INTEL, 0, null_mut(), null_mut()),
+        CL_INVALID_CONTEXT,
+    ),
     ("set status", |h| clSetUserEventStatus(h, CL_COMPLETE), CL_INVALID_EVENT),
 ];
 

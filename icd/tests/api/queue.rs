@@ -32,7 +32,14 @@ fn create_with_properties() {
     let with = |list: &[cl_bitfield], e| clCreateCommandQueueWithProperties(setup.context, d, list.as_ptr(), e);
     let bits = cl_bitfield::from(CL_QUEUE_PROPERTIES);
     let size = cl_bitfield::from(CL_QUEUE_SIZE);
-    for list in [&[0][..], &[bits, ORDER | PROFILING, 0], &[bits, 0, 0]] {
+    let (priority, throttle) = (CL_QUEUE_PRIORITY_KHR, CL_QUEUE_THROTTLE_KHR);
+    for list in [
+        &[0][..],
+        &[bits, ORDER | PROFILING, 0],
+        &[bits, 0, 0],
+        &[priority, 1, 0],
+        &[throttle, 4, priority, 2, bits, 0, 0],
+    ] {
         let queue = made(|e| with(list, e));
         let given = info_bytes(&|s, v, r| clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES_ARRAY, s, v, r));
         assert_eq!(given, list.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>());

@@ -7,6 +7,14 @@ use super::cl::*;
 
 extern "C" fn nothing(_: *mut c_void) {}
 
+/// What fills write.
+static PATTERN: [u8; 1] = [3];
+
+/// The address some bytes further on.
+fn at(host: *mut c_void, offset: usize) -> *mut c_void {
+    host.wrapping_byte_add(offset)
+}
+
 /// A command by name and type, ready but for its queue, wait list and event.
 type Command<'a> =
     (&'a str, cl_uint, Box<dyn Fn(cl_command_queue, cl_uint, *const cl_event, *mut cl_event) -> cl_int + 'a>);
@@ -47,6 +55,21 @@ fn commands<'a>(a: cl_mem, b: cl_mem, host: *mut c_void, blocking: cl_bool) -> V
                 error
             }),
         ),
+        (
+            "svm copy",
+            CL_COMMAND_SVM_MEMCPY,
+            Box::new(move |q, n, l, e| clEnqueueSVMMemcpy(q, blocking, at(host, 32), host, 32, n, l, e)),
+        ),
+        (
+            "svm map",
+            CL_COMMAND_SVM_MAP,
+            Box::new(move |q, n, l, e| clEnqueueSVMMap(q, blocking, CL_MAP_READ, host, 64, n, l, e)),
+        ),
+        (
+            "usm copy",
+            CL_COMMAND_MEMCPY_INTEL,
+            Box::new(move |q, n, l, e| clEnqueueMemcpyINTEL(q, blocking, at(host, 32), host, 32, n, l, e)),
+        ),
         ("copy", CL_COMMAND_COPY_BUFFER, Box::new(move |q, n, l, e| clEnqueueCopyBuffer(q, a, b, 0, 0, 64, n, l, e))),
         (
             "copy rect",
@@ -63,6 +86,37 @@ fn commands<'a>(a: cl_mem, b: cl_mem, host: *mut c_void, blocking: cl_bool) -> V
             CL_COMMAND_MIGRATE_MEM_OBJECTS,
             Box::new(move |q, n, l, e| clEnqueueMigrateMemObjects(q, 1, &a, 0, n, l, e)),
         ),
+        (
+            "svm fill",
+            CL_COMMAND_SVM_MEMFILL,
+            Box::new(move |q, n, l, e| clEnqueueSVMMemFill(q, host, PATTERN.as_ptr().cast(), 1, 64, n, l, e)),
+        ),
+        ("svm unmap", CL_COMMAND_SVM_UNMAP, Box::new(move |q, n, l, e| clEnqueueSVMUnmap(q, host, n, l, e))),
+        (
+            "svm free",
+            CL_COMMAND_SVM_FREE,
+            Box::new(move |q, n, l, e| clEnqueueSVMFree(q, 0, null(), None, null_mut(), n, l, e)),
+        ),
+        (
+            "usm set",
+            CL_COMMAND_MEMFILL_INTEL,
+            Box::new(move |q, n, l, e| clEnqueueMemsetINTEL(q, host, 3, 64, n, l, e)),
+        ),
+        (
+            "usm fill",
+            CL_COMMAND_MEMFILL_INTEL,
+            Box::new(move |q, n, l, e| clEnqueueMemFillINTEL(q, host, PATTERN.as_ptr().cast(), 1, 64, n, l, e)),
+        ),
+        (
+            "usm migrate",
+            CL_COMMAND_MIGRATEMEM_INTEL,
+            Box::new(move |q, n, l, e| clEnqueueMigrateMemINTEL(q, host, 64, 0, n, l, e)),
+        ),
+        (
+            "usm advise",
+            CL_COMMAND_MEMADVISE_INTEL,
+            Box::new(move |q, n, l, e| clEnqueueMemAdviseINTEL(q, host, 64, 0, n, l, e)),
+        ),
         ("marker", CL_COMMAND_MARKER, Box::new(clEnqueueMarkerWithWaitList)),
         ("barrier", CL_COMMAND_BARRIER, Box::new(clEnqueueBarrierWithWaitList)),
         (
@@ -74,9 +128,25 @@ fn commands<'a>(a: cl_mem, b: cl_mem, host: *mut c_void, blocking: cl_bool) -> V
 }
 
 /// Number of the commands above that can block; they come first.
-const BLOCKING: usize = 5;
-/// Number of the commands above that are not on memory; they come last.
-const FREE: usize = 3;
+const BLOCKING: usize = 8;
+/// Whether the command is on memory objects, which have a context.
+fn on_objects(kind: cl_uint) -> bool {
+    !matches!(
+        kind,
+        CL_COMMAND_MARKER
+            | CL_COMMAND_BARRIER
+            | CL_COMMAND_NATIVE_KERNEL
+            | CL_COMMAND_SVM_MEMCPY
+            | CL_COMMAND_SVM_MEMFILL
+            | CL_COMMAND_SVM_MAP
+            | CL_COMMAND_SVM_UNMAP
+            | CL_COMMAND_SVM_FREE
+            | CL_COMMAND_MEMCPY_INTEL
+            | CL_COMMAND_MEMFILL_INTEL
+            | CL_COMMAND_MIGRATEMEM_INTEL
+            | CL_COMMAND_MEMADVISE_INTEL
+    )
+}
 
 #[test]
 fn arguments() {
@@ -87,13 +157,12 @@ fn arguments() {
     let mine = setup.user_event();
     assert_eq!(clSetUserEventStatus(mine, CL_COMPLETE), CL_SUCCESS);
     let all = commands(a, b, host.as_mut_ptr().cast(), CL_TRUE);
-    let on_memory = all.len() - FREE;
-    for (index, (name, ty, command)) in all.iter().enumerate() {
+    for (name, ty, command) in &all {
         let q = setup.queue;
         for bad in [null_mut(), setup.context, a, 0x1234_5678usize as *mut c_void] {
             assert_eq!(command(bad, 0, NONE, SKIP), CL_INVALID_COMMAND_QUEUE, "{name}");
         }
-        if index < on_memory {
+        if on_objects(*ty) {
             assert_eq!(command(other.queue, 0, NONE, SKIP), CL_INVALID_CONTEXT, "{name}");
         }
         assert_eq!(command(q, 1, NONE, SKIP), CL_INVALID_EVENT_WAIT_LIST, "{name}");

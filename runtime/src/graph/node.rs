@@ -12,7 +12,7 @@ use super::queue::{Keep, Work};
 use super::settle::{self, Step};
 use crate::clock::now_ns;
 use crate::launch::Launch;
-use crate::pool::Signal;
+use crate::pool::{Crew, Signal};
 use crate::{pool, status};
 
 /// A callback on a status: told the status it was registered for, or the error that ended the command.
@@ -62,6 +62,8 @@ pub(crate) struct Node {
     /// Whether an explicit predecessor failed.
     doomed: AtomicBool,
     pub(crate) origin: Origin,
+    /// Who runs it.
+    pub(crate) crew: Crew,
     pub(crate) kind: Kind,
     profiling: bool,
     times: [AtomicU64; 4],
@@ -95,11 +97,11 @@ impl Node {
     /// A user event: submitted, waiting for its status.
     pub(crate) fn user() -> Self {
         let origin = Origin { queue: 0, sequence: 0, in_order: false };
-        Self::build(status::SUBMITTED, origin, Kind::User, false, Inner::default())
+        Self::build(status::SUBMITTED, origin, Crew::whole(), Kind::User, false, Inner::default())
     }
 
     /// A command being submitted; the end of the submission ends that.
-    pub(crate) fn command(origin: Origin, profiling: bool, work: Work, keep: Keep) -> Self {
+    pub(crate) fn command(origin: Origin, crew: Crew, profiling: bool, work: Work, keep: Keep) -> Self {
         let kind = match &work {
             Work::Marker | Work::Barrier => Kind::Nothing,
             Work::Launch(launch) if launch.nd.total_groups() == 0 => Kind::Nothing,
@@ -107,17 +109,18 @@ impl Node {
             Work::Task(_) => Kind::Task,
         };
         let inner = Inner { work: Some(work), keep, ..Inner::default() };
-        let node = Self::build(status::QUEUED, origin, kind, profiling, inner);
+        let node = Self::build(status::QUEUED, origin, crew, kind, profiling, inner);
         node.record(Time::Queued);
         node
     }
 
-    fn build(status: i32, origin: Origin, kind: Kind, profiling: bool, inner: Inner) -> Self {
+    fn build(status: i32, origin: Origin, crew: Crew, kind: Kind, profiling: bool, inner: Inner) -> Self {
         Self {
             status: AtomicI32::new(status),
             pending: AtomicU32::new(1),
             doomed: AtomicBool::new(false),
             origin,
+            crew,
             kind,
             profiling,
             times: [const { AtomicU64::new(0) }; 4],

@@ -11,7 +11,7 @@ use super::event::Event;
 use super::node::{Edge, Node, Origin};
 use super::settle;
 use crate::launch::Launch;
-use crate::pool;
+use crate::pool::{self, Crew};
 
 /// What a command does.
 pub enum Work {
@@ -70,6 +70,8 @@ pub struct QueueOptions {
     pub out_of_order: bool,
     /// Events record their times.
     pub profiling: bool,
+    /// Who runs the commands.
+    pub crew: Crew,
 }
 
 /// A command queue. Dropping it lets its commands go on.
@@ -115,10 +117,10 @@ const FREED_AT_ONCE: usize = 4;
 const PRUNE_AT_LEAST: usize = 64;
 
 impl Queue {
-    /// A queue; the first one starts the pool.
+    /// A queue; the first one of a crew starts its workers.
     pub fn new(options: QueueOptions) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        pool::start();
+        options.crew.pool().start();
         Self { id: NEXT.fetch_add(1, Ordering::Relaxed), options, book: Book::new() }
     }
 
@@ -142,7 +144,8 @@ impl Queue {
         let origin = Origin { queue: self.id, sequence: order.sequence, in_order: !self.options.out_of_order };
         let everything = command.waits.is_empty() && matches!(command.work, Work::Marker | Work::Barrier);
         let is_barrier = matches!(command.work, Work::Barrier);
-        let node = Arc::new(Node::command(origin, self.options.profiling, command.work, command.keep));
+        let node =
+            Arc::new(Node::command(origin, self.options.crew, self.options.profiling, command.work, command.keep));
         if self.options.out_of_order {
             order.link_out_of_order(&node, everything, is_barrier);
         } else {

@@ -144,7 +144,7 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
             self.kept = Some(node);
         } else {
             trace(&node, "ready");
-            pool::push(node);
+            node.crew.pool().push(node);
         }
     }
 

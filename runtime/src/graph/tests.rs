@@ -12,7 +12,7 @@ fn in_order() -> Queue {
 }
 
 fn out_of_order() -> Queue {
-    Queue::new(QueueOptions { out_of_order: true, profiling: false })
+    Queue::new(QueueOptions { out_of_order: true, ..QueueOptions::default() })
 }
 
 fn task(f: impl FnOnce() + Send + 'static) -> Command {
@@ -354,7 +354,7 @@ fn a_failed_barrier_still_lets_go() {
 
 #[test]
 fn times_are_ordered() {
-    let queue = Queue::new(QueueOptions { profiling: true, out_of_order: false });
+    let queue = Queue::new(QueueOptions { profiling: true, ..QueueOptions::default() });
     let before = clock::now_ns();
     let gate = Event::user();
     let event = queue.submit(task(|| std::thread::sleep(Duration::from_millis(2))).after([gate.clone()]));

@@ -85,7 +85,7 @@ impl Running {
         let nd = &launch.nd;
         let packed_row = launch.resources.packed_groups(nd.global_size(), nd.global_offset(), nd.local_size());
         let estimate = launch.cost.as_ref().and_then(|cost| cost.estimate(launch.nd.total_items()));
-        let plan = Plan::new(groups, estimate, pool::worker_count());
+        let plan = Plan::new(groups, estimate, node.crew.size());
         let running = Self {
             launch,
             node,
@@ -111,16 +111,17 @@ impl Running {
             return Some(Ended { node: running.node, status, spent: Some(spent) });
         }
         let running = Arc::new(running);
-        pool::offer(running.clone());
+        let pool = running.node.crew.pool();
+        pool.offer(running.clone());
         if plan.invite_at_once {
-            pool::invite(plan.seats);
+            pool.invite(plan.seats);
         }
         running.participate(plan.first_claim, !plan.invite_at_once)
     }
 
     /// Joins the launch on a seat taken before. Returns as [`Running::begin`].
     pub(crate) fn join(self: Arc<Self>) -> Option<Ended> {
-        pool::invite(self.seats.load(Ordering::Relaxed));
+        self.node.crew.pool().invite(self.seats.load(Ordering::Relaxed));
         self.participate(0, false)
     }
 
@@ -162,7 +163,7 @@ impl Running {
         let done = self.work(first_claim, invite_later, pool::on_worker());
         let exhausted = self.next.load(Ordering::Relaxed) >= self.groups;
         if exhausted && self.seats.swap(0, Ordering::Relaxed) > 0 {
-            pool::retract(&self);
+            self.node.crew.pool().retract(&self);
         }
         if done > 0 && self.unfinished.fetch_sub(done, Ordering::AcqRel) == done {
             let status = self.end();
@@ -171,7 +172,7 @@ impl Running {
         if !exhausted {
             // Left before the end: somebody else has to go on.
             self.seats.fetch_add(1, Ordering::Relaxed);
-            pool::offer(self);
+            self.node.crew.pool().offer(self);
         }
         None
     }
@@ -193,7 +194,7 @@ impl Running {
                     exactly = 0;
                     if invite_later {
                         invite_later = false;
-                        pool::invite(self.seats.load(Ordering::Relaxed));
+                        self.node.crew.pool().invite(self.seats.load(Ordering::Relaxed));
                     }
                     if self.has_failed() || (leave_at_exit && pool::is_exiting()) {
                         break;

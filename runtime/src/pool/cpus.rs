@@ -10,7 +10,8 @@ use crate::sys;
 
 /// Processors this process may use: those of the affinity mask, but not more than the CPU quota is worth, rounded up.
 pub(super) fn usable() -> usize {
-    let mask = sys::affinity_count().unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let counted = || std::thread::available_parallelism().map_or(1, usize::from);
+    let mask = sys::affinity().map_or_else(counted, |numbers| numbers.len());
     let quota = quota(Path::new("/proc/self"));
     let usable = quota.map_or(mask, |quota| mask.min(quota)).max(1);
     tracing::debug!(mask, quota, usable, "processors");

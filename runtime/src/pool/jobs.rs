@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::graph::{Kind, Node, Origin};
 use crate::launch::{Running, Seat};
+use crate::pool::Pool;
 
 /// Something a thread can do.
 pub(crate) enum Job {
@@ -16,6 +17,14 @@ pub(crate) enum Job {
 }
 
 impl Job {
+    /// The pool it is a job of.
+    pub(super) fn pool(&self) -> &'static Pool {
+        match self {
+            Job::Command(node) => node.crew.pool(),
+            Job::Launch(running) => running.node().crew.pool(),
+        }
+    }
+
     fn origin(&self) -> Origin {
         match self {
             Job::Command(node) => node.origin,

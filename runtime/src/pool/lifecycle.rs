@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::sleep::Bed;
 use super::strand::State;
-use super::{EPOCH, Job, POOL, Signal, Staff};
+use super::{EPOCH, Job, Pool, SHARED, Signal, Staff, WHOLE};
 use crate::sys;
 
 /// Longest time process exit waits for workers to leave what they run.
@@ -29,24 +29,31 @@ pub(super) fn register() {
 
 /// Process exit: has the workers stop, see `README.md`.
 extern "C" fn leave() {
-    POOL.exiting.store(true, Ordering::SeqCst);
+    SHARED.exiting.store(true, Ordering::SeqCst);
     // Sleepers may sleep on. Threads that wait have to do the work themselves now.
-    for signal in POOL.waiting().iter() {
+    for signal in SHARED.waiting().iter() {
         signal.raise();
     }
     let own = usize::from(super::on_working_worker());
     let start = Instant::now();
-    let is_at_work = || POOL.working.load(Ordering::SeqCst) > own || POOL.strand.is_calling();
+    let is_at_work = || SHARED.working.load(Ordering::SeqCst) > own || SHARED.strand.is_calling();
     while is_at_work() && start.elapsed() < EXIT_PATIENCE {
         std::thread::sleep(Duration::from_micros(50));
     }
 }
 
-/// The pool's locks, held over a fork by the forking thread. Fields are taken, and dropped, in lock order.
+/// The locks, held over a fork by the forking thread. Fields are taken, and dropped, in lock order.
 struct Held {
-    staff: MutexGuard<'static, Staff>,
+    parts: MutexGuard<'static, Vec<&'static Pool>>,
     waiting: MutexGuard<'static, Vec<Arc<Signal>>>,
     strand: MutexGuard<'static, State>,
+    pools: Vec<HeldPool>,
+}
+
+/// The locks of one pool. No thread but the forking one takes those of two pools.
+struct HeldPool {
+    pool: &'static Pool,
+    staff: MutexGuard<'static, Staff>,
     jobs: MutexGuard<'static, VecDeque<Job>>,
     idle: MutexGuard<'static, Vec<Arc<Bed>>>,
 }
@@ -56,13 +63,15 @@ thread_local! {
 }
 
 extern "C" fn before_fork() {
-    let held = Held {
-        staff: POOL.staff(),
-        waiting: POOL.waiting(),
-        strand: POOL.strand.lock(),
-        jobs: POOL.jobs.lock(),
-        idle: POOL.sleep.lock(),
-    };
+    let parts = SHARED.parts();
+    // The pools' staff first: a thread that hires takes the others' locks.
+    let staffs: Vec<_> = [&WHOLE].into_iter().chain(parts.iter().copied()).map(|pool| (pool, pool.staff())).collect();
+    let (waiting, strand) = (SHARED.waiting(), SHARED.strand.lock());
+    let pools = staffs
+        .into_iter()
+        .map(|(pool, staff)| HeldPool { pool, staff, jobs: pool.jobs.lock(), idle: pool.sleep.lock() })
+        .collect();
+    let held = Held { parts, waiting, strand, pools };
     // On a thread that is ending the guards are dropped at once: the child may then find a lock taken, at worst.
     let _ = HELD.try_with(|place| place.replace(Some(held)));
 }
@@ -73,16 +82,20 @@ extern "C" fn after_fork_parent() {
 
 extern "C" fn after_fork_child() {
     EPOCH.fetch_add(1, Ordering::SeqCst);
-    POOL.busy.store(0, Ordering::SeqCst);
-    POOL.working.store(0, Ordering::SeqCst);
-    POOL.manned.store(false, Ordering::SeqCst);
+    SHARED.working.store(0, Ordering::SeqCst);
     let _ = HELD.try_with(|place| {
-        if let Some(mut held) = place.take() {
-            *held.staff = Staff::default();
-            core::mem::forget(core::mem::take(&mut *held.waiting));
-            held.strand.forget();
-            POOL.jobs.forget(&mut held.jobs);
-            POOL.sleep.forget(&mut held.idle);
+        if let Some(held) = place.take() {
+            let Held { parts, mut waiting, mut strand, pools } = held;
+            core::mem::forget(core::mem::take(&mut *waiting));
+            strand.forget();
+            for HeldPool { pool, mut staff, mut jobs, mut idle } in pools {
+                pool.busy.store(0, Ordering::SeqCst);
+                pool.manned.store(false, Ordering::SeqCst);
+                *staff = Staff::default();
+                pool.jobs.forget(&mut jobs);
+                pool.sleep.forget(&mut idle);
+            }
+            drop(parts);
         }
     });
 }

@@ -4,7 +4,7 @@
 //!
 //! - `jobs`: the list; `sleep`: who searches and who sleeps; `worker`: a worker's life; `wait`: threads that wait;
 //! - `strand`: callbacks;
-//! - `cpus`: how many workers; `lifecycle`: fork and exit.
+//! - `cpus`: how many workers; [`topology`]: the processors they are for; `lifecycle`: fork and exit.
 //!
 //! Not here: why a command is ready ([`crate::graph`]), what a launch does with a thread ([`crate::launch`]).
 
@@ -13,6 +13,7 @@ mod jobs;
 mod lifecycle;
 mod sleep;
 mod strand;
+pub mod topology;
 mod wait;
 mod worker;
 
@@ -54,38 +55,107 @@ static WORKERS: OnceLock<usize> = OnceLock::new();
 /// Counts the forks that led to this process.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
 
-static POOL: Pool = Pool {
-    jobs: Jobs::new(),
+/// What all pools of the process share.
+static SHARED: Shared = Shared {
     strand: Strand::new(),
-    sleep: Sleep::new(),
-    busy: AtomicUsize::new(0),
     working: AtomicUsize::new(0),
-    manned: AtomicBool::new(false),
     exiting: AtomicBool::new(false),
-    staff: Mutex::new(Staff { started: false }),
     waiting: Mutex::new(Vec::new()),
+    parts: Mutex::new(Vec::new()),
 };
 
-struct Pool {
-    jobs: Jobs,
+/// The pool of the whole machine.
+static WHOLE: Pool = Pool::new(None);
+
+struct Shared {
     strand: Strand,
+    /// Workers running anything.
+    working: AtomicUsize,
+    /// Process exit has begun.
+    exiting: AtomicBool,
+    /// Parked waiting threads.
+    waiting: Mutex<Vec<Arc<Signal>>>,
+    /// The pools of parts of the machine that were asked for.
+    parts: Mutex<Vec<&'static Pool>>,
+}
+
+/// A part of the machine: consecutive compute units (see [`topology`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Part {
+    first: usize,
+    count: usize,
+}
+
+pub(crate) struct Pool {
+    part: Option<Part>,
+    jobs: Jobs,
     sleep: Sleep,
     /// Threads running kernels.
     busy: AtomicUsize,
-    /// Workers running anything.
-    working: AtomicUsize,
     /// Whether there is a worker.
     manned: AtomicBool,
-    /// Process exit has begun.
-    exiting: AtomicBool,
     staff: Mutex<Staff>,
-    /// Parked waiting threads.
-    waiting: Mutex<Vec<Arc<Signal>>>,
 }
 
 #[derive(Default)]
 struct Staff {
     started: bool,
+}
+
+/// Who runs the commands of a queue: the workers of the whole machine, or of a part of it.
+#[derive(Clone, Copy)]
+pub struct Crew(&'static Pool);
+
+impl Crew {
+    /// The workers of the whole machine.
+    pub fn whole() -> Self {
+        Self(&WHOLE)
+    }
+
+    /// Workers of their own for `count` compute units from number `first` on, each bound to the unit's processor. Asked for
+    /// the same units again, the same workers; they are never dismissed.
+    pub fn part(first: usize, count: usize) -> Self {
+        let part = Part { first, count: count.clamp(1, MAX_WORKERS) };
+        let mut parts = SHARED.parts();
+        if let Some(known) = parts.iter().find(|pool| pool.part == Some(part)) {
+            return Self(known);
+        }
+        let pool: &'static Pool = Box::leak(Box::new(Pool::new(Some(part))));
+        parts.push(pool);
+        Self(pool)
+    }
+
+    /// Number of its workers.
+    pub fn size(self) -> usize {
+        self.0.size()
+    }
+
+    pub(crate) fn pool(self) -> &'static Pool {
+        self.0
+    }
+}
+
+impl PartialEq for Crew {
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Crew {}
+
+impl Default for Crew {
+    fn default() -> Self {
+        Self::whole()
+    }
+}
+
+impl core::fmt::Debug for Crew {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.0.part {
+            Some(Part { first, count }) => write!(f, "Crew({first}..{})", first + count),
+            None => f.write_str("Crew(all)"),
+        }
+    }
 }
 
 /// Sets the options, before the first queue is made and before [`worker_count`] is asked. Starts nothing.
@@ -104,60 +174,87 @@ pub(crate) fn epoch() -> u32 {
     EPOCH.load(Ordering::Relaxed)
 }
 
-/// Starts the workers if there are none.
-pub(crate) fn start() {
-    if !POOL.manned.load(Ordering::Acquire) {
-        POOL.hire();
-    }
-}
-
-/// Has somebody start a command that is ready.
-pub(crate) fn push(node: Arc<Node>) {
-    start();
-    POOL.jobs.push(Job::Command(node));
-    POOL.sleep.notify();
-}
-
-/// Makes a launch under way a job; sleepers are not woken for it yet.
-pub(crate) fn offer(running: Arc<Running>) {
-    POOL.jobs.push(Job::Launch(running));
-}
-
-/// There is nothing left to join in the launch.
-pub(crate) fn retract(running: &Arc<Running>) {
-    POOL.jobs.remove(running);
-}
-
-/// Wakes workers for a launch that can seat `seats` more threads: not more than may run, not more than two at a time.
-pub(crate) fn invite(seats: usize) {
-    let free = worker_count().saturating_sub(POOL.busy.load(Ordering::Relaxed));
-    let coming = POOL.sleep.searching();
-    POOL.sleep.wake(seats.min(free).saturating_sub(coming).min(2));
-}
-
 /// Whether workers should leave what they do.
 pub(crate) fn is_exiting() -> bool {
-    POOL.exiting.load(Ordering::Relaxed)
+    SHARED.exiting.load(Ordering::Relaxed)
 }
 
-impl Pool {
-    fn staff(&self) -> MutexGuard<'_, Staff> {
-        self.staff.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+impl Shared {
     fn waiting(&self) -> MutexGuard<'_, Vec<Arc<Signal>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn parts(&self) -> MutexGuard<'_, Vec<&'static Pool>> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pool {
+    const fn new(part: Option<Part>) -> Self {
+        Self {
+            part,
+            jobs: Jobs::new(),
+            sleep: Sleep::new(),
+            busy: AtomicUsize::new(0),
+            manned: AtomicBool::new(false),
+            staff: Mutex::new(Staff { started: false }),
+        }
+    }
+
+    /// Number of its workers.
+    pub(crate) fn size(&self) -> usize {
+        self.part.map_or_else(worker_count, |part| part.count)
+    }
+
+    /// Starts the workers if there are none.
+    pub(crate) fn start(&'static self) {
+        if !self.manned.load(Ordering::Acquire) {
+            self.hire();
+        }
+    }
+
+    /// Has somebody start a command that is ready.
+    pub(crate) fn push(&'static self, node: Arc<Node>) {
+        self.start();
+        self.jobs.push(Job::Command(node));
+        self.sleep.notify();
+    }
+
+    /// Makes a launch under way a job; sleepers are not woken for it yet.
+    pub(crate) fn offer(&self, running: Arc<Running>) {
+        self.jobs.push(Job::Launch(running));
+    }
+
+    /// There is nothing left to join in the launch.
+    pub(crate) fn retract(&self, running: &Arc<Running>) {
+        self.jobs.remove(running);
+    }
+
+    /// Wakes workers for a launch that can seat `seats` more threads: not more than may run, not more than two at a time.
+    pub(crate) fn invite(&self, seats: usize) {
+        let free = self.size().saturating_sub(self.busy.load(Ordering::Relaxed));
+        let coming = self.sleep.searching();
+        self.sleep.wake(seats.min(free).saturating_sub(coming).min(2));
+    }
+
+    /// Whether threads that are no workers may help with its jobs: not on a part, whose processors they do not keep to.
+    fn takes_help(&self) -> bool {
+        self.part.is_none()
+    }
+
+    fn staff(&self) -> MutexGuard<'_, Staff> {
+        self.staff.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Starts the workers, unless another thread has.
-    fn hire(&self) {
+    fn hire(&'static self) {
         let mut staff = self.staff();
         if staff.started {
             return;
         }
         staff.started = true;
         lifecycle::register();
-        let hired = (0..worker_count()).filter(|number| worker::spawn(*number)).count();
+        let hired = (0..self.size()).filter(|number| worker::spawn(self, *number)).count();
         self.manned.store(hired > 0, Ordering::Release);
     }
 
@@ -168,8 +265,8 @@ impl Pool {
 
     /// Room for one more thread that runs kernels.
     fn reserve(&'static self) -> Option<Busy> {
-        if self.busy.fetch_add(1, Ordering::SeqCst) < worker_count() || self.is_unmanned() {
-            return Some(Busy);
+        if self.busy.fetch_add(1, Ordering::SeqCst) < self.size() || self.is_unmanned() {
+            return Some(Busy(self));
         }
         self.busy.fetch_sub(1, Ordering::SeqCst);
         None
@@ -177,7 +274,7 @@ impl Pool {
 
     /// Whether a searching worker would find something.
     fn work_waits(&self) -> bool {
-        self.jobs.tasks() > 0 || (self.jobs.kernels() > 0 && self.busy.load(Ordering::Relaxed) < worker_count())
+        self.jobs.tasks() > 0 || (self.jobs.kernels() > 0 && self.busy.load(Ordering::Relaxed) < self.size())
     }
 
     /// Changes whenever there may be a job to take that was not there before.
@@ -191,15 +288,21 @@ impl Pool {
     }
 }
 
+/// Takes a job of any pool: for threads that wait when there are no workers any more.
+fn take_anywhere() -> Option<(Job, Option<Busy>)> {
+    let parts = SHARED.parts().clone();
+    [&WHOLE].into_iter().chain(parts).find_map(|pool| pool.take(Wanted::Any))
+}
+
 /// A thread that runs kernels is counted as long as it has this.
-struct Busy;
+struct Busy(&'static Pool);
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        POOL.busy.fetch_sub(1, Ordering::SeqCst);
+        self.0.busy.fetch_sub(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        if POOL.jobs.kernels() > 0 {
-            POOL.sleep.notify();
+        if self.0.jobs.kernels() > 0 {
+            self.0.sleep.notify();
         }
     }
 }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{POOL, is_exiting, lifecycle, worker};
+use super::{SHARED, is_exiting, lifecycle, worker};
 use crate::graph::DueCallbacks;
 use crate::sys;
 
@@ -105,13 +105,13 @@ fn call_all(callbacks: DueCallbacks) {
 
 /// Has callbacks called, each with the status beside it.
 pub(crate) fn call(callbacks: DueCallbacks) {
-    let strand = &POOL.strand;
+    let strand = &SHARED.strand;
     let mut state = strand.lock();
     state.due.push_back(callbacks);
     if !state.manned && !is_exiting() {
         lifecycle::register();
         let builder = std::thread::Builder::new().name("clift-callbacks".to_owned()).stack_size(worker::STACK_BYTES);
-        match sys::with_signals_blocked(|| builder.spawn(|| POOL.strand.live())) {
+        match sys::with_signals_blocked(|| builder.spawn(|| SHARED.strand.live())) {
             Ok(_) => state.manned = true,
             Err(error) => tracing::error!(%error, "the thread for callbacks could not be started"),
         }

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::POOL;
 use super::jobs::Wanted;
-use super::worker::{WAITER_PACE, on_worker, run, spin};
+use super::worker::{WAITER_PACE, on_worker, own_pool, run, spin};
+use super::{Pool, SHARED, take_anywhere};
 use crate::graph::{self, Node};
 use crate::launch;
 
@@ -54,38 +54,54 @@ pub(crate) fn wait_for_queue(node: &Arc<Node>) {
 
 fn wait_helping(node: &Arc<Node>, own: Wanted) {
     graph::drain_here();
+    // A worker that waits keeps its own pool going.
+    let pool = own_pool().unwrap_or_else(|| node.crew.pool());
     while !node.is_ended() {
-        let wanted = if on_worker() || POOL.is_unmanned() { Wanted::Any } else { own };
-        let mut job = POOL.take(wanted);
+        let wanted = if on_worker() { Wanted::Any } else { own };
+        let look = || {
+            if pool.is_unmanned() {
+                take_anywhere()
+            } else if on_worker() || pool.takes_help() {
+                pool.take(wanted)
+            } else {
+                None
+            }
+        };
+        let mut job = look();
         if job.is_none() {
             // The list is looked into again only when something has changed: it may hold jobs that are none of ours.
-            let mut seen = POOL.changes();
-            spin(WAITER_PACE, || {
-                let now = POOL.changes();
+            let mut seen = pool.changes();
+            spin(pool.size(), WAITER_PACE, || {
+                let now = pool.changes();
                 if now != seen {
                     seen = now;
-                    job = POOL.take(wanted);
+                    job = look();
                 }
                 job.is_some() || node.is_ended()
             });
         }
         match job {
-            Some((job, busy)) => drop(run(job, busy, |next| !node.is_ended() && wanted.accepts(next.origin))),
-            None => park(node),
+            Some((job, busy)) => {
+                let of = job.pool();
+                drop(run(of, job, busy, |next| {
+                    !node.is_ended() && (pool.is_unmanned() || wanted.accepts(next.origin))
+                }));
+            }
+            None => park(pool, node),
         }
     }
     launch::trim_arenas();
 }
 
 /// Sleeps until the node has ended, or until the thread should look for work again.
-fn park(node: &Arc<Node>) {
+fn park(pool: &Pool, node: &Arc<Node>) {
     let signal = Arc::new(Signal::default());
     if !node.register_waiter(&signal) {
         return;
     }
-    POOL.waiting().push(signal.clone());
-    let look = (POOL.is_unmanned() || on_worker()).then_some(UNMANNED_LOOK);
+    SHARED.waiting().push(signal.clone());
+    let look = (pool.is_unmanned() || on_worker()).then_some(UNMANNED_LOOK);
     signal.sleep(look);
-    POOL.waiting().retain(|other| !Arc::ptr_eq(other, &signal));
+    SHARED.waiting().retain(|other| !Arc::ptr_eq(other, &signal));
     node.unregister_waiter(&signal);
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::jobs::{Job, Wanted};
 use super::sleep::Bed;
-use super::{Busy, POOL, epoch, worker_count};
+use super::{Busy, Pool, SHARED, epoch, topology};
 use crate::clock::now_ns;
 use crate::graph::{self, Node};
 use crate::{launch, sys};
@@ -45,6 +45,12 @@ enum Role {
 
 thread_local! {
     static ROLE: Cell<Role> = const { Cell::new(Role::Guest) };
+    static OWN: Cell<Option<&'static Pool>> = const { Cell::new(None) };
+}
+
+/// The pool that the calling thread is a worker of.
+pub(super) fn own_pool() -> Option<&'static Pool> {
+    OWN.try_with(Cell::get).ok().flatten()
 }
 
 fn role() -> Role {
@@ -62,43 +68,52 @@ pub(super) fn on_working_worker() -> bool {
 }
 
 /// Starts a worker; false when the system refuses.
-pub(super) fn spawn(number: usize) -> bool {
-    POOL.sleep.start_searching();
-    let builder = std::thread::Builder::new().name(format!("clift-{number}")).stack_size(STACK_BYTES);
+pub(super) fn spawn(pool: &'static Pool, number: usize) -> bool {
+    pool.sleep.start_searching();
+    let unit = pool.part.map_or(0, |part| part.first) + number;
+    let builder = std::thread::Builder::new().name(format!("clift-{unit}")).stack_size(STACK_BYTES);
+    let bound = pool.part.is_some().then_some(unit);
     // Signals are the application's: its threads take them.
-    let spawned = sys::with_signals_blocked(|| builder.spawn(live));
+    let spawned = sys::with_signals_blocked(|| builder.spawn(move || live(pool, bound)));
     if let Err(error) = spawned {
         tracing::error!(%error, "a worker could not be started");
-        POOL.sleep.stop_searching();
+        pool.sleep.stop_searching();
         return false;
     }
     true
 }
 
-fn live() {
+/// A worker's life, on the processor of a compute unit if it is bound to one.
+fn live(pool: &'static Pool, unit: Option<usize>) {
     ROLE.set(Role::Worker);
+    OWN.set(Some(pool));
+    if let Some(processor) = unit.and_then(topology::processor_of)
+        && !sys::bind_to(processor)
+    {
+        tracing::warn!(processor, "a worker could not be bound to its processor");
+    }
     let born = epoch();
     let bed = Bed::of_this_thread();
     loop {
-        if POOL.exiting.load(Ordering::SeqCst) {
+        if SHARED.exiting.load(Ordering::SeqCst) {
             park_for_good();
         }
-        match POOL.take(Wanted::Any) {
+        match pool.take(Wanted::Any) {
             Some((job, busy)) => {
-                if POOL.sleep.stop_searching() && POOL.work_waits() {
-                    POOL.sleep.wake(1);
+                if pool.sleep.stop_searching() && pool.work_waits() {
+                    pool.sleep.wake(1);
                 }
-                work(job, busy);
+                work(pool, job, busy);
                 if epoch() != born {
                     // A function of the application's forked on this thread: the child's pool is another.
                     return;
                 }
             }
             None => {
-                let found = POOL.sleep.searching() <= 1 && spin(WORKER_PACE, || POOL.work_waits());
+                let found = pool.sleep.searching() <= 1 && spin(pool.size(), WORKER_PACE, || pool.work_waits());
                 if !found {
                     launch::trim_arenas();
-                    POOL.sleep.sleep(&bed, || POOL.work_waits());
+                    pool.sleep.sleep(&bed, || pool.work_waits());
                 }
             }
         }
@@ -106,29 +121,35 @@ fn live() {
 }
 
 /// Runs a job as a worker: stops being a searcher before, is one after.
-fn work(job: Job, busy: Option<Busy>) {
+fn work(pool: &'static Pool, job: Job, busy: Option<Busy>) {
     ROLE.set(Role::Working);
-    POOL.working.fetch_add(1, Ordering::SeqCst);
+    SHARED.working.fetch_add(1, Ordering::SeqCst);
     let mut length = 0;
-    let busy = run(job, busy, |_| {
+    let busy = run(pool, job, busy, |_| {
         length += 1;
-        length < CHAIN_MAX || (POOL.jobs.kernels() == 0 && POOL.jobs.tasks() == 0)
+        length < CHAIN_MAX || (pool.jobs.kernels() == 0 && pool.jobs.tasks() == 0)
     });
-    POOL.sleep.start_searching();
+    pool.sleep.start_searching();
     drop(busy);
-    POOL.working.fetch_sub(1, Ordering::SeqCst);
+    SHARED.working.fetch_sub(1, Ordering::SeqCst);
     ROLE.set(Role::Worker);
 }
 
-/// Runs a job and, one after the other, commands that become ready by it and that `keep` accepts. Gives back the room for
-/// a kernel if it has it at the end.
-pub(super) fn run(job: Job, mut busy: Option<Busy>, mut keep: impl FnMut(&Node) -> bool) -> Option<Busy> {
+/// Runs a job of a pool and, one after the other, commands of the pool that become ready by it and that `keep` accepts.
+/// Gives back the room for a kernel if it has it at the end.
+pub(super) fn run(
+    pool: &'static Pool,
+    job: Job,
+    mut busy: Option<Busy>,
+    mut keep: impl FnMut(&Node) -> bool,
+) -> Option<Busy> {
+    let mut keep = |node: &Node| core::ptr::eq(node.crew.pool(), pool) && keep(node);
     let mut next = Some(job);
     while let Some(job) = next {
         if job.is_kernel() && busy.is_none() {
-            busy = POOL.reserve();
-            if busy.is_none() || (on_worker() && POOL.exiting.load(Ordering::Relaxed)) {
-                put_back(job);
+            busy = pool.reserve();
+            if busy.is_none() || (on_worker() && SHARED.exiting.load(Ordering::Relaxed)) {
+                put_back(pool, job);
                 break;
             }
         } else if !job.is_kernel() {
@@ -141,23 +162,23 @@ pub(super) fn run(job: Job, mut busy: Option<Busy>, mut keep: impl FnMut(&Node) 
         };
         next = ended.and_then(|ended| graph::finish(ended, &mut keep)).map(Job::Command);
         if on_worker()
-            && POOL.exiting.load(Ordering::Relaxed)
+            && SHARED.exiting.load(Ordering::Relaxed)
             && let Some(job) = next.take()
         {
-            put_back(job);
+            put_back(pool, job);
         }
     }
     busy
 }
 
-fn put_back(job: Job) {
-    POOL.jobs.push(job);
-    POOL.sleep.notify();
+fn put_back(pool: &Pool, job: Job) {
+    pool.jobs.push(job);
+    pool.sleep.notify();
 }
 
-/// Looks for `found` for a bounded time.
-pub(super) fn spin(pace: u32, mut found: impl FnMut() -> bool) -> bool {
-    if worker_count() == 1 {
+/// Looks for `found` for a bounded time, unless there is one worker only.
+pub(super) fn spin(workers: usize, pace: u32, mut found: impl FnMut() -> bool) -> bool {
+    if workers == 1 {
         return found();
     }
     let start = now_ns();

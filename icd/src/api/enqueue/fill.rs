@@ -3,7 +3,7 @@
 use clift_include::cl::*;
 
 use super::{Submission, checked_before, region, same_context};
-use crate::error::ClError::InvalidValue;
+use crate::error::ClError::{InvalidOperation, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::entry::Wait;
 use crate::ffi::handle::Handle;
@@ -40,6 +40,8 @@ pub fn fill_buffer(
     ensure(offset.is_multiple_of(pattern_size) && size.is_multiple_of(pattern_size), InvalidValue)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_FILL_BUFFER, wait)?;
+    // CL_INVALID_OPERATION if buffer was created with CL_MEM_IMMUTABLE_EXT
+    ensure(buffer.is_mutable(), InvalidOperation)?;
 
     let pattern = pattern.copy(pattern_size)?.ok_or(InvalidValue)?;
     command.keep(&buffer).task(false, move || checked_before(target.fill(&pattern)))

@@ -12,6 +12,27 @@ use crate::ffi::pointer::{HostPtr, InArray};
 use crate::object::buffer::Mem;
 use crate::object::queue::Queue;
 
+/// Mapping for writing.
+const WRITE: cl_map_flags = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
+
+/// The rules for the flags of a mapping.
+///
+/// # Errors
+/// `CL_INVALID_VALUE` for flags that do not exist or exclude each other: CL_MAP_READ or CL_MAP_WRITE and
+/// CL_MAP_WRITE_INVALIDATE_REGION.
+pub(super) fn check_flags(flags: cl_map_flags) -> ClResult<()> {
+    ensure(flags & !(CL_MAP_READ | WRITE) == 0, InvalidValue)?;
+    ensure(flags & CL_MAP_WRITE_INVALIDATE_REGION == 0 || flags == CL_MAP_WRITE_INVALIDATE_REGION, InvalidValue)
+}
+
+/// The rule for the flags of a migration.
+///
+/// # Errors
+/// `CL_INVALID_VALUE` for flags that do not exist.
+pub(super) fn check_migration(flags: cl_mem_migration_flags) -> ClResult<()> {
+    ensure(flags & !(CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED) == 0, InvalidValue)
+}
+
 /// `clEnqueueMapBuffer`
 pub fn map_buffer(
     queue: Handle<Queue>,
@@ -22,8 +43,6 @@ pub fn map_buffer(
     size: usize,
     wait: Wait<'_>,
 ) -> ClResult<HostPtr> {
-    const WRITE: cl_map_flags = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION;
-
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
@@ -34,10 +53,8 @@ pub fn map_buffer(
     region(&buffer, offset, size)?;
     // CL_INVALID_VALUE if size is zero
     ensure(size != 0, InvalidValue)?;
-    // CL_INVALID_VALUE if values specified in map_flags are not valid: CL_MAP_READ or CL_MAP_WRITE and
-    // CL_MAP_WRITE_INVALIDATE_REGION are mutually exclusive
-    ensure(flags & !(CL_MAP_READ | WRITE) == 0, InvalidValue)?;
-    ensure(flags & CL_MAP_WRITE_INVALIDATE_REGION == 0 || flags == CL_MAP_WRITE_INVALIDATE_REGION, InvalidValue)?;
+    // CL_INVALID_VALUE if values specified in map_flags are not valid
+    check_flags(flags)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_MAP_BUFFER, wait)?;
     // CL_MAP_FAILURE if there is a failure to map the requested region into the host address space: it is there already
@@ -45,7 +62,7 @@ pub fn map_buffer(
     // set in map_flags
     ensure(flags & CL_MAP_READ == 0 || buffer.host_may_read(), InvalidOperation)?;
     // CL_INVALID_OPERATION if buffer was created with CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_NO_ACCESS and CL_MAP_WRITE or
-    // CL_MAP_WRITE_INVALIDATE_REGION is set in map_flags
+    // CL_MAP_WRITE_INVALIDATE_REGION is set in map_flags; likewise if it was created with CL_MEM_IMMUTABLE_EXT
     ensure(flags & WRITE == 0 || buffer.host_may_write(), InvalidOperation)?;
     // CL_INVALID_OPERATION if mapping would lead to overlapping regions being mapped for writing
     let mapping = buffer.map(offset, size, flags & WRITE != 0).map_err(|_| InvalidOperation)?;
@@ -97,14 +114,12 @@ pub fn migrate(
     flags: cl_mem_migration_flags,
     wait: Wait<'_>,
 ) -> ClResult<()> {
-    const KNOWN: cl_mem_migration_flags = CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
-
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
     // CL_INVALID_VALUE if num_mem_objects is zero or if mem_objects is NULL
     ensure(num_mem_objects != 0 && !mem_objects.is_null(), InvalidValue)?;
     // CL_INVALID_VALUE if flags is not 0 or is not any of the values described in the table
-    ensure(flags & !KNOWN == 0, InvalidValue)?;
+    check_migration(flags)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let mut command = Submission::new(&queue, CL_COMMAND_MIGRATE_MEM_OBJECTS, wait)?;
     for mem in mem_objects.iter(num_mem_objects as usize) {

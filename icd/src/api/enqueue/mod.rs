@@ -1,7 +1,7 @@
 //! The commands: checks, and the way into the runtime.
 //!
 //! By class: [`transfer`] (read, write, copy, also of rectangles), [`map`] (and migration), [`fill`], [`sync`] (markers,
-//! barriers), [`native`], [`ndrange`] (kernels; their sizes in [`geometry`]). This file has what they share: the rules for
+//! barriers), [`native`], [`mod@pointer`] (memory by address), [`ndrange`] (kernels; their sizes in [`geometry`]). This file has what they share: the rules for
 //! wait lists, and [`Submission`].
 //!
 //! One rule is the same for all commands on buffers and never broken: `CL_MISALIGNED_SUB_BUFFER_OFFSET` if a sub-buffer's
@@ -35,6 +35,7 @@ pub mod geometry;
 pub mod map;
 pub mod native;
 pub mod ndrange;
+pub mod pointer;
 pub mod sync;
 pub mod transfer;
 
@@ -64,6 +65,21 @@ impl<'call> Submission<'call> {
             waits.push(event.state().clone());
         }
         Ok(Self { queue: queue.clone(), kind, wait, waits, keep: Keep::new() })
+    }
+
+    /// Has the command wait for one more thing.
+    pub fn after(mut self, event: graph::Event) -> Self {
+        self.waits.push(event);
+        self
+    }
+
+    /// The rule of commands that refuse a wait list in which something has failed already.
+    ///
+    /// # Errors
+    /// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST`.
+    pub fn ensure_none_failed(&self) -> ClResult<()> {
+        let failed = |event: &graph::Event| event.status() < status::COMPLETE;
+        ensure(!self.waits.iter().any(failed), ExecStatusErrorForEventsInWaitList)
     }
 
     /// Keeps an object alive until the command has ended.

@@ -4,7 +4,6 @@
 use clift_include::cl::*;
 use clift_runtime::graph::Work;
 use clift_runtime::launch::Launch;
-use clift_runtime::pool;
 
 use super::Submission;
 use super::geometry::{self, Demands, MAX_DIMENSIONS, Request};
@@ -75,7 +74,7 @@ pub fn suggested_local_size(
         local: None,
     };
     // CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE: see `geometry`
-    let nd = geometry::checked(&request, &demands(&kernel))?;
+    let nd = geometry::checked(&request, &demands(&queue, &kernel))?;
     // CL_INVALID_GLOBAL_WORK_SIZE if global_work_size is NULL or any of its values is zero
     ensure(nd.total_groups() != 0, InvalidGlobalWorkSize)?;
     // CL_INVALID_VALUE if suggested_local_work_size is NULL
@@ -99,8 +98,8 @@ fn sizes(array: InArray<usize>, dims: cl_uint) -> Option<[u64; 3]> {
     Some(sizes)
 }
 
-/// What the kernel and the device demand.
-fn demands(kernel: &Kernel) -> Demands {
+/// What the kernel and the queue's device demand.
+fn demands(queue: &Queue, kernel: &Kernel) -> Demands {
     let limits = limits();
     Demands {
         required: kernel.info().required_local_size,
@@ -109,7 +108,7 @@ fn demands(kernel: &Kernel) -> Demands {
         max_item_size: limits.max_work_group_size as u64,
         sub_groups: kernel.info().required_sub_groups,
         preferred_multiple: u64::from(kernel.info().resources.width.max(1)),
-        workers: pool::worker_count() as u64,
+        workers: queue.device().units().1 as u64,
     }
 }
 
@@ -134,7 +133,7 @@ fn launch(
     let arguments = prepared(queue, kernel)?;
     // CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_GROUP_SIZE,
     // CL_INVALID_WORK_ITEM_SIZE: see `geometry`
-    let nd = geometry::checked(request, &demands(kernel))?;
+    let nd = geometry::checked(request, &demands(queue, kernel))?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(queue, kind, wait)?;
     // CL_OUT_OF_RESOURCES if there is not enough local memory

@@ -63,7 +63,8 @@ pub fn write_buffer(
     let source = ptr.slice(size).ok_or(InvalidValue)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_WRITE_BUFFER, wait)?;
-    // CL_INVALID_OPERATION if called on a buffer created with CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_NO_ACCESS
+    // CL_INVALID_OPERATION if called on a buffer created with CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_NO_ACCESS or
+    // CL_MEM_IMMUTABLE_EXT
     ensure(buffer.host_may_write(), InvalidOperation)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
@@ -93,6 +94,8 @@ pub fn copy_buffer(
     let target = part_of(&dst, dst_offset, size)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_COPY_BUFFER, wait)?;
+    // CL_INVALID_OPERATION if dst_buffer was created with CL_MEM_IMMUTABLE_EXT
+    ensure(dst.is_mutable(), InvalidOperation)?;
     // CL_MEM_COPY_OVERLAP if src_buffer and dst_buffer are the same buffer or sub-buffer object and the source and
     // destination regions overlap, or if they are different sub-buffers of the same associated buffer object and they
     // overlap (a buffer and its own sub-buffer are treated alike)
@@ -206,7 +209,8 @@ pub fn write_buffer_rect(
     let source = ptr.slice(rect.src.end()).ok_or(InvalidValue)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_WRITE_BUFFER_RECT, wait)?;
-    // CL_INVALID_OPERATION if called on a buffer created with CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_NO_ACCESS
+    // CL_INVALID_OPERATION if called on a buffer created with CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_NO_ACCESS or
+    // CL_MEM_IMMUTABLE_EXT
     ensure(buffer.host_may_write(), InvalidOperation)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
@@ -253,6 +257,8 @@ pub fn copy_buffer_rect(
     }
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_COPY_BUFFER_RECT, wait)?;
+    // CL_INVALID_OPERATION if dst_buffer was created with CL_MEM_IMMUTABLE_EXT
+    ensure(dst.is_mutable(), InvalidOperation)?;
     // CL_MEM_COPY_OVERLAP if src_buffer and dst_buffer are the same buffer or sub-buffer object and the source and
     // destination regions overlap, or if they are different sub-buffers of the same associated buffer object and they
     // overlap (a buffer and its own sub-buffer are treated alike)

@@ -1,0 +1,178 @@
+//! Semaphores (`cl_khr_semaphore`): making and asking; the commands that signal them and wait for them.
+
+use clift_include::cl::*;
+use clift_runtime::graph::Work;
+
+use super::enqueue::{Submission, same_context};
+use crate::caps;
+use crate::error::ClError::{InvalidCommandQueue, InvalidDevice, InvalidProperty, InvalidSemaphore, InvalidValue};
+use crate::error::{ClResult, ensure};
+use crate::ffi::entry::Wait;
+use crate::ffi::handle::{Handle, Object, Ref};
+use crate::ffi::info::{Info, Written};
+use crate::ffi::pointer::{InArray, Properties};
+use crate::object::context::Context;
+use crate::object::device::Device;
+use crate::object::queue::Queue;
+use crate::object::semaphore::Semaphore;
+
+/// The name of the type as a property.
+const TYPE: cl_semaphore_properties_khr = CL_SEMAPHORE_TYPE_KHR as cl_semaphore_properties_khr;
+/// The name of the list of devices as a property.
+const DEVICES: cl_semaphore_properties_khr = CL_SEMAPHORE_DEVICE_HANDLE_LIST_KHR as cl_semaphore_properties_khr;
+
+/// `clCreateSemaphoreWithPropertiesKHR`
+pub fn create(
+    context: Handle<Context>,
+    properties: Properties<cl_semaphore_properties_khr>,
+) -> ClResult<Ref<Semaphore>> {
+    // CL_INVALID_CONTEXT if context is not a valid context
+    let context = context.get()?;
+    // CL_INVALID_VALUE if sema_props is NULL
+    ensure(!properties.is_null(), InvalidValue)?;
+    let mut list = Vec::new();
+    let (mut of_type, mut devices) = (None, None);
+    loop {
+        let name = properties.element(list.len());
+        list.push(name);
+        match name {
+            0 => break,
+            // CL_INVALID_PROPERTY if the same property name is specified more than once, or if the value specified for a
+            // supported property name is not valid
+            TYPE => {
+                let value = properties.element(list.len());
+                list.push(value);
+                let known =
+                    caps::SEMAPHORE_TYPES.iter().any(|known| cl_semaphore_properties_khr::from(*known) == value);
+                ensure(of_type.is_none() && known, InvalidProperty)?;
+                of_type = Some(value);
+            }
+            DEVICES => {
+                ensure(devices.is_none(), InvalidProperty)?;
+                let mut named = Vec::new();
+                loop {
+                    let value = properties.element(list.len());
+                    list.push(value);
+                    if value == CL_SEMAPHORE_DEVICE_HANDLE_LIST_END_KHR.into() {
+                        break;
+                    }
+                    // CL_INVALID_DEVICE if the list does not identify exactly one valid device, or a device identified by
+                    // it is not one of the devices within context
+                    let device = Handle::<Device>::from_addr(value as usize).get()?;
+                    ensure(named.is_empty() && context.has_device(&device), InvalidDevice)?;
+                    named.push(device);
+                }
+                ensure(!named.is_empty(), InvalidDevice)?;
+                devices = Some(named);
+            }
+            // CL_INVALID_PROPERTY if a property name in sema_props is not a supported property name
+            _ => return Err(InvalidProperty),
+        }
+    }
+    // CL_INVALID_VALUE if sema_props do not specify CL_SEMAPHORE_TYPE_KHR
+    ensure(of_type.is_some(), InvalidValue)?;
+    // CL_INVALID_PROPERTY if context is a multiple device context and sema_props does not specify
+    // CL_SEMAPHORE_DEVICE_HANDLE_LIST_KHR
+    ensure(devices.is_some() || context.devices().len() == 1, InvalidProperty)?;
+
+    let devices = devices.unwrap_or_else(|| context.devices().to_vec());
+    Ok(Object::create(Semaphore::new(context, devices, list)))
+}
+
+/// `clGetSemaphoreInfoKHR`
+pub fn get_info(semaphore: Handle<Semaphore>, name: cl_semaphore_info_khr, info: Info<'_>) -> ClResult<Written> {
+    // CL_INVALID_SEMAPHORE_KHR if sema_object is not a valid semaphore
+    let semaphore = semaphore.get()?;
+
+    match name {
+        CL_SEMAPHORE_CONTEXT_KHR => info.object(semaphore.context()),
+        CL_SEMAPHORE_REFERENCE_COUNT_KHR => info.value(semaphore.reference_count()),
+        CL_SEMAPHORE_PROPERTIES_KHR => info.slice(semaphore.properties()),
+        CL_SEMAPHORE_TYPE_KHR => info.value(CL_SEMAPHORE_TYPE_BINARY_KHR),
+        CL_SEMAPHORE_PAYLOAD_KHR => info.value(cl_semaphore_payload_khr::from(semaphore.is_signaled())),
+        CL_SEMAPHORE_DEVICE_HANDLE_LIST_KHR => {
+            let devices: Vec<Handle<Device>> = semaphore.devices().iter().map(|device| device.handle()).collect();
+            info.slice(&devices)
+        }
+        // CL_INVALID_VALUE if param_name is not one of the supported values
+        _ => Err(InvalidValue),
+    }
+}
+
+/// What both commands check alike, in the specification's order. `CL_INVALID_VALUE` for a missing payload never comes up:
+/// binary semaphores have none.
+fn checked<'call>(
+    queue: Handle<Queue>,
+    kind: cl_command_type,
+    (count, semaphores): (cl_uint, InArray<'_, Handle<Semaphore>>),
+    wait: Wait<'call>,
+) -> ClResult<(Submission<'call>, Vec<Ref<Semaphore>>)> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_VALUE if num_sema_objects is 0
+    ensure(count != 0 && !semaphores.is_null(), InvalidValue)?;
+    // CL_INVALID_SEMAPHORE_KHR if any of the semaphore objects specified by sema_objects is not valid
+    let semaphores: Vec<Ref<Semaphore>> = semaphores
+        .iter(count as usize)
+        .map(|semaphore| semaphore.get().map_err(|_| InvalidSemaphore))
+        .collect::<ClResult<_>>()?;
+    for semaphore in &semaphores {
+        // CL_INVALID_CONTEXT if the context associated with command_queue and any of the semaphore objects are not the same
+        // CL_INVALID_COMMAND_QUEUE if one or more of sema_objects belong to a context that does not contain the device of
+        // command_queue (which the first rule covers where the device is in neither)
+        let has_device = semaphore.context().has_device(queue.device());
+        ensure(has_device, InvalidCommandQueue)?;
+        same_context(&queue, semaphore.context())?;
+        // CL_INVALID_COMMAND_QUEUE if the device associated with command_queue is not one of the devices specified when the
+        // semaphore was created
+        ensure(semaphore.devices().iter().any(|device| Ref::ptr_eq(device, queue.device())), InvalidCommandQueue)?;
+    }
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let mut command = Submission::new(&queue, kind, wait)?;
+    // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if the execution status of any of the events in event_wait_list is a
+    // negative integer value
+    command.ensure_none_failed()?;
+    for semaphore in &semaphores {
+        command = command.keep(semaphore);
+    }
+    Ok((command, semaphores))
+}
+
+/// `clEnqueueSignalSemaphoresKHR`
+pub fn enqueue_signal(
+    queue: Handle<Queue>,
+    count: cl_uint,
+    semaphores: InArray<'_, Handle<Semaphore>>,
+    _payloads: InArray<'_, cl_semaphore_payload_khr>,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    let (command, semaphores) = checked(queue, CL_COMMAND_SEMAPHORE_SIGNAL_KHR, (count, semaphores), wait)?;
+
+    let signaled = semaphores.clone();
+    let work = move || {
+        signaled.iter().for_each(|semaphore| semaphore.signal());
+        Ok(())
+    };
+    command.submit_observed(false, Work::Task(Box::new(work)), |event| {
+        semaphores.iter().for_each(|semaphore| semaphore.enqueue_signal(event));
+    })
+}
+
+/// `clEnqueueWaitSemaphoresKHR`
+pub fn enqueue_wait(
+    queue: Handle<Queue>,
+    count: cl_uint,
+    semaphores: InArray<'_, Handle<Semaphore>>,
+    _payloads: InArray<'_, cl_semaphore_payload_khr>,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    let (mut command, semaphores) = checked(queue, CL_COMMAND_SEMAPHORE_WAIT_KHR, (count, semaphores), wait)?;
+
+    for semaphore in &semaphores {
+        command = command.after(semaphore.enqueue_wait());
+    }
+    command.task(false, move || {
+        semaphores.iter().for_each(|semaphore| semaphore.wait());
+        Ok(())
+    })
+}

@@ -1,0 +1,102 @@
+//! A semaphore (`cl_khr_semaphore`): binary, signaled by one command and waited for by another, of any queue.
+//!
+//! The commands of a semaphore are paired when they are enqueued: a wait gets the event of the signal it belongs to, and so
+//! becomes an ordinary dependency of the command graph; no thread waits. A wait that is enqueued before its signal gets a
+//! *gate*, a user event that the signal opens when it ends.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use clift_include::cl::cl_semaphore_properties_khr;
+use clift_runtime::{graph, status};
+use parking_lot::Mutex;
+
+use super::context::Context;
+use super::device::Device;
+use crate::ffi::handle::{Ref, cl_object};
+
+/// A semaphore.
+#[derive(Debug)]
+pub struct Semaphore {
+    context: Ref<Context>,
+    /// The devices whose queues may use it.
+    devices: Vec<Ref<Device>>,
+    properties: Vec<cl_semaphore_properties_khr>,
+    unpaired: Mutex<Unpaired>,
+    /// Signals less waits that have been executed.
+    payload: AtomicI64,
+}
+
+cl_object!(Semaphore, b"sema", InvalidSemaphore);
+
+/// What was enqueued without its counterpart.
+#[derive(Debug, Default)]
+struct Unpaired {
+    /// The latest signal. (A second one without a wait between is the application's mistake.)
+    signal: Option<graph::Event>,
+    /// The gates of waits, the earliest first.
+    waits: VecDeque<graph::Event>,
+}
+
+impl Semaphore {
+    /// A semaphore in the un-signaled state, for some of the context's devices. The property list is as given, its ending
+    /// zero included.
+    pub fn new(context: Ref<Context>, devices: Vec<Ref<Device>>, properties: Vec<cl_semaphore_properties_khr>) -> Self {
+        Self { context, devices, properties, unpaired: Mutex::default(), payload: AtomicI64::new(0) }
+    }
+
+    /// Its context.
+    pub fn context(&self) -> &Ref<Context> {
+        &self.context
+    }
+
+    /// The devices whose queues may use it.
+    pub fn devices(&self) -> &[Ref<Device>] {
+        &self.devices
+    }
+
+    /// The property list as given, the ending zero included.
+    pub fn properties(&self) -> &[cl_semaphore_properties_khr] {
+        &self.properties
+    }
+
+    /// Whether it is signaled: by commands that have been executed.
+    pub fn is_signaled(&self) -> bool {
+        self.payload.load(Ordering::Acquire) > 0
+    }
+
+    /// Pairs a signal, given by its event, with the wait that is enqueued next, or was enqueued before.
+    pub fn enqueue_signal(&self, signal: &graph::Event) {
+        let mut unpaired = self.unpaired.lock();
+        let Some(gate) = unpaired.waits.pop_front() else {
+            unpaired.signal = Some(signal.clone());
+            return;
+        };
+        drop(unpaired);
+        let open = move |ended| {
+            // Nobody else sets it.
+            let _ = gate.set_user_status(ended);
+        };
+        signal.on_status(status::COMPLETE, Box::new(open));
+    }
+
+    /// What a wait that is now enqueued has to wait for.
+    pub fn enqueue_wait(&self) -> graph::Event {
+        let mut unpaired = self.unpaired.lock();
+        unpaired.signal.take().unwrap_or_else(|| {
+            let gate = graph::Event::user();
+            unpaired.waits.push_back(gate.clone());
+            gate
+        })
+    }
+
+    /// A signal is executed.
+    pub fn signal(&self) {
+        self.payload.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// A wait is executed.
+    pub fn wait(&self) {
+        self.payload.fetch_sub(1, Ordering::AcqRel);
+    }
+}
