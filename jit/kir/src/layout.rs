@@ -12,6 +12,7 @@ pub struct Layout {
     insts: SecondaryMap<Block, Vec<Inst>>,
     inst_block: SecondaryMap<Inst, PackedOption<Block>>,
     placed: SecondaryMap<Block, bool>,
+    rare: SecondaryMap<Block, bool>,
 }
 
 impl Layout {
@@ -28,6 +29,17 @@ impl Layout {
     /// Whether the block stands in the function.
     pub fn contains(&self, block: Block) -> bool {
         self.placed[block]
+    }
+
+    /// Whether the block is executed seldom: nothing should be done ahead of it only for its sake. What it dominates is
+    /// executed as seldom ([`crate::analysis::Rare`]).
+    pub fn is_rare(&self, block: Block) -> bool {
+        self.rare[block]
+    }
+
+    /// Notes that a block is executed seldom.
+    pub fn set_rare(&mut self, block: Block) {
+        self.rare[block] = true;
     }
 
     /// Puts a block at the end.

@@ -1,7 +1,8 @@
 //! Loop-invariant code motion: pure values whose operands do not change in a loop are computed before it; so are loads that
-//! always give the same and may run at any time. Inner loops first, so that a value climbs as far as it can.
+//! always give the same and may run at any time. Inner loops first, so that a value climbs as far as it can. What only blocks
+//! need that are executed seldom stays there.
 
-use clift_kir::analysis::{Cfg, DomTree, Loop, LoopForest};
+use clift_kir::analysis::{Cfg, DomTree, Loop, LoopForest, Rare};
 use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, BlockCall, Function, Imm, InstData, Opcode};
 use cranelift_entity::SecondaryMap;
@@ -22,12 +23,17 @@ pub(super) fn run(func: &mut Function) -> Changed {
         dom = DomTree::new(&cfg);
         loops = LoopForest::new(&cfg, &dom);
     }
+    let rare = Rare::new(func, &cfg);
     let mut changed = false;
     for (_, l) in loops.iter().rev() {
         let inside = membership(l);
         let mut hoisted = Vec::new();
         let mut is_hoisted = rustc_hash::FxHashSet::default();
         for &block in &l.blocks {
+            // A loop that is executed seldom as a whole is as good as any other.
+            if rare.contains(block) && !rare.contains(l.header) {
+                continue;
+            }
             // A block of the loop that every iteration passes before anything can leave or fault.
             let always = l.latches.iter().all(|&latch| dom.dominates(block, latch)) && block == l.header;
             for &inst in func.layout.insts(block) {

@@ -147,6 +147,9 @@ fn merge_chains(func: &mut Function) -> bool {
             insts.pop();
             insts.extend(func.layout.take_insts(next));
             func.layout.set_insts(block, insts);
+            if func.layout.is_rare(next) {
+                func.layout.set_rare(block);
+            }
             gone[next] = true;
             changed = true;
         }

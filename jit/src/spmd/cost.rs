@@ -21,6 +21,8 @@ pub(super) struct Costs {
     pub(super) scalar: f64,
     /// As a pack.
     pub(super) pack: f64,
+    /// The part of that outside of rare blocks.
+    pub(super) usual: f64,
 }
 
 /// Bits of a vector register that the model counts in.
@@ -53,7 +55,7 @@ pub(super) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32)
     let model = Model { prepared, divergence, lanes: f64::from(lanes) };
     // How likely a lane executes a block, of those that a pack goes to.
     let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
-    let (mut scalar, mut pack) = (0.0, 0.0);
+    let (mut scalar, mut pack, mut usual) = (0.0, 0.0, 0.0);
     for &block in &plan.order {
         let own = model.share(block, &share, &plan);
         share[block] = own;
@@ -71,8 +73,11 @@ pub(super) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32)
         }
         scalar += often * own * one * model.lanes;
         pack += often * stretch * executed * all;
+        if !prepared.func.layout.is_rare(block) {
+            usual += often * stretch * executed * all;
+        }
     }
-    Costs { scalar, pack }
+    Costs { scalar, pack, usual }
 }
 
 struct Model<'a> {
@@ -101,13 +106,13 @@ impl Model<'_> {
 
     /// How often packs go this way where assumptions are tested.
     fn usual(&self, from: Block, to: Block) -> f64 {
-        let Prepared { cfg, unusual, .. } = self.prepared;
+        let Prepared { func, cfg, .. } = self.prepared;
         let share = self.lanes * UNUSUAL;
-        if unusual.contains(from) {
+        if func.layout.is_rare(from) {
             1.0
-        } else if unusual.contains(to) {
+        } else if func.layout.is_rare(to) {
             share
-        } else if cfg.succs(from).iter().any(|&succ| unusual.contains(succ)) {
+        } else if cfg.succs(from).iter().any(|&succ| func.layout.is_rare(succ)) {
             1.0 - share
         } else {
             1.0

@@ -38,8 +38,6 @@ pub(super) struct Prepared {
     pub(super) loops: LoopForest,
     /// Instructions of which packs assume what was tested before; see [`super::versions`].
     pub(super) assumed: EntitySet<Inst>,
-    /// What packs execute where a test of assumptions fails.
-    pub(super) unusual: EntitySet<Block>,
     /// How many pieces have versions.
     pub(super) pieces: usize,
 }
@@ -78,7 +76,7 @@ pub(super) fn run(kernel: &Function) -> Option<Prepared> {
     close_loops(&mut func, &cfg, &dom, &loops);
     remove_trivial_exit_free_params(&mut func, &loops);
     let (cfg, dom, loops) = graph(&func);
-    Some(Prepared { func, cfg, dom, loops, assumed: EntitySet::new(), unusual: EntitySet::new(), pieces: 0 })
+    Some(Prepared { func, cfg, dom, loops, assumed: EntitySet::new(), pieces: 0 })
 }
 
 fn graph(func: &Function) -> (Cfg, DomTree, LoopForest) {

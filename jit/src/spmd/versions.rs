@@ -52,17 +52,15 @@ pub(super) fn run(kernel: &Prepared, lanes: u32) -> Option<Prepared> {
     while pieces < PIECES {
         let gains = Gains::new(&prepared, lanes, &done);
         let Some((func, piece)) = gains.homes.iter().find_map(|&at| version(&prepared, &gains, at)) else { break };
-        let (assumed, unusual) = (prepared.assumed, prepared.unusual);
+        let assumed = prepared.assumed;
         prepared = prepare::run(&func)?;
         prepared.assumed = assumed;
         prepared.assumed.extend(piece.assumed);
-        prepared.unusual = unusual;
-        prepared.unusual.extend(piece.unusual);
-        // And what the normal form adds on the way.
+        // What the normal form adds on the way.
         for &block in prepared.cfg.rpo() {
             let preds = prepared.cfg.preds(block);
-            if !preds.is_empty() && preds.iter().all(|&pred| prepared.unusual.contains(pred)) {
-                prepared.unusual.insert(block);
+            if !preds.is_empty() && preds.iter().all(|&pred| prepared.func.layout.is_rare(pred)) {
+                prepared.func.layout.set_rare(block);
             }
         }
         done.extend(piece.blocks);
@@ -230,8 +228,6 @@ fn sources(func: &Function, cfg: &Cfg, roots: Vec<Value>) -> FxHashSet<Inst> {
 struct Piece {
     /// The copies of instructions of which something is assumed.
     assumed: Vec<Inst>,
-    /// The blocks for packs of which an assumption does not hold.
-    unusual: Vec<Block>,
     /// All blocks of both versions, and the one before them.
     blocks: Vec<Block>,
 }
@@ -305,8 +301,12 @@ fn version(prepared: &Prepared, gains: &Gains, at: Block) -> Option<(Function, P
     }
     Builder::at_end(&mut func, at).branch(holds, BlockCall::new(places[&head], &[]), BlockCall::new(head, &[]));
     join(&mut func, &blocks, &places, &copies);
+    // Packs of which an assumption does not hold are few.
+    for &block in &blocks {
+        func.layout.set_rare(block);
+    }
     let all = blocks.iter().chain(places.values()).copied().chain([at]).collect();
-    Some((func, Piece { assumed, unusual: blocks, blocks: all }))
+    Some((func, Piece { assumed, blocks: all }))
 }
 
 /// Moves what assumptions further on are made about to the end of a block, if it can be computed there.

@@ -8,6 +8,7 @@ use clift_kir::{Elem, Function, KernelData};
 use super::cost::{Costs, estimate};
 use super::prepare::{self, Prepared};
 use super::pressure;
+use super::shape::Shape;
 use super::versions;
 use super::widen::how::{How, how};
 use super::{fields, indices};
@@ -62,12 +63,19 @@ impl Width {
             return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new));
         }
         let lanes = by_elements(&prepared);
-        let twice = may_gain_by_twice(&prepared, kernel, lanes).then(|| Candidate::new(prepared.clone(), 2 * lanes));
-        let mut chosen = Candidate::new(prepared, lanes);
+        let loops = has_quick_loops(&prepared, lanes);
+        let mut chosen = Candidate::new(prepared.clone(), lanes);
         let mut costs = chosen.costs();
+        let few_bits = chosen.accesses_few_bits();
+        let twice =
+            kernel.required_local_size.is_none_or(|sizes| sizes[0] % u64::from(2 * lanes) == 0) && (loops || few_bits);
+        let twice = twice.then(|| Candidate::new(prepared, 2 * lanes));
         if let Some(twice) = twice {
             let more = twice.costs();
-            if more.pack <= SLACK * 2.0 * costs.pack {
+            // Few bits make room in the packs that are as most are; the others are few.
+            let gains =
+                if few_bits { more.usual <= SLACK * 2.0 * costs.usual } else { more.pack <= SLACK * 2.0 * costs.pack };
+            if gains {
                 (chosen, costs) = (twice, more);
             }
         }
@@ -105,20 +113,60 @@ impl Candidate {
         self.versions.as_ref().unwrap_or(&self.general)
     }
 
+    /// Whether all that lanes access one beside the other has few bits: twice as many of them take no more loads and stores.
+    fn accesses_few_bits(&self) -> bool {
+        let Prepared { func, cfg, .. } = self.whole();
+        let divergence = self.whole().divergence(self.lanes, true);
+        let mut any = false;
+        for &block in cfg.rpo().iter().filter(|&&block| !func.layout.is_rare(block)) {
+            for &inst in func.layout.insts(block) {
+                let data = func.dfg.inst(inst);
+                let accessed = match how(data.op) {
+                    How::Load => func.dfg.result(inst),
+                    How::Store => data.args[1],
+                    How::PerLane => return false,
+                    How::Leaf
+                    | How::Slot
+                    | How::Query
+                    | How::Lanewise
+                    | How::Components
+                    | How::Bitcast
+                    | How::Collective
+                    | How::Once
+                    | How::Branch
+                    | How::End
+                    | How::Foreign => continue,
+                };
+                let pointer = data.args[0];
+                match divergence.shape(pointer) {
+                    Shape::Uniform(_) => continue,
+                    Shape::Varying if divergence.conditional(pointer).is_none() => return false,
+                    Shape::Varying | Shape::Affine { .. } => {}
+                }
+                if func.dfg.ty(accessed).elem.bits() > FEW_BITS {
+                    return false;
+                }
+                any = true;
+            }
+        }
+        any
+    }
+
     fn costs(&self) -> Costs {
         estimate(self.whole(), &self.whole().divergence(self.lanes, true), self.lanes)
     }
 }
 
-/// Whether twice as many lanes may pay: more of them hide the latency of what a loop does from one iteration to the next, if all
-/// that it works on stays in registers. Work-items without loops overlap by themselves.
-fn may_gain_by_twice(prepared: &Prepared, kernel: &KernelData, lanes: u32) -> bool {
+/// Whether a kernel has loops in which twice as many lanes fit the registers: they hide the latency of what a loop does from one
+/// iteration to the next. Work-items without loops overlap by themselves.
+fn has_quick_loops(prepared: &Prepared, lanes: u32) -> bool {
     let twice = 2 * lanes;
     prepared.loops.iter().next().is_some()
-        && kernel.required_local_size.is_none_or(|s| s[0] % u64::from(twice) == 0)
         && pressure::estimate(prepared, &prepared.divergence(twice, true), twice) <= REGISTERS
 }
 
+/// Elements of so many bits, one for each lane of the usual pack, fill one register at most.
+const FEW_BITS: u32 = 16;
 /// Vector registers that a loop may fill.
 const REGISTERS: u32 = 16;
 /// How much more twice the lanes may cost, for each of them, as the model sees it.

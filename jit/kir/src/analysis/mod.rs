@@ -4,16 +4,19 @@
 //! - [`DomTree`]: dominators and post-dominators;
 //! - [`LoopForest`]: natural loops, and whether the graph is irreducible;
 //! - [`Liveness`]: values live into each block;
+//! - [`Rare`]: blocks that are executed seldom;
 //! - [`UseCounts`]: how often each value is used.
 
 mod cfg;
 mod dom;
 mod liveness;
 mod loops;
+mod rare;
 mod uses;
 
 pub use cfg::Cfg;
 pub use dom::DomTree;
 pub use liveness::Liveness;
 pub use loops::{Loop, LoopForest, LoopId};
+pub use rare::Rare;
 pub use uses::UseCounts;

@@ -101,6 +101,9 @@ fn write_function(f: &mut Formatter<'_>, func: &Function, id: Option<&dyn Displa
 
 fn write_block(f: &mut Formatter<'_>, func: &Function, block: Block) -> fmt::Result {
     write!(f, "{block}")?;
+    if func.layout.is_rare(block) {
+        f.write_str(" rare")?;
+    }
     let params = func.dfg.params(block);
     if !params.is_empty() {
         f.write_str("(")?;

@@ -138,8 +138,7 @@ impl Translator<'_> {
     }
 
     fn zero_vector(&mut self, ty: ir::Type) -> ir::Value {
-        let zero = self.pos.func.dfg.constants.insert([0u8; 16][..].into());
-        self.pos.ins().vconst(ty, zero)
+        self.vector_constant(ty, [0; 16])
     }
 
     /// Singles in range as unsigned integers: where the signed conversion gives the sign bit, the number less 2^31 is converted

@@ -23,8 +23,10 @@ impl Translator<'_> {
                 let a = self.args(inst)[0];
                 match self.lane_everywhere(data.args[0], to) {
                     Some(value) => value,
-                    None if to.is_bool() => self.splat_bool(a, to),
-                    None => self.pos.ins().splat(clif_type(to), a),
+                    None => {
+                        let a = self.held(a);
+                        if to.is_bool() { self.splat_bool(a, to) } else { self.pos.ins().splat(clif_type(to), a) }
+                    }
                 }
             }
             O::Extract => {
@@ -76,7 +78,7 @@ impl Translator<'_> {
         self.set(inst, value);
     }
 
-    fn constant(&mut self, data: &ConstData) -> ir::Value {
+    pub(super) fn constant(&mut self, data: &ConstData) -> ir::Value {
         let ty = clif_type(data.ty);
         if !ty.is_vector() {
             let bits = data.lane(0);
@@ -96,8 +98,7 @@ impl Translator<'_> {
             let bits = if data.ty.is_bool() { 0u64.wrapping_sub(lane) } else { lane };
             place.copy_from_slice(&bits.to_le_bytes()[..bytes]);
         }
-        let constant = self.pos.func.dfg.constants.insert(pool[..].into());
-        self.pos.ins().vconst(ty, constant)
+        self.vector_constant(ty, pool)
     }
 
     /// A truth value as a lane of a mask.
@@ -390,8 +391,7 @@ impl Translator<'_> {
                 *place = lane * bytes + offset;
             }
         }
-        let pattern = self.pos.func.dfg.constants.insert(pattern[..].into());
-        let pattern = self.pos.ins().vconst(types::I8X16, pattern);
+        let pattern = self.vector_constant(types::I8X16, pattern);
         let source = self.recast(a, types::I8X16);
         let value = self.pos.ins().x86_pshufb(source, pattern);
         Some(self.recast(value, clif_type(to)))

@@ -24,6 +24,7 @@ mod listing;
 mod memory;
 mod place;
 mod products;
+mod seldom;
 mod shift;
 mod target;
 mod translate;

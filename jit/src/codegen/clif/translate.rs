@@ -1,6 +1,6 @@
 //! The walk over a function, and what all classes of ops share.
 
-use clift_kir::analysis::UseCounts;
+use clift_kir::analysis::{Cfg, Rare, UseCounts};
 use clift_kir::{Block, Elem, Function, Imm, Inst, IntCond, Opcode, Slot, Stage, Type, Value};
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::listing::source_loc;
+use super::seldom::Seldom;
 use super::target::Features;
 use crate::codegen::data::ProgramData;
 
@@ -44,6 +45,8 @@ pub(super) struct Translator<'a> {
     /// The block being translated, and where each value met so far is defined.
     current: Block,
     homes: SecondaryMap<Value, PackedOption<Block>>,
+    /// What is executed seldom, and how values are kept from being computed ahead of it.
+    pub(super) seldom: Seldom,
 }
 
 impl<'a> Translator<'a> {
@@ -81,6 +84,7 @@ impl<'a> Translator<'a> {
             locate,
             current: Block::from_u32(0),
             homes: SecondaryMap::new(),
+            seldom: Seldom::new(Rare::new(func, &Cfg::new(func))),
         };
         translator.function();
         ir
@@ -107,6 +111,7 @@ impl<'a> Translator<'a> {
             self.pos.goto_bottom(new);
             self.current = block;
             self.comparisons.clear();
+            self.enter_seldom(block, new);
             for &inst in legal.layout.insts(block) {
                 if self.locate {
                     self.pos.set_srcloc(source_loc(legal.locs[inst]));
@@ -128,6 +133,9 @@ impl<'a> Translator<'a> {
 
     /// A value.
     pub(super) fn get(&mut self, value: Value) -> ir::Value {
+        if let Some(here) = self.constant_here(value) {
+            return here;
+        }
         let lowered = self.lowered(value);
         if lowered.disp == 0 {
             lowered.value
@@ -176,6 +184,16 @@ impl<'a> Translator<'a> {
         self.uses.get(value) == 1 && self.homes[value].expand() == Some(self.current)
     }
 
+    /// The block being translated.
+    pub(super) fn current(&self) -> Block {
+        self.current
+    }
+
+    /// Whether a value is defined in the block being translated.
+    pub(super) fn is_home(&self, value: Value) -> bool {
+        self.homes[value].expand() == Some(self.current)
+    }
+
     /// Type of a value of the new function.
     pub(super) fn ty(&self, value: ir::Value) -> ir::Type {
         self.pos.func.dfg.value_type(value)
@@ -185,6 +203,7 @@ impl<'a> Translator<'a> {
     pub(super) fn int(&mut self, ty: ir::Type, value: i64) -> ir::Value {
         if ty.is_vector() {
             let lane = self.int(ty.lane_type(), value);
+            let lane = self.held(lane);
             return self.pos.ins().splat(ty, lane);
         }
         let bits = ty.bits();

@@ -134,6 +134,9 @@ impl Legalizer<'_> {
         for (i, &old) in cfg.rpo().iter().enumerate() {
             let block = if i == 0 { self.block } else { self.new.append_block() };
             self.blocks[old] = Some(block).into();
+            if self.old.layout.is_rare(old) {
+                self.new.layout.set_rare(block);
+            }
             for &param in self.old.dfg.params(old) {
                 let ty = self.old.dfg.ty(param);
                 let chunk = self.caps.part_lanes(ty);

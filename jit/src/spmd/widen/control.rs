@@ -78,6 +78,9 @@ impl Widener<'_> {
         for &block in &order {
             let head = self.out.append_block();
             self.heads[block] = Some(head).into();
+            if self.func.layout.is_rare(block) {
+                self.out.layout.set_rare(head);
+            }
         }
         let first = self.head(order[0]);
         Builder::at_end(&mut self.out, self.entry).jump(first, &[]);
@@ -225,7 +228,7 @@ impl Widener<'_> {
                 let none = self.mask_constant(false);
                 self.assign(var, none);
             }
-            if !self.prepared.unusual.contains(block) {
+            if !self.func.layout.is_rare(block) {
                 let locs = self.func.layout.insts(block).iter().map(|&inst| self.func.locs[inst]);
                 self.report.masked_blocks.push(locs.max_by_key(|loc| loc.line != 0).unwrap_or_default());
             }
