@@ -115,6 +115,8 @@ pub struct Callbacks {
     /// The kernel (as the interpreter executes it) did something undefined: `message` is UTF-8 of `len` bytes. The launch
     /// ends with an error status; the run should return soon after.
     pub fault: unsafe extern "C" fn(ctx: *const WgContext, message: *const u8, len: u64),
+    /// The time in nanoseconds, on the clock that profiling uses. It never goes back.
+    pub clock: extern "C" fn() -> u64,
 }
 
 /// One `printf` value as the generated code stored it. Values are stored little-endian and unpadded: `lanes` elements of

@@ -11,10 +11,10 @@ use std::slice;
 use clift_include::abi::{Callbacks, PrintfArg, WgContext};
 
 use crate::launch::Running;
-use crate::printf;
+use crate::{clock, printf};
 
 /// The table every launch's [`WgContext::callbacks`] points to.
-pub static CALLBACKS: Callbacks = Callbacks { printf: on_printf, fault: on_fault };
+pub static CALLBACKS: Callbacks = Callbacks { printf: on_printf, fault: on_fault, clock: on_clock };
 
 /// Most bytes of a fault's message that are kept.
 const MESSAGE_MAX: usize = 4 << 10;
@@ -69,6 +69,11 @@ unsafe extern "C" fn on_printf(
         running.print(&text).then_some(0)
     }));
     printed.ok().flatten().unwrap_or(-1)
+}
+
+/// [`Callbacks::clock`].
+extern "C" fn on_clock() -> u64 {
+    catch_unwind(clock::now_ns).unwrap_or(0)
 }
 
 /// [`Callbacks::fault`].

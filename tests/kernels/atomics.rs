@@ -237,6 +237,57 @@ fn flags() -> Case {
     .needs(Need::Generic)
 }
 
+/// All that can be done with atomic floats and doubles, in global and local memory. Whole numbers: exact in whatever order.
+fn floats() -> Case {
+    const SOURCE: &str = "
+        #define ALL(T, g, s, n, x) \
+            atomic_fetch_add_explicit(g, x, memory_order_relaxed, memory_scope_device); \
+            atomic_fetch_sub(g + 1, x); \
+            atomic_fetch_min(g + 2, x); atomic_fetch_max_explicit(g + 3, x, memory_order_acq_rel, memory_scope_device); \
+            atomic_fetch_min_explicit(g + 4, (T)NAN, memory_order_relaxed); \
+            atomic_store_explicit(g + 5, atomic_load(g + 5), memory_order_relaxed); \
+            atomic_fetch_add(s, x); \
+            atomic_fetch_min_explicit(s + 1, x, memory_order_relaxed, memory_scope_work_group); \
+            atomic_fetch_max(s + 2, x); atomic_exchange(s + 3, (T)9); \
+            barrier(CLK_LOCAL_MEM_FENCE); \
+            if (get_local_id(0) == 0) { \
+                atomic_fetch_add(g + 6, atomic_load(s)); atomic_fetch_min(g + 7, atomic_load(s + 1)); \
+                atomic_fetch_max(g + 8, atomic_load(s + 2)); atomic_fetch_max(g + 9, atomic_load(s + 3)); \
+            }
+        kernel void t(global const int *a, volatile global atomic_float *f, volatile global atomic_double *d) {
+            local atomic_float sf[4];
+            local atomic_double sd[4];
+            if (get_local_id(0) == 0)
+                for (int i = 0; i < 4; i++) { atomic_init(sf + i, 0.0f); atomic_init(sd + i, 0.0); }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            int x = a[get_global_id(0)];
+            ALL(float, f, sf, 4, (float)x)
+            ALL(double, d, sd, 4, (double)x)
+        }";
+    fn number(i: usize) -> i32 {
+        value(i) % 1000
+    }
+    fn expected(k: usize) -> f64 {
+        let all = || (0..GLOBAL).map(|i| f64::from(number(i)));
+        let (sum, least, most) = (all().sum::<f64>(), all().fold(3.0, f64::min), all().fold(3.0, f64::max));
+        match k {
+            0 | 6 => 3.0 + sum,
+            1 => 3.0 - sum,
+            2 | 7 => least,
+            3 | 8 => most,
+            9 => 9.0,
+            _ => 3.0,
+        }
+    }
+    Case::new("atomics::floats_and_doubles", SOURCE)
+        .input(number)
+        .update(10, |_| 3.0_f32, |_, k| Some(expected(k) as f32))
+        .update(10, |_| 3.0_f64, |_, k| Some(expected(k)))
+        .needs(Need::Extension("cl_ext_float_atomics"))
+        .needs(Need::Generic)
+        .needs(Need::Fp64)
+}
+
 /// A group agrees through an atomic in local memory on what its items vote.
 fn votes() -> Case {
     fn expected(launch: &Launch, i: usize) -> i32 {
@@ -272,6 +323,7 @@ pub(crate) fn cases() -> Vec<Case> {
         explicit_orders(),
         ordered_loads(),
         flags(),
+        floats(),
         votes(),
     ]
 }

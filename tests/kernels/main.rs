@@ -12,6 +12,8 @@ mod control;
 mod convert;
 mod float;
 mod groups;
+mod half;
+mod integers;
 mod launch;
 mod memory;
 mod vector;
@@ -37,6 +39,8 @@ fn main() {
         convert::cases(),
         float::cases(),
         groups::cases(),
+        half::cases(),
+        integers::cases(),
         launch::cases(),
         memory::cases(),
         vector::cases(),

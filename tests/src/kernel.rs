@@ -97,6 +97,8 @@ pub enum Need {
     SubGroups,
     /// OpenCL C 2.0 atomics beyond the relaxed ones.
     SeqCst,
+    /// An extension.
+    Extension(&'static str),
 }
 
 /// What [`Need::SubGroups`] asks for besides sub-groups.
@@ -131,6 +133,7 @@ impl Need {
             }
             // CL_DEVICE_ATOMIC_ORDER_SEQ_CST
             Self::SeqCst => session.device_u32(cl3::device::CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES) & 4 != 0,
+            Self::Extension(name) => session.has_extension(name),
         }
     }
 }

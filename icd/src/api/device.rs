@@ -130,6 +130,7 @@ pub fn get_info(device: Handle<Device>, name: cl_device_info, info: Info<'_>) ->
 type Grouped<'a> = Result<ClResult<Written>, Info<'a>>;
 
 /// Queries about launches, queues and arithmetic.
+#[allow(non_upper_case_globals, reason = "names of the C headers")]
 fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grouped<'a> {
     let lanes = |element_bytes: u32| limits.vector_bytes / element_bytes;
     let single =
@@ -137,6 +138,7 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
     // What the specification demands of doubles; the directed modes are those of the conversions.
     let double =
         CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_ROUND_TO_ZERO | CL_FP_ROUND_TO_INF | CL_FP_FMA;
+    let half = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_FMA;
     Ok(match name {
         CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS => info.value::<cl_uint>(3),
         CL_DEVICE_MAX_WORK_GROUP_SIZE => info.value(limits.max_work_group_size),
@@ -153,14 +155,34 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
         }
         CL_DEVICE_SINGLE_FP_CONFIG => info.value(single),
         CL_DEVICE_DOUBLE_FP_CONFIG => info.value(double),
+        CL_DEVICE_HALF_FP_CONFIG => info.value(half),
+        CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES => {
+            info.value(CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED | CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT)
+        }
+        // They are sums of products like any others: no instruction does more at once.
+        CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT
+        | CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED => {
+            info.value(cl_device_integer_dot_product_acceleration_properties {
+                signed_accelerated: CL_FALSE,
+                unsigned_accelerated: CL_FALSE,
+                mixed_signedness_accelerated: CL_FALSE,
+                accumulating_saturating_signed_accelerated: CL_FALSE,
+                accumulating_saturating_unsigned_accelerated: CL_FALSE,
+                accumulating_saturating_mixed_signedness_accelerated: CL_FALSE,
+            })
+        }
+        CL_DEVICE_KERNEL_CLOCK_CAPABILITIES_KHR => info.value(
+            CL_DEVICE_KERNEL_CLOCK_SCOPE_DEVICE_KHR
+                | CL_DEVICE_KERNEL_CLOCK_SCOPE_WORK_GROUP_KHR
+                | CL_DEVICE_KERNEL_CLOCK_SCOPE_SUB_GROUP_KHR,
+        ),
         CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR | CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR => info.value(lanes(1)),
         CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT | CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT => info.value(lanes(2)),
         CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT | CL_DEVICE_NATIVE_VECTOR_WIDTH_INT => info.value(lanes(4)),
         CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG | CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG => info.value(lanes(8)),
         CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT | CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT => info.value(lanes(4)),
         CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE | CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE => info.value(lanes(8)),
-        // Zero without cl_khr_fp16.
-        CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF | CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF => info.value::<cl_uint>(0),
+        CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF | CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF => info.value(lanes(2)),
         _ => return Err(info),
     })
 }
@@ -188,6 +210,15 @@ fn memory_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Gro
         }
         CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES => info.value(orders | scopes),
         CL_DEVICE_ATOMIC_FENCE_CAPABILITIES => info.value(orders | scopes | CL_DEVICE_ATOMIC_SCOPE_WORK_ITEM),
+        CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT | CL_DEVICE_DOUBLE_FP_ATOMIC_CAPABILITIES_EXT => info.value(
+            CL_DEVICE_GLOBAL_FP_ATOMIC_LOAD_STORE_EXT
+                | CL_DEVICE_GLOBAL_FP_ATOMIC_ADD_EXT
+                | CL_DEVICE_GLOBAL_FP_ATOMIC_MIN_MAX_EXT
+                | CL_DEVICE_LOCAL_FP_ATOMIC_LOAD_STORE_EXT
+                | CL_DEVICE_LOCAL_FP_ATOMIC_ADD_EXT
+                | CL_DEVICE_LOCAL_FP_ATOMIC_MIN_MAX_EXT,
+        ),
+        CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT => info.value::<cl_device_fp_atomic_capabilities_ext>(0),
         // Zero: natural alignment.
         CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT
         | CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT

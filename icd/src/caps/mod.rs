@@ -161,16 +161,21 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_local_int32_extended_atomics", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_int64_base_atomics", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_int64_extended_atomics", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_fp16", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_fp64", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_create_command_queue", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_device_uuid", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_expect_assume", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_extended_bit_ops", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_extended_versioning", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_il_program", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_integer_dot_product", version(2, 0, 0), Scope::Device, true),
+    extension("cl_khr_kernel_clock", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_priority_hints", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_semaphore", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_spirv_linkonce_odr", version(1, 0, 0), Scope::Device, false),
-    extension("cl_khr_spirv_queries", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_spirv_no_integer_wrap_decoration", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_spirv_queries", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_subgroup_ballot", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_subgroup_clustered_reduce", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_subgroup_extended_types", version(1, 0, 0), Scope::Device, true),
@@ -182,6 +187,7 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_suggested_local_work_size", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_throttle_hints", version(1, 0, 0), Scope::Device, false),
     extension("cl_ext_buffer_device_address", version(1, 0, 2), Scope::Device, false),
+    extension("cl_ext_float_atomics", version(1, 0, 0), Scope::Device, true),
     extension("cl_ext_immutable_memory_objects", version(1, 0, 0), Scope::Device, false),
     extension("cl_intel_unified_shared_memory", version(1, 1, 0), Scope::Device, false),
 ];
@@ -196,7 +202,8 @@ pub fn language_extensions() -> impl Iterator<Item = &'static str> {
     EXTENSIONS.iter().filter(|extension| extension.language).map(|extension| extension.name)
 }
 
-/// Optional features of OpenCL C 3.0 that the device has; each is a macro that is defined as 1 from `-cl-std=CL3.0` on.
+/// Optional features of OpenCL C 3.0 and of extensions that the device has; each is a macro that is defined as 1 from
+/// `-cl-std=CL3.0` on.
 pub const OPENCL_C_FEATURES: &[&str] = &[
     "__opencl_c_int64",
     "__opencl_c_fp64",
@@ -208,6 +215,19 @@ pub const OPENCL_C_FEATURES: &[&str] = &[
     "__opencl_c_atomic_scope_all_devices",
     "__opencl_c_subgroups",
     "__opencl_c_work_group_collective_functions",
+    "__opencl_c_integer_dot_product_input_4x8bit",
+    "__opencl_c_integer_dot_product_input_4x8bit_packed",
+    "__opencl_c_kernel_clock_scope_device",
+    "__opencl_c_kernel_clock_scope_work_group",
+    "__opencl_c_kernel_clock_scope_sub_group",
+    "__opencl_c_ext_fp32_global_atomic_add",
+    "__opencl_c_ext_fp32_local_atomic_add",
+    "__opencl_c_ext_fp32_global_atomic_min_max",
+    "__opencl_c_ext_fp32_local_atomic_min_max",
+    "__opencl_c_ext_fp64_global_atomic_add",
+    "__opencl_c_ext_fp64_local_atomic_add",
+    "__opencl_c_ext_fp64_global_atomic_min_max",
+    "__opencl_c_ext_fp64_local_atomic_min_max",
 ];
 
 /// Sharing of the address space: kernels use any memory of the process, at any time, with the machine's own atomics.
@@ -231,6 +251,10 @@ pub const SPIRV_EXTENSIONS: &[&str] = &[
     "SPV_KHR_no_integer_wrap_decoration",
     "SPV_KHR_linkonce_odr",
     "SPV_KHR_expect_assume",
+    "SPV_KHR_bit_instructions",
+    "SPV_KHR_integer_dot_product",
+    "SPV_KHR_shader_clock",
+    "SPV_EXT_shader_atomic_float_add",
     "SPV_KHR_subgroup_rotate",
     "SPV_KHR_uniform_group_instructions",
     "SPV_EXT_relaxed_printf_string_address_space",
@@ -360,10 +384,25 @@ mod tests {
         let feature = |name| OPENCL_C_FEATURES.contains(&name);
         assert!(feature("__opencl_c_int64"));
         assert_eq!(has("cl_khr_fp64"), feature("__opencl_c_fp64"));
+        assert_eq!(
+            has("cl_khr_integer_dot_product"),
+            feature("__opencl_c_integer_dot_product_input_4x8bit")
+                && feature("__opencl_c_integer_dot_product_input_4x8bit_packed")
+        );
+        assert_eq!(has("cl_khr_kernel_clock"), feature("__opencl_c_kernel_clock_scope_device"));
+        assert_eq!(has("cl_ext_float_atomics"), feature("__opencl_c_ext_fp32_global_atomic_add"));
         let sub_groups = |e: &Extension| e.name.starts_with("cl_khr_subgroup_");
         assert!(feature("__opencl_c_subgroups") || !EXTENSIONS.iter().any(sub_groups));
         assert!(!has("cl_khr_subgroups"), "there is no independent forward progress");
         assert_eq!(limits().max_global_variable_size > 0, feature("__opencl_c_program_scope_global_variables"));
+    }
+
+    /// The front end may only make what the importer reads.
+    #[test]
+    fn spirv_extensions_are_known() {
+        for name in SPIRV_EXTENSIONS {
+            assert!(clift_jit::spirv::caps::SUPPORTED_EXTENSIONS.contains(name), "{name}");
+        }
     }
 
     #[test]

@@ -7,7 +7,6 @@
 //! - `convert_T` between integers extends by the signedness of the destination alone, and the wrong way round: a `char` of -1
 //!   becomes the `int` 255;
 //! - `convert_T_sat` between integers takes the source to be of the other signedness: the `int` -1000 becomes the `char` 127;
-//! - `convert_double` stays a call of a function that nobody has;
 //! - `vloada_half3` is translated as `vload_half3`, whose vectors lie 3 apart, not 4;
 //! - a `__local` array that is only passed to `async_work_group_copy` and its like gets the size of one element;
 //! - `atomic_load_explicit` takes the order for the scope and the scope for the order; `atomic_load`, which is as strong as any of
@@ -20,7 +19,7 @@ use std::fmt::Write;
 use super::Job;
 use super::cache::may_read_files;
 
-/// A number type that `convert_` can name.
+/// An integer type that `convert_` can name.
 #[derive(Clone, Copy)]
 struct Number {
     name: &'static str,
@@ -32,15 +31,13 @@ struct Number {
 enum Kind {
     Signed,
     Unsigned,
-    Float,
 }
 
 const fn number(name: &'static str, bits: u32, kind: Kind) -> Number {
     Number { name, bits, kind }
 }
 
-/// Integers first.
-const NUMBERS: [Number; 9] = [
+const INTEGERS: [Number; 8] = [
     number("char", 8, Kind::Signed),
     number("uchar", 8, Kind::Unsigned),
     number("short", 16, Kind::Signed),
@@ -49,11 +46,7 @@ const NUMBERS: [Number; 9] = [
     number("uint", 32, Kind::Unsigned),
     number("long", 64, Kind::Signed),
     number("ulong", 64, Kind::Unsigned),
-    number("double", 64, Kind::Float),
 ];
-
-/// The integers of [`NUMBERS`].
-const INTEGERS: &[Number] = NUMBERS.split_at(8).0;
 
 /// Widths as they stand in names of types.
 const LANES: [&str; 6] = ["", "2", "3", "4", "8", "16"];
@@ -93,11 +86,10 @@ const SCOPES: [Repair; 2] = [
 impl Repair {
     /// All of them.
     fn all() -> impl Iterator<Item = Repair> {
-        let conversions = NUMBERS.iter().flat_map(|to| {
+        let conversions = INTEGERS.iter().flat_map(|to| {
             LANES.iter().flat_map(move |lanes| {
                 ROUNDINGS.iter().flat_map(move |rounding| {
-                    let modes: &[bool] = if to.kind == Kind::Float { &[false] } else { &[false, true] };
-                    modes.iter().map(|saturate| Repair::Convert { to: *to, lanes, saturate: *saturate, rounding })
+                    [false, true].map(|saturate| Repair::Convert { to: *to, lanes, saturate, rounding })
                 })
             })
         });
@@ -123,22 +115,6 @@ impl Repair {
     fn lines(self) -> String {
         let name = self.name();
         match self {
-            Repair::Convert { to: Number { kind: Kind::Float, .. }, lanes, rounding: "" | "_rte", .. } => {
-                format!("#define {name}(x) {}\n", plain("x", "double", lanes))
-            }
-            Repair::Convert { to: Number { kind: Kind::Float, .. }, lanes, rounding, .. } => {
-                // Only 64-bit integers are rounded at all. The back end has the instruction by this name.
-                let mut text = String::new();
-                let mut cases = String::new();
-                for (source, convert) in [("long", "ConvertSToF"), ("ulong", "ConvertUToF")] {
-                    let function = format!("__spirv_{convert}_Rdouble{lanes}{rounding}");
-                    let _ = writeln!(text, "double{lanes} __attribute__((overloadable)) {function}({source}{lanes});");
-                    let _ = write!(cases, "{source}{lanes}:{function}({}),", plain("x", source, lanes));
-                }
-                let other = plain("x", "double", lanes);
-                let _ = writeln!(text, "#define {name}(x) _Generic((x),{cases}default:{other})");
-                text
-            }
             Repair::Convert { to, lanes, saturate, .. } => {
                 let mut cases = String::new();
                 // Saturation between signs is translated rightly; so are conversions of floats.
@@ -148,7 +124,7 @@ impl Repair {
                     let same = plain("x", from.name, lanes);
                     let value = match (saturate && from.bits > to.bits, to.kind) {
                         (false, _) => "x".to_owned(),
-                        (true, Kind::Signed | Kind::Float) => {
+                        (true, Kind::Signed) => {
                             let high = (1_u64 << (to.bits - 1)) - 1;
                             format!("clamp({same},({source})(-{high}-1),({source}){high})")
                         }
@@ -256,13 +232,13 @@ mod tests {
             ["convert_char_sat", "vloada_half3"]
         );
         assert_eq!(names_for("CONV(x)", "-DCONV=convert_uint4_rtz"), ["convert_uint4_rtz"]);
-        assert_eq!(names_for("convert_double2_rtn(x)", ""), ["convert_double2_rtn"]);
+        assert!(names_for("convert_double2_rtn(x)", "").is_empty());
         assert_eq!(names_for("e = async_work_group_copy(a, b, 1, 0)", ""), ["async_work_group_copy"]);
         assert_eq!(
             names_for("atomic_load_explicit(p, o)", "").last().map(String::as_str),
             Some("atomic_load_explicit")
         );
-        let all = 8 * 6 * 5 * 2 + 6 * 5 + 1 + 2 + 1 + 2 * 4;
+        let all = 8 * 6 * 5 * 2 + 1 + 2 + 1 + 2 * 4;
         assert_eq!(names_for("#include \"x.h\"", "").len(), all);
         assert_eq!(names_for("#define C(T) convert_##T", "").len(), all);
     }

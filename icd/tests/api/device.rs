@@ -66,8 +66,7 @@ fn every_query_answers_with_its_type() {
         0x102b..=0x1030 => Some(Text),
         0x1031 => Some(SIZE),
         0x1032 => Some(LONG),
-        // Of cl_khr_fp16, which is not listed.
-        0x1033 => None,
+        0x1033 => Some(LONG),
         0x1034..=0x103c => Some(UINT),
         0x103d => Some(Text),
         0x103e => Some(UINT),
@@ -102,9 +101,13 @@ fn every_query_answers_with_its_type() {
         0x1070 => Some(LONG),
         0x1071 => Some(UINT),
         0x1072 => Some(Text),
+        0x1073 => Some(LONG),
+        0x1074 | 0x1075 => Some(Bytes(24)),
+        0x1076 => Some(LONG),
+        0x4231..=0x4233 => Some(LONG),
         _ => None,
     };
-    for name in 0xfff..=0x1080 {
+    for name in (0xfff..=0x1080).chain(0x4230..=0x4234) {
         let query = |s, v, r| clGetDeviceInfo(device(), name, s, v, r);
         match sizes(name) {
             None => assert_eq!(query(0, null_mut(), null_mut()), CL_INVALID_VALUE, "{name:#x}"),
@@ -136,6 +139,32 @@ fn answers_agree_with_one_another() {
     let parent = info::<cl_device_id>(|s, v, r| clGetDeviceInfo(d, CL_DEVICE_PARENT_DEVICE, s, v, r));
     assert!(parent.is_null());
     assert_eq!(clGetDeviceInfo(null_mut(), CL_DEVICE_TYPE, 0, null_mut(), null_mut()), CL_INVALID_DEVICE);
+}
+
+#[test]
+fn what_spir_v_modules_may_use() {
+    let query = |name| info_bytes(&|s, v, r| clGetDeviceInfo(device(), name, s, v, r));
+    let numbers: Vec<u32> = query(CL_DEVICE_SPIRV_CAPABILITIES)
+        .chunks_exact(4)
+        .map(|bytes| u32::from_ne_bytes(bytes.try_into().unwrap()))
+        .collect();
+    for capability in [4, 5, 6, 7, 8, 9, 10, 11, 22, 39, 5055, 6017, 6018, 6019, 6025, 6033] {
+        assert!(numbers.contains(&capability), "{capability}");
+    }
+    let names = |name| {
+        let addresses = query(name);
+        let addresses = addresses.chunks_exact(size_of::<usize>());
+        addresses
+            .map(|bytes| {
+                let address = usize::from_ne_bytes(bytes.try_into().unwrap());
+                // SAFETY: the query gives pointers to NUL-terminated strings that live as long as the driver.
+                let text = unsafe { std::ffi::CStr::from_ptr(std::ptr::with_exposed_provenance(address)) };
+                text.to_str().unwrap().to_owned()
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS), ["OpenCL.std"]);
+    assert!(names(CL_DEVICE_SPIRV_EXTENSIONS).iter().any(|name| name == "SPV_KHR_integer_dot_product"));
 }
 
 #[test]

@@ -593,6 +593,9 @@ op_table! {
     /// `printf`: pointer to the format, then the values.
     Printf             "printf"          None       Printf        ReadWrite   Varying     CONTROL;
 
+    /// The time: a count of nanoseconds that never goes back.
+    Clock              "clock"           None       Query64       ReadWrite   Varying     CONTROL;
+
     // -- terminators --
     /// Goes to a block.
     Jump               "jump"            Jump       Jump          Terminator  Varying     CONTROL;

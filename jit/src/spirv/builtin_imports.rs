@@ -3,7 +3,9 @@
 //! Some versions of clang's SPIR-V back end emit `_Z10atomic_incPU3AS1Vi` as an imported function. The table of what is known is
 //! here; anything else stays an unresolved symbol.
 
-use clift_kir::{AtomicInfo, AtomicOp, BarrierInfo, MemOrder, MemScope, Opcode, Space, SpaceSet, Type, Value};
+use clift_kir::{
+    AtomicInfo, AtomicOp, BarrierInfo, Convert, MemOrder, MemScope, Opcode, Rounding, Space, SpaceSet, Type, Value,
+};
 
 use super::lower::{FuncCx, Leaves, Val};
 use super::ops::image;
@@ -30,6 +32,8 @@ pub(crate) enum BuiltinImport {
     GetFence,
     /// `get_image_channel_order` and `get_image_channel_data_type`.
     ImageFormat(image::FormatPart),
+    /// `convert_half`, `convert_float`, `convert_double` and their vectors, from signed or unsigned integers or from floats.
+    ToFloat { signed: bool, rounding: Rounding },
 }
 
 /// The known function of a mangled name.
@@ -54,6 +58,9 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
         "get_image_channel_data_type" => return Some(BuiltinImport::ImageFormat(image::FormatPart::DataType)),
         _ => {}
     }
+    if let Some(target) = name.strip_prefix("convert_") {
+        return conversion(target, parameters);
+    }
     let operation = name.strip_prefix("atomic_").or_else(|| name.strip_prefix("atom_"))?;
     if let Some(kind) = operation.strip_prefix("fetch_") {
         // `P`, address space, `VU7_Atomic`, the type, the operand's type, perhaps order and scope.
@@ -63,6 +70,8 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
             ("max", 'i' | 'l') => AtomicOp::Smax,
             ("min", 'j' | 'm') => AtomicOp::Umin,
             ("max", 'j' | 'm') => AtomicOp::Umax,
+            ("min", 'f' | 'd') => AtomicOp::Fmin,
+            ("max", 'f' | 'd') => AtomicOp::Fmax,
             _ => return None,
         }));
     }
@@ -84,6 +93,27 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
         "cmpxchg" => BuiltinImport::CompareExchange,
         _ => return None,
     })
+}
+
+/// The conversion to floats of a name behind its `convert_`, with the mangled type of its argument.
+fn conversion(target: &str, parameter: &str) -> Option<BuiltinImport> {
+    let mode = ["half", "float", "double"].iter().find_map(|name| target.strip_prefix(name))?;
+    let rounding = match mode.trim_start_matches(|c: char| c.is_ascii_digit()) {
+        "" | "_rte" => Rounding::NearestEven,
+        "_rtz" => Rounding::TowardZero,
+        "_rtp" => Rounding::Up,
+        "_rtn" => Rounding::Down,
+        _ => return None,
+    };
+    // Vectors are `Dv4_i`.
+    let elem =
+        parameter.strip_prefix("Dv").and_then(|vector| vector.split_once('_')).map_or(parameter, |(_, elem)| elem);
+    let signed = match elem {
+        "c" | "s" | "i" | "l" => true,
+        "h" | "t" | "j" | "m" | "Dh" | "f" | "d" => false,
+        _ => return None,
+    };
+    Some(BuiltinImport::ToFloat { signed, rounding })
 }
 
 /// `CLK_LOCAL_MEM_FENCE` and `CLK_GLOBAL_MEM_FENCE`.
@@ -140,6 +170,24 @@ pub(super) fn expand(
         let is_image = cx.b.ty(pointer) == Type::ptr(Space::Host) && result == Type::I32;
         return if is_image { Ok(Val::one(image::format_part(cx, pointer, part))) } else { Err(wrong()) };
     }
+    if let BuiltinImport::ToFloat { signed, rounding } = builtin {
+        let (value, from) = (pointer, cx.b.ty(pointer));
+        if !result.is_float() || from.lanes() != result.lanes() {
+            return Err(wrong());
+        }
+        let op = match (from.is_float(), signed) {
+            (true, _) => Opcode::FptoFp,
+            (false, true) => Opcode::StoFp,
+            (false, false) => Opcode::UtoFp,
+        };
+        if from == result {
+            return Ok(Val::one(value));
+        }
+        if !from.is_float() && !from.is_int() {
+            return Err(wrong());
+        }
+        return Ok(Val::one(cx.b.convert(op, value, result, Convert { rounding, saturate: false })));
+    }
     let operands = &args[1..];
     let is_generic = cx.b.ty(pointer) == Type::ptr(Space::Generic);
     if !cx.b.ty(pointer).is_ptr() || result.is_vector() {
@@ -153,7 +201,9 @@ pub(super) fn expand(
         BuiltinImport::Rmw(op) if all_results(cx, 1) => {
             cx.b.atomic_rmw(pointer, operands[0], info(op, MemOrder::Relaxed))
         }
-        BuiltinImport::Ordered(op) if all_results(cx, 1) => {
+        BuiltinImport::Ordered(op)
+            if all_results(cx, 1) && result.is_float() == matches!(op, AtomicOp::Fmin | AtomicOp::Fmax) =>
+        {
             cx.b.atomic_rmw(pointer, operands[0], info(op, MemOrder::SeqCst))
         }
         BuiltinImport::RmwOne(op) if result.is_int() => {
@@ -187,6 +237,7 @@ pub(super) fn expand(
         | BuiltinImport::SubGroupBarrier
         | BuiltinImport::ToSpace(_)
         | BuiltinImport::ImageFormat(_)
+        | BuiltinImport::ToFloat { .. }
         | BuiltinImport::GetFence => return Err(wrong()),
     };
     Ok(Val::one(value))
@@ -206,12 +257,22 @@ mod tests {
             Some(BuiltinImport::Ordered(AtomicOp::Smin))
         );
         assert_eq!(find("_Z16atomic_fetch_maxPU3AS4VU7_Atomicmm"), Some(BuiltinImport::Ordered(AtomicOp::Umax)));
-        assert_eq!(find("_Z16atomic_fetch_maxPU3AS4VU7_Atomicff"), None);
+        assert_eq!(find("_Z16atomic_fetch_maxPU3AS4VU7_Atomicff"), Some(BuiltinImport::Ordered(AtomicOp::Fmax)));
+        assert_eq!(
+            find("_Z25atomic_fetch_min_explicitPU3AS3VU7_Atomicdd12memory_order"),
+            Some(BuiltinImport::Ordered(AtomicOp::Fmin))
+        );
+        assert_eq!(find("_Z16atomic_fetch_addPU3AS4VU7_Atomicff"), None);
         assert_eq!(find("_Z9mem_fencej"), Some(BuiltinImport::Fence));
         assert_eq!(find("_Z17sub_group_barrierj"), Some(BuiltinImport::SubGroupBarrier));
         assert_eq!(find("__to_local"), Some(BuiltinImport::ToSpace(Space::Local)));
         let order = BuiltinImport::ImageFormat(image::FormatPart::Order);
         assert_eq!(find("_Z23get_image_channel_order14ocl_image2d_ro"), Some(order));
+        let conversion = |signed, rounding| Some(BuiltinImport::ToFloat { signed, rounding });
+        assert_eq!(find("_Z12convert_halfi"), conversion(true, Rounding::NearestEven));
+        assert_eq!(find("_Z18convert_half16_rtpDv16_m"), conversion(false, Rounding::Up));
+        assert_eq!(find("_Z19convert_double4_rtzDv4_Dh"), conversion(false, Rounding::TowardZero));
+        assert_eq!(find("_Z15convert_int_sati"), None);
         assert_eq!(find("_Z3foov"), None);
         assert_eq!(find("_Z99x"), None);
         assert_eq!(find("main"), None);

@@ -1,8 +1,9 @@
 //! Modules that no assembler writes: broken headers, lengths, operands. What can be written as text is in `tests/spirv`.
 
-use rspirv::spirv::{MAGIC_NUMBER, Op};
+use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
+use rspirv::spirv::{Capability, MAGIC_NUMBER, Op};
 
-use super::{check, import, inspect};
+use super::{caps, check, import, inspect};
 use crate::{BuildError, Input, Options};
 
 /// A header of version 1.2 with room for 100 ids.
@@ -265,4 +266,63 @@ fn long_call_chains() {
     let words = chain(0);
     import(&[Input { words: &words, spec_constants: &[] }], &Options::default()).unwrap();
     assert!(error(&chain(9)).contains("recursion"));
+}
+
+/// Every capability that is reported loads; every other that does not is refused by its name.
+#[test]
+fn capabilities_load_or_are_refused_by_name() {
+    let names = |text: &str, capability: Capability| text.contains(&format!("{capability:?}"));
+    for capability in (0..8000).filter_map(Capability::from_u32) {
+        let mut words = kernel(&[op(Op::Return, &[])]);
+        words.splice(5..5, op(Op::Capability, &[capability as u32]));
+        match import(&[Input { words: &words, spec_constants: &[] }], &Options::default()) {
+            Ok(_) => assert!(caps::accepts_capability(capability), "{capability:?}"),
+            Err(error) => {
+                assert!(!caps::accepts_capability(capability), "{capability:?}: {error}");
+                let text = error.to_string();
+                assert!(text.starts_with("unsupported") && names(&text, capability), "{capability:?}: {text}");
+            }
+        }
+    }
+}
+
+/// Every instruction of the reported capabilities is known to the importer: it may find fault with operands, not with the
+/// instruction.
+#[test]
+fn instructions_of_reported_capabilities_are_known() {
+    let reported = |capability: &Capability| caps::SUPPORTED_CAPABILITIES.contains(capability);
+    let (mut checked, mut missing) = (0, Vec::new());
+    for class in INSTRUCTION_TABLE.iter() {
+        // Of images, and without a capability of their own.
+        let image = class.opname.starts_with("Image") || class.opname == "SampledImage";
+        // Of kernels that kernels enqueue, though the capability of sub-groups enables them too.
+        let enqueue = class.opname.starts_with("GetKernel");
+        // Of extensions that vendors made of the same capabilities.
+        let foreign =
+            !class.extensions.is_empty() && !class.extensions.iter().any(|name| caps::accepts_extension(name));
+        if image || enqueue || foreign || !(class.capabilities.is_empty() || class.capabilities.iter().any(reported)) {
+            continue;
+        }
+        let mut operands = Vec::new();
+        for operand in class.operands.iter().filter(|operand| operand.quantifier == OperandQuantifier::One) {
+            match operand.kind {
+                OperandKind::IdResultType => operands.push(2),
+                OperandKind::IdResult => operands.push(50),
+                OperandKind::IdRef | OperandKind::IdScope | OperandKind::IdMemorySemantics => operands.push(5),
+                OperandKind::LiteralString => operands.extend(text(b"x")),
+                _ => operands.push(0),
+            }
+        }
+        let words = kernel(&[op(class.opcode, &operands), op(Op::Return, &[])]);
+        if let Err(error) = import(&[Input { words: &words, spec_constants: &[] }], &Options::default()) {
+            let text = error.to_string();
+            let unknown = text.contains("not available on this device") || text.contains("has no meaning in");
+            if unknown {
+                missing.push(text);
+            }
+        }
+        checked += 1;
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+    assert!(checked > 250, "{checked}");
 }

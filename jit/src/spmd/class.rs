@@ -219,7 +219,8 @@ pub(super) fn class(op: Opcode) -> Class {
         | Opcode::AtomicCmpxchg
         | Opcode::Fence
         | Opcode::LibCall
-        | Opcode::Printf => Class::Plain,
+        | Opcode::Printf
+        | Opcode::Clock => Class::Plain,
         Opcode::Barrier => Class::Barrier,
         Opcode::GroupReduce
         | Opcode::GroupScan

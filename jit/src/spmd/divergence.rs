@@ -676,7 +676,7 @@ fn writer(func: &Function, inst: Inst) -> Option<Writer> {
         Effects::Write | Effects::ReadWrite => true,
         Effects::Pure | Effects::Read | Effects::Convergent | Effects::Terminator => false,
     };
-    if !writes || data.op == Opcode::Fence || data.op == Opcode::Printf {
+    if !writes || matches!(data.op, Opcode::Fence | Opcode::Printf | Opcode::Clock) {
         return None;
     }
     // The address comes first in every op that writes.

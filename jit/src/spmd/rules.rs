@@ -221,9 +221,8 @@ impl Rules<'_> {
             Opcode::GroupShuffle | Opcode::Barrier | Opcode::Call | Opcode::Printf | Opcode::Jump | Opcode::Branch => {
                 Form::Varying
             }
-            Opcode::ImageRead | Opcode::ImageWrite | Opcode::Switch | Opcode::Ret | Opcode::Unreachable => {
-                Form::Varying
-            }
+            Opcode::Clock | Opcode::ImageRead | Opcode::ImageWrite => Form::Varying,
+            Opcode::Switch | Opcode::Ret | Opcode::Unreachable => Form::Varying,
         }
     }
 

@@ -97,7 +97,11 @@ unsafe extern "C" fn fault(ctx: *const WgContext, message: *const u8, len: u64) 
     }
 }
 
-static CALLBACKS: Callbacks = Callbacks { printf, fault };
+extern "C" fn clock() -> u64 {
+    0
+}
+
+static CALLBACKS: Callbacks = Callbacks { printf, fault, clock };
 
 /// How to build and split a launch.
 #[derive(Clone, Debug)]

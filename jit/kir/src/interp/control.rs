@@ -1,4 +1,4 @@
-//! Control flow, calls, `printf`; barriers and collective operations, at which a thread only stops here.
+//! Control flow, calls, `printf`, the clock; barriers and collective operations, at which a thread only stops here.
 
 use super::InterpError;
 use super::memory::{Access, Fault};
@@ -56,6 +56,13 @@ impl<'m> Machine<'m, '_> {
             }
             (Opcode::Printf, _) => {
                 self.printf(thread, inst, data);
+                Ok(Flow::Next)
+            }
+            (Opcode::Clock, _) => {
+                let time = self.observer.clock();
+                let frame = frame(thread);
+                let result = frame.func.dfg.result(inst);
+                frame.set(result, &[time]);
                 Ok(Flow::Next)
             }
             (op, imm) => unreachable!("broken invariant: {op:?} with {imm:?} among control ops"),

@@ -111,6 +111,11 @@ pub trait Observer {
         let _ = (memory, call);
         0
     }
+
+    /// The time that the kernel reads.
+    fn clock(&mut self) -> u64 {
+        0
+    }
 }
 
 /// Watches nothing.

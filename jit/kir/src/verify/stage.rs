@@ -216,6 +216,7 @@ fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Re
         | Opcode::Fence
         | Opcode::LibCall
         | Opcode::Printf
+        | Opcode::Clock
         | Opcode::Jump
         | Opcode::Branch
         | Opcode::Switch

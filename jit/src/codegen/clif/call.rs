@@ -1,4 +1,4 @@
-//! Calls into the host: library functions lane by lane, bulk memory, `printf` through the runtime's callbacks.
+//! Calls into the host: library functions lane by lane, bulk memory, `printf` and the clock through the runtime's callbacks.
 
 #![allow(unsafe_code, reason = "memory functions called by generated code")]
 
@@ -38,6 +38,13 @@ impl Translator<'_> {
                 let function = self.load_host(callbacks, offset_of!(Callbacks, printf));
                 let operands = [context, args[0], args[1], args[2], args[3]];
                 let value = self.call(function, &operands, Some(types::I32));
+                self.set(inst, value);
+            }
+            Opcode::Clock => {
+                let context = self.context();
+                let callbacks = self.load_host(context, offset_of!(WgContext, callbacks));
+                let function = self.load_host(callbacks, offset_of!(Callbacks, clock));
+                let value = self.call(function, &[], Some(types::I64));
                 self.set(inst, value);
             }
             _ => unreachable!("broken invariant: {} is no call", data.op.info().name),

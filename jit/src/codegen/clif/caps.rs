@@ -115,6 +115,7 @@ fn native(op: Opcode, _imm: &Imm, from: Elem, to: Elem) -> bool {
         | O::Call
         | O::LibCall
         | O::Printf
+        | O::Clock
         | O::Jump
         | O::Branch
         | O::Switch

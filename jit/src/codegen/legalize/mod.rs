@@ -356,6 +356,10 @@ impl Legalizer<'_> {
                 self.at().inst(data.op, &[], data.imm.clone(), &[]);
             }
             O::Printf => self.printf(inst),
+            O::Clock => {
+                let time = self.emit(O::Clock, &[], Imm::None, Type::I64);
+                self.set(inst, Wide::scalar(Type::I64, time));
+            }
             O::Jump | O::Branch | O::Switch | O::Ret | O::Unreachable => self.terminator(inst),
             O::Arg
             | O::ArgAddr

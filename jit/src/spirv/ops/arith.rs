@@ -168,35 +168,43 @@ fn two_results(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 
 /// Integer dot products, of vectors or of four bytes packed in a word, with or without saturating accumulation.
 fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
-    let (signed_a, signed_b) = match inst.op() {
-        Op::SDot | Op::SDotAccSat => (true, true),
-        Op::UDot | Op::UDotAccSat => (false, false),
-        _ => (true, false),
+    let (signed_a, signed_b, accumulate) = match inst.op() {
+        Op::SDot => (true, true, false),
+        Op::UDot => (false, false, false),
+        Op::SUDot => (true, false, false),
+        Op::SDotAccSat => (true, true, true),
+        Op::UDotAccSat => (false, false, true),
+        Op::SUDotAccSat => (true, false, true),
+        _ => unreachable!("broken invariant: {} is no dot product", inst.name()),
     };
     let result = cx.kir_type(inst.result_type()?)?;
     if !result.is_int() || result.is_vector() {
         return Err(Fault::malformed("the result is no integer"));
     }
-    let (mut a, mut b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
+    let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     int(cx, a)?;
-    if !cx.b.ty(a).is_vector() {
-        if cx.b.ty(a) != Type::I32 {
-            return Err(Fault::malformed("packed vectors are 32-bit integers"));
-        }
-        let bytes = Type::vector(Elem::I8, 4);
-        (a, b) = (cx.b.cast(Opcode::Bitcast, a, bytes), cx.b.cast(Opcode::Bitcast, b, bytes));
+    let ty = cx.b.ty(a);
+    let packed = !ty.is_vector();
+    if packed && ty != Type::I32 {
+        return Err(Fault::malformed("packed vectors are 32-bit integers"));
     }
-    let lanes = cx.b.ty(a).lanes();
-    if cx.b.ty(a).elem.bits() > result.elem.bits() {
+    let bits = if packed { 8 } else { ty.elem.bits() };
+    if bits > result.elem.bits() {
         return Err(Fault::malformed("the result is narrower than the components"));
     }
-    let accumulate = matches!(inst.op(), Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat);
     // Wide enough that the sum is exact; then wrapped or clamped.
-    let (a, b) = (cx.b.int_resize(a, Elem::I64, signed_a), cx.b.int_resize(b, Elem::I64, signed_b));
-    let products = cx.b.int2(Opcode::Imul, a, b);
-    let mut sum = cx.b.extract(products, 0);
-    for lane in 1..lanes {
-        let term = cx.b.extract(products, lane);
+    let wide = if bits == 8 { Elem::I32 } else { Elem::I64 };
+    let (a, b) = if packed {
+        (packed_bytes(cx, a, signed_a), packed_bytes(cx, b, signed_b))
+    } else {
+        let a = cx.b.int_resize(a, wide, signed_a);
+        let b = cx.b.int_resize(b, wide, signed_b);
+        let lanes = 0..ty.lanes();
+        (lanes.clone().map(|lane| cx.b.extract(a, lane)).collect(), lanes.map(|lane| cx.b.extract(b, lane)).collect())
+    };
+    let mut sum = cx.b.int2(Opcode::Imul, a[0], b[0]);
+    for (&a, &b) in a.iter().zip(&b).skip(1) {
+        let term = cx.b.int2(Opcode::Imul, a, b);
         sum = cx.b.int2(Opcode::Iadd, sum, term);
     }
     let sum = cx.b.int_resize(sum, result.elem, signed_a);
@@ -209,6 +217,22 @@ fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
     }
     let op = if signed_a { Opcode::SaddSat } else { Opcode::UaddSat };
     Ok(cx.b.int2(op, sum, accumulator))
+}
+
+/// The four bytes of a word as words, the lowest first: by shifts, so that the lanes of a pack stay where they are.
+fn packed_bytes(cx: &mut FuncCx<'_>, word: Value, signed: bool) -> Vec<Value> {
+    (0..4)
+        .map(|byte| {
+            let [up, down, top, mask] = [24 - 8 * byte, 8 * byte, 24, 0xff].map(|n| cx.b.iconst(Type::I32, n));
+            if signed {
+                let high = cx.b.int2(Opcode::Shl, word, up);
+                cx.b.int2(Opcode::Ashr, high, top)
+            } else {
+                let low = cx.b.int2(Opcode::Lshr, word, down);
+                cx.b.int2(Opcode::And, low, mask)
+            }
+        })
+        .collect()
 }
 
 /// The liberties that a fast math mode grants.

@@ -1,5 +1,6 @@
-//! Extended instructions, hints, source positions.
+//! Extended instructions, hints, the clock, source positions.
 
+use clift_kir::{Elem, Imm, Opcode, Type};
 use rspirv::dr::Operand;
 use rspirv::grammar::{OPENCL_STD_100_INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use rspirv::spirv::{NonsemanticShaderDebuginfo100Op as DebugOp, Op};
@@ -8,6 +9,7 @@ use super::super::caps::ExtSet;
 use super::super::lower::{FuncCx, Val};
 use super::super::types::TypeKind;
 use super::super::words::{Fault, Inst};
+use super::group::scope;
 use crate::builtins::{self, ClOp};
 
 /// Imports an instruction of this class.
@@ -19,6 +21,20 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let value = cx.value(inst.id(0)?)?;
             cx.value(inst.id(1)?)?;
             cx.set(inst, value)
+        }
+        Op::ReadClockKHR => {
+            // One clock for all; a scope that is no constant changes nothing.
+            scope(cx, inst.id(0)?)?;
+            let time = cx.b.value(Opcode::Clock, &[], Imm::None, Type::I64);
+            let ty = cx.kir_type(inst.result_type()?)?;
+            if ty == Type::I64 {
+                return cx.set(inst, time);
+            }
+            if ty != Type::vector(Elem::I32, 2) {
+                return Err(Fault::malformed(format!("a time of type {ty}")));
+            }
+            let halves = cx.b.cast(Opcode::Bitcast, time, ty);
+            cx.set(inst, halves)
         }
         _ => unreachable!("broken invariant: {} is of another class", inst.name()),
     }

@@ -248,7 +248,9 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         | Op::ImageQuerySize
         | Op::ImageQueryLevels => image::lower(cx, inst),
 
-        Op::ExtInst | Op::ExtInstWithForwardRefsKHR | Op::AssumeTrueKHR | Op::ExpectKHR => misc::lower(cx, inst),
+        Op::ExtInst | Op::ExtInstWithForwardRefsKHR | Op::AssumeTrueKHR | Op::ExpectKHR | Op::ReadClockKHR => {
+            misc::lower(cx, inst)
+        }
 
         _ => Err(Fault::unsupported(missing(inst.op()))),
     }
@@ -263,7 +265,12 @@ fn missing(op: Op) -> String {
         "these group functions"
     } else if name.contains("Pipe") || name.contains("ReserveId") {
         "pipes"
-    } else if name.contains("Enqueue") || name.contains("Event") || name.contains("Ndrange") || name.contains("Queue") {
+    } else if name.contains("Enqueue")
+        || name.contains("Event")
+        || name.contains("Ndrange")
+        || name.contains("Queue")
+        || name.starts_with("GetKernel")
+    {
         "device-side enqueue"
     } else {
         return "this instruction has no meaning in an OpenCL kernel".to_owned();

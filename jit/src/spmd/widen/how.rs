@@ -140,7 +140,8 @@ pub(in crate::spmd) fn how(op: Opcode) -> How {
         | Opcode::AtomicStore
         | Opcode::AtomicRmw
         | Opcode::AtomicCmpxchg
-        | Opcode::Printf => How::PerLane,
+        | Opcode::Printf
+        | Opcode::Clock => How::PerLane,
         Opcode::Fence | Opcode::Barrier => How::Once,
         Opcode::Jump | Opcode::Branch | Opcode::Switch => How::Branch,
         Opcode::Ret | Opcode::Unreachable => How::End,

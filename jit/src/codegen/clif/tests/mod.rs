@@ -86,7 +86,11 @@ unsafe extern "C" fn no_printf(_: *const WgContext, _: *const u8, _: *const Prin
 
 unsafe extern "C" fn no_fault(_: *const WgContext, _: *const u8, _: u64) {}
 
-pub(super) static CALLBACKS: Callbacks = Callbacks { printf: no_printf, fault: no_fault };
+extern "C" fn no_clock() -> u64 {
+    0
+}
+
+pub(super) static CALLBACKS: Callbacks = Callbacks { printf: no_printf, fault: no_fault, clock: no_clock };
 
 /// A context of one launch.
 pub(super) fn context(local: &mut [u8], scratch: &mut [u8], launch: *const c_void) -> WgContext {

@@ -1,0 +1,109 @@
+//! Integer functions of extensions: dot products of bytes, bit fields.
+
+use clift_tests::kernel::{Case, Need};
+use clift_tests::values::spread;
+
+fn word(seed: u64, i: usize) -> u32 {
+    let edges = [0, u32::MAX, 0x8080_8080, 0x7f7f_7f7f, 0x0102_0304, 0xff7f_8001];
+    if i < 36 { edges[if seed.is_multiple_of(2) { i % 6 } else { i / 6 }] } else { spread(seed, i) as u32 }
+}
+
+/// The sum of the products of bytes, each signed or not.
+fn dot(a: (u32, bool), b: (u32, bool)) -> i32 {
+    let byte = |(word, signed): (u32, bool), k: usize| {
+        let byte = word.to_le_bytes()[k];
+        if signed { i32::from(byte as i8) } else { i32::from(byte) }
+    };
+    (0..4).map(|k| byte(a, k) * byte(b, k)).sum()
+}
+
+fn dots() -> Case {
+    Case::new(
+        "integers::dot_products",
+        "kernel void t(global const uint *a, global const uint *b, global int4 *plain, global uint4 *packed, global int4 *sums) {
+            size_t i = get_global_id(0);
+            uint x = a[i], y = b[i];
+            plain[i] = (int4)(dot(as_char4(x), as_char4(y)), (int)dot(as_uchar4(x), as_uchar4(y)),
+                              dot(as_char4(x), as_uchar4(y)), dot(as_uchar4(x), as_char4(y)));
+            packed[i] = (uint4)(dot_4x8packed_ss_int(x, y), dot_4x8packed_uu_uint(x, y), dot_4x8packed_su_int(x, y),
+                                dot_4x8packed_us_int(x, y));
+            sums[i] = (int4)(dot_acc_sat_4x8packed_ss_int(x, y, (int)x), (int)dot_acc_sat_4x8packed_uu_uint(x, y, x),
+                             dot_acc_sat(as_char4(x), as_uchar4(y), INT_MIN + 100), dot_acc_sat(as_char4(x), as_char4(y), INT_MAX - 100));
+        }",
+    )
+    .input(|i| word(0, i))
+    .input(|i| word(1, i))
+    .expect(|i| {
+        let (x, y) = (word(0, i), word(1, i));
+        [(true, true), (false, false), (true, false), (false, true)].map(|(a, b)| dot((x, a), (y, b)))
+    })
+    .expect(|i| {
+        let (x, y) = (word(0, i), word(1, i));
+        [(true, true), (false, false), (true, false), (false, true)].map(|(a, b)| dot((x, a), (y, b)) as u32)
+    })
+    .expect(|i| {
+        let (x, y) = (word(0, i), word(1, i));
+        [
+            dot((x, true), (y, true)).saturating_add(x as i32),
+            (dot((x, false), (y, false)) as u32).saturating_add(x) as i32,
+            dot((x, true), (y, false)).saturating_add(i32::MIN + 100),
+            dot((x, true), (y, true)).saturating_add(i32::MAX - 100),
+        ]
+    })
+    .needs(Need::Extension("cl_khr_integer_dot_product"))
+}
+
+fn bit_fields() -> Case {
+    fn field(i: usize) -> (u32, u32) {
+        let offset = (i % 33) as u32;
+        (offset, (i / 7) as u32 % (33 - offset))
+    }
+    fn mask(count: u32) -> u32 {
+        1_u32.checked_shl(count).map_or(u32::MAX, |bit| bit - 1)
+    }
+    Case::new(
+        "integers::bit_fields",
+        "kernel void t(global const uint *a, global const uint *b, global const uint2 *f, global uint4 *out) {
+            size_t i = get_global_id(0);
+            uint offset = f[i].x, count = f[i].y;
+            uint2 both = bitfield_insert((uint2)(a[i], 0), (uint2)(b[i], 0), offset, count);
+            out[i] = (uint4)(both.x, (uint)bitfield_extract_signed(a[i], offset, count),
+                             bitfield_extract_unsigned(a[i], offset, count), bit_reverse(a[i]));
+        }",
+    )
+    .input(|i| word(0, i))
+    .input(|i| word(1, i))
+    .input(|i| <[u32; 2]>::from(field(i)))
+    .expect(|i| {
+        let ((offset, count), a, b) = (field(i), word(0, i), word(1, i));
+        let place = if offset < 32 { mask(count) << offset } else { 0 };
+        let low = a.checked_shr(offset).unwrap_or(0) & mask(count);
+        let signed = if count == 0 { 0 } else { ((low << (32 - count)) as i32 >> (32 - count)) as u32 };
+        [(a & !place) | (b.checked_shl(offset).unwrap_or(0) & place), signed, low, a.reverse_bits()]
+    })
+    .needs(Need::Extension("cl_khr_extended_bit_ops"))
+}
+
+/// The clock does not go back, whoever reads it, and both forms of it are one.
+fn clock() -> Case {
+    Case::new(
+        "integers::clock",
+        "kernel void t(global const uint *a, global uint4 *out) {
+            size_t i = get_global_id(0);
+            ulong first = clock_read_device();
+            uint work = 0;
+            for (uint k = 0; k < 20; k++) work = work * 31 + a[(i + k) % get_global_size(0)];
+            ulong second = clock_read_work_group();
+            uint2 halves = clock_read_hilo_sub_group();
+            ulong third = upsample(halves.y, halves.x);
+            out[i] = (uint4)(second >= first, third >= second, third - first < 100000000000ul, work != 1);
+        }",
+    )
+    .input(|i| word(1, i) | 1)
+    .expect(|_| [1_u32; 4])
+    .needs(Need::Extension("cl_khr_kernel_clock"))
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    vec![dots(), bit_fields(), clock()]
+}
