@@ -72,10 +72,10 @@ impl Width {
         let twice = twice.then(|| Candidate::new(prepared, 2 * lanes));
         if let Some(twice) = twice {
             let more = twice.costs();
-            // Few bits make room in the packs that are as most are; the others are few.
-            let gains =
-                if few_bits { more.usual <= SLACK * 2.0 * costs.usual } else { more.pack <= SLACK * 2.0 * costs.pack };
-            if gains {
+            if few_bits && more.usual <= SLACK * 2.0 * costs.usual {
+                // The rare blocks are less rare with more lanes, but do not decide whether packs pay.
+                chosen = twice;
+            } else if more.pack <= SLACK * 2.0 * costs.pack {
                 (chosen, costs) = (twice, more);
             }
         }
