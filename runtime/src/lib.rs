@@ -7,6 +7,7 @@
 //! - [`pool`]: the worker threads and how they find work (`pool/README.md` is the protocol);
 //! - [`launch`], [`ndrange`]: one kernel launch, its geometry and its execution;
 //! - [`memory`]: host allocations, slices of them, copies and fills;
+//! - [`image`]: colours as elements of images;
 //! - [`printf`], [`callbacks`]: what generated code calls back;
 //! - [`clock`], [`status`]: the time and the numbers events report.
 
@@ -14,6 +15,7 @@ pub mod callbacks;
 pub mod clock;
 mod fpenv;
 pub mod graph;
+pub mod image;
 pub mod launch;
 pub mod memory;
 pub mod ndrange;

@@ -22,9 +22,9 @@ use crate::object::context::Context;
 /// How kernels may use an object.
 pub(super) const KERNEL_ACCESS: cl_mem_flags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
 /// How the host may use an object.
-const HOST_ACCESS: cl_mem_flags = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
+pub(super) const HOST_ACCESS: cl_mem_flags = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
 /// Where the bytes of an object are and come from.
-const STORAGE: cl_mem_flags = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+pub(super) const STORAGE: cl_mem_flags = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
 
 /// What says that an object may be written to.
 const WRITABLE: cl_mem_flags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_HOST_WRITE_ONLY;
@@ -119,6 +119,30 @@ pub(super) fn check_flags(flags: cl_mem_flags) -> ClResult<()> {
     ensure(flags & CL_MEM_USE_HOST_PTR == 0 || flags & STORAGE == CL_MEM_USE_HOST_PTR, InvalidValue)
 }
 
+/// The rules for the flags of an object in the memory of another one.
+///
+/// # Errors
+/// `CL_INVALID_VALUE` for flags that exceed the other's, or ask for memory.
+pub(super) fn check_view(parent: cl_mem_flags, flags: cl_mem_flags) -> ClResult<()> {
+    // CL_INVALID_VALUE if it was created with CL_MEM_WRITE_ONLY and flags specifies CL_MEM_READ_WRITE or CL_MEM_READ_ONLY
+    ensure(parent & CL_MEM_WRITE_ONLY == 0 || flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY) == 0, InvalidValue)?;
+    // CL_INVALID_VALUE if it was created with CL_MEM_READ_ONLY and flags specifies CL_MEM_READ_WRITE or CL_MEM_WRITE_ONLY
+    ensure(parent & CL_MEM_READ_ONLY == 0 || flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY) == 0, InvalidValue)?;
+    // CL_INVALID_VALUE if it was created with CL_MEM_HOST_WRITE_ONLY and flags specify CL_MEM_HOST_READ_ONLY
+    ensure(parent & CL_MEM_HOST_WRITE_ONLY == 0 || flags & CL_MEM_HOST_READ_ONLY == 0, InvalidValue)?;
+    // CL_INVALID_VALUE if it was created with CL_MEM_HOST_READ_ONLY and flags specify CL_MEM_HOST_WRITE_ONLY
+    ensure(parent & CL_MEM_HOST_READ_ONLY == 0 || flags & CL_MEM_HOST_WRITE_ONLY == 0, InvalidValue)?;
+    // CL_INVALID_VALUE if it was created with CL_MEM_HOST_NO_ACCESS and flags specify CL_MEM_HOST_READ_ONLY or
+    // CL_MEM_HOST_WRITE_ONLY
+    let host_reads_or_writes = flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY) != 0;
+    ensure(parent & CL_MEM_HOST_NO_ACCESS == 0 || !host_reads_or_writes, InvalidValue)?;
+    // CL_INVALID_VALUE if it was created with CL_MEM_IMMUTABLE_EXT and flags specifies CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY, or
+    // CL_MEM_HOST_WRITE_ONLY
+    ensure(parent & CL_MEM_IMMUTABLE_EXT == 0 || flags & WRITABLE == 0, InvalidValue)?;
+    // CL_INVALID_VALUE if flags specifies CL_MEM_USE_HOST_PTR or CL_MEM_ALLOC_HOST_PTR or CL_MEM_COPY_HOST_PTR
+    ensure(flags & STORAGE == 0, InvalidValue)
+}
+
 /// `clCreateSubBuffer`
 pub fn create_sub(
     buffer: Handle<Mem>,
@@ -128,29 +152,12 @@ pub fn create_sub(
 ) -> ClResult<Ref<Mem>> {
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object, or is a sub-buffer object
     let buffer = buffer.get()?;
-    ensure(buffer.parent().is_none(), InvalidMemObject)?;
+    ensure(buffer.parent().is_none() && buffer.as_image().is_none(), InvalidMemObject)?;
     // CL_INVALID_VALUE if flags are not valid
     check_flags(flags)?;
     let parent = buffer.flags();
-    // CL_INVALID_VALUE if buffer was created with CL_MEM_WRITE_ONLY and flags specifies CL_MEM_READ_WRITE or
-    // CL_MEM_READ_ONLY
-    ensure(parent & CL_MEM_WRITE_ONLY == 0 || flags & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY) == 0, InvalidValue)?;
-    // CL_INVALID_VALUE if buffer was created with CL_MEM_READ_ONLY and flags specifies CL_MEM_READ_WRITE or
-    // CL_MEM_WRITE_ONLY
-    ensure(parent & CL_MEM_READ_ONLY == 0 || flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY) == 0, InvalidValue)?;
-    // CL_INVALID_VALUE if buffer was created with CL_MEM_HOST_WRITE_ONLY and flags specify CL_MEM_HOST_READ_ONLY
-    ensure(parent & CL_MEM_HOST_WRITE_ONLY == 0 || flags & CL_MEM_HOST_READ_ONLY == 0, InvalidValue)?;
-    // CL_INVALID_VALUE if buffer was created with CL_MEM_HOST_READ_ONLY and flags specify CL_MEM_HOST_WRITE_ONLY
-    ensure(parent & CL_MEM_HOST_READ_ONLY == 0 || flags & CL_MEM_HOST_WRITE_ONLY == 0, InvalidValue)?;
-    // CL_INVALID_VALUE if buffer was created with CL_MEM_HOST_NO_ACCESS and flags specify CL_MEM_HOST_READ_ONLY or
-    // CL_MEM_HOST_WRITE_ONLY
-    let host_reads_or_writes = flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY) != 0;
-    ensure(parent & CL_MEM_HOST_NO_ACCESS == 0 || !host_reads_or_writes, InvalidValue)?;
-    // CL_INVALID_VALUE if buffer was created with CL_MEM_IMMUTABLE_EXT and flags specifies CL_MEM_READ_WRITE,
-    // CL_MEM_WRITE_ONLY, or CL_MEM_HOST_WRITE_ONLY
-    ensure(parent & CL_MEM_IMMUTABLE_EXT == 0 || flags & WRITABLE == 0, InvalidValue)?;
-    // CL_INVALID_VALUE if flags specifies CL_MEM_USE_HOST_PTR or CL_MEM_ALLOC_HOST_PTR or CL_MEM_COPY_HOST_PTR
-    ensure(flags & STORAGE == 0, InvalidValue)?;
+    // CL_INVALID_VALUE: see `check_view`
+    check_view(parent, flags)?;
     // CL_INVALID_VALUE if the value specified in buffer_create_type is not valid
     ensure(create_type == CL_BUFFER_CREATE_TYPE_REGION, InvalidValue)?;
     // CL_INVALID_VALUE if buffer_create_info is NULL
@@ -186,7 +193,7 @@ pub fn get_info(mem: Handle<Mem>, name: cl_mem_info, info: Info<'_>) -> ClResult
     let mem = mem.get()?;
 
     match name {
-        CL_MEM_TYPE => info.value(CL_MEM_OBJECT_BUFFER),
+        CL_MEM_TYPE => info.value(mem.as_image().map_or(CL_MEM_OBJECT_BUFFER, |image| image.kind().number())),
         CL_MEM_FLAGS => info.value(mem.flags()),
         CL_MEM_SIZE => info.value(mem.size()),
         CL_MEM_HOST_PTR => info.value(mem.host_ptr().addr()),

@@ -1,6 +1,7 @@
 //! Device: finding it and asking what it can.
 
 use clift_include::cl::*;
+use clift_include::image;
 use clift_runtime::clock;
 
 use super::partition;
@@ -119,7 +120,7 @@ pub fn get_info(device: Handle<Device>, name: cl_device_info, info: Info<'_>) ->
                 Ok(answer) => answer,
                 Err(info) => match language_info(name, info) {
                     Ok(answer) => answer,
-                    Err(info) => absent_info(name, info),
+                    Err(info) => image_info(name, info).unwrap_or_else(|info| absent_info(name, info)),
                 },
             },
         },
@@ -281,24 +282,29 @@ fn language_info(name: cl_device_info, info: Info<'_>) -> Grouped<'_> {
     })
 }
 
-/// Queries about what is not offered: images, pipes, device queues.
+/// Queries about images; gives the question back when it is about something else.
+fn image_info(name: cl_device_info, info: Info<'_>) -> Result<ClResult<Written>, Info<'_>> {
+    Ok(match name {
+        CL_DEVICE_IMAGE_SUPPORT => info.bool(caps::IMAGES),
+        CL_DEVICE_MAX_READ_IMAGE_ARGS | CL_DEVICE_MAX_WRITE_IMAGE_ARGS | CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS => {
+            info.value::<cl_uint>(caps::MAX_IMAGE_ARGS)
+        }
+        CL_DEVICE_MAX_SAMPLERS => info.value::<cl_uint>(caps::MAX_SAMPLERS),
+        CL_DEVICE_IMAGE_PITCH_ALIGNMENT => info.value::<cl_uint>(super::image::PITCH_ALIGNMENT),
+        CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => info.value::<cl_uint>(super::image::BASE_ADDRESS_ALIGNMENT),
+        CL_DEVICE_IMAGE2D_MAX_WIDTH | CL_DEVICE_IMAGE2D_MAX_HEIGHT => info.value(image::MAX_2D as usize),
+        CL_DEVICE_IMAGE3D_MAX_WIDTH | CL_DEVICE_IMAGE3D_MAX_HEIGHT | CL_DEVICE_IMAGE3D_MAX_DEPTH => {
+            info.value(image::MAX_3D as usize)
+        }
+        CL_DEVICE_IMAGE_MAX_BUFFER_SIZE => info.value(image::MAX_BUFFER as usize),
+        CL_DEVICE_IMAGE_MAX_ARRAY_SIZE => info.value(image::MAX_LAYERS as usize),
+        _ => return Err(info),
+    })
+}
+
+/// Queries about what is not offered: pipes, device queues.
 fn absent_info(name: cl_device_info, info: Info<'_>) -> ClResult<Written> {
     match name {
-        CL_DEVICE_IMAGE_SUPPORT => info.bool(caps::IMAGES),
-        CL_DEVICE_MAX_READ_IMAGE_ARGS
-        | CL_DEVICE_MAX_WRITE_IMAGE_ARGS
-        | CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS
-        | CL_DEVICE_MAX_SAMPLERS
-        | CL_DEVICE_IMAGE_PITCH_ALIGNMENT
-        | CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => info.value::<cl_uint>(0),
-        CL_DEVICE_IMAGE2D_MAX_WIDTH
-        | CL_DEVICE_IMAGE2D_MAX_HEIGHT
-        | CL_DEVICE_IMAGE3D_MAX_WIDTH
-        | CL_DEVICE_IMAGE3D_MAX_HEIGHT
-        | CL_DEVICE_IMAGE3D_MAX_DEPTH
-        | CL_DEVICE_IMAGE_MAX_BUFFER_SIZE
-        | CL_DEVICE_IMAGE_MAX_ARRAY_SIZE => info.value::<usize>(0),
-
         CL_DEVICE_PIPE_SUPPORT => info.bool(false),
         CL_DEVICE_MAX_PIPE_ARGS | CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS | CL_DEVICE_PIPE_MAX_PACKET_SIZE => {
             info.value::<cl_uint>(0)

@@ -22,6 +22,7 @@ use crate::object::buffer::Mem;
 use crate::object::device::Device;
 use crate::object::kernel::{ArgValue, Kernel};
 use crate::object::program::Program;
+use crate::object::sampler::Sampler;
 
 /// `clCreateKernel`
 pub fn create(program: Handle<Program>, name: Text) -> ClResult<Ref<Kernel>> {
@@ -101,11 +102,18 @@ pub fn set_arg(kernel: Handle<Kernel>, index: cl_uint, size: usize, value: InByt
             // CL_INVALID_ARG_VALUE if arg_value is NULL and the argument is data
             ArgValue::Data(value.copy(size)?.ok_or(InvalidArgValue)?.into())
         }
-        // There are no images, samplers, device queues and pipes, so nothing can be a valid one:
+        ArgKind::Image => image(&kernel, arg.access, size, value)?,
+        ArgKind::Sampler => {
+            // CL_INVALID_ARG_SIZE if arg_size is not the size of a sampler's handle
+            ensure(value.is_null() || size == size_of::<cl_sampler>(), InvalidArgSize)?;
+            // CL_INVALID_SAMPLER if the argument is a sampler, but arg_value does not point to a valid sampler object
+            let sampler = value.read::<Handle<Sampler>>().ok_or(InvalidSampler)?.get()?;
+            ensure(Ref::ptr_eq(sampler.context(), kernel.program().context()), InvalidSampler)?;
+            ArgValue::Sampler(sampler.word())
+        }
+        // There are no device queues and pipes, so nothing can be a valid one:
         // CL_INVALID_MEM_OBJECT if arg_value must point to a valid memory object and does not
-        ArgKind::Image | ArgKind::Pipe => return Err(no_object(size, value, InvalidMemObject)),
-        // CL_INVALID_SAMPLER if the argument is a sampler, but arg_value does not point to a valid sampler object
-        ArgKind::Sampler => return Err(no_object(size, value, InvalidSampler)),
+        ArgKind::Pipe => return Err(no_object(size, value, InvalidMemObject)),
         // CL_INVALID_DEVICE_QUEUE if the argument is a device queue, but arg_value does not point to one
         ArgKind::Queue => return Err(no_object(size, value, InvalidDeviceQueue)),
     };
@@ -117,6 +125,27 @@ pub fn set_arg(kernel: Handle<Kernel>, index: cl_uint, size: usize, value: InByt
 fn no_object(size: usize, value: InBytes, invalid: ClError) -> ClError {
     // CL_INVALID_ARG_SIZE if arg_value points to an object and arg_size is not the size of its handle
     if !value.is_null() && size != size_of::<cl_mem>() { InvalidArgSize } else { invalid }
+}
+
+/// The value of an image argument.
+fn image(kernel: &Ref<Kernel>, access: AccessQualifier, size: usize, value: InBytes) -> ClResult<ArgValue> {
+    // CL_INVALID_ARG_SIZE if arg_size is not the size of a memory object's handle
+    ensure(value.is_null() || size == size_of::<cl_mem>(), InvalidArgSize)?;
+    // CL_INVALID_MEM_OBJECT if arg_value does not point to a valid image object
+    let mem = value.read::<Handle<Mem>>().ok_or(InvalidMemObject)?.get()?;
+    ensure(mem.as_image().is_some(), InvalidMemObject)?;
+    // CL_INVALID_CONTEXT if the contexts of kernel and memory object are not the same
+    ensure(Ref::ptr_eq(mem.context(), kernel.program().context()), InvalidContext)?;
+    // CL_INVALID_ARG_VALUE if the argument is an image declared with read_only and the image was created with
+    // CL_MEM_WRITE_ONLY, or declared with write_only and created with CL_MEM_READ_ONLY; so too of read_write
+    let (reads, writes) = match access {
+        AccessQualifier::ReadOnly | AccessQualifier::None => (true, false),
+        AccessQualifier::WriteOnly => (false, true),
+        AccessQualifier::ReadWrite => (true, true),
+    };
+    ensure(!reads || mem.flags() & CL_MEM_WRITE_ONLY == 0, InvalidArgValue)?;
+    ensure(!writes || mem.flags() & CL_MEM_READ_ONLY == 0, InvalidArgValue)?;
+    Ok(ArgValue::Image(Arc::downgrade(&mem)))
 }
 
 /// The value of a pointer to global or constant memory: a buffer, or NULL.
@@ -131,8 +160,9 @@ fn pointer(kernel: &Ref<Kernel>, size: usize, value: InBytes) -> ClResult<ArgVal
     let Some(handle) = value.read::<Handle<Mem>>().filter(|handle| !handle.is_null()) else {
         return Ok(ArgValue::Address(0));
     };
-    // CL_INVALID_MEM_OBJECT if arg_value does not point to a valid memory object
+    // CL_INVALID_MEM_OBJECT if arg_value does not point to a valid memory object: a buffer
     let mem = handle.get()?;
+    ensure(mem.as_image().is_none(), InvalidMemObject)?;
     // CL_INVALID_CONTEXT if the contexts of kernel and memory object are not the same
     ensure(Ref::ptr_eq(mem.context(), kernel.program().context()), InvalidContext)?;
     Ok(ArgValue::Buffer(Arc::downgrade(&mem)))

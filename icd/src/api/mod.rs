@@ -16,6 +16,7 @@ pub mod partition;
 pub mod platform;
 pub mod program;
 pub mod queue;
+pub mod sampler;
 pub mod semaphore;
 pub mod svm;
 pub mod usm;

@@ -163,6 +163,10 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_int64_extended_atomics", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_fp16", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_fp64", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_3d_image_writes", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_depth_images", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_image2d_from_buffer", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_srgb_image_writes", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_create_command_queue", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_device_uuid", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_expect_assume", version(1, 0, 0), Scope::Device, false),
@@ -213,6 +217,9 @@ pub const OPENCL_C_FEATURES: &[&str] = &[
     "__opencl_c_atomic_order_seq_cst",
     "__opencl_c_atomic_scope_device",
     "__opencl_c_atomic_scope_all_devices",
+    "__opencl_c_images",
+    "__opencl_c_3d_image_writes",
+    "__opencl_c_read_write_images",
     "__opencl_c_subgroups",
     "__opencl_c_work_group_collective_functions",
     "__opencl_c_integer_dot_product_input_4x8bit",
@@ -261,7 +268,11 @@ pub const SPIRV_EXTENSIONS: &[&str] = &[
 ];
 
 /// Whether there are images.
-pub const IMAGES: bool = false;
+pub const IMAGES: bool = true;
+/// Images and samplers that one kernel may have, of each kind: as many as its arguments' bytes hold.
+pub const MAX_IMAGE_ARGS: u32 = 128;
+/// Samplers that one kernel may have.
+pub const MAX_SAMPLERS: u32 = 16;
 
 /// Versions of OpenCL C in which programs may ask to be built *and* find every mandatory feature. 2.0 is accepted in
 /// `-cl-std` but not listed: pipes, device queues and images are mandatory there.

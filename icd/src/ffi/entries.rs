@@ -16,7 +16,7 @@ use super::callback::{
 use super::dispatch::{Address, Entry, Kind, entry_points, gap_of, kind, run, stub, trace_args};
 use super::entry::{self, ErrorCode};
 use super::handle::{Handle, LoaderData};
-use super::pointer::{HostPtr, In, InArray, InBytes, Out, OutArray, Properties, Text, UserData};
+use super::pointer::{HostPtr, ImageDesc, In, InArray, InBytes, Out, OutArray, Properties, Text, UserData};
 use crate::object::buffer::Mem;
 use crate::object::context::Context;
 use crate::object::device::Device;
@@ -25,12 +25,11 @@ use crate::object::kernel::Kernel;
 use crate::object::platform::Platform;
 use crate::object::program::Program;
 use crate::object::queue::Queue;
+use crate::object::sampler::Sampler;
 use crate::object::semaphore::Semaphore;
 
 /// A `size_t[3]` of the application.
 type Triple<'call> = InArray<'call, usize>;
-/// A sampler: there are none.
-type Sampler = *const c_void;
 
 entry_points! {
 slots {
@@ -69,11 +68,11 @@ slots {
     [15] clCreateImage2D(
         context: Handle<Context>, flags: cl_mem_flags, image_format: In<cl_image_format>, image_width: usize,
         image_height: usize, image_row_pitch: usize, host_ptr: HostPtr,
-    ) -> object = gap::InvalidOperation;
+    ) -> object = image::create_2d;
     [16] clCreateImage3D(
         context: Handle<Context>, flags: cl_mem_flags, image_format: In<cl_image_format>, image_width: usize,
         image_height: usize, image_depth: usize, image_row_pitch: usize, image_slice_pitch: usize, host_ptr: HostPtr,
-    ) -> object = gap::InvalidOperation;
+    ) -> object = image::create_3d;
     [17] clRetainMemObject(mem: Handle<Mem>) -> status = retain;
     [18] clReleaseMemObject(mem: Handle<Mem>) -> status = release;
     [19] clGetSupportedImageFormats(
@@ -81,14 +80,14 @@ slots {
         image_formats: OutArray<cl_image_format>, num_image_formats: Out<cl_uint>,
     ) -> status = image::get_supported_formats;
     [20] clGetMemObjectInfo(mem: Handle<Mem>, param_name: cl_mem_info) -> info = buffer::get_info;
-    [21] clGetImageInfo(image: Handle<Mem>, param_name: cl_image_info) -> info = gap::InvalidMemObject;
+    [21] clGetImageInfo(image: Handle<Mem>, param_name: cl_image_info) -> info = image::get_info;
     [22] clCreateSampler(
         context: Handle<Context>, normalized_coords: cl_bool, addressing_mode: cl_addressing_mode,
         filter_mode: cl_filter_mode,
-    ) -> object = gap::InvalidOperation;
-    [23] clRetainSampler(sampler: Sampler) -> status = gap::InvalidSampler;
-    [24] clReleaseSampler(sampler: Sampler) -> status = gap::InvalidSampler;
-    [25] clGetSamplerInfo(sampler: Sampler, param_name: cl_sampler_info) -> info = gap::InvalidSampler;
+    ) -> object = sampler::create;
+    [23] clRetainSampler(sampler: Handle<Sampler>) -> status = retain;
+    [24] clReleaseSampler(sampler: Handle<Sampler>) -> status = release;
+    [25] clGetSamplerInfo(sampler: Handle<Sampler>, param_name: cl_sampler_info) -> info = sampler::get_info;
     [26] clCreateProgramWithSource(
         context: Handle<Context>, count: cl_uint, strings: InArray<*const c_char>, lengths: InArray<usize>,
     ) -> object = program::create_with_source;
@@ -137,23 +136,23 @@ slots {
     [51] clEnqueueReadImage(
         queue: Handle<Queue>, image: Handle<Mem>, blocking: cl_bool, origin: Triple, region: Triple, row_pitch: usize,
         slice_pitch: usize, ptr: HostPtr,
-    ) -> enqueue = gap::InvalidMemObject;
+    ) -> enqueue = enqueue::image::read;
     [52] clEnqueueWriteImage(
         queue: Handle<Queue>, image: Handle<Mem>, blocking: cl_bool, origin: Triple, region: Triple, row_pitch: usize,
         slice_pitch: usize, ptr: HostPtr,
-    ) -> enqueue = gap::InvalidMemObject;
+    ) -> enqueue = enqueue::image::write;
     [53] clEnqueueCopyImage(
         queue: Handle<Queue>, src_image: Handle<Mem>, dst_image: Handle<Mem>, src_origin: Triple, dst_origin: Triple,
         region: Triple,
-    ) -> enqueue = gap::InvalidMemObject;
+    ) -> enqueue = enqueue::image::copy;
     [54] clEnqueueCopyImageToBuffer(
         queue: Handle<Queue>, src_image: Handle<Mem>, dst_buffer: Handle<Mem>, src_origin: Triple, region: Triple,
         dst_offset: usize,
-    ) -> enqueue = gap::InvalidMemObject;
+    ) -> enqueue = enqueue::image::copy_to_buffer;
     [55] clEnqueueCopyBufferToImage(
         queue: Handle<Queue>, src_buffer: Handle<Mem>, dst_image: Handle<Mem>, src_offset: usize, dst_origin: Triple,
         region: Triple,
-    ) -> enqueue = gap::InvalidMemObject;
+    ) -> enqueue = enqueue::image::copy_from_buffer;
     [56] clEnqueueMapBuffer(
         queue: Handle<Queue>, buffer: Handle<Mem>, blocking: cl_bool, map_flags: cl_map_flags, offset: usize,
         size: usize,
@@ -161,7 +160,7 @@ slots {
     [57] clEnqueueMapImage(
         queue: Handle<Queue>, image: Handle<Mem>, blocking: cl_bool, map_flags: cl_map_flags, origin: Triple,
         region: Triple, row_pitch: Out<usize>, slice_pitch: Out<usize>,
-    ) -> enqueue_object = gap::InvalidMemObject;
+    ) -> enqueue_object = enqueue::image::map;
     [58] clEnqueueUnmapMemObject(queue: Handle<Queue>, mem: Handle<Mem>, mapped_ptr: HostPtr)
         -> enqueue = enqueue::map::unmap;
     [59] clEnqueueNDRangeKernel(
@@ -246,9 +245,9 @@ slots {
     [94] clRetainDevice(device: Handle<Device>) -> status = device::retain;
     [95] clReleaseDevice(device: Handle<Device>) -> status = device::release;
     [96] clCreateImage(
-        context: Handle<Context>, flags: cl_mem_flags, image_format: In<cl_image_format>, image_desc: *const c_void,
+        context: Handle<Context>, flags: cl_mem_flags, image_format: In<cl_image_format>, image_desc: In<ImageDesc>,
         host_ptr: HostPtr,
-    ) -> object = gap::InvalidOperation;
+    ) -> object = image::create;
     [97] clCreateProgramWithBuiltInKernels(
         context: Handle<Context>, num_devices: cl_uint, device_list: InArray<Handle<Device>>, kernel_names: Text,
     ) -> object = program::create_with_built_in_kernels;
@@ -269,7 +268,7 @@ slots {
     ) -> enqueue = enqueue::fill::fill_buffer;
     [103] clEnqueueFillImage(
         queue: Handle<Queue>, image: Handle<Mem>, fill_color: InBytes, origin: Triple, region: Triple,
-    ) -> enqueue = gap::InvalidMemObject;
+    ) -> enqueue = enqueue::image::fill;
     [104] clEnqueueMigrateMemObjects(
         queue: Handle<Queue>, num_mem_objects: cl_uint, mem_objects: InArray<Handle<Mem>>,
         flags: cl_mem_migration_flags,
@@ -323,7 +322,7 @@ slots {
     ) -> enqueue = enqueue::pointer::svm_map;
     [132] clEnqueueSVMUnmap(queue: Handle<Queue>, svm_ptr: HostPtr) -> enqueue = enqueue::pointer::svm_unmap;
     [133] clCreateSamplerWithProperties(context: Handle<Context>, properties: Properties<cl_sampler_properties>)
-        -> object = gap::InvalidOperation;
+        -> object = sampler::create_with_properties;
     [134] clSetKernelArgSVMPointer(kernel: Handle<Kernel>, arg_index: cl_uint, arg_value: HostPtr)
         -> status = kernel::set_arg_svm_pointer;
     [135] clSetKernelExecInfo(
@@ -368,8 +367,8 @@ slots {
     ) -> object = buffer::create_with_properties;
     [147] clCreateImageWithProperties(
         context: Handle<Context>, properties: Properties<cl_mem_properties>, flags: cl_mem_flags,
-        image_format: In<cl_image_format>, image_desc: *const c_void, host_ptr: HostPtr,
-    ) -> object = gap::InvalidOperation;
+        image_format: In<cl_image_format>, image_desc: In<ImageDesc>, host_ptr: HostPtr,
+    ) -> object = image::create_with_properties;
     [148] clSetContextDestructorCallback(context: Handle<Context>, pfn_notify: ContextDestructor, user_data: UserData)
         -> status = context::set_destructor_callback;
 

@@ -43,6 +43,44 @@ unsafe impl<T: 'static> Plain for super::handle::Handle<T> {}
 // SAFETY: an array has no padding of its own.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 
+/// `cl_image_desc`, with a handle where C has a pointer.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the fields are those of the C structure")]
+pub struct ImageDesc {
+    pub image_type: cl::cl_mem_object_type,
+    pub padding: u32,
+    pub image_width: usize,
+    pub image_height: usize,
+    pub image_depth: usize,
+    pub image_array_size: usize,
+    pub image_row_pitch: usize,
+    pub image_slice_pitch: usize,
+    pub num_mip_levels: cl::cl_uint,
+    pub num_samples: cl::cl_uint,
+    pub mem_object: super::handle::Handle<crate::object::buffer::Mem>,
+}
+
+impl ImageDesc {
+    /// Zeros.
+    pub const EMPTY: ImageDesc = ImageDesc {
+        image_type: 0,
+        padding: 0,
+        image_width: 0,
+        image_height: 0,
+        image_depth: 0,
+        image_array_size: 0,
+        image_row_pitch: 0,
+        image_slice_pitch: 0,
+        num_mip_levels: 0,
+        num_samples: 0,
+        mem_object: super::handle::Handle::NULL,
+    };
+}
+
+// SAFETY: integers and a handle; the padding behind the type is a field.
+unsafe impl Plain for ImageDesc {}
+
 macro_rules! pointer_view {
     ($(#[$doc:meta])* $name:ident, $raw:ty, [$($generic:ident)?]) => {
         $(#[$doc])*

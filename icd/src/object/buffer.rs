@@ -1,4 +1,4 @@
-//! A memory object: a buffer, or a part of one (a sub-buffer).
+//! A memory object: a buffer, a part of one (a sub-buffer), or an image ([`super::image`]).
 //!
 //! All memory is the host's, so mapping costs nothing and `CL_MEM_USE_HOST_PTR` works on the application's memory itself.
 //! What is kept of mappings is what the specification's rules need. Not here: the bytes and their copying
@@ -12,6 +12,7 @@ use clift_runtime::memory::MemSlice;
 use parking_lot::Mutex;
 
 use super::context::Context;
+use super::image::Image;
 use crate::ffi::callback::MemDestructor;
 use crate::ffi::handle::{Handle, Ref, cl_object};
 use crate::ffi::pointer::{HostPtr, UserData};
@@ -25,6 +26,7 @@ pub struct Mem {
     host_ptr: HostPtr,
     /// Whether the application may ask for its address.
     addressed: bool,
+    image: Option<Image>,
     parent: Option<Parent>,
     maps: Mutex<Maps>,
     destructors: Mutex<Vec<Destructor>>,
@@ -80,13 +82,55 @@ impl Mem {
         bytes: MemSlice,
     ) -> Self {
         let (maps, destructors) = Default::default();
-        Self { context, flags, properties, host_ptr, addressed: false, parent: None, maps, destructors, bytes }
+        Self {
+            context,
+            flags,
+            properties,
+            host_ptr,
+            addressed: false,
+            image: None,
+            parent: None,
+            maps,
+            destructors,
+            bytes,
+        }
     }
 
     /// The same, with an address that the application may ask for.
     pub fn with_device_address(mut self, addressed: bool) -> Self {
         self.addressed = addressed;
         self
+    }
+
+    /// An image over `bytes`, which are those of `other` if there is one.
+    pub fn image(
+        context: Ref<Context>,
+        flags: cl_mem_flags,
+        properties: Vec<cl_mem_properties>,
+        host_ptr: HostPtr,
+        bytes: MemSlice,
+        image: Image,
+        other: Option<Ref<Mem>>,
+    ) -> Self {
+        let (maps, destructors) = Default::default();
+        let parent = other.map(|buffer| Parent { buffer, origin: 0 });
+        Self {
+            context,
+            flags,
+            properties,
+            host_ptr,
+            addressed: false,
+            image: Some(image),
+            parent,
+            maps,
+            destructors,
+            bytes,
+        }
+    }
+
+    /// What it is besides bytes, if it is an image.
+    pub fn as_image(&self) -> Option<&Image> {
+        self.image.as_ref()
     }
 
     /// The part of a buffer (not of a sub-buffer) that starts at `origin` and has `len` bytes; `None` when the buffer is
@@ -101,6 +145,7 @@ impl Mem {
             properties: Vec::new(),
             host_ptr: if buffer.host_ptr.is_null() { HostPtr::NULL } else { HostPtr::new(bytes.as_ptr()) },
             addressed: buffer.addressed,
+            image: None,
             parent: Some(Parent { buffer: buffer.clone(), origin }),
             maps,
             destructors,
@@ -133,12 +178,12 @@ impl Mem {
         &self.bytes
     }
 
-    /// Its size in bytes.
+    /// Its size in bytes, of an image with the ends of its last row and slice.
     pub fn size(&self) -> usize {
-        self.bytes.len()
+        self.image.as_ref().map_or(self.bytes.len(), Image::bytes)
     }
 
-    /// The buffer it is a part of; `None` unless it is a sub-buffer.
+    /// The object whose bytes its own are: of a sub-buffer the buffer, of an image the one it was made of.
     pub fn parent(&self) -> Option<&Ref<Mem>> {
         self.parent.as_ref().map(|parent| &parent.buffer)
     }

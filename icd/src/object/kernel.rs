@@ -7,6 +7,7 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
+use clift_include::image::{self, ArgFact};
 use clift_jit::{ArgInfo, ArgKind};
 use clift_runtime::launch::{ArgBlock, KernelCost};
 use parking_lot::Mutex;
@@ -49,6 +50,10 @@ pub enum ArgValue {
     Buffer(Weak<Object<Mem>>),
     /// Local memory of this many bytes.
     Local(u64),
+    /// An image.
+    Image(Weak<Object<Mem>>),
+    /// A sampler.
+    Sampler(image::Sampler),
 }
 
 /// The arguments of one launch.
@@ -60,6 +65,10 @@ pub struct Prepared {
     pub buffers: SmallVec<[(Ref<Mem>, u32); 8]>,
     /// Bytes of local memory behind the kernel's own.
     pub local_arg_bytes: u64,
+    /// Images; their descriptors' addresses are in the block.
+    pub images: SmallVec<[Ref<Mem>; 4]>,
+    /// What images and samplers are, by their offsets in the block.
+    pub facts: SmallVec<[(u32, ArgFact); 4]>,
 }
 
 /// An argument was never set, or what it was set to exists no more.
@@ -128,12 +137,26 @@ impl Kernel {
         let args = self.args.lock();
         let mut block = args.block.clone();
         let mut buffers = SmallVec::new();
+        let mut images = SmallVec::new();
+        let mut facts = SmallVec::new();
         let mut local_end = self.info().resources.local_bytes;
         for (value, info) in args.values.iter().zip(&self.info().args) {
             match value.as_ref().ok_or(NotSet)? {
                 ArgValue::Data(_) => {}
                 ArgValue::Address(address) => place(&mut block, info.slot.offset, &address.to_le_bytes()),
                 ArgValue::Buffer(mem) => buffers.push((mem.upgrade().ok_or(NotSet)?, info.slot.offset)),
+                ArgValue::Image(mem) => {
+                    let mem = mem.upgrade().ok_or(NotSet)?;
+                    let image = mem.as_image().ok_or(NotSet)?;
+                    let address = std::ptr::from_ref(image.descriptor()).expose_provenance() as u64;
+                    place(&mut block, info.slot.offset, &address.to_le_bytes());
+                    facts.push((info.slot.offset, image.fact()));
+                    images.push(mem);
+                }
+                ArgValue::Sampler(sampler) => {
+                    place(&mut block, info.slot.offset, &sampler.0.to_le_bytes());
+                    facts.push((info.slot.offset, ArgFact::Sampler(sampler.modes())));
+                }
                 ArgValue::Local(size) => {
                     let start = aligned(local_end, info);
                     place(&mut block, info.slot.offset, &start.to_le_bytes());
@@ -142,7 +165,7 @@ impl Kernel {
             }
         }
         let local_arg_bytes = local_end - self.info().resources.local_bytes;
-        Ok(Prepared { block, buffers, local_arg_bytes })
+        Ok(Prepared { block, buffers, local_arg_bytes, images, facts })
     }
 
     /// `CL_KERNEL_LOCAL_MEM_SIZE`: its own local variables, and the local arguments set so far.
@@ -151,7 +174,14 @@ impl Kernel {
         let pairs = args.values.iter().zip(&self.info().args);
         pairs.fold(self.info().resources.local_bytes, |end, (value, info)| match value {
             Some(ArgValue::Local(size)) => aligned(end, info).saturating_add(*size),
-            Some(ArgValue::Data(_) | ArgValue::Address(_) | ArgValue::Buffer(_)) | None => end,
+            Some(
+                ArgValue::Data(_)
+                | ArgValue::Address(_)
+                | ArgValue::Buffer(_)
+                | ArgValue::Image(_)
+                | ArgValue::Sampler(_),
+            )
+            | None => end,
         })
     }
 

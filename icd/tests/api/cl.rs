@@ -101,6 +101,46 @@ api! {
         q: cl_command_queue, src: cl_mem, dst: cl_mem, src_offset: usize, dst_offset: usize, size: usize,
         n: cl_uint, list: *const cl_event, event: *mut cl_event,
     ) -> cl_int;
+    [21] clGetImageInfo(m: cl_mem, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    [22] clCreateSampler(c: cl_context, normalized: cl_bool, addressing: cl_uint, filter: cl_uint, error: *mut cl_int)
+        -> cl_sampler;
+    [23] clRetainSampler(s: cl_sampler) -> cl_int;
+    [24] clReleaseSampler(s: cl_sampler) -> cl_int;
+    [25] clGetSamplerInfo(s: cl_sampler, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    [51] clEnqueueReadImage(
+        q: cl_command_queue, m: cl_mem, blocking: cl_bool, origin: *const usize, region: *const usize, row: usize,
+        slice: usize, ptr: *mut c_void, n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [52] clEnqueueWriteImage(
+        q: cl_command_queue, m: cl_mem, blocking: cl_bool, origin: *const usize, region: *const usize, row: usize,
+        slice: usize, ptr: *const c_void, n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [53] clEnqueueCopyImage(
+        q: cl_command_queue, src: cl_mem, dst: cl_mem, src_origin: *const usize, dst_origin: *const usize,
+        region: *const usize, n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [54] clEnqueueCopyImageToBuffer(
+        q: cl_command_queue, src: cl_mem, dst: cl_mem, origin: *const usize, region: *const usize, offset: usize,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [55] clEnqueueCopyBufferToImage(
+        q: cl_command_queue, src: cl_mem, dst: cl_mem, offset: usize, origin: *const usize, region: *const usize,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [57] clEnqueueMapImage(
+        q: cl_command_queue, m: cl_mem, blocking: cl_bool, flags: cl_map_flags, origin: *const usize,
+        region: *const usize, row: *mut usize, slice: *mut usize, n: cl_uint, list: *const cl_event,
+        event: *mut cl_event, error: *mut cl_int,
+    ) -> *mut c_void;
+    [96] clCreateImage(
+        c: cl_context, flags: cl_mem_flags, format: *const cl_image_format, desc: *const cl_image_desc,
+        host: *mut c_void, error: *mut cl_int,
+    ) -> cl_mem;
+    [103] clEnqueueFillImage(
+        q: cl_command_queue, m: cl_mem, colour: *const c_void, origin: *const usize, region: *const usize,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [133] clCreateSamplerWithProperties(c: cl_context, properties: *const cl_ulong, error: *mut cl_int) -> cl_sampler;
     [56] clEnqueueMapBuffer(
         q: cl_command_queue, m: cl_mem, blocking: cl_bool, flags: cl_map_flags, offset: usize, size: usize,
         n: cl_uint, list: *const cl_event, event: *mut cl_event, error: *mut cl_int,

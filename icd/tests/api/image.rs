@@ -1,21 +1,58 @@
-//! What is asked about images, of which there are none. What would make or use one is in `gaps`.
+//! Images and samplers: formats, what can be made, queries, and commands. Kernels on images are tested through the loader.
 
-use std::ptr::null_mut;
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
 
 use super::cl::*;
 
+const RGBA8: cl_image_format = cl_image_format { image_channel_order: CL_RGBA, image_channel_data_type: CL_UNORM_INT8 };
+
+fn desc(ty: cl_uint, [width, height, depth]: [usize; 3], layers: usize) -> cl_image_desc {
+    cl_image_desc {
+        image_type: ty,
+        image_width: width,
+        image_height: height,
+        image_depth: depth,
+        image_array_size: layers,
+        image_row_pitch: 0,
+        image_slice_pitch: 0,
+        num_mip_levels: 0,
+        num_samples: 0,
+        buffer: null_mut(),
+    }
+}
+
+/// An image of RGBA bytes, 4 elements wide and 3 high.
+fn plain(setup: &Setup) -> cl_mem {
+    let desc = desc(CL_MEM_OBJECT_IMAGE2D, [4, 3, 1], 1);
+    made(|e| clCreateImage(setup.context, 0, &RGBA8, &desc, null_mut(), e))
+}
+
+fn number(image: cl_mem, name: cl_uint) -> usize {
+    let mut value = 77;
+    let place = (&raw mut value).cast();
+    assert_eq!(clGetImageInfo(image, name, size_of::<usize>(), place, null_mut()), CL_SUCCESS);
+    value
+}
+
 #[test]
-fn no_formats() {
+fn formats() {
     let setup = Setup::new();
     let c = setup.context;
-    let mut count = 9;
-    let flags = [0, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE | CL_MEM_KERNEL_READ_AND_WRITE, CL_MEM_KERNEL_READ_AND_WRITE];
-    for (flags, ty) in flags
-        .into_iter()
-        .flat_map(|flags| (CL_MEM_OBJECT_IMAGE2D..=CL_MEM_OBJECT_IMAGE1D_BUFFER).map(move |ty| (flags, ty)))
-    {
-        assert_eq!(clGetSupportedImageFormats(c, flags, ty, 0, null_mut(), &mut count), CL_SUCCESS);
-        assert_eq!(count, 0);
+    let mut count = 0;
+    for ty in CL_MEM_OBJECT_IMAGE2D..=CL_MEM_OBJECT_IMAGE1D_BUFFER {
+        for flags in [0, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY, CL_MEM_KERNEL_READ_AND_WRITE] {
+            if ty == CL_MEM_OBJECT_PIPE {
+                continue;
+            }
+            assert_eq!(clGetSupportedImageFormats(c, flags, ty, 0, null_mut(), &mut count), CL_SUCCESS);
+            assert!(count >= 82, "as many as others have");
+            let mut list = vec![cl_image_format { image_channel_order: 0, image_channel_data_type: 0 }; count as usize];
+            let place = list.as_mut_ptr().cast();
+            assert_eq!(clGetSupportedImageFormats(c, flags, ty, count, place, null_mut()), CL_SUCCESS);
+            let depth = list.iter().any(|format| format.image_channel_order == CL_DEPTH);
+            assert_eq!(depth, [CL_MEM_OBJECT_IMAGE2D, CL_MEM_OBJECT_IMAGE2D_ARRAY].contains(&ty));
+        }
     }
     let flags = CL_MEM_READ_ONLY;
     let ty = CL_MEM_OBJECT_IMAGE2D;
@@ -28,4 +65,185 @@ fn no_formats() {
     }
     let formats = (&raw mut count).cast();
     assert_eq!(clGetSupportedImageFormats(c, flags, ty, 0, formats, null_mut()), CL_INVALID_VALUE);
+}
+
+#[test]
+fn what_cannot_be_made() {
+    let setup = Setup::new();
+    let good = desc(CL_MEM_OBJECT_IMAGE2D, [4, 3, 1], 1);
+    let mut bytes = [0u8; 64];
+    let host: *mut c_void = bytes.as_mut_ptr().cast();
+    let refuse = |flags, format: *const cl_image_format, desc: &cl_image_desc, host, error| {
+        assert_eq!(refused(|e| clCreateImage(setup.context, flags, format, desc, host, e)), error, "{format:?}");
+    };
+    let format = |order, data| cl_image_format { image_channel_order: order, image_channel_data_type: data };
+    assert_eq!(refused(|e| clCreateImage(null_mut(), 0, &RGBA8, &good, null_mut(), e)), CL_INVALID_CONTEXT);
+    refuse(1 << 40, &RGBA8, &good, null_mut(), CL_INVALID_VALUE);
+    refuse(0, null(), &good, null_mut(), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+    refuse(0, &format(0, CL_FLOAT), &good, null_mut(), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+    refuse(0, &format(CL_RGB, CL_FLOAT), &good, null_mut(), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+    refuse(0, &format(CL_Rx, CL_FLOAT), &good, null_mut(), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    assert_eq!(
+        refused(|e| clCreateImage(setup.context, 0, &RGBA8, null(), null_mut(), e)),
+        CL_INVALID_IMAGE_DESCRIPTOR
+    );
+    refuse(0, &RGBA8, &desc(CL_MEM_OBJECT_BUFFER, [4, 3, 1], 1), null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
+    refuse(0, &RGBA8, &cl_image_desc { num_samples: 2, ..good }, null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
+    refuse(0, &RGBA8, &cl_image_desc { num_mip_levels: 2, ..good }, null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
+    refuse(0, &RGBA8, &cl_image_desc { image_row_pitch: 16, ..good }, null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
+    for size in [[0, 3, 1], [4, 0, 1], [1 << 20, 3, 1], [4, usize::MAX, 1]] {
+        refuse(0, &RGBA8, &desc(CL_MEM_OBJECT_IMAGE2D, size, 1), null_mut(), CL_INVALID_IMAGE_SIZE);
+    }
+    refuse(0, &RGBA8, &desc(CL_MEM_OBJECT_IMAGE3D, [4, 3, 0], 1), null_mut(), CL_INVALID_IMAGE_SIZE);
+    refuse(0, &RGBA8, &desc(CL_MEM_OBJECT_IMAGE1D_ARRAY, [4, 0, 0], 0), null_mut(), CL_INVALID_IMAGE_SIZE);
+    refuse(CL_MEM_USE_HOST_PTR, &RGBA8, &good, null_mut(), CL_INVALID_HOST_PTR);
+    refuse(0, &RGBA8, &good, host, CL_INVALID_HOST_PTR);
+    for pitch in [15, 18] {
+        let bad = cl_image_desc { image_row_pitch: pitch, ..good };
+        refuse(CL_MEM_COPY_HOST_PTR, &RGBA8, &bad, host, CL_INVALID_IMAGE_DESCRIPTOR);
+    }
+    // In another object's memory.
+    let buffer = setup.buffer(0, 47);
+    refuse(0, &RGBA8, &cl_image_desc { buffer, ..good }, null_mut(), CL_INVALID_IMAGE_SIZE);
+    let three = desc(CL_MEM_OBJECT_IMAGE3D, [2, 2, 2], 1);
+    refuse(0, &RGBA8, &cl_image_desc { buffer, ..three }, null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
+    refuse(0, &RGBA8, &desc(CL_MEM_OBJECT_IMAGE1D_BUFFER, [4, 0, 0], 0), null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
+    let image = plain(&setup);
+    let view = cl_image_desc { buffer: image, ..good };
+    refuse(0, &format(CL_BGRA, CL_UNORM_INT8), &view, null_mut(), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+    clReleaseMemObject(made(|e| {
+        clCreateImage(setup.context, 0, &format(CL_sRGBA, CL_UNORM_INT8), &view, null_mut(), e)
+    }));
+    clReleaseMemObject(image);
+    clReleaseMemObject(buffer);
+}
+
+#[test]
+fn queries() {
+    let setup = Setup::new();
+    let mut bytes = [7u8; 20 * 3];
+    let host: *mut c_void = bytes.as_mut_ptr().cast();
+    let wide = cl_image_desc { image_row_pitch: 20, ..desc(CL_MEM_OBJECT_IMAGE2D, [4, 3, 1], 1) };
+    let image = made(|e| clCreateImage(setup.context, CL_MEM_USE_HOST_PTR, &RGBA8, &wide, host, e));
+    let names = [CL_IMAGE_ELEMENT_SIZE, CL_IMAGE_ROW_PITCH, CL_IMAGE_SLICE_PITCH, CL_IMAGE_WIDTH, CL_IMAGE_HEIGHT];
+    assert_eq!(names.map(|name| number(image, name)), [4, 20, 0, 4, 3]);
+    assert_eq!([CL_IMAGE_DEPTH, CL_IMAGE_ARRAY_SIZE].map(|name| number(image, name)), [0, 0]);
+    let mut ty: cl_uint = 0;
+    assert_eq!(clGetMemObjectInfo(image, CL_MEM_TYPE, 4, (&raw mut ty).cast(), null_mut()), CL_SUCCESS);
+    assert_eq!(ty, CL_MEM_OBJECT_IMAGE2D);
+    assert_eq!(clGetImageInfo(image, 0, 0, null_mut(), null_mut()), CL_INVALID_VALUE);
+    clReleaseMemObject(image);
+    // What is no image is not asked about, and an image is no buffer.
+    let buffer = setup.buffer(0, 64);
+    assert_eq!(clGetImageInfo(buffer, CL_IMAGE_WIDTH, 0, null_mut(), null_mut()), CL_INVALID_MEM_OBJECT);
+    let row = cl_image_desc { buffer, ..desc(CL_MEM_OBJECT_IMAGE1D_BUFFER, [16, 0, 0], 0) };
+    let image = made(|e| clCreateImage(setup.context, 0, &RGBA8, &row, null_mut(), e));
+    let mut of: cl_mem = null_mut();
+    assert_eq!(clGetImageInfo(image, CL_IMAGE_BUFFER, 8, (&raw mut of).cast(), null_mut()), CL_SUCCESS);
+    assert_eq!(of, buffer);
+    let q = setup.queue;
+    assert_eq!(clEnqueueCopyBuffer(q, image, buffer, 0, 0, 4, 0, null(), null_mut()), CL_INVALID_MEM_OBJECT);
+    clReleaseMemObject(image);
+    clReleaseMemObject(buffer);
+}
+
+#[test]
+fn commands() {
+    let setup = Setup::new();
+    let q = setup.queue;
+    let image = plain(&setup);
+    let (zero, all, one) = ([0usize; 3], [4usize, 3, 1], [1usize, 1, 0]);
+    let no = || (0, null::<cl_event>(), null_mut::<cl_event>());
+    let (n, l, e) = no();
+    // Fill, read, write a part, copy it, map it.
+    let colour = [1.0f32, 0.5, 0.0, 1.0];
+    let fill = |origin: *const usize, region: *const usize| {
+        clEnqueueFillImage(q, image, colour.as_ptr().cast(), origin, region, n, l, e)
+    };
+    assert_eq!(fill(zero.as_ptr(), all.as_ptr()), CL_SUCCESS);
+    assert_eq!(fill(zero.as_ptr(), [5, 3, 1].as_ptr()), CL_INVALID_VALUE);
+    assert_eq!(fill([0, 0, 1].as_ptr(), all.as_ptr()), CL_INVALID_VALUE);
+    assert_eq!(fill(null(), all.as_ptr()), CL_INVALID_VALUE);
+    assert_eq!(fill([usize::MAX, 0, 0].as_ptr(), all.as_ptr()), CL_INVALID_VALUE);
+    let mut part = [9u8, 9, 9, 9, 8, 8, 8, 8];
+    let ptr = part.as_mut_ptr().cast();
+    let region = [2usize, 1, 1];
+    let write =
+        |row, slice| clEnqueueWriteImage(q, image, CL_TRUE, one.as_ptr(), region.as_ptr(), row, slice, ptr, n, l, e);
+    assert_eq!(write(0, 0), CL_SUCCESS);
+    assert_eq!(write(4, 0), CL_INVALID_VALUE);
+    assert_eq!(write(0, 8), CL_INVALID_VALUE, "no slices");
+    let mut bytes = [0u8; 48];
+    let host = bytes.as_mut_ptr().cast();
+    assert_eq!(clEnqueueReadImage(q, image, CL_TRUE, zero.as_ptr(), all.as_ptr(), 0, 0, host, n, l, e), CL_SUCCESS);
+    let orange = [255u8, 128, 0, 255];
+    assert_eq!(bytes[..4], orange);
+    assert_eq!(bytes[20..28], part);
+    assert_eq!(bytes[28..32], orange);
+    let copy = |from: [usize; 3], to: [usize; 3]| {
+        clEnqueueCopyImage(q, image, image, from.as_ptr(), to.as_ptr(), region.as_ptr(), n, l, e)
+    };
+    assert_eq!(copy(one, [2, 1, 0]), CL_MEM_COPY_OVERLAP);
+    assert_eq!(copy(one, [0, 2, 0]), CL_SUCCESS);
+    let buffer = setup.buffer(0, 16);
+    let to_buffer =
+        |offset| clEnqueueCopyImageToBuffer(q, image, buffer, [0, 2, 0].as_ptr(), region.as_ptr(), offset, n, l, e);
+    assert_eq!(to_buffer(9), CL_INVALID_VALUE);
+    assert_eq!(to_buffer(4), CL_SUCCESS);
+    assert_eq!(clEnqueueCopyBufferToImage(q, buffer, image, 4, zero.as_ptr(), region.as_ptr(), n, l, e), CL_SUCCESS);
+    let (mut row, mut slice) = (0, 1);
+    let mut error = 1;
+    let mapped = clEnqueueMapImage(
+        q,
+        image,
+        CL_TRUE,
+        CL_MAP_READ,
+        zero.as_ptr(),
+        all.as_ptr(),
+        &mut row,
+        &mut slice,
+        n,
+        l,
+        e,
+        &mut error,
+    );
+    assert_eq!((error, row, slice), (CL_SUCCESS, 16, 0));
+    // SAFETY: the whole image is mapped, 48 bytes.
+    let seen = unsafe { std::slice::from_raw_parts(mapped.cast::<u8>(), 48) };
+    assert_eq!(seen[..8], part);
+    assert_eq!(seen[32..40], part);
+    assert_eq!(clEnqueueUnmapMemObject(q, image, mapped, n, l, e), CL_SUCCESS);
+    assert_eq!(clFinish(q), CL_SUCCESS);
+    clReleaseMemObject(buffer);
+    clReleaseMemObject(image);
+}
+
+#[test]
+fn samplers() {
+    let setup = Setup::new();
+    let c = setup.context;
+    let sampler = made(|e| clCreateSampler(c, CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_LINEAR, e));
+    let value = |name| {
+        let mut value: cl_uint = 77;
+        assert_eq!(clGetSamplerInfo(sampler, name, 4, (&raw mut value).cast(), null_mut()), CL_SUCCESS);
+        value
+    };
+    let names = [CL_SAMPLER_NORMALIZED_COORDS, CL_SAMPLER_ADDRESSING_MODE, CL_SAMPLER_FILTER_MODE];
+    assert_eq!(names.map(value), [CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_LINEAR]);
+    assert_eq!(clGetSamplerInfo(sampler, 0, 0, null_mut(), null_mut()), CL_INVALID_VALUE);
+    assert_eq!(clRetainSampler(sampler), CL_SUCCESS);
+    assert_eq!(value(CL_SAMPLER_REFERENCE_COUNT), 2);
+    assert_eq!(clReleaseSampler(sampler), CL_SUCCESS);
+    assert_eq!(clReleaseSampler(sampler), CL_SUCCESS);
+    assert_eq!(clReleaseSampler(null_mut()), CL_INVALID_SAMPLER);
+    assert_eq!(refused(|e| clCreateSampler(c, 2, CL_ADDRESS_NONE, CL_FILTER_NEAREST, e)), CL_INVALID_VALUE);
+    assert_eq!(refused(|e| clCreateSampler(c, 0, 0, CL_FILTER_NEAREST, e)), CL_INVALID_VALUE);
+    assert_eq!(refused(|e| clCreateSampler(c, 0, CL_ADDRESS_NONE, 0, e)), CL_INVALID_VALUE);
+    let twice = [CL_SAMPLER_FILTER_MODE.into(), CL_FILTER_LINEAR.into(), CL_SAMPLER_FILTER_MODE.into(), 0, 0];
+    assert_eq!(refused(|e| clCreateSamplerWithProperties(c, twice.as_ptr(), e)), CL_INVALID_VALUE);
+    let sampler = made(|e| clCreateSamplerWithProperties(c, null(), e));
+    let mut size = 9;
+    assert_eq!(clGetSamplerInfo(sampler, CL_SAMPLER_PROPERTIES, 0, null_mut(), &mut size), CL_SUCCESS);
+    assert_eq!(size, 0);
+    assert_eq!(clReleaseSampler(sampler), CL_SUCCESS);
 }

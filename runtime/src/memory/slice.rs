@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::host::HostBuffer;
-use super::rect::RectCopy;
+use super::rect::{RectCopy, RectLayout};
 
 /// A range does not lie in the memory it should lie in, or two ranges differ in size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -125,6 +125,18 @@ impl MemSlice {
             done += step;
         }
         Ok(())
+    }
+
+    /// Repeats `pattern` over each row of a region, whose rows must be multiples of it.
+    pub fn fill_rect(&self, pattern: &[u8], place: &RectLayout, region: [usize; 3]) -> Result<(), OutOfBounds> {
+        let rect = RectCopy::new(region, *place, *place);
+        rect.check_within(self.len, self.len)?;
+        let mut filled = Ok(());
+        rect.rows(|start, _, len| {
+            let row = self.part(start, len).and_then(|row| row.fill(pattern));
+            filled = std::mem::replace(&mut filled, Ok(())).and(row);
+        });
+        filled
     }
 
     /// Copies a rectangle of `source` into it. Where the two rectangles overlap, the result is undefined (the driver

@@ -2,7 +2,7 @@
 
 use clift_include::cl::*;
 
-use super::{Submission, checked_before, region, same_context};
+use super::{Submission, buffer_of, checked_before, region, same_context};
 use crate::error::ClError::{InvalidOperation, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::entry::Wait;
@@ -27,7 +27,7 @@ pub fn fill_buffer(
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
-    let buffer = buffer.get()?;
+    let buffer = buffer_of(buffer)?;
     // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
     same_context(&queue, buffer.context())?;
     // CL_INVALID_VALUE if the region being filled specified by offset and size is out of bounds

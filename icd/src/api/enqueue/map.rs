@@ -1,9 +1,11 @@
 //! Mapping and unmapping, and migration: commands that on a processor only take their place in the order.
 
+use std::ops::Range;
+
 use clift_include::cl::*;
 use clift_runtime::status;
 
-use super::{Submission, region, same_context};
+use super::{Submission, buffer_of, region, same_context};
 use crate::error::ClError::{InvalidOperation, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::entry::Wait;
@@ -46,46 +48,63 @@ pub fn map_buffer(
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
-    let buffer = buffer.get()?;
+    let buffer = buffer_of(buffer)?;
     // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
     same_context(&queue, buffer.context())?;
     // CL_INVALID_VALUE if the region being mapped specified by offset and size is out of bounds
     region(&buffer, offset, size)?;
     // CL_INVALID_VALUE if size is zero
     ensure(size != 0, InvalidValue)?;
+    // CL_INVALID_VALUE, CL_INVALID_OPERATION and the rest: see `mapped`
+    mapped(&queue, &buffer, CL_COMMAND_MAP_BUFFER, flags, offset..offset + size, blocking, wait)
+}
+
+/// Maps bytes of a memory object, by a command of a kind.
+///
+/// # Errors
+/// As the comments say.
+pub(super) fn mapped(
+    queue: &Ref<Queue>,
+    mem: &Ref<Mem>,
+    kind: cl_command_type,
+    flags: cl_map_flags,
+    part: Range<usize>,
+    blocking: cl_bool,
+    wait: Wait<'_>,
+) -> ClResult<HostPtr> {
     // CL_INVALID_VALUE if values specified in map_flags are not valid
     check_flags(flags)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(&queue, CL_COMMAND_MAP_BUFFER, wait)?;
+    let command = Submission::new(queue, kind, wait)?;
     // CL_MAP_FAILURE if there is a failure to map the requested region into the host address space: it is there already
-    // CL_INVALID_OPERATION if buffer was created with CL_MEM_HOST_WRITE_ONLY or CL_MEM_HOST_NO_ACCESS and CL_MAP_READ is
+    // CL_INVALID_OPERATION if it was created with CL_MEM_HOST_WRITE_ONLY or CL_MEM_HOST_NO_ACCESS and CL_MAP_READ is
     // set in map_flags
-    ensure(flags & CL_MAP_READ == 0 || buffer.host_may_read(), InvalidOperation)?;
-    // CL_INVALID_OPERATION if buffer was created with CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_NO_ACCESS and CL_MAP_WRITE or
+    ensure(flags & CL_MAP_READ == 0 || mem.host_may_read(), InvalidOperation)?;
+    // CL_INVALID_OPERATION if it was created with CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_NO_ACCESS and CL_MAP_WRITE or
     // CL_MAP_WRITE_INVALIDATE_REGION is set in map_flags; likewise if it was created with CL_MEM_IMMUTABLE_EXT
-    ensure(flags & WRITE == 0 || buffer.host_may_write(), InvalidOperation)?;
+    ensure(flags & WRITE == 0 || mem.host_may_write(), InvalidOperation)?;
     // CL_INVALID_OPERATION if mapping would lead to overlapping regions being mapped for writing
-    let mapping = buffer.map(offset, size, flags & WRITE != 0).map_err(|_| InvalidOperation)?;
+    let mapping = mem.map(part.start, part.len(), flags & WRITE != 0).map_err(|_| InvalidOperation)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
     // A map that fails (because its wait list did) is none. Callbacks come some time after the end, but a call that returns
     // an error has left nothing behind.
-    let undo = Ref::downgrade(&buffer);
-    let submitted = command.keep(&buffer).nothing(blocking != CL_FALSE, |event| {
+    let undo = Ref::downgrade(mem);
+    let submitted = command.keep(mem).nothing(blocking != CL_FALSE, |event| {
         if wait.count != 0 {
             event.on_status(
                 status::COMPLETE,
                 Box::new(move |ended| {
                     if ended < status::COMPLETE
-                        && let Some(buffer) = undo.upgrade()
+                        && let Some(mem) = undo.upgrade()
                     {
-                        buffer.undo_map(mapping.id);
+                        mem.undo_map(mapping.id);
                     }
                 }),
             );
         }
     });
-    submitted.inspect_err(|_| buffer.undo_map(mapping.id))?;
+    submitted.inspect_err(|_| mem.undo_map(mapping.id))?;
     Ok(mapping.pointer)
 }
 

@@ -1,7 +1,7 @@
 //! The commands: checks, and the way into the runtime.
 //!
 //! By class: [`transfer`] (read, write, copy, also of rectangles), [`map`] (and migration), [`fill`], [`sync`] (markers,
-//! barriers), [`native`], [`mod@pointer`] (memory by address), [`ndrange`] (kernels; their sizes in [`geometry`]). This file has what they share: the rules for
+//! barriers), [`image`], [`native`], [`mod@pointer`] (memory by address), [`ndrange`] (kernels; their sizes in [`geometry`]). This file has what they share: the rules for
 //! wait lists, and [`Submission`].
 //!
 //! One rule is the same for all commands on buffers and never broken: `CL_MISALIGNED_SUB_BUFFER_OFFSET` if a sub-buffer's
@@ -20,11 +20,12 @@ use clift_runtime::memory::MemSlice;
 use clift_runtime::status;
 
 use crate::error::ClError::{
-    ExecStatusErrorForEventsInWaitList, InvalidContext, InvalidEventWaitList, InvalidValue, OutOfResources,
+    ExecStatusErrorForEventsInWaitList, InvalidContext, InvalidEventWaitList, InvalidMemObject, InvalidValue,
+    OutOfResources,
 };
 use crate::error::{ClError, ClResult, ensure};
 use crate::ffi::entry::Wait;
-use crate::ffi::handle::{ClObject, Object, Ref};
+use crate::ffi::handle::{ClObject, Handle, Object, Ref};
 use crate::object::buffer::Mem;
 use crate::object::context::Context;
 use crate::object::event::Event;
@@ -32,6 +33,7 @@ use crate::object::queue::Queue;
 
 pub mod fill;
 pub mod geometry;
+pub mod image;
 pub mod map;
 pub mod native;
 pub mod ndrange;
@@ -155,6 +157,16 @@ fn succeeded(ended: cl_int) -> ClResult<()> {
 /// `CL_INVALID_CONTEXT` if the context associated with command_queue and the other one are not the same.
 pub fn same_context(queue: &Ref<Queue>, other: &Ref<Context>) -> ClResult<()> {
     ensure(Ref::ptr_eq(queue.context(), other), InvalidContext)
+}
+
+/// A memory object that is a buffer.
+///
+/// # Errors
+/// `CL_INVALID_MEM_OBJECT` if it is not a valid buffer object.
+fn buffer_of(handle: Handle<Mem>) -> ClResult<Ref<Mem>> {
+    let mem = handle.get()?;
+    ensure(mem.as_image().is_none(), InvalidMemObject)?;
+    Ok(mem)
 }
 
 /// The part of a buffer that a command works on.

@@ -141,16 +141,30 @@ fn launch(
     ensure(local_bytes.is_some_and(|bytes| bytes <= limits().local_mem_size), OutOfResources)?;
 
     let info = kernel.info();
-    let Prepared { mut block, buffers, local_arg_bytes } = arguments;
+    let Prepared { mut block, buffers, local_arg_bytes, images, facts } = arguments;
     let mut command = command.keep_any(kernel.executable().program.memory.clone());
+    let (mut entry, mut resources) = (info.entry, info.resources);
+    if let Some(variants) = &info.variants {
+        // CL_OUT_OF_RESOURCES if there is a failure to make the code for these images
+        let variant = variants.get(&facts).map_err(|error| {
+            queue.context().report(&format!("kernel `{}` cannot be made for its images: {error}", info.name));
+            OutOfResources
+        })?;
+        (entry, resources) = (variant.entry, resources.max(variant.resources));
+        resources.width = variant.resources.width;
+        command = command.keep_any(variant.memory);
+    }
+    for image in &images {
+        command = command.keep(image);
+    }
     for (mem, offset) in &buffers {
         let address = mem.bytes().as_ptr().expose_provenance() as u64;
         place(&mut block, *offset, &address.to_le_bytes());
         command = command.keep(mem);
     }
     let launch = Launch {
-        entry: info.entry,
-        resources: info.resources,
+        entry,
+        resources,
         args: block,
         nd,
         local_arg_bytes,

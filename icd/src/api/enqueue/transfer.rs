@@ -3,7 +3,7 @@
 use clift_include::cl::*;
 use clift_runtime::memory::{RectCopy, RectLayout};
 
-use super::{Submission, checked_before, region as part_of, same_context};
+use super::{Submission, buffer_of, checked_before, region as part_of, same_context};
 use crate::error::ClError::{InvalidOperation, InvalidValue, MemCopyOverlap};
 use crate::error::{ClResult, ensure};
 use crate::ffi::entry::Wait;
@@ -25,7 +25,7 @@ pub fn read_buffer(
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
-    let buffer = buffer.get()?;
+    let buffer = buffer_of(buffer)?;
     // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
     same_context(&queue, buffer.context())?;
     // CL_INVALID_VALUE if the region being read specified by offset and size is out of bounds
@@ -54,7 +54,7 @@ pub fn write_buffer(
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
-    let buffer = buffer.get()?;
+    let buffer = buffer_of(buffer)?;
     // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
     same_context(&queue, buffer.context())?;
     // CL_INVALID_VALUE if the region being written specified by offset and size is out of bounds
@@ -84,7 +84,7 @@ pub fn copy_buffer(
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
     // CL_INVALID_MEM_OBJECT if src_buffer or dst_buffer is not a valid buffer object
-    let (src, dst) = (src.get()?, dst.get()?);
+    let (src, dst) = (buffer_of(src)?, buffer_of(dst)?);
     // CL_INVALID_CONTEXT if the contexts associated with command_queue, src_buffer and dst_buffer are not the same
     same_context(&queue, src.context())?;
     same_context(&queue, dst.context())?;
@@ -156,7 +156,7 @@ pub fn read_buffer_rect(
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
-    let buffer = buffer.get()?;
+    let buffer = buffer_of(buffer)?;
     // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
     same_context(&queue, buffer.context())?;
     // CL_INVALID_VALUE by the rules of `rect`
@@ -196,7 +196,7 @@ pub fn write_buffer_rect(
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
-    let buffer = buffer.get()?;
+    let buffer = buffer_of(buffer)?;
     // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
     same_context(&queue, buffer.context())?;
     // CL_INVALID_VALUE by the rules of `rect`
@@ -236,7 +236,7 @@ pub fn copy_buffer_rect(
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
     // CL_INVALID_MEM_OBJECT if src_buffer or dst_buffer is not a valid buffer object
-    let (src, dst) = (src.get()?, dst.get()?);
+    let (src, dst) = (buffer_of(src)?, buffer_of(dst)?);
     // CL_INVALID_CONTEXT if the contexts associated with command_queue, src_buffer and dst_buffer are not the same
     same_context(&queue, src.context())?;
     same_context(&queue, dst.context())?;

@@ -1,0 +1,310 @@
+//! Commands on images: read, write, copy (also from and to buffers), fill, map.
+
+use clift_include::cl::*;
+use clift_runtime::image::encode;
+use clift_runtime::memory::{RectCopy, RectLayout};
+
+use super::map::mapped;
+use super::{Submission, buffer_of, checked_before, region as part_of, same_context};
+use crate::error::ClError::{ImageFormatMismatch, InvalidMemObject, InvalidOperation, InvalidValue, MemCopyOverlap};
+use crate::error::{ClResult, ensure};
+use crate::ffi::entry::Wait;
+use crate::ffi::handle::{Handle, Ref};
+use crate::ffi::pointer::{HostPtr, InArray, InBytes, Out};
+use crate::object::buffer::Mem;
+use crate::object::image::Image;
+use crate::object::queue::Queue;
+
+/// Origin or region as C passes it, in elements.
+type Triple<'call> = InArray<'call, usize>;
+
+/// A part of an image.
+struct Part {
+    /// Of (bytes, rows, slices).
+    extent: [usize; 3],
+    /// Where it lies in the image's memory.
+    place: RectLayout,
+}
+
+/// A memory object that is an image.
+///
+/// # Errors
+/// `CL_INVALID_MEM_OBJECT` if it is not a valid image object.
+fn image_of(handle: Handle<Mem>) -> ClResult<Ref<Mem>> {
+    let mem = handle.get()?;
+    ensure(mem.as_image().is_some(), InvalidMemObject)?;
+    Ok(mem)
+}
+
+fn as_image(mem: &Mem) -> &Image {
+    mem.as_image().unwrap_or_else(|| unreachable!("broken invariant: it was found to be an image"))
+}
+
+/// The part of an image that origin and region name.
+///
+/// # Errors
+/// `CL_INVALID_VALUE` if origin or region is NULL, if the region is out of bounds or empty, or if values for dimensions that the
+/// image does not have are not 0 and 1.
+fn part(image: &Image, origin: Triple<'_>, region: Triple<'_>) -> ClResult<Part> {
+    let (origin, region) = (origin.array().ok_or(InvalidValue)?, region.array().ok_or(InvalidValue)?);
+    let (origin, extent) = image.region(origin, region).ok_or(InvalidValue)?;
+    let place = image.place(origin, extent).map_err(|_| InvalidValue)?;
+    Ok(Part { extent, place })
+}
+
+/// How the application's memory for a part of an image is laid out.
+///
+/// # Errors
+/// `CL_INVALID_VALUE` if a pitch is not 0 and less than a row or slice, or a slice pitch is given where there are no slices.
+fn host_layout(image: &Image, extent: [usize; 3], row_pitch: usize, slice_pitch: usize) -> ClResult<RectLayout> {
+    ensure(image.kind().has_slices() || slice_pitch == 0, InvalidValue)?;
+    ensure(row_pitch.is_multiple_of(image.element_bytes()), InvalidValue)?;
+    RectLayout::new([0; 3], extent, row_pitch, slice_pitch).map_err(|_| InvalidValue)
+}
+
+/// `clEnqueueReadImage`
+#[allow(clippy::too_many_arguments, reason = "as many as the entry point has")]
+pub fn read(
+    queue: Handle<Queue>,
+    image: Handle<Mem>,
+    blocking: cl_bool,
+    origin: Triple<'_>,
+    region: Triple<'_>,
+    row_pitch: usize,
+    slice_pitch: usize,
+    ptr: HostPtr,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if image is not a valid image object
+    let mem = image_of(image)?;
+    let image = as_image(&mem);
+    // CL_INVALID_CONTEXT if the context associated with command_queue and image are not the same
+    same_context(&queue, mem.context())?;
+    // CL_INVALID_VALUE: see `part` and `host_layout`
+    let part = part(image, origin, region)?;
+    let host = host_layout(image, part.extent, row_pitch, slice_pitch)?;
+    // CL_INVALID_VALUE if ptr is NULL
+    let target = ptr.slice(host.end()).ok_or(InvalidValue)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_READ_IMAGE, wait)?;
+    // CL_INVALID_OPERATION if called on an image created with CL_MEM_HOST_WRITE_ONLY or CL_MEM_HOST_NO_ACCESS
+    ensure(mem.host_may_read(), InvalidOperation)?;
+    // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
+
+    let (source, rect) = (mem.bytes().clone(), RectCopy::new(part.extent, part.place, host));
+    let blocking = blocking != CL_FALSE;
+    command.keep(&mem).task(blocking, move || checked_before(target.copy_rect_from(&source, &rect)))
+}
+
+/// `clEnqueueWriteImage`
+#[allow(clippy::too_many_arguments, reason = "as many as the entry point has")]
+pub fn write(
+    queue: Handle<Queue>,
+    image: Handle<Mem>,
+    blocking: cl_bool,
+    origin: Triple<'_>,
+    region: Triple<'_>,
+    row_pitch: usize,
+    slice_pitch: usize,
+    ptr: HostPtr,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if image is not a valid image object
+    let mem = image_of(image)?;
+    let image = as_image(&mem);
+    // CL_INVALID_CONTEXT if the context associated with command_queue and image are not the same
+    same_context(&queue, mem.context())?;
+    // CL_INVALID_VALUE: see `part` and `host_layout`
+    let part = part(image, origin, region)?;
+    let host = host_layout(image, part.extent, row_pitch, slice_pitch)?;
+    // CL_INVALID_VALUE if ptr is NULL
+    let source = ptr.slice(host.end()).ok_or(InvalidValue)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_WRITE_IMAGE, wait)?;
+    // CL_INVALID_OPERATION if called on an image created with CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_NO_ACCESS
+    ensure(mem.host_may_write(), InvalidOperation)?;
+    // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
+
+    let (target, rect) = (mem.bytes().clone(), RectCopy::new(part.extent, host, part.place));
+    let blocking = blocking != CL_FALSE;
+    command.keep(&mem).task(blocking, move || checked_before(target.copy_rect_from(&source, &rect)))
+}
+
+/// `clEnqueueCopyImage`
+pub fn copy(
+    queue: Handle<Queue>,
+    src: Handle<Mem>,
+    dst: Handle<Mem>,
+    src_origin: Triple<'_>,
+    dst_origin: Triple<'_>,
+    region: Triple<'_>,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if src_image or dst_image is not a valid image object
+    let (src, dst) = (image_of(src)?, image_of(dst)?);
+    let (from, to) = (as_image(&src), as_image(&dst));
+    // CL_INVALID_CONTEXT if the contexts associated with command_queue, src_image and dst_image are not the same
+    same_context(&queue, src.context())?;
+    same_context(&queue, dst.context())?;
+    // CL_IMAGE_FORMAT_MISMATCH if src_image and dst_image do not use the same image format
+    ensure(from.format() == to.format(), ImageFormatMismatch)?;
+    // CL_INVALID_VALUE: see `part`
+    let (source, target) = (part(from, src_origin, region)?, part(to, dst_origin, region)?);
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_COPY_IMAGE, wait)?;
+    // Of a row of images and a plane the regions have different shapes: rows of one are slices of the other.
+    let [width, rows, slices] = source.extent;
+    let rect = if target.extent == source.extent {
+        RectCopy::new(source.extent, source.place, target.place)
+    } else {
+        let extent = [width, rows * slices, 1];
+        RectCopy::new(extent, as_rows(from, &source)?, as_rows(to, &target)?)
+    };
+    // CL_MEM_COPY_OVERLAP if src_image and dst_image are the same image object and the source and destination regions overlap
+    let same = src.bytes().overlaps(dst.bytes()) && src.bytes().as_ptr() == dst.bytes().as_ptr();
+    ensure(!(same && rect.overlaps(0, 0)), MemCopyOverlap)?;
+
+    let (source, target) = (src.bytes().clone(), dst.bytes().clone());
+    command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
+}
+
+/// The layout of a part whose rows, or whose slices of one row each, are taken for rows.
+fn as_rows(image: &Image, part: &Part) -> ClResult<RectLayout> {
+    let [width, rows, slices] = part.extent;
+    let pitch = if slices > 1 { image.slice_pitch() } else { image.row_pitch() };
+    let start = part.place.start();
+    RectLayout::new([start % pitch, start / pitch, 0], [width, rows * slices, 1], pitch, 0).map_err(|_| InvalidValue)
+}
+
+/// `clEnqueueCopyImageToBuffer`
+pub fn copy_to_buffer(
+    queue: Handle<Queue>,
+    src: Handle<Mem>,
+    dst: Handle<Mem>,
+    src_origin: Triple<'_>,
+    region: Triple<'_>,
+    dst_offset: usize,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if src_image is not a valid image object or dst_buffer is not a valid buffer object, or if
+    // src_image is a 1D image buffer object created from dst_buffer
+    let (src, dst) = (image_of(src)?, buffer_of(dst)?);
+    ensure(!src.parent().is_some_and(|buffer| Ref::ptr_eq(buffer, &dst)), InvalidMemObject)?;
+    // CL_INVALID_CONTEXT if the contexts associated with command_queue, src_image and dst_buffer are not the same
+    same_context(&queue, src.context())?;
+    same_context(&queue, dst.context())?;
+    // CL_INVALID_VALUE: see `part`; if the region specified by dst_offset and its size is out of bounds of dst_buffer
+    let part = part(as_image(&src), src_origin, region)?;
+    let tight = RectLayout::new([0; 3], part.extent, 0, 0).map_err(|_| InvalidValue)?;
+    let target = part_of(&dst, dst_offset, tight.end())?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, wait)?;
+
+    let (source, rect) = (src.bytes().clone(), RectCopy::new(part.extent, part.place, tight));
+    command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
+}
+
+/// `clEnqueueCopyBufferToImage`
+pub fn copy_from_buffer(
+    queue: Handle<Queue>,
+    src: Handle<Mem>,
+    dst: Handle<Mem>,
+    src_offset: usize,
+    dst_origin: Triple<'_>,
+    region: Triple<'_>,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if src_buffer is not a valid buffer object or dst_image is not a valid image object, or if
+    // dst_image is a 1D image buffer object created from src_buffer
+    let (src, dst) = (buffer_of(src)?, image_of(dst)?);
+    ensure(!dst.parent().is_some_and(|buffer| Ref::ptr_eq(buffer, &src)), InvalidMemObject)?;
+    // CL_INVALID_CONTEXT if the contexts associated with command_queue, src_buffer and dst_image are not the same
+    same_context(&queue, src.context())?;
+    same_context(&queue, dst.context())?;
+    // CL_INVALID_VALUE: see `part`; if the region specified by src_offset and its size is out of bounds of src_buffer
+    let part = part(as_image(&dst), dst_origin, region)?;
+    let tight = RectLayout::new([0; 3], part.extent, 0, 0).map_err(|_| InvalidValue)?;
+    let source = part_of(&src, src_offset, tight.end())?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, wait)?;
+
+    let (target, rect) = (dst.bytes().clone(), RectCopy::new(part.extent, tight, part.place));
+    command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
+}
+
+/// `clEnqueueFillImage`
+pub fn fill(
+    queue: Handle<Queue>,
+    image: Handle<Mem>,
+    colour: InBytes<'_>,
+    origin: Triple<'_>,
+    region: Triple<'_>,
+    wait: Wait<'_>,
+) -> ClResult<()> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if image is not a valid image object
+    let mem = image_of(image)?;
+    let image = as_image(&mem);
+    // CL_INVALID_CONTEXT if the context associated with command_queue and image are not the same
+    same_context(&queue, mem.context())?;
+    // CL_INVALID_VALUE if fill_color is NULL: a single float for depth, else four floats or integers
+    let colour = if image.format().order == CL_DEPTH {
+        [colour.read::<u32>().ok_or(InvalidValue)?; 4]
+    } else {
+        colour.read::<[u32; 4]>().ok_or(InvalidValue)?
+    };
+    // CL_INVALID_VALUE: see `part`
+    let part = part(image, origin, region)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_FILL_IMAGE, wait)?;
+
+    let element = encode(image.layout(), colour);
+    let target = mem.bytes().clone();
+    command.keep(&mem).task(false, move || checked_before(target.fill_rect(&element, &part.place, part.extent)))
+}
+
+/// `clEnqueueMapImage`
+#[allow(clippy::too_many_arguments, reason = "as many as the entry point has")]
+pub fn map(
+    queue: Handle<Queue>,
+    image: Handle<Mem>,
+    blocking: cl_bool,
+    flags: cl_map_flags,
+    origin: Triple<'_>,
+    region: Triple<'_>,
+    row_pitch: Out<usize>,
+    slice_pitch: Out<usize>,
+    wait: Wait<'_>,
+) -> ClResult<HostPtr> {
+    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+    let queue = queue.get()?;
+    // CL_INVALID_MEM_OBJECT if image is not a valid image object
+    let mem = image_of(image)?;
+    let image = as_image(&mem);
+    // CL_INVALID_CONTEXT if context associated with command_queue and image are not the same
+    same_context(&queue, mem.context())?;
+    // CL_INVALID_VALUE: see `part`
+    let part = part(image, origin, region)?;
+    // CL_INVALID_VALUE if image_row_pitch is NULL
+    ensure(!row_pitch.is_null(), InvalidValue)?;
+    // CL_INVALID_VALUE if image is a 3D image, 1D or 2D image array object and image_slice_pitch is NULL
+    ensure(!image.kind().has_slices() || !slice_pitch.is_null(), InvalidValue)?;
+    // CL_INVALID_VALUE, CL_INVALID_OPERATION and the rest: see `mapped`
+    let bytes = part.place.start()..part.place.end();
+    let pointer = mapped(&queue, &mem, CL_COMMAND_MAP_IMAGE, flags, bytes, blocking, wait)?;
+
+    row_pitch.set(image.row_pitch());
+    slice_pitch.set(image.slice_pitch());
+    Ok(pointer)
+}
