@@ -5,11 +5,12 @@
 //! sees, and empty caches, are its environment. Whatever a child does, hang and crash included, is a result.
 //!
 //! [`suite`] is the table of kernels and [`work`] what a kernel is given to do; [`throughput`] and [`latency`] are what
-//! children measure; [`children`] starts them, [`drivers`] knows whom to compare; [`report`] and [`plot`] show the results.
+//! children measure; [`functions`] is a table of built-in functions measured by themselves; [`children`] starts them, [`drivers`] knows whom to compare; [`report`] and [`plot`] show the results.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
 mod children;
 mod drivers;
+mod functions;
 mod latency;
 mod plot;
 mod report;
@@ -27,6 +28,7 @@ use opencl3::device::Device;
 
 use crate::children::{Failure, Nursery};
 use crate::drivers::Driver;
+use crate::functions::FUNCTIONS;
 use crate::report::{Clock, Report};
 use crate::suite::{ROWS, Row};
 use crate::throughput::{Outcome, Task};
@@ -44,6 +46,9 @@ struct Args {
     /// Names of kernels or kinds, separated by commas; `--list` shows them.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Measure results per second of the mathematical built-in functions instead, in float and double; `--only` names functions.
+    #[arg(long)]
+    functions: bool,
     /// Show the kernels, run nothing.
     #[arg(long)]
     list: bool,
@@ -74,6 +79,9 @@ struct Args {
     /// Measure one kernel in this process: what the parent tells its children.
     #[arg(long, hide = true)]
     kernel: Option<String>,
+    /// Measure one function in this process.
+    #[arg(long, hide = true)]
+    function: Option<String>,
     /// Measure latencies in this process.
     #[arg(long, hide = true)]
     latency: Option<latency::Part>,
@@ -104,6 +112,9 @@ fn main() -> Result<()> {
         args.budget = if args.check { 0 } else { 100 };
     }
     ensure!(args.rounds > 0, "no rounds, no results");
+    if args.functions {
+        return measure_functions(&args);
+    }
     let (rows, parts) = chosen(&args)?;
     let drivers = drivers::choose(args.drivers.as_deref(), args.clift.as_deref())?;
     ensure!(!drivers.is_empty(), "no drivers");
@@ -122,20 +133,49 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+/// The table of functions.
+fn measure_functions(args: &Args) -> Result<()> {
+    let known = |word: &&String| !FUNCTIONS.iter().any(|function| function.name() == word.as_str());
+    if let Some(word) = args.only.iter().find(known) {
+        bail!("no function is called {word}");
+    }
+    let chosen = |name: &str| args.only.is_empty() || args.only.iter().any(|word| word == name);
+    let functions: Vec<_> = FUNCTIONS.iter().filter(|function| chosen(function.name())).collect();
+    let drivers = drivers::choose(args.drivers.as_deref(), args.clift.as_deref())?;
+    ensure!(!drivers.is_empty(), "no drivers");
+    let effort = (args.rounds, args.budget, Duration::from_secs(args.limit));
+    let rates = functions::measure(drivers, &functions, effort, args.clock)?;
+    rates.print();
+    if let Some(path) = &args.json {
+        std::fs::write(path, serde_json::to_string_pretty(&rates.json())?)?;
+    }
+    Ok(())
+}
+
 /// What a child does: one measurement, left in a file.
 fn child(args: &Args, result: &std::path::Path) -> Result<()> {
     if let Some(part) = args.latency {
         return children::deliver(result, &latency::run(part)?);
     }
+    let device = first_device()?;
+    if let Some(name) = &args.function {
+        let function =
+            FUNCTIONS.iter().find(|function| function.name() == name).ok_or_else(|| anyhow!("no such function"))?;
+        return children::deliver(result, &functions::run(function, Duration::from_millis(args.budget), &device));
+    }
     let row = args.kernel.as_ref().and_then(|name| ROWS.iter().find(|row| row.name == name));
     let row = row.ok_or_else(|| anyhow!("no such kernel"))?;
     let task = Task { budget: Duration::from_millis(args.budget), verify: args.verify, binary: args.binary };
+    children::deliver(result, &throughput::run(row, &task, &device))
+}
+
+/// The device that the environment shows.
+fn first_device() -> Result<Device> {
     let platforms = opencl3::platform::get_platforms().map_err(|error| anyhow!("clGetPlatformIDs: {error}"))?;
     let platform = platforms.first().ok_or_else(|| anyhow!("no platform"))?;
     let devices = platform.get_devices(opencl3::device::CL_DEVICE_TYPE_ALL);
     let devices = devices.map_err(|error| anyhow!("clGetDeviceIDs: {error}"))?;
-    let device = Device::new(*devices.first().ok_or_else(|| anyhow!("no device"))?);
-    children::deliver(result, &throughput::run(row, &task, &device))
+    Ok(Device::new(*devices.first().ok_or_else(|| anyhow!("no device"))?))
 }
 
 /// The rows and latency measurements that `--only` names, or all.

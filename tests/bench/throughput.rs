@@ -90,7 +90,12 @@ pub(crate) struct Task {
 
 /// Measures `row` on `device`.
 pub(crate) fn run(row: &Row, task: &Task, device: &Device) -> Outcome {
-    attempt(row, task, device).unwrap_or_else(|error| Outcome::Error { message: format!("{error:#}") })
+    measure(row.source, (row.work)(), task, device)
+}
+
+/// Measures work whose kernels are in `source`.
+pub(crate) fn measure(source: &str, work: Work, task: &Task, device: &Device) -> Outcome {
+    attempt(source, work, task, device).unwrap_or_else(|error| Outcome::Error { message: format!("{error:#}") })
 }
 
 /// A kernel object with its arguments set, and the range it is launched over.
@@ -99,8 +104,7 @@ struct Step<'a> {
     launch: &'a Launch,
 }
 
-fn attempt(row: &Row, task: &Task, device: &Device) -> Result<Outcome> {
-    let mut work = (row.work)();
+fn attempt(source: &str, mut work: Work, task: &Task, device: &Device) -> Result<Outcome> {
     let checks = std::mem::take(&mut work.checks);
     let context = Context::from_device(device).map_err(|error| anyhow!("clCreateContext: {error}"))?;
     // SAFETY: the device is the context's own.
@@ -109,7 +113,7 @@ fn attempt(row: &Row, task: &Task, device: &Device) -> Result<Outcome> {
     let buffers = buffers(&context, &work)?;
 
     let start = Instant::now();
-    let program = match Program::create_and_build_from_source(&context, row.source, OPTIONS) {
+    let program = match Program::create_and_build_from_source(&context, source, OPTIONS) {
         Ok(program) => program,
         Err(message) => return Ok(Outcome::Build { message }),
     };

@@ -118,6 +118,9 @@ fn copy_body(func: &mut Function, body: &Function, next: Block, order: &mut Vec<
     let mut barriers: FxHashMap<u32, u32> = FxHashMap::default();
     for &block in body.layout.blocks() {
         let copy = func.dfg.make_block();
+        if body.layout.is_rare(block) {
+            func.layout.set_rare(copy);
+        }
         blocks[block] = Some(copy);
         order.push(copy);
         for &param in body.dfg.params(block) {

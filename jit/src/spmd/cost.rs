@@ -88,13 +88,14 @@ struct Model<'a> {
 
 impl Model<'_> {
     fn share(&self, block: Block, share: &SecondaryMap<Block, f64>, plan: &Plan) -> f64 {
-        let Prepared { cfg, .. } = self.prepared;
+        let Prepared { func, cfg, .. } = self.prepared;
         let mut sum: f64 = 0.0;
         for &pred in cfg.preds(block) {
             if plan.latches[pred].is_some() {
                 continue;
             }
-            let ways = if self.divergence.diverges(pred) && !self.leaves_loop(pred) {
+            let rare = cfg.succs(pred).iter().any(|&succ| func.layout.is_rare(succ));
+            let ways = if self.divergence.diverges(pred) && !self.leaves_loop(pred) && !rare {
                 cfg.succs(pred).len() as f64
             } else {
                 1.0
@@ -104,7 +105,7 @@ impl Model<'_> {
         if cfg.preds(block).is_empty() { 1.0 } else { sum.min(1.0) }
     }
 
-    /// How often packs go this way where assumptions are tested.
+    /// How often packs go this way where assumptions are tested, or where functions have code for rare arguments.
     fn usual(&self, from: Block, to: Block) -> f64 {
         let Prepared { func, cfg, .. } = self.prepared;
         let share = self.lanes * UNUSUAL;

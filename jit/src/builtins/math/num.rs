@@ -310,6 +310,7 @@ impl<'m> Num<'m> {
         let mut blocks = None;
         at.with(&mut |b| {
             let (rare, join) = (b.func.append_block(), b.func.append_block());
+            b.func.layout.set_rare(rare);
             let any = if b.ty(self.value).is_vector() { b.any(self.value) } else { self.value };
             let plain = values.map(|v| v.value);
             b.branch(any, BlockCall::new(rare, &[]), BlockCall::new(join, &plain));

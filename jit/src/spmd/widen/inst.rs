@@ -111,6 +111,9 @@ impl Widener<'_> {
             self.set(result, Form::Provided(first));
             return;
         }
+        if data.op == Opcode::LibCall {
+            self.report.per_lane.push((data.op, self.loc));
+        }
         if let Some(flat) = self.on_flat(inst) {
             self.set(result, Form::Flat(flat));
             return;
