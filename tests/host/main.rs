@@ -9,6 +9,7 @@ mod buffers;
 mod child;
 mod demo;
 mod events;
+mod images;
 mod info;
 mod printf;
 mod programs;

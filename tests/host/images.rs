@@ -1,0 +1,288 @@
+//! Images in kernels: reads through samplers against a model in doubles, writes, sizes, and what lies outside.
+
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+
+use cl3::ext::*;
+use cl3::memory::*;
+use cl3::sampler::{create_sampler, release_sampler};
+use cl3::types::{CL_TRUE, cl_image_desc, cl_image_format, cl_mem, cl_uint};
+use half::f16;
+use opencl3::command_queue::CommandQueue;
+use opencl3::kernel::{ExecuteKernel, Kernel};
+use opencl3::memory::Buffer;
+use opencl3::types::cl_float;
+
+use clift_tests::session::session;
+use clift_tests::values::spread;
+
+/// Width, height, depth.
+type Size = [usize; 3];
+
+fn image(kind: cl_uint, (order, data): (cl_uint, cl_uint), size: Size, layers: usize, bytes: &mut [u8]) -> cl_mem {
+    let format = cl_image_format { image_channel_order: order, image_channel_data_type: data };
+    let desc = cl_image_desc {
+        image_type: kind,
+        image_width: size[0],
+        image_height: size[1],
+        image_depth: size[2],
+        image_array_size: layers,
+        image_row_pitch: 0,
+        image_slice_pitch: 0,
+        num_mip_levels: 0,
+        num_samples: 0,
+        buffer: null_mut(),
+    };
+    let host: *mut c_void = bytes.as_mut_ptr().cast();
+    // SAFETY: as many bytes as the image has.
+    unsafe { create_image(session().context.get(), CL_MEM_COPY_HOST_PTR, &raw const format, &raw const desc, host) }
+        .expect("an image")
+}
+
+fn buffer<T>(values: &mut [T]) -> Buffer<T> {
+    let (count, host) = (values.len(), values.as_mut_ptr().cast());
+    // SAFETY: that many values are copied.
+    unsafe { Buffer::create(&session().context, CL_MEM_COPY_HOST_PTR, count, host) }.expect("a buffer")
+}
+
+/// What a buffer of floats holds.
+fn floats(queue: &CommandQueue, buffer: &Buffer<cl_float>, count: usize) -> Vec<f32> {
+    let mut values = vec![0.0; count];
+    // SAFETY: it blocks, and there is room.
+    unsafe { queue.enqueue_read_buffer(buffer, CL_TRUE, 0, &mut values, &[]) }.expect("a read");
+    values
+}
+
+fn run(queue: &CommandQueue, kernel: &Kernel, global: &[usize], set: impl FnOnce(&mut ExecuteKernel<'_>)) {
+    let mut execute = ExecuteKernel::new(kernel);
+    set(&mut execute);
+    // SAFETY: the arguments are those of the kernel.
+    unsafe { execute.set_global_work_sizes(global).enqueue_nd_range(queue) }.expect("a launch");
+    queue.finish().expect("the end");
+}
+
+/// A colour of an element's bytes.
+type Decode = fn(&[u8]) -> [f64; 4];
+
+fn unorm(byte: u8) -> f64 {
+    f64::from(byte) / 255.0
+}
+
+fn linear(byte: u8) -> f64 {
+    let value = unorm(byte);
+    if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+}
+
+fn short(bytes: &[u8]) -> u16 {
+    u16::from_le_bytes([bytes[0], bytes[1]])
+}
+
+/// Formats with bytes of an element, what it means, and how exactly.
+fn formats() -> Vec<((cl_uint, cl_uint), usize, Decode)> {
+    vec![
+        ((CL_RGBA, CL_UNORM_INT8), 4, |b| [b[0], b[1], b[2], b[3]].map(unorm)),
+        ((CL_BGRA, CL_UNORM_INT8), 4, |b| [b[2], b[1], b[0], b[3]].map(unorm)),
+        ((CL_ARGB, CL_SNORM_INT8), 4, |b| [1, 2, 3, 0].map(|i| (f64::from(b[i] as i8) / 127.0).max(-1.0))),
+        ((CL_sRGBA, CL_UNORM_INT8), 4, |b| [linear(b[0]), linear(b[1]), linear(b[2]), unorm(b[3])]),
+        ((CL_RG, CL_UNORM_INT8), 2, |b| [unorm(b[0]), unorm(b[1]), 0.0, 1.0]),
+        ((CL_A, CL_SNORM_INT16), 2, |b| [0.0, 0.0, 0.0, (f64::from(short(b) as i16) / 32767.0).max(-1.0)]),
+        ((CL_LUMINANCE, CL_UNORM_INT16), 2, |b| {
+            let value = f64::from(short(b)) / 65535.0;
+            [value, value, value, 1.0]
+        }),
+        ((CL_RGB, CL_UNORM_SHORT_565), 2, |b| {
+            let field = |bit: u32, max: u16| f64::from(short(b) >> bit & max) / f64::from(max);
+            [field(11, 31), field(5, 63), field(0, 31), 1.0]
+        }),
+        ((CL_RGBA, CL_HALF_FLOAT), 8, |b| [0, 2, 4, 6].map(|i| f64::from(f16::from_bits(short(&b[i..])).to_f32()))),
+        ((CL_R, CL_FLOAT), 4, |b| [f32::from_le_bytes([b[0], b[1], b[2], b[3]]).into(), 0.0, 0.0, 1.0]),
+    ]
+}
+
+/// Bytes for elements; floats are finite and of moderate size.
+fn content((_, data): (cl_uint, cl_uint), bytes: usize) -> Vec<u8> {
+    let mut content: Vec<u8> = (0..bytes).map(|i| spread(3, i) as u8).collect();
+    let float = |i: usize| spread(5, i) as u8 as f32 / 16.0 - 4.0;
+    if data == CL_FLOAT {
+        for (i, four) in content.chunks_exact_mut(4).enumerate() {
+            four.copy_from_slice(&float(i).to_le_bytes());
+        }
+    } else if data == CL_HALF_FLOAT {
+        for (i, two) in content.chunks_exact_mut(2).enumerate() {
+            two.copy_from_slice(&f16::from_f32(float(i)).to_bits().to_le_bytes());
+        }
+    }
+    content
+}
+
+/// The elements along a dimension that a coordinate leads to, `None` for the border, with their weights.
+fn taps(at: f64, size: usize, normalized: bool, addressing: cl_uint, mixes: bool) -> Vec<(Option<usize>, f64)> {
+    let count = size as i64;
+    let at = match addressing {
+        CL_ADDRESS_REPEAT => (at - at.floor()) * size as f64,
+        CL_ADDRESS_MIRRORED_REPEAT => (at - 2.0 * (at / 2.0).round_ties_even()).abs() * size as f64,
+        _ if normalized => at * size as f64,
+        _ => at,
+    };
+    let element = |i: i64| match addressing {
+        CL_ADDRESS_CLAMP => usize::try_from(i).ok().filter(|&i| i < size),
+        CL_ADDRESS_REPEAT => Some(i.rem_euclid(count) as usize),
+        _ => Some(i.clamp(0, count - 1) as usize),
+    };
+    if !mixes {
+        return vec![(element(at.floor() as i64), 1.0)];
+    }
+    let floor = (at - 0.5).floor();
+    let weight = at - 0.5 - floor;
+    vec![(element(floor as i64), 1.0 - weight), (element(floor as i64 + 1), weight)]
+}
+
+const READ: &str =
+    "kernel void t(read_only image2d_t image, sampler_t s, global const float2 *at, global float4 *out) {
+    size_t i = get_global_id(0);
+    out[i] = read_imagef(image, s, at[i]);
+}";
+
+#[test]
+fn samplers_read_what_the_model_says() {
+    const COUNT: usize = 96;
+    let [width, height] = [13, 7];
+    let session = session();
+    let queue = session.queue();
+    let (_program, kernel) = session.kernel(READ, "", "t");
+    let modes = [CL_ADDRESS_CLAMP, CL_ADDRESS_CLAMP_TO_EDGE, CL_ADDRESS_REPEAT, CL_ADDRESS_MIRRORED_REPEAT];
+    for (format, size, decode) in formats() {
+        let mut bytes = content(format, width * height * size);
+        let image = image(CL_MEM_OBJECT_IMAGE2D, format, [width, height, 1], 1, &mut bytes);
+        for (addressing, normalized, mixes) in modes.into_iter().flat_map(|mode| {
+            let repeats = [CL_ADDRESS_REPEAT, CL_ADDRESS_MIRRORED_REPEAT].contains(&mode);
+            [(mode, true, false), (mode, true, true), (mode, false, false), (mode, false, true)]
+                .into_iter()
+                .filter(move |(_, normalized, _)| *normalized || !repeats)
+        }) {
+            let filter = if mixes { CL_FILTER_LINEAR } else { CL_FILTER_NEAREST };
+            let sampler =
+                create_sampler(session.context.get(), normalized.into(), addressing, filter).expect("a sampler");
+            // Around the image and inside; away from where rounding decides.
+            let coordinate = |seed, i, size: usize| {
+                let eighths = (spread(seed, i) % (8 * size as u64 * 2)) as f32 - 4.0 * size as f32;
+                let at = (eighths * 2.0 + 1.0) / 16.0;
+                if normalized { at / size as f32 } else { at }
+            };
+            let mut at: Vec<f32> =
+                (0..COUNT).flat_map(|i| [coordinate(7, i, width), coordinate(11, i, height)]).collect();
+            let (at_buffer, out) = (buffer(&mut at), buffer(&mut vec![0f32; COUNT * 4]));
+            run(&queue, &kernel, &[COUNT], |execute| {
+                // SAFETY: the arguments are those of the kernel.
+                unsafe { execute.set_arg(&image).set_arg(&sampler).set_arg(&at_buffer).set_arg(&out) };
+            });
+            // SAFETY: the launch has ended.
+            unsafe { release_sampler(sampler) }.expect("released");
+            let got = floats(&queue, &out, COUNT * 4);
+            for i in 0..COUNT {
+                let along = |d: usize, size| taps(at[2 * i + d].into(), size, normalized, addressing, mixes);
+                let opaque = [CL_RG, CL_RGB, CL_R, CL_LUMINANCE].contains(&format.0);
+                let border = [0.0, 0.0, 0.0, if opaque { 1.0 } else { 0.0 }];
+                let mut want = [0.0; 4];
+                for (y, v) in along(1, height) {
+                    for (x, u) in along(0, width) {
+                        let colour = match (x, y) {
+                            (Some(x), Some(y)) => decode(&bytes[(y * width + x) * size..][..size]),
+                            _ => border,
+                        };
+                        (0..4).for_each(|c| want[c] += colour[c] * u * v);
+                    }
+                }
+                for c in 0..4 {
+                    let (want, got) = (want[c], f64::from(got[4 * i + c]));
+                    assert!(
+                        (want - got).abs() <= 2e-4 * want.abs().max(0.5),
+                        "{format:x?} addressing {addressing:x} normalized {normalized} linear {mixes} at {:?}: \
+                         component {c} is {got}, not {want}",
+                        &at[2 * i..2 * i + 2]
+                    );
+                }
+            }
+        }
+        // SAFETY: it is not used any more.
+        unsafe { release_mem_object(image) }.expect("released");
+    }
+}
+
+#[test]
+fn writes_stay_inside() {
+    let session = session();
+    let queue = session.queue();
+    // One row and column beyond the image on each side.
+    let source = "kernel void t(write_only image2d_t image) {
+        int2 at = (int2)(get_global_id(0), get_global_id(1)) - 1;
+        write_imagef(image, at, (float4)(at.x / 16.0f, at.y / 16.0f, 2.0f, -1.0f));
+    }";
+    let (_program, kernel) = session.kernel(source, "", "t");
+    let [width, height] = [37, 5];
+    for (order, places) in [(CL_RGBA, [0, 1, 2, 3]), (CL_BGRA, [2, 1, 0, 3]), (CL_ABGR, [3, 2, 1, 0])] {
+        let mut bytes = vec![77u8; width * height * 4];
+        let image = image(CL_MEM_OBJECT_IMAGE2D, (order, CL_UNORM_INT8), [width, height, 1], 1, &mut bytes);
+        run(&queue, &kernel, &[width + 2, height + 2], |execute| {
+            // SAFETY: the argument is the kernel's.
+            unsafe { execute.set_arg(&image) };
+        });
+        let (origin, region) = ([0usize; 3], [width, height, 1]);
+        let (origin, region, host) = (origin.as_ptr(), region.as_ptr(), bytes.as_mut_ptr().cast());
+        // SAFETY: it blocks, and there is room for the whole image.
+        unsafe {
+            cl3::command_queue::enqueue_read_image(queue.get(), image, CL_TRUE, origin, region, 0, 0, host, 0, null())
+        }
+        .expect("a read");
+        for (i, element) in bytes.chunks_exact(4).enumerate() {
+            let scaled = |at: usize| (at as f32 / 16.0 * 255.0).min(255.0).round_ties_even() as u8;
+            let want = [scaled(i % width), scaled(i / width), 255, 0];
+            assert_eq!(places.map(|place| element[place]), want, "{order:x} element {i}");
+        }
+        // SAFETY: it is not used any more.
+        unsafe { release_mem_object(image) }.expect("released");
+    }
+}
+
+#[test]
+fn every_type_and_its_sizes() {
+    let session = session();
+    let queue = session.queue();
+    let source = "kernel void t(read_only image1d_t a, read_only image1d_array_t b, read_only image2d_array_t c,
+                                read_only image3d_t d, global float *out) {
+        const sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
+        out[0] = read_imageui(a, 3).x;
+        out[1] = read_imageui(b, s, (float2)(2.5f, 1.2f)).x;
+        out[2] = read_imageui(c, (int4)(1, 2, 1, 0)).x;
+        out[3] = read_imageui(d, s, (int4)(2, 1, 9, 0)).x;
+        out[4] = get_image_width(a);
+        out[5] = get_image_array_size(b);
+        out[6] = get_image_dim(c).y;
+        out[7] = get_image_depth(d);
+        out[8] = get_image_channel_data_type(d) == CLK_UNSIGNED_INT8;
+        out[9] = get_image_channel_order(a) == CLK_R;
+    }";
+    let (_program, kernel) = session.kernel(source, "", "t");
+    let format = (CL_R, CL_UNSIGNED_INT8);
+    let mut bytes: Vec<u8> = (0..60).collect();
+    let made = |kind, size, layers, bytes: &mut Vec<u8>| image(kind, format, size, layers, bytes);
+    let images = [
+        made(CL_MEM_OBJECT_IMAGE1D, [5, 1, 1], 1, &mut bytes),
+        made(CL_MEM_OBJECT_IMAGE1D_ARRAY, [5, 1, 1], 3, &mut bytes),
+        made(CL_MEM_OBJECT_IMAGE2D_ARRAY, [5, 4, 1], 3, &mut bytes),
+        made(CL_MEM_OBJECT_IMAGE3D, [5, 4, 3], 1, &mut bytes),
+    ];
+    let out = buffer(&mut [0f32; 10]);
+    run(&queue, &kernel, &[1], |execute| {
+        // SAFETY: the arguments are those of the kernel.
+        images.iter().for_each(|image| _ = unsafe { execute.set_arg(image) });
+        // SAFETY: as above.
+        unsafe { execute.set_arg(&out) };
+    });
+    let want = [3.0, 5.0 + 2.0, 20.0 + 10.0 + 1.0, 40.0 + 5.0 + 2.0, 5.0, 3.0, 4.0, 3.0, 1.0, 1.0];
+    assert_eq!(floats(&queue, &out, 10), want);
+    for image in images {
+        // SAFETY: it is not used any more.
+        unsafe { release_mem_object(image) }.expect("released");
+    }
+}
