@@ -84,7 +84,7 @@ fn bit_fields() -> Case {
     .needs(Need::Extension("cl_khr_extended_bit_ops"))
 }
 
-/// The clock does not go back, whoever reads it, and both forms of it are one.
+/// The clock is there, does not go back, whoever reads it, and both forms of it are one.
 fn clock() -> Case {
     Case::new(
         "integers::clock",
@@ -96,7 +96,7 @@ fn clock() -> Case {
             ulong second = clock_read_work_group();
             uint2 halves = clock_read_hilo_sub_group();
             ulong third = upsample(halves.y, halves.x);
-            out[i] = (uint4)(second >= first, third >= second, third - first < 100000000000ul, work != 1);
+            out[i] = (uint4)(first > 0 && second >= first, third >= second, third - first < 100000000000ul, work != 1);
         }",
     )
     .input(|i| word(1, i) | 1)

@@ -142,7 +142,7 @@ fn report(context: &WgContext, message: &str) {
     unsafe { ((*context.callbacks).fault)(context, message.as_ptr(), message.len() as u64) }
 }
 
-/// Hands faults and `printf` to the launch.
+/// Hands faults and `printf` to the launch, and the launch's clock to the kernel.
 struct Reporter<'a> {
     context: &'a WgContext,
     faulted: bool,
@@ -183,6 +183,11 @@ impl Observer for Reporter<'_> {
                 data.as_ptr(),
             )
         }
+    }
+
+    fn clock(&mut self) -> u64 {
+        // SAFETY: the callbacks are valid while the kernel runs.
+        unsafe { ((*self.context.callbacks).clock)() }
     }
 }
 
