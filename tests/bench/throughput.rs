@@ -8,9 +8,11 @@ use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::device::Device;
 use opencl3::kernel::Kernel;
-use opencl3::memory::{Buffer, CL_MEM_COPY_HOST_PTR, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, ClMem};
+use opencl3::memory::{
+    Buffer, CL_MEM_COPY_HOST_PTR, CL_MEM_OBJECT_IMAGE2D, CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, CL_RGBA, ClMem, Image,
+};
 use opencl3::program::Program;
-use opencl3::types::{CL_BLOCKING, cl_uchar};
+use opencl3::types::{CL_BLOCKING, cl_image_desc, cl_image_format, cl_mem, cl_uchar};
 use serde::{Deserialize, Serialize};
 
 use crate::suite::Row;
@@ -139,9 +141,7 @@ fn attempt(source: &str, mut work: Work, task: &Task, device: &Device) -> Result
     if task.verify {
         for check in checks {
             let mut bytes = vec![0; work.buffers[check.buffer].bytes.len()];
-            // SAFETY: the read is blocking and as long as the buffer.
-            unsafe { queue.enqueue_read_buffer(&buffers[check.buffer], CL_BLOCKING, 0, &mut bytes, &[]) }
-                .map_err(|error| anyhow!("clEnqueueReadBuffer: {error}"))?;
+            buffers[check.buffer].read(&queue, &mut bytes)?;
             if let Err(message) = (check.compare)(&bytes) {
                 return Ok(Outcome::Wrong { message });
             }
@@ -159,18 +159,71 @@ fn attempt(source: &str, mut work: Work, task: &Task, device: &Device) -> Result
     }))
 }
 
-fn buffers(context: &Context, work: &Work) -> Result<Vec<Buffer<cl_uchar>>> {
+/// A memory object.
+enum Memory {
+    Buffer(Buffer<cl_uchar>),
+    Image(Image, [usize; 2]),
+}
+
+impl Memory {
+    fn get(&self) -> cl_mem {
+        match self {
+            Memory::Buffer(buffer) => buffer.get(),
+            Memory::Image(image, _) => image.get(),
+        }
+    }
+
+    /// Reads all of it.
+    fn read(&self, queue: &CommandQueue, bytes: &mut [u8]) -> Result<()> {
+        match self {
+            // SAFETY: the read is blocking and as long as the buffer.
+            Memory::Buffer(buffer) => unsafe { queue.enqueue_read_buffer(buffer, CL_BLOCKING, 0, bytes, &[]) }
+                .map_err(|error| anyhow!("clEnqueueReadBuffer: {error}"))?,
+            Memory::Image(image, [width, height]) => {
+                let (origin, region, host) = ([0; 3], [*width, *height, 1], bytes.as_mut_ptr().cast());
+                // SAFETY: the read is blocking and as long as the image.
+                unsafe {
+                    queue.enqueue_read_image(image, CL_BLOCKING, origin.as_ptr(), region.as_ptr(), 0, 0, host, &[])
+                }
+                .map_err(|error| anyhow!("clEnqueueReadImage: {error}"))?
+            }
+        };
+        Ok(())
+    }
+}
+
+fn buffers(context: &Context, work: &Work) -> Result<Vec<Memory>> {
     let create = |buffer: &crate::work::Buffer| {
         let access = if buffer.constant { CL_MEM_READ_ONLY } else { CL_MEM_READ_WRITE };
         let host = buffer.bytes.as_ptr().cast_mut().cast();
+        if let Some(image) = buffer.image {
+            let format = cl_image_format { image_channel_order: CL_RGBA, image_channel_data_type: image.data };
+            let desc = cl_image_desc {
+                image_type: CL_MEM_OBJECT_IMAGE2D,
+                image_width: image.size[0],
+                image_height: image.size[1],
+                image_depth: 1,
+                image_array_size: 1,
+                image_row_pitch: 0,
+                image_slice_pitch: 0,
+                num_mip_levels: 0,
+                num_samples: 0,
+                buffer: std::ptr::null_mut(),
+            };
+            // SAFETY: the host pointer is valid for the image's size, and copied at once.
+            return unsafe { Image::create(context, access | CL_MEM_COPY_HOST_PTR, &format, &desc, host) }
+                .map(|made| Memory::Image(made, image.size))
+                .map_err(|error| anyhow!("clCreateImage: {error}"));
+        }
         // SAFETY: the host pointer is valid for the size given, and copied at once.
         unsafe { Buffer::create(context, access | CL_MEM_COPY_HOST_PTR, buffer.bytes.len(), host) }
+            .map(Memory::Buffer)
             .map_err(|error| anyhow!("clCreateBuffer: {error}"))
     };
     work.buffers.iter().map(create).collect()
 }
 
-fn step<'a>(program: &Program, launch: &'a Launch, buffers: &[Buffer<cl_uchar>]) -> Result<Step<'a>> {
+fn step<'a>(program: &Program, launch: &'a Launch, buffers: &[Memory]) -> Result<Step<'a>> {
     let kernel = Kernel::create(program, launch.kernel).map_err(|error| anyhow!("clCreateKernel: {error}"))?;
     for (index, arg) in (0..).zip(&launch.args) {
         // SAFETY: the argument is of the type the kernel declares: the rows and the sources are written together.

@@ -27,6 +27,17 @@ pub(crate) struct Buffer {
     pub(crate) bytes: Vec<u8>,
     /// Whether kernels only read it.
     pub(crate) constant: bool,
+    /// What image it is, if it is one.
+    pub(crate) image: Option<Image>,
+}
+
+/// A 2-D image of RGBA.
+#[derive(Clone, Copy)]
+pub(crate) struct Image {
+    /// Width and height.
+    pub(crate) size: [usize; 2],
+    /// Data type of its channels.
+    pub(crate) data: u32,
 }
 
 /// An output to look at afterwards.
@@ -132,13 +143,18 @@ impl Work {
         handle
     }
 
+    /// Makes a buffer an image of RGBA.
+    pub(crate) fn image(&mut self, handle: Handle, size: [usize; 2], data: u32) {
+        self.buffers[handle.0].image = Some(Image { size, data });
+    }
+
     /// Adds a launch; an empty local size leaves it to the driver.
     pub(crate) fn launch(&mut self, kernel: &'static str, args: Vec<Arg>, global: &[usize], local: &[usize]) {
         self.launches.push(Launch { kernel, args, global: global.to_vec(), local: local.to_vec() });
     }
 
     fn buffer(&mut self, bytes: Vec<u8>, constant: bool) -> Handle {
-        self.buffers.push(Buffer { bytes, constant });
+        self.buffers.push(Buffer { bytes, constant, image: None });
         Handle(self.buffers.len() - 1)
     }
 }

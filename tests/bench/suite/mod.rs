@@ -7,6 +7,7 @@
 mod barrier;
 mod compute;
 mod divergent;
+mod image;
 mod integer;
 mod math;
 mod memory;
@@ -37,6 +38,8 @@ pub(crate) enum Kind {
     Sparse,
     /// Neighbours on a grid.
     Stencil,
+    /// Pictures, through images.
+    Image,
     /// From source or SPIR-V to a result.
     Build,
     /// What a call costs beside the work.
@@ -55,6 +58,7 @@ impl Kind {
             Self::Math => "math",
             Self::Sparse => "sparse",
             Self::Stencil => "stencil",
+            Self::Image => "image",
             Self::Build => "build",
             Self::Launch => "launch",
         }
@@ -130,4 +134,9 @@ pub(crate) const ROWS: &[Row] = &[
     row!(Stencil, stencil::stencil2d, "2048 x 2048 floats, five points"),
     row!(Stencil, stencil::stencil3d, "128 x 128 x 128 floats, seven points"),
     row!(Stencil, stencil::life, "2048 x 2048 bytes, eight neighbours on a torus"),
+    row!(Image, image::image_copy, "1024 x 1024 pixels of 4 bytes"),
+    row!(Image, image::image_grayscale, "1024 x 1024 pixels of 4 bytes"),
+    row!(Image, image::image_convert, "1024 x 1024 pixels of 4 bytes to 4 floats"),
+    row!(Image, image::image_bilinear, "700 x 700 to 1024 x 1024 pixels of 4 bytes"),
+    row!(Image, image::image_convolution, "1024 x 1024 pixels of 4 bytes, 5 x 5"),
 ];
