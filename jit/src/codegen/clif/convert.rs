@@ -137,8 +137,11 @@ impl Translator<'_> {
         }
     }
 
+    /// Zeros beside which 64-bit lanes are narrowed: a constant as it stands, in rare blocks too, because instruction selection
+    /// has no other form of that.
     fn zero_vector(&mut self, ty: ir::Type) -> ir::Value {
-        self.vector_constant(ty, [0; 16])
+        let zero = self.pos.func.dfg.constants.insert([0u8; 16][..].into());
+        self.pos.ins().vconst(ty, zero)
     }
 
     /// Singles in range as unsigned integers: where the signed conversion gives the sign bit, the number less 2^31 is converted
