@@ -42,6 +42,11 @@ impl Layout {
         self.rare[block] = true;
     }
 
+    /// Notes that a block is executed as often as others.
+    pub fn clear_rare(&mut self, block: Block) {
+        self.rare[block] = false;
+    }
+
     /// Puts a block at the end.
     pub fn append_block(&mut self, block: Block) {
         debug_assert!(!self.placed[block]);

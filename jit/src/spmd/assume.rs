@@ -7,10 +7,10 @@
 
 use clift_kir::inst::Imm;
 use clift_kir::{Builder, Inst, IntCond, Opcode, Type, Value};
-use cranelift_entity::EntitySet;
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::line::{Line, Low};
+use super::line::{Line, Low, Offsets};
 use super::rules::{Form, Rules};
 use super::shape::{Bound, Check, Excludes, Scope};
 
@@ -20,15 +20,22 @@ pub(super) enum Assume<'a> {
     /// Nothing.
     Nothing,
     /// What can be tested of these.
-    These(&'a EntitySet<Inst>),
+    These(&'a Assumed),
 }
 
+/// Instructions of which something is assumed, and which of several things: 0 is the usual one. Of bits that a mask keeps, clears or
+/// flips there are others ([`MOST_OTHERS`]).
+pub(super) type Assumed = FxHashMap<Inst, u8>;
+
+/// How many other things may be assumed.
+pub(super) const MOST_OTHERS: u8 = 4;
+
 impl Assume<'_> {
-    /// Whether something may be assumed of an instruction.
-    pub(super) fn has(self, inst: Inst) -> bool {
+    /// What may be assumed of an instruction, if anything.
+    pub(super) fn of(self, inst: Inst) -> Option<u8> {
         match self {
-            Assume::Nothing => false,
-            Assume::These(insts) => insts.contains(inst),
+            Assume::Nothing => None,
+            Assume::These(insts) => insts.get(&inst).copied(),
         }
     }
 }
@@ -45,8 +52,8 @@ pub(super) enum Test {
     Agrees { cond: IntCond, value: Value, reach: i64, bound: Value },
     /// No lane's `a` is its `b`; the last lane's difference is `reach` more.
     Differ { a: Value, b: Value, reach: i64 },
-    /// The lowest `bits` bits are all ones, or all zeros.
-    Bits { value: Value, bits: u32, ones: bool },
+    /// The lowest `bits` bits are these.
+    Bits { value: Value, bits: u32, are: u64 },
     /// All lanes divide to the same quotient: the last one, whose dividend is `reach` more, has a remainder below the divisor, which
     /// is positive.
     SameQuotient { dividend: Value, divisor: Value, reach: i64, signed: bool },
@@ -82,13 +89,13 @@ impl Test {
                 let reach = b.iconst(ty, reach.abs());
                 b.icmp(IntCond::Ugt, above, reach)
             }
-            Test::Bits { value, bits, ones } => {
+            Test::Bits { value, bits, are } => {
                 let value = first(b, value);
                 let ty = b.ty(value);
                 let mask = b.iconst(ty, (1 << bits) - 1);
                 let low = b.int2(Opcode::And, value, mask);
-                let all = if ones { mask } else { b.iconst(ty, 0) };
-                b.icmp(IntCond::Eq, low, all)
+                let are = b.iconst(ty, are as i64);
+                b.icmp(IntCond::Eq, low, are)
             }
             Test::SameQuotient { dividend, divisor, reach, signed } => {
                 let (dividend, divisor) = (first(b, dividend), first(b, divisor));
@@ -115,8 +122,15 @@ fn plus(b: &mut Builder<'_>, value: Value, more: i64) -> Value {
 
 impl Rules<'_> {
     /// What a result is under an assumption, if one may be made and helps, and the tests that tell. `plain` is its form without.
-    pub(super) fn assumption(&mut self, inst: Inst, plain: Form, operands: &[Form]) -> Option<(Line, Tests)> {
-        if !self.assume.has(inst) || plain.line().is_some() {
+    pub(super) fn assumption(&mut self, inst: Inst, plain: Form, operands: &[Form]) -> Option<(Form, Tests)> {
+        let which = self.assume.of(inst)?;
+        let data = self.func.dfg.inst(inst);
+        if let (&[Form::Offsets(offsets)], Form::Varying) = (operands, plain)
+            && [Opcode::Zext, Opcode::Sext].contains(&data.op)
+        {
+            return self.assumed_extension(data.op, offsets, data.args[0]);
+        }
+        if matches!(plain, Form::Line(_) | Form::Offsets(_)) {
             return None;
         }
         let lines = operands.iter().map(|form| form.line()).collect::<Option<SmallVec<[Line; 3]>>>()?;
@@ -124,18 +138,17 @@ impl Rules<'_> {
             return None;
         }
         if let Form::Provided(line, _) = plain {
-            return Some((line, self.checks(inst, operands).into_iter().map(Test::Check).collect()));
+            return Some((Form::Line(line), self.checks(inst, operands).into_iter().map(Test::Check).collect()));
         }
-        let data = self.func.dfg.inst(inst);
         let &[a, b] = &lines[..] else { return None };
         let ty = self.func.dfg.ty(data.args[0]);
         let args = [data.args[0], data.args[1]];
         if data.op == Opcode::Icmp {
-            self.assumed_comparison(inst, ty, [a, b], args)
+            self.assumed_comparison(inst, ty, [a, b], args).map(|(line, tests)| (Form::Line(line), tests))
         } else if [Opcode::And, Opcode::Or, Opcode::Xor].contains(&data.op) {
-            self.assumed_bits(data.op, ty, [a, b], args)
+            self.assumed_bits(data.op, ty, [a, b], args, which)
         } else if [Opcode::Udiv, Opcode::Urem, Opcode::Sdiv, Opcode::Srem].contains(&data.op) {
-            self.assumed_quotient(data.op, ty, [a, b], args)
+            self.assumed_quotient(data.op, ty, [a, b], args).map(|(line, tests)| (Form::Line(line), tests))
         } else {
             None
         }
@@ -188,8 +201,36 @@ impl Rules<'_> {
         Some((shared, tests))
     }
 
-    /// Bits that are kept, cleared or flipped in all lanes alike.
-    fn assumed_bits(&mut self, op: Opcode, ty: Type, [a, b]: [Line; 2], args: [Value; 2]) -> Option<(Line, Tests)> {
+    /// Lanes of which none is beyond the end of its width.
+    fn assumed_extension(&mut self, op: Opcode, offsets: Offsets, value: Value) -> Option<(Form, Tests)> {
+        let (least, most) = offsets.reach();
+        let mask = self.func.dfg.ty(value).elem.mask();
+        let signed = op == Opcode::Sext;
+        let (lowest, highest) = if signed { (mask ^ mask >> 1, mask >> 1) } else { (0, mask) };
+        let (at_most, at_least) = if signed { (IntCond::Sle, IntCond::Sge) } else { (IntCond::Ule, IntCond::Uge) };
+        let check = |cond, bits: u64| {
+            let bound = Bound::Bits(bits & mask);
+            Test::Check(Check { excludes: Excludes::ExtendedWraps, value, plus: 0, cond, bound })
+        };
+        let mut tests = Tests::new();
+        if most > 0 {
+            tests.push(check(at_most, highest.wrapping_sub(most as u64)));
+        }
+        if least < 0 {
+            tests.push(check(at_least, lowest.wrapping_sub(least as u64)));
+        }
+        Some((Form::Offsets(offsets), tests))
+    }
+
+    /// Bits that are kept, cleared or flipped: usually in all lanes alike.
+    fn assumed_bits(
+        &mut self,
+        op: Opcode,
+        ty: Type,
+        [a, b]: [Line; 2],
+        args: [Value; 2],
+        which: u8,
+    ) -> Option<(Form, Tests)> {
         let (line, mask) = if b.is_uniform() { (a, args[1]) } else { (b, args[0]) };
         if !ty.is_int() || !a.is_uniform() && !b.is_uniform() {
             return None;
@@ -197,20 +238,41 @@ impl Rules<'_> {
         // Below some bit the lanes count without a carry, and above it they are the same.
         let known = line.low.bits().min(ty.elem.bits() - 1);
         let bits = (1..=known).find(|&bits| line.stays_within(bits, self.assumptions.width))?;
-        let low = line.low.narrowed(bits);
         // `i & -n` and `i & ~(n - 1)` clear low bits, `i & (n - 1)` keeps them.
         let clears = self.func.dfg.def_inst(mask).is_some_and(|def| {
             let data = self.func.dfg.inst(def);
             let zero = |value: Value| self.func.dfg.as_splat_bits(value) == Some(0);
             [Opcode::Ineg, Opcode::Not].contains(&data.op) || data.op == Opcode::Isub && zero(data.args[0])
         });
-        let ones = op == Opcode::And && !clears;
+        let all = (1 << bits) - 1;
+        if which > 0 {
+            // A power of two that is smaller than the pack: below it bits are kept, itself is flipped.
+            let power = 1u64 << bits.checked_sub(which.into())?;
+            let are = if op == Opcode::Xor {
+                power
+            } else if op == Opcode::And && clears {
+                all & !(power - 1)
+            } else if op == Opcode::And {
+                power - 1
+            } else {
+                return None;
+            };
+            let mask_form = Form::Line(Line::uniform(Scope::Pack, Low::exact(are).narrowed(bits)));
+            return match self.bits_of_lanes(op, ty, &[Form::Line(line), mask_form]) {
+                Form::Varying | Form::Provided(..) => None,
+                form @ (Form::Line(_) | Form::Offsets(_)) => {
+                    Some((form, smallvec![Test::Bits { value: mask, bits, are }]))
+                }
+            };
+        }
+        let low = line.low.narrowed(bits);
+        let are = if op == Opcode::And && !clears { all } else { 0 };
         let line = if op == Opcode::And && clears {
             Line::uniform(Scope::Pack, Low::exact(0).narrowed(bits))
         } else {
             Line { low, ..line }
         };
-        Some((line, smallvec![Test::Bits { value: mask, bits, ones }]))
+        Some((Form::Line(line), smallvec![Test::Bits { value: mask, bits, are }]))
     }
 
     /// Lanes that lie between two multiples of a shared divisor.

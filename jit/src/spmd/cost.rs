@@ -161,7 +161,7 @@ impl Model<'_> {
             How::Once => same(1.0),
             How::Lanewise | How::Components | How::Bitcast => {
                 let Some(result) = result else { return same(1.0) };
-                if self.divergence.shape(result) != Shape::Varying || self.divergence.conditional(result).is_some() {
+                if self.divergence.shape(result) != Shape::Varying || self.divergence.is_near(result) {
                     return same(1.0);
                 }
                 self.computation(data.op, func.dfg.ty(data.args[0]), func.dfg.ty(result))
@@ -195,7 +195,7 @@ impl Model<'_> {
     }
 
     fn is_line(&self, pointer: clift_kir::Value) -> bool {
-        self.divergence.conditional(pointer).is_some()
+        self.divergence.is_near(pointer)
     }
 
     fn computation(&self, op: Opcode, from: Type, to: Type) -> (f64, f64) {

@@ -27,7 +27,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::assume::{Assume, Tests};
-use super::line::{Line, Low};
+use super::line::{Line, Low, Offsets};
 use super::range::Ranges;
 use super::rules::{Form, Rules};
 use super::shape::{Assumptions, Check, Conditional, Scope, Shape};
@@ -158,7 +158,7 @@ impl Divergence {
             None => Shape::Uniform(Scope::Launch),
             Some(Form::Line(Line { stride: 0, scope, .. })) => Shape::Uniform(scope),
             Some(Form::Line(Line { stride, low, .. })) => Shape::Affine { stride, align: low.align() },
-            Some(Form::Provided(..) | Form::Varying) => Shape::Varying,
+            Some(Form::Provided(..) | Form::Offsets(_) | Form::Varying) => Shape::Varying,
         }
     }
 
@@ -169,11 +169,24 @@ impl Divergence {
         Some(Conditional { stride, align: low.align(), checks })
     }
 
+    /// What each lane has more than the first of a value whose shape is [`Shape::Varying`], where that is constant.
+    pub(super) fn offsets(&self, value: Value) -> Option<Offsets> {
+        match self.facts[value].form {
+            Some(Form::Offsets(offsets)) => Some(offsets),
+            Some(Form::Line(_) | Form::Provided(..) | Form::Varying) | None => None,
+        }
+    }
+
+    /// Whether the lanes of a value whose shape is [`Shape::Varying`] lie beside each other, by constants or where checks hold.
+    pub(super) fn is_near(&self, value: Value) -> bool {
+        matches!(self.facts[value].form, Some(Form::Provided(..) | Form::Offsets(_)))
+    }
+
     /// A power of two that divides a value that the lanes of a pack share, or the first lane's of one with a step.
     pub fn align(&self, value: Value) -> u32 {
         match self.facts[value].form {
             Some(Form::Line(line)) => line.low.align(),
-            Some(Form::Provided(..) | Form::Varying) | None => 1,
+            Some(Form::Provided(..) | Form::Offsets(_) | Form::Varying) | None => 1,
         }
     }
 
@@ -372,7 +385,7 @@ impl<'a> Solver<'a> {
         for operand in operands {
             match operand {
                 Form::Line(line) if line.is_uniform() => scope = scope.max(line.scope),
-                Form::Line(_) | Form::Provided(..) | Form::Varying => {
+                Form::Line(_) | Form::Provided(..) | Form::Offsets(_) | Form::Varying => {
                     return (Form::Varying, self.worst_operand(&data.args));
                 }
             }
@@ -414,7 +427,7 @@ impl<'a> Solver<'a> {
             let data = func.dfg.inst(inst);
             let scalar = |&ty: &Type| !ty.is_vector() && !ty.is_float();
             let ty = func.dfg.single_result(inst).map(|value| func.dfg.ty(value)).filter(scalar);
-            let (true, Some(ty)) = (self.rules.assume.has(inst), ty) else { continue };
+            let (true, Some(ty)) = (self.rules.assume.of(inst).is_some(), ty) else { continue };
             if data.op.info().uniformity != Uniformity::Operands {
                 continue;
             }
@@ -432,7 +445,7 @@ impl<'a> Solver<'a> {
             None => 0,
             Some(Form::Line(line)) if line.is_uniform() => 1 + line.scope as u32,
             Some(Form::Line(_)) => 5,
-            Some(Form::Provided(..)) => 6,
+            Some(Form::Provided(..) | Form::Offsets(_)) => 6,
             Some(Form::Varying) => 7,
         };
         args.iter().copied().max_by_key(rank).map_or(Reason::None, Reason::Operand)

@@ -168,6 +168,59 @@ impl Line {
     }
 }
 
+/// Lanes of the widest pack.
+const LANES: usize = 16;
+
+/// A value whose lanes differ from the first one by constants, wrapping in its width, without a step: of a few neighbours each,
+/// `i ^ 1`, `i & 3`, or `2 * i - (i & 3)`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Offsets {
+    /// What each lane has more than the first; 0 beyond the pack.
+    by: [i32; LANES],
+    /// Of the first lane's value.
+    pub(super) low: Low,
+}
+
+impl Offsets {
+    /// From what each lane has more than the first, in a width of `bits` bits; `None` when that is too much.
+    pub(super) fn new(low: Low, bits: u32, width: u32, by: impl Fn(u32) -> Option<i64>) -> Option<Offsets> {
+        let unused = 64 - bits.clamp(1, 64);
+        let mut offsets = Offsets { by: [0; LANES], low: low.narrowed(bits) };
+        for (place, lane) in offsets.by.iter_mut().zip(0..width) {
+            *place = i32::try_from(by(lane)? << unused >> unused).ok()?;
+        }
+        Some(offsets)
+    }
+
+    /// A line, seen as offsets.
+    pub(super) fn of(line: Line, width: u32) -> Option<Offsets> {
+        Offsets::new(line.low, 64, width, |lane| Some(line.stride.wrapping_mul(i64::from(lane))))
+    }
+
+    /// What a lane has more than the first.
+    pub(super) fn by(self, lane: u32) -> i64 {
+        self.by[lane as usize].into()
+    }
+
+    /// The line that it is after all, if it is one.
+    pub(super) fn line(self, width: u32) -> Option<Line> {
+        let stride = self.by(1);
+        let steady = (0..width).all(|lane| self.by(lane) == stride * i64::from(lane));
+        steady.then_some(Line { stride, low: self.low, scope: Scope::Pack })
+    }
+
+    /// The smallest and the largest, of which one is not positive and the other not negative.
+    pub(super) fn reach(self) -> (i64, i64) {
+        self.by.iter().fold((0, 0), |(least, most), &by| (least.min(by.into()), most.max(by.into())))
+    }
+
+    /// The `bits` lowest bits of a lane's value, if they are known and all lanes agree in those above.
+    pub(super) fn lane(self, lane: u32, bits: u32) -> Option<u64> {
+        let value = self.low.narrowed(bits).value as i64 + self.by(lane);
+        (self.low.bits >= bits && bits < 63 && (0..1 << bits).contains(&value)).then_some(value as u64)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,7 +24,7 @@ use clift_kir::{Block, Builder, Function, Inst, Value};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
-use super::assume::Assume;
+use super::assume::{Assume, Assumed};
 use super::class::{Class, class};
 use super::divergence::Divergence;
 use super::shape::{Assumptions, Scope};
@@ -37,7 +37,7 @@ pub(super) struct Prepared {
     pub(super) dom: DomTree,
     pub(super) loops: LoopForest,
     /// Instructions of which packs assume what was tested before; see [`super::versions`].
-    pub(super) assumed: EntitySet<Inst>,
+    pub(super) assumed: Assumed,
     /// How many pieces have versions.
     pub(super) pieces: usize,
 }
@@ -49,7 +49,7 @@ impl Prepared {
     }
 
     /// The same with assumptions about these instructions.
-    pub(super) fn divergence_assuming(&self, lanes: u32, whole: bool, assumed: &EntitySet<Inst>) -> Divergence {
+    pub(super) fn divergence_assuming(&self, lanes: u32, whole: bool, assumed: &Assumed) -> Divergence {
         let assumptions = Assumptions {
             width: lanes,
             packs_aligned: whole,
@@ -76,7 +76,7 @@ pub(super) fn run(kernel: &Function) -> Option<Prepared> {
     close_loops(&mut func, &cfg, &dom, &loops);
     remove_trivial_exit_free_params(&mut func, &loops);
     let (cfg, dom, loops) = graph(&func);
-    Some(Prepared { func, cfg, dom, loops, assumed: EntitySet::new(), pieces: 0 })
+    Some(Prepared { func, cfg, dom, loops, assumed: Assumed::default(), pieces: 0 })
 }
 
 fn graph(func: &Function) -> (Cfg, DomTree, LoopForest) {

@@ -102,7 +102,7 @@ impl Model<'_> {
             return 0;
         }
         match self.divergence.shape(value) {
-            Shape::Varying if self.divergence.conditional(value).is_none() => {
+            Shape::Varying if !self.divergence.is_near(value) => {
                 let bits = if ty.elem == Elem::B1 { 32 } else { ty.elem.bits() };
                 ty.lanes() * (self.lanes * bits).div_ceil(REGISTER_BITS)
             }

@@ -10,7 +10,7 @@ use cranelift_entity::packed_option::PackedOption;
 use smallvec::SmallVec;
 
 use super::assume::Assume;
-use super::line::{Line, Low};
+use super::line::{Line, Low, Offsets};
 use super::range::Ranges;
 use super::shape::{Assumptions, Bound, Check, Excludes, Scope};
 
@@ -21,6 +21,8 @@ pub(super) enum Form {
     Line(Line),
     /// A line where checks hold, which some instructions ask for.
     Provided(Line, Needs),
+    /// The lanes differ by constants.
+    Offsets(Offsets),
     /// Anything.
     Varying,
 }
@@ -77,6 +79,9 @@ impl Form {
 
     /// What holds of a value that is one or the other, the choice being the same for all work-items.
     pub(super) fn join(self, other: Form) -> Form {
+        if self == other {
+            return self;
+        }
         let (Some((a, needs)), Some((b, more))) = (self.split(), other.split()) else { return Form::Varying };
         let joined = a.join(b).zip(needs.union(more));
         joined.map_or(Form::Varying, |(line, needs)| Form::new(line, needs))
@@ -86,14 +91,32 @@ impl Form {
     pub(super) fn passed_on(self) -> Form {
         match self {
             Form::Line(_) | Form::Varying => self,
-            Form::Provided(..) => Form::Varying,
+            Form::Provided(..) | Form::Offsets(_) => Form::Varying,
         }
     }
 
     pub(super) fn line(self) -> Option<Line> {
         match self {
             Form::Line(line) => Some(line),
+            Form::Provided(..) | Form::Offsets(_) | Form::Varying => None,
+        }
+    }
+
+    /// What the lanes have more than the first, where that is constant.
+    pub(super) fn offsets(self, width: u32) -> Option<Offsets> {
+        match self {
+            Form::Line(line) => Offsets::of(line, width),
+            Form::Offsets(offsets) => Some(offsets),
             Form::Provided(..) | Form::Varying => None,
+        }
+    }
+
+    /// Lanes that differ by constants: as a line, if they are one.
+    pub(super) fn of_offsets(offsets: Option<Offsets>, width: u32) -> Form {
+        match offsets.map(|offsets| offsets.line(width).ok_or(offsets)) {
+            Some(Ok(line)) => Form::Line(line),
+            Some(Err(offsets)) => Form::Offsets(offsets),
+            None => Form::Varying,
         }
     }
 
@@ -102,7 +125,7 @@ impl Form {
         match self {
             Form::Line(line) => Some((line, Needs::default())),
             Form::Provided(line, needs) => Some((line, needs)),
-            Form::Varying => None,
+            Form::Offsets(_) | Form::Varying => None,
         }
     }
 }
@@ -128,11 +151,11 @@ impl Rules<'_> {
         let scalar = ty.filter(|ty| !ty.is_vector() && !ty.is_float());
         let form = scalar.map_or(Form::Varying, |ty| {
             let form = self.scalar(inst, ty, operands);
-            self.assumption(inst, form, operands).map_or(form, |(line, _)| Form::Line(line))
+            self.assumption(inst, form, operands).map_or(form, |(form, _)| form)
         });
         match (scope, form) {
             (Some(scope), Form::Line(line)) => Form::Line(Line { scope, ..line }),
-            (Some(scope), Form::Provided(..) | Form::Varying) => Form::uniform(scope),
+            (Some(scope), Form::Provided(..) | Form::Offsets(_) | Form::Varying) => Form::uniform(scope),
             (None, Form::Line(line)) if !line.is_uniform() && ty.is_some_and(Type::is_bool) => Form::Varying,
             (None, form) => form,
         }
@@ -142,27 +165,30 @@ impl Rules<'_> {
     pub(super) fn scalar(&mut self, inst: Inst, ty: Type, operands: &[Form]) -> Form {
         let data = self.func.dfg.inst(inst);
         let bits = ty.elem.bits();
+        let width = self.assumptions.width;
+        let linear =
+            |operands: &[Form], bits: u32, f: &dyn Fn(Line, Line) -> Option<Line>| linear(operands, bits, width, f);
         match data.op {
-            Opcode::Iadd => linear(operands, bits, |a, b| Some(a.plus(b))),
-            Opcode::Isub => linear(operands, bits, |a, b| Some(a.plus(b.times(u64::MAX)))),
-            Opcode::Imul => linear(operands, bits, |a, b| times(a, b, bits)),
+            Opcode::Iadd => linear(operands, bits, &|a, b| Some(a.plus(b))),
+            Opcode::Isub => linear(operands, bits, &|a, b| Some(a.plus(b.times(u64::MAX)))),
+            Opcode::Imul => linear(operands, bits, &|a, b| times(a, b, bits)),
             Opcode::Shl => match self.count(data, bits) {
-                Some(count) => linear(&operands[..1], bits, |a, _| Some(a.times(1 << count))),
+                Some(count) => linear(&operands[..1], bits, &|a, _| Some(a.times(1 << count))),
                 None => Form::Varying,
             },
-            Opcode::Ineg => linear(operands, bits, |a, _| Some(a.times(u64::MAX))),
+            Opcode::Ineg => linear(operands, bits, &|a, _| Some(a.times(u64::MAX))),
             // -x - 1
-            Opcode::Not => linear(operands, bits, |a, _| Some(Line { low: a.low.xor(u64::MAX), ..a.times(u64::MAX) })),
+            Opcode::Not => linear(operands, bits, &|a, _| Some(Line { low: a.low.xor(u64::MAX), ..a.times(u64::MAX) })),
             Opcode::Itrunc | Opcode::PtrToInt | Opcode::IntToPtr | Opcode::SpaceCast => {
-                linear(operands, bits, |a, _| Some(a))
+                linear(operands, bits, &|a, _| Some(a))
             }
             Opcode::Addr => match data.imm {
                 Imm::Addr { scale, disp } => {
                     let disp = Line::uniform(Scope::Launch, Low::exact(disp as u64));
                     if operands.len() == 1 {
-                        linear(operands, bits, |a, _| Some(a.plus(disp)))
+                        linear(operands, bits, &|a, _| Some(a.plus(disp)))
                     } else {
-                        linear(operands, bits, |a, b| Some(a.plus(b.times(scale)).plus(disp)))
+                        linear(operands, bits, &|a, b| Some(a.plus(b.times(scale)).plus(disp)))
                     }
                 }
                 _ => Form::Varying,
@@ -175,7 +201,7 @@ impl Rules<'_> {
             Opcode::Select => match operands {
                 [Form::Line(cond), then, otherwise] if cond.is_uniform() => match then.join(*otherwise) {
                     Form::Line(line) => Form::Line(Line { scope: line.scope.max(cond.scope), ..line }),
-                    form @ (Form::Provided(..) | Form::Varying) => form,
+                    form @ (Form::Provided(..) | Form::Offsets(_) | Form::Varying) => form,
                 },
                 _ => Form::Varying,
             },
@@ -239,6 +265,21 @@ impl Rules<'_> {
             || self.ranges.of(value).bars_wrapping(line.stride, signed)
     }
 
+    /// Whether lanes differ as numbers by what they differ by in their width: no lane is on the other side of where it wraps.
+    fn keeps_offsets(&mut self, offsets: Offsets, value: Value, signed: bool) -> bool {
+        let bits = self.func.dfg.ty(value).elem.bits();
+        let range = self.ranges.of(value);
+        let (low, high) = if signed {
+            let (low, high) = range.as_signed();
+            (i128::from(low), i128::from(high))
+        } else {
+            let (low, high) = range.unsigned();
+            (i128::from(low), i128::from(high))
+        };
+        let (least, most) = offsets.reach();
+        high - low + i128::from(most.max(-least)) < 1 << bits
+    }
+
     /// As [`Self::is_straight`] for lanes that do not exist, too: those behind the end of a row.
     fn has_room(&mut self, line: Line, value: Value, signed: bool) -> bool {
         let bits = self.func.dfg.ty(value).elem.bits() - u32::from(signed);
@@ -258,6 +299,10 @@ impl Rules<'_> {
     fn extension(&mut self, inst: Inst, operand: Form) -> Form {
         let data = self.func.dfg.inst(inst);
         let bits = self.func.dfg.ty(data.args[0]).elem.bits();
+        if let Form::Offsets(offsets) = operand {
+            let straight = self.keeps_offsets(offsets, data.args[0], data.op == Opcode::Sext);
+            return if straight { operand } else { Form::Varying };
+        }
         let Some((line, needs)) = operand.split() else { return Form::Varying };
         if self.is_straight(line, data.args[0], data.op == Opcode::Sext) {
             return Form::new(line, needs);
@@ -329,11 +374,13 @@ impl Rules<'_> {
 
     /// `and`, `or`, `xor` of a line with bits that are known where the lanes differ.
     fn bitwise(&mut self, data: &InstData, ty: Type, operands: &[Form]) -> Form {
-        let (Some(a), Some(b)) = (operands[0].line(), operands[1].line()) else { return Form::Varying };
+        let (Some(a), Some(b)) = (operands[0].line(), operands[1].line()) else {
+            return self.bits_of_lanes(data.op, ty, operands);
+        };
         let width = self.assumptions.width;
         let (line, other, value) = if b.is_uniform() { (a, b, data.args[0]) } else { (b, a, data.args[1]) };
         if !other.is_uniform() {
-            return Form::Varying;
+            return self.bits_of_lanes(data.op, ty, operands);
         }
         let known = other.low.narrowed(ty.elem.bits());
         let is_known = known.bits() == ty.elem.bits();
@@ -375,8 +422,27 @@ impl Rules<'_> {
         if (1..width).all(|k| lane(k).wrapping_sub(lane(k - 1)) == stride) {
             Form::Line(Line { stride, low, scope: Scope::Pack }.fit(ty.elem.bits()))
         } else {
-            Form::Varying
+            self.bits_of_lanes(data.op, ty, operands)
         }
+    }
+
+    /// Bitwise ops where all lanes agree in the upper bits of both operands, and the lower ones are known.
+    pub(super) fn bits_of_lanes(&self, op: Opcode, ty: Type, operands: &[Form]) -> Form {
+        let width = self.assumptions.width;
+        let &[a, b] = operands else { return Form::Varying };
+        let (Some(a), Some(b)) = (a.offsets(width), b.offsets(width)) else { return Form::Varying };
+        if width < 2 {
+            return Form::Varying;
+        }
+        let bits = ty.elem.bits();
+        let most = a.low.bits().min(b.low.bits()).min(bits);
+        let all = |top: u32| (0..width).all(|lane| a.lane(lane, top).is_some() && b.lane(lane, top).is_some());
+        let Some(top) = (1..=most.min(FEW)).find(|&top| all(top)) else { return Form::Varying };
+        let lane = |lane: u32| Some(apply(op, a.lane(lane, top)?, b.lane(lane, top)?));
+        let first = lane(0).unwrap_or(0);
+        let low = Low::exact(apply(op, a.low.value(), b.low.value())).narrowed(most);
+        let by = |at: u32| Some(lane(at)? as i64 - first as i64);
+        Form::of_offsets(Offsets::new(low, bits, width, by), width)
     }
 
     /// Bitwise ops where the step leaves alone all bits that the op changes: they change once for the pack.
@@ -401,9 +467,8 @@ impl Rules<'_> {
     }
 
     fn shift_right(&mut self, data: &InstData, ty: Type, operands: &[Form]) -> Form {
-        let (Some(line), Some(count)) = (operands[0].line(), self.count(data, ty.elem.bits())) else {
-            return Form::Varying;
-        };
+        let Some(count) = self.count(data, ty.elem.bits()) else { return Form::Varying };
+        let Some(line) = operands[0].line() else { return self.shifted_lanes(operands[0], count, ty.elem.bits()) };
         // A sign that is shifted in is no known bit.
         let low = line.low.narrowed(ty.elem.bits()).shifted_right(count);
         if line.is_uniform() || line.stays_within(count, self.assumptions.width) {
@@ -413,8 +478,21 @@ impl Rules<'_> {
         if whole && self.is_straight(line, data.args[0], data.op == Opcode::Ashr) {
             Form::Line(Line { stride: line.stride >> count, low, scope: Scope::Pack })
         } else {
-            Form::Varying
+            self.shifted_lanes(operands[0], count, ty.elem.bits())
         }
+    }
+
+    /// A shift to the right where all lanes agree in the upper bits, and the lower ones are known.
+    fn shifted_lanes(&self, operand: Form, count: u32, bits: u32) -> Form {
+        let width = self.assumptions.width;
+        let Some(a) = operand.offsets(width).filter(|_| width > 1) else { return Form::Varying };
+        let most = a.low.bits().min(bits - 1).min(FEW);
+        let all = |top: u32| (0..width).all(|lane| a.lane(lane, top).is_some());
+        let Some(top) = (count.max(1)..=most).find(|&top| all(top)) else { return Form::Varying };
+        let lane = |lane: u32| Some((a.lane(lane, top)? >> count) as i64);
+        let first = lane(0).unwrap_or(0);
+        let by = |at: u32| Some(lane(at)? - first);
+        Form::of_offsets(Offsets::new(a.low.narrowed(bits).shifted_right(count), bits, width, by), width)
     }
 
     /// Division and remainder by constants.
@@ -486,9 +564,21 @@ impl Rules<'_> {
     }
 }
 
+/// Known bits that lanes may differ in, at most, to be looked at one by one.
+const FEW: u32 = 16;
+
 /// The result of an op that is linear in lines, with what its operands need.
-fn linear(operands: &[Form], bits: u32, f: impl Fn(Line, Line) -> Option<Line>) -> Form {
+fn linear(operands: &[Form], bits: u32, width: u32, f: &dyn Fn(Line, Line) -> Option<Line>) -> Form {
     let zero = Form::Line(Line::uniform(Scope::Launch, Low::exact(0)));
+    if operands.iter().any(|form| matches!(form, Form::Offsets(_))) {
+        let second = operands.get(1).copied().unwrap_or(zero);
+        let (Some(a), Some(b)) = (operands[0].offsets(width), second.offsets(width)) else { return Form::Varying };
+        // From the first lane to each other one is a step.
+        let step = |of: Offsets, lane: u32| Line { stride: of.by(lane), low: of.low, scope: Scope::Pack };
+        let Some(first) = f(step(a, 0), step(b, 0)) else { return Form::Varying };
+        let by = |lane: u32| Some(f(step(a, lane), step(b, lane))?.stride);
+        return Form::of_offsets(Offsets::new(first.low, bits, width, by), width);
+    }
     let pair = operands[0].split().zip(operands.get(1).copied().unwrap_or(zero).split());
     let Some(((a, if_a), (b, if_b))) = pair else { return Form::Varying };
     let line = f(a, b).map(|line| line.fit(bits)).zip(if_a.union(if_b));

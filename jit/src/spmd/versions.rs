@@ -14,6 +14,9 @@
 //! The piece begins in the block of the first assumption, behind what the tests need, and has that one entry. It ends where
 //! nothing is gained any more, or at barriers: packs of a group go different ways here, and have to meet there. Only the variant
 //! for rows of whole packs has versions; the other is executed seldom.
+//!
+//! Where the distance of lanes that exchange something is a power of two that only the launch knows, there is no usual one: the slow
+//! copy has versions again, for each power that is smaller than a pack.
 
 use clift_kir::analysis::{Cfg, DomTree};
 use clift_kir::dfg::{ConstData, ValueDef};
@@ -23,7 +26,7 @@ use clift_kir::{Block, BlockCall, Builder, Function, Inst, IntCond, MemScope, Op
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::assume::{Test, Tests};
+use super::assume::{MOST_OTHERS, Test, Tests};
 use super::class::{Class, class};
 use super::divergence::Divergence;
 use super::prepare::{self, Prepared};
@@ -40,34 +43,51 @@ const HOISTED: usize = 12;
 
 /// A kernel with pieces in two versions, if any is worth it.
 pub(super) fn run(kernel: &Prepared, lanes: u32) -> Option<Prepared> {
-    let gains = Gains::new(kernel, lanes, &EntitySet::new());
+    let gains = Gains::new(kernel, lanes, |_| true, 0);
     if gains.assumptions.is_empty() {
         return None;
     }
     let mut func = kernel.func.clone();
     part_at_barriers(&mut func);
     let mut prepared = prepare::run(&func)?;
-    let mut done = EntitySet::new();
+    let mut done: EntitySet<Block> = EntitySet::new();
     let mut pieces = 0;
     while pieces < PIECES {
-        let gains = Gains::new(&prepared, lanes, &done);
-        let Some((func, piece)) = gains.homes.iter().find_map(|&at| version(&prepared, &gains, at)) else { break };
-        let assumed = prepared.assumed;
-        prepared = prepare::run(&func)?;
-        prepared.assumed = assumed;
-        prepared.assumed.extend(piece.assumed);
-        // What the normal form adds on the way.
-        for &block in prepared.cfg.rpo() {
-            let preds = prepared.cfg.preds(block);
-            if !preds.is_empty() && preds.iter().all(|&pred| prepared.func.layout.is_rare(pred)) {
-                prepared.func.layout.set_rare(block);
-            }
-        }
-        done.extend(piece.blocks);
+        let gains = Gains::new(&prepared, lanes, |block| !done.contains(block), 0);
+        let Some(mut slow) = with_version(&mut prepared, &gains, &mut done) else { break };
         pieces += 1;
-        prepared.pieces = pieces;
+        let mut which = 1;
+        while which <= MOST_OTHERS {
+            let gains = Gains::new(&prepared, lanes, |block| slow.contains(&block), which);
+            // Everything else was assumed in the first version.
+            let others = gains.assumptions.values().flatten().any(|test| matches!(test, Test::Bits { .. }));
+            let next = others.then(|| with_version(&mut prepared, &gains, &mut done)).flatten();
+            if let Some(next) = next {
+                slow = next;
+            }
+            which += 1;
+        }
     }
+    prepared.pieces = pieces;
     (pieces > 0).then_some(prepared)
+}
+
+/// Copies the first piece that can be copied; gives the blocks of the slow copy.
+fn with_version(prepared: &mut Prepared, gains: &Gains, done: &mut EntitySet<Block>) -> Option<Vec<Block>> {
+    let (func, piece) = gains.homes.iter().find_map(|&at| version(prepared, gains, at))?;
+    let assumed = std::mem::take(&mut prepared.assumed);
+    *prepared = prepare::run(&func)?;
+    prepared.assumed = assumed;
+    prepared.assumed.extend(piece.assumed);
+    // What the normal form adds on the way.
+    for &block in prepared.cfg.rpo() {
+        let preds = prepared.cfg.preds(block);
+        if !preds.is_empty() && preds.iter().all(|&pred| prepared.func.layout.is_rare(pred)) {
+            prepared.func.layout.set_rare(block);
+        }
+    }
+    done.extend(piece.blocks);
+    Some(piece.slow)
 }
 
 /// Whether all work-items of a group have to come to an instruction together.
@@ -116,16 +136,20 @@ struct Gains {
     blocks: EntitySet<Block>,
     /// Blocks with relevant assumptions, in the order of the code.
     homes: Vec<Block>,
+    /// Which of several things is assumed.
+    which: u8,
 }
 
 impl Gains {
-    /// Looks at all blocks but those that are done.
-    fn new(prepared: &Prepared, lanes: u32, done: &EntitySet<Block>) -> Gains {
+    /// Looks at the blocks that are open.
+    fn new(prepared: &Prepared, lanes: u32, open: impl Fn(Block) -> bool, which: u8) -> Gains {
         let Prepared { func, cfg, .. } = prepared;
         let without = prepared.divergence(lanes, true);
-        let open: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| !done.contains(block)).collect();
+        let open: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| open(block)).collect();
         let mut assumed = prepared.assumed.clone();
-        assumed.extend(open.iter().flat_map(|&block| func.layout.insts(block)).copied());
+        for &inst in open.iter().flat_map(|&block| func.layout.insts(block)) {
+            assumed.entry(inst).or_insert(which);
+        }
         let with = prepared.divergence_assuming(lanes, true, &assumed);
         let mut all: FxHashMap<Inst, Tests> = FxHashMap::default();
         for (inst, tests) in with.assumed() {
@@ -133,11 +157,12 @@ impl Gains {
                 Test::Check(check) => check.matters(func.dfg.ty(check.value)),
                 Test::Agrees { .. } | Test::Differ { .. } | Test::Bits { .. } | Test::SameQuotient { .. } => true,
             };
-            if !prepared.assumed.contains(*inst) && tests.iter().any(matters) {
+            if !prepared.assumed.contains_key(inst) && tests.iter().any(matters) {
                 all.insert(*inst, tests.clone());
             }
         }
-        let mut gains = Gains { assumptions: FxHashMap::default(), with, blocks: EntitySet::new(), homes: Vec::new() };
+        let mut gains =
+            Gains { assumptions: FxHashMap::default(), with, blocks: EntitySet::new(), homes: Vec::new(), which };
         if all.is_empty() {
             return gains;
         }
@@ -159,10 +184,12 @@ impl Gains {
         let is_access = |inst: Inst| [Opcode::Load, Opcode::Store].contains(&func.dfg.inst(inst).op);
         let scattered = |value: Value| {
             without.shape(value) == Shape::Varying
+                && without.offsets(value).is_none()
                 && without
                     .conditional(value)
                     .is_none_or(|line| line.checks.iter().any(|check| check.matters(func.dfg.ty(check.value))))
         };
+        let with_it = |value: Value| self.with.shape(value) != Shape::Varying || self.with.offsets(value).is_some();
         let mut roots = Vec::new();
         // Ways that lanes would go together, if an access lies there.
         let rejoined = |&&block: &&Block| without.is_parted(block) && !self.with.is_parted(block);
@@ -171,14 +198,15 @@ impl Gains {
             let mut gain = false;
             for &inst in func.layout.insts(block) {
                 let data = func.dfg.inst(inst);
-                if is_access(inst) && scattered(data.args[0]) && self.with.shape(data.args[0]) != Shape::Varying {
+                if is_access(inst) && scattered(data.args[0]) && with_it(data.args[0]) {
                     roots.push(data.args[0]);
                     gain = true;
                 }
                 let better = |&value: &Value| {
                     without.shape(value) == Shape::Varying
                         && without.conditional(value).is_none()
-                        && self.with.shape(value) != Shape::Varying
+                        && without.offsets(value).is_none()
+                        && with_it(value)
                 };
                 gain |= func.dfg.results(inst).iter().any(better);
             }
@@ -226,8 +254,10 @@ fn sources(func: &Function, cfg: &Cfg, roots: Vec<Value>) -> FxHashSet<Inst> {
 
 /// A piece that was copied.
 struct Piece {
-    /// The copies of instructions of which something is assumed.
-    assumed: Vec<Inst>,
+    /// The copies of instructions of which something is assumed, and which of several things.
+    assumed: Vec<(Inst, u8)>,
+    /// The blocks for packs for which that does not hold.
+    slow: Vec<Block>,
     /// All blocks of both versions, and the one before them.
     blocks: Vec<Block>,
 }
@@ -278,7 +308,7 @@ fn version(prepared: &Prepared, gains: &Gains, at: Block) -> Option<(Function, P
         func.locs[new] = func.locs[inst];
         func.layout.append_inst(at, new);
         if parts.assumed.contains(&inst) {
-            assumed.push(new);
+            assumed.push((new, gains.which));
         }
     }
     let holds = emit_tests(&mut func, gains, &parts, at, &copies);
@@ -302,11 +332,14 @@ fn version(prepared: &Prepared, gains: &Gains, at: Block) -> Option<(Function, P
     Builder::at_end(&mut func, at).branch(holds, BlockCall::new(places[&head], &[]), BlockCall::new(head, &[]));
     join(&mut func, &blocks, &places, &copies);
     // Packs of which an assumption does not hold are few.
+    if gains.which > 0 {
+        func.layout.clear_rare(at);
+    }
     for &block in &blocks {
         func.layout.set_rare(block);
     }
     let all = blocks.iter().chain(places.values()).copied().chain([at]).collect();
-    Some((func, Piece { assumed, blocks: all }))
+    Some((func, Piece { assumed, slow: blocks, blocks: all }))
 }
 
 /// Moves what assumptions further on are made about to the end of a block, if it can be computed there.

@@ -140,7 +140,7 @@ impl Candidate {
                 let pointer = data.args[0];
                 match divergence.shape(pointer) {
                     Shape::Uniform(_) => continue,
-                    Shape::Varying if divergence.conditional(pointer).is_none() => return false,
+                    Shape::Varying if !divergence.is_near(pointer) => return false,
                     Shape::Varying | Shape::Affine { .. } => {}
                 }
                 if func.dfg.ty(accessed).elem.bits() > FEW_BITS {

@@ -5,10 +5,10 @@ use clift_kir::eval::{LaneCx, WholeCx};
 use clift_kir::inst::{Imm, InstData, IntCond};
 use clift_kir::ops::Meaning;
 use clift_kir::{Builder, Function, Inst, Opcode, Stage, Type, Value};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
-use super::super::assume::Assume;
+use super::super::assume::{Assume, Assumed, MOST_OTHERS};
 use super::super::divergence::Divergence;
 use super::super::range::Ranges;
 use super::super::shape::{Assumptions, Bound, Check, Scope, Shape};
@@ -200,6 +200,8 @@ struct Found {
     held: u32,
     clamped: u32,
     assumed: u32,
+    apart: u32,
+    assumed_apart: u32,
 }
 
 fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
@@ -259,6 +261,14 @@ fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
                     found.affine += 1;
                 }
                 Shape::Varying => {
+                    if let Some(offsets) = divergence.offsets(value) {
+                        for lane in 0..pack.lanes {
+                            if at(lane) != at(0).wrapping_add_signed(offsets.by(lane as u32)) & mask {
+                                fail("as far apart as it should be");
+                            }
+                        }
+                        found.apart += 1;
+                    }
                     let Some(condition) = divergence.conditional(value) else { continue };
                     found.conditional += 1;
                     let holds = |check: &Check| {
@@ -291,8 +301,8 @@ fn check_assumed(seed: u64, assumptions: &Assumptions, found: &mut Found) {
     let block = func.layout.blocks()[0];
     let insts: Vec<Inst> = func.layout.insts(block).to_vec();
     // Some of what can be assumed; seldom all of it would hold.
-    let mut chosen: EntitySet<Inst> = EntitySet::new();
-    chosen.extend(insts.iter().copied().filter(|_| rng.below(3) == 0));
+    let which = rng.below(1 + u64::from(MOST_OTHERS)) as u8;
+    let chosen: Assumed = insts.iter().filter(|_| rng.below(3) == 0).map(|&inst| (inst, which)).collect();
     let divergence = Divergence::assuming(&func, &cfg, Scope::Pack, assumptions, Assume::These(&chosen));
     let end = func.layout.insts(block).len() - 1;
     let mut b = Builder::before(&mut func, block, end);
@@ -312,15 +322,20 @@ fn check_assumed(seed: u64, assumptions: &Assumptions, found: &mut Found) {
         for &inst in &insts {
             let Some(value) = func.dfg.single_result(inst) else { continue };
             let mask = func.dfg.ty(value).elem.mask();
-            let stride = match divergence.shape(value) {
-                Shape::Uniform(_) => 0,
-                Shape::Affine { stride, .. } => stride,
-                Shape::Varying => continue,
+            let by: Box<dyn Fn(u32) -> i64> = match divergence.shape(value) {
+                Shape::Uniform(_) => Box::new(|_| 0),
+                Shape::Affine { stride, .. } => Box::new(move |lane| stride.wrapping_mul(lane.into())),
+                Shape::Varying => match divergence.offsets(value) {
+                    Some(offsets) => {
+                        found.assumed_apart += 1;
+                        Box::new(move |lane| offsets.by(lane))
+                    }
+                    None => continue,
+                },
             };
             let numbers: Vec<u64> = lanes.iter().map(|lane| lane[value] & mask).collect();
-            let line = (0..)
-                .zip(&numbers)
-                .all(|(lane, &number)| number == numbers[0].wrapping_add((stride as u64).wrapping_mul(lane)) & mask);
+            let line =
+                (0..).zip(&numbers).all(|(lane, &number)| number == numbers[0].wrapping_add_signed(by(lane)) & mask);
             let aligned = numbers[0] & (u64::from(divergence.align(value)) - 1) & mask == 0;
             assert!(
                 line && aligned,
@@ -348,9 +363,9 @@ fn lines_are_straight() {
             }
         }
     }
-    let Found { uniform, affine, conditional, held, clamped, assumed } = found;
-    let enough = uniform.min(affine).min(held).min(clamped).min(assumed) > 1000;
-    assert!(enough, "{uniform} {affine} {conditional} {held} {clamped} {assumed}");
+    let Found { uniform, affine, conditional, held, clamped, assumed, apart, assumed_apart } = found;
+    let enough = uniform.min(affine).min(held).min(clamped).min(assumed) > 1000 && apart.min(assumed_apart) > 100;
+    assert!(enough, "{uniform} {affine} {conditional} {held} {clamped} {assumed} {apart} {assumed_apart}");
     println!(
         "{uniform} uniform, {affine} affine, {conditional} conditional: {held} hold, {clamped} of them not clamped"
     );

@@ -193,6 +193,86 @@ b4:
     assert!(report.versions >= 1 && report.gathers.is_empty(), "{report}");
 }
 
+/// Steps of a bitonic sort: partners are as far apart as a power of two that may be smaller than a pack.
+#[test]
+fn partners_within_a_pack() {
+    let module = kernel_of(
+        "
+    v20: i64 = local_size 0
+    v21: i64 = local_size 1
+    v22: i64 = local_size 2
+    v23: i64 = imul v20, v21
+    v24: i64 = imul v23, v22
+    v25: i32 = itrunc v24
+    v26: i32 = imul v1, v16
+    v27: i32 = xor v26, v17
+    store align 4 v4, v27
+    v28: i32 = shl v1, v14
+    v29: ptr(local) = arg 24
+    jump b1(v16)
+b1(v31: i32):
+    barrier 0 work_group work_group local
+    v32: i32 = and v1, v31
+    v33: i32 = isub v28, v32
+    v34: i32 = iadd v31, v14
+    v35: i32 = iadd v33, v34
+    v36: b1 = icmp ult v35, v25
+    branch v36, b5, b3
+b5:
+    v37: i64 = zext v33
+    v38: ptr(local) = addr scale 4 v29, v37
+    v39: i32 = load align 4 v38
+    v40: i64 = zext v35
+    v41: ptr(local) = addr scale 4 v29, v40
+    v42: i32 = load align 4 v41
+    v43: b1 = icmp ugt v39, v42
+    branch v43, b2, b3
+b2:
+    store align 4 v38, v42
+    store align 4 v41, v39
+    jump b3
+b3:
+    barrier 1 work_group work_group local
+    v44: i32 = lshr v31, v14
+    v45: b1 = icmp ne v31, v13
+    branch v45, b1(v44), b4
+b4:
+    v46: i32 = load align 4 v4
+    store align 4 v0, v46
+    ret",
+    );
+    let report = report(&module);
+    // The results lie 32 bytes apart.
+    assert!(report.versions >= 1 && report.gathers.is_empty() && report.scatters.len() == 1, "{report}");
+}
+
+/// Exchanges with a neighbour at a known distance take no versions.
+#[test]
+fn neighbours_by_constants() {
+    let module = kernel_of(
+        "
+    v18: i32 = xor v11, v14
+    v19: i64 = sext v18
+    v20: ptr(global) = arg 8
+    v21: i32 = const 6
+    v22: i32 = and v11, v21
+    v23: i64 = zext v22
+    v24: ptr(global) = addr scale 4 v12, v23
+    v25: i32 = load align 4 v24
+    v26: i32 = lshr v11, v14
+    v27: i32 = and v26, v17
+    v28: i64 = zext v27
+    v29: ptr(global) = addr scale 4 v12, v28
+    v30: i32 = load align 4 v29
+    v31: i32 = iadd v25, v30
+    v32: i32 = iadd v31, v18
+    store align 4 v0, v32
+    ret",
+    );
+    let report = report(&module);
+    assert!(report.gathers.is_empty(), "{report}");
+}
+
 /// `if (i < n)`: packs on this side of the bound have no mask.
 #[test]
 fn the_bound_of_a_range() {

@@ -7,6 +7,7 @@ use clift_kir::{Block, Builder, Imm, Opcode, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
 use super::Widener;
+use crate::spmd::line::Offsets;
 use crate::spmd::shape::{Scope, Shape};
 
 /// Components of a varying value, each a pack.
@@ -20,7 +21,8 @@ pub(super) enum Form {
     /// Lane i has the value of lane 0 plus i steps, wrapping in its width.
     Affine { base: Value, stride: i64 },
     /// The value of lane 0; the others follow in steps unless an index wraps within the pack, which takes a test
-    /// ([`Conditional`](crate::spmd::shape::Conditional)). Packs are made where somebody needs them.
+    /// ([`Conditional`](crate::spmd::shape::Conditional)), or differ from it by constants. Packs are made where somebody needs
+    /// them.
     Provided(Value),
     /// An OpenCL vector, lane by lane as records lie in memory: all components of lane 0, of lane 1, ...
     Flat(Value),
@@ -134,7 +136,10 @@ impl Widener<'_> {
         let ty = self.func.dfg.ty(value);
         match self.form(value) {
             Form::Packs(packs) => packs,
-            Form::Provided(_) => self.remade(value),
+            Form::Provided(first) => match self.divergence.offsets(value) {
+                Some(offsets) => smallvec![self.apart(first, offsets)],
+                None => self.remade(value),
+            },
             Form::Flat(flat) => (0..ty.lanes()).map(|component| self.component_of(flat, component)).collect(),
             Form::Affine { base, stride } => smallvec![self.steps(base, stride)],
             Form::Uniform(scalar) => (0..ty.lanes()).map(|component| self.component_splat(scalar, component)).collect(),
@@ -229,6 +234,20 @@ impl Widener<'_> {
         };
         self.splats.insert(key, pack);
         pack
+    }
+
+    /// The lanes of a value of which the first and the differences from it are known.
+    fn apart(&mut self, first: Value, offsets: Offsets) -> Value {
+        let ty = self.out.dfg.ty(first);
+        let width = self.width;
+        let steps = if ty.is_ptr() { Type::I64 } else { ty };
+        let by: Vec<u64> = (0..width).map(|lane| offsets.by(lane) as u64 & steps.elem.mask()).collect();
+        let by = self.at().constant(ConstData::new(steps.with_lanes(width), &by));
+        if ty.is_ptr() {
+            return self.emit(Opcode::Addr, &[first, by], Imm::Addr { scale: 1, disp: 0 }, ty.with_lanes(width));
+        }
+        let first = self.steps(first, 0);
+        self.at().int2(Opcode::Iadd, first, by)
     }
 
     /// 0, `stride`, 2 * `stride`, ...

@@ -93,7 +93,9 @@ impl Widener<'_> {
             return;
         }
         let shape = self.shape(result);
-        let scalars = data.args.iter().all(|&arg| self.is_scalar(arg));
+        // What is a line may be computed of values that are not: the first lane's value is of the first lanes' ones.
+        let scalars = data.args.iter().all(|&arg| self.is_scalar(arg))
+            || shape != Shape::Varying && data.args.iter().all(|&arg| self.has_first(arg));
         let uniform = data.args.iter().all(|&arg| self.is_uniform(arg));
         if scalars && (shape != Shape::Varying || uniform) {
             let args: SmallVec<[Value; 4]> = data.args.iter().map(|&arg| self.scalar(arg)).collect();
@@ -105,7 +107,7 @@ impl Widener<'_> {
             self.set(result, form);
             return;
         }
-        if self.divergence.conditional(result).is_some() && data.args.iter().all(|&arg| self.has_first(arg)) {
+        if self.divergence.is_near(result) && data.args.iter().all(|&arg| self.has_first(arg)) {
             let args: SmallVec<[Value; 4]> = data.args.iter().map(|&arg| self.scalar(arg)).collect();
             let first = self.emit(data.op, &args, data.imm.clone(), ty);
             self.set(result, Form::Provided(first));

@@ -2,7 +2,7 @@
 
 use clift_kir::dfg::ConstData;
 use clift_kir::inst::{BlockCall, Imm, MemInfo};
-use clift_kir::{Inst, Opcode, Type, Value};
+use clift_kir::{Inst, Opcode, Space, Type, Value};
 use smallvec::SmallVec;
 
 use super::forms::{Form, Packs};
@@ -23,6 +23,8 @@ enum Pattern {
     Records(Records),
     /// Records where the condition holds, anywhere else.
     RecordsIf(Value, Records),
+    /// Single elements among a few neighbours.
+    Window(Window),
     /// Anywhere.
     Scattered,
 }
@@ -34,6 +36,35 @@ struct Records {
     step: u32,
     /// Whether the last lane's is the lowest.
     reversed: bool,
+}
+
+impl Records {
+    /// The first elements of all lanes' records.
+    fn window(self, width: u32) -> Window {
+        let Records { start, step, reversed } = self;
+        let place = |lane: u32| (step * if reversed { width - 1 - lane } else { lane }) as u8;
+        Window { start, count: step * (width - 1) + 1, places: (0..width).map(place).collect() }
+    }
+}
+
+/// A few neighbouring elements, from the address of the lowest, of which each lane accesses one.
+struct Window {
+    start: Value,
+    /// Elements from the lowest to the highest.
+    count: u32,
+    /// Which one each lane accesses.
+    places: SmallVec<[u8; 16]>,
+}
+
+impl Window {
+    /// The lane that accesses each element; where several do, the last.
+    fn lanes(&self) -> SmallVec<[Option<u8>; 64]> {
+        let mut lanes = SmallVec::from_elem(None, self.count as usize);
+        for (&place, lane) in self.places.iter().zip(0..) {
+            lanes[usize::from(place)] = Some(lane);
+        }
+        lanes
+    }
 }
 
 impl Widener<'_> {
@@ -61,7 +92,9 @@ impl Widener<'_> {
                 None => Pattern::Scattered,
             },
             Form::Provided(base) => {
-                let Some(on) = self.divergence.conditional(pointer) else { return Pattern::Scattered };
+                let Some(on) = self.divergence.conditional(pointer) else {
+                    return self.window(pointer, base, ty).map_or(Pattern::Scattered, Pattern::Window);
+                };
                 let Some(records) = self.records(base, on.stride, ty) else { return Pattern::Scattered };
                 let mut holds: Option<Value> = None;
                 for check in on.checks {
@@ -133,6 +166,71 @@ impl Widener<'_> {
         Some(Records { start, step: step as u32, reversed })
     }
 
+    /// Accesses by constant distances from the first lane's.
+    fn window(&mut self, pointer: Value, first: Value, ty: Type) -> Option<Window> {
+        let offsets = self.divergence.offsets(pointer).filter(|_| !ty.is_vector())?;
+        let bytes = i64::from(ty.elem.bytes());
+        let (least, most) = offsets.reach();
+        let count = (most - least) / bytes + 1;
+        let near = count <= i64::from(MAX_STEP * self.width).min(Type::MAX_LANES.into());
+        if !near || (0..self.width).any(|lane| offsets.by(lane) % bytes != 0) {
+            return None;
+        }
+        let places = (0..self.width).map(|lane| ((offsets.by(lane) - least) / bytes) as u8).collect();
+        let start = if least == 0 { first } else { self.at().addr(first, None, 1, least) };
+        Some(Window { start, count: count as u32, places })
+    }
+
+    /// Loads a window and takes each lane's element.
+    fn load_window(&mut self, window: &Window, ty: Type, mem: MemInfo, mask: Mask) -> Value {
+        let whole = ty.with_lanes(window.count);
+        let loaded = match mask {
+            // The first and the last element are accessed: what lies between is on their pages.
+            None => self.at().load(whole, window.start, mem),
+            Some(mask) => {
+                let mask = self.mask_of_window(window, mask);
+                let mut b = self.at();
+                let other = b.undef(whole);
+                b.value(Opcode::MaskedLoad, &[window.start, mask, other], Imm::Mem(mem), whole)
+            }
+        };
+        self.at().shuffle(loaded, loaded, &window.places)
+    }
+
+    /// The elements of a window that active lanes access.
+    fn mask_of_window(&mut self, window: &Window, mask: Value) -> Value {
+        let none = self.mask_constant(false);
+        let lanes: SmallVec<[u8; 64]> = window.lanes().iter().map(|lane| lane.unwrap_or(self.width as u8)).collect();
+        self.at().shuffle(mask, none, &lanes)
+    }
+
+    /// Stores a window in which each lane has an element of its own; the others are written back, which only the worker that
+    /// owns the memory may do.
+    fn store_window(&mut self, window: &Window, pack: Value, mem: MemInfo, mask: Mask) {
+        let lanes = window.lanes();
+        let places: SmallVec<[u8; 64]> = lanes.iter().map(|lane| lane.unwrap_or(0)).collect();
+        let whole = self.at().shuffle(pack, pack, &places);
+        if mask.is_none() && lanes.iter().all(Option::is_some) {
+            self.at().store(window.start, whole, mem);
+            return;
+        }
+        let mask = self.mask_or_all(mask);
+        let mask = self.mask_of_window(window, mask);
+        self.at().inst(Opcode::MaskedStore, &[window.start, whole, mask], Imm::Mem(mem), &[]);
+    }
+
+    /// Whether a window is stored as a whole: each lane has an element of its own, and either all are stored, or memory is the
+    /// worker's.
+    fn stores_whole(&self, window: &Window, pointer: Value, mask: Mask) -> bool {
+        let lanes = window.lanes();
+        let own = match self.func.dfg.ty(pointer).elem.space() {
+            Some(Space::Local | Space::Private) => true,
+            Some(Space::Global | Space::Constant | Space::Generic | Space::Host) | None => false,
+        };
+        let apart = lanes.iter().flatten().count() == self.width as usize;
+        apart && (own || mask.is_none() && lanes.iter().all(Option::is_some))
+    }
+
     pub(super) fn load(&mut self, inst: Inst, mask: Mask) {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -162,6 +260,9 @@ impl Widener<'_> {
                     |this| this.load_records(records, ty, element, mask),
                     |this| this.gather(pointer, ty, element, mask),
                 ))
+            }
+            Pattern::Window(window) => {
+                Form::Packs(SmallVec::from_slice(&[self.load_window(&window, ty, element, mask)]))
             }
             Pattern::Scattered => {
                 self.note_scattered(false);
@@ -376,7 +477,21 @@ impl Widener<'_> {
                     },
                 );
             }
-            Pattern::Same(_) | Pattern::Records(_) | Pattern::RecordsIf(..) | Pattern::Scattered => {
+            Pattern::Records(records)
+                if self.stores_whole(&records.window(self.width), pointer, mask) && !ty.is_vector() =>
+            {
+                let pack = self.packs(value)[0];
+                self.store_window(&records.window(self.width), pack, element, mask);
+            }
+            Pattern::Window(window) if self.stores_whole(&window, pointer, mask) => {
+                let pack = self.packs(value)[0];
+                self.store_window(&window, pack, element, mask);
+            }
+            Pattern::Same(_)
+            | Pattern::Records(_)
+            | Pattern::RecordsIf(..)
+            | Pattern::Window(_)
+            | Pattern::Scattered => {
                 self.note_scattered(true);
                 self.scatter(pointer, value, element, mask);
             }
