@@ -113,6 +113,14 @@ pub(in crate::builtins) fn exp2<'m>(args: &[Num<'m>]) -> Num<'m> {
     keep_nan(x, scale(y, shifted))
 }
 
+/// 2^(x + rest) of floats with a small rest; anything for NaN.
+pub(super) fn exp2_of_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
+    let x = x.min(129.0).max(-151.0);
+    let (n, shifted) = nearest(x, 1.0);
+    let r = (x - n) + rest;
+    scale(r.fma(r.poly(&poly::EXP2_F32), 1.0), shifted)
+}
+
 /// 10^x.
 pub(in crate::builtins) fn exp10<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];

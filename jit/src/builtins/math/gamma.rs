@@ -106,7 +106,8 @@ pub(in crate::builtins) fn sign<'m>(args: &[Num<'m>]) -> Num<'m> {
     let whole = magnitude.trunc();
     let half = whole * 0.5;
     let even = half.trunc().eq(half);
-    let below = even.select(x.lit(-1.0), 1.0);
-    let below = whole.eq(magnitude).select(x.lit(0.0), below);
-    x.lt(0.0).select(below, x.eq(0.0).select(x.lit(0.0), 1.0)).to_i32()
+    let int = x.bits().resize(Elem::I32);
+    let below = even.select(int.lit(-1), 1);
+    let below = whole.eq(magnitude).select(int.lit(0), below);
+    x.lt(0.0).select(below, x.eq(0.0).select(int.lit(0), 1))
 }

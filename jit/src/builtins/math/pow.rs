@@ -1,10 +1,10 @@
-//! Powers and roots. Of floats the logarithm, the product and the exponential are taken in doubles, which leaves nothing to
-//! compensate; of doubles the logarithm and the product are sums of two.
+//! Powers and roots. The logarithm and the product are sums of two numbers of the operands' type, except where the exponent is an
+//! integer and the base a float: there they are doubles, because no float holds the integer.
 
 use clift_kir::Elem;
 
 use super::coefficients as poly;
-use super::exp::{exp_of_pair, exp2_fast_of};
+use super::exp::{exp_of_pair, exp2_fast_of, exp2_of_pair};
 use super::log::{Split, log_pair, log2_fast_of, split};
 use super::num::Num;
 
@@ -27,6 +27,40 @@ fn exp2_narrow(z: Num<'_>) -> Num<'_> {
     let r = z - (shifted - magic);
     let power = (shifted.bits() << 52).float();
     (power * r.fma(r.poly(&poly::EXP2_WIDE), 1.0)).to(Elem::F32)
+}
+
+/// log2 of a positive finite float to some 30 bits, as the sum of two.
+fn log2_pair(magnitude: Num<'_>) -> [Num<'_>; 2] {
+    let [first, second, ref others @ ..] = poly::LOG2_PAIR;
+    let first_high = f64::from(first as f32);
+    let Split { e, f } = split(magnitude);
+    let square = f * f;
+    let square_rest = f.fma(f, -square);
+    let linear = f * first_high;
+    let linear_rest = f.fma(first - first_high, f.fma(first_high, -linear));
+    let quadratic = square * second;
+    let quadratic_rest = square_rest.fma(second, square.fma(second, -quadratic));
+    let rest = (f * square).fma(f.poly(others), linear_rest + quadratic_rest);
+    // In descending order, except where the exponent is zero: then its sum is exact.
+    let sum = e + linear;
+    let sum_rest = linear - (sum - e);
+    let more = sum + quadratic;
+    let more_rest = quadratic - (more - sum);
+    let rest = (sum_rest + more_rest) + rest;
+    let log = more + rest;
+    [log, rest - (log - more)]
+}
+
+/// The power of floats: as [`power`].
+fn power_of_floats<'m>(magnitude: Num<'m>, exponent: Num<'m>) -> Power<'m> {
+    let [log, rest] = log2_pair(magnitude);
+    let pole = magnitude.eq(0.0).select(log.lit(f64::NEG_INFINITY), f64::INFINITY);
+    let log = (magnitude.gt(0.0) & magnitude.lt(f64::INFINITY)).select(log, pole);
+    let z = log * exponent;
+    let low = rest.fma(exponent, log.fma(exponent, -z));
+    // Where the product is huge or no number, so may be its rest: neither matters then.
+    let low = z.abs().lt(200.0).select(low, 0.0);
+    Power { value: exp2_of_pair(z, low), exponent: z }
 }
 
 /// The power of a magnitude, in the magnitude's precision: anything for NaN. Zero and infinity have infinite logarithms.
@@ -88,8 +122,13 @@ pub(in crate::builtins) fn pow<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
     let magnitude = x.abs();
     // A finite exponent takes 1 to 1 and everything else where an infinite one takes it.
-    let bounded = y.min(1.0e30).max(-1.0e30).to(Elem::F64);
-    let power = power(magnitude, Exponent::Times(bounded)).value;
+    let bound = if x.is_double() { 1.0e30 } else { 1.0e10 };
+    let bounded = y.min(bound).max(-bound);
+    let power = if x.is_double() {
+        power(magnitude, Exponent::Times(bounded)).value
+    } else {
+        power_of_floats(magnitude, bounded).value
+    };
     let (whole, odd) = parity(y);
     let power = sign_where(odd, x, power);
     let impossible = x.lt(0.0) & x.gt(f64::NEG_INFINITY) & !whole;
@@ -100,7 +139,7 @@ pub(in crate::builtins) fn pow<'m>(args: &[Num<'m>]) -> Num<'m> {
 /// x^y for x not negative: NaN wherever the limit depends on the way.
 pub(in crate::builtins) fn powr<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    let power = power(x.abs(), Exponent::Times(y.to(Elem::F64)));
+    let power = if x.is_double() { power(x.abs(), Exponent::Times(y)) } else { power_of_floats(x.abs(), y) };
     let nan = x.lt(0.0) | x.is_nan() | power.exponent.is_nan();
     nan.select(x.lit(f64::NAN), power.value)
 }
