@@ -258,7 +258,6 @@ pub const SPIRV_EXTENSIONS: &[&str] = &[
     "SPV_KHR_no_integer_wrap_decoration",
     "SPV_KHR_linkonce_odr",
     "SPV_KHR_expect_assume",
-    "SPV_KHR_bit_instructions",
     "SPV_KHR_integer_dot_product",
     "SPV_KHR_shader_clock",
     "SPV_EXT_shader_atomic_float_add",

@@ -11,7 +11,9 @@
 //! - a `__local` array that is only passed to `async_work_group_copy` and its like gets the size of one element;
 //! - `atomic_load_explicit` takes the order for the scope and the scope for the order; `atomic_load`, which is as strong as any of
 //!   its forms, is right and costs no more;
-//! - the compare-exchanges without a scope end the back end.
+//! - the compare-exchanges without a scope end the back end;
+//! - `bit_reverse` and `bitfield_...` need an extension of SPIR-V with which a loop that the optimizer takes for the reversal of 9 bits
+//!   reverses 16. They are written in OpenCL C instead, and the extension stays off.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -70,11 +72,75 @@ enum Repair {
     },
     /// The load with an order.
     OrderedLoad,
+    /// A function of `cl_khr_extended_bit_ops`.
+    Bits(BitFunction),
     /// A function of OpenCL C 2.0 atomics, with the number of arguments that it has before its scope.
     Scope {
         name: &'static str,
         arguments: usize,
     },
+}
+
+/// A function of `cl_khr_extended_bit_ops`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BitFunction {
+    Insert,
+    ExtractSigned,
+    ExtractUnsigned,
+    Reverse,
+}
+
+impl BitFunction {
+    const ALL: [BitFunction; 4] =
+        [BitFunction::Insert, BitFunction::ExtractSigned, BitFunction::ExtractUnsigned, BitFunction::Reverse];
+
+    fn name(self) -> &'static str {
+        match self {
+            BitFunction::Insert => "bitfield_insert",
+            BitFunction::ExtractSigned => "bitfield_extract_signed",
+            BitFunction::ExtractUnsigned => "bitfield_extract_unsigned",
+            BitFunction::Reverse => "bit_reverse",
+        }
+    }
+
+    /// Its definition for a type of `bits` bits, `s` signed and `u` unsigned.
+    fn definition(self, ty: &str, bits: u32, s: &str, u: &str) -> String {
+        let head = |result: &str| {
+            format!("inline {result} __attribute__((overloadable, always_inline, unused)) clift_{}", self.name())
+        };
+        let (low, high) = (format!("({bits}-c-o)&{}", bits - 1), format!("({bits}-c)&{}", bits - 1));
+        match self {
+            BitFunction::Insert => format!(
+                "{}({ty} b,{ty} i,uint o,uint c){{if(c==0)return b;{u} m=({u})((({u})(-1)>>({u})({high}))<<({u})(o));\
+                 return as_{ty}(({u})((as_{u}(b)&~m)|((as_{u}(i)<<({u})(o))&m)));}}\n",
+                head(ty)
+            ),
+            BitFunction::ExtractSigned => format!(
+                "{}({ty} b,uint o,uint c){{if(c==0)return ({s})(0);\
+                 return ({s})(as_{s}(({u})(as_{u}(b)<<({u})({low})))>>({s})({high}));}}\n",
+                head(s)
+            ),
+            BitFunction::ExtractUnsigned => format!(
+                "{}({ty} b,uint o,uint c){{if(c==0)return ({u})(0);return ({u})(({u})(as_{u}(b)<<({u})({low}))>>({u})({high}));}}\n",
+                head(u)
+            ),
+            BitFunction::Reverse => {
+                let mut text = format!("{}({ty} b){{{u} x=as_{u}(b);", head(ty));
+                let mut step = bits / 2;
+                while step > 0 {
+                    // The lower half of each group of twice as many bits.
+                    let group = (0..bits).filter(|bit| bit / step % 2 == 0).fold(0u64, |mask, bit| mask | 1 << bit);
+                    let _ = write!(
+                        text,
+                        "x=({u})(((x>>({u})({step}))&({u})({group}UL))|((x&({u})({group}UL))<<({u})({step})));"
+                    );
+                    step /= 2;
+                }
+                let _ = writeln!(text, "return as_{ty}(x);}}");
+                text
+            }
+        }
+    }
 }
 
 /// The functions that need their scope.
@@ -94,7 +160,12 @@ impl Repair {
             })
         });
         let copies = [false, true].map(|strided| Repair::AsyncCopy { strided });
-        conversions.chain([Repair::AlignedHalfLoad]).chain(copies).chain([Repair::OrderedLoad]).chain(SCOPES)
+        conversions
+            .chain([Repair::AlignedHalfLoad])
+            .chain(copies)
+            .chain([Repair::OrderedLoad])
+            .chain(SCOPES)
+            .chain(BitFunction::ALL.map(Repair::Bits))
     }
 
     /// The function's name.
@@ -108,6 +179,7 @@ impl Repair {
             Repair::AsyncCopy { strided: true } => "async_work_group_strided_copy".to_owned(),
             Repair::OrderedLoad => "atomic_load_explicit".to_owned(),
             Repair::Scope { name, .. } => name.to_owned(),
+            Repair::Bits(function) => function.name().to_owned(),
         }
     }
 
@@ -164,6 +236,19 @@ impl Repair {
             Repair::OrderedLoad => format!(
                 "#define {name}(p, ...) __extension__ ({{ int clift_o[] = {{ __VA_ARGS__ }}; (void)clift_o; atomic_load(p); }})\n"
             ),
+            Repair::Bits(function) => {
+                let pairs = INTEGERS.chunks_exact(2);
+                let types = pairs.flat_map(|pair| pair.iter().map(move |ty| (ty, pair[0].name, pair[1].name)));
+                let mut text = String::new();
+                for (ty, signed, unsigned) in types {
+                    for lanes in LANES {
+                        let [of, signed, unsigned] = [ty.name, signed, unsigned].map(|name| format!("{name}{lanes}"));
+                        text += &function.definition(&of, ty.bits, &signed, &unsigned);
+                    }
+                }
+                let _ = writeln!(text, "#define {name}(...) clift_{name}(__VA_ARGS__)");
+                text
+            }
             Repair::Scope { arguments, .. } => {
                 // Macros are chosen by the number of arguments: the one that stands where the scope's place ends.
                 let given: String = (0..arguments).map(|i| format!("a{i},")).collect();
@@ -200,7 +285,7 @@ pub fn prelude(job: &Job<'_>) -> String {
         // An option's name sticks to a macro's: -Dconvert_...
         let words = words.map(|word| word.strip_prefix(b"D").filter(|_| text.starts_with(b"-D")).unwrap_or(word));
         named.extend(words.filter(|word| {
-            [&b"convert_"[..], b"vloada_", b"async_", b"atomic_"].iter().any(|prefix| word.starts_with(prefix))
+            [&b"convert_"[..], b"vloada_", b"async_", b"atomic_", b"bit"].iter().any(|prefix| word.starts_with(prefix))
         }));
     }
     if named.is_empty() && !unknown {
@@ -238,7 +323,7 @@ mod tests {
             names_for("atomic_load_explicit(p, o)", "").last().map(String::as_str),
             Some("atomic_load_explicit")
         );
-        let all = 8 * 6 * 5 * 2 + 1 + 2 + 1 + 2 * 4;
+        let all = 8 * 6 * 5 * 2 + 1 + 2 + 1 + 2 * 4 + 4;
         assert_eq!(names_for("#include \"x.h\"", "").len(), all);
         assert_eq!(names_for("#define C(T) convert_##T", "").len(), all);
     }
