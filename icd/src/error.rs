@@ -100,6 +100,10 @@ cl_errors! {
     InvalidDeviceQueue = CL_INVALID_DEVICE_QUEUE,
     InvalidSpecId = CL_INVALID_SPEC_ID,
     MaxSizeRestrictionExceeded = CL_MAX_SIZE_RESTRICTION_EXCEEDED,
+    InvalidCommandBuffer = CL_INVALID_COMMAND_BUFFER_KHR,
+    InvalidSyncPointWaitList = CL_INVALID_SYNC_POINT_WAIT_LIST_KHR,
+    IncompatibleCommandQueue = CL_INCOMPATIBLE_COMMAND_QUEUE_KHR,
+    InvalidMutableCommand = CL_INVALID_MUTABLE_COMMAND_KHR,
     InvalidSemaphore = CL_INVALID_SEMAPHORE_KHR,
 }
 

@@ -147,6 +147,10 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
         // A sub-group lies within a row of work-items; rows may have one.
         CL_DEVICE_MAX_NUM_SUB_GROUPS => info.value(limits.max_work_group_size as cl_uint),
         CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.bool(false),
+        CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR => info.value(caps::COMMAND_BUFFER_CAPABILITIES),
+        CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR => info.value(caps::COMMAND_BUFFER_QUEUE_PROPERTIES),
+        CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR => info.value::<cl_command_queue_properties>(0),
+        CL_DEVICE_MUTABLE_DISPATCH_CAPABILITIES_KHR => info.value(caps::MUTABLE_DISPATCH_FIELDS),
         CL_DEVICE_SEMAPHORE_TYPES_KHR => info.slice(caps::SEMAPHORE_TYPES),
         CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => info.bool(true),
         CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => info.bool(true),

@@ -84,11 +84,17 @@ pub fn create_all(
 pub fn set_arg(kernel: Handle<Kernel>, index: cl_uint, size: usize, value: InBytes) -> ClResult<()> {
     // CL_INVALID_KERNEL if kernel is not a valid kernel object
     let kernel = kernel.get()?;
+    kernel.set_arg(index as usize, arg_value(&kernel, index, size, value)?);
+    Ok(())
+}
+
+/// The value of an argument, after the rules of `clSetKernelArg`.
+pub fn arg_value(kernel: &Kernel, index: cl_uint, size: usize, value: InBytes) -> ClResult<ArgValue> {
     // CL_INVALID_ARG_INDEX if arg_index is not a valid argument index
     let arg = kernel.info().args.get(index as usize).ok_or(InvalidArgIndex)?;
 
-    let new = match arg.kind {
-        ArgKind::GlobalPointer | ArgKind::ConstantPointer => pointer(&kernel, size, value)?,
+    Ok(match arg.kind {
+        ArgKind::GlobalPointer | ArgKind::ConstantPointer => pointer(kernel, size, value)?,
         ArgKind::LocalPointer { .. } => {
             // CL_INVALID_ARG_SIZE if arg_size is zero for a local pointer (legal from 3.1 on)
             ensure(size != 0 || OPENCL_VERSION >= (3, 1), InvalidArgSize)?;
@@ -102,7 +108,7 @@ pub fn set_arg(kernel: Handle<Kernel>, index: cl_uint, size: usize, value: InByt
             // CL_INVALID_ARG_VALUE if arg_value is NULL and the argument is data
             ArgValue::Data(value.copy(size)?.ok_or(InvalidArgValue)?.into())
         }
-        ArgKind::Image => image(&kernel, arg.access, size, value)?,
+        ArgKind::Image => image(kernel, arg.access, size, value)?,
         ArgKind::Sampler => {
             // CL_INVALID_ARG_SIZE if arg_size is not the size of a sampler's handle
             ensure(value.is_null() || size == size_of::<cl_sampler>(), InvalidArgSize)?;
@@ -116,9 +122,7 @@ pub fn set_arg(kernel: Handle<Kernel>, index: cl_uint, size: usize, value: InByt
         ArgKind::Pipe => return Err(no_object(size, value, InvalidMemObject)),
         // CL_INVALID_DEVICE_QUEUE if the argument is a device queue, but arg_value does not point to one
         ArgKind::Queue => return Err(no_object(size, value, InvalidDeviceQueue)),
-    };
-    kernel.set_arg(index as usize, new);
-    Ok(())
+    })
 }
 
 /// The error for an argument that has to be an object of a kind that cannot be made.
@@ -128,7 +132,7 @@ fn no_object(size: usize, value: InBytes, invalid: ClError) -> ClError {
 }
 
 /// The value of an image argument.
-fn image(kernel: &Ref<Kernel>, access: AccessQualifier, size: usize, value: InBytes) -> ClResult<ArgValue> {
+fn image(kernel: &Kernel, access: AccessQualifier, size: usize, value: InBytes) -> ClResult<ArgValue> {
     // CL_INVALID_ARG_SIZE if arg_size is not the size of a memory object's handle
     ensure(value.is_null() || size == size_of::<cl_mem>(), InvalidArgSize)?;
     // CL_INVALID_MEM_OBJECT if arg_value does not point to a valid image object
@@ -149,7 +153,7 @@ fn image(kernel: &Ref<Kernel>, access: AccessQualifier, size: usize, value: InBy
 }
 
 /// The value of a pointer to global or constant memory: a buffer, or NULL.
-fn pointer(kernel: &Ref<Kernel>, size: usize, value: InBytes) -> ClResult<ArgValue> {
+fn pointer(kernel: &Kernel, size: usize, value: InBytes) -> ClResult<ArgValue> {
     // arg_value NULL, or pointing to NULL, sets the argument to NULL
     if value.is_null() {
         return Ok(ArgValue::Address(0));
@@ -172,6 +176,12 @@ fn pointer(kernel: &Ref<Kernel>, size: usize, value: InBytes) -> ClResult<ArgVal
 pub fn set_arg_svm_pointer(kernel: Handle<Kernel>, index: cl_uint, value: HostPtr) -> ClResult<()> {
     // CL_INVALID_KERNEL if kernel is not a valid kernel object
     let kernel = kernel.get()?;
+    kernel.set_arg(index as usize, svm_arg_value(&kernel, index, value)?);
+    Ok(())
+}
+
+/// The value of an argument, after the rules of `clSetKernelArgSVMPointer`.
+pub fn svm_arg_value(kernel: &Kernel, index: cl_uint, value: HostPtr) -> ClResult<ArgValue> {
     // CL_INVALID_OPERATION if no devices in the context associated with kernel support SVM: the device does
     // CL_INVALID_ARG_INDEX if arg_index is not a valid argument index
     let arg = kernel.info().args.get(index as usize).ok_or(InvalidArgIndex)?;
@@ -179,8 +189,7 @@ pub fn set_arg_svm_pointer(kernel: Handle<Kernel>, index: cl_uint, value: HostPt
     // constant memory
     ensure(matches!(arg.kind, ArgKind::GlobalPointer | ArgKind::ConstantPointer), InvalidArgValue)?;
 
-    kernel.set_arg(index as usize, ArgValue::Address(value.addr() as u64));
-    Ok(())
+    Ok(ArgValue::Address(value.addr() as u64))
 }
 
 /// `clSetKernelArgDevicePointerEXT`
@@ -205,6 +214,11 @@ pub fn set_arg_device_pointer(
 pub fn set_exec_info(kernel: Handle<Kernel>, name: cl_kernel_exec_info, size: usize, value: InBytes) -> ClResult<()> {
     // CL_INVALID_KERNEL if kernel is not a valid kernel object
     kernel.get()?;
+    check_exec_info(name, size, value)
+}
+
+/// The rules of `clSetKernelExecInfo` about its values.
+pub fn check_exec_info(name: cl_kernel_exec_info, size: usize, value: InBytes) -> ClResult<()> {
     // CL_INVALID_OPERATION if no devices in the context support what param_name is about: the device does
     match name {
         CL_KERNEL_EXEC_INFO_SVM_PTRS | CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL | CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT => {

@@ -6,12 +6,14 @@
 //! everything, are not repeated at every function: they come up where something is allocated.
 
 pub mod buffer;
+pub mod command_buffer;
 pub mod context;
 pub mod device;
 pub mod enqueue;
 pub mod event;
 pub mod image;
 pub mod kernel;
+pub mod mutable_dispatch;
 pub mod partition;
 pub mod platform;
 pub mod program;

@@ -99,6 +99,22 @@ pub fn get_info(semaphore: Handle<Semaphore>, name: cl_semaphore_info_khr, info:
     }
 }
 
+/// `clGetSemaphoreHandleForTypeKHR` (of `cl_khr_external_semaphore`, which is not offered): no semaphore can be exported.
+pub fn get_handle_for_type(
+    semaphore: Handle<Semaphore>,
+    device: Handle<Device>,
+    _handle_type: cl_external_semaphore_handle_type_khr,
+    _info: Info<'_>,
+) -> ClResult<Written> {
+    // CL_INVALID_SEMAPHORE_KHR if sema_object is not a valid semaphore
+    let semaphore = semaphore.get()?;
+    // CL_INVALID_DEVICE if device is not a valid device, or not one that the semaphore is associated with
+    let device = device.get()?;
+    ensure(semaphore.devices().iter().any(|own| Ref::ptr_eq(own, &device)), InvalidDevice)?;
+    // CL_INVALID_VALUE if the requested handle type was not specified when the semaphore was created: none can be
+    Err(InvalidValue)
+}
+
 /// What both commands check alike, in the specification's order. `CL_INVALID_VALUE` for a missing payload never comes up:
 /// binary semaphores have none.
 fn checked<'call>(

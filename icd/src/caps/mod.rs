@@ -167,6 +167,8 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_depth_images", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_image2d_from_buffer", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_srgb_image_writes", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_command_buffer", version(0, 9, 8), Scope::Device, false),
+    extension("cl_khr_command_buffer_mutable_dispatch", version(0, 9, 5), Scope::Device, false),
     extension("cl_khr_create_command_queue", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_device_uuid", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_expect_assume", version(1, 0, 0), Scope::Device, false),
@@ -249,6 +251,21 @@ pub const USM_CAPABILITIES: cl::cl_device_unified_shared_memory_capabilities_int
         | cl::CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL
         | cl::CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL
         | cl::CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL;
+
+/// Properties that queues of command buffers may have.
+pub const COMMAND_BUFFER_QUEUE_PROPERTIES: cl::cl_command_queue_properties =
+    cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | cl::CL_QUEUE_PROFILING_ENABLE;
+
+/// What command buffers can do.
+pub const COMMAND_BUFFER_CAPABILITIES: cl::cl_device_command_buffer_capabilities_khr =
+    cl::CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR | cl::CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR;
+
+/// What may be changed of a recorded kernel.
+pub const MUTABLE_DISPATCH_FIELDS: cl::cl_mutable_dispatch_fields_khr = cl::CL_MUTABLE_DISPATCH_GLOBAL_OFFSET_KHR
+    | cl::CL_MUTABLE_DISPATCH_GLOBAL_SIZE_KHR
+    | cl::CL_MUTABLE_DISPATCH_LOCAL_SIZE_KHR
+    | cl::CL_MUTABLE_DISPATCH_ARGUMENTS_KHR
+    | cl::CL_MUTABLE_DISPATCH_EXEC_INFO_KHR;
 
 /// Types of semaphores.
 pub const SEMAPHORE_TYPES: &[cl::cl_semaphore_type_khr] = &[cl::CL_SEMAPHORE_TYPE_BINARY_KHR];

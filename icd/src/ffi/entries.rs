@@ -18,6 +18,7 @@ use super::entry::{self, ErrorCode};
 use super::handle::{Handle, LoaderData};
 use super::pointer::{HostPtr, ImageDesc, In, InArray, InBytes, Out, OutArray, Properties, Text, UserData};
 use crate::object::buffer::Mem;
+use crate::object::command_buffer::{CommandBuffer, MutableCommand};
 use crate::object::context::Context;
 use crate::object::device::Device;
 use crate::object::event::Event;
@@ -447,7 +448,121 @@ by_name {
         sema_payload_list: InArray<cl_semaphore_payload_khr>,
     ) -> enqueue = semaphore::enqueue_signal;
     clGetSemaphoreInfoKHR(sema_object: Handle<Semaphore>, param_name: cl_semaphore_info_khr) -> info = semaphore::get_info;
+    clGetSemaphoreHandleForTypeKHR(
+        sema_object: Handle<Semaphore>, device: Handle<Device>, handle_type: cl_external_semaphore_handle_type_khr,
+    ) -> info = semaphore::get_handle_for_type;
     clReleaseSemaphoreKHR(sema_object: Handle<Semaphore>) -> status = release;
     clRetainSemaphoreKHR(sema_object: Handle<Semaphore>) -> status = retain;
+
+    // cl_khr_command_buffer
+    clCreateCommandBufferKHR(
+        num_queues: cl_uint, queues: InArray<Handle<Queue>>, properties: Properties<cl_command_buffer_properties_khr>,
+    ) -> object = command_buffer::create;
+    clFinalizeCommandBufferKHR(command_buffer: Handle<CommandBuffer>) -> status = command_buffer::finalize;
+    clRetainCommandBufferKHR(command_buffer: Handle<CommandBuffer>) -> status = retain;
+    clReleaseCommandBufferKHR(command_buffer: Handle<CommandBuffer>) -> status = release;
+    clEnqueueCommandBufferKHR(
+        num_queues: cl_uint, queues: InArray<Handle<Queue>>, command_buffer: Handle<CommandBuffer>,
+    ) -> enqueue = command_buffer::enqueue;
+    clCommandBarrierWithWaitListKHR(
+        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
+        properties: Properties<cl_command_properties_khr>,
+        num_sync_points_in_wait_list: cl_uint,
+        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
+        mutable_handle: Out<Handle<MutableCommand>>,
+    ) -> status = command_buffer::barrier;
+    clCommandCopyBufferKHR(
+        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
+        properties: Properties<cl_command_properties_khr>,
+        src_buffer: Handle<Mem>, dst_buffer: Handle<Mem>, src_offset: usize, dst_offset: usize, size: usize,
+        num_sync_points_in_wait_list: cl_uint,
+        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
+        mutable_handle: Out<Handle<MutableCommand>>,
+    ) -> status = command_buffer::copy_buffer;
+    clCommandCopyBufferRectKHR(
+        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
+        properties: Properties<cl_command_properties_khr>,
+        src_buffer: Handle<Mem>, dst_buffer: Handle<Mem>, src_origin: Triple, dst_origin: Triple, region: Triple,
+        src_row_pitch: usize, src_slice_pitch: usize, dst_row_pitch: usize, dst_slice_pitch: usize,
+        num_sync_points_in_wait_list: cl_uint,
+        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
+        mutable_handle: Out<Handle<MutableCommand>>,
+    ) -> status = command_buffer::copy_buffer_rect;
+    clCommandCopyBufferToImageKHR(
+        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
+        properties: Properties<cl_command_properties_khr>,
+        src_buffer: Handle<Mem>, dst_image: Handle<Mem>, src_offset: usize, dst_origin: Triple, region: Triple,
+        num_sync_points_in_wait_list: cl_uint,
+        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
+        mutable_handle: Out<Handle<MutableCommand>>,
+    ) -> status = gap::InvalidMemObject;
+    clCommandCopyImageKHR(
+        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
+        properties: Properties<cl_command_properties_khr>,
+        src_image: Handle<Mem>, dst_image: Handle<Mem>, src_origin: Triple, dst_origin: Triple, region: Triple,
+        num_sync_points_in_wait_list: cl_uint,
+        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
+        mutable_handle: Out<Handle<MutableCommand>>,
+    ) -> status = gap::InvalidMemObject;
+    clCommandCopyImageToBufferKHR(
+        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
+        properties: Properties<cl_command_properties_khr>,
+        src_image: Handle<Mem>, dst_buffer: Handle<Mem>, src_origin: Triple, region: Triple, dst_offset: usize,
+        num_sync_points_in_wait_list: cl_uint,
+        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
+        mutable_handle: Out<Handle<MutableCommand>>,
+    ) -> status = gap::InvalidMemObject;
+    clCommandFillBufferKHR(
+        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
+        properties: Properties<cl_command_properties_khr>,
+        buffer: Handle<Mem>, pattern: InBytes, pattern_size: usize, offset: usize, size: usize,
+        num_sync_points_in_wait_list: cl_uint,
+        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
+        mutable_handle: Out<Handle<MutableCommand>>,
+    ) -> status = command_buffer::fill_buffer;
+    clCommandFillImageKHR(
+        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
+        properties: Properties<cl_command_properties_khr>,
+        image: Handle<Mem>, fill_color: InBytes, origin: Triple, region: Triple,
+        num_sync_points_in_wait_list: cl_uint,
+        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
+        mutable_handle: Out<Handle<MutableCommand>>,
+    ) -> status = gap::InvalidMemObject;
+    clCommandNDRangeKernelKHR(
+        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
+        properties: Properties<cl_command_properties_khr>,
+        kernel: Handle<Kernel>, work_dim: cl_uint, global_work_offset: InArray<usize>, global_work_size: InArray<usize>,
+        local_work_size: InArray<usize>,
+        num_sync_points_in_wait_list: cl_uint,
+        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
+        mutable_handle: Out<Handle<MutableCommand>>,
+    ) -> status = command_buffer::nd_range_kernel;
+    clCommandSVMMemcpyKHR(
+        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
+        properties: Properties<cl_command_properties_khr>,
+        dst_ptr: HostPtr, src_ptr: HostPtr, size: usize,
+        num_sync_points_in_wait_list: cl_uint,
+        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
+        mutable_handle: Out<Handle<MutableCommand>>,
+    ) -> status = command_buffer::svm_copy;
+    clCommandSVMMemFillKHR(
+        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
+        properties: Properties<cl_command_properties_khr>,
+        svm_ptr: HostPtr, pattern: InBytes, pattern_size: usize, size: usize,
+        num_sync_points_in_wait_list: cl_uint,
+        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
+        mutable_handle: Out<Handle<MutableCommand>>,
+    ) -> status = command_buffer::svm_fill;
+    clGetCommandBufferInfoKHR(command_buffer: Handle<CommandBuffer>, param_name: cl_command_buffer_info_khr)
+        -> info = command_buffer::get_info;
+
+    // cl_khr_command_buffer_mutable_dispatch
+    clUpdateMutableCommandsKHR(
+        command_buffer: Handle<CommandBuffer>, num_configs: cl_uint,
+        config_types: InArray<cl_command_buffer_update_type_khr>,
+        configs: InArray<In<'static, cl_mutable_dispatch_config_khr>>,
+    ) -> status = mutable_dispatch::update;
+    clGetMutableCommandInfoKHR(command: Handle<MutableCommand>, param_name: cl_mutable_command_info_khr)
+        -> info = mutable_dispatch::get_info;
 }
 }

@@ -32,6 +32,8 @@ macro_rules! plain {
 
 plain!(u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, *mut c_void, *const c_void, *const c_char);
 plain!(cl::cl_name_version, cl::cl_buffer_region, cl::cl_image_format);
+// The application's: read only.
+plain!(cl::cl_mutable_dispatch_config_khr, cl::cl_mutable_dispatch_arg_khr, cl::cl_mutable_dispatch_exec_info_khr);
 plain!(cl::cl_device_integer_dot_product_acceleration_properties);
 
 // SAFETY: a transparent pointer; any bits are an address.
@@ -167,6 +169,11 @@ pointer_view! {
 }
 
 impl<T: Plain> InArray<'_, T> {
+    /// An array that a structure of the application's points to: the OpenCL contract holds for it, too.
+    pub fn of(pointer: *const T) -> Self {
+        Self(pointer, PhantomData)
+    }
+
     /// The elements one by one, so that a bad one can end the reading; none for NULL.
     pub fn iter(self, length: usize) -> impl Iterator<Item = T> {
         let length = if self.0.is_null() { 0 } else { length };
@@ -257,6 +264,9 @@ pointer_view! {
 // SAFETY: a transparent pointer; any bits are one.
 unsafe impl Plain for Text<'static> {}
 
+// SAFETY: a transparent pointer; any bits are one.
+unsafe impl<T: 'static> Plain for In<'static, T> {}
+
 impl<'call> Text<'call> {
     /// The string without its NUL, or `None` for NULL.
     pub fn bytes(self) -> Option<&'call [u8]> {
@@ -322,6 +332,11 @@ pointer_view! {
 }
 
 impl InBytes<'_> {
+    /// Bytes that a structure of the application's points to: the OpenCL contract holds for them, too.
+    pub fn of(pointer: *const c_void) -> Self {
+        Self(pointer, PhantomData)
+    }
+
     /// As an integer.
     pub fn addr(self) -> usize {
         self.0.addr()

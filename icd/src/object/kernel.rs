@@ -129,6 +129,11 @@ impl Kernel {
         args.values[index] = Some(value);
     }
 
+    /// Whether all arguments are set.
+    pub fn has_all_args(&self) -> bool {
+        self.args.lock().values.iter().all(Option::is_some)
+    }
+
     /// The arguments for a launch, with a hold on the buffers.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 
 pub mod allocation;
 pub mod buffer;
+pub mod command_buffer;
 pub mod context;
 pub mod device;
 pub mod event;

@@ -254,6 +254,51 @@ macro_rules! extension {
 }
 
 extension! {
+    clCreateCommandBufferKHR(
+        n: cl_uint, queues: *const cl_command_queue, properties: *const cl_bitfield, error: *mut cl_int,
+    ) -> *mut c_void;
+    clFinalizeCommandBufferKHR(c: *mut c_void) -> cl_int;
+    clRetainCommandBufferKHR(c: *mut c_void) -> cl_int;
+    clReleaseCommandBufferKHR(c: *mut c_void) -> cl_int;
+    clEnqueueCommandBufferKHR(
+        queues: cl_uint, list_of_queues: *const cl_command_queue, c: *mut c_void,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    clCommandBarrierWithWaitListKHR(
+        c: *mut c_void, q: cl_command_queue, p: *const cl_bitfield,
+        n: cl_uint, l: *const cl_uint, s: *mut cl_uint, h: *mut *mut c_void,
+    ) -> cl_int;
+    clCommandCopyBufferKHR(
+        c: *mut c_void, q: cl_command_queue, p: *const cl_bitfield,
+        src: cl_mem, dst: cl_mem, src_offset: usize, dst_offset: usize, size: usize,
+        n: cl_uint, l: *const cl_uint, s: *mut cl_uint, h: *mut *mut c_void,
+    ) -> cl_int;
+    clCommandCopyBufferRectKHR(
+        c: *mut c_void, q: cl_command_queue, p: *const cl_bitfield,
+        src: cl_mem, dst: cl_mem, src_origin: *const usize, dst_origin: *const usize, region: *const usize,
+        src_row: usize, src_slice: usize, dst_row: usize, dst_slice: usize,
+        n: cl_uint, l: *const cl_uint, s: *mut cl_uint, h: *mut *mut c_void,
+    ) -> cl_int;
+    clCommandFillBufferKHR(
+        c: *mut c_void, q: cl_command_queue, p: *const cl_bitfield,
+        m: cl_mem, pattern: *const c_void, pattern_size: usize, offset: usize, size: usize,
+        n: cl_uint, l: *const cl_uint, s: *mut cl_uint, h: *mut *mut c_void,
+    ) -> cl_int;
+    clCommandSVMMemcpyKHR(
+        c: *mut c_void, q: cl_command_queue, p: *const cl_bitfield,
+        dst: *mut c_void, src: *const c_void, size: usize,
+        n: cl_uint, l: *const cl_uint, s: *mut cl_uint, h: *mut *mut c_void,
+    ) -> cl_int;
+    clCommandSVMMemFillKHR(
+        c: *mut c_void, q: cl_command_queue, p: *const cl_bitfield,
+        ptr: *mut c_void, pattern: *const c_void, pattern_size: usize, size: usize,
+        n: cl_uint, l: *const cl_uint, s: *mut cl_uint, h: *mut *mut c_void,
+    ) -> cl_int;
+    clGetCommandBufferInfoKHR(c: *mut c_void, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    clUpdateMutableCommandsKHR(
+        c: *mut c_void, n: cl_uint, types: *const cl_uint, configs: *const *const c_void,
+    ) -> cl_int;
+    clGetMutableCommandInfoKHR(c: *mut c_void, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
     clCreateSemaphoreWithPropertiesKHR(c: cl_context, properties: *const cl_bitfield, error: *mut cl_int) -> *mut c_void;
     clEnqueueWaitSemaphoresKHR(
         q: cl_command_queue, count: cl_uint, semaphores: *const *mut c_void, payloads: *const cl_ulong,
@@ -264,6 +309,9 @@ extension! {
         n: cl_uint, list: *const cl_event, event: *mut cl_event,
     ) -> cl_int;
     clGetSemaphoreInfoKHR(s: *mut c_void, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    clGetSemaphoreHandleForTypeKHR(
+        s: *mut c_void, d: cl_device_id, ty: cl_uint, size: usize, value: *mut c_void, ret: *mut usize,
+    ) -> cl_int;
     clReleaseSemaphoreKHR(s: *mut c_void) -> cl_int;
     clRetainSemaphoreKHR(s: *mut c_void) -> cl_int;
     clHostMemAllocINTEL(

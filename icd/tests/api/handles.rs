@@ -58,6 +58,21 @@ const USES: &[Use] = &[
         |h| clGetMemAllocInfoINTEL(h, null_mut(), CL_MEM_ALLOC_TYPE_INTEL, 0, null_mut(), null_mut()),
         CL_INVALID_CONTEXT,
     ),
+    ("command buffer", |h| refused(|e| clCreateCommandBufferKHR(1, &h, null_mut(), e)), CL_INVALID_COMMAND_QUEUE),
+    (
+        "command buffer info",
+        |h| clGetCommandBufferInfoKHR(h, CL_COMMAND_BUFFER_STATE_KHR, 0, null_mut(), null_mut()),
+        CL_INVALID_COMMAND_BUFFER_KHR,
+    ),
+    ("finalize", |h| clFinalizeCommandBufferKHR(h), CL_INVALID_COMMAND_BUFFER_KHR),
+    ("retain command buffer", |h| clRetainCommandBufferKHR(h), CL_INVALID_COMMAND_BUFFER_KHR),
+    ("release command buffer", |h| clReleaseCommandBufferKHR(h), CL_INVALID_COMMAND_BUFFER_KHR),
+    ("update", |h| clUpdateMutableCommandsKHR(h, 0, null_mut(), null_mut()), CL_INVALID_COMMAND_BUFFER_KHR),
+    (
+        "mutable command info",
+        |h| clGetMutableCommandInfoKHR(h, CL_MUTABLE_COMMAND_COMMAND_TYPE_KHR, 0, null_mut(), null_mut()),
+        CL_INVALID_MUTABLE_COMMAND_KHR,
+    ),
     ("set status", |h| clSetUserEventStatus(h, CL_COMPLETE), CL_INVALID_EVENT),
 ];
 

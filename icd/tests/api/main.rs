@@ -5,6 +5,7 @@
 
 mod buffer;
 mod cl;
+mod command_buffer;
 mod context;
 mod device;
 mod event;

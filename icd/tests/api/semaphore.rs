@@ -71,6 +71,18 @@ fn create_and_ask() {
 }
 
 #[test]
+fn nothing_is_exported() {
+    let setup = Setup::new();
+    let s = semaphore(&setup);
+    let handle =
+        |s, d| clGetSemaphoreHandleForTypeKHR(s, d, CL_SEMAPHORE_HANDLE_OPAQUE_FD_KHR, 0, null_mut(), null_mut());
+    assert_eq!(handle(null_mut(), device()), CL_INVALID_SEMAPHORE_KHR);
+    assert_eq!(handle(s, null_mut()), CL_INVALID_DEVICE);
+    assert_eq!(handle(s, device()), CL_INVALID_VALUE);
+    assert_eq!(clReleaseSemaphoreKHR(s), CL_SUCCESS);
+}
+
+#[test]
 fn arguments() {
     let (setup, other) = (Setup::new(), Setup::new());
     let s = semaphore(&setup);

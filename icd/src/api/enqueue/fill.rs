@@ -1,12 +1,13 @@
 //! Filling a buffer with a pattern.
 
 use clift_include::cl::*;
+use clift_runtime::memory::MemSlice;
 
 use super::{Submission, buffer_of, checked_before, region, same_context};
 use crate::error::ClError::{InvalidOperation, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::entry::Wait;
-use crate::ffi::handle::Handle;
+use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::InBytes;
 use crate::object::buffer::Mem;
 use crate::object::queue::Queue;
@@ -26,10 +27,35 @@ pub fn fill_buffer(
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
+    let Fill { buffer, target, pattern } = checked_fill(&queue, buffer, (pattern, pattern_size), offset, size)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_FILL_BUFFER, wait)?;
+
+    command.keep(&buffer).task(false, move || checked_before(target.fill(&pattern)))
+}
+
+/// A fill whose arguments have been checked.
+pub struct Fill {
+    /// The buffer.
+    pub buffer: Ref<Mem>,
+    /// The bytes to fill.
+    pub target: MemSlice,
+    /// What to fill them with.
+    pub pattern: Vec<u8>,
+}
+
+/// The rules for a fill, those about wait lists apart.
+pub fn checked_fill(
+    queue: &Ref<Queue>,
+    buffer: Handle<Mem>,
+    (pattern, pattern_size): (InBytes<'_>, usize),
+    offset: usize,
+    size: usize,
+) -> ClResult<Fill> {
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
     let buffer = buffer_of(buffer)?;
     // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
-    same_context(&queue, buffer.context())?;
+    same_context(queue, buffer.context())?;
     // CL_INVALID_VALUE if the region being filled specified by offset and size is out of bounds
     let target = region(&buffer, offset, size)?;
     // CL_INVALID_VALUE if pattern is NULL
@@ -38,11 +64,9 @@ pub fn fill_buffer(
     ensure(pattern_size.is_power_of_two() && pattern_size <= MAX_PATTERN, InvalidValue)?;
     // CL_INVALID_VALUE if offset or size is not a multiple of pattern_size
     ensure(offset.is_multiple_of(pattern_size) && size.is_multiple_of(pattern_size), InvalidValue)?;
-    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(&queue, CL_COMMAND_FILL_BUFFER, wait)?;
     // CL_INVALID_OPERATION if buffer was created with CL_MEM_IMMUTABLE_EXT
     ensure(buffer.is_mutable(), InvalidOperation)?;
 
     let pattern = pattern.copy(pattern_size)?.ok_or(InvalidValue)?;
-    command.keep(&buffer).task(false, move || checked_before(target.fill(&pattern)))
+    Ok(Fill { buffer, target, pattern })
 }

@@ -69,6 +69,11 @@ impl<'call> Submission<'call> {
         Ok(Self { queue: queue.clone(), kind, wait, waits, keep: Keep::new() })
     }
 
+    /// What it waits for so far.
+    pub fn waits(&self) -> &Waits {
+        &self.waits
+    }
+
     /// Has the command wait for one more thing.
     pub fn after(mut self, event: graph::Event) -> Self {
         self.waits.push(event);
@@ -178,7 +183,7 @@ fn region(buffer: &Ref<Mem>, offset: usize, size: usize) -> ClResult<MemSlice> {
 }
 
 /// Status of a task on memory whose bounds were checked when it was enqueued.
-fn checked_before<E>(result: Result<(), E>) -> Result<(), i32> {
+pub fn checked_before<E>(result: Result<(), E>) -> Result<(), i32> {
     debug_assert!(result.is_ok(), "broken invariant: the bounds of a command were checked when it was enqueued");
     result.map_err(|_| status::OUT_OF_RESOURCES)
 }

@@ -2,7 +2,7 @@
 //! would get.
 
 use clift_include::cl::*;
-use clift_runtime::graph::Work;
+use clift_runtime::graph::{Keep, Work};
 use clift_runtime::launch::Launch;
 
 use super::Submission;
@@ -86,7 +86,7 @@ pub fn suggested_local_size(
 
 /// An array with one number per dimension; `None` for NULL. With a wrong number of dimensions, which is reported later, no
 /// more than three are read.
-fn sizes(array: InArray<usize>, dims: cl_uint) -> Option<[u64; 3]> {
+pub fn sizes(array: InArray<usize>, dims: cl_uint) -> Option<[u64; 3]> {
     if array.is_null() {
         return None;
     }
@@ -99,7 +99,7 @@ fn sizes(array: InArray<usize>, dims: cl_uint) -> Option<[u64; 3]> {
 }
 
 /// What the kernel and the queue's device demand.
-fn demands(queue: &Queue, kernel: &Kernel) -> Demands {
+pub fn demands(queue: &Queue, kernel: &Kernel) -> Demands {
     let limits = limits();
     Demands {
         required: kernel.info().required_local_size,
@@ -129,20 +129,30 @@ fn launch(
     wait: Wait<'_>,
     kind: cl_command_type,
 ) -> ClResult<()> {
+    // CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS, those about sizes, CL_OUT_OF_RESOURCES: see `ready`
+    let (launch, keep) = ready(queue, kernel, request)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let mut command = Submission::new(queue, kind, wait)?;
+    for thing in keep {
+        command = command.keep_any(thing);
+    }
+    command.submit(false, Work::Launch(launch))
+}
+
+/// A launch that may be submitted, and what has to live until it has ended: the rules, those about wait lists apart.
+pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box<Launch>, Keep)> {
     // CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS: see `prepared`
-    let arguments = prepared(queue, kernel)?;
+    let Prepared { mut block, buffers, local_arg_bytes, images, facts } = prepared(queue, kernel)?;
     // CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_GROUP_SIZE,
     // CL_INVALID_WORK_ITEM_SIZE: see `geometry`
     let nd = geometry::checked(request, &demands(queue, kernel))?;
-    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(queue, kind, wait)?;
+    let info = kernel.info();
     // CL_OUT_OF_RESOURCES if there is not enough local memory
-    let local_bytes = kernel.info().resources.local_bytes.checked_add(arguments.local_arg_bytes);
+    let local_bytes = info.resources.local_bytes.checked_add(local_arg_bytes);
     ensure(local_bytes.is_some_and(|bytes| bytes <= limits().local_mem_size), OutOfResources)?;
 
-    let info = kernel.info();
-    let Prepared { mut block, buffers, local_arg_bytes, images, facts } = arguments;
-    let mut command = command.keep_any(kernel.executable().program.memory.clone());
+    let mut keep = Keep::new();
+    keep.push(kernel.executable().program.memory.clone());
     let (mut entry, mut resources) = (info.entry, info.resources);
     if let Some(variants) = &info.variants {
         // CL_OUT_OF_RESOURCES if there is a failure to make the code for these images
@@ -152,15 +162,15 @@ fn launch(
         })?;
         (entry, resources) = (variant.entry, resources.max(variant.resources));
         resources.width = variant.resources.width;
-        command = command.keep_any(variant.memory);
+        keep.push(variant.memory);
     }
-    for image in &images {
-        command = command.keep(image);
+    for image in images {
+        keep.push(image);
     }
-    for (mem, offset) in &buffers {
+    for (mem, offset) in buffers {
         let address = mem.bytes().as_ptr().expose_provenance() as u64;
-        place(&mut block, *offset, &address.to_le_bytes());
-        command = command.keep(mem);
+        place(&mut block, offset, &address.to_le_bytes());
+        keep.push(mem);
     }
     let launch = Launch {
         entry,
@@ -171,5 +181,5 @@ fn launch(
         printf_sink: None,
         cost: Some(kernel.cost().clone()),
     };
-    command.submit(false, Work::Launch(Box::new(launch)))
+    Ok((Box::new(launch), keep))
 }

@@ -1,7 +1,7 @@
 //! Reading, writing and copying buffers, in one piece or as rectangles.
 
 use clift_include::cl::*;
-use clift_runtime::memory::{RectCopy, RectLayout};
+use clift_runtime::memory::{MemSlice, RectCopy, RectLayout};
 
 use super::{Submission, buffer_of, checked_before, region as part_of, same_context};
 use crate::error::ClError::{InvalidOperation, InvalidValue, MemCopyOverlap};
@@ -71,6 +71,18 @@ pub fn write_buffer(
     command.keep(&buffer).task(blocking != CL_FALSE, move || checked_before(target.copy_from(&source)))
 }
 
+/// A copy whose arguments have been checked.
+pub struct Copy {
+    /// The buffer copied from.
+    pub src: Ref<Mem>,
+    /// The buffer copied to.
+    pub dst: Ref<Mem>,
+    /// The bytes copied from: the region, or the whole buffer for a rectangle.
+    pub source: MemSlice,
+    /// The bytes copied to.
+    pub target: MemSlice,
+}
+
 /// `clEnqueueCopyBuffer`
 pub fn copy_buffer(
     queue: Handle<Queue>,
@@ -83,25 +95,38 @@ pub fn copy_buffer(
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
+    let Copy { src, dst, source, target } = checked_copy(&queue, src, dst, src_offset, dst_offset, size)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_COPY_BUFFER, wait)?;
+
+    command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_from(&source)))
+}
+
+/// The rules for a copy, those about wait lists apart.
+pub fn checked_copy(
+    queue: &Ref<Queue>,
+    src: Handle<Mem>,
+    dst: Handle<Mem>,
+    src_offset: usize,
+    dst_offset: usize,
+    size: usize,
+) -> ClResult<Copy> {
     // CL_INVALID_MEM_OBJECT if src_buffer or dst_buffer is not a valid buffer object
     let (src, dst) = (buffer_of(src)?, buffer_of(dst)?);
     // CL_INVALID_CONTEXT if the contexts associated with command_queue, src_buffer and dst_buffer are not the same
-    same_context(&queue, src.context())?;
-    same_context(&queue, dst.context())?;
+    same_context(queue, src.context())?;
+    same_context(queue, dst.context())?;
     // CL_INVALID_VALUE if the region specified by src_offset and size is out of bounds of src_buffer
     let source = part_of(&src, src_offset, size)?;
     // CL_INVALID_VALUE if the region specified by dst_offset and size is out of bounds of dst_buffer
     let target = part_of(&dst, dst_offset, size)?;
-    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(&queue, CL_COMMAND_COPY_BUFFER, wait)?;
     // CL_INVALID_OPERATION if dst_buffer was created with CL_MEM_IMMUTABLE_EXT
     ensure(dst.is_mutable(), InvalidOperation)?;
     // CL_MEM_COPY_OVERLAP if src_buffer and dst_buffer are the same buffer or sub-buffer object and the source and
     // destination regions overlap, or if they are different sub-buffers of the same associated buffer object and they
     // overlap (a buffer and its own sub-buffer are treated alike)
     ensure(!(same_memory(&src, &dst) && source.overlaps(&target)), MemCopyOverlap)?;
-
-    command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_from(&source)))
+    Ok(Copy { src, dst, source, target })
 }
 
 /// Whether two memory objects are, or are parts of, the same buffer.
@@ -110,7 +135,7 @@ fn same_memory(a: &Ref<Mem>, b: &Ref<Mem>) -> bool {
 }
 
 /// Origin or region of a rectangle as C passes it: bytes, rows, slices.
-type Triple<'call> = InArray<'call, usize>;
+pub type Triple<'call> = InArray<'call, usize>;
 
 /// The geometry of a rectangular transfer between two sides, each given by origin, row pitch and slice pitch.
 ///
@@ -235,14 +260,34 @@ pub fn copy_buffer_rect(
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
+    let on_src = (src_origin, src_row_pitch, src_slice_pitch);
+    let on_dst = (dst_origin, dst_row_pitch, dst_slice_pitch);
+    let (Copy { src, dst, source, target }, rect) = checked_copy_rect(&queue, src, dst, on_src, on_dst, region)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    let command = Submission::new(&queue, CL_COMMAND_COPY_BUFFER_RECT, wait)?;
+
+    command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
+}
+
+/// One side of a rectangular copy: origin, row pitch and slice pitch.
+pub type Side<'call> = (Triple<'call>, usize, usize);
+
+/// The rules for a rectangular copy, those about wait lists apart.
+pub fn checked_copy_rect(
+    queue: &Ref<Queue>,
+    src: Handle<Mem>,
+    dst: Handle<Mem>,
+    on_src: Side<'_>,
+    on_dst: Side<'_>,
+    region: Triple<'_>,
+) -> ClResult<(Copy, RectCopy)> {
     // CL_INVALID_MEM_OBJECT if src_buffer or dst_buffer is not a valid buffer object
     let (src, dst) = (buffer_of(src)?, buffer_of(dst)?);
     // CL_INVALID_CONTEXT if the contexts associated with command_queue, src_buffer and dst_buffer are not the same
-    same_context(&queue, src.context())?;
-    same_context(&queue, dst.context())?;
+    same_context(queue, src.context())?;
+    same_context(queue, dst.context())?;
     // CL_INVALID_VALUE by the rules of `rect`
-    let on_src = (src_origin, src_row_pitch, src_slice_pitch);
-    let rect = rect(region, on_src, (dst_origin, dst_row_pitch, dst_slice_pitch))?;
+    let rect = rect(region, on_src, on_dst)?;
     // CL_INVALID_VALUE if the region specified by src_origin, region, src_row_pitch, and src_slice_pitch is out of bounds
     // of src_buffer
     ensure(rect.src.end() <= src.size(), InvalidValue)?;
@@ -255,8 +300,6 @@ pub fn copy_buffer_rect(
         ensure(rect.src.row_pitch() == rect.dst.row_pitch(), InvalidValue)?;
         ensure(rect.src.slice_pitch() == rect.dst.slice_pitch(), InvalidValue)?;
     }
-    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(&queue, CL_COMMAND_COPY_BUFFER_RECT, wait)?;
     // CL_INVALID_OPERATION if dst_buffer was created with CL_MEM_IMMUTABLE_EXT
     ensure(dst.is_mutable(), InvalidOperation)?;
     // CL_MEM_COPY_OVERLAP if src_buffer and dst_buffer are the same buffer or sub-buffer object and the source and
@@ -265,7 +308,7 @@ pub fn copy_buffer_rect(
     ensure(!(same_memory(&src, &dst) && rects_overlap(&rect, &src, &dst)), MemCopyOverlap)?;
 
     let (source, target) = (src.bytes().clone(), dst.bytes().clone());
-    command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
+    Ok((Copy { src, dst, source, target }, rect))
 }
 
 /// Whether source and destination of a copy within one buffer overlap.

@@ -1,0 +1,249 @@
+//! Command buffers of copies and fills: making, recording, enqueuing, asking. Kernels in them are tested with a compiler.
+
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+
+use super::cl::*;
+
+type Buffer = *mut c_void;
+type List = *const cl_bitfield;
+
+/// No properties, no sync points wanted or waited for, no handle.
+const NO_LIST: List = null();
+
+fn recording(setup: &Setup) -> Buffer {
+    made(|e| clCreateCommandBufferKHR(1, &setup.queue, NO_LIST, e))
+}
+
+fn state(buffer: Buffer) -> cl_uint {
+    info(|s, v, r| clGetCommandBufferInfoKHR(buffer, CL_COMMAND_BUFFER_STATE_KHR, s, v, r))
+}
+
+fn enqueue(buffer: Buffer, event: *mut cl_event) -> cl_int {
+    clEnqueueCommandBufferKHR(0, null(), buffer, 0, NONE, event)
+}
+
+#[test]
+fn create_and_ask() {
+    let setup = Setup::new();
+    let flags = CL_COMMAND_BUFFER_FLAGS_KHR;
+    for list in [&[0][..], &[flags, 3, 0], &[CL_COMMAND_BUFFER_MUTABLE_DISPATCH_ASSERTS_KHR, 1, flags, 2, 0]] {
+        let buffer = made(|e| clCreateCommandBufferKHR(1, &setup.queue, list.as_ptr(), e));
+        let ask = |name| move |s, v, r| clGetCommandBufferInfoKHR(buffer, name, s, v, r);
+        let properties = info_bytes(&ask(CL_COMMAND_BUFFER_PROPERTIES_ARRAY_KHR));
+        assert_eq!(properties, list.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>());
+        assert_eq!(info::<cl_uint>(ask(CL_COMMAND_BUFFER_NUM_QUEUES_KHR)), 1);
+        assert_eq!(info::<cl_command_queue>(ask(CL_COMMAND_BUFFER_QUEUES_KHR)), setup.queue);
+        assert_eq!(info::<cl_context>(ask(CL_COMMAND_BUFFER_CONTEXT_KHR)), setup.context);
+        assert_eq!(clRetainCommandBufferKHR(buffer), CL_SUCCESS);
+        assert_eq!(info::<cl_uint>(ask(CL_COMMAND_BUFFER_REFERENCE_COUNT_KHR)), 2);
+        assert_eq!(ask(0)(0, null_mut(), null_mut()), CL_INVALID_VALUE);
+        assert_eq!(state(buffer), CL_COMMAND_BUFFER_STATE_RECORDING_KHR);
+        assert_eq!(enqueue(buffer, SKIP), CL_INVALID_OPERATION);
+        assert_eq!(clFinalizeCommandBufferKHR(buffer), CL_SUCCESS);
+        assert_eq!(state(buffer), CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR);
+        assert_eq!(clFinalizeCommandBufferKHR(buffer), CL_INVALID_OPERATION);
+        for _ in 0..2 {
+            assert_eq!(clReleaseCommandBufferKHR(buffer), CL_SUCCESS);
+        }
+        assert_eq!(clReleaseCommandBufferKHR(buffer), CL_INVALID_COMMAND_BUFFER_KHR);
+    }
+    let two = [setup.queue; 2];
+    let create = |n, queues: *const cl_command_queue, list: &[cl_bitfield]| {
+        refused(|e| clCreateCommandBufferKHR(n, queues, list.as_ptr(), e))
+    };
+    assert_eq!(create(0, two.as_ptr(), &[0]), CL_INVALID_VALUE);
+    assert_eq!(create(2, two.as_ptr(), &[0]), CL_INVALID_VALUE);
+    assert_eq!(create(1, null(), &[0]), CL_INVALID_VALUE);
+    assert_eq!(create(1, &setup.context, &[0]), CL_INVALID_COMMAND_QUEUE);
+    for (list, error) in [
+        (&[1, 1, 0][..], CL_INVALID_VALUE),
+        (&[flags, 8, 0], CL_INVALID_VALUE),
+        (&[flags, 4, 0], CL_INVALID_PROPERTY),
+        (&[flags, 1, flags, 1, 0], CL_INVALID_VALUE),
+    ] {
+        assert_eq!(create(1, two.as_ptr(), list), error, "{list:?}");
+    }
+}
+
+/// A recording function by name, ready but for the buffer, queue, properties, sync points and handle.
+type Recording<'a> = (
+    &'a str,
+    Box<dyn Fn(Buffer, cl_command_queue, List, cl_uint, *const cl_uint, *mut cl_uint, *mut *mut c_void) -> cl_int + 'a>,
+);
+
+fn commands<'a>(a: cl_mem, b: cl_mem, host: *mut c_void) -> Vec<Recording<'a>> {
+    static ZERO: [usize; 3] = [0; 3];
+    static REGION: [usize; 3] = [4, 2, 1];
+    let (o, g) = (ZERO.as_ptr(), REGION.as_ptr());
+    let half = host.wrapping_byte_add(32);
+    vec![
+        ("barrier", Box::new(clCommandBarrierWithWaitListKHR)),
+        ("copy", Box::new(move |c, q, p, n, l, s, h| clCommandCopyBufferKHR(c, q, p, a, b, 0, 0, 64, n, l, s, h))),
+        (
+            "copy rect",
+            Box::new(move |c, q, p, n, l, s, h| {
+                clCommandCopyBufferRectKHR(c, q, p, a, b, o, o, g, 0, 0, 0, 0, n, l, s, h)
+            }),
+        ),
+        ("fill", Box::new(move |c, q, p, n, l, s, h| clCommandFillBufferKHR(c, q, p, a, host, 4, 0, 64, n, l, s, h))),
+        ("svm copy", Box::new(move |c, q, p, n, l, s, h| clCommandSVMMemcpyKHR(c, q, p, half, host, 32, n, l, s, h))),
+        (
+            "svm fill",
+            Box::new(move |c, q, p, n, l, s, h| clCommandSVMMemFillKHR(c, q, p, half, host, 4, 32, n, l, s, h)),
+        ),
+    ]
+}
+
+#[test]
+fn rules_of_recording() {
+    let setup = Setup::new();
+    let (a, b) = (setup.buffer(0, 64), setup.buffer(0, 64));
+    let mut host = [0u128; 4];
+    let buffer = recording(&setup);
+    let (mut handle, mut point) = (null_mut(), 0);
+    let mut recorded = 0;
+    for (name, command) in commands(a, b, host.as_mut_ptr().cast()) {
+        let call = |c, q, p, n, l| command(c, q, p, n, l, null_mut(), null_mut());
+        assert_eq!(call(null_mut(), null_mut(), NO_LIST, 0, null()), CL_INVALID_COMMAND_BUFFER_KHR, "{name}");
+        assert_eq!(call(buffer, setup.queue, NO_LIST, 0, null()), CL_INVALID_COMMAND_QUEUE, "{name}");
+        assert_eq!(call(buffer, null_mut(), [1, 1, 0].as_ptr(), 0, null()), CL_INVALID_VALUE, "{name}");
+        for (n, l) in [(1, &[][..]), (0, &[1]), (1, &[0]), (1, &[recorded + 1])] {
+            let l = if l.is_empty() { null() } else { l.as_ptr() };
+            let error = call(buffer, null_mut(), NO_LIST, n, l);
+            assert_eq!(error, CL_INVALID_SYNC_POINT_WAIT_LIST_KHR, "{name}");
+        }
+        let with_handle = command(buffer, null_mut(), NO_LIST, 0, null(), null_mut(), &mut handle);
+        assert_eq!(with_handle, CL_INVALID_VALUE, "{name}");
+        assert_eq!(command(buffer, null_mut(), [0].as_ptr(), 0, null(), &mut point, null_mut()), CL_SUCCESS, "{name}");
+        recorded += 1;
+        assert_eq!(point, recorded, "{name}");
+        let after = command(buffer, null_mut(), NO_LIST, 1, &point, &mut point, null_mut());
+        assert_eq!(after, CL_SUCCESS, "{name}");
+        recorded += 1;
+    }
+    assert_eq!(clFinalizeCommandBufferKHR(buffer), CL_SUCCESS);
+    for (name, command) in commands(a, b, host.as_mut_ptr().cast()) {
+        let late = command(buffer, null_mut(), NO_LIST, 0, null(), null_mut(), null_mut());
+        assert_eq!(late, CL_INVALID_OPERATION, "{name}");
+    }
+    assert_eq!(enqueue(buffer, SKIP), CL_SUCCESS);
+    assert_eq!(clFinish(setup.queue), CL_SUCCESS);
+    assert_eq!(clReleaseCommandBufferKHR(buffer), CL_SUCCESS);
+    for m in [a, b] {
+        assert_eq!(clReleaseMemObject(m), CL_SUCCESS);
+    }
+}
+
+#[test]
+fn rules_of_enqueuing() {
+    let (setup, other) = (Setup::new(), Setup::new());
+    let buffer = recording(&setup);
+    assert_eq!(clFinalizeCommandBufferKHR(buffer), CL_SUCCESS);
+    let enqueue = |n, queues: *const cl_command_queue| clEnqueueCommandBufferKHR(n, queues, buffer, 0, NONE, SKIP);
+    assert_eq!(enqueue(1, null()), CL_INVALID_VALUE);
+    assert_eq!(enqueue(0, &setup.queue), CL_INVALID_VALUE);
+    assert_eq!(enqueue(2, [setup.queue; 2].as_ptr()), CL_INVALID_VALUE);
+    assert_eq!(enqueue(1, &setup.context), CL_INVALID_COMMAND_QUEUE);
+    assert_eq!(enqueue(1, &other.queue), CL_INVALID_CONTEXT);
+    assert_eq!(clEnqueueCommandBufferKHR(0, null(), null_mut(), 0, NONE, SKIP), CL_INVALID_COMMAND_BUFFER_KHR);
+    assert_eq!(clEnqueueCommandBufferKHR(0, null(), buffer, 1, NONE, SKIP), CL_INVALID_EVENT_WAIT_LIST);
+    let foreign = other.user_event();
+    assert_eq!(clEnqueueCommandBufferKHR(0, null(), buffer, 1, &foreign, SKIP), CL_INVALID_CONTEXT);
+    assert_eq!(clReleaseEvent(foreign), CL_SUCCESS);
+    // Nothing recorded: the event still ends, after what it waits for.
+    let user = setup.user_event();
+    let mut event = null_mut();
+    assert_eq!(clEnqueueCommandBufferKHR(1, &setup.queue, buffer, 1, &user, &mut event), CL_SUCCESS);
+    let ty: cl_uint = info(|s, v, r| clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, s, v, r));
+    assert_eq!(ty, CL_COMMAND_COMMAND_BUFFER_KHR);
+    assert_eq!(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    assert_eq!(ended(event), CL_COMPLETE);
+    assert_eq!(clReleaseEvent(user), CL_SUCCESS);
+    assert_eq!(clReleaseCommandBufferKHR(buffer), CL_SUCCESS);
+}
+
+/// A chain of copies by sync points, executed again and again, on in-order and out-of-order queues; and one whose wait list
+/// fails.
+#[test]
+fn execution() {
+    const STEPS: usize = 20;
+    for properties in [0, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE] {
+        let setup = Setup::with(properties);
+        let chain = setup.buffer(0, 4 * (STEPS + 1));
+        let buffer = recording(&setup);
+        let mut point = 0;
+        for step in 0..STEPS {
+            let (from, to) = (4 * step, 4 * step + 4);
+            let (n, list) = if step == 0 { (0, null()) } else { (1, &raw const point) };
+            let mut next = 0;
+            let skip = null_mut();
+            let copied = clCommandCopyBufferKHR(
+                buffer,
+                skip,
+                NO_LIST,
+                chain,
+                chain,
+                from,
+                to,
+                4,
+                n,
+                list,
+                &mut next,
+                skip.cast(),
+            );
+            assert_eq!(copied, CL_SUCCESS);
+            point = next;
+        }
+        assert_eq!(clFinalizeCommandBufferKHR(buffer), CL_SUCCESS);
+        for round in 1..5u8 {
+            let pattern = [round; 4];
+            let p = pattern.as_ptr().cast();
+            let (mut filled, mut event) = (null_mut(), null_mut());
+            assert_eq!(clEnqueueFillBuffer(setup.queue, chain, p, 4, 0, 4, 0, NONE, &mut filled), CL_SUCCESS);
+            assert_eq!(clEnqueueCommandBufferKHR(0, null(), buffer, 1, &filled, &mut event), CL_SUCCESS);
+            assert_eq!(ended(event), CL_COMPLETE);
+            assert_eq!(clReleaseEvent(filled), CL_SUCCESS);
+            assert_eq!(setup.contents(chain), vec![round; 4 * (STEPS + 1)]);
+        }
+        let user = setup.user_event();
+        let mut event = null_mut();
+        assert_eq!(clEnqueueCommandBufferKHR(0, null(), buffer, 1, &user, &mut event), CL_SUCCESS);
+        assert_eq!(clSetUserEventStatus(user, -5), CL_SUCCESS);
+        assert_eq!(ended(event), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        assert_eq!(clReleaseEvent(user), CL_SUCCESS);
+        // The recorded commands keep the memory object.
+        assert_eq!(clReleaseMemObject(chain), CL_SUCCESS);
+        assert_eq!(enqueue(buffer, SKIP), CL_SUCCESS);
+        assert_eq!(clReleaseCommandBufferKHR(buffer), CL_SUCCESS);
+        assert_eq!(clFinish(setup.queue), CL_SUCCESS);
+    }
+}
+
+#[test]
+fn updates_of_what_is_not_mutable() {
+    let setup = Setup::new();
+    let buffer = recording(&setup);
+    assert_eq!(clUpdateMutableCommandsKHR(buffer, 0, null(), null()), CL_INVALID_OPERATION);
+    assert_eq!(clFinalizeCommandBufferKHR(buffer), CL_SUCCESS);
+    assert_eq!(clUpdateMutableCommandsKHR(buffer, 0, null(), null()), CL_INVALID_OPERATION);
+    assert_eq!(clReleaseCommandBufferKHR(buffer), CL_SUCCESS);
+
+    let flags = [CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR, 0];
+    let buffer = made(|e| clCreateCommandBufferKHR(1, &setup.queue, flags.as_ptr(), e));
+    assert_eq!(clFinalizeCommandBufferKHR(buffer), CL_SUCCESS);
+    let update =
+        |n, types: *const cl_uint, configs: *const *const c_void| clUpdateMutableCommandsKHR(buffer, n, types, configs);
+    let (types, null_config) = ([0, 1], [null(), null()]);
+    assert_eq!(update(0, null(), null()), CL_SUCCESS);
+    assert_eq!(update(1, null(), null_config.as_ptr()), CL_INVALID_VALUE);
+    assert_eq!(update(1, types.as_ptr(), null()), CL_INVALID_VALUE);
+    assert_eq!(update(0, types.as_ptr(), null_config.as_ptr()), CL_INVALID_VALUE);
+    assert_eq!(update(1, types.as_ptr(), null_config.as_ptr()), CL_INVALID_VALUE);
+    assert_eq!(update(1, &types[1], null_config.as_ptr()), CL_INVALID_VALUE);
+    // SAFETY: zero and NULL are valid for all fields.
+    let config: cl_mutable_dispatch_config_khr = unsafe { std::mem::zeroed() };
+    let configs = [(&raw const config).cast()];
+    assert_eq!(update(1, types.as_ptr(), configs.as_ptr()), CL_INVALID_MUTABLE_COMMAND_KHR);
+    assert_eq!(clReleaseCommandBufferKHR(buffer), CL_SUCCESS);
+}
