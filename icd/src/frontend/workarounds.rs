@@ -129,7 +129,8 @@ impl BitFunction {
                 let mut step = bits / 2;
                 while step > 0 {
                     // The lower half of each group of twice as many bits.
-                    let group = (0..bits).filter(|bit| bit / step % 2 == 0).fold(0u64, |mask, bit| mask | 1 << bit);
+                    let group =
+                        (0..bits).filter(|bit| (bit / step).is_multiple_of(2)).fold(0u64, |mask, bit| mask | 1 << bit);
                     let _ = write!(
                         text,
                         "x=({u})(((x>>({u})({step}))&({u})({group}UL))|((x&({u})({group}UL))<<({u})({step})));"
