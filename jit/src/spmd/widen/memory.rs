@@ -15,6 +15,9 @@ const MAX_FLAT: u32 = Type::MAX_LANES / 2;
 /// Records with up to so many elements are loaded whole and taken apart.
 const MAX_STEP: u32 = 4;
 
+/// Of so many lanes that access one element of a window, the masks are put together.
+const MAX_SHARERS: usize = 2;
+
 /// How the lanes' elements lie in memory.
 enum Pattern {
     /// All lanes access one place.
@@ -57,6 +60,21 @@ struct Window {
 }
 
 impl Window {
+    /// How many lanes access one element, at most.
+    fn sharers(&self) -> usize {
+        let sharers = |place: &u8| self.places.iter().filter(|other| *other == place).count();
+        self.places.iter().map(sharers).max().unwrap_or(0)
+    }
+
+    /// A lane that accesses each element, leaving out so many before it, if there is one.
+    fn nth_lanes(&self, skip: usize) -> SmallVec<[Option<u8>; 64]> {
+        let nth = |place: usize| {
+            let mut lanes = (0..).zip(&self.places).filter(|(_, at)| usize::from(**at) == place).map(|(lane, _)| lane);
+            lanes.nth(skip)
+        };
+        (0..self.count as usize).map(nth).collect()
+    }
+
     /// The lane that accesses each element; where several do, the last.
     fn lanes(&self) -> SmallVec<[Option<u8>; 64]> {
         let mut lanes = SmallVec::from_elem(None, self.count as usize);
@@ -197,11 +215,17 @@ impl Widener<'_> {
         self.at().shuffle(loaded, loaded, &window.places)
     }
 
-    /// The elements of a window that active lanes access.
+    /// The elements of a window that active lanes access: any of those that share one.
     fn mask_of_window(&mut self, window: &Window, mask: Value) -> Value {
         let none = self.mask_constant(false);
-        let lanes: SmallVec<[u8; 64]> = window.lanes().iter().map(|lane| lane.unwrap_or(self.width as u8)).collect();
-        self.at().shuffle(mask, none, &lanes)
+        let mut accessed: Option<Value> = None;
+        for skip in 0..window.sharers() {
+            let lanes = window.nth_lanes(skip);
+            let lanes: SmallVec<[u8; 64]> = lanes.iter().map(|lane| lane.unwrap_or(self.width as u8)).collect();
+            let by_these = self.at().shuffle(mask, none, &lanes);
+            accessed = Some(accessed.map_or(by_these, |others| self.at().int2(Opcode::Or, others, by_these)));
+        }
+        accessed.unwrap_or(none)
     }
 
     /// Stores a window in which each lane has an element of its own; the others are written back, which only the worker that
@@ -261,10 +285,11 @@ impl Widener<'_> {
                     |this| this.gather(pointer, ty, element, mask),
                 ))
             }
-            Pattern::Window(window) => {
+            // Masks of elements that many share take more than a load for each lane.
+            Pattern::Window(window) if mask.is_none() || window.sharers() <= MAX_SHARERS => {
                 Form::Packs(SmallVec::from_slice(&[self.load_window(&window, ty, element, mask)]))
             }
-            Pattern::Scattered => {
+            Pattern::Window(_) | Pattern::Scattered => {
                 self.note_scattered(false);
                 Form::Packs(self.gather(pointer, ty, element, mask))
             }
