@@ -1,7 +1,8 @@
 //! Image formats, descriptors and samplers: what host transfers, generated code and queries agree on.
 //!
-//! [`FORMATS`] is the one table of what is supported. The *layout* of a format follows from its channel order and its data type
-//! ([`Format::layout`]): an element is a row of *fields*, each with a place in bits and the component of the colour that it holds.
+//! [`formats`] lists what is supported, from one table of channel orders and one of data types. The *layout* of a format follows
+//! from the two ([`Format::layout`]): an element is a row of *fields*, each with a place in bits and the component of the colour
+//! that it holds.
 //!
 //! A kernel gets the address of an [`ImageDescriptor`], and samplers by value ([`Sampler`]). Generated code is made for given
 //! formats and samplers; which ones it takes is a list of [`ArgFact`]s.
