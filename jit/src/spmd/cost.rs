@@ -43,8 +43,9 @@ const ATOMIC: f64 = 8.0;
 const SCATTERED: f64 = 2.5;
 /// A branch that goes either way.
 const UNSURE_BRANCH: f64 = 4.0;
-/// The share of packs for which what is assumed of most does not hold, for each of their lanes.
-const UNUSUAL: f64 = 0.0125;
+/// The share of packs for which what is assumed of most does not hold, for each of their lanes: those at the border of a row of
+/// some hundred elements.
+const UNUSUAL: f64 = 0.005;
 /// Asking whether any lane is active.
 const TEST: f64 = 3.0;
 
