@@ -4,7 +4,7 @@ use clift_include::cl::*;
 use clift_runtime::image::encode;
 use clift_runtime::memory::{RectCopy, RectLayout};
 
-use super::map::mapped;
+use super::map::{check_access, mapped};
 use super::{Submission, buffer_of, checked_before, region as part_of, same_context};
 use crate::error::ClError::{ImageFormatMismatch, InvalidMemObject, InvalidOperation, InvalidValue, MemCopyOverlap};
 use crate::error::{ClResult, ensure};
@@ -296,6 +296,9 @@ pub fn map(
     same_context(&queue, mem.context())?;
     // CL_INVALID_VALUE: see `part`
     let part = part(image, origin, region)?;
+    // CL_INVALID_OPERATION if the host may not read or write it so: see `check_access` (before what is only about the results,
+    // as the conformance tests have it)
+    check_access(&mem, flags)?;
     // CL_INVALID_VALUE if image_row_pitch is NULL
     ensure(!row_pitch.is_null(), InvalidValue)?;
     // CL_INVALID_VALUE if image is a 3D image, 1D or 2D image array object and image_slice_pitch is NULL

@@ -27,6 +27,19 @@ pub(super) fn check_flags(flags: cl_map_flags) -> ClResult<()> {
     ensure(flags & CL_MAP_WRITE_INVALIDATE_REGION == 0 || flags == CL_MAP_WRITE_INVALIDATE_REGION, InvalidValue)
 }
 
+/// The rules for who may map what.
+///
+/// # Errors
+/// As the comments say.
+pub(super) fn check_access(mem: &Mem, flags: cl_map_flags) -> ClResult<()> {
+    // CL_INVALID_OPERATION if it was created with CL_MEM_HOST_WRITE_ONLY or CL_MEM_HOST_NO_ACCESS and CL_MAP_READ is
+    // set in map_flags
+    ensure(flags & CL_MAP_READ == 0 || mem.host_may_read(), InvalidOperation)?;
+    // CL_INVALID_OPERATION if it was created with CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_NO_ACCESS and CL_MAP_WRITE or
+    // CL_MAP_WRITE_INVALIDATE_REGION is set in map_flags; likewise if it was created with CL_MEM_IMMUTABLE_EXT
+    ensure(flags & WRITE == 0 || mem.host_may_write(), InvalidOperation)
+}
+
 /// The rule for the flags of a migration.
 ///
 /// # Errors
@@ -77,12 +90,8 @@ pub(super) fn mapped(
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(queue, kind, wait)?;
     // CL_MAP_FAILURE if there is a failure to map the requested region into the host address space: it is there already
-    // CL_INVALID_OPERATION if it was created with CL_MEM_HOST_WRITE_ONLY or CL_MEM_HOST_NO_ACCESS and CL_MAP_READ is
-    // set in map_flags
-    ensure(flags & CL_MAP_READ == 0 || mem.host_may_read(), InvalidOperation)?;
-    // CL_INVALID_OPERATION if it was created with CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_NO_ACCESS and CL_MAP_WRITE or
-    // CL_MAP_WRITE_INVALIDATE_REGION is set in map_flags; likewise if it was created with CL_MEM_IMMUTABLE_EXT
-    ensure(flags & WRITE == 0 || mem.host_may_write(), InvalidOperation)?;
+    // CL_INVALID_OPERATION: see `check_access`
+    check_access(mem, flags)?;
     // CL_INVALID_OPERATION if mapping would lead to overlapping regions being mapped for writing
     let mapping = mem.map(part.start, part.len(), flags & WRITE != 0).map_err(|_| InvalidOperation)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
