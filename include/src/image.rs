@@ -260,15 +260,6 @@ impl Layout {
     }
 }
 
-/// What a format can be used for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Uses {
-    /// Images that kernels write.
-    pub write: bool,
-    /// 1-D and 3-D images too; else 2-D ones and arrays of these alone.
-    pub any_dimensions: bool,
-}
-
 /// A channel order: what the fields of an element hold, in order of memory, and how a read fills what is not there.
 struct Order {
     order: cl_uint,
@@ -276,7 +267,8 @@ struct Order {
     sources: [Source; 4],
     srgb: bool,
     types: &'static [cl_uint],
-    uses: Uses,
+    /// Whether 1-D and 3-D images can have it; else 2-D ones and arrays of these alone.
+    any_dimensions: bool,
 }
 
 /// A data type: bits of its fields as numbers from the highest on where the element is one packed number, else those of each field.
@@ -293,8 +285,6 @@ enum Bits {
     Packed(u32, &'static [(u32, u32)]),
 }
 
-const ALL: Uses = Uses { write: true, any_dimensions: true };
-
 /// Types that any one to four channels may have.
 const COMMON: &[cl_uint] = &[
     CL_UNORM_INT8,
@@ -309,22 +299,6 @@ const COMMON: &[cl_uint] = &[
     CL_UNSIGNED_INT32,
     CL_HALF_FLOAT,
     CL_FLOAT,
-];
-/// As [`COMMON`], and packed ones with alpha.
-const COMMON_RGBA: &[cl_uint] = &[
-    CL_UNORM_INT8,
-    CL_UNORM_INT16,
-    CL_SNORM_INT8,
-    CL_SNORM_INT16,
-    CL_SIGNED_INT8,
-    CL_SIGNED_INT16,
-    CL_SIGNED_INT32,
-    CL_UNSIGNED_INT8,
-    CL_UNSIGNED_INT16,
-    CL_UNSIGNED_INT32,
-    CL_HALF_FLOAT,
-    CL_FLOAT,
-    CL_UNORM_INT_101010_2,
 ];
 /// Types of four channels in another order.
 const SWAPPED: &[cl_uint] = &[CL_UNORM_INT8, CL_SNORM_INT8, CL_SNORM_INT16, CL_SIGNED_INT8, CL_UNSIGNED_INT8];
@@ -343,13 +317,14 @@ const ORDERS: &[Order] = {
         sources: [Source; 4],
         types: &'static [cl_uint],
     ) -> Order {
-        Order { order, holds, sources, srgb: false, types, uses: ALL }
+        Order { order, holds, sources, srgb: false, types, any_dimensions: true }
     }
     const fn srgb(code: cl_uint, holds: &'static [Component], sources: [Source; 4]) -> Order {
         Order { srgb: true, ..order(code, holds, sources, &[CL_UNORM_INT8]) }
     }
     &[
-        order(CL_RGBA, &[R, G, B, A], [F(0), F(1), F(2), F(3)], COMMON_RGBA),
+        order(CL_RGBA, &[R, G, B, A], [F(0), F(1), F(2), F(3)], COMMON),
+        order(CL_RGBA, &[R, G, B, A], [F(0), F(1), F(2), F(3)], &[CL_UNORM_INT_101010_2]),
         order(CL_BGRA, &[B, G, R, A], [F(2), F(1), F(0), F(3)], SWAPPED),
         order(CL_ARGB, &[A, R, G, B], [F(1), F(2), F(3), F(0)], SWAPPED),
         order(CL_ABGR, &[A, B, G, R], [F(3), F(2), F(1), F(0)], SWAPPED),
@@ -362,10 +337,7 @@ const ORDERS: &[Order] = {
         order(CL_LUMINANCE, &[R], [F(0), F(0), F(0), One], GRAY),
         srgb(CL_sRGBA, &[R, G, B, A], [F(0), F(1), F(2), F(3)]),
         srgb(CL_sBGRA, &[B, G, R, A], [F(2), F(1), F(0), F(3)]),
-        Order {
-            uses: Uses { write: true, any_dimensions: false },
-            ..order(CL_DEPTH, &[R], [F(0), Zero, Zero, One], &[CL_UNORM_INT16, CL_FLOAT])
-        },
+        Order { any_dimensions: false, ..order(CL_DEPTH, &[R], [F(0), Zero, Zero, One], &[CL_UNORM_INT16, CL_FLOAT]) },
     ]
 };
 
@@ -411,9 +383,9 @@ impl Format {
         ORDERS.iter().find(|row| row.order == self.order && row.types.contains(&self.data_type))
     }
 
-    /// What it can be used for; `None` when it is not supported.
-    pub fn uses(self) -> Option<Uses> {
-        self.row().map(|row| row.uses)
+    /// Whether 1-D and 3-D images can have it; else 2-D ones and arrays of these alone. `None` when it is not supported.
+    pub fn any_dimensions(self) -> Option<bool> {
+        self.row().map(|row| row.any_dimensions)
     }
 
     /// How its elements are laid out; `None` when it is not supported.

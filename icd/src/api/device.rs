@@ -294,8 +294,8 @@ fn image_info(name: cl_device_info, info: Info<'_>) -> Result<ClResult<Written>,
             info.value::<cl_uint>(caps::MAX_IMAGE_ARGS)
         }
         CL_DEVICE_MAX_SAMPLERS => info.value::<cl_uint>(caps::MAX_SAMPLERS),
-        CL_DEVICE_IMAGE_PITCH_ALIGNMENT => info.value::<cl_uint>(super::image::PITCH_ALIGNMENT),
-        CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => info.value::<cl_uint>(super::image::BASE_ADDRESS_ALIGNMENT),
+        CL_DEVICE_IMAGE_PITCH_ALIGNMENT => info.value::<cl_uint>(caps::IMAGE_PITCH_ALIGNMENT),
+        CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => info.value::<cl_uint>(caps::IMAGE_BASE_ADDRESS_ALIGNMENT),
         CL_DEVICE_IMAGE2D_MAX_WIDTH | CL_DEVICE_IMAGE2D_MAX_HEIGHT => info.value(image::MAX_2D as usize),
         CL_DEVICE_IMAGE3D_MAX_WIDTH | CL_DEVICE_IMAGE3D_MAX_HEIGHT | CL_DEVICE_IMAGE3D_MAX_DEPTH => {
             info.value(image::MAX_3D as usize)

@@ -20,10 +20,6 @@ use crate::object::buffer::Mem;
 use crate::object::context::Context;
 use crate::object::image::{Image, Kind, Size};
 
-/// Rows of an image made of a buffer lie so many elements apart, or a multiple.
-pub const PITCH_ALIGNMENT: u32 = 1;
-/// A buffer that an image is made of begins at a multiple of so many elements.
-pub const BASE_ADDRESS_ALIGNMENT: u32 = 1;
 /// Alignment of the memory of images in bytes: that of the widest vector access.
 const ALIGN: usize = 64;
 
@@ -61,7 +57,7 @@ pub fn get_supported_formats(
 
 /// Whether images of a type can have a format, for any use.
 fn is_supported(format: Format, kind: Kind) -> bool {
-    format.uses().is_some_and(|uses| uses.any_dimensions || matches!(kind, Kind::D2 | Kind::D2Array))
+    format.any_dimensions().is_some_and(|any| any || matches!(kind, Kind::D2 | Kind::D2Array))
 }
 
 /// `clCreateImage`
@@ -169,6 +165,9 @@ fn create_checked(
     // CL_IMAGE_FORMAT_NOT_SUPPORTED if there are no devices in context that support image_format
     ensure(is_supported(format, kind), ImageFormatNotSupported)?;
     let layout = format.layout().ok_or(ImageFormatNotSupported)?;
+    // CL_INVALID_VALUE if CL_MEM_IMMUTABLE_EXT is set in flags and the image gets its content from nowhere
+    let filled = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0 || !desc.mem_object.is_null();
+    ensure(flags & CL_MEM_IMMUTABLE_EXT == 0 || filled, InvalidValue)?;
 
     let made = Making { context, properties, flags, kind, format, layout, size, desc };
     if desc.mem_object.is_null() {
@@ -300,6 +299,8 @@ impl Making {
         ensure(host_ptr.is_null(), InvalidHostPtr)?;
         // CL_INVALID_VALUE: see `check_view`
         check_view(other.flags(), self.flags)?;
+        // CL_INVALID_VALUE if CL_MEM_IMMUTABLE_EXT is not set in flags and mem_object was created with it
+        ensure(other.flags() & !self.flags & CL_MEM_IMMUTABLE_EXT == 0, InvalidValue)?;
         let pitches = match other.as_image() {
             Some(image) => {
                 // CL_INVALID_IMAGE_DESCRIPTOR if the descriptor is not that of mem_object
@@ -317,7 +318,7 @@ impl Making {
                 // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if the row pitch does not follow the rules for images of buffers; it may be
                 // 0 for the tight one
                 let row = self.desc.image_row_pitch;
-                let alignment = PITCH_ALIGNMENT as usize * self.layout.bytes as usize;
+                let alignment = caps::IMAGE_PITCH_ALIGNMENT as usize * self.layout.bytes as usize;
                 let aligned = self.kind == Kind::D1Buffer || row.is_multiple_of(alignment);
                 ensure(aligned, InvalidImageFormatDescriptor)?;
                 let pitches = self.pitches(if self.kind == Kind::D2 { row } else { 0 }, 0)?;

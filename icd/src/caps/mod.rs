@@ -287,6 +287,10 @@ pub const SPIRV_EXTENSIONS: &[&str] = &[
 pub const IMAGES: bool = true;
 /// Images and samplers that one kernel may have, of each kind: as many as its arguments' bytes hold.
 pub const MAX_IMAGE_ARGS: u32 = 128;
+/// Rows of an image made of a buffer lie so many elements apart, or a multiple.
+pub const IMAGE_PITCH_ALIGNMENT: u32 = 1;
+/// A buffer that an image is made of begins at a multiple of so many elements.
+pub const IMAGE_BASE_ADDRESS_ALIGNMENT: u32 = 1;
 /// Samplers that one kernel may have.
 pub const MAX_SAMPLERS: u32 = 16;
 

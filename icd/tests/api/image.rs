@@ -219,6 +219,41 @@ fn commands() {
 }
 
 #[test]
+fn what_is_immutable_stays_so() {
+    let setup = Setup::new();
+    let q = setup.queue;
+    let mut bytes = [5u8; 48];
+    let host: *mut c_void = bytes.as_mut_ptr().cast();
+    let plain = desc(CL_MEM_OBJECT_IMAGE2D, [4, 3, 1], 1);
+    let create = |flags, desc: &cl_image_desc, host, error: *mut cl_int| {
+        clCreateImage(setup.context, flags, &RGBA8, desc, host, error)
+    };
+    assert_eq!(refused(|e| create(CL_MEM_IMMUTABLE_EXT, &plain, null_mut(), e)), CL_INVALID_VALUE, "nothing in it");
+    let image = made(|e| create(CL_MEM_IMMUTABLE_EXT | CL_MEM_COPY_HOST_PTR, &plain, host, e));
+    let view = cl_image_desc { buffer: image, ..plain };
+    assert_eq!(refused(|e| create(0, &view, null_mut(), e)), CL_INVALID_VALUE, "a way to write it");
+    clReleaseMemObject(made(|e| create(CL_MEM_IMMUTABLE_EXT, &view, null_mut(), e)));
+    let buffer = setup.buffer(0, 48);
+    let (zero, all) = ([0usize; 3], [4usize, 3, 1]);
+    let (o, r, l, e) = (zero.as_ptr(), all.as_ptr(), null::<cl_event>(), null_mut::<cl_event>());
+    let colour = [0f32; 4];
+    let (mut row, mut error) = (0, 1);
+    for status in [
+        clEnqueueFillImage(q, image, colour.as_ptr().cast(), o, r, 0, l, e),
+        clEnqueueWriteImage(q, image, CL_TRUE, o, r, 0, 0, host, 0, l, e),
+        clEnqueueCopyBufferToImage(q, buffer, image, 0, o, r, 0, l, e),
+    ] {
+        assert_eq!(status, CL_INVALID_OPERATION);
+    }
+    let mapped = clEnqueueMapImage(q, image, CL_TRUE, CL_MAP_WRITE, o, r, &mut row, null_mut(), 0, l, e, &mut error);
+    assert_eq!((mapped.is_null(), error), (true, CL_INVALID_OPERATION));
+    assert_eq!(clEnqueueReadImage(q, image, CL_TRUE, o, r, 0, 0, host, 0, l, e), CL_SUCCESS);
+    assert_eq!(bytes, [5; 48]);
+    clReleaseMemObject(image);
+    clReleaseMemObject(buffer);
+}
+
+#[test]
 fn samplers() {
     let setup = Setup::new();
     let c = setup.context;

@@ -2,7 +2,7 @@
 
 use clift_include::cl::*;
 use clift_runtime::image::encode;
-use clift_runtime::memory::{RectCopy, RectLayout};
+use clift_runtime::memory::{MemSlice, RectCopy, RectLayout};
 
 use super::map::{check_access, mapped};
 use super::{Submission, buffer_of, checked_before, region as part_of, same_context};
@@ -62,6 +62,44 @@ fn host_layout(image: &Image, extent: [usize; 3], row_pitch: usize, slice_pitch:
     RectLayout::new([0; 3], extent, row_pitch, slice_pitch).map_err(|_| InvalidValue)
 }
 
+/// What reading and writing have in common: an image's part, and the application's memory for it.
+struct Transfer {
+    queue: Ref<Queue>,
+    mem: Ref<Mem>,
+    /// Of (bytes, rows, slices).
+    extent: [usize; 3],
+    /// Where the part lies in the image's memory.
+    inside: RectLayout,
+    /// Where it lies in the application's.
+    outside: RectLayout,
+    memory: MemSlice,
+}
+
+impl Transfer {
+    /// The rules of both commands up to their wait lists.
+    fn new(
+        queue: Handle<Queue>,
+        image: Handle<Mem>,
+        (origin, region): (Triple<'_>, Triple<'_>),
+        (row_pitch, slice_pitch): (usize, usize),
+        ptr: HostPtr,
+    ) -> ClResult<Self> {
+        // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
+        let queue = queue.get()?;
+        // CL_INVALID_MEM_OBJECT if image is not a valid image object
+        let mem = image_of(image)?;
+        let image = as_image(&mem);
+        // CL_INVALID_CONTEXT if the context associated with command_queue and image are not the same
+        same_context(&queue, mem.context())?;
+        // CL_INVALID_VALUE: see `part` and `host_layout`
+        let Part { extent, place: inside } = part(image, origin, region)?;
+        let outside = host_layout(image, extent, row_pitch, slice_pitch)?;
+        // CL_INVALID_VALUE if ptr is NULL
+        let memory = ptr.slice(outside.end()).ok_or(InvalidValue)?;
+        Ok(Self { queue, mem, extent, inside, outside, memory })
+    }
+}
+
 /// `clEnqueueReadImage`
 #[allow(clippy::too_many_arguments, reason = "as many as the entry point has")]
 pub fn read(
@@ -75,27 +113,16 @@ pub fn read(
     ptr: HostPtr,
     wait: Wait<'_>,
 ) -> ClResult<()> {
-    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
-    // CL_INVALID_MEM_OBJECT if image is not a valid image object
-    let mem = image_of(image)?;
-    let image = as_image(&mem);
-    // CL_INVALID_CONTEXT if the context associated with command_queue and image are not the same
-    same_context(&queue, mem.context())?;
-    // CL_INVALID_VALUE: see `part` and `host_layout`
-    let part = part(image, origin, region)?;
-    let host = host_layout(image, part.extent, row_pitch, slice_pitch)?;
-    // CL_INVALID_VALUE if ptr is NULL
-    let target = ptr.slice(host.end()).ok_or(InvalidValue)?;
+    let transfer = Transfer::new(queue, image, (origin, region), (row_pitch, slice_pitch), ptr)?;
+    let Transfer { queue, mem, extent, inside, outside, memory } = transfer;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_READ_IMAGE, wait)?;
     // CL_INVALID_OPERATION if called on an image created with CL_MEM_HOST_WRITE_ONLY or CL_MEM_HOST_NO_ACCESS
     ensure(mem.host_may_read(), InvalidOperation)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
-    let (source, rect) = (mem.bytes().clone(), RectCopy::new(part.extent, part.place, host));
-    let blocking = blocking != CL_FALSE;
-    command.keep(&mem).task(blocking, move || checked_before(target.copy_rect_from(&source, &rect)))
+    let (source, rect) = (mem.bytes().clone(), RectCopy::new(extent, inside, outside));
+    command.keep(&mem).task(blocking != CL_FALSE, move || checked_before(memory.copy_rect_from(&source, &rect)))
 }
 
 /// `clEnqueueWriteImage`
@@ -111,27 +138,17 @@ pub fn write(
     ptr: HostPtr,
     wait: Wait<'_>,
 ) -> ClResult<()> {
-    // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
-    // CL_INVALID_MEM_OBJECT if image is not a valid image object
-    let mem = image_of(image)?;
-    let image = as_image(&mem);
-    // CL_INVALID_CONTEXT if the context associated with command_queue and image are not the same
-    same_context(&queue, mem.context())?;
-    // CL_INVALID_VALUE: see `part` and `host_layout`
-    let part = part(image, origin, region)?;
-    let host = host_layout(image, part.extent, row_pitch, slice_pitch)?;
-    // CL_INVALID_VALUE if ptr is NULL
-    let source = ptr.slice(host.end()).ok_or(InvalidValue)?;
+    let transfer = Transfer::new(queue, image, (origin, region), (row_pitch, slice_pitch), ptr)?;
+    let Transfer { queue, mem, extent, inside, outside, memory } = transfer;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_WRITE_IMAGE, wait)?;
-    // CL_INVALID_OPERATION if called on an image created with CL_MEM_HOST_READ_ONLY or CL_MEM_HOST_NO_ACCESS
+    // CL_INVALID_OPERATION if called on an image created with CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_NO_ACCESS or
+    // CL_MEM_IMMUTABLE_EXT
     ensure(mem.host_may_write(), InvalidOperation)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
-    let (target, rect) = (mem.bytes().clone(), RectCopy::new(part.extent, host, part.place));
-    let blocking = blocking != CL_FALSE;
-    command.keep(&mem).task(blocking, move || checked_before(target.copy_rect_from(&source, &rect)))
+    let (target, rect) = (mem.bytes().clone(), RectCopy::new(extent, outside, inside));
+    command.keep(&mem).task(blocking != CL_FALSE, move || checked_before(target.copy_rect_from(&memory, &rect)))
 }
 
 /// `clEnqueueCopyImage`
@@ -166,6 +183,8 @@ pub fn copy(
         let extent = [width, rows * slices, 1];
         RectCopy::new(extent, as_rows(from, &source)?, as_rows(to, &target)?)
     };
+    // CL_INVALID_OPERATION if dst_image was created with CL_MEM_IMMUTABLE_EXT
+    ensure(dst.is_mutable(), InvalidOperation)?;
     // CL_MEM_COPY_OVERLAP if src_image and dst_image are the same image object and the source and destination regions overlap
     let same = src.bytes().overlaps(dst.bytes()) && src.bytes().as_ptr() == dst.bytes().as_ptr();
     ensure(!(same && rect.overlaps(0, 0)), MemCopyOverlap)?;
@@ -207,6 +226,8 @@ pub fn copy_to_buffer(
     let target = part_of(&dst, dst_offset, tight.end())?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, wait)?;
+    // CL_INVALID_OPERATION if dst_buffer was created with CL_MEM_IMMUTABLE_EXT
+    ensure(dst.is_mutable(), InvalidOperation)?;
 
     let (source, rect) = (src.bytes().clone(), RectCopy::new(part.extent, part.place, tight));
     command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
@@ -237,6 +258,8 @@ pub fn copy_from_buffer(
     let source = part_of(&src, src_offset, tight.end())?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, wait)?;
+    // CL_INVALID_OPERATION if dst_image was created with CL_MEM_IMMUTABLE_EXT
+    ensure(dst.is_mutable(), InvalidOperation)?;
 
     let (target, rect) = (dst.bytes().clone(), RectCopy::new(part.extent, tight, part.place));
     command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
@@ -268,6 +291,8 @@ pub fn fill(
     let part = part(image, origin, region)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_FILL_IMAGE, wait)?;
+    // CL_INVALID_OPERATION if image was created with CL_MEM_IMMUTABLE_EXT
+    ensure(mem.is_mutable(), InvalidOperation)?;
 
     let element = encode(image.layout(), colour);
     let target = mem.bytes().clone();

@@ -35,26 +35,29 @@ pub(super) enum Taps {
 pub(super) fn lane(b: &mut Builder<'_>, vector: Value, number: u32) -> Value {
     let Some(inst) = b.func.dfg.def_inst(vector) else { return b.extract(vector, number) };
     let data = b.func.dfg.inst(inst).clone();
-    let lanes = |b: &Builder<'_>, value: Value| b.ty(value).lanes();
-    match (data.op, &data.imm) {
-        (Opcode::Vec, _) => data.args[number as usize],
-        (Opcode::Splat, _) => data.args[0],
-        (Opcode::Insert, &Imm::Lane(at)) if u32::from(at) == number => data.args[1],
-        (Opcode::Insert, _) => lane(b, data.args[0], number),
-        (Opcode::Shuffle, Imm::Lanes(from)) => {
-            let (from, first) = (u32::from(from[number as usize]), lanes(b, data.args[0]));
-            if from < first { lane(b, data.args[0], from) } else { lane(b, data.args[1], from - first) }
-        }
-        (Opcode::StoFp, &Imm::Convert(how)) => {
-            let from = lane(b, data.args[0], number);
-            b.convert(Opcode::StoFp, from, Type::F32, how)
-        }
-        (Opcode::Fadd, _) => {
-            let parts = [lane(b, data.args[0], number), lane(b, data.args[1], number)];
-            b.float2(Opcode::Fadd, parts[0], parts[1])
-        }
-        _ => b.extract(vector, number),
+    let (op, args) = (data.op, &data.args);
+    if op == Opcode::Vec {
+        return args[number as usize];
     }
+    if op == Opcode::Splat {
+        return args[0];
+    }
+    if let (Opcode::Insert, &Imm::Lane(at)) = (op, &data.imm) {
+        return if u32::from(at) == number { args[1] } else { lane(b, args[0], number) };
+    }
+    if let (Opcode::Shuffle, Imm::Lanes(from)) = (op, &data.imm) {
+        let (from, first) = (u32::from(from[number as usize]), b.ty(args[0]).lanes());
+        return if from < first { lane(b, args[0], from) } else { lane(b, args[1], from - first) };
+    }
+    if let (Opcode::StoFp, &Imm::Convert(how)) = (op, &data.imm) {
+        let from = lane(b, args[0], number);
+        return b.convert(Opcode::StoFp, from, Type::F32, how);
+    }
+    if op == Opcode::Fadd {
+        let parts = [lane(b, args[0], number), lane(b, args[1], number)];
+        return b.float2(Opcode::Fadd, parts[0], parts[1]);
+    }
+    b.extract(vector, number)
 }
 
 /// The numbers of elements of a level: in each dimension, and the layers of an array.

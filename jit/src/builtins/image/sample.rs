@@ -58,14 +58,12 @@ pub(super) fn emit(
 
 /// The element that coordinates without a sampler name, moved inside.
 fn element(b: &mut Builder<'_>, info: ImageInfo, at: Value, level: Value) -> SmallVec<[Value; 4]> {
-    let sizes = coordinates::sizes(b, level, info);
-    (0..)
-        .zip(sizes)
-        .map(|(i, size)| (coordinates::lane(b, at, i), size))
-        .collect::<SmallVec<[(Value, Value); 4]>>()
-        .into_iter()
-        .map(|(coordinate, size)| coordinates::clamped(b, coordinate, size))
-        .collect()
+    let mut at_inside = SmallVec::new();
+    for (i, size) in (0..).zip(coordinates::sizes(b, level, info)) {
+        let coordinate = coordinates::lane(b, at, i);
+        at_inside.push(coordinates::clamped(b, coordinate, size));
+    }
+    at_inside
 }
 
 /// What a sampler gives of a level.

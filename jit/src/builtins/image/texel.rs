@@ -22,8 +22,7 @@ pub(super) fn load(b: &mut Builder<'_>, layout: &Layout, address: Value) -> Raw 
 /// The bits of each field, in integers or floats as wide as it, or wider with the rest to be cut off.
 fn load_fields(b: &mut Builder<'_>, layout: &Layout, address: Value) -> SmallVec<[Bits; 4]> {
     let first = layout.fields[0];
-    let mem =
-        MemInfo { align: layout.bytes.min(4).min(alignment(layout)), volatile: false, invariant: false, alias: 0 };
+    let mem = access(layout);
     if whole_fields(layout) {
         let ty = memory_type(layout, first);
         let element = b.load(ty, address, mem);
@@ -61,9 +60,10 @@ fn memory_type(layout: &Layout, field: Field) -> Type {
     Type::vector(elem, layout.count as u32)
 }
 
-/// What elements are aligned to: memory given by applications need not be aligned to more than a field.
-fn alignment(layout: &Layout) -> u32 {
-    if whole_fields(layout) { layout.fields[0].bits / 8 } else { 1 }
+/// Facts about the access to an element: memory given by applications need not be aligned to more than a field.
+fn access(layout: &Layout) -> MemInfo {
+    let align = if whole_fields(layout) { layout.fields[0].bits / 8 } else { 1 };
+    MemInfo { align, volatile: false, invariant: false, alias: 0 }
 }
 
 /// A field's number.
@@ -185,8 +185,7 @@ pub(super) fn store(b: &mut Builder<'_>, layout: &Layout, address: Value, colour
             encode(b, layout, *field, component)
         })
         .collect();
-    let mem =
-        MemInfo { align: layout.bytes.min(4).min(alignment(layout)), volatile: false, invariant: false, alias: 0 };
+    let mem = access(layout);
     if whole_fields(layout) {
         let ty = memory_type(layout, layout.fields[0]);
         let fields: Raw = numbers
