@@ -80,6 +80,13 @@ fn stages(imported: spirv::Imported, options: &Options, started: Instant) -> Res
     let global_variable_bytes = data.global_bytes();
     let accesses = image::has_accesses_in(&module).then(|| Arc::new(module.clone()));
     for (desc, kernel) in kernels.iter().zip(module.kernels.clone()) {
+        if image::has_accesses(&module.funcs[kernel.func]) {
+            let name = &desc.name;
+            let _ = writeln!(
+                watch.log,
+                "kernel {name}: told of is its code for images of RGBA bytes; a launch gets its own"
+            );
+        }
         for_images(&mut module.funcs[kernel.func], &Facts::usual(&desc.args), options);
     }
     let module = Arc::new(module);
@@ -134,9 +141,6 @@ pub(crate) fn variant(
         let (Some(needs), Some(&entry)) = (needs.first(), executable.entries.first()) else {
             return Err(BuildError::Internal("a kernel without code".to_owned()));
         };
-        if !watch.log.is_empty() {
-            tracing::debug!(kernel = name, "{}", watch.log);
-        }
         Ok(Variant { entry, resources: needs.resources, memory: executable.memory.clone() })
     })
 }
