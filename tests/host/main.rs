@@ -11,6 +11,7 @@ mod demo;
 mod events;
 mod images;
 mod info;
+mod mipmaps;
 mod printf;
 mod programs;
 mod queues;

@@ -31,7 +31,7 @@ pub fn create(
     let context = context.get()?;
     // CL_INVALID_VALUE if addressing_mode, filter_mode, normalized_coords or a combination of these are not valid
     ensure([CL_TRUE, CL_FALSE].contains(&normalized), InvalidValue)?;
-    made(context, Modes { normalized: normalized != CL_FALSE, addressing, filter }, Vec::new())
+    made(context, Modes { normalized: normalized != CL_FALSE, addressing, filter, ..Modes::DEFAULT }, Vec::new())
     // CL_INVALID_OPERATION if images are not supported by any device associated with context: they are
 }
 
@@ -45,7 +45,7 @@ pub fn create_with_properties(
     // CL_INVALID_VALUE if the property name is not a supported property name, if the value specified for it is not valid, or
     // if the same property name is specified more than once
     let list = properties.verbatim();
-    let mut modes = Modes { normalized: true, addressing: CL_ADDRESS_CLAMP, filter: CL_FILTER_NEAREST };
+    let mut modes = Modes::DEFAULT;
     for (index, (name, value)) in pairs(&list).enumerate() {
         ensure(!pairs(&list).take(index).any(|(earlier, _)| earlier == name), InvalidValue)?;
         let value = u32::try_from(value).map_err(|_| InvalidValue)?;
@@ -56,6 +56,10 @@ pub fn create_with_properties(
             }
             Ok(CL_SAMPLER_ADDRESSING_MODE) => modes.addressing = value,
             Ok(CL_SAMPLER_FILTER_MODE) => modes.filter = value,
+            Ok(CL_SAMPLER_MIP_FILTER_MODE) => modes.mip_filter = value,
+            // A float stands in the list as its bits.
+            Ok(CL_SAMPLER_LOD_MIN) => modes.lod_min = f32::from_bits(value),
+            Ok(CL_SAMPLER_LOD_MAX) => modes.lod_max = f32::from_bits(value),
             _ => return Err(InvalidValue),
         }
     }
@@ -65,8 +69,14 @@ pub fn create_with_properties(
 fn made(context: Ref<Context>, modes: Modes, properties: Vec<cl_sampler_properties>) -> ClResult<Ref<Sampler>> {
     let known = ADDRESSING.iter().find(|(number, _)| *number == modes.addressing);
     let (_, addressing) = known.ok_or(InvalidValue)?;
-    ensure([CL_FILTER_NEAREST, CL_FILTER_LINEAR].contains(&modes.filter), InvalidValue)?;
-    let word = image::Sampler::new(modes.normalized, *addressing, modes.filter == CL_FILTER_LINEAR);
+    let filters = [CL_FILTER_NEAREST, CL_FILTER_LINEAR];
+    ensure(filters.contains(&modes.filter) && filters.contains(&modes.mip_filter), InvalidValue)?;
+    ensure(!modes.lod_min.is_nan() && !modes.lod_max.is_nan(), InvalidValue)?;
+    let word = image::Sampler::new(modes.normalized, *addressing, modes.filter == CL_FILTER_LINEAR).with_levels(
+        modes.mip_filter == CL_FILTER_LINEAR,
+        modes.lod_min,
+        modes.lod_max,
+    );
     Ok(Object::create(Sampler::new(context, modes, properties, word)))
 }
 
@@ -81,6 +91,9 @@ pub fn get_info(sampler: Handle<Sampler>, name: cl_sampler_info, info: Info<'_>)
         CL_SAMPLER_NORMALIZED_COORDS => info.bool(sampler.modes().normalized),
         CL_SAMPLER_ADDRESSING_MODE => info.value(sampler.modes().addressing),
         CL_SAMPLER_FILTER_MODE => info.value(sampler.modes().filter),
+        CL_SAMPLER_MIP_FILTER_MODE => info.value(sampler.modes().mip_filter),
+        CL_SAMPLER_LOD_MIN => info.value(sampler.modes().lod_min),
+        CL_SAMPLER_LOD_MAX => info.value(sampler.modes().lod_max),
         CL_SAMPLER_PROPERTIES => info.slice(sampler.properties()),
         // CL_INVALID_VALUE if param_name is not one of the supported values
         _ => Err(InvalidValue),

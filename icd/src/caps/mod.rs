@@ -166,6 +166,8 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_3d_image_writes", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_depth_images", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_image2d_from_buffer", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_mipmap_image", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_mipmap_image_writes", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_srgb_image_writes", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_command_buffer", version(0, 9, 8), Scope::Device, false),
     extension("cl_khr_command_buffer_mutable_dispatch", version(0, 9, 5), Scope::Device, false),
@@ -194,6 +196,8 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_throttle_hints", version(1, 0, 0), Scope::Device, false),
     extension("cl_ext_buffer_device_address", version(1, 0, 2), Scope::Device, false),
     extension("cl_ext_float_atomics", version(1, 0, 0), Scope::Device, true),
+    extension("cl_ext_image_from_buffer", version(1, 0, 0), Scope::Device, false),
+    extension("cl_ext_image_requirements_info", version(0, 5, 0), Scope::Device, false),
     extension("cl_ext_immutable_memory_objects", version(1, 0, 0), Scope::Device, false),
     extension("cl_intel_unified_shared_memory", version(1, 1, 0), Scope::Device, false),
 ];

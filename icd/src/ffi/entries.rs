@@ -69,11 +69,11 @@ slots {
     [15] clCreateImage2D(
         context: Handle<Context>, flags: cl_mem_flags, image_format: In<cl_image_format>, image_width: usize,
         image_height: usize, image_row_pitch: usize, host_ptr: HostPtr,
-    ) -> object = image::create_2d;
+    ) -> object = image::creation::create_2d;
     [16] clCreateImage3D(
         context: Handle<Context>, flags: cl_mem_flags, image_format: In<cl_image_format>, image_width: usize,
         image_height: usize, image_depth: usize, image_row_pitch: usize, image_slice_pitch: usize, host_ptr: HostPtr,
-    ) -> object = image::create_3d;
+    ) -> object = image::creation::create_3d;
     [17] clRetainMemObject(mem: Handle<Mem>) -> status = retain;
     [18] clReleaseMemObject(mem: Handle<Mem>) -> status = release;
     [19] clGetSupportedImageFormats(
@@ -248,7 +248,7 @@ slots {
     [96] clCreateImage(
         context: Handle<Context>, flags: cl_mem_flags, image_format: In<cl_image_format>, image_desc: In<ImageDesc>,
         host_ptr: HostPtr,
-    ) -> object = image::create;
+    ) -> object = image::creation::create;
     [97] clCreateProgramWithBuiltInKernels(
         context: Handle<Context>, num_devices: cl_uint, device_list: InArray<Handle<Device>>, kernel_names: Text,
     ) -> object = program::create_with_built_in_kernels;
@@ -369,7 +369,7 @@ slots {
     [147] clCreateImageWithProperties(
         context: Handle<Context>, properties: Properties<cl_mem_properties>, flags: cl_mem_flags,
         image_format: In<cl_image_format>, image_desc: In<ImageDesc>, host_ptr: HostPtr,
-    ) -> object = image::create_with_properties;
+    ) -> object = image::creation::create_with_properties;
     [148] clSetContextDestructorCallback(context: Handle<Context>, pfn_notify: ContextDestructor, user_data: UserData)
         -> status = context::set_destructor_callback;
 
@@ -402,6 +402,12 @@ by_name {
         queue: Handle<Queue>, kernel: Handle<Kernel>, work_dim: cl_uint, global_work_offset: InArray<usize>,
         global_work_size: InArray<usize>, suggested_local_work_size: OutArray<usize>,
     ) -> status = enqueue::ndrange::suggested_local_size;
+
+    // cl_ext_image_requirements_info
+    clGetImageRequirementsInfoEXT(
+        context: Handle<Context>, properties: Properties<cl_mem_properties>, flags: cl_mem_flags,
+        image_format: In<cl_image_format>, image_desc: In<ImageDesc>, param_name: cl_image_requirements_info_ext,
+    ) -> info = image::requirements::get_info;
 
     // cl_ext_buffer_device_address
     clSetKernelArgDevicePointerEXT(kernel: Handle<Kernel>, arg_index: cl_uint, arg_value: cl_mem_device_address_ext)

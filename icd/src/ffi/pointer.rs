@@ -30,7 +30,7 @@ macro_rules! plain {
     };
 }
 
-plain!(u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, *mut c_void, *const c_void, *const c_char);
+plain!(u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, f32, *mut c_void, *const c_void, *const c_char);
 plain!(cl::cl_name_version, cl::cl_buffer_region, cl::cl_image_format);
 // The application's: read only.
 plain!(cl::cl_mutable_dispatch_config_khr, cl::cl_mutable_dispatch_arg_khr, cl::cl_mutable_dispatch_exec_info_khr);

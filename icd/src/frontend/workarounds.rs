@@ -13,7 +13,10 @@
 //!   its forms, is right and costs no more;
 //! - the compare-exchanges without a scope end the back end;
 //! - `bit_reverse` and `bitfield_...` need an extension of SPIR-V with which a loop that the optimizer takes for the reversal of 9 bits
-//!   reverses 16. They are written in OpenCL C instead, and the extension stays off.
+//!   reverses 16. They are written in OpenCL C instead, and the extension stays off;
+//! - levels of images: see [`levels`].
+
+mod levels;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -74,6 +77,11 @@ enum Repair {
     OrderedLoad,
     /// A function of `cl_khr_extended_bit_ops`.
     Bits(BitFunction),
+    /// A function that reads or writes an image, with the type of colours: calls that name a level.
+    Levels {
+        name: &'static str,
+        colour: &'static str,
+    },
     /// A function of OpenCL C 2.0 atomics, with the number of arguments that it has before its scope.
     Scope {
         name: &'static str,
@@ -167,6 +175,7 @@ impl Repair {
             .chain([Repair::OrderedLoad])
             .chain(SCOPES)
             .chain(BitFunction::ALL.map(Repair::Bits))
+            .chain(levels::FUNCTIONS.map(|(name, colour)| Repair::Levels { name, colour }))
     }
 
     /// The function's name.
@@ -179,7 +188,7 @@ impl Repair {
             Repair::AsyncCopy { strided: false } => "async_work_group_copy".to_owned(),
             Repair::AsyncCopy { strided: true } => "async_work_group_strided_copy".to_owned(),
             Repair::OrderedLoad => "atomic_load_explicit".to_owned(),
-            Repair::Scope { name, .. } => name.to_owned(),
+            Repair::Scope { name, .. } | Repair::Levels { name, .. } => name.to_owned(),
             Repair::Bits(function) => function.name().to_owned(),
         }
     }
@@ -250,6 +259,7 @@ impl Repair {
                 let _ = writeln!(text, "#define {name}(...) clift_{name}(__VA_ARGS__)");
                 text
             }
+            Repair::Levels { name, colour } => levels::lines(name, colour),
             Repair::Scope { arguments, .. } => {
                 // Macros are chosen by the number of arguments: the one that stands where the scope's place ends.
                 let given: String = (0..arguments).map(|i| format!("a{i},")).collect();
@@ -274,6 +284,9 @@ fn plain(value: &str, name: &str, lanes: &str) -> String {
     }
 }
 
+/// How the names of all functions begin that are repaired.
+const PREFIXES: [&[u8]; 7] = [b"convert_", b"vloada_", b"async_", b"atomic_", b"bit", b"read_image", b"write_image"];
+
 /// The lines that a program needs before it.
 pub fn prelude(job: &Job<'_>) -> String {
     let texts = || std::iter::once(job.source).chain(job.headers.iter().map(|header| header.text.as_slice()));
@@ -285,14 +298,25 @@ pub fn prelude(job: &Job<'_>) -> String {
         let words = text.split(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'));
         // An option's name sticks to a macro's: -Dconvert_...
         let words = words.map(|word| word.strip_prefix(b"D").filter(|_| text.starts_with(b"-D")).unwrap_or(word));
-        named.extend(words.filter(|word| {
-            [&b"convert_"[..], b"vloada_", b"async_", b"atomic_", b"bit"].iter().any(|prefix| word.starts_with(prefix))
-        }));
+        named.extend(words.filter(|word| PREFIXES.iter().any(|prefix| word.starts_with(prefix))));
     }
     if named.is_empty() && !unknown {
         return String::new();
     }
-    let needed = |repair: &Repair| unknown || named.contains(repair.name().as_bytes());
+    let needed = |repair: &Repair| {
+        let name = repair.name();
+        unknown
+            || named.contains(name.as_bytes())
+                && match repair {
+                    Repair::Levels { .. } => texts().any(|text| levels::are_named_in(text, &name)),
+                    Repair::Convert { .. }
+                    | Repair::AlignedHalfLoad
+                    | Repair::AsyncCopy { .. }
+                    | Repair::OrderedLoad
+                    | Repair::Bits(_)
+                    | Repair::Scope { .. } => true,
+                }
+    };
     Repair::all().filter(needed).map(Repair::lines).collect()
 }
 
@@ -324,7 +348,9 @@ mod tests {
             names_for("atomic_load_explicit(p, o)", "").last().map(String::as_str),
             Some("atomic_load_explicit")
         );
-        let all = 8 * 6 * 5 * 2 + 1 + 2 + 1 + 2 * 4 + 4;
+        assert!(names_for("read_imagef(i, s, c)", "").is_empty());
+        assert_eq!(names_for("write_imageui(i, c, 1, v)", ""), ["clift_of_write_imageui", "write_imageui"]);
+        let all = 8 * 6 * 5 * 2 + 1 + 2 + 1 + 2 * 4 + 4 + 6 * 2;
         assert_eq!(names_for("#include \"x.h\"", "").len(), all);
         assert_eq!(names_for("#define C(T) convert_##T", "").len(), all);
     }

@@ -4,8 +4,7 @@
 //! Not here: what formats there are ([`clift_include::image`]), and the rules for making images (`api/image.rs`).
 
 use clift_include::cl::*;
-use clift_include::image::{ArgFact, Format, ImageDescriptor, ImageLevel, Layout, MAX_LEVELS};
-use clift_runtime::memory::{RectError, RectLayout};
+use clift_include::image::{ArgFact, Format, ImageDescriptor, ImageLevel, Layout};
 
 /// The type of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +58,15 @@ impl Kind {
     pub fn has_slices(self) -> bool {
         self.is_array() || self == Kind::D3
     }
+
+    /// Which number of an origin says which level of a mipmapped image is meant; the numbers before it are coordinates.
+    pub fn level_coordinate(self) -> usize {
+        match self {
+            Kind::D1 | Kind::D1Buffer => 1,
+            Kind::D1Array | Kind::D2 => 2,
+            Kind::D2Array | Kind::D3 => 3,
+        }
+    }
 }
 
 /// How many elements an image has; 1 where a type has no such dimension.
@@ -74,45 +82,83 @@ pub struct Size {
     pub layers: usize,
 }
 
+/// Where the elements of one level of an image lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// How many there are.
+    pub size: Size,
+    /// Bytes from a row to the next.
+    pub row_pitch: usize,
+    /// Bytes from a slice to the next.
+    pub slice_pitch: usize,
+    /// Bytes from the start of the image's memory to the first.
+    pub offset: usize,
+}
+
+impl Level {
+    /// A level without gaps, behind `offset` bytes.
+    fn tight(size: Size, element_bytes: usize, offset: usize) -> Level {
+        let row_pitch = size.width * element_bytes;
+        Level { size, row_pitch, slice_pitch: row_pitch * size.height, offset }
+    }
+
+    /// All levels of a mipmapped image: each is half the size of the one before, rounded down.
+    pub fn chain(size: Size, element_bytes: usize, count: usize) -> Vec<Level> {
+        let halved = |size: usize| (size / 2).max(1);
+        let next = |level: &Level| {
+            let Size { width, height, depth, layers } = level.size;
+            let size = Size { width: halved(width), height: halved(height), depth: halved(depth), layers };
+            Some(Level::tight(size, element_bytes, level.end()))
+        };
+        std::iter::successors(Some(Level::tight(size, element_bytes, 0)), next).take(count).collect()
+    }
+
+    /// Bytes from its first to behind its last, the end of each row and slice included.
+    pub fn bytes(&self) -> usize {
+        let slices = self.size.depth * self.size.layers;
+        if slices > 1 { self.slice_pitch * slices } else { self.row_pitch * self.size.height }
+    }
+
+    /// Bytes from the start of the image's memory to behind its last.
+    pub fn end(&self) -> usize {
+        self.offset + self.bytes()
+    }
+
+    fn described(&self, data: *mut u8) -> ImageLevel {
+        ImageLevel {
+            data: data.wrapping_add(self.offset),
+            width: self.size.width as u32,
+            height: self.size.height as u32,
+            depth: self.size.depth as u32,
+            layers: self.size.layers as u32,
+            row_pitch: self.row_pitch as u64,
+            slice_pitch: self.slice_pitch as u64,
+        }
+    }
+}
+
 /// An image.
 #[derive(Debug)]
 pub struct Image {
     kind: Kind,
     format: Format,
     layout: Layout,
-    size: Size,
-    row_pitch: usize,
-    slice_pitch: usize,
+    levels: Vec<Level>,
     descriptor: Box<ImageDescriptor>,
 }
 
 impl Image {
-    /// An image whose first element lies at `data`.
-    pub fn new(
-        kind: Kind,
-        format: Format,
-        layout: Layout,
-        size: Size,
-        [row_pitch, slice_pitch]: [usize; 2],
-        data: *mut u8,
-    ) -> Image {
-        let level = ImageLevel {
-            data,
-            width: size.width as u32,
-            height: size.height as u32,
-            depth: size.depth as u32,
-            layers: size.layers as u32,
-            row_pitch: row_pitch as u64,
-            slice_pitch: slice_pitch as u64,
-        };
+    /// An image whose memory starts at `data`; it has at least one level and at most [`MAX_LEVELS`](clift_include::image::MAX_LEVELS).
+    pub fn new(kind: Kind, format: Format, layout: Layout, levels: Vec<Level>, data: *mut u8) -> Image {
+        let described = std::array::from_fn(|i| levels[i.min(levels.len() - 1)].described(data));
         let descriptor = ImageDescriptor {
-            levels: [level; MAX_LEVELS],
-            level_count: 1,
+            levels: described,
+            level_count: levels.len() as u32,
             order: format.order,
             data_type: format.data_type,
             reserved: 0,
         };
-        Image { kind, format, layout, size, row_pitch, slice_pitch, descriptor: Box::new(descriptor) }
+        Image { kind, format, layout, levels, descriptor: Box::new(descriptor) }
     }
 
     /// Its type.
@@ -135,25 +181,29 @@ impl Image {
         self.layout.bytes as usize
     }
 
-    /// How many elements it has.
-    pub fn size(&self) -> Size {
-        self.size
+    /// Its largest level.
+    pub fn base(&self) -> &Level {
+        &self.levels[0]
     }
 
-    /// Bytes from a row to the next.
-    pub fn row_pitch(&self) -> usize {
-        self.row_pitch
+    /// Its levels, the largest first.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
     }
 
-    /// Bytes from a slice to the next; 0 when there are no slices.
-    pub fn slice_pitch(&self) -> usize {
-        if self.kind.has_slices() { self.slice_pitch } else { 0 }
-    }
-
-    /// Bytes from its first to behind its last, the end of each row and slice included.
+    /// Bytes of all its levels, the end of each row and slice included.
     pub fn bytes(&self) -> usize {
-        let slices = self.size.depth * self.size.layers;
-        if slices > 1 { self.slice_pitch * slices } else { self.row_pitch * self.size.height }
+        self.levels.last().map_or(0, Level::end)
+    }
+
+    /// Whether it has several levels.
+    pub fn is_mipmapped(&self) -> bool {
+        self.levels.len() > 1
+    }
+
+    /// Bytes from a slice of a level to the next, as queries tell it: 0 when there are no slices.
+    pub fn slice_pitch(&self, level: &Level) -> usize {
+        if self.kind.has_slices() { level.slice_pitch } else { 0 }
     }
 
     /// What kernels get.
@@ -163,12 +213,12 @@ impl Image {
 
     /// What code is made for.
     pub fn fact(&self) -> ArgFact {
-        ArgFact::Image { format: self.format, mipmapped: false }
+        ArgFact::Image { format: self.format, mipmapped: self.is_mipmapped() }
     }
 
-    /// A region as (bytes, rows, slices), if it lies inside: coordinates that the type does not have must be 0, extents 1.
-    pub fn region(&self, origin: [usize; 3], extent: [usize; 3]) -> Option<([usize; 3], [usize; 3])> {
-        let Size { width, height, depth, layers } = self.size;
+    /// A region of a level as (bytes, rows, slices), if it lies inside: coordinates that the type does not have must be 0, extents 1.
+    pub fn region(&self, level: &Level, origin: [usize; 3], extent: [usize; 3]) -> Option<([usize; 3], [usize; 3])> {
+        let Size { width, height, depth, layers } = level.size;
         let bounds = match self.kind {
             Kind::D1 | Kind::D1Buffer => [width, 1, 1],
             Kind::D1Array => [width, layers, 1],
@@ -190,12 +240,22 @@ impl Image {
         extent[0] *= self.element_bytes();
         Some((origin, extent))
     }
+}
 
-    /// Where a region of (bytes, rows, slices) lies in its memory.
-    ///
-    /// # Errors
-    /// None for regions that [`Image::region`] gave.
-    pub fn place(&self, origin: [usize; 3], extent: [usize; 3]) -> Result<RectLayout, RectError> {
-        RectLayout::new(origin, extent, self.row_pitch, self.slice_pitch)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_halve() {
+        let size = Size { width: 5, height: 8, depth: 1, layers: 3 };
+        let levels = Level::chain(size, 4, 4);
+        let sizes: Vec<_> =
+            levels.iter().map(|level| (level.size.width, level.size.height, level.size.layers)).collect();
+        assert_eq!(sizes, [(5, 8, 3), (2, 4, 3), (1, 2, 3), (1, 1, 3)]);
+        for pair in levels.windows(2) {
+            assert_eq!(pair[0].offset + pair[0].bytes(), pair[1].offset);
+        }
+        assert_eq!(levels[3].end(), 4 * 3 * (40 + 8 + 2 + 1));
     }
 }

@@ -1,6 +1,8 @@
 //! A sampler: how kernels turn coordinates into elements of images.
 
-use clift_include::cl::{cl_addressing_mode, cl_filter_mode, cl_sampler_properties};
+use clift_include::cl::{
+    CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, cl_addressing_mode, cl_filter_mode, cl_sampler_properties,
+};
 use clift_include::image;
 
 use super::context::Context;
@@ -18,7 +20,7 @@ pub struct Sampler {
 cl_object!(Sampler, b"samp", InvalidSampler);
 
 /// What a sampler was made with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Modes {
     /// Whether coordinates go from 0 to 1.
     pub normalized: bool,
@@ -26,6 +28,24 @@ pub struct Modes {
     pub addressing: cl_addressing_mode,
     /// Whether neighbours are mixed.
     pub filter: cl_filter_mode,
+    /// Whether levels are mixed.
+    pub mip_filter: cl_filter_mode,
+    /// The lowest level of detail.
+    pub lod_min: f32,
+    /// The highest level of detail.
+    pub lod_max: f32,
+}
+
+impl Modes {
+    /// What holds where nothing else is said.
+    pub const DEFAULT: Modes = Modes {
+        normalized: true,
+        addressing: CL_ADDRESS_CLAMP,
+        filter: CL_FILTER_NEAREST,
+        mip_filter: CL_FILTER_NEAREST,
+        lod_min: 0.0,
+        lod_max: f32::MAX,
+    };
 }
 
 impl Sampler {

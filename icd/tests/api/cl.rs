@@ -254,6 +254,11 @@ macro_rules! extension {
 }
 
 extension! {
+    clGetImageRequirementsInfoEXT(
+        c: cl_context, properties: *const cl_mem_properties, flags: cl_mem_flags, format: *const cl_image_format,
+        desc: *const cl_image_desc, name: cl_image_requirements_info_ext, size: usize, value: *mut c_void,
+        ret: *mut usize,
+    ) -> cl_int;
     clCreateCommandBufferKHR(
         n: cl_uint, queues: *const cl_command_queue, properties: *const cl_bitfield, error: *mut cl_int,
     ) -> *mut c_void;

@@ -89,7 +89,9 @@ fn what_cannot_be_made() {
     );
     refuse(0, &RGBA8, &desc(CL_MEM_OBJECT_BUFFER, [4, 3, 1], 1), null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
     refuse(0, &RGBA8, &cl_image_desc { num_samples: 2, ..good }, null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
-    refuse(0, &RGBA8, &cl_image_desc { num_mip_levels: 2, ..good }, null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
+    refuse(0, &RGBA8, &cl_image_desc { num_mip_levels: 16, ..good }, null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
+    let levels = cl_image_desc { num_mip_levels: 2, ..good };
+    refuse(CL_MEM_COPY_HOST_PTR, &RGBA8, &levels, host, CL_INVALID_HOST_PTR);
     refuse(0, &RGBA8, &cl_image_desc { image_row_pitch: 16, ..good }, null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
     for size in [[0, 3, 1], [4, 0, 1], [1 << 20, 3, 1], [4, usize::MAX, 1]] {
         refuse(0, &RGBA8, &desc(CL_MEM_OBJECT_IMAGE2D, size, 1), null_mut(), CL_INVALID_IMAGE_SIZE);
@@ -105,8 +107,15 @@ fn what_cannot_be_made() {
     // In another object's memory.
     let buffer = setup.buffer(0, 47);
     refuse(0, &RGBA8, &cl_image_desc { buffer, ..good }, null_mut(), CL_INVALID_IMAGE_SIZE);
-    let three = desc(CL_MEM_OBJECT_IMAGE3D, [2, 2, 2], 1);
-    refuse(0, &RGBA8, &cl_image_desc { buffer, ..three }, null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
+    let three = cl_image_desc { buffer, ..desc(CL_MEM_OBJECT_IMAGE3D, [2, 2, 2], 1) };
+    for (row, slice) in [(9, 0), (8, 17)] {
+        let bad = cl_image_desc { image_row_pitch: row, image_slice_pitch: slice, ..three };
+        refuse(0, &RGBA8, &bad, null_mut(), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+    }
+    let bad = cl_image_desc { image_slice_pitch: 24, ..three };
+    refuse(0, &RGBA8, &bad, null_mut(), CL_INVALID_IMAGE_SIZE);
+    refuse(0, &RGBA8, &cl_image_desc { num_mip_levels: 2, ..three }, null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
+    clReleaseMemObject(made(|e| clCreateImage(setup.context, 0, &RGBA8, &three, null_mut(), e)));
     refuse(0, &RGBA8, &desc(CL_MEM_OBJECT_IMAGE1D_BUFFER, [4, 0, 0], 0), null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
     let image = plain(&setup);
     let view = cl_image_desc { buffer: image, ..good };
@@ -219,6 +228,95 @@ fn commands() {
 }
 
 #[test]
+fn levels() {
+    let setup = Setup::new();
+    let q = setup.queue;
+    let desc = cl_image_desc { num_mip_levels: 3, ..desc(CL_MEM_OBJECT_IMAGE2D_ARRAY, [4, 3, 1], 2) };
+    let image = made(|e| clCreateImage(setup.context, 0, &RGBA8, &desc, null_mut(), e));
+    let mut count: cl_uint = 0;
+    let place = (&raw mut count).cast();
+    assert_eq!(clGetImageInfo(image, CL_IMAGE_NUM_MIP_LEVELS, 4, place, null_mut()), CL_SUCCESS);
+    assert_eq!(count, 3);
+    let mut bytes = 0usize;
+    assert_eq!(clGetMemObjectInfo(image, CL_MEM_SIZE, 8, (&raw mut bytes).cast(), null_mut()), CL_SUCCESS);
+    assert_eq!(bytes, 2 * 4 * (12 + 2 + 1));
+    let (l, e) = (null::<cl_event>(), null_mut::<cl_event>());
+    let colour = [1.0f32; 4];
+    let fill = |level: usize, region: [usize; 3]| {
+        let origin = [0, 0, 0, level];
+        clEnqueueFillImage(q, image, colour.as_ptr().cast(), origin.as_ptr(), region.as_ptr(), 0, l, e)
+    };
+    assert_eq!(fill(1, [2, 1, 2]), CL_SUCCESS);
+    assert_eq!(fill(1, [3, 1, 2]), CL_INVALID_VALUE);
+    assert_eq!(fill(2, [1, 1, 2]), CL_SUCCESS);
+    assert_eq!(fill(3, [1, 1, 1]), CL_INVALID_MIP_LEVEL);
+    // From one level to another of the same image, nothing overlaps.
+    let copy = |from: usize, to: usize, region: [usize; 3]| {
+        let (from, to) = ([0, 0, 0, from], [0, 0, 0, to]);
+        clEnqueueCopyImage(q, image, image, from.as_ptr(), to.as_ptr(), region.as_ptr(), 0, l, e)
+    };
+    assert_eq!(copy(1, 0, [2, 1, 2]), CL_SUCCESS);
+    assert_eq!(copy(1, 1, [2, 1, 2]), CL_MEM_COPY_OVERLAP);
+    assert_eq!(copy(1, 3, [1, 1, 1]), CL_INVALID_MIP_LEVEL);
+    let (mut row, mut slice, mut error) = (0, 0, 1);
+    let (origin, region) = ([0usize, 0, 0, 1], [2usize, 1, 2]);
+    let (o, r, row_out, slice_out) = (origin.as_ptr(), region.as_ptr(), &raw mut row, &raw mut slice);
+    let mapped = clEnqueueMapImage(q, image, CL_TRUE, CL_MAP_READ, o, r, row_out, slice_out, 0, l, e, &mut error);
+    assert_eq!((error, row, slice), (CL_SUCCESS, 8, 8));
+    // SAFETY: a level of 16 bytes is mapped.
+    assert_eq!(unsafe { std::slice::from_raw_parts(mapped.cast::<u8>(), 16) }, [255; 16]);
+    assert_eq!(clEnqueueUnmapMemObject(q, image, mapped, 0, l, e), CL_SUCCESS);
+    assert_eq!(clFinish(q), CL_SUCCESS);
+    clReleaseMemObject(image);
+}
+
+#[test]
+fn requirements() {
+    let setup = Setup::new();
+    let c = setup.context;
+    let ask = |context, flags, format: *const cl_image_format, desc: *const cl_image_desc, name| {
+        let (mut value, mut size) = ([0u8; 8], 0);
+        let place = value.as_mut_ptr().cast();
+        let status = clGetImageRequirementsInfoEXT(context, null(), flags, format, desc, name, 8, place, &raw mut size);
+        if status == CL_SUCCESS { Ok((u64::from_le_bytes(value), size)) } else { Err(status) }
+    };
+    let flat = desc(CL_MEM_OBJECT_IMAGE2D, [4, 3, 0], 0);
+    let sizes = [
+        CL_IMAGE_REQUIREMENTS_MAX_WIDTH_EXT,
+        CL_IMAGE_REQUIREMENTS_MAX_HEIGHT_EXT,
+        CL_IMAGE_REQUIREMENTS_MAX_DEPTH_EXT,
+        CL_IMAGE_REQUIREMENTS_MAX_ARRAY_SIZE_EXT,
+    ];
+    let bad = Err(CL_INVALID_IMAGE_DESCRIPTOR);
+    assert_eq!(sizes.map(|name| ask(c, 0, null(), &flat, name)), [Ok((16384, 4)), Ok((16384, 4)), bad, bad]);
+    let any = desc(0, [0; 3], 0);
+    for desc in [&raw const any, null()] {
+        assert_eq!(sizes.map(|name| ask(c, 0, null(), desc, name)), [2048; 4].map(|size| Ok((size, 4))));
+    }
+    let alignments = [
+        CL_IMAGE_REQUIREMENTS_BASE_ADDRESS_ALIGNMENT_EXT,
+        CL_IMAGE_REQUIREMENTS_ROW_PITCH_ALIGNMENT_EXT,
+        CL_IMAGE_REQUIREMENTS_SLICE_PITCH_ALIGNMENT_EXT,
+    ];
+    assert_eq!(alignments.map(|name| ask(c, 0, &RGBA8, &flat, name)), [Ok((4, 8)); 3]);
+    assert_eq!(alignments.map(|name| ask(c, 0, null(), null(), name)), [Ok((16, 8)); 3]);
+    let bytes = CL_IMAGE_REQUIREMENTS_SIZE_EXT;
+    assert_eq!(ask(c, CL_MEM_KERNEL_READ_AND_WRITE, &RGBA8, &flat, bytes), Ok((48, 8)));
+    assert_eq!(ask(c, 0, &RGBA8, &cl_image_desc { num_mip_levels: 2, ..flat }, bytes), Ok((56, 8)));
+    assert_eq!(ask(c, 0, &RGBA8, &cl_image_desc { image_row_pitch: 20, ..flat }, bytes), Ok((60, 8)));
+    assert_eq!(ask(c, 0, null(), &flat, bytes), Err(CL_INVALID_VALUE));
+    assert_eq!(ask(c, 0, &RGBA8, null(), bytes), Err(CL_INVALID_VALUE));
+    assert_eq!(ask(null_mut(), 0, &RGBA8, &flat, bytes), Err(CL_INVALID_CONTEXT));
+    assert_eq!(ask(c, 1 << 40, &RGBA8, &flat, bytes), Err(CL_INVALID_VALUE));
+    let strange = cl_image_format { image_channel_order: CL_RGB, image_channel_data_type: CL_FLOAT };
+    assert_eq!(ask(c, 0, &strange, &flat, bytes), Err(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR));
+    assert_eq!(ask(c, 0, &RGBA8, &desc(CL_MEM_OBJECT_BUFFER, [4, 3, 0], 0), bytes), bad);
+    assert_eq!(ask(c, 0, &RGBA8, &desc(CL_MEM_OBJECT_IMAGE2D, [0, 3, 0], 0), bytes), bad);
+    assert_eq!(ask(c, 0, &RGBA8, &cl_image_desc { image_row_pitch: 15, ..flat }, bytes), bad);
+    assert_eq!(ask(c, 0, &RGBA8, &flat, CL_IMAGE_FORMAT), Err(CL_INVALID_VALUE));
+}
+
+#[test]
 fn what_is_immutable_stays_so() {
     let setup = Setup::new();
     let q = setup.queue;
@@ -276,6 +374,24 @@ fn samplers() {
     assert_eq!(refused(|e| clCreateSampler(c, 0, CL_ADDRESS_NONE, 0, e)), CL_INVALID_VALUE);
     let twice = [CL_SAMPLER_FILTER_MODE.into(), CL_FILTER_LINEAR.into(), CL_SAMPLER_FILTER_MODE.into(), 0, 0];
     assert_eq!(refused(|e| clCreateSamplerWithProperties(c, twice.as_ptr(), e)), CL_INVALID_VALUE);
+    let levels = [
+        CL_SAMPLER_MIP_FILTER_MODE.into(),
+        CL_FILTER_LINEAR.into(),
+        CL_SAMPLER_LOD_MAX.into(),
+        u64::from(2.5f32.to_bits()),
+        0,
+    ];
+    let sampler = made(|e| clCreateSamplerWithProperties(c, levels.as_ptr(), e));
+    let value = |name| {
+        let mut value: cl_uint = 77;
+        assert_eq!(clGetSamplerInfo(sampler, name, 4, (&raw mut value).cast(), null_mut()), CL_SUCCESS);
+        value
+    };
+    let names = [CL_SAMPLER_MIP_FILTER_MODE, CL_SAMPLER_LOD_MIN, CL_SAMPLER_LOD_MAX];
+    assert_eq!(names.map(value), [CL_FILTER_LINEAR, 0, 2.5f32.to_bits()]);
+    assert_eq!(clReleaseSampler(sampler), CL_SUCCESS);
+    let strange = [CL_SAMPLER_LOD_MIN.into(), u64::from(f32::NAN.to_bits()), 0];
+    assert_eq!(refused(|e| clCreateSamplerWithProperties(c, strange.as_ptr(), e)), CL_INVALID_VALUE);
     let sampler = made(|e| clCreateSamplerWithProperties(c, null(), e));
     let mut size = 9;
     assert_eq!(clGetSamplerInfo(sampler, CL_SAMPLER_PROPERTIES, 0, null_mut(), &mut size), CL_SUCCESS);

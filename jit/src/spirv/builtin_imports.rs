@@ -32,6 +32,9 @@ pub(crate) enum BuiltinImport {
     GetFence,
     /// `get_image_channel_order` and `get_image_channel_data_type`.
     ImageFormat(image::FormatPart),
+    /// Reads or writes of a level of a mipmapped image, which our front end names so: image, sampler, coordinates, then a level or
+    /// two gradients; or image, coordinates, level, colour.
+    ImageLevel(image::LevelAccess),
     /// `convert_half`, `convert_float`, `convert_double` and their vectors, from signed or unsigned integers or from floats.
     ToFloat { signed: bool, rounding: Rounding },
 }
@@ -56,6 +59,12 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
     match name {
         "get_image_channel_order" => return Some(BuiltinImport::ImageFormat(image::FormatPart::Order)),
         "get_image_channel_data_type" => return Some(BuiltinImport::ImageFormat(image::FormatPart::DataType)),
+        "clift_read_imagef" | "clift_read_imagei" | "clift_read_imageui" => {
+            return Some(BuiltinImport::ImageLevel(image::LevelAccess::Read));
+        }
+        "clift_write_imagef" | "clift_write_imagei" | "clift_write_imageui" => {
+            return Some(BuiltinImport::ImageLevel(image::LevelAccess::Write));
+        }
         _ => {}
     }
     if let Some(target) = name.strip_prefix("convert_") {
@@ -131,14 +140,19 @@ const MEMORY_SCOPES: [(u64, MemScope); 5] = [
 /// `CLK_IMAGE_MEM_FENCE`.
 const IMAGE_FENCE: u64 = 4;
 
-/// Emits a call of a known function; `result` is the type of what it returns, if it returns something.
+/// Emits a call of a known function: `ids` are its arguments and `args` their values, `result` is the type of what it returns, if it
+/// returns something.
 pub(super) fn expand(
     cx: &mut FuncCx<'_>,
     builtin: BuiltinImport,
+    ids: &[u32],
     args: &[Value],
     result: Option<Type>,
 ) -> Result<Val, Fault> {
     let wrong = || Fault::malformed("arguments of a built-in function are of the wrong types");
+    if let BuiltinImport::ImageLevel(access) = builtin {
+        return image::access_level(cx, access, ids, result);
+    }
     if builtin == BuiltinImport::Fence {
         cx.b.fence(AtomicInfo { op: AtomicOp::Xchg, order: MemOrder::AcqRel, scope: MemScope::Device });
         return Ok(Val::Leaves(Leaves::new()));
@@ -237,6 +251,7 @@ pub(super) fn expand(
         | BuiltinImport::SubGroupBarrier
         | BuiltinImport::ToSpace(_)
         | BuiltinImport::ImageFormat(_)
+        | BuiltinImport::ImageLevel(_)
         | BuiltinImport::ToFloat { .. }
         | BuiltinImport::GetFence => return Err(wrong()),
     };
@@ -268,6 +283,8 @@ mod tests {
         assert_eq!(find("__to_local"), Some(BuiltinImport::ToSpace(Space::Local)));
         let order = BuiltinImport::ImageFormat(image::FormatPart::Order);
         assert_eq!(find("_Z23get_image_channel_order14ocl_image2d_ro"), Some(order));
+        let read = BuiltinImport::ImageLevel(image::LevelAccess::Read);
+        assert_eq!(find("_Z17clift_read_imagef14ocl_image2d_ro11ocl_samplerDv2_ff"), Some(read));
         let conversion = |signed, rounding| Some(BuiltinImport::ToFloat { signed, rounding });
         assert_eq!(find("_Z12convert_halfi"), conversion(true, Rounding::NearestEven));
         assert_eq!(find("_Z18convert_half16_rtpDv16_m"), conversion(false, Rounding::Up));

@@ -6,23 +6,28 @@ use clift_runtime::memory::{MemSlice, RectCopy, RectLayout};
 
 use super::map::{check_access, mapped};
 use super::{Submission, buffer_of, checked_before, region as part_of, same_context};
-use crate::error::ClError::{ImageFormatMismatch, InvalidMemObject, InvalidOperation, InvalidValue, MemCopyOverlap};
+use crate::error::ClError::{
+    ImageFormatMismatch, InvalidMemObject, InvalidMipLevel, InvalidOperation, InvalidValue, MemCopyOverlap,
+};
 use crate::error::{ClResult, ensure};
 use crate::ffi::entry::Wait;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray, InBytes, Out};
 use crate::object::buffer::Mem;
-use crate::object::image::Image;
+use crate::object::image::{Image, Level};
 use crate::object::queue::Queue;
 
 /// Origin or region as C passes it, in elements.
 type Triple<'call> = InArray<'call, usize>;
 
-/// A part of an image.
+/// A part of an image, in one of its levels.
 struct Part {
+    level: Level,
+    /// The memory of the level.
+    bytes: MemSlice,
     /// Of (bytes, rows, slices).
     extent: [usize; 3],
-    /// Where it lies in the image's memory.
+    /// Where it lies in the level.
     place: RectLayout,
 }
 
@@ -44,12 +49,26 @@ fn as_image(mem: &Mem) -> &Image {
 ///
 /// # Errors
 /// `CL_INVALID_VALUE` if origin or region is NULL, if the region is out of bounds or empty, or if values for dimensions that the
-/// image does not have are not 0 and 1.
-fn part(image: &Image, origin: Triple<'_>, region: Triple<'_>) -> ClResult<Part> {
-    let (origin, region) = (origin.array().ok_or(InvalidValue)?, region.array().ok_or(InvalidValue)?);
-    let (origin, extent) = image.region(origin, region).ok_or(InvalidValue)?;
-    let place = image.place(origin, extent).map_err(|_| InvalidValue)?;
-    Ok(Part { extent, place })
+/// image does not have are not 0 and 1. `CL_INVALID_MIP_LEVEL` if a mipmapped image does not have the level that origin names.
+fn part(mem: &Mem, origin: Triple<'_>, region: Triple<'_>) -> ClResult<Part> {
+    let image = as_image(mem);
+    let (mut start, region) = (origin.array().ok_or(InvalidValue)?, region.array().ok_or(InvalidValue)?);
+    let level = if image.is_mipmapped() {
+        let at = image.kind().level_coordinate();
+        let number = match start.get_mut(at) {
+            Some(number) => std::mem::take(number),
+            // Then there is one number more than images without levels need.
+            None => origin.array::<4>().ok_or(InvalidValue)?[at],
+        };
+        image.levels().get(number).ok_or(InvalidMipLevel)?
+    } else {
+        image.base()
+    };
+    let (origin, extent) = image.region(level, start, region).ok_or(InvalidValue)?;
+    let place = RectLayout::new(origin, extent, level.row_pitch, level.slice_pitch).map_err(|_| InvalidValue)?;
+    let rest = mem.bytes().len().saturating_sub(level.offset);
+    let bytes = mem.bytes().part(level.offset, rest.min(level.bytes())).map_err(|_| InvalidValue)?;
+    Ok(Part { level: *level, bytes, extent, place })
 }
 
 /// How the application's memory for a part of an image is laid out.
@@ -66,10 +85,7 @@ fn host_layout(image: &Image, extent: [usize; 3], row_pitch: usize, slice_pitch:
 struct Transfer {
     queue: Ref<Queue>,
     mem: Ref<Mem>,
-    /// Of (bytes, rows, slices).
-    extent: [usize; 3],
-    /// Where the part lies in the image's memory.
-    inside: RectLayout,
+    part: Part,
     /// Where it lies in the application's.
     outside: RectLayout,
     memory: MemSlice,
@@ -92,11 +108,11 @@ impl Transfer {
         // CL_INVALID_CONTEXT if the context associated with command_queue and image are not the same
         same_context(&queue, mem.context())?;
         // CL_INVALID_VALUE: see `part` and `host_layout`
-        let Part { extent, place: inside } = part(image, origin, region)?;
-        let outside = host_layout(image, extent, row_pitch, slice_pitch)?;
+        let part = part(&mem, origin, region)?;
+        let outside = host_layout(image, part.extent, row_pitch, slice_pitch)?;
         // CL_INVALID_VALUE if ptr is NULL
         let memory = ptr.slice(outside.end()).ok_or(InvalidValue)?;
-        Ok(Self { queue, mem, extent, inside, outside, memory })
+        Ok(Self { queue, mem, part, outside, memory })
     }
 }
 
@@ -114,14 +130,14 @@ pub fn read(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     let transfer = Transfer::new(queue, image, (origin, region), (row_pitch, slice_pitch), ptr)?;
-    let Transfer { queue, mem, extent, inside, outside, memory } = transfer;
+    let Transfer { queue, mem, part, outside, memory } = transfer;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_READ_IMAGE, wait)?;
     // CL_INVALID_OPERATION if called on an image created with CL_MEM_HOST_WRITE_ONLY or CL_MEM_HOST_NO_ACCESS
     ensure(mem.host_may_read(), InvalidOperation)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
-    let (source, rect) = (mem.bytes().clone(), RectCopy::new(extent, inside, outside));
+    let (source, rect) = (part.bytes, RectCopy::new(part.extent, part.place, outside));
     command.keep(&mem).task(blocking != CL_FALSE, move || checked_before(memory.copy_rect_from(&source, &rect)))
 }
 
@@ -139,7 +155,7 @@ pub fn write(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     let transfer = Transfer::new(queue, image, (origin, region), (row_pitch, slice_pitch), ptr)?;
-    let Transfer { queue, mem, extent, inside, outside, memory } = transfer;
+    let Transfer { queue, mem, part, outside, memory } = transfer;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_WRITE_IMAGE, wait)?;
     // CL_INVALID_OPERATION if called on an image created with CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_NO_ACCESS or
@@ -147,7 +163,7 @@ pub fn write(
     ensure(mem.host_may_write(), InvalidOperation)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
-    let (target, rect) = (mem.bytes().clone(), RectCopy::new(extent, outside, inside));
+    let (target, rect) = (part.bytes, RectCopy::new(part.extent, outside, part.place));
     command.keep(&mem).task(blocking != CL_FALSE, move || checked_before(target.copy_rect_from(&memory, &rect)))
 }
 
@@ -172,7 +188,7 @@ pub fn copy(
     // CL_IMAGE_FORMAT_MISMATCH if src_image and dst_image do not use the same image format
     ensure(from.format() == to.format(), ImageFormatMismatch)?;
     // CL_INVALID_VALUE: see `part`
-    let (source, target) = (part(from, src_origin, region)?, part(to, dst_origin, region)?);
+    let (source, target) = (part(&src, src_origin, region)?, part(&dst, dst_origin, region)?);
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_COPY_IMAGE, wait)?;
     // Of a row of images and a plane the regions have different shapes: rows of one are slices of the other.
@@ -181,22 +197,22 @@ pub fn copy(
         RectCopy::new(source.extent, source.place, target.place)
     } else {
         let extent = [width, rows * slices, 1];
-        RectCopy::new(extent, as_rows(from, &source)?, as_rows(to, &target)?)
+        RectCopy::new(extent, as_rows(&source)?, as_rows(&target)?)
     };
     // CL_INVALID_OPERATION if dst_image was created with CL_MEM_IMMUTABLE_EXT
     ensure(dst.is_mutable(), InvalidOperation)?;
     // CL_MEM_COPY_OVERLAP if src_image and dst_image are the same image object and the source and destination regions overlap
-    let same = src.bytes().overlaps(dst.bytes()) && src.bytes().as_ptr() == dst.bytes().as_ptr();
+    let same = source.bytes.overlaps(&target.bytes) && source.bytes.as_ptr() == target.bytes.as_ptr();
     ensure(!(same && rect.overlaps(0, 0)), MemCopyOverlap)?;
 
-    let (source, target) = (src.bytes().clone(), dst.bytes().clone());
+    let (source, target) = (source.bytes, target.bytes);
     command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
 }
 
 /// The layout of a part whose rows, or whose slices of one row each, are taken for rows.
-fn as_rows(image: &Image, part: &Part) -> ClResult<RectLayout> {
+fn as_rows(part: &Part) -> ClResult<RectLayout> {
     let [width, rows, slices] = part.extent;
-    let pitch = if slices > 1 { image.slice_pitch() } else { image.row_pitch() };
+    let pitch = if slices > 1 { part.level.slice_pitch } else { part.level.row_pitch };
     let start = part.place.start();
     RectLayout::new([start % pitch, start / pitch, 0], [width, rows * slices, 1], pitch, 0).map_err(|_| InvalidValue)
 }
@@ -221,7 +237,7 @@ pub fn copy_to_buffer(
     same_context(&queue, src.context())?;
     same_context(&queue, dst.context())?;
     // CL_INVALID_VALUE: see `part`; if the region specified by dst_offset and its size is out of bounds of dst_buffer
-    let part = part(as_image(&src), src_origin, region)?;
+    let part = part(&src, src_origin, region)?;
     let tight = RectLayout::new([0; 3], part.extent, 0, 0).map_err(|_| InvalidValue)?;
     let target = part_of(&dst, dst_offset, tight.end())?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
@@ -229,7 +245,7 @@ pub fn copy_to_buffer(
     // CL_INVALID_OPERATION if dst_buffer was created with CL_MEM_IMMUTABLE_EXT
     ensure(dst.is_mutable(), InvalidOperation)?;
 
-    let (source, rect) = (src.bytes().clone(), RectCopy::new(part.extent, part.place, tight));
+    let (source, rect) = (part.bytes, RectCopy::new(part.extent, part.place, tight));
     command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
 }
 
@@ -253,7 +269,7 @@ pub fn copy_from_buffer(
     same_context(&queue, src.context())?;
     same_context(&queue, dst.context())?;
     // CL_INVALID_VALUE: see `part`; if the region specified by src_offset and its size is out of bounds of src_buffer
-    let part = part(as_image(&dst), dst_origin, region)?;
+    let part = part(&dst, dst_origin, region)?;
     let tight = RectLayout::new([0; 3], part.extent, 0, 0).map_err(|_| InvalidValue)?;
     let source = part_of(&src, src_offset, tight.end())?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
@@ -261,7 +277,7 @@ pub fn copy_from_buffer(
     // CL_INVALID_OPERATION if dst_image was created with CL_MEM_IMMUTABLE_EXT
     ensure(dst.is_mutable(), InvalidOperation)?;
 
-    let (target, rect) = (dst.bytes().clone(), RectCopy::new(part.extent, tight, part.place));
+    let (target, rect) = (part.bytes, RectCopy::new(part.extent, tight, part.place));
     command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
 }
 
@@ -288,15 +304,14 @@ pub fn fill(
         colour.read::<[u32; 4]>().ok_or(InvalidValue)?
     };
     // CL_INVALID_VALUE: see `part`
-    let part = part(image, origin, region)?;
+    let part = part(&mem, origin, region)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_FILL_IMAGE, wait)?;
     // CL_INVALID_OPERATION if image was created with CL_MEM_IMMUTABLE_EXT
     ensure(mem.is_mutable(), InvalidOperation)?;
 
     let element = encode(image.layout(), colour);
-    let target = mem.bytes().clone();
-    command.keep(&mem).task(false, move || checked_before(target.fill_rect(&element, &part.place, part.extent)))
+    command.keep(&mem).task(false, move || checked_before(part.bytes.fill_rect(&element, &part.place, part.extent)))
 }
 
 /// `clEnqueueMapImage`
@@ -320,7 +335,7 @@ pub fn map(
     // CL_INVALID_CONTEXT if context associated with command_queue and image are not the same
     same_context(&queue, mem.context())?;
     // CL_INVALID_VALUE: see `part`
-    let part = part(image, origin, region)?;
+    let part = part(&mem, origin, region)?;
     // CL_INVALID_OPERATION if the host may not read or write it so: see `check_access` (before what is only about the results,
     // as the conformance tests have it)
     check_access(&mem, flags)?;
@@ -329,10 +344,11 @@ pub fn map(
     // CL_INVALID_VALUE if image is a 3D image, 1D or 2D image array object and image_slice_pitch is NULL
     ensure(!image.kind().has_slices() || !slice_pitch.is_null(), InvalidValue)?;
     // CL_INVALID_VALUE, CL_INVALID_OPERATION and the rest: see `mapped`
-    let bytes = part.place.start()..part.place.end();
+    let first = part.level.offset;
+    let bytes = first + part.place.start()..first + part.place.end();
     let pointer = mapped(&queue, &mem, CL_COMMAND_MAP_IMAGE, flags, bytes, blocking, wait)?;
 
-    row_pitch.set(image.row_pitch());
-    slice_pitch.set(image.slice_pitch());
+    row_pitch.set(part.level.row_pitch);
+    slice_pitch.set(image.slice_pitch(&part.level));
     Ok(pointer)
 }

@@ -147,7 +147,7 @@ pub(in super::super) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Resu
         let Some(builtin) = builtin_imports::find(name) else {
             return Err(Fault::malformed(format!("{} has no body", unit.module.describe(id))));
         };
-        return builtin_imports::expand(cx, builtin, &values, result.value);
+        return builtin_imports::expand(cx, builtin, args, &values, result.value);
     };
     if cx.shared.param_alias.borrow().contains_key(&callee.func) {
         cx.only_calls.push((callee.func, values[first..].to_vec()));

@@ -31,7 +31,9 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let (image, sampler, shape) = sampled(cx, inst.id(0)?)?;
             let coordinates = coordinates(cx, inst.id(1)?, shape)?;
             let level = level(cx, inst, 2, shape, image)?;
-            read(cx, inst, ImageFlags::SAMPLER, shape, [image, sampler, coordinates], level)
+            let result = cx.kir_type(inst.result_type()?)?;
+            let value = read(cx, result, ImageFlags::SAMPLER, shape, [image, sampler, coordinates], level)?;
+            cx.set(inst, value)
         }
         Op::ImageRead | Op::ImageFetch => {
             let shape = shape(cx, inst.id(0)?)?;
@@ -39,26 +41,17 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let coordinates = integers(cx, inst.id(1)?, shape)?;
             let level = level(cx, inst, 2, shape, image)?;
             let sampler = cx.b.iconst(Type::I64, 0);
-            read(cx, inst, ImageFlags::empty(), shape, [image, sampler, coordinates], level)
+            let result = cx.kir_type(inst.result_type()?)?;
+            let value = read(cx, result, ImageFlags::empty(), shape, [image, sampler, coordinates], level)?;
+            cx.set(inst, value)
         }
         Op::ImageWrite => {
             let shape = shape(cx, inst.id(0)?)?;
             let image = cx.value(inst.id(0)?)?;
             let coordinates = integers(cx, inst.id(1)?, shape)?;
             let colour = cx.value(inst.id(2)?)?;
-            let colour = four(cx, colour);
-            if ![Elem::I32, Elem::F32, Elem::F16].contains(&cx.b.ty(colour).elem) {
-                return Err(Fault::malformed("the texel is no float and no integer of 32 bits"));
-            }
             let level = level(cx, inst, 3, shape, image)?;
-            let has = flags(shape, level);
-            let level = match level {
-                Some(level) => as_integer(cx, level),
-                None => cx.b.iconst(Type::I32, 0),
-            };
-            let imm = Imm::Image(ImageInfo { dims: shape.dims, has });
-            cx.b.inst(Opcode::ImageWrite, &[image, coordinates, level, colour], imm, &[]);
-            Ok(())
+            write(cx, shape, [image, coordinates, colour], level)
         }
         Op::ImageQueryFormat | Op::ImageQueryOrder => {
             shape(cx, inst.id(0)?)?;
@@ -197,6 +190,11 @@ fn level(cx: &mut FuncCx<'_>, inst: &Inst, at: usize, shape: ImageShape, image: 
         return Ok(None);
     }
     let level = cx.value(inst.id(at + 1)?)?;
+    number_of_level(cx, level)
+}
+
+/// A level of detail, `None` for the constant 0; integers have 32 bits.
+fn number_of_level(cx: &mut FuncCx<'_>, level: Value) -> Result<Option<Value>, Fault> {
     let ty = cx.b.ty(level);
     if ty.is_vector() || !(ty.is_int() || ty == Type::F32) {
         return Err(Fault::malformed("the level of detail is no scalar"));
@@ -250,16 +248,86 @@ fn flags(shape: ImageShape, level: Option<Value>) -> ImageFlags {
     has
 }
 
-/// Reads; the operands are image, sampler and coordinates.
+/// What a function of our front end does with a level of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::spirv) enum LevelAccess {
+    /// Reads: image, sampler, coordinates, then a level or two gradients.
+    Read,
+    /// Writes: image, coordinates, level, colour.
+    Write,
+}
+
+/// Accesses a level of an image; what a read gives is of type `result`.
+pub(in crate::spirv) fn access_level(
+    cx: &mut FuncCx<'_>,
+    access: LevelAccess,
+    args: &[u32],
+    result: Option<Type>,
+) -> Result<Val, Fault> {
+    let &[image_id, second, third, ref rest @ ..] = args else {
+        return Err(Fault::malformed("arguments of an image function are missing"));
+    };
+    let shape = shape(cx, image_id)?;
+    let image = cx.value(image_id)?;
+    match (access, rest, result) {
+        (LevelAccess::Read, rest, Some(result)) => {
+            let coordinates = coordinates(cx, third, shape)?;
+            let level = match *rest {
+                [level] => {
+                    let level = cx.value(level)?;
+                    number_of_level(cx, level)?
+                }
+                [dx, dy] => Some(gradients(cx, dx, dy, shape, image)?),
+                _ => return Err(Fault::malformed("a level or two gradients are missing")),
+            };
+            let sampler = cx.value(second)?;
+            let value = read(cx, result, ImageFlags::SAMPLER, shape, [image, sampler, coordinates], level)?;
+            Ok(Val::one(value))
+        }
+        (LevelAccess::Write, &[colour], None) => {
+            let coordinates = integers(cx, second, shape)?;
+            let level = cx.value(third)?;
+            let level = number_of_level(cx, level)?;
+            let colour = cx.value(colour)?;
+            write(cx, shape, [image, coordinates, colour], level)?;
+            Ok(Val::Leaves(Leaves::new()))
+        }
+        (LevelAccess::Read | LevelAccess::Write, _, _) => {
+            Err(Fault::malformed("an image function has other arguments"))
+        }
+    }
+}
+
+/// Writes; the operands are image, coordinates and colour.
+fn write(
+    cx: &mut FuncCx<'_>,
+    shape: ImageShape,
+    [image, coordinates, colour]: [Value; 3],
+    level: Option<Value>,
+) -> Result<(), Fault> {
+    let colour = four(cx, colour);
+    if ![Elem::I32, Elem::F32, Elem::F16].contains(&cx.b.ty(colour).elem) {
+        return Err(Fault::malformed("the texel is no float and no integer of 32 bits"));
+    }
+    let has = flags(shape, level);
+    let level = match level {
+        Some(level) => as_integer(cx, level),
+        None => cx.b.iconst(Type::I32, 0),
+    };
+    let imm = Imm::Image(ImageInfo { dims: shape.dims, has });
+    cx.b.inst(Opcode::ImageWrite, &[image, coordinates, level, colour], imm, &[]);
+    Ok(())
+}
+
+/// Reads what is of type `result`; the operands are image, sampler and coordinates.
 fn read(
     cx: &mut FuncCx<'_>,
-    inst: &Inst,
+    result: Type,
     has: ImageFlags,
     shape: ImageShape,
     [image, sampler, coordinates]: [Value; 3],
     level: Option<Value>,
-) -> Result<(), Fault> {
-    let result = cx.kir_type(inst.result_type()?)?;
+) -> Result<Value, Fault> {
     if ![Elem::I32, Elem::F32, Elem::F16].contains(&result.elem) || ![1, 4].contains(&result.lanes()) {
         return Err(Fault::malformed("the result is not four floats or integers of 32 bits"));
     }
@@ -271,8 +339,7 @@ fn read(
     };
     let imm = Imm::Image(ImageInfo { dims: shape.dims, has });
     let colour = cx.b.value(Opcode::ImageRead, &[image, sampler, coordinates, level], imm, result.with_lanes(4));
-    let value = if result.is_vector() { colour } else { cx.b.extract(colour, 0) };
-    cx.set(inst, value)
+    Ok(if result.is_vector() { colour } else { cx.b.extract(colour, 0) })
 }
 
 /// Sets a result of integers, which may be declared wider than what they were read as.

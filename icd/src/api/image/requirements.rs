@@ -1,0 +1,99 @@
+//! What an image will need, before it is made: `cl_ext_image_requirements_info`.
+
+use clift_include::cl::*;
+use clift_include::image::{Layout, formats};
+
+use super::check_query_flags;
+use super::creation::{checked_format, largest, level_count, single_level, size};
+use crate::error::ClError::{
+    ImageFormatNotSupported, InvalidImageDescriptor, InvalidImageSize, InvalidProperty, InvalidValue,
+};
+use crate::error::{ClResult, ensure};
+use crate::ffi::handle::Handle;
+use crate::ffi::info::{Info, Written};
+use crate::ffi::pointer::{ImageDesc, In, Properties, pairs};
+use crate::object::context::Context;
+use crate::object::image::{Kind, Level, Size};
+
+/// `clGetImageRequirementsInfoEXT`
+///
+/// The largest sizes are those of the dimensions; that there is memory for all of them at once is not said.
+pub fn get_info(
+    context: Handle<Context>,
+    properties: Properties<cl_mem_properties>,
+    flags: cl_mem_flags,
+    format: In<cl_image_format>,
+    desc: In<ImageDesc>,
+    name: cl_image_requirements_info_ext,
+    info: Info<'_>,
+) -> ClResult<Written> {
+    // CL_INVALID_CONTEXT if context is not a valid context
+    context.get()?;
+    // CL_INVALID_PROPERTY if a property name in properties is not a supported property name: none is
+    ensure(pairs(&properties.verbatim()).next().is_none(), InvalidProperty)?;
+    // CL_INVALID_VALUE if values specified in flags are not valid
+    check_query_flags(flags)?;
+    // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if values specified in image_format are not valid
+    let format = format.get().map(checked_format).transpose()?;
+    // (what is valid and not supported has no error of its own)
+    let layout = format.map(|format| format.layout().ok_or(ImageFormatNotSupported)).transpose()?;
+    // CL_INVALID_IMAGE_DESCRIPTOR if values specified in image_desc are not valid
+    let desc = desc.get();
+    let kind = desc.as_ref().map(|desc| kind_of(desc, name)).transpose()?.flatten();
+    let size = desc.as_ref().zip(kind).filter(|_| !asks_for_largest(name)).map(|(desc, kind)| size(desc, kind));
+    let size = size.transpose().map_err(|_| InvalidImageDescriptor)?;
+
+    match name {
+        CL_IMAGE_REQUIREMENTS_BASE_ADDRESS_ALIGNMENT_EXT
+        | CL_IMAGE_REQUIREMENTS_ROW_PITCH_ALIGNMENT_EXT
+        | CL_IMAGE_REQUIREMENTS_SLICE_PITCH_ALIGNMENT_EXT => info.value(alignment(layout.as_ref())),
+        CL_IMAGE_REQUIREMENTS_SIZE_EXT => {
+            let Some(layout) = layout else { return Err(InvalidValue) };
+            let (Some(desc), Some(kind), Some(size)) = (desc, kind, size) else { return Err(InvalidValue) };
+            let count = level_count(&desc, kind)?;
+            let end = if count == 1 {
+                let level = single_level(kind, &layout, size, desc.image_row_pitch, desc.image_slice_pitch);
+                level.map_err(|_| InvalidImageDescriptor)?.end()
+            } else {
+                Level::chain(size, layout.bytes as usize, count).last().map_or(0, Level::end)
+            };
+            info.value(end)
+        }
+        CL_IMAGE_REQUIREMENTS_MAX_WIDTH_EXT => info.value(max(kind, |_| true, |size| size.width)?),
+        CL_IMAGE_REQUIREMENTS_MAX_HEIGHT_EXT => info.value(max(kind, Kind::has_height, |size| size.height)?),
+        CL_IMAGE_REQUIREMENTS_MAX_DEPTH_EXT => info.value(max(kind, |kind| kind == Kind::D3, |size| size.depth)?),
+        CL_IMAGE_REQUIREMENTS_MAX_ARRAY_SIZE_EXT => info.value(max(kind, Kind::is_array, |size| size.layers)?),
+        // CL_INVALID_VALUE if param_name is not valid
+        _ => Err(InvalidValue),
+    }
+}
+
+/// Whether a query is about the largest size: then sizes may be 0 for any, and so may the type.
+fn asks_for_largest(name: cl_image_requirements_info_ext) -> bool {
+    (CL_IMAGE_REQUIREMENTS_MAX_WIDTH_EXT..=CL_IMAGE_REQUIREMENTS_MAX_ARRAY_SIZE_EXT).contains(&name)
+}
+
+/// The type of image that is asked about; `None` for any.
+fn kind_of(desc: &ImageDesc, name: cl_image_requirements_info_ext) -> ClResult<Option<Kind>> {
+    if desc.image_type == 0 && asks_for_largest(name) {
+        return Ok(None);
+    }
+    Kind::of(desc.image_type).map(Some).ok_or(InvalidImageDescriptor)
+}
+
+/// Bytes that addresses and pitches are multiples of: an element.
+fn alignment(layout: Option<&Layout>) -> usize {
+    let largest = || formats().filter_map(|format| format.layout()).map(|layout| layout.bytes).max().unwrap_or(1);
+    layout.map_or_else(largest, |layout| layout.bytes) as usize
+}
+
+/// The largest size along one dimension of images of a type, or of all that have it.
+///
+/// # Errors
+/// `CL_INVALID_IMAGE_DESCRIPTOR` if the type does not have it.
+fn max(kind: Option<Kind>, has: impl Fn(Kind) -> bool, along: impl Fn(Size) -> usize) -> ClResult<cl_uint> {
+    ensure(kind.is_none_or(&has), InvalidImageDescriptor)?;
+    let kinds = Kind::ALL.iter().map(|(_, kind)| *kind).filter(|any| kind.unwrap_or(*any) == *any && has(*any));
+    let least = kinds.map(|kind| along(largest(kind))).min();
+    least.and_then(|size| cl_uint::try_from(size).ok()).ok_or(InvalidImageSize)
+}
