@@ -308,6 +308,10 @@ const GRAY: &[cl_uint] = &[CL_UNORM_INT8, CL_UNORM_INT16, CL_SNORM_INT8, CL_SNOR
 const PACKED: &[cl_uint] = &[CL_UNORM_SHORT_565, CL_UNORM_SHORT_555, CL_UNORM_INT_101010];
 
 /// All channel orders, and what types they are supported with.
+///
+/// Not here: orders whose elements would have three bytes (`CL_sRGB`, `CL_RGx`), and those with an unused channel (`CL_Rx`, `CL_RGBx`,
+/// `CL_sRGBx`): the specification gives them a transparent border and `CL_Rx` two channels, the conformance tests an opaque one and
+/// one channel.
 const ORDERS: &[Order] = {
     use Component::{A, B, G, R};
     use Source::{Field as F, One, Zero};
