@@ -11,6 +11,7 @@ use clift_runtime::graph::{self, Command, Keep, Waits, Work};
 
 use super::enqueue::fill::{Fill, checked_fill};
 use super::enqueue::geometry::{self, Request};
+use super::enqueue::image::{self, Change};
 use super::enqueue::ndrange::{demands, ready, sizes};
 use super::enqueue::pointer;
 use super::enqueue::transfer::{Copy, Side, Triple, checked_copy, checked_copy_rect};
@@ -312,6 +313,91 @@ pub fn fill_buffer(
         checked_fill(buffer.queue(), mem, (pattern, pattern_size), offset, size)?;
     let keep = Keep::from_iter([mem as _]);
     let task = Box::new(move || checked_before(target.fill(&pattern)));
+    record(&buffer, (count, list), point, Action::Task(task, keep))
+}
+
+/// `clCommandCopyImageKHR`
+#[expect(clippy::too_many_arguments, reason = "the C function has them")]
+pub fn copy_image(
+    buffer: Handle<CommandBuffer>,
+    queue: Handle<Queue>,
+    properties: CommandProperties<'_>,
+    src: Handle<Mem>,
+    dst: Handle<Mem>,
+    src_origin: Triple<'_>,
+    dst_origin: Triple<'_>,
+    region: Triple<'_>,
+    count: cl_uint,
+    list: InArray<'_, cl_sync_point_khr>,
+    point: Out<'_, cl_sync_point_khr>,
+    handle: HandleOut<'_>,
+) -> ClResult<()> {
+    let buffer = recording(buffer, queue, properties, handle)?;
+    let Change { task, keep } = image::checked_copy(buffer.queue(), src, dst, src_origin, dst_origin, region)?;
+    record(&buffer, (count, list), point, Action::Task(task, keep))
+}
+
+/// `clCommandCopyImageToBufferKHR`
+#[expect(clippy::too_many_arguments, reason = "the C function has them")]
+pub fn copy_image_to_buffer(
+    buffer: Handle<CommandBuffer>,
+    queue: Handle<Queue>,
+    properties: CommandProperties<'_>,
+    src: Handle<Mem>,
+    dst: Handle<Mem>,
+    src_origin: Triple<'_>,
+    region: Triple<'_>,
+    dst_offset: usize,
+    count: cl_uint,
+    list: InArray<'_, cl_sync_point_khr>,
+    point: Out<'_, cl_sync_point_khr>,
+    handle: HandleOut<'_>,
+) -> ClResult<()> {
+    let buffer = recording(buffer, queue, properties, handle)?;
+    let Change { task, keep } =
+        image::checked_copy_to_buffer(buffer.queue(), src, dst, src_origin, region, dst_offset)?;
+    record(&buffer, (count, list), point, Action::Task(task, keep))
+}
+
+/// `clCommandCopyBufferToImageKHR`
+#[expect(clippy::too_many_arguments, reason = "the C function has them")]
+pub fn copy_buffer_to_image(
+    buffer: Handle<CommandBuffer>,
+    queue: Handle<Queue>,
+    properties: CommandProperties<'_>,
+    src: Handle<Mem>,
+    dst: Handle<Mem>,
+    src_offset: usize,
+    dst_origin: Triple<'_>,
+    region: Triple<'_>,
+    count: cl_uint,
+    list: InArray<'_, cl_sync_point_khr>,
+    point: Out<'_, cl_sync_point_khr>,
+    handle: HandleOut<'_>,
+) -> ClResult<()> {
+    let buffer = recording(buffer, queue, properties, handle)?;
+    let Change { task, keep } =
+        image::checked_copy_from_buffer(buffer.queue(), src, dst, src_offset, dst_origin, region)?;
+    record(&buffer, (count, list), point, Action::Task(task, keep))
+}
+
+/// `clCommandFillImageKHR`
+#[expect(clippy::too_many_arguments, reason = "the C function has them")]
+pub fn fill_image(
+    buffer: Handle<CommandBuffer>,
+    queue: Handle<Queue>,
+    properties: CommandProperties<'_>,
+    mem: Handle<Mem>,
+    colour: InBytes<'_>,
+    origin: Triple<'_>,
+    region: Triple<'_>,
+    count: cl_uint,
+    list: InArray<'_, cl_sync_point_khr>,
+    point: Out<'_, cl_sync_point_khr>,
+    handle: HandleOut<'_>,
+) -> ClResult<()> {
+    let buffer = recording(buffer, queue, properties, handle)?;
+    let Change { task, keep } = image::checked_fill(buffer.queue(), mem, colour, origin, region)?;
     record(&buffer, (count, list), point, Action::Task(task, keep))
 }
 

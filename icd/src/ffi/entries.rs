@@ -501,7 +501,7 @@ by_name {
         num_sync_points_in_wait_list: cl_uint,
         sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
         mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = gap::InvalidMemObject;
+    ) -> status = command_buffer::copy_buffer_to_image;
     clCommandCopyImageKHR(
         command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
         properties: Properties<cl_command_properties_khr>,
@@ -509,7 +509,7 @@ by_name {
         num_sync_points_in_wait_list: cl_uint,
         sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
         mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = gap::InvalidMemObject;
+    ) -> status = command_buffer::copy_image;
     clCommandCopyImageToBufferKHR(
         command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
         properties: Properties<cl_command_properties_khr>,
@@ -517,7 +517,7 @@ by_name {
         num_sync_points_in_wait_list: cl_uint,
         sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
         mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = gap::InvalidMemObject;
+    ) -> status = command_buffer::copy_image_to_buffer;
     clCommandFillBufferKHR(
         command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
         properties: Properties<cl_command_properties_khr>,
@@ -533,7 +533,7 @@ by_name {
         num_sync_points_in_wait_list: cl_uint,
         sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
         mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = gap::InvalidMemObject;
+    ) -> status = command_buffer::fill_image;
     clCommandNDRangeKernelKHR(
         command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
         properties: Properties<cl_command_properties_khr>,

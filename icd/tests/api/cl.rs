@@ -289,6 +289,26 @@ extension! {
         m: cl_mem, pattern: *const c_void, pattern_size: usize, offset: usize, size: usize,
         n: cl_uint, l: *const cl_uint, s: *mut cl_uint, h: *mut *mut c_void,
     ) -> cl_int;
+    clCommandCopyImageKHR(
+        c: *mut c_void, q: cl_command_queue, p: *const cl_bitfield,
+        src: cl_mem, dst: cl_mem, src_origin: *const usize, dst_origin: *const usize, region: *const usize,
+        n: cl_uint, l: *const cl_uint, s: *mut cl_uint, h: *mut *mut c_void,
+    ) -> cl_int;
+    clCommandCopyImageToBufferKHR(
+        c: *mut c_void, q: cl_command_queue, p: *const cl_bitfield,
+        src: cl_mem, dst: cl_mem, src_origin: *const usize, region: *const usize, dst_offset: usize,
+        n: cl_uint, l: *const cl_uint, s: *mut cl_uint, h: *mut *mut c_void,
+    ) -> cl_int;
+    clCommandCopyBufferToImageKHR(
+        c: *mut c_void, q: cl_command_queue, p: *const cl_bitfield,
+        src: cl_mem, dst: cl_mem, src_offset: usize, dst_origin: *const usize, region: *const usize,
+        n: cl_uint, l: *const cl_uint, s: *mut cl_uint, h: *mut *mut c_void,
+    ) -> cl_int;
+    clCommandFillImageKHR(
+        c: *mut c_void, q: cl_command_queue, p: *const cl_bitfield,
+        m: cl_mem, colour: *const c_void, origin: *const usize, region: *const usize,
+        n: cl_uint, l: *const cl_uint, s: *mut cl_uint, h: *mut *mut c_void,
+    ) -> cl_int;
     clCommandSVMMemcpyKHR(
         c: *mut c_void, q: cl_command_queue, p: *const cl_bitfield,
         dst: *mut c_void, src: *const c_void, size: usize,

@@ -72,7 +72,18 @@ type Recording<'a> = (
     Box<dyn Fn(Buffer, cl_command_queue, List, cl_uint, *const cl_uint, *mut cl_uint, *mut *mut c_void) -> cl_int + 'a>,
 );
 
-fn commands<'a>(a: cl_mem, b: cl_mem, host: *mut c_void) -> Vec<Recording<'a>> {
+/// An image of RGBA bytes, 4 elements wide and 2 high.
+fn image(setup: &Setup) -> cl_mem {
+    let format = cl_image_format { image_channel_order: CL_RGBA, image_channel_data_type: CL_UNSIGNED_INT8 };
+    // SAFETY: zero and NULL are valid for all fields.
+    let mut desc: cl_image_desc = unsafe { std::mem::zeroed() };
+    desc.image_type = CL_MEM_OBJECT_IMAGE2D;
+    desc.image_width = 4;
+    desc.image_height = 2;
+    made(|e| clCreateImage(setup.context, 0, &format, &desc, null_mut(), e))
+}
+
+fn commands<'a>([a, b, i, j]: [cl_mem; 4], host: *mut c_void) -> Vec<Recording<'a>> {
     static ZERO: [usize; 3] = [0; 3];
     static REGION: [usize; 3] = [4, 2, 1];
     let (o, g) = (ZERO.as_ptr(), REGION.as_ptr());
@@ -87,6 +98,16 @@ fn commands<'a>(a: cl_mem, b: cl_mem, host: *mut c_void) -> Vec<Recording<'a>> {
             }),
         ),
         ("fill", Box::new(move |c, q, p, n, l, s, h| clCommandFillBufferKHR(c, q, p, a, host, 4, 0, 64, n, l, s, h))),
+        ("image copy", Box::new(move |c, q, p, n, l, s, h| clCommandCopyImageKHR(c, q, p, i, j, o, o, g, n, l, s, h))),
+        (
+            "image to buffer",
+            Box::new(move |c, q, p, n, l, s, h| clCommandCopyImageToBufferKHR(c, q, p, i, a, o, g, 0, n, l, s, h)),
+        ),
+        (
+            "buffer to image",
+            Box::new(move |c, q, p, n, l, s, h| clCommandCopyBufferToImageKHR(c, q, p, a, i, 0, o, g, n, l, s, h)),
+        ),
+        ("image fill", Box::new(move |c, q, p, n, l, s, h| clCommandFillImageKHR(c, q, p, i, host, o, g, n, l, s, h))),
         ("svm copy", Box::new(move |c, q, p, n, l, s, h| clCommandSVMMemcpyKHR(c, q, p, half, host, 32, n, l, s, h))),
         (
             "svm fill",
@@ -98,12 +119,12 @@ fn commands<'a>(a: cl_mem, b: cl_mem, host: *mut c_void) -> Vec<Recording<'a>> {
 #[test]
 fn rules_of_recording() {
     let setup = Setup::new();
-    let (a, b) = (setup.buffer(0, 64), setup.buffer(0, 64));
+    let objects = [setup.buffer(0, 64), setup.buffer(0, 64), image(&setup), image(&setup)];
     let mut host = [0u128; 4];
     let buffer = recording(&setup);
     let (mut handle, mut point) = (null_mut(), 0);
     let mut recorded = 0;
-    for (name, command) in commands(a, b, host.as_mut_ptr().cast()) {
+    for (name, command) in commands(objects, host.as_mut_ptr().cast()) {
         let call = |c, q, p, n, l| command(c, q, p, n, l, null_mut(), null_mut());
         assert_eq!(call(null_mut(), null_mut(), NO_LIST, 0, null()), CL_INVALID_COMMAND_BUFFER_KHR, "{name}");
         assert_eq!(call(buffer, setup.queue, NO_LIST, 0, null()), CL_INVALID_COMMAND_QUEUE, "{name}");
@@ -123,14 +144,14 @@ fn rules_of_recording() {
         recorded += 1;
     }
     assert_eq!(clFinalizeCommandBufferKHR(buffer), CL_SUCCESS);
-    for (name, command) in commands(a, b, host.as_mut_ptr().cast()) {
+    for (name, command) in commands(objects, host.as_mut_ptr().cast()) {
         let late = command(buffer, null_mut(), NO_LIST, 0, null(), null_mut(), null_mut());
         assert_eq!(late, CL_INVALID_OPERATION, "{name}");
     }
     assert_eq!(enqueue(buffer, SKIP), CL_SUCCESS);
     assert_eq!(clFinish(setup.queue), CL_SUCCESS);
     assert_eq!(clReleaseCommandBufferKHR(buffer), CL_SUCCESS);
-    for m in [a, b] {
+    for m in objects {
         assert_eq!(clReleaseMemObject(m), CL_SUCCESS);
     }
 }
@@ -161,6 +182,40 @@ fn rules_of_enqueuing() {
     assert_eq!(ended(event), CL_COMPLETE);
     assert_eq!(clReleaseEvent(user), CL_SUCCESS);
     assert_eq!(clReleaseCommandBufferKHR(buffer), CL_SUCCESS);
+}
+
+/// A colour, through two images and back to memory; and the rules of the commands on images.
+#[test]
+fn images() {
+    let setup = Setup::new();
+    let (i, j, out) = (image(&setup), image(&setup), setup.buffer(0, 64));
+    let (origin, region, outside) = ([0usize; 3], [4usize, 2, 1], [4usize, 3, 1]);
+    let (o, g, past) = (origin.as_ptr(), region.as_ptr(), outside.as_ptr());
+    let colour = [1u32, 2, 3, 4];
+    let c = colour.as_ptr().cast();
+    let (q, l, s, h) = (null_mut(), null(), null_mut(), null_mut());
+    let buffer = recording(&setup);
+    assert_eq!(clCommandFillImageKHR(buffer, q, NO_LIST, out, c, o, g, 0, l, s, h), CL_INVALID_MEM_OBJECT);
+    assert_eq!(clCommandFillImageKHR(buffer, q, NO_LIST, i, null(), o, g, 0, l, s, h), CL_INVALID_VALUE);
+    assert_eq!(clCommandCopyImageKHR(buffer, q, NO_LIST, i, j, o, o, past, 0, l, s, h), CL_INVALID_VALUE);
+    assert_eq!(clCommandCopyImageToBufferKHR(buffer, q, NO_LIST, i, out, o, g, 36, 0, l, s, h), CL_INVALID_VALUE);
+    assert_eq!(clCommandCopyBufferToImageKHR(buffer, q, NO_LIST, i, j, 0, o, g, 0, l, s, h), CL_INVALID_MEM_OBJECT);
+    assert_eq!(clCommandFillImageKHR(buffer, q, NO_LIST, i, c, o, g, 0, l, s, h), CL_SUCCESS);
+    assert_eq!(clCommandCopyImageKHR(buffer, q, NO_LIST, i, j, o, o, g, 0, l, s, h), CL_SUCCESS);
+    assert_eq!(clCommandCopyImageToBufferKHR(buffer, q, NO_LIST, j, out, o, g, 32, 0, l, s, h), CL_SUCCESS);
+    assert_eq!(clCommandCopyBufferToImageKHR(buffer, q, NO_LIST, out, i, 0, o, g, 0, l, s, h), CL_SUCCESS);
+    assert_eq!(clFinalizeCommandBufferKHR(buffer), CL_SUCCESS);
+    // The recorded commands keep the images.
+    for m in [i, j] {
+        assert_eq!(clReleaseMemObject(m), CL_SUCCESS);
+    }
+    for _ in 0..2 {
+        assert_eq!(enqueue(buffer, SKIP), CL_SUCCESS);
+        let contents = setup.contents(out);
+        assert_eq!(contents[32..], [1, 2, 3, 4].repeat(8));
+    }
+    assert_eq!(clReleaseCommandBufferKHR(buffer), CL_SUCCESS);
+    assert_eq!(clReleaseMemObject(out), CL_SUCCESS);
 }
 
 /// A chain of copies by sync points, executed again and again, on in-order and out-of-order queues; and one whose wait list

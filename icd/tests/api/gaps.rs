@@ -33,10 +33,6 @@ const GAPS: &[(&str, cl_int)] = &[
     ("clCreateEventFromEGLSyncKHR", CL_INVALID_OPERATION),
     ("clCreatePipe", CL_INVALID_OPERATION),
     ("clGetPipeInfo", CL_INVALID_MEM_OBJECT),
-    ("clCommandCopyBufferToImageKHR", CL_INVALID_MEM_OBJECT),
-    ("clCommandCopyImageKHR", CL_INVALID_MEM_OBJECT),
-    ("clCommandCopyImageToBufferKHR", CL_INVALID_MEM_OBJECT),
-    ("clCommandFillImageKHR", CL_INVALID_MEM_OBJECT),
 ];
 
 #[test]

@@ -1,6 +1,7 @@
 //! Commands on images: read, write, copy (also from and to buffers), fill, map.
 
 use clift_include::cl::*;
+use clift_runtime::graph::Keep;
 use clift_runtime::image::encode;
 use clift_runtime::memory::{MemSlice, RectCopy, RectLayout};
 
@@ -167,6 +168,32 @@ pub fn write(
     command.keep(&mem).task(blocking != CL_FALSE, move || checked_before(target.copy_rect_from(&memory, &rect)))
 }
 
+/// A copy or fill whose arguments have been checked.
+pub struct Change {
+    /// Does it, as often as it is called.
+    pub task: Box<dyn Fn() -> Result<(), i32> + Send + Sync>,
+    /// The memory objects.
+    pub keep: Keep,
+}
+
+impl Change {
+    /// A copy between objects.
+    fn copy(src: Ref<Mem>, dst: Ref<Mem>, source: MemSlice, target: MemSlice, rect: RectCopy) -> Self {
+        let task = Box::new(move || checked_before(target.copy_rect_from(&source, &rect)));
+        Self { task, keep: Keep::from_iter([src as _, dst as _]) }
+    }
+
+    /// Submits it.
+    fn submit(self, queue: &Ref<Queue>, kind: cl_command_type, wait: Wait<'_>) -> ClResult<()> {
+        // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+        let mut command = Submission::new(queue, kind, wait)?;
+        for thing in self.keep {
+            command = command.keep_any(thing);
+        }
+        command.task(false, self.task)
+    }
+}
+
 /// `clEnqueueCopyImage`
 pub fn copy(
     queue: Handle<Queue>,
@@ -179,18 +206,28 @@ pub fn copy(
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
+    checked_copy(&queue, src, dst, src_origin, dst_origin, region)?.submit(&queue, CL_COMMAND_COPY_IMAGE, wait)
+}
+
+/// The rules for a copy between images, those about wait lists apart.
+pub fn checked_copy(
+    queue: &Ref<Queue>,
+    src: Handle<Mem>,
+    dst: Handle<Mem>,
+    src_origin: Triple<'_>,
+    dst_origin: Triple<'_>,
+    region: Triple<'_>,
+) -> ClResult<Change> {
     // CL_INVALID_MEM_OBJECT if src_image or dst_image is not a valid image object
     let (src, dst) = (image_of(src)?, image_of(dst)?);
     let (from, to) = (as_image(&src), as_image(&dst));
     // CL_INVALID_CONTEXT if the contexts associated with command_queue, src_image and dst_image are not the same
-    same_context(&queue, src.context())?;
-    same_context(&queue, dst.context())?;
+    same_context(queue, src.context())?;
+    same_context(queue, dst.context())?;
     // CL_IMAGE_FORMAT_MISMATCH if src_image and dst_image do not use the same image format
     ensure(from.format() == to.format(), ImageFormatMismatch)?;
     // CL_INVALID_VALUE: see `part`
     let (source, target) = (part(&src, src_origin, region)?, part(&dst, dst_origin, region)?);
-    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(&queue, CL_COMMAND_COPY_IMAGE, wait)?;
     // Of a row of images and a plane the regions have different shapes: rows of one are slices of the other.
     let [width, rows, slices] = source.extent;
     let rect = if target.extent == source.extent {
@@ -205,8 +242,7 @@ pub fn copy(
     let same = source.bytes.overlaps(&target.bytes) && source.bytes.as_ptr() == target.bytes.as_ptr();
     ensure(!(same && rect.overlaps(0, 0)), MemCopyOverlap)?;
 
-    let (source, target) = (source.bytes, target.bytes);
-    command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
+    Ok(Change::copy(src, dst, source.bytes, target.bytes, rect))
 }
 
 /// The layout of a part whose rows, or whose slices of one row each, are taken for rows.
@@ -229,24 +265,35 @@ pub fn copy_to_buffer(
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
+    let copy = checked_copy_to_buffer(&queue, src, dst, src_origin, region, dst_offset)?;
+    copy.submit(&queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, wait)
+}
+
+/// The rules for a copy of an image to a buffer, those about wait lists apart.
+pub fn checked_copy_to_buffer(
+    queue: &Ref<Queue>,
+    src: Handle<Mem>,
+    dst: Handle<Mem>,
+    src_origin: Triple<'_>,
+    region: Triple<'_>,
+    dst_offset: usize,
+) -> ClResult<Change> {
     // CL_INVALID_MEM_OBJECT if src_image is not a valid image object or dst_buffer is not a valid buffer object, or if
     // src_image is a 1D image buffer object created from dst_buffer
     let (src, dst) = (image_of(src)?, buffer_of(dst)?);
     ensure(!src.parent().is_some_and(|buffer| Ref::ptr_eq(buffer, &dst)), InvalidMemObject)?;
     // CL_INVALID_CONTEXT if the contexts associated with command_queue, src_image and dst_buffer are not the same
-    same_context(&queue, src.context())?;
-    same_context(&queue, dst.context())?;
+    same_context(queue, src.context())?;
+    same_context(queue, dst.context())?;
     // CL_INVALID_VALUE: see `part`; if the region specified by dst_offset and its size is out of bounds of dst_buffer
     let part = part(&src, src_origin, region)?;
     let tight = RectLayout::new([0; 3], part.extent, 0, 0).map_err(|_| InvalidValue)?;
     let target = part_of(&dst, dst_offset, tight.end())?;
-    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(&queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, wait)?;
     // CL_INVALID_OPERATION if dst_buffer was created with CL_MEM_IMMUTABLE_EXT
     ensure(dst.is_mutable(), InvalidOperation)?;
 
     let (source, rect) = (part.bytes, RectCopy::new(part.extent, part.place, tight));
-    command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
+    Ok(Change::copy(src, dst, source, target, rect))
 }
 
 /// `clEnqueueCopyBufferToImage`
@@ -261,24 +308,35 @@ pub fn copy_from_buffer(
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
+    let copy = checked_copy_from_buffer(&queue, src, dst, src_offset, dst_origin, region)?;
+    copy.submit(&queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, wait)
+}
+
+/// The rules for a copy of a buffer to an image, those about wait lists apart.
+pub fn checked_copy_from_buffer(
+    queue: &Ref<Queue>,
+    src: Handle<Mem>,
+    dst: Handle<Mem>,
+    src_offset: usize,
+    dst_origin: Triple<'_>,
+    region: Triple<'_>,
+) -> ClResult<Change> {
     // CL_INVALID_MEM_OBJECT if src_buffer is not a valid buffer object or dst_image is not a valid image object, or if
     // dst_image is a 1D image buffer object created from src_buffer
     let (src, dst) = (buffer_of(src)?, image_of(dst)?);
     ensure(!dst.parent().is_some_and(|buffer| Ref::ptr_eq(buffer, &src)), InvalidMemObject)?;
     // CL_INVALID_CONTEXT if the contexts associated with command_queue, src_buffer and dst_image are not the same
-    same_context(&queue, src.context())?;
-    same_context(&queue, dst.context())?;
+    same_context(queue, src.context())?;
+    same_context(queue, dst.context())?;
     // CL_INVALID_VALUE: see `part`; if the region specified by src_offset and its size is out of bounds of src_buffer
     let part = part(&dst, dst_origin, region)?;
     let tight = RectLayout::new([0; 3], part.extent, 0, 0).map_err(|_| InvalidValue)?;
     let source = part_of(&src, src_offset, tight.end())?;
-    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(&queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, wait)?;
     // CL_INVALID_OPERATION if dst_image was created with CL_MEM_IMMUTABLE_EXT
     ensure(dst.is_mutable(), InvalidOperation)?;
 
     let (target, rect) = (part.bytes, RectCopy::new(part.extent, tight, part.place));
-    command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
+    Ok(Change::copy(src, dst, source, target, rect))
 }
 
 /// `clEnqueueFillImage`
@@ -292,11 +350,22 @@ pub fn fill(
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
+    checked_fill(&queue, image, colour, origin, region)?.submit(&queue, CL_COMMAND_FILL_IMAGE, wait)
+}
+
+/// The rules for filling an image, those about wait lists apart.
+pub fn checked_fill(
+    queue: &Ref<Queue>,
+    image: Handle<Mem>,
+    colour: InBytes<'_>,
+    origin: Triple<'_>,
+    region: Triple<'_>,
+) -> ClResult<Change> {
     // CL_INVALID_MEM_OBJECT if image is not a valid image object
     let mem = image_of(image)?;
     let image = as_image(&mem);
     // CL_INVALID_CONTEXT if the context associated with command_queue and image are not the same
-    same_context(&queue, mem.context())?;
+    same_context(queue, mem.context())?;
     // CL_INVALID_VALUE if fill_color is NULL: a single float for depth, else four floats or integers
     let colour = if image.format().order == CL_DEPTH {
         [colour.read::<u32>().ok_or(InvalidValue)?; 4]
@@ -305,13 +374,12 @@ pub fn fill(
     };
     // CL_INVALID_VALUE: see `part`
     let part = part(&mem, origin, region)?;
-    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(&queue, CL_COMMAND_FILL_IMAGE, wait)?;
     // CL_INVALID_OPERATION if image was created with CL_MEM_IMMUTABLE_EXT
     ensure(mem.is_mutable(), InvalidOperation)?;
 
     let element = encode(image.layout(), colour);
-    command.keep(&mem).task(false, move || checked_before(part.bytes.fill_rect(&element, &part.place, part.extent)))
+    let task = Box::new(move || checked_before(part.bytes.fill_rect(&element, &part.place, part.extent)));
+    Ok(Change { task, keep: Keep::from_iter([mem as _]) })
 }
 
 /// `clEnqueueMapImage`
