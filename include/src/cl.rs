@@ -1,11 +1,16 @@
 //! OpenCL's C types and constants.
 //!
-//! Types and numbers come from the `opencl-sys` crate; what it lacks is defined here, each with its source. The functions
+//! Types and numbers come from the `opencl-sys` crate; what it lacks or has wrong is defined here, each with its source. The functions
 //! that crate declares are *not* used: Clift implements them.
 
 #![allow(non_camel_case_types, reason = "names of the C headers")]
 
 pub use opencl_sys::*;
+
+// cl_khr_command_buffer_mutable_dispatch: OpenCL-Headers, CL/cl_ext.h; opencl-sys 0.6.5 has 0x1287.
+
+/// Property of a command buffer: what the application promises about updates.
+pub const CL_COMMAND_BUFFER_MUTABLE_DISPATCH_ASSERTS_KHR: cl_command_buffer_properties_khr = 0x12B7;
 
 // cl_ext_float_atomics: OpenCL-Headers, CL/cl_ext.h.
 

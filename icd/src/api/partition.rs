@@ -96,7 +96,12 @@ fn ranges(
             let &[each] = values else { return Err(InvalidValue) };
             let each = usize::try_from(each).map_err(|_| InvalidValue)?;
             // CL_DEVICE_PARTITION_FAILED if the partition name is supported but in_device could not be further partitioned
-            ensure(count > 1 && each <= count, DevicePartitionFailed)?;
+            ensure(count > 1, DevicePartitionFailed)?;
+            // CL_INVALID_DEVICE_PARTITION_COUNT if the total number of compute units requested exceeds
+            // CL_DEVICE_MAX_COMPUTE_UNITS
+            ensure(each <= count, InvalidDevicePartitionCount)?;
+            // CL_DEVICE_PARTITION_FAILED: as above, when the only part would be the whole
+            ensure(each < count, DevicePartitionFailed)?;
             // Units that are left over belong to no sub-device
             (0..count / each).map(|index| (first + index * each, each)).collect()
         }
