@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clift_include::abi::Resources;
+use clift_kir::analysis::written_args;
 use clift_kir::{Function, KernelData, Module, Stage};
 
 use crate::builtins::image::{self, Facts};
@@ -72,10 +73,16 @@ pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> String {
 
 fn stages(imported: spirv::Imported, options: &Options, started: Instant) -> Result<Program, BuildError> {
     let mut watch = Watch { options, log: String::new(), started };
-    let spirv::Imported { mut module, kernels } = imported;
+    let spirv::Imported { mut module, mut kernels } = imported;
     watch.module("imported", &module)?;
     passes::canonicalize(&mut module, options)?;
     watch.module("canonical", &module)?;
+    for (desc, kernel) in kernels.iter_mut().zip(&module.kernels) {
+        let written = written_args(&module.funcs[kernel.func]);
+        for arg in &mut desc.args {
+            arg.written = written.contains(&arg.slot.offset);
+        }
+    }
     let data = Arc::new(ProgramData::new(&module)?);
     let global_variable_bytes = data.global_bytes();
     let accesses = image::has_accesses_in(&module).then(|| Arc::new(module.clone()));

@@ -60,6 +60,8 @@ pub struct ArgInfo {
     pub access: AccessQualifier,
     /// `CL_KERNEL_ARG_TYPE_QUALIFIER`.
     pub qualifiers: TypeQualifiers,
+    /// Whether the kernel is known to write through it, for a pointer; where that cannot be seen, it is not.
+    pub written: bool,
     /// `CL_KERNEL_ARG_NAME`, when the module carries names.
     pub name: Option<String>,
     /// `CL_KERNEL_ARG_TYPE_NAME`, when the module carries type names.

@@ -51,6 +51,7 @@ functions! {
     clCloneKernel: clCloneKernel_t;
     clCompileProgram: clCompileProgram_t;
     clCreateBuffer: clCreateBuffer_t;
+    clCreateBufferWithProperties: clCreateBufferWithProperties_t;
     clCreateCommandQueueWithProperties: clCreateCommandQueueWithProperties_t;
     clCreateContext: clCreateContext_t;
     clCreateKernel: clCreateKernel_t;
@@ -63,15 +64,18 @@ functions! {
     clEnqueueNDRangeKernel: clEnqueueNDRangeKernel_t;
     clEnqueueReadBuffer: clEnqueueReadBuffer_t;
     clEnqueueTask: clEnqueueTask_t;
+    clFinish: clFinish_t;
     clGetEventInfo: clGetEventInfo_t;
     clGetExtensionFunctionAddressForPlatform: clGetExtensionFunctionAddressForPlatform_t;
     clGetKernelArgInfo: clGetKernelArgInfo_t;
     clGetKernelInfo: clGetKernelInfo_t;
     clGetKernelSubGroupInfo: clGetKernelSubGroupInfo_t;
     clGetKernelWorkGroupInfo: clGetKernelWorkGroupInfo_t;
+    clGetMemObjectInfo: clGetMemObjectInfo_t;
     clGetProgramBuildInfo: clGetProgramBuildInfo_t;
     clGetProgramInfo: clGetProgramInfo_t;
     clLinkProgram: clLinkProgram_t;
+    clReleaseEvent: clReleaseEvent_t;
     clReleaseKernel: clReleaseKernel_t;
     clReleaseMemObject: clReleaseMemObject_t;
     clReleaseProgram: clReleaseProgram_t;
@@ -80,6 +84,7 @@ functions! {
     clSetKernelArg: clSetKernelArg_t;
     clSetKernelArgSVMPointer: clSetKernelArgSVMPointer_t;
     clSetKernelExecInfo: clSetKernelExecInfo_t;
+    clSetMemObjectDestructorCallback: clSetMemObjectDestructorCallback_t;
     clSetProgramReleaseCallback: clSetProgramReleaseCallback_t;
     clSetProgramSpecializationConstant: clSetProgramSpecializationConstant_t;
     clSetUserEventStatus: clSetUserEventStatus_t;

@@ -1,6 +1,8 @@
 //! Kernels: creation, arguments, cloning, queries.
 
+use std::ffi::c_void;
 use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use opencl_sys::*;
 
@@ -381,4 +383,78 @@ fn exec_info() {
     // SAFETY: as above.
     let of_garbage = unsafe { clSetKernelExecInfo(garbage(), CL_KERNEL_EXEC_INFO_SVM_PTRS, 0, null()) };
     assert_code(of_garbage, CL_INVALID_KERNEL);
+}
+
+/// A buffer that is only reached by an address in memory lives until the launches it was announced to have ended.
+#[test]
+fn announced_buffers_are_kept() {
+    static ENDED: AtomicBool = AtomicBool::new(false);
+    extern "C" fn ended(_mem: cl_mem, _user_data: *mut c_void) {
+        ENDED.store(true, Ordering::SeqCst);
+    }
+    let kernel = kernel("kernel void k(global uint *out, ulong p) { out[0] = *(global uint *)p; }");
+    let out = buffer(4);
+    let value = 42_u32;
+    let properties = [CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT, 1, 0];
+    let flags = CL_MEM_COPY_HOST_PTR;
+    let mut error = 1;
+    let mut address = 0_u64;
+    // SAFETY: lists that end, memory of the stated sizes, a function that may be called from any thread.
+    unsafe {
+        let host = (&raw const value).cast_mut().cast();
+        let hidden = clCreateBufferWithProperties(context(), properties.as_ptr(), flags, 4, host, &mut error);
+        assert_code(error, CL_SUCCESS);
+        let place = (&raw mut address).cast();
+        assert_code(clGetMemObjectInfo(hidden, CL_MEM_DEVICE_ADDRESS_EXT, 8, place, null_mut()), CL_SUCCESS);
+        assert_code(clSetMemObjectDestructorCallback(hidden, Some(ended), null_mut()), CL_SUCCESS);
+        assert_code(set_mem(kernel, 0, out), CL_SUCCESS);
+        assert_code(set_arg(kernel, 1, address), CL_SUCCESS);
+        let pointers = [address];
+        let announced = clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT, 8, pointers.as_ptr().cast());
+        assert_code(announced, CL_SUCCESS);
+        let gate = clCreateUserEvent(context(), &mut error);
+        let queue = queue();
+        let launched = clEnqueueNDRangeKernel(queue, kernel, 1, null(), &1, null(), 1, &gate, null_mut());
+        assert_code(launched, CL_SUCCESS);
+        assert_code(clReleaseMemObject(hidden), CL_SUCCESS);
+        assert!(!ENDED.load(Ordering::SeqCst));
+        assert_code(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+        assert_eq!(read(queue, out, 1), [42]);
+        assert_code(clFinish(queue), CL_SUCCESS);
+        assert_code(clReleaseEvent(gate), CL_SUCCESS);
+        // The kernel itself keeps nothing.
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while !ENDED.load(Ordering::SeqCst) {
+            assert!(std::time::Instant::now() < deadline, "the buffer was not freed");
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// A buffer that cannot be modified is no argument that the kernel writes through.
+#[test]
+fn immutable_buffers() {
+    let kernel = kernel(
+        "void put(global int *p, int v) { *p = v; }
+         kernel void k(global const int *a, global int *read, global int *written, global int *changed, constant int *c) {
+             size_t i = get_global_id(0);
+             put(written + i, a[i] + read[i] + c[i]);
+             atomic_add(changed, 1);
+         }",
+    );
+    let mut host = [0_u32; 4];
+    let mut error = 1;
+    // SAFETY: memory of the stated size that lives as long as the buffer.
+    let immutable = unsafe {
+        let flags = CL_MEM_IMMUTABLE_EXT | CL_MEM_USE_HOST_PTR;
+        clCreateBuffer(context(), flags, 16, host.as_mut_ptr().cast(), &mut error)
+    };
+    assert_code(error, CL_SUCCESS);
+    for (index, expected) in
+        [CL_SUCCESS, CL_SUCCESS, CL_INVALID_ARG_VALUE, CL_INVALID_ARG_VALUE, CL_SUCCESS].into_iter().enumerate()
+    {
+        assert_code(set_mem(kernel, index as cl_uint, immutable), expected);
+    }
+    // SAFETY: a valid object.
+    assert_code(unsafe { clReleaseMemObject(immutable) }, CL_SUCCESS);
 }

@@ -90,8 +90,7 @@ fn create_checked(
     let host_bytes = host_ptr.slice(size);
     if flags & CL_MEM_USE_HOST_PTR != 0 {
         let bytes = host_bytes.ok_or(InvalidHostPtr)?;
-        let buffer = Mem::buffer(context, flags, properties, host_ptr, bytes);
-        return Ok(Object::create(buffer.with_device_address(addressed)));
+        return Ok(created(Mem::buffer(context, flags, properties, host_ptr, bytes), addressed));
     }
     // CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for the buffer object
     let allocated = HostBuffer::new(size, caps::limits().base_address_align).map_err(|_| MemObjectAllocationFailure)?;
@@ -99,8 +98,16 @@ fn create_checked(
     if let Some(source) = host_bytes {
         bytes.copy_from(&source).map_err(|_| MemObjectAllocationFailure)?;
     }
-    let buffer = Mem::buffer(context, flags, properties, HostPtr::NULL, bytes);
-    Ok(Object::create(buffer.with_device_address(addressed)))
+    Ok(created(Mem::buffer(context, flags, properties, HostPtr::NULL, bytes), addressed))
+}
+
+/// The object for a new buffer, with an address that the application may ask for or without.
+fn created(buffer: Mem, addressed: bool) -> Ref<Mem> {
+    let buffer = Object::create(buffer.with_device_address(addressed));
+    if addressed {
+        buffer.context().add_addressed(&buffer);
+    }
+    buffer
 }
 
 /// The rules for the flags of a memory object.

@@ -94,7 +94,7 @@ pub fn arg_value(kernel: &Kernel, index: cl_uint, size: usize, value: InBytes) -
     let arg = kernel.info().args.get(index as usize).ok_or(InvalidArgIndex)?;
 
     Ok(match arg.kind {
-        ArgKind::GlobalPointer | ArgKind::ConstantPointer => pointer(kernel, size, value)?,
+        ArgKind::GlobalPointer | ArgKind::ConstantPointer => pointer(kernel, arg.written, size, value)?,
         ArgKind::LocalPointer { .. } => {
             // CL_INVALID_ARG_SIZE if arg_size is zero for a local pointer (legal from 3.1 on)
             ensure(size != 0 || OPENCL_VERSION >= (3, 1), InvalidArgSize)?;
@@ -148,13 +148,13 @@ fn image(kernel: &Kernel, access: AccessQualifier, size: usize, value: InBytes) 
         AccessQualifier::ReadWrite => (true, true),
     };
     ensure(!reads || mem.flags() & CL_MEM_WRITE_ONLY == 0, InvalidArgValue)?;
-    // (and if an immutable object is declared to be written; of buffers SPIR-V does not tell, so that is a gap)
+    // (and if an immutable object is declared to be written)
     ensure(!writes || mem.flags() & (CL_MEM_READ_ONLY | CL_MEM_IMMUTABLE_EXT) == 0, InvalidArgValue)?;
     Ok(ArgValue::Image(Arc::downgrade(&mem)))
 }
 
 /// The value of a pointer to global or constant memory: a buffer, or NULL.
-fn pointer(kernel: &Kernel, size: usize, value: InBytes) -> ClResult<ArgValue> {
+fn pointer(kernel: &Kernel, written: bool, size: usize, value: InBytes) -> ClResult<ArgValue> {
     // arg_value NULL, or pointing to NULL, sets the argument to NULL
     if value.is_null() {
         return Ok(ArgValue::Address(0));
@@ -170,6 +170,10 @@ fn pointer(kernel: &Kernel, size: usize, value: InBytes) -> ClResult<ArgValue> {
     ensure(mem.as_image().is_none(), InvalidMemObject)?;
     // CL_INVALID_CONTEXT if the contexts of kernel and memory object are not the same
     ensure(Ref::ptr_eq(mem.context(), kernel.program().context()), InvalidContext)?;
+    // CL_INVALID_ARG_VALUE if the kernel writes through the argument and the buffer was created with CL_MEM_IMMUTABLE_EXT
+    // (the specification says so of images; of a buffer, that it cannot be modified. A kernel may write to it through a
+    // pointer that it takes from memory, which is not seen)
+    ensure(!written || mem.is_mutable(), InvalidArgValue)?;
     Ok(ArgValue::Buffer(Arc::downgrade(&mem)))
 }
 
@@ -207,25 +211,36 @@ pub fn set_arg_device_pointer(
     // CL_INVALID_ARG_INDEX if arg_index corresponds to an argument that is not a pointer to the global address space
     ensure(arg.kind == ArgKind::GlobalPointer, InvalidArgIndex)?;
 
-    kernel.set_arg(index as usize, ArgValue::Address(value));
+    let buffer = kernel.program().context().addressed(value as usize);
+    kernel.set_arg(index as usize, ArgValue::DeviceAddress(value, buffer.as_ref().map(Arc::downgrade)));
     Ok(())
 }
 
-/// `clSetKernelExecInfo`: memory may be used without having been announced, so that there is nothing to note.
+/// `clSetKernelExecInfo`
 pub fn set_exec_info(kernel: Handle<Kernel>, name: cl_kernel_exec_info, size: usize, value: InBytes) -> ClResult<()> {
     // CL_INVALID_KERNEL if kernel is not a valid kernel object
-    kernel.get()?;
-    check_exec_info(name, size, value)
+    apply_exec_info(&*kernel.get()?, name, size, value)
 }
 
-/// The rules of `clSetKernelExecInfo` about its values.
-pub fn check_exec_info(name: cl_kernel_exec_info, size: usize, value: InBytes) -> ClResult<()> {
+/// The rules of `clSetKernelExecInfo` about its values, and what they change. Memory may be used without having been
+/// announced; of what is announced, buffers are kept by launches.
+pub fn apply_exec_info(kernel: &Kernel, name: cl_kernel_exec_info, size: usize, value: InBytes) -> ClResult<()> {
     // CL_INVALID_OPERATION if no devices in the context support what param_name is about: the device does
     match name {
         CL_KERNEL_EXEC_INFO_SVM_PTRS | CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL | CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT => {
             // CL_INVALID_VALUE if param_value is NULL (an empty set is given by NULL and size 0)
             // CL_INVALID_VALUE if the size specified by param_value_size is not valid
-            ensure(value.is_null() == (size == 0) && size.is_multiple_of(size_of::<u64>()), InvalidValue)
+            ensure(value.is_null() == (size == 0) && size.is_multiple_of(size_of::<u64>()), InvalidValue)?;
+
+            if name == CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT {
+                let bytes = value.copy(size)?.unwrap_or_default();
+                let addresses = bytes.chunks_exact(size_of::<u64>());
+                let addresses = addresses.map(|bytes| u64::from_ne_bytes(bytes.try_into().unwrap_or_default()));
+                let context = kernel.program().context();
+                let buffers = addresses.filter_map(|address| context.addressed(address as usize));
+                kernel.set_reached(buffers.map(|buffer| Arc::downgrade(&buffer)).collect());
+            }
+            Ok(())
         }
         CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM
         | CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL

@@ -10,7 +10,7 @@ use clift_include::cl::*;
 use super::command_buffer::snapshot;
 use super::enqueue::geometry::{self, Request};
 use super::enqueue::ndrange::{demands, sizes};
-use super::kernel::{arg_value, check_exec_info, svm_arg_value};
+use super::kernel::{apply_exec_info, arg_value, svm_arg_value};
 use crate::error::ClError::{InvalidMutableCommand, InvalidOperation, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
@@ -101,7 +101,7 @@ fn changed(
     }
     for info in infos {
         // The errors of clSetKernelExecInfo
-        check_exec_info(info.param_name, info.param_value_size, InBytes::of(info.param_value))?;
+        apply_exec_info(&kernel, info.param_name, info.param_value_size, InBytes::of(info.param_value))?;
     }
     let old = &base.request;
     let request =

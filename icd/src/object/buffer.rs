@@ -267,5 +267,8 @@ impl Drop for Mem {
         for (notify, mem, user_data) in std::mem::take(self.destructors.get_mut()).into_iter().rev() {
             notify.call(mem, user_data);
         }
+        if self.addressed {
+            self.context.forget_addressed(self.bytes.as_ptr().addr());
+        }
     }
 }

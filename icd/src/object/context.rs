@@ -1,11 +1,13 @@
 //! A context: the scope of objects that may be used together.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use clift_include::cl::cl_context_properties;
 use parking_lot::Mutex;
 
 use super::allocation::Allocations;
+use super::buffer::Mem;
 use super::device::Device;
 use super::queue::Queue;
 use crate::ffi::callback::{ContextDestructor, ContextNotify};
@@ -20,6 +22,8 @@ pub struct Context {
     notify: (ContextNotify, UserData),
     destructors: Mutex<Vec<Destructor>>,
     queues: Mutex<Vec<Weak<Object<Queue>>>>,
+    /// Buffers whose addresses the application may ask for, by these.
+    addressed: Mutex<BTreeMap<usize, Weak<Object<Mem>>>>,
     // Freed after the destructor callbacks have been called: the last field.
     allocations: Allocations,
 }
@@ -36,8 +40,8 @@ impl Context {
         properties: Vec<cl_context_properties>,
         notify: (ContextNotify, UserData),
     ) -> Self {
-        let (destructors, queues, allocations) = Default::default();
-        Self { devices, properties, notify, destructors, queues, allocations }
+        let (destructors, queues, addressed, allocations) = Default::default();
+        Self { devices, properties, notify, destructors, queues, addressed, allocations }
     }
 
     /// Its devices.
@@ -58,6 +62,26 @@ impl Context {
     /// Memory that the application addresses by pointer.
     pub fn allocations(&self) -> &Allocations {
         &self.allocations
+    }
+
+    /// Notes a buffer of this context whose address the application may ask for.
+    pub fn add_addressed(&self, buffer: &Ref<Mem>) {
+        self.addressed.lock().insert(buffer.bytes().as_ptr().addr(), Arc::downgrade(buffer));
+    }
+
+    /// Forgets the buffer that was at an address, unless another one is there by now.
+    pub fn forget_addressed(&self, start: usize) {
+        let mut all = self.addressed.lock();
+        if all.get(&start).is_some_and(|buffer| buffer.strong_count() == 0) {
+            all.remove(&start);
+        }
+    }
+
+    /// The buffer with an address that an address lies in.
+    pub fn addressed(&self, address: usize) -> Option<Ref<Mem>> {
+        let nearest = self.addressed.lock().range(..=address).next_back().map(|(_, buffer)| buffer.clone());
+        // The last hold on a buffer may end here: without the lock.
+        nearest?.upgrade().filter(|buffer| address - buffer.bytes().as_ptr().addr() < buffer.bytes().len())
     }
 
     /// Notes a queue of this context.

@@ -37,6 +37,8 @@ struct Args {
     /// Values are in their places; pointers are filled in when the kernel is enqueued.
     block: ArgBlock,
     values: Vec<Option<ArgValue>>,
+    /// Buffers that the kernel reaches by addresses in memory (`CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT`).
+    reached: Vec<Weak<Object<Mem>>>,
 }
 
 /// An argument that is set.
@@ -46,6 +48,8 @@ pub enum ArgValue {
     Data(SmallVec<[u8; 16]>),
     /// A pointer as the application has it: NULL, or shared memory.
     Address(u64),
+    /// An address in a buffer, if it is in one.
+    DeviceAddress(u64, Option<Weak<Object<Mem>>>),
     /// A buffer.
     Buffer(Weak<Object<Mem>>),
     /// Local memory of this many bytes.
@@ -65,8 +69,8 @@ pub struct Prepared {
     pub buffers: SmallVec<[(Ref<Mem>, u32); 8]>,
     /// Bytes of local memory behind the kernel's own.
     pub local_arg_bytes: u64,
-    /// Images; their descriptors' addresses are in the block.
-    pub images: SmallVec<[Ref<Mem>; 4]>,
+    /// Images, whose descriptors' addresses are in the block, and buffers reached by address.
+    pub objects: SmallVec<[Ref<Mem>; 4]>,
     /// What images and samplers are, by their offsets in the block.
     pub facts: SmallVec<[(u32, ArgFact); 4]>,
 }
@@ -83,8 +87,11 @@ impl Kernel {
     /// A kernel of the program's executable, without arguments. The caller has called [`Program::attach`] for it.
     pub fn new(program: Ref<Program>, executable: Arc<Executable>, index: usize) -> Self {
         let info = &executable.program.kernels[index];
-        let args =
-            Args { block: ArgBlock::new(info.resources.arg_block_bytes as usize), values: vec![None; info.args.len()] };
+        let args = Args {
+            block: ArgBlock::new(info.resources.arg_block_bytes as usize),
+            values: vec![None; info.args.len()],
+            reached: Vec::new(),
+        };
         Self { program, executable, index, cost: Arc::default(), args: Mutex::new(args) }
     }
 
@@ -129,6 +136,11 @@ impl Kernel {
         args.values[index] = Some(value);
     }
 
+    /// Sets the buffers that launches reach by addresses in memory.
+    pub fn set_reached(&self, buffers: Vec<Weak<Object<Mem>>>) {
+        self.args.lock().reached = buffers;
+    }
+
     /// Whether all arguments are set.
     pub fn has_all_args(&self) -> bool {
         self.args.lock().values.iter().all(Option::is_some)
@@ -142,13 +154,17 @@ impl Kernel {
         let args = self.args.lock();
         let mut block = args.block.clone();
         let mut buffers = SmallVec::new();
-        let mut images = SmallVec::new();
+        let mut objects: SmallVec<_> = args.reached.iter().filter_map(Weak::upgrade).collect();
         let mut facts = SmallVec::new();
         let mut local_end = self.info().resources.local_bytes;
         for (value, info) in args.values.iter().zip(&self.info().args) {
             match value.as_ref().ok_or(NotSet)? {
                 ArgValue::Data(_) => {}
                 ArgValue::Address(address) => place(&mut block, info.slot.offset, &address.to_le_bytes()),
+                ArgValue::DeviceAddress(address, buffer) => {
+                    place(&mut block, info.slot.offset, &address.to_le_bytes());
+                    objects.extend(buffer.as_ref().and_then(Weak::upgrade));
+                }
                 ArgValue::Buffer(mem) => buffers.push((mem.upgrade().ok_or(NotSet)?, info.slot.offset)),
                 ArgValue::Image(mem) => {
                     let mem = mem.upgrade().ok_or(NotSet)?;
@@ -156,7 +172,7 @@ impl Kernel {
                     let address = std::ptr::from_ref(image.descriptor()).expose_provenance() as u64;
                     place(&mut block, info.slot.offset, &address.to_le_bytes());
                     facts.push((info.slot.offset, image.fact()));
-                    images.push(mem);
+                    objects.push(mem);
                 }
                 ArgValue::Sampler(sampler) => {
                     place(&mut block, info.slot.offset, &sampler.0.to_le_bytes());
@@ -170,7 +186,7 @@ impl Kernel {
             }
         }
         let local_arg_bytes = local_end - self.info().resources.local_bytes;
-        Ok(Prepared { block, buffers, local_arg_bytes, images, facts })
+        Ok(Prepared { block, buffers, local_arg_bytes, objects, facts })
     }
 
     /// `CL_KERNEL_LOCAL_MEM_SIZE`: its own local variables, and the local arguments set so far.
@@ -182,6 +198,7 @@ impl Kernel {
             Some(
                 ArgValue::Data(_)
                 | ArgValue::Address(_)
+                | ArgValue::DeviceAddress(..)
                 | ArgValue::Buffer(_)
                 | ArgValue::Image(_)
                 | ArgValue::Sampler(_),

@@ -1,7 +1,8 @@
 //! Analyses and SSA construction on hand-built graphs.
 
-use clift_kir::analysis::{Cfg, DomTree, Liveness, LoopForest};
+use clift_kir::analysis::{Cfg, DomTree, Liveness, LoopForest, written_args};
 use clift_kir::ssa::{SsaBuilder, remove_trivial_params};
+use clift_kir::text::parse_function;
 use clift_kir::{Block, BlockCall, Builder, Function, Type};
 
 /// Blocks 0.. with the given successors (0: return, 1: jump, 2: branch on `undef`).
@@ -89,4 +90,35 @@ fn a_variable_set_in_both_arms_becomes_a_parameter() {
     assert_eq!(func.dfg.inst(add).args.as_slice(), &[at_end, one]);
     let liveness = Liveness::new(&func, &Cfg::new(&func));
     assert!(liveness.live_in(b[4]).contains(at_end) && !liveness.live_in(b[3]).contains(at_end));
+}
+
+#[test]
+fn arguments_written_through_are_found_across_choices_and_loops() {
+    // Written: 8 by a choice, 16 in a loop, 24 atomically. Not: 0, which is only read; 32, whose value is stored; 40, which
+    // is read atomically; 48, which the choice is made by.
+    let text = "function f0 \"k\" canonical {
+b0:
+    v0: ptr(global) = arg 0
+    v1: ptr(global) = arg 8
+    v2: ptr(global) = arg 16
+    v3: ptr(global) = arg 24
+    v4: ptr(global) = arg 32
+    v5: ptr(global) = arg 40
+    v6: b1 = arg 48
+    v7: i64 = global_id 0
+    v8: i32 = load align 4 v0
+    v9: ptr(global) = addr scale 4 v1, v7
+    v10: ptr(global) = select v6, v9, v2
+    store align 8 v10, v4
+    v11: i32 = atomic_load relaxed device v5
+    jump b1(v3)
+b1(v12: ptr(global)):
+    v13: ptr(global) = addr disp 4 v12
+    v14: i32 = atomic_rmw add relaxed device v12, v8
+    branch v6, b1(v13), b2
+b2:
+    ret
+}";
+    let func = parse_function(text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(written_args(&func), [8, 16, 24]);
 }

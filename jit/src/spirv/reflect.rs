@@ -87,6 +87,7 @@ fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), Fault>
         address: AddressQualifier::Private,
         access: AccessQualifier::None,
         qualifiers: TypeQualifiers::default(),
+        written: false,
         name: None,
         type_name: None,
     };

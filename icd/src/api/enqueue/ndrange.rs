@@ -142,7 +142,7 @@ fn launch(
 /// A launch that may be submitted, and what has to live until it has ended: the rules, those about wait lists apart.
 pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box<Launch>, Keep)> {
     // CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS: see `prepared`
-    let Prepared { mut block, buffers, local_arg_bytes, images, facts } = prepared(queue, kernel)?;
+    let Prepared { mut block, buffers, local_arg_bytes, objects, facts } = prepared(queue, kernel)?;
     // CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_GROUP_SIZE,
     // CL_INVALID_WORK_ITEM_SIZE: see `geometry`
     let nd = geometry::checked(request, &demands(queue, kernel))?;
@@ -164,8 +164,8 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
         resources.width = variant.resources.width;
         keep.push(variant.memory);
     }
-    for image in images {
-        keep.push(image);
+    for object in objects {
+        keep.push(object);
     }
     for (mem, offset) in buffers {
         let address = mem.bytes().as_ptr().expose_provenance() as u64;

@@ -5,7 +5,8 @@
 //! - [`LoopForest`]: natural loops, and whether the graph is irreducible;
 //! - [`Liveness`]: values live into each block;
 //! - [`Rare`]: blocks that are executed seldom;
-//! - [`UseCounts`]: how often each value is used.
+//! - [`UseCounts`]: how often each value is used;
+//! - [`written_args`]: the arguments that a kernel writes through.
 
 mod cfg;
 mod dom;
@@ -13,6 +14,7 @@ mod liveness;
 mod loops;
 mod rare;
 mod uses;
+mod written;
 
 pub use cfg::Cfg;
 pub use dom::DomTree;
@@ -20,3 +22,4 @@ pub use liveness::Liveness;
 pub use loops::{Loop, LoopForest, LoopId};
 pub use rare::Rare;
 pub use uses::UseCounts;
+pub use written::written_args;
