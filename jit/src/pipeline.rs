@@ -97,8 +97,9 @@ fn stages(imported: spirv::Imported, options: &Options, started: Instant) -> Res
         for_images(&mut module.funcs[kernel.func], &Facts::usual(&desc.args), options);
     }
     let module = Arc::new(module);
-    let names: Vec<&str> = kernels.iter().map(|desc| &desc.name[..]).collect();
-    let (needs, executable) = last_stages(&mut watch, &module, &names, &data, options)?;
+    let heads: Vec<Head<'_>> =
+        kernels.iter().map(|desc| Head { name: &desc.name, sub_group_size: desc.required_sub_group_size }).collect();
+    let (needs, executable) = last_stages(&mut watch, &module, &heads, &data, options)?;
     let kernels = kernels
         .into_iter()
         .enumerate()
@@ -118,6 +119,7 @@ fn stages(imported: spirv::Imported, options: &Options, started: Instant) -> Res
                 local_size_hint: desc.local_size_hint,
                 vec_type_hint: desc.vec_type_hint,
                 required_sub_groups: desc.required_sub_groups,
+                required_sub_group_size: desc.required_sub_group_size,
                 private_bytes: needs.private_bytes,
                 has_barrier: needs.has_barrier,
                 variants,
@@ -144,7 +146,9 @@ pub(crate) fn variant(
 ) -> Result<Variant, BuildError> {
     guarded(|| {
         let mut watch = Watch { options, log: String::new(), started: Instant::now() };
-        let (needs, executable) = last_stages(&mut watch, &Arc::new(module), &[name], data, options)?;
+        // Where the size of sub-groups matters, the options demand it already.
+        let head = Head { name, sub_group_size: None };
+        let (needs, executable) = last_stages(&mut watch, &Arc::new(module), &[head], data, options)?;
         let (Some(needs), Some(&entry)) = (needs.first(), executable.entries.first()) else {
             return Err(BuildError::Internal("a kernel without code".to_owned()));
         };
@@ -152,11 +156,19 @@ pub(crate) fn variant(
     })
 }
 
+/// A kernel on its way through the last stages.
+#[derive(Clone, Copy, Debug)]
+struct Head<'a> {
+    name: &'a str,
+    /// Work-items that a sub-group must have.
+    sub_group_size: Option<u32>,
+}
+
 /// Everything behind the canonical stage, for all kernels of a module.
 fn last_stages(
     watch: &mut Watch<'_>,
     module: &Arc<Module>,
-    names: &[&str],
+    heads: &[Head<'_>],
     data: &Arc<ProgramData>,
     options: &Options,
 ) -> Result<(Vec<Needs>, Executable), BuildError> {
@@ -166,9 +178,15 @@ fn last_stages(
     };
     let mut needs = Vec::new();
     let mut code = Vec::new();
-    for (number, &name) in names.iter().enumerate() {
+    for (number, &Head { name, sub_group_size }) in heads.iter().enumerate() {
+        let demanding = sub_group_size.map(|size| Options { width: Some(size), ..options.clone() });
+        let options = demanding.as_ref().unwrap_or(options);
         let made = guarded(|| kernel_stages(watch, module, number, backend, options));
         let made = made.map_err(|error| error.in_kernel(name))?;
+        if let Some(size) = sub_group_size.filter(|size| *size != made.needs.resources.width) {
+            let why = format!("sub-groups of {size} work-items: {}", made.needs.report);
+            return Err(BuildError::Limit(why).in_kernel(name));
+        }
         watch.report(name, &made.needs.report);
         needs.push(made.needs);
         code.push(KernelCode { name: name.to_owned(), general: made.general, packed: made.packed });

@@ -39,6 +39,8 @@ pub struct Kernel {
     pub vec_type_hint: Option<String>,
     /// Sub-groups that a work-group must have (`SubgroupsPerWorkgroup`; `CL_KERNEL_COMPILE_NUM_SUB_GROUPS`).
     pub required_sub_groups: Option<u64>,
+    /// Work-items that a sub-group must have (`SubgroupSize`; `CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL`).
+    pub required_sub_group_size: Option<u32>,
     /// Private memory per work-item that stayed in memory, in bytes (`CL_KERNEL_PRIVATE_MEM_SIZE`).
     pub private_bytes: u64,
     /// Whether it contains a work-group barrier.

@@ -458,3 +458,44 @@ fn immutable_buffers() {
     // SAFETY: a valid object.
     assert_code(unsafe { clReleaseMemObject(immutable) }, CL_SUCCESS);
 }
+
+/// Sub-groups of a size that the kernel demands: in the code, in the queries, and refused where there are none such.
+#[test]
+fn required_sub_group_size() {
+    for size in [1_usize, 4, 8, 16] {
+        let source = format!(
+            "__attribute__((intel_reqd_sub_group_size({size}))) kernel void k(global uint *p) {{
+                 size_t i = get_global_id(0);
+                 p[i] = get_sub_group_size() + 100 * get_max_sub_group_size() + 10000 * sub_group_reduce_add(1);
+             }}"
+        );
+        let kernel = kernel_with(&source, "-cl-std=CL3.0");
+        // SAFETY: `asked` passes buffers of the stated size.
+        let ask = |name, local: &[usize]| {
+            let bytes = asked(|size, value, size_ret| unsafe {
+                let (len, input) = (size_of_val(local), local.as_ptr().cast());
+                clGetKernelSubGroupInfo(kernel, device(), name, len, input, size, value, size_ret)
+            });
+            number::<usize>(&bytes.expect("an answer"))
+        };
+        assert_eq!(ask(CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL, &[]), size);
+        assert_eq!(ask(CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &[32]), size);
+        assert_eq!(ask(CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &[32]), 32 / size);
+        let attributes = text(&kernel_info(kernel, CL_KERNEL_ATTRIBUTES).expect("the attributes"));
+        assert_eq!(attributes, format!("intel_reqd_sub_group_size({size})"));
+        assert_eq!(number::<u64>(&work_group_info(kernel, CL_KERNEL_SPILL_MEM_SIZE_INTEL).expect("an answer")), 0);
+        let out = buffer(4 * 20);
+        assert_code(set_mem(kernel, 0, out), CL_SUCCESS);
+        let queue = queue();
+        // SAFETY: 20 work-items in one group, which need not be whole sub-groups.
+        let launched = unsafe { clEnqueueNDRangeKernel(queue, kernel, 1, null(), &20, &20, 0, null(), null_mut()) };
+        assert_code(launched, CL_SUCCESS);
+        for (item, value) in read(queue, out, 20).into_iter().enumerate() {
+            let own = size.min(20 - item / size * size) as u32;
+            assert_eq!(value, own + 100 * size as u32 + 10000 * own, "item {item} of sub-groups of {size}");
+        }
+    }
+    let refused = program("__attribute__((intel_reqd_sub_group_size(32))) kernel void k() {}");
+    assert_code(try_build(refused, ""), CL_BUILD_PROGRAM_FAILURE);
+    assert!(log(refused).contains("sub-groups of 32 work-items"), "{}", log(refused));
+}

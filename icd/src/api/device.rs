@@ -151,6 +151,15 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
         CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR => info.value(caps::COMMAND_BUFFER_QUEUE_PROPERTIES),
         CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR => info.value::<cl_command_queue_properties>(0),
         CL_DEVICE_MUTABLE_DISPATCH_CAPABILITIES_KHR => info.value(caps::MUTABLE_DISPATCH_FIELDS),
+        CL_DEVICE_SUB_GROUP_SIZES_INTEL => {
+            let sizes: Vec<usize> = clift_jit::SUB_GROUP_SIZES.iter().map(|size| *size as usize).collect();
+            info.slice(&sizes)
+        }
+        CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR => info.slice(caps::EXTERNAL_MEMORY_TYPES),
+        // No images are made of external memory.
+        CL_DEVICE_EXTERNAL_MEMORY_IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR => {
+            info.slice::<cl_external_memory_handle_type_khr>(&[])
+        }
         CL_DEVICE_SEMAPHORE_TYPES_KHR => info.slice(caps::SEMAPHORE_TYPES),
         CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => info.bool(true),
         CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => info.bool(true),

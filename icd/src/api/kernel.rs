@@ -278,8 +278,10 @@ pub fn get_info(kernel: Handle<Kernel>, name: cl_kernel_info, info: Info<'_>) ->
         CL_KERNEL_ATTRIBUTES => {
             let known = kernel.info();
             // Only kernels that have attributes are worth asking the front end about.
-            let any =
-                known.required_local_size.is_some() || known.local_size_hint.is_some() || known.vec_type_hint.is_some();
+            let any = known.required_local_size.is_some()
+                || known.local_size_hint.is_some()
+                || known.vec_type_hint.is_some()
+                || known.required_sub_group_size.is_some();
             let described = if any { kernel.executable().describe(&known.name) } else { None };
             info.string(described.map_or("", |(description, _)| description.attributes.as_str()))
         }
@@ -377,6 +379,8 @@ pub fn get_work_group_info(
             info.value(limits().preferred_multiple().max(known.resources.width as usize))
         }
         CL_KERNEL_PRIVATE_MEM_SIZE => info.value::<cl_ulong>(known.private_bytes),
+        // What does not fit into registers is on the C stack, in a few words whatever the kernel is.
+        CL_KERNEL_SPILL_MEM_SIZE_INTEL => info.value::<cl_ulong>(0),
         // CL_INVALID_VALUE if param_name is CL_KERNEL_GLOBAL_WORK_SIZE and kernel is not a built-in kernel: none is
         // CL_INVALID_VALUE if param_name is not one of the supported values
         _ => Err(InvalidValue),
@@ -416,6 +420,9 @@ pub fn get_sub_group_info(
         }
         CL_KERNEL_MAX_NUM_SUB_GROUPS => info.value(kernel.max_sub_groups(limits())),
         CL_KERNEL_COMPILE_NUM_SUB_GROUPS => info.value(kernel.info().required_sub_groups.unwrap_or(0) as usize),
+        CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL => {
+            info.value(kernel.info().required_sub_group_size.unwrap_or(0) as usize)
+        }
         // CL_INVALID_VALUE if param_name is not one of the supported values
         _ => Err(InvalidValue),
     }

@@ -169,13 +169,18 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_mipmap_image", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_mipmap_image_writes", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_srgb_image_writes", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_async_work_group_copy_fence", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_command_buffer", version(0, 9, 8), Scope::Device, false),
     extension("cl_khr_command_buffer_mutable_dispatch", version(0, 9, 5), Scope::Device, false),
     extension("cl_khr_create_command_queue", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_device_uuid", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_expect_assume", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_extended_async_copies", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_extended_bit_ops", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_extended_versioning", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_external_memory", version(1, 0, 1), Scope::Device, false),
+    extension("cl_khr_external_memory_dma_buf", version(1, 0, 0), Scope::Device, false),
+    extension("cl_khr_external_memory_opaque_fd", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_il_program", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_integer_dot_product", version(2, 0, 0), Scope::Device, true),
     extension("cl_khr_kernel_clock", version(1, 0, 0), Scope::Device, true),
@@ -199,6 +204,7 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_ext_image_from_buffer", version(1, 0, 0), Scope::Device, false),
     extension("cl_ext_image_requirements_info", version(0, 5, 0), Scope::Device, false),
     extension("cl_ext_immutable_memory_objects", version(1, 0, 0), Scope::Device, false),
+    extension("cl_intel_required_subgroup_size", version(1, 0, 0), Scope::Device, true),
     extension("cl_intel_unified_shared_memory", version(1, 1, 0), Scope::Device, false),
 ];
 
@@ -273,6 +279,10 @@ pub const MUTABLE_DISPATCH_FIELDS: cl::cl_mutable_dispatch_fields_khr = cl::CL_M
 
 /// Types of semaphores.
 pub const SEMAPHORE_TYPES: &[cl::cl_semaphore_type_khr] = &[cl::CL_SEMAPHORE_TYPE_BINARY_KHR];
+
+/// Types of external memory that buffers can be made of: what the processor can map.
+pub const EXTERNAL_MEMORY_TYPES: &[cl::cl_external_memory_handle_type_khr] =
+    &[cl::CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR, cl::CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR];
 
 /// SPIR-V extensions that modules may use: the compiler's importer knows them. The front end is told to keep to these.
 pub const SPIRV_EXTENSIONS: &[&str] = &[

@@ -33,6 +33,8 @@ pub struct KernelDesc {
     pub vec_type_hint: Option<String>,
     /// Sub-groups that a work-group must have (`SubgroupsPerWorkgroup`).
     pub required_sub_groups: Option<u64>,
+    /// Work-items that a sub-group must have (`SubgroupSize`): one of [`crate::SUB_GROUP_SIZES`].
+    pub required_sub_group_size: Option<u32>,
 }
 
 /// Describes a kernel; the size of its argument block.
@@ -206,6 +208,13 @@ fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result<(), Fault>
                     return Err(Fault::malformed("work-groups of no sub-groups"));
                 }
                 desc.required_sub_groups = Some(count);
+            }
+            ExecutionMode::SubgroupSize => {
+                let size = inst.literal(2)?;
+                if !crate::SUB_GROUP_SIZES.contains(&size) {
+                    return Err(Fault::unsupported(format!("sub-groups of {size} work-items")));
+                }
+                desc.required_sub_group_size = Some(size);
             }
             ExecutionMode::VecTypeHint => desc.vec_type_hint = vec_type_hint(inst.literal(2)?),
             // Hints, and demands that every kernel meets.

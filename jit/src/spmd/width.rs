@@ -39,7 +39,7 @@ impl Width {
         if options.opt_disable && forced.is_none() {
             return Width::Scalar("optimization is switched off".to_owned());
         }
-        if kernel.required_local_size.is_some_and(|sizes| sizes[0] == 1) {
+        if forced.is_none() && kernel.required_local_size.is_some_and(|sizes| sizes[0] == 1) {
             return Width::Scalar("work-groups have one work-item along x".to_owned());
         }
         let mut insts = 0;
