@@ -14,6 +14,8 @@
 //! - the compare-exchanges without a scope end the back end;
 //! - `bit_reverse` and `bitfield_...` need an extension of SPIR-V with which a loop that the optimizer takes for the reversal of 9 bits
 //!   reverses 16. They are written in OpenCL C instead, and the extension stays off;
+//! - clang does not know `async_work_group_copy_2D2D`, `async_work_group_copy_3D3D` and `async_work_group_copy_fence`. They are written
+//!   in OpenCL C;
 //! - levels of images: see [`levels`].
 
 mod levels;
@@ -73,6 +75,12 @@ enum Repair {
     AsyncCopy {
         strided: bool,
     },
+    /// A copy of a block of two or three dimensions by the whole work-group.
+    BlockCopy {
+        dimensions: u32,
+    },
+    /// Orders copies by the work-group.
+    CopyFence,
     /// The load with an order.
     OrderedLoad,
     /// A function of `cl_khr_extended_bit_ops`.
@@ -172,6 +180,8 @@ impl Repair {
         conversions
             .chain([Repair::AlignedHalfLoad])
             .chain(copies)
+            .chain([2, 3].map(|dimensions| Repair::BlockCopy { dimensions }))
+            .chain([Repair::CopyFence])
             .chain([Repair::OrderedLoad])
             .chain(SCOPES)
             .chain(BitFunction::ALL.map(Repair::Bits))
@@ -187,6 +197,8 @@ impl Repair {
             Repair::AlignedHalfLoad => "vloada_half3".to_owned(),
             Repair::AsyncCopy { strided: false } => "async_work_group_copy".to_owned(),
             Repair::AsyncCopy { strided: true } => "async_work_group_strided_copy".to_owned(),
+            Repair::BlockCopy { dimensions } => format!("async_work_group_copy_{dimensions}D{dimensions}D"),
+            Repair::CopyFence => "async_work_group_copy_fence".to_owned(),
             Repair::OrderedLoad => "atomic_load_explicit".to_owned(),
             Repair::Scope { name, .. } | Repair::Levels { name, .. } => name.to_owned(),
             Repair::Bits(function) => function.name().to_owned(),
@@ -243,6 +255,14 @@ impl Repair {
                 );
                 text
             }
+            Repair::BlockCopy { dimensions } => {
+                let directions = [("local", "global"), ("global", "local")];
+                let mut text: String = directions.map(|(to, from)| block_copy(dimensions, to, from)).concat();
+                let _ = writeln!(text, "#define {name}(...) clift_{name}(__VA_ARGS__)");
+                text
+            }
+            // The work-items make the copies together: each has to have made its part.
+            Repair::CopyFence => format!("#define {name}(flags) barrier(flags)\n"),
             Repair::OrderedLoad => format!(
                 "#define {name}(p, ...) __extension__ ({{ int clift_o[] = {{ __VA_ARGS__ }}; (void)clift_o; atomic_load(p); }})\n"
             ),
@@ -273,6 +293,41 @@ impl Repair {
             }
         }
     }
+}
+
+/// A copy of a block from one address space to the other, in OpenCL C. The work-items share each line's elements; an element has
+/// any number of bytes, and its address need not suit a number of that size.
+fn block_copy(dimensions: u32, to: &str, from: &str) -> String {
+    let (planes, of_planes) = match dimensions {
+        2 => ("", ["", ""]),
+        _ => (" size_t planes,", [" size_t from_area,", " size_t to_area,"]),
+    };
+    let [from_area, to_area] = of_planes;
+    let head = format!(
+        "inline event_t __attribute__((overloadable, always_inline, unused)) clift_async_work_group_copy_{dimensions}D{dimensions}D(\
+         __{to} void *to, size_t to_offset, const __{from} void *from, size_t from_offset, size_t bytes, size_t elements, \
+         size_t lines,{planes} size_t from_length,{from_area} size_t to_length,{to_area} event_t event)"
+    );
+    let whole = if dimensions == 2 { "const size_t planes = 1, from_area = 0, to_area = 0; " } else { "" };
+    let number = |size: u32, ty: &str| {
+        format!(
+            "case {size}: for (size_t i = first; i < elements; i += items) {{ \
+             typedef {ty} __attribute__((aligned(1))) number; \
+             ((__{to} number *)into)[i] = ((const __{from} number *)of)[i]; }} break; "
+        )
+    };
+    let numbers = [(1, "uchar"), (2, "ushort"), (4, "uint"), (8, "ulong")].map(|(size, ty)| number(size, ty)).concat();
+    format!(
+        "{head} {{ {whole}\
+         size_t items = get_local_size(0) * get_local_size(1) * get_local_size(2); \
+         size_t first = (get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0); \
+         for (size_t plane = 0; plane < planes; plane++) for (size_t line = 0; line < lines; line++) {{ \
+         __{to} uchar *into = (__{to} uchar *)to + (to_offset + plane * to_area + line * to_length) * bytes; \
+         const __{from} uchar *of = (const __{from} uchar *)from + (from_offset + plane * from_area + line * from_length) * bytes; \
+         switch (bytes) {{ {numbers}\
+         default: for (size_t i = first; i < elements * bytes; i += items) into[i] = of[i]; }} }} \
+         return event; }}\n"
+    )
 }
 
 /// An expression converted by the language itself.
@@ -344,13 +399,14 @@ mod tests {
         assert_eq!(names_for("CONV(x)", "-DCONV=convert_uint4_rtz"), ["convert_uint4_rtz"]);
         assert!(names_for("convert_double2_rtn(x)", "").is_empty());
         assert_eq!(names_for("e = async_work_group_copy(a, b, 1, 0)", ""), ["async_work_group_copy"]);
+        assert_eq!(names_for("async_work_group_copy_2D2D(a, b)", ""), ["async_work_group_copy_2D2D"]);
         assert_eq!(
             names_for("atomic_load_explicit(p, o)", "").last().map(String::as_str),
             Some("atomic_load_explicit")
         );
         assert!(names_for("read_imagef(i, s, c)", "").is_empty());
         assert_eq!(names_for("write_imageui(i, c, 1, v)", ""), ["clift_of_write_imageui", "write_imageui"]);
-        let all = 8 * 6 * 5 * 2 + 1 + 2 + 1 + 2 * 4 + 4 + 6 * 2;
+        let all = 8 * 6 * 5 * 2 + 1 + 2 + 3 + 1 + 2 * 4 + 4 + 6 * 2;
         assert_eq!(names_for("#include \"x.h\"", "").len(), all);
         assert_eq!(names_for("#define C(T) convert_##T", "").len(), all);
     }
