@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "calls into the C library")]
 
 use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 
 /// `CLOCK_MONOTONIC` in nanoseconds.
@@ -29,7 +30,52 @@ pub(crate) fn map_anonymous(len: usize) -> Option<NonNull<u8>> {
     if address == libc::MAP_FAILED { None } else { NonNull::new(address.cast()) }
 }
 
-/// Gives memory of [`map_anonymous`] back; nobody uses it any more.
+/// Bytes that a file has which can be mapped; `None` when the number is not that of such a file.
+pub(crate) fn file_size(file: RawFd) -> Option<usize> {
+    let mut stat = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the place is one to write to; a number that is no file's is refused.
+    if unsafe { libc::fstat(file, stat.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    // SAFETY: written by the call.
+    let size = unsafe { stat.assume_init() }.st_size;
+    if size != 0 {
+        return usize::try_from(size).ok();
+    }
+    // A dma_buf tells its size only so; where it stands means nothing to it.
+    // SAFETY: the file is open.
+    usize::try_from(unsafe { libc::lseek(file, 0, libc::SEEK_END) }).ok()
+}
+
+/// The first bytes of a file, readable and writable, shared with all who map it.
+pub(crate) fn map_file(file: RawFd, len: usize) -> Option<NonNull<u8>> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping at an address of the system's choice disturbs nothing.
+    let address = unsafe { libc::mmap(core::ptr::null_mut(), len, protection, libc::MAP_SHARED, file, 0) };
+    if address == libc::MAP_FAILED { None } else { NonNull::new(address.cast()) }
+}
+
+/// A file whose number the application has given away.
+pub(crate) fn own_file(file: RawFd) -> OwnedFd {
+    // SAFETY: it is open (the caller has mapped it), and the application uses the number no more.
+    unsafe { OwnedFd::from_raw_fd(file) }
+}
+
+/// Begins or ends the processor's use of a dma_buf: what devices and caches hold is made to agree. Other files refuse, which is
+/// of no consequence.
+pub(crate) fn sync_dma_buf(file: &OwnedFd, begin: bool) {
+    /// `DMA_BUF_IOCTL_SYNC`: `_IOW('b', 0, struct dma_buf_sync)`, a structure of one 64-bit number.
+    const SYNC: libc::c_ulong = 0x4008_6200;
+    /// `DMA_BUF_SYNC_RW`
+    const READ_AND_WRITE: u64 = 3;
+    /// `DMA_BUF_SYNC_END`
+    const END: u64 = 4;
+    let flags = if begin { READ_AND_WRITE } else { READ_AND_WRITE | END };
+    // SAFETY: the structure is alive during the call.
+    unsafe { libc::ioctl(file.as_raw_fd(), SYNC as _, &raw const flags) };
+}
+
+/// Gives memory of [`map_anonymous`] or [`map_file`] back; nobody uses it any more.
 pub(crate) fn unmap(base: NonNull<u8>, len: usize) {
     // SAFETY: the caller owns the mapping.
     if unsafe { libc::munmap(base.as_ptr().cast(), len) } != 0 {

@@ -1,20 +1,19 @@
 //! Memory object: buffers and sub-buffers. Commands on them are in [`super::enqueue`].
 
-use std::sync::Arc;
-
 use clift_include::cl::*;
 use clift_runtime::memory::HostBuffer;
 
+use super::external_memory::{self, Given, Import};
 use crate::caps;
 use crate::error::ClError::{
-    InvalidBufferSize, InvalidHostPtr, InvalidMemObject, InvalidOperation, InvalidProperty, InvalidValue,
-    MemObjectAllocationFailure, MisalignedSubBufferOffset,
+    InvalidBufferSize, InvalidHostPtr, InvalidMemObject, InvalidOperation, InvalidValue, MemObjectAllocationFailure,
+    MisalignedSubBufferOffset,
 };
 use crate::error::{ClResult, ensure};
 use crate::ffi::callback::MemDestructor;
 use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::info::{Info, Written};
-use crate::ffi::pointer::{HostPtr, InBytes, Properties, UserData, pairs};
+use crate::ffi::pointer::{HostPtr, InBytes, Properties, UserData};
 use crate::object::allocation::Allocation;
 use crate::object::buffer::Mem;
 use crate::object::context::Context;
@@ -31,7 +30,8 @@ const WRITABLE: cl_mem_flags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_HO
 
 /// `clCreateBuffer`
 pub fn create(context: Handle<Context>, flags: cl_mem_flags, size: usize, host_ptr: HostPtr) -> ClResult<Ref<Mem>> {
-    create_checked(context, Vec::new(), false, flags, size, host_ptr)
+    // CL_INVALID_CONTEXT if context is not a valid context
+    create_checked(context.get()?, Vec::new(), false, None, flags, size, host_ptr)
 }
 
 /// `clCreateBufferWithProperties`
@@ -43,37 +43,33 @@ pub fn create_with_properties(
     host_ptr: HostPtr,
 ) -> ClResult<Ref<Mem>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    context.get()?;
-    let list = properties.verbatim();
-    let mut addressed = None;
-    for (name, value) in pairs(&list) {
-        // CL_INVALID_PROPERTY if a property name in properties is not a supported property name, if the value specified
-        // for a supported property name is not valid, or if the same property name is specified more than once
-        ensure(name == CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT, InvalidProperty)?;
-        ensure(value == CL_TRUE.into() || value == CL_FALSE.into(), InvalidProperty)?;
-        ensure(addressed.replace(value == CL_TRUE.into()).is_none(), InvalidProperty)?;
-    }
+    let context = context.get()?;
+    // CL_INVALID_PROPERTY, CL_INVALID_DEVICE: see `external_memory::given`
+    let Given { list, addressed, external } = external_memory::given(&context, properties)?;
     // CL_INVALID_OPERATION if properties includes CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT and no devices in the context support
     // it: they do
 
-    create_checked(context, list, addressed == Some(true), flags, size, host_ptr)
+    create_checked(context, list, addressed, external, flags, size, host_ptr)
 }
 
 fn create_checked(
-    context: Handle<Context>,
+    context: Ref<Context>,
     properties: Vec<cl_mem_properties>,
     addressed: bool,
+    external: Option<Import>,
     flags: cl_mem_flags,
     size: usize,
     host_ptr: HostPtr,
 ) -> ClResult<Ref<Mem>> {
-    // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
     // CL_INVALID_VALUE if values specified in flags are not valid
     check_flags(flags)?;
-    // CL_INVALID_VALUE if CL_MEM_IMMUTABLE_EXT is set in flags and neither CL_MEM_COPY_HOST_PTR nor CL_MEM_USE_HOST_PTR is
+    // CL_INVALID_VALUE if properties includes an external memory handle and flags includes CL_MEM_USE_HOST_PTR,
+    // CL_MEM_ALLOC_HOST_PTR, or CL_MEM_COPY_HOST_PTR
+    ensure(external.is_none() || flags & STORAGE == 0, InvalidValue)?;
+    // CL_INVALID_VALUE if CL_MEM_IMMUTABLE_EXT is set in flags and neither CL_MEM_COPY_HOST_PTR nor CL_MEM_USE_HOST_PTR is,
+    // nor does properties include an external memory handle
     let from_host = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0;
-    ensure(flags & CL_MEM_IMMUTABLE_EXT == 0 || from_host, InvalidValue)?;
+    ensure(flags & CL_MEM_IMMUTABLE_EXT == 0 || from_host || external.is_some(), InvalidValue)?;
     // CL_INVALID_BUFFER_SIZE if size is zero
     ensure(size != 0, InvalidBufferSize)?;
     // CL_INVALID_BUFFER_SIZE if size is greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE for all devices in context
@@ -87,6 +83,12 @@ fn create_checked(
     // or if host_ptr is not NULL but neither is set
     ensure(host_ptr.is_null() != from_host, InvalidHostPtr)?;
 
+    if let Some(import) = external {
+        let external = import.open(size)?;
+        let bytes = external.memory.slice();
+        let buffer = Mem::buffer(context, flags, properties, HostPtr::NULL, bytes);
+        return Ok(created(buffer.with_external(external), addressed));
+    }
     let host_bytes = host_ptr.slice(size);
     if flags & CL_MEM_USE_HOST_PTR != 0 {
         let bytes = host_bytes.ok_or(InvalidHostPtr)?;
@@ -94,7 +96,7 @@ fn create_checked(
     }
     // CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for the buffer object
     let allocated = HostBuffer::new(size, caps::limits().base_address_align).map_err(|_| MemObjectAllocationFailure)?;
-    let bytes = Arc::new(allocated).slice();
+    let bytes = allocated.into_slice();
     if let Some(source) = host_bytes {
         bytes.copy_from(&source).map_err(|_| MemObjectAllocationFailure)?;
     }

@@ -11,6 +11,7 @@ pub mod context;
 pub mod device;
 pub mod enqueue;
 pub mod event;
+pub mod external_memory;
 pub mod image;
 pub mod kernel;
 pub mod mutable_dispatch;

@@ -4,8 +4,6 @@
 //! The device supports every kind, up to fine-grained sharing of the whole address space with atomics
 //! ([`crate::caps::SVM_CAPABILITIES`]); the rules for devices that do not are therefore never broken.
 
-use std::sync::Arc;
-
 use clift_include::cl::*;
 use clift_runtime::memory::{HostBuffer, MemSlice};
 
@@ -50,7 +48,7 @@ pub(super) fn allocate(size: usize, alignment: cl_uint) -> ClResult<MemSlice> {
     let align = if alignment == 0 { widest } else { alignment as usize };
     ensure(align.is_power_of_two() && align <= widest, InvalidValue)?;
     ensure(size != 0 && size as u64 <= limits.max_mem_alloc_size, InvalidBufferSize)?;
-    Ok(Arc::new(HostBuffer::new(size, align).map_err(|_| OutOfResources)?).slice())
+    Ok(HostBuffer::new(size, align).map_err(|_| OutOfResources)?.into_slice())
 }
 
 /// `clSVMFree`: has no errors to report.

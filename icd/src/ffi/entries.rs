@@ -442,6 +442,14 @@ by_name {
     clEnqueueMemAdviseINTEL(queue: Handle<Queue>, ptr: HostPtr, size: usize, advice: cl_mem_advice_intel)
         -> enqueue = enqueue::pointer::usm_advise;
 
+    // cl_khr_external_memory
+    clEnqueueAcquireExternalMemObjectsKHR(
+        queue: Handle<Queue>, num_mem_objects: cl_uint, mem_objects: InArray<Handle<Mem>>,
+    ) -> enqueue = external_memory::enqueue_acquire;
+    clEnqueueReleaseExternalMemObjectsKHR(
+        queue: Handle<Queue>, num_mem_objects: cl_uint, mem_objects: InArray<Handle<Mem>>,
+    ) -> enqueue = external_memory::enqueue_release;
+
     // cl_khr_semaphore
     clCreateSemaphoreWithPropertiesKHR(context: Handle<Context>, sema_props: Properties<cl_semaphore_properties_khr>)
         -> object = semaphore::create;

@@ -18,10 +18,10 @@ use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use rustc_hash::FxBuildHasher;
 
 use super::dispatch::{Dispatch, TABLE};
@@ -63,14 +63,10 @@ pub struct Object<T: ClObject> {
     /// Owned by the loader (ICD 2), copied from the platform when the object is made.
     dispatch_data: AtomicPtr<c_void>,
     tag: [u8; 4],
-    api: Mutex<ApiRefs<T>>,
+    /// The application's references. While there are any, one of Rust's references is theirs: whoever changes the count from
+    /// or to zero makes or drops it.
+    api: AtomicU32,
     state: T,
-}
-
-/// The application's references. `keep` is set exactly while `count` is above zero.
-struct ApiRefs<T: ClObject> {
-    count: u32,
-    keep: Option<Ref<T>>,
 }
 
 /// The value that `clIcdSetPlatformDispatchDataKHR` stored: what new objects get.
@@ -93,17 +89,18 @@ impl<T: ClObject> Object<T> {
             dispatch: &TABLE,
             dispatch_data: AtomicPtr::new(PLATFORM_DISPATCH_DATA.load(Ordering::Acquire)),
             tag: T::TAG,
-            api: Mutex::new(ApiRefs { count: 1, keep: None }),
+            api: AtomicU32::new(1),
             state,
         });
-        object.api.lock().keep = Some(object.clone());
+        // The application's.
+        std::mem::forget(object.clone());
         T::registry().insert(&object);
         object
     }
 
     /// The API reference count.
     pub fn reference_count(&self) -> u32 {
-        self.api.lock().count
+        self.api.load(Ordering::Acquire)
     }
 
     /// Adds an API reference.
@@ -111,10 +108,10 @@ impl<T: ClObject> Object<T> {
     /// # Errors
     /// [`ClError::OutOfResources`] when the count would overflow.
     pub fn retain(self: &Arc<Self>) -> ClResult<()> {
-        let mut api = self.api.lock();
-        api.count = api.count.checked_add(1).ok_or(ClError::OutOfResources)?;
-        if api.keep.is_none() {
-            api.keep = Some(self.clone());
+        let add = |count: u32| count.checked_add(1);
+        let before = self.api.fetch_update(Ordering::AcqRel, Ordering::Acquire, add);
+        if before.map_err(|_| ClError::OutOfResources)? == 0 {
+            std::mem::forget(self.clone());
         }
         Ok(())
     }
@@ -123,13 +120,16 @@ impl<T: ClObject> Object<T> {
     ///
     /// # Errors
     /// The type's [`ClObject::INVALID`] when the application holds none.
-    pub fn release(&self) -> ClResult<()> {
-        let mut api = self.api.lock();
-        api.count = api.count.checked_sub(1).ok_or(T::INVALID)?;
-        let last = if api.count == 0 { api.keep.take() } else { None };
-        // The object may end here, and with it callbacks of the application may run: not under the lock.
-        drop(api);
-        drop(last);
+    pub fn release(self: &Arc<Self>) -> ClResult<()> {
+        let remove = |count: u32| count.checked_sub(1);
+        let before = self.api.fetch_update(Ordering::AcqRel, Ordering::Acquire, remove);
+        if before.map_err(|_| T::INVALID)? == 1 {
+            #[allow(unsafe_code, reason = "Rust's references are counted by hand here")]
+            // SAFETY: the reference that was forgotten when the count left zero; each such change is paired with one back.
+            unsafe {
+                Arc::decrement_strong_count(Arc::as_ptr(self))
+            };
+        }
         Ok(())
     }
 
@@ -316,11 +316,11 @@ mod tests {
     fn reference_count_at_its_ends() {
         let object = Object::create(Device::whole());
         let handle = object.handle();
-        object.api.lock().count = u32::MAX - 1;
+        object.api.store(u32::MAX - 1, Ordering::Release);
         assert_eq!(retain(handle), Ok(()));
         assert_eq!(retain(handle), Err(ClError::OutOfResources));
         assert_eq!(object.reference_count(), u32::MAX);
-        object.api.lock().count = 1;
+        object.api.store(1, Ordering::Release);
         assert_eq!(release(handle), Ok(()));
         assert_eq!(release(handle), Err(ClError::InvalidDevice));
         // What the driver holds can be retained again.

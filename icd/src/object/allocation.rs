@@ -91,8 +91,6 @@ impl Allocations {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use clift_runtime::memory::HostBuffer;
 
     use super::*;
@@ -100,7 +98,7 @@ mod tests {
     #[test]
     fn found_by_any_address_inside() {
         let all = Allocations::default();
-        let bytes = Arc::new(HostBuffer::new(100, 128).unwrap()).slice();
+        let bytes = HostBuffer::new(100, 128).unwrap().into_slice();
         let start = bytes.as_ptr().addr();
         all.insert(Allocation { kind: Kind::Svm, flags: 0, bytes });
         for inside in [start, start + 1, start + 99] {

@@ -4,14 +4,17 @@
 //! What is kept of mappings is what the specification's rules need. Not here: the bytes and their copying
 //! ([`clift_runtime::memory`]).
 
+use std::sync::Arc;
+
 use clift_include::cl::{
     CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY, CL_MEM_IMMUTABLE_EXT, cl_mem_flags,
     cl_mem_properties,
 };
-use clift_runtime::memory::MemSlice;
+use clift_runtime::memory::{HostBuffer, MemSlice};
 use parking_lot::Mutex;
 
 use super::context::Context;
+use super::device::Device;
 use super::image::Image;
 use crate::ffi::callback::MemDestructor;
 use crate::ffi::handle::{Handle, Ref, cl_object};
@@ -26,7 +29,8 @@ pub struct Mem {
     host_ptr: HostPtr,
     /// Whether the application may ask for its address.
     addressed: bool,
-    image: Option<Image>,
+    external: Option<Box<External>>,
+    image: Option<Box<Image>>,
     parent: Option<Parent>,
     maps: Mutex<Maps>,
     destructors: Mutex<Vec<Destructor>>,
@@ -41,6 +45,15 @@ cl_object!(Mem, b"mem ", InvalidMemObject);
 struct Parent {
     buffer: Ref<Mem>,
     origin: usize,
+}
+
+/// Memory of another interface that an object was made of.
+#[derive(Clone, Debug)]
+pub struct External {
+    /// The devices whose queues may acquire it.
+    pub devices: Vec<Ref<Device>>,
+    /// The memory.
+    pub memory: Arc<HostBuffer>,
 }
 
 /// The mappings of an object, the oldest first.
@@ -88,6 +101,7 @@ impl Mem {
             properties,
             host_ptr,
             addressed: false,
+            external: None,
             image: None,
             parent: None,
             maps,
@@ -100,6 +114,17 @@ impl Mem {
     pub fn with_device_address(mut self, addressed: bool) -> Self {
         self.addressed = addressed;
         self
+    }
+
+    /// The same, of memory of another interface.
+    pub fn with_external(mut self, external: External) -> Self {
+        self.external = Some(Box::new(external));
+        self
+    }
+
+    /// The memory of another interface that it was made of, if it was.
+    pub fn external(&self) -> Option<&External> {
+        self.external.as_deref()
     }
 
     /// An image over `bytes`, which are those of `other` if there is one.
@@ -120,7 +145,8 @@ impl Mem {
             properties,
             host_ptr,
             addressed: false,
-            image: Some(image),
+            external: None,
+            image: Some(Box::new(image)),
             parent,
             maps,
             destructors,
@@ -130,7 +156,7 @@ impl Mem {
 
     /// What it is besides bytes, if it is an image.
     pub fn as_image(&self) -> Option<&Image> {
-        self.image.as_ref()
+        self.image.as_deref()
     }
 
     /// The part of a buffer (not of a sub-buffer) that starts at `origin` and has `len` bytes; `None` when the buffer is
@@ -145,6 +171,7 @@ impl Mem {
             properties: Vec::new(),
             host_ptr: if buffer.host_ptr.is_null() { HostPtr::NULL } else { HostPtr::new(bytes.as_ptr()) },
             addressed: buffer.addressed,
+            external: None,
             image: None,
             parent: Some(Parent { buffer: buffer.clone(), origin }),
             maps,
@@ -180,7 +207,7 @@ impl Mem {
 
     /// Its size in bytes, of an image with the ends of its last row and slice.
     pub fn size(&self) -> usize {
-        self.image.as_ref().map_or(self.bytes.len(), Image::bytes)
+        self.as_image().map_or(self.bytes.len(), Image::bytes)
     }
 
     /// The object whose bytes its own are: of a sub-buffer the buffer, of an image the one it was made of.

@@ -329,6 +329,14 @@ extension! {
         q: cl_command_queue, count: cl_uint, semaphores: *const *mut c_void, payloads: *const cl_ulong,
         n: cl_uint, list: *const cl_event, event: *mut cl_event,
     ) -> cl_int;
+    clEnqueueAcquireExternalMemObjectsKHR(
+        q: cl_command_queue, count: cl_uint, objects: *const cl_mem, n: cl_uint, list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
+    clEnqueueReleaseExternalMemObjectsKHR(
+        q: cl_command_queue, count: cl_uint, objects: *const cl_mem, n: cl_uint, list: *const cl_event,
+        event: *mut cl_event,
+    ) -> cl_int;
     clEnqueueSignalSemaphoresKHR(
         q: cl_command_queue, count: cl_uint, semaphores: *const *mut c_void, payloads: *const cl_ulong,
         n: cl_uint, list: *const cl_event, event: *mut cl_event,

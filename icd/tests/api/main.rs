@@ -9,6 +9,7 @@ mod command_buffer;
 mod context;
 mod device;
 mod event;
+mod external_memory;
 mod fill;
 mod gaps;
 mod handles;

@@ -1,6 +1,7 @@
 //! Owned memory.
 
 use std::alloc::{Layout, alloc, dealloc};
+use std::os::fd::{OwnedFd, RawFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -38,6 +39,21 @@ pub struct HostBuffer {
 enum Source {
     Heap(Layout),
     Mapping { base: NonNull<u8>, len: usize },
+    File { file: OwnedFd },
+}
+
+/// Why memory of somebody else cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// The number is not that of a file with memory.
+    #[error("no file descriptor of memory")]
+    NoMemory,
+    /// It has fewer bytes than wanted.
+    #[error("the file is too small")]
+    TooSmall,
+    /// The system refuses to map it.
+    #[error("the file cannot be mapped")]
+    Unmappable,
 }
 
 // SAFETY: the buffer is memory, reached by raw pointers only; who writes when is up to the users of the pointers.
@@ -57,11 +73,30 @@ impl HostBuffer {
         if len >= MAP_FROM { Self::map(len, align).ok_or(error) } else { Self::heap(len, align).ok_or(error) }
     }
 
+    /// The first `len` bytes of the memory that a file descriptor stands for, shared with all others who use it. The buffer owns
+    /// the descriptor from then on; after an error it is still the application's.
+    pub fn import(file: RawFd, len: usize) -> Result<Self, ImportError> {
+        let size = sys::file_size(file).ok_or(ImportError::NoMemory)?;
+        if size < len {
+            return Err(ImportError::TooSmall);
+        }
+        isize::try_from(len).map_err(|_| ImportError::TooSmall)?;
+        let start = sys::map_file(file, len).ok_or(ImportError::Unmappable)?;
+        Ok(Self { start, len, source: Source::File { file: sys::own_file(file) } })
+    }
+
+    /// Begins or ends the use of memory that other devices use as well. Nothing has to be done for other memory.
+    pub fn sync_shared(&self, begin: bool) {
+        if let Source::File { file } = &self.source {
+            sys::sync_dma_buf(file, begin);
+        }
+    }
+
     fn heap(len: usize, align: usize) -> Option<Self> {
         // Whole cache lines, so that vector loads of the last elements stay inside.
         let layout = Layout::from_size_align(len.max(1).checked_next_multiple_of(BASE_ALIGN)?, align).ok()?;
         // SAFETY: the size is not zero.
-        let start = NonNull::new(unsafe { alloc(layout) })?;
+        let start = spare::take(layout).or_else(|| NonNull::new(unsafe { alloc(layout) }))?;
         Some(Self { start, len, source: Source::Heap(layout) })
     }
 
@@ -101,6 +136,11 @@ impl HostBuffer {
         MemSlice::of_buffer(self.clone())
     }
 
+    /// All of it, as a slice that owns it.
+    pub fn into_slice(self) -> MemSlice {
+        MemSlice::of_buffer(Arc::new(self))
+    }
+
     /// A part of it, as a slice that keeps it alive.
     pub fn part(self: &Arc<Self>, offset: usize, len: usize) -> Result<MemSlice, OutOfBounds> {
         self.slice().part(offset, len)
@@ -110,9 +150,95 @@ impl HostBuffer {
 impl Drop for HostBuffer {
     fn drop(&mut self) {
         match self.source {
-            // SAFETY: allocated with this layout, and nobody has the buffer any more.
-            Source::Heap(layout) => unsafe { dealloc(self.start.as_ptr(), layout) },
+            Source::Heap(layout) => {
+                if let Some((layout, start)) = spare::give(layout, self.start) {
+                    // SAFETY: allocated with this layout, and nobody has the buffer any more.
+                    unsafe { dealloc(start.as_ptr(), layout) }
+                }
+            }
             Source::Mapping { base, len } => sys::unmap(base, len),
+            Source::File { .. } => sys::unmap(self.start, self.len),
         }
+    }
+}
+
+/// Small blocks that were given back, for the next buffers of their size: programs make and drop buffers of the same few sizes,
+/// and aligned blocks of some KiB cost the C library more than all else in making a buffer.
+mod spare {
+    use std::alloc::Layout;
+    use std::cell::UnsafeCell;
+    use std::ptr::NonNull;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Blocks kept, at most.
+    const COUNT: usize = 16;
+    /// Bytes of a block, at most.
+    const MAX_BYTES: usize = 64 << 10;
+
+    type Block = (Layout, NonNull<u8>);
+
+    /// The blocks, the latest last, and the one that goes next when there are too many.
+    struct Blocks {
+        kept: [Option<Block>; COUNT],
+        len: usize,
+        oldest: usize,
+    }
+
+    impl Blocks {
+        fn take(&mut self, layout: Layout) -> Option<NonNull<u8>> {
+            let found = self.kept[..self.len].iter().rposition(|kept| kept.is_some_and(|(of, _)| of == layout))?;
+            self.len -= 1;
+            self.kept.swap(found, self.len);
+            self.kept[self.len].take().map(|(_, start)| start)
+        }
+
+        fn give(&mut self, block: Block) -> Option<Block> {
+            if self.len < COUNT {
+                self.kept[self.len] = Some(block);
+                self.len += 1;
+                return None;
+            }
+            let oldest = self.oldest;
+            self.oldest = (oldest + 1) % COUNT;
+            self.kept[oldest].replace(block)
+        }
+    }
+
+    struct Shared {
+        busy: AtomicBool,
+        blocks: UnsafeCell<Blocks>,
+    }
+
+    // SAFETY: `blocks` is reached only by whoever set `busy`; blocks are memory that nobody uses.
+    unsafe impl Sync for Shared {}
+
+    static SHARED: Shared = Shared {
+        busy: AtomicBool::new(false),
+        blocks: UnsafeCell::new(Blocks { kept: [None; COUNT], len: 0, oldest: 0 }),
+    };
+
+    /// Does something with the blocks unless another thread is at them: nobody waits here.
+    fn with<R>(act: impl FnOnce(&mut Blocks) -> R) -> Option<R> {
+        if SHARED.busy.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        // SAFETY: no other thread has found `busy` unset since, and `act` does not come here again.
+        let result = act(unsafe { &mut *SHARED.blocks.get() });
+        SHARED.busy.store(false, Ordering::Release);
+        Some(result)
+    }
+
+    /// A block of exactly this layout, if there is one.
+    pub(super) fn take(layout: Layout) -> Option<NonNull<u8>> {
+        if layout.size() > MAX_BYTES { None } else { with(|blocks| blocks.take(layout))? }
+    }
+
+    /// Keeps a block; gives the one to free.
+    pub(super) fn give(layout: Layout, start: NonNull<u8>) -> Option<Block> {
+        let block = (layout, start);
+        if layout.size() > MAX_BYTES {
+            return Some(block);
+        }
+        with(|blocks| blocks.give(block)).unwrap_or(Some(block))
     }
 }

@@ -14,6 +14,6 @@ mod slice;
 #[cfg(test)]
 mod tests;
 
-pub use host::{AllocError, BASE_ALIGN, HostBuffer};
+pub use host::{AllocError, BASE_ALIGN, HostBuffer, ImportError};
 pub use rect::{RectCopy, RectError, RectLayout};
 pub use slice::{MemSlice, OutOfBounds};
