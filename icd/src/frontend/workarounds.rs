@@ -358,19 +358,25 @@ pub fn prelude(job: &Job<'_>) -> String {
     if named.is_empty() && !unknown {
         return String::new();
     }
+    // Levels take types of other extensions, which devices with levels have.
+    let has_levels = job.profile.extensions.contains(&"cl_khr_mipmap_image");
     let needed = |repair: &Repair| {
         let name = repair.name();
-        unknown
-            || named.contains(name.as_bytes())
-                && match repair {
-                    Repair::Levels { .. } => texts().any(|text| levels::are_named_in(text, &name)),
-                    Repair::Convert { .. }
-                    | Repair::AlignedHalfLoad
-                    | Repair::AsyncCopy { .. }
-                    | Repair::OrderedLoad
-                    | Repair::Bits(_)
-                    | Repair::Scope { .. } => true,
+        let is_named = unknown || named.contains(name.as_bytes());
+        is_named
+            && match repair {
+                Repair::Levels { .. } => {
+                    has_levels && (unknown || texts().any(|text| levels::are_named_in(text, &name)))
                 }
+                Repair::Convert { .. }
+                | Repair::AlignedHalfLoad
+                | Repair::AsyncCopy { .. }
+                | Repair::BlockCopy { .. }
+                | Repair::CopyFence
+                | Repair::OrderedLoad
+                | Repair::Bits(_)
+                | Repair::Scope { .. } => true,
+            }
     };
     Repair::all().filter(needed).map(Repair::lines).collect()
 }
@@ -383,7 +389,7 @@ mod tests {
 
     fn names_for(source: &str, options: &str) -> Vec<String> {
         let options = BuildOptions::parse(options, Stage::Compile).unwrap();
-        let profile = Profile::default();
+        let profile = Profile { extensions: vec!["cl_khr_mipmap_image"], ..Profile::default() };
         let job = Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile, level: 2 };
         let name = |line: &str| Some(line.strip_prefix("#define ")?.split('(').next()?.to_owned());
         prelude(&job).lines().filter_map(name).collect()
