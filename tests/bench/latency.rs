@@ -8,7 +8,7 @@ use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::device::Device;
 use opencl3::kernel::Kernel;
-use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
+use opencl3::memory::{Buffer, CL_MAP_READ, CL_MEM_READ_WRITE, ClMem};
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_int};
 
@@ -65,6 +65,13 @@ pub(crate) const LABELS: &[(&str, Kind, &str)] = &[
     ("launch_back_to_back", Kind::Launch, "empty kernel: each of 1,000 back to back"),
     ("launch_enqueue", Kind::Launch, "empty kernel: enqueue alone, in a queue of 1,000"),
     ("write_read", Kind::Launch, "4 KiB: blocking write and read"),
+    ("read", Kind::Launch, "4 KiB: blocking read"),
+    ("write", Kind::Launch, "4 KiB: blocking write"),
+    ("copy", Kind::Launch, "4 KiB: copy and finish"),
+    ("fill", Kind::Launch, "4 KiB: fill and finish"),
+    ("map_unmap", Kind::Launch, "4 KiB: blocking map, unmap and finish"),
+    ("create_buffer", Kind::Launch, "4 KiB: create and release a buffer"),
+    ("event_chain", Kind::Launch, "empty kernel: each of 100 that wait for the one before by its event"),
 ];
 
 /// Measures; microseconds by name.
@@ -182,6 +189,86 @@ fn launches(context: &Context, queue: &CommandQueue, results: &mut BTreeMap<&'st
         each.sort_by(f64::total_cmp);
         results.insert("write_read", each[COUNT / 2]);
     }
+    small_commands(context, queue, results)?;
+    event_chain(queue, &kernel, results)
+}
+
+/// The median of so many calls, in microseconds.
+fn median(mut call: impl FnMut() -> Result<()>) -> Result<f64> {
+    const COUNT: usize = 1000;
+    let mut each = Vec::with_capacity(COUNT);
+    for _ in 0..COUNT {
+        let start = Instant::now();
+        call()?;
+        each.push(micros(start));
+    }
+    each.sort_by(f64::total_cmp);
+    Ok(each[COUNT / 2])
+}
+
+/// Commands on buffers of 4 KiB, one at a time.
+fn small_commands(context: &Context, queue: &CommandQueue, results: &mut BTreeMap<&'static str, f64>) -> Result<()> {
+    const LEN: usize = 1024;
+    const BYTES: usize = LEN * size_of::<cl_int>();
+    // SAFETY: no host memory is given.
+    let create =
+        || unsafe { Buffer::<cl_int>::create(context, CL_MEM_READ_WRITE, LEN, std::ptr::null_mut()) }.map_err(cl);
+    let mut data = vec![7; LEN];
+    let (mut buffer, mut other) = (create()?, create()?);
+    // SAFETY: in this block, transfers of the buffers' size, waited for; the mapped pointer is only handed back.
+    unsafe {
+        let write = |buffer: &mut _, data: &[cl_int]| queue.enqueue_write_buffer(buffer, CL_BLOCKING, 0, data, &[]);
+        write(&mut buffer, &data).map_err(cl)?;
+        results.insert("write", median(|| write(&mut buffer, &data).map(drop).map_err(cl))?);
+        results.insert(
+            "read",
+            median(|| queue.enqueue_read_buffer(&buffer, CL_BLOCKING, 0, &mut data, &[]).map(drop).map_err(cl))?,
+        );
+        let copy = median(|| {
+            queue.enqueue_copy_buffer(&buffer, &mut other, 0, 0, BYTES, &[]).map_err(cl)?;
+            queue.finish().map_err(cl)
+        });
+        results.insert("copy", copy?);
+        let fill = median(|| {
+            queue.enqueue_fill_buffer(&mut other, &[3], 0, BYTES, &[]).map_err(cl)?;
+            queue.finish().map_err(cl)
+        });
+        results.insert("fill", fill?);
+        let map = median(|| {
+            let mut mapped = std::ptr::null_mut();
+            queue.enqueue_map_buffer(&buffer, CL_BLOCKING, CL_MAP_READ, 0, BYTES, &mut mapped, &[]).map_err(cl)?;
+            queue.enqueue_unmap_mem_object(buffer.get(), mapped, &[]).map_err(cl)?;
+            queue.finish().map_err(cl)
+        });
+        results.insert("map_unmap", map?);
+    }
+    ensure!(data.iter().all(|value| *value == 7), "the buffer holds something else");
+    results.insert("create_buffer", median(|| create().map(drop))?);
+    Ok(())
+}
+
+/// Kernels that wait for each other by events.
+fn event_chain(queue: &CommandQueue, kernel: &Kernel, results: &mut BTreeMap<&'static str, f64>) -> Result<()> {
+    const LINKS: usize = 100;
+    let mut each = Vec::new();
+    for _ in 0..50 {
+        let start = Instant::now();
+        let mut last: Option<opencl3::event::Event> = None;
+        for _ in 0..LINKS {
+            let waits: Vec<_> = last.iter().map(|event| event.get()).collect();
+            // SAFETY: the kernel has no arguments; a one-dimensional range.
+            let event = unsafe {
+                queue.enqueue_nd_range_kernel(kernel.get(), 1, std::ptr::null(), [1].as_ptr(), std::ptr::null(), &waits)
+            };
+            last = Some(event.map_err(cl)?);
+        }
+        if let Some(last) = last {
+            last.wait().map_err(cl)?;
+        }
+        each.push(micros(start) / LINKS as f64);
+    }
+    each.sort_by(f64::total_cmp);
+    results.insert("event_chain", each[each.len() / 2]);
     Ok(())
 }
 
