@@ -470,8 +470,8 @@ fn required_sub_group_size() {
              }}"
         );
         let kernel = kernel_with(&source, "-cl-std=CL3.0");
-        // SAFETY: `asked` passes buffers of the stated size.
         let ask = |name, local: &[usize]| {
+            // SAFETY: `asked` passes buffers of the stated size.
             let bytes = asked(|size, value, size_ret| unsafe {
                 let (len, input) = (size_of_val(local), local.as_ptr().cast());
                 clGetKernelSubGroupInfo(kernel, device(), name, len, input, size, value, size_ret)
