@@ -148,6 +148,8 @@ pub enum TypeRule {
     Reduce,
     /// 1 operand: int, float or bool T -> T.
     Combine,
+    /// 1 operand: b1 -> b1.
+    Truth,
     /// 1 operand: b1 -> i32x4.
     Ballot,
     /// 2 operands: any T, i32 -> T.
@@ -238,6 +240,8 @@ pub enum Uniformity {
     Scope,
     /// The same for a pack when the last operand is.
     Choice,
+    /// The same for a pack, and for any wider scope in which the operand is.
+    Vote,
     /// Different for each work-item.
     Varying,
     /// A load: uniform when the address is and the memory is not written meanwhile by others.
@@ -572,6 +576,10 @@ op_table! {
     SubGroupLocalId    "sub_group_local_id" None    Query32       Pure        Varying     QUERY;
     /// Waits until every work-item of the group (or sub-group) is here, and orders memory.
     Barrier            "barrier"         Barrier    Nothing       Convergent  Varying     CONTROL;
+
+    /// Whether the operand is true; it may as well be true because it is for another work-item of the pack. For branches around code
+    /// that gives the same results where it is not needed: packs take them without masks.
+    PackAny            "pack_any"        None       Truth         Pure        Vote        whole(eval::whole::same);
 
     // -- groups: work-items of a group, or those of a sub-group that are here together, exchange values --
     /// The values of all combined by an operation, of the work-items of one cluster when there are clusters.

@@ -34,6 +34,7 @@ fn ops() -> String {
             Uniformity::Pack => "pack",
             Uniformity::Scope => "scope",
             Uniformity::Choice => "as the number",
+            Uniformity::Vote => "pack or more",
             Uniformity::Varying => "",
             Uniformity::Memory => "as memory",
         };

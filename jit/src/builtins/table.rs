@@ -197,9 +197,9 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         half_exp => rough_math(exp::exp_fast, exp::exp, F1, HALF);
         half_exp2 => rough_math(exp::exp2_fast, exp::exp2, F1, HALF);
         half_exp10 => rough_math(exp::exp10_fast, exp::exp10, F1, HALF);
-        half_log => rough_math(log::log_fast, log::log, F1, HALF);
-        half_log2 => rough_math(log::log2_fast, log::log2, F1, HALF);
-        half_log10 => rough_math(log::log10_fast, log::log10, F1, HALF);
+        half_log => math(log::log, F1, HALF);
+        half_log2 => math(log::log2, F1, HALF);
+        half_log10 => math(log::log10, F1, HALF);
         half_powr => rough_math(pow::powr_fast, pow::powr, F2, HALF);
         half_recip => exact(float::recip, F1);
         half_rsqrt => expand(float::rsqrt, F1, ulp(8192.0, 8192.0, 8192.0));
@@ -211,9 +211,9 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         native_exp => rough_math(exp::exp_fast, exp::exp, F1, Accuracy::Any);
         native_exp2 => rough_math(exp::exp2_fast, exp::exp2, F1, Accuracy::Any);
         native_exp10 => rough_math(exp::exp10_fast, exp::exp10, F1, Accuracy::Any);
-        native_log => rough_math(log::log_fast, log::log, F1, Accuracy::Any);
-        native_log2 => rough_math(log::log2_fast, log::log2, F1, Accuracy::Any);
-        native_log10 => rough_math(log::log10_fast, log::log10, F1, Accuracy::Any);
+        native_log => math(log::log, F1, Accuracy::Any);
+        native_log2 => math(log::log2, F1, Accuracy::Any);
+        native_log10 => math(log::log10, F1, Accuracy::Any);
         native_powr => rough_math(pow::powr_fast, pow::powr, F2, Accuracy::Any);
         native_recip => exact(float::recip, F1);
         native_rsqrt => expand(float::rsqrt, F1, Accuracy::Any);

@@ -1,8 +1,10 @@
 //! Global value numbering: an instruction that computes what a dominating one already computed is replaced by it. Covers pure
 //! ops, loads of memory that does not change, and, within a block, loads and stores of the same address with nothing between
-//! that may write there. A branch on a condition that a branch before it has decided goes the same way.
+//! that may write there. What seldom executed blocks compute of floats they compute themselves: else it would occupy a register on the usual
+//! way, which costs more. A branch on a condition that a branch before it has decided goes the same way.
 
-use clift_kir::analysis::{Cfg, DomTree};
+use clift_kir::analysis::{Cfg, DomTree, Rare};
+use clift_kir::ops::TypeRule;
 use clift_kir::{
     Block, BlockCall, DataFlowGraph, Effects, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value,
     WrapFlags,
@@ -16,6 +18,7 @@ use super::util::{Replacements, is_invariant_load, set_jump};
 pub(super) fn run(func: &mut Function) -> Changed {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(&cfg);
+    let rare = Rare::new(func, &cfg);
     let mut table: FxHashMap<(InstData, Type), Vec<Value>> = FxHashMap::default();
     let mut replacements = Replacements::default();
     let mut removed: Vec<Inst> = Vec::new();
@@ -44,7 +47,11 @@ pub(super) fn run(func: &mut Function) -> Changed {
             if data.op.is_pure() || invariant {
                 let found = table.entry((normalized(data), ty)).or_default();
                 // Entries of the same key are few: one per disjoint subtree that has been walked.
-                let known = found.iter().copied().find(|&v| dominates(func, &dom, v, block));
+                let apart = is_float_math(data.op).then(|| rare.head(block)).flatten();
+                let known = found.iter().copied().find(|&v| {
+                    home(func, v)
+                        .is_some_and(|at| dom.dominates(at, block) && (apart.is_none() || rare.head(at) == apart))
+                });
                 match known {
                     Some(value) => {
                         let flags = data.imm.wrap();
@@ -81,9 +88,14 @@ fn decided_before(func: &Function, cfg: &Cfg, block: Block) -> Option<(Value, bo
     (calls[0].block != calls[1].block).then(|| (data.args[0], calls[0].block == block))
 }
 
-/// A known value of the table stands in a block that was walked before; it serves if that block dominates.
-fn dominates(func: &Function, dom: &DomTree, value: Value, block: Block) -> bool {
-    func.dfg.def_inst(value).and_then(|i| func.layout.block_of(i)).is_some_and(|home| dom.dominates(home, block))
+/// Where a known value of the table stands: in a block that was walked before.
+fn home(func: &Function, value: Value) -> Option<Block> {
+    func.dfg.def_inst(value).and_then(|inst| func.layout.block_of(inst))
+}
+
+/// Whether an op only computes with floats.
+fn is_float_math(op: Opcode) -> bool {
+    matches!(op.info().rule, TypeRule::Float1 | TypeRule::Float2 | TypeRule::Float3 | TypeRule::FloatCompare)
 }
 
 /// Leaves of a value's promises about wrapping those that hold for another use of it, too.

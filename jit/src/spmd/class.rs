@@ -218,6 +218,7 @@ pub(super) fn class(op: Opcode) -> Class {
         | Opcode::AtomicRmw
         | Opcode::AtomicCmpxchg
         | Opcode::Fence
+        | Opcode::PackAny
         | Opcode::LibCall
         | Opcode::Printf
         | Opcode::Clock => Class::Plain,

@@ -180,6 +180,7 @@ impl Model<'_> {
             {
                 same(0.0)
             }
+            How::Collective if data.op == Opcode::PackAny => (0.0, self.registers(Elem::B1)),
             How::Collective => {
                 // A step per doubling of lanes.
                 let steps = self.lanes.log2().max(1.0);

@@ -316,6 +316,10 @@ impl<'a> Solver<'a> {
                 (_, Some(Form::Line(line))) if line.is_uniform() => (Form::uniform(Scope::Pack), Reason::Op(inst)),
                 _ => (Form::Varying, Reason::Op(inst)),
             },
+            Uniformity::Vote => match operands.first() {
+                Some(Form::Line(line)) if line.is_uniform() => (Form::Line(*line), Reason::Operand(data.args[0])),
+                _ => (Form::uniform(Scope::Pack), Reason::Op(inst)),
+            },
             Uniformity::Varying => (self.query_form(inst), Reason::Op(inst)),
             Uniformity::Operands => {
                 let ty = func.dfg.single_result(inst).map(|v| func.dfg.ty(v));

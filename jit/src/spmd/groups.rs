@@ -124,7 +124,9 @@ pub(super) fn alone(func: &mut Function) {
                         continue;
                     }
                 },
-                _ if data.op == Opcode::GroupShuffle => replacements.set(result, data.args[0]),
+                _ if data.op == Opcode::GroupShuffle || data.op == Opcode::PackAny => {
+                    replacements.set(result, data.args[0])
+                }
                 _ if data.op == Opcode::GroupBallot => {
                     let index = func.layout.insts(block).iter().position(|&i| i == inst).unwrap_or(0);
                     let mut b = Builder::before(func, block, index);

@@ -271,6 +271,7 @@ impl<'a> Ranges<'a> {
             }
             Opcode::MaxSubGroupSize | Opcode::EnqueuedNumSubGroups => full,
             Opcode::Icmp | Opcode::Fcmp | Opcode::InSpace | Opcode::Any | Opcode::All | Opcode::MaskBits => full,
+            Opcode::PackAny => full,
             Opcode::Undef | Opcode::Arg | Opcode::ArgAddr | Opcode::SlotAddr | Opcode::GlobalAddr | Opcode::Addr => {
                 full
             }

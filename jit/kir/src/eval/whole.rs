@@ -80,6 +80,11 @@ pub fn vec(_cx: &WholeCx<'_>, args: &[&[u64]]) -> LaneVec {
     args.iter().map(|lanes| lanes[0]).collect()
 }
 
+/// Meaning of `pack_any`.
+pub fn same(_cx: &WholeCx<'_>, args: &[&[u64]]) -> LaneVec {
+    args[0].into()
+}
+
 /// Meaning of `any`.
 pub fn any(_cx: &WholeCx<'_>, args: &[&[u64]]) -> LaneVec {
     smallvec![u64::from(args[0].iter().any(|lane| lane & 1 == 1))]

@@ -162,6 +162,7 @@ pub fn signatures(rule: TypeRule, imm: &Imm) -> Vec<Signature> {
             list.iter().map(|&t| (vec![t], vec![t.lane()])).collect()
         }
         TypeRule::Combine => uniform(&of(&|t| !t.is_ptr()), 1),
+        TypeRule::Truth => vec![(vec![Type::B1], vec![Type::B1])],
         TypeRule::Ballot => vec![(vec![Type::B1], vec![Type::I32.with_lanes(4)])],
         TypeRule::Pick => all.iter().map(|&t| (vec![t, i32], vec![t])).collect(),
         TypeRule::Addr => {
@@ -500,8 +501,11 @@ impl Sample {
             Imm::Fp(flags) | Imm::FloatCond(_, flags) => !flags.is_empty(),
             // Promises that random operands break.
             Imm::Wrap(_) => true,
-            // Lane 3 of three.
-            Imm::None => self.op == Opcode::ExtractDyn && self.args[0].lanes() == 3 || self.op == Opcode::Undef,
+            // Lane 3 of three; what neighbours have.
+            Imm::None => {
+                self.op == Opcode::ExtractDyn && self.args[0].lanes() == 3
+                    || matches!(self.op, Opcode::Undef | Opcode::PackAny)
+            }
             // A library function may be computed differently.
             Imm::Lib(_) => true,
             Imm::Const(_)

@@ -111,7 +111,7 @@ fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Re
             }
             _ => Ok(()),
         },
-        Opcode::GroupBallot | Opcode::GroupShuffle => gone_since(Stage::Widened),
+        Opcode::PackAny | Opcode::GroupBallot | Opcode::GroupShuffle => gone_since(Stage::Widened),
         Opcode::GroupReduce | Opcode::GroupScan | Opcode::GroupScanExclusive => {
             match &data.imm {
                 Imm::Group(info) if info.scope == MemScope::SubGroup => return gone_since(Stage::Widened),

@@ -192,6 +192,11 @@ pub fn check(data: &InstData, args: &[Type], results: &[Type], env: &Env<'_>) ->
             ensure(!a.is_ptr(), || format!("operand has integers, floats or truth values, not {a}"))?;
             same("result", r, a)
         }
+        TypeRule::Truth => {
+            let ([a], [r]) = shape(args, results)?;
+            same("operand", a, Type::B1)?;
+            same("result", r, Type::B1)
+        }
         TypeRule::Ballot => {
             let ([a], [r]) = shape(args, results)?;
             same("operand", a, Type::B1)?;

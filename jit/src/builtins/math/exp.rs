@@ -68,17 +68,44 @@ fn small_exp(r: Num<'_>) -> Num<'_> {
 
 /// e^x.
 pub(in crate::builtins) fn exp<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let x = args[0];
-    keep_nan(x, exp_of(x))
+    exp_of(args[0])
 }
 
-/// e^x; anything for NaN.
+/// e^x. Of floats the square of the root of it, which is a normal number, so that one power of two scales it and subnormal results
+/// are rounded once.
 pub(super) fn exp_of(x: Num<'_>) -> Num<'_> {
-    let double = x.is_double();
-    let (low, high, ln_2) = if double { (-746.0, 710.0, LN_2_F64) } else { (-104.0, 89.0, LN_2_F32) };
-    let x = x.min(high).max(low);
-    let (n, shifted) = nearest(x, std::f64::consts::LOG2_E);
-    scale(small_exp(reduce(x, n, ln_2)), shifted)
+    if x.is_double() {
+        let (y, shifted) = exp_unscaled(x, MAGIC_F64);
+        let [y] = x.abs().above_or_nan(700.0).rarely_all([scale_normal(y, shifted)], || {
+            let (y, shifted) = exp_unscaled(x.between(-746.0, 710.0), format(x).magic);
+            [scale(y, shifted)]
+        });
+        return y;
+    }
+    let x = x.between(-104.0, 89.0);
+    let shifted = x.fma(HALF_LOG2_E[0], MAGIC_F32);
+    let r = x.fma(HALF_LOG2_E[1], x.fma(HALF_LOG2_E[0], -(shifted - MAGIC_F32)));
+    let root = scale_normal(r.fma(r.poly(&poly::EXP2_F32), 1.0), shifted);
+    root * root
+}
+
+/// e^x of doubles but for the power of two, whose exponent is in the low bits of the second number.
+fn exp_unscaled<'m>(x: Num<'m>, magic: f64) -> (Num<'m>, Num<'m>) {
+    let shifted = x.fma(std::f64::consts::LOG2_E, magic);
+    (small_exp(reduce(x, shifted - magic, LN_2_F64)), shifted)
+}
+
+/// One and a half times the number from which floats are integers, plus the exponent's bias: adding it rounds to an integer, and an
+/// exponent field stands in the low bits.
+const MAGIC_F32: f64 = 12_582_912.0 + 127.0;
+const MAGIC_F64: f64 = 6_755_399_441_055_744.0 + 1023.0;
+
+/// Half of log2 e as the sum of two floats.
+const HALF_LOG2_E: [f64; 2] = [0.7213475108146667, 9.629815167500055e-9];
+
+/// `y * 2^n` of normal numbers, the exponent field in the low bits of `shifted`.
+pub(super) fn scale_normal<'m>(y: Num<'m>, shifted: Num<'m>) -> Num<'m> {
+    y * (shifted.bits() << format(y).mantissa_bits).float()
 }
 
 /// Half of e^x for x >= 0, which overflows later; anything for NaN.
@@ -106,11 +133,11 @@ pub(in crate::builtins) fn exp2<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
     let double = x.is_double();
     let (low, high) = if double { (-1076.0, 1025.0) } else { (-151.0, 129.0) };
-    let clamped = x.min(high).max(low);
-    let (n, shifted) = nearest(clamped, 1.0);
-    let r = clamped - n;
+    let x = x.between(low, high);
+    let (n, shifted) = nearest(x, 1.0);
+    let r = x - n;
     let y = if double { small_exp(r * std::f64::consts::LN_2) } else { r.fma(r.poly(&poly::EXP2_F32), 1.0) };
-    keep_nan(x, scale(y, shifted))
+    scale(y, shifted)
 }
 
 /// 2^(x + rest) of floats with a small rest; anything for NaN.
@@ -121,14 +148,21 @@ pub(super) fn exp2_of_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
     scale(r.fma(r.poly(&poly::EXP2_F32), 1.0), shifted)
 }
 
+/// 2^(x + rest) of floats likewise, where it is a normal number.
+pub(super) fn exp2_of_normal_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
+    let shifted = x + MAGIC_F32;
+    let r = (x - (shifted - MAGIC_F32)) + rest;
+    scale_normal(r.fma(r.poly(&poly::EXP2_F32), 1.0), shifted)
+}
+
 /// 10^x.
 pub(in crate::builtins) fn exp10<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
     let double = x.is_double();
     let (low, high, parts) = if double { (-325.0, 309.0, LOG10_2_F64) } else { (-46.0, 39.0, LOG10_2_F32) };
-    let clamped = x.min(high).max(low);
-    let (n, shifted) = nearest(clamped, std::f64::consts::LOG2_10);
-    let r = reduce(clamped, n, parts);
+    let x = x.between(low, high);
+    let (n, shifted) = nearest(x, std::f64::consts::LOG2_10);
+    let r = reduce(x, n, parts);
     let y = if double {
         let high = r * std::f64::consts::LN_10;
         let low = r.fma(LN_10_REST, r.fma(std::f64::consts::LN_10, -high));
@@ -136,7 +170,7 @@ pub(in crate::builtins) fn exp10<'m>(args: &[Num<'m>]) -> Num<'m> {
     } else {
         r.fma(r.poly(&poly::EXP10_F32), 1.0)
     };
-    keep_nan(x, scale(y, shifted))
+    scale(y, shifted)
 }
 
 /// e^x - 1.
@@ -167,34 +201,31 @@ pub(super) fn expm1_of(x: Num<'_>) -> Num<'_> {
 
 // -- fast forms of floats --
 
-/// e^x to 20 bits.
+/// e^x to 18 bits.
 pub(in crate::builtins) fn exp_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let x = args[0];
-    let clamped = x.min(89.0).max(-104.0);
-    let (n, shifted) = nearest(clamped, std::f64::consts::LOG2_E);
-    let r = reduce(clamped, n, LN_2_F32);
-    keep_nan(x, scale(r.fma(r.poly(&poly::EXP_FAST), 1.0), shifted))
+    let x = args[0].between(-104.0, 89.0);
+    power_fast(x, HALF_LOG2_E[0])
 }
 
 /// 2^x to 20 bits.
 pub(in crate::builtins) fn exp2_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let x = args[0];
-    keep_nan(x, exp2_fast_of(x))
+    exp2_fast_of(args[0])
 }
 
-/// 2^x to 20 bits; anything for NaN.
+/// 2^x to 20 bits.
 pub(super) fn exp2_fast_of(x: Num<'_>) -> Num<'_> {
-    let x = x.min(129.0).max(-151.0);
-    let (n, shifted) = nearest(x, 1.0);
-    let r = x - n;
-    scale(r.fma(r.poly(&poly::EXP2_FAST), 1.0), shifted)
+    power_fast(x.between(-151.0, 129.0), 0.5)
 }
 
-/// 10^x to 20 bits.
+/// 10^x to 18 bits.
 pub(in crate::builtins) fn exp10_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let x = args[0];
-    let clamped = x.min(39.0).max(-46.0);
-    let (n, shifted) = nearest(clamped, std::f64::consts::LOG2_10);
-    let r = reduce(clamped, n, LOG10_2_F32);
-    keep_nan(x, scale(r.fma(r.poly(&poly::EXP10_FAST), 1.0), shifted))
+    power_fast(args[0].between(-46.0, 39.0), 0.5 * std::f64::consts::LOG2_10)
+}
+
+/// The square of 2^(x * factor).
+fn power_fast(x: Num<'_>, factor: f64) -> Num<'_> {
+    let shifted = x.fma(factor, MAGIC_F32);
+    let r = x.fma(factor, -(shifted - MAGIC_F32));
+    let root = scale_normal(r.fma(r.poly(&poly::EXP2_FAST), 1.0), shifted);
+    root * root
 }

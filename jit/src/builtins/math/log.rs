@@ -33,12 +33,6 @@ pub(super) fn split(x: Num<'_>) -> Split<'_> {
     split_by(x, exponent, e)
 }
 
-/// As [`split`], of normal numbers.
-fn split_normal(x: Num<'_>) -> Split<'_> {
-    let exponent = exponent(x);
-    split_by(x, exponent, exponent)
-}
-
 fn exponent(x: Num<'_>) -> Num<'_> {
     let (root, bits, ..) = format(x);
     (x.bits() - root).ashr(bits)
@@ -52,11 +46,41 @@ fn split_by<'m>(x: Num<'m>, exponent: Num<'m>, e: Num<'m>) -> Split<'m> {
     Split { e: e.to_float(elem), f: mantissa - 1.0 }
 }
 
+/// Splits a number that [`rest`] leaves out.
+pub(super) fn split_ordinary(x: Num<'_>) -> Split<'_> {
+    let (root, bits, ..) = format(x);
+    let above = x.bits() - root;
+    let e = above.ashr(bits);
+    let e = if x.is_double() { e.resize(clift_kir::Elem::I32) } else { e };
+    let mantissa = ((above & ((1 << bits) - 1)) + root).float();
+    Split { e: e.to_float(x.ty().elem), f: mantissa - 1.0 }
+}
+
+/// Which numbers are not positive, not normal or not finite.
+pub(super) fn extraordinary(x: Num<'_>) -> Num<'_> {
+    // Ordinary patterns follow each other: moved to where signed integers begin, they are less than their number.
+    let (least, count) = if x.is_double() { (1 << 52, 0x7fe << 52) } else { (1 << 23, 0xfe_i64 << 23) };
+    let begin = if x.is_double() { i64::MIN } else { i64::from(i32::MIN) };
+    (x.bits() + begin.wrapping_sub(least)).ge(begin.wrapping_add(count))
+}
+
+/// A logarithm: of the exponent and the mantissa, with what is extraordinary on a branch of its own.
+fn logarithm<'m>(x: Num<'m>, of: impl Fn(Split<'m>) -> Num<'m>) -> Num<'m> {
+    let [y] = extraordinary(x).rarely_all([of(split_ordinary(x))], || [specials(x, of(split(x)))]);
+    y
+}
+
 /// The result for what has no exponent: zeros, negative numbers, infinity, NaN.
 fn specials<'m>(x: Num<'m>, y: Num<'m>) -> Num<'m> {
     let y = x.lt(f64::INFINITY).select(y, x);
     let pole = x.eq(0.0).select(x.lit(f64::NEG_INFINITY), f64::NAN);
     x.le(0.0).select(pole, y)
+}
+
+/// A number that log(1 + f) of floats is an odd function of, and its square.
+fn double_atanh_argument(f: Num<'_>) -> [Num<'_>; 2] {
+    let s = f / f.fma(0.5, 1.0);
+    [s, s * s]
 }
 
 /// log(1 + f) of doubles.
@@ -102,18 +126,21 @@ pub(super) fn log_pair(x: Num<'_>) -> [Num<'_>; 2] {
 
 /// The natural logarithm.
 pub(in crate::builtins) fn log<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let x = args[0];
-    specials(x, log_of(x))
+    logarithm(args[0], log_of_split)
 }
 
 /// The natural logarithm of a positive finite number.
 pub(super) fn log_of(x: Num<'_>) -> Num<'_> {
-    let Split { e, f } = split(x);
-    if x.is_double() {
-        e.fma(LN_2_F64[0], e.fma(LN_2_F64[1], log1p_small(f)))
-    } else {
-        e.fma(consts::LN_2, f * f.poly(&poly::LOG_F32))
+    log_of_split(split(x))
+}
+
+fn log_of_split(Split { e, f }: Split<'_>) -> Num<'_> {
+    if f.is_double() {
+        return e.fma(LN_2_F64[0], e.fma(LN_2_F64[1], log1p_small(f)));
     }
+    let [s, z] = double_atanh_argument(f);
+    // s = f - s f/2: the rounding of s counts little.
+    e.fma(consts::LN_2, s.fma(z.fma(z.poly(&poly::LOG_F32), f * -0.5), f))
 }
 
 /// ln 2 in two parts, the first short.
@@ -121,22 +148,27 @@ const LN_2_F64: [f64; 2] = [0.6931471805598903, 5.497923018708371e-14];
 
 /// The logarithm to base two.
 pub(in crate::builtins) fn log2<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let x = args[0];
-    let Split { e, f } = split(x);
-    let y = if x.is_double() { log1p_small(f).fma(consts::LOG2_E, e) } else { f.fma(f.poly(&poly::LOG2_F32), e) };
-    specials(x, y)
+    logarithm(args[0], log2_of_split)
+}
+
+/// The logarithm to base two of a split number.
+pub(super) fn log2_of_split(Split { e, f }: Split<'_>) -> Num<'_> {
+    if f.is_double() {
+        return log1p_small(f).fma(consts::LOG2_E, e);
+    }
+    let [s, z] = double_atanh_argument(f);
+    s.fma(z.poly(&poly::LOG2_F32), e)
 }
 
 /// The logarithm to base ten.
 pub(in crate::builtins) fn log10<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let x = args[0];
-    let Split { e, f } = split(x);
-    let y = if x.is_double() {
-        log1p_small(f).fma(consts::LOG10_E, e * consts::LOG10_2)
-    } else {
-        e.fma(consts::LOG10_2, f * f.poly(&poly::LOG10_F32))
-    };
-    specials(x, y)
+    logarithm(args[0], |Split { e, f }| {
+        if f.is_double() {
+            return log1p_small(f).fma(consts::LOG10_E, e * consts::LOG10_2);
+        }
+        let [s, z] = double_atanh_argument(f);
+        e.fma(consts::LOG10_2, s * z.poly(&poly::LOG10_F32))
+    })
 }
 
 /// log(1 + x).
@@ -166,37 +198,6 @@ pub(super) fn log1p_of(x: Num<'_>) -> Num<'_> {
         let error = (scaled - (f - rounded)) + (offset - rounded);
         e.fma(LN_2_F64[0], e.fma(LN_2_F64[1], log1p_small(f) + error))
     } else {
-        exponent.to_float(elem).fma(consts::LN_2, f * f.poly(&poly::LOG_F32))
+        log_of_split(Split { e: exponent.to_float(elem), f })
     }
-}
-
-// -- fast forms of floats: subnormals count as zeros --
-
-/// The natural logarithm to 20 bits.
-pub(in crate::builtins) fn log_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let Split { e, f } = split_normal(args[0]);
-    specials_fast(args[0], e.fma(consts::LN_2, f * f.poly(&poly::LOG_FAST)))
-}
-
-/// The logarithm to base two, to 20 bits.
-pub(in crate::builtins) fn log2_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
-    specials_fast(args[0], log2_fast_of(args[0]))
-}
-
-/// The logarithm to base two of a positive normal number, to 20 bits.
-pub(super) fn log2_fast_of(x: Num<'_>) -> Num<'_> {
-    let Split { e, f } = split_normal(x);
-    f.fma(f.poly(&poly::LOG2_FAST), e)
-}
-
-/// The logarithm to base ten, to 20 bits.
-pub(in crate::builtins) fn log10_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let Split { e, f } = split_normal(args[0]);
-    specials_fast(args[0], e.fma(consts::LOG10_2, f * f.poly(&poly::LOG10_FAST)))
-}
-
-pub(super) fn specials_fast<'m>(x: Num<'m>, y: Num<'m>) -> Num<'m> {
-    let y = x.lt(f64::INFINITY).select(y, x);
-    let pole = x.lt(0.0).select(x.lit(f64::NAN), f64::NEG_INFINITY);
-    x.lt(f64::from(f32::MIN_POSITIVE)).select(pole, y)
 }

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Sub};
 
 use clift_kir::inst::BlockCall;
-use clift_kir::{Builder, Convert, Elem, FloatCond, FpFlags, IntCond, LibFn, Opcode, Rounding, Type, Value};
+use clift_kir::{Builder, Convert, Elem, FloatCond, FpFlags, Imm, IntCond, LibFn, Opcode, Rounding, Type, Value};
 
 /// Where ops go: a builder that several values share.
 pub(super) trait Cursor {
@@ -157,6 +157,13 @@ impl<'m> Num<'m> {
         self.emit2(other, |b, x, y| b.float2(Opcode::Fmax, x, y))
     }
 
+    /// Not less than one and not greater than the other bound; NaN stays.
+    pub(super) fn between(self, low: f64, high: f64) -> Num<'m> {
+        let (low, high) = (self.lit(low), self.lit(high));
+        let x = low.gt(self).select(low, self);
+        high.lt(x).select(high, x)
+    }
+
     /// This magnitude with the other's sign.
     pub(super) fn copysign(self, sign: impl Operand<'m>) -> Num<'m> {
         self.emit2(sign, |b, x, y| b.float2(Opcode::Fcopysign, x, y))
@@ -208,6 +215,11 @@ impl<'m> Num<'m> {
     /// Whether either is NaN.
     pub(super) fn unordered(self, other: Num<'m>) -> Num<'m> {
         self.fcmp(FloatCond::Uno, other)
+    }
+
+    /// Greater, or either is NaN.
+    pub(super) fn above_or_nan(self, other: impl Operand<'m>) -> Num<'m> {
+        self.fcmp(FloatCond::Ugt, other)
     }
 
     /// In another precision.
@@ -306,12 +318,35 @@ impl<'m> Num<'m> {
         values: [Num<'m>; N],
         slow: impl FnOnce() -> [Num<'m>; N],
     ) -> [Num<'m>; N] {
+        self.branch_over(values, slow, Where::Asked)
+    }
+
+    /// The values, or those that `slow` computes, which it does for all lanes: for those where the mask is false it must give equal
+    /// values. Cheaper than [`Num::rarely`], as neither the mask nor the values are needed any more where it runs.
+    pub(super) fn rarely_all<const N: usize>(
+        self,
+        values: [Num<'m>; N],
+        slow: impl FnOnce() -> [Num<'m>; N],
+    ) -> [Num<'m>; N] {
+        self.branch_over(values, slow, Where::Everywhere)
+    }
+
+    fn branch_over<const N: usize>(
+        self,
+        values: [Num<'m>; N],
+        slow: impl FnOnce() -> [Num<'m>; N],
+        counts: Where,
+    ) -> [Num<'m>; N] {
         let at = self.at;
         let mut blocks = None;
         at.with(&mut |b| {
             let (rare, join) = (b.func.append_block(), b.func.append_block());
             b.func.layout.set_rare(rare);
             let any = if b.ty(self.value).is_vector() { b.any(self.value) } else { self.value };
+            let any = match counts {
+                Where::Asked => any,
+                Where::Everywhere => b.value(Opcode::PackAny, &[any], Imm::None, Type::B1),
+            };
             let plain = values.map(|v| v.value);
             b.branch(any, BlockCall::new(rare, &[]), BlockCall::new(join, &plain));
             b.switch_to(rare);
@@ -321,9 +356,8 @@ impl<'m> Num<'m> {
         let slow = slow();
         let mut results = values;
         at.with(&mut |b| {
-            let vector = b.ty(self.value).is_vector();
             let mut out = slow.map(|v| v.value);
-            if vector {
+            if counts == Where::Asked && b.ty(self.value).is_vector() {
                 for (out, plain) in out.iter_mut().zip(&values) {
                     *out = b.select(self.value, *out, plain.value);
                 }
@@ -337,6 +371,15 @@ impl<'m> Num<'m> {
         });
         results
     }
+}
+
+/// For which lanes rare code's results count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Where {
+    /// Those that asked for it.
+    Asked,
+    /// All.
+    Everywhere,
 }
 
 macro_rules! operators {

@@ -1,11 +1,11 @@
-//! Powers and roots. The logarithm and the product are sums of two numbers of the operands' type, except where the exponent is an
-//! integer and the base a float: there they are doubles, because no float holds the integer.
+//! Powers and roots. The logarithm and the product are sums of two numbers of the operands' type. Floats have a short way for the usual
+//! operands, with all others on a branch; where the exponent is an integer that no float holds, doubles are used there.
 
 use clift_kir::Elem;
 
 use super::coefficients as poly;
-use super::exp::{exp_of_pair, exp2_fast_of, exp2_of_pair};
-use super::log::{Split, log_pair, log2_fast_of, split};
+use super::exp::{exp_of_pair, exp2_fast_of, exp2_of_normal_pair, exp2_of_pair};
+use super::log::{Split, extraordinary, log_pair, log2, log2_of_split, split, split_ordinary};
 use super::num::Num;
 
 /// log2 of a magnitude as a double: to 30 bits, exact for powers of two; -inf for 0, inf for inf, anything for NaN.
@@ -29,31 +29,38 @@ fn exp2_narrow(z: Num<'_>) -> Num<'_> {
     (power * r.fma(r.poly(&poly::EXP2_WIDE), 1.0)).to(Elem::F32)
 }
 
-/// log2 of a positive finite float to some 30 bits, as the sum of two.
-fn log2_pair(magnitude: Num<'_>) -> [Num<'_>; 2] {
+/// log2 of a positive finite float to some 28 bits, as the sum of two.
+fn log2_pair<'m>(Split { e, f }: Split<'m>) -> [Num<'m>; 2] {
     let [first, second, ref others @ ..] = poly::LOG2_PAIR;
-    let first_high = f64::from(first as f32);
-    let Split { e, f } = split(magnitude);
-    let square = f * f;
-    let square_rest = f.fma(f, -square);
-    let linear = f * first_high;
-    let linear_rest = f.fma(first - first_high, f.fma(first_high, -linear));
-    let quadratic = square * second;
-    let quadratic_rest = square_rest.fma(second, square.fma(second, -quadratic));
-    let rest = (f * square).fma(f.poly(others), linear_rest + quadratic_rest);
+    let high = f64::from(first as f32);
+    // The last two steps of the polynomial with what their roundings lose.
+    let third = f.poly(others);
+    let inner = f.fma(third, second);
+    let inner_rest = f.fma(third, inner.lit(second) - inner);
+    let outer = f.fma(inner, high);
+    let outer_rest = f.fma(inner, outer.lit(high) - outer) + f.fma(inner_rest, first - high);
+    let log = f * outer;
+    let log_rest = f.fma(outer_rest, f.fma(outer, -log));
     // In descending order, except where the exponent is zero: then its sum is exact.
-    let sum = e + linear;
-    let sum_rest = linear - (sum - e);
-    let more = sum + quadratic;
-    let more_rest = quadratic - (more - sum);
-    let rest = (sum_rest + more_rest) + rest;
-    let log = more + rest;
-    [log, rest - (log - more)]
+    let sum = e + log;
+    [sum, (log - (sum - e)) + log_rest]
+}
+
+/// A power of floats where nothing is rare, as the sum of two: its logarithm to base two.
+fn exponent_of_floats<'m>(split: Split<'m>, exponent: Num<'m>) -> [Num<'m>; 2] {
+    let [log, rest] = log2_pair(split);
+    let z = log * exponent;
+    [z, rest.fma(exponent, log.fma(exponent, -z))]
+}
+
+/// Whether 2^z is no normal number, or z none at all.
+fn leaves_range(z: Num<'_>) -> Num<'_> {
+    z.abs().above_or_nan(125.0)
 }
 
 /// The power of floats: as [`power`].
 fn power_of_floats<'m>(magnitude: Num<'m>, exponent: Num<'m>) -> Power<'m> {
-    let [log, rest] = log2_pair(magnitude);
+    let [log, rest] = log2_pair(split(magnitude));
     let pole = magnitude.eq(0.0).select(log.lit(f64::NEG_INFINITY), f64::INFINITY);
     let log = (magnitude.gt(0.0) & magnitude.lt(f64::INFINITY)).select(log, pole);
     let z = log * exponent;
@@ -61,6 +68,13 @@ fn power_of_floats<'m>(magnitude: Num<'m>, exponent: Num<'m>) -> Power<'m> {
     // Where the product is huge or no number, so may be its rest: neither matters then.
     let low = z.abs().lt(200.0).select(low, 0.0);
     Power { value: exp2_of_pair(z, low), exponent: z }
+}
+
+/// A power of floats: at once where base and result are positive normal numbers, else by `any`, which gives the same for those.
+fn usual_power<'m>(x: Num<'m>, y: Num<'m>, any: impl FnOnce() -> Num<'m>) -> Num<'m> {
+    let [z, low] = exponent_of_floats(split_ordinary(x), y);
+    let [power] = (extraordinary(x) | leaves_range(z)).rarely_all([exp2_of_normal_pair(z, low)], || [any()]);
+    power
 }
 
 /// The power of a magnitude, in the magnitude's precision: anything for NaN. Zero and infinity have infinite logarithms.
@@ -120,6 +134,11 @@ fn parity(y: Num<'_>) -> (Num<'_>, Num<'_>) {
 /// x^y.
 pub(in crate::builtins) fn pow<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
+    if x.is_double() { any_pow(x, y) } else { usual_power(x, y, || any_pow(x, y)) }
+}
+
+/// x^y of all operands.
+fn any_pow<'m>(x: Num<'m>, y: Num<'m>) -> Num<'m> {
     let magnitude = x.abs();
     // A finite exponent takes 1 to 1 and everything else where an infinite one takes it.
     let bound = if x.is_double() { 1.0e30 } else { 1.0e10 };
@@ -129,6 +148,11 @@ pub(in crate::builtins) fn pow<'m>(args: &[Num<'m>]) -> Num<'m> {
     } else {
         power_of_floats(magnitude, bounded).value
     };
+    pow_of_magnitude(x, y, power)
+}
+
+/// x^y from the power of the magnitude of x.
+fn pow_of_magnitude<'m>(x: Num<'m>, y: Num<'m>, power: Num<'m>) -> Num<'m> {
     let (whole, odd) = parity(y);
     let power = sign_where(odd, x, power);
     let impossible = x.lt(0.0) & x.gt(f64::NEG_INFINITY) & !whole;
@@ -139,47 +163,103 @@ pub(in crate::builtins) fn pow<'m>(args: &[Num<'m>]) -> Num<'m> {
 /// x^y for x not negative: NaN wherever the limit depends on the way.
 pub(in crate::builtins) fn powr<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    let power = if x.is_double() { power(x.abs(), Exponent::Times(y)) } else { power_of_floats(x.abs(), y) };
+    let any = || {
+        let power = if x.is_double() { power(x.abs(), Exponent::Times(y)) } else { power_of_floats(x.abs(), y) };
+        powr_of_magnitude(x, power)
+    };
+    if x.is_double() { any() } else { usual_power(x, y, any) }
+}
+
+fn powr_of_magnitude<'m>(x: Num<'m>, power: Power<'m>) -> Num<'m> {
     let nan = x.lt(0.0) | x.is_nan() | power.exponent.is_nan();
     nan.select(x.lit(f64::NAN), power.value)
+}
+
+/// Integers that floats hold.
+const EXACT: i64 = 1 << 24;
+
+/// Which integers floats may not hold.
+fn inexact(n: Num<'_>) -> Num<'_> {
+    n.gt(EXACT) | n.lt(-EXACT)
 }
 
 /// x^n.
 pub(in crate::builtins) fn pown<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, n) = (args[0], args[1]);
-    let power = power(x.abs(), Exponent::Times(n.to_float(Elem::F64))).value;
-    let power = sign_where((n & 1).ne(0), x, power);
-    let power = x.is_nan().select(x, power);
-    n.eq(0).select(x.lit(1.0), power)
+    let any = || {
+        let power = power(x.abs(), Exponent::Times(n.to_float(Elem::F64))).value;
+        let power = sign_where((n & 1).ne(0), x, power);
+        let power = x.is_nan().select(x, power);
+        n.eq(0).select(x.lit(1.0), power)
+    };
+    if x.is_double() {
+        return any();
+    }
+    let magnitude = x.abs();
+    let usual = || {
+        let [z, low] = exponent_of_floats(split_ordinary(magnitude), n.to_float(Elem::F32));
+        let power = exp2_of_normal_pair(z, low).bits();
+        let rare = extraordinary(magnitude) | leaves_range(z) | inexact(n);
+        (rare, (power | (x.bits() & (n << 31))).float())
+    };
+    usually(usual, any)
 }
 
 /// The n-th root of x.
 pub(in crate::builtins) fn rootn<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, n) = (args[0], args[1]);
-    let root = power(x.abs(), Exponent::Root(n.to_float(Elem::F64))).value;
-    let odd = (n & 1).ne(0);
-    let root = sign_where(odd, x, root);
-    let nan = n.eq(0) | x.is_nan() | (x.lt(0.0) & !odd);
-    nan.select(x.lit(f64::NAN), root)
+    let any = || {
+        let root = power(x.abs(), Exponent::Root(n.to_float(Elem::F64))).value;
+        let odd = (n & 1).ne(0);
+        let root = sign_where(odd, x, root);
+        let nan = n.eq(0) | x.is_nan() | (x.lt(0.0) & !odd);
+        nan.select(x.lit(f64::NAN), root)
+    };
+    if x.is_double() {
+        return any();
+    }
+    let usual = || {
+        let [log, rest] = log2_pair(split_ordinary(x));
+        let divisor = n.to_float(Elem::F32);
+        let z = log / divisor;
+        let low = (z.fma(-divisor, log) + rest) / divisor;
+        let rare = extraordinary(x) | leaves_range(z) | inexact(n);
+        (rare, exp2_of_normal_pair(z, low))
+    };
+    usually(usual, any)
 }
 
-/// x^y for x not negative, to what 20 bits of the logarithm give.
+/// What `usual` gives, but where it says so what `any` gives.
+fn usually<'m>(usual: impl Fn() -> (Num<'m>, Num<'m>), any: impl FnOnce() -> Num<'m>) -> Num<'m> {
+    let (rare, y) = usual();
+    let [y] = rare.rarely_all([y], || {
+        // What is not rare among it keeps its value.
+        let (rare, y) = usual();
+        [rare.select(any(), y)]
+    });
+    y
+}
+
+// -- fast forms of floats: to what 20 bits of the logarithm give --
+
+fn power_fast<'m>(x: Num<'m>, y: Num<'m>, any: impl FnOnce(Power<'m>) -> Num<'m>) -> Num<'m> {
+    let z = y * log2_of_split(split_ordinary(x));
+    let [power] = (extraordinary(x) | z.is_nan()).rarely_all([exp2_fast_of(z)], || {
+        let magnitude = x.abs();
+        let z = y * log2(&[magnitude]);
+        [any(Power { value: exp2_fast_of(z), exponent: z })]
+    });
+    power
+}
+
+/// x^y for x not negative.
 pub(in crate::builtins) fn powr_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    let log = log2_fast_of(x);
-    let log = x.lt(f64::from(f32::MIN_POSITIVE)).select(x.lit(f64::NEG_INFINITY), log);
-    let log = x.eq(f64::INFINITY).select(x, log);
-    let z = y * log;
-    let nan = x.lt(0.0) | x.is_nan() | z.is_nan();
-    nan.select(x.lit(f64::NAN), exp2_fast_of(z))
+    power_fast(x, y, |power| powr_of_magnitude(x, power))
 }
 
-/// x^y to what 20 bits of the logarithm give.
+/// x^y.
 pub(in crate::builtins) fn pow_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    let power = powr_fast(&[x.abs(), y]);
-    let (whole, odd) = parity(y);
-    let power = sign_where(odd, x, power);
-    let power = (x.lt(0.0) & !whole).select(x.lit(f64::NAN), power);
-    (y.eq(0.0) | x.eq(1.0)).select(x.lit(1.0), power)
+    power_fast(x, y, |power| pow_of_magnitude(x, y, power.value))
 }

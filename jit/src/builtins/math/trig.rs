@@ -81,14 +81,9 @@ fn reduce_small<'m>(x: Num<'m>, period: Period, parts: usize) -> Reduced<'m> {
     Reduced { r, parity }
 }
 
-/// Takes off multiples of `period` from floats.
-fn reduce<'m>(x: Num<'m>, period: Period) -> Reduced<'m> {
-    let Reduced { r, parity } = reduce_small(x, period, 3);
-    let [r, parity] = x.abs().gt(F32.huge).rarely([r, parity], || {
-        let Reduced { r, parity } = reduce_huge(x, period);
-        [r, parity]
-    });
-    Reduced { r, parity }
+/// What the short reduction does not reach.
+fn huge(x: Num<'_>) -> Num<'_> {
+    x.abs().gt(format(x).huge)
 }
 
 /// Bits of 1/pi in pieces of 28.
@@ -136,39 +131,34 @@ fn signed<'m>(y: Num<'m>, parity: Num<'m>) -> Num<'m> {
     (y.bits() ^ (parity.bits() << format(y).sign_shift)).float()
 }
 
-/// A function of doubles: beyond where the reduction reaches, which is rare, the library's, lane by lane. A reduction in kernel IR
-/// would have to choose among some fifty pieces of 1/pi.
-fn of_double<'m>(x: Num<'m>, y: Num<'m>, library: LibFn) -> Num<'m> {
-    let [y] = x.abs().gt(F64.huge).rarely([y], || [x.library(library)]);
+/// A function of what the reduction leaves. Huge arguments are rare. Of floats they have a reduction of their own; of doubles the
+/// library's function is called lane by lane, as a reduction in kernel IR would have to choose among some fifty pieces of 1/pi.
+fn function<'m>(x: Num<'m>, period: Period, library: LibFn, of: impl Fn(Reduced<'m>) -> Num<'m>) -> Num<'m> {
+    let usual = || of(reduce_small(x, period, 3));
+    let [y] = huge(x).rarely_all([usual()], || {
+        let far = if x.is_double() { x.library(library) } else { of(reduce_huge(x, period)) };
+        [huge(x).select(far, usual())]
+    });
     y
+}
+
+fn sine_of(Reduced { r, parity }: Reduced<'_>) -> Num<'_> {
+    signed(sine(r), parity)
 }
 
 /// Sine.
 pub(in crate::builtins) fn sin<'m>(args: &[Num<'m>]) -> Num<'m> {
-    sine_of(args[0], Period::Sine, LibFn::Sin)
+    function(args[0], Period::Sine, LibFn::Sin, sine_of)
 }
 
 /// Cosine.
 pub(in crate::builtins) fn cos<'m>(args: &[Num<'m>]) -> Num<'m> {
-    sine_of(args[0], Period::Cosine, LibFn::Cos)
-}
-
-fn sine_of(x: Num<'_>, period: Period, library: LibFn) -> Num<'_> {
-    if x.is_double() {
-        let Reduced { r, parity } = reduce_small(x, period, 3);
-        return of_double(x, signed(sine(r), parity), library);
-    }
-    let Reduced { r, parity } = reduce(x, period);
-    signed(sine(r), parity)
+    function(args[0], Period::Cosine, LibFn::Cos, sine_of)
 }
 
 /// Tangent.
 pub(in crate::builtins) fn tan<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let x = args[0];
-    if x.is_double() {
-        return of_double(x, tan_of(reduce_small(x, Period::Tangent, 3)), LibFn::Tan);
-    }
-    tan_of(reduce(x, Period::Tangent))
+    function(args[0], Period::Tangent, LibFn::Tan, tan_of)
 }
 
 fn tan_of(Reduced { r, parity }: Reduced<'_>) -> Num<'_> {
@@ -229,7 +219,7 @@ pub(in crate::builtins) fn tanpi<'m>(args: &[Num<'m>]) -> Num<'m> {
 
 fn sine_fast(Reduced { r, parity }: Reduced<'_>) -> Num<'_> {
     // Where the reduction does not reach, something between -1 and 1; NaN stays.
-    let r = r.abs().lt(2.0).select(r, r * 0.0);
+    let r = r.between(-2.0, 2.0);
     signed(r * (r * r).poly(&poly::SIN_FAST), parity)
 }
 

@@ -108,6 +108,7 @@ fn native(op: Opcode, _imm: &Imm, from: Elem, to: Elem) -> bool {
         | O::GroupReduce
         | O::GroupScan
         | O::GroupScanExclusive
+        | O::PackAny
         | O::GroupBallot
         | O::GroupShuffle
         | O::ImageRead

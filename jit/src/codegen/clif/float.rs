@@ -28,7 +28,7 @@ impl Translator<'_> {
                 self.fma(a, b, args[2])
             }
             O::Fneg => self.pos.ins().fneg(a),
-            O::Fabs => self.pos.ins().fabs(a),
+            O::Fabs => self.magnitude(a),
             O::Fcopysign => self.copy_sign(a, b),
             O::Fmin | O::Fmax => {
                 let no_nan = matches!(&data.imm, Imm::Fp(flags) if flags.contains(FpFlags::NO_NAN));
@@ -98,6 +98,24 @@ impl Translator<'_> {
         if self.features.fma { self.pos.ins().fma(a, b, c) } else { self.fma_call(a, b, c) }
     }
 
+    /// Magnitude. The instruction for vectors would make its mask each time.
+    fn magnitude(&mut self, a: ir::Value) -> ir::Value {
+        let ty = self.ty(a);
+        if !ty.is_vector() {
+            return self.pos.ins().fabs(a);
+        }
+        let int = if ty.lane_type() == types::F32 { types::I32X4 } else { types::I64X2 };
+        let mut lane = u64::MAX.to_le_bytes();
+        let lane = &mut lane[..ty.lane_bits() as usize / 8];
+        lane[lane.len() - 1] = 0x7f;
+        let mut mask = [0; 16];
+        mask.chunks_exact_mut(lane.len()).for_each(|chunk| chunk.copy_from_slice(lane));
+        let mask = self.vector_constant(int, mask);
+        let bits = self.recast(a, int);
+        let bits = self.pos.ins().band(bits, mask);
+        self.recast(bits, ty)
+    }
+
     /// Magnitude of the first, sign of the second.
     fn copy_sign(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
         let ty = self.ty(a);
@@ -119,21 +137,24 @@ impl Translator<'_> {
 
     /// The other operand where one is NaN (the first, where it is known that the second is a number).
     fn min_max(&mut self, min: bool, a: ir::Value, b: ir::Value, second_is_number: bool) -> ir::Value {
-        let ty = self.ty(a);
-        // In the form that instruction selection knows.
-        let (x, y) = if min { (a, b) } else { (b, a) };
-        let first = self.pos.ins().fcmp(FloatCC::LessThan, x, y);
-        let chosen = if ty.is_vector() {
-            let first = self.recast(first, ty);
-            self.pos.ins().bitselect(first, a, b)
-        } else {
-            self.pos.ins().select(first, a, b)
-        };
+        let chosen = self.lesser_or_greater(min, a, b);
         if second_is_number {
             return chosen;
         }
         let b_is_nan = self.pos.ins().fcmp(FloatCC::Unordered, b, b);
         self.choose(b_is_nan, a, chosen)
+    }
+
+    /// The smaller or greater one of two, the second where one is NaN: in the form that instruction selection knows.
+    pub(super) fn lesser_or_greater(&mut self, min: bool, a: ir::Value, b: ir::Value) -> ir::Value {
+        let ty = self.ty(a);
+        let (x, y) = if min { (a, b) } else { (b, a) };
+        let first = self.pos.ins().fcmp(FloatCC::LessThan, x, y);
+        if !ty.is_vector() {
+            return self.pos.ins().select(first, a, b);
+        }
+        let first = self.recast(first, ty);
+        self.pos.ins().bitselect(first, a, b)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Constants, lanes and masks.
 
 use clift_kir::dfg::ConstData;
-use clift_kir::{Elem, Imm, Inst, Opcode, Type};
+use clift_kir::{Elem, FloatCond, Imm, Inst, Opcode, Type};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
@@ -234,8 +234,29 @@ impl Translator<'_> {
             if zero(chosen) {
                 return self.lanes_of(cond, b, true);
             }
+            if let Some(min) = self.is_extreme(inst) {
+                return self.lesser_or_greater(min, a, b);
+            }
         }
         self.choose(cond, a, b)
+    }
+
+    /// Whether a selection of floats is of the smaller one of two (true) or the greater one, and of the second where one is NaN.
+    fn is_extreme(&self, inst: Inst) -> Option<bool> {
+        let dfg = &self.legal.dfg;
+        let [condition, chosen, otherwise] = dfg.inst(inst).args[..] else { return None };
+        let compared = dfg.inst(dfg.def_inst(condition)?);
+        let Imm::FloatCond(condition, _) = compared.imm else { return None };
+        let in_order = match compared.args[..] {
+            [a, b] if a == chosen && b == otherwise => true,
+            [a, b] if a == otherwise && b == chosen => false,
+            _ => return None,
+        };
+        match condition {
+            FloatCond::Olt => Some(in_order),
+            FloatCond::Ogt => Some(!in_order),
+            _ => None,
+        }
     }
 
     /// The lanes of a value that are in a mask, or those that are not; the others are zero.

@@ -356,6 +356,7 @@ impl<'a> Translator<'a> {
             | O::GroupReduce
             | O::GroupScan
             | O::GroupScanExclusive
+            | O::PackAny
             | O::GroupBallot
             | O::GroupShuffle
             | O::ImageRead

@@ -385,6 +385,7 @@ impl Legalizer<'_> {
             | O::GroupReduce
             | O::GroupScan
             | O::GroupScanExclusive
+            | O::PackAny
             | O::GroupBallot
             | O::GroupShuffle
             | O::ImageRead

@@ -35,11 +35,25 @@ impl Widener<'_> {
             (Opcode::GroupScan | Opcode::GroupScanExclusive, &Imm::Group(info)) => {
                 self.scan(data.args[0], info, data.op == Opcode::GroupScanExclusive, mask)
             }
+            (Opcode::PackAny, _) => Form::Uniform(self.vote(data.args[0], mask)),
             (Opcode::GroupBallot, _) => Form::Uniform(self.ballot(data.args[0], mask)),
             (Opcode::GroupShuffle, _) => self.exchange(data.args[0], data.args[1]),
             (op, imm) => unreachable!("broken invariant: {op:?} with {imm:?} is no collective operation"),
         };
         self.set(result, form);
+    }
+
+    /// Whether a truth value holds for a lane of `mask`.
+    fn vote(&mut self, value: Value, mask: Mask) -> Value {
+        if self.is_uniform(value) {
+            return self.scalar(value);
+        }
+        let lanes = self.packs(value)[0];
+        let lanes = match mask {
+            Some(mask) => self.at().int2(Opcode::And, lanes, mask),
+            None => lanes,
+        };
+        self.at().any(lanes)
     }
 
     /// The components of a value, without effect in lanes that do not take part.

@@ -150,6 +150,7 @@ pub(in crate::spmd) fn how(op: Opcode) -> How {
         Opcode::GroupReduce
         | Opcode::GroupScan
         | Opcode::GroupScanExclusive
+        | Opcode::PackAny
         | Opcode::GroupBallot
         | Opcode::GroupShuffle => How::Collective,
     }
