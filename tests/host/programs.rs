@@ -354,3 +354,23 @@ fn cloned_kernel_keeps_arguments_of_its_own() {
     }
     assert_eq!(out, [20, 10]);
 }
+
+/// The benchmark's kernels, as the front end gives them optimized and not: the compiler takes both.
+#[test]
+fn optimized_and_unoptimized_corpus() {
+    let session = session();
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/bench/kernels");
+    let mut refused = Vec::new();
+    let mut count = 0;
+    for entry in std::fs::read_dir(directory).expect("the kernels") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("OpenCL C");
+        for options in ["-cl-std=CL3.0", "-cl-std=CL3.0 -cl-opt-disable"] {
+            count += 1;
+            if let Err(log) = session.build(&text, options) {
+                refused.push(format!("{} {options}: {log}", path.display()));
+            }
+        }
+    }
+    assert!(count > 80 && refused.is_empty(), "{count} builds, {} refused:\n{}", refused.len(), refused.join("\n"));
+}
