@@ -64,6 +64,8 @@ pub struct ArgInfo {
     pub qualifiers: TypeQualifiers,
     /// Whether the kernel is known to write through it, for a pointer; where that cannot be seen, it is not.
     pub written: bool,
+    /// Bytes that the object behind a pointer may have, where the module says so (`MaxByteOffset`).
+    pub max_bytes: Option<u64>,
     /// `CL_KERNEL_ARG_NAME`, when the module carries names.
     pub name: Option<String>,
     /// `CL_KERNEL_ARG_TYPE_NAME`, when the module carries type names.

@@ -510,3 +510,16 @@ fn release_callbacks_and_unloading() {
     }
     build(program(GOOD), "");
 }
+
+/// A module may bound the sizes of what its kernels are given.
+#[test]
+fn sizes_that_a_module_bounds() {
+    let program = build(with_il(context(), IL).unwrap(), "");
+    let kernel = try_kernel(program, "bounded").unwrap();
+    for (size, expected) in [(64, CL_SUCCESS), (65, CL_MAX_SIZE_RESTRICTION_EXCEEDED)] {
+        assert_code(set_mem(kernel, 0, buffer(size)), expected);
+    }
+    for (size, expected) in [(32, CL_SUCCESS), (33, CL_MAX_SIZE_RESTRICTION_EXCEEDED)] {
+        assert_code(set_arg_raw(kernel, 1, size, null()), expected);
+    }
+}

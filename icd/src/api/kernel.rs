@@ -5,14 +5,14 @@
 use std::sync::Arc;
 
 use clift_include::cl::*;
-use clift_jit::{AccessQualifier, AddressQualifier, ArgKind, TypeQualifiers};
+use clift_jit::{AccessQualifier, AddressQualifier, ArgInfo, ArgKind, TypeQualifiers};
 
 use super::program::build::built;
 use crate::caps::{OPENCL_VERSION, limits};
 use crate::error::ClError::{
     self, InvalidArgIndex, InvalidArgSize, InvalidArgValue, InvalidContext, InvalidDevice, InvalidDeviceQueue,
     InvalidKernelName, InvalidMemObject, InvalidProgramExecutable, InvalidSampler, InvalidValue,
-    KernelArgInfoNotAvailable,
+    KernelArgInfoNotAvailable, MaxSizeRestrictionExceeded,
 };
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Object, Ref};
@@ -94,12 +94,14 @@ pub fn arg_value(kernel: &Kernel, index: cl_uint, size: usize, value: InBytes) -
     let arg = kernel.info().args.get(index as usize).ok_or(InvalidArgIndex)?;
 
     Ok(match arg.kind {
-        ArgKind::GlobalPointer | ArgKind::ConstantPointer => pointer(kernel, arg.written, size, value)?,
+        ArgKind::GlobalPointer | ArgKind::ConstantPointer => pointer(kernel, arg, size, value)?,
         ArgKind::LocalPointer { .. } => {
             // CL_INVALID_ARG_SIZE if arg_size is zero for a local pointer (legal from 3.1 on)
             ensure(size != 0 || OPENCL_VERSION >= (3, 1), InvalidArgSize)?;
             // CL_INVALID_ARG_VALUE if arg_value is not NULL for a local pointer
             ensure(value.is_null(), InvalidArgValue)?;
+            // CL_MAX_SIZE_RESTRICTION_EXCEEDED if arg_size exceeds what the kernel says of the argument
+            ensure(arg.max_bytes.is_none_or(|most| size as u64 <= most), MaxSizeRestrictionExceeded)?;
             ArgValue::Local(size as u64)
         }
         ArgKind::Value => {
@@ -154,7 +156,7 @@ fn image(kernel: &Kernel, access: AccessQualifier, size: usize, value: InBytes) 
 }
 
 /// The value of a pointer to global or constant memory: a buffer, or NULL.
-fn pointer(kernel: &Kernel, written: bool, size: usize, value: InBytes) -> ClResult<ArgValue> {
+fn pointer(kernel: &Kernel, arg: &ArgInfo, size: usize, value: InBytes) -> ClResult<ArgValue> {
     // arg_value NULL, or pointing to NULL, sets the argument to NULL
     if value.is_null() {
         return Ok(ArgValue::Address(0));
@@ -173,7 +175,9 @@ fn pointer(kernel: &Kernel, written: bool, size: usize, value: InBytes) -> ClRes
     // CL_INVALID_ARG_VALUE if the kernel writes through the argument and the buffer was created with CL_MEM_IMMUTABLE_EXT
     // (the specification says so of images; of a buffer, that it cannot be modified. A kernel may write to it through a
     // pointer that it takes from memory, which is not seen)
-    ensure(!written || mem.is_mutable(), InvalidArgValue)?;
+    ensure(!arg.written || mem.is_mutable(), InvalidArgValue)?;
+    // CL_MAX_SIZE_RESTRICTION_EXCEEDED if the size of the memory object exceeds what the kernel says of the argument
+    ensure(arg.max_bytes.is_none_or(|most| mem.size() as u64 <= most), MaxSizeRestrictionExceeded)?;
     Ok(ArgValue::Buffer(Arc::downgrade(&mem)))
 }
 

@@ -31,6 +31,10 @@ pub(crate) struct Decorations {
     pub(crate) alignment: Option<u32>,
     /// `AlignmentId`.
     pub(crate) alignment_id: Option<u32>,
+    /// `MaxByteOffset`.
+    pub(crate) max_byte_offset: Option<u32>,
+    /// `MaxByteOffsetId`.
+    pub(crate) max_byte_offset_id: Option<u32>,
     /// `SaturatedConversion`.
     pub(crate) saturate: bool,
     /// `FPRoundingMode`.
@@ -73,6 +77,8 @@ impl Decorations {
                 self.alignment = Some(bytes);
             }
             (Decoration::AlignmentId, Some(&Operand::IdRef(id))) => self.alignment_id = Some(id),
+            (Decoration::MaxByteOffset, Some(&Operand::LiteralBit32(bytes))) => self.max_byte_offset = Some(bytes),
+            (Decoration::MaxByteOffsetId, Some(&Operand::IdRef(id))) => self.max_byte_offset_id = Some(id),
             (Decoration::FPRoundingMode, Some(&Operand::FPRoundingMode(mode))) => self.rounding = Some(mode),
             (Decoration::FPFastMathMode, Some(&Operand::FPFastMathMode(mode))) => self.fast_math = Some(mode),
             (Decoration::LinkageAttributes, Some(Operand::LiteralString(name))) => {

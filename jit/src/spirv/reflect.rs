@@ -90,6 +90,11 @@ fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), Fault>
         access: AccessQualifier::None,
         qualifiers: TypeQualifiers::default(),
         written: false,
+        max_bytes: match (decorations.max_byte_offset, decorations.max_byte_offset_id) {
+            (Some(bytes), _) => Some(bytes.into()),
+            (None, Some(id)) => Some(unit.consts.integer(id)?),
+            (None, None) => None,
+        },
         name: None,
         type_name: None,
     };
