@@ -431,6 +431,39 @@ fn async_copies() -> Case {
     .stated_local()
 }
 
+/// Each group brings in two planes of two lines, sums up what lies above each other, and puts a line back. Elements of `bytes`.
+fn block_copies(name: &str, bytes: &str) -> Case {
+    Case::new(
+        format!("barriers::async_work_group_copy_block_{name}"),
+        format!(
+            "kernel void t(global const int *a, global int *out, local int *s) {{
+                size_t l = get_local_id(0), n = get_local_size(0), g = get_group_id(0);
+                size_t bytes = {bytes}, w = n * 4 / bytes;
+                // In a, lines lie two of their lengths apart and planes four; in s there is nothing between.
+                event_t e = async_work_group_copy_3D3D(s, 0, a, g * w * 8, bytes, w, 2, 2, 2 * w, 4 * w, w, 2 * w, 0);
+                wait_group_events(1, &e);
+                int sum = s[l] + 10 * s[n + l] + 100 * s[2 * n + l] + 1000 * s[3 * n + l];
+                barrier(CLK_LOCAL_MEM_FENCE);
+                s[n + l] = sum;
+                barrier(CLK_LOCAL_MEM_FENCE);
+                event_t back = async_work_group_copy_2D2D(out, g * w, s, w, bytes, w, 1, w, w, 0);
+                async_work_group_copy_fence(CLK_LOCAL_MEM_FENCE);
+                wait_group_events(1, &back);
+            }}"
+        ),
+    )
+    .input_n(GLOBAL * 8, value)
+    .expect_in(|launch, i| {
+        let group = group(launch, i);
+        let (n, l) = (group.len(), i - group.start);
+        let at = |line: usize, plane: usize| value(group.start * 8 + plane * 4 * n + line * 2 * n + l);
+        at(0, 0) + 10 * at(1, 0) + 100 * at(0, 1) + 1000 * at(1, 1)
+    })
+    .local_memory(|launch| launch.local_x() * 16)
+    .uniform()
+    .stated_local()
+}
+
 fn strided_copies() -> Case {
     Case::new(
         "barriers::async_work_group_strided_copy",
@@ -605,6 +638,9 @@ pub(crate) fn cases() -> Vec<Case> {
         work_group_barrier(),
         async_copies(),
         copied_arrays(),
+        block_copies("ints", "4"),
+        block_copies("shorts", "2"),
+        block_copies("lines", "4 * n"),
         strided_copies(),
         two_dimensions(),
         large_group(),

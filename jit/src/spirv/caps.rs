@@ -45,7 +45,7 @@ const CAPABILITIES: &[(Capability, Support)] = &[
     (Capability::Matrix, Support::Accepted),
     (Capability::ImageBasic, Support::Reported),
     (Capability::ImageReadWrite, Support::Reported),
-    (Capability::ImageMipmap, Support::Accepted),
+    (Capability::ImageMipmap, Support::Reported),
     (Capability::LiteralSampler, Support::Reported),
     (Capability::Sampled1D, Support::Reported),
     (Capability::Image1D, Support::Reported),
