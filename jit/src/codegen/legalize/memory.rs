@@ -108,7 +108,14 @@ impl Legalizer<'_> {
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
         let pointer = self.get_scalar(self.old.dfg.inst(inst).args[0]);
         let wide = self.load_value(ty, pointer, self.mem(inst));
+        self.note_access(inst, ty);
         self.set(inst, wide);
+    }
+
+    /// Notes that an access reaches from its address over a whole value of a type.
+    fn note_access(&mut self, inst: Inst, ty: Type) {
+        let bytes = self.reached.entry(self.old.dfg.inst(inst).args[0]).or_default();
+        *bytes = ty.bytes().max(*bytes);
     }
 
     /// Reads a value.
@@ -136,6 +143,16 @@ impl Legalizer<'_> {
             let address = self.displaced(pointer, offset);
             let part = self.part_type(ty.elem, chunk);
             return self.at().load(part, address, mem);
+        }
+        let missing = chunk - used;
+        if offset > 0 && !mem.volatile && !used.is_power_of_two() {
+            // The last lanes of a whole part that begins with what the part before ends with.
+            let at = offset - u64::from(missing) * elem_bytes;
+            let address = self.displaced(pointer, at);
+            let whole = self.part_type(ty.elem, chunk);
+            let whole = self.at().load(whole, address, aligned_at(mem, at));
+            let numbers: SmallVec<[u8; 16]> = (0..chunk).map(|i| (i + missing).min(chunk - 1) as u8).collect();
+            return self.at().shuffle(whole, whole, &numbers);
         }
         let mut value = None;
         let mut done = 0;
@@ -178,6 +195,7 @@ impl Legalizer<'_> {
         let pointer = self.get_scalar(data.args[0]);
         let value = self.get(data.args[1]);
         self.store_value(pointer, &value, self.mem(inst));
+        self.note_access(inst, value.ty);
     }
 
     /// Writes a value.
@@ -284,6 +302,13 @@ impl Legalizer<'_> {
         let pointer = pointer.only();
         if self.constant_of_splat(mask) == Some(1) {
             let wide = self.load_value(ty, pointer, mem);
+            self.note_access(inst, ty);
+            return self.set(inst, wide);
+        }
+        if self.spans(inst, ty) && !mem.volatile {
+            let wide = self.load_value(ty, pointer, mem);
+            let wide = self.masked_or_other(mask, wide, inst);
+            self.note_access(inst, ty);
             return self.set(inst, wide);
         }
         let join = self.new.append_block();
@@ -309,6 +334,14 @@ impl Legalizer<'_> {
         let lanes = self.masked_or_other(mask, lanes, inst);
         self.at().jump(join, &lanes.parts);
         self.joined(inst, ty, join);
+    }
+
+    /// Whether a masked load is known to read the first and the last lane: what lies between is on their pages and can be read too.
+    fn spans(&self, inst: Inst, ty: Type) -> bool {
+        let Some(mask) = self.old.dfg.def_inst(self.old.dfg.inst(inst).args[1]) else { return false };
+        let Imm::Const(id) = self.old.dfg.inst(mask).imm else { return false };
+        let lanes = self.old.dfg.constant(id);
+        u64::from(ty.bytes()) <= PAGE_BYTES && lanes.lane(0) == 1 && lanes.lane(ty.lanes() - 1) == 1
     }
 
     /// Whether all of `bytes` bytes lie on one page, on which an active lane's are.
@@ -340,10 +373,19 @@ impl Legalizer<'_> {
         let [pointer, value, mask] = &args[..] else { unreachable!("broken invariant: masked store") };
         let (mem, pointer) = (self.mem(inst), pointer.only());
         if self.constant_of_splat(mask) == Some(1) {
+            self.note_access(inst, value.ty);
             return self.store_value(pointer, value, mem);
         }
+        let arena = self.own_arena(pointer).filter(|_| !mem.volatile);
+        let reached = self.reached.get(&self.old.dfg.inst(inst).args[0]).is_some_and(|&bytes| bytes >= value.ty.bytes());
+        if arena.is_some() && reached {
+            // The kernel's own accesses tell that all of it lies in the arena.
+            let old = self.load_value(value.ty, pointer, mem);
+            let new = self.select(mask, value, &old);
+            return self.store_value(pointer, &new, mem);
+        }
         let join = self.new.append_block();
-        if let (Some(arena), false) = (self.own_arena(pointer), mem.volatile) {
+        if let Some(arena) = arena {
             // Nobody else looks there meanwhile: what is not to be written is written back.
             let inside = self.lies_within(pointer, u64::from(value.ty.bytes()), arena);
             let outside = self.split_if(inside);

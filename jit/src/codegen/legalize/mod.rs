@@ -36,6 +36,7 @@ use clift_kir::dfg::ConstData;
 use clift_kir::{Block, Builder, Elem, Function, Imm, Inst, Loc, Opcode, Slot, SlotData, Space, Stage, Type, Value};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::VectorCaps;
@@ -109,6 +110,7 @@ pub(crate) fn run(func: &Function, caps: &VectorCaps) -> Function {
         context: None.into(),
         loc: Loc::default(),
         dummy: None,
+        reached: FxHashMap::default(),
     };
     legalizer.function(&cfg);
     legalizer.new
@@ -127,6 +129,8 @@ struct Legalizer<'a> {
     loc: Loc,
     /// Memory that masked-off stores go to.
     dummy: Option<Slot>,
+    /// How many bytes from an address on earlier accesses of the same block are known to reach, by the old function's pointers.
+    reached: FxHashMap<Value, u32>,
 }
 
 impl Legalizer<'_> {
@@ -152,6 +156,7 @@ impl Legalizer<'_> {
             self.block = self.blocks[old]
                 .expand()
                 .unwrap_or_else(|| unreachable!("broken invariant: block without a counterpart"));
+            self.reached.clear();
             for &inst in self.old.layout.insts(old) {
                 self.loc = self.old.locs[inst];
                 self.instruction(inst);
