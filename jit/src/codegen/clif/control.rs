@@ -29,7 +29,10 @@ impl Translator<'_> {
                 self.pos.ins().brif(cond, then, &then_args, otherwise, &else_args);
             }
             (Opcode::Switch, Imm::Switch(switch)) => {
-                let selector = self.get(data.args[0]);
+                let selector = match self.long.get(&data.args[0]) {
+                    Some(&long) => self.pos.ins().ireduce(types::I32, long),
+                    None => self.get(data.args[0]),
+                };
                 self.switch(selector, switch);
             }
             (Opcode::Ret, Imm::None) => {

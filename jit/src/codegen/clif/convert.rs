@@ -29,7 +29,11 @@ impl Translator<'_> {
             O::Zext if from.is_bool() && ty == types::I8 => a,
             O::Zext if from.is_vector() => self.widen(inst, a, from, to, false),
             O::Sext if from.is_vector() => self.widen(inst, a, from, to, true),
-            O::Zext => self.pos.ins().uextend(ty, a),
+            O::Zext => match self.long.get(&self.legal.dfg.inst(inst).args[0]) {
+                Some(&long) if ty == types::I64 => long,
+                Some(&long) => self.pos.ins().ireduce(ty, long),
+                None => self.pos.ins().uextend(ty, a),
+            },
             O::Sext => self.pos.ins().sextend(ty, a),
             // Out of range it gives what may be given where nothing is asked for.
             O::FptoS

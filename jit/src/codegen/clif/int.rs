@@ -80,8 +80,12 @@ impl Translator<'_> {
         let value = match data.op {
             O::And => self.pos.ins().band(a, b),
             O::Or => self.pos.ins().bor(a, b),
+            O::Xor if vector => self.masks_differ(inst, false),
             O::Xor => self.pos.ins().bxor(a, b),
             O::Not => self.invert(a),
+            O::Icmp if vector && matches!(data.imm, Imm::IntCond(IntCond::Eq | IntCond::Ne)) => {
+                self.masks_differ(inst, matches!(data.imm, Imm::IntCond(IntCond::Eq)))
+            }
             O::Icmp => {
                 let Imm::IntCond(cond) = data.imm else { wrong_imm(&data.imm) };
                 match cond {
@@ -112,6 +116,15 @@ impl Translator<'_> {
             _ => unreachable!("broken invariant: {} on truth values", data.op.info().name),
         };
         self.set(inst, value);
+    }
+
+    /// Where two masks differ, or where they are the same.
+    fn masks_differ(&mut self, inst: Inst, same: bool) -> ir::Value {
+        let args = &self.legal.dfg.inst(inst).args;
+        let ((a, a_opposite), (b, b_opposite)) = (self.mask_or_opposite(args[0]), self.mask_or_opposite(args[1]));
+        let b = self.mask_of_width(b, self.ty(a).lane_bits());
+        let differ = self.pos.ins().bxor(a, b);
+        if same ^ a_opposite ^ b_opposite { self.invert(differ) } else { differ }
     }
 
     /// The other truth value.

@@ -228,15 +228,26 @@ impl Translator<'_> {
                 unreachable!("broken invariant: a selection of something else than two values")
             };
             let zero = |value| self.legal.dfg.as_splat_bits(value) == Some(0);
-            if zero(otherwise) {
-                return self.lanes_of(cond, a, false);
+            let (no_chosen, no_otherwise) = (zero(chosen), zero(otherwise));
+            let mask = self.legal.dfg.inst(inst).args[0];
+            if !no_chosen
+                && !no_otherwise
+                && let Some((signs, opposite)) = self.mask_as_signs(mask, self.ty(a))
+            {
+                let (a, b) = if opposite { (b, a) } else { (a, b) };
+                return self.blend_by_signs(signs, a, b);
             }
-            if zero(chosen) {
-                return self.lanes_of(cond, b, true);
+            let (cond, opposite) = self.mask_or_opposite(mask);
+            if no_otherwise {
+                return self.lanes_of(cond, a, opposite);
+            }
+            if no_chosen {
+                return self.lanes_of(cond, b, !opposite);
             }
             if let Some(min) = self.is_extreme(inst) {
                 return self.lesser_or_greater(min, a, b);
             }
+            return if opposite { self.choose(cond, b, a) } else { self.choose(cond, a, b) };
         }
         self.choose(cond, a, b)
     }
@@ -257,6 +268,14 @@ impl Translator<'_> {
             FloatCond::Ogt => Some(!in_order),
             _ => None,
         }
+    }
+
+    /// `a` where the top bits of lanes are set, else `b`.
+    fn blend_by_signs(&mut self, signs: ir::Value, a: ir::Value, b: ir::Value) -> ir::Value {
+        let (ty, int) = (self.ty(a), self.ty(signs));
+        let (a, b) = (self.recast(a, int), self.recast(b, int));
+        let value = self.pos.ins().blendv(signs, a, b);
+        self.recast(value, ty)
     }
 
     /// The lanes of a value that are in a mask, or those that are not; the others are zero.

@@ -106,6 +106,15 @@ impl Translator<'_> {
             let int = access.as_int();
             let value = self.pos.ins().atomic_load(int, atomic_flags(), pointer);
             if int == access { value } else { self.pos.ins().bitcast(access, ir::MemFlagsData::new(), value) }
+        } else if self.is_extended(self.legal.dfg.result(inst)) {
+            // The instruction that loads it clears the bits above, too.
+            let long = if access == types::I8 {
+                self.pos.ins().uload8(types::I64, flags, address.value, address.disp)
+            } else {
+                self.pos.ins().uload16(types::I64, flags, address.value, address.disp)
+            };
+            self.long.insert(self.legal.dfg.result(inst), long);
+            self.pos.ins().ireduce(access, long)
         } else {
             self.pos.ins().load(access, flags, address.value, address.disp)
         };

@@ -1,7 +1,7 @@
 //! The Cranelift backend: legal functions to machine code of the host (and, for tests, of other targets).
 //!
 //! One [`Translator`] per function walks the blocks in order; the ops are split by class into files, each with an exhaustive
-//! match of its own ops: [`int`] (with [`shift`]), [`float`], [`convert`], [`lanes`], [`memory`] (with atomics), [`call`], [`control`]. [`caps`] says
+//! match of its own ops: [`int`] (with [`shift`] and [`conditions`]), [`float`], [`convert`], [`lanes`], [`memory`] (with atomics), [`call`], [`control`]. [`caps`] says
 //! what Cranelift's vector lowering covers. [`target`] builds instruction-set descriptions, [`place`] puts code into memory
 //! ([`late`] when it is first called), [`crowd`] and [`products`] choose how a function is compiled, [`listing`] shows the code.
 //!
@@ -13,6 +13,7 @@
 
 mod call;
 mod caps;
+mod conditions;
 mod control;
 mod convert;
 mod crowd;

@@ -5,8 +5,8 @@ use clift_kir::{Block, Elem, Function, Imm, Inst, IntCond, Opcode, Slot, Stage, 
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_codegen::isa::TargetIsa;
-use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -38,6 +38,10 @@ pub(super) struct Translator<'a> {
     pub(super) patterns: FxHashMap<[u8; 16], ir::Immediate>,
     pub(super) call_conv: cranelift_codegen::isa::CallConv,
     uses: UseCounts,
+    /// Scalars of 8 and 16 bits that are needed with zeros above.
+    extended: EntitySet<Value>,
+    /// Those of them that loads gave, in 64 bits.
+    pub(super) long: FxHashMap<Value, ir::Value>,
     /// Comparisons of vectors of floats in the block being translated: operands, condition, result.
     pub(super) comparisons: FxHashMap<(Value, Value, u8), Value>,
     /// Whether instructions get their place in the source.
@@ -80,6 +84,8 @@ impl<'a> Translator<'a> {
             patterns: FxHashMap::default(),
             call_conv,
             uses: UseCounts::new(func),
+            extended: extended(func),
+            long: FxHashMap::default(),
             comparisons: FxHashMap::default(),
             locate,
             current: Block::from_u32(0),
@@ -182,6 +188,11 @@ impl<'a> Translator<'a> {
     /// Whether the instruction being translated is the last to need a value: the only one, in the same block.
     pub(super) fn ends_here(&self, value: Value) -> bool {
         self.uses.get(value) == 1 && self.homes[value].expand() == Some(self.current)
+    }
+
+    /// Whether a scalar of 8 or 16 bits is needed with zeros above.
+    pub(super) fn is_extended(&self, value: Value) -> bool {
+        self.extended.contains(value)
     }
 
     /// The block being translated.
@@ -366,6 +377,23 @@ impl<'a> Translator<'a> {
             }
         }
     }
+}
+
+/// Scalars of 8 and 16 bits that are extended with zeros, or choose among the targets of a switch.
+fn extended(func: &Function) -> EntitySet<Value> {
+    let mut found = EntitySet::new();
+    for &block in func.layout.blocks() {
+        for &inst in func.layout.insts(block) {
+            let data = func.dfg.inst(inst);
+            if matches!(data.op, Opcode::Zext | Opcode::Switch) {
+                let ty = func.dfg.ty(data.args[0]);
+                if !ty.is_vector() && matches!(ty.elem, Elem::I8 | Elem::I16) {
+                    found.insert(data.args[0]);
+                }
+            }
+        }
+    }
+    found
 }
 
 /// The type that carries a legal type.

@@ -377,7 +377,8 @@ impl Legalizer<'_> {
             return self.store_value(pointer, value, mem);
         }
         let arena = self.own_arena(pointer).filter(|_| !mem.volatile);
-        let reached = self.reached.get(&self.old.dfg.inst(inst).args[0]).is_some_and(|&bytes| bytes >= value.ty.bytes());
+        let reached =
+            self.reached.get(&self.old.dfg.inst(inst).args[0]).is_some_and(|&bytes| bytes >= value.ty.bytes());
         if arena.is_some() && reached {
             // The kernel's own accesses tell that all of it lies in the arena.
             let old = self.load_value(value.ty, pointer, mem);

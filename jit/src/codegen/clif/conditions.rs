@@ -1,0 +1,73 @@
+//! Masks in the form that takes the fewest instructions: the opposite of a comparison where its user can turn around, and the
+//! top bits of lanes where only they decide.
+
+use clift_kir::{Imm, Inst, IntCond, Opcode, Type, Value};
+use cranelift_codegen::ir::{self, InstBuilder, types};
+
+use super::translate::{Translator, int_cc};
+
+impl Translator<'_> {
+    /// A mask, or its opposite where the instruction being translated is all that needs it and that takes fewer instructions;
+    /// whether it is the opposite.
+    pub(super) fn mask_or_opposite(&mut self, mask: Value) -> (ir::Value, bool) {
+        if let Some((cond, [a, b])) = self.comparison(mask)
+            && is_costly(cond, self.legal.dfg.ty(a))
+        {
+            let (a, b) = (self.get(a), self.get(b));
+            return (self.pos.ins().icmp(int_cc(cond.inverse()), a, b), true);
+        }
+        (self.get(mask), false)
+    }
+
+    /// A vector whose lanes' top bits are the lanes of a mask, or of its opposite (the flag says so), where comparing takes more
+    /// than getting them there. It has lanes of the width of `ty`.
+    pub(super) fn mask_as_signs(&mut self, mask: Value, ty: ir::Type) -> Option<(ir::Value, bool)> {
+        let (cond, [a, b]) = self.comparison(mask)?;
+        let lanes = self.legal.dfg.ty(a);
+        if !self.features.x86 || lanes.elem.bits() < 32 || lanes.elem.bits() != ty.lane_bits() {
+            return None;
+        }
+        if self.legal.dfg.as_splat_bits(b) != Some(0) {
+            return None;
+        }
+        match cond {
+            IntCond::Slt => return Some((self.get(a), false)),
+            IntCond::Sge => return Some((self.get(a), true)),
+            IntCond::Eq | IntCond::Ne => {}
+            IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge | IntCond::Sle | IntCond::Sgt => return None,
+        }
+        let bits = self.legal.dfg.inst(self.legal.dfg.def_inst(a)?);
+        let (Opcode::And, &[value, bit]) = (bits.op, &*bits.args) else { return None };
+        let bit = self.legal.dfg.as_splat_bits(bit).filter(|bit| bit.is_power_of_two())?;
+        let value = self.get(value);
+        let count = lanes.elem.bits() - 1 - bit.trailing_zeros();
+        let signs = if count == 0 {
+            value
+        } else {
+            let count = self.pos.ins().iconst(types::I32, i64::from(count));
+            self.pos.ins().ishl(value, count)
+        };
+        Some((signs, cond == IntCond::Eq))
+    }
+
+    /// Condition and operands of a comparison of vectors of integers that only the instruction being translated needs.
+    fn comparison(&self, mask: Value) -> Option<(IntCond, [Value; 2])> {
+        let def: Inst = self.legal.dfg.def_inst(mask).filter(|_| self.ends_here(mask))?;
+        let data = self.legal.dfg.inst(def);
+        let (Imm::IntCond(cond), &[a, b]) = (&data.imm, &*data.args) else { return None };
+        let ty = self.legal.dfg.ty(a);
+        (ty.is_vector() && !ty.is_bool()).then_some((*cond, [a, b]))
+    }
+}
+
+/// Whether a comparison of vectors takes more instructions than its opposite.
+fn is_costly(cond: IntCond, ty: Type) -> bool {
+    // Maxima, which tell two of the unsigned orders, exist for up to 32 bits.
+    let narrow = ty.elem.bits() < 64;
+    match cond {
+        IntCond::Eq | IntCond::Slt | IntCond::Sgt => false,
+        IntCond::Ne | IntCond::Sle | IntCond::Sge => true,
+        IntCond::Ult | IntCond::Ugt => narrow,
+        IntCond::Ule | IntCond::Uge => !narrow,
+    }
+}
