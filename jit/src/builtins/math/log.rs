@@ -46,7 +46,7 @@ fn split_by<'m>(x: Num<'m>, exponent: Num<'m>, e: Num<'m>) -> Split<'m> {
     Split { e: e.to_float(elem), f: mantissa - 1.0 }
 }
 
-/// Splits a number that [`rest`] leaves out.
+/// Splits a number that is not [`extraordinary`].
 pub(super) fn split_ordinary(x: Num<'_>) -> Split<'_> {
     let (root, bits, ..) = format(x);
     let above = x.bits() - root;
