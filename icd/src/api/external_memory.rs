@@ -1,8 +1,8 @@
 //! Memory of other interfaces, given by file descriptors (`cl_khr_external_memory` with `_opaque_fd` and `_dma_buf`): the
-//! properties of buffers, and acquiring and releasing.
+//! properties of buffers and images, and acquiring and releasing.
 //!
-//! A descriptor must be one that the processor can map (a memfd, shared memory, a dma_buf whose exporter allows it). Images are
-//! not made of such memory: their layout would have to be guessed.
+//! A descriptor must be one that the processor can map (a memfd, shared memory, a dma_buf whose exporter allows it). Images in
+//! such memory lie there row by row, with the pitches of their descriptor.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::object::context::Context;
 use crate::object::device::Device;
 use crate::object::queue::Queue;
 
-/// What a property list of a buffer says.
+/// What a property list of a memory object says.
 pub(super) struct Given {
     /// The list as given, the ending zero included; empty for NULL.
     pub(super) list: Vec<cl_mem_properties>,
@@ -32,6 +32,11 @@ pub(super) struct Given {
     pub(super) addressed: bool,
     /// The external memory, if it names one.
     pub(super) external: Option<Import>,
+}
+
+impl Given {
+    /// No property.
+    pub(super) const NOTHING: Given = Given { list: Vec::new(), addressed: false, external: None };
 }
 
 /// Memory to be imported.
@@ -55,7 +60,7 @@ impl Import {
     }
 }
 
-/// The properties of a buffer.
+/// The properties of a memory object.
 ///
 /// # Errors
 /// `CL_INVALID_PROPERTY`, `CL_INVALID_DEVICE` by the rules below.

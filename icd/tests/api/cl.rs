@@ -231,6 +231,10 @@ api! {
         c: cl_context, properties: *const cl_mem_properties, flags: cl_mem_flags, size: usize, host: *mut c_void,
         error: *mut cl_int,
     ) -> cl_mem;
+    [147] clCreateImageWithProperties(
+        c: cl_context, properties: *const cl_mem_properties, flags: cl_mem_flags, format: *const cl_image_format,
+        desc: *const cl_image_desc, host: *mut c_void, error: *mut cl_int,
+    ) -> cl_mem;
     [148] clSetContextDestructorCallback(c: cl_context, notify: ObjectNotify, user: *mut c_void) -> cl_int;
 }
 

@@ -1,4 +1,4 @@
-//! Buffers of memory that file descriptors stand for, and handing it over.
+//! Buffers and images of memory that file descriptors stand for, and handing it over.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -76,6 +76,57 @@ fn memory_is_shared() {
             }
         }
     }
+}
+
+#[test]
+fn images() {
+    let setup = Setup::new();
+    let q = setup.queue;
+    let file = memory(64);
+    let format = cl_image_format { image_channel_order: CL_R, image_channel_data_type: CL_UNSIGNED_INT8 };
+    let desc = cl_image_desc {
+        image_type: CL_MEM_OBJECT_IMAGE2D,
+        image_width: 10,
+        image_height: 4,
+        image_depth: 0,
+        image_array_size: 0,
+        image_row_pitch: 16,
+        image_slice_pitch: 0,
+        num_mip_levels: 0,
+        num_samples: 0,
+        buffer: null_mut(),
+    };
+    let list = |name, file| [name, file as cl_mem_properties, 0];
+    let create = |list: &[cl_mem_properties], flags, desc: &cl_image_desc, host: *mut c_void| {
+        let mut error = 1;
+        let image = clCreateImageWithProperties(setup.context, list.as_ptr(), flags, &format, desc, host, &mut error);
+        if error == CL_SUCCESS { Ok(image) } else { Err(error) }
+    };
+    let mut host = [0u8; 64];
+    let place: *mut c_void = host.as_mut_ptr().cast();
+    let good = list(OPAQUE, file);
+    assert_eq!(create(&good, CL_MEM_COPY_HOST_PTR, &desc, place), Err(CL_INVALID_VALUE));
+    assert_eq!(create(&good, 0, &desc, place), Err(CL_INVALID_HOST_PTR));
+    let bad = |desc: cl_image_desc| create(&good, 0, &desc, null_mut());
+    assert_eq!(bad(cl_image_desc { num_mip_levels: 2, ..desc }), Err(CL_INVALID_IMAGE_DESCRIPTOR));
+    assert_eq!(bad(cl_image_desc { image_row_pitch: 9, ..desc }), Err(CL_INVALID_IMAGE_DESCRIPTOR));
+    assert_eq!(bad(cl_image_desc { image_height: 5, ..desc }), Err(CL_INVALID_PROPERTY), "too small");
+    let addressed = list(CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT, 1);
+    assert_eq!(create(&addressed, 0, &desc, null_mut()), Err(CL_INVALID_PROPERTY));
+    // SAFETY: an open file.
+    let given = unsafe { libc::dup(file) };
+    let image = create(&list(OPAQUE, given), 0, &desc, null_mut()).unwrap();
+    assert_eq!(clEnqueueAcquireExternalMemObjectsKHR(q, 1, &image, 0, NONE, SKIP), CL_SUCCESS);
+    let colour = [200u32, 0, 0, 0];
+    let (origin, region) = ([3usize, 2, 0], [2usize, 1, 1]);
+    let (o, r) = (origin.as_ptr(), region.as_ptr());
+    assert_eq!(clEnqueueFillImage(q, image, colour.as_ptr().cast(), o, r, 0, NONE, SKIP), CL_SUCCESS);
+    assert_eq!(clEnqueueReleaseExternalMemObjectsKHR(q, 1, &image, 0, NONE, SKIP), CL_SUCCESS);
+    assert_eq!(clFinish(q), CL_SUCCESS);
+    assert_eq!(contents(file, 64)[34..38], [34, 200, 200, 37]);
+    assert_eq!(clReleaseMemObject(image), CL_SUCCESS);
+    // SAFETY: ours.
+    assert_eq!(unsafe { libc::close(file) }, 0);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use clift_include::image::{Format, Layout, MAX_2D, MAX_3D, MAX_BUFFER, MAX_LAYER
 use clift_runtime::memory::{HostBuffer, MemSlice};
 
 use super::super::buffer::{HOST_ACCESS, KERNEL_ACCESS, STORAGE, check_flags, check_view};
+use super::super::external_memory::{self, Given, Import};
 use super::{is_supported, is_valid};
 use crate::caps;
 use crate::error::ClError::{
@@ -15,7 +16,7 @@ use crate::error::ClError::{
 };
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Object, Ref};
-use crate::ffi::pointer::{HostPtr, ImageDesc, In, Properties, pairs};
+use crate::ffi::pointer::{HostPtr, ImageDesc, In, Properties};
 use crate::object::buffer::Mem;
 use crate::object::context::Context;
 use crate::object::image::{Image, Kind, Level, Size};
@@ -35,7 +36,7 @@ pub fn create(
     desc: In<ImageDesc>,
     host_ptr: HostPtr,
 ) -> ClResult<Ref<Mem>> {
-    create_checked(context, Vec::new(), flags, format, desc.get(), host_ptr)
+    create_checked(context, Given::NOTHING, flags, format, desc.get(), host_ptr)
 }
 
 /// `clCreateImageWithProperties`
@@ -47,13 +48,12 @@ pub fn create_with_properties(
     desc: In<ImageDesc>,
     host_ptr: HostPtr,
 ) -> ClResult<Ref<Mem>> {
-    // CL_INVALID_CONTEXT if context is not a valid context
-    context.get()?;
-    // CL_INVALID_PROPERTY if a property name in properties is not a supported property name: none is
-    let list = properties.verbatim();
-    ensure(pairs(&list).next().is_none(), InvalidProperty)?;
+    // CL_INVALID_CONTEXT, CL_INVALID_PROPERTY, CL_INVALID_DEVICE: see `external_memory::given`
+    let given = external_memory::given(&context.get()?, properties)?;
+    // CL_INVALID_PROPERTY if a property is one of buffers alone
+    ensure(!given.addressed, InvalidProperty)?;
 
-    create_checked(context, list, flags, format, desc.get(), host_ptr)
+    create_checked(context, given, flags, format, desc.get(), host_ptr)
 }
 
 /// `clCreateImage2D` (deprecated in 1.2)
@@ -74,7 +74,7 @@ pub fn create_2d(
         ..ImageDesc::EMPTY
     };
     // CL_INVALID_IMAGE_SIZE also if values specified by image_row_pitch do not follow the rules
-    let made = create_checked(context, Vec::new(), flags, format, Some(desc), host_ptr);
+    let made = create_checked(context, Given::NOTHING, flags, format, Some(desc), host_ptr);
     made.map_err(|error| if error == InvalidImageDescriptor { InvalidImageSize } else { error })
 }
 
@@ -103,13 +103,13 @@ pub fn create_3d(
         ..ImageDesc::EMPTY
     };
     // CL_INVALID_IMAGE_SIZE also if values specified by the pitches do not follow the rules
-    let made = create_checked(context, Vec::new(), flags, format, Some(desc), host_ptr);
+    let made = create_checked(context, Given::NOTHING, flags, format, Some(desc), host_ptr);
     made.map_err(|error| if error == InvalidImageDescriptor { InvalidImageSize } else { error })
 }
 
 fn create_checked(
     context: Handle<Context>,
-    properties: Vec<cl_mem_properties>,
+    given: Given,
     flags: cl_mem_flags,
     format: In<cl_image_format>,
     desc: Option<ImageDesc>,
@@ -119,6 +119,10 @@ fn create_checked(
     let context = context.get()?;
     // CL_INVALID_VALUE if values specified in flags are not valid
     check_flags(flags)?;
+    // CL_INVALID_VALUE if properties includes an external memory handle and flags includes CL_MEM_USE_HOST_PTR,
+    // CL_MEM_ALLOC_HOST_PTR, or CL_MEM_COPY_HOST_PTR
+    let Given { list: properties, external, .. } = given;
+    ensure(external.is_none() || flags & STORAGE == 0, InvalidValue)?;
     // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if values specified in image_format are not valid or if image_format is NULL
     let format = format.get().ok_or(InvalidImageFormatDescriptor)?;
     let format = checked_format(format)?;
@@ -134,11 +138,14 @@ fn create_checked(
     ensure(is_supported(format, kind), ImageFormatNotSupported)?;
     let layout = format.layout().ok_or(ImageFormatNotSupported)?;
     // CL_INVALID_VALUE if CL_MEM_IMMUTABLE_EXT is set in flags and the image gets its content from nowhere
-    let filled = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0 || !desc.mem_object.is_null();
+    let from_host = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0;
+    let filled = from_host || !desc.mem_object.is_null() || external.is_some();
     ensure(flags & CL_MEM_IMMUTABLE_EXT == 0 || filled, InvalidValue)?;
 
     let made = Making { context, properties, flags, kind, format, layout, size, level_count, desc };
-    if desc.mem_object.is_null() {
+    if let Some(import) = external {
+        made.of_file(import, host_ptr)
+    } else if desc.mem_object.is_null() {
         // A buffer is what an image of this type is made of
         ensure(kind != Kind::D1Buffer, InvalidImageDescriptor)?;
         made.alone(host_ptr)
@@ -235,6 +242,21 @@ struct Making {
 }
 
 impl Making {
+    /// The image in memory that a file descriptor stands for, row by row.
+    fn of_file(self, import: Import, host_ptr: HostPtr) -> ClResult<Ref<Mem>> {
+        let desc = self.desc;
+        // CL_INVALID_HOST_PTR if properties includes a supported external memory handle and host_ptr is not NULL
+        ensure(host_ptr.is_null(), InvalidHostPtr)?;
+        // CL_INVALID_IMAGE_DESCRIPTOR if the memory is another object's, too, or holds more than one level
+        ensure(desc.mem_object.is_null() && self.level_count == 1, InvalidImageDescriptor)?;
+        ensure(self.kind != Kind::D1Buffer, InvalidImageDescriptor)?;
+        let level = single_level(self.kind, &self.layout, self.size, desc.image_row_pitch, desc.image_slice_pitch)?;
+        // CL_INVALID_PROPERTY, CL_MEM_OBJECT_ALLOCATION_FAILURE: see `Import::open`
+        let external = import.open(used_bytes(&self.layout, &level))?;
+        let bytes = external.memory.slice();
+        Ok(Object::create(self.finish(vec![level], bytes, HostPtr::NULL, None).with_external(external)))
+    }
+
     /// The image with its own memory, or the application's.
     fn alone(self, host_ptr: HostPtr) -> ClResult<Ref<Mem>> {
         let (desc, flags) = (self.desc, self.flags);
@@ -260,7 +282,7 @@ impl Making {
         ensure(needed as u64 <= caps::limits().max_mem_alloc_size, InvalidImageSize)?;
         if flags & CL_MEM_USE_HOST_PTR != 0 {
             let bytes = host_ptr.slice(needed).ok_or(InvalidHostPtr)?;
-            return Ok(self.finish(levels, bytes, host_ptr, None));
+            return Ok(Object::create(self.finish(levels, bytes, host_ptr, None)));
         }
         // CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for the image object
         // (with the pitches of the application's memory, which queries tell)
@@ -269,7 +291,7 @@ impl Making {
         if let Some(source) = host_ptr.slice(needed) {
             bytes.copy_from(&source).map_err(|_| MemObjectAllocationFailure)?;
         }
-        Ok(self.finish(levels, bytes, HostPtr::NULL, None))
+        Ok(Object::create(self.finish(levels, bytes, HostPtr::NULL, None)))
     }
 
     /// The image in the memory of a buffer or another image.
@@ -289,7 +311,7 @@ impl Making {
         };
         let bytes = other.bytes().part(0, used_bytes(&self.layout, &level)).map_err(|_| InvalidImageSize)?;
         let host_ptr = if other.host_ptr().is_null() { HostPtr::NULL } else { HostPtr::new(bytes.as_ptr()) };
-        Ok(self.finish(vec![level], bytes, host_ptr, Some(other)))
+        Ok(Object::create(self.finish(vec![level], bytes, host_ptr, Some(other))))
     }
 
     /// Where the elements lie of an image that sees another one in another way.
@@ -322,12 +344,12 @@ impl Making {
         Ok(level)
     }
 
-    fn finish(mut self, levels: Vec<Level>, bytes: MemSlice, host_ptr: HostPtr, other: Option<Ref<Mem>>) -> Ref<Mem> {
+    fn finish(mut self, levels: Vec<Level>, bytes: MemSlice, host_ptr: HostPtr, other: Option<Ref<Mem>>) -> Mem {
         if let Some(other) = &other {
             let inherit = |group: cl_mem_flags| if self.flags & group == 0 { other.flags() & group } else { 0 };
             self.flags |= inherit(KERNEL_ACCESS) | inherit(HOST_ACCESS) | inherit(STORAGE);
         }
         let image = Image::new(self.kind, self.format, self.layout, levels, bytes.as_ptr());
-        Object::create(Mem::image(self.context, self.flags, self.properties, host_ptr, bytes, image, other))
+        Mem::image(self.context, self.flags, self.properties, host_ptr, bytes, image, other)
     }
 }
