@@ -178,7 +178,7 @@ fn level(cx: &mut FuncCx<'_>, inst: &Inst, at: usize, shape: ImageShape, image: 
     let Operand::ImageOperands(mask) = *inst.operand(at)? else {
         return Err(Fault::malformed("the image operands' mask is missing"));
     };
-    let harmless = ImageOperands::SIGN_EXTEND | ImageOperands::ZERO_EXTEND;
+    let harmless = ImageOperands::SIGN_EXTEND | ImageOperands::ZERO_EXTEND | ImageOperands::NONTEMPORAL;
     let known = harmless | ImageOperands::LOD | ImageOperands::GRAD;
     if !known.contains(mask) {
         return Err(Fault::unsupported(format!("image operands {:?}", mask - known)));
