@@ -155,10 +155,10 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
             let sizes: Vec<usize> = clift_jit::SUB_GROUP_SIZES.iter().map(|size| *size as usize).collect();
             info.slice(&sizes)
         }
-        CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR => info.slice(caps::EXTERNAL_MEMORY_TYPES),
-        // No images are made of external memory.
-        CL_DEVICE_EXTERNAL_MEMORY_IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR => {
-            info.slice::<cl_external_memory_handle_type_khr>(&[])
+        // Images in external memory lie there row by row.
+        CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR
+        | CL_DEVICE_EXTERNAL_MEMORY_IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR => {
+            info.slice(caps::EXTERNAL_MEMORY_TYPES)
         }
         CL_DEVICE_SEMAPHORE_TYPES_KHR => info.slice(caps::SEMAPHORE_TYPES),
         CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => info.bool(true),

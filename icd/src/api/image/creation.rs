@@ -48,10 +48,9 @@ pub fn create_with_properties(
     desc: In<ImageDesc>,
     host_ptr: HostPtr,
 ) -> ClResult<Ref<Mem>> {
-    // CL_INVALID_CONTEXT, CL_INVALID_PROPERTY, CL_INVALID_DEVICE: see `external_memory::given`
-    let given = external_memory::given(&context.get()?, properties)?;
-    // CL_INVALID_PROPERTY if a property is one of buffers alone
-    ensure(!given.addressed, InvalidProperty)?;
+    // CL_INVALID_CONTEXT if context is not a valid context
+    // CL_INVALID_PROPERTY, CL_INVALID_DEVICE: see `checked_properties`
+    let given = checked_properties(&context.get()?, properties)?;
 
     create_checked(context, given, flags, format, desc.get(), host_ptr)
 }
@@ -152,6 +151,19 @@ fn create_checked(
     } else {
         made.of_other(host_ptr)
     }
+}
+
+/// The properties of an image.
+///
+/// # Errors
+/// Those of [`external_memory::given`]; `CL_INVALID_PROPERTY` for a property of buffers alone.
+pub(super) fn checked_properties(
+    context: &Ref<Context>,
+    properties: Properties<'_, cl_mem_properties>,
+) -> ClResult<Given> {
+    let given = external_memory::given(context, properties)?;
+    ensure(!given.addressed, InvalidProperty)?;
+    Ok(given)
 }
 
 /// A format that exists.

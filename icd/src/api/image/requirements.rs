@@ -4,14 +4,12 @@ use clift_include::cl::*;
 use clift_include::image::{Layout, formats};
 
 use super::check_query_flags;
-use super::creation::{checked_format, largest, level_count, single_level, size};
-use crate::error::ClError::{
-    ImageFormatNotSupported, InvalidImageDescriptor, InvalidImageSize, InvalidProperty, InvalidValue,
-};
+use super::creation::{checked_format, checked_properties, largest, level_count, single_level, size};
+use crate::error::ClError::{ImageFormatNotSupported, InvalidImageDescriptor, InvalidImageSize, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::Handle;
 use crate::ffi::info::{Info, Written};
-use crate::ffi::pointer::{ImageDesc, In, Properties, pairs};
+use crate::ffi::pointer::{ImageDesc, In, Properties};
 use crate::object::context::Context;
 use crate::object::image::{Kind, Level, Size};
 
@@ -28,9 +26,9 @@ pub fn get_info(
     info: Info<'_>,
 ) -> ClResult<Written> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    context.get()?;
-    // CL_INVALID_PROPERTY if a property name in properties is not a supported property name: none is
-    ensure(pairs(&properties.verbatim()).next().is_none(), InvalidProperty)?;
+    let context = context.get()?;
+    // CL_INVALID_PROPERTY: see `checked_properties`
+    checked_properties(&context, properties)?;
     // CL_INVALID_VALUE if values specified in flags are not valid
     check_query_flags(flags)?;
     // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if values specified in image_format are not valid

@@ -46,10 +46,10 @@ pub fn written_args(func: &Function) -> Vec<u32> {
             ValueDef::Param(..) => work.extend(incoming.get(&value).into_iter().flatten()),
             ValueDef::Result(inst, _) => {
                 let data = func.dfg.inst(inst);
-                match data.imm {
-                    Imm::Offset(offset) if data.op == Opcode::Arg => found.push(offset),
-                    _ if data.op.info().effects == Effects::Pure => work.extend(&data.args),
-                    _ => {}
+                if let (Opcode::Arg, &Imm::Offset(offset)) = (data.op, &data.imm) {
+                    found.push(offset);
+                } else if data.op.info().effects == Effects::Pure {
+                    work.extend(&data.args);
                 }
             }
         }
