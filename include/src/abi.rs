@@ -112,8 +112,8 @@ pub struct Callbacks {
         count: u64,
         data: *const u8,
     ) -> i32,
-    /// The kernel (as the interpreter executes it) did something undefined: `message` is UTF-8 of `len` bytes. The launch
-    /// ends with an error status; the run should return soon after.
+    /// The kernel did something undefined, as the interpreter sees it, or its sub-groups wait for one another in vain: `message` is
+    /// UTF-8 of `len` bytes. The launch ends with an error status; the run should return soon after.
     pub fault: unsafe extern "C" fn(ctx: *const WgContext, message: *const u8, len: u64),
     /// The time in nanoseconds, on the clock that profiling uses. It never goes back.
     pub clock: extern "C" fn() -> u64,

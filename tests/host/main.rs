@@ -12,6 +12,7 @@ mod events;
 mod images;
 mod info;
 mod mipmaps;
+mod named_barriers;
 mod printf;
 mod programs;
 mod queues;

@@ -192,6 +192,7 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_subgroup_ballot", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_subgroup_clustered_reduce", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_subgroup_extended_types", version(1, 0, 0), Scope::Device, true),
+    extension("cl_khr_subgroup_named_barrier", version(1, 0, 0), Scope::Device, false),
     extension("cl_khr_subgroup_non_uniform_arithmetic", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_subgroup_non_uniform_vote", version(1, 0, 0), Scope::Device, true),
     extension("cl_khr_subgroup_rotate", version(1, 0, 0), Scope::Device, true),
@@ -207,6 +208,9 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_intel_required_subgroup_size", version(1, 0, 0), Scope::Device, true),
     extension("cl_intel_unified_shared_memory", version(1, 1, 0), Scope::Device, false),
 ];
+
+/// Most named barriers of a work-group. They lie in local memory, so that it is a matter of a few hundred bytes.
+pub const MAX_NAMED_BARRIERS: cl::cl_uint = 64;
 
 /// The extensions that the device lists.
 pub fn device_extensions() -> impl Iterator<Item = &'static Extension> {

@@ -393,6 +393,11 @@ impl<'f> Builder<'f> {
         self.inst(Opcode::Barrier, &[], Imm::Barrier(info), &[])
     }
 
+    /// A named barrier that lies at an address.
+    pub fn named_barrier(&mut self, at: Value, info: BarrierInfo) -> Inst {
+        self.inst(Opcode::NamedBarrier, &[at], Imm::Barrier(info), &[])
+    }
+
     /// A reduction or scan over work-items: `group_reduce`, `group_scan`, `group_scan_exclusive`.
     pub fn group(&mut self, op: Opcode, info: GroupInfo, value: Value) -> Value {
         let ty = self.ty(value);

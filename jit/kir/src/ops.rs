@@ -188,6 +188,8 @@ pub enum TypeRule {
     ImageWrite,
     /// No operands -> nothing.
     Nothing,
+    /// 1 operand: scalar pointer -> nothing.
+    Arrive,
     /// No operands -> i64.
     Query64,
     /// No operands -> i32.
@@ -576,6 +578,11 @@ op_table! {
     SubGroupLocalId    "sub_group_local_id" None    Query32       Pure        Varying     QUERY;
     /// Waits until every work-item of the group (or sub-group) is here, and orders memory.
     Barrier            "barrier"         Barrier    Nothing       Convergent  Varying     CONTROL;
+    /// The sub-group arrives at the named barrier that lies at the address (three `i32`: how many sub-groups meet at it, how many
+    /// have arrived, how often all have) and waits until as many as meet there have arrived; orders memory.
+    NamedBarrier       "named_barrier"   Barrier    Arrive        Convergent  Varying     CONTROL;
+    /// Says that the sub-groups of the group wait for one another at barriers and none can go on.
+    Deadlock           "deadlock"        None       Nothing       ReadWrite   Varying     CONTROL;
 
     /// Whether the operand is true; it may as well be true because it is for another work-item of the pack. For branches around code
     /// that gives the same results where it is not needed: packs take them without masks.

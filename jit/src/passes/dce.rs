@@ -74,7 +74,7 @@ fn is_removable(data: &InstData) -> bool {
         Effects::Pure => true,
         Effects::Read => !matches!(&data.imm, Imm::Mem(mem) if mem.volatile),
         // Work-items that exchange values order nothing.
-        Effects::Convergent => !matches!(data.op, Opcode::Barrier | Opcode::Call),
+        Effects::Convergent => !matches!(data.op, Opcode::Barrier | Opcode::NamedBarrier | Opcode::Call),
         Effects::Write | Effects::ReadWrite | Effects::Terminator => false,
     }
 }

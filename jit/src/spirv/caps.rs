@@ -55,6 +55,7 @@ const CAPABILITIES: &[(Capability, Support)] = &[
     (Capability::Pipes, Support::Accepted),
     (Capability::Groups, Support::Reported),
     (Capability::SubgroupDispatch, Support::Reported),
+    (Capability::NamedBarrier, Support::Reported),
     (Capability::DeviceEnqueue, Support::Accepted),
     (Capability::GroupNonUniform, Support::Reported),
     (Capability::GroupNonUniformVote, Support::Reported),

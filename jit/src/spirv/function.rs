@@ -18,9 +18,18 @@ use crate::ImportError;
 /// What a kir function is made of.
 pub(super) enum Role<'a> {
     /// A function that others call, and its name.
-    Callee(Callee, String),
+    Callee(Callee, String, Copies),
     /// A kernel: parameters come from the argument block.
     Kernel(&'a KernelDesc),
+}
+
+/// How many copies of a function its kernels contain once calls are inlined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Copies {
+    /// One at most.
+    One,
+    /// Possibly several.
+    Several,
 }
 
 /// Imports a function's body.
@@ -33,7 +42,7 @@ pub(super) fn import(
     let head = &unit.module.insts[function.inst];
     let name = match role {
         Role::Kernel(desc) => desc.name.clone(),
-        Role::Callee(_, name) => name.clone(),
+        Role::Callee(_, name, _) => name.clone(),
     };
     let signature = unit.signature(function).map_err(|fault| fault.at(head))?;
     let returns = match role {
@@ -44,6 +53,9 @@ pub(super) fn import(
     let cfg = Cfg::new(&unit.module, function)?;
     let entry = func.append_block();
     let mut cx = FuncCx::new(unit, shared, &mut func, &cfg, entry);
+    if let Role::Callee(_, _, copies) = role {
+        cx.copies = *copies;
+    }
     cx.set_loc(head);
     bind_parameters(&mut cx, function, role).map_err(|fault| fault.at(head))?;
     let edges = make_blocks(&mut cx, function, entry)?;
@@ -102,7 +114,7 @@ fn bind_parameters(cx: &mut FuncCx<'_>, function: &FunctionDef, role: &Role<'_>)
         cx.result_address = Some(param(cx, Type::ptr(Space::Private)));
     }
     let mut classes = match role {
-        Role::Callee(callee, _) => cx.shared.param_alias.borrow().get(&callee.func).cloned().unwrap_or_default(),
+        Role::Callee(callee, ..) => cx.shared.param_alias.borrow().get(&callee.func).cloned().unwrap_or_default(),
         Role::Kernel(_) => Vec::new(),
     }
     .into_iter();

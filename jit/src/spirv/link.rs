@@ -4,7 +4,7 @@
 //! called must exist, and nothing may call itself, however indirectly.
 
 use rspirv::spirv::{LinkageType, Op};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::module::{FunctionDef, Module};
 use super::words::Fault;
@@ -108,6 +108,8 @@ pub(crate) struct CallGraph {
     pub(crate) order: Vec<Symbol>,
     /// Number of calls of each.
     pub(crate) calls: FxHashMap<Symbol, u32>,
+    /// Caller and callee of each call.
+    edges: Vec<(Symbol, Symbol)>,
 }
 
 /// Functions a body calls: instruction and callee, imports resolved.
@@ -182,6 +184,7 @@ impl CallGraph {
                 };
                 *next += 1;
                 *graph.calls.entry(callee).or_default() += 1;
+                graph.edges.push((*symbol, callee));
                 match visits.get(&callee) {
                     Some(Visit::Active) => {
                         let inst = &modules[symbol.module].insts[index];
@@ -199,5 +202,21 @@ impl CallGraph {
         }
         graph.order.reverse();
         Ok(graph)
+    }
+
+    /// Functions of which kernels with these entry points contain one copy in all, once calls are inlined.
+    pub(crate) fn lone(&self, entries: impl Iterator<Item = Symbol>) -> FxHashSet<Symbol> {
+        let mut copies: FxHashMap<Symbol, u32> = FxHashMap::default();
+        entries.for_each(|symbol| *copies.entry(symbol).or_default() += 1);
+        let mut callees: FxHashMap<Symbol, Vec<Symbol>> = FxHashMap::default();
+        self.edges.iter().for_each(|&(caller, callee)| callees.entry(caller).or_default().push(callee));
+        for symbol in &self.order {
+            let own = copies.get(symbol).copied().unwrap_or_default();
+            for callee in callees.get(symbol).into_iter().flatten() {
+                let count = copies.entry(*callee).or_default();
+                *count = count.saturating_add(own);
+            }
+        }
+        copies.into_iter().filter(|&(_, count)| count <= 1).map(|(symbol, _)| symbol).collect()
     }
 }

@@ -17,6 +17,7 @@ use smallvec::{SmallVec, smallvec};
 use super::alias::Seeds;
 use super::cfg::Cfg;
 use super::consts::{self, MAX_INIT_BYTES};
+use super::function::Copies;
 use super::function::Edges;
 use super::types::{MAX_ALIGN, TypeInfo};
 use super::unit::{Unit, Variable};
@@ -145,6 +146,8 @@ pub(crate) struct FuncCx<'a> {
     pub(crate) alias_seeds: Seeds,
     /// Calls of functions whose only call they are: callee and arguments.
     pub(crate) only_calls: Vec<(Func, Vec<Value>)>,
+    /// How many copies of the function kernels contain.
+    pub(crate) copies: Copies,
     /// Type of the function's result; `None` for void.
     pub(crate) return_type: Option<u32>,
     /// Where the function puts its result, if that is too large for values.
@@ -179,6 +182,7 @@ impl<'a> FuncCx<'a> {
             phis,
             edges: Edges::default(),
             only_calls: Vec::new(),
+            copies: Copies::One,
             return_type: None,
             result_address: None,
             vals: FxHashMap::default(),

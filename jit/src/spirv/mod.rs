@@ -186,6 +186,9 @@ fn build(
         }
     }
 
+    let lone = graph.lone(entries.iter().map(|(symbol, _)| *symbol));
+    let lone = |symbol: &Symbol| lone.contains(symbol);
+
     let mut descs = Vec::new();
     let mut blocks = Vec::new();
     for (symbol, entry) in &entries {
@@ -215,7 +218,8 @@ fn build(
             &Plan::Callee(symbol) => {
                 let unit = &units[symbol.module];
                 let named = unit.module.names.get(&symbol.id).map_or("function", |name| name);
-                let role = Role::Callee(Callee { func }, unique(&mut names, named));
+                let copies = if lone(&symbol) { function::Copies::One } else { function::Copies::Several };
+                let role = Role::Callee(Callee { func }, unique(&mut names, named), copies);
                 function::import(unit, &shared, defined(unit, symbol.id), &role)
                     .map_err(|error| place(error, &symbol))?
             }

@@ -156,7 +156,8 @@ fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), Fault>
         | TypeKind::Opaque
         | TypeKind::Event
         | TypeKind::SampledImage { .. }
-        | TypeKind::Handle => return Err(Fault::malformed("a type that no kernel parameter may have")),
+        | TypeKind::Handle
+        | TypeKind::NamedBarrier => return Err(Fault::malformed("a type that no kernel parameter may have")),
     }
     Ok((arg, info.size, info.align))
 }

@@ -97,8 +97,10 @@ pub(crate) enum TypeKind {
     },
     /// Device queue.
     Queue,
-    /// Event of a device queue, reservation of a pipe, or named barrier: handles.
+    /// Event of a device queue or reservation of a pipe: handles.
     Handle,
+    /// Named barrier: the address of its counters in local memory.
+    NamedBarrier,
 }
 
 /// Which coordinates an image has.
@@ -176,7 +178,8 @@ impl TypeInfo {
             | TypeKind::SampledImage { .. }
             | TypeKind::Pipe { .. }
             | TypeKind::Queue
-            | TypeKind::Handle => true,
+            | TypeKind::Handle
+            | TypeKind::NamedBarrier => true,
         }
     }
 }
@@ -287,7 +290,8 @@ impl Types {
             | TypeKind::SampledImage { .. }
             | TypeKind::Pipe { .. }
             | TypeKind::Queue
-            | TypeKind::Handle => Err(Fault::malformed(format!("type %{ty} has no parts"))),
+            | TypeKind::Handle
+            | TypeKind::NamedBarrier => Err(Fault::malformed(format!("type %{ty} has no parts"))),
         }
     }
 
@@ -427,7 +431,8 @@ impl Types {
                 _ => return Err(Fault::malformed("the access qualifier is missing")),
             },
             Op::TypeQueue => handle(TypeKind::Queue),
-            Op::TypeDeviceEvent | Op::TypeReserveId | Op::TypeNamedBarrier => handle(TypeKind::Handle),
+            Op::TypeDeviceEvent | Op::TypeReserveId => handle(TypeKind::Handle),
+            Op::TypeNamedBarrier => TypeInfo::value(TypeKind::NamedBarrier, Type::ptr(Space::Local), POINTER_BYTES),
             _ => return Err(Fault::unsupported("this type")),
         };
         if self.by_id.insert(id, info).is_some() {

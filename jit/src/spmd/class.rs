@@ -27,6 +27,8 @@ pub(super) enum Class {
     Plain,
     /// A barrier.
     Barrier,
+    /// A barrier at which sub-groups of a work-group meet.
+    NamedBarrier,
     /// An operation in which work-items exchange values.
     Collective,
     /// Goes to other blocks.
@@ -221,8 +223,10 @@ pub(super) fn class(op: Opcode) -> Class {
         | Opcode::PackAny
         | Opcode::LibCall
         | Opcode::Printf
-        | Opcode::Clock => Class::Plain,
+        | Opcode::Clock
+        | Opcode::Deadlock => Class::Plain,
         Opcode::Barrier => Class::Barrier,
+        Opcode::NamedBarrier => Class::NamedBarrier,
         Opcode::GroupReduce
         | Opcode::GroupScan
         | Opcode::GroupScanExclusive

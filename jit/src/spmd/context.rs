@@ -8,7 +8,7 @@
 //! - otherwise kept in a *context slot* of the work-item. Two values that are never both live into one region may have the
 //!   same slot.
 //!
-//! The arena holds, in this order: one copy of each private variable that needs no more, shared values, then one record per work-item with
+//! The arena holds, in this order: counters when regions take turns, one copy of each private variable that needs no more, shared values, then one record per work-item with
 //! its next region (when work-items do not go together), its private variables, its context slots.
 
 use clift_kir::analysis::Liveness;
@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use super::Packs;
 use super::class::{Class, class};
 use super::private::{self, Copies};
-use super::regions::{RegionId, Regions};
+use super::regions::{Begins, RegionId, Regions};
 use crate::BuildError;
 
 /// How a value comes to the regions it is live into.
@@ -45,6 +45,22 @@ pub(super) enum Place {
     Item(u64),
 }
 
+/// Counters of a group whose regions take turns, 4 bytes each, at offsets of the arena. All are zero when a group begins.
+#[derive(Clone, Debug)]
+pub(super) struct Turns {
+    /// Passes over the packs since one of them went on.
+    pub(super) idle: u64,
+    /// For each region that packs run together, how many are there.
+    pub(super) arrived: Vec<Option<u64>>,
+}
+
+impl Turns {
+    /// All counters.
+    pub(super) fn offsets(&self) -> impl Iterator<Item = u64> + '_ {
+        std::iter::once(self.idle).chain(self.arrived.iter().copied().flatten())
+    }
+}
+
 /// The layout of scratch memory and the fate of each value that lives across a boundary.
 #[derive(Debug)]
 pub(super) struct Context {
@@ -57,6 +73,8 @@ pub(super) struct Context {
     pub(super) places: SecondaryMap<Slot, Option<Place>>,
     /// Offset of the next region's number in a record.
     pub(super) state: u64,
+    /// Where the group counts how far its packs are, when regions take turns.
+    pub(super) turns: Option<Turns>,
     /// Bytes before the records.
     pub(super) fixed_bytes: u64,
     /// Bytes per record.
@@ -98,6 +116,7 @@ impl Context {
             kept: SecondaryMap::new(),
             places: SecondaryMap::new(),
             state: 0,
+            turns: None,
             fixed_bytes: 0,
             item_bytes: 0,
             align: 1,
@@ -107,6 +126,14 @@ impl Context {
         let mut item = Area::default();
         if !regions.together {
             context.state = item.take(4, 4)?;
+        }
+        if regions.in_turn {
+            let idle = fixed.take(4, 4)?;
+            let arrived = regions
+                .list
+                .iter()
+                .map(|region| (region.begins == Begins::Together).then(|| fixed.take(4, 4)).transpose());
+            context.turns = Some(Turns { idle, arrived: arrived.collect::<Result<_, _>>()? });
         }
         context.place_slots(regions, &mut fixed, &mut item)?;
         context.keep_values(regions, &mut fixed, &mut item)?;
@@ -317,6 +344,7 @@ fn costs(regions: &Regions) -> SecondaryMap<Value, Option<Cost>> {
             Class::InSpace
             | Class::Plain
             | Class::Barrier
+            | Class::NamedBarrier
             | Class::Collective
             | Class::Branch
             | Class::End

@@ -662,6 +662,7 @@ impl<'a> Env<'a> {
                 | Class::Load
                 | Class::Plain
                 | Class::Barrier
+                | Class::NamedBarrier
                 | Class::Collective
                 | Class::Branch
                 | Class::End

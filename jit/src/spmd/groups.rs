@@ -59,6 +59,7 @@ pub(crate) fn knows_sub_groups(func: &Function) -> bool {
         match class(func.dfg.inst(inst).op) {
             Class::Query(query) => query.is_of_sub_groups(),
             Class::Collective => Collective::of(func, inst).is_none(),
+            Class::NamedBarrier => true,
             Class::Constant
             | Class::Arg
             | Class::ArgAddr

@@ -17,6 +17,7 @@
 //!   before;
 //! - `class.rs`: what happens to each op in the loops, by class;
 //! - `regions.rs`: the pieces between barriers, and whether work-items go from one to the next together;
+//! - `named.rs`: named barriers as counting and waiting;
 //! - `groups.rs`: operations in which work-items exchange values;
 //! - `interleave.rs`: private variables laid out lane by lane;
 //! - `private.rs`, `context.rs`: what a work-item keeps between regions, and where;
@@ -41,6 +42,7 @@ mod interleave;
 mod line;
 mod linearize;
 mod masks;
+mod named;
 mod order;
 mod prepare;
 mod pressure;

@@ -128,6 +128,7 @@ fn lift_leaves(func: &mut Function) {
                 | Class::Load
                 | Class::Plain
                 | Class::Barrier
+                | Class::NamedBarrier
                 | Class::Collective
                 | Class::Branch
                 | Class::End

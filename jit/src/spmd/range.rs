@@ -295,7 +295,12 @@ impl<'a> Ranges<'a> {
             Opcode::Scatter | Opcode::Memcpy | Opcode::Memset | Opcode::AtomicLoad | Opcode::AtomicStore => full,
             Opcode::AtomicRmw | Opcode::AtomicCmpxchg | Opcode::Fence | Opcode::GlobalLinearId => full,
             Opcode::GroupReduce | Opcode::GroupScan | Opcode::GroupScanExclusive | Opcode::GroupBallot => full,
-            Opcode::GroupShuffle | Opcode::Barrier | Opcode::Call | Opcode::LibCall => full,
+            Opcode::GroupShuffle
+            | Opcode::Barrier
+            | Opcode::NamedBarrier
+            | Opcode::Deadlock
+            | Opcode::Call
+            | Opcode::LibCall => full,
             Opcode::Printf | Opcode::Clock | Opcode::ImageRead | Opcode::ImageWrite => full,
             Opcode::Jump | Opcode::Branch | Opcode::Switch | Opcode::Ret | Opcode::Unreachable => full,
         }

@@ -1,6 +1,7 @@
 //! Regions: the pieces of a kernel between barriers.
 //!
-//! A region begins at the kernel's entry, behind a barrier or an operation of the whole group, or at a *seam*, and is everything reached from there until the
+//! A region begins at the kernel's entry, behind a barrier or an operation of the whole group, where a pack waits at a named barrier, or
+//! at a *seam*, and is everything reached from there until the
 //! next of these or the end of the work-item. A block may be reached from several beginnings; it then belongs to each of
 //! those regions and is copied into all of them. Seams keep that in bounds: where copies would grow the code too much, a
 //! block that all work-items pass together is made a beginning of its own, so that it is shared.
@@ -16,6 +17,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use super::class::{Class, class};
 use super::divergence::Divergence;
 use super::groups::{Collective, Gives};
+use super::named;
 use super::shape::{Assumptions, Scope};
 
 /// Where a work-item goes when it leaves a region.
@@ -36,6 +38,18 @@ impl Default for Growth {
     }
 }
 
+/// Which of those who wait for a region may run it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Begins {
+    /// Everybody.
+    AtOnce,
+    /// All of the group together: nobody before the last one is here. Otherwise this needs no saying, because pieces before a
+    /// barrier run before those behind it.
+    Together,
+    /// Whoever its first block lets go on; it leads the others back to itself.
+    Checked,
+}
+
 /// One region.
 #[derive(Clone, Debug)]
 pub(super) struct Region {
@@ -43,6 +57,8 @@ pub(super) struct Region {
     pub(super) start: Block,
     /// The fence due before it runs, for a barrier that orders memory beyond the work-group.
     pub(super) fence: Option<MemScope>,
+    /// Who may run it.
+    pub(super) begins: Begins,
     /// Its blocks in reverse postorder, `start` first.
     pub(super) blocks: Vec<Block>,
     /// Regions that may be next, in order; `None` (last) is the end of the work-item.
@@ -66,34 +82,57 @@ pub(super) struct Regions {
     pub(super) together: bool,
     /// Whether the kernel has a work-group barrier.
     pub(super) has_barrier: bool,
+    /// Whether the kernel has named barriers: regions take turns, for a pack ahead may be what those behind wait for.
+    pub(super) in_turn: bool,
 }
+
+/// How a region begins: the fence due before it, and who may run it.
+type Beginnings = SecondaryMap<Block, Option<(Option<MemScope>, Begins)>>;
 
 impl Regions {
     /// Cuts a kernel.
     pub(super) fn new(kernel: &Function, growth: Growth) -> Regions {
         let mut func = kernel.clone();
-        let mut has_barrier = false;
-        let mut fences = SecondaryMap::new();
+        let waits = named::expand(&mut func);
+        let in_turn = !waits.is_empty();
+        let mut has_barrier = in_turn;
+        let mut beginnings = Beginnings::new();
         let mut ends = EntitySet::new();
         let mut starts: Vec<Block> = func.layout.entry().into_iter().collect();
         for block in func.layout.blocks().to_vec() {
-            split_at_barriers(&mut func, block, |barrier_block, start, memory| {
+            if let Some(&memory) = waits.get(&block) {
+                starts.push(block);
+                beginnings[block] = Some((beyond_group(memory), Begins::Checked));
+            }
+            split_at_barriers(&mut func, block, |barrier_block, start, end| {
                 has_barrier = true;
                 if let Some(start) = start {
                     ends.insert(barrier_block);
                     starts.push(start);
-                    fences[start] = beyond_group(memory);
+                    beginnings[start] = Some(match end {
+                        End::Barrier(memory) if in_turn => (beyond_group(memory), Begins::Together),
+                        End::Barrier(memory) => (beyond_group(memory), Begins::AtOnce),
+                        End::Operation => (None, Begins::AtOnce),
+                    });
                 }
             });
         }
         let cfg = Cfg::new(&func);
         starts.retain(|&b| cfg.reaches(b));
         let divergence = Divergence::new(&func, &cfg, Scope::Group, &Assumptions::default());
-        let together = cfg.rpo().iter().all(|&b| !(ends.contains(b) && divergence.is_parted(b)));
-        let mut regions =
-            Regions { func, cfg, divergence, list: Vec::new(), at: SecondaryMap::new(), together, has_barrier };
-        regions.find(&starts, &fences);
-        regions.add_seams(&mut starts, &fences, growth);
+        let together = !in_turn && cfg.rpo().iter().all(|&b| !(ends.contains(b) && divergence.is_parted(b)));
+        let mut regions = Regions {
+            func,
+            cfg,
+            divergence,
+            list: Vec::new(),
+            at: SecondaryMap::new(),
+            together,
+            has_barrier,
+            in_turn,
+        };
+        regions.find(&starts, &beginnings);
+        regions.add_seams(&mut starts, &beginnings, growth);
         regions
     }
 
@@ -137,18 +176,19 @@ impl Regions {
     }
 
     /// Collects the regions for a set of starts.
-    fn find(&mut self, starts: &[Block], fences: &SecondaryMap<Block, Option<MemScope>>) {
+    fn find(&mut self, starts: &[Block], beginnings: &Beginnings) {
         let mut order = starts.to_vec();
         order.sort_by_key(|&b| self.cfg.number(b));
         self.at = SecondaryMap::new();
         for (id, &start) in order.iter().enumerate() {
             self.at[start] = Some(id);
         }
-        self.list = order.iter().map(|&start| self.region(start, fences[start])).collect();
+        self.list = order.iter().map(|&start| self.region(start, beginnings[start])).collect();
     }
 
     /// What a start reaches.
-    fn region(&self, start: Block, fence: Option<MemScope>) -> Region {
+    fn region(&self, start: Block, beginning: Option<(Option<MemScope>, Begins)>) -> Region {
+        let (fence, begins) = beginning.unwrap_or((None, Begins::AtOnce));
         let mut seen = EntitySet::new();
         seen.insert(start);
         let mut blocks = vec![start];
@@ -179,7 +219,7 @@ impl Regions {
         if ends {
             next.push(None);
         }
-        Region { start, fence, blocks, next }
+        Region { start, fence, begins, blocks, next }
     }
 
     fn size(&self, blocks: &[Block]) -> usize {
@@ -187,7 +227,7 @@ impl Regions {
     }
 
     /// Makes shared blocks regions of their own until the copies stay within bounds.
-    fn add_seams(&mut self, starts: &mut Vec<Block>, fences: &SecondaryMap<Block, Option<MemScope>>, growth: Growth) {
+    fn add_seams(&mut self, starts: &mut Vec<Block>, beginnings: &Beginnings, growth: Growth) {
         let limit = growth.factor * self.size(self.cfg.rpo()) + growth.slack;
         let loops = LoopForest::new(&self.cfg, &DomTree::new(&self.cfg));
         loop {
@@ -219,15 +259,22 @@ impl Regions {
             }
             let Some((_, seam)) = best else { return };
             starts.push(seam);
-            self.find(starts, fences);
+            self.find(starts, beginnings);
         }
     }
 }
 
+/// What ends a region: a barrier with its memory scope, or an operation of the whole group.
+#[derive(Clone, Copy)]
+enum End {
+    Barrier(MemScope),
+    Operation,
+}
+
 /// Ends a block after each of its work-group barriers and operations of the whole group, which stay; tells the block, where it
-/// goes on, and the barrier's memory scope.
+/// goes on, and what ends there.
 /// A barrier right before the end of the work-item orders nothing within it and becomes a fence at most.
-fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Block, Option<Block>, MemScope)) {
+fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Block, Option<Block>, End)) {
     let mut at = block;
     loop {
         let insts = func.layout.insts(at);
@@ -235,16 +282,16 @@ fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Bl
             let data = func.dfg.inst(inst);
             match (class(data.op), &data.imm) {
                 (Class::Barrier, Imm::Barrier(info)) if is_group_barrier(info.execution) => {
-                    Some((i, Some(inst), info.memory))
+                    Some((i, Some((inst, info.memory))))
                 }
-                (Class::Collective, _) => Some((i, None, MemScope::WorkGroup)),
+                (Class::Collective, _) => Some((i, None)),
                 _ => None,
             }
         });
-        let Some((index, barrier, memory)) = next else { return };
+        let Some((index, barrier)) = next else { return };
         let last = insts.get(index + 1).is_some_and(|&inst| class(func.dfg.inst(inst).op) == Class::End);
-        if last && let Some(barrier) = barrier {
-            found(at, None, memory);
+        if last && let Some((barrier, memory)) = barrier {
+            found(at, None, End::Barrier(memory));
             func.layout.remove_inst(barrier);
             if let Some(scope) = beyond_group(memory) {
                 Builder::before(func, at, index).fence(super::fence(scope));
@@ -254,11 +301,15 @@ fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Bl
         let rest = func.dfg.make_block();
         func.layout.insert_block_after(rest, at);
         func.layout.split_off(at, index + 1, rest);
-        if let Some(barrier) = barrier {
-            func.layout.remove_inst(barrier);
-        }
+        let end = match barrier {
+            Some((barrier, memory)) => {
+                func.layout.remove_inst(barrier);
+                End::Barrier(memory)
+            }
+            None => End::Operation,
+        };
         Builder::at_end(func, at).jump(rest, &[]);
-        found(at, Some(rest), memory);
+        found(at, Some(rest), end);
         at = rest;
     }
 }

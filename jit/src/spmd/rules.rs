@@ -247,6 +247,7 @@ impl Rules<'_> {
             Opcode::GroupShuffle | Opcode::Barrier | Opcode::Call | Opcode::Printf | Opcode::Jump | Opcode::Branch => {
                 Form::Varying
             }
+            Opcode::NamedBarrier | Opcode::Deadlock => Form::Varying,
             Opcode::PackAny | Opcode::Clock | Opcode::ImageRead | Opcode::ImageWrite => Form::Varying,
             Opcode::Switch | Opcode::Ret | Opcode::Unreachable => Form::Varying,
         }

@@ -94,7 +94,7 @@ fn with_version(prepared: &mut Prepared, gains: &Gains, done: &mut EntitySet<Blo
 fn is_meeting(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     match class(data.op) {
-        Class::Barrier => true,
+        Class::Barrier | Class::NamedBarrier => true,
         Class::Collective => matches!(&data.imm, Imm::Group(info) if info.scope == MemScope::WorkGroup),
         Class::Constant
         | Class::Arg

@@ -10,13 +10,16 @@
 //! When work-items go together, `leave` knows the next region from any of them and jumps there. Otherwise each work-item
 //! stores the number of the region it waits for in its record; `leave` goes to a driver that runs the lowest-numbered region
 //! for which somebody waits, exactly for those who do, until all have ended. A region's number is its place in the
-//! function, so work-items ahead wait for those behind.
+//! function, so work-items ahead wait for those behind. Kernels with named barriers are different: there regions take turns
+//! (`wgloop/turns.rs`).
 //!
 //! A region that ends in an operation of the group (`groups.rs`) combines what the work-items bring on the way: the value so far is
 //! a parameter of the loops, the result is what the last work-item leaves.
 //!
 //! Copies are made block by block; operands that have several definitions inside one region (the value that came in, and the
 //! one computed when control comes around a loop) are placeholders at first, which SSA construction resolves at the end.
+
+mod turns;
 
 use clift_kir::analysis::Cfg;
 use clift_kir::inst::{BlockCall, Imm, InstData};
@@ -48,6 +51,7 @@ pub(super) fn build(
     let mut env = Env::new(module, kernel, options, packs, context, locals);
     let next_group = env.out.dfg.make_block();
     let done = env.out.dfg.make_block();
+    let deadlock = env.out.dfg.make_block();
     let enter = regions
         .list
         .iter()
@@ -75,6 +79,7 @@ pub(super) fn build(
         driver,
         next_group,
         done,
+        deadlock,
         ssa: SsaBuilder::new(),
         placeholders: FxHashMap::default(),
         stores: Vec::new(),
@@ -119,6 +124,8 @@ struct Loops<'a> {
     driver: Option<Block>,
     next_group: Block,
     done: Block,
+    /// Where a group ends whose packs wait for one another in vain.
+    deadlock: Block,
     ssa: SsaBuilder,
     /// Values that stand for "the variable at the start of the block" until all control flow is there.
     placeholders: FxHashMap<(Var, Block), Value>,
@@ -176,8 +183,8 @@ impl<'a> Loops<'a> {
         let end = b.int2(Opcode::Iadd, first, count);
         let some = b.icmp(IntCond::Ne, count, zero);
         b.branch(some, BlockCall::new(group, &[first]), BlockCall::new(done, &[]));
-        b.switch_to(group);
-        b.jump(self.enter[0], &[]);
+        self.begin_turns(group);
+        self.env.at(group).jump(self.enter[0], &[]);
         let id = self.env.out.dfg.params(group)[0];
         let mut b = self.env.at(next_group);
         let next = b.int2(Opcode::Iadd, id, one);
@@ -286,6 +293,7 @@ impl<'a> Loops<'a> {
                 Sum { operation, block, result, before, after: None, last }
             })
             .collect();
+        let all_here = self.all_here(id, &mut levels);
         // All work-items begin in region 0; nobody comes back to it.
         if self.driver.is_some() && id != 0 {
             let record = self.env.record(&mut levels);
@@ -295,6 +303,10 @@ impl<'a> Loops<'a> {
             let waits_for = b.load(Type::I32, address, MemInfo::aligned(4));
             let this = b.iconst(Type::I32, id as i64);
             let here = b.icmp(IntCond::Eq, waits_for, this);
+            let here = match all_here {
+                Some(all_here) => b.int2(Opcode::And, here, all_here),
+                None => here,
+            };
             let passed: Vec<Value> = std::iter::once(waits_for).chain(before).collect();
             b.branch(here, BlockCall::new(run, &[]), BlockCall::new(latch, &passed));
             levels.item = run;
@@ -488,6 +500,7 @@ impl<'a> Loops<'a> {
                 Class::Branch => self.copy_branch(body, block, inst),
                 Class::End => self.leave(body, block, copy, None, &[]),
                 Class::Collective => self.combine(body, block, inst),
+                Class::NamedBarrier => unreachable!("broken invariant: a named barrier in one piece"),
                 Class::Call => unreachable!("broken invariant: a call after inlining"),
             }
         }
@@ -593,6 +606,7 @@ impl<'a> Loops<'a> {
                 }
             }
         }
+        self.note_turn(body.id, block, at, next);
         let mut latch_args = Vec::new();
         let number = next.unwrap_or(regions.list.len()) as i64;
         if self.driver.is_some() {
@@ -643,7 +657,10 @@ impl<'a> Loops<'a> {
         let mut at = body.latch;
         self.env.out.layout.append_block(at);
         let params = self.env.out.dfg.params(at).to_vec();
-        let lowest = body.lowest.map(|lowest| self.env.at(at).int2(Opcode::Umin, lowest, params[0]));
+        let lowest = body.lowest.map(|lowest| {
+            let turn = self.turn(at, body.id, params[0]);
+            self.env.at(at).int2(Opcode::Umin, lowest, turn)
+        });
         for dim in 0..3u8 {
             let Some(id) = body.levels.ids[usize::from(dim)] else { continue };
             let after = self.env.out.append_block();
@@ -668,6 +685,8 @@ impl<'a> Loops<'a> {
                     b.store(address, bytes, MemInfo::aligned(slot_align(ty)));
                 }
             }
+            let lowest = self.whose_turn(at, body.id, lowest);
+            let at = self.check_turns(at);
             self.env.at(at).jump(driver, &[lowest]);
             return;
         }
@@ -715,6 +734,7 @@ impl<'a> Loops<'a> {
 
     /// Resolves what was left open.
     fn finish(mut self) -> Function {
+        self.end_turns();
         let out = &mut self.env.out;
         out.layout.append_block(self.next_group);
         out.layout.append_block(self.done);

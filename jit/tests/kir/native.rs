@@ -157,6 +157,7 @@ fn names_sub_groups(module: &Module) -> bool {
             Opcode::SubGroupLocalId,
             Opcode::GroupBallot,
             Opcode::GroupShuffle,
+            Opcode::NamedBarrier,
         ]
         .contains(&op)
     };

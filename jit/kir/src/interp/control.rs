@@ -21,6 +21,7 @@ impl<'m> Machine<'m, '_> {
         match (data.op, &data.imm) {
             (
                 Opcode::Barrier
+                | Opcode::NamedBarrier
                 | Opcode::GroupReduce
                 | Opcode::GroupScan
                 | Opcode::GroupScanExclusive
@@ -56,6 +57,10 @@ impl<'m> Machine<'m, '_> {
             }
             (Opcode::Printf, _) => {
                 self.printf(thread, inst, data);
+                Ok(Flow::Next)
+            }
+            (Opcode::Deadlock, _) => {
+                self.fault(thread, inst, Fault::Deadlock);
                 Ok(Flow::Next)
             }
             (Opcode::Clock, _) => {

@@ -32,7 +32,13 @@ pub(super) enum State {
 #[derive(Clone, Copy)]
 pub(super) enum Meeting {
     Barrier(BarrierInfo),
-    Operation { func: Func, inst: Inst, scope: MemScope },
+    /// The named barrier that lies at an address.
+    Named(u64, BarrierInfo),
+    Operation {
+        func: Func,
+        inst: Inst,
+        scope: MemScope,
+    },
 }
 
 impl Meeting {
@@ -40,7 +46,11 @@ impl Meeting {
     pub(super) fn of(thread: &Thread<'_>) -> Meeting {
         let Some(frame) = thread.frames.last() else { unreachable!("broken invariant: waiting without a frame") };
         let inst = frame.inst();
-        let scope = match &frame.func.dfg.inst(inst).imm {
+        let data = frame.func.dfg.inst(inst);
+        let scope = match &data.imm {
+            Imm::Barrier(info) if data.op == Opcode::NamedBarrier => {
+                return Meeting::Named(frame.scalar(data.args[0]), *info);
+            }
             Imm::Barrier(info) => return Meeting::Barrier(*info),
             Imm::Group(info) => info.scope,
             _ => MemScope::SubGroup,
@@ -51,12 +61,14 @@ impl Meeting {
     fn same(self, other: Meeting) -> bool {
         match (self, other) {
             (Meeting::Barrier(a), Meeting::Barrier(b)) => a.id == b.id,
+            // Sub-groups may arrive at a named barrier from anywhere.
+            (Meeting::Named(a, _), Meeting::Named(b, _)) => a == b,
             (Meeting::Operation { func: f, inst: i, .. }, Meeting::Operation { func: g, inst: j, .. }) => {
                 (f, i) == (g, j)
             }
-            (Meeting::Barrier(_), Meeting::Operation { .. }) | (Meeting::Operation { .. }, Meeting::Barrier(_)) => {
-                false
-            }
+            (Meeting::Barrier(_), Meeting::Named(..) | Meeting::Operation { .. })
+            | (Meeting::Named(..), Meeting::Barrier(_) | Meeting::Operation { .. })
+            | (Meeting::Operation { .. }, Meeting::Barrier(_) | Meeting::Named(..)) => false,
         }
     }
 }
@@ -102,11 +114,9 @@ impl<'m> Machine<'m, '_> {
     /// All work-items wait or have ended: lets go on who may. First those who meet in their sub-groups, then the whole group;
     /// when neither is so, the meetings diverge: that is reported, and all go on.
     pub(super) fn meet(&mut self, items: &mut [Item<'m>], epochs: &mut (u32, u32)) {
-        // A sub-group lies within a row.
-        let width = self.options.sub_group_size.max(1) as usize;
-        let row = self.place.local_size[0].max(1) as usize;
         let mut any = false;
-        for pack in items.chunks_mut(row).flat_map(|row| row.chunks_mut(width)) {
+        for pack in self.packs(items.len()) {
+            let pack = &mut items[pack];
             if let Some(meeting @ Meeting::Barrier(info)) = all_at_one(pack)
                 && info.execution == MemScope::SubGroup
             {
@@ -121,11 +131,24 @@ impl<'m> Machine<'m, '_> {
                 any = true;
             }
         }
-        if any {
+        if any || self.meet_at_named_barriers(items, epochs) {
             return;
         }
-        if let Some(meeting) = all_at_one(items) {
+        let meeting = all_at_one(items);
+        if let Some(meeting @ (Meeting::Barrier(_) | Meeting::Operation { .. })) = meeting {
             self.release(items, meeting, |_| true, epochs);
+            return;
+        }
+        let named = items.iter().find(|item| matches!(item.meeting(), Some(Meeting::Named(..))));
+        if let Some(item) = named
+            && let Some(frame) = item.thread.frames.last()
+        {
+            self.fault(&item.thread, frame.inst(), Fault::Deadlock);
+            for i in 0..items.len() {
+                if let Some(meeting) = items[i].meeting() {
+                    self.release(items, meeting, |_| true, epochs);
+                }
+            }
             return;
         }
         let expected = items.iter().filter_map(Item::meeting).count() as u32;
@@ -146,6 +169,55 @@ impl<'m> Machine<'m, '_> {
         }
     }
 
+    fn sub_group_size(&self) -> usize {
+        self.options.sub_group_size.max(1) as usize
+    }
+
+    fn row_size(&self) -> usize {
+        self.place.local_size[0].max(1) as usize
+    }
+
+    /// The sub-groups of a group of so many work-items; each lies within a row.
+    fn packs(&self, count: usize) -> Vec<std::ops::Range<usize>> {
+        let (row, width) = (self.row_size(), self.sub_group_size());
+        let rows = (0..count).step_by(row).map(|start| start..(start + row).min(count));
+        rows.flat_map(|row| row.clone().step_by(width).map(move |start| start..(start + width).min(row.end))).collect()
+    }
+
+    /// Lets the sub-groups go on that wait at a named barrier at which enough have arrived; whether there are any.
+    fn meet_at_named_barriers(&mut self, items: &mut [Item<'m>], epochs: &mut (u32, u32)) -> bool {
+        let mut arrived: Vec<(Meeting, Vec<usize>)> = Vec::new();
+        for pack in self.packs(items.len()) {
+            if let Some(meeting @ Meeting::Named(..)) = all_at_one(&items[pack.clone()]) {
+                match arrived.iter_mut().find(|(known, _)| known.same(meeting)) {
+                    Some((_, members)) => members.push(pack.start),
+                    None => arrived.push((meeting, vec![pack.start])),
+                }
+            }
+        }
+        let mut any = false;
+        for (meeting, packs) in arrived {
+            let Meeting::Named(address, _) = meeting else { continue };
+            let Some(&first) = packs.first() else { continue };
+            let thread = &items[first].thread;
+            let mut count = [0; 4];
+            if let Err(fault) = self.memory.read(&thread.access, address, &mut count)
+                && let Some(frame) = thread.frames.last()
+            {
+                self.fault(thread, frame.inst(), fault);
+            }
+            let count = u32::from_le_bytes(count).max(1) as usize;
+            if packs.len() >= count {
+                let width = self.sub_group_size();
+                let row = self.row_size();
+                let start = |i: usize| i - i % row % width;
+                self.release(items, meeting, |i| packs[..count].contains(&start(i)), epochs);
+                any = true;
+            }
+        }
+        any
+    }
+
     /// Executes a meeting of those of the work-items who wait for it and are here, and lets them go on.
     fn release(
         &mut self,
@@ -163,7 +235,7 @@ impl<'m> Machine<'m, '_> {
             members.push(goes_on.then_some(&mut item.thread));
         }
         match meeting {
-            Meeting::Barrier(info) => {
+            Meeting::Barrier(info) | Meeting::Named(_, info) => {
                 epochs.0 += u32::from(info.spaces.contains(SpaceSet::LOCAL));
                 epochs.1 += u32::from(info.spaces.contains(SpaceSet::GLOBAL));
                 self.memory.fence();
@@ -179,7 +251,7 @@ impl<'m> Machine<'m, '_> {
     /// A plain function has come to a meeting: nobody else takes part.
     pub(super) fn alone(&mut self, thread: &mut Thread<'m>) {
         match Meeting::of(thread) {
-            Meeting::Barrier(_) => {}
+            Meeting::Barrier(_) | Meeting::Named(..) => {}
             Meeting::Operation { .. } => exchange(&mut [Some(thread)]),
         }
         pass(thread);

@@ -133,6 +133,8 @@ pub enum Fault {
         /// How many wait at any.
         expected: u32,
     },
+    /// The sub-groups of the group wait for one another at barriers: none can go on.
+    Deadlock,
     /// `unreachable` was reached.
     Unreachable,
     /// Calls nested too deeply.
@@ -151,6 +153,7 @@ pub enum FaultKind {
     Misaligned,
     Race,
     DivergentBarrier,
+    Deadlock,
     Unreachable,
     CallDepth,
     Image,
@@ -158,13 +161,14 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// All classes with the names that tests use.
-    pub const ALL: [(FaultKind, &'static str); 9] = [
+    pub const ALL: [(FaultKind, &'static str); 10] = [
         (FaultKind::OutOfBounds, "out-of-bounds"),
         (FaultKind::ReadOnly, "read-only"),
         (FaultKind::Uninitialized, "uninitialized"),
         (FaultKind::Misaligned, "misaligned"),
         (FaultKind::Race, "race"),
         (FaultKind::DivergentBarrier, "divergent-barrier"),
+        (FaultKind::Deadlock, "deadlock"),
         (FaultKind::Unreachable, "unreachable"),
         (FaultKind::CallDepth, "call-depth"),
         (FaultKind::Image, "image"),
@@ -181,6 +185,7 @@ impl Fault {
             Fault::Misaligned { .. } => FaultKind::Misaligned,
             Fault::Race { .. } => FaultKind::Race,
             Fault::DivergentBarrier { .. } => FaultKind::DivergentBarrier,
+            Fault::Deadlock => FaultKind::Deadlock,
             Fault::Unreachable => FaultKind::Unreachable,
             Fault::CallDepth => FaultKind::CallDepth,
             Fault::Image => FaultKind::Image,
@@ -213,6 +218,9 @@ impl std::fmt::Display for Fault {
             Fault::DivergentBarrier { waiting, expected } => {
                 write!(f, "divergent barrier: {waiting} of {expected} work-items wait here")
             }
+            Fault::Deadlock => f.write_str(
+                "deadlock: the sub-groups of the work-group wait for one another at barriers, and none can go on",
+            ),
             Fault::Unreachable => f.write_str("`unreachable` was reached"),
             Fault::CallDepth => f.write_str("calls are nested too deeply"),
             Fault::Image => f.write_str("an access to an image of unknown format"),

@@ -205,6 +205,7 @@ pub fn signatures(rule: TypeRule, imm: &Imm) -> Vec<Signature> {
         }
         TypeRule::ImageWrite => each_two(&addresses, &colours, |p, t| (vec![p, i32.with_lanes(4), i32, t], vec![])),
         TypeRule::Nothing | TypeRule::Jump => vec![(vec![], vec![])],
+        TypeRule::Arrive => addresses.iter().map(|&p| (vec![p], vec![])).collect(),
         TypeRule::Query64 => vec![(vec![], vec![Type::I64])],
         TypeRule::Query32 => vec![(vec![], vec![i32])],
         TypeRule::Call => vec![(CALLEE.0.to_vec(), CALLEE.1.to_vec())],
@@ -327,7 +328,9 @@ fn immediates(op: Opcode) -> Vec<Imm> {
             };
             let all = BarrierInfo { id: 3, memory: MemScope::Device, spaces: SpaceSet::all(), ..work_group };
             let sub_group = BarrierInfo { execution: MemScope::SubGroup, spaces: SpaceSet::empty(), ..work_group };
-            [work_group, all, sub_group].map(Imm::Barrier).to_vec()
+            let all_three = [work_group, all, sub_group];
+            let fits = |info: &BarrierInfo| op != Opcode::NamedBarrier || info.execution == MemScope::SubGroup;
+            all_three.into_iter().filter(fits).map(Imm::Barrier).collect()
         }
     }
 }

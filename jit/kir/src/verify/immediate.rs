@@ -94,6 +94,9 @@ fn one(module: &Module, func: &Function, inst: Inst) -> Result<(), String> {
             ensure(testable, || format!("generic pointers do not lead into {} memory", space.name()))
         }
         Imm::Func(callee) => ensure(module.funcs.is_valid(*callee), || format!("the module has no {callee}")),
+        Imm::Barrier(BarrierInfo { execution, .. }) if data.op == Opcode::NamedBarrier => {
+            ensure(*execution == MemScope::SubGroup, || "sub-groups meet at a named barrier".to_owned())
+        }
         Imm::Barrier(BarrierInfo { execution, .. }) => {
             let waits = matches!(execution, MemScope::WorkGroup | MemScope::SubGroup);
             ensure(waits, || "a barrier is of a work-group or a sub-group".to_owned())

@@ -133,6 +133,8 @@ fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Re
             }
             Ok(())
         }
+        // Their places are not bound to blocks: the regions of such kernels are found when the loops are made.
+        Opcode::NamedBarrier => gone_since(Stage::Looped),
         Opcode::Const
         | Opcode::Undef
         | Opcode::Iadd
@@ -217,6 +219,7 @@ fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Re
         | Opcode::LibCall
         | Opcode::Printf
         | Opcode::Clock
+        | Opcode::Deadlock
         | Opcode::Jump
         | Opcode::Branch
         | Opcode::Switch

@@ -290,6 +290,10 @@ pub fn check(data: &InstData, args: &[Type], results: &[Type], env: &Env<'_>) ->
             let ([], []) = shape(args, results)?;
             Ok(())
         }
+        TypeRule::Arrive => {
+            let ([p], []) = shape(args, results)?;
+            scalar_pointer(p)
+        }
         TypeRule::Query64 => {
             let ([], [r]) = shape(args, results)?;
             same("result", r, Type::I64)

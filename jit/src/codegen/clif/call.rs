@@ -47,6 +47,13 @@ impl Translator<'_> {
                 let value = self.call(function, &[], Some(types::I64));
                 self.set(inst, value);
             }
+            Opcode::Deadlock => {
+                let text = format!(
+                    "kernel `{}`: the sub-groups of a work-group wait for one another at barriers, and none can go on",
+                    self.legal.name
+                );
+                self.fault(&text);
+            }
             _ => unreachable!("broken invariant: {} is no call", data.op.info().name),
         }
     }
@@ -57,6 +64,25 @@ impl Translator<'_> {
         let function =
             if ty == types::F32 { fma_single as *const () as usize } else { fma_double as *const () as usize };
         self.call_host(function, &[a, b, c], Some(ty))
+    }
+
+    /// Ends the launch with a message, which is put on the stack: this happens once.
+    fn fault(&mut self, text: &str) {
+        let size = text.len().next_multiple_of(8);
+        let data = ir::StackSlotData::new(ir::StackSlotKind::ExplicitSlot, size as u32, 3);
+        let slot = self.pos.func.create_sized_stack_slot(data);
+        for (i, chunk) in text.as_bytes().chunks(8).enumerate() {
+            let mut bytes = [0; 8];
+            bytes[..chunk.len()].copy_from_slice(chunk);
+            let value = self.pos.ins().iconst(types::I64, i64::from_le_bytes(bytes));
+            self.pos.ins().stack_store(types::I64, value, slot, i as i32 * 8);
+        }
+        let context = self.context();
+        let callbacks = self.load_host(context, offset_of!(WgContext, callbacks));
+        let function = self.load_host(callbacks, offset_of!(Callbacks, fault));
+        let message = self.pos.ins().stack_addr(types::I64, slot, 0);
+        let length = self.pos.ins().iconst(types::I64, text.len() as i64);
+        self.call(function, &[context, message, length], None);
     }
 
     /// The launch context: the entry's first parameter.

@@ -105,6 +105,8 @@ fn native(op: Opcode, _imm: &Imm, from: Elem, to: Elem) -> bool {
         | O::SubGroupId
         | O::SubGroupLocalId
         | O::Barrier
+        | O::NamedBarrier
+        | O::Deadlock
         | O::GroupReduce
         | O::GroupScan
         | O::GroupScanExclusive

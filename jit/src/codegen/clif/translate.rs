@@ -334,7 +334,7 @@ impl<'a> Translator<'a> {
             | O::AtomicRmw
             | O::AtomicCmpxchg
             | O::Fence => self.memory_op(inst),
-            O::LibCall | O::Memcpy | O::Memset | O::Printf | O::Clock => self.call_op(inst),
+            O::LibCall | O::Memcpy | O::Memset | O::Printf | O::Clock | O::Deadlock => self.call_op(inst),
             O::Jump | O::Branch | O::Switch | O::Ret | O::Unreachable => self.control_op(inst),
             O::Arg
             | O::ArgAddr
@@ -364,6 +364,7 @@ impl<'a> Translator<'a> {
             | O::SubGroupId
             | O::SubGroupLocalId
             | O::Barrier
+            | O::NamedBarrier
             | O::GroupReduce
             | O::GroupScan
             | O::GroupScanExclusive

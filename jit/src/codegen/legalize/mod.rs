@@ -357,7 +357,7 @@ impl Legalizer<'_> {
             O::AtomicStore => self.atomic_store(inst),
             O::AtomicRmw => self.atomic_rmw(inst),
             O::AtomicCmpxchg => self.atomic_cmpxchg(inst),
-            O::Fence => {
+            O::Fence | O::Deadlock => {
                 self.at().inst(data.op, &[], data.imm.clone(), &[]);
             }
             O::Printf => self.printf(inst),
@@ -387,6 +387,7 @@ impl Legalizer<'_> {
             | O::SubGroupId
             | O::SubGroupLocalId
             | O::Barrier
+            | O::NamedBarrier
             | O::GroupReduce
             | O::GroupScan
             | O::GroupScanExclusive

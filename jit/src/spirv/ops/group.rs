@@ -97,7 +97,7 @@ pub(super) fn order(cx: &mut FuncCx<'_>, id: u32) -> Result<MemOrder, Fault> {
 }
 
 /// The spaces whose accesses a barrier orders.
-fn spaces(cx: &mut FuncCx<'_>, id: u32) -> Result<SpaceSet, Fault> {
+pub(super) fn spaces(cx: &mut FuncCx<'_>, id: u32) -> Result<SpaceSet, Fault> {
     let Some(semantics) = semantics(cx, id)? else { return Ok(SpaceSet::all()) };
     let mut spaces = SpaceSet::empty();
     spaces.set(SpaceSet::LOCAL, semantics.contains(MemorySemantics::WORKGROUP_MEMORY));

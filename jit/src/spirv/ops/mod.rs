@@ -13,6 +13,7 @@ pub(super) mod image;
 pub(super) mod logic;
 pub(super) mod memory;
 pub(super) mod misc;
+mod named_barrier;
 
 use rspirv::spirv::Op;
 
@@ -181,6 +182,8 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         | Op::AtomicFMaxEXT => atomic::lower(cx, inst),
 
         Op::ControlBarrier | Op::MemoryBarrier | Op::GroupAsyncCopy | Op::GroupWaitEvents => group::lower(cx, inst),
+
+        Op::NamedBarrierInitialize | Op::MemoryNamedBarrier => named_barrier::lower(cx, inst),
 
         Op::GroupAll
         | Op::GroupAny

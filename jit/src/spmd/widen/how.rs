@@ -142,11 +142,11 @@ pub(in crate::spmd) fn how(op: Opcode) -> How {
         | Opcode::AtomicCmpxchg
         | Opcode::Printf
         | Opcode::Clock => How::PerLane,
-        Opcode::Fence | Opcode::Barrier => How::Once,
+        Opcode::Fence | Opcode::Barrier | Opcode::NamedBarrier => How::Once,
         Opcode::Jump | Opcode::Branch | Opcode::Switch => How::Branch,
         Opcode::Ret | Opcode::Unreachable => How::End,
         Opcode::MaskedLoad | Opcode::MaskedStore | Opcode::Gather | Opcode::Scatter => How::Foreign,
-        Opcode::ImageRead | Opcode::ImageWrite | Opcode::Call => How::Foreign,
+        Opcode::ImageRead | Opcode::ImageWrite | Opcode::Call | Opcode::Deadlock => How::Foreign,
         Opcode::GroupReduce
         | Opcode::GroupScan
         | Opcode::GroupScanExclusive

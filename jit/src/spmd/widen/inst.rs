@@ -1,7 +1,7 @@
 //! Instructions without effects: leaves, queries, lane-wise ops, components of OpenCL vectors.
 
 use clift_kir::inst::Imm;
-use clift_kir::{Inst, Opcode, Type, Value};
+use clift_kir::{AtomicOp, Inst, Opcode, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
 use super::forms::{Form, Packs};
@@ -36,12 +36,33 @@ impl Widener<'_> {
                     }
                     other => other.clone(),
                 };
-                self.at().inst(data.op, &[], imm, &[]);
+                let args: SmallVec<[Value; 1]> = data.args.iter().map(|&arg| self.of_active(arg, mask)).collect();
+                self.at().inst(data.op, &args, imm, &[]);
             }
             How::Branch | How::End | How::Foreign => {
                 unreachable!("broken invariant: {} inside a block", data.op.info().name)
             }
         }
+    }
+
+    /// The address that is the same for all active lanes, though it need not be known to be.
+    fn of_active(&mut self, address: Value, mask: Mask) -> Value {
+        if self.is_uniform(address) {
+            return self.scalar(address);
+        }
+        let ty = self.func.dfg.ty(address);
+        let lanes = self.packs(address)[0];
+        let integers = Type::I64.with_lanes(self.width);
+        let bits = self.at().cast(Opcode::PtrToInt, lanes, integers);
+        let highest = match mask {
+            Some(mask) => {
+                let none = self.at().iconst(integers, 0);
+                let bits = self.at().select(mask, bits, none);
+                self.at().reduce(AtomicOp::Umax, bits)
+            }
+            None => self.at().reduce(AtomicOp::Umax, bits),
+        };
+        self.at().cast(Opcode::IntToPtr, highest, ty)
     }
 
     /// The address of a private variable: the lanes' elements, or their copies of the whole, lie one after the other.

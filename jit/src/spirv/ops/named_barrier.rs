@@ -1,0 +1,77 @@
+//! Named barriers: some of a work-group's sub-groups meet there, in control flow of their own.
+//!
+//! A named barrier is a place in local memory, one for each instruction that makes one: how many sub-groups meet there, how many
+//! have arrived, how often all have. Making one is an operation of the whole work-group, between two of its barriers: nobody
+//! waits any more at what the place was before, and nobody arrives before it is made.
+
+use clift_kir::module::GlobalInit;
+use clift_kir::{BarrierInfo, BlockCall, GlobalData, IntCond, MemInfo, MemScope, Opcode, Space, SpaceSet, Type};
+use rspirv::spirv::Op;
+
+use super::super::function::Copies;
+use super::super::lower::FuncCx;
+use super::super::types::TypeKind;
+use super::super::words::{Fault, Inst};
+use super::group;
+
+/// Imports an instruction of this class.
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    match inst.op() {
+        Op::NamedBarrierInitialize => make(cx, inst),
+        Op::MemoryNamedBarrier => {
+            let barrier = inst.id(0)?;
+            if cx.type_info(cx.type_of(barrier)?)?.kind != TypeKind::NamedBarrier {
+                return Err(Fault::malformed("the operand is no named barrier"));
+            }
+            let at = cx.value(barrier)?;
+            let (memory, spaces) = (group::scope(cx, inst.id(1)?)?, group::spaces(cx, inst.id(2)?)?);
+            let id = cx.b.func.fresh_barrier();
+            cx.b.named_barrier(at, BarrierInfo { id, execution: MemScope::SubGroup, memory, spaces });
+            Ok(())
+        }
+        _ => unreachable!("broken invariant: {} is no named barrier's instruction", inst.name()),
+    }
+}
+
+/// Makes a named barrier.
+fn make(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    let count = cx.scalar_int(inst.id(0)?)?;
+    if cx.b.ty(count) != Type::I32 {
+        return Err(Fault::malformed("the number of sub-groups is not of 32 bits"));
+    }
+    if cx.copies != Copies::One {
+        return Err(Fault::unsupported("a named barrier of a function that is called from several places"));
+    }
+    let data = GlobalData {
+        name: String::from("named_barrier"),
+        space: Space::Local,
+        size: 12,
+        align: 4,
+        init: GlobalInit::default(),
+    };
+    let global = cx.shared.add_global(data)?;
+    let at = cx.b.global_addr(global, Space::Local);
+    whole_group(cx);
+    let number = cx.b.query_linear(Opcode::LocalLinearId);
+    let zero = cx.b.iconst(Type::I64, 0);
+    let is_first = cx.b.icmp(IntCond::Eq, number, zero);
+    let (first, all) = (cx.b.func.append_block(), cx.b.func.append_block());
+    cx.b.branch(is_first, BlockCall::new(first, &[]), BlockCall::new(all, &[]));
+    cx.b.switch_to(first);
+    let nobody = cx.b.iconst(Type::I32, 0);
+    for (offset, value) in [(0, count), (4, nobody), (8, nobody)] {
+        let place = cx.b.addr(at, None, 1, offset);
+        cx.b.store(place, value, MemInfo::aligned(4));
+    }
+    cx.b.jump(all, &[]);
+    cx.b.switch_to(all);
+    whole_group(cx);
+    cx.set(inst, at)
+}
+
+/// A barrier of the work-group for its local memory.
+fn whole_group(cx: &mut FuncCx<'_>) {
+    let id = cx.b.func.fresh_barrier();
+    let (execution, memory) = (MemScope::WorkGroup, MemScope::WorkGroup);
+    cx.b.barrier(BarrierInfo { id, execution, memory, spaces: SpaceSet::LOCAL });
+}

@@ -1,0 +1,111 @@
+//! Named barriers: sub-groups of a work-group that meet at places of their own, for sub-groups of all sizes.
+
+use opencl3::error_codes::{CL_OUT_OF_RESOURCES, CL_SUCCESS};
+use opencl3::kernel::{ExecuteKernel, Kernel};
+use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
+use opencl3::program::Program;
+use opencl3::types::{CL_BLOCKING, cl_int};
+
+use clift_tests::session::{Session, session};
+
+/// The module that the importer is tested with.
+const MODULE: &[u8] = include_bytes!("../spirv/run/named_barrier.spv");
+
+/// The module with a size of sub-groups required of each kernel.
+fn module(size: u32) -> Vec<u8> {
+    const ENTRY_POINT: u32 = 15;
+    const EXECUTION_MODE: u32 = 16;
+    const SUBGROUP_SIZE: u32 = 35;
+    let words: Vec<u32> = MODULE.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+    let (mut at, mut end, mut modes) = (5, 5, Vec::new());
+    while at < words.len() {
+        let length = (words[at] >> 16) as usize;
+        if words[at] & 0xFFFF == ENTRY_POINT {
+            modes.extend([4 << 16 | EXECUTION_MODE, words[at + 2], SUBGROUP_SIZE, size]);
+            end = at + length;
+        }
+        at += length;
+    }
+    let all = words[..end].iter().chain(&modes).chain(&words[end..]);
+    all.flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// Runs a kernel over groups; the launch's status and what it stores.
+fn run(session: &Session, size: u32, kernel: &str, global: usize, local: usize) -> (cl_int, Vec<cl_int>) {
+    let mut program = Program::create_from_il(&session.context, &module(size)).expect("a module");
+    program.build(session.context.devices(), "").expect("a build");
+    let kernel = Kernel::create(&program, kernel).expect("the kernel");
+    let queue = session.queue();
+    let mut out = vec![-1; global];
+    // SAFETY: the one argument is a buffer of as many words as there are work-items.
+    unsafe {
+        let buffer = Buffer::<cl_int>::create(&session.context, CL_MEM_READ_WRITE, global, std::ptr::null_mut())
+            .expect("a buffer");
+        let event = ExecuteKernel::new(&kernel)
+            .set_arg(&buffer)
+            .set_global_work_size(global)
+            .set_local_work_size(local)
+            .enqueue_nd_range(&queue)
+            .expect("a launch");
+        let _ = event.wait();
+        let status = event.command_execution_status().expect("a status").0;
+        if status == CL_SUCCESS {
+            queue.enqueue_read_buffer(&buffer, CL_BLOCKING, 0, &mut out, &[]).expect("a read");
+        }
+        (status, out)
+    }
+}
+
+/// For each work-item what a function of its sub-group's number says.
+fn by_sub_group(global: usize, local: usize, size: u32, value: impl Fn(usize) -> usize) -> Vec<cl_int> {
+    (0..global).map(|i| value(i % local / size as usize) as cl_int).collect()
+}
+
+#[test]
+fn one_makes_what_others_take() {
+    let session = session();
+    if !session.driver.is_clift {
+        return;
+    }
+    for size in [1, 4, 8, 16] {
+        for (global, local) in [(64, 64), (240, 40), (333, 37), (5, 5)] {
+            let (status, out) = run(session, size, "pipeline", global, local);
+            let wanted = |number| if number == 0 { 0 } else { (0..5).map(|round| round * round + 1 + number).sum() };
+            assert_eq!(status, CL_SUCCESS);
+            assert_eq!(out, by_sub_group(global, local, size, wanted), "sub-groups of {size}, groups of {local}");
+        }
+    }
+}
+
+#[test]
+fn pairs_meet_as_often_as_they_like() {
+    let session = session();
+    if !session.driver.is_clift {
+        return;
+    }
+    for size in [1, 4, 8, 16] {
+        let local = 4 * size as usize;
+        let (status, out) = run(session, size, "pairs", 9 * local, local);
+        let wanted = |number: usize| {
+            let (rounds, partner) = (if number < 2 { 2 } else { 4 }, number ^ 1);
+            (1..=rounds).map(|round| round * partner).sum::<usize>() * 100 + rounds * partner
+        };
+        assert_eq!(status, CL_SUCCESS);
+        assert_eq!(out, by_sub_group(9 * local, local, size, wanted), "sub-groups of {size}");
+    }
+}
+
+#[test]
+fn a_deadlock_ends_the_launch() {
+    let session = session();
+    if !session.driver.is_clift {
+        return;
+    }
+    for size in [1, 4, 8, 16] {
+        let (status, _) = run(session, size, "stuck", 128, 64);
+        assert_eq!(status, CL_OUT_OF_RESOURCES, "sub-groups of {size}");
+        // A sub-group alone waits for nobody.
+        let (status, out) = run(session, size, "stuck", size as usize, size as usize);
+        assert_eq!((status, out), (CL_SUCCESS, vec![1; size as usize]), "sub-groups of {size}");
+    }
+}
