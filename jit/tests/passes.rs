@@ -172,7 +172,7 @@ impl Generator<'_, '_, '_> {
 
     fn statement(&mut self, depth: u32) -> Result<()> {
         self.budget = self.budget.saturating_sub(1);
-        match self.u.int_in_range(0..=12)? {
+        match self.u.int_in_range(0..=13)? {
             0..=2 => {
                 let (op, x, y) = (*self.u.choose(&BINARY)?, self.value()?, self.value()?);
                 let v = self.b.int2(op, x, y);
@@ -216,6 +216,7 @@ impl Generator<'_, '_, '_> {
             }
             9 if depth > 0 => self.branch(depth)?,
             10 if depth > 0 => self.repeat(depth)?,
+            13 if depth > 0 => self.machine(depth)?,
             12 => {
                 let v = self.wide()?;
                 let v = self.b.cast(Opcode::Itrunc, v, Type::I32);
@@ -281,6 +282,52 @@ impl Generator<'_, '_, '_> {
         let kept = self.b.cast(Opcode::Itrunc, wide, to);
         let kept = if to == Type::I32 { kept } else { self.b.cast(Opcode::Zext, kept, Type::I32) };
         self.pool.push(kept);
+        Ok(())
+    }
+
+    /// A loop around a switch of many cases, some of which go back at once, others by way of a block of their own.
+    fn machine(&mut self, depth: u32) -> Result<()> {
+        let steps = self.u.int_in_range(1..=9)?;
+        let start = [self.b.iconst(Type::I32, 0), self.value()?, self.value()?];
+        let [head, fetch, latch, exit] = std::array::from_fn(|_| self.b.func.append_block());
+        let [i, state, carried] = std::array::from_fn(|_| self.b.func.dfg.append_param(head, Type::I32));
+        let [last_state, last] = std::array::from_fn(|_| self.b.func.dfg.append_param(latch, Type::I32));
+        self.b.jump(head, &start);
+        self.b.switch_to(head);
+        let (limit, one) = (self.b.iconst(Type::I32, steps), self.b.iconst(Type::I32, 1));
+        let more = self.b.icmp(IntCond::Slt, i, limit);
+        self.b.branch(more, BlockCall::new(fetch, &[]), BlockCall::new(exit, &[]));
+        self.b.switch_to(fetch);
+        let known = self.pool.len();
+        self.pool.extend([i, state, carried]);
+        let common = self.value()?;
+        let common = self.b.int2(*self.u.choose(&BINARY)?, common, state);
+        let next = self.b.int2(Opcode::Iadd, i, one);
+        let mask = self.b.iconst(Type::I32, 7);
+        let selector = self.b.int2(Opcode::And, state, mask);
+        self.pool.extend([common, next]);
+        let cases: Vec<Block> = (0..6).map(|_| self.b.func.append_block()).collect();
+        let mut calls: Vec<_> = (0..).zip(&cases[1..]).map(|(n, &case)| (n, BlockCall::new(case, &[]))).collect();
+        calls.push((6, BlockCall::new(latch, &[next, common])));
+        self.b.switch(selector, calls, BlockCall::new(cases[0], &[]));
+        let inner = self.pool.len();
+        for case in cases {
+            self.b.switch_to(case);
+            self.body(depth - 1)?;
+            let (state, v) = (self.value()?, self.value()?);
+            if self.u.ratio(1, 3)? {
+                self.b.jump(head, &[next, state, v]);
+            } else {
+                self.b.jump(latch, &[state, v]);
+            }
+            self.pool.truncate(inner);
+        }
+        self.b.switch_to(latch);
+        let sum = self.b.int2(Opcode::Iadd, last, common);
+        self.b.jump(head, &[next, last_state, sum]);
+        self.b.switch_to(exit);
+        self.pool.truncate(known);
+        self.pool.extend([state, carried]);
         Ok(())
     }
 

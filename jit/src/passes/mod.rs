@@ -7,6 +7,7 @@
 
 mod addr;
 mod dce;
+mod dispatch;
 mod gvn;
 mod inline_calls;
 mod licm;
@@ -54,6 +55,7 @@ pub static PASSES: &[Pass] = &[
     pass!(licm, "moves loop-invariant values out of loops"),
     pass!(addr, "folds index arithmetic into addresses"),
     pass!(dce, "removes what nobody uses"),
+    pass!(dispatch, "cases of a switch in a loop go on to the next by themselves"),
 ];
 
 /// Order of the canonical passes over a kernel. Inlining comes before.
@@ -77,7 +79,8 @@ pub static CANONICAL: &[&str] = &[
 ];
 
 /// Order of the passes after work-items became loops.
-pub static CLEAN: &[&str] = &["simplify_cfg", "simplify", "addr", "gvn", "licm", "simplify", "dce", "simplify_cfg"];
+pub static CLEAN: &[&str] =
+    &["simplify_cfg", "simplify", "addr", "gvn", "licm", "simplify", "dce", "simplify_cfg", "dispatch", "simplify_cfg"];
 
 /// The passes correctness needs: what `-cl-opt-disable` leaves.
 pub static MINIMAL: &[&str] = &["simplify_cfg", "mem2reg", "dce"];

@@ -38,6 +38,12 @@ impl Legalizer<'_> {
                 };
                 Some(self.truncate(&wide, elem))
             }
+            O::Rotl if bits < 32 && !self.is_splat(&args[1]) && (self.caps.varying_shifts)(Elem::I32) => {
+                let back = self.lanewise(O::Ineg, &clift_kir::Imm::None, &args[1..], args[1].ty);
+                let (left, right) = (self.op2(O::Shl, a, &args[1]), self.op2(O::Lshr, a, &back));
+                // A count of zero shifts by zero both ways.
+                Some(self.op2(O::Or, &left, &right))
+            }
             O::Rotl if self.is_splat(&args[1]) => {
                 let left = self.lanewise(O::Shl, &clift_kir::Imm::None, args, result);
                 let back = match self.constant_of_splat(&args[1]) {

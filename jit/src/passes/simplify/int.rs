@@ -53,7 +53,8 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
             let kept = if lowest { WrapFlags::empty() } else { WrapFlags::NO_SIGNED };
             Some(b.int2_wrap(Opcode::Iadd, x, negated, data.imm.wrap() & kept))
         }
-        Opcode::Iadd | Opcode::And | Opcode::Or | Opcode::Xor => reassociate(b, data, x, y, ty),
+        Opcode::Or => rotation(b, x, y).or_else(|| reassociate(b, data, x, y, ty)),
+        Opcode::Iadd | Opcode::And | Opcode::Xor => reassociate(b, data, x, y, ty),
         Opcode::Shl | Opcode::Lshr | Opcode::Ashr => {
             shift_of_shift(b, data.op, x, y, ty).or_else(|| shift_back(b, data.op, x, y, ty))
         }
@@ -100,6 +101,32 @@ fn power_of_two(bits: Option<u64>) -> Option<u64> {
 fn shift(b: &mut Builder<'_>, op: Opcode, x: Value, count: u64, ty: Type) -> Value {
     let count = splat(b, ty, count);
     b.int2(op, x, count)
+}
+
+/// The bits shifted out to the left come back from the right. Shifts count modulo the width, and so does the sum of their counts;
+/// where both shift by nothing, two equal values are joined.
+fn rotation(b: &mut Builder<'_>, x: Value, y: Value) -> Option<Value> {
+    let (left, right) = match (defined_by(b, x, Opcode::Shl), defined_by(b, y, Opcode::Shl)) {
+        (Some(left), _) => (left, defined_by(b, y, Opcode::Lshr)?),
+        (None, Some(left)) => (left, defined_by(b, x, Opcode::Lshr)?),
+        (None, None) => return None,
+    };
+    let (value, left, right) = (left.args[0], left.args[1], (right.args[0], right.args[1]));
+    (right.0 == value && complement(b, left, right.1)).then(|| b.int2(Opcode::Rotl, value, left))
+}
+
+/// Whether two counts of shifts, of values as wide as themselves, add up to a multiple of the width.
+fn complement(b: &Builder<'_>, x: Value, y: Value) -> bool {
+    let width = u64::from(b.ty(x).elem.bits());
+    if let Some((x, y)) = splat_bits(b, x).zip(splat_bits(b, y)) {
+        return x.wrapping_add(y) % width == 0;
+    }
+    let rest = |x: Value, y: Value| match (defined_by(b, y, Opcode::Isub), defined_by(b, y, Opcode::Ineg)) {
+        (Some(sub), _) => sub.args[1] == x && splat_bits(b, sub.args[0]).is_some_and(|bits| bits % width == 0),
+        (None, Some(neg)) => neg.args[0] == x,
+        (None, None) => false,
+    };
+    rest(x, y) || rest(y, x)
 }
 
 /// `(x op c) op d` becomes `x op (c op d)`.
