@@ -1,7 +1,8 @@
-//! Atomics: 32 and 64 bits, in global and local memory, of OpenCL C 1.2 and 2.0.
+//! Atomics: 32 and 64 bits and halves, in global and local memory, of OpenCL C 1.2 and 2.0.
 
 use clift_tests::kernel::{Case, GLOBAL, Launch, Need};
 use clift_tests::values::spread;
+use half::f16;
 
 fn value(i: usize) -> i32 {
     spread(61, i) as i32
@@ -288,6 +289,55 @@ fn floats() -> Case {
         .needs(Need::Fp64)
 }
 
+/// The same with halves, of which two lie in a word. Sums stay exact below 2048.
+fn halves() -> Case {
+    const SOURCE: &str = "
+        #pragma OPENCL EXTENSION cl_khr_fp16 : enable
+        kernel void t(global const int *a, volatile global atomic_half *f) {
+            local atomic_half s[4];
+            if (get_local_id(0) == 0)
+                for (int i = 0; i < 4; i++) atomic_store(s + i, (half)0);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            half x = a[get_global_id(0)];
+            atomic_fetch_add_explicit(f, x, memory_order_relaxed, memory_scope_device);
+            atomic_fetch_sub(f + 1, x);
+            atomic_fetch_min(f + 2, x);
+            atomic_fetch_max_explicit(f + 3, x, memory_order_acq_rel, memory_scope_device);
+            atomic_store_explicit(f + 4, atomic_load(f + 5), memory_order_relaxed);
+            atomic_fetch_add(s, x);
+            atomic_fetch_min_explicit(s + 1, x, memory_order_relaxed, memory_scope_work_group);
+            atomic_fetch_max(s + 2, x);
+            atomic_exchange(s + 3, (half)9);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (get_local_id(0) == 0) {
+                atomic_fetch_add(f + 6, atomic_load(s));
+                atomic_fetch_min(f + 7, atomic_load(s + 1));
+                atomic_fetch_max(f + 8, atomic_load(s + 2));
+                atomic_fetch_max(f + 9, atomic_load(s + 3));
+            }
+        }";
+    fn number(i: usize) -> i32 {
+        value(i) % 8
+    }
+    fn expected(k: usize) -> f64 {
+        let all = || (0..GLOBAL).map(|i| f64::from(number(i)));
+        let (sum, least, most) = (all().sum::<f64>(), all().fold(3.0, f64::min), all().fold(3.0, f64::max));
+        match k {
+            0 | 6 => 3.0 + sum,
+            1 => 3.0 - sum,
+            2 | 7 => least,
+            3 | 8 => most,
+            9 => 9.0,
+            _ => 3.0,
+        }
+    }
+    Case::new("atomics::halves", SOURCE)
+        .input(number)
+        .update(10, |_| f16::from_f64(3.0), |_, k| Some(f16::from_f64(expected(k))))
+        .needs(Need::Extension("cl_ext_float_atomics"))
+        .needs(Need::Extension("cl_khr_fp16"))
+}
+
 /// A group agrees through an atomic in local memory on what its items vote.
 fn votes() -> Case {
     fn expected(launch: &Launch, i: usize) -> i32 {
@@ -324,6 +374,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ordered_loads(),
         flags(),
         floats(),
+        halves(),
         votes(),
     ]
 }

@@ -225,7 +225,9 @@ fn memory_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Gro
         }
         CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES => info.value(orders | scopes),
         CL_DEVICE_ATOMIC_FENCE_CAPABILITIES => info.value(orders | scopes | CL_DEVICE_ATOMIC_SCOPE_WORK_ITEM),
-        CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT | CL_DEVICE_DOUBLE_FP_ATOMIC_CAPABILITIES_EXT => info.value(
+        CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT
+        | CL_DEVICE_DOUBLE_FP_ATOMIC_CAPABILITIES_EXT
+        | CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT => info.value(
             CL_DEVICE_GLOBAL_FP_ATOMIC_LOAD_STORE_EXT
                 | CL_DEVICE_GLOBAL_FP_ATOMIC_ADD_EXT
                 | CL_DEVICE_GLOBAL_FP_ATOMIC_MIN_MAX_EXT
@@ -233,7 +235,6 @@ fn memory_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Gro
                 | CL_DEVICE_LOCAL_FP_ATOMIC_ADD_EXT
                 | CL_DEVICE_LOCAL_FP_ATOMIC_MIN_MAX_EXT,
         ),
-        CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT => info.value::<cl_device_fp_atomic_capabilities_ext>(0),
         // Zero: natural alignment.
         CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT
         | CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT

@@ -243,6 +243,12 @@ pub const OPENCL_C_FEATURES: &[&str] = &[
     "__opencl_c_kernel_clock_scope_device",
     "__opencl_c_kernel_clock_scope_work_group",
     "__opencl_c_kernel_clock_scope_sub_group",
+    "__opencl_c_ext_fp16_global_atomic_load_store",
+    "__opencl_c_ext_fp16_local_atomic_load_store",
+    "__opencl_c_ext_fp16_global_atomic_add",
+    "__opencl_c_ext_fp16_local_atomic_add",
+    "__opencl_c_ext_fp16_global_atomic_min_max",
+    "__opencl_c_ext_fp16_local_atomic_min_max",
     "__opencl_c_ext_fp32_global_atomic_add",
     "__opencl_c_ext_fp32_local_atomic_add",
     "__opencl_c_ext_fp32_global_atomic_min_max",
@@ -296,6 +302,7 @@ pub const SPIRV_EXTENSIONS: &[&str] = &[
     "SPV_KHR_integer_dot_product",
     "SPV_KHR_shader_clock",
     "SPV_EXT_shader_atomic_float_add",
+    "SPV_EXT_shader_atomic_float16_add",
     "SPV_KHR_subgroup_rotate",
     "SPV_KHR_uniform_group_instructions",
     "SPV_EXT_relaxed_printf_string_address_space",
@@ -440,6 +447,7 @@ mod tests {
         );
         assert_eq!(has("cl_khr_kernel_clock"), feature("__opencl_c_kernel_clock_scope_device"));
         assert_eq!(has("cl_ext_float_atomics"), feature("__opencl_c_ext_fp32_global_atomic_add"));
+        assert_eq!(has("cl_ext_float_atomics"), feature("__opencl_c_ext_fp16_global_atomic_load_store"));
         let sub_groups = |e: &Extension| e.name.starts_with("cl_khr_subgroup_");
         assert!(feature("__opencl_c_subgroups") || !EXTENSIONS.iter().any(sub_groups));
         assert!(!has("cl_khr_subgroups"), "there is no independent forward progress");

@@ -73,14 +73,17 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
     let operation = name.strip_prefix("atomic_").or_else(|| name.strip_prefix("atom_"))?;
     if let Some(kind) = operation.strip_prefix("fetch_") {
         // `P`, address space, `VU7_Atomic`, the type, the operand's type, perhaps order and scope.
-        let ty = parameters.split_once("7_Atomic")?.1.chars().next()?;
+        let ty = match parameters.split_once("7_Atomic")?.1 {
+            half if half.starts_with("Dh") => 'h',
+            other => other.chars().next()?,
+        };
         return Some(BuiltinImport::Ordered(match (kind.trim_end_matches("_explicit"), ty) {
             ("min", 'i' | 'l') => AtomicOp::Smin,
             ("max", 'i' | 'l') => AtomicOp::Smax,
             ("min", 'j' | 'm') => AtomicOp::Umin,
             ("max", 'j' | 'm') => AtomicOp::Umax,
-            ("min", 'f' | 'd') => AtomicOp::Fmin,
-            ("max", 'f' | 'd') => AtomicOp::Fmax,
+            ("min", 'h' | 'f' | 'd') => AtomicOp::Fmin,
+            ("max", 'h' | 'f' | 'd') => AtomicOp::Fmax,
             _ => return None,
         }));
     }
@@ -276,6 +279,10 @@ mod tests {
         assert_eq!(
             find("_Z25atomic_fetch_min_explicitPU3AS3VU7_Atomicdd12memory_order"),
             Some(BuiltinImport::Ordered(AtomicOp::Fmin))
+        );
+        assert_eq!(
+            find("_Z25atomic_fetch_max_explicitPU3AS1VU7_AtomicDhDh12memory_order12memory_scope"),
+            Some(BuiltinImport::Ordered(AtomicOp::Fmax))
         );
         assert_eq!(find("_Z16atomic_fetch_addPU3AS4VU7_Atomicff"), None);
         assert_eq!(find("_Z9mem_fencej"), Some(BuiltinImport::Fence));

@@ -122,7 +122,13 @@ fn check(ty: Type, float: bool) -> Result<(), Fault> {
     if ty.is_vector() || !class {
         return Err(Fault::malformed(format!("an atomic {ty}")));
     }
-    if !matches!(ty.elem.bits(), 32 | 64) {
+    let has_atomics = match ty.elem.bits() {
+        32 | 64 => true,
+        // Halves have, integers of their size have not.
+        16 => ty.is_float(),
+        _ => false,
+    };
+    if !has_atomics {
         return Err(Fault::unsupported(format!("an atomic {ty}")));
     }
     Ok(())
