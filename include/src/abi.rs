@@ -178,6 +178,9 @@ pub struct Resources {
     pub scratch_item_bytes: u64,
     /// Lanes per pack; a pack is a sub-group. 1 when the kernel is not vectorized.
     pub width: u32,
+    /// Whether a launch may have larger groups along x than were asked for: the kernel cannot tell, and passes once over what
+    /// it accesses.
+    pub groups_may_grow: bool,
 }
 
 impl Resources {
@@ -214,6 +217,7 @@ impl Resources {
             scratch_fixed_bytes: self.scratch_fixed_bytes.max(other.scratch_fixed_bytes),
             scratch_item_bytes: self.scratch_item_bytes.max(other.scratch_item_bytes),
             width: self.width.max(other.width),
+            groups_may_grow: self.groups_may_grow && other.groups_may_grow,
         }
     }
 }

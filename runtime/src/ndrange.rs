@@ -108,11 +108,37 @@ impl NdRange {
         self.local_size.iter().product()
     }
 
+    /// The same work-items in groups with longer rows along x, for a kernel that cannot tell. There stay enough groups for so many
+    /// workers, all of one size; where a smaller one ends each row, they stay as they are.
+    #[must_use]
+    pub(crate) fn with_longer_rows(&self, workers: usize) -> Self {
+        let row = self.local_size[0];
+        let whole = self.global_size[0].is_multiple_of(row);
+        let spare = self.total_groups() / (GROUPS_PER_WORKER * workers.max(1) as u64);
+        let most = (LONG_ROW / row).min(spare).min(GROWN_ITEMS / self.group_items());
+        if !whole || most < 2 {
+            return *self;
+        }
+        let groups = self.num_groups[0];
+        let factor = 1 << most.ilog2().min(groups.trailing_zeros());
+        let mut grown = *self;
+        grown.local_size[0] = row * factor;
+        grown.num_groups[0] = groups / factor;
+        grown
+    }
+
     /// Whether every group has the full local size.
     pub fn is_uniform(&self) -> bool {
         (0..3).all(|d| self.global_size[d].is_multiple_of(self.local_size[d]))
     }
 }
+
+/// Work-items of a row that makes a run of memory long enough.
+const LONG_ROW: u64 = 128;
+/// Most work-items of a group that has grown.
+const GROWN_ITEMS: u64 = 4096;
+/// Groups that stay for each worker at least.
+const GROUPS_PER_WORKER: u64 = 32;
 
 /// The product of a size per dimension, or `None` when it overflows.
 pub fn product(sizes: [u64; 3]) -> Option<u64> {
@@ -235,6 +261,23 @@ mod tests {
             workers,
             non_uniform,
         }
+    }
+
+    #[test]
+    fn rows_become_longer() {
+        let grown = |global, local, workers| {
+            let range = NdRange::new(2, global, [0; 3], local).expect("it is legal").with_longer_rows(workers);
+            (range.local_size(), range.num_groups())
+        };
+        assert_eq!(grown([2048, 2048, 1], [16, 16, 1], 2), ([128, 16, 1], [16, 128, 1]));
+        assert_eq!(grown([2048, 2048, 1], [64, 32, 1], 2), ([128, 32, 1], [16, 64, 1]));
+        assert_eq!(grown([2048, 2048, 1], [128, 1, 1], 2), ([128, 1, 1], [16, 2048, 1]), "long enough");
+        assert_eq!(grown([2048, 2048, 1], [16, 256, 1], 2), ([16, 256, 1], [128, 8, 1]), "large enough");
+        assert_eq!(grown([96, 4096, 1], [8, 1, 1], 1), ([32, 1, 1], [3, 4096, 1]), "three more make no whole rows");
+        assert_eq!(grown([100, 4096, 1], [16, 1, 1], 1), ([16, 1, 1], [7, 4096, 1]), "the last group is smaller");
+        assert_eq!(grown([64, 64, 1], [8, 8, 1], 1), ([16, 8, 1], [4, 8, 1]), "few groups");
+        assert_eq!(grown([64, 64, 1], [8, 8, 1], 64), ([8, 8, 1], [8, 8, 1]), "fewer than workers");
+        assert_eq!(grown([0, 64, 1], [8, 8, 1], 1), ([8, 8, 1], [0, 8, 1]), "nothing to do");
     }
 
     #[test]

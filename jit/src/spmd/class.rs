@@ -84,6 +84,25 @@ impl Query {
 }
 
 impl Query {
+    /// Whether the answer depends on which work-items of a row make up a work-group.
+    pub(super) fn is_of_groups_along_x(self, imm: &Imm) -> bool {
+        match self {
+            Query::NumGroups | Query::EnqueuedLocalSize | Query::LocalSize | Query::GroupId | Query::LocalId => {
+                *imm == Imm::Dim(0)
+            }
+            Query::LocalLinearId
+            | Query::SubGroupSize
+            | Query::MaxSubGroupSize
+            | Query::NumSubGroups
+            | Query::EnqueuedNumSubGroups
+            | Query::SubGroupId
+            | Query::SubGroupLocalId => true,
+            Query::WorkDim | Query::GlobalSize | Query::GlobalOffset | Query::GlobalId | Query::GlobalLinearId => false,
+        }
+    }
+}
+
+impl Query {
     /// Whether the answer depends on which work-items make up a sub-group.
     pub(super) fn is_of_sub_groups(self) -> bool {
         match self {

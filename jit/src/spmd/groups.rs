@@ -5,9 +5,12 @@
 //! *work-group* stay: each begins a region, like a barrier, and `wgloop.rs` combines what the work-items bring while it goes
 //! from one to the next.
 
+use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::dfg::ConstData;
 use clift_kir::eval::identity;
-use clift_kir::{AtomicOp, Builder, Function, GroupInfo, Imm, Inst, InstData, MemScope, Opcode, Type, Value};
+use clift_kir::{
+    AtomicOp, Builder, Function, GroupInfo, Imm, Inst, InstData, KernelData, MemScope, Opcode, Space, Type, Value,
+};
 
 use super::class::{Class, class};
 use crate::passes::Replacements;
@@ -73,6 +76,37 @@ pub(crate) fn knows_sub_groups(func: &Function) -> bool {
             | Class::Branch
             | Class::End
             | Class::Call => false,
+        }
+    })
+}
+
+/// Whether a kernel may be run in larger groups along x than were asked for: it cannot tell which work-items of a row make up a
+/// group, and has no loops. What loops access again and again is why somebody chooses small groups; without loops, longer rows are
+/// longer runs of memory.
+pub(crate) fn groups_may_grow(func: &Function, kernel: &KernelData) -> bool {
+    let cfg = Cfg::new(func);
+    let loops = LoopForest::new(&cfg, &DomTree::new(&cfg));
+    if kernel.required_local_size.is_some() || loops.iter().next().is_some() || loops.irreducible() {
+        return false;
+    }
+    func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).all(|&inst| {
+        let data = func.dfg.inst(inst);
+        let local = func.dfg.results(inst).iter().any(|&value| func.dfg.ty(value).elem.space() == Some(Space::Local));
+        match class(data.op) {
+            Class::Query(query) => !query.is_of_groups_along_x(&data.imm),
+            Class::Collective | Class::NamedBarrier | Class::Barrier => false,
+            Class::Constant
+            | Class::Arg
+            | Class::ArgAddr
+            | Class::SlotAddr
+            | Class::GlobalAddr
+            | Class::InSpace
+            | Class::Cheap
+            | Class::Load
+            | Class::Plain
+            | Class::Branch
+            | Class::End
+            | Class::Call => !local,
         }
     })
 }

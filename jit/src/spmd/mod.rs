@@ -62,7 +62,7 @@ use clift_kir::inst::AtomicOp;
 use clift_kir::{AtomicInfo, Function, KernelData, MemOrder, MemScope, Module};
 
 use crate::{BuildError, Options, passes};
-pub(crate) use groups::knows_sub_groups;
+pub(crate) use groups::{groups_may_grow, knows_sub_groups};
 use report::Report;
 use width::Width;
 
@@ -215,6 +215,7 @@ fn loops(
         scratch_fixed_bytes: context.fixed_bytes + env::slack(context.align),
         scratch_item_bytes: context.item_bytes,
         width: packs.lanes,
+        groups_may_grow: false,
     };
     let private_bytes = context.private_bytes / u64::from(packs.lanes);
     let made = GroupFunction { func, widened: None, resources, private_bytes, has_barrier: regions.has_barrier };

@@ -76,7 +76,10 @@ pub(crate) enum Seat {
 
 impl Running {
     /// Starts a launch on this thread. Returns the command if this thread ended it.
-    pub(crate) fn begin(launch: Box<Launch>, node: Arc<Node>) -> Option<Ended> {
+    pub(crate) fn begin(mut launch: Box<Launch>, node: Arc<Node>) -> Option<Ended> {
+        if launch.resources.groups_may_grow && launch.resources.scratch_item_bytes == 0 {
+            launch.nd = launch.nd.with_longer_rows(node.crew.size());
+        }
         let Some((local_bytes, scratch_bytes)) = arena_sizes(&launch) else {
             node.set_fault("the launch needs more memory than can be addressed".to_owned());
             return Some(Ended { node, status: status::OUT_OF_RESOURCES, spent: Some(launch) });

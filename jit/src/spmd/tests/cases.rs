@@ -574,3 +574,30 @@ fn sub_group_barriers_are_fences() {
         made.func.layout.insts(b).iter().all(|&inst| !matches!(made.func.dfg.inst(inst).imm, Imm::Barrier(_)))
     }));
 }
+
+#[test]
+fn groups_that_nobody_can_tell() {
+    let may_grow = |body: &str| {
+        let module = parse(&format!(
+            "function f0 \"case\" canonical {{\nb0:\n v0: ptr(global) = arg 8\n v1: i64 = global_id 0\n{body}\n}}\nkernel f0 args 48\n"
+        ));
+        let kernel = &module.kernels[0];
+        super::super::groups_may_grow(&module.funcs[kernel.func], kernel)
+    };
+    let store = "v9: ptr(global) = addr scale 8 v0, v1\n store align 8 v9, v2\n ret";
+    for query in ["global_id 1", "global_size 0", "global_linear_id", "local_id 1", "group_id 2"] {
+        assert!(may_grow(&format!("v2: i64 = {query}\n{store}")), "{query}");
+    }
+    for query in
+        ["local_id 0", "group_id 0", "num_groups 0", "local_size 0", "enqueued_local_size 0", "local_linear_id"]
+    {
+        assert!(!may_grow(&format!("v2: i64 = {query}\n{store}")), "{query}");
+    }
+    let id = "v2: i64 = global_id 1";
+    assert!(!may_grow(&format!("{id}\n v3: ptr(local) = arg 16\n store align 8 v3, v2\n{store}")), "local memory");
+    assert!(!may_grow(&format!("{id}\n v3: i32 = sub_group_size\n{store}")), "sub-groups");
+    assert!(!may_grow(&format!("{id}\n v3: i64 = group_reduce work_group add v1\n{store}")), "a sum of the group");
+    let looped =
+        "jump b1(v1)\nb1(v3: i64):\n v4: b1 = icmp ult v3, v2\n v5: i64 = iadd v3, v2\n branch v4, b1(v5), b2\nb2:";
+    assert!(!may_grow(&format!("{id}\n{looped}\n{store}")), "a loop");
+}
