@@ -50,6 +50,8 @@ pub(super) enum Place {
 pub(super) struct Turns {
     /// Passes over the packs since one of them went on.
     pub(super) idle: u64,
+    /// Packs that have ended.
+    pub(super) ended: u64,
     /// For each region that packs run together, how many are there.
     pub(super) arrived: Vec<Option<u64>>,
 }
@@ -57,7 +59,7 @@ pub(super) struct Turns {
 impl Turns {
     /// All counters.
     pub(super) fn offsets(&self) -> impl Iterator<Item = u64> + '_ {
-        std::iter::once(self.idle).chain(self.arrived.iter().copied().flatten())
+        [self.idle, self.ended].into_iter().chain(self.arrived.iter().copied().flatten())
     }
 }
 
@@ -128,12 +130,12 @@ impl Context {
             context.state = item.take(4, 4)?;
         }
         if regions.in_turn {
-            let idle = fixed.take(4, 4)?;
+            let (idle, ended) = (fixed.take(4, 4)?, fixed.take(4, 4)?);
             let arrived = regions
                 .list
                 .iter()
                 .map(|region| (region.begins == Begins::Together).then(|| fixed.take(4, 4)).transpose());
-            context.turns = Some(Turns { idle, arrived: arrived.collect::<Result<_, _>>()? });
+            context.turns = Some(Turns { idle, ended, arrived: arrived.collect::<Result<_, _>>()? });
         }
         context.place_slots(regions, &mut fixed, &mut item)?;
         context.keep_values(regions, &mut fixed, &mut item)?;

@@ -36,16 +36,19 @@ impl Loops<'_> {
         b.jump(next_group, &[]);
     }
 
-    /// For a region that packs run together: whether all are here, which begins a new count.
+    /// For a region that packs run together: whether all are here that have not ended, which begins a new count.
     pub(super) fn all_here(&mut self, id: RegionId, levels: &mut Levels) -> Option<Value> {
-        let offset = self.context.turns.as_ref()?.arrived[id]?;
+        let turns = self.context.turns.as_ref()?;
+        let offset = turns.arrived[id]?;
         let enter = self.enter[id];
         let Some(packs) = self.env.known(levels, Opcode::NumSubGroups, &Imm::None, Type::I32) else {
             unreachable!("broken invariant: a group of unknown size")
         };
         let arrived = self.counted(enter, offset);
+        let ended = self.counted(enter, turns.ended);
         let mut b = self.env.at(enter);
-        let all = b.icmp(IntCond::Eq, arrived, packs);
+        let here_or_ended = b.int2(Opcode::Iadd, arrived, ended);
+        let all = b.icmp(IntCond::Eq, here_or_ended, packs);
         let none = b.iconst(Type::I32, 0);
         let left = b.select(all, none, arrived);
         self.count(enter, offset, left);
@@ -62,7 +65,11 @@ impl Loops<'_> {
         }
         let none = self.env.at(at).iconst(Type::I32, 0);
         self.count(at, turns.idle, none);
-        if let Some(offset) = next.and_then(|next| turns.arrived[next]) {
+        let counter = match next {
+            Some(next) => turns.arrived[next],
+            None => Some(turns.ended),
+        };
+        if let Some(offset) = counter {
             self.count_one(at, offset);
         }
     }
