@@ -37,7 +37,7 @@ impl Translator<'_> {
             }
             (Opcode::Ret, Imm::None) => {
                 let values = self.args(inst);
-                self.pos.ins().return_(&values);
+                self.leave(&values);
             }
             // The kernel's fault, but no reason to end the process: the call ends.
             (Opcode::Unreachable, Imm::None) => {

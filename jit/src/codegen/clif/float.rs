@@ -110,7 +110,7 @@ impl Translator<'_> {
         lane[lane.len() - 1] = 0x7f;
         let mut mask = [0; 16];
         mask.chunks_exact_mut(lane.len()).for_each(|chunk| chunk.copy_from_slice(lane));
-        let mask = self.vector_constant(int, mask);
+        let mask = self.vector_constant(int, u128::from_le_bytes(mask));
         let bits = self.recast(a, int);
         let bits = self.pos.ins().band(bits, mask);
         self.recast(bits, ty)

@@ -5,6 +5,7 @@ use clift_kir::{Elem, FloatCond, Imm, Inst, Opcode, Type};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
+use super::constants::bits_of;
 use super::translate::{Translator, clif_type, vector_of, wrong_imm};
 
 impl Translator<'_> {
@@ -14,6 +15,8 @@ impl Translator<'_> {
         let data = legal.dfg.inst(inst);
         let to = self.result_type(inst);
         let value = match data.op {
+            // Made where they are used.
+            O::Const if to.is_vector() => return,
             O::Const => match data.imm {
                 Imm::Const(id) => self.constant(legal.dfg.constant(id)),
                 ref imm => wrong_imm(imm),
@@ -90,15 +93,7 @@ impl Translator<'_> {
                 }
             };
         }
-        let bytes = (ty.lane_bits() / 8) as usize;
-        let mut pool = [0u8; 16];
-        for (i, place) in pool.chunks_mut(bytes).enumerate() {
-            // Unused lanes repeat the last one, so that splats stay splats.
-            let lane = data.lane((i as u32).min(data.ty.lanes() - 1));
-            let bits = if data.ty.is_bool() { 0u64.wrapping_sub(lane) } else { lane };
-            place.copy_from_slice(&bits.to_le_bytes()[..bytes]);
-        }
-        self.vector_constant(ty, pool)
+        self.vector_constant(ty, bits_of(data))
     }
 
     /// A truth value as a lane of a mask.
@@ -431,7 +426,7 @@ impl Translator<'_> {
                 *place = lane * bytes + offset;
             }
         }
-        let pattern = self.vector_constant(types::I8X16, pattern);
+        let pattern = self.vector_constant(types::I8X16, u128::from_le_bytes(pattern));
         let source = self.recast(a, types::I8X16);
         let value = self.pos.ins().x86_pshufb(source, pattern);
         Some(self.recast(value, clif_type(to)))

@@ -31,11 +31,13 @@ fn place(loc: SourceLoc) -> String {
     }
 }
 
-/// The listing of a function.
-pub(super) fn listing(code: &CompiledCode) -> String {
+/// The listing of a function with a pool of constants.
+pub(super) fn listing(code: &CompiledCode, pool: &[u128]) -> String {
     let mut text = String::new();
     #[cfg(target_arch = "x86_64")]
-    x86::write(&mut text, code);
+    x86::write(&mut text, code, pool);
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = pool;
     #[cfg(not(target_arch = "x86_64"))]
     if let Some(own) = &code.vcode {
         let _ = writeln!(text, "{own}");
@@ -48,12 +50,12 @@ pub(super) fn listing(code: &CompiledCode) -> String {
 mod x86 {
     use std::collections::BTreeSet;
 
-    use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter, Instruction, Mnemonic, OpKind};
+    use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter, Instruction, Mnemonic, OpKind, Register};
 
     use super::{CompiledCode, SourceLoc, Write, place};
 
     /// Writes the instructions of every block. What lies between blocks are tables of jumps and constants.
-    pub(super) fn write(text: &mut String, code: &CompiledCode) {
+    pub(super) fn write(text: &mut String, code: &CompiledCode, pool: &[u128]) {
         let bytes = code.buffer.data();
         let decode = |from: u32| {
             let mut decoder = Decoder::with_ip(64, &bytes[from as usize..], u64::from(from), DecoderOptions::NONE);
@@ -82,9 +84,11 @@ mod x86 {
         };
         let mut formatter = GasFormatter::new();
         let mut last = None;
+        let mut bases = Bases { slot: slot_of(&instructions, pool), known: Vec::new() };
         for instruction in &instructions {
             let at = instruction.ip();
             if targets.contains(&at) {
+                bases.known.clear();
                 let _ = writeln!(text, "L{at:x}:");
                 last = None;
             }
@@ -100,8 +104,54 @@ mod x86 {
                 line = format!("{name} L{target:x}");
             } else if instruction.is_ip_rel_memory_operand() {
                 line += &constant(bytes, instruction.ip_rel_memory_address());
+            } else if let Some(place) = bases.place(instruction) {
+                let bits = pool.get(place).map(|bits| bits.to_le_bytes()).unwrap_or_default();
+                line += &constant(&bits, 0);
             }
+            bases.step(instruction);
             let _ = writeln!(text, "  {at:5x}  {line}");
+        }
+    }
+
+    /// Where in the stack frame the address of the pool is.
+    fn slot_of(instructions: &[Instruction], pool: &[u128]) -> Option<u64> {
+        let address = pool.as_ptr().expose_provenance() as u64;
+        let made = instructions.iter().position(|instruction| {
+            instruction.op1_kind() == OpKind::Immediate64 && instruction.immediate64() == address && !pool.is_empty()
+        })?;
+        let register = instructions[made].op0_register();
+        let mut after = instructions[made..].iter();
+        let stored = after.find(|instruction| {
+            let to_memory = instruction.op0_kind() == OpKind::Memory && instruction.memory_base() == Register::RSP;
+            instruction.mnemonic() == Mnemonic::Mov && to_memory && instruction.op1_register() == register
+        })?;
+        Some(stored.memory_displacement64())
+    }
+
+    /// Registers that hold the address of the pool.
+    struct Bases {
+        slot: Option<u64>,
+        known: Vec<Register>,
+    }
+
+    impl Bases {
+        /// The place in the pool that an instruction reads.
+        fn place(&self, instruction: &Instruction) -> Option<usize> {
+            let reads = self.known.contains(&instruction.memory_base());
+            reads.then(|| instruction.memory_displacement64() as usize / 16)
+        }
+
+        fn step(&mut self, instruction: &Instruction) {
+            let written = instruction.op0_register();
+            let half = |register: Register| register as u32 + Register::EAX as u32 - Register::RAX as u32;
+            self.known.retain(|&known| known != written && half(known) != written as u32);
+            let loads = instruction.mnemonic() == Mnemonic::Mov && instruction.memory_base() == Register::RSP;
+            if loads
+                && instruction.op1_kind() == OpKind::Memory
+                && Some(instruction.memory_displacement64()) == self.slot
+            {
+                self.known.push(written);
+            }
         }
     }
 

@@ -4,6 +4,8 @@
 //! match of its own ops: [`int`] (with [`shift`] and [`conditions`]), [`float`], [`convert`], [`lanes`], [`memory`] (with atomics), [`call`], [`control`]. [`caps`] says
 //! what Cranelift's vector lowering covers. [`target`] builds instruction-set descriptions, [`place`] puts code into memory
 //! ([`late`] when it is first called), [`crowd`] and [`products`] choose how a function is compiled, [`listing`] shows the code.
+//! What is executed seldom becomes functions of its own where it can ([`outline`], called as [`exchange`] says), else it is kept
+//! apart in its function ([`seldom`]); [`constants`] decides which constants are in registers and which in memory.
 //!
 //! Values: a scalar is a Cranelift scalar (truth values `i8` of 0 or 1, pointers `i64`); a vector is always a whole 128-bit
 //! register, shorter ones use its first lanes and leave the rest unspecified; a mask is an integer vector of 0 and -1 whose lane
@@ -14,15 +16,18 @@
 mod call;
 mod caps;
 mod conditions;
+mod constants;
 mod control;
 mod convert;
 mod crowd;
+mod exchange;
 mod float;
 mod int;
 mod lanes;
 mod late;
 mod listing;
 mod memory;
+mod outline;
 mod place;
 mod products;
 mod seldom;
@@ -38,7 +43,6 @@ use std::sync::{Arc, LazyLock};
 
 use clift_include::abi::KernelEntry;
 use clift_kir::{Function, Module};
-use cranelift_codegen::ir;
 
 use super::data::ProgramData;
 use super::{Backend, Body, Executable, Input, KernelCode, VectorCaps};
@@ -46,7 +50,7 @@ use crate::BuildError;
 use crate::pipeline::panic_text;
 use late::Late;
 use place::Placed;
-use translate::Translator;
+use translate::{Translated, Translator};
 
 /// The backend for the host.
 pub(crate) struct ClifBackend {
@@ -72,7 +76,7 @@ impl ClifBackend {
     }
 
     /// One function in Cranelift's form, with places in the source if wanted.
-    fn translate(&self, func: &Function, data: &ProgramData, locate: bool) -> ir::Function {
+    fn translate(&self, func: &Function, data: &ProgramData, locate: bool) -> Translated {
         Translator::run(func, &*self.isas.thorough, self.features, data, locate)
     }
 }

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "machine code is entered through a pointer and freed by hand")]
 
 use std::fmt::{self, Write};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use clift_include::abi::GroupRunFn;
@@ -12,11 +13,14 @@ use cranelift_codegen::{CodegenError, Context};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, ModuleError, ModuleReloc, default_libcall_names};
 use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHasher};
 
+use super::constants::Pool;
 use super::crowd::is_crowded;
-use super::listing;
 use super::products::only_of_widened;
 use super::target::Isas;
+use super::translate::Translated;
+use super::{exchange, listing};
 use crate::BuildError;
 use crate::codegen::data::ProgramData;
 
@@ -25,6 +29,10 @@ pub(super) struct Placement {
     module: Code,
     isas: Isas,
     functions: Vec<FuncId>,
+    /// Bodies that functions share: those of one hash, and what they are called.
+    bodies: FxHashMap<u64, Vec<(ir::function::FunctionStencil, FuncId)>>,
+    /// Constants that functions read.
+    pools: Vec<Pool>,
     context: Context,
     dump_clif: bool,
     dump_code: bool,
@@ -35,15 +43,51 @@ impl Placement {
     /// An empty placement for the host, which notes Cranelift's form and the machine code where asked to.
     pub(super) fn new(isas: Isas, dump_clif: bool, dump_code: bool) -> Placement {
         let module = JITModule::new(JITBuilder::with_isa(isas.thorough.clone(), default_libcall_names()));
-        let (functions, context, log) = (Vec::new(), Context::new(), String::new());
-        Placement { module: Code { module: Some(module) }, isas, functions, context, dump_clif, dump_code, log }
+        Placement {
+            module: Code { module: Some(module) },
+            isas,
+            functions: Vec::new(),
+            bodies: FxHashMap::default(),
+            pools: Vec::new(),
+            context: Context::new(),
+            dump_clif,
+            dump_code,
+            log: String::new(),
+        }
     }
 
-    /// Compiles a function; gives its number in [`Placed::functions`].
+    /// Compiles a function and what bodies it has; gives its number in [`Placed::functions`].
     ///
     /// # Errors
     /// As [`crate::codegen::Backend::compile`]; the message does not name the kernel.
-    pub(super) fn define(&mut self, name: &str, func: ir::Function) -> Result<usize, BuildError> {
+    pub(super) fn define(&mut self, name: &str, made: Translated) -> Result<usize, BuildError> {
+        let Translated { mut func, bodies, pool } = made;
+        for (number, body) in (0..).zip(bodies) {
+            let id = self.body(body)?;
+            exchange::name_body(&mut func, number, id.as_u32());
+        }
+        let id = self.compile(name, func, &pool)?;
+        self.pools.push(pool);
+        self.functions.push(id);
+        Ok(self.functions.len() - 1)
+    }
+
+    /// A body: an equal one that there is already, else a new one.
+    fn body(&mut self, body: ir::Function) -> Result<FuncId, BuildError> {
+        let mut hasher = FxHasher::default();
+        body.stencil.hash(&mut hasher);
+        let hash = hasher.finish();
+        let known = self.bodies.get(&hash).and_then(|known| known.iter().find(|(known, _)| *known == body.stencil));
+        if let Some(&(_, id)) = known {
+            return Ok(id);
+        }
+        let stencil = body.stencil.clone();
+        let id = self.compile("what is executed seldom", body, &[])?;
+        self.bodies.entry(hash).or_default().push((stencil, id));
+        Ok(id)
+    }
+
+    fn compile(&mut self, name: &str, func: ir::Function, pool: &[u128]) -> Result<FuncId, BuildError> {
         let Some(module) = &mut self.module.module else { unreachable!("broken invariant: code freed") };
         self.context.func = func;
         // Only where nobody reads the code itself.
@@ -70,12 +114,10 @@ impl Placement {
             module.define_function_bytes(id, align, code.code_buffer(), &relocs).map_err(describe)
         });
         if let Some(code) = self.context.compiled_code().filter(|_| self.dump_code) {
-            let _ = writeln!(self.log, "; asm {name}\n{}", listing::listing(code));
+            let _ = writeln!(self.log, "; asm {name}\n{}", listing::listing(code, pool));
         }
         self.context.clear();
-        defined?;
-        self.functions.push(id);
-        Ok(self.functions.len() - 1)
+        defined.map(|()| id)
     }
 
     /// Makes all functions executable.
@@ -91,7 +133,8 @@ impl Placement {
             unsafe { std::mem::transmute::<*const u8, GroupRunFn>(code) }
         };
         let functions = self.functions.iter().map(entry).collect();
-        Ok(Placed { functions, log: self.log, memory: Memory { _code: Mutex::new(self.module), _data: data } })
+        let memory = Memory { _code: Mutex::new(self.module), _data: data, _constants: self.pools };
+        Ok(Placed { functions, log: self.log, memory })
     }
 }
 
@@ -141,6 +184,7 @@ pub(super) struct Memory {
     // Never locked: the lock only makes the module shareable.
     _code: Mutex<Code>,
     _data: Arc<ProgramData>,
+    _constants: Vec<Pool>,
 }
 
 impl fmt::Debug for Memory {

@@ -1,17 +1,17 @@
-//! Blocks that are executed seldom: out of line, and nothing is computed ahead of them for their sake alone.
+//! Blocks that are executed seldom and are no bodies: out of line, and nothing is computed ahead of them for their sake alone.
 //!
 //! Cranelift computes whatever does not change in a loop before the loop, also what only a block needs that few iterations come
-//! to: constants and scalars in all lanes, which then occupy registers, or are spilled, each time the loop is entered. A value
-//! stays in its block if it depends on something that is only there: a zero that Cranelift does not know to be one, read from the
-//! stack frame where such a block begins, is added to the bits of constants and scalars before they become vectors.
+//! to: constants (for these see `constants`) and scalars in all lanes, which then occupy registers, or are spilled, each time the
+//! loop is entered. A value stays in its block if it depends on something that is only there: a zero that Cranelift does not know
+//! to be one, read from the stack frame where such a block begins, is added to the bits of scalars before they become vectors.
 
+use clift_kir::Block;
 use clift_kir::analysis::Rare;
-use clift_kir::{Block, Opcode, Value};
 use cranelift_codegen::cursor::{Cursor, CursorPosition};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use rustc_hash::FxHashMap;
 
-use super::translate::{Translator, clif_type};
+use super::translate::Translator;
 
 /// What is executed seldom.
 pub(super) struct Seldom {
@@ -20,20 +20,17 @@ pub(super) struct Seldom {
     slot: Option<ir::StackSlot>,
     /// The zeros, by the block that reads them.
     zeros: FxHashMap<Block, ir::Value>,
-    /// Constants of other blocks, made again in the current one.
-    constants: FxHashMap<Value, ir::Value>,
 }
 
 impl Seldom {
     pub(super) fn new(rare: Rare) -> Seldom {
-        Seldom { rare, slot: None, zeros: FxHashMap::default(), constants: FxHashMap::default() }
+        Seldom { rare, slot: None, zeros: FxHashMap::default() }
     }
 }
 
 impl Translator<'_> {
     /// Begins a block.
     pub(super) fn enter_seldom(&mut self, block: Block, new: ir::Block) {
-        self.seldom.constants.clear();
         if !self.seldom.rare.contains(block) {
             return;
         }
@@ -46,6 +43,11 @@ impl Translator<'_> {
                 self.pos.ins().atomic_load(types::I64, ir::MemFlagsData::new().with_notrap().with_aligned(), place);
             self.seldom.zeros.insert(block, zero);
         }
+    }
+
+    /// Whether the current block is executed seldom.
+    pub(super) fn is_seldom(&self) -> bool {
+        self.seldom.rare.contains(self.current())
     }
 
     /// A place in the stack frame that holds zero from the entry on.
@@ -84,48 +86,5 @@ impl Translator<'_> {
         let bits = if int == ty { scalar } else { self.pos.ins().bitcast(int, ir::MemFlagsData::new(), scalar) };
         let held = self.pos.ins().bor(bits, zero);
         if int == ty { held } else { self.pos.ins().bitcast(ty, ir::MemFlagsData::new(), held) }
-    }
-
-    /// A constant in all bits of a register.
-    pub(super) fn vector_constant(&mut self, ty: ir::Type, bytes: [u8; 16]) -> ir::Value {
-        if self.hidden_zero().is_none() {
-            let constant = self.pos.func.dfg.constants.insert(bytes[..].into());
-            return self.pos.ins().vconst(ty, constant);
-        }
-        let (low, high) = bytes.split_at(8);
-        let [low, high] = [low, high].map(|half| half.iter().rev().fold(0, |bits, &byte| bits << 8 | i64::from(byte)));
-        let halves = [low, high].map(|bits| {
-            let half = self.pos.ins().iconst(types::I64, bits);
-            self.held(half)
-        });
-        let vector = if low == high {
-            self.pos.ins().splat(types::I64X2, halves[0])
-        } else {
-            let first = self.pos.ins().scalar_to_vector(types::I64X2, halves[0]);
-            self.pos.ins().insertlane(first, halves[1], 1)
-        };
-        self.recast(vector, ty)
-    }
-
-    /// A constant vector of another block, for the current one if that is executed seldom.
-    pub(super) fn constant_here(&mut self, value: Value) -> Option<ir::Value> {
-        self.hidden_zero()?;
-        let legal = self.legal;
-        let ty = legal.dfg.ty(value);
-        if !ty.is_vector() || ty.is_bool() {
-            return None;
-        }
-        let data = legal.dfg.inst(legal.dfg.def_inst(value)?);
-        if data.op != Opcode::Const || self.is_home(value) {
-            return None;
-        }
-        if let Some(&here) = self.seldom.constants.get(&value) {
-            return Some(here);
-        }
-        let clift_kir::Imm::Const(id) = data.imm else { return None };
-        let here = self.constant(legal.dfg.constant(id));
-        debug_assert_eq!(self.ty(here), clif_type(ty));
-        self.seldom.constants.insert(value, here);
-        Some(here)
     }
 }

@@ -10,7 +10,10 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::constants::{Constants, Pool};
+use super::exchange::{self, Role};
 use super::listing::source_loc;
+use super::outline::Outline;
 use super::seldom::Seldom;
 use super::target::Features;
 use crate::codegen::data::ProgramData;
@@ -51,6 +54,22 @@ pub(super) struct Translator<'a> {
     homes: SecondaryMap<Value, PackedOption<Block>>,
     /// What is executed seldom, and how values are kept from being computed ahead of it.
     pub(super) seldom: Seldom,
+    /// How vectors become constant.
+    pub(super) constants: Constants,
+    /// What became functions of its own.
+    pub(super) outline: Outline,
+    /// What the function is to others.
+    pub(super) role: Role,
+}
+
+/// A function in Cranelift's form.
+pub(super) struct Translated {
+    /// The function. [`exchange::name_body`] says which functions its bodies became.
+    pub(super) func: ir::Function,
+    /// The bodies of what is executed seldom.
+    pub(super) bodies: Vec<ir::Function>,
+    /// Its constants, to be kept where they are.
+    pub(super) pool: Pool,
 }
 
 impl<'a> Translator<'a> {
@@ -61,8 +80,11 @@ impl<'a> Translator<'a> {
         features: Features,
         data: &ProgramData,
         locate: bool,
-    ) -> ir::Function {
+    ) -> Translated {
         debug_assert_eq!(func.stage, Stage::Legal);
+        let cfg = Cfg::new(func);
+        let rare = Rare::new(func, &cfg);
+        let outline = Outline::new(func, &cfg, &rare);
         let call_conv = isa.default_call_conv();
         let mut signature = ir::Signature::new(call_conv);
         for ty in func.param_types() {
@@ -71,10 +93,35 @@ impl<'a> Translator<'a> {
         for &ty in &func.returns {
             signature.returns.push(ir::AbiParam::new(clif_type(ty)));
         }
+        let bodies = outline.bodies().map(|body| Translator::body(body, isa, features, data)).collect();
         let mut ir = ir::Function::with_name_signature(ir::UserFuncName::default(), signature);
-        let mut translator = Translator {
-            legal: func,
-            pos: FuncCursor::new(&mut ir),
+        let translator = Translator::new(func, &mut ir, call_conv, (features, data), rare);
+        let constants = if features.x86 { Constants::new(func, &cfg) } else { Constants::default() };
+        let mut translator = Translator { locate, outline, constants, ..translator };
+        translator.function();
+        let pool = translator.finish_pool();
+        Translated { func: ir, bodies, pool }
+    }
+
+    /// A body in Cranelift's form, without places in the source: several of them may share it.
+    fn body(func: &Function, isa: &dyn TargetIsa, features: Features, data: &ProgramData) -> ir::Function {
+        let rare = Rare::new(func, &Cfg::new(func));
+        let mut ir = ir::Function::with_name_signature(ir::UserFuncName::default(), exchange::body_signature());
+        let translator = Translator::new(func, &mut ir, isa.default_call_conv(), (features, data), rare);
+        Translator { role: Role::Body { place: None }, ..translator }.function();
+        ir
+    }
+
+    fn new(
+        legal: &'a Function,
+        ir: &'a mut ir::Function,
+        call_conv: cranelift_codegen::isa::CallConv,
+        (features, data): (Features, &'a ProgramData),
+        rare: Rare,
+    ) -> Translator<'a> {
+        Translator {
+            legal,
+            pos: FuncCursor::new(ir),
             features,
             data,
             values: SecondaryMap::new(),
@@ -83,17 +130,18 @@ impl<'a> Translator<'a> {
             signatures: FxHashMap::default(),
             patterns: FxHashMap::default(),
             call_conv,
-            uses: UseCounts::new(func),
-            extended: extended(func),
+            uses: UseCounts::new(legal),
+            extended: extended(legal),
             long: FxHashMap::default(),
             comparisons: FxHashMap::default(),
-            locate,
+            locate: false,
             current: Block::from_u32(0),
             homes: SecondaryMap::new(),
-            seldom: Seldom::new(Rare::new(func, &Cfg::new(func))),
-        };
-        translator.function();
-        ir
+            seldom: Seldom::new(rare),
+            constants: Constants::default(),
+            outline: Outline::default(),
+            role: Role::Entry { exchange: None },
+        }
     }
 
     fn function(&mut self) {
@@ -102,10 +150,14 @@ impl<'a> Translator<'a> {
             let new = self.pos.func.dfg.make_block();
             self.pos.func.layout.append_block(new);
             self.blocks[block] = Some(new).into();
+            if legal.layout.entry() == Some(block) && matches!(self.role, Role::Body { .. }) {
+                self.take_inputs(new, legal.dfg.params(block));
+                continue;
+            }
             for &param in legal.dfg.params(block) {
                 let ty = clif_type(legal.dfg.ty(param));
                 let value = self.pos.func.dfg.append_block_param(new, ty);
-                self.values[param] = Some(Lowered { value, disp: 0 });
+                self.set_param(param, value);
             }
         }
         if self.locate {
@@ -117,6 +169,11 @@ impl<'a> Translator<'a> {
             self.pos.goto_bottom(new);
             self.current = block;
             self.comparisons.clear();
+            self.enter_constants();
+            if self.outline.contains(block) {
+                self.outlined(block, new);
+                continue;
+            }
             self.enter_seldom(block, new);
             for &inst in legal.layout.insts(block) {
                 if self.locate {
@@ -125,6 +182,11 @@ impl<'a> Translator<'a> {
                 self.inst(inst);
             }
         }
+    }
+
+    /// Notes a parameter of a block.
+    pub(super) fn set_param(&mut self, param: Value, value: ir::Value) {
+        self.values[param] = Some(Lowered { value, disp: 0 });
     }
 
     /// The block that a block became.
@@ -200,11 +262,6 @@ impl<'a> Translator<'a> {
         self.current
     }
 
-    /// Whether a value is defined in the block being translated.
-    pub(super) fn is_home(&self, value: Value) -> bool {
-        self.homes[value].expand() == Some(self.current)
-    }
-
     /// Type of a value of the new function.
     pub(super) fn ty(&self, value: ir::Value) -> ir::Type {
         self.pos.func.dfg.value_type(value)
@@ -213,9 +270,9 @@ impl<'a> Translator<'a> {
     /// An integer in every lane.
     pub(super) fn int(&mut self, ty: ir::Type, value: i64) -> ir::Value {
         if ty.is_vector() {
-            let lane = self.int(ty.lane_type(), value);
-            let lane = self.held(lane);
-            return self.pos.ins().splat(ty, lane);
+            let bytes = (ty.lane_bits() / 8) as usize;
+            let lane = &value.to_le_bytes()[..bytes];
+            return self.vector_constant(ty, u128::from_le_bytes(std::array::from_fn(|i| lane[i % bytes])));
         }
         let bits = ty.bits();
         let value = if bits < 64 { value & ((1 << bits) - 1) } else { value };

@@ -33,6 +33,31 @@ fn places_labels_and_constants() {
     }
 }
 
+/// A loop with more constants than registers reads some from memory, where the listing finds them.
+#[test]
+fn constants_of_the_pool() {
+    let mut kernel = Kernel::new("listed");
+    let pointer = kernel.pointer(0);
+    kernel.repeat(10, |kernel, index| {
+        let ty = Type::vector(clift_kir::Elem::I32, 4);
+        let mut b = kernel.at();
+        let address = b.addr(pointer, Some(index), 16, 0);
+        let mut value = b.load(ty, address, MemInfo::aligned(4));
+        for bits in 0x100..0x120 {
+            let constant = b.iconst(ty, bits);
+            let sum = b.int2(Opcode::Iadd, value, constant);
+            value = b.int2(Opcode::Imul, sum, value);
+        }
+        b.store(address, value, MemInfo::aligned(4));
+    });
+    let log = listing(&kernel.finish());
+    if cfg!(target_arch = "x86_64") {
+        for bits in 0x100..0x120 {
+            assert!(log.contains(&format!("; {bits:08x} in every word")), "no {bits:x} in\n{log}");
+        }
+    }
+}
+
 /// Upper halves of products are taken of widened lanes, with the instruction for those.
 #[test]
 fn products_of_widened_lanes() {

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "generated code is called")]
 
 mod listing;
+mod outline;
 mod random;
 mod sweep;
 
@@ -63,11 +64,13 @@ pub(super) fn compile_elsewhere(func: &Function) {
     for (name, backend) in OTHERS.iter() {
         let Input::Legal(caps) = backend.input() else { unreachable!() };
         let data = ProgramData::new(&module).unwrap();
-        let mut context =
-            cranelift_codegen::Context::for_function(backend.translate(&legal(&module, func, caps), &data, false));
-        let mut control = cranelift_codegen::control::ControlPlane::default();
-        if let Err(error) = context.compile(&*backend.isas.thorough, &mut control) {
-            panic!("{name}: {:?}", error.inner);
+        let made = backend.translate(&legal(&module, func, caps), &data, false);
+        for func in made.bodies.into_iter().chain([made.func]) {
+            let mut context = cranelift_codegen::Context::for_function(func);
+            let mut control = cranelift_codegen::control::ControlPlane::default();
+            if let Err(error) = context.compile(&*backend.isas.thorough, &mut control) {
+                panic!("{name}: {:?}", error.inner);
+            }
         }
     }
 }

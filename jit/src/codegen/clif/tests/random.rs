@@ -31,6 +31,8 @@ struct Generator {
     output: Value,
     next_in: u64,
     next_out: u64,
+    /// Whether code touches no memory.
+    computes: bool,
 }
 
 impl Generator {
@@ -71,7 +73,7 @@ impl Generator {
         }
         let (at, input) = (self.next_in, self.input);
         self.next_in += u64::from(memory.bytes());
-        let constant = self.below(6) == 0;
+        let constant = self.below(6) == 0 || self.computes;
         let lanes: Vec<u64> = (0..ty.lanes()).map(|_| self.random.next()).collect();
         let mut b = self.kernel.at();
         if constant {
@@ -118,7 +120,8 @@ impl Generator {
         let ty = self.any_type();
         let int = if ty.is_int() { ty } else { ty.as_int() };
         let float = if ty.is_float() { ty } else { ty.with_elem(self.pick(&[Elem::F16, Elem::F32, Elem::F64])) };
-        match self.below(32) {
+        // What comes after the first 22 accesses memory, or may need some of the stack.
+        match self.below(if self.computes { 22 } else { 32 }) {
             0..=3 => {
                 let op = self.pick(&[
                     Opcode::Iadd,
@@ -442,7 +445,7 @@ impl Generator {
         self.keep(now);
     }
 
-    /// Values of some types change along one of two ways.
+    /// Values of some types change along one of two ways, of which the second may be one that only computes and is said to be rare.
     fn diamond(&mut self, depth: u32) {
         let cond = self.value(Type::B1);
         let types: Vec<Type> = (0..3).map(|_| self.any_type()).collect();
@@ -450,12 +453,19 @@ impl Generator {
             (self.kernel.func.append_block(), self.kernel.func.append_block(), self.kernel.func.append_block());
         self.kernel.at().branch(cond, BlockCall::new(one, &[]), BlockCall::new(two, &[]));
         let known = self.pool.len();
+        let rare = self.below(3) == 0;
         for way in [one, two] {
             self.kernel.block = way;
+            let outer = self.computes;
+            if rare && way == two {
+                self.kernel.func.layout.set_rare(two);
+                self.computes = true;
+            }
             self.sequence(4, depth + 1);
             let values: Vec<Value> = types.iter().map(|&ty| self.value(ty)).collect();
             self.kernel.at().jump(join, &values);
             self.pool.truncate(known);
+            self.computes = outer;
         }
         self.kernel.block = join;
         for ty in types {
@@ -512,7 +522,8 @@ fn program(seed: u64) -> Function {
     let mut kernel = Kernel::new("random");
     let (input, output) = (kernel.pointer(0), kernel.pointer(1));
     let random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    let mut generator = Generator { kernel, random, pool: Vec::new(), input, output, next_in: 0, next_out: 0 };
+    let mut generator =
+        Generator { kernel, random, pool: Vec::new(), input, output, next_in: 0, next_out: 0, computes: false };
     let steps = 5 + generator.below(25);
     generator.sequence(steps, 0);
     for value in generator.pool.clone() {
