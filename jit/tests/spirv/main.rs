@@ -14,6 +14,8 @@
 //! ; error: malformed SPIR-V at word 40 …  the import fails with exactly this text
 //! ```
 //!
+//! What is run is run once more as `spirv-opt` optimizes it, where that is installed.
+//!
 //! `CLIFT_BLESS=1` assembles every text with `spirv-as` and writes down the errors as they are now.
 //! `cargo test -p clift-jit --test spirv -- NAME` runs those whose path contains NAME.
 #![allow(missing_docs, reason = "a test")]
@@ -34,9 +36,13 @@ fn main() -> ExitCode {
     let mut paths = Vec::new();
     collect(&root, &mut paths).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
     paths.sort();
-    let trials = paths.into_iter().map(|path| {
+    let trials = paths.into_iter().flat_map(|path| {
         let name = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
-        Trial::test(name, move || check(&path).map_err(Failed::from))
+        let optimized = name.starts_with("run").then(|| {
+            let path = path.clone();
+            Trial::test(format!("{name} optimized"), move || check_optimized(&path).map_err(Failed::from))
+        });
+        std::iter::once(Trial::test(name, move || check(&path).map_err(Failed::from))).chain(optimized)
     });
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
 }
@@ -90,13 +96,41 @@ fn check(path: &Path) -> Result<(), String> {
     }
 }
 
+/// Runs what an optimizer of modules, if there is one, makes of one file: the same must come out.
+fn check_optimized(path: &Path) -> Result<(), String> {
+    let case = Case::parse(&read(path)?)?;
+    for level in ["-O", "-Os"] {
+        let optimized = Command::new("spirv-opt").arg(level).arg(path.with_extension("spv")).args(["-o", "-"]).output();
+        // It dies of some modules, and stops at others.
+        let Ok(output) = optimized else { return Ok(()) };
+        if !output.status.success() {
+            continue;
+        }
+        let words = as_words(&output.stdout);
+        let linked = case.link.iter().map(|name| words_beside(path, name)).collect::<Result<Vec<_>, _>>()?;
+        let mut inputs = vec![Input { words: &words, spec_constants: &case.spec }];
+        inputs.extend(linked.iter().map(|words| Input { words, spec_constants: &[] }));
+        let options = Options { arg_info: true, ..Options::default() };
+        let imported = spirv::import(&inputs, &options).map_err(|error| format!("{level}: {error}"))?;
+        clift_kir::verify::module(&imported.module).map_err(|errors| errors.to_string())?;
+        for run in &case.runs {
+            launch::run(&imported, run).map_err(|reason| format!("{level}: {reason}\n{}", imported.module))?;
+        }
+    }
+    Ok(())
+}
+
 fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn words(path: &Path) -> Result<Vec<u32>, String> {
     let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect())
+    Ok(as_words(&bytes))
+}
+
+fn as_words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect()
 }
 
 fn words_beside(path: &Path, name: &str) -> Result<Vec<u32>, String> {
