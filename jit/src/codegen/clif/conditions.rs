@@ -1,7 +1,7 @@
 //! Masks in the form that takes the fewest instructions: the opposite of a comparison where its user can turn around, and the
 //! top bits of lanes where only they decide.
 
-use clift_kir::{Imm, Inst, IntCond, Opcode, Type, Value};
+use clift_kir::{Imm, Inst, InstData, IntCond, Opcode, Type, Value};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 use super::translate::{Translator, int_cc};
@@ -15,6 +15,11 @@ impl Translator<'_> {
         {
             let (a, b) = (self.get(a), self.get(b));
             return (self.pos.ins().icmp(int_cc(cond.inverse()), a, b), true);
+        }
+        if let Some(def) = self.legal.dfg.def_inst(mask).filter(|_| self.is_only_use(mask))
+            && let InstData { op: Opcode::Not, args, .. } = self.legal.dfg.inst(def)
+        {
+            return (self.get(args[0]), true);
         }
         (self.get(mask), false)
     }
@@ -50,9 +55,10 @@ impl Translator<'_> {
         Some((signs, cond == IntCond::Eq))
     }
 
-    /// Condition and operands of a comparison of vectors of integers that only the instruction being translated needs.
+    /// Condition and operands of a comparison of vectors of integers that only the instruction being translated needs. It may stand
+    /// in an earlier block: instruction selection computes it where it is used, unless that is in a loop and it need not be.
     fn comparison(&self, mask: Value) -> Option<(IntCond, [Value; 2])> {
-        let def: Inst = self.legal.dfg.def_inst(mask).filter(|_| self.ends_here(mask))?;
+        let def: Inst = self.legal.dfg.def_inst(mask).filter(|_| self.is_only_use(mask))?;
         let data = self.legal.dfg.inst(def);
         let (Imm::IntCond(cond), &[a, b]) = (&data.imm, &*data.args) else { return None };
         let ty = self.legal.dfg.ty(a);

@@ -249,7 +249,12 @@ impl<'a> Translator<'a> {
 
     /// Whether the instruction being translated is the last to need a value: the only one, in the same block.
     pub(super) fn ends_here(&self, value: Value) -> bool {
-        self.uses.get(value) == 1 && self.homes[value].expand() == Some(self.current)
+        self.is_only_use(value) && self.homes[value].expand() == Some(self.current)
+    }
+
+    /// Whether the instruction being translated is the only one to need a value.
+    pub(super) fn is_only_use(&self, value: Value) -> bool {
+        self.uses.get(value) == 1
     }
 
     /// Whether a scalar of 8 or 16 bits is needed with zeros above.
