@@ -121,6 +121,13 @@ pub(super) fn exp_of_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
     exp_of_pair_times(x, rest, x.lit(1.0))
 }
 
+/// e^(x + rest) of doubles likewise, where it is a normal number.
+pub(super) fn exp_of_normal_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
+    let shifted = x.fma(std::f64::consts::LOG2_E, MAGIC_F64);
+    let r = reduce(x, shifted - MAGIC_F64, LN_2_F64) + rest;
+    scale_normal(small_exp(r), shifted)
+}
+
 /// A factor, which may be huge or tiny, times e^(x + rest) of doubles, likewise.
 pub(super) fn exp_of_pair_times<'m>(x: Num<'m>, rest: Num<'m>, factor: Num<'m>) -> Num<'m> {
     let x = x.min(720.0).max(-1000.0);

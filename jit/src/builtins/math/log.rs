@@ -49,19 +49,28 @@ fn split_by<'m>(x: Num<'m>, exponent: Num<'m>, e: Num<'m>) -> Split<'m> {
 /// Splits a number that is not [`extraordinary`].
 pub(super) fn split_ordinary(x: Num<'_>) -> Split<'_> {
     let (root, bits, ..) = format(x);
+    if x.is_double() {
+        // With the bias the exponent is positive, and the low bits of a float that it becomes without a conversion.
+        let above = x.bits() + ((1023 << bits) - root);
+        let e = (above.lshr(bits) | INTEGERS_BITS).float() - (INTEGERS + 1023.0);
+        let mantissa = ((above & ((1 << bits) - 1)) + root).float();
+        return Split { e, f: mantissa - 1.0 };
+    }
     let above = x.bits() - root;
-    let e = above.ashr(bits);
-    let e = if x.is_double() { e.resize(clift_kir::Elem::I32) } else { e };
     let mantissa = ((above & ((1 << bits) - 1)) + root).float();
-    Split { e: e.to_float(x.ty().elem), f: mantissa - 1.0 }
+    Split { e: above.ashr(bits).to_float(x.ty().elem), f: mantissa - 1.0 }
 }
+
+/// The double from which doubles are integers, and its bits.
+const INTEGERS: f64 = 4_503_599_627_370_496.0;
+const INTEGERS_BITS: i64 = 0x4330_0000_0000_0000;
 
 /// Which numbers are not positive, not normal or not finite.
 pub(super) fn extraordinary(x: Num<'_>) -> Num<'_> {
     // Ordinary patterns follow each other: moved to where signed integers begin, they are less than their number.
     let (least, count) = if x.is_double() { (1 << 52, 0x7fe << 52) } else { (1 << 23, 0xfe_i64 << 23) };
     let begin = if x.is_double() { i64::MIN } else { i64::from(i32::MIN) };
-    (x.bits() + begin.wrapping_sub(least)).ge(begin.wrapping_add(count))
+    (x.bits() + begin.wrapping_sub(least)).gt(begin.wrapping_add(count - 1))
 }
 
 /// A logarithm: of the exponent and the mantissa, with what is extraordinary on a branch of its own.
@@ -83,14 +92,18 @@ fn double_atanh_argument(f: Num<'_>) -> [Num<'_>; 2] {
     [s, s * s]
 }
 
-/// log(1 + f) of doubles.
-fn log1p_small(f: Num<'_>) -> Num<'_> {
+/// log(1 + f) of doubles, with something small added where the sum is small.
+fn log1p_small<'m>(f: Num<'m>, more: Option<Num<'m>>) -> Num<'m> {
     let s = f / (f + 2.0);
     let z = s * s;
-    let r = z * z.poly(&poly::ATANH_F64);
+    let half = f * 0.5 * f;
     // log(1 + f) = 2s + s r, and 2s = f - s f: the rounding of s counts little.
-    let half = f * f * 0.5;
-    f - (half - s * (half + r))
+    let sum = z.fma(z.poly(&poly::ATANH_F64), half);
+    let product = match more {
+        Some(more) => s.fma(sum, more),
+        None => s * sum,
+    };
+    f - (half - product)
 }
 
 /// What 2/3 is more than the double.
@@ -98,12 +111,17 @@ const TWO_THIRDS_REST: f64 = 3.700743415417188e-17;
 
 /// The natural logarithm of a positive finite double to some 60 bits, as the sum of two.
 pub(super) fn log_pair(x: Num<'_>) -> [Num<'_>; 2] {
-    let Split { e, f } = split(x);
+    log_pair_of_split(split(x))
+}
+
+/// The natural logarithm of a split double likewise.
+pub(super) fn log_pair_of_split(Split { e, f }: Split<'_>) -> [Num<'_>; 2] {
     // s = f / (2 + f) as the sum of two.
     let sum = f + 2.0;
     let sum_rest = f - (sum - 2.0);
-    let s = f / sum;
-    let s_rest = (s.fma(-sum, f) - s * sum_rest) / sum;
+    let inverse = f.lit(1.0) / sum;
+    let s = f * inverse;
+    let s_rest = (s.fma(-sum, f) - s * sum_rest) * inverse;
     // The cube likewise, and its coefficient 2/3; the other powers count little.
     let z = s * s;
     let z_rest = s.fma(s, -z) + (s + s) * s_rest;
@@ -136,7 +154,7 @@ pub(super) fn log_of(x: Num<'_>) -> Num<'_> {
 
 fn log_of_split(Split { e, f }: Split<'_>) -> Num<'_> {
     if f.is_double() {
-        return e.fma(LN_2_F64[0], e.fma(LN_2_F64[1], log1p_small(f)));
+        return e.fma(LN_2_F64[0], log1p_small(f, Some(e * LN_2_F64[1])));
     }
     let [s, z] = double_atanh_argument(f);
     // s = f - s f/2: the rounding of s counts little.
@@ -154,7 +172,7 @@ pub(in crate::builtins) fn log2<'m>(args: &[Num<'m>]) -> Num<'m> {
 /// The logarithm to base two of a split number.
 pub(super) fn log2_of_split(Split { e, f }: Split<'_>) -> Num<'_> {
     if f.is_double() {
-        return log1p_small(f).fma(consts::LOG2_E, e);
+        return log1p_small(f, None).fma(consts::LOG2_E, e);
     }
     let [s, z] = double_atanh_argument(f);
     s.fma(z.poly(&poly::LOG2_F32), e)
@@ -164,7 +182,7 @@ pub(super) fn log2_of_split(Split { e, f }: Split<'_>) -> Num<'_> {
 pub(in crate::builtins) fn log10<'m>(args: &[Num<'m>]) -> Num<'m> {
     logarithm(args[0], |Split { e, f }| {
         if f.is_double() {
-            return log1p_small(f).fma(consts::LOG10_E, e * consts::LOG10_2);
+            return log1p_small(f, None).fma(consts::LOG10_E, e * consts::LOG10_2);
         }
         let [s, z] = double_atanh_argument(f);
         e.fma(consts::LOG10_2, s * z.poly(&poly::LOG10_F32))
@@ -196,7 +214,7 @@ pub(super) fn log1p_of(x: Num<'_>) -> Num<'_> {
         let (scaled, offset) = ((x * 0.25) * power, power.fma(0.25, -1.0));
         let rounded = f - scaled;
         let error = (scaled - (f - rounded)) + (offset - rounded);
-        e.fma(LN_2_F64[0], e.fma(LN_2_F64[1], log1p_small(f) + error))
+        e.fma(LN_2_F64[0], log1p_small(f, Some(e.fma(LN_2_F64[1], error))))
     } else {
         log_of_split(Split { e: exponent.to_float(elem), f })
     }

@@ -2,8 +2,8 @@
 //!
 //! Each is a [`Function`] of numbers: straight code without tables of data or calls, so that it runs on all lanes of a pack. The
 //! steps are the same everywhere: reduce the argument (multiples of a constant are taken off with fused multiply-adds), evaluate
-//! a polynomial by Horner's rule (packs have enough independent lanes that nothing is won by breaking the chain), put the result
-//! together by integer arithmetic on exponents and signs, and replace what the special values demand by selections.
+//! a polynomial (by Horner's rule, long ones in groups: chains of dependent steps take longer than the steps themselves), put the
+//! result together by integer arithmetic on exponents and signs, and replace what the special values demand by selections.
 //!
 //! A function emits its code in place rather than as a kir function to be inlined: inlining would make the same code, and the
 //! constants are then visible to every pass at once. Where rare arguments need long code (arguments of `sin` beyond 10^5),

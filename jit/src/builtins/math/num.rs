@@ -113,14 +113,37 @@ impl<'m> Num<'m> {
         self.emit2(b, |at, x, y| at.fma(x, y, c))
     }
 
-    /// The polynomial with these coefficients, lowest degree first, by Horner's rule.
+    /// The polynomial with these coefficients, lowest degree first: by Horner's rule where it is short. Of a long one the terms but
+    /// the first are summed in groups, which do not wait for each other; the last step keeps the first coefficient's precision.
     pub(super) fn poly(self, coefficients: &[f64]) -> Num<'m> {
-        let (&last, rest) = coefficients.split_last().unwrap_or((&0.0, &[]));
-        let mut sum = self.lit(last);
-        for &coefficient in rest.iter().rev() {
-            sum = sum.fma(self, coefficient);
+        match coefficients {
+            [first, rest @ ..] if rest.len() >= self.long() => self.grouped(rest).fma(self, *first),
+            _ => Num::horner(self, &coefficients.iter().map(|&c| self.lit(c)).collect::<Vec<_>>()),
         }
-        sum
+    }
+
+    /// From how many coefficients on a chain of them takes too long. A pack of doubles has few registers to fill the time.
+    fn long(self) -> usize {
+        if self.is_double() { 5 } else { 8 }
+    }
+
+    /// A polynomial whose terms are summed in groups of four, after Estrin.
+    fn grouped(self, coefficients: &[f64]) -> Num<'m> {
+        let square = self * self;
+        let pair = |pair: &[f64]| match *pair {
+            [low, high] => self.fma(high, low),
+            _ => self.lit(pair[0]),
+        };
+        let pairs: Vec<Num<'m>> = coefficients.chunks(2).map(pair).collect();
+        let fours: Vec<Num<'m>> = pairs.chunks(2).map(|pairs| Num::horner(square, pairs)).collect();
+        Num::horner(square * square, &fours)
+    }
+
+    /// The polynomial in `x` with coefficients that are no literals.
+    fn horner(x: Num<'m>, coefficients: &[Num<'m>]) -> Num<'m> {
+        let mut rest = coefficients.iter().rev();
+        let last = rest.next().copied().unwrap_or_else(|| x.lit(0.0));
+        rest.fold(last, |sum, &coefficient| sum.fma(x, coefficient))
     }
 
     fn float1(self, op: Opcode) -> Num<'m> {
@@ -329,6 +352,17 @@ impl<'m> Num<'m> {
         slow: impl FnOnce() -> [Num<'m>; N],
     ) -> [Num<'m>; N] {
         self.branch_over(values, slow, Where::Everywhere)
+    }
+
+    /// What `usual` gives, but in lanes where it says so what `any` gives, which is rare.
+    pub(super) fn usually(usual: impl Fn() -> (Num<'m>, Num<'m>), any: impl FnOnce() -> Num<'m>) -> Num<'m> {
+        let (rare, y) = usual();
+        let [y] = rare.rarely_all([y], || {
+            // What is not rare among it keeps its value.
+            let (rare, y) = usual();
+            [rare.select(any(), y)]
+        });
+        y
     }
 
     fn branch_over<const N: usize>(

@@ -4,8 +4,8 @@
 use clift_kir::Elem;
 
 use super::coefficients as poly;
-use super::exp::{exp_of_pair, exp2_fast_of, exp2_of_normal_pair, exp2_of_pair};
-use super::log::{Split, extraordinary, log_pair, log2, log2_of_split, split, split_ordinary};
+use super::exp::{exp_of_normal_pair, exp_of_pair, exp2_fast_of, exp2_of_normal_pair, exp2_of_pair};
+use super::log::{Split, extraordinary, log_pair, log_pair_of_split, log2, log2_of_split, split, split_ordinary};
 use super::num::Num;
 
 /// log2 of a magnitude as a double: to 30 bits, exact for powers of two; -inf for 0, inf for inf, anything for NaN.
@@ -46,14 +46,20 @@ fn log2_pair<'m>(Split { e, f }: Split<'m>) -> [Num<'m>; 2] {
     [sum, (log - (sum - e)) + log_rest]
 }
 
-/// A power of floats where nothing is rare, as the sum of two: its logarithm to base two.
-fn exponent_of_floats<'m>(split: Split<'m>, exponent: Num<'m>) -> [Num<'m>; 2] {
-    let [log, rest] = log2_pair(split);
+/// A power of an ordinary number, and where it is no normal number, or none at all, and this way not to be taken.
+fn ordinary_power<'m>(x: Num<'m>, exponent: Num<'m>) -> (Num<'m>, Num<'m>) {
+    let split = split_ordinary(x);
+    let [log, rest] = if x.is_double() { log_pair_of_split(split) } else { log2_pair(split) };
     let z = log * exponent;
-    [z, rest.fma(exponent, log.fma(exponent, -z))]
+    let low = rest.fma(exponent, log.fma(exponent, -z));
+    if x.is_double() {
+        (exp_of_normal_pair(z, low), z.abs().above_or_nan(700.0))
+    } else {
+        (exp2_of_normal_pair(z, low), leaves_range(z))
+    }
 }
 
-/// Whether 2^z is no normal number, or z none at all.
+/// Whether 2^z is no normal float, or z none at all.
 fn leaves_range(z: Num<'_>) -> Num<'_> {
     z.abs().above_or_nan(125.0)
 }
@@ -70,11 +76,13 @@ fn power_of_floats<'m>(magnitude: Num<'m>, exponent: Num<'m>) -> Power<'m> {
     Power { value: exp2_of_pair(z, low), exponent: z }
 }
 
-/// A power of floats: at once where base and result are positive normal numbers, else by `any`, which gives the same for those.
+/// A power: at once where base and result are positive normal numbers, else by `any`.
 fn usual_power<'m>(x: Num<'m>, y: Num<'m>, any: impl FnOnce() -> Num<'m>) -> Num<'m> {
-    let [z, low] = exponent_of_floats(split_ordinary(x), y);
-    let [power] = (extraordinary(x) | leaves_range(z)).rarely_all([exp2_of_normal_pair(z, low)], || [any()]);
-    power
+    let usual = || {
+        let (power, leaves) = ordinary_power(x, y);
+        (extraordinary(x) | leaves, power)
+    };
+    Num::usually(usual, any)
 }
 
 /// The power of a magnitude, in the magnitude's precision: anything for NaN. Zero and infinity have infinite logarithms.
@@ -134,7 +142,7 @@ fn parity(y: Num<'_>) -> (Num<'_>, Num<'_>) {
 /// x^y.
 pub(in crate::builtins) fn pow<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    if x.is_double() { any_pow(x, y) } else { usual_power(x, y, || any_pow(x, y)) }
+    usual_power(x, y, || any_pow(x, y))
 }
 
 /// x^y of all operands.
@@ -167,7 +175,7 @@ pub(in crate::builtins) fn powr<'m>(args: &[Num<'m>]) -> Num<'m> {
         let power = if x.is_double() { power(x.abs(), Exponent::Times(y)) } else { power_of_floats(x.abs(), y) };
         powr_of_magnitude(x, power)
     };
-    if x.is_double() { any() } else { usual_power(x, y, any) }
+    usual_power(x, y, any)
 }
 
 fn powr_of_magnitude<'m>(x: Num<'m>, power: Power<'m>) -> Num<'m> {
@@ -192,17 +200,16 @@ pub(in crate::builtins) fn pown<'m>(args: &[Num<'m>]) -> Num<'m> {
         let power = x.is_nan().select(x, power);
         n.eq(0).select(x.lit(1.0), power)
     };
-    if x.is_double() {
-        return any();
-    }
     let magnitude = x.abs();
     let usual = || {
-        let [z, low] = exponent_of_floats(split_ordinary(magnitude), n.to_float(Elem::F32));
-        let power = exp2_of_normal_pair(z, low).bits();
-        let rare = extraordinary(magnitude) | leaves_range(z) | inexact(n);
-        (rare, (power | (x.bits() & (n << 31))).float())
+        let (power, leaves) = ordinary_power(magnitude, n.to_float(x.ty().elem));
+        let (sign, inexact) =
+            if x.is_double() { (n.resize(Elem::I64) << 63, None) } else { (n << 31, Some(inexact(n))) };
+        let rare = extraordinary(magnitude) | leaves;
+        let rare = inexact.map_or(rare, |inexact| rare | inexact);
+        (rare, (power.bits() | (x.bits() & sign)).float())
     };
-    usually(usual, any)
+    Num::usually(usual, any)
 }
 
 /// The n-th root of x.
@@ -226,18 +233,7 @@ pub(in crate::builtins) fn rootn<'m>(args: &[Num<'m>]) -> Num<'m> {
         let rare = extraordinary(x) | leaves_range(z) | inexact(n);
         (rare, exp2_of_normal_pair(z, low))
     };
-    usually(usual, any)
-}
-
-/// What `usual` gives, but where it says so what `any` gives.
-fn usually<'m>(usual: impl Fn() -> (Num<'m>, Num<'m>), any: impl FnOnce() -> Num<'m>) -> Num<'m> {
-    let (rare, y) = usual();
-    let [y] = rare.rarely_all([y], || {
-        // What is not rare among it keeps its value.
-        let (rare, y) = usual();
-        [rare.select(any(), y)]
-    });
-    y
+    Num::usually(usual, any)
 }
 
 // -- fast forms of floats: to what 20 bits of the logarithm give --

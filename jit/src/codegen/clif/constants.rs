@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 use std::rc::Rc;
 
-use clift_kir::analysis::{Cfg, DomTree, Liveness, LoopForest, LoopId};
+use clift_kir::analysis::{Cfg, DomTree, Liveness, LoopForest, LoopId, Rare};
 use clift_kir::dfg::ConstData;
 use clift_kir::{Block, Function, Value};
 use cranelift_codegen::cursor::{Cursor, CursorPosition};
@@ -54,12 +54,13 @@ pub(super) struct Constants {
 }
 
 impl Constants {
-    /// Chooses for the blocks of a function.
-    pub(super) fn new(func: &Function, cfg: &Cfg) -> Constants {
+    /// Chooses for the blocks of a function. What is executed seldom does not count.
+    pub(super) fn new(func: &Function, cfg: &Cfg, rare: &Rare) -> Constants {
         let loops = LoopForest::new(cfg, &DomTree::new(cfg));
         // How often constants are used in each loop.
         let mut uses: FxHashMap<LoopId, FxHashMap<u128, u64>> = FxHashMap::default();
-        for &block in cfg.rpo() {
+        let usual = || cfg.rpo().iter().copied().filter(|&block| !rare.contains(block));
+        for block in usual() {
             let often = ITERATIONS.pow(loops.depth(block).min(8));
             for bits in vectors_in(func, block) {
                 let mut level = loops.innermost(block);
@@ -75,7 +76,7 @@ impl Constants {
         }
         let liveness = Liveness::new(func, cfg);
         let mut alive: FxHashMap<LoopId, usize> = FxHashMap::default();
-        for &block in cfg.rpo() {
+        for block in usual() {
             let Some(id) = loops.innermost(block) else { continue };
             let is_vector = |&value: &Value| func.dfg.ty(value).is_vector() && func.dfg.as_const(value).is_none();
             let count = liveness.live_in(block).iter().filter(is_vector).count();
@@ -96,9 +97,8 @@ impl Constants {
                 Some((id, Rc::new(kept)))
             })
             .collect();
-        let blocks = cfg.rpo().iter();
-        constants.kept = blocks
-            .filter_map(|&block| loops.innermost(block).and_then(|id| kept.get(&id)).map(|kept| (block, kept.clone())))
+        constants.kept = usual()
+            .filter_map(|block| loops.innermost(block).and_then(|id| kept.get(&id)).map(|kept| (block, kept.clone())))
             .collect();
         constants
     }

@@ -95,8 +95,8 @@ impl<'a> Translator<'a> {
         }
         let bodies = outline.bodies().map(|body| Translator::body(body, isa, features, data)).collect();
         let mut ir = ir::Function::with_name_signature(ir::UserFuncName::default(), signature);
+        let constants = if features.x86 { Constants::new(func, &cfg, &rare) } else { Constants::default() };
         let translator = Translator::new(func, &mut ir, call_conv, (features, data), rare);
-        let constants = if features.x86 { Constants::new(func, &cfg) } else { Constants::default() };
         let mut translator = Translator { locate, outline, constants, ..translator };
         translator.function();
         let pool = translator.finish_pool();
