@@ -178,8 +178,8 @@ pub struct Resources {
     pub scratch_item_bytes: u64,
     /// Lanes per pack; a pack is a sub-group. 1 when the kernel is not vectorized.
     pub width: u32,
-    /// Whether a launch may have larger groups along x than were asked for: the kernel cannot tell, and passes once over what
-    /// it accesses.
+    /// Whether a launch may have larger groups along x than were asked for: the kernel cannot tell, and passes once over runs
+    /// of memory.
     pub groups_may_grow: bool,
 }
 

@@ -218,7 +218,8 @@ fn kernel_stages(
         has_barrier: general.has_barrier,
         report: groups.report,
     };
-    needs.resources.groups_may_grow = spmd::groups_may_grow(&module.funcs[kernel.func], kernel);
+    needs.resources.groups_may_grow =
+        needs.report.accesses_runs() && spmd::groups_may_grow(&module.funcs[kernel.func], kernel);
     let Input::Legal(caps) = backend.input() else {
         // The reference interpreter steps work-items.
         needs.resources.width = 1;

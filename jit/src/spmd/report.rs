@@ -28,6 +28,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// Whether what a pack accesses lies together, so that longer rows are longer runs of memory.
+    pub fn accesses_runs(&self) -> bool {
+        self.scalar.is_none() && self.gathers.is_empty() && self.scatters.is_empty() && self.per_lane.is_empty()
+    }
+
     /// A kernel with one lane per pack.
     pub fn scalar(reason: impl Into<String>) -> Report {
         Report { width: 1, scalar: Some(reason.into()), ..Report::default() }
