@@ -120,15 +120,16 @@ const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "CLIFT_BACKEND",
-        values: "clif | interp",
-        default: "clif",
-        doc: "what runs kernels: machine code, or the interpreter that reports undefined behaviour",
+        values: "auto | clif | interp",
+        default: "auto",
+        doc: "what runs kernels: machine code with the longest vectors of the machine, with vectors of 128 bits, or the interpreter that reports undefined behaviour",
         takes_empty: false,
         set: |config, value| {
             config.backend = match text(value)? {
+                "auto" => Backend::Auto,
                 "clif" => Backend::Clif,
                 "interp" => Backend::Interp,
-                _ => return Err("neither clif nor interp".to_owned()),
+                _ => return Err("none of auto, clif and interp".to_owned()),
             };
             Ok(())
         },

@@ -39,9 +39,12 @@ pub struct FastMath {
 /// What executes a program's kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// Machine code by Cranelift.
+    /// Machine code with vectors of 512 bits where the machine has them, else by Cranelift.
     #[default]
+    Auto,
+    /// Machine code by Cranelift.
     Clif,
+
     /// The reference interpreter (`CLIFT_BACKEND=interp`): slow, observes undefined behaviour.
     Interp,
 }

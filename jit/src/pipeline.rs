@@ -31,7 +31,9 @@ use crate::builtins::image::{self, Facts};
 use crate::codegen::clif::ClifBackend;
 use crate::codegen::data::ProgramData;
 use crate::codegen::interp::InterpBackend;
+use crate::codegen::wide::WideBackend;
 use crate::codegen::{Backend, Body, Executable, Input, KernelCode, Rest, legalize};
+use crate::spmd::machine::Machine;
 use crate::spmd::report::Report;
 use crate::variants::{Variant, Variants};
 use crate::{BuildError, Kernel, Options, Program, options, passes, spirv, spmd};
@@ -174,6 +176,10 @@ fn last_stages(
 ) -> Result<(Vec<Needs>, Executable), BuildError> {
     let backend: &dyn Backend = match options.backend {
         options::Backend::Clif => ClifBackend::host()?,
+        options::Backend::Auto => match WideBackend::host()? {
+            Some(wide) => wide,
+            None => ClifBackend::host()?,
+        },
         options::Backend::Interp => &InterpBackend,
     };
     let mut needs = Vec::new();
@@ -206,9 +212,13 @@ fn kernel_stages(
     options: &Options,
 ) -> Result<Made, BuildError> {
     let kernel = &module.kernels[number];
+    let machine = match backend.input() {
+        Input::Legal(caps) => caps.machine(),
+        Input::Canonical => Machine::COMMON,
+    };
     let groups = match module.funcs[kernel.func].stage {
         Stage::Looped => by_hand(module, kernel),
-        _ => spmd::group_functions(module, kernel, options)?,
+        _ => spmd::group_functions(module, kernel, options, &machine)?,
     };
     let packed = groups.packed.as_ref().map(|packed| packed.resources);
     let general = &groups.general;

@@ -3,6 +3,9 @@
 //! - [`Backend`] is the trait all backends implement, [`VectorCaps`] what a backend says about its vector unit;
 //! - [`legalize`] rewrites looped functions for given capabilities, for all backends that make machine code;
 //! - `clif` is the backend that goes through Cranelift, `interp` the reference interpreter as a backend;
+//! - `wide` is the backend for machines with vectors of 512 bits;
+//! - `native` is what these two have in common: functions compiled with the program or when they are called (`late`), what they call
+//!   (`host`), how they are shown (`listing`);
 //! - `data` owns the program-scope variables.
 //!
 //! Deliberately not here: anything about OpenCL (gone after `spmd`), optimization above single instructions, and threads.
@@ -10,8 +13,13 @@
 
 pub(crate) mod clif;
 pub(crate) mod data;
+mod host;
 pub(crate) mod interp;
+mod late;
 pub(crate) mod legalize;
+mod listing;
+mod native;
+pub(crate) mod wide;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -19,6 +27,7 @@ use std::sync::Arc;
 use clift_include::abi::{KernelEntry, Resources};
 use clift_kir::{Elem, Function, Imm, Module, Opcode, Type};
 
+use crate::spmd::machine::Machine;
 use crate::{BuildError, Options, passes, spmd};
 use data::ProgramData;
 
@@ -72,7 +81,7 @@ impl Rest {
     /// As [`spmd::narrower`].
     pub(crate) fn narrower(&self, lanes: u32, caps: &VectorCaps) -> Result<Option<(Function, Resources)>, BuildError> {
         let kernel = &self.module.kernels[self.kernel];
-        let made = spmd::narrower(&self.module, kernel, &self.options, lanes)?;
+        let made = spmd::narrower(&self.module, kernel, &self.options, &caps.machine(), lanes)?;
         Ok(made.map(|made| (finish(made.func, caps, &self.options), made.resources)))
     }
 }
@@ -132,18 +141,35 @@ pub(crate) trait Backend {
 pub(crate) struct VectorCaps {
     /// Bits of a vector register; 0 when there are no vectors.
     pub(crate) register_bits: u32,
+    /// Vector registers.
+    pub(crate) registers: u32,
     /// Whether the backend does an op on vectors of up to a register. Operand and result element are those of the first
     /// operand and of the result (for ops without a result: of the stored value).
     pub(crate) native: fn(op: Opcode, imm: &Imm, from: Elem, to: Elem) -> bool,
-    /// Whether shifts and rotations of an element take a count of its own in every lane. All that `native` says of them is meant
+    /// Whether a shift or rotation of an element takes a count of its own in every lane. All that `native` says of them is meant
     /// for counts that are the same in every lane.
-    pub(crate) varying_shifts: fn(elem: Elem) -> bool,
+    pub(crate) varying_shifts: fn(op: Opcode, elem: Elem) -> bool,
+    /// Whether any lanes of two registers take one instruction, not only those of simple patterns.
+    pub(crate) any_shuffle: bool,
 }
 
 impl VectorCaps {
     /// A backend without vectors.
-    pub(crate) const SCALAR: VectorCaps =
-        VectorCaps { register_bits: 0, native: |_, _, _, _| false, varying_shifts: |_| false };
+    pub(crate) const SCALAR: VectorCaps = VectorCaps {
+        register_bits: 0,
+        registers: 0,
+        native: |_, _, _, _| false,
+        varying_shifts: |_, _| false,
+        any_shuffle: false,
+    };
+
+    /// What packs are made for. Without vectors that is what machines have in common.
+    pub(crate) fn machine(&self) -> Machine {
+        if self.register_bits == 0 {
+            return Machine::COMMON;
+        }
+        Machine { register_bits: self.register_bits, registers: self.registers }
+    }
 
     /// Lanes of the parts that a value is split into: those of a register, fewer when the value has no more (rounded up to a
     /// power of two).

@@ -152,7 +152,7 @@ pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, arg
     heard
 }
 
-const BACKENDS: [Backend; 2] = [Backend::Clif, Backend::Interp];
+const BACKENDS: [Backend; 3] = [Backend::Auto, Backend::Clif, Backend::Interp];
 
 fn block(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -284,7 +284,8 @@ fn broken_invariants_are_build_errors() {
 fn dumps_go_to_the_log() {
     let module = parse(ADD);
     let dump = super::DUMPS.iter().map(|&name| name.to_owned()).collect();
-    let program = super::build(imported(module), &Options { dump, ..Options::default() }).unwrap();
+    let program =
+        super::build(imported(module), &Options { dump, backend: Backend::Clif, ..Options::default() }).unwrap();
     for stage in super::DUMPS {
         assert!(program.log.contains(&format!("; {stage}")), "{stage}");
     }
@@ -308,10 +309,14 @@ fn generated_kernels_agree_between_backends() {
     for mode in [Barriers::None, Barriers::Uniform, Barriers::Hidden] {
         for seed in 0..25 * many {
             let module = kernel(seed, mode);
-            let (compiled, interpreted) = (build(&module, Backend::Clif), build(&module, Backend::Interp));
+            let interpreted = build(&module, Backend::Interp);
+            let compiled = [Backend::Auto, Backend::Clif].map(|backend| (backend, build(&module, backend)));
             for launch in launches(&mut Rng(seed), 3) {
-                let (got, wanted) = (run_generated(&compiled, &launch), run_generated(&interpreted, &launch));
-                assert!(got == wanted, "{mode:?} seed {seed}: {:?}\n{module}", launch.geometry);
+                let wanted = run_generated(&interpreted, &launch);
+                for (backend, compiled) in &compiled {
+                    let got = run_generated(compiled, &launch);
+                    assert!(got == wanted, "{backend:?}, {mode:?} seed {seed}: {:?}\n{module}", launch.geometry);
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What a pack costs compared with its work-items one after the other: the model behind the choice of lanes.
 //!
-//! Counts instructions of a machine with 128-bit registers per element width, weighted by how often blocks are executed. Two
+//! Counts instructions of a machine with registers of some width per element width, weighted by how often blocks are executed. Two
 //! things decide: what has no form on packs (atomics, scattered accesses, divisions) gains nothing from lanes; and where lanes go
 //! different ways, the pack goes all of them, while a single work-item goes one.
 
@@ -9,6 +9,7 @@ use cranelift_entity::SecondaryMap;
 
 use super::divergence::Divergence;
 use super::linearize::Plan;
+use super::machine::Machine;
 use super::masks::Masks;
 use super::prepare::Prepared;
 use super::shape::{Scope, Shape};
@@ -25,8 +26,6 @@ pub(super) struct Costs {
     pub(super) usual: f64,
 }
 
-/// Bits of a vector register that the model counts in.
-const REGISTER_BITS: u32 = 128;
 /// How often a loop's body is taken to be executed.
 const ITERATIONS: f64 = 8.0;
 /// How much longer the longest of a pack's lanes stays in a loop than the average one.
@@ -50,10 +49,10 @@ const UNUSUAL: f64 = 0.005;
 const TEST: f64 = 3.0;
 
 /// Estimates a kernel.
-pub(super) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32) -> Costs {
+pub(super) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32, machine: &Machine) -> Costs {
     let plan = Plan::new(prepared, divergence);
     let masks = Masks::new(prepared, divergence, &plan);
-    let model = Model { prepared, divergence, lanes: f64::from(lanes) };
+    let model = Model { prepared, divergence, lanes: f64::from(lanes), machine };
     // How likely a lane executes a block, of those that a pack goes to.
     let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
     let (mut scalar, mut pack, mut usual) = (0.0, 0.0, 0.0);
@@ -85,6 +84,7 @@ struct Model<'a> {
     prepared: &'a Prepared,
     divergence: &'a Divergence,
     lanes: f64,
+    machine: &'a Machine,
 }
 
 impl Model<'_> {
@@ -148,7 +148,7 @@ impl Model<'_> {
     /// Registers of a pack of such elements.
     fn registers(&self, elem: Elem) -> f64 {
         let bits = if elem == Elem::B1 { 32 } else { elem.bits() };
-        (self.lanes * f64::from(bits) / f64::from(REGISTER_BITS)).max(1.0)
+        (self.lanes * f64::from(bits) / f64::from(self.machine.register_bits)).max(1.0)
     }
 
     /// An instruction for one lane, and for a pack.
@@ -207,7 +207,7 @@ impl Model<'_> {
         let lane_by_lane = |cost: f64| (components * cost, components * self.lanes * (cost + SCATTERED));
         let divides = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem].contains(&op);
         // A scalar operation takes an OpenCL vector at once, as far as it fits a register.
-        let one = (components * f64::from(wide.bits()) / f64::from(REGISTER_BITS)).ceil().max(1.0);
+        let one = (components * f64::from(wide.bits()) / f64::from(self.machine.register_bits)).ceil().max(1.0);
         if divides {
             lane_by_lane(DIVISION)
         } else if op == Opcode::LibCall {
@@ -230,7 +230,7 @@ impl Model<'_> {
             return (1.0, 1.0);
         }
         // A scalar access takes an OpenCL vector at once.
-        let one = (components * f64::from(ty.elem.bits()) / f64::from(REGISTER_BITS)).max(1.0);
+        let one = (components * f64::from(ty.elem.bits()) / f64::from(self.machine.register_bits)).max(1.0);
         if shape == Shape::Varying && !line {
             return (one, components * self.lanes * (SCATTERED + if masked && write { 1.0 } else { 0.0 }));
         }

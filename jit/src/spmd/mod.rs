@@ -8,7 +8,7 @@
 //! - [`shape`], [`divergence`]: which values the work-items share, which branches part them; `line.rs`, `rules.rs` and `range.rs`
 //!   follow values that count along the lanes through index arithmetic;
 //! - `indices.rs`: indices in few bits that the source promises to be enough, in the width of addresses;
-//! - `width.rs`, `cost.rs`, `pressure.rs`: how many lanes a pack has, or why only one;
+//! - `width.rs`, `cost.rs`, `pressure.rs`, [`machine`]: how many lanes a pack has, or why only one;
 //! - `fields.rs`: accesses to all fields of a record as one;
 //! - `assume.rs`, `versions.rs`: what holds for most packs and takes a test; code for packs for which it does;
 //! - `prepare.rs`, `order.rs`, `linearize.rs`, `masks.rs`: the kernel in normal form, the order in which a pack executes its blocks,
@@ -41,6 +41,7 @@ mod indices;
 mod interleave;
 mod line;
 mod linearize;
+pub mod machine;
 mod masks;
 mod named;
 mod order;
@@ -63,6 +64,7 @@ use clift_kir::{AtomicInfo, Function, KernelData, MemOrder, MemScope, Module};
 
 use crate::{BuildError, Options, passes};
 pub(crate) use groups::{groups_may_grow, knows_sub_groups};
+use machine::Machine;
 use report::Report;
 use width::Width;
 
@@ -97,8 +99,13 @@ pub struct GroupFunctions {
 ///
 /// # Errors
 /// [`BuildError::Limit`] when private or local variables overflow any address space.
-pub fn group_functions(module: &Module, kernel: &KernelData, options: &Options) -> Result<GroupFunctions, BuildError> {
-    make(module, kernel, options, regions::Growth::default())
+pub fn group_functions(
+    module: &Module,
+    kernel: &KernelData,
+    options: &Options,
+    machine: &Machine,
+) -> Result<GroupFunctions, BuildError> {
+    make(module, kernel, options, machine, regions::Growth::default())
 }
 
 /// A function for work-groups whose rows are whole packs of `lanes` lanes, fewer than the kernel's own: for launches with short
@@ -110,6 +117,7 @@ pub fn narrower(
     module: &Module,
     kernel: &KernelData,
     options: &Options,
+    machine: &Machine,
     lanes: u32,
 ) -> Result<Option<GroupFunction>, BuildError> {
     let func = &module.funcs[kernel.func];
@@ -118,7 +126,7 @@ pub fn narrower(
     }
     let maker = Maker { module, kernel, options, growth: regions::Growth::default() };
     let options = Options { width: Some(lanes), ..options.clone() };
-    let made = match Width::choose(func, kernel, &options) {
+    let made = match Width::choose(func, kernel, &options, machine) {
         Width::Packs(lanes, prepared, versions) => {
             maker.packs(versions.as_deref().unwrap_or(&prepared), lanes, true)?.0
         }
@@ -132,11 +140,12 @@ fn make(
     module: &Module,
     kernel: &KernelData,
     options: &Options,
+    machine: &Machine,
     growth: regions::Growth,
 ) -> Result<GroupFunctions, BuildError> {
     let func = &module.funcs[kernel.func];
     let maker = Maker { module, kernel, options, growth };
-    let (lanes, prepared, versions) = match Width::choose(func, kernel, options) {
+    let (lanes, prepared, versions) = match Width::choose(func, kernel, options, machine) {
         Width::Packs(lanes, prepared, versions) => (lanes, prepared, versions),
         Width::Scalar(reason) => {
             let (general, regions) = maker.scalar(func)?;

@@ -10,19 +10,17 @@ use clift_kir::{Block, Elem, Opcode, Value};
 use cranelift_entity::EntitySet;
 
 use super::divergence::Divergence;
+use super::machine::Machine;
 use super::prepare::Prepared;
 use super::shape::Shape;
 use super::widen::how::{How, how};
 
-/// Bits of a register that the model counts in.
-const REGISTER_BITS: u32 = 128;
-
 /// Registers wanted at the busiest point, in packs of so many lanes.
-pub(super) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32) -> u32 {
+pub(super) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32, machine: &Machine) -> u32 {
     let Prepared { func, cfg, loops, .. } = prepared;
     let liveness = Liveness::new(func, cfg);
     let deepest = cfg.rpo().iter().map(|&block| loops.depth(block)).max().unwrap_or(0);
-    let model = Model { prepared, divergence, lanes };
+    let model = Model { prepared, divergence, lanes, machine };
     let mut most = 0;
     for &block in cfg.rpo() {
         let level = loops.innermost(block);
@@ -39,6 +37,7 @@ struct Model<'a> {
     prepared: &'a Prepared,
     divergence: &'a Divergence,
     lanes: u32,
+    machine: &'a Machine,
 }
 
 impl Model<'_> {
@@ -104,7 +103,7 @@ impl Model<'_> {
         match self.divergence.shape(value) {
             Shape::Varying if !self.divergence.is_near(value) => {
                 let bits = if ty.elem == Elem::B1 { 32 } else { ty.elem.bits() };
-                ty.lanes() * (self.lanes * bits).div_ceil(REGISTER_BITS)
+                ty.lanes() * (self.lanes * bits).div_ceil(self.machine.register_bits)
             }
             // One that they share, in all lanes of a register; integers mostly end in addresses and conditions.
             Shape::Uniform(_) if ty.elem.is_float() => ty.lanes(),

@@ -6,6 +6,7 @@ use clift_kir::analysis::DomTree;
 use clift_kir::{Elem, Function, KernelData};
 
 use super::cost::{Costs, estimate};
+use super::machine::{MAX_LANES, Machine};
 use super::prepare::{self, Prepared};
 use super::pressure;
 use super::shape::Shape;
@@ -28,8 +29,8 @@ const MAX_INSTS: usize = 20_000;
 
 impl Width {
     /// Chooses for a kernel.
-    pub(super) fn choose(func: &Function, kernel: &KernelData, options: &Options) -> Width {
-        let forced = options.width.map(|width| width.clamp(1, 16).next_power_of_two());
+    pub(super) fn choose(func: &Function, kernel: &KernelData, options: &Options, machine: &Machine) -> Width {
+        let forced = options.width.map(|width| width.clamp(1, MAX_LANES).next_power_of_two());
         if options.backend == Backend::Interp {
             return Width::Scalar("the interpreter steps work-items".to_owned());
         }
@@ -59,17 +60,28 @@ impl Width {
             return Width::Scalar("a cycle of the kernel has several entries".to_owned());
         };
         if let Some(lanes) = forced {
-            let chosen = Candidate::new(prepared, lanes);
+            let chosen = Candidate::new(prepared, lanes, machine);
             return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new));
         }
-        let lanes = by_elements(&prepared);
-        let loops = has_quick_loops(&prepared, lanes);
-        let mut chosen = Candidate::new(prepared.clone(), lanes);
+        let usual = usual_bits(&prepared);
+        let lanes = machine.usual_lanes(usual);
+        let loops = has_quick_loops(&prepared, lanes, machine);
+        let mut chosen = Candidate::new(prepared.clone(), lanes, machine);
         let mut costs = chosen.costs();
         let few_bits = chosen.accesses_few_bits();
+        // Long registers are worth their lanes unless accesses or ways scatter.
+        if lanes > machine.least_lanes(usual) {
+            let half = Candidate::new(prepared.clone(), lanes / 2, machine);
+            let less = half.costs();
+            // What is rare counts with fewer lanes as well, but must not decide.
+            if 2.0 * less.usual < costs.usual * HALF_WORTHWHILE {
+                (chosen, costs) = (half, less);
+            }
+        }
+        let lanes = chosen.lanes;
         let twice =
             kernel.required_local_size.is_none_or(|sizes| sizes[0] % u64::from(2 * lanes) == 0) && (loops || few_bits);
-        let twice = twice.then(|| Candidate::new(prepared, 2 * lanes));
+        let twice = (twice && lanes < MAX_LANES).then(|| Candidate::new(prepared, 2 * lanes, machine));
         if let Some(twice) = twice {
             let more = twice.costs();
             if few_bits && more.usual <= SLACK * 2.0 * costs.usual {
@@ -93,19 +105,20 @@ impl Width {
 }
 
 /// A kernel made ready for some number of lanes.
-struct Candidate {
+struct Candidate<'a> {
+    machine: &'a Machine,
     lanes: u32,
     general: Prepared,
     /// The kernel for rows of whole packs, if it is another.
     versions: Option<Prepared>,
 }
 
-impl Candidate {
-    fn new(mut general: Prepared, lanes: u32) -> Candidate {
+impl<'a> Candidate<'a> {
+    fn new(mut general: Prepared, lanes: u32, machine: &'a Machine) -> Candidate<'a> {
         indices::run(&mut general, lanes);
         fields::run(&mut general, lanes);
         let versions = if lanes > 1 { versions::run(&general, lanes) } else { None };
-        Candidate { lanes, general, versions }
+        Candidate { machine, lanes, general, versions }
     }
 
     /// The kernel for rows of whole packs.
@@ -153,24 +166,26 @@ impl Candidate {
     }
 
     fn costs(&self) -> Costs {
-        estimate(self.whole(), &self.whole().divergence(self.lanes, true), self.lanes)
+        estimate(self.whole(), &self.whole().divergence(self.lanes, true), self.lanes, self.machine)
     }
 }
 
 /// Whether a kernel has loops in which twice as many lanes fit the registers: they hide the latency of what a loop does from one
 /// iteration to the next. Work-items without loops overlap by themselves.
-fn has_quick_loops(prepared: &Prepared, lanes: u32) -> bool {
+fn has_quick_loops(prepared: &Prepared, lanes: u32, machine: &Machine) -> bool {
     let twice = 2 * lanes;
-    prepared.loops.iter().next().is_some()
-        && pressure::estimate(prepared, &prepared.divergence(twice, true), twice) <= REGISTERS
+    twice <= MAX_LANES
+        && prepared.loops.iter().next().is_some()
+        && pressure::estimate(prepared, &prepared.divergence(twice, true), twice, machine) <= machine.registers
 }
 
 /// Elements of so many bits, one for each lane of the usual pack, fill one register at most.
 const FEW_BITS: u32 = 16;
-/// Vector registers that a loop may fill.
-const REGISTERS: u32 = 16;
 /// How much more twice the lanes may cost, for each of them, as the model sees it.
 const SLACK: f64 = 1.05;
+
+/// How much less half the lanes must cost, for each of them, to be preferred.
+const HALF_WORTHWHILE: f64 = 0.9;
 
 /// How much faster a pack has to be than its work-items one after the other, as the model sees it: it counts instructions, of which
 /// more are under way at once where they belong to a pack.
@@ -179,8 +194,8 @@ const WORTHWHILE: f64 = 0.85;
 /// How many times less often a block that may be passed by is taken to be executed.
 const PASSED: usize = 4;
 
-/// Two registers of 32-bit elements, or of 64-bit ones where those prevail.
-fn by_elements(prepared: &Prepared) -> u32 {
+/// Bits of the elements that prevail: 32, or 64.
+fn usual_bits(prepared: &Prepared) -> u32 {
     let Prepared { func, cfg, dom, loops, .. } = prepared;
     let post = DomTree::post(cfg);
     let (mut narrow, mut wide) = (0usize, 0usize);
@@ -199,5 +214,5 @@ fn by_elements(prepared: &Prepared) -> u32 {
             }
         }
     }
-    if wide > narrow { 4 } else { 8 }
+    if wide > narrow { 64 } else { 32 }
 }

@@ -122,7 +122,9 @@ fn loops(file: &FileTest) -> Result<(), String> {
     let mut text = String::new();
     for kernel in &module.kernels {
         let options = Options { width: Some(1), ..Options::default() };
-        let made = spmd::group_functions(&module, kernel, &options).map_err(|e| e.to_string())?.general;
+        let made = spmd::group_functions(&module, kernel, &options, &spmd::machine::Machine::COMMON)
+            .map_err(|e| e.to_string())?
+            .general;
         verify::function(&module, &made.func).map_err(|e| format!("{e}\n{}", made.func))?;
         text += &made.func.to_string();
     }
@@ -152,7 +154,7 @@ fn op(sample: &Sample) -> Result<(), String> {
     case.check(&wanted)?;
     case.expected.clear();
     let ty = sample.stored_result();
-    for how in WAYS.iter().filter(|how| how.backend == Backend::Clif) {
+    for how in WAYS.iter().filter(|how| how.backend != Backend::Interp) {
         let found = native::execute(&module, &case, how).map_err(|e| format!("{}: {e}\n{module}", how.name))?;
         let buffer = |result: &run::RunResult| {
             let bytes = result.buffers.iter().find(|(at, _)| *at == 8).map(|(_, bytes)| bytes.clone());

@@ -121,12 +121,16 @@ pub(crate) struct How {
 }
 
 /// The ways in which every launch must give the same.
-pub(crate) const WAYS: [How; 6] = [
+pub(crate) const WAYS: [How; 10] = [
     How { name: "clif", ..CLIF },
     How { name: "clif, 4 lanes", width: Some(4), from_imported: false, run: 1, ..CLIF },
     How { name: "clif, 8 lanes", width: Some(8), ..CLIF },
     How { name: "clif, 16 lanes", width: Some(16), from_imported: false, ..CLIF },
     How { name: "clif, no optimization", opt_disable: true, from_imported: false, run: 1, ..CLIF },
+    How { name: "host", backend: Backend::Auto, ..CLIF },
+    How { name: "host, 4 lanes", backend: Backend::Auto, width: Some(4), ..CLIF },
+    How { name: "host, 8 lanes", backend: Backend::Auto, width: Some(8), from_imported: false, run: 1, ..CLIF },
+    How { name: "host, 16 lanes", backend: Backend::Auto, width: Some(16), ..CLIF },
     How { name: "interp", backend: Backend::Interp, from_imported: false, run: 2, ..CLIF },
 ];
 

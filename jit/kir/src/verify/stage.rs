@@ -70,11 +70,7 @@ fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Re
         Opcode::InSpace
         | Opcode::ExtractDyn
         | Opcode::InsertDyn
-        | Opcode::Reduce
-        | Opcode::MaskedLoad
-        | Opcode::MaskedStore
-        | Opcode::Gather
-        | Opcode::Scatter => gone_since(Stage::Legal),
+        | Opcode::Reduce => gone_since(Stage::Legal),
         Opcode::Arg
         | Opcode::ArgAddr
         | Opcode::SlotAddr
@@ -209,6 +205,11 @@ fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Re
         | Opcode::Addr
         | Opcode::Load
         | Opcode::Store
+        // From stage *legal* on if the backend has them.
+        | Opcode::MaskedLoad
+        | Opcode::MaskedStore
+        | Opcode::Gather
+        | Opcode::Scatter
         | Opcode::Memcpy
         | Opcode::Memset
         | Opcode::AtomicLoad

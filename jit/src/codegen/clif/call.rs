@@ -1,15 +1,13 @@
 //! Calls into the host: library functions lane by lane, bulk memory, `printf` and the clock through the runtime's callbacks.
 
-#![allow(unsafe_code, reason = "memory functions called by generated code")]
-
 use std::mem::offset_of;
 
 use clift_include::abi::{Callbacks, WgContext};
-use clift_kir::libfn::LibImpl;
 use clift_kir::{Imm, Inst, Opcode};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 use super::translate::{Translator, wrong_imm};
+use crate::codegen::host::{self, copy_bytes, fill_bytes, trampoline};
 
 impl Translator<'_> {
     pub(super) fn call_op(&mut self, inst: Inst) {
@@ -48,10 +46,7 @@ impl Translator<'_> {
                 self.set(inst, value);
             }
             Opcode::Deadlock => {
-                let text = format!(
-                    "kernel `{}`: the sub-groups of a work-group wait for one another at barriers, and none can go on",
-                    self.legal.name
-                );
+                let text = host::deadlock(&self.legal.name);
                 self.fault(&text);
             }
             _ => unreachable!("broken invariant: {} is no call", data.op.info().name),
@@ -124,55 +119,10 @@ impl Translator<'_> {
     }
 }
 
-macro_rules! trampolines {
-    ($($variant:ident $name:ident ($($arg:ident: $ty:ty),+) -> $result:ty;)+) => {
-        $(
-            #[allow(improper_ctypes_definitions, reason = "the pointer is only handed through")]
-            extern "C" fn $name(function: fn($($ty),+) -> $result, $($arg: $ty),+) -> $result {
-                function($($arg),+)
-            }
-        )+
-
-        /// The function to call with the address of an implementation and its arguments, and that address.
-        fn trampoline(implementation: LibImpl) -> (usize, usize) {
-            match implementation {
-                $(LibImpl::$variant(function) => ($name as *const () as usize, function as *const () as usize),)+
-            }
-        }
-    };
-}
-
-trampolines! {
-    F32 call_f32(x: f32) -> f32;
-    F64 call_f64(x: f64) -> f64;
-    FF32 call_ff32(x: f32, y: f32) -> f32;
-    FF64 call_ff64(x: f64, y: f64) -> f64;
-    FI32 call_fi32(x: f32, n: i32) -> f32;
-    FI64 call_fi64(x: f64, n: i32) -> f64;
-    FToI32 call_f_to_i32(x: f32) -> i32;
-    FToI64 call_f_to_i64(x: f64) -> i32;
-    FFToI32 call_ff_to_i32(x: f32, y: f32) -> i32;
-    FFToI64 call_ff_to_i64(x: f64, y: f64) -> i32;
-}
-
 extern "C" fn fma_single(a: f32, b: f32, c: f32) -> f32 {
     a.mul_add(b, c)
 }
 
 extern "C" fn fma_double(a: f64, b: f64, c: f64) -> f64 {
     a.mul_add(b, c)
-}
-
-/// # Safety
-/// As `memcpy`; source and target may be the same.
-unsafe extern "C" fn copy_bytes(to: *mut u8, from: *const u8, bytes: u64) {
-    // SAFETY: the kernel promised memory of that size; `copy` allows what the op leaves undefined.
-    unsafe { std::ptr::copy(from, to, bytes as usize) }
-}
-
-/// # Safety
-/// As `memset`.
-unsafe extern "C" fn fill_bytes(to: *mut u8, byte: u8, bytes: u64) {
-    // SAFETY: the kernel promised memory of that size.
-    unsafe { std::ptr::write_bytes(to, byte, bytes as usize) }
 }

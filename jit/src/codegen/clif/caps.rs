@@ -11,8 +11,8 @@ pub(super) fn of(features: Features) -> VectorCaps {
         return VectorCaps::SCALAR;
     }
     let native = if features.fma { native } else { native_without_fma };
-    let varying_shifts = if features.x86 { |elem| elem == Elem::I32 } else { |_| false };
-    VectorCaps { register_bits: 128, native, varying_shifts }
+    let varying_shifts = if features.x86 { |_, elem| elem == Elem::I32 } else { |_, _| false };
+    VectorCaps { register_bits: 128, registers: 16, native, varying_shifts, any_shuffle: false }
 }
 
 fn native_without_fma(op: Opcode, imm: &Imm, from: Elem, to: Elem) -> bool {

@@ -2,8 +2,8 @@
 //!
 //! One [`Translator`] per function walks the blocks in order; the ops are split by class into files, each with an exhaustive
 //! match of its own ops: [`int`] (with [`shift`] and [`conditions`]), [`float`], [`convert`], [`lanes`], [`memory`] (with atomics), [`call`], [`control`]. [`caps`] says
-//! what Cranelift's vector lowering covers. [`target`] builds instruction-set descriptions, [`place`] puts code into memory
-//! ([`late`] when it is first called), [`crowd`] and [`products`] choose how a function is compiled, [`listing`] shows the code.
+//! what Cranelift's vector lowering covers. [`target`] builds instruction-set descriptions, [`place`] puts code into memory,
+//! [`crowd`] and [`products`] choose how a function is compiled, [`source`] shows the code.
 //! What is executed seldom becomes functions of its own where it can ([`outline`], called as [`exchange`] says), else it is kept
 //! apart in its function ([`seldom`]); [`constants`] decides which constants are in registers and which in memory.
 //!
@@ -24,32 +24,27 @@ mod exchange;
 mod float;
 mod int;
 mod lanes;
-mod late;
-mod listing;
 mod memory;
 mod outline;
-mod place;
+pub(super) mod place;
 mod products;
 mod seldom;
 mod shift;
+mod source;
 mod target;
 mod translate;
 
 #[cfg(test)]
 mod tests;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 
-use clift_include::abi::KernelEntry;
 use clift_kir::{Function, Module};
 
 use super::data::ProgramData;
-use super::{Backend, Body, Executable, Input, KernelCode, VectorCaps};
+use super::native::{self, Native};
+use super::{Backend, Executable, Input, KernelCode, VectorCaps};
 use crate::BuildError;
-use crate::pipeline::panic_text;
-use late::Late;
-use place::Placed;
 use translate::{Translated, Translator};
 
 /// The backend for the host.
@@ -97,53 +92,31 @@ impl Backend for ClifBackend {
         data: Arc<ProgramData>,
         dump: &[String],
     ) -> Result<Executable, BuildError> {
-        let dumps = |name: &str| dump.iter().any(|wanted| wanted == name);
-        let mut place = place::Placement::new(self.isas.clone(), dumps("clif"), dumps("asm"));
-        let mut entries = Vec::new();
-        let mut latecomers: Vec<Arc<Late>> = Vec::new();
-        for kernel in kernels {
-            let KernelCode { name, general, packed } = kernel;
-            let mut define = |name: &str, func: &Function| {
-                guarded(|| place.define(name, self.translate(func, &data, dumps("asm"))))
-                    .map_err(|error| error.in_kernel(name))
-            };
-            let general = match general {
-                Body::Legal(func) => Entry::Placed(define(&name, &func)?),
-                Body::Late(rest) => Entry::Late(Arc::new(Late::new(&name, *rest, data.clone()))),
-                Body::None => unreachable!("broken invariant: kernel without code"),
-            };
-            let packed = packed.map(|func| define(&format!("{name} (whole packs)"), &func)).transpose()?;
-            entries.push((general, packed));
-        }
-        let Placed { functions, log, memory } = place.finish(data)?;
-        let entries = entries
-            .into_iter()
-            .map(|(general, packed)| {
-                let packed = packed.map(|number| functions[number]);
-                match general {
-                    Entry::Placed(number) => KernelEntry { run: functions[number], packed, data: std::ptr::null() },
-                    Entry::Late(late) => {
-                        let data = Arc::as_ptr(&late).cast();
-                        latecomers.push(late);
-                        KernelEntry { run: late::enter, packed, data }
-                    }
-                }
-            })
-            .collect();
-        Ok(Executable { entries, log, memory: Arc::new((memory, latecomers)) })
+        native::compile(self, kernels, data, dump)
     }
 }
 
-/// A kernel's function for any work-group.
-enum Entry {
-    /// Compiled with the others, by number.
-    Placed(usize),
-    /// Compiled when it is called.
-    Late(Arc<Late>),
-}
+impl Native for ClifBackend {
+    fn caps(&self) -> &VectorCaps {
+        &self.caps
+    }
 
-/// Cranelift panics where it has no rule for an instruction; that must not reach the host.
-fn guarded<T>(work: impl FnOnce() -> Result<T, BuildError>) -> Result<T, BuildError> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|payload| Err(BuildError::Internal(format!("code generation: {}", panic_text(&*payload)))))
+    fn host(&self) -> Result<&'static dyn Native, BuildError> {
+        Ok(ClifBackend::host()?)
+    }
+
+    fn placement(&self, dump: &[String]) -> Result<place::Placement, BuildError> {
+        Ok(place::Placement::new(self.isas.clone(), dump))
+    }
+
+    fn define(
+        &self,
+        place: &mut place::Placement,
+        name: &str,
+        func: &Function,
+        data: &ProgramData,
+    ) -> Result<usize, BuildError> {
+        let made = self.translate(func, data, place.lists());
+        place.define(name, made)
+    }
 }

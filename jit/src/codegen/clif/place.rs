@@ -17,15 +17,16 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use super::constants::Pool;
 use super::crowd::is_crowded;
+use super::exchange;
 use super::products::only_of_widened;
+use super::source::listing;
 use super::target::Isas;
 use super::translate::Translated;
-use super::{exchange, listing};
 use crate::BuildError;
 use crate::codegen::data::ProgramData;
 
 /// Functions on their way into executable memory.
-pub(super) struct Placement {
+pub(in crate::codegen) struct Placement {
     module: Code,
     isas: Isas,
     functions: Vec<FuncId>,
@@ -41,7 +42,8 @@ pub(super) struct Placement {
 
 impl Placement {
     /// An empty placement for the host, which notes Cranelift's form and the machine code where asked to.
-    pub(super) fn new(isas: Isas, dump_clif: bool, dump_code: bool) -> Placement {
+    pub(super) fn new(isas: Isas, dump: &[String]) -> Placement {
+        let dumps = |name: &str| dump.iter().any(|wanted| wanted == name);
         let module = JITModule::new(JITBuilder::with_isa(isas.thorough.clone(), default_libcall_names()));
         Placement {
             module: Code { module: Some(module) },
@@ -50,8 +52,8 @@ impl Placement {
             bodies: FxHashMap::default(),
             pools: Vec::new(),
             context: Context::new(),
-            dump_clif,
-            dump_code,
+            dump_clif: dumps("clif"),
+            dump_code: dumps("asm"),
             log: String::new(),
         }
     }
@@ -114,17 +116,39 @@ impl Placement {
             module.define_function_bytes(id, align, code.code_buffer(), &relocs).map_err(describe)
         });
         if let Some(code) = self.context.compiled_code().filter(|_| self.dump_code) {
-            let _ = writeln!(self.log, "; asm {name}\n{}", listing::listing(code, pool));
+            let _ = writeln!(self.log, "; asm {name}\n{}", listing(code, pool));
         }
         self.context.clear();
         defined.map(|()| id)
+    }
+
+    /// Takes a function whose machine code is complete; gives its number in [`Placed::functions`].
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub(in crate::codegen) fn define_code(&mut self, code: &[u8], align: u64) -> Result<usize, BuildError> {
+        let Some(module) = &mut self.module.module else { unreachable!("broken invariant: code freed") };
+        let id = module.declare_anonymous_function(&module.make_signature()).map_err(describe)?;
+        module.define_function_bytes(id, align, code, &[]).map_err(describe)?;
+        self.functions.push(id);
+        Ok(self.functions.len() - 1)
+    }
+
+    /// Whether machine code is to be noted.
+    pub(in crate::codegen) fn lists(&self) -> bool {
+        self.dump_code
+    }
+
+    /// Notes what was asked for.
+    pub(in crate::codegen) fn note(&mut self, text: &str) {
+        self.log += text;
     }
 
     /// Makes all functions executable.
     ///
     /// # Errors
     /// When there is no memory for them.
-    pub(super) fn finish(mut self, data: Arc<ProgramData>) -> Result<Placed, BuildError> {
+    pub(in crate::codegen) fn finish(mut self, data: Arc<ProgramData>) -> Result<Placed, BuildError> {
         let Some(module) = &mut self.module.module else { unreachable!("broken invariant: code freed") };
         module.finalize_definitions().map_err(describe)?;
         let entry = |&id: &FuncId| {
@@ -140,13 +164,13 @@ impl Placement {
 
 /// Functions in executable memory.
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(in crate::codegen) struct Placed {
     /// In the order of their definitions.
-    pub(super) functions: Vec<GroupRunFn>,
+    pub(in crate::codegen) functions: Vec<GroupRunFn>,
     /// What was to be noted.
-    pub(super) log: String,
+    pub(in crate::codegen) log: String,
     /// Keeps them and the program's variables alive.
-    pub(super) memory: Memory,
+    pub(in crate::codegen) memory: Memory,
 }
 
 /// Whose fault an error is: a kernel may be too large, all else is ours.
@@ -180,7 +204,7 @@ impl Drop for Code {
 }
 
 /// What a compiled program keeps alive.
-pub(super) struct Memory {
+pub(in crate::codegen) struct Memory {
     // Never locked: the lock only makes the module shareable.
     _code: Mutex<Code>,
     _data: Arc<ProgramData>,

@@ -12,9 +12,9 @@ use smallvec::SmallVec;
 
 use super::constants::{Constants, Pool};
 use super::exchange::{self, Role};
-use super::listing::source_loc;
 use super::outline::Outline;
 use super::seldom::Seldom;
+use super::source::source_loc;
 use super::target::Features;
 use crate::codegen::data::ProgramData;
 

@@ -100,7 +100,7 @@ impl Legalizer<'_> {
     }
 
     /// The pointer `bytes` further.
-    fn displaced(&mut self, pointer: Value, bytes: u64) -> Value {
+    pub(super) fn displaced(&mut self, pointer: Value, bytes: u64) -> Value {
         if bytes == 0 { pointer } else { self.at().addr(pointer, None, 1, bytes as i64) }
     }
 
@@ -263,7 +263,7 @@ impl Legalizer<'_> {
     }
 
     /// Facts about the access of any one lane.
-    fn lane_mem(mem: MemInfo, ty: Type) -> MemInfo {
+    pub(super) fn lane_mem(mem: MemInfo, ty: Type) -> MemInfo {
         MemInfo { align: mem.align.min(ty.elem.bytes()), ..mem }
     }
 
@@ -304,6 +304,10 @@ impl Legalizer<'_> {
             let wide = self.load_value(ty, pointer, mem);
             self.note_access(inst, ty);
             return self.set(inst, wide);
+        }
+        if self.accesses_natively(Opcode::MaskedLoad, ty) {
+            let mask = mask.clone();
+            return self.masked_load_natively(inst, ty, pointer, &mask, mem);
         }
         if self.spans(inst, ty) && !mem.volatile {
             let wide = self.load_value(ty, pointer, mem);
@@ -376,6 +380,9 @@ impl Legalizer<'_> {
             self.note_access(inst, value.ty);
             return self.store_value(pointer, value, mem);
         }
+        if self.accesses_natively(Opcode::MaskedStore, value.ty) {
+            return self.masked_store_natively(pointer, value, mask, mem);
+        }
         let arena = self.own_arena(pointer).filter(|_| !mem.volatile);
         let reached =
             self.reached.get(&self.old.dfg.inst(inst).args[0]).is_some_and(|&bytes| bytes >= value.ty.bytes());
@@ -433,7 +440,7 @@ impl Legalizer<'_> {
     }
 
     /// Addresses with a common base as vectors of integers.
-    fn pointer_vector(&mut self, pointers: Value) -> Option<Wide> {
+    pub(super) fn pointer_vector(&mut self, pointers: Value) -> Option<Wide> {
         let data = self.old.dfg.inst(self.old.dfg.def_inst(pointers)?);
         let (&Imm::Addr { scale, disp }, &[base, index]) = (&data.imm, &*data.args) else { return None };
         let (base, index) = (self.get(base), self.get(index));
@@ -452,6 +459,9 @@ impl Legalizer<'_> {
         let (pointers, mask) = (self.get(data.args[0]), self.get(data.args[1]));
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
         let mem = Self::lane_mem(self.mem(inst), ty);
+        if self.accesses_natively(Opcode::Gather, ty) && self.caps.part_lanes(pointers.ty) > 1 {
+            return self.gather_natively(inst, ty, data.args[0], &mask, mem);
+        }
         let addresses = self.lanes(&pointers);
         if self.constant_of_splat(&mask) == Some(1) {
             let wide = self.load_lanes(ty, &addresses, mem);
@@ -475,6 +485,9 @@ impl Legalizer<'_> {
         let data = self.old.dfg.inst(inst);
         let (pointers, value, mask) = (self.get(data.args[0]), self.get(data.args[1]), self.get(data.args[2]));
         let mem = Self::lane_mem(self.mem(inst), value.ty);
+        if self.accesses_natively(Opcode::Scatter, value.ty) && self.caps.part_lanes(pointers.ty) > 1 {
+            return self.scatter_natively(data.args[0], &value, &mask, mem);
+        }
         let addresses = self.lanes(&pointers);
         if self.constant_of_splat(&mask) == Some(1) {
             return self.store_lanes(&addresses, &value, mem);

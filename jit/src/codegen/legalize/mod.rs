@@ -9,15 +9,15 @@
 //!   backend's business;
 //! - conversions round as the hardware does (float to integer toward zero, all others to nearest even), and integers of 8 and
 //!   16 bits are converted from and to floats through 32;
-//! - `masked_load`, `masked_store`, `gather`, `scatter`, `reduce`, `in_space`, dynamic lanes and atomics on floats and pointers are
-//!   gone; `memcpy` and `memset` of few bytes are loads and stores;
+//! - `reduce`, `in_space`, dynamic lanes and atomics on floats and pointers are gone, and `masked_load`, `masked_store`, `gather` and
+//!   `scatter` unless the backend has them; `memcpy` and `memset` of few bytes are loads and stores;
 //! - slots are the backend's stack frame, and `printf` takes exactly: format, descriptors ([`PrintfArg`]), their count, data.
 //!
 //! [`PrintfArg`]: clift_include::abi::PrintfArg
 //!
 //! Split by class of op: this file has the driver and parts, [`arith`] lane-wise ops, [`vector`] what integer ops on vectors expand to,
 //! [`divide`] divisions, [`float`] what `f16` and rounding need,
-//! [`lanes`] movement between lanes, [`shuffle`] shuffles, [`memory`] accesses, [`atomic`], [`control`] control flow and calls.
+//! [`lanes`] movement between lanes, [`shuffle`] shuffles, [`memory`] accesses, [`masked`] those that backends have for some of the lanes, [`atomic`], [`control`] control flow and calls.
 //!
 //! Deliberately not here: which instructions a backend has (its [`VectorCaps`] say so) and general optimization.
 
@@ -27,6 +27,7 @@ mod control;
 mod divide;
 mod float;
 mod lanes;
+mod masked;
 mod memory;
 mod shuffle;
 mod vector;

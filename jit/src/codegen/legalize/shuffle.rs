@@ -3,7 +3,7 @@
 //! Arrays of structures are the case that matters: each part of a result takes lanes from as many parts as the structure has
 //! members. In words of 32 bits any four lanes take at most three shuffles, each of which takes the lower half from one register
 //! and the upper half from another; transpositions share all but the last. Smaller elements are first sorted within each register
-//! so that words move as a whole.
+//! so that words move as a whole. Where vectors have instructions for any lanes of two registers, each further register takes one.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::{Elem, Imm, Inst, Opcode, Type, Value};
@@ -88,7 +88,8 @@ impl Legalizer<'_> {
             return parts[wanted[0].map_or(0, |(part, _)| part)];
         }
         let elem = self.new.dfg.ty(parts[0]).elem;
-        if elem != Elem::B1 && from * elem.bits() == self.caps.register_bits && chunk <= from {
+        let full = elem != Elem::B1 && from * elem.bits() == self.caps.register_bits;
+        if !self.caps.any_shuffle && full && chunk <= from {
             let whole = self.gather_register(parts, elem, wanted);
             if chunk == from {
                 return whole;

@@ -23,7 +23,7 @@ impl Legalizer<'_> {
             }
             O::Udiv | O::Sdiv | O::Urem | O::Srem => self.vector_division(op, a, &args[1]),
             // In words, where those have varying counts.
-            O::Shl | O::Lshr | O::Ashr if bits < 32 && (self.caps.varying_shifts)(Elem::I32) => {
+            O::Shl | O::Lshr | O::Ashr if bits < 32 && (self.caps.varying_shifts)(op, Elem::I32) => {
                 let count = self.op2_bits(O::And, &args[1], bits - 1);
                 let count = self.extend(&count, Elem::I32, false);
                 let wide = self.extend(a, Elem::I32, op == O::Ashr);
@@ -38,7 +38,7 @@ impl Legalizer<'_> {
                 };
                 Some(self.truncate(&wide, elem))
             }
-            O::Rotl if bits < 32 && !self.is_splat(&args[1]) && (self.caps.varying_shifts)(Elem::I32) => {
+            O::Rotl if bits < 32 && !self.is_splat(&args[1]) && (self.caps.varying_shifts)(op, Elem::I32) => {
                 let back = self.lanewise(O::Ineg, &clift_kir::Imm::None, &args[1..], args[1].ty);
                 let (left, right) = (self.op2(O::Shl, a, &args[1]), self.op2(O::Lshr, a, &back));
                 // A count of zero shifts by zero both ways.

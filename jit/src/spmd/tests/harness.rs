@@ -10,6 +10,7 @@ use clift_kir::interp::{
 use clift_kir::verify::LOOPED_PARAMS;
 use clift_kir::{Func, Module, Space, verify};
 
+use super::super::machine::Machine;
 use super::super::regions::Growth;
 use super::super::{GroupFunction, GroupFunctions, make as make_with};
 use crate::Options;
@@ -181,7 +182,8 @@ pub(super) fn make(module: &Module, options: &Options, growth: Growth) -> GroupF
 /// Makes and verifies the group functions of the first kernel.
 pub(super) fn make_all(module: &Module, options: &Options, growth: Growth) -> GroupFunctions {
     verify::module(module).unwrap_or_else(|e| panic!("{e}\n{module}"));
-    let made = make_with(module, &module.kernels[0], options, growth).unwrap_or_else(|e| panic!("{e}"));
+    let made =
+        make_with(module, &module.kernels[0], options, &Machine::COMMON, growth).unwrap_or_else(|e| panic!("{e}"));
     for made in [Some(&made.general), made.packed.as_ref()].into_iter().flatten() {
         verify::function(module, &made.func).unwrap_or_else(|e| panic!("{e}\n{module}\n{}", made.func));
     }

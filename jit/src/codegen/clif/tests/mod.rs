@@ -16,20 +16,25 @@ use clift_kir::{Block, BlockCall, Builder, Function, IntCond, MemInfo, Module, S
 use super::{ClifBackend, target};
 use crate::BuildError;
 use crate::codegen::data::ProgramData;
+use crate::codegen::wide::WideBackend;
 use crate::codegen::{Backend, Body, Executable, Input, KernelCode, VectorCaps, legalize};
 
 /// A function that can be called.
 pub(super) struct Compiled {
+    /// The backend's name.
+    pub(super) backend: &'static str,
     executable: Executable,
 }
 
-/// Legalizes and compiles looped functions of a module.
-pub(super) fn compile_in(module: &Module, func: &Function) -> Result<Compiled, BuildError> {
-    let backend = ClifBackend::host()?;
-    compile_for(backend, module, func)
+/// The backends that make machine code for the host.
+fn backends() -> Vec<&'static dyn Backend> {
+    let clif: &dyn Backend = ClifBackend::host().unwrap();
+    let wide = WideBackend::host().unwrap().map(|wide| -> &dyn Backend { wide });
+    std::iter::once(clif).chain(wide).collect()
 }
 
-pub(super) fn compile_for(backend: &ClifBackend, module: &Module, func: &Function) -> Result<Compiled, BuildError> {
+/// Legalizes and compiles a looped function of a module.
+fn compile_for(backend: &dyn Backend, module: &Module, func: &Function) -> Result<Compiled, BuildError> {
     let Input::Legal(caps) = backend.input() else { unreachable!() };
     let legal = legal(module, func, caps);
     let data = Arc::new(ProgramData::new(module)?);
@@ -39,7 +44,7 @@ pub(super) fn compile_for(backend: &ClifBackend, module: &Module, func: &Functio
         data,
         &[],
     )?;
-    Ok(Compiled { executable })
+    Ok(Compiled { backend: backend.name(), executable })
 }
 
 /// Legalizes and verifies.
@@ -54,8 +59,13 @@ pub(super) fn legal(module: &Module, func: &Function, caps: &VectorCaps) -> Func
     legal
 }
 
-pub(super) fn compile(func: &Function) -> Compiled {
-    compile_in(&Module::default(), func).unwrap_or_else(|error| panic!("{error}\n{func}"))
+/// A function by each backend of the host.
+pub(super) fn compile(func: &Function) -> Vec<Compiled> {
+    let by = |backend: &&dyn Backend| {
+        compile_for(*backend, &Module::default(), func)
+            .unwrap_or_else(|error| panic!("{}: {error}\n{func}", backend.name()))
+    };
+    backends().iter().map(by).collect()
 }
 
 /// Compiles for all other targets, to machine code that nobody runs.

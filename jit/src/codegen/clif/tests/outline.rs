@@ -99,22 +99,23 @@ fn bodies_compute_what_their_blocks_did() {
             }
             let func = twice(lanes, rare_stores);
             compile_elsewhere(&func);
-            let compiled = compile(&func);
             // Some vectors have large lanes, others none.
             let input: Vec<f32> = (0..4 * lanes)
                 .map(|i| if i / lanes % 2 == 0 && i % 3 == 1 { 101.5 + i as f32 } else { 3.0 + i as f32 })
                 .collect();
-            let mut output = vec![0f32; input.len()];
-            let mut aside = [0f32; 16];
-            let args = [input.as_ptr() as u64, output.as_mut_ptr() as u64, aside.as_mut_ptr() as u64];
-            compiled.call(&args, 0, 1);
-            let factor = input[0];
-            for (n, chunk) in input.chunks(lanes as usize).enumerate() {
-                let once = one(chunk, factor);
-                let again = one(&once, factor);
-                for (lane, (&x, &y)) in chunk.iter().zip(&again).enumerate() {
-                    let got = output[n * lanes as usize + lane];
-                    assert_eq!(got, y + x, "lane {lane} of vector {n} of {lanes} lanes\n{func}");
+            for compiled in compile(&func) {
+                let mut output = vec![0f32; input.len()];
+                let mut aside = [0f32; 16];
+                let args = [input.as_ptr() as u64, output.as_mut_ptr() as u64, aside.as_mut_ptr() as u64];
+                compiled.call(&args, 0, 1);
+                let factor = input[0];
+                for (n, chunk) in input.chunks(lanes as usize).enumerate() {
+                    let once = one(chunk, factor);
+                    let again = one(&once, factor);
+                    for (lane, (&x, &y)) in chunk.iter().zip(&again).enumerate() {
+                        let got = output[n * lanes as usize + lane];
+                        assert_eq!(got, y + x, "lane {lane} of vector {n} of {lanes} lanes\n{func}");
+                    }
                 }
             }
         }

@@ -7,7 +7,7 @@ use clift_kir::{
     Convert, Elem, FloatCond, FpFlags, Imm, IntCond, LibFn, MemInfo, Opcode, Rounding, Space, Type, Value,
 };
 
-use super::{Kernel, Random, compile, compile_elsewhere};
+use super::{Compiled, Kernel, Random, compile, compile_elsewhere};
 
 const LANES: [u32; 7] = [1, 2, 3, 4, 8, 16, 32];
 const INTS: [Elem; 4] = [Elem::I8, Elem::I16, Elem::I32, Elem::I64];
@@ -267,7 +267,6 @@ fn allowed(info: &OpInfo, imm: &Imm, (args, to): &Signature, operands: &[u64], w
 
 /// One op with one immediate at one signature, in all lanes.
 fn check(info: &OpInfo, imm: &Imm, signature: &Signature) {
-    let Meaning::Lanes(meaning) = info.meaning else { unreachable!() };
     let (args, to) = signature;
     let samples = samples(args, u64::from(info.op as u8) << 8 | u64::from(args[0].bits()));
     let mut kernel = Kernel::new(info.name);
@@ -308,7 +307,15 @@ fn check(info: &OpInfo, imm: &Imm, signature: &Signature) {
     if elsewhere {
         compile_elsewhere(&func);
     }
-    let compiled = compile(&func);
+    for compiled in compile(&func) {
+        compare(&compiled, info, imm, signature, &samples);
+    }
+}
+
+/// Runs a kernel of all numbers of lanes and compares with the op's meaning.
+fn compare(compiled: &Compiled, info: &OpInfo, imm: &Imm, signature: &Signature, samples: &[Vec<u64>]) {
+    let Meaning::Lanes(meaning) = info.meaning else { unreachable!() };
+    let (args, to) = signature;
     let mut buffers: Vec<Vec<u8>> = Vec::new();
     for &lanes in &LANES {
         let padded = samples.len().next_multiple_of(lanes as usize);
@@ -330,7 +337,8 @@ fn check(info: &OpInfo, imm: &Imm, signature: &Signature) {
             let wanted = meaning(&cx, sample);
             assert!(
                 allowed(info, imm, signature, sample, wanted, got),
-                "{} {imm:?} {args:?} -> {to:?} in {lanes} lanes of {sample:x?}: {got:x}, should be {wanted:x}",
+                "{}: {} {imm:?} {args:?} -> {to:?} in {lanes} lanes of {sample:x?}: {got:x}, should be {wanted:x}",
+                compiled.backend,
                 info.name
             );
         }

@@ -1,48 +1,67 @@
 //! Machine code as text, for `CLIFT_DEBUG=asm`: instructions with their offsets, labels where blocks begin, the place in the
 //! kernel's source where it changes, and constants beside the instructions that read them.
 //!
-//! On machines whose instructions nobody here can read it is Cranelift's own text.
+//! On machines whose instructions nobody here can read it is the backend's own text.
 
 use std::fmt::Write;
 
 use clift_kir::Loc;
-use cranelift_codegen::CompiledCode;
-use cranelift_codegen::ir::SourceLoc;
 
-/// Marks words of the SPIR-V module, for code without source lines.
-const WORD: u32 = 1 << 31;
+/// Machine code to be shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listed<'a> {
+    /// Instructions, and the tables and constants between and behind them.
+    pub(super) bytes: &'a [u8],
+    /// Where blocks begin, and all else that is no instruction.
+    pub(super) starts: &'a [u32],
+    /// From which byte on instructions come from which place, in ascending order.
+    pub(super) places: &'a [(u32, Place)],
+    /// Constants elsewhere that instructions read.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "the backend's own text is shown"))]
+    pub(super) pool: &'a [u128],
+    /// What the backend calls it, on machines whose instructions nobody here can read.
+    #[cfg_attr(target_arch = "x86_64", allow(dead_code, reason = "the bytes are read"))]
+    pub(super) own: Option<&'a str>,
+}
 
-/// A place in the source as Cranelift carries it.
-pub(super) fn source_loc(loc: Loc) -> SourceLoc {
-    match loc {
-        Loc { line: 0, word: 0, .. } => SourceLoc::default(),
-        Loc { line: 0, word, .. } => SourceLoc::new(word | WORD),
-        Loc { line, .. } => SourceLoc::new(line & !WORD),
+/// A place in the source: a line, or a word of the SPIR-V module for code without lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Nowhere,
+    Word(u32),
+    Line(u32),
+}
+
+impl From<Loc> for Place {
+    fn from(loc: Loc) -> Place {
+        match loc {
+            Loc { line: 0, word: 0, .. } => Place::Nowhere,
+            Loc { line: 0, word, .. } => Place::Word(word - 1),
+            Loc { line, .. } => Place::Line(line),
+        }
     }
 }
 
 /// What a place is called in a listing.
 #[cfg(target_arch = "x86_64")]
-fn place(loc: SourceLoc) -> String {
-    match loc.bits() {
-        bits if loc.is_default() || bits == 0 => "no place in the source".to_owned(),
-        bits if bits & WORD != 0 => format!("word {} of the module", (bits & !WORD) - 1),
-        line => format!("line {line}"),
+fn place(place: Place) -> String {
+    match place {
+        Place::Nowhere => "no place in the source".to_owned(),
+        Place::Word(word) => format!("word {word} of the module"),
+        Place::Line(line) => format!("line {line}"),
     }
 }
 
-/// The listing of a function with a pool of constants.
-pub(super) fn listing(code: &CompiledCode, pool: &[u128]) -> String {
+/// The listing of a function.
+pub(super) fn listing(code: Listed<'_>) -> String {
     let mut text = String::new();
     #[cfg(target_arch = "x86_64")]
-    x86::write(&mut text, code, pool);
+    x86::write(&mut text, code);
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = pool;
-    #[cfg(not(target_arch = "x86_64"))]
-    if let Some(own) = &code.vcode {
+    if let Some(own) = code.own {
         let _ = writeln!(text, "{own}");
     }
-    let _ = writeln!(text, "; {} bytes", code.buffer.data().len());
+    let _ = writeln!(text, "; {} bytes", code.bytes.len());
     text
 }
 
@@ -52,16 +71,16 @@ mod x86 {
 
     use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter, Instruction, Mnemonic, OpKind, Register};
 
-    use super::{CompiledCode, SourceLoc, Write, place};
+    use super::{Listed, Place, Write, place};
 
     /// Writes the instructions of every block. What lies between blocks are tables of jumps and constants.
-    pub(super) fn write(text: &mut String, code: &CompiledCode, pool: &[u128]) {
-        let bytes = code.buffer.data();
+    pub(super) fn write(text: &mut String, code: Listed<'_>) {
+        let Listed { bytes, pool, .. } = code;
         let decode = |from: u32| {
             let mut decoder = Decoder::with_ip(64, &bytes[from as usize..], u64::from(from), DecoderOptions::NONE);
             decoder.decode()
         };
-        let mut starts: BTreeSet<u32> = code.bb_starts.iter().copied().collect();
+        let mut starts: BTreeSet<u32> = code.starts.iter().copied().collect();
         starts.insert(0);
         let mut instructions: Vec<Instruction> = Vec::new();
         let mut targets = BTreeSet::new();
@@ -77,10 +96,9 @@ mod x86 {
                 }
             }
         }
-        let places = code.buffer.get_srclocs_sorted();
         let source = |at: u64| {
-            let found = places.iter().find(|range| (u64::from(range.start)..u64::from(range.end)).contains(&at));
-            found.map_or(SourceLoc::default(), |range| range.loc)
+            let known = code.places.partition_point(|&(from, _)| u64::from(from) <= at);
+            code.places[..known].last().map_or(Place::Nowhere, |&(_, place)| place)
         };
         let mut formatter = GasFormatter::new();
         let mut last = None;

@@ -17,15 +17,15 @@ use std::time::Instant;
 use clift_include::abi::{GroupRunFn, Resources, WgContext};
 use clift_kir::Function;
 
-use super::ClifBackend;
-use super::place::{Placed, Placement};
+use super::clif::place::Placed;
+use super::data::ProgramData;
+use super::native::{Native, guarded};
+use super::{Rest, VectorCaps};
 use crate::BuildError;
-use crate::codegen::Rest;
-use crate::codegen::data::ProgramData;
 
 /// Functions of one kernel on the way.
-#[derive(Debug)]
 pub(super) struct Late {
+    backend: &'static dyn Native,
     name: String,
     rest: Rest,
     data: Arc<ProgramData>,
@@ -39,14 +39,14 @@ const WIDTHS: usize = 5;
 
 impl Late {
     /// Functions that nobody has called.
-    pub(super) fn new(name: &str, rest: Rest, data: Arc<ProgramData>) -> Late {
+    pub(super) fn new(backend: &'static dyn Native, name: &str, rest: Rest, data: Arc<ProgramData>) -> Late {
         let name = name.to_owned();
-        Late { name, rest, data, general: OnceLock::new(), narrower: Default::default() }
+        Late { backend, name, rest, data, general: OnceLock::new(), narrower: Default::default() }
     }
 
     fn general(&self) -> Result<GroupRunFn, &BuildError> {
         let code = self.general.get_or_init(|| {
-            let made = self.compile("any group", |backend| Ok(Some((self.rest.general(&backend.caps), ()))));
+            let made = self.compile("any group", |caps| Ok(Some((self.rest.general(caps), ()))));
             // No panic here: it would leave the entry.
             made?.map(|(placed, ())| placed).ok_or_else(|| BuildError::Internal("no function for any group".to_owned()))
         });
@@ -56,7 +56,7 @@ impl Late {
     /// The function for packs of `lanes` lanes, if there can be one, and what it needs.
     fn narrower(&self, lanes: u32) -> Option<(GroupRunFn, Resources)> {
         let made = self.narrower.get(lanes.trailing_zeros() as usize)?.get_or_init(|| {
-            let made = self.compile("short rows", |backend| self.rest.narrower(lanes, &backend.caps));
+            let made = self.compile("short rows", |caps| self.rest.narrower(lanes, caps));
             made.unwrap_or_else(|error| {
                 tracing::debug!(kernel = self.name, lanes, "no function for short rows: {error}");
                 None
@@ -68,16 +68,14 @@ impl Late {
     fn compile<T>(
         &self,
         what: &str,
-        make: impl FnOnce(&ClifBackend) -> Result<Option<(Function, T)>, BuildError>,
+        make: impl FnOnce(&VectorCaps) -> Result<Option<(Function, T)>, BuildError>,
     ) -> Result<Option<(Placed, T)>, BuildError> {
         let started = Instant::now();
-        let made = ClifBackend::host().and_then(|backend| {
-            super::guarded(|| {
-                let Some((legal, more)) = make(backend)? else { return Ok(None) };
-                let mut place = Placement::new(backend.isas.clone(), false, false);
-                place.define(&self.name, backend.translate(&legal, &self.data, false))?;
-                Ok(Some((place.finish(self.data.clone())?, more)))
-            })
+        let made = guarded(|| {
+            let Some((legal, more)) = make(self.backend.caps())? else { return Ok(None) };
+            let mut place = self.backend.placement(&[])?;
+            self.backend.define(&mut place, &self.name, &legal, &self.data)?;
+            Ok(Some((place.finish(self.data.clone())?, more)))
         });
         let micros = started.elapsed().as_micros() as u64;
         tracing::debug!(target: "clift::time", stage = "late", kernel = self.name, what, micros);

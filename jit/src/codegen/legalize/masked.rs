@@ -1,0 +1,126 @@
+//! Masked and scattered accesses where the backend has instructions for them: part by part.
+//!
+//! A part of a masked access has the address of its first lane. A part of a scattered one has as many lanes as the vector of its
+//! addresses.
+
+use clift_kir::dfg::ConstData;
+use clift_kir::{Imm, Inst, MemInfo, Opcode, Type, Value};
+
+use super::{Legalizer, Wide, carrier};
+
+impl Legalizer<'_> {
+    /// Whether the backend has an access of packs of a type.
+    pub(super) fn accesses_natively(&self, op: Opcode, ty: Type) -> bool {
+        let elem = carrier(ty.elem);
+        self.caps.part_lanes(ty) > 1 && (self.caps.native)(op, &Imm::None, elem, elem)
+    }
+
+    /// A mask in parts of so many lanes, false in those that are not used.
+    fn mask_parts(&mut self, mask: &Wide, chunk: u32) -> Wide {
+        if let Some(bits) = self.constant_of_splat(mask)
+            && mask.ty.lanes().is_multiple_of(chunk)
+        {
+            return self.splat_parts(mask.ty, bits, chunk);
+        }
+        let mut mask = self.regroup(mask, chunk);
+        let last = mask.parts.len() - 1;
+        let used = mask.used(last);
+        if used < chunk {
+            let lanes: Vec<u64> = (0..chunk).map(|lane| u64::from(lane < used)).collect();
+            let mut at = self.at();
+            let within = at.constant(ConstData::new(Type::B1.with_lanes(chunk), &lanes));
+            mask.parts[last] = at.int2(Opcode::And, mask.parts[last], within);
+        }
+        mask
+    }
+
+    /// The third operand of a masked load in parts of so many lanes; zeros where it may be anything.
+    fn other_parts(&mut self, inst: Inst, ty: Type, chunk: u32) -> Wide {
+        let other = self.old.dfg.inst(inst).args[2];
+        let anything = self.old.dfg.def_inst(other).is_some_and(|def| self.old.dfg.inst(def).op == Opcode::Undef);
+        if anything {
+            return self.splat_parts(ty, 0, chunk);
+        }
+        let other = self.get(other);
+        match self.constant_of_splat(&other) {
+            Some(bits) => self.splat_parts(ty, bits, chunk),
+            None => self.regroup(&other, chunk),
+        }
+    }
+
+    /// The same bits in every lane, in parts of so many lanes.
+    fn splat_parts(&mut self, ty: Type, bits: u64, chunk: u32) -> Wide {
+        let part = self.part_type(ty.elem, chunk);
+        let value = self.at().constant(ConstData::splat(part, bits));
+        Wide { ty, chunk, parts: (0..ty.lanes().div_ceil(chunk)).map(|_| value).collect() }
+    }
+
+    /// Parts of a result whose natural parts may have more lanes.
+    fn set_parts(&mut self, inst: Inst, ty: Type, chunk: u32, parts: Vec<Value>) {
+        self.set(inst, Wide { ty, chunk, parts: parts.into() });
+    }
+
+    pub(super) fn masked_load_natively(&mut self, inst: Inst, ty: Type, pointer: Value, mask: &Wide, mem: MemInfo) {
+        let chunk = self.caps.part_lanes(ty);
+        let (mask, other) = (self.mask_parts(mask, chunk), self.other_parts(inst, ty, chunk));
+        let part_type = self.part_type(ty.elem, chunk);
+        let parts = (0..mask.parts.len())
+            .map(|part| {
+                let offset = part as u64 * u64::from(part_type.bytes());
+                let address = self.displaced(pointer, offset);
+                let args = [address, mask.parts[part], other.parts[part]];
+                self.emit(Opcode::MaskedLoad, &args, Imm::Mem(Self::lane_mem(mem, ty)), part_type)
+            })
+            .collect();
+        self.set_parts(inst, ty, chunk, parts);
+    }
+
+    pub(super) fn masked_store_natively(&mut self, pointer: Value, value: &Wide, mask: &Wide, mem: MemInfo) {
+        let mask = self.mask_parts(mask, value.chunk);
+        for (part, (&value_part, &mask)) in value.parts.iter().zip(&mask.parts).enumerate() {
+            let offset = part as u64 * u64::from(value.chunk * value.ty.elem.bytes());
+            let address = self.displaced(pointer, offset);
+            let imm = Imm::Mem(Self::lane_mem(mem, value.ty));
+            self.at().inst(Opcode::MaskedStore, &[address, value_part, mask], imm, &[]);
+        }
+    }
+
+    /// Addresses as vectors, in parts of as many lanes as both they and what they lead to have.
+    fn address_parts(&mut self, pointers: Value, ty: Type) -> Wide {
+        let wide = self.get(pointers);
+        let chunk = self.caps.part_lanes(wide.ty).min(self.caps.part_lanes(ty));
+        let vector = match self.pointer_vector(pointers) {
+            Some(bits) => {
+                let bits = self.regroup(&bits, chunk);
+                let part = Type::vector(wide.ty.elem, chunk);
+                let parts = bits.parts.iter().map(|&bits| self.at().cast(Opcode::IntToPtr, bits, part)).collect();
+                return Wide { ty: wide.ty, chunk, parts };
+            }
+            None => wide,
+        };
+        self.regroup(&vector, chunk)
+    }
+
+    pub(super) fn gather_natively(&mut self, inst: Inst, ty: Type, pointers: Value, mask: &Wide, mem: MemInfo) {
+        let addresses = self.address_parts(pointers, ty);
+        let chunk = addresses.chunk;
+        let (mask, other) = (self.mask_parts(mask, chunk), self.other_parts(inst, ty, chunk));
+        let part_type = self.part_type(ty.elem, chunk);
+        let parts = (0..mask.parts.len())
+            .map(|part| {
+                let args = [addresses.parts[part], mask.parts[part], other.parts[part]];
+                self.emit(Opcode::Gather, &args, Imm::Mem(mem), part_type)
+            })
+            .collect();
+        self.set_parts(inst, ty, chunk, parts);
+    }
+
+    pub(super) fn scatter_natively(&mut self, pointers: Value, value: &Wide, mask: &Wide, mem: MemInfo) {
+        let addresses = self.address_parts(pointers, value.ty);
+        let value = self.regroup(value, addresses.chunk);
+        let mask = self.mask_parts(mask, addresses.chunk);
+        for ((&address, &part), &mask) in addresses.parts.iter().zip(&value.parts).zip(&mask.parts) {
+            self.at().inst(Opcode::Scatter, &[address, part, mask], Imm::Mem(mem), &[]);
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! From allocated registers to bytes: the frame, moves between registers and the stack, jumps, constants.
+//!
+//! The frame begins at a multiple of 64 bytes below the saved base pointer: spilled values, the kernel's variables, and the
+//! registers that the caller wants back.
+
+use regalloc2::{Allocation, AllocationKind, Block, Edit, Inst, InstOrEdit, MachineEnv, Output, PReg, PRegSet};
+
+use super::code::{Base, Cond, Field, GPR, KEPT, Kind, MASK, MachFunc, Plain, RAX, Source, Update, ZMM};
+use super::encode::{Fixup, Map, Parts, Place, Row, Size};
+use super::pool::{ALIGN, Pool};
+use super::table::{
+    ADD, CALL_JUMP, CMOVCC, CMP, CMPXCHG, CMPXCHG8, KMOVQ, KMOVQ_TO, KXNORQ, LEA, MOV, MOV_TO, MOVSX8, MOVSX16, MOVSXD,
+    MOVZX8, MOVZX16, VMOVAPS, VMOVUPS, VMOVUPS_TO, VPTERNLOGD, VPXORD,
+};
+
+const STACK_POINTER: u8 = 4;
+
+/// The registers that may be allocated. The mask that means none is none of them.
+pub(super) fn environment() -> MachineEnv {
+    let set = |numbers: &[usize], class| numbers.iter().map(|&number| PReg::new(number, class)).collect::<PRegSet>();
+    let vectors: Vec<usize> = (0..32).collect();
+    let kept = KEPT.map(usize::from);
+    MachineEnv {
+        preferred_regs_by_class: [
+            set(&[0, 1, 2, 6, 7, 8, 9, 10, 11], GPR),
+            set(&vectors, ZMM),
+            set(&[1, 2, 3, 4, 5, 6, 7], MASK),
+        ],
+        non_preferred_regs_by_class: [set(&kept, GPR), PRegSet::empty(), PRegSet::empty()],
+        scratch_by_class: [None; 3],
+        fixed_stack_slots: Vec::new(),
+    }
+}
+
+/// Machine code of a function.
+#[derive(Debug)]
+pub(super) struct Emitted {
+    pub(super) bytes: Vec<u8>,
+    /// Where the instructions end and the constants begin.
+    pub(super) end: usize,
+    /// Where blocks begin, and where the place in the source changes.
+    pub(super) marks: Vec<(usize, clift_kir::Loc)>,
+    pub(super) starts: Vec<usize>,
+}
+
+/// Emits a function whose registers are allocated; `variables` is the size of the kernel's variables in bytes.
+pub(super) fn emit(func: &MachFunc, output: &Output, pool: &Pool, variables: u32) -> Emitted {
+    let mut emitter = Emitter {
+        func,
+        output,
+        code: Vec::new(),
+        starts: vec![None; func.blocks.len()],
+        jumps: Vec::new(),
+        constants: Vec::new(),
+        tables: Vec::new(),
+        spilled: output.num_spillslots as u32 * 8,
+        frame: 0,
+        saved: Vec::new(),
+        marks: Vec::new(),
+    };
+    emitter.spilled = emitter.spilled.next_multiple_of(64);
+    emitter.saved = emitter.kept_registers();
+    let bytes = emitter.spilled + variables + emitter.saved.len() as u32 * 8;
+    // Calls find the stack aligned.
+    let calls = func.insts.iter().any(|inst| matches!(inst.kind, Kind::Call));
+    emitter.frame = bytes.max(u32::from(calls)).next_multiple_of(64);
+    emitter.function();
+    emitter.finish(pool)
+}
+
+/// A displacement of 32 bits to a block.
+struct Jump {
+    at: usize,
+    to: Block,
+}
+
+/// A table of jumps: where its address is taken, and the targets.
+struct Table {
+    lea: Fixup,
+    targets: Vec<Block>,
+}
+
+struct Emitter<'a> {
+    func: &'a MachFunc,
+    output: &'a Output,
+    code: Vec<u8>,
+    starts: Vec<Option<usize>>,
+    jumps: Vec<Jump>,
+    constants: Vec<Fixup>,
+    tables: Vec<Table>,
+    /// Bytes of spilled values, at the frame's begin.
+    spilled: u32,
+    /// Bytes of the frame.
+    frame: u32,
+    /// Registers that the caller wants back.
+    saved: Vec<u8>,
+    marks: Vec<(usize, clift_kir::Loc)>,
+}
+
+/// Bytes of a page, each of which the stack has to be touched on.
+const PAGE: u32 = 4096;
+
+impl Emitter<'_> {
+    fn kept_registers(&self) -> Vec<u8> {
+        let mut used = PRegSet::empty();
+        let mut note = |allocation: Allocation| {
+            if let Some(register) = allocation.as_reg() {
+                used.add(register);
+            }
+        };
+        self.output.allocs.iter().copied().for_each(&mut note);
+        for (_, Edit::Move { from, to }) in &self.output.edits {
+            note(*from);
+            note(*to);
+        }
+        KEPT.into_iter().filter(|&number| used.contains(PReg::new(usize::from(number), GPR))).collect()
+    }
+
+    fn put(&mut self, parts: Parts) {
+        if let Some(fixup) = parts.write(&mut self.code) {
+            self.constants.push(fixup);
+        }
+    }
+
+    fn two(&mut self, row: Row, size: Size, reg: u8, place: Place) {
+        self.put(Parts::new(row, size, reg, place));
+    }
+
+    /// A place in the frame.
+    fn stack(&self, offset: u32) -> Place {
+        Place::Memory(STACK_POINTER, None, offset as i32)
+    }
+
+    fn function(&mut self) {
+        if self.frame > 0 {
+            // push rbp; mov rbp, rsp; and rsp, -64
+            self.code.extend([0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xc0]);
+            let mut left = self.frame;
+            while left > 0 {
+                let step = left.min(PAGE);
+                self.code.extend([0x48, 0x81, 0xec]);
+                self.code.extend(step.to_le_bytes());
+                left -= step;
+                if left > 0 {
+                    // or dword ptr [rsp], 0
+                    self.code.extend([0x83, 0x0c, 0x24, 0x00]);
+                }
+            }
+            for (number, register) in self.saved.clone().into_iter().enumerate() {
+                let place = self.stack(self.frame - 8 * (number as u32 + 1));
+                self.two(MOV_TO, Size::S64, register, place);
+            }
+        }
+        for block in 0..self.func.blocks.len() {
+            self.starts[block] = Some(self.code.len());
+            for item in self.output.block_insts_and_edits(self.func, Block::new(block)) {
+                match item {
+                    InstOrEdit::Edit(&Edit::Move { from, to }) => self.move_value(from, to),
+                    InstOrEdit::Inst(inst) => self.inst(Block::new(block), inst),
+                }
+            }
+        }
+    }
+
+    fn leave(&mut self) {
+        for (number, register) in self.saved.clone().into_iter().enumerate() {
+            let place = self.stack(self.frame - 8 * (number as u32 + 1));
+            self.two(MOV, Size::S64, register, place);
+        }
+        // vzeroupper
+        self.code.extend([0xc5, 0xf8, 0x77]);
+        if self.frame > 0 {
+            self.code.push(0xc9);
+        }
+        self.code.push(0xc3);
+    }
+
+    fn move_value(&mut self, from: Allocation, to: Allocation) {
+        let class = from.as_reg().or(to.as_reg()).map(PReg::class);
+        let slot =
+            |this: &Self, allocation: Allocation| allocation.as_stack().map(|slot| this.stack(8 * slot.index() as u32));
+        let number = |allocation: Allocation| allocation.as_reg().map(|register| register.hw_enc() as u8);
+        let (load, store, copy, size) = match class {
+            Some(class) if class == GPR => (MOV, MOV_TO, MOV, Size::S64),
+            Some(class) if class == ZMM => (VMOVUPS, VMOVUPS_TO, VMOVAPS, Size::Z),
+            Some(_) => (KMOVQ, KMOVQ_TO, KMOVQ, Size::X),
+            None => unreachable!("broken invariant: a move from memory to memory"),
+        };
+        match (number(from), number(to), slot(self, from), slot(self, to)) {
+            (Some(from), Some(to), ..) => self.two(copy, size, to, Place::Register(from)),
+            (Some(from), _, _, Some(to)) => self.two(store, size, from, to),
+            (_, Some(to), Some(from), _) => self.two(load, size, to, from),
+            _ => unreachable!("broken invariant: a move from memory to memory"),
+        }
+    }
+
+    fn inst(&mut self, block: Block, inst: Inst) {
+        let func = self.func;
+        let data = &func.insts[inst.index()];
+        if self.marks.last().is_none_or(|&(_, loc)| loc != data.loc) {
+            self.marks.push((self.code.len(), data.loc));
+        }
+        let output = self.output;
+        let registers = output.inst_allocs(inst);
+        let register = |operand: u8| match registers[usize::from(operand)] {
+            allocation if allocation.kind() == AllocationKind::Reg => allocation.index() as u8 & 63,
+            other => unreachable!("broken invariant: operand in {other}"),
+        };
+        let succs = &func.blocks[block.index()].succs;
+        match data.kind {
+            Kind::Plain(plain) => self.plain(&plain, register),
+            Kind::Zero => {
+                let number = register(0);
+                self.put(Parts {
+                    second: Some(number),
+                    ..Parts::new(VPXORD, Size::X, number, Place::Register(number))
+                });
+            }
+            Kind::Ones if registers[0].as_reg().is_some_and(|register| register.class() == MASK) => {
+                let number = register(0);
+                self.put(Parts {
+                    second: Some(number),
+                    ..Parts::new(KXNORQ, Size::X, number, Place::Register(number))
+                });
+            }
+            Kind::Ones => {
+                let number = register(0);
+                let parts = Parts::new(VPTERNLOGD, Size::Z, number, Place::Register(number));
+                self.put(Parts { second: Some(number), immediate: Some((0xff, 1)), ..parts });
+            }
+            Kind::Long(value) => {
+                let number = register(0);
+                self.code.extend([0x48 | number >> 3, 0xb8 | number & 7]);
+                self.code.extend(value.to_le_bytes());
+            }
+            Kind::Arguments => {}
+            Kind::Jump => self.jump(block, succs[0]),
+            Kind::Branch(cond) => {
+                let (cond, first, second) = match succs[0].index() == block.index() + 1 {
+                    true => (cond.inverse(), succs[1], succs[0]),
+                    false => (cond, succs[0], succs[1]),
+                };
+                self.jump_where(cond, first);
+                self.jump(block, second);
+            }
+            Kind::Table => {
+                let (index, base, entry) = (register(0), register(1), register(2));
+                let start = self.code.len();
+                self.two(LEA, Size::S64, base, Place::Code(0));
+                let Some(lea) = self.constants.pop() else {
+                    unreachable!("broken invariant: no displacement at {start}")
+                };
+                self.two(MOVSXD, Size::S64, entry, Place::Memory(base, Some((index, 2)), 0));
+                self.two(ADD, Size::S64, entry, Place::Register(base));
+                self.two(CALL_JUMP, Size::S32, 4, Place::Register(entry));
+                self.tables.push(Table { lea, targets: succs.clone() });
+            }
+            Kind::Return => self.leave(),
+            Kind::Call => {
+                self.code.extend([0xc5, 0xf8, 0x77]);
+                self.two(CALL_JUMP, Size::S32, 2, Place::Register(register(0)));
+            }
+            Kind::AtomicLoop(update, size) => self.atomic_loop(update, size, register(1), register(2), register(3)),
+            Kind::Fence => self.code.extend([0x0f, 0xae, 0xf0]),
+        }
+    }
+
+    fn plain(&mut self, plain: &Plain, register: impl Fn(u8) -> u8) {
+        let place = match plain.source {
+            Source::Operand(operand) => Place::Register(register(operand)),
+            Source::Memory(base, index, disp) => {
+                let index = index.map(|(operand, scale)| (register(operand), scale));
+                match base {
+                    Base::Operand(operand) => Place::Memory(register(operand), index, disp),
+                    Base::Stack(offset) => Place::Memory(STACK_POINTER, index, (self.spilled + offset) as i32 + disp),
+                }
+            }
+            Source::Lanes(operand) => Place::Lanes(register(operand)),
+            Source::Constant(constant) => Place::Code(constant.0),
+        };
+        let reg = match plain.reg {
+            Field::Operand(operand) => register(operand),
+            Field::Digit(digit) => digit,
+        };
+        self.put(Parts {
+            row: plain.row,
+            size: plain.size,
+            reg,
+            second: plain.second.map(&register),
+            place,
+            mask: plain.mask.map(&register),
+            zeroing: plain.zeroing,
+            broadcast: plain.broadcast,
+            immediate: plain.immediate,
+            locked: plain.locked,
+        });
+    }
+
+    /// The target behind blocks that only jump on.
+    fn behind(&self, to: Block) -> Block {
+        let mut to = to;
+        for _ in 0..8 {
+            let range = self.func.blocks[to.index()].range;
+            let only = range.len() == 1 && matches!(self.func.insts[range.first().index()].kind, Kind::Jump);
+            let moves = self.output.block_insts_and_edits(self.func, to).count() > 1;
+            if !only || moves {
+                break;
+            }
+            to = self.func.blocks[to.index()].succs[0];
+        }
+        to
+    }
+
+    fn jump(&mut self, from: Block, to: Block) {
+        let to = self.behind(to);
+        // Blocks that only jump on take no place: what is behind them follows too.
+        let mut next = from.index() + 1;
+        while next < to.index() && self.behind(Block::new(next)) == to {
+            next += 1;
+        }
+        if next == to.index() && from.index() < next {
+            return;
+        }
+        self.code.push(0xe9);
+        self.displacement(to);
+    }
+
+    fn jump_where(&mut self, cond: Cond, to: Block) {
+        let to = self.behind(to);
+        self.code.extend([0x0f, 0x80 | cond as u8]);
+        self.displacement(to);
+    }
+
+    fn displacement(&mut self, to: Block) {
+        self.jumps.push(Jump { at: self.code.len(), to });
+        self.code.extend([0; 4]);
+    }
+
+    /// The old value is in `rax` and stays there.
+    fn atomic_loop(&mut self, update: Update, size: Size, address: u8, value: u8, new: u8) {
+        let rax = RAX.hw_enc() as u8;
+        let memory = Place::Memory(address, None, 0);
+        let signed = matches!(update, Update::Where(Cond::Less | Cond::Greater));
+        let (extend, exchange) = match (size, signed) {
+            (Size::S8, false) => (Some(MOVZX8), CMPXCHG8),
+            (Size::S8, true) => (Some(MOVSX8), CMPXCHG8),
+            (Size::S16, false) => (Some(MOVZX16), CMPXCHG),
+            (Size::S16, true) => (Some(MOVSX16), CMPXCHG),
+            _ => (None, CMPXCHG),
+        };
+        let whole = if size == Size::S64 { Size::S64 } else { Size::S32 };
+        self.two(extend.unwrap_or(MOV), whole, rax, memory);
+        let start = self.code.len();
+        if let Some(extend) = extend {
+            // An exchange that fails gives the low bits alone.
+            self.two(extend, Size::S32, rax, Place::Register(rax));
+        }
+        match update {
+            Update::By(row) => {
+                self.two(MOV, whole, new, Place::Register(rax));
+                self.two(row, whole, new, Place::Register(value));
+            }
+            Update::Where(cond) => {
+                self.two(MOV, whole, new, Place::Register(rax));
+                self.two(CMP, whole, rax, Place::Register(value));
+                let cmov = Row { opcode: CMOVCC.opcode | cond as u8, map: Map::M0F, ..CMOVCC };
+                self.two(cmov, whole, new, Place::Register(value));
+            }
+        }
+        self.put(Parts { locked: true, ..Parts::new(exchange, size, new, memory) });
+        let distance = start as i64 - (self.code.len() as i64 + 2);
+        self.code.extend([0x75, distance as u8]);
+    }
+
+    fn finish(mut self, pool: &Pool) -> Emitted {
+        let end = self.code.len();
+        self.code.resize(end.next_multiple_of(ALIGN), 0);
+        let base = self.code.len();
+        self.code.extend_from_slice(pool.bytes());
+        let mend = |code: &mut Vec<u8>, at: usize, behind: usize, target: usize| {
+            let distance = target as i64 - (at + 4 + behind) as i64;
+            code[at..at + 4].copy_from_slice(&(distance as i32).to_le_bytes());
+        };
+        for fixup in &self.constants {
+            mend(&mut self.code, fixup.at as usize, fixup.behind.into(), base + fixup.target as usize);
+        }
+        let start = |block: Block| {
+            self.starts[block.index()].unwrap_or_else(|| unreachable!("broken invariant: {block:?} not emitted"))
+        };
+        for jump in &self.jumps {
+            mend(&mut self.code, jump.at, 0, start(jump.to));
+        }
+        for table in &self.tables {
+            self.code.resize(self.code.len().next_multiple_of(4), 0);
+            let at = self.code.len();
+            mend(&mut self.code, table.lea.at as usize, table.lea.behind.into(), at);
+            for &target in &table.targets {
+                let distance = start(target) as i64 - at as i64;
+                self.code.extend((distance as i32).to_le_bytes());
+            }
+        }
+        let starts = self.starts.iter().flatten().copied().collect();
+        Emitted { bytes: self.code, end, marks: self.marks, starts }
+    }
+}

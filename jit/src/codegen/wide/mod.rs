@@ -1,0 +1,140 @@
+//! The wide x86-64 backend: legal functions to machine code with vectors of 512 bits and mask registers.
+//!
+//! | step | file | gives |
+//! |---|---|---|
+//! | capabilities | `caps` | what the legalizer leaves as it is |
+//! | selection | `select` | instructions over virtual registers (`code`), rows of the `table` |
+//! | allocation | the crate `regalloc2` | registers, and moves between instructions |
+//! | emission | `emit`, `encode` | bytes, with constants (`pool`) behind them |
+//!
+//! It is for machines with AVX-512 as Ice Lake and Zen 4 have it; `clif` serves all others. Code is placed by Cranelift's module like that of `clif`.
+//!
+//! Deliberately not here: what follows from the width of vectors alone (see `legalize`), and any choice of width (see `spmd`).
+
+mod caps;
+mod code;
+mod emit;
+mod encode;
+mod pool;
+mod select;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, LazyLock};
+
+use clift_kir::{Function, Module};
+
+use super::clif::ClifBackend;
+use super::clif::place::Placement;
+use super::data::ProgramData;
+use super::listing::{self, Listed};
+use super::native::{self, Native};
+use super::{Backend, Executable, Input, KernelCode, VectorCaps};
+use crate::BuildError;
+
+/// The backend for the host.
+pub(crate) struct WideBackend {
+    /// Places the code.
+    clif: &'static ClifBackend,
+}
+
+/// Whether the machine this runs on has the instructions.
+#[cfg(target_arch = "x86_64")]
+fn is_supported() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512cd")
+        && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512bitalg")
+        && is_x86_feature_detected!("avx512vpopcntdq")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn is_supported() -> bool {
+    false
+}
+
+impl WideBackend {
+    /// The backend, where the machine has the instructions.
+    ///
+    /// # Errors
+    /// As [`ClifBackend::host`].
+    pub(crate) fn host() -> Result<Option<&'static WideBackend>, BuildError> {
+        static HOST: LazyLock<Option<WideBackend>> =
+            LazyLock::new(|| ClifBackend::host().ok().filter(|_| is_supported()).map(|clif| WideBackend { clif }));
+        ClifBackend::host().map(|_| HOST.as_ref())
+    }
+}
+
+/// Bytes of the stack that a function may use.
+const MAX_FRAME: u32 = 1 << 20;
+
+impl Backend for WideBackend {
+    fn name(&self) -> &'static str {
+        "wide"
+    }
+
+    fn input(&self) -> Input<'_> {
+        Input::Legal(&caps::CAPS)
+    }
+
+    fn compile(
+        &self,
+        _module: &Module,
+        kernels: Vec<KernelCode>,
+        data: Arc<ProgramData>,
+        dump: &[String],
+    ) -> Result<Executable, BuildError> {
+        native::compile(self, kernels, data, dump)
+    }
+}
+
+impl Native for WideBackend {
+    fn caps(&self) -> &VectorCaps {
+        &caps::CAPS
+    }
+
+    fn host(&self) -> Result<&'static dyn Native, BuildError> {
+        match WideBackend::host()? {
+            Some(wide) => Ok(wide),
+            None => Err(BuildError::Internal("the machine lost instructions".to_owned())),
+        }
+    }
+
+    fn placement(&self, dump: &[String]) -> Result<Placement, BuildError> {
+        self.clif.placement(dump)
+    }
+
+    fn define(
+        &self,
+        place: &mut Placement,
+        name: &str,
+        func: &Function,
+        data: &ProgramData,
+    ) -> Result<usize, BuildError> {
+        let select::Selected { code, pool, variables } = select::run(func, data);
+        let options = regalloc2::RegallocOptions { validate_ssa: cfg!(debug_assertions), ..Default::default() };
+        let output = regalloc2::run(&code, &emit::environment(), &options)
+            .map_err(|error| BuildError::Internal(format!("register allocation: {error}")))?;
+        if variables > MAX_FRAME || output.num_spillslots > (MAX_FRAME / 8) as usize {
+            return Err(BuildError::Limit("private variables too large for the stack".to_owned()));
+        }
+        let emitted = emit::emit(&code, &output, &pool, variables);
+        if place.lists() {
+            let places: Vec<_> = emitted.marks.iter().map(|&(at, loc)| (at as u32, loc.into())).collect();
+            let mut starts: Vec<u32> = emitted.starts.iter().map(|&start| start as u32).collect();
+            starts.push(emitted.end as u32);
+            let listed = Listed { bytes: &emitted.bytes, starts: &starts, places: &places, pool: &[], own: None };
+            place.note(&format!("; asm {name}\n{}\n", listing::listing(listed)));
+        }
+        place.define_code(&emitted.bytes, pool::ALIGN as u64)
+    }
+}

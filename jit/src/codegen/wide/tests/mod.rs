@@ -1,0 +1,3 @@
+//! The wide backend against a decoder.
+
+mod rows;

@@ -1,0 +1,135 @@
+//! Every row of the instruction table, decoded by somebody else.
+
+use iced_x86::{Decoder, DecoderOptions, Formatter, NasmFormatter};
+
+use super::super::encode::{Format, Parts, Place, Row, Size};
+use super::super::table;
+
+/// An instruction's text.
+fn decoded(bytes: &[u8]) -> String {
+    let mut decoder = Decoder::new(64, bytes, DecoderOptions::NONE);
+    let instruction = decoder.decode();
+    assert_eq!(instruction.len(), bytes.len(), "{bytes:02x?} decodes to {instruction:?}");
+    let mut text = String::new();
+    let mut formatter = NasmFormatter::new();
+    formatter.format(&instruction, &mut text);
+    text
+}
+
+/// Rows whose immediate has one byte, or four.
+fn immediate(row: Row) -> Option<(i64, u8)> {
+    let four = [table::ALU_IMM, table::IMUL_IMM, table::MOV_IMM];
+    let one = [
+        table::SHIFT_IMM,
+        table::KSHIFTRQ,
+        table::VRNDSCALEPS,
+        table::VRNDSCALEPD,
+        table::VRNDSCALESS,
+        table::VRNDSCALESD,
+        table::VCMPPS,
+        table::VCMPPD,
+        table::VCMPSS,
+        table::VCMPSD,
+        table::VPTERNLOGD,
+        table::VPTERNLOGQ,
+        table::VPSHIFTW_IMM,
+        table::VPSHIFTD_IMM,
+        table::VPSHIFTQ_IMM,
+        table::VPSRAQ_IMM,
+        table::VPCMPB,
+        table::VPCMPUB,
+        table::VPCMPW,
+        table::VPCMPUW,
+        table::VPCMPD,
+        table::VPCMPUD,
+        table::VPCMPQ,
+        table::VPCMPUQ,
+        table::VPSHUFD,
+        table::VALIGND,
+        table::VALIGNQ,
+        table::VEXTRACTI32X4,
+        table::VEXTRACTI64X4,
+        table::VINSERTI32X4,
+        table::VINSERTI64X4,
+        table::VPEXTRB,
+        table::VPEXTRW,
+        table::VPINSRB,
+        table::VPINSRW,
+        table::VPINSRD,
+        table::VINSERTPS,
+    ];
+    if four.contains(&row) {
+        Some((0x1234, 4))
+    } else if one.contains(&row) {
+        Some((0, 1))
+    } else {
+        None
+    }
+}
+
+#[test]
+fn rows_are_what_they_are_called() {
+    let mut wrong = Vec::new();
+    for &row in table::ALL {
+        let sizes: &[Size] = match row.format {
+            Format::Plain if row.name == "setcc" => &[Size::S8],
+            Format::Plain => &[Size::S32, Size::S64],
+            Format::Vex(_) => &[Size::X],
+            Format::Evex => &[Size::X, Size::Y, Size::Z],
+        };
+        let decodes = |size: Size, reg: u8, second: Option<u8>, place: Place| {
+            let mut bytes = Vec::new();
+            let mask = matches!(place, Place::Lanes(_)).then_some(1);
+            let parts = Parts { second, mask, immediate: immediate(row), ..Parts::new(row, size, reg, place) };
+            parts.write(&mut bytes);
+            let mut decoder = Decoder::new(64, &bytes, DecoderOptions::NONE);
+            let instruction = decoder.decode();
+            let whole = instruction.len() == bytes.len() && !instruction.is_invalid();
+            whole.then(|| decoded(&bytes))
+        };
+        let mut texts = Vec::new();
+        for &size in sizes {
+            for digit in 0..8 {
+                for second in [None, Some(1)] {
+                    for place in [Place::Register(2), Place::Memory(2, None, 0), Place::Lanes(19)] {
+                        texts.extend(decodes(size, digit, second, place));
+                    }
+                }
+            }
+        }
+        let named = texts.iter().any(|text| {
+            let mnemonic = text.split(' ').next().unwrap_or_default();
+            mnemonic == row.name || text.trim_start_matches("lock ").starts_with(&format!("{} ", row.name))
+        });
+        if !named {
+            texts.truncate(3);
+            wrong.push((row.name, texts));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn operands_are_where_they_belong() {
+    let text = |parts: Parts| {
+        let mut bytes = Vec::new();
+        parts.write(&mut bytes);
+        decoded(&bytes)
+    };
+    let three = Parts { second: Some(20), ..Parts::new(table::VADDPS, Size::Z, 9, Place::Register(30)) };
+    assert_eq!(text(three), "vaddps zmm9,zmm20,zmm30");
+    let masked = Parts { mask: Some(3), zeroing: true, ..three };
+    assert_eq!(text(masked), "vaddps zmm9{k3}{z},zmm20,zmm30");
+    let memory = Parts { place: Place::Memory(13, Some((12, 2)), -64), broadcast: true, ..three };
+    assert_eq!(text(memory), "vaddps zmm9,zmm20,[r13+r12*4-40h]{1to16}");
+    let lanes = Parts { mask: Some(2), ..Parts::new(table::VPGATHERQD, Size::Z, 17, Place::Lanes(26)) };
+    assert_eq!(text(lanes), "vpgatherqd ymm17{k2},[zmm26*1]");
+    let plain = Parts::new(table::MOV, Size::S64, 8, Place::Memory(4, None, 0x40));
+    assert_eq!(text(plain), "mov r8,[rsp+40h]");
+    let byte = Parts::new(table::MOV_BYTE_TO, Size::S8, 6, Place::Memory(5, None, 0));
+    assert_eq!(text(byte), "mov [rbp],sil");
+    let mask = Parts { second: Some(2), ..Parts::new(table::KANDNQ, Size::X, 1, Place::Register(7)) };
+    assert_eq!(text(mask), "kandnq k1,k2,k7");
+    let shift = Parts { second: Some(9), ..Parts::new(table::SHLX, Size::S64, 8, Place::Register(10)) };
+    assert_eq!(text(shift), "shlx r8,r10,r9");
+}
