@@ -1,0 +1,76 @@
+//! What is asked about a whole function before its instructions are selected.
+
+use clift_kir::analysis::UseCounts;
+use clift_kir::{Function, Inst, Opcode, Value};
+use cranelift_entity::EntitySet;
+
+/// Instructions that have an effect, and those that they depend on.
+pub(super) fn needed(func: &Function) -> EntitySet<Inst> {
+    let mut found: EntitySet<Inst> = EntitySet::new();
+    let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    let mut work: Vec<Inst> = insts.copied().filter(|&inst| !func.dfg.inst(inst).op.is_pure()).collect();
+    found.extend(work.iter().copied());
+    while let Some(inst) = work.pop() {
+        func.dfg.for_each_use(inst, |value| {
+            if let Some(def) = func.dfg.def_inst(value)
+                && found.insert(def)
+            {
+                work.push(def);
+            }
+        });
+    }
+    found
+}
+
+/// Addresses that are only used by accesses of any block.
+pub(super) fn addresses(func: &Function) -> EntitySet<Value> {
+    let mut found = EntitySet::new();
+    let mut others: EntitySet<Value> = EntitySet::new();
+    for &block in func.layout.blocks() {
+        for &inst in func.layout.insts(block) {
+            let data = func.dfg.inst(inst);
+            if matches!(data.op, Opcode::Addr | Opcode::SlotAddr) {
+                found.insert(func.dfg.result(inst));
+            }
+            let accessed = match data.op {
+                Opcode::Load | Opcode::Store | Opcode::MaskedLoad | Opcode::MaskedStore => Some(data.args[0]),
+                _ => None,
+            };
+            let mut first = true;
+            func.dfg.for_each_use(inst, |value| {
+                if !(first && accessed == Some(value)) {
+                    others.insert(value);
+                }
+                first = false;
+            });
+        }
+    }
+    for value in others.iter().collect::<Vec<_>>() {
+        found.remove(value);
+    }
+    found
+}
+
+/// Comparisons and tests that stand just before the branch that alone uses them.
+pub(super) fn fused(func: &Function) -> EntitySet<Value> {
+    let uses = UseCounts::new(func);
+    let mut found = EntitySet::new();
+    for &block in func.layout.blocks() {
+        let [.., before, last] = func.layout.insts(block) else { continue };
+        let (test, branch) = (func.dfg.inst(*before), func.dfg.inst(*last));
+        let compares = match test.op {
+            Opcode::Icmp => !func.dfg.ty(test.args[0]).is_vector() && !func.dfg.ty(test.args[0]).is_bool(),
+            Opcode::Any | Opcode::All => true,
+            _ => false,
+        };
+        if branch.op == Opcode::Branch && compares && branch.args[0] == func.dfg.result(*before) {
+            let value = branch.args[0];
+            let mut count = 0;
+            func.dfg.for_each_use(*last, |used| count += u32::from(used == value));
+            if uses.get(value) == 1 && count == 1 {
+                found.insert(value);
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,295 @@
+//! Integer ops on lanes of vectors: mostly a row of the table for each width of lanes.
+
+use clift_kir::{Imm, Inst, IntCond, Opcode, Type, Value};
+use regalloc2::{Operand, VReg};
+use smallvec::SmallVec;
+
+use super::super::code::{Kind, MASK, ZMM};
+use super::super::encode::Row;
+use super::super::table as t;
+use super::{From, More, Selector, size, wrong_imm};
+
+/// Rows for lanes of 1, 2, 4 and 8 bytes.
+type Rows = [Option<Row>; 4];
+
+const ADD: Rows = [Some(t::VPADDB), Some(t::VPADDW), Some(t::VPADDD), Some(t::VPADDQ)];
+const SUB: Rows = [Some(t::VPSUBB), Some(t::VPSUBW), Some(t::VPSUBD), Some(t::VPSUBQ)];
+const MUL: Rows = [None, Some(t::VPMULLW), Some(t::VPMULLD), Some(t::VPMULLQ)];
+const UMULH: Rows = [None, Some(t::VPMULHUW), None, None];
+const SMULH: Rows = [None, Some(t::VPMULHW), None, None];
+const ABS: Rows = [Some(t::VPABSB), Some(t::VPABSW), Some(t::VPABSD), Some(t::VPABSQ)];
+const UADD_SAT: Rows = [Some(t::VPADDUSB), Some(t::VPADDUSW), None, None];
+const SADD_SAT: Rows = [Some(t::VPADDSB), Some(t::VPADDSW), None, None];
+const USUB_SAT: Rows = [Some(t::VPSUBUSB), Some(t::VPSUBUSW), None, None];
+const SSUB_SAT: Rows = [Some(t::VPSUBSB), Some(t::VPSUBSW), None, None];
+const UMIN: Rows = [Some(t::VPMINUB), Some(t::VPMINUW), Some(t::VPMINUD), Some(t::VPMINUQ)];
+const UMAX: Rows = [Some(t::VPMAXUB), Some(t::VPMAXUW), Some(t::VPMAXUD), Some(t::VPMAXUQ)];
+const SMIN: Rows = [Some(t::VPMINSB), Some(t::VPMINSW), Some(t::VPMINSD), Some(t::VPMINSQ)];
+const SMAX: Rows = [Some(t::VPMAXSB), Some(t::VPMAXSW), Some(t::VPMAXSD), Some(t::VPMAXSQ)];
+const SHL: Rows = [None, Some(t::VPSLLVW), Some(t::VPSLLVD), Some(t::VPSLLVQ)];
+const LSHR: Rows = [None, Some(t::VPSRLVW), Some(t::VPSRLVD), Some(t::VPSRLVQ)];
+const ASHR: Rows = [None, Some(t::VPSRAVW), Some(t::VPSRAVD), Some(t::VPSRAVQ)];
+const ROTL: Rows = [None, None, Some(t::VPROLVD), Some(t::VPROLVQ)];
+const LZCNT: Rows = [None, None, Some(t::VPLZCNTD), Some(t::VPLZCNTQ)];
+const POPCNT: Rows = [Some(t::VPOPCNTB), Some(t::VPOPCNTW), Some(t::VPOPCNTD), Some(t::VPOPCNTQ)];
+const CMP: Rows = [Some(t::VPCMPB), Some(t::VPCMPW), Some(t::VPCMPD), Some(t::VPCMPQ)];
+const CMPU: Rows = [Some(t::VPCMPUB), Some(t::VPCMPUW), Some(t::VPCMPUD), Some(t::VPCMPUQ)];
+const AND: Rows = [Some(t::VPANDD), Some(t::VPANDD), Some(t::VPANDD), Some(t::VPANDQ)];
+const OR: Rows = [Some(t::VPORD), Some(t::VPORD), Some(t::VPORD), Some(t::VPORQ)];
+const XOR: Rows = [Some(t::VPXORD), Some(t::VPXORD), Some(t::VPXORD), Some(t::VPXORQ)];
+
+/// Whether vectors have an instruction (or a few that are better than going through scalars) for an op.
+pub(in crate::codegen::wide) fn native(op: Opcode, bytes: u32) -> bool {
+    match op {
+        Opcode::Ineg | Opcode::Not | Opcode::UaddSat | Opcode::UsubSat | Opcode::SaddSat | Opcode::SsubSat => true,
+        op => rows(op).is_some_and(|rows| rows[bytes.trailing_zeros() as usize].is_some()),
+    }
+}
+
+/// The rows of an op that is one instruction of vectors.
+fn rows(op: Opcode) -> Option<&'static Rows> {
+    use Opcode as O;
+    Some(match op {
+        O::Iadd => &ADD,
+        O::Isub => &SUB,
+        O::Imul => &MUL,
+        O::Umulh => &UMULH,
+        O::Smulh => &SMULH,
+        O::Iabs => &ABS,
+        O::UaddSat => &UADD_SAT,
+        O::SaddSat => &SADD_SAT,
+        O::UsubSat => &USUB_SAT,
+        O::SsubSat => &SSUB_SAT,
+        O::Umin => &UMIN,
+        O::Umax => &UMAX,
+        O::Smin => &SMIN,
+        O::Smax => &SMAX,
+        O::And => &AND,
+        O::Or => &OR,
+        O::Xor => &XOR,
+        O::Shl => &SHL,
+        O::Lshr => &LSHR,
+        O::Ashr => &ASHR,
+        O::Rotl => &ROTL,
+        O::Clz => &LZCNT,
+        O::Popcnt => &POPCNT,
+        _ => return None,
+    })
+}
+
+/// The row of lanes of a type.
+fn of(rows: &Rows, ty: Type) -> Row {
+    let bytes = ty.elem.bytes();
+    rows[bytes.trailing_zeros() as usize].unwrap_or_else(|| unreachable!("broken invariant: no row for {ty}"))
+}
+
+/// The immediate of a comparison of lanes, and whether they are signed.
+fn predicate(cond: IntCond) -> (i64, bool) {
+    match cond {
+        IntCond::Eq => (0, true),
+        IntCond::Ne => (4, true),
+        IntCond::Ult => (1, false),
+        IntCond::Ule => (2, false),
+        IntCond::Ugt => (6, false),
+        IntCond::Uge => (5, false),
+        IntCond::Slt => (1, true),
+        IntCond::Sle => (2, true),
+        IntCond::Sgt => (6, true),
+        IntCond::Sge => (5, true),
+    }
+}
+
+impl Selector<'_> {
+    pub(super) fn vector_int(&mut self, inst: Inst, ty: Type) -> VReg {
+        use Opcode as O;
+        let data = self.legal.dfg.inst(inst);
+        let size = size(ty);
+        match data.op {
+            O::Ineg => {
+                let zero = self.zero();
+                let a = self.operand(data.args[0]);
+                self.v2(of(&SUB, ty), size, zero, a)
+            }
+            O::Not => {
+                let a = self.get(data.args[0]);
+                let more = More { tied: Some(a), second: Some(a), immediate: Some((0x0f, 1)), ..More::default() };
+                self.make(ZMM, t::VPTERNLOGD, size, From::Register(a), more)
+            }
+            O::Iabs | O::Clz | O::Popcnt => {
+                let a = self.get(data.args[0]);
+                let row = rows(data.op)
+                    .unwrap_or_else(|| unreachable!("broken invariant: no rows of {}", data.op.info().name));
+                self.v1(of(row, ty), size, From::Register(a))
+            }
+            O::Shl | O::Lshr | O::Ashr | O::Rotl => self.vector_shift(inst, ty),
+            O::UaddSat | O::UsubSat | O::SaddSat | O::SsubSat if ty.elem.bits() >= 32 => self.vector_saturate(inst, ty),
+            O::Icmp => {
+                let Imm::IntCond(cond) = data.imm else { wrong_imm(&data.imm) };
+                self.compare_lanes(cond, ty, data.args[0], data.args[1])
+            }
+            op => {
+                let Some(rows) = rows(op) else { unreachable!("broken invariant: {} on vectors", op.info().name) };
+                // A constant is the last operand.
+                let (a, b) = match op.commutes() && self.constant(data.args[0]).is_some() {
+                    true => (data.args[1], data.args[0]),
+                    false => (data.args[0], data.args[1]),
+                };
+                if op == O::Imul
+                    && let Some(product) = self.widened_product(ty, a, b)
+                {
+                    return product;
+                }
+                let a = self.get(a);
+                let b = self.last(op, ty, b);
+                self.v2(of(rows, ty), size, a, b)
+            }
+        }
+    }
+
+    /// The last operand; lanes of one and two bytes do not stand for all in memory.
+    fn last(&mut self, _op: Opcode, ty: Type, value: Value) -> From {
+        match self.operand(value) {
+            From::Bytes(_) if ty.bytes() < 16 => From::Register(self.get(value)),
+            from => from,
+        }
+    }
+
+    /// A product of 64-bit lanes whose upper halves are extensions.
+    fn widened_product(&mut self, ty: Type, a: Value, b: Value) -> Option<VReg> {
+        if ty.elem.bits() != 64 {
+            return None;
+        }
+        let extension = |value: Value| {
+            let Some(inst) = self.legal.dfg.def_inst(value) else { return [false; 2] };
+            let data = self.legal.dfg.inst(inst);
+            match &data.imm {
+                Imm::Const(id) => {
+                    let lanes = self.legal.dfg.constant(*id).to_lanes();
+                    let unsigned = lanes.iter().all(|&bits| bits <= u64::from(u32::MAX));
+                    [unsigned, lanes.iter().all(|&bits| i32::try_from(bits as i64).is_ok())]
+                }
+                _ => match data.op {
+                    Opcode::Zext => [true, self.legal.dfg.ty(data.args[0]).elem.bits() < 32],
+                    Opcode::Sext => [false, true],
+                    Opcode::Lshr => {
+                        let count = self.legal.dfg.as_splat_bits(data.args[1]).is_some_and(|count| count >= 32);
+                        [count, false]
+                    }
+                    Opcode::And => {
+                        let low = data.args.iter().any(|&arg| {
+                            self.legal.dfg.as_splat_bits(arg).is_some_and(|bits| bits <= u64::from(u32::MAX))
+                        });
+                        [low, false]
+                    }
+                    _ => [false; 2],
+                },
+            }
+        };
+        let (one, other) = (extension(a), extension(b));
+        let row = match (one[0] && other[0], one[1] && other[1]) {
+            (true, _) => t::VPMULUDQ,
+            (_, true) => t::VPMULDQ,
+            _ => return None,
+        };
+        let a = self.get(a);
+        let b = self.operand(b);
+        Some(self.v2(row, size(ty), a, b))
+    }
+
+    /// A comparison of lanes.
+    fn compare_lanes(&mut self, cond: IntCond, ty: Type, a: Value, b: Value) -> VReg {
+        let (cond, a, b) = if self.constant(a).is_some() { (cond.swapped(), b, a) } else { (cond, a, b) };
+        let (immediate, signed) = predicate(cond);
+        let row = of(if signed { &CMP } else { &CMPU }, ty);
+        let a = self.get(a);
+        let b = self.last(Opcode::Icmp, ty, b);
+        let more = More { second: Some(a), immediate: Some((immediate, 1)), ..More::default() };
+        self.make(MASK, row, size(ty), b, more)
+    }
+
+    fn vector_shift(&mut self, inst: Inst, ty: Type) -> VReg {
+        use Opcode as O;
+        let data = self.legal.dfg.inst(inst);
+        let (size, bits) = (size(ty), ty.elem.bits());
+        let a = self.get(data.args[0]);
+        if let Some(count) = self.legal.dfg.as_splat_bits(data.args[1]) {
+            let count = (count % u64::from(bits)) as i64;
+            let digit = match data.op {
+                O::Shl => 6,
+                O::Lshr => 2,
+                O::Ashr => 4,
+                _ => 1,
+            };
+            let row = match (bits, data.op) {
+                (16, _) => t::VPSHIFTW_IMM,
+                (32, _) => t::VPSHIFTD_IMM,
+                (_, O::Ashr | O::Rotl) => t::VPSRAQ_IMM,
+                _ => t::VPSHIFTQ_IMM,
+            };
+            return self.shifted(row, digit, size, a, count);
+        }
+        let row = match data.op {
+            O::Shl => of(&SHL, ty),
+            O::Lshr => of(&LSHR, ty),
+            O::Ashr => of(&ASHR, ty),
+            _ => of(&ROTL, ty),
+        };
+        let mut count = self.operand(data.args[1]);
+        if data.op != O::Rotl {
+            // Rotations take the count modulo the width, shifts do not.
+            let register = self.get(data.args[1]);
+            let most = self.lanes_of(ty, u64::from(bits) - 1);
+            count = From::Register(self.v2(of(&AND, ty), size, register, most));
+        }
+        self.v2(row, size, a, count)
+    }
+
+    fn zero(&mut self) -> VReg {
+        let result = self.fresh(ZMM);
+        self.push(Kind::Zero, SmallVec::from_slice(&[Operand::reg_def(result)]));
+        result
+    }
+
+    /// Saturating ops on lanes of four and eight bytes.
+    fn vector_saturate(&mut self, inst: Inst, ty: Type) -> VReg {
+        let data = self.legal.dfg.inst(inst);
+        let size = size(ty);
+        let (a, b) = (self.get(data.args[0]), self.get(data.args[1]));
+        let (value, overflow, clamped) = match data.op {
+            Opcode::UaddSat => {
+                let sum = self.v2(of(&ADD, ty), size, a, From::Register(b));
+                let more = More { second: Some(sum), immediate: Some((1, 1)), ..More::default() };
+                let over = self.make(MASK, of(&CMPU, ty), size, From::Register(a), more);
+                let ones = self.fresh(ZMM);
+                self.push(Kind::Ones, SmallVec::from_slice(&[Operand::reg_def(ones)]));
+                (sum, over, ones)
+            }
+            Opcode::UsubSat => {
+                let difference = self.v2(of(&SUB, ty), size, a, From::Register(b));
+                let more = More { second: Some(a), immediate: Some((1, 1)), ..More::default() };
+                let under = self.make(MASK, of(&CMPU, ty), size, From::Register(b), more);
+                let zero = self.zero();
+                (difference, under, zero)
+            }
+            op => {
+                let add = op == Opcode::SaddSat;
+                let value = self.v2(of(if add { &ADD } else { &SUB }, ty), size, a, From::Register(b));
+                // Overflow shows in the sign: of the sum against both operands, of the difference against the first where they
+                // differ: (a ^ value) & (b ^ value), (a ^ value) & (a ^ b).
+                let against = self.v2(t::VPXORQ, size, a, From::Register(value));
+                let second = if add { value } else { a };
+                let other = self.v2(t::VPXORQ, size, b, From::Register(second));
+                let sign = self.v2(t::VPANDQ, size, against, From::Register(other));
+                let zero = self.zero();
+                let more = More { second: Some(sign), immediate: Some((1, 1)), ..More::default() };
+                let overflow = self.make(MASK, of(&CMP, ty), size, From::Register(zero), more);
+                let row = if ty.elem.bits() == 32 { t::VPSHIFTD_IMM } else { t::VPSRAQ_IMM };
+                let fill = self.shifted(row, 4, size, a, i64::from(ty.elem.bits()) - 1);
+                let most = self.lanes_of(ty, ty.elem.mask() >> 1);
+                let clamped = self.v2(of(&XOR, ty), size, fill, most);
+                (value, overflow, clamped)
+            }
+        };
+        self.blend(ty, overflow, clamped, value)
+    }
+}
