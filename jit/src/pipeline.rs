@@ -158,6 +158,28 @@ pub(crate) fn variant(
     })
 }
 
+/// What makes code: of packs, and of kernels for which the vectorizer chose one lane.
+#[derive(Clone, Copy)]
+struct Backends {
+    packs: &'static dyn Backend,
+    scalars: &'static dyn Backend,
+}
+
+impl Backends {
+    /// Those that options ask for. Cranelift's scalar code is the better one.
+    fn choose(options: &Options) -> Result<Backends, BuildError> {
+        let both = |backend| Backends { packs: backend, scalars: backend };
+        Ok(match options.backend {
+            options::Backend::Clif => both(ClifBackend::host()?),
+            options::Backend::Interp => both(&InterpBackend),
+            options::Backend::Auto => match WideBackend::host()? {
+                Some(wide) => Backends { packs: wide, scalars: ClifBackend::host()? },
+                None => both(ClifBackend::host()?),
+            },
+        })
+    }
+}
+
 /// A kernel on its way through the last stages.
 #[derive(Clone, Copy, Debug)]
 struct Head<'a> {
@@ -174,20 +196,14 @@ fn last_stages(
     data: &Arc<ProgramData>,
     options: &Options,
 ) -> Result<(Vec<Needs>, Executable), BuildError> {
-    let backend: &dyn Backend = match options.backend {
-        options::Backend::Clif => ClifBackend::host()?,
-        options::Backend::Auto => match WideBackend::host()? {
-            Some(wide) => wide,
-            None => ClifBackend::host()?,
-        },
-        options::Backend::Interp => &InterpBackend,
-    };
+    let backends = Backends::choose(options)?;
     let mut needs = Vec::new();
-    let mut code = Vec::new();
+    let (mut packs, mut scalars) = (Vec::new(), Vec::new());
+    let mut places = Vec::new();
     for (number, &Head { name, sub_group_size }) in heads.iter().enumerate() {
         let demanding = sub_group_size.map(|size| Options { width: Some(size), ..options.clone() });
         let options = demanding.as_ref().unwrap_or(options);
-        let made = guarded(|| kernel_stages(watch, module, number, backend, options));
+        let made = guarded(|| kernel_stages(watch, module, number, backends, options));
         let made = made.map_err(|error| error.in_kernel(name))?;
         if let Some(size) = sub_group_size.filter(|size| *size != made.needs.resources.width) {
             let why = format!("sub-groups of {size} work-items: {}", made.needs.report);
@@ -195,12 +211,25 @@ fn last_stages(
         }
         watch.report(name, &made.needs.report);
         needs.push(made.needs);
+        let code = if made.scalar { &mut scalars } else { &mut packs };
+        places.push((made.scalar, code.len()));
         code.push(KernelCode { name: name.to_owned(), general: made.general, packed: made.packed });
     }
-    let executable = backend.compile(module, code, data.clone(), &options.dump)?;
-    watch.log += &executable.log;
-    watch.passed("emit", backend.name());
-    Ok((needs, executable))
+    let mut emit = |backend: &dyn Backend, code: Vec<KernelCode>| {
+        if code.is_empty() {
+            return Ok(None);
+        }
+        let executable = backend.compile(module, code, data.clone(), &options.dump)?;
+        watch.log += &executable.log;
+        watch.passed("emit", backend.name());
+        Ok::<_, BuildError>(Some(executable))
+    };
+    let (packs, scalars) = (emit(backends.packs, packs)?, emit(backends.scalars, scalars)?);
+    let entries = |made: &Option<Executable>| made.as_ref().map_or(Vec::new(), |made| made.entries.clone());
+    let (of_packs, of_scalars) = (entries(&packs), entries(&scalars));
+    let entries = places.iter().map(|&(scalar, at)| if scalar { of_scalars[at] } else { of_packs[at] }).collect();
+    let memory = Arc::new([packs, scalars].map(|made| made.map(|made| made.memory)));
+    Ok((needs, Executable { entries, log: String::new(), memory }))
 }
 
 /// The stages that work on one kernel.
@@ -208,11 +237,11 @@ fn kernel_stages(
     watch: &mut Watch<'_>,
     module: &Arc<Module>,
     number: usize,
-    backend: &dyn Backend,
+    backends: Backends,
     options: &Options,
 ) -> Result<Made, BuildError> {
     let kernel = &module.kernels[number];
-    let machine = match backend.input() {
+    let machine = match backends.packs.input() {
         Input::Legal(caps) => caps.machine(),
         Input::Canonical => Machine::COMMON,
     };
@@ -230,10 +259,12 @@ fn kernel_stages(
     };
     needs.resources.groups_may_grow =
         needs.report.accesses_runs() && spmd::groups_may_grow(&module.funcs[kernel.func], kernel);
+    let scalar = needs.resources.width == 1 && options.width != Some(1);
+    let backend = if scalar { backends.scalars } else { backends.packs };
     let Input::Legal(caps) = backend.input() else {
         // The reference interpreter steps work-items.
         needs.resources.width = 1;
-        return Ok(Made { needs, general: Body::None, packed: None });
+        return Ok(Made { needs, scalar, general: Body::None, packed: None });
     };
     let mut legalized = |made: spmd::GroupFunction| {
         if let Some(widened) = &made.widened {
@@ -258,7 +289,7 @@ fn kernel_stages(
     } else {
         Body::Legal(Box::new(legalized(groups.general)?))
     };
-    Ok(Made { needs, general, packed })
+    Ok(Made { needs, scalar, general, packed })
 }
 
 /// A kernel that is looped already: one function for all groups.
@@ -276,6 +307,8 @@ fn by_hand(module: &Module, kernel: &KernelData) -> spmd::GroupFunctions {
 /// What the stages make of a kernel: what it needs, and its legal functions where the backend wants them.
 struct Made {
     needs: Needs,
+    /// Whether it has one lane, and is for the backend of such kernels.
+    scalar: bool,
     general: Body,
     packed: Option<Function>,
 }
