@@ -125,7 +125,7 @@ impl Native for WideBackend {
         let output = regalloc2::run(&code, &emit::environment(), &options)
             .map_err(|error| BuildError::Internal(format!("register allocation: {error}")))?;
         if variables > MAX_FRAME || output.num_spillslots > (MAX_FRAME / 8) as usize {
-            return Err(BuildError::Limit("private variables too large for the stack".to_owned()));
+            return Err(BuildError::Limit("its variables and values take too much of the stack".to_owned()));
         }
         let emitted = emit::emit(&code, &output, &pool, variables);
         if place.lists() {

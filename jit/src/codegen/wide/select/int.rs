@@ -1,7 +1,7 @@
 //! Integer ops: scalars, lanes of vectors, truth values and masks. Nothing traps: divisors that would are replaced first.
 
 use clift_kir::{Imm, Inst, IntCond, Opcode, Type, Value};
-use regalloc2::{Operand, PRegSet, VReg};
+use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
 use super::super::code::{Cond, Field, GPR, Kind, MASK, Plain, RAX, RCX, RDX, Source};
@@ -47,7 +47,7 @@ impl Selector<'_> {
 
     // -- masks and truth values --
 
-    fn mask2(&mut self, row: Row, a: VReg, b: VReg) -> VReg {
+    pub(super) fn mask2(&mut self, row: Row, a: VReg, b: VReg) -> VReg {
         self.make(MASK, row, Size::X, From::Register(b), More { second: Some(a), ..More::default() })
     }
 
@@ -437,7 +437,7 @@ impl Selector<'_> {
             Operand::reg_fixed_def(quotient, RAX),
             Operand::reg_fixed_def(rest, RDX),
         ]);
-        self.push_clobbering(self.of_group(t::GROUP3, size, if signed { 7 } else { 6 }, 2), operands, PRegSet::empty());
+        self.push(self.of_group(t::GROUP3, size, if signed { 7 } else { 6 }, 2), operands);
         (quotient, rest)
     }
 

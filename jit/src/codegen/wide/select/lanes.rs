@@ -120,12 +120,9 @@ impl Selector<'_> {
         let mask = if by_lanes { cond } else { self.mask_of_truth(cond) };
         if class(to) == MASK {
             let (a, b) = (self.get(args[1]), self.get(args[2]));
-            let mask2 = |this: &mut Self, row, a, b| {
-                this.make(MASK, row, Size::X, From::Register(b), More { second: Some(a), ..More::default() })
-            };
-            let chosen = mask2(self, t::KANDQ, mask, a);
-            let others = mask2(self, t::KANDNQ, mask, b);
-            return mask2(self, t::KORQ, chosen, others);
+            let chosen = self.mask2(t::KANDQ, mask, a);
+            let others = self.mask2(t::KANDNQ, mask, b);
+            return self.mask2(t::KORQ, chosen, others);
         }
         let b = self.get(args[2]);
         let whole = to.is_vector() && to.elem.bytes() >= 4;

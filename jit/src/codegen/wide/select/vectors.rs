@@ -83,6 +83,11 @@ fn of(rows: &Rows, ty: Type) -> Row {
     rows[bytes.trailing_zeros() as usize].unwrap_or_else(|| unreachable!("broken invariant: no row for {ty}"))
 }
 
+/// The op is not what its caller took it for.
+fn no_shift(op: Opcode) -> ! {
+    unreachable!("broken invariant: {} is no shift", op.info().name)
+}
+
 /// The immediate of a comparison of lanes, and whether they are signed.
 fn predicate(cond: IntCond) -> (i64, bool) {
     match cond {
@@ -140,17 +145,9 @@ impl Selector<'_> {
                     return product;
                 }
                 let a = self.get(a);
-                let b = self.last(op, ty, b);
+                let b = self.operand(b);
                 self.v2(of(rows, ty), size, a, b)
             }
-        }
-    }
-
-    /// The last operand; lanes of one and two bytes do not stand for all in memory.
-    fn last(&mut self, _op: Opcode, ty: Type, value: Value) -> From {
-        match self.operand(value) {
-            From::Bytes(_) if ty.bytes() < 16 => From::Register(self.get(value)),
-            from => from,
         }
     }
 
@@ -202,7 +199,7 @@ impl Selector<'_> {
         let (immediate, signed) = predicate(cond);
         let row = of(if signed { &CMP } else { &CMPU }, ty);
         let a = self.get(a);
-        let b = self.last(Opcode::Icmp, ty, b);
+        let b = self.operand(b);
         let more = More { second: Some(a), immediate: Some((immediate, 1)), ..More::default() };
         self.make(MASK, row, size(ty), b, more)
     }
@@ -218,7 +215,8 @@ impl Selector<'_> {
                 O::Shl => 6,
                 O::Lshr => 2,
                 O::Ashr => 4,
-                _ => 1,
+                O::Rotl => 1,
+                op => no_shift(op),
             };
             let row = match (bits, data.op) {
                 (16, _) => t::VPSHIFTW_IMM,
@@ -232,7 +230,8 @@ impl Selector<'_> {
             O::Shl => of(&SHL, ty),
             O::Lshr => of(&LSHR, ty),
             O::Ashr => of(&ASHR, ty),
-            _ => of(&ROTL, ty),
+            O::Rotl => of(&ROTL, ty),
+            op => no_shift(op),
         };
         let mut count = self.operand(data.args[1]);
         if data.op != O::Rotl {
