@@ -1,4 +1,4 @@
-//! Arguments: edge cases in all combinations, then patterns of bits all over the range.
+//! Arguments: edge cases in all combinations, then patterns of bits all over the range, and powers of any size.
 
 use clift_kir::Elem;
 
@@ -94,6 +94,19 @@ impl Batches {
         keep | exponent << digits
     }
 
+    /// A base of moderate size and an exponent, with a power of any size.
+    fn power(&mut self) -> (u64, u64) {
+        let double = self.elem == Elem::F64;
+        let fraction = |bits: u64| (bits >> 11) as f64 / (1u64 << 53) as f64;
+        // Bases close to one as often as others.
+        let near = 0.5f64.powi((self.random() % 24) as i32);
+        let x = 1.0 + near * (fraction(self.random()) - 0.5);
+        let x = x * 2.0f64.powi((self.random() % 3) as i32 - 1);
+        let size = if double { 2200.0 } else { 300.0 };
+        let y = size * (fraction(self.random()) - 0.5) / x.log2();
+        if double { (x.to_bits(), y.to_bits()) } else { ((x as f32).to_bits().into(), (y as f32).to_bits().into()) }
+    }
+
     fn argument(&mut self) -> (u64, u64) {
         match self.operands {
             Operands::One if self.elem == Elem::F32 => {
@@ -101,7 +114,10 @@ impl Batches {
                 (self.next & 0xffff_ffff, 0)
             }
             Operands::One => (self.number(), 0),
-            Operands::Two => (self.number(), self.number()),
+            Operands::Two => match self.random() & 3 {
+                0 => self.power(),
+                _ => (self.number(), self.number()),
+            },
             Operands::WithInt => {
                 let n = self.random() as i32 >> (self.random() % 31);
                 (self.number(), u64::from(n as u32))

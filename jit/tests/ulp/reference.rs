@@ -24,6 +24,8 @@ pub(crate) struct Function {
     pub(crate) doubles: bool,
     /// The reference for doubles, if it is not the library.
     pub(crate) double: Option<fn(f64) -> f64>,
+    /// Likewise, of two operands.
+    pub(crate) double2: Option<fn(f64, f64) -> f64>,
     /// Largest magnitude of the first operand that has to work.
     pub(crate) limit: f64,
     /// Whether subnormal operands and results may be taken for zeros.
@@ -31,7 +33,7 @@ pub(crate) struct Function {
 }
 
 const fn full(op: ClOp, library: LibFn) -> Function {
-    Function { op, library, double: None, doubles: false, limit: f64::INFINITY, flushes: false }
+    Function { op, library, double: None, double2: None, doubles: false, limit: f64::INFINITY, flushes: false }
 }
 
 const fn both(op: ClOp, library: LibFn, double: fn(f64) -> f64) -> Function {
@@ -41,6 +43,11 @@ const fn both(op: ClOp, library: LibFn, double: fn(f64) -> f64) -> Function {
 /// As [`full`], with the library's doubles as the reference for doubles: only what it computes well.
 const fn both2(op: ClOp, library: LibFn) -> Function {
     Function { doubles: true, ..full(op, library) }
+}
+
+/// As [`both2`], with a reference for doubles of its own: the library's power is coarse where the exponent is huge.
+const fn power(op: ClOp, library: LibFn, double2: fn(f64, f64) -> f64) -> Function {
+    Function { double2: Some(double2), ..both2(op, library) }
 }
 
 const fn half(op: ClOp, library: LibFn) -> Function {
@@ -90,8 +97,8 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     both(ClOp::atanpi, LibFn::Atanpi, |x| library(LibFn::Atanpi, x)),
     both2(ClOp::atan2, LibFn::Atan2),
     both2(ClOp::atan2pi, LibFn::Atan2pi),
-    both2(ClOp::pow, LibFn::Pow),
-    both2(ClOp::powr, LibFn::Powr),
+    power(ClOp::pow, LibFn::Pow, pow),
+    power(ClOp::powr, LibFn::Powr, powr),
     both2(ClOp::pown, LibFn::Pown),
     both2(ClOp::rootn, LibFn::Rootn),
     half(ClOp::half_exp, LibFn::Exp),
@@ -110,6 +117,23 @@ fn library(library: LibFn, x: f64) -> f64 {
     match library.implementation(Elem::F64) {
         LibImpl::F64(function) => function(x),
         _ => unreachable!("broken invariant: a function of one double"),
+    }
+}
+
+fn pow(x: f64, y: f64) -> f64 {
+    ordinary_power(x, y, LibFn::Pow)
+}
+
+fn powr(x: f64, y: f64) -> f64 {
+    ordinary_power(x, y, LibFn::Powr)
+}
+
+/// C's power of ordinary operands, the library's of all others.
+fn ordinary_power(x: f64, y: f64, library: LibFn) -> f64 {
+    match library.implementation(Elem::F64) {
+        _ if x > 0.0 && x.is_finite() && y.is_finite() => x.powf(y),
+        LibImpl::FF64(function) => function(x, y),
+        _ => unreachable!("broken invariant: a function of two doubles"),
     }
 }
 
@@ -152,6 +176,9 @@ impl Function {
         let value = |bits| super::value(elem, bits);
         if let (Elem::F64, Some(function)) = (elem, self.double) {
             return function(value(x));
+        }
+        if let (Elem::F64, Some(function)) = (elem, self.double2) {
+            return function(value(x), value(y));
         }
         match self.library.implementation(Elem::F64) {
             LibImpl::F64(function) => function(value(x)),

@@ -58,12 +58,12 @@ fn reduce<'m>(x: Num<'m>, n: Num<'m>, [high, low]: [f64; 2]) -> Num<'m> {
 
 /// exp(r) - 1 - r over r^2, and from it exp(r) or exp(r) - 1.
 fn tail(r: Num<'_>) -> Num<'_> {
-    if r.is_double() { r.poly(&poly::EXP_F64) } else { r.poly(&poly::EXP_F32) }
+    if r.is_double() { r.poly(&poly::EXP_F64[1..]) } else { r.poly(&poly::EXP_F32) }
 }
 
 /// exp(r) for small r.
 fn small_exp(r: Num<'_>) -> Num<'_> {
-    (r * r).fma(tail(r), r) + 1.0
+    if r.is_double() { r.fma(r.poly(&poly::EXP_F64), 1.0) } else { (r * r).fma(tail(r), r) + 1.0 }
 }
 
 /// e^x.
@@ -75,12 +75,10 @@ pub(in crate::builtins) fn exp<'m>(args: &[Num<'m>]) -> Num<'m> {
 /// are rounded once.
 pub(super) fn exp_of(x: Num<'_>) -> Num<'_> {
     if x.is_double() {
-        let (y, shifted) = exp_unscaled(x, MAGIC_F64);
-        let [y] = x.abs().above_or_nan(700.0).rarely_all([scale_normal(y, shifted)], || {
-            let (y, shifted) = exp_unscaled(x.between(-746.0, 710.0), format(x).magic);
-            [scale(y, shifted)]
+        return usually_normal(x, 700.0, [-746.0, 710.0], |x, magic| {
+            let shifted = x.fma(std::f64::consts::LOG2_E, magic);
+            (small_exp(reduce(x, shifted - magic, LN_2_F64)), shifted)
         });
-        return y;
     }
     let x = x.between(-104.0, 89.0);
     let shifted = x.fma(HALF_LOG2_E[0], MAGIC_F32);
@@ -89,10 +87,21 @@ pub(super) fn exp_of(x: Num<'_>) -> Num<'_> {
     root * root
 }
 
-/// e^x of doubles but for the power of two, whose exponent is in the low bits of the second number.
-fn exp_unscaled<'m>(x: Num<'m>, magic: f64) -> (Num<'m>, Num<'m>) {
-    let shifted = x.fma(std::f64::consts::LOG2_E, magic);
-    (small_exp(reduce(x, shifted - magic, LN_2_F64)), shifted)
+/// An exponential of doubles: a normal number at once up to the magnitude `usual`, all others on a branch, where arguments are taken
+/// to lie between bounds. What is not scaled comes from a function of the argument and a number to round by, with the power's
+/// exponent in the low bits of the second.
+fn usually_normal<'m>(
+    x: Num<'m>,
+    usual: f64,
+    [low, high]: [f64; 2],
+    unscaled: impl Fn(Num<'m>, f64) -> (Num<'m>, Num<'m>),
+) -> Num<'m> {
+    let (y, shifted) = unscaled(x, MAGIC_F64);
+    let [y] = x.abs().above_or_nan(usual).rarely_all([scale_normal(y, shifted)], || {
+        let (y, shifted) = unscaled(x.between(low, high), format(x).magic);
+        [scale(y, shifted)]
+    });
+    y
 }
 
 /// One and a half times the number from which floats are integers, plus the exponent's bias: adding it rounds to an integer, and an
@@ -121,10 +130,11 @@ pub(super) fn exp_of_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
     exp_of_pair_times(x, rest, x.lit(1.0))
 }
 
-/// e^(x + rest) of doubles likewise, where it is a normal number.
-pub(super) fn exp_of_normal_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
-    let shifted = x.fma(std::f64::consts::LOG2_E, MAGIC_F64);
-    let r = reduce(x, shifted - MAGIC_F64, LN_2_F64) + rest;
+/// e^(x + rest) of doubles likewise, where it is a normal number and the rest at most 0.2.
+pub(super) fn exp_of_normal_parts<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
+    let shifted = (x + rest).fma(std::f64::consts::LOG2_E, MAGIC_F64);
+    let n = shifted - MAGIC_F64;
+    let r = n.fma(-LN_2_F64[0], x) + n.fma(-LN_2_F64[1], rest);
     scale_normal(small_exp(r), shifted)
 }
 
@@ -138,13 +148,17 @@ pub(super) fn exp_of_pair_times<'m>(x: Num<'m>, rest: Num<'m>, factor: Num<'m>) 
 /// 2^x.
 pub(in crate::builtins) fn exp2<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
-    let double = x.is_double();
-    let (low, high) = if double { (-1076.0, 1025.0) } else { (-151.0, 129.0) };
-    let x = x.between(low, high);
+    if x.is_double() {
+        return usually_normal(x, 1020.0, [-1076.0, 1025.0], |x, magic| {
+            let shifted = x + magic;
+            let r = x - (shifted - magic);
+            (r.fma(r.poly(&poly::EXP2_F64), 1.0), shifted)
+        });
+    }
+    let x = x.between(-151.0, 129.0);
     let (n, shifted) = nearest(x, 1.0);
     let r = x - n;
-    let y = if double { small_exp(r * std::f64::consts::LN_2) } else { r.fma(r.poly(&poly::EXP2_F32), 1.0) };
-    scale(y, shifted)
+    scale(r.fma(r.poly(&poly::EXP2_F32), 1.0), shifted)
 }
 
 /// 2^(x + rest) of floats with a small rest; anything for NaN.
@@ -165,19 +179,19 @@ pub(super) fn exp2_of_normal_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
 /// 10^x.
 pub(in crate::builtins) fn exp10<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
-    let double = x.is_double();
-    let (low, high, parts) = if double { (-325.0, 309.0, LOG10_2_F64) } else { (-46.0, 39.0, LOG10_2_F32) };
-    let x = x.between(low, high);
+    if x.is_double() {
+        return usually_normal(x, 307.0, [-325.0, 309.0], |x, magic| {
+            let shifted = x.fma(std::f64::consts::LOG2_10, magic);
+            let r = reduce(x, shifted - magic, LOG10_2_F64);
+            let high = r * std::f64::consts::LN_10;
+            let low = r.fma(LN_10_REST, r.fma(std::f64::consts::LN_10, -high));
+            ((high * high).fma(tail(high), low) + high + 1.0, shifted)
+        });
+    }
+    let x = x.between(-46.0, 39.0);
     let (n, shifted) = nearest(x, std::f64::consts::LOG2_10);
-    let r = reduce(x, n, parts);
-    let y = if double {
-        let high = r * std::f64::consts::LN_10;
-        let low = r.fma(LN_10_REST, r.fma(std::f64::consts::LN_10, -high));
-        (high * high).fma(tail(high), low) + high + 1.0
-    } else {
-        r.fma(r.poly(&poly::EXP10_F32), 1.0)
-    };
-    scale(y, shifted)
+    let r = reduce(x, n, LOG10_2_F32);
+    scale(r.fma(r.poly(&poly::EXP10_F32), 1.0), shifted)
 }
 
 /// e^x - 1.

@@ -6,12 +6,19 @@ use std::f64::consts;
 use super::coefficients as poly;
 use super::num::Num;
 
-/// A positive number as `(1 + f) * 2^e`, f between sqrt(1/2) - 1 and sqrt(2) - 1, exactly.
+/// A positive number as `m * 2^e`, m between sqrt(1/2) and sqrt(2), exactly.
 pub(super) struct Split<'m> {
     /// The exponent, as a float.
     pub(super) e: Num<'m>,
-    /// The mantissa less one.
-    pub(super) f: Num<'m>,
+    /// The mantissa.
+    pub(super) m: Num<'m>,
+}
+
+impl<'m> Split<'m> {
+    /// The mantissa less one, exactly.
+    pub(super) fn f(&self) -> Num<'m> {
+        self.m - 1.0
+    }
 }
 
 /// Bits of sqrt(1/2), mantissa bits, least normal, a power of two that lifts subnormals, its exponent.
@@ -43,7 +50,7 @@ fn split_by<'m>(x: Num<'m>, exponent: Num<'m>, e: Num<'m>) -> Split<'m> {
     let mantissa = (x.bits() - (exponent << bits)).float();
     let elem = x.ty().elem;
     let e = if x.is_double() { e.resize(clift_kir::Elem::I32) } else { e };
-    Split { e: e.to_float(elem), f: mantissa - 1.0 }
+    Split { e: e.to_float(elem), m: mantissa }
 }
 
 /// Splits a number that is not [`extraordinary`].
@@ -54,11 +61,11 @@ pub(super) fn split_ordinary(x: Num<'_>) -> Split<'_> {
         let above = x.bits() + ((1023 << bits) - root);
         let e = (above.lshr(bits) | INTEGERS_BITS).float() - (INTEGERS + 1023.0);
         let mantissa = ((above & ((1 << bits) - 1)) + root).float();
-        return Split { e, f: mantissa - 1.0 };
+        return Split { e, m: mantissa };
     }
     let above = x.bits() - root;
     let mantissa = ((above & ((1 << bits) - 1)) + root).float();
-    Split { e: above.ashr(bits).to_float(x.ty().elem), f: mantissa - 1.0 }
+    Split { e: above.ashr(bits).to_float(x.ty().elem), m: mantissa }
 }
 
 /// The double from which doubles are integers, and its bits.
@@ -106,40 +113,34 @@ fn log1p_small<'m>(f: Num<'m>, more: Option<Num<'m>>) -> Num<'m> {
     f - (half - product)
 }
 
-/// What 2/3 is more than the double.
-const TWO_THIRDS_REST: f64 = 3.700743415417188e-17;
-
-/// The natural logarithm of a positive finite double to some 60 bits, as the sum of two.
+/// The natural logarithm of a positive finite double to some 62 bits, as the sum of two.
 pub(super) fn log_pair(x: Num<'_>) -> [Num<'_>; 2] {
-    log_pair_of_split(split(x))
+    let [first, second] = log_parts(split(x));
+    let log = first + second;
+    [log, second - (log - first)]
 }
 
-/// The natural logarithm of a split double likewise.
-pub(super) fn log_pair_of_split(Split { e, f }: Split<'_>) -> [Num<'_>; 2] {
-    // s = f / (2 + f) as the sum of two.
-    let sum = f + 2.0;
-    let sum_rest = f - (sum - 2.0);
-    let inverse = f.lit(1.0) / sum;
-    let s = f * inverse;
-    let s_rest = (s.fma(-sum, f) - s * sum_rest) * inverse;
-    // The cube likewise, and its coefficient 2/3; the other powers count little.
+/// The natural logarithm of a split double likewise, but the second number may be up to 2^-12 of the first.
+pub(super) fn log_parts(Split { e, m }: Split<'_>) -> [Num<'_>; 2] {
+    // 2 atanh(s), s = h / (1 + h). What the division left is exact: s and h are within a factor of two.
+    let h = m.fma(0.5, -0.5);
+    let s = h / m.fma(0.5, 0.5);
+    let left = (-s).fma(h, h - s);
+    // The factor that takes s to the logarithm of m: 2 + 2/3 s^2 with what its roundings lose, and the other powers.
     let z = s * s;
-    let z_rest = s.fma(s, -z) + (s + s) * s_rest;
-    let cube = s * z;
-    let cube_rest = s.fma(z, -cube) + s.fma(z_rest, s_rest * z);
-    let third = cube * poly::ATANH_F64[0];
-    let others = z.fma(z.poly(&poly::ATANH_F64[1..]), TWO_THIRDS_REST);
-    let third_rest = cube.fma(poly::ATANH_F64[0], -third) + cube.fma(others, cube_rest * poly::ATANH_F64[0]);
-    // In descending order: each sum's error is what the smaller term lost. The exponent's part is exact, and larger or zero.
-    let twice = s + s;
+    let [third, ref others @ ..] = poly::ATANH_F64;
+    let factor = z.fma(third, 2.0);
+    let factor_rest = z.fma(third, z.lit(2.0) - factor);
+    let factor_rest = s.fma(s, -z).fma(third, factor_rest);
+    let factor_rest = (z * z).fma(z.poly(others), factor_rest);
+    let log = s * factor;
+    let log_rest = s.fma(factor_rest, s.fma(factor, -log));
+    let log_rest = left.fma(s.poly(&poly::ATANH_SLOPE), log_rest);
+    // The exponent's part is exact, and larger or zero.
     let high = e * LN_2_F64[0];
-    let first = high + twice;
-    let first_rest = high.eq(0.0).select(high, twice - (first - high));
-    let sum = first + third;
-    let low = e.fma(LN_2_F64[1], (s_rest + s_rest) + third_rest);
-    let rest = first_rest + (third - (sum - first)) + low;
-    let log = sum + rest;
-    [log, rest - (log - sum)]
+    let sum = high + log;
+    let rest = log - (sum - high);
+    [sum, rest + e.fma(LN_2_F64[1], log_rest)]
 }
 
 /// The natural logarithm.
@@ -152,7 +153,12 @@ pub(super) fn log_of(x: Num<'_>) -> Num<'_> {
     log_of_split(split(x))
 }
 
-fn log_of_split(Split { e, f }: Split<'_>) -> Num<'_> {
+fn log_of_split(split: Split<'_>) -> Num<'_> {
+    log_of_parts(split.e, split.f())
+}
+
+/// The natural logarithm of `(1 + f) * 2^e`.
+fn log_of_parts<'m>(e: Num<'m>, f: Num<'m>) -> Num<'m> {
     if f.is_double() {
         return e.fma(LN_2_F64[0], log1p_small(f, Some(e * LN_2_F64[1])));
     }
@@ -170,7 +176,8 @@ pub(in crate::builtins) fn log2<'m>(args: &[Num<'m>]) -> Num<'m> {
 }
 
 /// The logarithm to base two of a split number.
-pub(super) fn log2_of_split(Split { e, f }: Split<'_>) -> Num<'_> {
+pub(super) fn log2_of_split(split: Split<'_>) -> Num<'_> {
+    let (e, f) = (split.e, split.f());
     if f.is_double() {
         return log1p_small(f, None).fma(consts::LOG2_E, e);
     }
@@ -180,7 +187,8 @@ pub(super) fn log2_of_split(Split { e, f }: Split<'_>) -> Num<'_> {
 
 /// The logarithm to base ten.
 pub(in crate::builtins) fn log10<'m>(args: &[Num<'m>]) -> Num<'m> {
-    logarithm(args[0], |Split { e, f }| {
+    logarithm(args[0], |split| {
+        let (e, f) = (split.e, split.f());
         if f.is_double() {
             return log1p_small(f, None).fma(consts::LOG10_E, e * consts::LOG10_2);
         }
@@ -216,6 +224,6 @@ pub(super) fn log1p_of(x: Num<'_>) -> Num<'_> {
         let error = (scaled - (f - rounded)) + (offset - rounded);
         e.fma(LN_2_F64[0], log1p_small(f, Some(e.fma(LN_2_F64[1], error))))
     } else {
-        log_of_split(Split { e: exponent.to_float(elem), f })
+        log_of_parts(exponent.to_float(elem), f)
     }
 }

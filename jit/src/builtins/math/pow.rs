@@ -4,14 +4,14 @@
 use clift_kir::Elem;
 
 use super::coefficients as poly;
-use super::exp::{exp_of_normal_pair, exp_of_pair, exp2_fast_of, exp2_of_normal_pair, exp2_of_pair};
-use super::log::{Split, extraordinary, log_pair, log_pair_of_split, log2, log2_of_split, split, split_ordinary};
+use super::exp::{exp_of_normal_parts, exp_of_pair, exp2_fast_of, exp2_of_normal_pair, exp2_of_pair};
+use super::log::{Split, extraordinary, log_pair, log_parts, log2, log2_of_split, split, split_ordinary};
 use super::num::Num;
 
 /// log2 of a magnitude as a double: to 30 bits, exact for powers of two; -inf for 0, inf for inf, anything for NaN.
 fn log2_wide(magnitude: Num<'_>) -> Num<'_> {
-    let Split { e, f } = split(magnitude);
-    let (e, f) = (e.to(Elem::F64), f.to(Elem::F64));
+    let parts = split(magnitude);
+    let (e, f) = (parts.e.to(Elem::F64), parts.f().to(Elem::F64));
     let y = f.fma(f.poly(&poly::LOG2_WIDE), e);
     let y = magnitude.eq(0.0).select(y.lit(f64::NEG_INFINITY), y);
     magnitude.eq(f64::INFINITY).select(y.lit(f64::INFINITY), y)
@@ -30,7 +30,8 @@ fn exp2_narrow(z: Num<'_>) -> Num<'_> {
 }
 
 /// log2 of a positive finite float to some 28 bits, as the sum of two.
-fn log2_pair<'m>(Split { e, f }: Split<'m>) -> [Num<'m>; 2] {
+fn log2_pair<'m>(split: Split<'m>) -> [Num<'m>; 2] {
+    let (e, f) = (split.e, split.f());
     let [first, second, ref others @ ..] = poly::LOG2_PAIR;
     let high = f64::from(first as f32);
     // The last two steps of the polynomial with what their roundings lose.
@@ -49,11 +50,11 @@ fn log2_pair<'m>(Split { e, f }: Split<'m>) -> [Num<'m>; 2] {
 /// A power of an ordinary number, and where it is no normal number, or none at all, and this way not to be taken.
 fn ordinary_power<'m>(x: Num<'m>, exponent: Num<'m>) -> (Num<'m>, Num<'m>) {
     let split = split_ordinary(x);
-    let [log, rest] = if x.is_double() { log_pair_of_split(split) } else { log2_pair(split) };
+    let [log, rest] = if x.is_double() { log_parts(split) } else { log2_pair(split) };
     let z = log * exponent;
     let low = rest.fma(exponent, log.fma(exponent, -z));
     if x.is_double() {
-        (exp_of_normal_pair(z, low), z.abs().above_or_nan(700.0))
+        (exp_of_normal_parts(z, low), z.abs().above_or_nan(700.0))
     } else {
         (exp2_of_normal_pair(z, low), leaves_range(z))
     }

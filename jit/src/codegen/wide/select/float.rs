@@ -19,8 +19,20 @@ const MIN: Rows = [t::VMINPS, t::VMINPD, t::VMINSS, t::VMINSD];
 const MAX: Rows = [t::VMAXPS, t::VMAXPD, t::VMAXSS, t::VMAXSD];
 const SQRT: Rows = [t::VSQRTPS, t::VSQRTPD, t::VSQRTSS, t::VSQRTSD];
 const ROUND: Rows = [t::VRNDSCALEPS, t::VRNDSCALEPD, t::VRNDSCALESS, t::VRNDSCALESD];
-const FMA213: Rows = [t::VFMADD213PS, t::VFMADD213PD, t::VFMADD213SS, t::VFMADD213SD];
-const FMA231: Rows = [t::VFMADD231PS, t::VFMADD231PD, t::VFMADD231SS, t::VFMADD231SD];
+/// Products with a sum: as they are, less the sum, the product negative, and both negative. The result replaces a factor.
+const FMA213: [Rows; 4] = [
+    [t::VFMADD213PS, t::VFMADD213PD, t::VFMADD213SS, t::VFMADD213SD],
+    [t::VFMSUB213PS, t::VFMSUB213PD, t::VFMSUB213SS, t::VFMSUB213SD],
+    [t::VFNMADD213PS, t::VFNMADD213PD, t::VFNMADD213SS, t::VFNMADD213SD],
+    [t::VFNMSUB213PS, t::VFNMSUB213PD, t::VFNMSUB213SS, t::VFNMSUB213SD],
+];
+/// Likewise; the result replaces the third operand.
+const FMA231: [Rows; 4] = [
+    [t::VFMADD231PS, t::VFMADD231PD, t::VFMADD231SS, t::VFMADD231SD],
+    [t::VFMSUB231PS, t::VFMSUB231PD, t::VFMSUB231SS, t::VFMSUB231SD],
+    [t::VFNMADD231PS, t::VFNMADD231PD, t::VFNMADD231SS, t::VFNMADD231SD],
+    [t::VFNMSUB231PS, t::VFNMSUB231PD, t::VFNMSUB231SS, t::VFNMSUB231SD],
+];
 const CMP: Rows = [t::VCMPPS, t::VCMPPD, t::VCMPSS, t::VCMPSD];
 
 fn of(rows: &Rows, ty: Type) -> Row {
@@ -59,6 +71,8 @@ impl Selector<'_> {
             O::Fsub => self.binary(&SUB, ty, args[0], args[1]),
             O::Fdiv => self.binary(&DIV, ty, args[0], args[1]),
             O::Fma => self.fma(ty, args[0], args[1], args[2]),
+            // Part of the instructions that use it.
+            O::Fneg if self.negations.contains(self.legal.dfg.result(inst)) => return,
             O::Fneg => self.with_signs(ty, args[0], t::VPXORD, t::VPXORQ, sign(ty)),
             O::Fabs => self.with_signs(ty, args[0], t::VPANDD, t::VPANDQ, sign(ty) - 1),
             O::Fcopysign => self.copy_sign(ty, args[0], args[1]),
@@ -124,18 +138,33 @@ impl Selector<'_> {
 
     /// The instruction overwrites one operand: better one that nobody else needs. Another may be in memory.
     fn fma(&mut self, ty: Type, a: Value, b: Value, c: Value) -> VReg {
+        let ((a, less_a), (b, less_b), (c, less)) = (self.sign_of(a), self.sign_of(b), self.sign_of(c));
+        let form = usize::from(less) + 2 * usize::from(less_a != less_b);
         let (a, b) =
             if self.constant(a).is_some() || (!self.ends_here(a) && self.ends_here(b)) { (b, a) } else { (a, b) };
         let size = size(ty);
-        if self.constant(c).is_none() && (self.ends_here(c) || !self.ends_here(a)) {
+        // Of two constants one is an operand in memory; a copy of the other may be overwritten.
+        let spare = match self.constant(c) {
+            Some(_) => self.constant(b).is_some() && !self.ends_here(a),
+            None => self.ends_here(c) || !self.ends_here(a),
+        };
+        if spare {
             // c becomes a * b + c.
             let (tied, second) = (self.get(c), self.get(a));
             let last = self.operand(b);
-            return self.v3(of(&FMA231, ty), size, tied, second, last);
+            return self.v3(of(&FMA231[form], ty), size, tied, second, last);
         }
         let (tied, second) = (self.get(a), self.get(b));
         let last = self.operand(c);
-        self.v3(of(&FMA213, ty), size, tied, second, last)
+        self.v3(of(&FMA213[form], ty), size, tied, second, last)
+    }
+
+    /// An operand of such an instruction, and whether it counts as negative.
+    fn sign_of(&self, value: Value) -> (Value, bool) {
+        match self.legal.dfg.def_inst(value) {
+            Some(inst) if self.negations.contains(value) => (self.legal.dfg.inst(inst).args[0], true),
+            _ => (value, false),
+        }
     }
 
     /// A bitwise operation with a constant in every lane.
