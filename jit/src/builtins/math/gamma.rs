@@ -65,7 +65,8 @@ fn gamma<'m>(x: Num<'m>, sine: Num<'m>, full: bool) -> Num<'m> {
     exp_of_pair_times(signed(exponent), signed(rest), factor)
 }
 
-/// The logarithm of the gamma function's magnitude.
+/// The logarithm of the gamma function's magnitude. At negative arguments it is the difference of two logarithms, which near its zeros
+/// there leaves their absolute error; the specification sets no bound.
 pub(in crate::builtins) fn lgamma<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0].to(Elem::F64);
     let magnitude = x.abs();
