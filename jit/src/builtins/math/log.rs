@@ -74,10 +74,20 @@ const INTEGERS_BITS: i64 = 0x4330_0000_0000_0000;
 
 /// Which numbers are not positive, not normal or not finite.
 pub(super) fn extraordinary(x: Num<'_>) -> Num<'_> {
-    // Ordinary patterns follow each other: moved to where signed integers begin, they are less than their number.
-    let (least, count) = if x.is_double() { (1 << 52, 0x7fe << 52) } else { (1 << 23, 0xfe_i64 << 23) };
-    let begin = if x.is_double() { i64::MIN } else { i64::from(i32::MIN) };
-    (x.bits() + begin.wrapping_sub(least)).gt(begin.wrapping_add(count - 1))
+    if x.is_double() { outside(x.bits(), 1 << 52, 0x7ff << 52) } else { outside(x.bits(), 1 << 23, 0xff << 23) }
+}
+
+/// Which numbers are far from one in magnitude, or not finite.
+pub(super) fn distant(x: Num<'_>) -> Num<'_> {
+    let bits = x.abs().bits();
+    if x.is_double() { outside(bits, 23 << 52, 2023 << 52) } else { outside(bits, 7 << 23, 247 << 23) }
+}
+
+/// Which patterns are not among those from one to below another: moved to where signed integers begin, those are less than their
+/// number.
+fn outside(bits: Num<'_>, least: i64, end: i64) -> Num<'_> {
+    let begin = if bits.is_double() { i64::MIN } else { i64::from(i32::MIN) };
+    (bits + begin.wrapping_sub(least)).gt(begin.wrapping_add(end - least - 1))
 }
 
 /// A logarithm: of the exponent and the mantissa, with what is extraordinary on a branch of its own.

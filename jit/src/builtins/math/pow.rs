@@ -5,7 +5,7 @@ use clift_kir::Elem;
 
 use super::coefficients as poly;
 use super::exp::{exp_of_normal_parts, exp_of_pair, exp2_fast_of, exp2_of_normal_pair, exp2_of_pair};
-use super::log::{Split, extraordinary, log_pair, log_parts, log2, log2_of_split, split, split_ordinary};
+use super::log::{Split, distant, extraordinary, log_pair, log_parts, log2, log2_of_split, split, split_ordinary};
 use super::num::Num;
 
 /// log2 of a magnitude as a double: to 30 bits, exact for powers of two; -inf for 0, inf for inf, anything for NaN.
@@ -192,9 +192,26 @@ fn inexact(n: Num<'_>) -> Num<'_> {
     n.gt(EXACT) | n.lt(-EXACT)
 }
 
-/// x^n.
+/// x^n: by products where n is small.
 pub(in crate::builtins) fn pown<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, n) = (args[0], args[1]);
+    Num::usually(|| few_products(x, n), || any_pown(x, n))
+}
+
+/// x^n for n of three bits, and where it has more or the result is so large or small that a product may have lost digits.
+fn few_products<'m>(x: Num<'m>, n: Num<'m>) -> (Num<'m>, Num<'m>) {
+    let count = n.lt(0).select(-n, n);
+    let bit = |bit: i64| (count & bit).ne(0);
+    let square = x * x;
+    let power = bit(1).select(x, 1.0);
+    let power = bit(2).select(power * square, power);
+    let power = bit(4).select(power * (square * square), power);
+    let power = n.lt(0).select(x.lit(1.0) / power, power);
+    (n.gt(7) | n.lt(-7) | distant(power), power)
+}
+
+/// x^n of all operands.
+fn any_pown<'m>(x: Num<'m>, n: Num<'m>) -> Num<'m> {
     let any = || {
         let power = power(x.abs(), Exponent::Times(n.to_float(Elem::F64))).value;
         let power = sign_where((n & 1).ne(0), x, power);
