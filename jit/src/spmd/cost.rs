@@ -4,16 +4,18 @@
 //! things decide: what has no form on packs (atomics, scattered accesses, divisions) gains nothing from lanes; and where lanes go
 //! different ways, the pack goes all of them, while a single work-item goes one.
 
-use clift_kir::{Block, Elem, Inst, Opcode, Type};
+use clift_kir::{Block, Elem, Inst, Opcode, Type, Value};
 use cranelift_entity::SecondaryMap;
 
 use super::divergence::Divergence;
+use super::interleave::Interleaved;
 use super::linearize::Plan;
 use super::machine::Machine;
 use super::masks::Masks;
 use super::prepare::Prepared;
 use super::shape::{Scope, Shape};
 use super::widen::how::{How, how};
+use super::widen::record_step;
 
 /// Costs of one pack's worth of work-items.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +54,8 @@ const TEST: f64 = 3.0;
 pub(super) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32, machine: &Machine) -> Costs {
     let plan = Plan::new(prepared, divergence);
     let masks = Masks::new(prepared, divergence, &plan);
-    let model = Model { prepared, divergence, lanes: f64::from(lanes), machine };
+    let interleaved = Interleaved::new(&prepared.func, &plan.order);
+    let model = Model { prepared, divergence, interleaved, lanes: f64::from(lanes), machine };
     // How likely a lane executes a block, of those that a pack goes to.
     let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
     let (mut scalar, mut pack, mut usual) = (0.0, 0.0, 0.0);
@@ -83,6 +86,7 @@ pub(super) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32,
 struct Model<'a> {
     prepared: &'a Prepared,
     divergence: &'a Divergence,
+    interleaved: Interleaved,
     lanes: f64,
     machine: &'a Machine,
 }
@@ -169,11 +173,11 @@ impl Model<'_> {
             }
             How::Load => {
                 let ty = func.dfg.ty(func.dfg.result(inst));
-                self.access(self.divergence.shape(data.args[0]), self.is_line(data.args[0]), ty, masked, false)
+                self.access(data.args[0], ty, masked, false)
             }
             How::Store => {
                 let ty = func.dfg.ty(data.args[1]);
-                self.access(self.divergence.shape(data.args[0]), self.is_line(data.args[0]), ty, masked, true)
+                self.access(data.args[0], ty, masked, true)
             }
             How::Collective
                 if data.op == Opcode::GroupShuffle && self.divergence.shape(data.args[0]) != Shape::Varying =>
@@ -194,10 +198,6 @@ impl Model<'_> {
             How::Branch => same(0.5),
             How::Foreign => (1.0, self.lanes),
         }
-    }
-
-    fn is_line(&self, pointer: clift_kir::Value) -> bool {
-        self.divergence.is_near(pointer)
     }
 
     fn computation(&self, op: Opcode, from: Type, to: Type) -> (f64, f64) {
@@ -224,22 +224,39 @@ impl Model<'_> {
         }
     }
 
-    fn access(&self, shape: Shape, line: bool, ty: Type, masked: bool, write: bool) -> (f64, f64) {
+    /// Elements from one lane's record to the next one's if a pack accesses records one after the other, or its lanes' elements
+    /// among a few neighbours.
+    fn step(&self, pointer: Value, ty: Type) -> Option<u32> {
+        let shape = self.divergence.shape(pointer);
+        if self.interleaved.granule_at(pointer).is_some() {
+            return matches!(shape, Shape::Affine { .. }).then_some(ty.lanes());
+        }
+        let stride = match shape {
+            Shape::Affine { stride, .. } => stride,
+            Shape::Uniform(_) | Shape::Varying => match self.divergence.conditional(pointer) {
+                Some(on) => on.stride,
+                None => return self.divergence.is_near(pointer).then_some(1),
+            },
+        };
+        record_step(stride, ty, self.lanes as u32)
+    }
+
+    fn access(&self, pointer: Value, ty: Type, masked: bool, write: bool) -> (f64, f64) {
         let components = f64::from(ty.lanes());
-        if shape.is_uniform(Scope::Pack) {
+        if self.divergence.shape(pointer).is_uniform(Scope::Pack) {
             return (1.0, 1.0);
         }
         // A scalar access takes an OpenCL vector at once.
         let one = (components * f64::from(ty.elem.bits()) / f64::from(self.machine.register_bits)).max(1.0);
-        if shape == Shape::Varying && !line {
+        let Some(step) = self.step(pointer, ty) else {
             return (one, components * self.lanes * (SCATTERED + if masked && write { 1.0 } else { 0.0 }));
-        }
-        let moved = if ty.is_vector() { 1.5 } else { 1.0 };
+        };
+        let moved = if step > 1 { 1.5 } else { 1.0 };
         let tests = match (masked, write) {
             (false, _) => 1.0,
             (true, false) => 1.3,
             (true, true) => 2.0,
         };
-        (one, moved * components * self.registers(ty.elem) * tests)
+        (one, moved * f64::from(step) * self.registers(ty.elem) * tests)
     }
 }

@@ -85,6 +85,18 @@ impl Window {
     }
 }
 
+/// Elements from one lane's record to the next one's, if accesses of `ty` at such a stride are taken as records.
+pub(in crate::spmd) fn record_step(stride: i64, ty: Type, width: u32) -> Option<u32> {
+    let bytes = i64::from(ty.elem.bytes());
+    let step = u32::try_from((stride / bytes).unsigned_abs()).ok()?;
+    let fits = stride % bytes == 0
+        && step >= ty.lanes()
+        && step <= MAX_STEP.max(ty.lanes())
+        && u64::from(step) * u64::from(width - 1) + u64::from(ty.lanes()) <= u64::from(Type::MAX_LANES)
+        && (stride > 0 || (step == 1 && ty.lanes() == 1));
+    fits.then_some(step)
+}
+
 impl Widener<'_> {
     fn mem(&self, inst: Inst) -> MemInfo {
         match self.func.dfg.inst(inst).imm {
@@ -164,24 +176,14 @@ impl Widener<'_> {
 
     /// Whether accesses of `ty` from `base` on, a step further for each lane, are records.
     fn records(&mut self, base: Value, stride: i64, ty: Type) -> Option<Records> {
-        let bytes = i64::from(ty.elem.bytes());
-        let step = (stride / bytes).unsigned_abs();
-        let reversed = stride < 0;
-        let fits = stride % bytes == 0
-            && step >= u64::from(ty.lanes())
-            && step <= u64::from(MAX_STEP.max(ty.lanes()))
-            && step * u64::from(self.width - 1) + u64::from(ty.lanes()) <= u64::from(Type::MAX_LANES)
-            && (!reversed || (step == 1 && ty.lanes() == 1));
-        if !fits {
-            return None;
-        }
+        let (step, reversed) = (record_step(stride, ty, self.width)?, stride < 0);
         let start = if reversed {
             let back = stride * i64::from(self.width - 1);
             self.at().addr(base, None, 1, back)
         } else {
             base
         };
-        Some(Records { start, step: step as u32, reversed })
+        Some(Records { start, step, reversed })
     }
 
     /// Accesses by constant distances from the first lane's.

@@ -42,6 +42,7 @@ use super::masks::Masks;
 use super::prepare::Prepared;
 use super::report::Report;
 use forms::{Form, Packs};
+pub(super) use memory::record_step;
 
 /// Makes the code of a pack. With `tail`, lanes beyond the end of the work-group's row are inactive; without, all W exist.
 pub(super) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail: bool) -> (Function, Report) {
