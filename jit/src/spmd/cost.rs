@@ -26,6 +26,8 @@ pub(super) struct Costs {
     pub(super) pack: f64,
     /// The part of that outside of rare blocks.
     pub(super) usual: f64,
+    /// The part of that in scattered accesses.
+    pub(super) scattered: f64,
 }
 
 /// How often a loop's body is taken to be executed.
@@ -58,29 +60,34 @@ pub(super) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32,
     let model = Model { prepared, divergence, interleaved, lanes: f64::from(lanes), machine };
     // How likely a lane executes a block, of those that a pack goes to.
     let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
-    let (mut scalar, mut pack, mut usual) = (0.0, 0.0, 0.0);
+    let mut costs = Costs { scalar: 0.0, pack: 0.0, usual: 0.0, scattered: 0.0 };
     for &block in &plan.order {
         let own = model.share(block, &share, &plan);
         share[block] = own;
         let often = model.often(block);
         let stretch = model.stretch(block, &plan);
         let executed = (own * model.lanes).min(1.0);
-        let (mut one, mut all) = (0.0, 0.0);
+        let (mut one, mut all, mut scattered) = (0.0, 0.0, 0.0);
         for &inst in prepared.func.layout.insts(block) {
             let cost = model.inst(block, inst, !masks.is_full(block));
             one += cost.0;
             all += cost.1;
+            if model.is_scattered(inst) {
+                scattered += cost.1;
+            }
         }
         if masks.root(block) == block && !masks.is_full(block) {
             all += TEST;
         }
-        scalar += often * own * one * model.lanes;
-        pack += often * stretch * executed * all;
+        costs.scalar += often * own * one * model.lanes;
+        let times = often * stretch * executed;
+        costs.pack += times * all;
         if !prepared.func.layout.is_rare(block) {
-            usual += often * stretch * executed * all;
+            costs.usual += times * all;
+            costs.scattered += times * scattered;
         }
     }
-    Costs { scalar, pack, usual }
+    costs
 }
 
 struct Model<'a> {
@@ -239,6 +246,29 @@ impl Model<'_> {
             },
         };
         record_step(stride, ty, self.lanes as u32)
+    }
+
+    /// Whether an instruction accesses places that do not lie one after the other.
+    fn is_scattered(&self, inst: Inst) -> bool {
+        let func = &self.prepared.func;
+        let data = func.dfg.inst(inst);
+        let ty = match how(data.op) {
+            How::Load => func.dfg.ty(func.dfg.result(inst)),
+            How::Store => func.dfg.ty(data.args[1]),
+            How::Leaf
+            | How::Slot
+            | How::Query
+            | How::Lanewise
+            | How::Components
+            | How::Bitcast
+            | How::Collective
+            | How::PerLane
+            | How::Once
+            | How::Branch
+            | How::End
+            | How::Foreign => return false,
+        };
+        !self.divergence.shape(data.args[0]).is_uniform(Scope::Pack) && self.step(data.args[0], ty).is_none()
     }
 
     fn access(&self, pointer: Value, ty: Type, masked: bool, write: bool) -> (f64, f64) {

@@ -144,7 +144,6 @@ impl Gains {
     /// Looks at the blocks that are open.
     fn new(prepared: &Prepared, lanes: u32, open: impl Fn(Block) -> bool, which: u8) -> Gains {
         let Prepared { func, cfg, .. } = prepared;
-        let without = prepared.divergence(lanes, true);
         let open: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| open(block)).collect();
         let mut assumed = prepared.assumed.clone();
         for &inst in open.iter().flat_map(|&block| func.layout.insts(block)) {
@@ -166,7 +165,7 @@ impl Gains {
         if all.is_empty() {
             return gains;
         }
-        let roots = gains.roots(prepared, &without, &open);
+        let roots = gains.roots(prepared, &prepared.divergence(lanes, true), &open);
         for inst in sources(func, cfg, roots) {
             gains.assumptions.extend(all.remove(&inst).map(|tests| (inst, tests)));
         }

@@ -69,8 +69,10 @@ impl Width {
         let mut chosen = Candidate::new(prepared.clone(), lanes, machine);
         let mut costs = chosen.costs();
         let few_bits = chosen.accesses_few_bits();
-        // Long registers are worth their lanes unless accesses or ways scatter.
-        if lanes > machine.least_lanes(usual) {
+        // Long registers are worth their lanes unless accesses scatter that would not with fewer: whatever else there is costs half
+        // as much at best.
+        let scatters = costs.scattered > (1.0 - HALF_WORTHWHILE) * costs.usual;
+        if scatters && lanes > machine.least_lanes(usual) {
             let half = Candidate::new(prepared.clone(), lanes / 2, machine);
             let less = half.costs();
             // What is rare counts with fewer lanes as well, but must not decide.
