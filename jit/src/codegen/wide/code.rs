@@ -6,10 +6,12 @@
 //!
 //! Deliberately not here: which instructions a kernel becomes (`select`), and bytes (`emit.rs`).
 
-use regalloc2::{Block, Function, Inst, InstRange, Operand, PReg, PRegSet, RegClass, VReg};
+use regalloc2::{
+    Block, Function, Inst, InstRange, Operand, OperandConstraint, OperandKind, PReg, PRegSet, RegClass, VReg,
+};
 use smallvec::SmallVec;
 
-use super::encode::{Row, Size};
+use super::encode::{Format, Row, Size};
 use super::pool::Constant;
 
 /// Scalar integers, addresses, truth values.
@@ -165,6 +167,77 @@ pub(super) struct MachInst {
     pub(super) loc: clift_kir::Loc,
 }
 
+impl MachInst {
+    /// The instruction that gives a register, made for the lanes of a mask alone; the others are those of another register, which
+    /// the result replaces, or zero. `None` if it has no such form.
+    pub(super) fn only_where(
+        &self,
+        register: VReg,
+        mask: VReg,
+        others: Option<VReg>,
+        size: Size,
+    ) -> Option<MachInst> {
+        let Kind::Plain(mut plain) = self.kind else { return None };
+        let in_registers = matches!(plain.source, Source::Operand(_) | Source::Constant(_));
+        if plain.row.format != Format::Evex || plain.size != size || plain.mask.is_some() || !in_registers {
+            return None;
+        }
+        let (at, result) = self.operands.iter().enumerate().find(|(_, operand)| operand.vreg() == register)?;
+        if result.kind() != OperandKind::Def {
+            return None;
+        }
+        let mut operands = self.operands.clone();
+        match (result.constraint(), others) {
+            (OperandConstraint::Reuse(tied), Some(others)) if operands[tied].vreg() == others => {}
+            (OperandConstraint::Reuse(_), Some(_)) => return None,
+            (_, None) => plain.zeroing = true,
+            (_, Some(others)) => {
+                operands[at] = Operand::reg_reuse_def(register, 0);
+                operands.insert(0, Operand::reg_use(others));
+                plain.move_operands();
+            }
+        }
+        plain.mask = Some(operands.len() as u8);
+        operands.push(Operand::reg_use(mask));
+        Some(MachInst { kind: Kind::Plain(plain), operands, clobbers: self.clobbers, loc: self.loc })
+    }
+
+    /// Whether all that an instruction does is to give vectors or masks.
+    fn only_gives(&self) -> bool {
+        match self.kind {
+            // Scattered stores give what is left of their mask.
+            Kind::Plain(plain) => plain.row.format != Format::Plain && !matches!(plain.source, Source::Lanes(_)),
+            Kind::Zero | Kind::Ones | Kind::Long(_) => true,
+            Kind::Arguments
+            | Kind::Jump
+            | Kind::Branch(_)
+            | Kind::Table
+            | Kind::Return
+            | Kind::Call
+            | Kind::AtomicLoop(..)
+            | Kind::Fence => false,
+        }
+    }
+}
+
+impl Plain {
+    /// An operand was put before all others.
+    fn move_operands(&mut self) {
+        let reg = match &mut self.reg {
+            Field::Operand(operand) => Some(operand),
+            Field::Digit(_) => None,
+        };
+        let (base, index) = match &mut self.source {
+            Source::Operand(operand) | Source::Lanes(operand) => (Some(operand), None),
+            Source::Memory(Base::Operand(operand), index, _) => (Some(operand), index.as_mut().map(|(at, _)| at)),
+            Source::Memory(Base::Stack(_), index, _) => (None, index.as_mut().map(|(at, _)| at)),
+            Source::Constant(_) => (None, None),
+        };
+        let all = [reg, self.second.as_mut(), base, index, self.mask.as_mut()];
+        all.into_iter().flatten().for_each(|operand| *operand += 1);
+    }
+}
+
 /// A way out of a block.
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
@@ -180,6 +253,33 @@ pub(super) struct MachBlock {
     pub(super) edges: Vec<Edge>,
     /// Out of the way of the others.
     pub(super) cold: bool,
+}
+
+/// Takes out vectors and masks that nothing needs: what selection found to be part of other instructions.
+pub(super) fn sweep(blocks: &mut [MachBlock], order: &[usize], vregs: usize) {
+    let mut uses = vec![0u32; vregs];
+    let used = |operand: &&Operand| operand.kind() == OperandKind::Use;
+    for block in blocks.iter() {
+        for operand in block.insts.iter().flat_map(|inst| &inst.operands).filter(used) {
+            uses[operand.vreg().vreg()] += 1;
+        }
+        for arg in block.edges.iter().flat_map(|edge| &edge.args) {
+            uses[arg.vreg()] += 1;
+        }
+    }
+    for &block in order.iter().rev() {
+        let insts = &mut blocks[block].insts;
+        for at in (0..insts.len()).rev() {
+            let mut results = insts[at].operands.iter().filter(|operand| operand.kind() == OperandKind::Def).peekable();
+            let needless = results.peek().is_some() && results.all(|operand| uses[operand.vreg().vreg()] == 0);
+            if needless && insts[at].only_gives() {
+                for operand in insts[at].operands.iter().filter(used) {
+                    uses[operand.vreg().vreg()] -= 1;
+                }
+                insts.remove(at);
+            }
+        }
+    }
 }
 
 /// A function with all blocks in their order, as the allocator wants it.

@@ -50,6 +50,7 @@ pub(super) fn emit(func: &MachFunc, output: &Output, pool: &Pool, variables: u32
         output,
         code: Vec::new(),
         starts: vec![None; func.blocks.len()],
+        behind: Vec::new(),
         jumps: Vec::new(),
         constants: Vec::new(),
         tables: Vec::new(),
@@ -58,6 +59,7 @@ pub(super) fn emit(func: &MachFunc, output: &Output, pool: &Pool, variables: u32
         saved: Vec::new(),
         marks: Vec::new(),
     };
+    emitter.behind = emitter.targets();
     emitter.spilled = emitter.spilled.next_multiple_of(64);
     emitter.saved = emitter.kept_registers();
     let bytes = emitter.spilled + variables + emitter.saved.len() as u32 * 8;
@@ -85,6 +87,8 @@ struct Emitter<'a> {
     output: &'a Output,
     code: Vec<u8>,
     starts: Vec<Option<usize>>,
+    /// Where blocks lead that only jump on, which take no place, and all others themselves.
+    behind: Vec<Block>,
     jumps: Vec<Jump>,
     constants: Vec<Fixup>,
     tables: Vec<Table>,
@@ -152,6 +156,9 @@ impl Emitter<'_> {
             }
         }
         for block in 0..self.func.blocks.len() {
+            if self.behind[block].index() != block {
+                continue;
+            }
             self.starts[block] = Some(self.code.len());
             for item in self.output.block_insts_and_edits(self.func, Block::new(block)) {
                 match item {
@@ -235,14 +242,7 @@ impl Emitter<'_> {
             }
             Kind::Arguments => {}
             Kind::Jump => self.jump(block, succs[0]),
-            Kind::Branch(cond) => {
-                let (cond, first, second) = match succs[0].index() == block.index() + 1 {
-                    true => (cond.inverse(), succs[1], succs[0]),
-                    false => (cond, succs[0], succs[1]),
-                };
-                self.jump_where(cond, first);
-                self.jump(block, second);
-            }
+            Kind::Branch(cond) => self.branch(block, cond, succs[0], succs[1]),
             Kind::Table => {
                 let (index, base, entry) = (register(0), register(1), register(2));
                 let start = self.code.len();
@@ -253,7 +253,8 @@ impl Emitter<'_> {
                 self.two(MOVSXD, Size::S64, entry, Place::Memory(base, Some((index, 2)), 0));
                 self.two(ADD, Size::S64, entry, Place::Register(base));
                 self.two(CALL_JUMP, Size::S32, 4, Place::Register(entry));
-                self.tables.push(Table { lea, targets: succs.clone() });
+                let targets = succs.iter().map(|to| self.behind[to.index()]).collect();
+                self.tables.push(Table { lea, targets });
             }
             Kind::Return => self.leave(),
             Kind::Call => {
@@ -296,39 +297,52 @@ impl Emitter<'_> {
         });
     }
 
-    /// The target behind blocks that only jump on.
-    fn behind(&self, to: Block) -> Block {
-        let mut to = to;
-        for _ in 0..8 {
-            let range = self.func.blocks[to.index()].range;
-            let only = range.len() == 1 && matches!(self.func.insts[range.first().index()].kind, Kind::Jump);
-            let moves = self.output.block_insts_and_edits(self.func, to).count() > 1;
-            if !only || moves {
-                break;
+    /// Where blocks lead that only jump on, and all others themselves.
+    fn targets(&self) -> Vec<Block> {
+        let next = |block: Block| {
+            let laid = &self.func.blocks[block.index()];
+            let only = laid.range.len() == 1 && matches!(self.func.insts[laid.range.first().index()].kind, Kind::Jump);
+            let moves = self.output.block_insts_and_edits(self.func, block).count() > 1;
+            (only && !moves && block.index() > 0).then(|| laid.succs[0])
+        };
+        let behind = |block: usize| {
+            let block = Block::new(block);
+            let mut to = block;
+            for _ in 0..self.func.blocks.len() {
+                match next(to) {
+                    Some(further) => to = further,
+                    None => return to,
+                }
             }
-            to = self.func.blocks[to.index()].succs[0];
-        }
-        to
+            // A loop of nothing.
+            block
+        };
+        (0..self.func.blocks.len()).map(behind).collect()
+    }
+
+    /// Whether a target follows a block.
+    fn follows(&self, from: Block, to: Block) -> bool {
+        let takes_place = |&next: &usize| self.behind[next].index() == next;
+        (from.index() + 1..self.func.blocks.len()).find(takes_place) == Some(to.index())
     }
 
     fn jump(&mut self, from: Block, to: Block) {
-        let to = self.behind(to);
-        // Blocks that only jump on take no place: what is behind them follows too.
-        let mut next = from.index() + 1;
-        while next < to.index() && self.behind(Block::new(next)) == to {
-            next += 1;
+        let to = self.behind[to.index()];
+        if !self.follows(from, to) {
+            self.code.push(0xe9);
+            self.displacement(to);
         }
-        if next == to.index() && from.index() < next {
-            return;
-        }
-        self.code.push(0xe9);
-        self.displacement(to);
     }
 
-    fn jump_where(&mut self, cond: Cond, to: Block) {
-        let to = self.behind(to);
+    fn branch(&mut self, from: Block, cond: Cond, then: Block, otherwise: Block) {
+        let (then, otherwise) = (self.behind[then.index()], self.behind[otherwise.index()]);
+        let (cond, first, second) = match self.follows(from, then) {
+            true => (cond.inverse(), otherwise, then),
+            false => (cond, then, otherwise),
+        };
         self.code.extend([0x0f, 0x80 | cond as u8]);
-        self.displacement(to);
+        self.displacement(first);
+        self.jump(from, second);
     }
 
     fn displacement(&mut self, to: Block) {

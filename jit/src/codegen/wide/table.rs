@@ -266,6 +266,14 @@ rows! {
     evex  VPCMPUD  "vpcmpequd" P66 M0F3A 0 0x1e;
     evex  VPCMPQ   "vpcmpeqq" P66  M0F3A 1 0x1f;
     evex  VPCMPUQ  "vpcmpequq" P66 M0F3A 1 0x1e;
+    evex  VPTESTMB "vptestmb" P66  M0F38 0 0x26;
+    evex  VPTESTMW "vptestmw" P66  M0F38 1 0x26;
+    evex  VPTESTMD "vptestmd" P66  M0F38 0 0x27;
+    evex  VPTESTMQ "vptestmq" P66  M0F38 1 0x27;
+    evex  VPTESTNMB "vptestnmb" F3 M0F38 0 0x26;
+    evex  VPTESTNMW "vptestnmw" F3 M0F38 1 0x26;
+    evex  VPTESTNMD "vptestnmd" F3 M0F38 0 0x27;
+    evex  VPTESTNMQ "vptestnmq" F3 M0F38 1 0x27;
 
     // -- movement between lanes, and to and from elsewhere --
     evex  VMOVUPS  "vmovups"  None M0F  0 0x10;

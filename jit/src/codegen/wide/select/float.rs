@@ -59,6 +59,26 @@ pub(super) fn predicate(cond: FloatCond) -> i64 {
     }
 }
 
+/// Whether an op is made of one instruction that works lane by lane.
+pub(super) fn is_lanewise(op: Opcode) -> bool {
+    use Opcode as O;
+    matches!(
+        op,
+        O::Fadd
+            | O::Fsub
+            | O::Fmul
+            | O::Fdiv
+            | O::Fma
+            | O::Fneg
+            | O::Fabs
+            | O::Sqrt
+            | O::Ceil
+            | O::Floor
+            | O::Trunc
+            | O::Rint
+    )
+}
+
 impl Selector<'_> {
     pub(super) fn float_op(&mut self, inst: Inst) {
         use Opcode as O;

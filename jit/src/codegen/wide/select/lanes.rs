@@ -1,13 +1,15 @@
 //! Lanes and masks: selection, movement between lanes, and between lanes and scalars.
 
 use clift_kir::dfg::ConstData;
-use clift_kir::{Elem, Imm, Inst, Opcode, Type};
+use clift_kir::{Elem, Imm, Inst, Opcode, Type, Value};
 use regalloc2::VReg;
 
-use super::super::code::{Cond, GPR, MASK, ZMM};
+use super::super::code::{Cond, GPR, MASK, MachInst, ZMM};
 use super::super::encode::{Row, Size};
 use super::super::table as t;
 use super::convert::mask_to_lanes;
+use super::float::is_lanewise as is_lanewise_float;
+use super::vectors::is_lanewise as is_lanewise_int;
 use super::{From, Immediate, More, NO_DIGIT, Selector, class, size, wrong_imm};
 
 /// Blends of lanes of so many bytes.
@@ -29,6 +31,9 @@ fn splat_row(bytes: u32) -> Row {
         _ => t::VPBROADCASTQ_SCALAR,
     }
 }
+
+/// How far behind an operation may be made that is needed in some lanes alone.
+const WITHIN: usize = 64;
 
 /// Bits of a vector of a size.
 fn bits(size: Size) -> u32 {
@@ -108,6 +113,23 @@ impl Selector<'_> {
         self.mask_from_bits(all)
     }
 
+    /// The operation that gave a value which nobody else needs, made in the lanes of a mask alone: the others are those of
+    /// another register, or zero.
+    fn only_where(&mut self, value: Value, mask: VReg, others: Option<VReg>, ty: Type) -> Option<VReg> {
+        let op = self.legal.dfg.inst(self.legal.dfg.def_inst(value)?).op;
+        if !self.ends_here(value) || !(is_lanewise_int(op) || is_lanewise_float(op)) {
+            return None;
+        }
+        let register = self.get(value);
+        let insts = &mut self.blocks[self.current].insts;
+        let gives = |inst: &MachInst| inst.operands.iter().any(|operand| operand.vreg() == register);
+        let at = insts.len() - 1 - insts.iter().rev().take(WITHIN).position(gives)?;
+        let made = insts[at].only_where(register, mask, others, size(ty))?;
+        insts.remove(at);
+        insts.push(made);
+        Some(register)
+    }
+
     fn select(&mut self, inst: Inst, to: Type) -> VReg {
         let args = &self.legal.dfg.inst(inst).args;
         let by_lanes = self.arg_type(inst, 0).is_vector();
@@ -124,8 +146,24 @@ impl Selector<'_> {
             let others = self.mask2(t::KANDNQ, mask, b);
             return self.mask2(t::KORQ, chosen, others);
         }
-        let b = self.get(args[2]);
         let whole = to.is_vector() && to.elem.bytes() >= 4;
+        if whole && by_lanes && self.legal.dfg.as_splat_bits(args[2]) == Some(0) {
+            return match self.only_where(args[1], mask, None, to) {
+                Some(register) => register,
+                None => {
+                    let a = self.get(args[1]);
+                    let more = More { second: Some(a), mask: Some(mask), zeroing: true, ..More::default() };
+                    self.make(ZMM, blend_row(to.elem.bytes()), size(to), From::Register(a), more)
+                }
+            };
+        }
+        let b = self.get(args[2]);
+        if whole
+            && by_lanes
+            && let Some(register) = self.only_where(args[1], mask, Some(b), to)
+        {
+            return register;
+        }
         let a = if whole { self.operand(args[1]) } else { From::Register(self.get(args[1])) };
         let a = if matches!(a, From::Bytes(_)) && to.bytes() < 16 { From::Register(self.get(args[1])) } else { a };
         let more = More { second: Some(b), mask: Some(mask), ..More::default() };

@@ -33,7 +33,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use regalloc2::{Operand, RegClass, VReg};
 use rustc_hash::FxHashMap;
 
-use super::code::{ARGUMENTS, GPR, Kind, MASK, MachBlock, MachFunc, ZMM};
+use super::code::{self, ARGUMENTS, GPR, Kind, MASK, MachBlock, MachFunc, ZMM};
 use super::encode::{Row, Size};
 use super::pool::Pool;
 use super::table as t;
@@ -72,7 +72,8 @@ pub(super) fn run(func: &Function, data: &ProgramData) -> Selected {
         loc: Loc::default(),
     };
     selector.function();
-    let Selector { blocks, order, vregs, pool, variables, .. } = selector;
+    let Selector { mut blocks, order, vregs, pool, variables, .. } = selector;
+    code::sweep(&mut blocks, &order, vregs);
     Selected { code: MachFunc::new(blocks, &order, vregs), pool, variables }
 }
 

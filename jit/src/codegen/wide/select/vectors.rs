@@ -34,6 +34,8 @@ const LZCNT: Rows = [None, None, Some(t::VPLZCNTD), Some(t::VPLZCNTQ)];
 const POPCNT: Rows = [Some(t::VPOPCNTB), Some(t::VPOPCNTW), Some(t::VPOPCNTD), Some(t::VPOPCNTQ)];
 const CMP: Rows = [Some(t::VPCMPB), Some(t::VPCMPW), Some(t::VPCMPD), Some(t::VPCMPQ)];
 const CMPU: Rows = [Some(t::VPCMPUB), Some(t::VPCMPUW), Some(t::VPCMPUD), Some(t::VPCMPUQ)];
+const TESTM: Rows = [Some(t::VPTESTMB), Some(t::VPTESTMW), Some(t::VPTESTMD), Some(t::VPTESTMQ)];
+const TESTNM: Rows = [Some(t::VPTESTNMB), Some(t::VPTESTNMW), Some(t::VPTESTNMD), Some(t::VPTESTNMQ)];
 const AND: Rows = [Some(t::VPANDD), Some(t::VPANDD), Some(t::VPANDD), Some(t::VPANDQ)];
 const OR: Rows = [Some(t::VPORD), Some(t::VPORD), Some(t::VPORD), Some(t::VPORQ)];
 const XOR: Rows = [Some(t::VPXORD), Some(t::VPXORD), Some(t::VPXORD), Some(t::VPXORQ)];
@@ -75,6 +77,11 @@ fn rows(op: Opcode) -> Option<&'static Rows> {
         O::Popcnt => &POPCNT,
         _ => return None,
     })
+}
+
+/// Whether an op is made of one instruction that works lane by lane.
+pub(super) fn is_lanewise(op: Opcode) -> bool {
+    rows(op).is_some()
 }
 
 /// The row of lanes of a type.
@@ -144,6 +151,9 @@ impl Selector<'_> {
                 {
                     return product;
                 }
+                if let Some(sum) = self.counted(op, ty, a, b) {
+                    return sum;
+                }
                 let a = self.get(a);
                 let b = self.operand(b);
                 self.v2(of(rows, ty), size, a, b)
@@ -196,12 +206,64 @@ impl Selector<'_> {
     /// A comparison of lanes.
     fn compare_lanes(&mut self, cond: IntCond, ty: Type, a: Value, b: Value) -> VReg {
         let (cond, a, b) = if self.constant(a).is_some() { (cond.swapped(), b, a) } else { (cond, a, b) };
+        if let Some(mask) = self.test_bits(cond, ty, a, b) {
+            return mask;
+        }
         let (immediate, signed) = predicate(cond);
         let row = of(if signed { &CMP } else { &CMPU }, ty);
         let a = self.get(a);
         let b = self.operand(b);
         let more = More { second: Some(a), immediate: Some((immediate, 1)), ..More::default() };
         self.make(MASK, row, size(ty), b, more)
+    }
+
+    /// Whether two values have bits in common, or none: the comparison of what nobody else needs with zero.
+    fn test_bits(&mut self, cond: IntCond, ty: Type, a: Value, zero: Value) -> Option<VReg> {
+        let rows = match cond {
+            IntCond::Eq => &TESTNM,
+            IntCond::Ne => &TESTM,
+            IntCond::Ult
+            | IntCond::Ule
+            | IntCond::Ugt
+            | IntCond::Uge
+            | IntCond::Slt
+            | IntCond::Sle
+            | IntCond::Sgt
+            | IntCond::Sge => return None,
+        };
+        let both = self.legal.dfg.inst(self.legal.dfg.def_inst(a)?);
+        if both.op != Opcode::And || !self.ends_here(a) || self.legal.dfg.as_splat_bits(zero) != Some(0) {
+            return None;
+        }
+        let (one, other) = match self.constant(both.args[0]) {
+            Some(_) => (both.args[1], both.args[0]),
+            None => (both.args[0], both.args[1]),
+        };
+        let one = self.get(one);
+        let other = self.operand(other);
+        Some(self.make(MASK, of(rows, ty), size(ty), other, More { second: Some(one), ..More::default() }))
+    }
+
+    /// A sum or difference with the lanes of a mask, which count as minus one: an operation on the lanes where it is true.
+    fn counted(&mut self, op: Opcode, ty: Type, a: Value, b: Value) -> Option<VReg> {
+        let lanes_of_mask = |value: Value| {
+            let data = self.legal.dfg.inst(self.legal.dfg.def_inst(value)?);
+            let extends = data.op == Opcode::Sext && self.legal.dfg.ty(data.args[0]).is_bool();
+            extends.then(|| data.args[0])
+        };
+        let (value, mask) = match (op, lanes_of_mask(a), lanes_of_mask(b)) {
+            (Opcode::Iadd | Opcode::Isub, _, Some(mask)) => (a, mask),
+            (Opcode::Iadd, Some(mask), None) => (b, mask),
+            _ => return None,
+        };
+        if ty.elem.bits() < 32 {
+            return None;
+        }
+        let (value, mask) = (self.get(value), self.get(mask));
+        let one = self.lanes_of(ty, 1);
+        let row = of(if op == Opcode::Isub { &ADD } else { &SUB }, ty);
+        let more = More { tied: Some(value), second: Some(value), mask: Some(mask), ..More::default() };
+        Some(self.make(ZMM, row, size(ty), one, more))
     }
 
     fn vector_shift(&mut self, inst: Inst, ty: Type) -> VReg {
