@@ -61,4 +61,4 @@ pub fn compile(inputs: &[Input<'_>], options: &Options) -> Result<Program, Build
 pub const SPIRV_VERSIONS: &[(u8, u8)] = &[(1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6)];
 
 /// Work-items that sub-groups of kernels may have, ascending: the lanes of packs, chosen where a kernel does not demand one.
-pub const SUB_GROUP_SIZES: &[u32] = &[1, 4, 8, 16];
+pub const SUB_GROUP_SIZES: &[u32] = &[1, 4, 8, 16, 32];

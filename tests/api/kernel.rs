@@ -462,7 +462,7 @@ fn immutable_buffers() {
 /// Sub-groups of a size that the kernel demands: in the code, in the queries, and refused where there are none such.
 #[test]
 fn required_sub_group_size() {
-    for size in [1_usize, 4, 8, 16] {
+    for size in [1_usize, 4, 8, 16, 32] {
         let source = format!(
             "__attribute__((intel_reqd_sub_group_size({size}))) kernel void k(global uint *p) {{
                  size_t i = get_global_id(0);
@@ -495,7 +495,7 @@ fn required_sub_group_size() {
             assert_eq!(value, own + 100 * size as u32 + 10000 * own, "item {item} of sub-groups of {size}");
         }
     }
-    let refused = program("__attribute__((intel_reqd_sub_group_size(32))) kernel void k() {}");
+    let refused = program("__attribute__((intel_reqd_sub_group_size(64))) kernel void k() {}");
     assert_code(try_build(refused, ""), CL_BUILD_PROGRAM_FAILURE);
-    assert!(log(refused).contains("sub-groups of 32 work-items"), "{}", log(refused));
+    assert!(log(refused).contains("sub-groups of 64 work-items"), "{}", log(refused));
 }

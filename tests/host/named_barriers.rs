@@ -67,7 +67,7 @@ fn one_makes_what_others_take() {
     if !session.driver.is_clift {
         return;
     }
-    for size in [1, 4, 8, 16] {
+    for size in [1, 4, 8, 16, 32] {
         for (global, local) in [(64, 64), (240, 40), (333, 37), (5, 5)] {
             let (status, out) = run(session, size, "pipeline", global, local);
             let wanted = |number| if number == 0 { 0 } else { (0..5).map(|round| round * round + 1 + number).sum() };
@@ -83,7 +83,7 @@ fn pairs_meet_as_often_as_they_like() {
     if !session.driver.is_clift {
         return;
     }
-    for size in [1, 4, 8, 16] {
+    for size in [1, 4, 8, 16, 32] {
         let local = 4 * size as usize;
         let (status, out) = run(session, size, "pairs", 9 * local, local);
         let wanted = |number: usize| {
@@ -101,7 +101,7 @@ fn a_deadlock_ends_the_launch() {
     if !session.driver.is_clift {
         return;
     }
-    for size in [1, 4, 8, 16] {
+    for size in [1, 4, 8, 16, 32] {
         let (status, _) = run(session, size, "stuck", 128, 64);
         assert_eq!(status, CL_OUT_OF_RESOURCES, "sub-groups of {size}");
         // A sub-group alone waits for nobody.

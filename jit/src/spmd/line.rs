@@ -5,6 +5,7 @@
 //! arithmetic, and with them that a pack does not step over a multiple of a power of two, where masks, shifts and narrow
 //! integers break a line.
 
+use super::machine::MAX_LANES;
 use super::shape::Scope;
 
 /// Known lowest bits of a number: it is `value` modulo 2 to the power of `bits`.
@@ -168,15 +169,12 @@ impl Line {
     }
 }
 
-/// Lanes of the widest pack.
-const LANES: usize = 16;
-
 /// A value whose lanes differ from the first one by constants, wrapping in its width, without a step: of a few neighbours each,
 /// `i ^ 1`, `i & 3`, or `2 * i - (i & 3)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Offsets {
     /// What each lane has more than the first; 0 beyond the pack.
-    by: [i32; LANES],
+    by: [i16; MAX_LANES as usize],
     /// Of the first lane's value.
     pub(super) low: Low,
 }
@@ -185,9 +183,9 @@ impl Offsets {
     /// From what each lane has more than the first, in a width of `bits` bits; `None` when that is too much.
     pub(super) fn new(low: Low, bits: u32, width: u32, by: impl Fn(u32) -> Option<i64>) -> Option<Offsets> {
         let unused = 64 - bits.clamp(1, 64);
-        let mut offsets = Offsets { by: [0; LANES], low: low.narrowed(bits) };
+        let mut offsets = Offsets { by: [0; MAX_LANES as usize], low: low.narrowed(bits) };
         for (place, lane) in offsets.by.iter_mut().zip(0..width) {
-            *place = i32::try_from(by(lane)? << unused >> unused).ok()?;
+            *place = i16::try_from(by(lane)? << unused >> unused).ok()?;
         }
         Some(offsets)
     }

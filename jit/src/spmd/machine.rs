@@ -26,4 +26,4 @@ impl Machine {
 }
 
 /// The most lanes that a pack has.
-pub(super) const MAX_LANES: u32 = 16;
+pub(super) const MAX_LANES: u32 = 32;

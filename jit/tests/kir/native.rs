@@ -121,7 +121,7 @@ pub(crate) struct How {
 }
 
 /// The ways in which every launch must give the same.
-pub(crate) const WAYS: [How; 10] = [
+pub(crate) const WAYS: [How; 11] = [
     How { name: "clif", ..CLIF },
     How { name: "clif, 4 lanes", width: Some(4), from_imported: false, run: 1, ..CLIF },
     How { name: "clif, 8 lanes", width: Some(8), ..CLIF },
@@ -131,6 +131,7 @@ pub(crate) const WAYS: [How; 10] = [
     How { name: "host, 4 lanes", backend: Backend::Auto, width: Some(4), ..CLIF },
     How { name: "host, 8 lanes", backend: Backend::Auto, width: Some(8), from_imported: false, run: 1, ..CLIF },
     How { name: "host, 16 lanes", backend: Backend::Auto, width: Some(16), ..CLIF },
+    How { name: "host, 32 lanes", backend: Backend::Auto, width: Some(32), from_imported: false, ..CLIF },
     How { name: "interp", backend: Backend::Interp, from_imported: false, run: 2, ..CLIF },
 ];
 

@@ -170,13 +170,7 @@ pub(super) struct MachInst {
 impl MachInst {
     /// The instruction that gives a register, made for the lanes of a mask alone; the others are those of another register, which
     /// the result replaces, or zero. `None` if it has no such form.
-    pub(super) fn only_where(
-        &self,
-        register: VReg,
-        mask: VReg,
-        others: Option<VReg>,
-        size: Size,
-    ) -> Option<MachInst> {
+    pub(super) fn only_where(&self, register: VReg, mask: VReg, others: Option<VReg>, size: Size) -> Option<MachInst> {
         let Kind::Plain(mut plain) = self.kind else { return None };
         let in_registers = matches!(plain.source, Source::Operand(_) | Source::Constant(_));
         if plain.row.format != Format::Evex || plain.size != size || plain.mask.is_some() || !in_registers {

@@ -202,7 +202,7 @@ pub(super) fn compare(what: &str, module: &Module, options: &Options, growth: Gr
 }
 
 /// Lanes per pack that everything is tried with, unless the options ask for one.
-const WIDTHS: [u32; 4] = [1, 4, 8, 16];
+const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
 
 fn compare_at(what: &str, module: &Module, options: &Options, growth: Growth, launches: &[Launch]) {
     let made = make_all(module, options, growth);

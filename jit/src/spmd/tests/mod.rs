@@ -133,10 +133,14 @@ pub(crate) fn launches(rng: &mut Rng, count: usize) -> Vec<Launch> {
             // Every other one with rows of whole packs.
             if rng.below(2) == 0 {
                 let others = geometry.local_size[1] * geometry.local_size[2];
-                let most = if others > 4 { 2 } else { 3 };
-                geometry.local_size[0] = [4, 8, 16][rng.below(most) as usize];
+                let most = match others {
+                    0..=2 => 4,
+                    3..=4 => 3,
+                    _ => 2,
+                };
+                geometry.local_size[0] = [4, 8, 16, 32][rng.below(most) as usize];
                 geometry.global_size[0] = 1 + rng.below(33);
-                geometry.global_offset[0] = 16 * rng.below(2);
+                geometry.global_offset[0] = 32 * rng.below(2);
             }
             let items = geometry.global_size.iter().product::<u64>();
             let words = |rng: &mut Rng, n: u64| (0..n).flat_map(|_| (rng.below(7) as u32).to_le_bytes()).collect();
