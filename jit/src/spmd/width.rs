@@ -3,7 +3,7 @@
 //! A pack is a sub-group: the number is also what the sub-group queries report.
 
 use clift_kir::analysis::DomTree;
-use clift_kir::{Elem, Function, KernelData};
+use clift_kir::{Elem, Function, Imm, Inst, KernelData};
 
 use super::cost::{Costs, estimate};
 use super::machine::{MAX_LANES, Machine};
@@ -24,6 +24,10 @@ pub(super) enum Width {
     Packs(u32, Box<Prepared>, Option<Box<Prepared>>),
 }
 
+/// The row of a square work-group.
+const SQUARE: u32 = 16;
+/// Beyond so many instructions a kernel is not tried with twice the lanes of the usual pack.
+const MAX_TWICE: usize = 1000;
 /// Beyond so many instructions compiling packs takes too long.
 const MAX_INSTS: usize = 20_000;
 
@@ -68,7 +72,8 @@ impl Width {
         let loops = has_quick_loops(&prepared, lanes, machine);
         let mut chosen = Candidate::new(prepared.clone(), lanes, machine);
         let mut costs = chosen.costs();
-        let few_bits = chosen.accesses_few_bits();
+        // Long registers are full as it is.
+        let few_bits = lanes * usual > machine.register_bits && chosen.accesses_few_bits();
         // Long registers are worth their lanes unless accesses scatter that would not with fewer: whatever else there is costs half
         // as much at best.
         let scatters = costs.scattered > (1.0 - HALF_WORTHWHILE) * costs.usual;
@@ -81,9 +86,11 @@ impl Width {
             }
         }
         let lanes = chosen.lanes;
-        let twice =
-            kernel.required_local_size.is_none_or(|sizes| sizes[0] % u64::from(2 * lanes) == 0) && (loops || few_bits);
-        let twice = (twice && lanes < MAX_LANES).then(|| Candidate::new(prepared, 2 * lanes, machine));
+        let rows = kernel
+            .required_local_size
+            .map_or_else(|| long_rows(func, 2 * lanes), |sizes| sizes[0] % u64::from(2 * lanes) == 0);
+        let twice = rows && (loops || few_bits) && lanes < MAX_LANES && chosen.insts() <= MAX_TWICE;
+        let twice = twice.then(|| Candidate::new(prepared, 2 * lanes, machine));
         if let Some(twice) = twice {
             let more = twice.costs();
             if few_bits && more.usual <= SLACK * 2.0 * costs.usual {
@@ -128,6 +135,12 @@ impl<'a> Candidate<'a> {
         self.versions.as_ref().unwrap_or(&self.general)
     }
 
+    /// Instructions of the kernel for rows of whole packs.
+    fn insts(&self) -> usize {
+        let Prepared { func, cfg, .. } = self.whole();
+        cfg.rpo().iter().map(|&block| func.layout.insts(block).len()).sum()
+    }
+
     /// Whether all that lanes access one beside the other has few bits: twice as many of them take no more loads and stores.
     fn accesses_few_bits(&self) -> bool {
         let Prepared { func, cfg, .. } = self.whole();
@@ -170,6 +183,17 @@ impl<'a> Candidate<'a> {
     fn costs(&self) -> Costs {
         estimate(self.whole(), &self.whole().divergence(self.lanes, true), self.lanes, self.machine)
     }
+}
+
+/// Whether rows of work-groups may be taken to have so many work-items. Kernels of several dimensions are often launched in squares,
+/// of 256 work-items at most.
+fn long_rows(func: &Function, lanes: u32) -> bool {
+    let asks_for_others = |&inst: &Inst| {
+        let data = func.dfg.inst(inst);
+        matches!((how(data.op), &data.imm), (How::Query, Imm::Dim(1..)))
+    };
+    let mut insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    lanes <= SQUARE || !insts.any(asks_for_others)
 }
 
 /// Whether a kernel has loops in which twice as many lanes fit the registers: they hide the latency of what a loop does from one
