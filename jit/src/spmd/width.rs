@@ -199,9 +199,14 @@ fn long_rows(func: &Function, lanes: u32) -> bool {
 /// Whether a kernel has loops in which twice as many lanes fit the registers: they hide the latency of what a loop does from one
 /// iteration to the next. Work-items without loops overlap by themselves.
 fn has_quick_loops(prepared: &Prepared, lanes: u32, machine: &Machine) -> bool {
+    let Prepared { func, cfg, loops, .. } = prepared;
     let twice = 2 * lanes;
+    // What is done lane by lane waits for nothing but itself.
+    let by_lanes = |&inst: &Inst| how(func.dfg.inst(inst).op) == How::PerLane;
+    let in_loops = cfg.rpo().iter().filter(|&&block| loops.depth(block) > 0);
     twice <= MAX_LANES
-        && prepared.loops.iter().next().is_some()
+        && loops.iter().next().is_some()
+        && !in_loops.flat_map(|&block| func.layout.insts(block)).any(by_lanes)
         && pressure::estimate(prepared, &prepared.divergence(twice, true), twice, machine) <= machine.registers
 }
 
