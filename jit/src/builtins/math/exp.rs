@@ -48,9 +48,6 @@ const LN_2_F64: [f64; 2] = [0.6931471805598903, 5.497923018708371e-14];
 const LOG10_2_F32: [f64; 2] = [0.30103302001953125, -3.024355464731343e-6];
 const LOG10_2_F64: [f64; 2] = [0.30102999566395283, 2.8363394551044964e-14];
 
-/// What ln 10 is more than the double.
-const LN_10_REST: f64 = -2.1707562233822494e-16;
-
 /// `x - n * parts`.
 fn reduce<'m>(x: Num<'m>, n: Num<'m>, [high, low]: [f64; 2]) -> Num<'m> {
     n.fma(-low, n.fma(-high, x))
@@ -183,9 +180,7 @@ pub(in crate::builtins) fn exp10<'m>(args: &[Num<'m>]) -> Num<'m> {
         return usually_normal(x, 307.0, [-325.0, 309.0], |x, magic| {
             let shifted = x.fma(std::f64::consts::LOG2_10, magic);
             let r = reduce(x, shifted - magic, LOG10_2_F64);
-            let high = r * std::f64::consts::LN_10;
-            let low = r.fma(LN_10_REST, r.fma(std::f64::consts::LN_10, -high));
-            ((high * high).fma(tail(high), low) + high + 1.0, shifted)
+            (r.fma(r.poly(&poly::EXP10_F64), 1.0), shifted)
         });
     }
     let x = x.between(-46.0, 39.0);
