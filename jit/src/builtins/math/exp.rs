@@ -29,8 +29,12 @@ fn nearest<'m>(x: Num<'m>, factor: f64) -> (Num<'m>, Num<'m>) {
 
 /// `y * 2^n`, rounded once: |n| may be up to twice the bias.
 fn scale<'m>(y: Num<'m>, shifted: Num<'m>) -> Num<'m> {
+    scale_by(y, shifted.bits())
+}
+
+/// `y * 2^n` likewise, n plus twice the bias in the low bits of an integer.
+fn scale_by<'m>(y: Num<'m>, bits: Num<'m>) -> Num<'m> {
     let count = format(y).mantissa_bits;
-    let bits = shifted.bits();
     let half = bits.lshr(1);
     let rest = bits - half;
     y * (half << count).float() * (rest << count).float()
@@ -68,37 +72,43 @@ pub(in crate::builtins) fn exp<'m>(args: &[Num<'m>]) -> Num<'m> {
     exp_of(args[0])
 }
 
-/// e^x. Of floats the square of the root of it, which is a normal number, so that one power of two scales it and subnormal results
-/// are rounded once.
+/// e^x. Of floats by the power of two.
 pub(super) fn exp_of(x: Num<'_>) -> Num<'_> {
     if x.is_double() {
-        return usually_normal(x, 700.0, [-746.0, 710.0], |x, magic| {
-            let shifted = x.fma(std::f64::consts::LOG2_E, magic);
-            (small_exp(reduce(x, shifted - magic, LN_2_F64)), shifted)
+        return usually_normal(x, 700.0, [-746.0, 710.0], |x| {
+            let (n, shifted) = nearest_field(x, std::f64::consts::LOG2_E);
+            (small_exp(reduce(x, n, LN_2_F64)), shifted)
         });
     }
-    let x = x.between(-104.0, 89.0);
-    let shifted = x.fma(HALF_LOG2_E[0], MAGIC_F32);
-    let r = x.fma(HALF_LOG2_E[1], x.fma(HALF_LOG2_E[0], -(shifted - MAGIC_F32)));
-    let root = scale_normal(r.fma(r.poly(&poly::EXP2_F32), 1.0), shifted);
-    root * root
+    usually_normal(x, 87.0, [-104.0, 89.0], |x| {
+        let (n, shifted) = nearest_field(x, LOG2_E_F32[0]);
+        let r = x.fma(LOG2_E_F32[1], x.fma(LOG2_E_F32[0], -n));
+        (r.fma(r.poly(&poly::EXP2_F32), 1.0), shifted)
+    })
 }
 
-/// An exponential of doubles: a normal number at once up to the magnitude `usual`, all others on a branch, where arguments are taken
-/// to lie between bounds. What is not scaled comes from a function of the argument and a number to round by, with the power's
-/// exponent in the low bits of the second.
+/// An exponential: a normal number at once up to the magnitude `usual`, all others on a branch, where arguments are taken to lie
+/// between bounds. What is not scaled comes from a function, with what [`nearest_field`] gives.
 fn usually_normal<'m>(
     x: Num<'m>,
     usual: f64,
     [low, high]: [f64; 2],
-    unscaled: impl Fn(Num<'m>, f64) -> (Num<'m>, Num<'m>),
+    unscaled: impl Fn(Num<'m>) -> (Num<'m>, Num<'m>),
 ) -> Num<'m> {
-    let (y, shifted) = unscaled(x, MAGIC_F64);
+    let (y, shifted) = unscaled(x);
     let [y] = x.abs().above_or_nan(usual).rarely_all([scale_normal(y, shifted)], || {
-        let (y, shifted) = unscaled(x.between(low, high), format(x).magic);
-        [scale(y, shifted)]
+        let (y, shifted) = unscaled(x.between(low, high));
+        let bias = if x.is_double() { 1023 } else { 127 };
+        [scale_by(y, shifted.bits() + bias)]
     });
     y
+}
+
+/// The integer nearest to `x * factor` as a number, and in the low bits of a float for [`scale_normal`].
+fn nearest_field<'m>(x: Num<'m>, factor: f64) -> (Num<'m>, Num<'m>) {
+    let magic = if x.is_double() { MAGIC_F64 } else { MAGIC_F32 };
+    let shifted = x.fma(factor, magic);
+    (shifted - magic, shifted)
 }
 
 /// One and a half times the number from which floats are integers, plus the exponent's bias: adding it rounds to an integer, and an
@@ -106,8 +116,8 @@ fn usually_normal<'m>(
 const MAGIC_F32: f64 = 12_582_912.0 + 127.0;
 const MAGIC_F64: f64 = 6_755_399_441_055_744.0 + 1023.0;
 
-/// Half of log2 e as the sum of two floats.
-const HALF_LOG2_E: [f64; 2] = [0.7213475108146667, 9.629815167500055e-9];
+/// log2 e as the sum of two floats.
+const LOG2_E_F32: [f64; 2] = [1.4426950216293335, 1.925963033500011e-8];
 
 /// `y * 2^n` of normal numbers, the exponent field in the low bits of `shifted`.
 pub(super) fn scale_normal<'m>(y: Num<'m>, shifted: Num<'m>) -> Num<'m> {
@@ -144,18 +154,14 @@ pub(super) fn exp_of_pair_times<'m>(x: Num<'m>, rest: Num<'m>, factor: Num<'m>) 
 
 /// 2^x.
 pub(in crate::builtins) fn exp2<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let x = args[0];
-    if x.is_double() {
-        return usually_normal(x, 1020.0, [-1076.0, 1025.0], |x, magic| {
-            let shifted = x + magic;
-            let r = x - (shifted - magic);
-            (r.fma(r.poly(&poly::EXP2_F64), 1.0), shifted)
-        });
-    }
-    let x = x.between(-151.0, 129.0);
-    let (n, shifted) = nearest(x, 1.0);
-    let r = x - n;
-    scale(r.fma(r.poly(&poly::EXP2_F32), 1.0), shifted)
+    let double = args[0].is_double();
+    let (usual, bounds) = if double { (1020.0, [-1076.0, 1025.0]) } else { (125.0, [-151.0, 129.0]) };
+    usually_normal(args[0], usual, bounds, |x| {
+        let (n, shifted) = nearest_field(x, 1.0);
+        let r = x - n;
+        let y = if double { r.poly(&poly::EXP2_F64) } else { r.poly(&poly::EXP2_F32) };
+        (r.fma(y, 1.0), shifted)
+    })
 }
 
 /// 2^(x + rest) of floats with a small rest; anything for NaN.
@@ -175,18 +181,14 @@ pub(super) fn exp2_of_normal_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
 
 /// 10^x.
 pub(in crate::builtins) fn exp10<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let x = args[0];
-    if x.is_double() {
-        return usually_normal(x, 307.0, [-325.0, 309.0], |x, magic| {
-            let shifted = x.fma(std::f64::consts::LOG2_10, magic);
-            let r = reduce(x, shifted - magic, LOG10_2_F64);
-            (r.fma(r.poly(&poly::EXP10_F64), 1.0), shifted)
-        });
-    }
-    let x = x.between(-46.0, 39.0);
-    let (n, shifted) = nearest(x, std::f64::consts::LOG2_10);
-    let r = reduce(x, n, LOG10_2_F32);
-    scale(r.fma(r.poly(&poly::EXP10_F32), 1.0), shifted)
+    let double = args[0].is_double();
+    let (usual, bounds) = if double { (307.0, [-325.0, 309.0]) } else { (37.5, [-46.0, 39.0]) };
+    usually_normal(args[0], usual, bounds, |x| {
+        let (n, shifted) = nearest_field(x, std::f64::consts::LOG2_10);
+        let r = reduce(x, n, if double { LOG10_2_F64 } else { LOG10_2_F32 });
+        let y = if double { r.poly(&poly::EXP10_F64) } else { r.poly(&poly::EXP10_F32) };
+        (r.fma(y, 1.0), shifted)
+    })
 }
 
 /// e^x - 1.
@@ -220,7 +222,7 @@ pub(super) fn expm1_of(x: Num<'_>) -> Num<'_> {
 /// e^x to 18 bits.
 pub(in crate::builtins) fn exp_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0].between(-104.0, 89.0);
-    power_fast(x, HALF_LOG2_E[0])
+    power_fast(x, 0.5 * LOG2_E_F32[0])
 }
 
 /// 2^x to 20 bits.
