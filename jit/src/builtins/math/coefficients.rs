@@ -34,14 +34,6 @@ pub(super) const EXP10_F32: [f64; 6] = [
 /// 2 atanh(s/2)/s as a function of x = s^2, from x on: 2^-28.4 on [0, 0.1178].
 pub(super) const LOG_F32: [f64; 3] = [0.08333335816860199, 0.012496418319642544, 0.002311495132744312];
 
-/// 2 atanh(s/2)/s/ln 2 as a function of x = s^2: 2^-26.1 on [0, 0.1178].
-pub(super) const LOG2_F32: [f64; 4] =
-    [1.4426950216293335, 0.12022610008716583, 0.01800116710364819, 0.00347567955032001];
-
-/// 2 atanh(s/2)/s/ln 10 as a function of x = s^2: 2^-25.3 on [0, 0.1178].
-pub(super) const LOG10_F32: [f64; 4] =
-    [0.4342944920063019, 0.03619058057665825, 0.005437277257442474, 0.000957035808240024];
-
 /// sin(s)/s as a function of x = s^2: 2^-28.7 on [0, 2.53].
 pub(super) const SIN_F32: [f64; 6] = [
     1.0,

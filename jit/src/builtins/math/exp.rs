@@ -117,7 +117,7 @@ const MAGIC_F32: f64 = 12_582_912.0 + 127.0;
 const MAGIC_F64: f64 = 6_755_399_441_055_744.0 + 1023.0;
 
 /// log2 e as the sum of two floats.
-const LOG2_E_F32: [f64; 2] = [1.4426950216293335, 1.925963033500011e-8];
+pub(super) const LOG2_E_F32: [f64; 2] = [1.4426950216293335, 1.925963033500011e-8];
 
 /// `y * 2^n` of normal numbers, the exponent field in the low bits of `shifted`.
 pub(super) fn scale_normal<'m>(y: Num<'m>, shifted: Num<'m>) -> Num<'m> {

@@ -4,6 +4,7 @@
 use std::f64::consts;
 
 use super::coefficients as poly;
+use super::exp::LOG2_E_F32;
 use super::num::Num;
 
 /// A positive number as `m * 2^e`, m between sqrt(1/2) and sqrt(2), exactly.
@@ -103,12 +104,6 @@ fn specials<'m>(x: Num<'m>, y: Num<'m>) -> Num<'m> {
     x.le(0.0).select(pole, y)
 }
 
-/// A number that log(1 + f) of floats is an odd function of, and its square.
-fn double_atanh_argument(f: Num<'_>) -> [Num<'_>; 2] {
-    let s = f / f.fma(0.5, 1.0);
-    [s, s * s]
-}
-
 /// log(1 + f) of doubles, with something small added where the sum is small.
 fn log1p_small<'m>(f: Num<'m>, more: Option<Num<'m>>) -> Num<'m> {
     let s = f / (f + 2.0);
@@ -172,10 +167,24 @@ fn log_of_parts<'m>(e: Num<'m>, f: Num<'m>) -> Num<'m> {
     if f.is_double() {
         return e.fma(LN_2_F64[0], log1p_small(f, Some(e * LN_2_F64[1])));
     }
-    let [s, z] = double_atanh_argument(f);
-    // s = f - s f/2: the rounding of s counts little.
-    e.fma(consts::LN_2, s.fma(z.fma(z.poly(&poly::LOG_F32), f * -0.5), f))
+    e.fma(consts::LN_2, log1p_narrow(f))
 }
+
+/// log(1 + f) of floats.
+fn log1p_narrow(f: Num<'_>) -> Num<'_> {
+    // A number that it is an odd function of. s = f - s f/2: the rounding of s counts little.
+    let s = f / f.fma(0.5, 1.0);
+    let z = s * s;
+    s.fma(z.fma(z.poly(&poly::LOG_F32), f * -0.5), f)
+}
+
+/// A number times a constant that is the sum of two floats.
+fn times<'m>(x: Num<'m>, [high, low]: [f64; 2]) -> Num<'m> {
+    x.fma(high, x * low)
+}
+
+/// log10 e as the sum of two floats.
+const LOG10_E_F32: [f64; 2] = [0.4342944920063019, -1.0103050052231684e-8];
 
 /// ln 2 in two parts, the first short.
 const LN_2_F64: [f64; 2] = [0.6931471805598903, 5.497923018708371e-14];
@@ -191,8 +200,7 @@ pub(super) fn log2_of_split(split: Split<'_>) -> Num<'_> {
     if f.is_double() {
         return log1p_small(f, None).fma(consts::LOG2_E, e);
     }
-    let [s, z] = double_atanh_argument(f);
-    s.fma(z.poly(&poly::LOG2_F32), e)
+    e + times(log1p_narrow(f), LOG2_E_F32)
 }
 
 /// The logarithm to base ten.
@@ -202,8 +210,7 @@ pub(in crate::builtins) fn log10<'m>(args: &[Num<'m>]) -> Num<'m> {
         if f.is_double() {
             return log1p_small(f, None).fma(consts::LOG10_E, e * consts::LOG10_2);
         }
-        let [s, z] = double_atanh_argument(f);
-        e.fma(consts::LOG10_2, s * z.poly(&poly::LOG10_F32))
+        e.fma(consts::LOG10_2, times(log1p_narrow(f), LOG10_E_F32))
     })
 }
 
