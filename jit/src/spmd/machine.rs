@@ -13,6 +13,11 @@ impl Machine {
     /// Registers of 128 bits, as every machine has them.
     pub const COMMON: Machine = Machine { register_bits: 128, registers: 16 };
 
+    /// Instructions on vectors that begin in one cycle: of the longest ones fewer.
+    pub(super) fn ports(&self) -> f64 {
+        if self.register_bits > 256 { 2.0 } else { 3.0 }
+    }
+
     /// Lanes of the usual pack, whose elements have so many bits: two short registers, whose operations overlap, or a long one.
     pub(super) fn usual_lanes(&self, bits: u32) -> u32 {
         let bits_of_pack = self.register_bits.max(2 * Machine::COMMON.register_bits);

@@ -8,7 +8,7 @@
 //! - [`shape`], [`divergence`]: which values the work-items share, which branches part them; `line.rs`, `rules.rs` and `range.rs`
 //!   follow values that count along the lanes through index arithmetic;
 //! - `indices.rs`: indices in few bits that the source promises to be enough, in the width of addresses;
-//! - `width.rs`, `cost.rs`, `pressure.rs`, [`machine`]: how many lanes a pack has, or why only one;
+//! - `width.rs`, `cost.rs`, `pressure.rs`, `latency.rs`, [`machine`]: how many lanes a pack has, or why only one;
 //! - `fields.rs`: accesses to all fields of a record as one;
 //! - `assume.rs`, `versions.rs`: what holds for most packs and takes a test; code for packs for which it does;
 //! - `prepare.rs`, `order.rs`, `linearize.rs`, `masks.rs`: the kernel in normal form, the order in which a pack executes its blocks,
@@ -39,6 +39,7 @@ mod fields;
 mod groups;
 mod indices;
 mod interleave;
+mod latency;
 mod line;
 mod linearize;
 pub mod machine;

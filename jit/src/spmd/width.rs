@@ -5,7 +5,9 @@
 use clift_kir::analysis::DomTree;
 use clift_kir::{Elem, Function, Imm, Inst, KernelData};
 
+use super::class::{Class, class};
 use super::cost::{Costs, estimate};
+use super::latency;
 use super::machine::{MAX_LANES, Machine};
 use super::prepare::{self, Prepared};
 use super::pressure;
@@ -185,19 +187,17 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Whether rows of work-groups may be taken to have so many work-items. Kernels of several dimensions are often launched in squares,
-/// of 256 work-items at most.
+/// Whether rows of work-groups may be taken to have so many work-items. Kernels of several dimensions whose groups work together
+/// are mostly launched in squares, of 256 work-items at most; for short rows of all others there is code with fewer lanes.
 fn long_rows(func: &Function, lanes: u32) -> bool {
-    let asks_for_others = |&inst: &Inst| {
-        let data = func.dfg.inst(inst);
-        matches!((how(data.op), &data.imm), (How::Query, Imm::Dim(1..)))
-    };
-    let mut insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
-    lanes <= SQUARE || !insts.any(asks_for_others)
+    let insts =
+        || func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).map(|&inst| func.dfg.inst(inst));
+    let asks_for_others = insts().any(|data| matches!((how(data.op), &data.imm), (How::Query, Imm::Dim(1..))));
+    lanes <= SQUARE || !asks_for_others || !insts().any(|data| class(data.op) == Class::Barrier)
 }
 
-/// Whether a kernel has loops in which twice as many lanes fit the registers: they hide the latency of what a loop does from one
-/// iteration to the next. Work-items without loops overlap by themselves.
+/// Whether a kernel has loops whose iterations wait for each other, and in which twice as many lanes fit the registers. Work-items
+/// without loops overlap by themselves.
 fn has_quick_loops(prepared: &Prepared, lanes: u32, machine: &Machine) -> bool {
     let Prepared { func, cfg, loops, .. } = prepared;
     let twice = 2 * lanes;
@@ -207,6 +207,7 @@ fn has_quick_loops(prepared: &Prepared, lanes: u32, machine: &Machine) -> bool {
     twice <= MAX_LANES
         && loops.iter().next().is_some()
         && !in_loops.flat_map(|&block| func.layout.insts(block)).any(by_lanes)
+        && latency::waits(prepared, &prepared.divergence(lanes, true), lanes, machine)
         && pressure::estimate(prepared, &prepared.divergence(twice, true), twice, machine) <= machine.registers
 }
 
