@@ -8,6 +8,7 @@ mod indices;
 mod lines;
 mod uniformity;
 mod versions;
+mod width;
 
 use clift_kir::analysis::Cfg;
 use clift_kir::interp::Geometry;

@@ -1,0 +1,107 @@
+//! How many lanes kernels get on a machine with long registers.
+
+use clift_kir::text;
+
+use super::super::machine::Machine;
+use super::super::width::Width;
+use crate::Options;
+
+/// Lanes of a kernel with the arguments in, out, n and the loop variable `v20`, and the running value `v21`, which becomes `v30`.
+fn lanes(before: &str, body: &str) -> Option<u32> {
+    let module = format!(
+        r#"
+function f0 "k" canonical {{
+b0:
+    v0: ptr(global) = arg 0
+    v1: ptr(global) = arg 8
+    v2: i32 = arg 16
+    v3: i64 = global_id 0
+    v4: ptr(global) = addr scale 4 v0, v3
+    v5: f32 = load align 4 v4
+    v6: i32 = const 0
+    v7: i32 = const 1
+{before}
+    jump b1(v6, v5)
+b1(v20: i32, v21: f32):
+    v22: b1 = icmp ult v20, v2
+    branch v22, b2, b3
+b2:
+    v23: i32 = iadd v20, v7
+{body}
+    jump b1(v23, v30)
+b3:
+    v40: ptr(global) = addr scale 4 v1, v3
+    store align 4 v40, v21
+    ret
+}}
+kernel f0 args 24
+"#
+    );
+    let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
+    let kernel = &module.kernels[0];
+    let machine = Machine { register_bits: 512, registers: 32 };
+    match Width::choose(&module.funcs[kernel.func], kernel, &Options::default(), &machine) {
+        Width::Packs(lanes, ..) => Some(lanes),
+        Width::Scalar(reason) => {
+            println!("{reason}");
+            None
+        }
+    }
+}
+
+const CHAIN: &str = "v30: f32 = fma v21, v5, v5";
+
+#[test]
+fn twice_the_lanes_where_iterations_wait() {
+    assert_eq!(lanes("", CHAIN), Some(32));
+}
+
+#[test]
+fn no_more_lanes_for_sums_from_memory() {
+    let sum = "
+    v24: i64 = zext v20
+    v25: ptr(global) = addr scale 64 v4, v24
+    v26: i32 = load align 4 v25
+    v27: i32 = bitcast v21
+    v28: i32 = xor v26, v2
+    v29: i32 = smax v26, v28
+    v31: i32 = iadd v27, v29
+    v30: f32 = bitcast v31";
+    assert_eq!(lanes("", sum), Some(16));
+}
+
+/// Groups of several dimensions that work together have short rows.
+#[test]
+fn no_more_lanes_than_the_row_of_a_square() {
+    let meet = "barrier 0 work_group work_group local";
+    assert_eq!(lanes(meet, CHAIN), Some(32));
+    assert_eq!(lanes(&format!("v8: i64 = local_id 1\n{meet}"), CHAIN), Some(16));
+    assert_eq!(lanes("v8: i64 = global_id 1", CHAIN), Some(32));
+}
+
+/// What only waits for its own accesses, lane by lane.
+#[test]
+fn no_more_lanes_for_atomics() {
+    let count = "
+    v24: ptr(global) = addr scale 4 v1, v3
+    v25: i32 = atomic_rmw add relaxed device v24, v20
+    v26: f32 = bitcast v25
+    v30: f32 = fma v21, v26, v5";
+    assert!(lanes("", count).is_none_or(|lanes| lanes <= 16));
+}
+
+/// Records that are shuffles with eight lanes, and scattered with sixteen.
+#[test]
+fn fewer_lanes_for_long_records() {
+    let load = |field: i32| {
+        let (at, value) = (50 + 2 * field, 51 + 2 * field);
+        format!(
+            "v{at}: ptr(global) = addr scale 32 disp {} v0, v3\nv{value}: f32 = load align 4 v{at}\nv{}: f32 = fadd v{value}, v{}\n",
+            4 * field,
+            70 + field,
+            if field == 0 { 5 } else { 69 + field },
+        )
+    };
+    let loads: String = (0..8).map(load).collect();
+    assert_eq!(lanes(&loads, "v30: f32 = fadd v21, v77"), Some(8));
+}
