@@ -92,7 +92,6 @@ impl Selector<'_> {
             O::Fdiv => self.binary(&DIV, ty, args[0], args[1]),
             O::Fma => self.fma(ty, args[0], args[1], args[2]),
             // Part of the instructions that use it.
-            O::Fneg if self.negations.contains(self.legal.dfg.result(inst)) => return,
             O::Fneg => self.with_signs(ty, args[0], t::VPXORD, t::VPXORQ, sign(ty)),
             O::Fabs => self.with_signs(ty, args[0], t::VPANDD, t::VPANDQ, sign(ty) - 1),
             O::Fcopysign => self.copy_sign(ty, args[0], args[1]),
@@ -104,17 +103,10 @@ impl Selector<'_> {
                 let a = self.get(args[0]);
                 self.unary(&SQRT, ty, a, None)
             }
-            O::Ceil | O::Floor | O::Trunc | O::Rint => {
-                // Without exceptions, in a mode of its own.
-                let mode = match data.op {
-                    O::Ceil => 10,
-                    O::Floor => 9,
-                    O::Trunc => 11,
-                    _ => 8,
-                };
-                let a = self.get(args[0]);
-                self.unary(&ROUND, ty, a, Some(mode))
-            }
+            O::Rint => self.rounded(ty, args[0], 0),
+            O::Floor => self.rounded(ty, args[0], 1),
+            O::Ceil => self.rounded(ty, args[0], 2),
+            O::Trunc => self.rounded(ty, args[0], 3),
             O::Fcmp => {
                 let Imm::FloatCond(cond, _) = data.imm else { wrong_imm(&data.imm) };
                 let mask = self.compare_floats(cond, ty, args[0], args[1]);
@@ -182,9 +174,15 @@ impl Selector<'_> {
     /// An operand of such an instruction, and whether it counts as negative.
     fn sign_of(&self, value: Value) -> (Value, bool) {
         match self.legal.dfg.def_inst(value) {
-            Some(inst) if self.negations.contains(value) => (self.legal.dfg.inst(inst).args[0], true),
+            Some(inst) if self.legal.dfg.inst(inst).op == Opcode::Fneg => (self.legal.dfg.inst(inst).args[0], true),
             _ => (value, false),
         }
+    }
+
+    /// To a whole number, in the instruction's own numbers of directions, without exceptions.
+    fn rounded(&mut self, ty: Type, a: Value, direction: i64) -> VReg {
+        let a = self.get(a);
+        self.unary(&ROUND, ty, a, Some(8 | direction))
     }
 
     /// A bitwise operation with a constant in every lane.

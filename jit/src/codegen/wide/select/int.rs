@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::super::code::{Cond, Field, GPR, Kind, MASK, Plain, RAX, RCX, RDX, Source};
 use super::super::encode::{Row, Size};
 use super::super::table as t;
+use super::vectors::no_shift;
 use super::{Address, From, Immediate, More, Selector, Start, size, wrong_imm};
 
 /// The condition on flags.
@@ -218,18 +219,10 @@ impl Selector<'_> {
                 self.flags(t::CMP, size, negated, From::Register(a));
                 self.choose(Cond::Less, size, a, negated)
             }
-            O::Umin | O::Umax | O::Smin | O::Smax => {
-                let signed = matches!(data.op, O::Smin | O::Smax);
-                let (a, b) = (self.extended(first, ty, signed), self.extended(data.args[1], ty, signed));
-                let cond = match data.op {
-                    O::Umin => Cond::Below,
-                    O::Umax => Cond::Above,
-                    O::Smin => Cond::Less,
-                    _ => Cond::Greater,
-                };
-                self.flags(t::CMP, size, a, From::Register(b));
-                self.choose(cond, size, a, b)
-            }
+            O::Umin => self.scalar_choice(inst, ty, false, Cond::Below),
+            O::Umax => self.scalar_choice(inst, ty, false, Cond::Above),
+            O::Smin => self.scalar_choice(inst, ty, true, Cond::Less),
+            O::Smax => self.scalar_choice(inst, ty, true, Cond::Greater),
             O::UaddSat | O::UsubSat | O::SaddSat | O::SsubSat => self.scalar_saturate(inst, ty),
             O::Umulh | O::Smulh => self.multiply_high(inst, ty),
             O::Udiv | O::Urem => self.unsigned_division(inst, ty),
@@ -314,13 +307,22 @@ impl Selector<'_> {
         condition(cond)
     }
 
+    /// The first operand where it compares so with the second, else that.
+    fn scalar_choice(&mut self, inst: Inst, ty: Type, signed: bool, cond: Cond) -> VReg {
+        let args = &self.legal.dfg.inst(inst).args;
+        let (a, b) = (self.extended(args[0], ty, signed), self.extended(args[1], ty, signed));
+        self.flags(t::CMP, size(ty), a, From::Register(b));
+        self.choose(cond, size(ty), a, b)
+    }
+
     fn scalar_shift(&mut self, inst: Inst, ty: Type) -> VReg {
         let data = self.legal.dfg.inst(inst);
         let (size, bits) = (size(ty), ty.elem.bits());
         let (digit, row, a) = match data.op {
             Opcode::Shl => (4, t::SHLX, self.get(data.args[0])),
             Opcode::Lshr => (5, t::SHRX, self.extended(data.args[0], ty, false)),
-            _ => (7, t::SARX, self.extended(data.args[0], ty, true)),
+            Opcode::Ashr => (7, t::SARX, self.extended(data.args[0], ty, true)),
+            op => no_shift(op),
         };
         if let Some(count) = self.legal.dfg.as_splat_bits(data.args[1]) {
             return self.g_digit(t::SHIFT_IMM, digit, size, a, Some(((count % u64::from(bits)) as i64, 1)));

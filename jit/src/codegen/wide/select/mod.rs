@@ -65,7 +65,6 @@ pub(super) fn run(func: &Function, data: &ProgramData) -> Selected {
         preds: SecondaryMap::new(),
         addresses: scan::addresses(func),
         fused: scan::fused(func),
-        negations: scan::negations(func),
         pool: Pool::default(),
         slots: FxHashMap::default(),
         variables: 0,
@@ -149,8 +148,6 @@ pub(super) struct Selector<'a> {
     addresses: EntitySet<Value>,
     /// Conditions that the branch behind them alone needs.
     fused: EntitySet<Value>,
-    /// Negations that only products with a sum use.
-    negations: EntitySet<Value>,
     pool: Pool,
     slots: FxHashMap<Slot, u32>,
     variables: u32,

@@ -25,31 +25,17 @@ pub(super) fn needed(func: &Function) -> EntitySet<Inst> {
 /// Addresses that are only used by accesses of any block.
 pub(super) fn addresses(func: &Function) -> EntitySet<Value> {
     let accesses = |op: Opcode| matches!(op, Opcode::Load | Opcode::Store | Opcode::MaskedLoad | Opcode::MaskedStore);
-    absorbed(func, |op| matches!(op, Opcode::Addr | Opcode::SlotAddr), |op, place| accesses(op) && place == 0)
-}
-
-/// Negations that are only used by products with a sum.
-pub(super) fn negations(func: &Function) -> EntitySet<Value> {
-    absorbed(func, |op| op == Opcode::Fneg, |op, _| op == Opcode::Fma)
-}
-
-/// Results of some ops that are only used where the instructions selected for others take them in: as operands of ops, by number.
-fn absorbed(
-    func: &Function,
-    makes: impl Fn(Opcode) -> bool,
-    takes: impl Fn(Opcode, usize) -> bool,
-) -> EntitySet<Value> {
     let mut found = EntitySet::new();
     let mut others: EntitySet<Value> = EntitySet::new();
     for &block in func.layout.blocks() {
         for &inst in func.layout.insts(block) {
             let data = func.dfg.inst(inst);
-            if makes(data.op) {
+            if matches!(data.op, Opcode::Addr | Opcode::SlotAddr) {
                 found.insert(func.dfg.result(inst));
             }
             let mut place = 0;
             func.dfg.for_each_use(inst, |value| {
-                if !takes(data.op, place) {
+                if !(accesses(data.op) && place == 0) {
                     others.insert(value);
                 }
                 place += 1;

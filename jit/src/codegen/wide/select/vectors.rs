@@ -91,7 +91,7 @@ fn of(rows: &Rows, ty: Type) -> Row {
 }
 
 /// The op is not what its caller took it for.
-fn no_shift(op: Opcode) -> ! {
+pub(super) fn no_shift(op: Opcode) -> ! {
     unreachable!("broken invariant: {} is no shift", op.info().name)
 }
 
