@@ -2,8 +2,9 @@
 //!
 //! One file per result, named after the hash of everything that went in ([`Key`]). Files appear whole (written beside,
 //! then renamed) and carry a checksum, so processes need no locks; of two that write the same result the last one wins.
-//! The newest results by last use stay when the directory exceeds its bound. Nothing here can fail a build: an unusable
-//! directory is no cache.
+//! They lie in [`SHARDS`] subdirectories, each with its part of the bound: one in [`LOOK_EVERY`] insertions looks at the size of
+//! its own, so that no process pays for what all others have stored. The newest results by last use stay when a
+//! subdirectory exceeds its bound. Nothing here can fail a build: an unusable directory is no cache.
 //!
 //! Deliberately not cached: sources that read files of their own (`-I`, `#include` without a header program). Whether such
 //! a file changed, or a new one now stands in front of it, cannot be seen without searching for it as the compiler does.
@@ -11,9 +12,8 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
 use super::{Compiled, Job};
@@ -27,15 +27,22 @@ const ENDING: &str = ".clift";
 /// Beginning of the name of a file being written.
 const UNFINISHED: &str = ".clift-new-";
 
-/// Insertions between two looks at the directory's size; the first insertion of a process looks.
-const LOOK_EVERY: u32 = 64;
+/// Subdirectories, named by the first hexadecimal digit of the keys in them.
+const SHARDS: u64 = 16;
+
+/// One in so many insertions looks at the size of its subdirectory. The key decides, not a count: most processes insert a
+/// few results only.
+const LOOK_EVERY: u8 = 64;
+
+/// Bytes of a block in which file systems count.
+const BLOCK: u64 = 512;
 
 /// A directory of results.
 #[derive(Debug)]
 pub struct DiskCache {
     directory: PathBuf,
+    /// Bytes on disk that it may hold, about.
     limit: u64,
-    insertions: AtomicU32,
 }
 
 /// The name of a result: a hash over everything that decides it.
@@ -65,8 +72,15 @@ impl Key {
         Some(Self(hasher.finalize()))
     }
 
-    fn file_name(&self) -> String {
-        format!("{}{ENDING}", self.0.to_hex())
+    /// Where the result lies in the cache's directory.
+    fn path(&self) -> PathBuf {
+        let name = self.0.to_hex();
+        Path::new(&name[..1]).join(format!("{name}{ENDING}"))
+    }
+
+    /// Whether inserting this one looks at the size of its subdirectory.
+    fn looks(&self) -> bool {
+        self.0.as_bytes()[1].is_multiple_of(LOOK_EVERY)
     }
 }
 
@@ -100,12 +114,12 @@ impl DiskCache {
             tracing::debug!(directory = %directory.display(), %error, "no disk cache");
             return None;
         }
-        Some(Self { directory, limit, insertions: AtomicU32::new(0) })
+        Some(Self { directory, limit })
     }
 
     /// The result stored for `key`.
     pub fn get(&self, key: &Key) -> Option<Compiled> {
-        let path = self.directory.join(key.file_name());
+        let path = self.directory.join(key.path());
         let bytes = fs::read(&path).ok()?;
         let Some(compiled) = FORMAT.open::<Compiled>(&bytes) else {
             // Damaged, or of another version: it will be written anew.
@@ -122,50 +136,58 @@ impl DiskCache {
     /// Stores a result.
     pub fn put(&self, key: &Key, compiled: &Compiled) {
         let Some(bytes) = FORMAT.seal(compiled) else { return };
-        if bytes.len() as u64 > self.limit {
+        if bytes.len() as u64 > self.limit / SHARDS {
             return;
         }
-        let stored = tempfile::Builder::new()
-            .prefix(UNFINISHED)
-            .tempfile_in(&self.directory)
-            .and_then(|mut file| {
-                file.write_all(&bytes)?;
-                Ok(file)
-            })
-            .and_then(|file| file.persist(self.directory.join(key.file_name())).map_err(|error| error.error));
-        if let Err(error) = stored {
-            tracing::debug!(directory = %self.directory.display(), %error, "a result could not be cached");
+        let path = self.directory.join(key.path());
+        let Some(shard) = path.parent() else { return };
+        if let Err(error) = store(&bytes, shard, &path) {
+            tracing::debug!(path = %path.display(), %error, "a result could not be cached");
             return;
         }
-        if self.insertions.fetch_add(1, Ordering::Relaxed).is_multiple_of(LOOK_EVERY) {
-            self.evict();
+        if key.looks() {
+            evict(shard, self.limit / SHARDS);
         }
     }
+}
 
-    /// Removes the entries not used for longest until the directory is well within its bound. Other processes may do the
-    /// same at the same time; a file that is gone already is fine.
-    fn evict(&self) {
-        let Ok(entries) = fs::read_dir(&self.directory) else { return };
-        let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
-            .filter_map(Result::ok)
-            .filter(|entry| is_ours(&entry.file_name()))
-            .filter_map(|entry| {
-                let metadata = entry.metadata().ok()?;
-                Some((metadata.modified().ok()?, metadata.len(), entry.path()))
-            })
-            .collect();
-        let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
-        if total <= self.limit {
-            return;
+/// Writes a file whole, and the directory that it is in, if there is none yet. The directory of the cache itself is not made:
+/// if somebody removed it, it was not to be there.
+fn store(bytes: &[u8], directory: &Path, path: &Path) -> std::io::Result<()> {
+    match fs::DirBuilder::new().mode(0o700).create(directory) {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+    }
+    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(directory)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Removes the entries of a directory not used for longest until it is well within `limit`. Other processes may do the same at
+/// the same time; a file that is gone already is fine.
+fn evict(directory: &Path, limit: u64) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+        .filter_map(Result::ok)
+        .filter(|entry| is_ours(&entry.file_name()))
+        .filter_map(|entry| {
+            let metadata = entry.metadata().ok()?;
+            Some((metadata.modified().ok()?, metadata.blocks() * BLOCK, entry.path()))
+        })
+        .collect();
+    let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
+    if total <= limit {
+        return;
+    }
+    files.sort();
+    for (_, size, path) in files {
+        if total <= limit / 4 * 3 {
+            break;
         }
-        files.sort();
-        for (_, size, path) in files {
-            if total <= self.limit / 4 * 3 {
-                break;
-            }
-            total -= size;
-            let _ = fs::remove_file(path);
-        }
+        total -= size;
+        let _ = fs::remove_file(path);
     }
 }
 
@@ -186,9 +208,11 @@ fn base_directory() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DiskCache, Key, may_read_files};
+    use super::{BLOCK, DiskCache, Key, LOOK_EVERY, SHARDS, evict, may_read_files};
     use crate::frontend::options::{BuildOptions, Stage};
     use crate::frontend::{Compiled, Header, Job, Profile};
+    use std::os::unix::fs::MetadataExt;
+    use std::time::SystemTime;
 
     fn compiled(size: usize) -> Compiled {
         Compiled { words: vec![7; size], log: "warning\n".to_owned() }
@@ -241,7 +265,7 @@ mod tests {
         assert_eq!(cache.get(&key), None);
         cache.put(&key, &compiled(10));
         assert_eq!(cache.get(&key), Some(compiled(10)));
-        let path = directory.path().join("made/here").join(key.file_name());
+        let path = directory.path().join("made/here").join(key.path());
         std::fs::write(&path, b"garbage").unwrap();
         assert_eq!(cache.get(&key), None);
         assert!(!path.exists());
@@ -250,21 +274,50 @@ mod tests {
     #[test]
     fn the_bound_holds_and_strangers_stay() {
         let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join("stranger.clift"), vec![0; 50_000]).unwrap();
-        let cache = DiskCache::open(directory.path().to_owned(), 20_000).unwrap();
-        for i in 0..40 {
-            let key = key(&format!("kernel {i}"), "", "clang").unwrap();
+        let limit = 1 << 20;
+        let cache = DiskCache::open(directory.path().to_owned(), limit).unwrap();
+        let shard = directory.path().join("7");
+        std::fs::create_dir(&shard).unwrap();
+        std::fs::write(shard.join("stranger.clift"), vec![0; 200_000]).unwrap();
+        // As many of one subdirectory that some of them look at its size.
+        let keys =
+            || (0..).filter_map(|i| key(&format!("kernel {i}"), "", "clang")).filter(|key| key.path().starts_with("7"));
+        for key in keys().take(8 * usize::from(LOOK_EVERY)) {
             cache.put(&key, &compiled(1000));
         }
-        cache.evict();
-        let size: u64 = std::fs::read_dir(directory.path())
+        let last = keys().filter(Key::looks).nth(20).unwrap();
+        cache.put(&last, &compiled(1000));
+        let size: u64 = std::fs::read_dir(&shard)
             .unwrap()
             .map(|entry| entry.unwrap())
             .filter(|entry| entry.file_name() != "stranger.clift")
-            .map(|entry| entry.metadata().unwrap().len())
+            .map(|entry| entry.metadata().unwrap().blocks() * BLOCK)
             .sum();
-        assert!(size > 0 && size <= 20_000, "{size}");
-        assert!(directory.path().join("stranger.clift").exists());
+        assert!(size > 0 && size <= limit / SHARDS, "{size}");
+        assert!(cache.get(&last).is_some());
+        assert!(shard.join("stranger.clift").exists());
+    }
+
+    #[test]
+    fn the_least_recently_used_go_first() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = DiskCache::open(directory.path().to_owned(), 1 << 30).unwrap();
+        let keys: Vec<Key> = (0..400)
+            .filter_map(|i| key(&format!("kernel {i}"), "", "clang"))
+            .filter(|key| key.path().starts_with("3"))
+            .take(8)
+            .collect();
+        for key in &keys {
+            cache.put(key, &compiled(5000));
+            let file = std::fs::File::open(directory.path().join(key.path())).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        }
+        let used = &keys[3];
+        assert!(cache.get(used).is_some());
+        let shard = directory.path().join("3");
+        evict(&shard, 4 * 5000);
+        assert!(keys.iter().filter(|key| cache.get(key).is_some()).count() < keys.len());
+        assert!(cache.get(used).is_some());
     }
 
     #[test]
