@@ -14,6 +14,7 @@ use super::machine::Machine;
 use super::masks::Masks;
 use super::prepare::Prepared;
 use super::shape::{Scope, Shape};
+use super::together::together;
 use super::widen::how::{How, how};
 use super::widen::record_step;
 
@@ -197,6 +198,10 @@ impl Model<'_> {
                 let steps = self.lanes.log2().max(1.0);
                 let parts: f64 = func.dfg.ty(data.args[0]).lanes().into();
                 (parts, parts * 2.0 * steps * self.registers(func.dfg.ty(data.args[0]).elem))
+            }
+            How::PerLane if let Some(together) = together(func, self.divergence, inst) => {
+                let steps = if together.asked { 2.0 * self.lanes.log2() } else { self.lanes.log2() };
+                (ATOMIC, ATOMIC + SCATTERED + steps * self.registers(func.dfg.ty(data.args[1]).elem))
             }
             How::PerLane => (ATOMIC, self.lanes * (ATOMIC + SCATTERED + if masked { 1.0 } else { 0.0 })),
             How::Branch if self.divergence.diverges(block) => {

@@ -54,6 +54,7 @@ mod regions;
 pub mod report;
 mod rules;
 pub mod shape;
+mod together;
 mod versions;
 mod wgloop;
 mod widen;

@@ -181,6 +181,25 @@ pub(super) fn histogram() -> Work {
     work
 }
 
+pub(super) fn compaction() -> Work {
+    const COUNT: usize = 2 << 20;
+    const GROUP: usize = 256;
+    let mixed = |word: u32| {
+        (0..8).fold(word, |x, _| {
+            let x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
+            (x ^ (x >> 15)).wrapping_mul(0x846c_a68b)
+        })
+    };
+    let mut work = Work::default();
+    let words = Random::new(48).words(COUNT);
+    let input = work.input(&words);
+    let output = work.output(COUNT, Tolerance::EXACT, move || {
+        words.iter().map(|&word| if word % 4 == 0 { mixed(word) } else { 0 }).collect()
+    });
+    work.launch("compaction", args![input, output], &[COUNT], &[GROUP]);
+    work
+}
+
 pub(super) fn edit_distance() -> Work {
     const PAIRS: usize = 16 << 10;
     const LENGTH: usize = 32;

@@ -123,6 +123,7 @@ pub(crate) const ROWS: &[Row] = &[
     row!(Integer, integer::grayscale, "2048 x 2048 pixels of 4 bytes"),
     row!(Integer, integer::box_blur, "1024 x 1024 bytes, 5 x 5"),
     row!(Integer, integer::histogram, "8 Mi bytes, counted in local memory"),
+    row!(Integer, integer::compaction, "2 Mi words, one in four kept, by tickets in local memory"),
     row!(Integer, integer::edit_distance, "16 Ki pairs of 32 letters"),
     row!(Integer, integer::small_sort, "64 Ki medians of 25 numbers"),
     row!(Math, math::waves, "64 Ki sums of 16 sines and cosines"),

@@ -209,7 +209,7 @@ impl Widener<'_> {
     }
 
     /// Each lane combined with those before it.
-    fn scan_lanes(&mut self, pack: Value, op: AtomicOp, exclusive: bool) -> Value {
+    pub(super) fn scan_lanes(&mut self, pack: Value, op: AtomicOp, exclusive: bool) -> Value {
         let ty = self.out.dfg.ty(pack);
         let neutral = self.neutral(ty, op);
         let mut pack = if exclusive { self.move_up(pack, neutral, 1) } else { pack };
@@ -223,7 +223,7 @@ impl Widener<'_> {
     }
 
     /// Lanes moved up, with those of another value coming in.
-    fn move_up(&mut self, pack: Value, from_below: Value, by: u32) -> Value {
+    pub(super) fn move_up(&mut self, pack: Value, from_below: Value, by: u32) -> Value {
         let width = self.width;
         let lanes: SmallVec<[u8; 16]> =
             (0..width).map(|lane| if lane < by { lane } else { width + lane - by } as u8).collect();
@@ -287,7 +287,7 @@ impl Widener<'_> {
     }
 
     /// The lanes of a value that is computed from constants alone, in few steps.
-    fn known_lanes(&self, value: Value) -> Option<SmallVec<[u64; 16]>> {
+    pub(super) fn known_lanes(&self, value: Value) -> Option<SmallVec<[u64; 16]>> {
         self.known_within(value, STEPS)
     }
 

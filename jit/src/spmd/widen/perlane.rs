@@ -1,19 +1,19 @@
 //! What has no form on packs: executed once per active lane, in lane order, with scalars.
 
-use clift_kir::eval::identity;
 use clift_kir::inst::{BlockCall, Imm};
-use clift_kir::{AtomicInfo, AtomicOp, Block, Elem, Inst, Opcode, Type, Value};
-use smallvec::SmallVec;
+use clift_kir::{AtomicOp, Inst, Opcode, Type, Value};
+use smallvec::{SmallVec, smallvec};
 
 use super::forms::{Form, Packs};
 use super::{Mask, Widener};
 use crate::spmd::shape::Scope;
+use crate::spmd::together::together;
 
 impl Widener<'_> {
     /// An atomic, a copy of bytes, or a `printf`.
     pub(super) fn per_lane(&mut self, inst: Inst, mask: Mask) {
         let data = self.func.dfg.inst(inst);
-        if data.op == Opcode::AtomicRmw && self.reduced(inst, mask) {
+        if self.together(inst, mask) || self.once(inst) {
             return;
         }
         self.report.per_lane.push((data.op, self.loc));
@@ -71,45 +71,74 @@ impl Widener<'_> {
         param
     }
 
-    /// One atomic for the pack instead of one per lane, where all lanes combine into one place and nobody asks for the old
-    /// value. Gives whether that was possible.
-    fn reduced(&mut self, inst: Inst, mask: Mask) -> bool {
+    /// One atomic for the pack instead of one per lane. Gives whether that was possible.
+    fn together(&mut self, inst: Inst, mask: Mask) -> bool {
         let func = self.func;
+        let Some(together) = together(func, self.divergence, inst) else { return false };
         let data = func.dfg.inst(inst);
         let Imm::Atomic(info) = data.imm else { return false };
         let result = func.dfg.result(inst);
-        let ty = func.dfg.ty(result);
-        let pointer = data.args[0];
-        if !self.shape(pointer).is_uniform(Scope::Pack) || !self.is_uniform(pointer) || self.is_used(result) {
+        let [pointer, operand] = [data.args[0], data.args[1]];
+        if !self.is_uniform(pointer) {
             return false;
         }
-        let Some(neutral) = neutral(info.op, ty.elem) else { return false };
         let place = self.scalar(pointer);
-        let mut lanes = self.packs(data.args[1])[0];
+        let pack = self.pack_type(func.dfg.ty(result));
+        let neutral = self.at().iconst(pack, together.neutral as i64);
+        let mut lanes = self.packs(operand)[0];
         if let Some(mask) = mask {
-            let pack = self.pack_type(ty);
-            let mut b = self.at();
-            let neutral = b.iconst(pack, neutral as i64);
-            lanes = b.select(mask, lanes, neutral);
+            lanes = self.at().select(mask, lanes, neutral);
         }
-        // What is subtracted is added up first.
-        let combine = if info.op == AtomicOp::Sub { AtomicOp::Add } else { info.op };
+        if !together.asked {
+            let mut b = self.at();
+            let whole = b.reduce(together.combine, lanes);
+            b.atomic_rmw(place, whole, info);
+            return true;
+        }
+        let added = if mask.is_none() && together.combine == AtomicOp::Add { self.known_sum(operand) } else { None };
+        if let Some((one, all)) = added {
+            let mut b = self.at();
+            let whole = b.iconst(func.dfg.ty(result), all);
+            let found = b.atomic_rmw(place, whole, info);
+            let each = self.steps(found, if info.op == AtomicOp::Sub { one.wrapping_neg() } else { one });
+            self.set(result, Form::Packs(smallvec![each]));
+            return true;
+        }
+        let up_to = self.scan_lanes(lanes, together.combine, false);
+        let before = self.move_up(up_to, neutral, 1);
+        let width = self.width;
         let mut b = self.at();
-        let whole = b.reduce(combine, lanes);
-        b.atomic_rmw(place, whole, AtomicInfo { ..info });
+        let whole = b.extract(up_to, width - 1);
+        let found = b.atomic_rmw(place, whole, info);
+        let found = b.splat(found, width);
+        let each = self.combine(info.op, found, before);
+        self.set(result, Form::Packs(smallvec![each]));
         true
     }
 
-    fn is_used(&self, value: Value) -> bool {
-        let func = self.func;
-        let uses = |block: Block| {
-            func.layout.insts(block).iter().any(|&inst| {
-                let mut found = false;
-                func.dfg.for_each_use(inst, |used| found |= used == value);
-                found
-            })
-        };
-        func.layout.blocks().iter().any(|&block| uses(block))
+    /// A constant that all lanes bring, and what they bring in all.
+    fn known_sum(&mut self, operand: Value) -> Option<(i64, i64)> {
+        if !self.is_uniform(operand) {
+            return None;
+        }
+        let operand = self.scalar(operand);
+        let one = *self.known_lanes(operand)?.first()? as i64;
+        Some((one, one.wrapping_mul(i64::from(self.width))))
+    }
+
+    /// An atomic access of all lanes to one place that reads it, or writes the same: once. Gives whether it was that.
+    fn once(&mut self, inst: Inst) -> bool {
+        let data = self.func.dfg.inst(inst);
+        let is_access = data.op == Opcode::AtomicLoad || data.op == Opcode::AtomicStore;
+        let one_place = is_access && self.shape(data.args[0]).is_uniform(Scope::Pack);
+        if !one_place || !data.args.iter().all(|&arg| self.is_uniform(arg)) {
+            return false;
+        }
+        let made = self.one_lane(inst, 0);
+        if let (Some(result), Some(made)) = (self.func.dfg.single_result(inst), made) {
+            self.set(result, Form::Uniform(made));
+        }
+        true
     }
 
     /// Two packs combined as a reduction's operation does.
@@ -133,22 +162,5 @@ impl Widener<'_> {
         };
         let mut at = self.at();
         if float { at.float2(opcode, a, b) } else { at.int2(opcode, a, b) }
-    }
-}
-
-/// The bits that change nothing they are combined with; `None` where lanes combined first would give another result.
-fn neutral(op: AtomicOp, elem: Elem) -> Option<u64> {
-    match op {
-        AtomicOp::Sub => Some(identity(AtomicOp::Add, elem)),
-        AtomicOp::Add
-        | AtomicOp::Mul
-        | AtomicOp::And
-        | AtomicOp::Or
-        | AtomicOp::Xor
-        | AtomicOp::Smin
-        | AtomicOp::Smax
-        | AtomicOp::Umin
-        | AtomicOp::Umax => Some(identity(op, elem)),
-        AtomicOp::Xchg | AtomicOp::Fadd | AtomicOp::Fmul | AtomicOp::Fmin | AtomicOp::Fmax => None,
     }
 }
