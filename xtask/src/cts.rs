@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::{driver, sh};
 
@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Where the results go, as JSON.
     #[arg(long, default_value = "out/cts.json")]
     out: PathBuf,
+    /// Give the driver SPIR-V, which its front end has made before, in place of OpenCL C.
+    #[arg(long)]
+    spirv: bool,
     /// Suites to run, `suite` or `suite:pattern,pattern`; the usual ones otherwise.
     suites: Vec<String>,
     /// More arguments for the runner.
@@ -56,6 +59,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let mut command = std::process::Command::new("python3");
     command.arg(runner).arg("--cts").arg(&args.cts).arg("--icd").arg(library).arg("--out").arg(out).args(&args.rest);
+    if args.spirv {
+        let compiler = driver::build_offline_compiler()?;
+        let directory = compiler.parent().context("the compiler's path has no directory")?;
+        command.args(["--mode", "spir-v"]).env("PATH", sh::path_before(directory)?);
+    }
     if args.suites.is_empty() {
         command.args(SUITES);
     } else {

@@ -25,6 +25,12 @@ pub(crate) fn build_release_for_tests() -> Result<PathBuf> {
     built("libclift.so")
 }
 
+/// Builds the compiler of OpenCL C to SPIR-V that is a program, and gives its path.
+pub(crate) fn build_offline_compiler() -> Result<PathBuf> {
+    for_tests(&["--example", "cl_offline_compiler"])?;
+    built("examples/cl_offline_compiler")
+}
+
 /// One run of cargo builds both, and always for both packages: they want different features of the crates they share, and
 /// apart from each other would compile most of them twice.
 fn for_tests(more: &[&str]) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Commands and paths: the few lines every task needs to run another program and to say what it does.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -47,6 +47,16 @@ pub(crate) fn output(command: &mut Command) -> Option<String> {
 pub(crate) fn on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
+}
+
+/// The search path with a directory before all others.
+///
+/// # Errors
+/// When the directory's name cannot be in a search path.
+pub(crate) fn path_before(directory: &Path) -> Result<OsString> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let directories = std::iter::once(directory.to_path_buf()).chain(std::env::split_paths(&path));
+    std::env::join_paths(directories).context("a search path")
 }
 
 /// The command as a person would type it.

@@ -11,10 +11,11 @@
 pub mod host;
 
 use std::ffi::{CString, c_char};
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use clift_include::cl;
 
+use crate::frontend::Profile;
 use host::Host;
 
 /// A version number as OpenCL packs it.
@@ -220,6 +221,21 @@ pub fn device_extensions() -> impl Iterator<Item = &'static Extension> {
 /// Names of the extensions that OpenCL C knows: what the front end switches on, all others off.
 pub fn language_extensions() -> impl Iterator<Item = &'static str> {
     EXTENSIONS.iter().filter(|extension| extension.language).map(|extension| extension.name)
+}
+
+/// What the front end has to know of the device.
+pub fn profile() -> &'static Arc<Profile> {
+    static PROFILE: OnceLock<Arc<Profile>> = OnceLock::new();
+    PROFILE.get_or_init(|| {
+        let (major, minor) = OPENCL_VERSION;
+        Arc::new(Profile {
+            opencl_version: major * 100 + minor * 10,
+            extensions: language_extensions().collect(),
+            features: OPENCL_C_FEATURES.to_vec(),
+            spirv_extensions: SPIRV_EXTENSIONS.to_vec(),
+            images: IMAGES,
+        })
+    })
 }
 
 /// Optional features of OpenCL C 3.0 and of extensions that the device has; each is a macro that is defined as 1 from

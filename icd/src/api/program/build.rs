@@ -4,7 +4,7 @@
 //! or, when the application wants to be notified, on a thread of its own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use clift_include::cl::*;
 use clift_jit::{BuildError, Options};
@@ -23,7 +23,7 @@ use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::pointer::{InArray, Text, UserData};
 use crate::frontend::headers::is_safe_name;
 use crate::frontend::options::Stage;
-use crate::frontend::{BuildOptions, Compiler, Header, LEVELS, Profile};
+use crate::frontend::{BuildOptions, Compiler, Header, LEVELS};
 use crate::object::context::Context;
 use crate::object::device::Device;
 use crate::object::program::binary::{BinaryKind, Contents};
@@ -288,7 +288,7 @@ fn with_unit<T>(
         }
         Origin::Binary | Origin::Link => unreachable!("broken invariant: only source and SPIR-V become units"),
     };
-    let context = FrontEndContext { compiler: Compiler::get(), profile: profile().clone() };
+    let context = FrontEndContext { compiler: Compiler::get(), profile: caps::profile().clone() };
     let levels: &[u8] = if options.opt_disable { &[0] } else { &LEVELS };
     let mut notes = String::new();
     let mut levels = levels.iter().peekable();
@@ -304,21 +304,6 @@ fn with_unit<T>(
         }
     }
     Err(notes)
-}
-
-/// What OpenCL C may use on the device.
-fn profile() -> &'static Arc<Profile> {
-    static PROFILE: OnceLock<Arc<Profile>> = OnceLock::new();
-    PROFILE.get_or_init(|| {
-        let (major, minor) = caps::OPENCL_VERSION;
-        Arc::new(Profile {
-            opencl_version: major * 100 + minor * 10,
-            extensions: caps::language_extensions().collect(),
-            features: caps::OPENCL_C_FEATURES.to_vec(),
-            spirv_extensions: caps::SPIRV_EXTENSIONS.to_vec(),
-            images: caps::IMAGES,
-        })
-    })
 }
 
 /// The kernel compiler's options as far as they do not come from the application.

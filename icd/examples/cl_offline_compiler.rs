@@ -1,0 +1,58 @@
+//! `cl_offline_compiler`: OpenCL C to SPIR-V by the driver's own front end, without a device.
+//!
+//! The command line is the one that the Khronos conformance tests expect of a program of this name when they are to give the
+//! driver SPIR-V (`--compilation-mode spir-v`):
+//!
+//! ```text
+//! cargo build --release -p clift-icd --example cl_offline_compiler
+//! cl_offline_compiler --mode=spir-v --source=FILE.cl --output=FILE.spv [--cl-device-info=FILE] [-- BUILD OPTIONS]
+//! ```
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow};
+use clap::{Parser, ValueEnum};
+use clift::caps;
+use clift::frontend::options::Stage;
+use clift::frontend::{BuildOptions, Compiler, Job, LEVELS};
+
+/// Compiles OpenCL C to SPIR-V as the driver does.
+#[derive(Parser)]
+struct Args {
+    /// What to make.
+    #[arg(long, value_enum, default_value = "spir-v")]
+    mode: Mode,
+    /// The text.
+    #[arg(long)]
+    source: PathBuf,
+    /// Where the module goes.
+    #[arg(long)]
+    output: PathBuf,
+    /// A description of the device to compile for: not needed, it is this one.
+    #[arg(long)]
+    cl_device_info: Option<PathBuf>,
+    /// Options as for `clCompileProgram`.
+    #[arg(last = true)]
+    options: Vec<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Mode {
+    /// A SPIR-V module.
+    SpirV,
+}
+
+/// Options that concern linking, which happens when the module is given to the driver.
+const LINKING: [&str; 2] = ["-create-library", "-enable-link-options"];
+
+fn main() -> Result<()> {
+    let Args { mode: Mode::SpirV, source, output, cl_device_info: _, options } = Args::parse();
+    let text = std::fs::read(&source).with_context(|| format!("{}", source.display()))?;
+    let words = options.iter().map(String::as_str).filter(|option| !LINKING.contains(option));
+    let options = BuildOptions::parse(&shlex::try_join(words)?, Stage::Compile).map_err(|reason| anyhow!(reason))?;
+    let job = Job { source: &text, headers: &[], options: &options, profile: caps::profile(), level: LEVELS[0] };
+    let compiled = Compiler::get().compile(&job)?;
+    eprint!("{}", compiled.log);
+    let bytes: Vec<u8> = compiled.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    std::fs::write(&output, bytes).with_context(|| format!("{}", output.display()))
+}
