@@ -1,21 +1,35 @@
 //! What vectors of 512 bits can do, for the legalizer.
 
-use clift_kir::{Elem, Imm, Opcode};
+use clift_kir::{Elem, Opcode};
 
 use super::super::VectorCaps;
+use super::Level;
 use super::select::native_int;
 
 /// The capabilities: all that the instruction set has for lanes of any width.
-pub(super) const CAPS: VectorCaps = VectorCaps {
+pub(super) fn caps(level: Level) -> &'static VectorCaps {
+    match level {
+        Level::Skylake => &SKYLAKE,
+        Level::IceLake => &ICE_LAKE,
+    }
+}
+
+const SKYLAKE: VectorCaps = VectorCaps {
     register_bits: 512,
     registers: 32,
-    native,
-    varying_shifts: |op, elem| native_int(op, elem.bytes()),
+    native: |op, _, from, to| native(Level::Skylake, op, from, to),
+    varying_shifts: |op, elem| native_int(Level::Skylake, op, elem.bytes()),
     any_shuffle: true,
 };
 
+const ICE_LAKE: VectorCaps = VectorCaps {
+    native: |op, _, from, to| native(Level::IceLake, op, from, to),
+    varying_shifts: |op, elem| native_int(Level::IceLake, op, elem.bytes()),
+    ..SKYLAKE
+};
+
 /// Whether an op on vectors has instructions.
-fn native(op: Opcode, _imm: &Imm, from: Elem, to: Elem) -> bool {
+fn native(level: Level, op: Opcode, from: Elem, to: Elem) -> bool {
     use Opcode as O;
     let float = matches!(from, Elem::F32 | Elem::F64);
     let word = |elem: Elem| matches!(elem, Elem::I32 | Elem::I64);
@@ -45,7 +59,7 @@ fn native(op: Opcode, _imm: &Imm, from: Elem, to: Elem) -> bool {
         | O::Ashr
         | O::Rotl
         | O::Clz
-        | O::Popcnt => from.is_int() && native_int(op, from.bytes()),
+        | O::Popcnt => from.is_int() && native_int(level, op, from.bytes()),
         O::Udiv | O::Sdiv | O::Urem | O::Srem | O::Ctz | O::Bitrev => false,
         O::Icmp => from.is_int() || from.is_ptr() || from == Elem::B1,
         O::Fadd

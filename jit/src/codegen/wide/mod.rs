@@ -7,7 +7,7 @@
 //! | allocation | the crate `regalloc2` | registers, and moves between instructions |
 //! | emission | `emit`, `encode` | bytes, with constants (`pool`) behind them |
 //!
-//! It is for machines with AVX-512 as Ice Lake and Zen 4 have it; `clif` serves all others. Code is placed by Cranelift's module like that of `clif`.
+//! It is for machines with AVX-512 as Skylake's servers have it, or more ([`Level`]); `clif` serves all others. Code is placed by Cranelift's module like that of `clif`.
 //!
 //! Deliberately not here: what follows from the width of vectors alone (see `legalize`), and any choice of width (see `spmd`).
 
@@ -22,7 +22,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use clift_kir::{Function, Module};
 
@@ -38,28 +38,39 @@ use crate::BuildError;
 pub(crate) struct WideBackend {
     /// Places the code.
     clif: &'static ClifBackend,
+    level: Level,
 }
 
-/// Whether the machine this runs on has the instructions.
+/// How much of AVX-512 a machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// As Skylake's and Cascade Lake's servers.
+    Skylake,
+    /// As Ice Lake and Zen 4: besides, bytes go to any lane, and bits are counted.
+    IceLake,
+}
+
+/// The level of the machine this runs on, if it has one.
 #[cfg(target_arch = "x86_64")]
-fn is_supported() -> bool {
-    is_x86_feature_detected!("avx512f")
+fn level() -> Option<Level> {
+    let least = is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512cd")
-        && is_x86_feature_detected!("avx512vbmi")
-        && is_x86_feature_detected!("avx512bitalg")
-        && is_x86_feature_detected!("avx512vpopcntdq")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("lzcnt")
-        && is_x86_feature_detected!("popcnt")
+        && is_x86_feature_detected!("popcnt");
+    let more = is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512bitalg")
+        && is_x86_feature_detected!("avx512vpopcntdq");
+    least.then_some(if more { Level::IceLake } else { Level::Skylake })
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn is_supported() -> bool {
-    false
+fn level() -> Option<Level> {
+    None
 }
 
 impl WideBackend {
@@ -68,9 +79,20 @@ impl WideBackend {
     /// # Errors
     /// As [`ClifBackend::host`].
     pub(crate) fn host() -> Result<Option<&'static WideBackend>, BuildError> {
-        static HOST: LazyLock<Option<WideBackend>> =
-            LazyLock::new(|| ClifBackend::host().ok().filter(|_| is_supported()).map(|clif| WideBackend { clif }));
-        ClifBackend::host().map(|_| HOST.as_ref())
+        match level() {
+            Some(level) => Self::at(level).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The backend for machines of a level, which the host must have.
+    ///
+    /// # Errors
+    /// As [`ClifBackend::host`].
+    pub(crate) fn at(level: Level) -> Result<&'static WideBackend, BuildError> {
+        static LEVELS: [OnceLock<WideBackend>; 2] = [OnceLock::new(), OnceLock::new()];
+        let clif = ClifBackend::host()?;
+        Ok(LEVELS[level as usize].get_or_init(|| WideBackend { clif, level }))
     }
 }
 
@@ -79,11 +101,14 @@ const MAX_FRAME: u32 = 1 << 20;
 
 impl Backend for WideBackend {
     fn name(&self) -> &'static str {
-        "wide"
+        match self.level {
+            Level::Skylake => "wide, as Skylake",
+            Level::IceLake => "wide",
+        }
     }
 
     fn input(&self) -> Input<'_> {
-        Input::Legal(&caps::CAPS)
+        Input::Legal(caps::caps(self.level))
     }
 
     fn compile(
@@ -99,14 +124,11 @@ impl Backend for WideBackend {
 
 impl Native for WideBackend {
     fn caps(&self) -> &VectorCaps {
-        &caps::CAPS
+        caps::caps(self.level)
     }
 
     fn host(&self) -> Result<&'static dyn Native, BuildError> {
-        match WideBackend::host()? {
-            Some(wide) => Ok(wide),
-            None => Err(BuildError::Internal("the machine lost instructions".to_owned())),
-        }
+        WideBackend::at(self.level).map(|wide| -> &'static dyn Native { wide })
     }
 
     fn placement(&self, dump: &[String]) -> Result<Placement, BuildError> {
@@ -120,7 +142,7 @@ impl Native for WideBackend {
         func: &Function,
         data: &ProgramData,
     ) -> Result<usize, BuildError> {
-        let select::Selected { code, pool, variables } = select::run(func, data);
+        let select::Selected { code, pool, variables } = select::run(func, data, self.level);
         let options = regalloc2::RegallocOptions { validate_ssa: cfg!(debug_assertions), ..Default::default() };
         let output = regalloc2::run(&code, &emit::environment(), &options)
             .map_err(|error| BuildError::Internal(format!("register allocation: {error}")))?;

@@ -317,6 +317,7 @@ rows! {
     evex  VPERMI2W "vpermi2w" P66  M0F38 1 0x75;
     evex  VPERMI2D "vpermi2d" P66  M0F38 0 0x76;
     evex  VPERMI2Q "vpermi2q" P66  M0F38 1 0x76;
+    evex  VPSHUFB  "vpshufb"  P66  M0F38 0 0x00;
     evex  VPSHUFD  "vpshufd"  P66  M0F  0 0x70;
     evex  VALIGND  "valignd"  P66  M0F3A 0 0x03;
     evex  VALIGNQ  "valignq"  P66  M0F3A 1 0x03;

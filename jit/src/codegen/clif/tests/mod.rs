@@ -5,6 +5,7 @@
 mod listing;
 mod outline;
 mod random;
+mod shuffles;
 mod sweep;
 
 use std::ffi::c_void;
@@ -16,7 +17,7 @@ use clift_kir::{Block, BlockCall, Builder, Function, IntCond, MemInfo, Module, S
 use super::{ClifBackend, target};
 use crate::BuildError;
 use crate::codegen::data::ProgramData;
-use crate::codegen::wide::WideBackend;
+use crate::codegen::wide::{Level, WideBackend};
 use crate::codegen::{Backend, Body, Executable, Input, KernelCode, VectorCaps, legalize};
 
 /// A function that can be called.
@@ -30,7 +31,9 @@ pub(super) struct Compiled {
 fn backends() -> Vec<&'static dyn Backend> {
     let clif: &dyn Backend = ClifBackend::host().unwrap();
     let wide = WideBackend::host().unwrap().map(|wide| -> &dyn Backend { wide });
-    std::iter::once(clif).chain(wide).collect()
+    // What is enough for less is right here as well.
+    let older = wide.map(|_| -> &dyn Backend { WideBackend::at(Level::Skylake).unwrap() });
+    [Some(clif), wide, older].into_iter().flatten().collect()
 }
 
 /// Legalizes and compiles a looped function of a module.

@@ -1,9 +1,12 @@
 //! Lanes and masks: selection, movement between lanes, and between lanes and scalars.
 
+use std::ops::Range;
+
 use clift_kir::dfg::ConstData;
 use clift_kir::{Elem, Imm, Inst, Opcode, Type, Value};
 use regalloc2::VReg;
 
+use super::super::Level;
 use super::super::code::{Cond, GPR, MASK, MachInst, ZMM};
 use super::super::encode::{Row, Size};
 use super::super::table as t;
@@ -347,10 +350,7 @@ impl Selector<'_> {
             return self.part(a, size(from), lanes[0] / to.lanes());
         }
         if straight(to.lanes()) && alone && part == 256 {
-            let result = self.fresh(ZMM);
-            let more = More { immediate: Some((1, 1)), ..More::default() };
-            self.plain(t::VEXTRACTI64X4, Size::Z, Some(result), Some(a), NO_DIGIT, From::Result, more);
-            return result;
+            return self.upper_half(a);
         }
         let words = from.elem.bytes() == 4 && alone;
         if words && size(from) == Size::X && size(to) == Size::X {
@@ -363,6 +363,9 @@ impl Selector<'_> {
     /// Any lanes of one or two vectors.
     fn permuted(&mut self, a: VReg, b: VReg, from: Type, to: Type, lanes: &[u32], alone: bool) -> VReg {
         let bytes = from.elem.bytes();
+        if bytes == 1 && self.level == Level::Skylake {
+            return self.permuted_bytes(a, b, from, to, lanes, alone);
+        }
         let least = if alone && bytes >= 4 { Size::Y } else { Size::X };
         let size = size(from).max(size(to)).max(least);
         let held = bits(size) / from.elem.bits();
@@ -381,6 +384,95 @@ impl Selector<'_> {
             return self.v2(rows[0], size, numbers, From::Register(a));
         }
         self.v3(rows[1], size, numbers, a, From::Register(b))
+    }
+
+    /// Bytes to any lane without an instruction for that: within 16 bytes there is one; else as words.
+    fn permuted_bytes(&mut self, a: VReg, b: VReg, from: Type, to: Type, lanes: &[u32], alone: bool) -> VReg {
+        /// Words that a register holds.
+        const HELD: u32 = 32;
+        if from.lanes() <= 16 && to.lanes() <= 16 {
+            let first = self.picked_bytes(a, 0..from.lanes(), lanes);
+            if alone {
+                return first;
+            }
+            let second = self.picked_bytes(b, from.lanes()..2 * from.lanes(), lanes);
+            return self.v2(t::VPORD, Size::X, first, From::Register(second));
+        }
+        // Each source as words, 32 of them in a register; lanes of the second begin after those of the first.
+        let each = from.lanes().div_ceil(HELD);
+        let sources = if alone { vec![a] } else { vec![a, b] };
+        let words: Vec<VReg> = sources
+            .iter()
+            .flat_map(|&source| (0..each).map(move |part| (source, part)))
+            .map(|(source, part)| {
+                let half = if part == 0 { source } else { self.upper_half(source) };
+                self.v1(t::VPMOVZXBW, Size::Z, From::Register(half))
+            })
+            .collect();
+        let place = |&lane: &u32| match lane.checked_sub(from.lanes()) {
+            None => lane,
+            Some(lane) => each * HELD + lane,
+        };
+        let parts: Vec<VReg> = lanes
+            .chunks(HELD as usize)
+            .map(|part| {
+                let places: Vec<u32> = part.iter().map(place).collect();
+                let permuted = self.permuted_words(&words, &places);
+                let result = self.fresh(ZMM);
+                self.plain(t::VPMOVWB, Size::Z, Some(result), Some(permuted), NO_DIGIT, From::Result, More::default());
+                result
+            })
+            .collect();
+        self.joined(t::VINSERTI64X4, Size::Z, &parts)
+    }
+
+    /// Bytes within 16, whose numbers are `own`; zero for other numbers.
+    fn picked_bytes(&mut self, a: VReg, own: Range<u32>, lanes: &[u32]) -> VReg {
+        const ZERO: u64 = 0x80;
+        let number = |lane: &u32| if own.contains(lane) { u64::from(lane - own.start) } else { ZERO };
+        let mut numbers: Vec<u64> = lanes.iter().map(number).collect();
+        numbers.resize(16, ZERO);
+        let numbers = self.vector_constant(&ConstData::new(Type::vector(Elem::I8, 16), &numbers));
+        self.v2(t::VPSHUFB, Size::X, a, From::Register(numbers))
+    }
+
+    /// Words of one to four registers, by their place in the row of them all.
+    fn permuted_words(&mut self, words: &[VReg], places: &[u32]) -> VReg {
+        let held = 32;
+        let of_pair = |pair: u32| places.iter().map(move |&place| (place / (2 * held) == pair, place % (2 * held)));
+        let mut result = None;
+        for (pair, registers) in (0..).zip(words.chunks(2)) {
+            if of_pair(pair).all(|(own, _)| !own) {
+                continue;
+            }
+            let mut numbers: Vec<u64> = of_pair(pair).map(|(_, place)| place.into()).collect();
+            numbers.resize(held as usize, 0);
+            let numbers = self.vector_constant(&ConstData::new(Type::vector(Elem::I16, held), &numbers));
+            let made = match *registers {
+                [low, high] => self.v3(t::VPERMI2W, Size::Z, numbers, low, From::Register(high)),
+                _ => self.v2(t::VPERMW, Size::Z, numbers, From::Register(registers[0])),
+            };
+            result = Some(match result {
+                None => made,
+                Some(others) => {
+                    let bits =
+                        of_pair(pair).enumerate().fold(0, |bits, (lane, (own, _))| bits | i64::from(own) << lane);
+                    let bits = self.number(bits, 64);
+                    let mask = self.mask_from_bits(bits);
+                    let more = More { second: Some(others), mask: Some(mask), ..More::default() };
+                    self.make(ZMM, t::VPBLENDMW, Size::Z, From::Register(made), more)
+                }
+            });
+        }
+        result.unwrap_or(words[0])
+    }
+
+    /// The upper 256 bits.
+    fn upper_half(&mut self, a: VReg) -> VReg {
+        let result = self.fresh(ZMM);
+        let more = More { immediate: Some((1, 1)), ..More::default() };
+        self.plain(t::VEXTRACTI64X4, Size::Z, Some(result), Some(a), NO_DIGIT, From::Result, more);
+        result
     }
 
     fn shuffle_masks(&mut self, a: VReg, b: VReg, count: u32, to: u32, lanes: &[u32]) -> VReg {

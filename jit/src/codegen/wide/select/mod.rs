@@ -33,6 +33,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use regalloc2::{Operand, RegClass, VReg};
 use rustc_hash::FxHashMap;
 
+use super::Level;
 use super::code::{self, ARGUMENTS, GPR, Kind, MASK, MachBlock, MachFunc, ZMM};
 use super::encode::{Row, Size};
 use super::pool::Pool;
@@ -48,10 +49,11 @@ pub(super) struct Selected {
 }
 
 /// Selects the instructions of a legal function.
-pub(super) fn run(func: &Function, data: &ProgramData) -> Selected {
+pub(super) fn run(func: &Function, data: &ProgramData, level: Level) -> Selected {
     let mut selector = Selector {
         legal: func,
         data,
+        level,
         blocks: Vec::new(),
         order: Vec::new(),
         current: 0,
@@ -128,6 +130,8 @@ struct More {
 pub(super) struct Selector<'a> {
     legal: &'a Function,
     data: &'a ProgramData,
+    /// What the machine has.
+    level: Level,
     blocks: Vec<MachBlock>,
     /// The blocks as they follow each other.
     order: Vec<usize>,

@@ -55,11 +55,9 @@ pub(super) fn fused(func: &Function) -> EntitySet<Value> {
     for &block in func.layout.blocks() {
         let [.., before, last] = func.layout.insts(block) else { continue };
         let (test, branch) = (func.dfg.inst(*before), func.dfg.inst(*last));
-        let compares = match test.op {
-            Opcode::Icmp => !func.dfg.ty(test.args[0]).is_vector() && !func.dfg.ty(test.args[0]).is_bool(),
-            Opcode::Any | Opcode::All => true,
-            _ => false,
-        };
+        let scalars = |value: Value| !func.dfg.ty(value).is_vector() && !func.dfg.ty(value).is_bool();
+        let compares =
+            (test.op == Opcode::Icmp && scalars(test.args[0])) || matches!(test.op, Opcode::Any | Opcode::All);
         if branch.op == Opcode::Branch && compares && branch.args[0] == func.dfg.result(*before) {
             let value = branch.args[0];
             let mut count = 0;

@@ -1,11 +1,13 @@
 //! Integer ops on lanes of vectors: mostly a row of the table for each width of lanes.
 
-use clift_kir::{Imm, Inst, IntCond, Opcode, Type, Value};
+use clift_kir::dfg::ConstData;
+use clift_kir::{Elem, Imm, Inst, IntCond, Opcode, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
+use super::super::Level;
 use super::super::code::{Kind, MASK, ZMM};
-use super::super::encode::Row;
+use super::super::encode::{Row, Size};
 use super::super::table as t;
 use super::{From, More, Selector, size, wrong_imm};
 
@@ -40,43 +42,48 @@ const AND: Rows = [Some(t::VPANDD), Some(t::VPANDD), Some(t::VPANDD), Some(t::VP
 const OR: Rows = [Some(t::VPORD), Some(t::VPORD), Some(t::VPORD), Some(t::VPORQ)];
 const XOR: Rows = [Some(t::VPXORD), Some(t::VPXORD), Some(t::VPXORD), Some(t::VPXORQ)];
 
+/// The ops that are one instruction of vectors.
+const ROWS: [(Opcode, &Rows); 23] = [
+    (Opcode::Iadd, &ADD),
+    (Opcode::Isub, &SUB),
+    (Opcode::Imul, &MUL),
+    (Opcode::Umulh, &UMULH),
+    (Opcode::Smulh, &SMULH),
+    (Opcode::Iabs, &ABS),
+    (Opcode::UaddSat, &UADD_SAT),
+    (Opcode::SaddSat, &SADD_SAT),
+    (Opcode::UsubSat, &USUB_SAT),
+    (Opcode::SsubSat, &SSUB_SAT),
+    (Opcode::Umin, &UMIN),
+    (Opcode::Umax, &UMAX),
+    (Opcode::Smin, &SMIN),
+    (Opcode::Smax, &SMAX),
+    (Opcode::And, &AND),
+    (Opcode::Or, &OR),
+    (Opcode::Xor, &XOR),
+    (Opcode::Shl, &SHL),
+    (Opcode::Lshr, &LSHR),
+    (Opcode::Ashr, &ASHR),
+    (Opcode::Rotl, &ROTL),
+    (Opcode::Clz, &LZCNT),
+    (Opcode::Popcnt, &POPCNT),
+];
+
 /// Whether vectors have an instruction (or a few that are better than going through scalars) for an op.
-pub(in crate::codegen::wide) fn native(op: Opcode, bytes: u32) -> bool {
-    match op {
-        Opcode::Ineg | Opcode::Not | Opcode::UaddSat | Opcode::UsubSat | Opcode::SaddSat | Opcode::SsubSat => true,
-        op => rows(op).is_some_and(|rows| rows[bytes.trailing_zeros() as usize].is_some()),
+pub(in crate::codegen::wide) fn native(level: Level, op: Opcode, bytes: u32) -> bool {
+    let saturates = matches!(op, Opcode::UaddSat | Opcode::UsubSat | Opcode::SaddSat | Opcode::SsubSat);
+    if saturates || matches!(op, Opcode::Ineg | Opcode::Not) {
+        true
+    } else if op == Opcode::Popcnt && level == Level::Skylake {
+        bytes == 1
+    } else {
+        rows(op).is_some_and(|rows| rows[bytes.trailing_zeros() as usize].is_some())
     }
 }
 
 /// The rows of an op that is one instruction of vectors.
 fn rows(op: Opcode) -> Option<&'static Rows> {
-    use Opcode as O;
-    Some(match op {
-        O::Iadd => &ADD,
-        O::Isub => &SUB,
-        O::Imul => &MUL,
-        O::Umulh => &UMULH,
-        O::Smulh => &SMULH,
-        O::Iabs => &ABS,
-        O::UaddSat => &UADD_SAT,
-        O::SaddSat => &SADD_SAT,
-        O::UsubSat => &USUB_SAT,
-        O::SsubSat => &SSUB_SAT,
-        O::Umin => &UMIN,
-        O::Umax => &UMAX,
-        O::Smin => &SMIN,
-        O::Smax => &SMAX,
-        O::And => &AND,
-        O::Or => &OR,
-        O::Xor => &XOR,
-        O::Shl => &SHL,
-        O::Lshr => &LSHR,
-        O::Ashr => &ASHR,
-        O::Rotl => &ROTL,
-        O::Clz => &LZCNT,
-        O::Popcnt => &POPCNT,
-        _ => return None,
-    })
+    ROWS.iter().find(|(of, _)| *of == op).map(|&(_, rows)| rows)
 }
 
 /// Whether an op is made of one instruction that works lane by lane.
@@ -127,6 +134,7 @@ impl Selector<'_> {
                 let more = More { tied: Some(a), second: Some(a), immediate: Some((0x0f, 1)), ..More::default() };
                 self.make(ZMM, t::VPTERNLOGD, size, From::Register(a), more)
             }
+            O::Popcnt if self.level == Level::Skylake => self.counted_bits(data.args[0], size),
             O::Iabs | O::Clz | O::Popcnt => {
                 let a = self.get(data.args[0]);
                 let row = rows(data.op)
@@ -161,6 +169,22 @@ impl Selector<'_> {
         }
     }
 
+    /// How many bits are set in each byte: what a table has for each half of it.
+    fn counted_bits(&mut self, a: Value, size: Size) -> VReg {
+        const COUNTS: [u64; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
+        let a = self.get(a);
+        let (table, low): (Vec<u64>, Vec<u64>) = (0..64).map(|lane| (COUNTS[lane % 16], 0x0f)).unzip();
+        let bytes = Type::vector(Elem::I8, 64);
+        let table = self.vector_constant(&ConstData::new(bytes, &table));
+        let low = self.vector_constant(&ConstData::new(bytes, &low));
+        let upper = self.shifted(t::VPSHIFTW_IMM, 2, size, a, 4);
+        let [lower, upper] = [a, upper].map(|half| {
+            let half = self.v2(t::VPANDD, size, half, From::Register(low));
+            self.v2(t::VPSHUFB, size, table, From::Register(half))
+        });
+        self.v2(t::VPADDB, size, lower, From::Register(upper))
+    }
+
     /// A product of 64-bit lanes whose upper halves are extensions.
     fn widened_product(&mut self, ty: Type, a: Value, b: Value) -> Option<VReg> {
         if ty.elem.bits() != 64 {
@@ -175,21 +199,20 @@ impl Selector<'_> {
                     let unsigned = lanes.iter().all(|&bits| bits <= u64::from(u32::MAX));
                     [unsigned, lanes.iter().all(|&bits| i32::try_from(bits as i64).is_ok())]
                 }
-                _ => match data.op {
-                    Opcode::Zext => [true, self.legal.dfg.ty(data.args[0]).elem.bits() < 32],
-                    Opcode::Sext => [false, true],
-                    Opcode::Lshr => {
-                        let count = self.legal.dfg.as_splat_bits(data.args[1]).is_some_and(|count| count >= 32);
-                        [count, false]
-                    }
-                    Opcode::And => {
-                        let low = data.args.iter().any(|&arg| {
-                            self.legal.dfg.as_splat_bits(arg).is_some_and(|bits| bits <= u64::from(u32::MAX))
-                        });
-                        [low, false]
-                    }
-                    _ => [false; 2],
-                },
+                _ if data.op == Opcode::Zext => [true, self.legal.dfg.ty(data.args[0]).elem.bits() < 32],
+                _ if data.op == Opcode::Sext => [false, true],
+                _ if data.op == Opcode::Lshr => {
+                    let count = self.legal.dfg.as_splat_bits(data.args[1]).is_some_and(|count| count >= 32);
+                    [count, false]
+                }
+                _ if data.op == Opcode::And => {
+                    let low = data
+                        .args
+                        .iter()
+                        .any(|&arg| self.legal.dfg.as_splat_bits(arg).is_some_and(|bits| bits <= u64::from(u32::MAX)));
+                    [low, false]
+                }
+                _ => [false; 2],
             }
         };
         let (one, other) = (extension(a), extension(b));
