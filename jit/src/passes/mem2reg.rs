@@ -364,6 +364,10 @@ fn fill(b: &mut Builder<'_>, byte: Value, ty: Type) -> Value {
         let value = b.constant(ConstData::splat(int, word));
         return pieces::reinterpret(b, value, ty);
     }
-    let bytes = b.splat(byte, ty.bytes());
-    pieces::reinterpret(b, bytes, ty)
+    let lane = ty.as_int().lane();
+    let ones = b.iconst(lane, 0x0101_0101_0101_0101);
+    let word = b.int_resize(byte, lane.elem, false);
+    let word = b.int2(Opcode::Imul, word, ones);
+    let words = b.splat(word, ty.lanes());
+    pieces::reinterpret(b, words, ty)
 }

@@ -43,6 +43,8 @@ const CAPABILITIES: &[(Capability, Support)] = &[
     (Capability::DotProductInput4x8BitPacked, Support::Reported),
     (Capability::DotProductInputAll, Support::Reported),
     (Capability::Matrix, Support::Accepted),
+    // The SPIR-V-LLVM translator declares it for bit instructions. Modules for shaders have other memory models.
+    (Capability::Shader, Support::Accepted),
     (Capability::ImageBasic, Support::Reported),
     (Capability::ImageReadWrite, Support::Reported),
     (Capability::ImageMipmap, Support::Reported),

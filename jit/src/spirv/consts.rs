@@ -229,6 +229,17 @@ impl Consts {
         })
     }
 
+    /// Whether no part of a constant has a value.
+    pub(crate) fn is_undefined(&self, id: u32) -> bool {
+        match self.get(id).map(|constant| &constant.value) {
+            Some(Value::Undef) => true,
+            Some(Value::Composite(parts)) => parts.iter().all(|&part| self.is_undefined(part)),
+            Some(Value::Null | Value::Lanes(_) | Value::Flat(_) | Value::Address { .. } | Value::Computed) | None => {
+                false
+            }
+        }
+    }
+
     /// The bytes of a constant; and the parts that instructions must store, with their offsets.
     pub(crate) fn store(&self, id: u32, types: &Types) -> Result<(GlobalInit, Vec<(u32, u64)>), Fault> {
         let (mut init, mut computed) = (GlobalInit::default(), Vec::new());

@@ -84,6 +84,8 @@ pub(crate) struct Shared {
     pub(crate) next_alias: Cell<u32>,
     /// Alias classes of the parameters of functions that are called once.
     pub(crate) param_alias: RefCell<FxHashMap<Func, Vec<u32>>>,
+    /// Local variables that are zero when a work-group begins.
+    pub(crate) zeroed: RefCell<Vec<Global>>,
 }
 
 impl Shared {

@@ -4,7 +4,7 @@
 //! words ── words.rs ──> instructions ── module.rs ──> index ── link.rs ──> call graph
 //!                                                       │ unit.rs: types.rs consts.rs specialize.rs
 //!                                                       v
-//!            kernels' descriptions <── reflect.rs ──  units ── function.rs lower.rs ops/* ──> clift_kir::Module
+//!            kernels' descriptions <── reflect.rs ──  units ── function.rs lower.rs ops/* local_init.rs ──> clift_kir::Module
 //! ```
 //!
 //! Everything a module can get wrong is found here and reported with word offset and instruction; what leaves is well-formed
@@ -19,6 +19,7 @@ mod consts;
 mod decorations;
 mod function;
 mod link;
+mod local_init;
 mod lower;
 mod module;
 mod ops;
@@ -235,6 +236,7 @@ fn build(
     for ((func, desc), arg_block_bytes) in kernels.into_iter().zip(&descs).zip(blocks) {
         module.kernels.push(KernelData { func, arg_block_bytes, required_local_size: desc.required_local_size });
     }
+    local_init::run(&mut module, &shared.zeroed.into_inner());
     Ok(Imported { module, kernels: descs })
 }
 
@@ -280,6 +282,7 @@ fn shared(options: &Options) -> Shared {
         force_contract: math.mad_enable || math.unsafe_math || math.relaxed,
         next_alias: Cell::new(1),
         param_alias: RefCell::default(),
+        zeroed: RefCell::default(),
     }
 }
 

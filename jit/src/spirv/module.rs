@@ -4,7 +4,7 @@
 //! ended by a terminator. Types and meanings come later.
 
 use rspirv::dr::Operand;
-use rspirv::spirv::{AddressingModel, Capability, ExecutionMode, ExecutionModel, MemoryModel, Op};
+use rspirv::spirv::{AddressingModel, ExecutionMode, ExecutionModel, MemoryModel, Op};
 use rustc_hash::FxHashMap;
 
 use super::caps::{ExtSet, accepts_capability, accepts_extension};
@@ -211,9 +211,6 @@ impl Module {
                 };
                 if !accepts_capability(capability) {
                     return Err(Fault::unsupported(format!("capability {capability:?}")));
-                }
-                if capability == Capability::Shader {
-                    return Err(Fault::unsupported("shader modules"));
                 }
             }
             Op::Extension => {

@@ -167,14 +167,17 @@ impl Unit {
         if !info.is_sized() {
             return Err(Fault::malformed("a variable of a type without size"));
         }
-        if matches!(
-            info.kind,
-            TypeKind::Image { .. }
-                | TypeKind::Sampler
-                | TypeKind::SampledImage { .. }
-                | TypeKind::Pipe { .. }
-                | TypeKind::Queue
-        ) {
+        let literal_sampler = space == Space::Constant && info.kind == TypeKind::Sampler && inst.len() > 1;
+        if !literal_sampler
+            && matches!(
+                info.kind,
+                TypeKind::Image { .. }
+                    | TypeKind::Sampler
+                    | TypeKind::SampledImage { .. }
+                    | TypeKind::Pipe { .. }
+                    | TypeKind::Queue
+            )
+        {
             return Err(Fault::unsupported("variables of this type"));
         }
         let Some(&(global, ownership)) = globals.get(&id) else {
@@ -194,10 +197,14 @@ impl Unit {
             let constant = self.consts.get(initializer);
             let found = constant.ok_or_else(|| Fault::malformed(format!("%{initializer} is no constant")))?;
             self.types.check_initializer(found.ty, pointee)?;
-            match (space, &found.value) {
-                (Space::Local, consts::Value::Undef) => {}
-                (Space::Local, _) => return Err(Fault::unsupported("initialized local variables")),
-                (_, _) => init = self.consts.initialize(initializer, &self.types)?,
+            if space != Space::Local {
+                init = self.consts.initialize(initializer, &self.types)?;
+            } else if !self.consts.is_undefined(initializer) {
+                let GlobalInit { bytes, addresses } = self.consts.initialize(initializer, &self.types)?;
+                if !addresses.is_empty() || bytes.iter().any(|&byte| byte != 0) {
+                    return Err(Fault::unsupported("a local variable with an initializer other than null"));
+                }
+                shared.zeroed.borrow_mut().push(global);
             }
         }
         shared.count_init(init.bytes.len() as u64)?;

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use rspirv::binary::{Consumer, ParseAction, ParseState, Parser};
 use rspirv::dr;
 use rspirv::grammar::{INSTRUCTION_TABLE as CORE, OperandKind};
-use rspirv::spirv::{MAGIC_NUMBER, Op};
+use rspirv::spirv::{Decoration, MAGIC_NUMBER, Op};
 
 use crate::{ImportError, SPIRV_VERSIONS};
 
@@ -262,6 +262,10 @@ fn walk(words: &[u32]) -> Result<Walked, ImportError> {
                 at += count;
                 continue;
             }
+            Op::Decorate if is_internal_linkage(inst) => {
+                at += count;
+                continue;
+            }
             Op::SpecConstantOp => {
                 unwrap_spec_op(inst, &mut out).map_err(bad)?;
                 spec_op = true;
@@ -280,6 +284,13 @@ fn walk(words: &[u32]) -> Result<Walked, ImportError> {
         at += count;
     }
     Ok(Walked { words: out, places })
+}
+
+/// Whether an instruction decorates with the linkage "internal", which is none: versions of the SPIR-V-LLVM translator up to 15
+/// write it for the helper functions that they make.
+fn is_internal_linkage(decorate: &[u32]) -> bool {
+    const INTERNAL: u32 = i32::MAX as u32 - 1;
+    matches!(decorate, [_, _, kind, .., linkage] if *kind == Decoration::LinkageAttributes as u32 && *linkage == INTERNAL)
 }
 
 /// Appends the instruction that an `OpSpecConstantOp` wraps.

@@ -52,7 +52,7 @@ impl Pieces {
         self.cuts.range(offset..offset + bytes).copied().filter(|&c| c > offset).collect()
     }
 
-    /// Gives each piece its type; false when one is too large to be a value.
+    /// Gives each piece its type; false when one is too large to be a value, or the value of an access too large to be cut into them.
     pub(super) fn finish(&mut self) -> bool {
         let cuts: Vec<u64> = self.cuts.iter().copied().collect();
         self.list.clear();
@@ -65,7 +65,16 @@ impl Pieces {
                 at += u64::from(ty.bytes());
             }
         }
-        true
+        self.accesses.iter().all(|&(offset, ty)| self.fits(offset, ty))
+    }
+
+    /// Whether a value of an access can be put together from its pieces and cut into them: at places that are not between its
+    /// elements that is done with a vector of its bytes.
+    fn fits(&self, offset: u64, ty: Type) -> bool {
+        let (bytes, elem) = (u64::from(ty.bytes()), u64::from(ty.elem.bytes()));
+        let whole =
+            |piece: &Piece| (piece.start - offset).is_multiple_of(elem) && (piece.end() - offset).is_multiple_of(elem);
+        ty.bytes() <= Type::MAX_LANES || self.within(offset, bytes).all(|(_, piece)| whole(piece))
     }
 
     /// Types that fill a range without cuts: the one it is accessed with; a run of the elements of an access around it; or, for

@@ -3,9 +3,10 @@
 use clift_kir::{Elem, IntCond, Opcode, Value};
 use rspirv::spirv::Op;
 
-use super::super::lower::{Access, FuncCx, Leaves, Val};
+use super::super::lower::{Access, Component, FuncCx, Leaves, Val};
 use super::super::types::TypeKind;
 use super::super::words::{Fault, Inst};
+use super::memory::component_of_loaded;
 
 /// A lane number of a shuffle whose result does not matter.
 const UNDEFINED_LANE: u32 = u32::MAX;
@@ -14,9 +15,13 @@ const UNDEFINED_LANE: u32 = u32::MAX;
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     match inst.op() {
         Op::VectorExtractDynamic => {
-            let vector = vector(cx, inst.id(0)?)?;
+            let id = inst.id(0)?;
+            let vector = vector(cx, id)?;
             let lane = cx.scalar_int(inst.id(1)?)?;
-            let value = extract_dynamic(cx, vector, lane);
+            let value = match component_of_loaded(cx, id, Component::Dynamic(lane))? {
+                Some(value) => value,
+                None => extract_dynamic(cx, vector, lane),
+            };
             cx.set(inst, value)
         }
         Op::VectorInsertDynamic => {
@@ -228,6 +233,13 @@ fn part(cx: &FuncCx<'_>, ty: u32, indices: &[u32]) -> Result<Part, Fault> {
 
 fn extract(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let composite = inst.id(0)?;
+    if let ([index], TypeKind::Vector { lanes, .. }) =
+        (&inst.literals_from(1)?[..], &cx.type_info(cx.type_of(composite)?)?.kind)
+        && index >= lanes
+        && let Some(value) = component_of_loaded(cx, composite, Component::Constant(*index))?
+    {
+        return cx.set(inst, value);
+    }
     let part = part(cx, cx.type_of(composite)?, &inst.literals_from(1)?)?;
     let info = cx.type_info(part.ty)?;
     let val = match cx.val(composite)? {

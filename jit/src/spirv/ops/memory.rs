@@ -6,6 +6,7 @@ use rspirv::spirv::{BuiltIn, MemoryAccess, Op, StorageClass};
 
 use super::super::lower::{Access, Component, FuncCx, Input, Val};
 use super::super::types::{MAX_ALIGN, TypeKind};
+use super::super::unit::Variable;
 use super::super::words::{Fault, Inst};
 use super::ballot::mask;
 use super::composite::choose;
@@ -172,6 +173,10 @@ fn load(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         let value = read_input(cx, input)?;
         return cx.set(inst, value);
     }
+    if let Some(sampler) = literal_sampler(cx, id)? {
+        let val = cx.val(sampler)?;
+        return cx.set_val(inst, val);
+    }
     let (mut access, _) = access(cx, inst, 1, ty)?;
     access.volatile |= cx.unit.module.decorations.of(id).volatile;
     let pointer = cx.pointer(id)?;
@@ -182,6 +187,17 @@ fn load(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         cx.b.func.names.insert(leaf, name.clone());
     }
     cx.set_val(inst, val)
+}
+
+/// The constant in a variable that holds a sampler: images are accessed by samplers known when the kernel is compiled.
+fn literal_sampler(cx: &FuncCx<'_>, id: u32) -> Result<Option<u32>, Fault> {
+    match cx.unit.module.def(id) {
+        Some(variable) if variable.op() == Op::Variable && variable.len() > 1 => {
+            let is_sampler = cx.type_info(cx.pointee(id)?)?.kind == TypeKind::Sampler;
+            Ok(if is_sampler { Some(variable.id(1)?) } else { None })
+        }
+        Some(_) | None => Ok(None),
+    }
 }
 
 fn store(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
@@ -316,6 +332,16 @@ fn component(cx: &mut FuncCx<'_>, input: Input, indices: &[u32], over_objects: b
     }
 }
 
+/// A component of a built-in variable that has been read as a whole, where the number may be beyond its last: the SPIR-V-LLVM
+/// translator writes `get_global_size(n)` so, whatever `n` is.
+pub(super) fn component_of_loaded(cx: &mut FuncCx<'_>, vector: u32, lane: Component) -> Result<Option<Value>, Fault> {
+    let Some(load) = cx.unit.module.def(vector).filter(|inst| inst.op() == Op::Load) else { return Ok(None) };
+    let Some(&Variable::Input { built_in, ty }) = cx.unit.variables.get(&load.id(0)?) else { return Ok(None) };
+    let Ok(Query::Dims(..)) = query(built_in) else { return Ok(None) };
+    let TypeKind::Vector { elem, .. } = cx.type_info(ty)?.kind else { return Ok(None) };
+    read_input(cx, Input { built_in, ty: elem, lane: Some(lane) }).map(Some)
+}
+
 /// The queries behind a built-in variable: one per dimension, or one.
 enum Query {
     /// Of a dimension; what `OpenCL C` gives beyond the third.
@@ -379,6 +405,7 @@ fn read_input(cx: &mut FuncCx<'_>, input: Input) -> Result<Value, Fault> {
             Ok(cx.b.vec(&parts))
         }
         (Query::Dims(op, _), Some(Component::Constant(dim))) if dim < 3 => Ok(one(cx, op, dim)),
+        (Query::Dims(_, beyond), Some(Component::Constant(_))) => Ok(cx.b.iconst(ty, beyond)),
         (Query::Dims(op, beyond), Some(Component::Dynamic(number))) => {
             let parts: Vec<Value> = (0..3).map(|dim| one(cx, op, dim)).collect();
             let beyond = cx.b.iconst(ty, beyond);

@@ -274,7 +274,7 @@ fn missing(op: Op) -> String {
         || name.contains("Queue")
         || name.starts_with("GetKernel")
     {
-        "device-side enqueue"
+        return "device-side enqueue is not available on this device".to_owned();
     } else {
         return "this instruction has no meaning in an OpenCL kernel".to_owned();
     };
