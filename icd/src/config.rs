@@ -29,7 +29,7 @@ pub struct Config {
     pub threads: Option<usize>,
     /// `CLIFT_CLANG`: `None` for the best one found, empty for none.
     pub clang: Option<PathBuf>,
-    /// `CLIFT_CLANG_TIMEOUT`: how long one run may take.
+    /// `CLIFT_CLANG_TIMEOUT`: the processor time that one run may take.
     pub clang_time: Duration,
     /// `CLIFT_CACHE_DIR`: `None` for the default place.
     pub cache_dir: Option<PathBuf>,
@@ -171,7 +171,7 @@ const VARIABLES: &[Variable] = &[
         name: "CLIFT_CLANG_TIMEOUT",
         values: "seconds from 1 on",
         default: "120",
-        doc: "time after which a run of that compiler is stopped",
+        doc: "processor time after which a run of that compiler is stopped",
         takes_empty: false,
         set: |config, value| {
             config.clang_time = Duration::from_secs(number(value, |n: &u64| (1..=86_400).contains(n))?);

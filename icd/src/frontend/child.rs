@@ -1,5 +1,6 @@
 //! Runs a compiler as a child process: source in through an anonymous file, results and diagnostics out through pipes,
-//! everything bounded in time and size.
+//! everything bounded in time and size. The time is that of the processor: a build is not to fail because the machine is busy, or
+//! the child stopped for a while. The kernel counts it, also when the host is gone.
 //!
 //! The host is somebody else's process, so this module assumes nothing about it: `SIGCHLD` may be ignored or handled by
 //! a handler that reaps every child (then the status is unknown and the output decides), descriptors may leak in from
@@ -17,11 +18,17 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
+use rustix::process::{Pid, Resource, Rlimit, Signal};
 
 /// Bytes that a child may write to its standard output: far above any real module.
 const MAX_OUTPUT: usize = 256 << 20;
 /// Bytes of diagnostics kept; what follows is read and dropped.
 const MAX_DIAGNOSTICS: usize = 4 << 20;
+
+/// How many times as long as its processor time a child may be there at all: it may wait for something that never comes.
+const PATIENCE: u32 = 10;
+/// Processor time after a child was told that it had enough, until it is killed, in seconds.
+const GRACE: u64 = 2;
 
 /// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +37,7 @@ pub enum End {
     Exit(i32),
     /// A signal killed it.
     Signal(i32),
-    /// It ran longer than allowed and was killed.
+    /// It took more time than allowed and was killed.
     TimedOut,
     /// It wrote more than allowed and was killed.
     TooMuchOutput,
@@ -49,12 +56,13 @@ pub struct Finished {
     pub diagnostics: String,
 }
 
-/// Runs `program` with `args`, giving it `input` as standard input.
+/// Runs `program` with `args`, giving it `input` as standard input, for at most `limit` of processor time (in whole seconds,
+/// rounded up).
 ///
 /// # Errors
 /// When the child could not be started or its pipes could not be read.
 pub fn run(program: &Path, args: &[String], input: &[u8], limit: Duration) -> io::Result<Finished> {
-    let deadline = Instant::now() + limit;
+    let deadline = Instant::now() + limit * PATIENCE;
     let mut child = Command::new(program)
         .args(args)
         // A tool preloaded into the host (a tracer, a sanitizer) has no business in the compiler.
@@ -66,6 +74,7 @@ pub fn run(program: &Path, args: &[String], input: &[u8], limit: Duration) -> io
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
+    bound(&child, limit);
     let result = drain(&mut child, deadline);
     match &result {
         Ok((None, ..)) => {}
@@ -75,6 +84,17 @@ pub fn run(program: &Path, args: &[String], input: &[u8], limit: Duration) -> io
     let (verdict, output, diagnostics) = result?;
     let end = verdict.unwrap_or(status);
     Ok(Finished { end, output, diagnostics: String::from_utf8_lossy(&diagnostics).into_owned() })
+}
+
+/// Lets the kernel end the child when it has used its time.
+fn bound(child: &Child, limit: Duration) {
+    let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
+    let limits = Rlimit { current: Some(seconds), maximum: Some(seconds + GRACE) };
+    // Without a number it would be this process.
+    let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
+    if let Err(error) = rustix::process::prlimit(Some(pid), Resource::Cpu, limits) {
+        tracing::debug!(%error, "the compiler's time could not be bounded");
+    }
 }
 
 /// A file without a name that holds `content`, positioned at its start.
@@ -174,6 +194,7 @@ fn wait(child: &mut Child, deadline: Instant) -> End {
 fn end_of(status: ExitStatus) -> End {
     match (status.code(), status.signal()) {
         (Some(code), _) => End::Exit(code),
+        (None, Some(signal)) if signal == Signal::XCPU.as_raw() => End::TimedOut,
         (None, Some(signal)) => End::Signal(signal),
         (None, None) => End::Unknown,
     }
@@ -219,6 +240,10 @@ mod tests {
         assert_eq!(finished.end, End::TimedOut);
         assert_eq!(finished.output, b"partial\n");
         assert!(start.elapsed() < Duration::from_secs(20));
+        // One that keeps the processor busy is told so by the kernel.
+        let finished = shell("echo partial; while :; do :; done", b"", Duration::from_secs(1));
+        assert_eq!(finished.end, End::TimedOut);
+        assert_eq!(finished.output, b"partial\n");
         // One that closes its pipes first is no different.
         let finished = shell("exec 1>&- 2>&-; exec sleep 60", b"", Duration::from_millis(200));
         assert_eq!(finished.end, End::TimedOut);

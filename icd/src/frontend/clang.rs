@@ -111,8 +111,10 @@ impl Clang {
             match finished.end {
                 End::TimedOut => {
                     let limit = self.limit.as_secs();
-                    let log =
-                        format!("{}clift: the compiler was stopped after {limit} seconds\n", finished.diagnostics);
+                    let log = format!(
+                        "{}clift: the compiler was stopped after {limit} seconds of processor time\n",
+                        finished.diagnostics
+                    );
                     return Some(Err(Failure { log }));
                 }
                 // An ordinary exit may be the source's fault; a crash or a fatal error (70) of the back end is not.
