@@ -104,6 +104,28 @@ fn clock() -> Case {
     .needs(Need::Extension("cl_khr_kernel_clock"))
 }
 
+/// Numbers that are cut off and extended again, as clang's back end makes them without optimization.
+fn cut_and_extended() -> Case {
+    Case::new(
+        "integers::cut_and_extended",
+        "kernel void t(global const ulong *a, global uint *out) {
+            size_t i = get_global_id(0);
+            uint flipped = (uchar)((uchar)get_local_size(2) ^ (uchar)a[i]);
+            out[i] = flipped + ((ushort)(uchar)a[i] << 16);
+        }",
+    )
+    .options("-cl-std=CL3.0 -cl-opt-disable")
+    .input(wide)
+    .expect(|i| {
+        let low = wide(i) as u32 & 0xff;
+        (low ^ 1) + (low << 16)
+    })
+}
+
+fn wide(i: usize) -> u64 {
+    spread(83, i)
+}
+
 pub(crate) fn cases() -> Vec<Case> {
-    vec![dots(), bit_fields(), clock()]
+    vec![dots(), bit_fields(), clock(), cut_and_extended()]
 }

@@ -1,5 +1,6 @@
 //! Movement between lanes: parts of other sizes, selection, dynamic lanes, masks as a whole, reductions.
 
+use clift_kir::dfg::ConstData;
 use clift_kir::{AtomicOp, Elem, FpFlags, Imm, Inst, MemInfo, Opcode, Type, Value};
 use smallvec::SmallVec;
 
@@ -76,6 +77,11 @@ impl Legalizer<'_> {
                         self.part_lane(from, lane)
                     } else if let Some(&splat) = self.splat_operand(from) {
                         self.at().splat(splat, chunk)
+                    } else if let Some(data) = self.new.dfg.as_const(from) {
+                        // Still a constant: a shift by the same in all lanes has to stay one.
+                        let bits: SmallVec<[u64; 16]> = (lane..lane + chunk).map(|l| data.lane(l)).collect();
+                        let data = ConstData::new(data.ty.with_lanes(chunk), &bits);
+                        self.at().constant(data)
                     } else {
                         let lanes: SmallVec<[u8; 16]> = (lane..lane + chunk).map(|l| l as u8).collect();
                         self.at().shuffle(from, from, &lanes)

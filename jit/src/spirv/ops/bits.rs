@@ -6,6 +6,7 @@ use rspirv::spirv::Op;
 use super::super::lower::FuncCx;
 use super::super::words::{Fault, Inst};
 use super::arith::{int, int2};
+use super::memory::LLVM_BACKEND;
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
@@ -15,7 +16,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::ShiftLeftLogical => shift(cx, inst, Opcode::Shl)?,
         Op::BitwiseOr => int2(cx, inst, Opcode::Or)?,
         Op::BitwiseXor => int2(cx, inst, Opcode::Xor)?,
-        Op::BitwiseAnd => int2(cx, inst, Opcode::And)?,
+        Op::BitwiseAnd => and(cx, inst)?,
         Op::Not => int1(cx, inst, Opcode::Not)?,
         Op::BitReverse => int1(cx, inst, Opcode::Bitrev)?,
         Op::BitCount => {
@@ -59,6 +60,20 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         _ => unreachable!("broken invariant: {} is no bit instruction", inst.name()),
     };
     cx.set(inst, value)
+}
+
+/// The bits that are in both.
+fn and(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
+    let [a, b] = [cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?];
+    let (wide, narrow) = (cx.b.ty(a), cx.b.ty(b));
+    let cut_off =
+        wide.is_int() && narrow.is_int() && wide == narrow.with_elem(wide.elem) && wide.bits() > narrow.bits();
+    if cut_off && cx.unit.module.generator == LLVM_BACKEND {
+        // What clang's back end makes, without optimization, of extending what was cut off before: it forgets the latter.
+        let a = cx.b.int_resize(a, narrow.elem, false);
+        return Ok(cx.b.int2(Opcode::And, a, b));
+    }
+    int2(cx, inst, Opcode::And)
 }
 
 /// An op on one integer.
