@@ -336,12 +336,17 @@ bitflags::bitflags! {
         const REASSOC = 32;
         /// Library functions and divisions may be approximated.
         const APPROX = 64;
+        /// A division or a square root may be off by one unit in the last place. It may be anything where an operand or the
+        /// result is not well inside the range of normal numbers, or the divisor's reciprocal is not; but zero divided is zero, of
+        /// any sign. One divided by a square root, both of them so, is the reciprocal root to two units, also of special operands.
+        /// Only expansions of functions grant this.
+        const ESTIMATE = 128;
     }
 }
 
 impl FpFlags {
     /// Each flag with its text form.
-    pub const NAMES: [(FpFlags, &'static str); 7] = [
+    pub const NAMES: [(FpFlags, &'static str); 8] = [
         (FpFlags::NO_NAN, "nnan"),
         (FpFlags::NO_INF, "ninf"),
         (FpFlags::NO_SIGNED_ZERO, "nsz"),
@@ -349,6 +354,7 @@ impl FpFlags {
         (FpFlags::CONTRACT, "contract"),
         (FpFlags::REASSOC, "reassoc"),
         (FpFlags::APPROX, "afn"),
+        (FpFlags::ESTIMATE, "est"),
     ];
 }
 

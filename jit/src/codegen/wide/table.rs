@@ -117,6 +117,14 @@ rows! {
     evex  VSQRTPD  "vsqrtpd"  P66  M0F  1 0x51;
     evex  VSQRTSS  "vsqrtss"  F3   M0F  0 0x51;
     evex  VSQRTSD  "vsqrtsd"  F2   M0F  1 0x51;
+    evex  VRCP14PS "vrcp14ps" P66  M0F38 0 0x4c;
+    evex  VRCP14PD "vrcp14pd" P66  M0F38 1 0x4c;
+    evex  VRCP14SS "vrcp14ss" P66  M0F38 0 0x4d;
+    evex  VRCP14SD "vrcp14sd" P66  M0F38 1 0x4d;
+    evex  VRSQRT14PS "vrsqrt14ps" P66 M0F38 0 0x4e;
+    evex  VRSQRT14PD "vrsqrt14pd" P66 M0F38 1 0x4e;
+    evex  VRSQRT14SS "vrsqrt14ss" P66 M0F38 0 0x4f;
+    evex  VRSQRT14SD "vrsqrt14sd" P66 M0F38 1 0x4f;
     evex  VRNDSCALEPS "vrndscaleps" P66 M0F3A 0 0x08;
     evex  VRNDSCALEPD "vrndscalepd" P66 M0F3A 1 0x09;
     evex  VRNDSCALESS "vrndscaless" P66 M0F3A 0 0x0a;

@@ -245,7 +245,7 @@ pub(in super::super) fn fast_math_flags(mode: FPFastMathMode) -> FpFlags {
     flags.set(FpFlags::CONTRACT, mode.contains(FPFastMathMode::ALLOW_CONTRACT));
     flags.set(FpFlags::REASSOC, mode.contains(FPFastMathMode::ALLOW_REASSOC));
     if mode.contains(FPFastMathMode::FAST) {
-        flags |= FpFlags::all();
+        flags |= FpFlags::all() - FpFlags::ESTIMATE;
     }
     flags
 }

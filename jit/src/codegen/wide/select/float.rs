@@ -9,33 +9,33 @@ use super::super::table as t;
 use super::{From, More, Selector, size, wrong_imm};
 
 /// Rows for lanes of floats and doubles, and for scalars of both.
-type Rows = [Row; 4];
+pub(super) type Rows = [Row; 4];
 
 const ADD: Rows = [t::VADDPS, t::VADDPD, t::VADDSS, t::VADDSD];
 const SUB: Rows = [t::VSUBPS, t::VSUBPD, t::VSUBSS, t::VSUBSD];
-const MUL: Rows = [t::VMULPS, t::VMULPD, t::VMULSS, t::VMULSD];
+pub(super) const MUL: Rows = [t::VMULPS, t::VMULPD, t::VMULSS, t::VMULSD];
 const DIV: Rows = [t::VDIVPS, t::VDIVPD, t::VDIVSS, t::VDIVSD];
 const MIN: Rows = [t::VMINPS, t::VMINPD, t::VMINSS, t::VMINSD];
 const MAX: Rows = [t::VMAXPS, t::VMAXPD, t::VMAXSS, t::VMAXSD];
 const SQRT: Rows = [t::VSQRTPS, t::VSQRTPD, t::VSQRTSS, t::VSQRTSD];
 const ROUND: Rows = [t::VRNDSCALEPS, t::VRNDSCALEPD, t::VRNDSCALESS, t::VRNDSCALESD];
 /// Products with a sum: as they are, less the sum, the product negative, and both negative. The result replaces a factor.
-const FMA213: [Rows; 4] = [
+pub(super) const FMA213: [Rows; 4] = [
     [t::VFMADD213PS, t::VFMADD213PD, t::VFMADD213SS, t::VFMADD213SD],
     [t::VFMSUB213PS, t::VFMSUB213PD, t::VFMSUB213SS, t::VFMSUB213SD],
     [t::VFNMADD213PS, t::VFNMADD213PD, t::VFNMADD213SS, t::VFNMADD213SD],
     [t::VFNMSUB213PS, t::VFNMSUB213PD, t::VFNMSUB213SS, t::VFNMSUB213SD],
 ];
 /// Likewise; the result replaces the third operand.
-const FMA231: [Rows; 4] = [
+pub(super) const FMA231: [Rows; 4] = [
     [t::VFMADD231PS, t::VFMADD231PD, t::VFMADD231SS, t::VFMADD231SD],
     [t::VFMSUB231PS, t::VFMSUB231PD, t::VFMSUB231SS, t::VFMSUB231SD],
     [t::VFNMADD231PS, t::VFNMADD231PD, t::VFNMADD231SS, t::VFNMADD231SD],
     [t::VFNMSUB231PS, t::VFNMSUB231PD, t::VFNMSUB231SS, t::VFNMSUB231SD],
 ];
-const CMP: Rows = [t::VCMPPS, t::VCMPPD, t::VCMPSS, t::VCMPSD];
+pub(super) const CMP: Rows = [t::VCMPPS, t::VCMPPD, t::VCMPSS, t::VCMPSD];
 
-fn of(rows: &Rows, ty: Type) -> Row {
+pub(super) fn of(rows: &Rows, ty: Type) -> Row {
     rows[usize::from(ty.elem == Elem::F64) + if ty.is_vector() { 0 } else { 2 }]
 }
 
@@ -89,6 +89,8 @@ impl Selector<'_> {
             O::Fadd => self.commuting(&ADD, ty, args[0], args[1]),
             O::Fmul => self.commuting(&MUL, ty, args[0], args[1]),
             O::Fsub => self.binary(&SUB, ty, args[0], args[1]),
+            O::Fdiv if self.is_estimate(inst) => self.quotient(ty, args[0], args[1]),
+            O::Sqrt if self.is_estimate(inst) => self.root(ty, args[0]),
             O::Fdiv => self.binary(&DIV, ty, args[0], args[1]),
             O::Fma => self.fma(ty, args[0], args[1], args[2]),
             // Part of the instructions that use it.
@@ -141,7 +143,7 @@ impl Selector<'_> {
         self.binary(rows, ty, a, b)
     }
 
-    fn unary(&mut self, rows: &Rows, ty: Type, a: VReg, immediate: Option<i64>) -> VReg {
+    pub(super) fn unary(&mut self, rows: &Rows, ty: Type, a: VReg, immediate: Option<i64>) -> VReg {
         // Scalars take the other lanes from a register of their own.
         let second = (!ty.is_vector()).then_some(a);
         let more = More { second, immediate: immediate.map(|value| (value, 1)), ..More::default() };

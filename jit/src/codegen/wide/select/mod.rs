@@ -17,6 +17,7 @@ mod build;
 mod call;
 mod control;
 mod convert;
+mod estimate;
 mod float;
 mod int;
 mod lanes;
