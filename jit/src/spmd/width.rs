@@ -231,8 +231,9 @@ fn usual_bits(prepared: &Prepared) -> u32 {
     let Prepared { func, cfg, dom, loops, .. } = prepared;
     let post = DomTree::post(cfg);
     let (mut narrow, mut wide) = (0usize, 0usize);
-    for &block in func.layout.blocks() {
-        // What a branch may pass by counts less: the rare cases of functions are long, and may be in doubles.
+    // The rare cases of functions are long, and may be in doubles.
+    for &block in func.layout.blocks().iter().filter(|&&block| !func.layout.is_rare(block)) {
+        // What a branch may pass by counts less.
         let level = loops.innermost(block);
         let passed = dom.parent(block).is_some_and(|at| loops.innermost(at) == level && !post.dominates(block, at));
         let weight = if passed { 1 } else { PASSED };
