@@ -160,7 +160,7 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         pown => math(pow::pown, Shape::FloatInt, ulp(16.0, 16.0, 4.0));
         powr => fast_math(pow::powr, pow::powr_fast, F2, ulp(16.0, 16.0, 4.0));
         rootn => math(pow::rootn, Shape::FloatInt, ulp(16.0, 16.0, 4.0));
-        rsqrt => expand(float::rsqrt, F1, ulp(2.0, 2.0, 1.0));
+        rsqrt => math(root::rsqrt, F1, ulp(2.0, 2.0, 1.0));
         sqrt => op(Opcode::Sqrt, F1);
         tgamma => math(gamma::tgamma, F1, ulp(16.0, 16.0, 4.0));
 
@@ -202,7 +202,7 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         half_log10 => math(log::log10, F1, HALF);
         half_powr => rough_math(pow::powr_fast, pow::powr, F2, HALF);
         half_recip => exact(float::recip, F1);
-        half_rsqrt => expand(float::rsqrt, F1, ulp(8192.0, 8192.0, 8192.0));
+        half_rsqrt => math(root::rsqrt, F1, HALF);
         half_sin => rough_math(trig::sin_fast, trig::sin, F1, HALF);
         half_sqrt => op(Opcode::Sqrt, F1);
         half_tan => rough_math(trig::tan_fast, trig::tan, F1, HALF);
@@ -216,7 +216,7 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         native_log10 => math(log::log10, F1, Accuracy::Any);
         native_powr => rough_math(pow::powr_fast, pow::powr, F2, Accuracy::Any);
         native_recip => exact(float::recip, F1);
-        native_rsqrt => expand(float::rsqrt, F1, Accuracy::Any);
+        native_rsqrt => math(root::rsqrt, F1, Accuracy::Any);
         native_sin => rough_math(trig::sin_fast, trig::sin, F1, Accuracy::Any);
         native_sqrt => op(Opcode::Sqrt, F1);
         native_tan => rough_math(trig::tan_fast, trig::tan, F1, Accuracy::Any);

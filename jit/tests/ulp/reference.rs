@@ -24,7 +24,9 @@ pub(crate) struct Function {
     pub(crate) doubles: bool,
     /// The reference for doubles, if it is not the library.
     pub(crate) double: Option<fn(f64) -> f64>,
-    /// Likewise, of two operands.
+    /// The reference for floats, if the library, whose function then only shows the operands, has none.
+    pub(crate) own: Option<fn(f64) -> f64>,
+    /// The reference for doubles of two operands, if it is not the library.
     pub(crate) double2: Option<fn(f64, f64) -> f64>,
     /// Largest magnitude of the first operand that has to work.
     pub(crate) limit: f64,
@@ -41,6 +43,7 @@ const fn full(op: ClOp, library: LibFn) -> Function {
         op,
         library,
         double: None,
+        own: None,
         double2: None,
         doubles: false,
         limit: f64::INFINITY,
@@ -95,6 +98,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     both(ClOp::acosh, LibFn::Acosh, |x| library(LibFn::Acosh, x)),
     both(ClOp::atanh, LibFn::Atanh, |x| library(LibFn::Atanh, x)),
     both(ClOp::cbrt, LibFn::Cbrt, f64::cbrt),
+    Function { own: Some(rsqrt), ..both(ClOp::rsqrt, LibFn::Cbrt, rsqrt) },
     both2(ClOp::hypot, LibFn::Hypot),
     both2(ClOp::ldexp, LibFn::Ldexp),
     both2(ClOp::fmod, LibFn::Fmod),
@@ -153,6 +157,17 @@ fn ordinary_power(x: f64, y: f64, library: LibFn) -> f64 {
     }
 }
 
+/// With what the two roundings left.
+fn rsqrt(x: f64) -> f64 {
+    let root = 1.0 / x.sqrt();
+    if !root.is_normal() || x.is_infinite() {
+        return root;
+    }
+    let product = x * root;
+    let left = product.mul_add(-root, 1.0) - x.mul_add(root, -product) * root;
+    (0.5 * root).mul_add(left, root)
+}
+
 /// By the exponential, with the rest of the product.
 fn exp10(x: f64) -> f64 {
     let product = x * std::f64::consts::LN_10;
@@ -196,6 +211,9 @@ impl Function {
     pub(crate) fn expected(&self, elem: Elem, x: u64, y: u64) -> f64 {
         let value = |bits| super::value(elem, bits);
         if let (Elem::F64, Some(function)) = (elem, self.double) {
+            return function(value(x));
+        }
+        if let (Elem::F32, Some(function)) = (elem, self.own) {
             return function(value(x));
         }
         if let (Elem::F64, Some(function)) = (elem, self.double2) {

@@ -48,21 +48,6 @@ pub(in crate::builtins) fn recip(b: &mut Builder<'_>, args: &Args) -> Option<Val
     Some(b.float2(Opcode::Fdiv, one, args.values[0]))
 }
 
-/// 1 / sqrt(x).
-pub(in crate::builtins) fn rsqrt(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
-    if args.result.elem == Elem::F16 {
-        let single = args.result.with_elem(Elem::F32);
-        let x = b.convert(Opcode::FptoFp, args.values[0], single, Convert::default());
-        let one = b.fconst(single, 1.0);
-        let root = b.float1(Opcode::Sqrt, x);
-        let quotient = b.float2(Opcode::Fdiv, one, root);
-        return Some(b.convert(Opcode::FptoFp, quotient, args.result, Convert::default()));
-    }
-    let one = b.fconst(args.result, 1.0);
-    let root = b.float1(Opcode::Sqrt, args.values[0]);
-    Some(b.float2(Opcode::Fdiv, one, root))
-}
-
 /// x - y where x > y, NaN where either is, else 0.
 pub(in crate::builtins) fn fdim(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
     let (x, y) = (args.values[0], args.values[1]);

@@ -1,10 +1,11 @@
 //! The error function and its complement.
 //!
 //! Both come from `erfc(x) = exp(-x^2) g(x)` for x >= 0, where g is smooth: `(x + K) g(x)` is a polynomial of `(x - K) / (x + K)`, which
-//! takes the whole half line to an interval. The error function is a polynomial up to one, and has a shorter form for floats.
+//! takes the whole half line to an interval. The error function is a polynomial up to one, and has shorter forms beyond: what is
+//! subtracted from one there needs fewer digits.
 
 use super::coefficients as poly;
-use super::exp::exp_of;
+use super::exp::{exp_of, exp_of_normal};
 use super::num::Num;
 
 /// erfc(x) for x from 0 to where it underflows.
@@ -18,6 +19,13 @@ fn erfc_positive(x: Num<'_>) -> Num<'_> {
     let rest = x.fma(x, -square);
     let y = exp_of(-square) * g;
     y.fma(-rest, y)
+}
+
+/// erfc(x) for doubles from 1 to 6, to 50 bits.
+fn erfc_rough(x: Num<'_>) -> Num<'_> {
+    let q = x.lit(1.0) / (x + 4.0);
+    let t = q.fma(-8.0, 1.0);
+    exp_of_normal(-(x * x)) * (q * t.poly(&poly::ERFC_ROUGH_F64))
 }
 
 /// The complementary error function.
@@ -34,9 +42,9 @@ pub(in crate::builtins) fn erf<'m>(args: &[Num<'m>]) -> Num<'m> {
     let magnitude = x.abs();
     let square = x * x;
     let (small, large) = if x.is_double() {
-        (square.poly(&poly::ERF_F64), erfc_positive(magnitude.min(6.0)))
+        (square.poly(&poly::ERF_F64), erfc_rough(magnitude.min(6.0)))
     } else {
-        (square.poly(&poly::ERF_F32), exp_of(-magnitude.min(4.0).poly(&poly::ERFC_LOG_F32)))
+        (square.poly(&poly::ERF_F32), exp_of_normal(-magnitude.min(4.0).poly(&poly::ERFC_LOG_F32)))
     };
     let large = large.lit(1.0) - large;
     magnitude.gt(1.0).select(large.copysign(x), x * small)

@@ -72,19 +72,27 @@ pub(in crate::builtins) fn exp<'m>(args: &[Num<'m>]) -> Num<'m> {
     exp_of(args[0])
 }
 
-/// e^x. Of floats by the power of two.
+/// e^x.
 pub(super) fn exp_of(x: Num<'_>) -> Num<'_> {
+    let (usual, bounds) = if x.is_double() { (700.0, [-746.0, 710.0]) } else { (87.0, [-104.0, 89.0]) };
+    usually_normal(x, usual, bounds, unscaled_exp)
+}
+
+/// e^x where it is a normal number.
+pub(super) fn exp_of_normal(x: Num<'_>) -> Num<'_> {
+    let (y, shifted) = unscaled_exp(x);
+    scale_normal(y, shifted)
+}
+
+/// e^x over a power of two, and what [`nearest_field`] gives. Of floats by the power of two.
+fn unscaled_exp(x: Num<'_>) -> (Num<'_>, Num<'_>) {
     if x.is_double() {
-        return usually_normal(x, 700.0, [-746.0, 710.0], |x| {
-            let (n, shifted) = nearest_field(x, std::f64::consts::LOG2_E);
-            (small_exp(reduce(x, n, LN_2_F64)), shifted)
-        });
+        let (n, shifted) = nearest_field(x, std::f64::consts::LOG2_E);
+        return (small_exp(reduce(x, n, LN_2_F64)), shifted);
     }
-    usually_normal(x, 87.0, [-104.0, 89.0], |x| {
-        let (n, shifted) = nearest_field(x, LOG2_E_F32[0]);
-        let r = x.fma(LOG2_E_F32[1], x.fma(LOG2_E_F32[0], -n));
-        (r.fma(r.poly(&poly::EXP2_F32), 1.0), shifted)
-    })
+    let (n, shifted) = nearest_field(x, LOG2_E_F32[0]);
+    let r = x.fma(LOG2_E_F32[1], x.fma(LOG2_E_F32[0], -n));
+    (r.fma(r.poly(&poly::EXP2_F32), 1.0), shifted)
 }
 
 /// An exponential: a normal number at once up to the magnitude `usual`, all others on a branch, where arguments are taken to lie
@@ -130,6 +138,27 @@ pub(super) fn exp_half(x: Num<'_>) -> Num<'_> {
     let x = x.min(high);
     let (n, shifted) = nearest(x, std::f64::consts::LOG2_E);
     scale(small_exp(reduce(x, n, ln_2)), shifted - 1.0)
+}
+
+/// sinh(x) and cosh(x), of magnitudes up to 700, or 86 for floats: where e^x and its reciprocal are far from the ends of the range.
+pub(super) fn sinh_cosh(x: Num<'_>) -> [Num<'_>; 2] {
+    let (magic, ln_2, sum) =
+        if x.is_double() { (MAGIC_F64 - 1.0, LN_2_F64, 2044 << 52) } else { (MAGIC_F32 - 1.0, LN_2_F32, 252 << 23) };
+    let shifted = x.fma(std::f64::consts::LOG2_E, magic);
+    let r = reduce(x, shifted - magic, ln_2);
+    let s = r * r;
+    let (cosh, sinh) = if x.is_double() {
+        (s.poly(&poly::COSH_F64), s.poly(&poly::SINH_F64))
+    } else {
+        (s.poly(&poly::COSH_F32), s.poly(&poly::SINH_F32))
+    };
+    // cosh(r) - 1 and sinh(r); half of the power of two, and half of its reciprocal.
+    let (cosh, sinh) = (s * cosh, (r * s).fma(sinh, r));
+    let up = (shifted.bits() << format(x).mantissa_bits).float();
+    let down = (up.bits().lit(sum) - up.bits()).float();
+    // cosh and sinh of the multiple of log 2 that was taken off.
+    let (even, odd) = (up + down, up - down);
+    [odd + odd.fma(cosh, even * sinh), even + even.fma(cosh, odd * sinh)]
 }
 
 /// e^(x + rest) of doubles with a small rest; anything for NaN.

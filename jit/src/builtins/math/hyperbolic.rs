@@ -1,30 +1,36 @@
-//! Hyperbolic functions and their inverses, from exponentials and logarithms.
+//! Hyperbolic functions and their inverses: of the former one reduction of the argument gives both exponentials, the latter are
+//! logarithms of quotients.
 
 use std::f64::consts;
 
-use super::coefficients as poly;
-use super::exp::{exp_half, expm1_of};
-use super::log::log1p_of;
+use super::exp::{exp_half, expm1_of, sinh_cosh};
+use super::log::{Power, format, log_of, log_of_ratio, outside, power_at};
 use super::num::Num;
+
+/// Magnitudes up to which [`sinh_cosh`] serves.
+fn usual(x: Num<'_>) -> f64 {
+    if x.is_double() { 700.0 } else { 86.0 }
+}
+
+/// Half of e^|x| where x is large; NaN stays.
+fn half_exp(x: Num<'_>) -> Num<'_> {
+    x.is_nan().select(x, exp_half(x.abs()))
+}
 
 /// Hyperbolic sine.
 pub(in crate::builtins) fn sinh<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
-    let magnitude = x.abs();
-    let half = exp_half(magnitude);
-    let large = half - half.lit(0.25) / half;
-    let s = magnitude * magnitude;
-    let tail = if x.is_double() { s.poly(&poly::SINH_F64) } else { s.poly(&poly::SINH_F32) };
-    let small = (magnitude * s).fma(tail, magnitude);
-    let y = magnitude.ge(1.0).select(large, small);
-    x.is_nan().select(x, y.copysign(x))
+    let [sinh, _] = sinh_cosh(x);
+    let [y] = x.abs().above_or_nan(usual(x)).rarely([sinh], || [half_exp(x)]);
+    y.copysign(x)
 }
 
 /// Hyperbolic cosine.
 pub(in crate::builtins) fn cosh<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
-    let half = exp_half(x.abs());
-    x.is_nan().select(x, half + half.lit(0.25) / half)
+    let [_, cosh] = sinh_cosh(x);
+    let [y] = x.abs().above_or_nan(usual(x)).rarely([cosh], || [half_exp(x)]);
+    y
 }
 
 /// Hyperbolic tangent.
@@ -41,21 +47,35 @@ fn large(x: Num<'_>) -> f64 {
     if x.is_double() { 1.0e18 } else { 1.0e9 }
 }
 
-/// log(1 + y), or where the mask is true log(2 x); x itself where it is infinite.
-fn log_of_sum<'m>(y: Num<'m>, large: Num<'m>, x: Num<'m>) -> Num<'m> {
-    let log = log1p_of(large.select(x, y)) + large.select(y.lit(consts::LN_2), 0.0);
-    x.lt(f64::INFINITY).select(log, x)
+/// log(2 x) of what is not less than [`large`].
+fn log_of_twice(x: Num<'_>) -> Num<'_> {
+    x.lt(f64::INFINITY).select(log_of(x) + consts::LN_2, x)
+}
+
+/// The logarithm of `y = x + root`, whose inverse is their difference or its negative. With y between the roots of one half and of two it
+/// is 2 atanh((y - 1) / (y + 1)), a quotient that `near` gives better.
+fn log_of_sum<'m>(x: Num<'m>, root: Num<'m>, near: impl FnOnce() -> (Num<'m>, Num<'m>)) -> Num<'m> {
+    let y = x + root;
+    let (half_root, bits, ..) = format(x);
+    let one = if x.is_double() { 1023 } else { 127 };
+    let field = (y.bits() + ((one << bits) - half_root)).lshr(bits);
+    let Power { power, exponent } = power_at(field);
+    let is_near = field.eq(one);
+    let (top, bottom) = near();
+    // What is subtracted first is exact.
+    let top = is_near.select(top, x + (root - power));
+    let bottom = is_near.select(bottom, y) + power;
+    log_of_ratio(top / bottom, exponent)
 }
 
 /// Inverse hyperbolic sine.
 pub(in crate::builtins) fn asinh<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
     let magnitude = x.abs();
-    let s = magnitude * magnitude;
-    let y = magnitude + s / ((s + 1.0).sqrt() + 1.0);
-    let y = log_of_sum(y, magnitude.ge(large(x)), magnitude);
-    let tiny = if x.is_double() { 1.0e-9 } else { 1.0e-4 };
-    magnitude.lt(tiny).select(x, y.copysign(x))
+    let root = magnitude.fma(magnitude, 1.0).sqrt();
+    let usual = log_of_sum(magnitude, root, || (magnitude, root));
+    let [y] = magnitude.above_or_nan(large(x)).rarely([usual], || [log_of_twice(magnitude)]);
+    y.copysign(x)
 }
 
 /// Inverse hyperbolic cosine.
@@ -63,19 +83,36 @@ pub(in crate::builtins) fn acosh<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
     let t = x - 1.0;
     // The square root of x^2 - 1 = t (t + 2).
-    let y = t + t.fma(t, t + t).sqrt();
-    let y = log_of_sum(y, x.ge(large(x)), x);
-    let y = x.eq(1.0).select(x.lit(0.0), y);
-    x.lt(1.0).select(x.lit(f64::NAN), y)
+    let root = t.fma(t, t + t).sqrt();
+    let usual = log_of_sum(x, root, || (root, x));
+    let rare = if x.is_double() {
+        outside(x.bits(), 1.0f64.to_bits() as i64, 1.0e18f64.to_bits() as i64)
+    } else {
+        outside(x.bits(), i64::from(1.0f32.to_bits()), i64::from(1.0e9f32.to_bits()))
+    };
+    let [y] = rare.rarely([usual], || [x.lt(1.0).select(x.lit(f64::NAN), log_of_twice(x))]);
+    y
 }
 
-/// Inverse hyperbolic tangent.
+/// Inverse hyperbolic tangent: half the logarithm of (1 + x) / (1 - x), from which a power of two is taken off.
 pub(in crate::builtins) fn atanh<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
     let magnitude = x.abs();
-    let y = log1p_of((magnitude + magnitude) / (magnitude.lit(1.0) - magnitude)) * 0.5;
-    let tiny = if x.is_double() { 1.0e-9 } else { 1.0e-4 };
-    let y = magnitude.lt(tiny).select(x, y.copysign(x));
-    let pole = magnitude.eq(1.0).select(x.lit(f64::INFINITY).copysign(x), f64::NAN);
-    magnitude.lt(1.0).select(y, pole)
+    let (_, bits, ..) = format(x);
+    let one = if x.is_double() { 1023 } else { 127 };
+    let above = magnitude + 1.0;
+    let below = magnitude.lit(1.0) - magnitude;
+    let ratio = (above.bits() - below.bits()) + ((one << bits) + (1 << (bits - 1)));
+    let Power { power, exponent } = power_at(ratio.lshr(bits));
+    let log = |top: Num<'m>, bottom: Num<'m>| log_of_ratio(top / bottom, exponent) * 0.5;
+    let (more, less) = (power + 1.0, power.lit(1.0) - power);
+    let usual = log(magnitude.fma(more, less), magnitude.fma(less, more));
+    // Where the sums with the power are not exact the result is so large that those of one are good enough.
+    let close = 1.0 - 2f64.powi(if x.is_double() { -51 } else { -22 });
+    let [y] = (!magnitude.lt(close)).rarely([usual], || {
+        let y = log(power.fma(-below, above), power.fma(below, above));
+        let pole = magnitude.eq(1.0).select(x.lit(f64::INFINITY), f64::NAN);
+        [magnitude.lt(1.0).select(y, pole)]
+    });
+    y.copysign(x)
 }

@@ -37,34 +37,21 @@ impl Unit {
     }
 }
 
-/// atan(small / large) for 0 <= small <= large; equal ones give an eighth of the circle, exactly in units of pi.
-fn atan_quotient<'m>(small: Num<'m>, large: Num<'m>, unit: Unit) -> Num<'m> {
-    let equal = small.eq(large) & large.gt(0.0);
-    if !small.is_double() {
-        let t = equal.select(small.lit(1.0), small / large);
-        let angle = unit.of(t * (t * t).poly(&poly::ATAN_F32));
-        return match unit {
-            Unit::Radian => angle,
-            Unit::Pi => equal.select(angle.lit(0.25), angle),
-        };
+/// atan(t) for 0 <= t <= 1, and a mask of one: it gives an eighth of the circle, exactly in units of pi.
+fn atan_small<'m>(t: Num<'m>, is_one: Num<'m>, unit: Unit) -> Num<'m> {
+    let s = t * t;
+    let angle = unit.of(t * if t.is_double() { s.poly(&poly::ATAN_F64) } else { s.poly(&poly::ATAN_F32) });
+    match unit {
+        Unit::Radian => angle,
+        Unit::Pi => is_one.select(t.lit(0.25), angle),
     }
-    // Beyond tan(pi/8) the angle from pi/4: the polynomial would have twice the coefficients. Scaled so that neither the sum
-    // overflows nor subnormals are too short for the comparison.
-    let infinite = large.eq(f64::INFINITY);
-    let scale = large.gt(1.0).select(large.lit(0.5), 1.0e100);
-    let (small, large) = (small * scale, large * scale);
-    let outer = small.gt(large * (consts::SQRT_2 - 1.0)) & !infinite;
-    let t = outer.select(large - small, small) / outer.select(large + small, large);
-    let t = (infinite & equal).select(t.lit(0.0), t);
-    let angle = unit.of(t * (t * t).poly(&poly::ATAN_F64));
-    (outer | equal).select(unit.quarters_less(1.0, angle), angle)
 }
 
 fn atan_in<'m>(x: Num<'m>, unit: Unit) -> Num<'m> {
     let magnitude = x.abs();
     let outer = magnitude.gt(1.0);
-    let one = x.lit(1.0);
-    let angle = atan_quotient(outer.select(one, magnitude), outer.select(magnitude, one), unit);
+    let inverse = x.lit(1.0) / magnitude;
+    let angle = atan_small(outer.select(inverse, magnitude), magnitude.eq(1.0), unit);
     outer.select(unit.quarters_less(2.0, angle), angle).copysign(x)
 }
 
@@ -72,11 +59,16 @@ fn atan2_in<'m>(y: Num<'m>, x: Num<'m>, unit: Unit) -> Num<'m> {
     let (height, width) = (y.abs(), x.abs());
     let steep = height.gt(width);
     let (small, large) = (steep.select(width, height), steep.select(height, width));
-    let angle = atan_quotient(small, large, unit);
-    let angle = large.eq(0.0).select(large, angle);
+    let equal = small.eq(large);
+    let t = small / large;
+    // Of two zeros, infinities, or NaN.
+    let [t] = t.is_nan().rarely([t], || {
+        let t = equal.select(small.lit(1.0), t);
+        [large.eq(0.0).select(small, t)]
+    });
+    let angle = atan_small(t, equal & large.gt(0.0), unit);
     let angle = steep.select(unit.quarters_less(2.0, angle), angle);
-    let angle = x.bits().lt(0).select(unit.quarters_less(4.0, angle), angle);
-    y.unordered(x).select(y.lit(f64::NAN), angle.copysign(y))
+    x.bits().lt(0).select(unit.quarters_less(4.0, angle), angle).copysign(y)
 }
 
 /// Arc tangent.

@@ -23,7 +23,7 @@ impl<'m> Split<'m> {
 }
 
 /// Bits of sqrt(1/2), mantissa bits, least normal, a power of two that lifts subnormals, its exponent.
-fn format(x: Num<'_>) -> (i64, u32, f64, f64, i64) {
+pub(super) fn format(x: Num<'_>) -> (i64, u32, f64, f64, i64) {
     if x.is_double() {
         (0x3fe6_a09e_667f_3bcd, 52, f64::MIN_POSITIVE, 18_014_398_509_481_984.0, 54)
     } else {
@@ -70,8 +70,8 @@ pub(super) fn split_ordinary(x: Num<'_>) -> Split<'_> {
 }
 
 /// The double from which doubles are integers, and its bits.
-const INTEGERS: f64 = 4_503_599_627_370_496.0;
-const INTEGERS_BITS: i64 = 0x4330_0000_0000_0000;
+pub(super) const INTEGERS: f64 = 4_503_599_627_370_496.0;
+pub(super) const INTEGERS_BITS: i64 = 0x4330_0000_0000_0000;
 
 /// Which numbers are not positive, not normal or not finite.
 pub(super) fn extraordinary(x: Num<'_>) -> Num<'_> {
@@ -86,7 +86,7 @@ pub(super) fn distant(x: Num<'_>) -> Num<'_> {
 
 /// Which patterns are not among those from one to below another: moved to where signed integers begin, those are less than their
 /// number.
-fn outside(bits: Num<'_>, least: i64, end: i64) -> Num<'_> {
+pub(super) fn outside(bits: Num<'_>, least: i64, end: i64) -> Num<'_> {
     let begin = if bits.is_double() { i64::MIN } else { i64::from(i32::MIN) };
     (bits + begin.wrapping_sub(least)).gt(begin.wrapping_add(end - least - 1))
 }
@@ -168,6 +168,36 @@ fn log_of_parts<'m>(e: Num<'m>, f: Num<'m>) -> Num<'m> {
         return e.fma(LN_2_F64[0], log1p_small(f, Some(e * LN_2_F64[1])));
     }
     e.fma(consts::LN_2, log1p_narrow(f))
+}
+
+/// A power of two near a number that is the quotient of floats with these bits: that of equal floats is one. As a float, and its
+/// exponent likewise.
+pub(super) struct Power<'m> {
+    pub(super) power: Num<'m>,
+    pub(super) exponent: Num<'m>,
+}
+
+/// The power of two for a ratio's bits: the exponent, with its bias, is what stands above the mantissa.
+pub(super) fn power_at(field: Num<'_>) -> Power<'_> {
+    let (integers, bits, bias) = if field.is_double() {
+        (INTEGERS, INTEGERS_BITS, 1023.0)
+    } else {
+        (8_388_608.0, i64::from(8_388_608.0f32.to_bits()), 127.0)
+    };
+    let mantissa = if field.is_double() { 52 } else { 23 };
+    Power { power: (field << mantissa).float(), exponent: (field | bits).float() - (integers + bias) }
+}
+
+/// 2 atanh(s) and a multiple of the logarithm of two, for |s| to 0.2.
+pub(super) fn log_of_ratio<'m>(s: Num<'m>, exponent: Num<'m>) -> Num<'m> {
+    let z = s * s;
+    let (double, twice) = (s.is_double(), s + s);
+    let tail = if double { z.poly(&poly::LOG_WIDE_F64) } else { z.poly(&poly::LOG_WIDE_F32) };
+    let log = (s * z).fma(tail, twice);
+    if double {
+        return exponent.fma(LN_2_F64[0], exponent.fma(LN_2_F64[1], log));
+    }
+    exponent.fma(consts::LN_2, log)
 }
 
 /// log(1 + f) of floats.

@@ -10,7 +10,9 @@ use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Sub};
 
 use clift_kir::inst::BlockCall;
-use clift_kir::{Builder, Convert, Elem, FloatCond, FpFlags, Imm, IntCond, LibFn, Opcode, Rounding, Type, Value};
+use clift_kir::{
+    Block, Builder, Convert, Elem, FloatCond, FpFlags, Imm, IntCond, LibFn, Opcode, Rounding, Type, Value,
+};
 
 /// Where ops go: a builder that several values share.
 pub(super) trait Cursor {
@@ -160,6 +162,34 @@ impl<'m> Num<'m> {
         self.float1(Opcode::Sqrt)
     }
 
+    /// What an op gives where it grants [`FpFlags::ESTIMATE`].
+    fn estimated(self, make: impl Fn(&mut Builder<'_>, Value) -> Value) -> Num<'m> {
+        self.emit(|b, x| {
+            b.set_fp_flags(FpFlags::ESTIMATE);
+            let made = make(b, x);
+            b.set_fp_flags(FpFlags::empty());
+            made
+        })
+    }
+
+    /// The quotient to one unit in the last place, where both operands, it and the divisor's reciprocal are well inside the range of
+    /// normal numbers. Of zero it is zero, of any sign; of others it may be anything.
+    pub(super) fn over(self, other: impl Operand<'m>) -> Num<'m> {
+        let other = other.beside(self).value;
+        self.estimated(|b, x| b.float2(Opcode::Fdiv, x, other))
+    }
+
+    /// The square root of a positive normal number to one unit in the last place; of others it may be anything.
+    pub(super) fn near_sqrt(self) -> Num<'m> {
+        self.estimated(|b, x| b.float1(Opcode::Sqrt, x))
+    }
+
+    /// The reciprocal of the square root to two units in the last place, of all numbers.
+    pub(super) fn near_rsqrt(self) -> Num<'m> {
+        let root = self.near_sqrt();
+        root.lit(1.0).over(root)
+    }
+
     /// Nearest integral value, ties to even.
     pub(super) fn rint(self) -> Num<'m> {
         self.float1(Opcode::Rint)
@@ -228,6 +258,11 @@ impl<'m> Num<'m> {
     /// Different; true for NaN.
     pub(super) fn ne(self, other: impl Operand<'m>) -> Num<'m> {
         self.cmp(FloatCond::Une, IntCond::Ne, other)
+    }
+
+    /// Not less as an integer without sign.
+    pub(super) fn not_below(self, other: impl Operand<'m>) -> Num<'m> {
+        self.emit2(other, |b, x, y| b.icmp(IntCond::Uge, x, y))
     }
 
     /// Whether it is NaN.
@@ -314,7 +349,7 @@ impl<'m> Num<'m> {
         let mut current = values;
         let mut head = None;
         at.with(&mut |b| {
-            let block = b.func.append_block();
+            let block = append_like(b);
             b.jump(block, &values.map(|v| v.value));
             for value in &mut current {
                 let ty = b.ty(value.value);
@@ -326,7 +361,7 @@ impl<'m> Num<'m> {
         let Some(head) = head else { unreachable!("broken invariant: cursor without a builder") };
         let (again, next) = step(current);
         at.with(&mut |b| {
-            let exit = b.func.append_block();
+            let exit = append_like(b);
             let any = if b.ty(again.value).is_vector() { b.any(again.value) } else { again.value };
             b.branch(any, BlockCall::new(head, &next.map(|v| v.value)), BlockCall::new(exit, &[]));
             b.switch_to(exit);
@@ -374,7 +409,7 @@ impl<'m> Num<'m> {
         let at = self.at;
         let mut blocks = None;
         at.with(&mut |b| {
-            let (rare, join) = (b.func.append_block(), b.func.append_block());
+            let (rare, join) = (b.func.append_block(), append_like(b));
             b.func.layout.set_rare(rare);
             let any = if b.ty(self.value).is_vector() { b.any(self.value) } else { self.value };
             let any = match counts {
@@ -405,6 +440,15 @@ impl<'m> Num<'m> {
         });
         results
     }
+}
+
+/// A new block, as rare as the current one.
+fn append_like(b: &mut Builder<'_>) -> Block {
+    let block = b.func.append_block();
+    if b.func.layout.is_rare(b.block()) {
+        b.func.layout.set_rare(block);
+    }
+    block
 }
 
 /// For which lanes rare code's results count.

@@ -1,5 +1,9 @@
-//! Remainders, exact, in doubles: a quotient below 2^53 is found by one division. Larger ones are rare; they are taken off in
-//! pieces.
+//! Remainders, exact.
+//!
+//! Usually the integral quotient is short, and a float holds it. A division that may be off by one unit finds it, or one close to
+//! it; what is left is computed with one rounding. That it lies in the remainder's range proves both: such a number has no more
+//! digits than the operands, so that nothing was rounded, and there is only one. Whatever else comes out is rare, and done again
+//! in doubles: there a quotient below 2^53 is found by one division, and larger ones are taken off in pieces.
 
 use clift_kir::Elem;
 
@@ -65,12 +69,10 @@ fn divide_nearest<'m>(x: Num<'m>, y: Num<'m>) -> Division<'m> {
     Division { rest: up.select(rest - divisor, rest), divisor, quotient: up.select(quotient + 1.0, quotient) }
 }
 
-/// The signed remainder, with the cases that have no quotient: x itself for infinite y; NaN for infinite x, y = 0, NaN.
-fn finish<'m>(x: Num<'m>, y: Num<'m>, rest: Num<'m>) -> Num<'m> {
+/// A remainder's magnitude, with the cases that have no quotient: that of x for infinite y; NaN for infinite x, y = 0, NaN.
+fn with_specials<'m>(x: Num<'m>, y: Num<'m>, rest: Num<'m>) -> Num<'m> {
     let rest = rest.to(x.ty().elem);
-    let sign = if x.is_double() { i64::MIN } else { i64::from(i32::MIN) };
-    let rest = (rest.bits() ^ (x.bits() & sign)).float();
-    let rest = y.abs().eq(f64::INFINITY).select(x, rest);
+    let rest = y.abs().eq(f64::INFINITY).select(x.abs(), rest);
     undefined(x, y).select(x.lit(f64::NAN), rest)
 }
 
@@ -78,24 +80,54 @@ fn undefined<'m>(x: Num<'m>, y: Num<'m>) -> Num<'m> {
     x.unordered(y) | x.abs().eq(f64::INFINITY) | y.eq(0.0)
 }
 
+/// A number with its sign changed where x has one.
+fn times_sign<'m>(y: Num<'m>, x: Num<'m>) -> Num<'m> {
+    let sign = if x.is_double() { i64::MIN } else { i64::from(i32::MIN) };
+    (y.bits() ^ (x.bits() & sign)).float()
+}
+
 /// Remainder with the sign of x.
 pub(in crate::builtins) fn fmod<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    finish(x, y, divide(x, y).rest)
+    let (whole, divisor) = (x.abs(), y.abs());
+    // A quotient that is not too small: of one too large the divisor is added again, exactly.
+    let up = if x.is_double() { 1.0 + 2f64.powi(-51) } else { 1.0 + 2f64.powi(-22) };
+    let quotient = (whole.over(divisor) * up).trunc();
+    let rest = quotient.fma(-divisor, whole);
+    let rest = rest.lt(0.0).select(rest + divisor, rest);
+    // Negative numbers and NaN have large bits.
+    let rare = rest.bits().not_below(divisor.bits());
+    let [rest] = rare.rarely_all([rest], || [with_specials(x, y, divide(x, y).rest)]);
+    times_sign(rest, x)
+}
+
+/// |x| less the nearest multiple of |y|, if that is close enough to be certain, else a mask; and the multiple.
+fn near<'m>(x: Num<'m>, y: Num<'m>) -> (Num<'m>, Num<'m>, Num<'m>) {
+    let (whole, divisor) = (x.abs(), y.abs());
+    let quotient = whole.over(divisor).rint();
+    let rest = quotient.fma(-divisor, whole);
+    let size = rest.abs();
+    (rest, !(size + size).lt(divisor), quotient)
 }
 
 /// IEEE remainder.
 pub(in crate::builtins) fn remainder<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    finish(x, y, divide_nearest(x, y).rest)
+    let (rest, rare, _) = near(x, y);
+    let [rest] = rare.rarely_all([rest], || [with_specials(x, y, divide_nearest(x, y).rest)]);
+    times_sign(rest, x)
 }
 
 /// The low seven bits of the quotient of [`remainder`], with its sign; 0 where there is none.
 pub(in crate::builtins) fn quotient_bits<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    let bits = divide_nearest(x, y).quotient.to_i32() & 0x7f;
+    let (_, rare, quotient) = near(x, y);
+    let rare = rare | quotient.ge(2f64.powi(30));
+    let [bits] = rare.rarely_all([quotient.to_i32() & 0x7f], || {
+        let bits = divide_nearest(x, y).quotient.to_i32() & 0x7f;
+        let none = undefined(x, y) | y.abs().eq(f64::INFINITY);
+        [none.select(bits.lit(0), bits)]
+    });
     let negative = (x.bits() ^ y.bits()).lt(0);
-    let bits = negative.select(-bits, bits);
-    let none = undefined(x, y) | y.abs().eq(f64::INFINITY);
-    none.select(bits.lit(0), bits)
+    negative.select(-bits, bits)
 }

@@ -1,47 +1,80 @@
-//! Cube root, hypotenuse, and multiplication by powers of two.
+//! Cube root, reciprocal square root, hypotenuse, and multiplication by powers of two.
 
 use clift_kir::Elem;
 
+use super::coefficients as poly;
+use super::log::{INTEGERS, INTEGERS_BITS, extraordinary, outside};
 use super::num::Num;
 
-/// Cube root: a guess from the exponent, improved by Halley's method, and a last step by Newton's whose residue is exact.
+/// Cube root: of normal numbers at once, of others on a branch.
 pub(in crate::builtins) fn cbrt<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
-    let double = x.is_double();
     let magnitude = x.abs();
-    // Scaled by a power of eight, so that nothing is subnormal and nothing overflows.
-    let (lift, drop) = if double { (2f64.powi(54), 2f64.powi(-18)) } else { (2f64.powi(24), 2f64.powi(-8)) };
-    let small = magnitude.lt(1.0);
-    let a = magnitude * small.select(x.lit(lift), 0.125);
-    // A third of the bits and two thirds of the bias, less what makes the errors on both sides equal: within 1/27.
-    let guess = if double {
-        let third = (a.bits().lshr(32).resize(Elem::I32).to_float(Elem::F64) * (1.0 / 3.0)).to_i32();
-        ((third + 715_094_163).resize(Elem::I64) << 32).float()
-    } else {
-        ((a.bits().to_float(Elem::F32) * (1.0 / 3.0)).to_i32() + 709_958_130).float()
-    };
-    let mut t = guess;
-    for _ in 0..if double { 2 } else { 1 } {
-        let cube = t * t * t;
-        t = t * ((cube + (a + a)) / ((cube + cube) + a));
-    }
-    let square = t * t;
-    let cube = square * t;
-    let rest = square.fma(t, -cube) + t.fma(t, -square) * t;
-    let root = t + ((a - cube) - rest) / (square * 3.0);
-    let root = root * small.select(x.lit(drop), 2.0);
-    // Zeros, infinities and NaN are their own roots.
-    let ordinary = magnitude.gt(0.0) & magnitude.lt(f64::INFINITY);
-    ordinary.select(root.copysign(x), x)
+    let [root] = extraordinary(magnitude).rarely_all([cbrt_of_normal(magnitude)], || {
+        // Scaled by a power of eight.
+        let (least, lift, drop) = if x.is_double() {
+            (f64::MIN_POSITIVE, 2f64.powi(54), 2f64.powi(-18))
+        } else {
+            (f64::from(f32::MIN_POSITIVE), 2f64.powi(24), 2f64.powi(-8))
+        };
+        let small = magnitude.lt(least);
+        let root = cbrt_of_normal(small.select(magnitude * lift, magnitude));
+        let root = small.select(root * drop, root);
+        // Zeros, infinities and NaN are their own roots.
+        let ordinary = magnitude.gt(0.0) & magnitude.lt(f64::INFINITY);
+        [ordinary.select(root, magnitude)]
+    });
+    root.copysign(x)
 }
 
-/// Square root of the sum of squares, without overflow in between; infinite if either is.
+/// Cube root of a positive normal number: the reciprocal root from a guess and a polynomial of its error, and from it the root with
+/// a last step by Newton's method, which makes the errors before it small.
+fn cbrt_of_normal<'m>(a: Num<'m>) -> Num<'m> {
+    // A third of the bits and four thirds of the bias, less what makes the errors on both sides equal.
+    let guess = if a.is_double() {
+        // Of the upper half, by a number from which floats are integers.
+        let upper = (a.bits().lshr(32) | INTEGERS_BITS).float();
+        (upper.fma(-1.0 / 3.0, INTEGERS * (4.0 / 3.0) + 1_430_186_324.0).bits() << 32).float()
+    } else {
+        a.bits().to_float(Elem::F32).fma(-1.0 / 3.0, 1_419_900_236.0).to_i32().float()
+    };
+    // What is left of one, and what takes that off again.
+    let left = |y: Num<'m>| (a * y).fma(-(y * y), 1.0);
+    let e = left(guess);
+    let inverse = if a.is_double() {
+        let y = guess * e.poly(&poly::CBRT_F64);
+        (y * left(y)).fma(1.0 / 3.0, y)
+    } else {
+        guess * e.poly(&poly::CBRT_F32)
+    };
+    let square = inverse * inverse;
+    let root = a * square;
+    (root * root).fma(-root, a).fma(square * (1.0 / 3.0), root)
+}
+
+/// Reciprocal of the square root.
+pub(in crate::builtins) fn rsqrt<'m>(args: &[Num<'m>]) -> Num<'m> {
+    args[0].near_rsqrt()
+}
+
+/// Square root of the sum of squares; infinite if either is. Sums that squares have left the range of are on a branch.
 pub(in crate::builtins) fn hypot<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
+    let sum = x.fma(x, y * y);
+    let rare = if x.is_double() {
+        outside(sum.bits(), 63 << 52, 0x7ff << 52)
+    } else {
+        outside(sum.bits(), 27 << 23, 0xff << 23)
+    };
+    let [length] = rare.rarely([sum.near_sqrt()], || [any_hypot(x, y)]);
+    length
+}
+
+fn any_hypot<'m>(x: Num<'m>, y: Num<'m>) -> Num<'m> {
     let length = if x.is_double() {
         let largest = x.abs().max(y.abs());
         let (up, down) = (2f64.powi(600), 2f64.powi(-600));
-        let (huge, tiny) = (largest.gt(2f64.powi(500)), largest.lt(2f64.powi(-500)));
+        let (huge, tiny) = (largest.gt(2f64.powi(500)), largest.lt(2f64.powi(-400)));
         let scale = huge.select(x.lit(down), tiny.select(x.lit(up), 1.0));
         let back = huge.select(x.lit(up), tiny.select(x.lit(down), 1.0));
         let (x, y) = (x * scale, y * scale);
