@@ -8,13 +8,14 @@ use std::fmt::Debug;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 use cl3::device::CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT;
-use libtest_mimic::{Failed, Trial};
+use libtest_mimic::{Completion, Failed, Trial};
 use opencl3::command_queue::CommandQueue;
 use opencl3::kernel::Kernel;
 use opencl3::memory::{Buffer, CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE};
 use opencl3::types::{CL_BLOCKING, cl_uchar};
 
 use crate::session::{Session, session};
+use crate::translator;
 
 /// The default global size: has many divisors, and is no multiple of 32.
 pub const GLOBAL: usize = 240;
@@ -341,20 +342,26 @@ impl Case {
 
     /// The case as a test.
     pub fn into_trial(self) -> Trial {
-        Trial::test(self.name.clone(), move || self.run(session()).map_err(Failed::from))
+        Trial::ignorable_test(self.name.clone(), move || self.run(session()).map_err(Failed::from))
     }
 
-    fn run(&self, session: &Session) -> Result<(), String> {
+    fn run(&self, session: &Session) -> Result<Completion, String> {
         if !session.driver.is_clift
             && (self.clift_only.is_some() || self.needs.iter().any(|need| !need.is_offered(session)))
         {
-            return Ok(());
+            return Ok(Completion::Completed);
         }
         if let Some(need) = self.needs.iter().find(|need| !need.is_offered(session)) {
             return Err(format!("the device does not offer {need:?}"));
         }
-        let program =
-            session.build(&self.source, &self.options).map_err(|log| format!("{log}\nsource:\n{}", self.source))?;
+        let program = match translator::level() {
+            None => session.build(&self.source, &self.options),
+            Some(level) => match translator::translate(&self.source, &self.options, &level) {
+                Ok(il) => session.build_il(&il, &translator::module_options(&self.options)),
+                Err(reason) => return Ok(Completion::ignored_with(reason)),
+            },
+        };
+        let program = program.map_err(|log| format!("{log}\nsource:\n{}", self.source))?;
         let kernel = Kernel::create(&program, "t").map_err(|error| format!("no kernel t: {error}"))?;
         let queue = session.queue();
         for local in &self.locals {
@@ -365,7 +372,7 @@ impl Case {
             self.launch(session, &queue, &kernel, &launch)
                 .map_err(|error| format!("{launch:?}: {error}\nsource:\n{}", self.source))?;
         }
-        Ok(())
+        Ok(Completion::Completed)
     }
 
     fn launch(&self, session: &Session, queue: &CommandQueue, kernel: &Kernel, launch: &Launch) -> Result<(), String> {

@@ -95,6 +95,18 @@ impl Session {
         Program::create_and_build_from_source(&self.context, source, options)
     }
 
+    /// Builds SPIR-V.
+    ///
+    /// # Errors
+    /// The error and the build log.
+    pub fn build_il(&self, il: &[u8], options: &str) -> Result<Program, String> {
+        let mut program = Program::create_from_il(&self.context, il).map_err(|error| error.to_string())?;
+        match program.build(&[self.device_id()], options) {
+            Ok(()) => Ok(program),
+            Err(error) => Err(format!("{error}: {}", program.get_build_log(self.device_id()).unwrap_or_default())),
+        }
+    }
+
     /// Builds OpenCL C with one kernel of interest.
     ///
     /// # Panics

@@ -52,6 +52,18 @@ pub(crate) const PACKAGES: &[Package] = &[
     Package { names: &["spirv-tools"], level: Level::Test, required: true, purpose: "assembles SPIR-V test modules" },
     Package { names: &["piglit"], level: Level::Test, required: true, purpose: "an outside OpenCL test suite" },
     Package {
+        names: &["llvm-spirv-15"],
+        level: Level::Test,
+        required: false,
+        purpose: "the SPIR-V-LLVM translator: runs the kernel tests as SPIR-V of another origin",
+    },
+    Package {
+        names: &["clang-15"],
+        level: Level::Test,
+        required: false,
+        purpose: "what the SPIR-V-LLVM translator gets its LLVM IR from",
+    },
+    Package {
         names: &["opencl-headers"],
         level: Level::Test,
         required: false,

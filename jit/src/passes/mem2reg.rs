@@ -86,8 +86,14 @@ impl Candidates {
                 this.visit(func, inst);
             }
         }
-        let rejected = &this.rejected;
-        this.accesses.retain(|(_, access)| match access {
+        this.drop_rejected();
+        this
+    }
+
+    /// Forgets the accesses that touch no candidate.
+    fn drop_rejected(&mut self) {
+        let rejected = &self.rejected;
+        self.accesses.retain(|(_, access)| match access {
             Access::Load { place, .. } | Access::Store { place, .. } | Access::Fill { place, .. } => {
                 !rejected[place.slot]
             }
@@ -95,7 +101,6 @@ impl Candidates {
                 to.is_some_and(|p| !rejected[p.slot]) || from.is_some_and(|p| !rejected[p.slot])
             }
         });
-        this
     }
 
     fn visit(&mut self, func: &Function, inst: Inst) {
@@ -201,6 +206,7 @@ impl Candidates {
             for slot in bad {
                 self.rejected[slot] = true;
             }
+            self.drop_rejected();
         }
     }
 

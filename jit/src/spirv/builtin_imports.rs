@@ -1,6 +1,7 @@
 //! OpenCL C functions that a producer left as imports by their mangled names although instructions exist for them.
 //!
-//! Some versions of clang's SPIR-V back end emit `_Z10atomic_incPU3AS1Vi` as an imported function. The table of what is known is
+//! Some versions of clang's SPIR-V back end emit `_Z10atomic_incPU3AS1Vi` as an imported function, some of the SPIR-V-LLVM translator
+//! `_Z20dot_4x8packed_ss_intjj`. The table of what is known is
 //! here; anything else stays an unresolved symbol.
 
 use clift_kir::{
@@ -8,7 +9,7 @@ use clift_kir::{
 };
 
 use super::lower::{FuncCx, Leaves, Val};
-use super::ops::image;
+use super::ops::{arith, image};
 use super::words::Fault;
 
 /// A function known by name.
@@ -35,6 +36,8 @@ pub(crate) enum BuiltinImport {
     /// Reads or writes of a level of a mipmapped image, which our front end names so: image, sampler, coordinates, then a level or
     /// two gradients; or image, coordinates, level, colour.
     ImageLevel(image::LevelAccess),
+    /// `dot_4x8packed` and `dot_acc_sat_4x8packed`: which of the two words have signed bytes, and whether an accumulator follows.
+    PackedDot { signed: [bool; 2], accumulate: bool },
     /// `convert_half`, `convert_float`, `convert_double` and their vectors, from signed or unsigned integers or from floats.
     ToFloat { signed: bool, rounding: Rounding },
 }
@@ -69,6 +72,12 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
     }
     if let Some(target) = name.strip_prefix("convert_") {
         return conversion(target, parameters);
+    }
+    if let Some(signs) = name.strip_prefix("dot_4x8packed_") {
+        return packed_dot(signs, false);
+    }
+    if let Some(signs) = name.strip_prefix("dot_acc_sat_4x8packed_") {
+        return packed_dot(signs, true);
     }
     let operation = name.strip_prefix("atomic_").or_else(|| name.strip_prefix("atom_"))?;
     if let Some(kind) = operation.strip_prefix("fetch_") {
@@ -105,6 +114,18 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
         "cmpxchg" => BuiltinImport::CompareExchange,
         _ => return None,
     })
+}
+
+/// The dot product of a name's last part.
+fn packed_dot(signs: &str, accumulate: bool) -> Option<BuiltinImport> {
+    let signed = match signs {
+        "uu_uint" => [false, false],
+        "ss_int" => [true, true],
+        "su_int" => [true, false],
+        "us_int" => [false, true],
+        _ => return None,
+    };
+    Some(BuiltinImport::PackedDot { signed, accumulate })
 }
 
 /// The conversion to floats of a name behind its `convert_`, with the mangled type of its argument.
@@ -183,6 +204,17 @@ pub(super) fn expand(
         return Ok(Val::Leaves(Leaves::new()));
     }
     let (Some(&pointer), Some(result)) = (args.first(), result) else { return Err(wrong()) };
+    if let BuiltinImport::PackedDot { signed, accumulate } = builtin {
+        let (&[a, b, ref rest @ ..], Type::I32) = (args, result) else { return Err(wrong()) };
+        if rest.len() != usize::from(accumulate) || args.iter().any(|&arg| cx.b.ty(arg) != Type::I32) {
+            return Err(wrong());
+        }
+        let (mut a, mut b) = ((a, signed[0]), (b, signed[1]));
+        if signed == [false, true] {
+            std::mem::swap(&mut a, &mut b);
+        }
+        return Ok(Val::one(arith::dot(cx, a, b, rest.first().copied(), result)?));
+    }
     if let BuiltinImport::ImageFormat(part) = builtin {
         let is_image = cx.b.ty(pointer) == Type::ptr(Space::Host) && result == Type::I32;
         return if is_image { Ok(Val::one(image::format_part(cx, pointer, part))) } else { Err(wrong()) };
@@ -256,6 +288,7 @@ pub(super) fn expand(
         | BuiltinImport::ImageFormat(_)
         | BuiltinImport::ImageLevel(_)
         | BuiltinImport::ToFloat { .. }
+        | BuiltinImport::PackedDot { .. }
         | BuiltinImport::GetFence => return Err(wrong()),
     };
     Ok(Val::one(value))
@@ -297,6 +330,9 @@ mod tests {
         assert_eq!(find("_Z18convert_half16_rtpDv16_m"), conversion(false, Rounding::Up));
         assert_eq!(find("_Z19convert_double4_rtzDv4_Dh"), conversion(false, Rounding::TowardZero));
         assert_eq!(find("_Z15convert_int_sati"), None);
+        let dot = |signed, accumulate| Some(BuiltinImport::PackedDot { signed, accumulate });
+        assert_eq!(find("_Z20dot_4x8packed_us_intjj"), dot([false, true], false));
+        assert_eq!(find("_Z29dot_acc_sat_4x8packed_uu_uintjjj"), dot([false, false], true));
         assert_eq!(find("_Z3foov"), None);
         assert_eq!(find("_Z99x"), None);
         assert_eq!(find("main"), None);

@@ -183,6 +183,19 @@ fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
     }
     let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     int(cx, a)?;
+    let accumulator = if accumulate { Some(cx.value(inst.id(2)?)?) } else { None };
+    dot(cx, (a, signed_a), (b, signed_b), accumulator, result)
+}
+
+/// The dot product of two integer vectors of one type, each with whether it is signed (the second only where the first is), as a
+/// scalar integer; added to an accumulator with saturation if there is one.
+pub(in super::super) fn dot(
+    cx: &mut FuncCx<'_>,
+    (a, signed_a): (Value, bool),
+    (b, signed_b): (Value, bool),
+    accumulator: Option<Value>,
+    result: Type,
+) -> Result<Value, Fault> {
     let ty = cx.b.ty(a);
     let packed = !ty.is_vector();
     if packed && ty != Type::I32 {
@@ -208,10 +221,7 @@ fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
         sum = cx.b.int2(Opcode::Iadd, sum, term);
     }
     let sum = cx.b.int_resize(sum, result.elem, signed_a);
-    if !accumulate {
-        return Ok(sum);
-    }
-    let accumulator = cx.value(inst.id(2)?)?;
+    let Some(accumulator) = accumulator else { return Ok(sum) };
     if cx.b.ty(accumulator) != result {
         return Err(Fault::malformed("the accumulator is not of the result type"));
     }
