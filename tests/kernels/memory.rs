@@ -391,8 +391,32 @@ fn block_copies() -> Case {
     })
 }
 
+/// A structure is copied to where it lies better than where it comes from. Without optimization the copy is still one.
+fn misaligned_source() -> Case {
+    Case::new(
+        "memory::misaligned_source",
+        "typedef struct { uint a, b, c, d; uint e[12]; } S;
+        typedef union { uint16 v; S s; } U;
+        kernel void t(global const uint *a, global uint16 *out) {
+            size_t i = get_global_id(0);
+            U u;
+            u.s = *(global const S *)(a + i + 1);
+            u.s.e[i % 12] += 1;
+            out[i] = u.v;
+        }",
+    )
+    .options("-cl-std=CL3.0 -cl-opt-disable")
+    .input_n(GLOBAL + 16, |i| spread(31, i) as u32)
+    .expect(|i| {
+        let mut numbers: [u32; 16] = std::array::from_fn(|k| spread(31, i + 1 + k) as u32);
+        numbers[4 + i % 12] = numbers[4 + i % 12].wrapping_add(1);
+        numbers
+    })
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     vec![
+        misaligned_source(),
         structures(),
         packed_structures(),
         structure_argument(),

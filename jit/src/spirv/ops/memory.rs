@@ -42,7 +42,9 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let ty = cx.pointee(inst.id(0)?)?;
             let stated = inst.len() > 3;
             let (access, _) = access(cx, inst, 3, ty)?;
-            let align = if stated { access.align } else { 1 };
+            // Clang's back end states what holds for the target as if it held for the source as well.
+            let for_both = stated && cx.unit.module.generator != LLVM_BACKEND;
+            let align = if for_both { access.align } else { 1 };
             let count = cx.b.int_resize(count, Elem::I64, false);
             let mem = clift_kir::MemInfo { volatile: access.volatile, ..clift_kir::MemInfo::aligned(align) };
             cx.b.memcpy(to, from, count, mem);
