@@ -1,6 +1,6 @@
 //! Floating-point functions that are bit manipulation or short sequences of exact operations.
 
-use clift_kir::{Builder, Convert, Elem, FloatCond, IntCond, MemInfo, Opcode, Type, Value};
+use clift_kir::{Builder, Convert, Elem, FloatCond, FpFlags, IntCond, MemInfo, Opcode, Type, Value};
 
 use crate::builtins::{Args, ClOp, call, expect_count, math};
 
@@ -59,9 +59,16 @@ pub(in crate::builtins) fn fdim(b: &mut Builder<'_>, args: &Args) -> Option<Valu
 
 /// Sine; the cosine is stored.
 pub(in crate::builtins) fn sincos(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
-    let cosine = call(b, ClOp::cos, &args.values[..1]);
+    let x = args.values[0];
+    let ty = args.result;
+    // Halves, and floats that may be approximated, have other forms.
+    let [sine, cosine] = if ty.elem == Elem::F16 || (ty.elem == Elem::F32 && b.fp_flags().contains(FpFlags::APPROX)) {
+        [call(b, ClOp::sin, &[x]), call(b, ClOp::cos, &[x])]
+    } else {
+        math::emit_pair(b, math::trig::sincos, &[x])
+    };
     store(b, args.values[1], cosine);
-    Some(call(b, ClOp::sin, &args.values[..1]))
+    Some(sine)
 }
 
 /// Logarithm of |gamma|; the sign of gamma is stored.

@@ -244,33 +244,28 @@ pub(in crate::builtins) fn log10<'m>(args: &[Num<'m>]) -> Num<'m> {
     })
 }
 
-/// log(1 + x).
+/// log(1 + x): with a power of two near 1 + x taken off, `f = (1 + x) / 2^k - 1` has one rounding.
 pub(in crate::builtins) fn log1p<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
-    let y = log1p_of(x);
-    // 1 + x shows what has no exponent; a tiny x is its own logarithm, zeros with their signs.
-    let y = specials(x + 1.0, y);
-    let tiny = if x.is_double() { 1.0e-17 } else { 1.0e-8 };
-    x.abs().lt(tiny).select(x, y)
-}
-
-/// log(1 + x) for x > -1 that is not tiny.
-pub(super) fn log1p_of(x: Num<'_>) -> Num<'_> {
-    let (_, bits, ..) = format(x);
-    let exponent = exponent(x + 1.0);
-    // (1 + x) / 2^e - 1 with one rounding: a power four times as large is a normal number for every e.
-    let four = if x.is_double() { 4.0f64.to_bits() as i64 } else { i64::from(4.0f32.to_bits()) };
-    let power = (-(exponent << bits) + four).float();
-    let f = (x * 0.25).fma(power, power.fma(0.25, -1.0));
-    let elem = x.ty().elem;
-    if x.is_double() {
-        let e = exponent.resize(clift_kir::Elem::I32).to_float(elem);
-        // The rounding of f shows where the exponent's part cancels most of the result.
-        let (scaled, offset) = ((x * 0.25) * power, power.fma(0.25, -1.0));
-        let rounded = f - scaled;
-        let error = (scaled - (f - rounded)) + (offset - rounded);
-        e.fma(LN_2_F64[0], log1p_small(f, Some(e.fma(LN_2_F64[1], error))))
+    let (root, bits, ..) = format(x);
+    let (bias, infinity) = if x.is_double() { (1023, 0x7ff) } else { (127, 0xff) };
+    let y = x + 1.0;
+    let Power { power, exponent } = power_at((y.bits() + ((bias << bits) - root)).lshr(bits));
+    let inverse = (power.bits().lit((2 * bias) << bits) - power.bits()).float();
+    let f = (x + (power.lit(1.0) - power)) * inverse;
+    // 2 atanh(s) with 2s = f - s f: the rounding of s counts little.
+    let s = f / (f + 2.0);
+    let z = s * s;
+    let tail = if x.is_double() { z.poly(&poly::LOG_WIDE_F64) } else { z.poly(&poly::LOG_WIDE_F32) };
+    let less = z.fma(-tail, f);
+    let log = if x.is_double() {
+        exponent.fma(LN_2_F64[0], f - s.fma(less, exponent * -LN_2_F64[1]))
     } else {
-        log_of_parts(exponent.to_float(elem), f)
-    }
+        exponent.fma(consts::LN_2, s.fma(-less, f))
+    };
+    // Not positive, or far beyond where one counts.
+    let rare = outside(y.bits(), 1 << bits, (infinity - 8) << bits);
+    let [log] = rare.rarely([log], || [specials(y, log_of(y))]);
+    // A tiny x is its own logarithm, zeros with their signs.
+    log.copysign(x)
 }

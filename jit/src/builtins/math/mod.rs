@@ -30,4 +30,4 @@ pub(super) mod remainder;
 pub(super) mod root;
 pub(super) mod trig;
 
-pub(super) use num::{Function, emit};
+pub(super) use num::{Function, emit, emit_pair};

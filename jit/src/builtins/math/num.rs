@@ -32,15 +32,32 @@ impl Cursor for Shared<'_, '_> {
 /// A function of numbers, as the table names it: operands have been checked.
 pub(crate) type Function = for<'m> fn(&[Num<'m>]) -> Num<'m>;
 
+/// A function of two results.
+pub(crate) type Pair = for<'m> fn(&[Num<'m>]) -> [Num<'m>; 2];
+
 /// Emits a function of values.
 pub(in crate::builtins) fn emit(b: &mut Builder<'_>, function: Function, args: &[Value]) -> Value {
+    let [result] = emit_all(b, |args| [function(args)], args);
+    result
+}
+
+/// Emits a function of two results.
+pub(in crate::builtins) fn emit_pair(b: &mut Builder<'_>, function: Pair, args: &[Value]) -> [Value; 2] {
+    emit_all(b, function, args)
+}
+
+fn emit_all<const N: usize>(
+    b: &mut Builder<'_>,
+    function: impl for<'m> Fn(&[Num<'m>]) -> [Num<'m>; N],
+    args: &[Value],
+) -> [Value; N] {
     let liberties = b.fp_flags();
     b.set_fp_flags(FpFlags::empty());
     let cursor = Shared(RefCell::new(b));
     let args: Vec<Num<'_>> = args.iter().map(|&value| Num { at: &cursor, value }).collect();
-    let result = function(&args).value;
+    let results = function(&args).map(|result| result.value);
     cursor.with(&mut |b| b.set_fp_flags(liberties));
-    result
+    results
 }
 
 /// A value that ops can be made with.

@@ -1,7 +1,8 @@
 //! Sine, cosine and tangent: of radians by a reduction to half a period in three steps (Cody and Waite), with huge arguments on a
 //! branch of their own; of multiples of pi by an exact reduction.
 //!
-//! Sine and cosine are reduced by whole periods of pi, not of pi/2: one polynomial serves both, and no lane has to choose.
+//! Sine and cosine are reduced by whole periods of pi, not of pi/2: one polynomial serves both, and no lane has to choose. Where
+//! both are asked for, they share a reduction by pi/2 and choose.
 
 use clift_kir::{Elem, LibFn};
 
@@ -154,6 +155,38 @@ pub(in crate::builtins) fn sin<'m>(args: &[Num<'m>]) -> Num<'m> {
 /// Cosine.
 pub(in crate::builtins) fn cos<'m>(args: &[Num<'m>]) -> Num<'m> {
     function(args[0], Period::Cosine, LibFn::Cos, sine_of)
+}
+
+/// Sine and cosine: by a reduction to a quarter of a period, which one polynomial for each serves.
+pub(in crate::builtins) fn sincos<'m>(args: &[Num<'m>]) -> [Num<'m>; 2] {
+    let x = args[0];
+    let usual = || sincos_of(reduce_small(x, Period::Tangent, 3));
+    huge(x).rarely_all(usual(), || {
+        let far = if x.is_double() {
+            [x.library(LibFn::Sin), x.library(LibFn::Cos)]
+        } else {
+            sincos_of(reduce_huge(x, Period::Tangent))
+        };
+        let [sine, cosine] = usual();
+        [huge(x).select(far[0], sine), huge(x).select(far[1], cosine)]
+    })
+}
+
+fn sincos_of<'m>(Reduced { r, parity }: Reduced<'m>) -> [Num<'m>; 2] {
+    let s = r * r;
+    // 1 is the first coefficient: the product keeps the sign of a zero.
+    let (sine, cosine) = if r.is_double() {
+        (r * s.poly(&poly::SIN_SHORT_F64), s.poly(&poly::COS_SHORT_F64))
+    } else {
+        (r * s.poly(&poly::SIN_SHORT_F32), s.poly(&poly::COS_SHORT_F32))
+    };
+    let quarters = parity.bits();
+    let odd = (quarters & 1).ne(0);
+    // The second bit has the sign of the sine; with the first added to it that of the cosine.
+    let sign = if r.is_double() { i64::MIN } else { i64::from(i32::MIN) };
+    let shift = format(r).sign_shift - 1;
+    let with = |y: Num<'m>, quarters: Num<'m>| (y.bits() ^ ((quarters << shift) & sign)).float();
+    [with(odd.select(cosine, sine), quarters), with(odd.select(sine, cosine), quarters + 1)]
 }
 
 /// Tangent.
