@@ -208,7 +208,7 @@ fn make_blocks(cx: &mut FuncCx<'_>, function: &FunctionDef, entry: Block) -> Res
         cx.blocks[number] = Some(block);
         for index in function.blocks[number].insts.clone() {
             let inst = &unit.module.insts[index];
-            if is_position(inst.op()) {
+            if is_position(inst.op()) || is_debug(unit, inst) {
                 continue;
             }
             if inst.op() != Op::Phi {
@@ -218,6 +218,11 @@ fn make_blocks(cx: &mut FuncCx<'_>, function: &FunctionDef, entry: Block) -> Res
         }
     }
     Ok(edges)
+}
+
+/// Whether an instruction only tells a debugger something: the SPIR-V-LLVM translator writes such in front of phis.
+fn is_debug(unit: &Unit, inst: &Inst) -> bool {
+    inst.op() == Op::ExtInst && unit.module.is_debug(inst).is_ok_and(|debug| debug)
 }
 
 fn make_phi(
@@ -311,7 +316,7 @@ fn import_block(cx: &mut FuncCx<'_>, function: &FunctionDef, number: usize) -> R
             }
             continue;
         }
-        phis_over = true;
+        phis_over |= !is_debug(unit, inst);
         ops::lower(cx, inst).map_err(|fault| fault.at(inst))?;
     }
     Ok(())

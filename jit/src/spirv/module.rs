@@ -178,7 +178,7 @@ impl Module {
     }
 
     /// Whether an extended instruction is of a set for debuggers.
-    fn is_debug(&self, inst: &Inst) -> Result<bool, Fault> {
+    pub(crate) fn is_debug(&self, inst: &Inst) -> Result<bool, Fault> {
         Ok(self.ext_sets.get(&inst.id(0)?).is_some_and(|set| set.is_debug()))
     }
 
