@@ -620,9 +620,35 @@ fn tiled_product() -> Case {
     .stated_local()
 }
 
+/// Several copies with an event each: clang's back end makes one null event of them, worse with each.
+fn several_copies() -> Case {
+    Case::new(
+        "barriers::several_copies",
+        "kernel void t(global const uint *a, global uint *out) {
+            local uint x[8], y[8], z[8], w[8];
+            event_t e = async_work_group_copy(x, a, 8, 0);
+            wait_group_events(1, &e);
+            event_t f = async_work_group_copy(y, a + 8, 8, 0);
+            wait_group_events(1, &f);
+            event_t g = async_work_group_strided_copy(z, a, 8, 2, 0);
+            wait_group_events(1, &g);
+            event_t h = async_work_group_strided_copy(w, a, 8, 3, 0);
+            wait_group_events(1, &h);
+            uint i = get_global_id(0) % 8;
+            out[get_global_id(0)] = x[i] + 10 * y[i] + 100 * z[i] + 1000 * w[i];
+        }",
+    )
+    .input(|i| i as u32)
+    .expect(|i| {
+        let i = i as u32 % 8;
+        i + 10 * (i + 8) + 100 * (2 * i) + 1000 * (3 * i)
+    })
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     vec![
         reversal(),
+        several_copies(),
         reduction(),
         scan(),
         live_values(),

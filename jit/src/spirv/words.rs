@@ -270,8 +270,8 @@ fn walk(words: &[u32]) -> Result<Walked, ImportError> {
                 unwrap_spec_op(inst, &mut out).map_err(bad)?;
                 spec_op = true;
             }
-            // LLVM's back end repeats the type behind the result when it meets a null event a second time.
-            Op::ConstantNull if matches!(inst, [_, ty, _, again] if again == ty) => {
+            // LLVM's back end repeats the type behind the result each time that it meets a null event again.
+            Op::ConstantNull if matches!(inst, [_, ty, _, again @ ..] if again.iter().all(|word| word == ty)) => {
                 out.extend_from_slice(&[3 << 16 | u32::from(opcode), inst[1], inst[2]]);
             }
             _ => out.extend_from_slice(inst),
