@@ -4,7 +4,7 @@
 use std::f64::consts;
 
 use super::exp::{exp_half, expm1_of, sinh_cosh};
-use super::log::{Power, format, log_of, log_of_ratio, outside, power_at};
+use super::log::{Power, format, log_of, log_of_ratio, log1p, outside, power_at};
 use super::num::Num;
 
 /// Magnitudes up to which [`sinh_cosh`] serves.
@@ -72,8 +72,9 @@ fn log_of_sum<'m>(x: Num<'m>, root: Num<'m>, near: impl FnOnce() -> (Num<'m>, Nu
 pub(in crate::builtins) fn asinh<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
     let magnitude = x.abs();
-    let root = magnitude.fma(magnitude, 1.0).sqrt();
-    let usual = log_of_sum(magnitude, root, || (magnitude, root));
+    let square = magnitude * magnitude;
+    // x plus the root of x^2 + 1, less one: the root would lose what makes it more than one.
+    let usual = log1p(&[magnitude + square / ((square + 1.0).sqrt() + 1.0)]);
     let [y] = magnitude.above_or_nan(large(x)).rarely([usual], || [log_of_twice(magnitude)]);
     y.copysign(x)
 }
