@@ -100,8 +100,8 @@ pub(super) enum Source {
     Operand(u8),
     /// Base, index with the logarithm of its scale, displacement.
     Memory(Base, Option<(u8, u8)>, i32),
-    /// An address in each lane.
-    Lanes(u8),
+    /// An address in each lane; with a base for all lanes, an index in each, and the logarithm of its scale.
+    Lanes(u8, Option<(u8, u8)>),
     Constant(Constant),
 }
 
@@ -200,7 +200,7 @@ impl MachInst {
     fn only_gives(&self) -> bool {
         match self.kind {
             // Scattered stores give what is left of their mask.
-            Kind::Plain(plain) => plain.row.format != Format::Plain && !matches!(plain.source, Source::Lanes(_)),
+            Kind::Plain(plain) => plain.row.format != Format::Plain && !matches!(plain.source, Source::Lanes(..)),
             Kind::Zero | Kind::Ones | Kind::Long(_) => true,
             Kind::Arguments
             | Kind::Jump
@@ -222,7 +222,8 @@ impl Plain {
             Field::Digit(_) => None,
         };
         let (base, index) = match &mut self.source {
-            Source::Operand(operand) | Source::Lanes(operand) => (Some(operand), None),
+            Source::Operand(operand) => (Some(operand), None),
+            Source::Lanes(operand, base) => (Some(operand), base.as_mut().map(|(at, _)| at)),
             Source::Memory(Base::Operand(operand), index, _) => (Some(operand), index.as_mut().map(|(at, _)| at)),
             Source::Memory(Base::Stack(_), index, _) => (None, index.as_mut().map(|(at, _)| at)),
             Source::Constant(_) => (None, None),

@@ -276,7 +276,9 @@ impl Emitter<'_> {
                     Base::Stack(offset) => Place::Memory(STACK_POINTER, index, (self.spilled + offset) as i32 + disp),
                 }
             }
-            Source::Lanes(operand) => Place::Lanes(register(operand)),
+            Source::Lanes(operand, base) => {
+                Place::Lanes(register(operand), base.map(|(base, scale)| (register(base), scale)))
+            }
             Source::Constant(constant) => Place::Code(constant.0),
         };
         let reg = match plain.reg {

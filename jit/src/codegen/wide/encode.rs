@@ -103,8 +103,8 @@ pub(super) enum Place {
     Register(u8),
     /// Base, index with the logarithm of its scale, displacement.
     Memory(u8, Option<(u8, u8)>, i32),
-    /// An address in each lane of a vector register.
-    Lanes(u8),
+    /// An address in each lane of a vector register; with a base for all lanes, an index in each, and the logarithm of its scale.
+    Lanes(u8, Option<(u8, u8)>),
     /// A place in the code, which is noted.
     Code(u32),
 }
@@ -168,7 +168,7 @@ impl Parts {
         match self.place {
             Place::Register(number) => (vector && number & 16 != 0, number & 8 != 0),
             Place::Memory(base, index, _) => (index.is_some_and(|(index, _)| index & 8 != 0), base & 8 != 0),
-            Place::Lanes(index) => (index & 8 != 0, false),
+            Place::Lanes(index, base) => (index & 8 != 0, base.is_some_and(|(base, _)| base & 8 != 0)),
             Place::Code(_) => (false, false),
         }
     }
@@ -241,7 +241,10 @@ impl Parts {
                     u8::from(self.zeroing) << 7
                         | self.size.length() << 5
                         | u8::from(self.broadcast) << 4
-                        | inverted(second & 16 != 0 || matches!(self.place, Place::Lanes(index) if index & 16 != 0), 3)
+                        | inverted(
+                            second & 16 != 0 || matches!(self.place, Place::Lanes(index, _) if index & 16 != 0),
+                            3,
+                        )
                         | mask,
                 );
             }
@@ -257,10 +260,18 @@ impl Parts {
                 fixup = Some(Fixup { at: code.len() as u32, behind, target });
                 code.extend([0; 4]);
             }
-            Place::Lanes(index) => {
+            Place::Lanes(index, None) => {
                 code.push(reg | STACK_POINTER);
                 code.push((index & 7) << 3 | BASE_POINTER);
                 code.extend([0; 4]);
+            }
+            Place::Lanes(index, Some((base, scale))) => {
+                let form = if base & 7 == BASE_POINTER { 0x40 } else { 0 };
+                code.push(form | reg | STACK_POINTER);
+                code.push(scale << 6 | (index & 7) << 3 | base & 7);
+                if form != 0 {
+                    code.push(0);
+                }
             }
             Place::Memory(base, index, disp) => {
                 let form = if disp != 0 || base & 7 == BASE_POINTER { 0x80 } else { 0 };

@@ -295,8 +295,12 @@ rows! {
     evex  VMOVDQU32_TO "vmovdqu32" F3 M0F 0 0x7f;
     evex  VMOVDQU64 "vmovdqu64" F3 M0F 1 0x6f;
     evex  VMOVDQU64_TO "vmovdqu64" F3 M0F 1 0x7f;
+    evex  VPGATHERDD "vpgatherdd" P66 M0F38 0 0x90;
+    evex  VPGATHERDQ "vpgatherdq" P66 M0F38 1 0x90;
     evex  VPGATHERQD "vpgatherqd" P66 M0F38 0 0x91;
     evex  VPGATHERQQ "vpgatherqq" P66 M0F38 1 0x91;
+    evex  VPSCATTERDD "vpscatterdd" P66 M0F38 0 0xa0;
+    evex  VPSCATTERDQ "vpscatterdq" P66 M0F38 1 0xa0;
     evex  VPSCATTERQD "vpscatterqd" P66 M0F38 0 0xa1;
     evex  VPSCATTERQQ "vpscatterqq" P66 M0F38 1 0xa1;
     evex  VMOVSS   "vmovss"   F3   M0F  0 0x10;

@@ -19,6 +19,36 @@ fn move_row(bytes: u32) -> [Row; 2] {
     }
 }
 
+/// Where the lanes of an access lie.
+struct Places {
+    /// An address in each lane, or an index.
+    lanes: VReg,
+    /// The address that indices begin at, and the logarithm of their scale.
+    base: Option<(VReg, u8)>,
+    /// Indices have 32 bits.
+    narrow: bool,
+}
+
+impl Places {
+    /// An access of elements of a type, by its rows for lanes of 64 and of 32 bits, with the operands of the register that it
+    /// reads or writes, of its mask, and of the lanes; that of the base is behind the latter.
+    fn access(&self, [row, narrow_row]: [Row; 2], ty: Type, reg: u8, mask: u8, lanes: u8) -> Kind {
+        let (row, bits) = if self.narrow { (narrow_row, ty.elem.bits()) } else { (row, 64) };
+        Kind::Plain(Plain {
+            row,
+            size: Size::vector(bits * ty.lanes()),
+            reg: Field::Operand(reg),
+            second: None,
+            source: Source::Lanes(lanes, self.base.map(|(_, scale)| (lanes + 1, scale))),
+            mask: Some(mask),
+            zeroing: false,
+            broadcast: false,
+            immediate: None,
+            locked: false,
+        })
+    }
+}
+
 impl Selector<'_> {
     pub(super) fn memory_op(&mut self, inst: Inst) {
         use Opcode as O;
@@ -228,49 +258,72 @@ impl Selector<'_> {
     fn gather(&mut self, inst: Inst) {
         let args = &self.legal.dfg.inst(inst).args;
         let ty = self.result_type(inst);
-        let (pointers, mask, other) = (self.get(args[0]), self.get(args[1]), self.get(args[2]));
+        let (mask, other) = (self.get(args[1]), self.get(args[2]));
+        let places = self.places(args[0], ty);
         let (result, left) = (self.fresh(ZMM), self.fresh(MASK));
-        let operands = SmallVec::from_slice(&[
+        let mut operands: SmallVec<[Operand; 4]> = SmallVec::from_slice(&[
             Operand::reg_use(other),
             Operand::reg_reuse_def(result, 0),
             Operand::reg_use(mask),
             Operand::reg_reuse_def(left, 2),
-            Operand::reg_use_at_end(pointers),
+            Operand::reg_use_at_end(places.lanes),
         ]);
-        let row = if ty.elem.bytes() == 4 { t::VPGATHERQD } else { t::VPGATHERQQ };
-        self.push(Self::by_lanes(row, Size::vector(64 * ty.lanes()), 1, 3, 4), operands);
+        operands.extend(places.base.map(|(base, _)| Operand::reg_use(base)));
+        let rows = if ty.elem.bytes() == 4 { [t::VPGATHERQD, t::VPGATHERDD] } else { [t::VPGATHERQQ, t::VPGATHERDQ] };
+        self.push(places.access(rows, ty, 1, 3, 4), operands);
         self.set(inst, result);
     }
 
     fn scatter(&mut self, inst: Inst) {
         let args = &self.legal.dfg.inst(inst).args;
         let ty = self.arg_type(inst, 1);
-        let (pointers, value, mask) = (self.get(args[0]), self.get(args[1]), self.get(args[2]));
+        let (value, mask) = (self.get(args[1]), self.get(args[2]));
+        let places = self.places(args[0], ty);
         let left = self.fresh(MASK);
-        let operands = SmallVec::from_slice(&[
+        let mut operands: SmallVec<[Operand; 4]> = SmallVec::from_slice(&[
             Operand::reg_use(value),
             Operand::reg_use(mask),
             Operand::reg_reuse_def(left, 1),
-            Operand::reg_use(pointers),
+            Operand::reg_use(places.lanes),
         ]);
-        let row = if ty.elem.bytes() == 4 { t::VPSCATTERQD } else { t::VPSCATTERQQ };
-        self.push(Self::by_lanes(row, Size::vector(64 * ty.lanes()), 0, 2, 3), operands);
+        operands.extend(places.base.map(|(base, _)| Operand::reg_use(base)));
+        let rows =
+            if ty.elem.bytes() == 4 { [t::VPSCATTERQD, t::VPSCATTERDD] } else { [t::VPSCATTERQQ, t::VPSCATTERDQ] };
+        self.push(places.access(rows, ty, 0, 2, 3), operands);
     }
 
-    /// An access of lanes at addresses of their own.
-    fn by_lanes(row: Row, size: Size, reg: u8, mask: u8, pointers: u8) -> Kind {
-        Kind::Plain(Plain {
-            row,
-            size,
-            reg: Field::Operand(reg),
-            second: None,
-            source: Source::Lanes(pointers),
-            mask: Some(mask),
-            zeroing: false,
-            broadcast: false,
-            immediate: None,
-            locked: false,
-        })
+    /// Where the lanes of an access of elements of a type lie. The sum of one address and an index in each lane is part of the
+    /// instruction, and so are a scale of the index and its extension; what computed them is swept if nothing else needs it.
+    fn places(&mut self, pointers: Value, ty: Type) -> Places {
+        let plain = |lanes: VReg| Places { lanes, base: None, narrow: false };
+        let Some([sum]) = self.made_by(pointers, Opcode::IntToPtr) else { return plain(self.get(pointers)) };
+        let Some([x, y]) = self.made_by(sum, Opcode::Iadd) else { return plain(self.get(pointers)) };
+        let splat = |value: Value| self.made_by(value, Opcode::Splat).map(|[base]| base);
+        let (base, offset) = match (splat(x), splat(y)) {
+            (Some(base), _) => (base, y),
+            (None, Some(base)) => (base, x),
+            (None, None) => return plain(self.get(pointers)),
+        };
+        let scaled = self.made_by(offset, Opcode::Shl).and_then(|[index, count]| {
+            let count = self.legal.dfg.as_splat_bits(count).filter(|&count| count <= 3)?;
+            Some((index, count as u8))
+        });
+        let (index, scale) = scaled.unwrap_or((offset, 0));
+        // Of fewer lanes a register of 128 bits would have more.
+        let whole = ty.lanes() * ty.elem.bits() >= 128;
+        let narrow = self.made_by(index, Opcode::Sext).map(|[from]| from).filter(|&from| {
+            let elem = self.legal.dfg.ty(from).elem;
+            whole && elem == Elem::I32
+        });
+        let base = self.get(base);
+        let lanes = self.get(narrow.unwrap_or(index));
+        Places { lanes, base: Some((base, scale)), narrow: narrow.is_some() }
+    }
+
+    /// The operands of the op that made a value, if it is that op.
+    fn made_by<const COUNT: usize>(&self, value: Value, op: Opcode) -> Option<[Value; COUNT]> {
+        let data = self.legal.dfg.inst(self.legal.dfg.def_inst(value)?);
+        if data.op == op { data.args[..].try_into().ok() } else { None }
     }
 
     // -- atomics --

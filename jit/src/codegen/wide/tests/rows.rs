@@ -79,7 +79,7 @@ fn rows_are_what_they_are_called() {
         };
         let decodes = |size: Size, reg: u8, second: Option<u8>, place: Place| {
             let mut bytes = Vec::new();
-            let mask = matches!(place, Place::Lanes(_)).then_some(1);
+            let mask = matches!(place, Place::Lanes(..)).then_some(1);
             let parts = Parts { second, mask, immediate: immediate(row), ..Parts::new(row, size, reg, place) };
             parts.write(&mut bytes);
             let mut decoder = Decoder::new(64, &bytes, DecoderOptions::NONE);
@@ -91,7 +91,7 @@ fn rows_are_what_they_are_called() {
         for &size in sizes {
             for digit in 0..8 {
                 for second in [None, Some(1)] {
-                    for place in [Place::Register(2), Place::Memory(2, None, 0), Place::Lanes(19)] {
+                    for place in [Place::Register(2), Place::Memory(2, None, 0), Place::Lanes(19, None)] {
                         texts.extend(decodes(size, digit, second, place));
                     }
                 }
@@ -122,8 +122,12 @@ fn operands_are_where_they_belong() {
     assert_eq!(text(masked), "vaddps zmm9{k3}{z},zmm20,zmm30");
     let memory = Parts { place: Place::Memory(13, Some((12, 2)), -64), broadcast: true, ..three };
     assert_eq!(text(memory), "vaddps zmm9,zmm20,[r13+r12*4-40h]{1to16}");
-    let lanes = Parts { mask: Some(2), ..Parts::new(table::VPGATHERQD, Size::Z, 17, Place::Lanes(26)) };
+    let lanes = Parts { mask: Some(2), ..Parts::new(table::VPGATHERQD, Size::Z, 17, Place::Lanes(26, None)) };
     assert_eq!(text(lanes), "vpgatherqd ymm17{k2},[zmm26*1]");
+    let indexed = |base: u8| Parts { place: Place::Lanes(26, Some((base, 3))), ..lanes };
+    assert_eq!(text(indexed(9)), "vpgatherqd ymm17{k2},[r9+zmm26*8]");
+    assert_eq!(text(indexed(13)), "vpgatherqd ymm17{k2},[r13+zmm26*8]");
+    assert_eq!(text(indexed(12)), "vpgatherqd ymm17{k2},[r12+zmm26*8]");
     let plain = Parts::new(table::MOV, Size::S64, 8, Place::Memory(4, None, 0x40));
     assert_eq!(text(plain), "mov r8,[rsp+40h]");
     let byte = Parts::new(table::MOV_BYTE_TO, Size::S8, 6, Place::Memory(5, None, 0));
