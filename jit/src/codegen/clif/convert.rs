@@ -111,7 +111,7 @@ impl Translator<'_> {
     }
 
     /// The register whose upper half the operand of an instruction is.
-    fn upper_half_of(&mut self, inst: Inst, half: Type) -> Option<ir::Value> {
+    pub(super) fn upper_half_of(&mut self, inst: Inst, half: Type) -> Option<ir::Value> {
         let legal = self.legal;
         let def = legal.dfg.inst(legal.dfg.def_inst(legal.dfg.inst(inst).args[0])?);
         let Imm::Lanes(lanes) = &def.imm else { return None };

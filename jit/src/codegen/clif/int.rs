@@ -21,7 +21,10 @@ impl Translator<'_> {
         let value = match data.op {
             O::Iadd => self.pos.ins().iadd(a, b),
             O::Isub => self.pos.ins().isub(a, b),
-            O::Imul => self.pos.ins().imul(a, b),
+            O::Imul => {
+                let [a, b] = self.widened_alike(inst, [a, b]);
+                self.pos.ins().imul(a, b)
+            }
             O::Umulh => self.multiply_high(a, b, false),
             O::Smulh => self.multiply_high(a, b, true),
             O::Udiv | O::Urem => self.unsigned_division(data.op, a, b, legal.dfg.as_splat_bits(data.args[1])),

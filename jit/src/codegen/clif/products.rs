@@ -1,9 +1,13 @@
 //! Which functions multiply 64-bit lanes that were 32 bits wide a moment ago, and only such.
 //!
 //! Instruction selection has one instruction for the product of widened lanes, and prefers a general one that takes three times as
-//! long where the host has AVX-512. Functions without a general product are therefore compiled as if it had not.
+//! long where the host has AVX-512. It is for factors that are both the lower halves of vectors, or both the upper ones; a constant
+//! is made what the other factor is. Functions without a general product are therefore compiled as if it had not.
 
-use cranelift_codegen::ir::{Function, InstructionData, Opcode, Value, types};
+use clift_kir::Inst;
+use cranelift_codegen::ir::{Function, InstBuilder, InstructionData, Opcode, Value, types};
+
+use super::translate::Translator;
 
 /// Whether a function has products of widened lanes and no others of 64 bits.
 pub(super) fn only_of_widened(func: &Function) -> bool {
@@ -26,4 +30,31 @@ pub(super) fn only_of_widened(func: &Function) -> bool {
         }
     }
     any
+}
+
+impl Translator<'_> {
+    /// The factors of a product. One that is the same constant in all lanes is widened from the upper half of a vector if the
+    /// other one is.
+    pub(super) fn widened_alike(&mut self, product: Inst, factors: [Value; 2]) -> [Value; 2] {
+        use clift_kir::Opcode::{Sext, Zext};
+        let legal = self.legal;
+        let args = &legal.dfg.inst(product).args;
+        let &[Some(a), Some(b)] = &[0, 1].map(|factor| legal.dfg.def_inst(args[factor])) else { return factors };
+        let op = legal.dfg.inst(a).op;
+        if op != legal.dfg.inst(b).op || !(op == Zext || op == Sext) {
+            return factors;
+        }
+        for (upper, other) in [(a, 1), (b, 0)] {
+            let constant = legal.dfg.inst([a, b][other]).args[0];
+            let half = legal.dfg.ty(constant);
+            let Some(bits) = legal.dfg.as_splat_bits(constant).filter(|_| half.is_vector()) else { continue };
+            if half.elem == clift_kir::Elem::I32 && self.upper_half_of(upper, half).is_some() {
+                let whole = self.int(types::I32X4, bits as i64);
+                let widened =
+                    if op == Sext { self.pos.ins().swiden_high(whole) } else { self.pos.ins().uwiden_high(whole) };
+                return if other == 1 { [factors[0], widened] } else { [widened, factors[1]] };
+            }
+        }
+        factors
+    }
 }
