@@ -108,7 +108,10 @@ fn shuffle(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let (first, second) = (cx.b.ty(a), cx.b.ty(b));
     let result = cx.kir_type(inst.result_type()?)?;
     let numbers = inst.literals_from(2)?;
-    if first.elem != second.elem || result.elem != first.elem || numbers.len() != result.lanes() as usize {
+    // The elements of a vector that nothing is taken from may be others: clang leaves one like that for "undefined".
+    let taken = numbers.iter().filter(|&&number| number != UNDEFINED_LANE);
+    let wrong = taken.map(|&number| if number < first.lanes() { first } else { second }).any(|ty| ty.elem != result.elem);
+    if wrong || ![first.elem, second.elem].contains(&result.elem) || numbers.len() != result.lanes() as usize {
         return Err(Fault::malformed(format!("{} components of {first} and {second} as {result}", numbers.len())));
     }
     let total = first.lanes() + second.lanes();
@@ -120,6 +123,7 @@ fn shuffle(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         .iter()
         .enumerate()
         .map(|(place, &number)| match number {
+            UNDEFINED_LANE if first.elem != result.elem => first.lanes() as u8,
             UNDEFINED_LANE if (place as u32) < first.lanes() => place as u8,
             UNDEFINED_LANE => 0,
             number => number as u8,
