@@ -110,7 +110,8 @@ fn shuffle(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let numbers = inst.literals_from(2)?;
     // The elements of a vector that nothing is taken from may be others: clang leaves one like that for "undefined".
     let taken = numbers.iter().filter(|&&number| number != UNDEFINED_LANE);
-    let wrong = taken.map(|&number| if number < first.lanes() { first } else { second }).any(|ty| ty.elem != result.elem);
+    let wrong =
+        taken.map(|&number| if number < first.lanes() { first } else { second }).any(|ty| ty.elem != result.elem);
     if wrong || ![first.elem, second.elem].contains(&result.elem) || numbers.len() != result.lanes() as usize {
         return Err(Fault::malformed(format!("{} components of {first} and {second} as {result}", numbers.len())));
     }
