@@ -1,8 +1,9 @@
 //! Dead-code elimination: instructions and block parameters that contribute to nothing anybody can see.
 
 use clift_kir::dfg::ValueDef;
-use clift_kir::{Effects, Function, Imm, Inst, InstData, Opcode, Value};
+use clift_kir::{Block, Effects, Function, Imm, Inst, InstData, Opcode, Value};
 use cranelift_entity::EntitySet;
+use rustc_hash::FxHashMap;
 
 use super::Changed;
 
@@ -33,6 +34,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
         }
     }
     let mut changed = false;
+    let mut unneeded: FxHashMap<Block, Vec<usize>> = FxHashMap::default();
     let entry = func.layout.entry();
     for block in func.layout.blocks().to_vec() {
         let Function { layout, dfg, .. } = func;
@@ -52,16 +54,16 @@ pub(super) fn run(func: &mut Function) -> Changed {
             !dead[position - 1]
         });
         changed |= layout.insts(block).len() != before;
-        if Some(block) == entry {
-            continue;
-        }
-        for index in (0..func.dfg.params(block).len()).rev() {
-            if !live.contains(func.dfg.params(block)[index]) {
-                remove_param(func, block, index, incoming.contains_key(&block));
-                changed = true;
+        if Some(block) != entry {
+            let params = func.dfg.params(block);
+            let dead: Vec<usize> = (0..params.len()).filter(|&index| !live.contains(params[index])).collect();
+            if !dead.is_empty() {
+                unneeded.insert(block, dead);
             }
         }
     }
+    changed |= !unneeded.is_empty();
+    remove_params(func, &unneeded);
     Changed(changed)
 }
 
@@ -80,8 +82,8 @@ fn is_removable(data: &InstData) -> bool {
 }
 
 /// For each block the argument lists of all branches to it.
-fn incoming_args(func: &Function) -> rustc_hash::FxHashMap<clift_kir::Block, Vec<Vec<Value>>> {
-    let mut map: rustc_hash::FxHashMap<clift_kir::Block, Vec<Vec<Value>>> = Default::default();
+fn incoming_args(func: &Function) -> FxHashMap<Block, Vec<Vec<Value>>> {
+    let mut map: FxHashMap<Block, Vec<Vec<Value>>> = Default::default();
     for &block in func.layout.blocks() {
         if let Some(terminator) = func.layout.terminator(block) {
             for target in func.dfg.targets(terminator) {
@@ -94,17 +96,21 @@ fn incoming_args(func: &Function) -> rustc_hash::FxHashMap<clift_kir::Block, Vec
     map
 }
 
-fn remove_param(func: &mut Function, block: clift_kir::Block, index: usize, has_callers: bool) {
-    if has_callers {
-        for from in func.layout.blocks().to_vec() {
-            if let Some(terminator) = func.layout.terminator(from) {
-                for target in func.dfg.targets_mut(terminator) {
-                    if target.block == block {
-                        target.args.remove(index);
-                    }
-                }
+/// Removes parameters, by block and number, with the arguments of all branches to them.
+fn remove_params(func: &mut Function, unneeded: &FxHashMap<Block, Vec<usize>>) {
+    let Function { layout, dfg, .. } = func;
+    for &from in layout.blocks() {
+        let Some(terminator) = layout.terminator(from) else { continue };
+        for target in dfg.targets_mut(terminator) {
+            let Some(numbers) = unneeded.get(&target.block) else { continue };
+            for &number in numbers.iter().rev() {
+                target.args.remove(number);
             }
         }
     }
-    func.dfg.remove_param(block, index);
+    for (&block, numbers) in unneeded {
+        for &number in numbers.iter().rev() {
+            dfg.remove_param(block, number);
+        }
+    }
 }
