@@ -112,7 +112,7 @@ impl Clang {
                 End::TimedOut => {
                     let limit = self.limit.as_secs();
                     let log = format!(
-                        "{}clift: the compiler was stopped after {limit} seconds of processor time\n",
+                        "{}clift: the compiler was stopped after {limit} seconds of processor time, or ten times as long in all\n",
                         finished.diagnostics
                     );
                     return Some(Err(Failure { log }));
