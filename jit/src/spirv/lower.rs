@@ -36,7 +36,7 @@ pub(crate) enum Val {
     Leaves(Leaves),
     /// An aggregate too large for leaves: address of a copy that nothing writes any more.
     Memory(Value),
-    /// The address of an `Input` variable, or of a component of it.
+    /// The address of a built-in variable, or of a part of it.
     Input(Input),
 }
 
@@ -47,24 +47,26 @@ impl Val {
     }
 }
 
-/// A pointer to a built-in variable.
+/// A pointer to a built-in variable or into one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input {
     /// Which variable.
     pub(crate) built_in: BuiltIn,
+    /// The variable's type.
+    pub(crate) whole: u32,
     /// Type of what is pointed to.
     pub(crate) ty: u32,
-    /// The component pointed to; `None` for the whole.
-    pub(crate) lane: Option<Component>,
+    /// Where in the variable it points.
+    pub(crate) at: Part,
 }
 
-/// A component of a built-in vector.
+/// A place in a built-in variable.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Component {
-    /// A constant number.
-    Constant(u32),
-    /// A number known only when the kernel runs.
-    Dynamic(Value),
+pub(crate) enum Part {
+    /// Bytes behind its start.
+    Bytes(u64),
+    /// The component of a number known only when the kernel runs.
+    Component(Value),
 }
 
 /// What all functions of a build share.
@@ -284,7 +286,10 @@ impl<'a> FuncCx<'a> {
                 self.kir_type(self.type_of(id)?)?;
                 Ok(leaves[0])
             }
-            Val::Input(input) => super::ops::memory::input_in_memory(self, input),
+            Val::Input(input) => {
+                let (class, _) = self.unit.types.pointer(self.type_of(id)?)?;
+                super::ops::built_in::address(self, input, class)
+            }
             Val::Leaves(_) | Val::Memory(_) => {
                 Err(Fault::malformed(format!("{} is no scalar, vector or pointer", self.unit.module.describe(id))))
             }
@@ -359,7 +364,7 @@ impl<'a> FuncCx<'a> {
     fn variable(&mut self, id: u32) -> Option<Val> {
         match *self.unit.variables.get(&id)? {
             Variable::Global { global, space } => Some(Val::one(self.b.global_addr(global, space))),
-            Variable::Input { built_in, ty } => Some(Val::Input(Input { built_in, ty, lane: None })),
+            Variable::Input { built_in, ty } => Some(Val::Input(Input { built_in, whole: ty, ty, at: Part::Bytes(0) })),
         }
     }
 
@@ -565,7 +570,8 @@ impl<'a> FuncCx<'a> {
                 self.copy(pointer, from, info.size, Access { align: access.align.min(info.align), ..access })
             }
             &Val::Input(input) => {
-                let value = super::ops::memory::input_in_memory(self, input)?;
+                let (class, _) = self.unit.types.pointer(ty)?;
+                let value = super::ops::built_in::address(self, input, class)?;
                 self.store_leaf(pointer, 0, value, access);
             }
         }

@@ -295,7 +295,8 @@ fn variables(modules: &[Module], links: &Links, shared: &Shared) -> Result<Vec<M
             let inst = &module.insts[index];
             let Some(id) = inst.dr.result_id.filter(|_| inst.op() == Op::Variable) else { continue };
             let Some(&Operand::StorageClass(class)) = inst.dr.operands.first() else { continue };
-            if class == StorageClass::Input {
+            // The SPIR-V-LLVM translator of LLVM 4 to 10 imports its built-in variables as UniformConstant.
+            if class == StorageClass::Input || module.decorations.of(id).built_in.is_some() {
                 continue;
             }
             let symbol = Symbol { module: number, id };

@@ -26,7 +26,7 @@ pub(crate) enum Variable {
         /// Where it lives.
         space: Space,
     },
-    /// A work-item query in the guise of a variable.
+    /// A work-item query in the guise of a variable, whatever its storage class.
     Input {
         /// Which.
         built_in: BuiltIn,
@@ -158,9 +158,11 @@ impl Unit {
             return Err(Fault::malformed(format!("storage class {declared:?} in a pointer to {class:?}")));
         }
         let decorations = self.module.decorations.of(id);
-        if class == StorageClass::Input {
-            let built_in = decorations.built_in.ok_or_else(|| Fault::malformed("an Input variable without BuiltIn"))?;
+        if let Some(built_in) = decorations.built_in {
             return Ok((id, Variable::Input { built_in, ty: pointee }, None));
+        }
+        if class == StorageClass::Input {
+            return Err(Fault::malformed("an Input variable without BuiltIn"));
         }
         let space = variable_space(class)?;
         let info = self.types.get(pointee)?;

@@ -3,10 +3,10 @@
 use clift_kir::{Elem, IntCond, Opcode, Value};
 use rspirv::spirv::Op;
 
-use super::super::lower::{Access, Component, FuncCx, Leaves, Val};
+use super::super::lower::{Access, FuncCx, Leaves, Val};
 use super::super::types::TypeKind;
 use super::super::words::{Fault, Inst};
-use super::memory::component_of_loaded;
+use super::built_in::{Number, component_of_loaded};
 
 /// A lane number of a shuffle whose result does not matter.
 const UNDEFINED_LANE: u32 = u32::MAX;
@@ -18,7 +18,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let id = inst.id(0)?;
             let vector = vector(cx, id)?;
             let lane = cx.scalar_int(inst.id(1)?)?;
-            let value = match component_of_loaded(cx, id, Component::Dynamic(lane))? {
+            let value = match component_of_loaded(cx, id, Number::Dynamic(lane))? {
                 Some(value) => value,
                 None => extract_dynamic(cx, vector, lane),
             };
@@ -241,7 +241,7 @@ fn extract(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     if let ([index], TypeKind::Vector { lanes, .. }) =
         (&inst.literals_from(1)?[..], &cx.type_info(cx.type_of(composite)?)?.kind)
         && index >= lanes
-        && let Some(value) = component_of_loaded(cx, composite, Component::Constant(*index))?
+        && let Some(value) = component_of_loaded(cx, composite, Number::Constant(*index))?
     {
         return cx.set(inst, value);
     }

@@ -4,19 +4,19 @@ use clift_kir::{Builder, Convert, Opcode, Rounding, Space, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{FPRoundingMode, Op};
 
-use super::super::lower::{FuncCx, Val};
+use super::super::lower::{FuncCx, Input, Val};
 use super::super::types;
 use super::super::words::{Fault, Inst};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let to = cx.kir_type(inst.result_type()?)?;
-    if inst.op() == Op::Bitcast
+    if matches!(inst.op(), Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr)
         && to.is_ptr()
-        && let val @ Val::Input(_) = cx.val(inst.id(0)?)?
-        && cx.unit.types.pointer(inst.result_type()?)? == cx.unit.types.pointer(cx.type_of(inst.id(0)?)?)?
+        && let Val::Input(input) = cx.val(inst.id(0)?)?
     {
-        cx.define(inst.result()?, val);
+        let (_, ty) = cx.unit.types.pointer(inst.result_type()?)?;
+        cx.define(inst.result()?, Val::Input(Input { ty, ..input }));
         return Ok(());
     }
     let from = cx.value(inst.id(0)?)?;

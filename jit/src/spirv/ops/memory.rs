@@ -2,14 +2,12 @@
 
 use clift_kir::{Elem, Opcode, Space, Type, Value};
 use rspirv::dr::Operand;
-use rspirv::spirv::{BuiltIn, MemoryAccess, Op, StorageClass};
+use rspirv::spirv::{MemoryAccess, Op, StorageClass};
 
-use super::super::lower::{Access, Component, FuncCx, Input, Val};
+use super::super::lower::{Access, FuncCx, Val};
 use super::super::types::{MAX_ALIGN, TypeKind};
-use super::super::unit::Variable;
 use super::super::words::{Fault, Inst};
-use super::ballot::mask;
-use super::composite::choose;
+use super::built_in;
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
@@ -26,8 +24,8 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let (access, _) = access(cx, inst, 2, ty)?;
             let target = cx.pointer(to)?;
             if let Val::Input(input) = cx.val(from)? {
-                let value = read_input(cx, input)?;
-                return cx.store(ty, target, &Val::one(value), access);
+                let value = built_in::read(cx, input)?;
+                return cx.store(ty, target, &value, access);
             }
             let info = cx.type_info(ty)?;
             if !info.is_sized() {
@@ -38,7 +36,11 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             Ok(())
         }
         Op::CopyMemorySized => {
-            let (to, from, count) = (cx.pointer(inst.id(0)?)?, cx.pointer(inst.id(1)?)?, cx.scalar_int(inst.id(2)?)?);
+            let from = match cx.val(inst.id(1)?)? {
+                Val::Input(input) => built_in::copy(cx, input)?,
+                Val::Leaves(_) | Val::Memory(_) => cx.pointer(inst.id(1)?)?,
+            };
+            let (to, count) = (cx.pointer(inst.id(0)?)?, cx.scalar_int(inst.id(2)?)?);
             let ty = cx.pointee(inst.id(0)?)?;
             let stated = inst.len() > 3;
             let (access, _) = access(cx, inst, 3, ty)?;
@@ -172,8 +174,8 @@ fn load(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         return Err(Fault::malformed("the result is not of the type pointed to"));
     }
     if let Val::Input(input) = cx.val(id)? {
-        let value = read_input(cx, input)?;
-        return cx.set(inst, value);
+        let value = built_in::read(cx, input)?;
+        return cx.set_val(inst, value);
     }
     if let Some(sampler) = literal_sampler(cx, id)? {
         let val = cx.val(sampler)?;
@@ -209,7 +211,7 @@ fn store(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         return Err(Fault::malformed("the object is not of the type pointed to"));
     }
     if let Val::Input(_) = cx.val(pointer)? {
-        return Err(Fault::malformed("an Input variable is read-only"));
+        return Err(Fault::malformed("a built-in variable is read-only"));
     }
     let (mut access, _) = access(cx, inst, 2, ty)?;
     access.volatile |= cx.unit.module.decorations.of(pointer).volatile;
@@ -225,7 +227,7 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
     let (_, pointee) = cx.unit.types.pointer(inst.result_type()?)?;
     let mut ty = cx.pointee(base)?;
     if let Val::Input(input) = cx.val(base)?
-        && let Some(input) = component(cx, input, indices.as_slice(), over_objects)?
+        && let Some(input) = built_in::step(cx, input, indices.as_slice(), over_objects, is_byte_offset(cx, inst))?
     {
         if !cx.unit.types.same_shape(input.ty, pointee)? {
             return Err(Fault::malformed("the result points to another type than the indices lead to"));
@@ -234,8 +236,9 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
         return Ok(());
     }
     let mut address = Address { base: cx.pointer(base)?, index: None, disp: 0 };
-    if inst.spec_op && over_objects && cx.unit.module.generator == LLVM_BACKEND && indices.len() == 2 {
-        let value = byte_offset(cx, address, indices.as_slice()[1])?;
+    if is_byte_offset(cx, inst) {
+        address.step(cx, indices.as_slice()[1], 1)?;
+        let value = address.finish(cx);
         return cx.set(inst, value);
     }
     if over_objects {
@@ -272,9 +275,9 @@ pub(super) const LLVM_BACKEND: u32 = 43;
 
 /// LLVM's back end writes a variable's address plus constant bytes as `InBoundsPtrAccessChain %variable %zero %bytes`, whatever
 /// the variable's type is.
-fn byte_offset(cx: &mut FuncCx<'_>, mut address: Address, bytes: u32) -> Result<Value, Fault> {
-    address.step(cx, bytes, 1)?;
-    Ok(address.finish(cx))
+fn is_byte_offset(cx: &FuncCx<'_>, inst: &Inst) -> bool {
+    let over_objects = matches!(inst.op(), Op::PtrAccessChain | Op::InBoundsPtrAccessChain);
+    inst.spec_op && over_objects && cx.unit.module.generator == LLVM_BACKEND && inst.len() == 3
 }
 
 /// An address under construction: `base + index * scale + disp`.
@@ -306,122 +309,4 @@ impl Address {
             None => cx.b.addr(self.base, None, 1, self.disp),
         }
     }
-}
-
-// -- built-in variables --
-
-/// The component of a built-in variable that indices lead to; `None` when they lead elsewhere.
-fn component(cx: &mut FuncCx<'_>, input: Input, indices: &[u32], over_objects: bool) -> Result<Option<Input>, Fault> {
-    let rest = if over_objects {
-        match indices.split_first() {
-            Some((first, rest)) if cx.unit.consts.integer(*first).is_ok_and(|n| n == 0) => rest,
-            _ => return Ok(None),
-        }
-    } else {
-        indices
-    };
-    match (rest, &cx.type_info(input.ty)?.kind) {
-        ([], _) => Ok(Some(input)),
-        ([index], &TypeKind::Vector { elem, lanes }) if input.lane.is_none() => {
-            let lane = match cx.unit.consts.integer(*index) {
-                Ok(lane) if lane < u64::from(lanes) => Component::Constant(lane as u32),
-                Ok(lane) => return Err(Fault::malformed(format!("component {lane} of {lanes}"))),
-                Err(_) => Component::Dynamic(cx.scalar_int(*index)?),
-            };
-            Ok(Some(Input { ty: elem, lane: Some(lane), ..input }))
-        }
-        _ => Ok(None),
-    }
-}
-
-/// A component of a built-in variable that has been read as a whole, where the number may be beyond its last: the SPIR-V-LLVM
-/// translator writes `get_global_size(n)` so, whatever `n` is.
-pub(super) fn component_of_loaded(cx: &mut FuncCx<'_>, vector: u32, lane: Component) -> Result<Option<Value>, Fault> {
-    let Some(load) = cx.unit.module.def(vector).filter(|inst| inst.op() == Op::Load) else { return Ok(None) };
-    let Some(&Variable::Input { built_in, ty }) = cx.unit.variables.get(&load.id(0)?) else { return Ok(None) };
-    let Ok(Query::Dims(..)) = query(built_in) else { return Ok(None) };
-    let TypeKind::Vector { elem, .. } = cx.type_info(ty)?.kind else { return Ok(None) };
-    read_input(cx, Input { built_in, ty: elem, lane: Some(lane) }).map(Some)
-}
-
-/// The queries behind a built-in variable: one per dimension, or one.
-enum Query {
-    /// Of a dimension; what `OpenCL C` gives beyond the third.
-    Dims(Opcode, i64),
-    /// Of none.
-    Linear(Opcode),
-}
-
-fn query(built_in: BuiltIn) -> Result<Query, Fault> {
-    Ok(match built_in {
-        BuiltIn::GlobalInvocationId => Query::Dims(Opcode::GlobalId, 0),
-        BuiltIn::LocalInvocationId => Query::Dims(Opcode::LocalId, 0),
-        BuiltIn::WorkgroupId => Query::Dims(Opcode::GroupId, 0),
-        BuiltIn::GlobalOffset => Query::Dims(Opcode::GlobalOffset, 0),
-        BuiltIn::GlobalSize => Query::Dims(Opcode::GlobalSize, 1),
-        BuiltIn::WorkgroupSize => Query::Dims(Opcode::LocalSize, 1),
-        BuiltIn::EnqueuedWorkgroupSize => Query::Dims(Opcode::EnqueuedLocalSize, 1),
-        BuiltIn::NumWorkgroups => Query::Dims(Opcode::NumGroups, 1),
-        BuiltIn::WorkDim => Query::Linear(Opcode::WorkDim),
-        BuiltIn::GlobalLinearId => Query::Linear(Opcode::GlobalLinearId),
-        BuiltIn::LocalInvocationIndex => Query::Linear(Opcode::LocalLinearId),
-        BuiltIn::SubgroupSize => Query::Linear(Opcode::SubGroupSize),
-        BuiltIn::SubgroupMaxSize => Query::Linear(Opcode::MaxSubGroupSize),
-        BuiltIn::NumSubgroups => Query::Linear(Opcode::NumSubGroups),
-        BuiltIn::NumEnqueuedSubgroups => Query::Linear(Opcode::EnqueuedNumSubGroups),
-        BuiltIn::SubgroupId => Query::Linear(Opcode::SubGroupId),
-        BuiltIn::SubgroupLocalInvocationId => Query::Linear(Opcode::SubGroupLocalId),
-        other => return Err(Fault::unsupported(format!("built-in variable {other:?}"))),
-    })
-}
-
-/// Reads a built-in variable or a component of one.
-fn read_input(cx: &mut FuncCx<'_>, input: Input) -> Result<Value, Fault> {
-    let ty = cx.kir_type(input.ty)?;
-    let wrong = || Fault::malformed(format!("built-in variable {:?} as {ty}", input.built_in));
-    if !ty.is_int() {
-        return Err(wrong());
-    }
-    let one = |cx: &mut FuncCx<'_>, op: Opcode, dim: u32| {
-        let value = cx.b.query(op, dim as u8);
-        cx.b.int_resize(value, ty.elem, false)
-    };
-    if let Some(mask) = mask(cx, input.built_in) {
-        let value = match input.lane {
-            None => mask,
-            Some(Component::Constant(lane)) => cx.b.extract(mask, lane),
-            Some(Component::Dynamic(number)) => {
-                let number = cx.b.int_resize(number, Elem::I32, false);
-                cx.b.extract_dyn(mask, number)
-            }
-        };
-        return if cx.b.ty(value) == ty { Ok(value) } else { Err(wrong()) };
-    }
-    match (query(input.built_in)?, input.lane) {
-        (Query::Linear(op), None) if !ty.is_vector() => {
-            let value = cx.b.query_linear(op);
-            Ok(cx.b.int_resize(value, ty.elem, false))
-        }
-        (Query::Dims(op, _), None) if ty.lanes() == 3 => {
-            let parts: Vec<Value> = (0..3).map(|dim| one(cx, op, dim)).collect();
-            Ok(cx.b.vec(&parts))
-        }
-        (Query::Dims(op, _), Some(Component::Constant(dim))) if dim < 3 => Ok(one(cx, op, dim)),
-        (Query::Dims(_, beyond), Some(Component::Constant(_))) => Ok(cx.b.iconst(ty, beyond)),
-        (Query::Dims(op, beyond), Some(Component::Dynamic(number))) => {
-            let parts: Vec<Value> = (0..3).map(|dim| one(cx, op, dim)).collect();
-            let beyond = cx.b.iconst(ty, beyond);
-            Ok(choose(cx, &parts, beyond, number))
-        }
-        (Query::Dims(..) | Query::Linear(_), _) => Err(wrong()),
-    }
-}
-
-/// The address of private memory that holds a built-in variable's value: for uses of its address that are no plain reads.
-pub(in super::super) fn input_in_memory(cx: &mut FuncCx<'_>, input: Input) -> Result<Value, Fault> {
-    let value = read_input(cx, input)?;
-    let info = cx.type_info(input.ty)?;
-    let slot = cx.slot(info.size, info.align)?;
-    cx.store_leaf(slot, 0, value, Access::aligned(info.align));
-    Ok(slot)
 }

@@ -4,6 +4,7 @@ pub(super) mod arith;
 pub(super) mod atomic;
 pub(super) mod ballot;
 pub(super) mod bits;
+pub(super) mod built_in;
 pub(super) mod collective;
 pub(super) mod composite;
 pub(super) mod control;
