@@ -4,6 +4,7 @@
 //! has to be installed) and [`driver`] (building `libclift.so` and pointing a loader at it). No task has logic of the
 //! driver or of the tests: those live in their own crates, and a task only puts them to work.
 
+mod apps;
 mod bench;
 mod bless;
 mod cts;
@@ -44,6 +45,8 @@ enum Task {
     Cts(cts::Args),
     /// Measure kernels and latencies side by side with other drivers.
     Bench(bench::Args),
+    /// Run real programs on this driver and on others.
+    Apps(apps::Args),
     /// Measure the errors of the transcendental functions.
     Ulp(ulp::Args),
     /// Rewrite the golden files from what the code does now.
@@ -59,6 +62,7 @@ fn main() -> anyhow::Result<()> {
         Task::Piglit(args) => piglit::run(&args),
         Task::Cts(args) => cts::run(&args),
         Task::Bench(args) => bench::run(&args),
+        Task::Apps(args) => apps::run(&args),
         Task::Ulp(args) => ulp::run(&args),
         Task::Bless(args) => bless::run(&args),
     }

@@ -129,6 +129,20 @@ pub(crate) fn ensure(level: Level, dry_run: bool) -> Result<()> {
     Ok(())
 }
 
+/// Installs those of `names` that are missing, whatever level they are of.
+///
+/// # Errors
+/// When one cannot be installed.
+pub(crate) fn install(names: &[&str]) -> Result<()> {
+    let missing: Vec<&str> = names.iter().copied().filter(|name| !is_installed(name)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    eprintln!("missing: {}", missing.join(", "));
+    let _ = apt(&["update", "-qq"]).inspect_err(|error| eprintln!("note: {error:#}; the package lists may be old"));
+    apt(&[["install", "-y", "-qq", "--no-install-recommends"].as_slice(), &missing].concat())
+}
+
 fn has_candidate(name: &str) -> bool {
     sh::output(Command::new("apt-cache").args(["policy", name])).is_some_and(|policy| {
         policy.lines().any(|line| line.trim().starts_with("Candidate:") && !line.contains("(none)"))
@@ -139,6 +153,9 @@ fn has_candidate(name: &str) -> bool {
 fn apt(args: &[&str]) -> Result<()> {
     let is_root = sh::output(Command::new("id").arg("-u")).is_some_and(|id| id.trim() == "0");
     let mut command = if is_root { Command::new("env") } else { Command::new("sudo") };
-    command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]).args(args).stdin(std::process::Stdio::null());
+    command
+        .args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"])
+        .args(args)
+        .stdin(std::process::Stdio::null());
     sh::run(&mut command)
 }
