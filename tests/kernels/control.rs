@@ -385,8 +385,31 @@ fn unrolled() -> Case {
     })
 }
 
+/// Functions that are `inline` but not `static` are called where the compiler does not inline them: they exist, as in GNU C.
+fn inline_functions(name: &str, options: &str) -> Case {
+    Case::new(
+        format!("control::inline_functions_{name}"),
+        "inline int tripled(int x) { return x * 3; }
+        extern inline int by_five(int x);
+        inline int by_five(int x) { return x * 5; }
+        inline __attribute__((noinline)) int less(int x) { return tripled(x) - 1; }
+        inline float2 __attribute__((overloadable)) sum(float2 a, float2 b) { return a + b; }
+        inline int __attribute__((overloadable)) sum(int a, int b) { return a + b; }
+        kernel void t(global int *out) {
+            int i = get_global_id(0);
+            out[i] = sum(less(i), by_five(i)) + (int)sum((float2)(i), (float2)(1, 2)).y;
+        }",
+    )
+    .options(options)
+    .uniform()
+    .expect(|i| i as i32 * 9 + 1)
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     vec![
+        inline_functions("optimized", ""),
+        inline_functions("not_optimized", "-cl-opt-disable"),
+        inline_functions("of_3_0", "-cl-opt-disable -cl-std=CL3.0"),
         collatz(),
         switches(),
         irreducible(),

@@ -54,6 +54,7 @@ pub fn translate(source: &str, options: &str, level: &str) -> Result<Vec<u8>, St
         "-emit-llvm",
         "-Xclang",
         "-finclude-default-header",
+        "-fgnu89-inline",
         "-w",
         level,
     ]);

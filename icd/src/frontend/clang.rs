@@ -213,6 +213,8 @@ fn arguments(job: &Job<'_>, action: Action, directory: Option<&Path>) -> Vec<Str
         arg(text);
     }
     arg("-fgnuc-version=4.2.1");
+    // As with every other driver, an `inline` function is also there where it is not inlined.
+    arg("-fgnu89-inline");
     // Faults that C compilers let pass for decades; programs in the field have them. -Werror brings them back.
     if !job.options.front_end.iter().any(|given| given == "-Werror") {
         arg("-Wno-error=incompatible-pointer-types");
