@@ -1,7 +1,7 @@
 //! Inlining: every call of a function of the module becomes a copy of its body.
 //!
-//! OpenCL forbids recursion (the importer refuses it), so callees can always be completed before their callers. Afterwards
-//! only kernels have bodies.
+//! OpenCL forbids recursion (the importer refuses it), so this ends. A body is copied with its calls, which are then replaced
+//! in the copy: the work is that of writing down the kernel, however deep calls go. Afterwards only kernels have bodies.
 
 use clift_kir::{Block, BlockCall, Func, Function, Imm, Inst, InstData, Module, Opcode, Slot, Stage, Value};
 use cranelift_entity::SecondaryMap;
@@ -14,23 +14,9 @@ const MAX_INSTS: usize = 4_000_000;
 
 /// Inlines all calls in all kernels.
 pub(super) fn run(module: &mut Module) -> Result<(), BuildError> {
-    let mut done: SecondaryMap<Func, bool> = SecondaryMap::new();
     let kernels: Vec<Func> = module.kernels.iter().map(|k| k.func).collect();
-    for kernel in &kernels {
-        // Callees first, without recursion: a call chain may be long.
-        let mut stack = vec![(*kernel, false)];
-        while let Some((func, callees_done)) = stack.pop() {
-            if done[func] {
-                continue;
-            }
-            if callees_done {
-                inline_into(module, func)?;
-                done[func] = true;
-            } else {
-                stack.push((func, true));
-                stack.extend(callees(&module.funcs[func]).into_iter().filter(|&f| !done[f]).map(|f| (f, false)));
-            }
-        }
+    for &kernel in &kernels {
+        inline_into(module, kernel)?;
     }
     for (id, func) in module.funcs.iter_mut() {
         if !kernels.contains(&id) {
@@ -41,41 +27,40 @@ pub(super) fn run(module: &mut Module) -> Result<(), BuildError> {
     Ok(())
 }
 
-fn callees(func: &Function) -> Vec<Func> {
-    let mut list = Vec::new();
-    for &block in func.layout.blocks() {
-        for &inst in func.layout.insts(block) {
-            if let Imm::Func(callee) = func.dfg.inst(inst).imm {
-                list.push(callee);
-            }
-        }
-    }
-    list.sort_unstable();
-    list.dedup();
-    list
+/// Whether a function calls another.
+fn has_calls(func: &Function) -> bool {
+    let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    insts.into_iter().any(|&inst| matches!(func.dfg.inst(inst).imm, Imm::Func(_)))
 }
 
-/// Replaces all calls in one function, whose callees contain none.
+/// Replaces all calls in a kernel.
 fn inline_into(module: &mut Module, id: Func) -> Result<(), BuildError> {
-    if callees(&module.funcs[id]).is_empty() {
+    if !has_calls(&module.funcs[id]) {
         return Ok(());
     }
     let placeholder = Function::new("", &[]);
     let mut func = std::mem::replace(&mut module.funcs[id], placeholder);
     let mut order = Vec::new();
     let mut results: FxHashMap<Value, Value> = FxHashMap::default();
-    for block in func.layout.blocks().to_vec() {
-        let mut at = block;
-        order.push(at);
-        for inst in func.layout.take_insts(block) {
+    // Blocks that are to come, the next one last, with the instructions that are to be in them.
+    let mut pending: Vec<(Block, std::vec::IntoIter<Inst>)> = Vec::new();
+    for block in func.layout.blocks().to_vec().into_iter().rev() {
+        let insts = func.layout.take_insts(block);
+        pending.push((block, insts.into_iter()));
+    }
+    while let Some((at, mut insts)) = pending.pop() {
+        if order.last() != Some(&at) {
+            order.push(at);
+        }
+        while let Some(inst) = insts.next() {
             let Imm::Func(callee) = func.dfg.inst(inst).imm else {
                 func.layout.append_inst(at, inst);
                 continue;
             };
             let body = &module.funcs[callee];
             if func.dfg.inst_count() + body.dfg.inst_count() > MAX_INSTS {
-                let name = &func.name;
-                module.funcs[id] = func.clone();
+                let name = func.name.clone();
+                module.funcs[id] = func;
                 return Err(BuildError::Limit(format!(
                     "kernel `{name}` has more than {MAX_INSTS} instructions once its calls are inlined"
                 )));
@@ -86,13 +71,17 @@ fn inline_into(module: &mut Module, id: Func) -> Result<(), BuildError> {
                 results.insert(result, param);
             }
             let args = func.dfg.inst(inst).args.clone();
-            let entry = copy_body(&mut func, body, next, &mut order);
+            let copies = copy_body(&mut func, body, next);
+            let Some(&(entry, _)) = copies.first() else {
+                unreachable!("broken invariant: function `{}` has no body", body.name)
+            };
             let loc = func.locs[inst];
             let jump = func.dfg.make_inst(jump_to(entry, args.to_vec()), &[]);
             func.locs[jump] = loc;
             func.layout.append_inst(at, jump);
-            order.push(next);
-            at = next;
+            pending.push((next, insts));
+            pending.extend(copies.into_iter().rev().map(|(block, insts)| (block, insts.into_iter())));
+            break;
         }
     }
     func.layout.set_order(order);
@@ -110,8 +99,9 @@ fn jump_to(block: Block, args: Vec<Value>) -> InstData {
     InstData { op: Opcode::Jump, args: Default::default(), imm: Imm::Jump(BlockCall::new(block, &args)) }
 }
 
-/// Copies a callee's blocks; returns go to `next`. Gives the copy of the entry, whose parameters are the callee's.
-fn copy_body(func: &mut Function, body: &Function, next: Block, order: &mut Vec<Block>) -> Block {
+/// Copies a callee's blocks; returns go to `next`. Gives the copies with what is to be in them, the entry first, whose parameters
+/// are the callee's.
+fn copy_body(func: &mut Function, body: &Function, next: Block) -> Vec<(Block, Vec<Inst>)> {
     let mut blocks: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
     let mut values: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
     let slots: Vec<Slot> = body.slots.values().map(|&data| func.slots.push(data)).collect();
@@ -122,14 +112,15 @@ fn copy_body(func: &mut Function, body: &Function, next: Block, order: &mut Vec<
             func.layout.set_rare(copy);
         }
         blocks[block] = Some(copy);
-        order.push(copy);
         for &param in body.dfg.params(block) {
             values[param] = Some(func.dfg.append_param(copy, body.dfg.ty(param)));
         }
     }
     let mut copies: Vec<(Inst, bool)> = Vec::new();
+    let mut made = Vec::new();
     for &block in body.layout.blocks() {
         let Some(to) = blocks[block] else { unreachable!("broken invariant: block not copied") };
+        let mut insts = Vec::with_capacity(body.layout.insts(block).len());
         for &inst in body.layout.insts(block) {
             let mut data = body.dfg.inst(inst).clone();
             let is_return = data.op == Opcode::Ret;
@@ -150,9 +141,10 @@ fn copy_body(func: &mut Function, body: &Function, next: Block, order: &mut Vec<
             for (&old, &new) in body.dfg.results(inst).iter().zip(func.dfg.results(copy)) {
                 values[old] = Some(new);
             }
-            func.layout.append_inst(to, copy);
+            insts.push(copy);
             copies.push((copy, is_return));
         }
+        made.push((to, insts));
     }
     // Targets of copied branches are still the callee's blocks, except those of returns, which are already ours.
     for (copy, is_return) in copies {
@@ -172,8 +164,5 @@ fn copy_body(func: &mut Function, body: &Function, next: Block, order: &mut Vec<
             func.names.insert(copy, name.clone());
         }
     }
-    match body.layout.entry().and_then(|b| blocks[b]) {
-        Some(entry) => entry,
-        None => unreachable!("broken invariant: function `{}` has no body", body.name),
-    }
+    made
 }

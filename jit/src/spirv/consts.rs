@@ -20,6 +20,8 @@ pub(crate) const MAX_INIT_BYTES: u64 = 16 << 20;
 
 /// Most operations on addresses that a constant may take: they are repeated in each block that uses it.
 const MAX_COMPUTED: usize = 256;
+/// Most parts of a constant in memory that instructions store.
+const MAX_STORED: usize = 1 << 14;
 
 /// A constant's value.
 #[derive(Clone, Debug)]
@@ -200,7 +202,7 @@ impl Consts {
                 return Err(Fault::malformed(format!("part {index} (%{part}) is of type {found}, not {wanted}")));
             }
         }
-        let Some(vector) = info.value else { return Ok(Value::Composite(parts.to_vec())) };
+        let Some(vector) = info.value else { return Ok(self.aggregate(parts)) };
         let mut lanes = Vec::with_capacity(parts.len());
         for part in parts {
             match self.get(*part).map(|constant| &constant.value) {
@@ -213,6 +215,25 @@ impl Consts {
             }
         }
         Ok(Value::Lanes(ConstData::new(vector, &lanes)))
+    }
+
+    /// A struct or array of parts. What has no values or only zeros is that as a whole, so that nobody looks into it: parts may
+    /// be shared, and their number grow with a power of the number of instructions.
+    fn aggregate(&self, parts: &[u32]) -> Value {
+        let value = |part: &u32| self.get(*part).map(|constant| &constant.value);
+        let is_undefined = |part: &u32| matches!(value(part), Some(Value::Undef));
+        let is_zero = |part: &u32| match value(part) {
+            Some(Value::Undef | Value::Null) => true,
+            Some(Value::Lanes(data)) => (0..data.ty.lanes()).all(|lane| data.lane(lane) == 0),
+            Some(Value::Composite(_) | Value::Flat(_) | Value::Address { .. } | Value::Computed) | None => false,
+        };
+        if !parts.is_empty() && parts.iter().all(is_undefined) {
+            Value::Undef
+        } else if parts.iter().all(is_zero) {
+            Value::Null
+        } else {
+            Value::Composite(parts.to_vec())
+        }
     }
 
     /// Stores a constant into the initializer of a variable.
@@ -231,50 +252,41 @@ impl Consts {
 
     /// Whether no part of a constant has a value.
     pub(crate) fn is_undefined(&self, id: u32) -> bool {
-        match self.get(id).map(|constant| &constant.value) {
-            Some(Value::Undef) => true,
-            Some(Value::Composite(parts)) => parts.iter().all(|&part| self.is_undefined(part)),
-            Some(Value::Null | Value::Lanes(_) | Value::Flat(_) | Value::Address { .. } | Value::Computed) | None => {
-                false
-            }
-        }
+        matches!(self.get(id), Some(Constant { value: Value::Undef, .. }))
     }
 
     /// The bytes of a constant; and the parts that instructions must store, with their offsets.
     pub(crate) fn store(&self, id: u32, types: &Types) -> Result<(GlobalInit, Vec<(u32, u64)>), Fault> {
-        let (mut init, mut computed) = (GlobalInit::default(), Vec::new());
-        self.store_at(id, types, 0, &mut init, &mut computed)?;
-        Ok((init, computed))
+        let mut image = Image::default();
+        self.store_at(id, types, 0, &mut image)?;
+        Ok((image.init, image.computed))
     }
 
-    fn store_at(
-        &self,
-        id: u32,
-        types: &Types,
-        offset: u64,
-        init: &mut GlobalInit,
-        computed: &mut Vec<(u32, u64)>,
-    ) -> Result<(), Fault> {
+    fn store_at(&self, id: u32, types: &Types, offset: u64, image: &mut Image) -> Result<(), Fault> {
         let Some(constant) = self.get(id) else {
             return Err(Fault::malformed(format!("%{id} is not a constant defined before")));
         };
         let info = types.get(constant.ty)?;
         match &constant.value {
-            value if value.needs_code() => computed.push((id, offset)),
+            value if value.needs_code() => image.compute(id, offset)?,
             Value::Composite(_) if info.size == 0 => {}
             Value::Composite(_) if info.size > MAX_INIT_BYTES => return Err(too_large()),
             Value::Composite(parts) => {
+                if let Some(&place) = image.placed.get(&id) {
+                    return image.repeat(place, info.size, offset);
+                }
                 for (index, &part) in parts.iter().enumerate() {
                     let step = types.step(constant.ty, index as u64)?;
-                    self.store_at(part, types, offset + step.offset, init, computed)?;
+                    self.store_at(part, types, offset + step.offset, image)?;
                 }
+                image.placed.insert(id, offset);
             }
             Value::Flat(leaves) => {
                 for (value, leaf) in leaves.iter().zip(&info.leaves) {
-                    store_plain(value, offset + leaf.offset, init)?;
+                    store_plain(value, offset + leaf.offset, &mut image.init)?;
                 }
             }
-            value => store_plain(value, offset, init)?,
+            value => store_plain(value, offset, &mut image.init)?,
         }
         Ok(())
     }
@@ -305,6 +317,51 @@ impl Consts {
         // A constant uses only what is defined before it.
         found.sort_unstable();
         Ok(found.into_iter().map(|(_, id)| id).collect())
+    }
+}
+
+/// The bytes of a constant as they come together, in the order of their offsets.
+#[derive(Default)]
+struct Image {
+    init: GlobalInit,
+    /// Parts that instructions must store, with their offsets.
+    computed: Vec<(u32, u64)>,
+    /// Where composites lie: one that comes again is copied, since nests of constants may have many more parts than instructions.
+    placed: FxHashMap<u32, u64>,
+}
+
+impl Image {
+    /// Notes a part that an instruction must store.
+    fn compute(&mut self, id: u32, offset: u64) -> Result<(), Fault> {
+        if self.computed.len() == MAX_STORED {
+            let reason = format!("a constant of more than {MAX_STORED} parts that depend on addresses of local memory");
+            return Err(Fault::unsupported(reason));
+        }
+        self.computed.push((id, offset));
+        Ok(())
+    }
+
+    /// Puts what lies at a place at a later offset as well.
+    fn repeat(&mut self, place: u64, size: u64, offset: u64) -> Result<(), Fault> {
+        let init = &mut self.init;
+        let (start, end) = (place as usize, init.bytes.len().min((place + size) as usize));
+        if start < end {
+            reserve(init, offset + (end - start) as u64)?;
+            init.bytes.copy_within(start..end, offset as usize);
+        }
+        let at = |list: &[(u64, Global, i64)], bound: u64| list.partition_point(|&(at, ..)| at < bound);
+        for index in at(&init.addresses, place)..at(&init.addresses, place + size) {
+            let (at, global, addend) = init.addresses[index];
+            let to = at - place + offset;
+            reserve(init, to + 8)?;
+            init.addresses.push((to, global, addend));
+        }
+        let at = |list: &[(u32, u64)], bound: u64| list.partition_point(|&(_, at)| at < bound);
+        for index in at(&self.computed, place)..at(&self.computed, place + size) {
+            let (id, at) = self.computed[index];
+            self.compute(id, at - place + offset)?;
+        }
+        Ok(())
     }
 }
 

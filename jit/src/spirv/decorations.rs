@@ -122,6 +122,12 @@ impl Decorations {
     }
 }
 
+/// Whether a decoration replaces an earlier one.
+fn same_kind(earlier: &[Operand], later: &[Operand]) -> bool {
+    let attribute = matches!(later.first(), Some(Operand::Decoration(Decoration::FuncParamAttr)));
+    earlier.first() == later.first() && (!attribute || earlier.get(1) == later.get(1))
+}
+
 /// All decorations of a module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecorationTable {
@@ -139,7 +145,10 @@ impl DecorationTable {
                 let target = inst.id(0)?;
                 let operands = &inst.dr.operands[1..];
                 self.by_id.entry(target).or_default().add(operands)?;
-                self.raw.entry(target).or_default().push(operands.to_vec());
+                // Of several of one kind the last counts; a group may be as large as the module and have as many targets.
+                let raw = self.raw.entry(target).or_default();
+                raw.retain(|earlier| !same_kind(earlier, operands));
+                raw.push(operands.to_vec());
             }
             Op::GroupDecorate => {
                 let group = inst.id(0)?;

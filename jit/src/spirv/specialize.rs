@@ -125,16 +125,16 @@ fn constant(func: &Function, value: Value) -> Option<consts::Value> {
             displaced(constant(func, data.args[0])?, disp.wrapping_add(index.wrapping_mul(scale) as i64), ty)
         }
         (Opcode::SpaceCast | Opcode::PtrToInt | Opcode::IntToPtr, _) => displaced(constant(func, data.args[0])?, 0, ty),
-        (Opcode::Iadd, _) => match (constant(func, data.args[0])?, constant(func, data.args[1])?) {
-            (consts::Value::Lanes(number), address) | (address, consts::Value::Lanes(number)) => {
-                displaced(address, number.lane(0) as i64, ty)
-            }
-            (_, _) => None,
+        // Only one side may be an address, so there is only one way on.
+        (Opcode::Iadd, _) => match (func.dfg.as_splat_bits(data.args[0]), func.dfg.as_splat_bits(data.args[1])) {
+            (_, Some(bits)) => displaced(constant(func, data.args[0])?, bits as i64, ty),
+            (Some(bits), None) => displaced(constant(func, data.args[1])?, bits as i64, ty),
+            (None, None) => None,
         },
-        (Opcode::Isub, _) => match (constant(func, data.args[0])?, constant(func, data.args[1])?) {
-            (address, consts::Value::Lanes(number)) => displaced(address, (number.lane(0) as i64).wrapping_neg(), ty),
-            (_, _) => None,
-        },
+        (Opcode::Isub, _) => {
+            let bits = func.dfg.as_splat_bits(data.args[1])?;
+            displaced(constant(func, data.args[0])?, (bits as i64).wrapping_neg(), ty)
+        }
         _ => None,
     }
 }

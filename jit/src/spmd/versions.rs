@@ -350,7 +350,7 @@ fn hoist(func: &mut Function, prepared: &Prepared, gains: &Gains, at: Block) {
         }
         for inst in func.layout.insts(block).to_vec() {
             let mut moved = Vec::new();
-            if gains.assumptions.contains_key(&inst) && movable(func, dom, at, inst, &mut moved) {
+            if gains.assumptions.contains_key(&inst) && movable(func, dom, at, inst, 0, &mut moved) {
                 for inst in moved {
                     func.layout.remove_inst(inst);
                     let end = func.layout.insts(at).len() - 1;
@@ -361,15 +361,20 @@ fn hoist(func: &mut Function, prepared: &Prepared, gains: &Gains, at: Block) {
     }
 }
 
-/// Whether an instruction can be computed at the end of a block before it; collects what has to move, operands first.
-fn movable(func: &Function, dom: &DomTree, at: Block, inst: Inst, moved: &mut Vec<Inst>) -> bool {
+/// Whether an instruction can be computed at the end of a block before it; collects what has to move, operands first. `pending`
+/// users of it are to move as well.
+fn movable(func: &Function, dom: &DomTree, at: Block, inst: Inst, pending: usize, moved: &mut Vec<Inst>) -> bool {
     if moved.contains(&inst) || func.layout.block_of(inst).is_none_or(|block| dom.dominates(block, at)) {
         return true;
+    }
+    // All on the way to an operand would move behind it.
+    if pending + moved.len() >= HOISTED {
+        return false;
     }
     let data = func.dfg.inst(inst);
     let operand = |&arg: &Value| match func.dfg.def(arg) {
         ValueDef::Param(block, _) => dom.dominates(block, at),
-        ValueDef::Result(def, _) => movable(func, dom, at, def, moved),
+        ValueDef::Result(def, _) => movable(func, dom, at, def, pending + 1, moved),
     };
     if !data.op.is_pure() || !data.args.iter().all(operand) || moved.len() >= HOISTED {
         return false;

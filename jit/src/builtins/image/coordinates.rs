@@ -33,6 +33,15 @@ pub(super) enum Taps {
 
 /// A lane of a vector of coordinates, computed from lanes where that is as cheap: what it was converted from can be seen then.
 pub(super) fn lane(b: &mut Builder<'_>, vector: Value, number: u32) -> Value {
+    lane_within(b, vector, number, LANE_STEPS)
+}
+
+/// Most definitions on the way from a vector of coordinates to the lane that is looked for. A sum goes two ways, and what is
+/// summed may be shared: without a bound the work grows exponentially with the length of a chain of sums.
+const LANE_STEPS: u32 = 5;
+
+fn lane_within(b: &mut Builder<'_>, vector: Value, number: u32, steps: u32) -> Value {
+    let Some(steps) = steps.checked_sub(1) else { return b.extract(vector, number) };
     let Some(inst) = b.func.dfg.def_inst(vector) else { return b.extract(vector, number) };
     let data = b.func.dfg.inst(inst).clone();
     let (op, args) = (data.op, &data.args);
@@ -43,18 +52,19 @@ pub(super) fn lane(b: &mut Builder<'_>, vector: Value, number: u32) -> Value {
         return args[0];
     }
     if let (Opcode::Insert, &Imm::Lane(at)) = (op, &data.imm) {
-        return if u32::from(at) == number { args[1] } else { lane(b, args[0], number) };
+        return if u32::from(at) == number { args[1] } else { lane_within(b, args[0], number, steps) };
     }
     if let (Opcode::Shuffle, Imm::Lanes(from)) = (op, &data.imm) {
         let (from, first) = (u32::from(from[number as usize]), b.ty(args[0]).lanes());
-        return if from < first { lane(b, args[0], from) } else { lane(b, args[1], from - first) };
+        let (vector, number) = if from < first { (args[0], from) } else { (args[1], from - first) };
+        return lane_within(b, vector, number, steps);
     }
     if let (Opcode::StoFp, &Imm::Convert(how)) = (op, &data.imm) {
-        let from = lane(b, args[0], number);
+        let from = lane_within(b, args[0], number, steps);
         return b.convert(Opcode::StoFp, from, Type::F32, how);
     }
     if op == Opcode::Fadd {
-        let parts = [lane(b, args[0], number), lane(b, args[1], number)];
+        let parts = [lane_within(b, args[0], number, steps), lane_within(b, args[1], number, steps)];
         return b.float2(Opcode::Fadd, parts[0], parts[1]);
     }
     b.extract(vector, number)
