@@ -1,10 +1,11 @@
 //! The `CLIFT_*` environment variables: one table, read once, at the application's first call.
 //!
-//! A value that is not understood is answered with a warning line on stderr and otherwise ignored: a typing error must not
-//! take an application down. `CLIFT_DEBUG=help` prints the table.
+//! A value that is not understood is answered with a line on stderr and otherwise ignored: a typing error must not
+//! take an application down. Besides that nothing is printed that was not asked for. `CLIFT_DEBUG=help` prints the table.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -67,8 +68,10 @@ pub enum DebugEffect {
     Help,
     /// Messages of a part of the driver from this level on.
     Trace(&'static str, LevelFilter),
-    /// The compiler's state after the stage of this name.
+    /// The compiler's state after the stage of this name, in the build log.
     Dump(&'static str),
+    /// What the compiler tells under this name in the build log, and messages.
+    TraceAndDump(&'static str, &'static str, LevelFilter),
 }
 
 /// The words of `CLIFT_DEBUG`.
@@ -80,8 +83,8 @@ pub const DEBUG_FLAGS: &[DebugFlag] = &[
     flag("queue", "commands: when they start and end", DebugEffect::Trace("clift_runtime", LevelFilter::TRACE)),
     flag(
         "vectorize",
-        "lanes per pack, and what slows them",
-        DebugEffect::Trace("clift::vectorize", LevelFilter::DEBUG),
+        "lanes per pack, and what slows them; in the build log too",
+        DebugEffect::TraceAndDump("vectorize", "clift::vectorize", LevelFilter::DEBUG),
     ),
     flag("time", "how long each stage of the compiler takes", DebugEffect::Trace("clift::time", LevelFilter::DEBUG)),
     flag("imported", "kernel IR as imported", DebugEffect::Dump("imported")),
@@ -247,10 +250,16 @@ impl Config {
         self.debug
             .iter()
             .filter_map(|flag| match flag.effect {
-                DebugEffect::Dump(stage) => Some(stage.to_owned()),
+                DebugEffect::Dump(stage) | DebugEffect::TraceAndDump(stage, ..) => Some(stage.to_owned()),
                 DebugEffect::Help | DebugEffect::Trace(..) => None,
             })
             .collect()
+    }
+
+    /// The messages that are printed of any part of the driver: none, unless somebody looks for faults.
+    fn messages(&self) -> LevelFilter {
+        let looks = !self.debug.is_empty() || self.backend == Backend::Interp;
+        if looks { LevelFilter::WARN } else { LevelFilter::OFF }
     }
 }
 
@@ -274,11 +283,12 @@ pub fn config() -> &'static Config {
         let (config, warnings) = Config::read(|name| std::env::var_os(name));
         start_tracing(&config);
         for warning in warnings {
-            tracing::warn!("{warning}");
+            // Whoever sets a variable of ours wants to know.
+            let _ = writeln!(std::io::stderr(), "clift: {warning}");
         }
         if config.debug.iter().any(|flag| flag.effect == DebugEffect::Help) {
             // Debug output: when stderr is closed there is nobody to tell.
-            let _ = std::io::Write::write_all(&mut std::io::stderr(), help().as_bytes());
+            let _ = std::io::stderr().write_all(help().as_bytes());
         }
         if pool::configure(pool::PoolOptions { threads: config.threads }).is_err() {
             tracing::warn!("CLIFT_THREADS comes too late: the workers are counted already");
@@ -292,13 +302,17 @@ pub fn start() {
     let _ = config();
 }
 
-/// Sends messages to stderr: warnings always, more as `CLIFT_DEBUG` asks.
+/// Sends messages to stderr as `CLIFT_DEBUG` asks.
 fn start_tracing(config: &Config) {
-    let mut targets = Targets::new().with_default(LevelFilter::WARN);
+    let mut targets = Targets::new().with_default(config.messages());
     for flag in &config.debug {
-        if let DebugEffect::Trace(target, level) = flag.effect {
+        if let DebugEffect::Trace(target, level) | DebugEffect::TraceAndDump(_, target, level) = flag.effect {
             targets = targets.with_target(target, level);
         }
+    }
+    // A mistake of ours ends in an error code. While the driver is worked on its panics are the tests' as well.
+    if !cfg!(debug_assertions) {
+        std::panic::set_hook(Box::new(|info| tracing::error!("{info}")));
     }
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time().with_ansi(false);
     // Fails when a Rust application that links the driver as a library has its own subscriber: then that one is used.
@@ -345,6 +359,15 @@ mod tests {
         let (config, warnings) = read("CLIFT_DEBUG", "api,nonsense,more");
         assert_eq!(config.debug.len(), 1);
         assert!(warnings[0].contains("unknown: nonsense, more"), "{}", warnings[0]);
+    }
+
+    #[test]
+    fn nothing_is_printed_unless_asked_for() {
+        assert_eq!(Config::default().messages(), LevelFilter::OFF);
+        assert_eq!(read("CLIFT_WIDTH", "4").0.messages(), LevelFilter::OFF);
+        assert_eq!(read("CLIFT_DEBUG", "time").0.messages(), LevelFilter::WARN);
+        assert_eq!(read("CLIFT_BACKEND", "interp").0.messages(), LevelFilter::WARN);
+        assert_eq!(read("CLIFT_DEBUG", "vectorize").0.dumps(), ["vectorize"]);
     }
 
     #[test]

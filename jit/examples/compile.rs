@@ -16,7 +16,7 @@ fn main() {
 }
 
 fn run() -> Result<(), String> {
-    let mut options = Options::default();
+    let mut options = Options { dump: vec!["vectorize".to_owned()], ..Options::default() };
     let mut path = None;
     let mut repeat = 1u32;
     let mut args = std::env::args().skip(1);

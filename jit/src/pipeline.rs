@@ -5,7 +5,7 @@
 //! | import | `spirv` | module at *imported*, descriptions of the kernels |
 //! | canonical | `passes` | *canonical*: the interpreter takes it from here |
 //! | images | `builtins::image` | accesses to images as code for certain formats and samplers |
-//! | spmd | `spmd` | *looped*, memory needs, a line of the build log |
+//! | spmd | `spmd` | *looped*, memory needs, a line of the build log where it is asked for |
 //! | clean | `passes` | *looped*, cleaned up |
 //! | legalize | `codegen::legalize` | *legal* for the backend's capabilities |
 //! | emit | the backend | entries |
@@ -39,7 +39,12 @@ use crate::variants::{Variant, Variants};
 use crate::{BuildError, Kernel, Options, Program, options, passes, spirv, spmd};
 
 /// Names that [`Options::dump`] may contain: stages whose result goes to the build log, and forms of the backend's own.
+///
+/// [`REPORT`] is another.
 pub const DUMPS: &[&str] = &["imported", "canonical", "widened", "looped", "clean", "legal", "clif", "asm"];
+
+/// The name in [`Options::dump`] by which the build log tells what the vectorizer did with each kernel.
+pub const REPORT: &str = "vectorize";
 
 /// Builds a program from SPIR-V.
 pub(crate) fn run(inputs: &[crate::Input<'_>], options: &Options) -> Result<Program, BuildError> {
@@ -338,7 +343,9 @@ impl Watch<'_> {
     /// What the vectorizer did with a kernel.
     fn report(&mut self, kernel: &str, report: &Report) {
         tracing::debug!(target: "clift::vectorize", kernel, "{report}");
-        let _ = writeln!(self.log, "kernel {kernel}: {report}");
+        if self.dumps(REPORT) {
+            let _ = writeln!(self.log, "kernel {kernel}: {report}");
+        }
     }
 
     fn dumps(&self, stage: &str) -> bool {

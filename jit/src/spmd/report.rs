@@ -1,4 +1,4 @@
-//! What the vectorizer did with a kernel, for the build log and for tests.
+//! What the vectorizer did with a kernel, for the build log, where it is asked for, and for tests.
 
 use std::fmt;
 
