@@ -50,7 +50,14 @@ fn main() -> Result<()> {
     let text = std::fs::read(&source).with_context(|| format!("{}", source.display()))?;
     let words = options.iter().map(String::as_str).filter(|option| !LINKING.contains(option));
     let options = BuildOptions::parse(&shlex::try_join(words)?, Stage::Compile).map_err(|reason| anyhow!(reason))?;
-    let job = Job { source: &text, headers: &[], options: &options, profile: caps::profile(), level: LEVELS[0] };
+    let job = Job {
+        source: &text,
+        headers: &[],
+        options: &options,
+        profile: caps::profile(),
+        level: LEVELS[0],
+        whole: false,
+    };
     let compiled = Compiler::get().compile(&job)?;
     eprint!("{}", compiled.log);
     let bytes: Vec<u8> = compiled.words.iter().flat_map(|word| word.to_le_bytes()).collect();

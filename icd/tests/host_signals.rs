@@ -26,14 +26,15 @@ fn sigchld_ignored_or_handled_elsewhere() {
         options: &options,
         profile: &profile,
         level: 2,
+        whole: true,
     };
     for handler in [libc::SIG_IGN, reap_everything as *const () as libc::sighandler_t] {
         // SAFETY: both handlers are safe at any time.
         assert_ne!(unsafe { libc::signal(libc::SIGCHLD, handler) }, libc::SIG_ERR);
         for _ in 0..3 {
-            let compiled = clang.compile(&job("kernel void k(global int *p) { *p = 1; }")).unwrap();
+            let compiled = clang.compile(&job("kernel void k(global int *p) { *p = 1; }"), None).unwrap();
             assert!(!compiled.words.is_empty() && compiled.log.is_empty());
-            let failure = clang.compile(&job("kernel void k(global int *p) { *p = }")).unwrap_err();
+            let failure = clang.compile(&job("kernel void k(global int *p) { *p = }"), None).unwrap_err();
             assert!(failure.log.contains("expected expression"), "{}", failure.log);
         }
     }

@@ -161,6 +161,59 @@ fn a_failed_build_has_a_log_that_names_the_line() {
 }
 
 #[test]
+fn a_log_is_about_the_program_alone() {
+    // At every version; names in comments mean nothing.
+    for version in ["CL1.0", "CL1.1", "CL1.2", "CL2.0", "CL3.0"] {
+        let options = format!("-cl-std={version}");
+        let source =
+            format!("// read_imagef(i, c), bit_reverse(x), convert_int(x), async_work_group_copy_2D2D\n{GOOD}");
+        assert_eq!(log(build(program(&source), &options)), "", "{version}");
+        // One wrong call is one error, with a handful of the functions that might have been meant.
+        for call in ["read_imagef(p, 1, 2, 3, 4)", "convert_int4_sat(p, p)", "vload4(p)", "write_imagef(1, 2)"] {
+            let program = program(&format!("kernel void k(global int *p) {{\n    {call};\n}}"));
+            assert_code(try_build(program, &options), CL_BUILD_PROGRAM_FAILURE);
+            let log = log(program);
+            assert!(log.starts_with("program.cl:2:5: error: no matching function for call"), "{version}: {log}");
+            assert!(log.lines().count() < 20, "{version}: {log}");
+            let is_of_the_program = |line: &str| line.starts_with([' ', '1']) || line.starts_with("program.cl:2:");
+            assert!(log.lines().all(|line| is_of_the_program(line) || line.starts_with("note: remaining")), "{log}");
+        }
+    }
+}
+
+#[test]
+fn functions_that_clang_does_not_declare_are_declared() {
+    let copies = "kernel void k(global int *g, local int *l) {
+        async_work_group_copy_2D2D(l, 0, g, 0, 4, 8, 2, 16, 8, 0); async_work_group_copy_fence(CLK_LOCAL_MEM_FENCE); }";
+    assert_eq!(log(build(program(copies), "")), "");
+    let wrong = program("kernel void k(global int *g) {\n async_work_group_copy_2D2D(g, g); }");
+    assert_code(try_build(wrong, ""), CL_BUILD_PROGRAM_FAILURE);
+    let log = log(wrong);
+    assert!(log.starts_with("program.cl:2:2: error: no matching function"), "{log}");
+    assert!(!log.contains("clift") && log.lines().count() < 6, "{log}");
+}
+
+#[test]
+fn what_no_kernel_calls_is_not_compiled() {
+    // A program large enough, of helpers that are not `static`, one of which no back end could compile.
+    let helpers: String = (0..2000)
+        .map(|i| {
+            format!("float helper_{i}(float x) {{ return x * {i}.0f + {}; }}\n", if i > 0 { "1.0f" } else { "0.5f" })
+        })
+        .collect();
+    let source = format!("{helpers}kernel void k(global float *p) {{ p[0] = helper_7(p[1]) + helper_0(p[2]); }}");
+    assert!(source.len() > 32 << 10);
+    let whole = binary(build(program(&source), "")).len();
+    assert!(whole < 20_000, "{whole}");
+    // A part of a program keeps what others may call.
+    let part = binary(compiled(&source)).len();
+    assert!(part > 100_000, "{part}");
+    let user = compiled("float helper_3(float); kernel void u(global float *p) { p[0] = helper_3(p[0]); }");
+    let (_, code) = try_link(&[compiled(&source), user], "");
+    assert_code(code, CL_SUCCESS);
+}
+
+#[test]
 fn build_checks_its_arguments() {
     let program = program(GOOD);
     let mut data = 0_u8;

@@ -405,8 +405,71 @@ fn inline_functions(name: &str, options: &str) -> Case {
     .expect(|i| i as i32 * 9 + 1)
 }
 
+/// A program's own functions and macros may have the names of built-in ones.
+fn own_functions(name: &str, options: &str) -> Case {
+    Case::new(
+        format!("control::own_functions_with_built_in_names_{name}"),
+        "// A comment: read_imagef(i, c), convert_int
+        int bit_reverse(int x) { return x + 1; }
+        uint bitfield_insert(uint a, uint b) { return a * b; }
+        int bitfield_extract_signed(int a) { return a - 5; }
+        float __attribute__((overloadable)) vloada_half3(float x) { return x * 2; }
+        int __attribute__((overloadable)) convert_int(char x) { return x + 100; }
+        float4 read_imagef(int a, int b, int c, int d) { return (float4)(a, b, c, d); }
+        void async_work_group_copy_2D2D(global int *p) { p[0] = 7; }
+        int async_work_group_copy(int a) { return a + 11; }
+        #define atomic_load_explicit(p, o) ((p)[0] + (o))
+        int mad24(int a) { return a + 3; }
+        float __attribute__((overloadable)) dot(float4 a, float4 b) { return 42.0f; }
+        int __attribute__((overloadable)) popcount(int x) { return -x; }
+        kernel void t(global int *o) {
+          size_t i = get_global_id(0);
+          int n = i; char c = n & 63;
+          int r = bit_reverse(n) + bitfield_insert(n, 2) + bitfield_extract_signed(n) + (int)vloada_half3((float)n) + convert_int(c);
+          float4 f = read_imagef(n, 2, 3, 4);
+          r += (int)(f.x + f.y + f.z + f.w) + async_work_group_copy(n) + atomic_load_explicit(&n, 2) + mad24(n);
+          r += (int)dot(f, f) + popcount(n);
+          o[i] = r;
+        }",
+    )
+    .options(options)
+    .uniform()
+    .expect(|i| {
+        let (n, c) = (i as i32, (i & 63) as i32);
+        let first = n + 1 + n * 2 + (n - 5) + n * 2 + (c + 100);
+        first + (n + 2 + 3 + 4) + (n + 11) + (n + 2) + (n + 3) + 42 - n
+    })
+}
+
+/// Calls of built-in functions through macros, with braces and by pasted names.
+fn calls_in_disguise() -> Case {
+    Case::new(
+        "control::built_in_functions_through_macros",
+        "#define CONVERT(T, x) convert_##T(x)
+        #define CALL(f, ...) f(__VA_ARGS__)
+        #define CAT_(a, b) a##b
+        #define CAT(a, b) CAT_(a, b)
+        kernel void t(global int *out) {
+            int i = get_global_id(0);
+            char c = i - 120;
+            int4 v = CONVERT(int4, ((char4){c, 1, 2, (char)-3}));
+            out[i] = v.x + v.w + CALL(convert_int, c) + CALL(CAT(convert_, short_sat), i * 1000) + CALL(CAT, convert, _int)((uchar)c);
+        }",
+    )
+    .uniform()
+    .expect(|i| {
+        let c = (i as i32 - 120) as i8;
+        i32::from(c) * 2 - 3 + (i as i32 * 1000).min(32767) + i32::from(c as u8)
+    })
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     vec![
+        calls_in_disguise(),
+        own_functions("optimized", ""),
+        own_functions("not_optimized", "-cl-opt-disable"),
+        own_functions("of_2_0", "-cl-std=CL2.0"),
+        own_functions("of_3_0", "-cl-std=CL3.0 -cl-opt-disable"),
         inline_functions("optimized", ""),
         inline_functions("not_optimized", "-cl-opt-disable"),
         inline_functions("of_3_0", "-cl-opt-disable -cl-std=CL3.0"),

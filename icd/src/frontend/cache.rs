@@ -6,8 +6,9 @@
 //! its own, so that no process pays for what all others have stored. The newest results by last use stay when a
 //! subdirectory exceeds its bound. Nothing here can fail a build: an unusable directory is no cache.
 //!
-//! Deliberately not cached: sources that read files of their own (`-I`, `#include` without a header program). Whether such
-//! a file changed, or a new one now stands in front of it, cannot be seen without searching for it as the compiler does.
+//! Of sources that read files of their own (`-I`, `#include` without a header program) only what the back end makes of the front
+//! end's result is kept: whether such a file changed, or a new one now stands in front of it, cannot be seen without searching for it
+//! as the compiler does.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,7 +17,10 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{Compiled, Job};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Job;
 use crate::envelope::Format;
 
 /// Layout of an entry.
@@ -52,24 +56,25 @@ pub struct Key(blake3::Hash);
 impl Key {
     /// The key of a job for a compiler with this fingerprint, or `None` when the job may read files that it does not hold.
     pub fn of(job: &Job<'_>, fingerprint: &str) -> Option<Self> {
-        let texts = || std::iter::once(job.source).chain(job.headers.iter().map(|header| header.text.as_slice()));
-        if job.options.include_directories || texts().any(may_read_files) {
+        if reads_files(job) {
             return None;
         }
+        let mut parts = vec![b"job", fingerprint.as_bytes(), job.source];
+        for header in job.headers {
+            parts.extend([header.name.as_bytes(), &header.text]);
+        }
+        Some(Self::of_parts(&parts))
+    }
+
+    /// The key of what depends on these texts alone. The first tells what it is.
+    pub fn of_parts(parts: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new();
         // Every item with its length: no two lists of items hash alike.
-        let mut add = |bytes: &[u8]| {
+        for bytes in std::iter::once(env!("CARGO_PKG_VERSION").as_bytes()).chain(parts.iter().copied()) {
             hasher.update(&(bytes.len() as u64).to_le_bytes());
             hasher.update(bytes);
-        };
-        add(env!("CARGO_PKG_VERSION").as_bytes());
-        add(fingerprint.as_bytes());
-        add(job.source);
-        for header in job.headers {
-            add(header.name.as_bytes());
-            add(&header.text);
         }
-        Some(Self(hasher.finalize()))
+        Self(hasher.finalize())
     }
 
     /// Where the result lies in the cache's directory.
@@ -84,8 +89,14 @@ impl Key {
     }
 }
 
+/// Whether a job may read files that it does not hold.
+pub fn reads_files(job: &Job<'_>) -> bool {
+    let mut texts = std::iter::once(job.source).chain(job.headers.iter().map(|header| header.text.as_slice()));
+    job.options.include_directories || texts.any(may_read_files)
+}
+
 /// Whether a text may make the compiler read a file: it has the word of such a directive, spliced lines joined.
-pub(super) fn may_read_files(text: &[u8]) -> bool {
+fn may_read_files(text: &[u8]) -> bool {
     let joined: Vec<u8>;
     let text = if text.contains(&b'\\') || text.windows(3).any(|w| w == b"??/") {
         let text = String::from_utf8_lossy(text).replace("??/", "\\").replace('\r', "");
@@ -118,10 +129,10 @@ impl DiskCache {
     }
 
     /// The result stored for `key`.
-    pub fn get(&self, key: &Key) -> Option<Compiled> {
+    pub fn get<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
         let path = self.directory.join(key.path());
         let bytes = fs::read(&path).ok()?;
-        let Some(compiled) = FORMAT.open::<Compiled>(&bytes) else {
+        let Some(value) = FORMAT.open::<T>(&bytes) else {
             // Damaged, or of another version: it will be written anew.
             let _ = fs::remove_file(&path);
             return None;
@@ -130,12 +141,12 @@ impl DiskCache {
         if let Ok(file) = fs::OpenOptions::new().append(true).open(&path) {
             let _ = file.set_modified(SystemTime::now());
         }
-        Some(compiled)
+        Some(value)
     }
 
     /// Stores a result.
-    pub fn put(&self, key: &Key, compiled: &Compiled) {
-        let Some(bytes) = FORMAT.seal(compiled) else { return };
+    pub fn put<T: Serialize>(&self, key: &Key, value: &T) {
+        let Some(bytes) = FORMAT.seal(value) else { return };
         if bytes.len() as u64 > self.limit / SHARDS {
             return;
         }
@@ -223,7 +234,14 @@ mod tests {
         let profile = Profile::default();
         let fingerprint = format!("{identity} {options:?}");
         Key::of(
-            &Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile, level: 2 },
+            &Job {
+                source: source.as_bytes(),
+                headers: &[],
+                options: &options,
+                profile: &profile,
+                level: 2,
+                whole: true,
+            },
             &fingerprint,
         )
     }
@@ -240,8 +258,11 @@ mod tests {
         let options = BuildOptions::default();
         let profile = Profile::default();
         let with = |headers: &[Header]| {
-            Key::of(&Job { source: b"kernel", headers, options: &options, profile: &profile, level: 2 }, "clang")
-                .unwrap()
+            Key::of(
+                &Job { source: b"kernel", headers, options: &options, profile: &profile, level: 2, whole: true },
+                "clang",
+            )
+            .unwrap()
         };
         let header = |name: &str, text: &str| Header { name: name.to_owned(), text: text.as_bytes().to_vec() };
         assert_ne!(with(&[header("a", "bc")]), with(&[header("ab", "c")]));
@@ -262,12 +283,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let cache = DiskCache::open(directory.path().join("made/here"), 1 << 20).unwrap();
         let key = key("kernel", "", "clang").unwrap();
-        assert_eq!(cache.get(&key), None);
+        assert_eq!(cache.get::<Compiled>(&key), None);
         cache.put(&key, &compiled(10));
         assert_eq!(cache.get(&key), Some(compiled(10)));
         let path = directory.path().join("made/here").join(key.path());
         std::fs::write(&path, b"garbage").unwrap();
-        assert_eq!(cache.get(&key), None);
+        assert_eq!(cache.get::<Compiled>(&key), None);
         assert!(!path.exists());
     }
 
@@ -294,7 +315,7 @@ mod tests {
             .map(|entry| entry.metadata().unwrap().blocks() * BLOCK)
             .sum();
         assert!(size > 0 && size <= limit / SHARDS, "{size}");
-        assert!(cache.get(&last).is_some());
+        assert!(cache.get::<Compiled>(&last).is_some());
         assert!(shard.join("stranger.clift").exists());
     }
 
@@ -313,11 +334,11 @@ mod tests {
             file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
         }
         let used = &keys[3];
-        assert!(cache.get(used).is_some());
+        assert!(cache.get::<Compiled>(used).is_some());
         let shard = directory.path().join("3");
         evict(&shard, 4 * 5000);
-        assert!(keys.iter().filter(|key| cache.get(key).is_some()).count() < keys.len());
-        assert!(cache.get(used).is_some());
+        assert!(keys.iter().filter(|key| cache.get::<Compiled>(key).is_some()).count() < keys.len());
+        assert!(cache.get::<Compiled>(used).is_some());
     }
 
     #[test]
@@ -330,6 +351,6 @@ mod tests {
         drop(directory);
         let key = key("kernel", "", "clang").unwrap();
         cache.put(&key, &compiled(1));
-        assert_eq!(cache.get(&key), None);
+        assert_eq!(cache.get::<Compiled>(&key), None);
     }
 }

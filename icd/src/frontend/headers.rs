@@ -41,6 +41,16 @@ impl Layout {
         Ok(Self { directory })
     }
 
+    /// Writes a file of ours beside them; its path.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add(&self, name: &str, content: &[u8]) -> io::Result<String> {
+        let path = self.path().join(name);
+        fs::write(&path, content)?;
+        Ok(path.display().to_string())
+    }
+
     /// The directory that holds them.
     pub fn path(&self) -> &Path {
         self.directory.path()

@@ -13,7 +13,7 @@ pub mod headers;
 pub mod options;
 pub mod probe;
 pub mod reflect;
-pub mod workarounds;
+pub mod repairs;
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -55,6 +55,8 @@ pub struct Job<'a> {
     pub profile: &'a Profile,
     /// The first of [`LEVELS`] to try.
     pub level: u8,
+    /// Whether it is a program of its own (`clBuildProgram`): then only kernels are called from outside.
+    pub whole: bool,
 }
 
 /// Optimization levels in the order they are tried: a front end that fails at one tries the next, and so does a program
@@ -90,15 +92,15 @@ pub trait FrontEnd: Send + Sync {
     /// The compiler behind it; `None` when there is nothing to compile with.
     fn identity(&self) -> Option<String>;
 
-    /// Everything besides the texts of a job that its result depends on: the compiler, how it is called, what is put before
-    /// the source. `None` when there is nothing to compile with.
+    /// Everything besides the texts of a job that its result depends on: the compiler, how it is called, what it links.
+    /// `None` when there is nothing to compile with.
     fn fingerprint(&self, job: &Job<'_>) -> Option<String>;
 
-    /// Compiles.
+    /// Compiles. What is worth keeping on the way is kept in `cache`.
     ///
     /// # Errors
     /// The source is wrong, or the compiler is; the log says which.
-    fn compile(&self, job: &Job<'_>) -> Result<Compiled, Failure>;
+    fn compile(&self, job: &Job<'_>, cache: Option<&DiskCache>) -> Result<Compiled, Failure>;
 
     /// Tells what the source declares about its kernels.
     ///
@@ -149,7 +151,7 @@ impl Compiler {
         {
             return Ok(compiled);
         }
-        let result = self.front_end.compile(job).map_err(Failure::not_empty);
+        let result = self.front_end.compile(job, self.cache.as_ref()).map_err(Failure::not_empty);
         if let (Some((cache, key)), Ok(compiled)) = (&entry, &result) {
             cache.put(key, compiled);
         }

@@ -68,7 +68,7 @@ pub fn build(
 
     let work = move |program: &Program| match program.origin() {
         Origin::Source(_) | Origin::Il { .. } => {
-            let built = with_unit(program, &text, &options, &[], |unit| {
+            let built = with_unit(program, &text, &options, None, |unit| {
                 Executable::link(vec![unit], None, &compiler_options())
             });
             match built {
@@ -157,7 +157,7 @@ pub fn compile(
     let started = Started::begin(&program, &text)?;
 
     let work = move |program: &Program| {
-        let checked = with_unit(program, &text, &options, &headers, |unit| {
+        let checked = with_unit(program, &text, &options, Some(&headers), |unit| {
             unit.check(&compiler_options())?;
             Ok(unit)
         });
@@ -269,13 +269,13 @@ fn ensure_compiler(program: &Program) -> ClResult<()> {
 }
 
 /// Makes the unit of a program from source or SPIR-V and does something with it. A module that the front end has made and
-/// that cannot be compiled is made anew with less optimization, which the front end's back end gets right more often. Gives
-/// the result with the log.
+/// that cannot be compiled is made anew with less optimization, which the front end's back end gets right more often. Without
+/// `headers` it is a program of its own. Gives the result with the log.
 fn with_unit<T>(
     program: &Program,
     text: &str,
     options: &BuildOptions,
-    headers: &[Header],
+    headers: Option<&[Header]>,
     mut then: impl FnMut(Arc<Unit>) -> Result<T, BuildError>,
 ) -> Result<(T, String), String> {
     let source = match program.origin() {
@@ -293,10 +293,16 @@ fn with_unit<T>(
     let mut notes = String::new();
     let mut levels = levels.iter().peekable();
     while let Some(&level) = levels.next() {
-        let (source, headers) = (source.clone(), headers.to_vec());
-        let (unit, log) = Unit::from_source(&context, source, headers, text.to_owned(), options.clone(), level)?;
+        let (source, given) = (source.clone(), headers.unwrap_or_default().to_vec());
+        let how = (level, headers.is_none());
+        let (unit, log) = Unit::from_source(&context, source, given, text.to_owned(), options.clone(), how)?;
         match then(Arc::new(unit)) {
-            Ok(result) => return Ok((result, log + &notes)),
+            Ok(result) => {
+                if !notes.is_empty() {
+                    tracing::info!(target: "clift::build", notes);
+                }
+                return Ok((result, log));
+            }
             Err(error @ (BuildError::Import(_) | BuildError::Internal(_))) if levels.peek().is_some() => {
                 notes.push_str(&format!("clift: what clang made at -O{level} could not be used: {error}\n"));
             }
@@ -316,7 +322,7 @@ fn compiler_options() -> Options {
 fn execute(started: Started, work: impl FnOnce(&Program) -> Outcome) -> bool {
     let program = started.program().clone();
     let outcome = catch_unwind(AssertUnwindSafe(|| work(&program))).unwrap_or_else(|_| {
-        Outcome::failed("clift: internal error: the compiler panicked; the message is on stderr\n".to_owned())
+        Outcome::failed("clift: internal error: the compiler panicked; CLIFT_DEBUG=build prints where\n".to_owned())
     });
     started.finish(outcome)
 }

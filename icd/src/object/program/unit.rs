@@ -45,7 +45,7 @@ pub struct FrontEndContext {
 }
 
 impl Unit {
-    /// Compiles OpenCL C at one of [`LEVELS`](crate::frontend::LEVELS) or below. Gives the unit and the warnings, or the log
+    /// Compiles OpenCL C at one of [`LEVELS`](crate::frontend::LEVELS) or below, as a whole program or a part of one. Gives the unit and the warnings, or the log
     /// of the failure.
     ///
     /// # Errors
@@ -56,9 +56,10 @@ impl Unit {
         headers: Vec<Header>,
         options_text: String,
         options: BuildOptions,
-        level: u8,
+        (level, whole): (u8, bool),
     ) -> Result<(Self, String), String> {
-        let job = Job { source: &source, headers: &headers, options: &options, profile: &context.profile, level };
+        let job =
+            Job { source: &source, headers: &headers, options: &options, profile: &context.profile, level, whole };
         let compiled = context.compiler.compile(&job).map_err(|failure| failure.log)?;
         let recipe = Recipe { source, headers, profile: context.profile.clone(), compiler: context.compiler };
         let unit = Self {
@@ -152,6 +153,7 @@ impl Unit {
                 options: &self.options,
                 profile: &recipe.profile,
                 level: 0,
+                whole: false,
             };
             recipe.compiler.describe(&job).unwrap_or_else(|failure| {
                 tracing::warn!(target: "clift::build", "kernels could not be described: {failure}");

@@ -1,0 +1,88 @@
+//! The libraries of repairs as LLVM bitcode: made by the clang that links them, when they are first needed, and kept in the process
+//! and on disk.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use super::Clang;
+use crate::frontend::Failure;
+use crate::frontend::cache::{DiskCache, Key};
+use crate::frontend::child::{self, End};
+use crate::frontend::probe::Candidate;
+use crate::frontend::repairs::Row;
+
+/// A library as it is stored.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Library {
+    bitcode: Vec<u8>,
+}
+
+/// Those made so far, by the row's name and the compiler.
+static MADE: LazyLock<Mutex<HashMap<(&'static str, String), Arc<[u8]>>>> = LazyLock::new(Mutex::default);
+
+/// How a library is compiled: all of the language, and no optimization, which happens where it is linked.
+const ARGUMENTS: [&str; 17] = [
+    "-cc1",
+    "-triple",
+    "spirv64",
+    "-x",
+    "cl",
+    "-cl-std=CL3.0",
+    "-cl-ext=+all",
+    "-O2",
+    "-disable-llvm-passes",
+    "-emit-llvm-bc",
+    "-ffp-contract=on",
+    "-finclude-default-header",
+    "-fdeclare-opencl-builtins",
+    "-w",
+    "-o",
+    "-",
+    "-",
+];
+
+impl Clang {
+    /// The bitcode of a row's definitions.
+    pub(super) fn library(
+        &self,
+        candidate: &Candidate,
+        row: &'static Row,
+        cache: Option<&DiskCache>,
+    ) -> Result<Arc<[u8]>, Failure> {
+        let name = (row.name, candidate.identity.clone());
+        if let Some(bitcode) = MADE.lock().get(&name) {
+            return Ok(bitcode.clone());
+        }
+        let source = row.source();
+        let key = Key::of_parts(&[b"library", candidate.identity.as_bytes(), source.as_bytes()]);
+        let stored = cache.and_then(|cache| cache.get::<Library>(&key));
+        let library = match stored {
+            Some(library) => library,
+            None => {
+                let library = self.compile_library(candidate, row, source)?;
+                if let Some(cache) = cache {
+                    cache.put(&key, &library);
+                }
+                library
+            }
+        };
+        let bitcode: Arc<[u8]> = library.bitcode.into();
+        MADE.lock().insert(name, bitcode.clone());
+        Ok(bitcode)
+    }
+
+    fn compile_library(&self, candidate: &Candidate, row: &Row, source: &str) -> Result<Library, Failure> {
+        let arguments = ARGUMENTS.map(str::to_owned);
+        let finished = child::run(&candidate.path, &arguments, source.as_bytes(), self.limit)
+            .map_err(|error| Failure::ours(&format!("'{}'", candidate.path.display()), &error))?;
+        tracing::debug!(row.name, end = ?finished.end, "library compiled");
+        if !matches!(finished.end, End::Exit(0) | End::Unknown) || finished.output.is_empty() {
+            let log = format!("clift: the library '{}' could not be compiled:\n{}", row.name, finished.diagnostics);
+            return Err(Failure { log });
+        }
+        Ok(Library { bitcode: finished.output })
+    }
+}

@@ -1,0 +1,294 @@
+//! Repairs of what clang's SPIR-V back end translates wrongly, and of what clang does not declare: the one table, [`TABLE`].
+//!
+//! The back end knows OpenCL C's functions by their mangled names. A row has definitions of functions that it gets wrong, in OpenCL C:
+//! a *library*, compiled by the same clang to LLVM bitcode, once, and linked into programs that may call one of them
+//! (`-mlink-builtin-bitcode`), where a definition takes the place of the import before the back end sees it. Nothing is put before a
+//! program's source: its diagnostics are clang's, and a function of its own by the same name is its own.
+//!
+//! Which libraries a program may need is told by the names in its text ([`named`]), or by the imports of its LLVM IR where that is at
+//! hand ([`called`]). One that is linked without need does nothing.
+//!
+//! Functions that clang does not declare are declared when it has refused a program for the lack of them ([`undeclared`]).
+
+mod bits;
+mod conversions;
+mod copies;
+mod levels;
+mod loads;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{LazyLock, OnceLock};
+
+use super::Job;
+
+/// A repair of one producer.
+pub struct Row {
+    /// What the library is called.
+    pub name: &'static str,
+    /// Whose fault it is.
+    pub producer: &'static str,
+    /// What the fault is.
+    pub fault: &'static str,
+    /// The functions it defines.
+    functions: fn() -> Vec<String>,
+    /// Their definitions.
+    definitions: fn() -> String,
+    /// Declarations of those that clang does not declare.
+    declarations: Option<fn() -> String>,
+}
+
+const BACK_END: &str = "clang's SPIR-V back end, 20 to 22";
+const CLANG: &str = "clang, to 22";
+
+const EXTENSION: &str = "between integers, extends by the signedness of the result alone, and the wrong way round: a `char` of -1 becomes \
+                         the `int` 255; saturates as if the source were of the other signedness";
+
+/// A row for the conversions to a type.
+macro_rules! conversions {
+    ($name:literal, $to:literal) => {
+        Row {
+            name: $name,
+            producer: BACK_END,
+            fault: EXTENSION,
+            functions: || conversions::functions($to),
+            definitions: || conversions::definitions($to),
+            declarations: None,
+        }
+    };
+}
+
+/// All of them.
+pub const TABLE: &[Row] = &[
+    conversions!("convert_char", "char"),
+    conversions!("convert_uchar", "uchar"),
+    conversions!("convert_short", "short"),
+    conversions!("convert_ushort", "ushort"),
+    conversions!("convert_int", "int"),
+    conversions!("convert_uint", "uint"),
+    conversions!("convert_long", "long"),
+    conversions!("convert_ulong", "ulong"),
+    Row {
+        name: "vloada_half3",
+        producer: BACK_END,
+        fault: "is translated as vload_half3, whose vectors lie 3 apart, not 4",
+        functions: || vec!["vloada_half3".to_owned()],
+        definitions: loads::aligned_halves,
+        declarations: None,
+    },
+    Row {
+        name: "async_work_group_copy",
+        producer: BACK_END,
+        fault: "a `__local` array that is only copied to or from gets the size of one element",
+        functions: || vec!["async_work_group_copy".to_owned()],
+        definitions: || copies::lines(false),
+        declarations: None,
+    },
+    Row {
+        name: "async_work_group_strided_copy",
+        producer: BACK_END,
+        fault: "as async_work_group_copy",
+        functions: || vec!["async_work_group_strided_copy".to_owned()],
+        definitions: || copies::lines(true),
+        declarations: None,
+    },
+    Row {
+        name: "async_work_group_blocks",
+        producer: CLANG,
+        fault: "does not know cl_khr_extended_async_copies",
+        functions: copies::block_functions,
+        definitions: copies::blocks,
+        declarations: Some(copies::block_declarations),
+    },
+    Row {
+        name: "atomics",
+        producer: BACK_END,
+        fault: "atomic_load_explicit takes the order for the scope and the scope for the order; compare-exchanges without a scope end it",
+        functions: loads::atomic_functions,
+        definitions: loads::atomics,
+        declarations: None,
+    },
+    Row {
+        name: "bits",
+        producer: BACK_END,
+        fault: "needs an extension of SPIR-V for cl_khr_extended_bit_ops with which a loop that the optimizer takes for the reversal \
+                of 9 bits reverses 16",
+        functions: bits::functions,
+        definitions: bits::definitions,
+        declarations: None,
+    },
+    Row {
+        name: "levels",
+        producer: BACK_END,
+        fault: "drops the level of a read of a mipmapped image, and writes the level as the colour; clang declares neither below \
+                OpenCL C 2.0, nor those of halves",
+        functions: levels::functions,
+        definitions: levels::definitions,
+        declarations: Some(levels::declarations),
+    },
+];
+
+impl std::fmt::Debug for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Row").field("name", &self.name).field("producer", &self.producer).finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Row {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Row {}
+
+impl Row {
+    /// The library's source in OpenCL C.
+    pub fn source(&self) -> &'static str {
+        static SOURCES: [OnceLock<String>; TABLE.len()] = [const { OnceLock::new() }; TABLE.len()];
+        let at = TABLE.iter().position(|row| row == self).unwrap_or_default();
+        SOURCES[at].get_or_init(|| format!("{HEAD}{}", (self.definitions)()))
+    }
+}
+
+/// Text that changes when one of these libraries does.
+pub fn fingerprint(rows: &[&Row]) -> String {
+    rows.iter().map(|row| blake3::hash(row.source().as_bytes()).to_hex().to_string()).collect()
+}
+
+/// What the libraries' sources begin with.
+const HEAD: &str = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n#define INLINE __attribute__((overloadable, always_inline))\n\
+                    #define IMPORTED __attribute__((overloadable))\n";
+
+/// The rows by the functions that they define.
+static FUNCTIONS: LazyLock<BTreeMap<String, &'static Row>> =
+    LazyLock::new(|| TABLE.iter().flat_map(|row| (row.functions)().into_iter().map(move |name| (name, row))).collect());
+
+/// Of the part of a name that the preprocessor may paste another to, so many characters tell what it may become.
+const TELLING: usize = 3;
+
+/// The rows, in the order of the table, that functions belong to.
+fn rows(wanted: impl Fn(&Row) -> bool) -> Vec<&'static Row> {
+    TABLE.iter().filter(|row| wanted(row)).collect()
+}
+
+/// What a program may need by the names in its texts.
+pub fn named(job: &Job<'_>) -> Vec<&'static Row> {
+    let texts = || std::iter::once(job.source).chain(job.headers.iter().map(|header| header.text.as_slice()));
+    let options = job.options.front_end.iter().map(|option| option.as_bytes());
+    let pastes = texts().chain(options.clone()).any(|text| text.windows(2).any(|pair| pair == b"##" || pair == b"%:"));
+    let mut found: BTreeSet<&str> = BTreeSet::new();
+    for text in texts().chain(options) {
+        // A macro's name sticks to its option: -Dconvert_...
+        let text = text.strip_prefix(b"-D").unwrap_or(text);
+        for word in text.split(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_')) {
+            let Ok(word) = std::str::from_utf8(word) else { continue };
+            if word.len() < TELLING {
+                continue;
+            }
+            let from = FUNCTIONS.range::<str, _>((std::ops::Bound::Included(word), std::ops::Bound::Unbounded));
+            let begun = from.take_while(|(name, _)| name.starts_with(word));
+            found.extend(begun.filter(|(name, _)| pastes || *name == word).map(|(_, row)| row.name));
+        }
+    }
+    rows(|row| found.contains(row.name))
+}
+
+/// What a module needs that imports functions by these mangled names.
+pub fn called<'a>(imports: impl IntoIterator<Item = &'a str>) -> Vec<&'static Row> {
+    let found: BTreeSet<&str> =
+        imports.into_iter().filter_map(|mangled| Some(FUNCTIONS.get(source_name(mangled)?)?.name)).collect();
+    rows(|row| found.contains(row.name))
+}
+
+/// A function's name as the source has it.
+fn source_name(mangled: &str) -> Option<&str> {
+    let rest = mangled.strip_prefix("_Z")?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+    rest[digits..].get(..rest[..digits].parse().ok()?)
+}
+
+/// What has to be declared for a program that was refused with these diagnostics.
+pub fn undeclared(diagnostics: &str) -> Vec<&'static Row> {
+    let errors = diagnostics.lines().filter_map(|line| line.split_once(" error: "));
+    let quoted: BTreeSet<&str> = errors.filter_map(|(_, text)| text.split('\'').nth(1)).collect();
+    rows(|row| row.declarations.is_some() && (row.functions)().iter().any(|name| quoted.contains(name.as_str())))
+}
+
+/// Their declarations.
+pub fn declarations(rows: &[&Row]) -> String {
+    let parts = rows.iter().filter_map(|row| row.declarations);
+    format!(
+        "#define IMPORTED __attribute__((overloadable))\n{}#undef IMPORTED\n",
+        parts.map(|part| part()).collect::<String>()
+    )
+}
+
+/// Integer types: name, bits, whether signed; each unsigned one behind its signed one.
+const INTEGERS: [(&str, u32, bool); 8] = [
+    ("char", 8, true),
+    ("uchar", 8, false),
+    ("short", 16, true),
+    ("ushort", 16, false),
+    ("int", 32, true),
+    ("uint", 32, false),
+    ("long", 64, true),
+    ("ulong", 64, false),
+];
+
+/// Widths as they stand in names of types.
+const LANES: [&str; 6] = ["", "2", "3", "4", "8", "16"];
+
+#[cfg(test)]
+mod tests {
+    use super::{FUNCTIONS, TABLE, called, named, undeclared};
+    use crate::frontend::options::Stage;
+    use crate::frontend::{BuildOptions, Job, Profile};
+
+    fn names_for(source: &str, options: &str) -> Vec<&'static str> {
+        let options = BuildOptions::parse(options, Stage::Compile).unwrap();
+        let profile = Profile::default();
+        let source = source.as_bytes();
+        let job = Job { source, headers: &[], options: &options, profile: &profile, level: 2, whole: true };
+        named(&job).iter().map(|row| row.name).collect()
+    }
+
+    #[test]
+    fn only_what_is_named_is_linked() {
+        assert!(names_for("kernel void k() { as_int(1.0f); convert_float(1); }", "").is_empty());
+        assert_eq!(names_for("x = vloada_half3(1, p); convert_char_sat", ""), ["convert_char", "vloada_half3"]);
+        assert_eq!(names_for("CONV(x)", "-DCONV=convert_uint4_rtz"), ["convert_uint"]);
+        assert!(names_for("convert_double2_rtn(x)", "").is_empty());
+        assert_eq!(names_for("atomic_load_explicit(p, o)", ""), ["atomics"]);
+        assert_eq!(names_for("read_imagef(i, s, c)", ""), ["levels"]);
+        // Names that the preprocessor puts together.
+        assert_eq!(names_for("#define C(T) convert_##T", "").len(), 8);
+        assert_eq!(names_for("#define C(T, R) convert_char4 ## R", ""), ["convert_char"]);
+        assert_eq!(names_for("#define C(T) fmin##T", "").len(), 0);
+    }
+
+    #[test]
+    fn imports_are_known_by_their_mangled_names() {
+        let rows = called(["_Z12convert_int4Dv4_c", "_Z3maxjj", "barrier", "_Z11bit_reverset", "_Z99x", "_Z"]);
+        assert_eq!(rows.iter().map(|row| row.name).collect::<Vec<_>>(), ["convert_int", "bits"]);
+    }
+
+    #[test]
+    fn what_was_missing_is_told_by_the_diagnostics() {
+        let rows = undeclared(
+            "program.cl:1:2: error: use of undeclared identifier 'async_work_group_copy_2D2D'\n\
+             program.cl:1:2: warning: 'read_imagef'\nprogram.cl:3:1: error: no matching function for call to 'read_imageh'\n",
+        );
+        assert_eq!(rows.iter().map(|row| row.name).collect::<Vec<_>>(), ["async_work_group_blocks", "levels"]);
+        assert!(undeclared("x.cl:1:1: error: use of undeclared identifier 'convert_int'\n").is_empty());
+    }
+
+    #[test]
+    fn every_row_has_a_name_and_functions_of_its_own() {
+        let count: usize = TABLE.iter().map(|row| (row.functions)().len()).sum();
+        assert_eq!(count, FUNCTIONS.len());
+        for row in TABLE {
+            assert_eq!(TABLE.iter().filter(|other| *other == row).count(), 1);
+            assert!(!row.producer.is_empty() && !row.fault.is_empty() && row.source().lines().count() > 3);
+        }
+    }
+}
