@@ -463,8 +463,63 @@ fn calls_in_disguise() -> Case {
     })
 }
 
-pub(crate) fn cases() -> Vec<Case> {
+/// Work-items that look for a larger value leave a nest of loops each in its own iteration, some by no way but its end.
+fn leaving_nests(name: &str, search: &str) -> Case {
+    let level = |i: usize| (spread(52, i) % 1000) as f32 / 8.0;
+    Case::new(
+        format!("control::leaving_nests_{name}"),
+        format!(
+            "kernel void t(global const float *s, global uint *out) {{
+                int i = get_global_id(0);
+                float m = s[i] + 90;
+                int top = 1, seen = 0;
+                {search}
+                out[i] = top ? 1000 + seen : seen;
+            }}"
+        ),
+    )
+    .input_n(1024, level)
+    .expect(move |i| {
+        let m = level(i) + 90.0;
+        let larger = (0..16).position(|k| level((i + k / 4 * 64 + k % 4 * 16) & 1023) > m);
+        larger.map_or(1000 + 16, |k| k as u32)
+    })
+}
+
+/// The ways out of two loops at once that C has. No loop is unrolled: it is the loops that are tested.
+fn multi_level_exits() -> Vec<Case> {
+    const LOOPS: [&str; 2] =
+        ["_Pragma(\"nounroll\") for (int a = 0; a < 4; ++a)", "_Pragma(\"nounroll\") for (int b = 0; b < 4; ++b)"];
+    let [outer, inner] = LOOPS;
+    let found = "s[(i + a * 64 + b * 16) & 1023] > m";
     vec![
+        leaving_nests("by_goto", &format!("{outer} {inner} {{ if ({found}) {{ top = 0; goto out; }} ++seen; }} out:;")),
+        leaving_nests(
+            "by_two_breaks",
+            &format!("{outer} {{ {inner} {{ if ({found}) {{ top = 0; break; }} ++seen; }} if (!top) break; }}"),
+        ),
+        leaving_nests("by_return", &format!("{outer} {inner} {{ if ({found}) {{ out[i] = seen; return; }} ++seen; }}")),
+        leaving_nests(
+            "from_a_switch",
+            &format!(
+                "{outer} {inner} switch ({found} ? 1 : b & 2) {{
+                    case 1: top = 0; goto out;
+                    case 2: ++seen; continue;
+                    default: ++seen; break;
+                }} out:;"
+            ),
+        ),
+        leaving_nests(
+            "by_continue_of_the_outer",
+            &format!(
+                "{outer} {{ if (!top) continue; {inner} {{ if ({found}) {{ top = 0; goto next; }} ++seen; }} next:; }}"
+            ),
+        ),
+    ]
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = vec![
         calls_in_disguise(),
         own_functions("optimized", ""),
         own_functions("not_optimized", "-cl-opt-disable"),
@@ -485,5 +540,7 @@ pub(crate) fn cases() -> Vec<Case> {
         early_returns(),
         infinite_loop_with_exit(),
         unrolled(),
-    ]
+    ];
+    cases.extend(multi_level_exits());
+    cases
 }

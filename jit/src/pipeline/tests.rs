@@ -12,7 +12,7 @@ use clift_kir::{Module, text};
 use crate::spirv::{Imported, KernelDesc};
 use crate::spmd::tests::generate::{Barriers, Rng, kernel};
 use crate::spmd::tests::harness::Launch;
-use crate::spmd::tests::launches;
+use crate::spmd::tests::{launches, seeds};
 use crate::{Backend, BuildError, Kernel, Options, Program};
 
 /// A module made by hand, as if it had been imported.
@@ -30,7 +30,11 @@ fn parse(source: &str) -> Module {
 }
 
 fn build(module: &Module, backend: Backend) -> Program {
-    let options = Options { backend, ..Options::default() };
+    build_at(module, backend, None)
+}
+
+fn build_at(module: &Module, backend: Backend, width: Option<u32>) -> Program {
+    let options = Options { backend, width, ..Options::default() };
     super::build(imported(module.clone()), &options).unwrap_or_else(|error| panic!("{error}\n{module}"))
 }
 
@@ -305,17 +309,21 @@ fn run_generated(program: &Program, launch_of: &Launch) -> Vec<Vec<u8>> {
 
 #[test]
 fn generated_kernels_agree_between_backends() {
-    let many = std::env::var("CLIFT_SEEDS").ok().and_then(|n| n.parse::<u64>().ok()).unwrap_or(1);
     for mode in [Barriers::None, Barriers::Uniform, Barriers::Hidden] {
-        for seed in 0..25 * many {
+        for seed in seeds(25) {
             let module = kernel(seed, mode);
             let interpreted = build(&module, Backend::Interp);
-            let compiled = [Backend::Auto, Backend::Clif].map(|backend| (backend, build(&module, backend)));
+            // The usual width, and another.
+            let widths = [None, Some([1, 2, 4, 8, 16, 32][seed as usize % 6])];
+            let variants = widths.into_iter().flat_map(|width| [(Backend::Auto, width), (Backend::Clif, width)]);
+            let compiled: Vec<_> =
+                variants.map(|(backend, width)| (backend, width, build_at(&module, backend, width))).collect();
             for launch in launches(&mut Rng(seed), 3) {
                 let wanted = run_generated(&interpreted, &launch);
-                for (backend, compiled) in &compiled {
+                for (backend, width, compiled) in &compiled {
                     let got = run_generated(compiled, &launch);
-                    assert!(got == wanted, "{backend:?}, {mode:?} seed {seed}: {:?}\n{module}", launch.geometry);
+                    let what = format!("{backend:?}, {width:?} lanes, {mode:?} seed {seed}");
+                    assert!(got == wanted, "{what}: {:?}\n{module}", launch.geometry);
                 }
             }
         }

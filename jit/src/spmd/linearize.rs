@@ -9,6 +9,8 @@
 //! This file decides; [`super::masks`] says who executes a block, [`super::widen`] makes the code. Deferred sets are the union
 //! over all ways to a block: a block in one may have no lane waiting for it, which its mask then tells.
 
+use std::ops::Range;
+
 use clift_kir::Block;
 use clift_kir::analysis::LoopId;
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -33,7 +35,7 @@ pub(super) struct Plan {
     pub(super) deferred: SecondaryMap<Block, Pending>,
     /// Blocks that are deferred somewhere.
     pub(super) ever_deferred: EntitySet<Block>,
-    /// Loops that lanes leave in different iterations.
+    /// Loops that lanes may leave while others stay: in different iterations, or by different exits.
     pub(super) divergent_loops: FxHashSet<LoopId>,
     /// Loops by their latch.
     pub(super) latches: SecondaryMap<Block, Option<LoopId>>,
@@ -42,98 +44,144 @@ pub(super) struct Plan {
 impl Plan {
     /// Plans the execution of a kernel.
     pub(super) fn new(prepared: &Prepared, divergence: &Divergence) -> Plan {
-        let Prepared { cfg, loops, .. } = prepared;
         let order = order(prepared);
         let mut place = SecondaryMap::new();
         for (i, &block) in order.iter().enumerate() {
             place[block] = i as u32;
         }
         let mut latches = SecondaryMap::new();
-        for (id, data) in loops.iter() {
+        for (id, data) in prepared.loops.iter() {
             for &latch in &data.latches {
                 latches[latch] = Some(id);
             }
         }
-        let mut plan = Plan {
-            order,
-            place,
-            deferred: SecondaryMap::new(),
-            ever_deferred: EntitySet::new(),
-            divergent_loops: FxHashSet::default(),
-            latches,
-        };
-        // Around a loop more may become deferred at its header: until nothing changes.
-        while plan.round(prepared, divergence) {}
-        for (id, data) in loops.iter() {
-            let before = cfg
-                .preds(data.header)
-                .iter()
-                .find(|pred| !data.latches.contains(pred))
-                .map(|&preheader| plan.deferred[preheader].clone())
-                .unwrap_or_default();
-            if data.latches.iter().any(|&latch| plan.deferred[latch].iter().any(|b| !before.contains(b))) {
-                plan.divergent_loops.insert(id);
+        let graph = Graph { prepared, divergence, order: &order, place: &place, latches: &latches };
+        let mut whole = graph.deferral(0..order.len());
+        let ids = prepared.loops.iter().map(|(id, _)| id);
+        let divergent_loops = ids.filter(|&id| graph.is_left_in_parts(id, &mut whole)).collect();
+        let mut deferred = SecondaryMap::new();
+        let mut ever_deferred = EntitySet::new();
+        for (&block, waiting) in order.iter().zip(whole.blocks) {
+            if waiting.here {
+                ever_deferred.insert(block);
             }
+            deferred[block] = waiting.behind;
         }
-        plan
-    }
-
-    /// Goes over all blocks once; whether a header came to have more deferred than the round began with.
-    fn round(&mut self, prepared: &Prepared, divergence: &Divergence) -> bool {
-        let Prepared { cfg, loops, .. } = prepared;
-        let mut again = false;
-        for i in 0..self.order.len() {
-            let block = self.order[i];
-            let deferred = self.deferred[block].clone();
-            if let Some(id) = self.latches[block] {
-                let header = loops.get(id).header;
-                again |= self.defer(header, &deferred);
-                self.send(&deferred);
-            } else if divergence.diverges(block) {
-                let mut pending = deferred;
-                for &succ in cfg.succs(block) {
-                    insert(&mut pending, self.place[succ]);
-                }
-                self.send(&pending);
-            } else {
-                for &succ in cfg.succs(block) {
-                    let mut pending = deferred.clone();
-                    insert(&mut pending, self.place[succ]);
-                    self.send(&pending);
-                }
-            }
-        }
-        again
-    }
-
-    /// Blocks that wait together: each is entered with those behind it deferred.
-    fn send(&mut self, pending: &[u32]) {
-        for (i, &first) in pending.iter().enumerate() {
-            let block = self.order[first as usize];
-            if i > 0 {
-                self.ever_deferred.insert(block);
-            }
-            self.defer(block, &pending[i + 1..]);
-        }
-    }
-
-    fn defer(&mut self, at: Block, blocks: &[u32]) -> bool {
-        let own = self.place[at];
-        let set = &mut self.deferred[at];
-        let before = set.len();
-        for &block in blocks {
-            // What comes before has been executed; it waits for the next iteration, if at all.
-            if block > own {
-                insert(set, block);
-            }
-        }
-        set.len() > before
+        Plan { order, place, deferred, ever_deferred, divergent_loops, latches }
     }
 
     /// The block at a place of the order.
     pub(super) fn at(&self, place: u32) -> Block {
         self.order[place as usize]
     }
+}
+
+/// What the plan is made from.
+struct Graph<'a> {
+    prepared: &'a Prepared,
+    divergence: &'a Divergence,
+    order: &'a [Block],
+    place: &'a SecondaryMap<Block, u32>,
+    latches: &'a SecondaryMap<Block, Option<LoopId>>,
+}
+
+/// What is deferred in a part of the order that is entered at its first block, with nothing deferred before.
+struct Deferral {
+    part: Range<usize>,
+    /// By place in the part.
+    blocks: Vec<Waiting>,
+}
+
+/// Where lanes wait around a block.
+#[derive(Clone, Default)]
+struct Waiting {
+    /// What is deferred while the block executes.
+    behind: Pending,
+    /// Whether the block itself is deferred somewhere.
+    here: bool,
+}
+
+impl Deferral {
+    /// What is known of a block, if it lies in the part.
+    fn at(&mut self, place: u32) -> Option<&mut Waiting> {
+        let index = (place as usize).checked_sub(self.part.start)?;
+        self.blocks.get_mut(index)
+    }
+}
+
+impl Graph<'_> {
+    fn deferral(&self, part: Range<usize>) -> Deferral {
+        let mut deferral = Deferral { blocks: vec![Waiting::default(); part.len()], part };
+        // Around a loop more may become deferred at its header: until nothing changes.
+        while self.round(&mut deferral) {}
+        deferral
+    }
+
+    /// Whether lanes may leave a loop while others stay: whether something outside is deferred in it, by itself. What has been
+    /// deferred on the way to it says nothing: lanes that leave it may well go where others wait already.
+    fn is_left_in_parts(&self, id: LoopId, whole: &mut Deferral) -> bool {
+        let data = self.prepared.loops.get(id);
+        let Some(first) = data.blocks.iter().map(|&block| self.place[block] as usize).min() else { return false };
+        // The blocks of a loop are contiguous.
+        let part = first..first + data.blocks.len();
+        let may_leave = |deferral: &mut Deferral| {
+            let mut latches = data.latches.iter().filter_map(|&latch| deferral.at(self.place[latch]).cloned());
+            latches.any(|latch| latch.behind.iter().any(|&place| !part.contains(&(place as usize))))
+        };
+        may_leave(whole) && may_leave(&mut self.deferral(part.clone()))
+    }
+
+    /// Goes over all blocks once; whether a header came to have more deferred than the round began with.
+    fn round(&self, deferral: &mut Deferral) -> bool {
+        let Prepared { cfg, loops, .. } = self.prepared;
+        let mut again = false;
+        for i in deferral.part.clone() {
+            let block = self.order[i];
+            let deferred = deferral.at(i as u32).map(|waiting| waiting.behind.clone()).unwrap_or_default();
+            if let Some(id) = self.latches[block] {
+                again |= defer(deferral, self.place[loops.get(id).header], &deferred);
+                send(deferral, &deferred);
+            } else if self.divergence.diverges(block) {
+                let mut pending = deferred;
+                for &succ in cfg.succs(block) {
+                    insert(&mut pending, self.place[succ]);
+                }
+                send(deferral, &pending);
+            } else {
+                for &succ in cfg.succs(block) {
+                    let mut pending = deferred.clone();
+                    insert(&mut pending, self.place[succ]);
+                    send(deferral, &pending);
+                }
+            }
+        }
+        again
+    }
+}
+
+/// Blocks that wait together: each is entered with those behind it deferred.
+fn send(deferral: &mut Deferral, pending: &[u32]) {
+    for (i, &place) in pending.iter().enumerate() {
+        if i > 0
+            && let Some(waiting) = deferral.at(place)
+        {
+            waiting.here = true;
+        }
+        defer(deferral, place, &pending[i + 1..]);
+    }
+}
+
+/// Adds to what is deferred at a place; whether that was news.
+fn defer(deferral: &mut Deferral, at: u32, places: &[u32]) -> bool {
+    let Some(Waiting { behind, .. }) = deferral.at(at) else { return false };
+    let before = behind.len();
+    for &place in places {
+        // What comes before has been executed; it waits for the next iteration, if at all.
+        if place > at {
+            insert(behind, place);
+        }
+    }
+    behind.len() > before
 }
 
 /// Adds to an ascending list.

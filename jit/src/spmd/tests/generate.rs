@@ -1,12 +1,15 @@
-//! Random kernels: nested loops, branches and switches over a few variables, with barriers where a mode allows them.
+//! Random kernels: nested loops, branches and switches over a few variables, left in every way that a language with `goto`
+//! has ([`control`]), with barriers where a mode allows them.
 //!
 //! Each work-item writes its own part of the output buffer only, and reads what others wrote to local memory behind
 //! barriers: the result does not depend on the order of work-items, unless barriers diverge.
 
-use clift_kir::inst::AtomicOp;
+mod control;
+
+use clift_kir::inst::{AtomicOp, Convert};
 use clift_kir::{
-    AtomicInfo, BarrierInfo, Block, BlockCall, Builder, Elem, Function, GlobalData, GlobalInit, IntCond, KernelData,
-    MemInfo, MemOrder, MemScope, Module, Opcode, Slot, Space, SpaceSet, Stage, Type, Value,
+    AtomicInfo, BarrierInfo, Builder, Elem, Function, GlobalData, GlobalInit, IntCond, KernelData, MemInfo, MemOrder,
+    MemScope, Module, Opcode, Slot, Space, SpaceSet, Stage, Type, Value,
 };
 
 /// Where barriers may stand.
@@ -22,6 +25,17 @@ pub(crate) enum Barriers {
     EarlyReturn,
     /// Anywhere: the kernel is undefined.
     Divergent,
+}
+
+/// What a kernel consists of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Style {
+    /// All kinds of statements.
+    Mixed,
+    /// Mostly ways through constructs and out of them.
+    Branchy,
+    /// One nest of constructs, so deep, with ways out before and behind each.
+    Nest { depth: u32 },
 }
 
 /// A pseudo-random sequence.
@@ -50,11 +64,15 @@ pub(crate) const MAX_ITEMS: u64 = 64;
 /// Argument block: in, out, constant buffer, local pointer, n.
 pub(crate) const ARG_BYTES: u32 = 48;
 
-/// Variables, all of them passed as parameters of every join: uniform, varying, a truth value, a vector, a pointer.
+/// Variables, all of them passed as parameters of every join: uniform, varying, a Boolean, a vector, a pointer, a float.
 const UNIFORM: usize = 3;
 const VARYING: usize = 4;
 /// The varying variable that is computed from uniform ones only: it varies by control flow alone.
 const LOOSE: usize = UNIFORM + VARYING - 1;
+const BOOLEAN: usize = UNIFORM + VARYING;
+const VECTOR: usize = BOOLEAN + 1;
+const POINTER: usize = BOOLEAN + 2;
+const FLOAT: usize = BOOLEAN + 3;
 
 struct Generator<'f> {
     b: Builder<'f>,
@@ -69,6 +87,8 @@ struct Generator<'f> {
     input: Value,
     constants: Value,
     budget: u32,
+    style: Style,
+    flow: control::Flow,
 }
 
 /// A kernel of a seed.
@@ -129,10 +149,14 @@ pub(crate) fn kernel_and_variables(seed: u64, barriers: Barriers) -> (Module, Ve
         Barriers::None | Barriers::Uniform => n,
         Barriers::Hidden | Barriers::EarlyReturn | Barriers::Divergent => b.load(Type::I32, input, MemInfo::aligned(4)),
     };
-    let vars = vec![n, group, items, x, y, z, zero, positive, vector, own];
-    debug_assert_eq!(vars.len(), UNIFORM + VARYING + 3);
-    let budget = 6 + rng.below(14) as u32;
-    let mut g = Generator { b, rng, barriers, vars, slot, exchange, lid, items, gid, input, constants, budget };
+    let level = b.convert(Opcode::StoFp, x, Type::F32, Convert::default());
+    let vars = vec![n, group, items, x, y, z, zero, positive, vector, own, level];
+    debug_assert_eq!(vars.len(), FLOAT + 1);
+    let budget = 6 + rng.below(20) as u32;
+    let style = rng.pick(&[Style::Mixed, Style::Branchy, Style::Nest { depth: 2 }, Style::Nest { depth: 4 }]);
+    let flow = control::Flow::default();
+    let mut g =
+        Generator { b, rng, barriers, vars, slot, exchange, lid, items, gid, input, constants, budget, style, flow };
     g.sequence(0, true, true);
     g.finish();
     let variables = g.vars[..UNIFORM + VARYING].to_vec();
@@ -143,6 +167,10 @@ pub(crate) fn kernel_and_variables(seed: u64, barriers: Barriers) -> (Module, Ve
 
 impl Generator<'_> {
     fn sequence(&mut self, depth: u32, together: bool, outermost: bool) {
+        if let Style::Nest { depth: most } = self.style {
+            self.nest(depth, together, depth < most);
+            return;
+        }
         let statements = 1 + self.rng.below(4);
         for _ in 0..statements {
             if self.budget == 0 {
@@ -159,8 +187,9 @@ impl Generator<'_> {
 
     fn statement(&mut self, depth: u32, together: bool) {
         let may_wait = self.barriers != Barriers::None && (together || self.barriers == Barriers::Divergent);
-        let deeper = depth < 4;
-        match self.rng.below(20) {
+        let deeper = depth < 5;
+        let kinds = if self.style == Style::Branchy { 40 } else { 28 };
+        match self.rng.below(kinds) {
             0 | 1 => self.assign_uniform(),
             3..=6 => self.assign_varying(),
             7 => self.private_access(),
@@ -173,6 +202,13 @@ impl Generator<'_> {
             17 if depth > 0 || self.barriers == Barriers::EarlyReturn => self.early_return(together),
             18 => self.fence(),
             2 | 19 => self.assign_loose(),
+            20 if deeper => self.repeat(depth, together),
+            21 if deeper => self.labelled(depth, together),
+            22..=24 => self.leave(),
+            25 | 26 => self.assign_float(),
+            28..=32 => self.leave(),
+            33..=36 if deeper => self.repeat(depth, together),
+            37 if deeper => self.labelled(depth, together),
             _ => self.assign_varying(),
         }
     }
@@ -229,21 +265,21 @@ impl Generator<'_> {
                 self.vars[to] = self.b.int2(op, u, other);
             }
             1 => {
-                let cond = self.vars[UNIFORM + VARYING];
+                let cond = self.vars[BOOLEAN];
                 let other = self.varying();
                 self.vars[to] = self.b.select(cond, a, other);
             }
             2 => {
                 let other = self.uniform();
-                self.vars[UNIFORM + VARYING] = self.b.icmp(IntCond::Slt, a, other);
+                self.vars[BOOLEAN] = self.b.icmp(IntCond::Slt, a, other);
             }
             3 => {
-                let vector = self.vars[UNIFORM + VARYING + 1];
+                let vector = self.vars[VECTOR];
                 let lane = self.rng.below(3) as u32;
-                self.vars[UNIFORM + VARYING + 1] = self.b.insert(vector, a, lane);
+                self.vars[VECTOR] = self.b.insert(vector, a, lane);
             }
             4 => {
-                let vector = self.vars[UNIFORM + VARYING + 1];
+                let vector = self.vars[VECTOR];
                 let lane = self.rng.below(3) as u32;
                 let element = self.b.extract(vector, lane);
                 self.vars[to] = self.b.int2(Opcode::Xor, a, element);
@@ -268,6 +304,37 @@ impl Generator<'_> {
         self.vars[LOOSE] = self.b.int2(op, other, to);
     }
 
+    /// Stays finite.
+    fn assign_float(&mut self) {
+        let level = self.vars[FLOAT];
+        let other = match self.rng.below(3) {
+            0 => {
+                let value = self.rng.below(9) as f64 - 4.5;
+                self.b.fconst(Type::F32, value)
+            }
+            1 => {
+                let value = self.varying();
+                self.b.convert(Opcode::StoFp, value, Type::F32, Convert::default())
+            }
+            _ => self.load_float(),
+        };
+        let op = self.rng.pick(&[Opcode::Fadd, Opcode::Fsub]);
+        let sum = self.b.float2(op, level, other);
+        let half = self.b.fconst(Type::F32, 0.5);
+        self.vars[FLOAT] = self.b.float2(Opcode::Fmul, sum, half);
+    }
+
+    /// A small number from the input, of an index that varies.
+    fn load_float(&mut self) -> Value {
+        let index = self.varying();
+        let seven = self.b.iconst(Type::I32, 7);
+        let index = self.b.int2(Opcode::And, index, seven);
+        let index = self.b.cast(Opcode::Zext, index, Type::I64);
+        let address = self.b.addr(self.input, Some(index), 4, 0);
+        let word = self.b.load(Type::I32, address, MemInfo::aligned(4));
+        self.b.convert(Opcode::StoFp, word, Type::F32, Convert::default())
+    }
+
     fn private_access(&mut self) {
         let index = self.varying();
         let three = self.b.iconst(Type::I32, 3);
@@ -286,7 +353,7 @@ impl Generator<'_> {
 
     fn write_own(&mut self) {
         let word = self.rng.below(OUT_WORDS) as i64;
-        let own = self.vars[UNIFORM + VARYING + 2];
+        let own = self.vars[POINTER];
         let address = self.b.addr(own, None, 1, 4 * word);
         let value = if self.rng.below(2) == 0 { self.varying() } else { self.uniform() };
         self.b.store(address, value, MemInfo::aligned(4));
@@ -338,137 +405,6 @@ impl Generator<'_> {
         self.b.fence(info);
     }
 
-    /// A condition, and whether it is uniform.
-    fn condition(&mut self) -> (Value, bool) {
-        let uniform = self.rng.below(2) == 0;
-        let a = if uniform { self.uniform() } else { self.varying() };
-        let bound = self.rng.below(5) as i64 - 1;
-        let bound = self.b.iconst(Type::I32, bound);
-        let cond = self.rng.pick(&[IntCond::Slt, IntCond::Eq, IntCond::Ne, IntCond::Ugt]);
-        let cond = self.b.icmp(cond, a, bound);
-        (cond, uniform)
-    }
-
-    fn join_block(&mut self) -> Block {
-        let block = self.b.func.append_block();
-        for &var in &self.vars {
-            let ty = self.b.func.dfg.ty(var);
-            self.b.func.dfg.append_param(block, ty);
-        }
-        block
-    }
-
-    fn enter_join(&mut self, block: Block) {
-        self.b.switch_to(block);
-        self.vars = self.b.func.dfg.params(block).to_vec();
-    }
-
-    /// Uniform variables may be changed by some work-items only: after a varying branch they are what they were before.
-    fn keep_uniform(&mut self, before: &[Value], together: bool) {
-        if !together {
-            self.vars[..UNIFORM].copy_from_slice(&before[..UNIFORM]);
-        }
-    }
-
-    fn branch(&mut self, depth: u32, together: bool) {
-        let (cond, uniform) = self.condition();
-        let inner = together && uniform;
-        let before = self.vars.clone();
-        let (then, otherwise) = (self.b.func.append_block(), self.b.func.append_block());
-        let join = self.join_block();
-        self.b.branch(cond, BlockCall::new(then, &[]), BlockCall::new(otherwise, &[]));
-        for (block, filled) in [(then, true), (otherwise, self.rng.below(2) == 0)] {
-            self.b.switch_to(block);
-            self.vars = before.clone();
-            if filled {
-                self.sequence(depth + 1, inner, false);
-                self.keep_uniform(&before, uniform);
-            }
-            let args = self.vars.clone();
-            self.b.jump(join, &args);
-        }
-        self.enter_join(join);
-    }
-
-    fn select_case(&mut self, depth: u32, together: bool) {
-        let uniform = self.rng.below(2) == 0;
-        let selector = if uniform { self.uniform() } else { self.varying() };
-        let inner = together && uniform;
-        let before = self.vars.clone();
-        let blocks: Vec<Block> = (0..3).map(|_| self.b.func.append_block()).collect();
-        let join = self.join_block();
-        let cases = vec![
-            (0, BlockCall::new(blocks[0], &[])),
-            (2, BlockCall::new(blocks[1], &[])),
-            (3, BlockCall::new(join, &before)),
-        ];
-        self.b.switch(selector, cases, BlockCall::new(blocks[2], &[]));
-        for block in blocks {
-            self.b.switch_to(block);
-            self.vars = before.clone();
-            self.sequence(depth + 1, inner, false);
-            self.keep_uniform(&before, uniform);
-            let args = self.vars.clone();
-            self.b.jump(join, &args);
-        }
-        self.enter_join(join);
-    }
-
-    /// A loop of at most three iterations, perhaps left in the middle.
-    fn repeat(&mut self, depth: u32, together: bool) {
-        let uniform = self.rng.below(2) == 0;
-        let inner = together && uniform;
-        let count = if uniform { self.uniform() } else { self.varying() };
-        let four = self.b.iconst(Type::I32, 4);
-        let count = self.b.int2(Opcode::Urem, count, four);
-        let before = self.vars.clone();
-        let header = self.join_block();
-        let i = self.b.func.dfg.append_param(header, Type::I32);
-        let body = self.b.func.append_block();
-        let exit = self.join_block();
-        let zero = self.b.iconst(Type::I32, 0);
-        let args: Vec<Value> = before.iter().copied().chain([zero]).collect();
-        self.b.jump(header, &args);
-        self.enter_join(header);
-        self.vars.truncate(before.len());
-        let at_header = self.vars.clone();
-        let more = self.b.icmp(IntCond::Slt, i, count);
-        let leave = self.vars.clone();
-        self.b.branch(more, BlockCall::new(body, &[]), BlockCall::new(exit, &leave));
-        self.b.switch_to(body);
-        self.sequence(depth + 1, inner, false);
-        self.keep_uniform(&at_header, uniform);
-        if self.rng.below(3) == 0 {
-            let (cond, same) = self.condition();
-            if uniform == same || !uniform {
-                let on = self.b.func.append_block();
-                let args = self.vars.clone();
-                self.b.branch(cond, BlockCall::new(exit, &args), BlockCall::new(on, &[]));
-                self.b.switch_to(on);
-                self.sequence(depth + 1, inner && same, false);
-                self.keep_uniform(&at_header, uniform);
-            }
-        }
-        let one = self.b.iconst(Type::I32, 1);
-        let next = self.b.int2(Opcode::Iadd, i, one);
-        let args: Vec<Value> = self.vars.iter().copied().chain([next]).collect();
-        self.b.jump(header, &args);
-        self.enter_join(exit);
-    }
-
-    fn early_return(&mut self, together: bool) {
-        let (cond, uniform) = self.condition();
-        let alone = matches!(self.barriers, Barriers::None | Barriers::EarlyReturn | Barriers::Divergent);
-        if !(alone || together && uniform) {
-            return;
-        }
-        let (end, on) = (self.b.func.append_block(), self.b.func.append_block());
-        self.b.branch(cond, BlockCall::new(end, &[]), BlockCall::new(on, &[]));
-        self.b.switch_to(end);
-        self.b.ret(&[]);
-        self.b.switch_to(on);
-    }
-
     /// Writes everything out.
     fn finish(&mut self) {
         let mut sum = self.gid;
@@ -476,20 +412,22 @@ impl Generator<'_> {
             sum = self.b.int2(Opcode::Imul, sum, self.vars[2]);
             sum = self.b.int2(Opcode::Iadd, sum, self.vars[i]);
         }
-        let flag = self.b.cast(Opcode::Zext, self.vars[UNIFORM + VARYING], Type::I32);
+        let flag = self.b.cast(Opcode::Zext, self.vars[BOOLEAN], Type::I32);
         sum = self.b.int2(Opcode::Xor, sum, flag);
-        let vector = self.vars[UNIFORM + VARYING + 1];
+        let vector = self.vars[VECTOR];
         for lane in 0..3 {
             let element = self.b.extract(vector, lane);
             sum = self.b.int2(Opcode::Iadd, sum, element);
         }
+        let level = self.b.cast(Opcode::Bitcast, self.vars[FLOAT], Type::I32);
+        sum = self.b.int2(Opcode::Xor, sum, level);
         let base = self.b.slot_addr(self.slot);
         let private = self.b.load(Type::vector(Elem::I32, 4), base, MemInfo::aligned(4));
         for lane in 0..4 {
             let element = self.b.extract(private, lane);
             sum = self.b.int2(Opcode::Xor, sum, element);
         }
-        let own = self.vars[UNIFORM + VARYING + 2];
+        let own = self.vars[POINTER];
         self.b.store(own, sum, MemInfo::aligned(4));
         for i in 0..UNIFORM + VARYING {
             let address = self.b.addr(own, None, 1, 4 * (i as i64 + 1));

@@ -10,6 +10,8 @@ mod uniformity;
 mod versions;
 mod width;
 
+use std::ops::Range;
+
 use clift_kir::analysis::Cfg;
 use clift_kir::interp::Geometry;
 use clift_kir::{Module, text};
@@ -155,15 +157,17 @@ pub(crate) fn launches(rng: &mut Rng, count: usize) -> Vec<Launch> {
         .collect()
 }
 
-/// `CLIFT_SEEDS` multiplies the number of kernels.
-fn seeds(usual: u64) -> u64 {
-    usual * std::env::var("CLIFT_SEEDS").ok().and_then(|n| n.parse::<u64>().ok()).unwrap_or(1)
+/// Seeds of generated kernels: `CLIFT_SEEDS` multiplies their number, `CLIFT_FIRST_SEED` is where they begin.
+pub(crate) fn seeds(usual: u64) -> Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let first = number("CLIFT_FIRST_SEED").unwrap_or(0);
+    first..first + usual * number("CLIFT_SEEDS").unwrap_or(1)
 }
 
 fn sweep(barriers: Barriers, usual: u64) {
     let (mut state_machines, mut split) = (0, 0);
     let seeds = seeds(usual);
-    for seed in 0..seeds {
+    for seed in seeds.clone() {
         let module = generate::kernel(seed, barriers);
         let mut rng = Rng(seed ^ 0xabcd);
         // Every other kernel without room for copies: shared blocks become regions.
@@ -173,6 +177,7 @@ fn sweep(barriers: Barriers, usual: u64) {
         state_machines += u64::from(!regions.together);
         split += u64::from(regions.list.len() > 1);
     }
+    let seeds = seeds.end - seeds.start;
     match barriers {
         Barriers::None => assert_eq!(split, 0),
         Barriers::Uniform => assert!(state_machines == 0 && split > seeds / 4, "{state_machines} {split}"),
@@ -204,7 +209,7 @@ fn generated_kernels_that_end_early_beside_barriers() {
 
 #[test]
 fn divergent_barriers_end_and_stay_in_bounds() {
-    for seed in 0..seeds(100) {
+    for seed in seeds(100) {
         let module = generate::kernel(seed, Barriers::Divergent);
         let growth = Growth { factor: 1, slack: seed as usize % 2 * 1000 };
         let options = Options { width: Some([1, 4, 8][seed as usize % 3]), ..Options::default() };
@@ -219,7 +224,7 @@ fn divergent_barriers_end_and_stay_in_bounds() {
 #[test]
 fn values_called_uniform_are() {
     let (mut uniform, mut varying) = (0, 0);
-    for seed in 0..seeds(150) {
+    for seed in seeds(150) {
         let (module, variables) = generate::kernel_and_variables(seed, Barriers::Uniform);
         let func = &module.funcs[module.kernels[0].func];
         let divergence = Divergence::new(func, &Cfg::new(func), Scope::Group, &Assumptions::default());
