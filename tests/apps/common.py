@@ -170,3 +170,13 @@ def pytest(paths, *options, cwd=None, prefix="", deselect=(), limit=300, env=Non
             return
         done.add(running)
         failed(prefix + plain(running), ended(ending, limit))
+
+
+def as_gpu():
+    """The environment of a program that takes GPUs only: a layer of the loader shows it the device as one."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    source, library = Path(__file__).with_name("as_gpu.c"), BUILD / "libas_gpu.so"
+    flags = ["-O2", "-shared", "-fPIC", "-DCL_TARGET_OPENCL_VERSION=300"]
+    subprocess.run(["cc", *flags, source, "-o", library], check=True)
+    layers = [os.environ.get("OPENCL_LAYERS", ""), str(library)]
+    return {**os.environ, "OPENCL_LAYERS": ":".join(filter(None, layers))}
