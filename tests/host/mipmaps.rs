@@ -161,6 +161,67 @@ fn element_at(level: usize, place_of: usize) -> f32 {
     value(level, 0, [at(0), at(1)])
 }
 
+/// Colours as halves, with levels and without, in every version of the language that has the functions.
+#[test]
+fn colours_are_halves() {
+    let session = session();
+    let queue = session.queue();
+    let source = "
+    #pragma OPENCL EXTENSION cl_khr_fp16 : enable
+    kernel void reads(read_only image2d_t image, sampler_t s, global float *out) {
+        const sampler_t own = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
+        int i = get_global_id(0);
+        half4 a = read_imageh(image, (int2)(i, 2));
+        half4 b = read_imageh(image, own, (int2)(i, 3));
+        half4 c = read_imageh(image, s, (float2)((i + 0.5f) / 12, 4.5f / 9));
+        half4 d = read_imageh(image, s, (float2)(0.9f, 0.9f), (float)(i & 1));
+        half4 e = read_imageh(image, s, (float2)(0.01f), (float2)(2.0f / 12, 0), (float2)(0));
+        out[i] = (float)a.x + (float)b.x * 2 + (float)c.x * 4 + (float)d.x * 8 + (float)e.x * 16;
+    }
+    kernel void writes(write_only image2d_t image, int dummy, global float *out) {
+        int i = get_global_id(0);
+        write_imageh(image, (int2)(i, 0), (half4)(i * 0.5h + 1));
+        if (i < 6) write_imageh(image, (int2)(i, 0), 1, (half4)(i * 0.25h + 2));
+        out[i] = dummy;
+    }";
+    for options in ["", "-cl-opt-disable", "-cl-std=CL2.0", "-cl-std=CL3.0"] {
+        let program = session.build(source, options).expect("a program");
+        let image = image(CL_MEM_OBJECT_IMAGE2D, 1);
+        write(&queue, image, 1, 2);
+        let sampler = sampler(false, [0.0, f32::MAX]);
+        let kernel = Kernel::create(&program, "reads").expect("the kernel");
+        let mut execute = ExecuteKernel::new(&kernel);
+        // SAFETY: the arguments are those of the kernel.
+        unsafe { execute.set_arg(&image).set_arg(&sampler) };
+        let got = results(&queue, 12, &mut execute);
+        for (x, got) in got.into_iter().enumerate() {
+            let last = if x % 2 == 0 { value(0, 0, [10, 8]) } else { value(1, 0, [5, 3]) };
+            let want = value(0, 0, [x, 2]) + value(0, 0, [x, 3]) * 2.0 + value(0, 0, [x, 4]) * 4.0;
+            assert_eq!(got, want + last * 8.0 + value(1, 0, [0, 0]) * 16.0, "{options} {x}");
+        }
+        let kernel = Kernel::create(&program, "writes").expect("the kernel");
+        let mut execute = ExecuteKernel::new(&kernel);
+        // SAFETY: the arguments are those of the kernel.
+        unsafe { execute.set_arg(&image).set_arg(&5i32) };
+        results(&queue, 12, &mut execute);
+        for (level, [step, first]) in [[0.5f32, 1.0], [0.25, 2.0]].into_iter().enumerate() {
+            let mut values = vec![0f32; size(level)[0]];
+            let (origin, region) = ([0, 0, level], [values.len(), 1, 1]);
+            let (host, origin, region) = (values.as_mut_ptr().cast(), origin.as_ptr(), region.as_ptr());
+            // SAFETY: it blocks, and there is room.
+            unsafe { enqueue_read_image(queue.get(), image, CL_TRUE, origin, region, 0, 0, host, 0, null()) }
+                .expect("a read");
+            let want: Vec<f32> = (0..values.len()).map(|x| x as f32 * step + first).collect();
+            assert_eq!(values, want, "{options} level {level}");
+        }
+        // SAFETY: they are not used any more.
+        unsafe {
+            release_sampler(sampler).expect("released");
+            release_mem_object(image).expect("released");
+        }
+    }
+}
+
 #[test]
 fn levels_of_arrays_are_written_by_kernels() {
     const LAYERS: usize = 3;

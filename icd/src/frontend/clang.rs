@@ -151,6 +151,11 @@ impl Clang {
         }
         let mut second = run(&repairs::declarations(&missing))?;
         let Some(diagnostics) = without_declarations(&second.diagnostics) else { return Ok(first) };
+        // A function that clang does declare, called wrongly: its own notes tell more.
+        let still = repairs::undeclared(&diagnostics);
+        if still == missing && first.diagnostics.contains(" error: no matching function ") {
+            return Ok(first);
+        }
         second.diagnostics = diagnostics;
         Ok(second)
     }

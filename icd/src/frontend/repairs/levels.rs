@@ -17,7 +17,7 @@ const fn shape(name: &'static str, components: &'static str, gradient: &'static 
 }
 
 /// The images that can have levels.
-const SHAPES: [Shape; 7] = [
+static SHAPES: [Shape; 7] = [
     shape("image1d_t", "", "", false),
     shape("image1d_array_t", "2", "", false),
     shape("image2d_t", "2", "2", false),
@@ -55,11 +55,11 @@ struct Overload {
 /// The overloads of a function.
 fn overloads(name: &str, colour: &str) -> Vec<Overload> {
     let mut overloads = Vec::new();
-    for Shape { name: image, components, gradient, depth } in SHAPES {
-        if depth && colour != "float" {
+    for Shape { name: image, components, gradient, depth } in &SHAPES {
+        if *depth && colour != "float" {
             continue;
         }
-        let pixel = format!("{colour}{}", if depth { "" } else { "4" });
+        let pixel = format!("{colour}{}", if *depth { "" } else { "4" });
         if name.starts_with("read") {
             let start = format!("read_only {image} i, sampler_t s, float{components} c");
             for (level, arguments) in [
@@ -75,6 +75,33 @@ fn overloads(name: &str, colour: &str) -> Vec<Overload> {
                 let parameters = format!("{access} {image} i, int{components} c, int x, {pixel} v");
                 let (result, arguments) = ("void".to_owned(), "i, c, x, v");
                 overloads.push(Overload { result, parameters, arguments, writes_and_reads });
+            }
+        }
+    }
+    overloads
+}
+
+/// The overloads of a function that name no level: whoever declares one of a built-in function's overloads hides clang's.
+fn plain_overloads(name: &str, colour: &str) -> Vec<Overload> {
+    let mut overloads = Vec::new();
+    let buffer = shape("image1d_buffer_t", "", "", false);
+    for Shape { name: image, components, depth, .. } in SHAPES.iter().chain([&buffer]) {
+        if *depth && colour != "float" {
+            continue;
+        }
+        let pixel = format!("{colour}{}", if *depth { "" } else { "4" });
+        let is_read = name.starts_with("read");
+        let mut add = |access: &str, rest: String| {
+            let (result, parameters) =
+                (if is_read { &pixel } else { "void" }.to_owned(), format!("{access} {image} i, {rest}"));
+            overloads.push(Overload { result, parameters, arguments: "", writes_and_reads: access == "read_write" });
+        };
+        for access in ["read_write", if is_read { "read_only" } else { "write_only" }] {
+            add(access, format!("int{components} c{}", if is_read { String::new() } else { format!(", {pixel} v") }));
+        }
+        if is_read && *image != buffer.name {
+            for number in ["float", "int"] {
+                add("read_only", format!("sampler_t s, {number}{components} c"));
             }
         }
     }
@@ -107,7 +134,8 @@ pub(super) fn declarations() -> String {
             if writes_and_reads {
                 text += "#if __OPENCL_C_VERSION__ >= 200\n";
             }
-            for overload in overloads(name, colour).iter().filter(|one| one.writes_and_reads == writes_and_reads) {
+            let all = overloads(name, colour).into_iter().chain(plain_overloads(name, colour));
+            for overload in all.filter(|one| one.writes_and_reads == writes_and_reads) {
                 let _ = writeln!(text, "{} IMPORTED {name}({});", overload.result, overload.parameters);
             }
             if writes_and_reads {
