@@ -15,6 +15,7 @@ mod groups;
 mod half;
 mod integers;
 mod launch;
+mod locks;
 mod memory;
 mod vector;
 
@@ -59,6 +60,7 @@ fn main() {
         half::cases(),
         integers::cases(),
         launch::cases(),
+        locks::cases(),
         memory::cases(),
         vector::cases(),
     ];

@@ -428,6 +428,7 @@ impl Case {
         }
         .map_err(|code| format!("enqueue: {}", crate::session::error_name(code)))?;
         let event = opencl3::event::Event::new(event);
+        let _watch = Watch::over(&self.name);
         event.wait().map_err(|error| format!("the launch failed: {error}"))?;
         for (index, (arg, buffer)) in self.args.iter().zip(&mut buffers).enumerate() {
             let (Arg::Buffer { check, .. }, Some((buffer, before))) = (arg, buffer) else { continue };
@@ -448,6 +449,34 @@ impl Case {
             }
         }
         Ok(())
+    }
+}
+
+/// A launch that does not end would keep the driver's threads, and with them all other tests: it ends the process.
+struct Watch(Option<std::sync::mpsc::Sender<()>>);
+
+/// Seconds that a launch may take.
+const LONGEST_LAUNCH: u64 = 300;
+
+impl Watch {
+    fn over(name: &str) -> Self {
+        let (ended, wait) = std::sync::mpsc::channel::<()>();
+        let name = name.to_owned();
+        std::thread::spawn(move || {
+            let waited = wait.recv_timeout(std::time::Duration::from_secs(LONGEST_LAUNCH));
+            if waited == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                println!("{name}: a launch has not ended in {LONGEST_LAUNCH} s: the tests end here");
+                std::process::exit(101);
+            }
+        });
+        Self(Some(ended))
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // The thread sees that the other end is gone.
+        drop(self.0.take());
     }
 }
 

@@ -10,6 +10,7 @@ mod lines;
 mod perlane;
 mod uniformity;
 mod versions;
+mod waits;
 mod width;
 
 use std::ops::Range;
