@@ -432,6 +432,8 @@ fn arguments(job: &Job<'_>, action: Action) -> Vec<String> {
     arg("-fgnu89-inline");
     // Built-in functions have dozens of overloads.
     arg("-fshow-overloads=best");
+    // Programs name warnings of other versions of clang.
+    arg("-Wno-unknown-warning-option");
     // Faults that C compilers let pass for decades; programs in the field have them. -Werror brings them back.
     if !job.options.front_end.iter().any(|given| given == "-Werror") {
         arg("-Wno-error=incompatible-pointer-types");

@@ -4,6 +4,9 @@
 //! language goes on to the front end as arguments in the order given; what concerns code generation becomes
 //! [`clift_jit::Options`]. Nothing behind this module parses option strings.
 //!
+//! Options of other vendors' compilers that programs pass whatever the platform are taken and change nothing here; nothing is said of
+//! them, since applications take a log that is not empty for a warning. Everything else is refused by its name.
+//!
 //! Words are split by the rules of the POSIX shell: double quotes (as the specification allows around `-I` directories),
 //! single quotes and backslashes protect blanks and each other.
 
@@ -97,6 +100,10 @@ enum Value {
     Joined,
     /// The value follows in the same word or is the next one: `-DX`, `-D X`.
     JoinedOrNext,
+    /// The value is the next word.
+    Next,
+    /// The value may follow in the same word: `-O`, `-O2`.
+    Optional,
 }
 
 /// One row of [`OPTIONS`].
@@ -195,6 +202,33 @@ const OPTIONS: &[OptionRow] = &[
         },
     },
     OptionRow { name: "-g", value: Value::None, stages: BOTH, apply: ignore },
+    // Optimization as C compilers have it: a level or none.
+    OptionRow { name: "-O", value: Value::Optional, stages: BOTH, apply: optimization },
+    // The language of the input, as AMD's compiler, clang and cl_khr_spir have it.
+    OptionRow { name: "-x", value: Value::JoinedOrNext, stages: COMPILE, apply: input_language },
+    OptionRow { name: "-spir-std=", value: Value::Joined, stages: COMPILE, apply: ignore },
+    // cl_nv_compiler_options.
+    OptionRow { name: "-cl-nv-verbose", value: Value::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-maxrregcount=", value: Value::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-maxrregcount", value: Value::Next, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-opt-level=", value: Value::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-opt-level", value: Value::Next, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-arch", value: Value::Next, stages: BOTH, apply: ignore },
+    // Intel: scheduling, registers and sizes of processors that are not this one; the source's place for debuggers.
+    OptionRow { name: "-cl-intel-", value: Value::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-fp64-gen-emu", value: Value::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-poison-unsupported-fp64-kernels", value: Value::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-match-sincospi", value: Value::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-take-global-address", value: Value::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-profiling", value: Value::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-s", value: Value::Next, stages: COMPILE, apply: ignore },
+    // AMD: what a binary holds, what is kept of a compilation.
+    OptionRow { name: "-fbin-", value: Value::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-fno-bin-", value: Value::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-save-temps", value: Value::Optional, stages: BOTH, apply: ignore },
+    // Apple.
+    OptionRow { name: "-cl-auto-vectorize-enable", value: Value::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-auto-vectorize-disable", value: Value::None, stages: BOTH, apply: ignore },
     // Linking.
     OptionRow {
         name: "-create-library",
@@ -239,8 +273,33 @@ fn include_directory(options: &mut BuildOptions, value: &str) -> Result<(), Stri
     push(options, "-I", value)
 }
 
+/// `-O`, `-O0` to `-O5`, `-Os`, `-Ofast`.
+fn optimization(options: &mut BuildOptions, value: &str) -> Result<(), String> {
+    match value {
+        "0" => options.opt_disable = true,
+        "" | "1" | "2" | "3" | "4" | "5" | "s" => {}
+        _ => return Err(format!("no optimization level '{value}'")),
+    }
+    Ok(())
+}
+
+/// `-x language`.
+fn input_language(_: &mut BuildOptions, value: &str) -> Result<(), String> {
+    match value {
+        "cl" | "clc" | "spir" => Ok(()),
+        "clc++" | "clcpp" => Err(NO_CXX.to_owned()),
+        _ => Err(format!("no input language '{value}'")),
+    }
+}
+
+/// Why C++ is refused.
+const NO_CXX: &str = "C++ for OpenCL (cl_ext_cxx_for_opencl) is not offered; OpenCL C up to 3.0 is";
+
 /// `-cl-std=version`.
 fn language(options: &mut BuildOptions, value: &str) -> Result<(), String> {
+    if value.to_ascii_lowercase().starts_with("clc++") {
+        return Err(NO_CXX.to_owned());
+    }
     let (_, std) = Std::NAMES
         .iter()
         .find(|(name, std)| *name == value && std.is_offered())
@@ -263,7 +322,8 @@ impl BuildOptions {
             let row = OPTIONS
                 .iter()
                 .find(|row| match row.value {
-                    Value::None => word == row.name,
+                    Value::None | Value::Next => word == row.name,
+                    Value::Optional => word.starts_with(row.name),
                     Value::Joined => word.len() > row.name.len() && word.starts_with(row.name),
                     Value::JoinedOrNext => word.starts_with(row.name),
                 })
@@ -276,7 +336,7 @@ impl BuildOptions {
             }
             let joined = &word[row.name.len()..];
             let next;
-            let value = if row.value == Value::JoinedOrNext && joined.is_empty() {
+            let value = if matches!(row.value, Value::JoinedOrNext | Value::Next) && joined.is_empty() {
                 next = words.next().ok_or_else(|| format!("option '{word}' lacks its value"))?;
                 &next
             } else {
@@ -326,6 +386,16 @@ mod tests {
     }
 
     #[test]
+    fn options_of_other_compilers_change_nothing() {
+        let text = "-O3 -O -x clc -x cl -spir-std=1.2 -cl-nv-verbose -cl-nv-maxrregcount=64 -cl-nv-maxrregcount 32 \
+                    -cl-nv-opt-level 3 -cl-intel-256-GRF-per-thread -cl-intel-reqd-eu-thread-count=8 -s \"/a b/k.cl\" -fno-bin-llvmir \
+                    -fbin-source -save-temps -save-temps=/tmp/x -cl-auto-vectorize-enable";
+        assert_eq!(compile(text), BuildOptions::default());
+        assert!(compile("-O0").opt_disable);
+        assert_eq!(compile("-Wall -Wno-unused-variable").front_end, ["-Wall", "-Wno-unused-variable"]);
+    }
+
+    #[test]
     fn the_default_language_is_the_highest_1_x() {
         assert_eq!(compile("").language(), Std::Cl12);
         assert_eq!(compile("  \t\n ").language().name(), "CL1.2");
@@ -356,6 +426,13 @@ mod tests {
             ("-cl-std=CL9.9", "CL9.9"),
             ("-D \"x", "unbalanced"),
             ("-create-library", "clLinkProgram"),
+            ("-cl-std=CLC++", "cl_ext_cxx_for_opencl"),
+            ("-cl-std=CLC++2021", "cl_ext_cxx_for_opencl"),
+            ("-x clc++", "cl_ext_cxx_for_opencl"),
+            ("-x c", "input language"),
+            ("-Omax", "optimization level"),
+            ("-s", "lacks its value"),
+            ("-cl-nv-frobnicate", "-cl-nv-frobnicate"),
         ] {
             let error = BuildOptions::parse(text, Stage::Compile).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
