@@ -419,6 +419,8 @@ fn bad_binaries_are_refused() {
     assert_code(create(context(), 1, &device(), &size, null()), CL_INVALID_VALUE);
     assert_code(create(context(), 1, &device(), &size, &no_start), CL_INVALID_VALUE);
     assert_code(create(context(), 1, &no_device, &size, &start), CL_INVALID_DEVICE);
+    let (twice, sizes, starts) = ([device(); 2], [size; 2], [start; 2]);
+    assert_code(create(context(), 2, twice.as_ptr(), sizes.as_ptr(), starts.as_ptr()), CL_INVALID_DEVICE);
 }
 
 #[test]

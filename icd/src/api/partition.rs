@@ -125,7 +125,7 @@ fn ranges(
                 ranges.push((next, length));
                 next += length;
             }
-            described.push(CL_DEVICE_PARTITION_BY_COUNTS_LIST_END);
+            // The list of counts and that of properties end with the same zero, which follows
             ranges
         }
         CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN => {

@@ -76,6 +76,9 @@ pub fn create_with_binary(
     ensure(!device_list.is_null() && num_devices != 0, InvalidValue)?;
     // CL_INVALID_DEVICE if any device in device_list is not in the list of devices associated with context
     all_devices_of(&context, device_list, num_devices)?;
+    // CL_INVALID_DEVICE if a device is in the list twice: which of its binaries would count?
+    let devices: Vec<_> = device_list.iter(num_devices as usize).collect();
+    ensure((1..devices.len()).all(|at| !devices[..at].contains(&devices[at])), InvalidDevice)?;
     // CL_INVALID_VALUE if lengths or binaries is NULL or if any entry in lengths is zero or in binaries is NULL;
     // binary_status tells which
     let count = num_devices as usize;
@@ -90,7 +93,7 @@ pub fn create_with_binary(
     let opened: Vec<Option<Contents>> = binaries.iter().map(|bytes| Contents::open(bytes)).collect();
     let status = opened.iter().map(|contents| if contents.is_some() { CL_SUCCESS } else { CL_INVALID_BINARY });
     binary_status.fill(count, status);
-    // There is one device; named several times, the last binary counts.
+    // All devices are alike
     let contents = opened.into_iter().reduce(|first, next| first.and(next)).flatten().ok_or(InvalidBinary)?;
 
     Ok(Object::create(Program::from_binary(context, contents)))
