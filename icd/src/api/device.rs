@@ -191,13 +191,21 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
                 | CL_DEVICE_KERNEL_CLOCK_SCOPE_WORK_GROUP_KHR
                 | CL_DEVICE_KERNEL_CLOCK_SCOPE_SUB_GROUP_KHR,
         ),
-        CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR | CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR => info.value(lanes(1)),
-        CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT | CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT => info.value(lanes(2)),
-        CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT | CL_DEVICE_NATIVE_VECTOR_WIDTH_INT => info.value(lanes(4)),
-        CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG | CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG => info.value(lanes(8)),
-        CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT | CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT => info.value(lanes(4)),
-        CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE | CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE => info.value(lanes(8)),
-        CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF | CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF => info.value(lanes(2)),
+        // Work-items become lanes: a program that uses vectors leaves fewer of those, and gains nothing.
+        CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR
+        | CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT
+        | CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT
+        | CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG
+        | CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT
+        | CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE
+        | CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF => info.value::<cl_uint>(1),
+        CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR => info.value(lanes(1)),
+        CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT => info.value(lanes(2)),
+        CL_DEVICE_NATIVE_VECTOR_WIDTH_INT => info.value(lanes(4)),
+        CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG => info.value(lanes(8)),
+        CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT => info.value(lanes(4)),
+        CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE => info.value(lanes(8)),
+        CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF => info.value(lanes(2)),
         _ => return Err(info),
     })
 }

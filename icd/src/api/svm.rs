@@ -39,14 +39,14 @@ pub fn alloc(context: Handle<Context>, flags: cl_svm_mem_flags, size: usize, ali
 /// Allocates memory that the application addresses by pointer.
 ///
 /// # Errors
-/// `CL_INVALID_VALUE` if alignment is neither zero nor a power of two up to the size of the widest type,
+/// `CL_INVALID_VALUE` if alignment is neither zero nor a power of two that is supported,
 /// `CL_INVALID_BUFFER_SIZE` if size is zero or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE, `CL_OUT_OF_RESOURCES` if there is
 /// no memory.
 pub(super) fn allocate(size: usize, alignment: cl_uint) -> ClResult<MemSlice> {
     let limits = caps::limits();
-    let widest = limits.base_address_align;
-    let align = if alignment == 0 { widest } else { alignment as usize };
-    ensure(align.is_power_of_two() && align <= widest, InvalidValue)?;
+    // Zero stands for the size of the widest type
+    let align = if alignment == 0 { limits.base_address_align } else { alignment as usize };
+    ensure(align.is_power_of_two() && align <= limits.max_alignment, InvalidValue)?;
     ensure(size != 0 && size as u64 <= limits.max_mem_alloc_size, InvalidBufferSize)?;
     Ok(HostBuffer::new(size, align).map_err(|_| OutOfResources)?.into_slice())
 }

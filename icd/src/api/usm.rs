@@ -78,7 +78,8 @@ fn alloc(
     size: usize,
     alignment: cl_uint,
 ) -> ClResult<HostPtr> {
-    // CL_INVALID_VALUE if alignment is not zero or a power of two, or is greater than the size of the largest data type
+    // CL_INVALID_VALUE if alignment is not zero or a power of two, or is not supported. (The extension's text ends at the size of
+    // the largest data type; programs ask for pages, and other drivers give them.)
     // CL_INVALID_BUFFER_SIZE if size is zero or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE
     // (the properties are looked at first: nothing is allocated when they are wrong)
     let flags = flags_of(properties, placement)?;

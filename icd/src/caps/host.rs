@@ -20,6 +20,8 @@ pub struct Host {
     pub cache_line_bytes: u32,
     /// Bytes of the largest cache that one core can use.
     pub cache_bytes: u64,
+    /// Bytes of the second level of caches; 0 when unknown.
+    pub level_2_bytes: u64,
     /// Bytes of memory that this process may use.
     pub memory_bytes: u64,
 }
@@ -29,7 +31,7 @@ impl Host {
     pub fn probe() -> Self {
         let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
         let (vendor, vendor_id) = vendor(&cpuinfo);
-        let (cache_line_bytes, cache_bytes) = caches(Path::new("/sys/devices/system/cpu/cpu0/cache"));
+        let (cache_line_bytes, cache_bytes, level_2_bytes) = caches(Path::new("/sys/devices/system/cpu/cpu0/cache"));
         Self {
             model: field(&cpuinfo, "model name").unwrap_or(std::env::consts::ARCH).to_owned(),
             vendor: vendor.to_owned(),
@@ -37,6 +39,7 @@ impl Host {
             clock_mhz: clock_mhz(&cpuinfo),
             cache_line_bytes,
             cache_bytes,
+            level_2_bytes,
             memory_bytes: memory_bytes(),
         }
     }
@@ -81,20 +84,25 @@ fn clock_mhz(cpuinfo: &str) -> u32 {
         .unwrap_or(0)
 }
 
-/// Line size and size of the largest data or unified cache in a `cache` directory of sysfs.
-fn caches(directory: &Path) -> (u32, u64) {
+/// Line size, size of the largest data or unified cache and of that of the second level in a `cache` directory of sysfs.
+fn caches(directory: &Path) -> (u32, u64, u64) {
     let mut line = 0;
     let mut largest = 0;
+    let mut second = 0;
     for index in 0.. {
         let cache = directory.join(format!("index{index}"));
         let Some(kind) = read(cache.join("type")) else { break };
         if kind.trim() == "Instruction" {
             continue;
         }
-        largest = largest.max(read(cache.join("size")).and_then(|size| size_of_text(&size)).unwrap_or(0));
+        let size = read(cache.join("size")).and_then(|size| size_of_text(&size)).unwrap_or(0);
+        largest = largest.max(size);
+        if read(cache.join("level")).is_some_and(|level| level.trim() == "2") {
+            second = size;
+        }
         line = line.max(read(cache.join("coherency_line_size")).and_then(|size| size.trim().parse().ok()).unwrap_or(0));
     }
-    (if line == 0 { 64 } else { line }, if largest == 0 { 1 << 20 } else { largest })
+    (if line == 0 { 64 } else { line }, if largest == 0 { 1 << 20 } else { largest }, second)
 }
 
 /// Bytes of a size as sysfs writes it: `512K`, `32M`.
@@ -143,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_machine_without_files_still_has_answers() {
-        assert_eq!(caches(Path::new("/nonexistent")), (64, 1 << 20));
+        assert_eq!(caches(Path::new("/nonexistent")), (64, 1 << 20, 0));
         let host = Host::probe();
         assert!(host.memory_bytes > 0 && !host.model.is_empty());
     }

@@ -15,6 +15,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use clift_include::cl;
 
+use crate::config::config;
 use crate::frontend::Profile;
 use host::Host;
 
@@ -359,10 +360,11 @@ pub struct Limits {
     /// Work-items per work-group, in all and in each dimension. The runtime runs a group on one core, so the bound is the
     /// scratch memory it keeps per item; 4096 covers what programs for GPUs ask for (1024) with room.
     pub max_work_group_size: usize,
-    /// Local memory per work-group: twice what the specification demands. It is ordinary memory here, so its worth is that it
-    /// stays in the caches next to the core; programs that size their tiles by this number must not be led to outgrow them.
+    /// Local memory per work-group. It is ordinary memory here, so its worth is that it stays in the caches next to the core; programs
+    /// that size their tiles by this number must not be led to outgrow them, nor by the bound of work-groups beyond it: a quarter
+    /// of a megabyte where the second level has it, else twice what the specification demands.
     pub local_mem_size: u64,
-    /// Largest buffer: a quarter of the memory, at least what the specification demands.
+    /// Largest buffer: half of the memory, at least what the specification demands.
     pub max_mem_alloc_size: u64,
     /// Bytes of kernel arguments.
     pub max_parameter_size: usize,
@@ -376,7 +378,9 @@ pub struct Limits {
     pub printf_buffer_size: usize,
     /// Alignment of a buffer's start, and so of a sub-buffer's origin, in bytes: the widest type of OpenCL C.
     pub base_address_align: usize,
-    /// Lanes of a 128-bit register by element size; what an OpenCL vector maps to without splitting.
+    /// Largest alignment of memory that is addressed by pointer: a huge page.
+    pub max_alignment: usize,
+    /// Bytes of a vector register.
     pub vector_bytes: u32,
     /// `CL_DEVICE_UUID`.
     pub device_uuid: [u8; 16],
@@ -402,11 +406,11 @@ impl Limits {
 
     fn of(host: Host) -> Self {
         const MIB: u64 = 1 << 20;
-        let max_mem_alloc_size = (host.memory_bytes / 4).max(32 * MIB);
+        let max_mem_alloc_size = (host.memory_bytes / 2).max(32 * MIB);
         let max_parameter_size = 4096;
         Self {
             max_work_group_size: 4096,
-            local_mem_size: 64 << 10,
+            local_mem_size: if host.level_2_bytes >= MIB / 4 { MIB / 4 } else { 64 << 10 },
             max_mem_alloc_size,
             max_parameter_size,
             max_constant_buffer_size: max_mem_alloc_size,
@@ -414,7 +418,8 @@ impl Limits {
             max_global_variable_size: 1 << 20,
             printf_buffer_size: 1 << 20,
             base_address_align: WIDEST_TYPE,
-            vector_bytes: 16,
+            max_alignment: 2 * MIB as usize,
+            vector_bytes: config().backend.vector_bytes(),
             device_uuid: uuid(&["device", &host.vendor, &host.model]),
             driver_uuid: uuid(&["driver", DRIVER_VERSION]),
             host,

@@ -29,7 +29,7 @@ fn alloc() {
     let setup = Setup::new();
     let fine = CL_MEM_SVM_FINE_GRAIN_BUFFER;
     for flags in [0, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE | fine, fine | CL_MEM_SVM_ATOMICS] {
-        for align in [0, 1, 8, 128] {
+        for align in [0, 1, 8, 128, 256, 4096, 65536, 2 << 20] {
             let pointer = clSVMAlloc(setup.context, flags, 100, align);
             assert!(!pointer.is_null() && pointer.addr().is_multiple_of(align.max(1) as usize));
             clSVMFree(setup.context, pointer);
@@ -45,7 +45,9 @@ fn alloc() {
         (0, 0, 0),
         (0, max as usize + 1, 0),
         (0, 100, 3),
-        (0, 100, 256),
+        (0, 100, 4 << 20),
+        (0, 100, 1 << 31),
+        (0, 100, u32::MAX),
     ] {
         assert!(clSVMAlloc(setup.context, flags, size, align).is_null(), "{flags:#x} {size} {align}");
     }

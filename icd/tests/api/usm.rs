@@ -64,7 +64,12 @@ fn refused_allocations() {
         assert_eq!(error(&[0], 0, 0), CL_INVALID_BUFFER_SIZE);
         assert_eq!(error(&[0], max as usize + 1, 0), CL_INVALID_BUFFER_SIZE);
         assert_eq!(error(&[0], 8, 3), CL_INVALID_VALUE);
-        assert_eq!(error(&[0], 8, 256), CL_INVALID_VALUE);
+        assert_eq!(error(&[0], 8, 4 << 20), CL_INVALID_VALUE);
+        for align in [256, 4096, 2 << 20] {
+            let pointer = made(|e| alloc([0].as_ptr(), 8, align, e));
+            assert!(pointer.addr().is_multiple_of(align as usize));
+            assert_eq!(clMemFreeINTEL(setup.context, pointer), CL_SUCCESS);
+        }
         assert_eq!(error(&[1, 0, 0], 8, 0), CL_INVALID_PROPERTY);
         assert_eq!(error(&[FLAGS, 8, 0], 8, 0), CL_INVALID_PROPERTY);
         assert_eq!(error(&[FLAGS, 0, FLAGS, 0, 0], 8, 0), CL_INVALID_PROPERTY);
