@@ -80,7 +80,7 @@ def developed(source, workflow, opencl, environment):
     assert status == 0 and out.exists(), f"{ended(status, LIMIT)} {output[-300:]}" if status else output[-300:]
     if opencl:
         assert "opencl is AVAILABLE" in output, "the device is not used"
-        wrong = re.findall(r".*(?:couldn't|failed|error -?\d|could not|CL_\w+ERR).*", output)
+        wrong = re.findall(r".*(?:couldn't process|failed to|error -?\d|CL_\w+ERR).*", output)
         assert not wrong, wrong[0]
     return pfm(out)
 

@@ -89,7 +89,7 @@ def main():
             differ = np.abs(got - expected)
             beyond = np.count_nonzero(differ > levels) / differ.size
             print(f"at most {differ.max():.4f}, {beyond:.5f} beyond {levels}")
-            assert beyond <= share, f"{beyond:.4f} of the samples differ by more than {levels} levels, at most by {differ.max()}"
+            assert beyond <= share, f"{beyond:.4f} of the samples differ by more than {levels}, at most by {differ.max():.3f}"
     spent("run", time.monotonic() - start)
 
 
