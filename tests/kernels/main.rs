@@ -17,6 +17,7 @@ mod integers;
 mod launch;
 mod locks;
 mod memory;
+mod runs;
 mod vector;
 
 use clift_tests::translator;
@@ -62,6 +63,7 @@ fn main() {
         launch::cases(),
         locks::cases(),
         memory::cases(),
+        runs::cases(),
         vector::cases(),
     ];
     let count = cases.iter().map(Vec::len).sum();

@@ -12,6 +12,7 @@
 #![allow(unsafe_code, reason = "compiled kernels are called")]
 
 mod native;
+mod shuffles;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
             trials.push(Trial::test(format!("op {}", info.name), move || Ok(list.iter().try_for_each(op)?)));
         }
     }
+    trials.push(Trial::test("shuffles", || Ok(shuffles::all()?)));
     for part in 0..4 {
         trials.push(Trial::test(format!("random kernels {part}"), move || Ok(random_kernels(part)?)));
     }

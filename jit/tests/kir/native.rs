@@ -136,7 +136,7 @@ pub(crate) const WAYS: [How; 11] = [
 ];
 
 /// Machine code for one work-item after the other, with all passes.
-const CLIF: How =
+pub(crate) const CLIF: How =
     How { name: "", backend: Backend::Clif, opt_disable: false, width: Some(1), from_imported: true, run: u64::MAX };
 
 impl How {

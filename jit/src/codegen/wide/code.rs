@@ -173,7 +173,7 @@ impl MachInst {
     pub(super) fn only_where(&self, register: VReg, mask: VReg, others: Option<VReg>, size: Size) -> Option<MachInst> {
         let Kind::Plain(mut plain) = self.kind else { return None };
         let in_registers = matches!(plain.source, Source::Operand(_) | Source::Constant(_));
-        if plain.row.format != Format::Evex || plain.size != size || plain.mask.is_some() || !in_registers {
+        if !plain.row.is_evex() || plain.size != size || plain.mask.is_some() || !in_registers {
             return None;
         }
         let (at, result) = self.operands.iter().enumerate().find(|(_, operand)| operand.vreg() == register)?;

@@ -7,6 +7,7 @@ use regalloc2::{Allocation, AllocationKind, Block, Edit, Inst, InstOrEdit, Machi
 
 use super::code::{Base, Cond, Field, GPR, KEPT, Kind, MASK, MachFunc, Plain, RAX, Source, Update, ZMM};
 use super::encode::{Fixup, Map, Parts, Place, Row, Size};
+use super::oracle;
 use super::pool::{ALIGN, Pool};
 use super::table::{
     ADD, CALL_JUMP, CMOVCC, CMP, CMPXCHG, CMPXCHG8, KMOVQ, KMOVQ_TO, KXNORQ, LEA, MOV, MOV_TO, MOVSX8, MOVSX16, MOVSXD,
@@ -121,8 +122,12 @@ impl Emitter<'_> {
     }
 
     fn put(&mut self, parts: Parts) {
+        let start = self.code.len();
         if let Some(fixup) = parts.write(&mut self.code) {
             self.constants.push(fixup);
+        }
+        if cfg!(debug_assertions) {
+            oracle::check(&parts, &self.code[start..]);
         }
     }
 

@@ -12,8 +12,33 @@ pub(super) enum Format {
     Plain,
     /// With a three-byte prefix, and whether its bit of the vector length is set.
     Vex(bool),
-    /// With a four-byte prefix.
-    Evex,
+    /// With a four-byte prefix, and the vector lengths that the instruction exists at.
+    Evex(Lengths),
+}
+
+/// Vector lengths of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lengths {
+    /// All of them; or a scalar's, which ignores it.
+    All,
+    /// 128 bits: the operand is one lane.
+    X,
+    /// 256 and 512 bits: the operand is moved between parts of 128 bits.
+    YZ,
+    /// 512 bits.
+    Z,
+}
+
+impl Lengths {
+    /// Whether an instruction of a size exists.
+    pub(super) fn have(self, size: Size) -> bool {
+        match self {
+            Lengths::All => true,
+            Lengths::X => size.length() == 0,
+            Lengths::YZ => size.length() > 0,
+            Lengths::Z => size.length() == 2,
+        }
+    }
 }
 
 /// The prefix that is part of the opcode.
@@ -45,6 +70,18 @@ pub(super) struct Row {
     /// Whether the bit for 64 bits is set; plain instructions take it from their size.
     pub(super) wide: bool,
     pub(super) opcode: u8,
+}
+
+impl Row {
+    /// Whether a digit of the opcode takes the place of the first register: shifts of vectors by an immediate.
+    pub(super) fn has_digit(self) -> bool {
+        matches!((self.format, self.map, self.opcode), (Format::Evex(_), Map::M0F, 0x71..=0x73))
+    }
+
+    /// Whether it is a vector instruction.
+    pub(super) fn is_evex(self) -> bool {
+        matches!(self.format, Format::Evex(_))
+    }
 }
 
 /// Size of an instruction's operands: of a register of a scalar in bytes, or of a vector.
@@ -164,7 +201,7 @@ impl Parts {
 
     /// The third and the second bit above the low three of the operand in memory or a register: of index and base.
     fn extensions(&self) -> (bool, bool) {
-        let vector = self.row.format == Format::Evex;
+        let vector = self.row.is_evex();
         match self.place {
             Place::Register(number) => (vector && number & 16 != 0, number & 8 != 0),
             Place::Memory(base, index, _) => (index.is_some_and(|(index, _)| index & 8 != 0), base & 8 != 0),
@@ -225,7 +262,8 @@ impl Parts {
                 code.push(inverted(self.reg & 8 != 0, 7) | inverted(x, 6) | inverted(b, 5) | map);
                 code.push(u8::from(wide) << 7 | (!second & 15) << 3 | u8::from(long) << 2 | prefix);
             }
-            Format::Evex => {
+            Format::Evex(lengths) => {
+                assert!(lengths.have(self.size), "broken invariant: {} of {:?}", row.name, self.size);
                 code.push(0x62);
                 code.push(
                     inverted(self.reg & 8 != 0, 7)

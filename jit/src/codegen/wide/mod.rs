@@ -15,6 +15,7 @@ mod caps;
 mod code;
 mod emit;
 mod encode;
+mod oracle;
 mod pool;
 mod select;
 mod table;

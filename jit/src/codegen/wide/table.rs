@@ -3,7 +3,7 @@
 //! Rows of vectors are named for one element; where an instruction exists for several, [`Row`]s stand in a table by the bytes of
 //! the element (`None` where there is none).
 
-use super::encode::{Format, Map, Prefix, Row};
+use super::encode::{Format, Lengths, Map, Prefix, Row};
 
 const fn row(format: Format, name: &'static str, prefix: Prefix, map: Map, wide: bool, opcode: u8) -> Row {
     Row { name, format, prefix, map, wide, opcode }
@@ -20,7 +20,10 @@ macro_rules! rows {
     (@plain) => { Format::Plain };
     (@vex) => { Format::Vex(false) };
     (@vex1) => { Format::Vex(true) };
-    (@evex) => { Format::Evex };
+    (@evex) => { Format::Evex(Lengths::All) };
+    (@evex_x) => { Format::Evex(Lengths::X) };
+    (@evex_yz) => { Format::Evex(Lengths::YZ) };
+    (@evex_z) => { Format::Evex(Lengths::Z) };
 }
 
 rows! {
@@ -307,8 +310,8 @@ rows! {
     evex  VMOVSS_TO "vmovss"  F3   M0F  0 0x11;
     evex  VMOVSD   "vmovsd"   F2   M0F  1 0x10;
     evex  VMOVSD_TO "vmovsd"  F2   M0F  1 0x11;
-    evex  VMOVD_FROM_SCALAR "vmovd" P66 M0F 0 0x6e;
-    evex  VMOVD_TO_SCALAR "vmovd" P66 M0F 0 0x7e;
+    evex_x VMOVD_FROM_SCALAR "vmovd" P66 M0F 0 0x6e;
+    evex_x VMOVD_TO_SCALAR "vmovd" P66 M0F 0 0x7e;
     evex  VPBROADCASTB "vpbroadcastb" P66 M0F38 0 0x78;
     evex  VPBROADCASTW "vpbroadcastw" P66 M0F38 0 0x79;
     evex  VPBROADCASTD "vpbroadcastd" P66 M0F38 0 0x58;
@@ -323,8 +326,8 @@ rows! {
     evex  VPBLENDMQ "vpblendmq" P66 M0F38 1 0x64;
     evex  VPERMB   "vpermb"   P66  M0F38 0 0x8d;
     evex  VPERMW   "vpermw"   P66  M0F38 1 0x8d;
-    evex  VPERMD   "vpermd"   P66  M0F38 0 0x36;
-    evex  VPERMQ   "vpermq"   P66  M0F38 1 0x36;
+    evex_yz VPERMD   "vpermd"   P66  M0F38 0 0x36;
+    evex_yz VPERMQ   "vpermq"   P66  M0F38 1 0x36;
     evex  VPERMI2B "vpermi2b" P66  M0F38 0 0x75;
     evex  VPERMI2W "vpermi2w" P66  M0F38 1 0x75;
     evex  VPERMI2D "vpermi2d" P66  M0F38 0 0x76;
@@ -333,16 +336,16 @@ rows! {
     evex  VPSHUFD  "vpshufd"  P66  M0F  0 0x70;
     evex  VALIGND  "valignd"  P66  M0F3A 0 0x03;
     evex  VALIGNQ  "valignq"  P66  M0F3A 1 0x03;
-    evex  VEXTRACTI32X4 "vextracti32x4" P66 M0F3A 0 0x39;
-    evex  VEXTRACTI64X4 "vextracti64x4" P66 M0F3A 1 0x3b;
-    evex  VINSERTI32X4 "vinserti32x4" P66 M0F3A 0 0x38;
-    evex  VINSERTI64X4 "vinserti64x4" P66 M0F3A 1 0x3a;
-    evex  VPEXTRB  "vpextrb"  P66  M0F3A 0 0x14;
-    evex  VPEXTRW  "vpextrw"  P66  M0F3A 0 0x15;
-    evex  VPINSRB  "vpinsrb"  P66  M0F3A 0 0x20;
-    evex  VPINSRW  "vpinsrw"  P66  M0F  0 0xc4;
-    evex  VPINSRD  "vpinsrd"  P66  M0F3A 0 0x22;
-    evex  VINSERTPS "vinsertps" P66 M0F3A 0 0x21;
+    evex_yz VEXTRACTI32X4 "vextracti32x4" P66 M0F3A 0 0x39;
+    evex_z VEXTRACTI64X4 "vextracti64x4" P66 M0F3A 1 0x3b;
+    evex_yz VINSERTI32X4 "vinserti32x4" P66 M0F3A 0 0x38;
+    evex_z VINSERTI64X4 "vinserti64x4" P66 M0F3A 1 0x3a;
+    evex_x VPEXTRB  "vpextrb"  P66  M0F3A 0 0x14;
+    evex_x VPEXTRW  "vpextrw"  P66  M0F3A 0 0x15;
+    evex_x VPINSRB  "vpinsrb"  P66  M0F3A 0 0x20;
+    evex_x VPINSRW  "vpinsrw"  P66  M0F  0 0xc4;
+    evex_x VPINSRD  "vpinsrd"  P66  M0F3A 0 0x22;
+    evex_x VINSERTPS "vinsertps" P66 M0F3A 0 0x21;
     evex  VUNPCKLPD "vunpcklpd" P66 M0F 1 0x14;
     evex  VPMOVM2B "vpmovm2b" F3   M0F38 0 0x28;
     evex  VPMOVM2W "vpmovm2w" F3   M0F38 1 0x28;

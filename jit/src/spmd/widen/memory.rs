@@ -574,6 +574,7 @@ impl Widener<'_> {
                 .chunks(2)
                 .map(|pair| match *pair {
                     [(a, n), (b, m)] => {
+                        let b = self.filled_up(b, m, n);
                         let lanes: SmallVec<[u8; 64]> = self.side_by_side(n + m);
                         (self.at().shuffle(a, b, &lanes), n + m)
                     }
@@ -590,14 +591,18 @@ impl Widener<'_> {
             })
             .map(|i| i as u8)
             .collect();
-        // Operands of a shuffle have one type: the shorter one is filled up.
-        let b = if m < n {
-            let fill: SmallVec<[u8; 64]> = (0..n * width).map(|i| i.min(m * width - 1) as u8).collect();
-            self.at().shuffle(b, b, &fill)
-        } else {
-            b
-        };
+        let b = self.filled_up(b, m, n);
         self.at().shuffle(a, b, &lanes)
+    }
+
+    /// A vector of some packs as one of more: operands of a shuffle have one type.
+    fn filled_up(&mut self, vector: Value, packs: usize, wanted: usize) -> Value {
+        if packs == wanted {
+            return vector;
+        }
+        let last = packs * self.width as usize - 1;
+        let fill: SmallVec<[u8; 64]> = (0..wanted * self.width as usize).map(|i| i.min(last) as u8).collect();
+        self.at().shuffle(vector, vector, &fill)
     }
 
     /// Lane numbers that put as many packs one after the other.

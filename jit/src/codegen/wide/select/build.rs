@@ -4,7 +4,7 @@ use regalloc2::{Operand, PReg, PRegSet, RegClass, VReg};
 use smallvec::SmallVec;
 
 use super::super::code::{Base, Cond, Field, GPR, Kind, MachInst, Plain, Source, ZMM};
-use super::super::encode::{Format, Row, Size};
+use super::super::encode::{Row, Size};
 use super::super::table as t;
 use super::{From, Immediate, More, NO_DIGIT, Selector, Start};
 
@@ -81,7 +81,7 @@ impl Selector<'_> {
             // The result is where the operand in the register field is not.
             (Some(at), true, _) => source = Source::Operand(at),
             (Some(at), false, NO_DIGIT) => field = Field::Operand(at),
-            (Some(at), false, _) if row.format == Format::Evex => second = Some(at),
+            (Some(at), false, _) if row.is_evex() => second = Some(at),
             (Some(at), false, _) => source = Source::Operand(at),
         }
         let More { zeroing, immediate, .. } = more;

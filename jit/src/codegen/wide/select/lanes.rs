@@ -328,9 +328,11 @@ impl Selector<'_> {
             let lanes: Vec<u32> = lanes.iter().map(|&lane| lane - count).collect();
             return self.shuffle(b, b, from, to, &lanes);
         }
-        let straight = |first: u32| lanes.iter().zip(first..).all(|(&lane, wanted)| lane == wanted);
+        let joins = lanes.iter().zip(0..).all(|(&lane, wanted)| lane == wanted) && to.lanes() == 2 * count;
         let alone = a == b || lanes.iter().all(|&lane| lane < count);
+        // Of one vector twice, lanes of the second are lanes of the first: from here on they have those numbers.
         let lanes: Vec<u32> = if a == b { lanes.iter().map(|lane| lane % count).collect() } else { lanes.to_vec() };
+        let straight = |first: u32| lanes.iter().zip(first..).all(|(&lane, wanted)| lane == wanted);
         if !to.is_vector() {
             let (source, lane) = if lanes[0] < count { (a, lanes[0]) } else { (b, lanes[0] - count) };
             return self.extract(source, from, lane);
@@ -342,7 +344,7 @@ impl Selector<'_> {
             return self.shuffle_masks(a, b, count, to.lanes(), &lanes);
         }
         let part = to.elem.bits() * to.lanes();
-        if straight(0) && to.lanes() == 2 * count && part >= 256 {
+        if joins && part >= 256 {
             let (row, size) = if part == 256 { (t::VINSERTI32X4, Size::Y) } else { (t::VINSERTI64X4, Size::Z) };
             return self.joined(row, size, &[a, b]);
         }
