@@ -40,7 +40,9 @@ impl Unit {
 /// atan(t) for 0 <= t <= 1, and a mask of one: it gives an eighth of the circle, exactly in units of pi.
 fn atan_small<'m>(t: Num<'m>, is_one: Num<'m>, unit: Unit) -> Num<'m> {
     let s = t * t;
-    let angle = unit.of(t * if t.is_double() { s.poly(&poly::ATAN_F64) } else { s.poly(&poly::ATAN_F32) });
+    let series: &[f64] = if t.is_double() { &poly::ATAN_F64 } else { &poly::ATAN_F32 };
+    // The first coefficient is one: t itself is added last, which leaves but one rounding.
+    let angle = unit.of((t * s).fma(s.poly(&series[1..]), t));
     match unit {
         Unit::Radian => angle,
         Unit::Pi => is_one.select(t.lit(0.25), angle),
