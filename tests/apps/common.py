@@ -65,10 +65,10 @@ def case(name):
         passed(name)
 
 
-def equal(got, expected, relative=0.0, absolute=0.0, different=0.0):
+def equal(got, expected, relative=0.0, absolute=0.0, units=0.0, different=0.0):
     """Raises unless arrays are equal within tolerances, but for a share of `different` elements.
 
-    `absolute` counts in units of the largest expected value where that is above one.
+    `absolute` counts in units of the largest expected value where that is above one, `units` as it is.
     """
     import numpy as np
 
@@ -81,7 +81,7 @@ def equal(got, expected, relative=0.0, absolute=0.0, different=0.0):
         got, expected = got.astype(kind), expected.astype(kind)
         finite = np.abs(expected[np.isfinite(expected)])
         scale = max(1.0, finite.max()) if finite.size else 1.0
-        wrong = ~np.isclose(got, expected, rtol=relative, atol=absolute * scale, equal_nan=True)
+        wrong = ~np.isclose(got, expected, rtol=relative, atol=absolute * scale + units, equal_nan=True)
     count = np.count_nonzero(wrong)
     if count > different * wrong.size:
         at = tuple(int(i[0]) for i in np.nonzero(np.atleast_1d(wrong)))

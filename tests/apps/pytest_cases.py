@@ -27,6 +27,8 @@ def pytest_runtest_logstart(nodeid, location):
 
 
 RESULTS = {}
+# What tests that fetch their data say on a machine without a network.
+NO_NETWORK = ("URLError", "Name or service not known", "name resolution", "NameResolutionError", "Max retries exceeded")
 
 
 def pytest_runtest_logreport(report):
@@ -34,6 +36,9 @@ def pytest_runtest_logreport(report):
     name, known = report.nodeid, RESULTS.get(report.nodeid)
     if report.failed and known is None:
         text = str(report.longrepr.reprcrash.message) if hasattr(report.longrepr, "reprcrash") else str(report.longrepr)
+        if any(sign in text for sign in NO_NETWORK):
+            RESULTS[name] = ("skipped", "needs the network")
+            return
         RESULTS[name] = ("failed", (report.when + ": " if report.when != "call" else "") + text[:400])
     elif report.skipped and known is None:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else getattr(report, "wasxfail", "")

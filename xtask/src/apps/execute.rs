@@ -18,7 +18,7 @@ use super::outcome::Outcome;
 use crate::sh;
 
 /// How often the processes are looked at.
-const POLL: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(200);
 /// What is shown of a script's last words.
 const LAST_WORDS: usize = 400;
 
