@@ -48,3 +48,14 @@ pub enum Backend {
     /// The reference interpreter (`CLIFT_BACKEND=interp`): slow, observes undefined behaviour.
     Interp,
 }
+
+impl Backend {
+    /// Bytes of the longest vectors that it uses on this machine.
+    pub fn vector_bytes(self) -> u32 {
+        const OF_CRANELIFT: u32 = 16;
+        match self {
+            Backend::Auto => crate::codegen::wide::vector_bytes().unwrap_or(OF_CRANELIFT),
+            Backend::Clif | Backend::Interp => OF_CRANELIFT,
+        }
+    }
+}

@@ -189,6 +189,18 @@ impl DataFlowGraph {
         }
     }
 
+    /// Removes the parameters that `keep` does not hold for. Every call of the block then needs as many arguments less; the values
+    /// must have no uses left.
+    pub fn retain_params(&mut self, block: Block, mut keep: impl FnMut(Value) -> bool) {
+        if self.blocks[block].iter().all(|&param| keep(param)) {
+            return;
+        }
+        self.blocks[block].retain(|param| keep(*param));
+        for (i, &value) in self.blocks[block].iter().enumerate() {
+            self.values[value].def = ValueDef::Param(block, i as u16);
+        }
+    }
+
     /// The id of a constant, entered into the pool if it is new.
     pub fn make_const(&mut self, data: ConstData) -> Const {
         if let Some(&id) = self.const_ids.get(&data) {

@@ -1,6 +1,6 @@
 //! Analyses and SSA construction on hand-built graphs.
 
-use clift_kir::analysis::{Cfg, DomTree, Liveness, LoopForest, written_args};
+use clift_kir::analysis::{Cfg, DomTree, Frontiers, Liveness, LoopForest, written_args};
 use clift_kir::ssa::{SsaBuilder, remove_trivial_params};
 use clift_kir::text::parse_function;
 use clift_kir::{Block, BlockCall, Builder, Function, Type};
@@ -80,8 +80,9 @@ fn a_variable_set_in_both_arms_becomes_a_parameter() {
     ssa.define(x, b[2], two);
     ssa.define(y, b[1], one);
     ssa.define(y, b[2], one);
-    let at_end = ssa.value_at_end(&mut func, &cfg, x, b[4]);
-    let same = ssa.value_at_end(&mut func, &cfg, y, b[4]);
+    let graph = Frontiers::new(&cfg);
+    let at_end = ssa.value_at_end(&mut func, &graph, x, b[4]);
+    let same = ssa.value_at_end(&mut func, &graph, y, b[4]);
     assert_eq!(func.dfg.params(b[3]), &[at_end, same]);
     Builder::before(&mut func, b[4], 0).int2(clift_kir::Opcode::Iadd, at_end, same);
     assert!(remove_trivial_params(&mut func));
@@ -89,7 +90,7 @@ fn a_variable_set_in_both_arms_becomes_a_parameter() {
     let add = func.layout.insts(b[4])[0];
     assert_eq!(func.dfg.inst(add).args.as_slice(), &[at_end, one]);
     let liveness = Liveness::new(&func, &Cfg::new(&func));
-    assert!(liveness.live_in(b[4]).contains(at_end) && !liveness.live_in(b[3]).contains(at_end));
+    assert!(liveness.live_in(b[4]).contains(&at_end) && !liveness.live_in(b[3]).contains(&at_end));
 }
 
 #[test]

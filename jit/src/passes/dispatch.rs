@@ -19,7 +19,7 @@
 //! The loop gets several entries by this, which passes that look for natural loops do not like: it is the last of its kind. Left
 //! alone are switches that no table of jumps would be made for, long ways and switches of many cases, whose copies would be large.
 
-use clift_kir::analysis::{Cfg, DomTree, LoopForest, Rare};
+use clift_kir::analysis::{Cfg, DomTree, Frontiers, LoopForest, Rare};
 use clift_kir::ssa::{SsaBuilder, remove_trivial_params};
 use clift_kir::{Block, BlockCall, Function, Imm, Inst, InstData, Opcode, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -187,6 +187,7 @@ fn repair(func: &mut Function, homes: &FxHashMap<Value, Block>, copies: &FxHashM
     let cfg = Cfg::new(func);
     let order = func.layout.blocks().iter().copied().filter(|&block| cfg.reaches(block)).collect();
     func.layout.set_order(order);
+    let graph = Frontiers::new(&cfg);
     let mut ssa = SsaBuilder::new();
     let mut vars = FxHashMap::default();
     for &block in cfg.rpo() {
@@ -204,7 +205,7 @@ fn repair(func: &mut Function, homes: &FxHashMap<Value, Block>, copies: &FxHashM
                     }
                     var
                 });
-                let joined = ssa.value_at_start(func, &cfg, var, block);
+                let joined = ssa.value_at_start(func, &graph, var, block);
                 func.dfg.map_uses(inst, |old| if old == value { joined } else { old });
             }
         }

@@ -6,7 +6,7 @@
 
 mod pieces;
 
-use clift_kir::analysis::Cfg;
+use clift_kir::analysis::{Cfg, Frontiers};
 use clift_kir::dfg::ConstData;
 use clift_kir::ssa::{SsaBuilder, Var, remove_trivial_params};
 use clift_kir::{Builder, Function, Imm, Inst, MemInfo, Opcode, Slot, Type, Value};
@@ -241,6 +241,7 @@ fn in_bounds(func: &Function, place: Place, bytes: u64) -> bool {
 /// Rewrites every access of the promoted slots.
 fn promote(func: &mut Function, slots: &Candidates, pieces: &FxHashMap<Slot, Pieces>) {
     let cfg = Cfg::new(func);
+    let graph = Frontiers::new(&cfg);
     let mut ssa = SsaBuilder::new();
     let mut vars: FxHashMap<(Slot, usize), Var> = FxHashMap::default();
     let mut keys: Vec<&Slot> = pieces.keys().collect();
@@ -338,7 +339,7 @@ fn promote(func: &mut Function, slots: &Candidates, pieces: &FxHashMap<Slot, Pie
         }
     }
     for (block, var, placeholder) in placeholders {
-        let value = ssa.value_at_start(func, &cfg, var, block);
+        let value = ssa.value_at_start(func, &graph, var, block);
         if value != placeholder {
             replacements.set(placeholder, value);
         }

@@ -33,9 +33,8 @@ pub(crate) enum BuiltinImport {
     GetFence,
     /// `get_image_channel_order` and `get_image_channel_data_type`.
     ImageFormat(image::FormatPart),
-    /// Reads or writes of a level of a mipmapped image, which our front end names so: image, sampler, coordinates, then a level or
-    /// two gradients; or image, coordinates, level, colour.
-    ImageLevel(image::LevelAccess),
+    /// Reads and writes of half colours, and those of a level of a mipmapped image, which our front end names so.
+    Image(image::Access),
     /// `dot_4x8packed` and `dot_acc_sat_4x8packed`: which of the two words have signed bytes, and whether an accumulator follows.
     PackedDot { signed: [bool; 2], accumulate: bool },
     /// `convert_half`, `convert_float`, `convert_double` and their vectors, from signed or unsigned integers or from floats.
@@ -62,11 +61,11 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
     match name {
         "get_image_channel_order" => return Some(BuiltinImport::ImageFormat(image::FormatPart::Order)),
         "get_image_channel_data_type" => return Some(BuiltinImport::ImageFormat(image::FormatPart::DataType)),
-        "clift_read_imagef" | "clift_read_imagei" | "clift_read_imageui" => {
-            return Some(BuiltinImport::ImageLevel(image::LevelAccess::Read));
+        "read_imageh" | "clift_read_imagef" | "clift_read_imagei" | "clift_read_imageui" | "clift_read_imageh" => {
+            return Some(BuiltinImport::Image(image::Access::Read));
         }
-        "clift_write_imagef" | "clift_write_imagei" | "clift_write_imageui" => {
-            return Some(BuiltinImport::ImageLevel(image::LevelAccess::Write));
+        "write_imageh" | "clift_write_imagef" | "clift_write_imagei" | "clift_write_imageui" | "clift_write_imageh" => {
+            return Some(BuiltinImport::Image(image::Access::Write));
         }
         _ => {}
     }
@@ -174,8 +173,8 @@ pub(super) fn expand(
     result: Option<Type>,
 ) -> Result<Val, Fault> {
     let wrong = || Fault::malformed("arguments of a built-in function are of the wrong types");
-    if let BuiltinImport::ImageLevel(access) = builtin {
-        return image::access_level(cx, access, ids, result);
+    if let BuiltinImport::Image(access) = builtin {
+        return image::access(cx, access, ids, result);
     }
     if builtin == BuiltinImport::Fence {
         cx.b.fence(AtomicInfo { op: AtomicOp::Xchg, order: MemOrder::AcqRel, scope: MemScope::Device });
@@ -286,7 +285,7 @@ pub(super) fn expand(
         | BuiltinImport::SubGroupBarrier
         | BuiltinImport::ToSpace(_)
         | BuiltinImport::ImageFormat(_)
-        | BuiltinImport::ImageLevel(_)
+        | BuiltinImport::Image(_)
         | BuiltinImport::ToFloat { .. }
         | BuiltinImport::PackedDot { .. }
         | BuiltinImport::GetFence => return Err(wrong()),
@@ -323,8 +322,9 @@ mod tests {
         assert_eq!(find("__to_local"), Some(BuiltinImport::ToSpace(Space::Local)));
         let order = BuiltinImport::ImageFormat(image::FormatPart::Order);
         assert_eq!(find("_Z23get_image_channel_order14ocl_image2d_ro"), Some(order));
-        let read = BuiltinImport::ImageLevel(image::LevelAccess::Read);
+        let read = BuiltinImport::Image(image::Access::Read);
         assert_eq!(find("_Z17clift_read_imagef14ocl_image2d_ro11ocl_samplerDv2_ff"), Some(read));
+        assert_eq!(find("_Z11read_imageh14ocl_image2d_roDv2_i"), Some(read));
         let conversion = |signed, rounding| Some(BuiltinImport::ToFloat { signed, rounding });
         assert_eq!(find("_Z12convert_halfi"), conversion(true, Rounding::NearestEven));
         assert_eq!(find("_Z18convert_half16_rtpDv16_m"), conversion(false, Rounding::Up));

@@ -13,7 +13,7 @@
 
 use clift_kir::analysis::Liveness;
 use clift_kir::inst::Imm;
-use clift_kir::{Elem, Slot, Type, Value};
+use clift_kir::{Block, Elem, Slot, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 
@@ -94,12 +94,14 @@ impl Context {
     /// [`BuildError::Limit`] when private variables overflow any address space.
     pub(super) fn new(regions: &Regions, packs: Packs) -> Result<Context, BuildError> {
         let func = &regions.func;
-        let liveness = Liveness::new(func, &regions.cfg);
+        let mut starts: EntitySet<Block> = EntitySet::new();
+        starts.extend(regions.list.iter().map(|region| region.start));
+        let liveness = Liveness::of(func, &regions.cfg, |_| true, |block| starts.contains(block));
         let live: Vec<Vec<Value>> = regions
             .list
             .iter()
             .map(|region| {
-                let mut values: Vec<Value> = liveness.live_in(region.start).iter().collect();
+                let mut values: Vec<Value> = liveness.live_in(region.start).to_vec();
                 values.extend(func.dfg.params(region.start));
                 values
             })

@@ -350,6 +350,11 @@ impl<'a> Solver<'a> {
             (Opcode::LocalLinearId, _) => by_one(aligned),
             // Rows of the launch may have any length.
             (Opcode::GlobalLinearId, _) => by_one(Low::NONE),
+            // Lanes that read one place do it together.
+            (Opcode::AtomicLoad, _) if self.scope == Scope::Pack => match self.facts[data.args[0]].form {
+                Some(Form::Line(line)) if line.is_uniform() => Form::uniform(Scope::Pack),
+                Some(_) | None => Form::Varying,
+            },
             (Opcode::SubGroupLocalId, _) => by_one(Low::exact(0).narrowed(32)),
             // The copies of a pack's lanes lie one after the other.
             (Opcode::SlotAddr, &Imm::Slot(slot)) if self.scope == Scope::Pack => {

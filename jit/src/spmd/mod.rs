@@ -9,6 +9,7 @@
 //!   follow values that count along the lanes through index arithmetic;
 //! - `indices.rs`: indices in few bits that the source promises to be enough, in the width of addresses;
 //! - `width.rs`, `cost.rs`, `pressure.rs`, `latency.rs`, [`machine`]: how many lanes a pack has, or why only one;
+//! - `waits.rs`: loops in which lanes would wait for each other for ever;
 //! - `fields.rs`: accesses to all fields of a record as one;
 //! - `assume.rs`, `versions.rs`: what holds for most packs and takes a test; code for packs for which it does;
 //! - `prepare.rs`, `order.rs`, `linearize.rs`, `masks.rs`: the kernel in normal form, the order in which a pack executes its blocks,
@@ -56,6 +57,7 @@ mod rules;
 pub mod shape;
 mod together;
 mod versions;
+mod waits;
 mod wgloop;
 mod widen;
 mod width;

@@ -16,13 +16,13 @@
 //! What the kernel computes does not change.
 
 use clift_include::abi::{MAX_LOCAL_SIZE, PACKED_ID_BOUND};
-use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
-use clift_kir::dfg::ValueDef;
+use clift_kir::analysis::{Cfg, DomTree, Frontiers, LoopForest, LoopId};
 use clift_kir::inst::BlockCall;
 use clift_kir::ssa::{SsaBuilder, remove_trivial_params};
 use clift_kir::{Block, Builder, Function, Inst, Value};
-use cranelift_entity::EntitySet;
+use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::assume::{Assume, Assumed};
 use super::class::{Class, class};
@@ -72,8 +72,8 @@ pub(super) fn run(kernel: &Function) -> Option<Prepared> {
     lone_ways_in_and_back(&mut func, &cfg, &loops);
     lone_ways_out(&mut func);
     split_critical_edges(&mut func);
-    let (cfg, dom, loops) = graph(&func);
-    close_loops(&mut func, &cfg, &dom, &loops);
+    let (cfg, _, loops) = graph(&func);
+    close_loops(&mut func, &cfg, &loops);
     remove_trivial_exit_free_params(&mut func, &loops);
     let (cfg, dom, loops) = graph(&func);
     Some(Prepared { func, cfg, dom, loops, assumed: Assumed::default(), pieces: 0 })
@@ -263,9 +263,17 @@ fn split_critical_edges(func: &mut Function) {
 }
 
 /// Brings the function into loop-closed form.
-fn close_loops(func: &mut Function, cfg: &Cfg, dom: &DomTree, loops: &LoopForest) {
+fn close_loops(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
     if loops.iter().next().is_none() {
         return;
+    }
+    let graph = Frontiers::new(cfg);
+    let mut ssa = SsaBuilder::new();
+    let mut uses = Uses::default();
+    for &block in cfg.rpo() {
+        for &inst in func.layout.insts(block) {
+            func.dfg.for_each_use(inst, |value| uses.add(value, block, inst));
+        }
     }
     // Inner loops first: what comes out of one is defined in the next.
     for (id, data) in loops.iter().rev() {
@@ -273,71 +281,71 @@ fn close_loops(func: &mut Function, cfg: &Cfg, dom: &DomTree, loops: &LoopForest
             data.blocks.iter().flat_map(|&b| cfg.succs(b)).copied().filter(|&succ| !loops.contains(id, succ)).collect();
         exits.sort_unstable();
         exits.dedup();
-        for (value, uses) in used_outside(func, cfg, loops, id) {
-            close_value(func, cfg, dom, &exits, value, &uses);
+        for &home in &data.blocks {
+            let results = func.layout.insts(home).iter().flat_map(|&inst| func.dfg.results(inst));
+            let values: Vec<Value> = func.dfg.params(home).iter().chain(results).copied().collect();
+            for value in values {
+                let outside = uses.take(value, |block| !loops.contains(id, block));
+                if !outside.is_empty() {
+                    close_value(func, &graph, &mut ssa, &exits, (value, home), &outside, &mut uses);
+                }
+            }
         }
     }
 }
 
-/// Values defined in a loop with the instructions outside that use them.
-fn used_outside(func: &Function, cfg: &Cfg, loops: &LoopForest, id: LoopId) -> Vec<(Value, Vec<(Block, Inst)>)> {
-    let mut defined: EntitySet<Value> = EntitySet::new();
-    for &block in &loops.get(id).blocks {
-        defined.extend(func.dfg.params(block).iter().copied());
-        for &inst in func.layout.insts(block) {
-            defined.extend(func.dfg.results(inst).iter().copied());
+/// Instructions that use each value.
+#[derive(Default)]
+struct Uses(SecondaryMap<Value, SmallVec<[(Block, Inst); 2]>>);
+
+impl Uses {
+    fn add(&mut self, value: Value, block: Block, inst: Inst) {
+        if self.0[value].last() != Some(&(block, inst)) {
+            self.0[value].push((block, inst));
         }
     }
-    let mut index: FxHashMap<Value, usize> = FxHashMap::default();
-    let mut found: Vec<(Value, Vec<(Block, Inst)>)> = Vec::new();
-    for &block in cfg.rpo() {
-        if loops.contains(id, block) {
-            continue;
-        }
-        for &inst in func.layout.insts(block) {
-            func.dfg.for_each_use(inst, |value| {
-                if !defined.contains(value) {
-                    return;
-                }
-                let at = *index.entry(value).or_insert_with(|| {
-                    found.push((value, Vec::new()));
-                    found.len() - 1
-                });
-                if found[at].1.last() != Some(&(block, inst)) {
-                    found[at].1.push((block, inst));
-                }
-            });
-        }
+
+    /// Takes out those in certain blocks.
+    fn take(&mut self, value: Value, taken: impl Fn(Block) -> bool) -> Vec<(Block, Inst)> {
+        let mut found = Vec::new();
+        self.0[value].retain(|&mut (block, inst)| {
+            let take = taken(block);
+            if take {
+                found.push((block, inst));
+            }
+            !take
+        });
+        found
     }
-    found
 }
 
 /// Lets one value out of a loop through parameters of the blocks behind its exits.
-fn close_value(func: &mut Function, cfg: &Cfg, dom: &DomTree, exits: &[Block], value: Value, uses: &[(Block, Inst)]) {
-    let home = match func.dfg.def(value) {
-        ValueDef::Param(block, _) => block,
-        ValueDef::Result(inst, _) => match func.layout.block_of(inst) {
-            Some(block) => block,
-            None => return,
-        },
-    };
+fn close_value(
+    func: &mut Function,
+    graph: &Frontiers<'_>,
+    ssa: &mut SsaBuilder,
+    exits: &[Block],
+    (value, home): (Value, Block),
+    outside: &[(Block, Inst)],
+    uses: &mut Uses,
+) {
     let ty = func.dfg.ty(value);
-    let mut ssa = SsaBuilder::new();
     let var = ssa.declare(ty);
     ssa.define(var, home, value);
     let mut closed: FxHashMap<Block, Value> = FxHashMap::default();
     for &exit in exits {
-        if !dom.dominates(home, exit) {
+        if !graph.dom().dominates(home, exit) {
             continue;
         }
         let param = func.dfg.append_param(exit, ty);
-        for &pred in cfg.preds(exit) {
+        for &pred in graph.cfg().preds(exit) {
             let Some(terminator) = func.layout.terminator(pred) else { continue };
             for target in func.dfg.targets_mut(terminator) {
                 if target.block == exit {
                     target.args.push(value);
                 }
             }
+            uses.add(value, pred, terminator);
         }
         if let Some(name) = func.names.get(&value).cloned() {
             func.names.insert(param, name);
@@ -345,12 +353,24 @@ fn close_value(func: &mut Function, cfg: &Cfg, dom: &DomTree, exits: &[Block], v
         ssa.define(var, exit, param);
         closed.insert(exit, param);
     }
-    for &(block, inst) in uses {
+    for &(block, inst) in outside {
         let new = match closed.get(&block) {
             Some(&param) => param,
-            None => ssa.value_at_start(func, cfg, var, block),
+            None => ssa.value_at_start(func, graph, var, block),
         };
         func.dfg.map_uses(inst, |old| if old == value { new } else { old });
+        uses.add(new, block, inst);
+    }
+    for (join, param) in ssa.params(var) {
+        let index = func.dfg.params(join).iter().position(|&other| other == param);
+        for &pred in graph.cfg().preds(join) {
+            let Some(terminator) = func.layout.terminator(pred) else { continue };
+            for target in func.dfg.targets(terminator) {
+                if let (true, Some(index)) = (target.block == join, index) {
+                    uses.add(target.args[index], pred, terminator);
+                }
+            }
+        }
     }
 }
 

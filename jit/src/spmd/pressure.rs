@@ -7,7 +7,7 @@
 
 use clift_kir::analysis::{Liveness, LoopId};
 use clift_kir::{Block, Elem, Opcode, Value};
-use cranelift_entity::EntitySet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::divergence::Divergence;
 use super::machine::Machine;
@@ -18,19 +18,19 @@ use super::widen::how::{How, how};
 /// Registers wanted at the busiest point, in packs of so many lanes.
 pub(super) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32, machine: &Machine) -> u32 {
     let Prepared { func, cfg, loops, .. } = prepared;
-    let liveness = Liveness::new(func, cfg);
-    let deepest = cfg.rpo().iter().map(|&block| loops.depth(block)).max().unwrap_or(0);
     let model = Model { prepared, divergence, lanes, machine };
-    let mut most = 0;
+    let liveness = Liveness::of(func, cfg, |value| model.registers(value) > 0, |_| true);
+    let parents: FxHashSet<LoopId> = loops.iter().filter_map(|(_, data)| data.parent).collect();
+    let any = loops.iter().next().is_some();
+    // By innermost loop, or all blocks where there is none.
+    let mut bodies: FxHashMap<Option<LoopId>, Vec<Block>> = FxHashMap::default();
     for &block in cfg.rpo() {
         let level = loops.innermost(block);
-        let innermost = level.is_some_and(|id| !loops.iter().any(|(_, inner)| inner.parent == Some(id)));
-        if deepest > 0 && !innermost {
-            continue;
+        if !any || level.is_some_and(|id| !parents.contains(&id)) {
+            bodies.entry(level).or_default().push(block);
         }
-        most = most.max(model.busiest(block, level, &liveness));
     }
-    most
+    bodies.values().map(|blocks| model.busiest_of(blocks, &liveness)).max().unwrap_or(0)
 }
 
 struct Model<'a> {
@@ -41,15 +41,26 @@ struct Model<'a> {
 }
 
 impl Model<'_> {
+    /// The most that is alive at a point of some blocks, of what they use.
+    fn busiest_of(&self, blocks: &[Block], liveness: &Liveness) -> u32 {
+        let func = &self.prepared.func;
+        let mut used: FxHashSet<Value> = FxHashSet::default();
+        for &inst in blocks.iter().flat_map(|&block| func.layout.insts(block)) {
+            func.dfg.for_each_use(inst, |value| {
+                used.insert(value);
+            });
+        }
+        blocks.iter().map(|&block| self.busiest(block, &used, liveness)).max().unwrap_or(0)
+    }
+
     /// The most that is alive at a point of a block.
-    fn busiest(&self, block: Block, level: Option<LoopId>, liveness: &Liveness) -> u32 {
+    fn busiest(&self, block: Block, used: &FxHashSet<Value>, liveness: &Liveness) -> u32 {
         let Prepared { func, cfg, .. } = self.prepared;
-        let used = self.used_in(level);
-        let counts = |value: Value| if used.contains(value) { self.registers(value) } else { 0 };
-        let mut alive: EntitySet<Value> = EntitySet::new();
+        let counts = |value: Value| if used.contains(&value) { self.registers(value) } else { 0 };
+        let mut alive: FxHashSet<Value> = FxHashSet::default();
         let mut now = 0;
         for &succ in cfg.succs(block) {
-            for value in liveness.live_in(succ).iter() {
+            for &value in liveness.live_in(succ) {
                 if alive.insert(value) {
                     now += counts(value);
                 }
@@ -58,7 +69,7 @@ impl Model<'_> {
         let mut most = now;
         for &inst in func.layout.insts(block).iter().rev() {
             for &result in func.dfg.results(inst) {
-                if alive.remove(result) {
+                if alive.remove(&result) {
                     now -= counts(result);
                 }
             }
@@ -70,23 +81,6 @@ impl Model<'_> {
             most = most.max(now);
         }
         most
-    }
-
-    /// Values that instructions of a loop use; of the whole kernel without one.
-    fn used_in(&self, level: Option<LoopId>) -> EntitySet<Value> {
-        let Prepared { func, cfg, loops, .. } = self.prepared;
-        let mut used = EntitySet::new();
-        for &block in cfg.rpo() {
-            if level.is_some_and(|id| !loops.contains(id, block)) {
-                continue;
-            }
-            for &inst in func.layout.insts(block) {
-                func.dfg.for_each_use(inst, |value| {
-                    used.insert(value);
-                });
-            }
-        }
-        used
     }
 
     fn registers(&self, value: Value) -> u32 {

@@ -18,7 +18,7 @@
 //! Where the distance of lanes that exchange something is a power of two that only the launch knows, there is no usual one: the slow
 //! copy has versions again, for each power that is smaller than a pack.
 
-use clift_kir::analysis::{Cfg, DomTree};
+use clift_kir::analysis::{Cfg, DomTree, Frontiers};
 use clift_kir::dfg::{ConstData, ValueDef};
 use clift_kir::inst::Imm;
 use clift_kir::ssa::SsaBuilder;
@@ -532,6 +532,7 @@ fn join(func: &mut Function, blocks: &[Block], places: &FxHashMap<Block, Block>,
     }
     let inside: FxHashSet<Block> = blocks.iter().chain(places.values()).copied().collect();
     let cfg = Cfg::new(func);
+    let graph = Frontiers::new(&cfg);
     let mut ssa = SsaBuilder::new();
     let mut vars = FxHashMap::default();
     for &block in cfg.rpo() {
@@ -548,7 +549,7 @@ fn join(func: &mut Function, blocks: &[Block], places: &FxHashMap<Block, Block>,
                     ssa.define(var, places[&home], copies[&value]);
                     var
                 });
-                let joined = ssa.value_at_start(func, &cfg, var, block);
+                let joined = ssa.value_at_start(func, &graph, var, block);
                 func.dfg.map_uses(inst, |old| if old == value { joined } else { old });
             }
         }

@@ -21,7 +21,7 @@
 
 mod turns;
 
-use clift_kir::analysis::Cfg;
+use clift_kir::analysis::{Cfg, Frontiers};
 use clift_kir::inst::{BlockCall, Imm, InstData};
 use clift_kir::ops::Opcode;
 use clift_kir::ssa::{SsaBuilder, Var, remove_trivial_params};
@@ -739,11 +739,12 @@ impl<'a> Loops<'a> {
         out.layout.append_block(self.next_group);
         out.layout.append_block(self.done);
         let cfg = Cfg::new(out);
+        let graph = Frontiers::new(&cfg);
         let mut resolved: FxHashMap<Value, Value> = FxHashMap::default();
         let mut open: Vec<((Var, Block), Value)> = self.placeholders.drain().collect();
         open.sort_by_key(|&(key, _)| key);
         for ((var, block), placeholder) in open {
-            let value = self.ssa.value_at_start(out, &cfg, var, block);
+            let value = self.ssa.value_at_start(out, &graph, var, block);
             resolved.insert(placeholder, value);
         }
         for block in out.layout.blocks().to_vec() {

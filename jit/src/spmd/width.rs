@@ -13,6 +13,7 @@ use super::prepare::{self, Prepared};
 use super::pressure;
 use super::shape::Shape;
 use super::versions;
+use super::waits;
 use super::widen::how::{How, how};
 use super::{fields, indices};
 use crate::{Backend, Options};
@@ -71,6 +72,14 @@ impl Width {
         }
         let usual = usual_bits(&prepared);
         let lanes = machine.usual_lanes(usual);
+        if let Some(wait) = waits::find(&prepared, &prepared.divergence(lanes, false)) {
+            let line = match wait.loc.line {
+                0 => String::new(),
+                line => format!(" in line {line}"),
+            };
+            let name = wait.op.info().name;
+            return Width::Scalar(format!("a loop waits for what another work-item writes (`{name}`{line})"));
+        }
         let loops = has_quick_loops(&prepared, lanes, machine);
         let mut chosen = Candidate::new(prepared.clone(), lanes, machine);
         let mut costs = chosen.costs();

@@ -102,6 +102,12 @@ impl DomTree {
         start <= at && at < end
     }
 
+    /// The block's interval in preorder: its own number, and the first one behind all that it (post-)dominates. Empty for blocks
+    /// outside the tree.
+    pub fn span(&self, block: Block) -> (u32, u32) {
+        self.span[block]
+    }
+
     /// Blocks in preorder: each after its parent.
     pub fn preorder(&self) -> &[Block] {
         &self.preorder

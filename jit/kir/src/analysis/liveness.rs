@@ -1,6 +1,6 @@
 //! Which values are live into which block.
 
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::SecondaryMap;
 
 use super::Cfg;
 use crate::dfg::ValueDef;
@@ -10,35 +10,52 @@ use crate::function::Function;
 /// Values live at the start of each block, its own parameters not counted.
 #[derive(Clone, Debug)]
 pub struct Liveness {
-    live_in: SecondaryMap<Block, EntitySet<Value>>,
+    live_in: SecondaryMap<Block, Vec<Value>>,
 }
 
 impl Liveness {
-    /// Walks upward from every use to the definition.
+    /// Of all values, everywhere. Lists grow with how far values live: who needs to know it of some only, says so.
     pub fn new(func: &Function, cfg: &Cfg) -> Liveness {
-        let mut live_in: SecondaryMap<Block, EntitySet<Value>> = SecondaryMap::new();
-        let mut stack = Vec::new();
+        Self::of(func, cfg, |_| true, |_| true)
+    }
+
+    /// Of the values that `wanted` holds for, at the blocks that `noted` holds for. Walks upward from every use to the definition.
+    pub fn of(func: &Function, cfg: &Cfg, wanted: impl Fn(Value) -> bool, noted: impl Fn(Block) -> bool) -> Liveness {
+        let mut live_in: SecondaryMap<Block, Vec<Value>> = SecondaryMap::new();
+        // Uses outside the block of the definition.
+        let mut uses: Vec<(Value, Block)> = Vec::new();
         for &block in cfg.rpo() {
             for &inst in func.layout.insts(block) {
                 func.dfg.for_each_use(inst, |value| {
-                    let home = def_block(func, value);
-                    if home == Some(block) {
-                        return;
-                    }
-                    stack.push(block);
-                    while let Some(at) = stack.pop() {
-                        if Some(at) != home && live_in[at].insert(value) {
-                            stack.extend(cfg.preds(at));
-                        }
+                    if def_block(func, value) != Some(block) && uses.last() != Some(&(value, block)) && wanted(value) {
+                        uses.push((value, block));
                     }
                 });
+            }
+        }
+        uses.sort_unstable();
+        // The value that last came to each block.
+        let mut seen: SecondaryMap<Block, Option<Value>> = SecondaryMap::with_capacity(func.dfg.block_count());
+        let mut stack = Vec::new();
+        for (value, block) in uses {
+            let home = def_block(func, value);
+            stack.push(block);
+            while let Some(at) = stack.pop() {
+                if Some(at) == home || seen[at] == Some(value) {
+                    continue;
+                }
+                seen[at] = Some(value);
+                if noted(at) {
+                    live_in[at].push(value);
+                }
+                stack.extend(cfg.preds(at));
             }
         }
         Liveness { live_in }
     }
 
-    /// Values live at the start of a block.
-    pub fn live_in(&self, block: Block) -> &EntitySet<Value> {
+    /// Values live at the start of a block, in ascending order.
+    pub fn live_in(&self, block: Block) -> &[Value] {
         &self.live_in[block]
     }
 }

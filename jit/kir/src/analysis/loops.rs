@@ -39,6 +39,8 @@ impl LoopForest {
     pub fn new(cfg: &Cfg, dom: &DomTree) -> LoopForest {
         let mut loops: PrimaryMap<LoopId, Loop> = PrimaryMap::new();
         let mut irreducible = false;
+        // The header of the last loop that was found to contain each block.
+        let mut inside: SecondaryMap<Block, PackedOption<Block>> = SecondaryMap::new();
         // Headers in reverse postorder: an outer loop's header comes before those of the loops in it.
         for &header in cfg.rpo() {
             let mut latches = Vec::new();
@@ -52,13 +54,12 @@ impl LoopForest {
             if latches.is_empty() {
                 continue;
             }
-            let mut inside: SecondaryMap<Block, bool> = SecondaryMap::new();
-            inside[header] = true;
+            inside[header] = Some(header).into();
             let mut blocks = vec![header];
             let mut stack = latches.clone();
             while let Some(block) = stack.pop() {
-                if !inside[block] {
-                    inside[block] = true;
+                if inside[block].expand() != Some(header) {
+                    inside[block] = Some(header).into();
                     blocks.push(block);
                     stack.extend(cfg.preds(block));
                 }

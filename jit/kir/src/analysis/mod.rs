@@ -2,6 +2,7 @@
 //!
 //! - [`Cfg`]: predecessors, reverse postorder;
 //! - [`DomTree`]: dominators and post-dominators;
+//! - [`Frontiers`]: where definitions of different blocks meet;
 //! - [`LoopForest`]: natural loops, and whether the graph is irreducible;
 //! - [`Liveness`]: values live into each block;
 //! - [`Rare`]: blocks that are executed seldom;
@@ -10,6 +11,7 @@
 
 mod cfg;
 mod dom;
+mod frontiers;
 mod liveness;
 mod loops;
 mod rare;
@@ -18,6 +20,7 @@ mod written;
 
 pub use cfg::Cfg;
 pub use dom::DomTree;
+pub use frontiers::Frontiers;
 pub use liveness::Liveness;
 pub use loops::{Loop, LoopForest, LoopId};
 pub use rare::Rare;

@@ -74,12 +74,12 @@ impl Constants {
         if uses.values().all(|uses| uses.len() <= ENOUGH) {
             return constants;
         }
-        let liveness = Liveness::new(func, cfg);
+        let is_vector = |value: Value| func.dfg.ty(value).is_vector() && func.dfg.as_const(value).is_none();
+        let liveness = Liveness::of(func, cfg, is_vector, |block| loops.innermost(block).is_some());
         let mut alive: FxHashMap<LoopId, usize> = FxHashMap::default();
         for block in usual() {
             let Some(id) = loops.innermost(block) else { continue };
-            let is_vector = |&value: &Value| func.dfg.ty(value).is_vector() && func.dfg.as_const(value).is_none();
-            let count = liveness.live_in(block).iter().filter(is_vector).count();
+            let count = liveness.live_in(block).len();
             let most = alive.entry(id).or_default();
             *most = count.max(*most);
         }

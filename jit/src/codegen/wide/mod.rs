@@ -74,6 +74,11 @@ fn level() -> Option<Level> {
     None
 }
 
+/// Bytes of a vector of this backend, where the machine has the instructions.
+pub(crate) fn vector_bytes() -> Option<u32> {
+    level().map(|_| 64)
+}
+
 impl WideBackend {
     /// The backend, where the machine has the instructions.
     ///

@@ -248,31 +248,38 @@ fn flags(shape: ImageShape, level: Option<Value>) -> ImageFlags {
     has
 }
 
-/// What a function of our front end does with a level of an image.
+/// What a function of OpenCL C does with an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::spirv) enum LevelAccess {
-    /// Reads: image, sampler, coordinates, then a level or two gradients.
+pub(in crate::spirv) enum Access {
+    /// Reads: image, coordinates; or image, sampler, coordinates, perhaps a level or two gradients.
     Read,
-    /// Writes: image, coordinates, level, colour.
+    /// Writes: image, coordinates, perhaps a level, colour.
     Write,
 }
 
-/// Accesses a level of an image; what a read gives is of type `result`.
-pub(in crate::spirv) fn access_level(
+/// Accesses an image as a function of OpenCL C does; what a read gives is of type `result`.
+pub(in crate::spirv) fn access(
     cx: &mut FuncCx<'_>,
-    access: LevelAccess,
+    access: Access,
     args: &[u32],
     result: Option<Type>,
 ) -> Result<Val, Fault> {
-    let &[image_id, second, third, ref rest @ ..] = args else {
+    let Some(&image_id) = args.first() else {
         return Err(Fault::malformed("arguments of an image function are missing"));
     };
     let shape = shape(cx, image_id)?;
     let image = cx.value(image_id)?;
-    match (access, rest, result) {
-        (LevelAccess::Read, rest, Some(result)) => {
-            let coordinates = coordinates(cx, third, shape)?;
-            let level = match *rest {
+    match (access, &args[1..], result) {
+        (Access::Read, &[position], Some(result)) => {
+            let coordinates = integers(cx, position, shape)?;
+            let sampler = cx.b.iconst(Type::I64, 0);
+            let value = read(cx, result, ImageFlags::empty(), shape, [image, sampler, coordinates], None)?;
+            Ok(Val::one(value))
+        }
+        (Access::Read, &[sampler, position, ref level @ ..], Some(result)) => {
+            let coordinates = coordinates(cx, position, shape)?;
+            let level = match *level {
+                [] => None,
                 [level] => {
                     let level = cx.value(level)?;
                     number_of_level(cx, level)?
@@ -280,21 +287,25 @@ pub(in crate::spirv) fn access_level(
                 [dx, dy] => Some(gradients(cx, dx, dy, shape, image)?),
                 _ => return Err(Fault::malformed("a level or two gradients are missing")),
             };
-            let sampler = cx.value(second)?;
+            let sampler = cx.value(sampler)?;
             let value = read(cx, result, ImageFlags::SAMPLER, shape, [image, sampler, coordinates], level)?;
             Ok(Val::one(value))
         }
-        (LevelAccess::Write, &[colour], None) => {
-            let coordinates = integers(cx, second, shape)?;
-            let level = cx.value(third)?;
-            let level = number_of_level(cx, level)?;
+        (Access::Write, &[position, ref level @ .., colour], None) => {
+            let coordinates = integers(cx, position, shape)?;
+            let level = match *level {
+                [] => None,
+                [level] => {
+                    let level = cx.value(level)?;
+                    number_of_level(cx, level)?
+                }
+                _ => return Err(Fault::malformed("an image function has other arguments")),
+            };
             let colour = cx.value(colour)?;
             write(cx, shape, [image, coordinates, colour], level)?;
             Ok(Val::Leaves(Leaves::new()))
         }
-        (LevelAccess::Read | LevelAccess::Write, _, _) => {
-            Err(Fault::malformed("an image function has other arguments"))
-        }
+        (Access::Read | Access::Write, _, _) => Err(Fault::malformed("an image function has other arguments")),
     }
 }
 

@@ -3,11 +3,14 @@
 mod cases;
 mod collectives;
 pub(crate) mod generate;
+mod growth;
 pub(crate) mod harness;
 mod indices;
 mod lines;
+mod perlane;
 mod uniformity;
 mod versions;
+mod waits;
 mod width;
 
 use std::ops::Range;

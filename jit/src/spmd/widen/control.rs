@@ -1,6 +1,6 @@
 //! Control flow: the blocks and branches of the plan, what edges assign, and the masks.
 
-use clift_kir::analysis::{Cfg, DomTree};
+use clift_kir::analysis::{Cfg, DomTree, Frontiers};
 use clift_kir::inst::{BlockCall, Imm, SwitchData};
 use clift_kir::ssa::{Var, remove_trivial_params};
 use clift_kir::{Block, Builder, Inst, IntCond, MemScope, Opcode, Type, Value};
@@ -275,8 +275,13 @@ impl Widener<'_> {
 
     /// A constant mask, made in the entry.
     pub(super) fn mask_constant(&mut self, value: bool) -> Value {
+        if let Some(made) = self.mask_constants[usize::from(value)].expand() {
+            return made;
+        }
         let ty = Type::B1.with_lanes(self.width);
-        Builder::before(&mut self.out, self.entry, 0).iconst(ty, i64::from(value))
+        let made = Builder::before(&mut self.out, self.entry, 0).iconst(ty, i64::from(value));
+        self.mask_constants[usize::from(value)] = Some(made).into();
+        made
     }
 
     /// The end of a block: assignments of its edges, and its condition.
@@ -426,12 +431,13 @@ impl Widener<'_> {
     pub(super) fn finish(&mut self) {
         let cfg = Cfg::new(&self.out);
         self.out.layout.set_order(cfg.rpo().to_vec());
+        let graph = Frontiers::new(&cfg);
         let mut open: Vec<((Var, Block), Value)> = self.placeholders.drain().collect();
         open.sort_by_key(|&(key, _)| key);
         let mut resolved: FxHashMap<Value, Value> = FxHashMap::default();
         for ((var, block), placeholder) in open {
             if cfg.reaches(block) {
-                let value = self.ssa.value_at_start(&mut self.out, &cfg, var, block);
+                let value = self.ssa.value_at_start(&mut self.out, &graph, var, block);
                 resolved.insert(placeholder, value);
             }
         }

@@ -89,6 +89,8 @@ pub(super) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail
         remade: FxHashMap::default(),
         splats: FxHashMap::default(),
         tail_mask: None,
+        mask_constants: [None.into(); 2],
+        lanes_in_loops: false,
         report: Report::default(),
     };
     widener.report.width = width;
@@ -149,12 +151,17 @@ struct Widener<'a> {
     /// Packs made of scalars: by scalar, step and block.
     splats: FxHashMap<(Value, i64, Block), Value>,
     tail_mask: Mask,
+    /// Masks without lanes and with all, in the entry.
+    mask_constants: [PackedOption<Value>; 2],
+    /// Whether what is executed lane by lane is so in loops.
+    lanes_in_loops: bool,
     report: Report,
 }
 
 impl Widener<'_> {
     fn run(&mut self, tail: bool) {
         self.find_guards();
+        self.find_many_lanes();
         self.make_skeleton();
         if tail {
             self.here = self.entry;

@@ -1,13 +1,24 @@
-//! What has no form on packs: executed once per active lane, in lane order, with scalars.
+//! What has no form on packs: executed once per active lane, in lane order, with scalars. Few such instructions are copied for
+//! each lane; where there are many of them, and for what takes long anyway, one copy stands in a loop over the active lanes.
 
 use clift_kir::inst::{BlockCall, Imm};
-use clift_kir::{AtomicOp, Inst, Opcode, Type, Value};
+use clift_kir::{AtomicOp, Elem, Inst, IntCond, Opcode, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
 use super::forms::{Form, Packs};
+use super::how::{How, how};
 use super::{Mask, Widener};
 use crate::spmd::shape::Scope;
 use crate::spmd::together::together;
+
+/// Up to so many copies of instructions for one lane each stand in a row.
+const MOST_COPIES: usize = 512;
+
+/// An operand of an instruction that is executed lane by lane.
+enum PerLane {
+    Same(Value),
+    Packs(Packs),
+}
 
 impl Widener<'_> {
     /// An atomic, a copy of bytes, or a `printf`.
@@ -19,6 +30,13 @@ impl Widener<'_> {
         self.report.per_lane.push((data.op, self.loc));
         let result = self.func.dfg.single_result(inst);
         let components = result.map(|result| self.func.dfg.ty(result));
+        if self.lanes_in_loops || data.op == Opcode::Printf {
+            let packs = self.each_lane(inst, mask);
+            if let Some(result) = result {
+                self.set(result, Form::Packs(packs));
+            }
+            return;
+        }
         // Lanes of the result, by component; inactive ones are unspecified.
         let mut lanes: Vec<SmallVec<[Value; 4]>> = Vec::new();
         for lane in 0..self.width {
@@ -39,6 +57,89 @@ impl Widener<'_> {
             })
             .collect();
         self.set(result, Form::Packs(packs));
+    }
+
+    /// Whether copies for each lane would be too many.
+    pub(super) fn find_many_lanes(&mut self) {
+        let insts = self.plan.order.iter().flat_map(|&block| self.func.layout.insts(block));
+        let count = insts.filter(|&&inst| how(self.func.dfg.inst(inst).op) == How::PerLane).count();
+        self.lanes_in_loops = count * self.width as usize > MOST_COPIES;
+    }
+
+    /// The instruction in a loop over the active lanes; gives its result's components.
+    ///
+    /// ```text
+    /// before:                       bits of the mask
+    /// header(bits, packs):          a bit left? body : after
+    /// body:                         lane = the lowest bit; instruction; packs with its result; -> header
+    /// ```
+    fn each_lane(&mut self, inst: Inst, mask: Mask) -> Packs {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let args: Vec<PerLane> = data
+            .args
+            .iter()
+            .map(|&arg| match self.form(arg) {
+                Form::Uniform(scalar) => PerLane::Same(scalar),
+                Form::Affine { .. } | Form::Provided(_) | Form::Flat(_) | Form::Packs(_) => {
+                    PerLane::Packs(self.packs(arg))
+                }
+            })
+            .collect();
+        let types: SmallVec<[Type; 1]> = func.dfg.results(inst).iter().map(|&value| func.dfg.ty(value)).collect();
+        let components = types.first().map_or(0, |ty| ty.lanes());
+        let mask = mask.unwrap_or_else(|| self.mask_constant(true));
+        let bits = self.at().mask_bits(mask);
+        let mut first: SmallVec<[Value; 4]> = smallvec![bits];
+        for _ in 0..components {
+            let pack = self.pack_type(types[0]);
+            first.push(self.at().undef(pack));
+        }
+        let before = self.split();
+        let after = self.here;
+        let [header, body] = [(); 2].map(|()| {
+            let block = self.out.dfg.make_block();
+            self.out.layout.append_block(block);
+            block
+        });
+        self.ending(before).jump(header, &first);
+        let params: SmallVec<[Value; 4]> = first
+            .iter()
+            .map(|&value| {
+                let ty = self.out.dfg.ty(value);
+                self.out.dfg.append_param(header, ty)
+            })
+            .collect();
+        let mut b = self.ending(header);
+        let none = b.iconst(Type::I64, 0);
+        let more = b.icmp(IntCond::Ne, params[0], none);
+        b.branch(more, BlockCall::new(body, &[]), BlockCall::new(after, &[]));
+        let mut b = self.ending(body);
+        let lane = b.int1(Opcode::Ctz, params[0]);
+        let lane = b.int_resize(lane, Elem::I32, false);
+        let args: SmallVec<[Value; 4]> = args
+            .iter()
+            .map(|arg| match arg {
+                PerLane::Same(scalar) => *scalar,
+                PerLane::Packs(packs) => {
+                    let components: SmallVec<[Value; 4]> =
+                        packs.iter().map(|&pack| b.extract_dyn(pack, lane)).collect();
+                    b.vec(&components)
+                }
+            })
+            .collect();
+        let made = b.inst(data.op, &args, data.imm.clone(), &types);
+        let made = b.func.dfg.results(made).first().copied();
+        let one = b.iconst(Type::I64, 1);
+        let others = b.int2(Opcode::Isub, params[0], one);
+        let mut next: SmallVec<[Value; 4]> = smallvec![b.int2(Opcode::And, params[0], others)];
+        for component in 0..components {
+            let Some(made) = made else { break };
+            let element = b.extract(made, component);
+            next.push(b.insert_dyn(params[1 + component as usize], element, lane));
+        }
+        b.jump(header, &next);
+        params[1..].into()
     }
 
     /// The instruction of one lane.
