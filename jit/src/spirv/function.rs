@@ -165,6 +165,9 @@ fn by_value<'a>(cx: &FuncCx<'a>, id: u32, info: &TypeInfo) -> Result<Option<&'a 
             let is_private = super::types::space(class)? == Space::Private;
             Ok(if is_private { Some(cx.type_info(pointee)?) } else { None })
         }
+        TypeKind::Pointer { pointee: None, .. } if cx.unit.module.decorations.of(id).by_val => {
+            Err(Fault::unsupported("a parameter by value that is a pointer without a type"))
+        }
         _ => Ok(None),
     }
 }

@@ -234,6 +234,11 @@ impl<'a> FuncCx<'a> {
         Ok(self.unit.types.pointer(self.type_of(pointer)?)?.1)
     }
 
+    /// What a pointer's id points to, or what an access says if it is a pointer without a type.
+    pub(crate) fn pointee_or(&self, pointer: u32, accessed: u32) -> Result<u32, Fault> {
+        Ok(self.unit.types.any_pointer(self.type_of(pointer)?)?.1.unwrap_or(accessed))
+    }
+
     // -- values --
 
     /// What an id stands for.
@@ -287,7 +292,7 @@ impl<'a> FuncCx<'a> {
                 Ok(leaves[0])
             }
             Val::Input(input) => {
-                let (class, _) = self.unit.types.pointer(self.type_of(id)?)?;
+                let (class, _) = self.unit.types.any_pointer(self.type_of(id)?)?;
                 super::ops::built_in::address(self, input, class)
             }
             Val::Leaves(_) | Val::Memory(_) => {
@@ -570,7 +575,7 @@ impl<'a> FuncCx<'a> {
                 self.copy(pointer, from, info.size, Access { align: access.align.min(info.align), ..access })
             }
             &Val::Input(input) => {
-                let (class, _) = self.unit.types.pointer(ty)?;
+                let (class, _) = self.unit.types.any_pointer(ty)?;
                 let value = super::ops::built_in::address(self, input, class)?;
                 self.store_leaf(pointer, 0, value, access);
             }

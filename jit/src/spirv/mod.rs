@@ -293,7 +293,8 @@ fn variables(modules: &[Module], links: &Links, shared: &Shared) -> Result<Vec<M
     for (number, module) in modules.iter().enumerate() {
         for &index in &module.globals {
             let inst = &module.insts[index];
-            let Some(id) = inst.dr.result_id.filter(|_| inst.op() == Op::Variable) else { continue };
+            let is_variable = matches!(inst.op(), Op::Variable | Op::UntypedVariableKHR);
+            let Some(id) = inst.dr.result_id.filter(|_| is_variable) else { continue };
             let Some(&Operand::StorageClass(class)) = inst.dr.operands.first() else { continue };
             // The SPIR-V-LLVM translator of LLVM 4 to 10 imports its built-in variables as UniformConstant.
             if class == StorageClass::Input || module.decorations.of(id).built_in.is_some() {
@@ -331,8 +332,7 @@ fn check_imported_variables(units: &[Unit], links: &Links, shared: &Shared) -> R
             let size = unit
                 .module
                 .def(id)
-                .and_then(|inst| inst.dr.result_type)
-                .and_then(|ty| unit.types.pointer(ty).and_then(|(_, pointee)| unit.types.get(pointee)).ok())
+                .and_then(|inst| unit::declared(inst, &unit.types).and_then(|(.., ty, _)| unit.types.get(ty)).ok())
                 .map(|info| info.size);
             let data = &shared.globals.borrow()[global];
             if data.space != space || Some(data.size) != size {

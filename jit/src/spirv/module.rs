@@ -112,7 +112,8 @@ fn section(op: Op) -> Option<Section> {
         | Op::GroupDecorate
         | Op::GroupMemberDecorate => Section::Debug,
         Op::AliasDomainDeclINTEL | Op::AliasScopeDeclINTEL | Op::AliasScopeListDeclINTEL => return None,
-        Op::Line | Op::NoLine | Op::Undef | Op::Variable | Op::ExtInst | Op::ExtInstWithForwardRefsKHR => return None,
+        Op::Line | Op::NoLine | Op::Undef | Op::Variable | Op::UntypedVariableKHR => return None,
+        Op::ExtInst | Op::ExtInstWithForwardRefsKHR => return None,
         op if op.is_type() || op.is_constant() || op == Op::TypeForwardPointer => Section::Globals,
         _ => Section::Functions,
     })
@@ -286,7 +287,7 @@ impl Module {
             | Op::DecorationGroup
             | Op::GroupDecorate
             | Op::GroupMemberDecorate => self.decorations.add(inst)?,
-            Op::Variable | Op::Undef => {
+            Op::Variable | Op::UntypedVariableKHR | Op::Undef => {
                 if state.section > Section::Globals {
                     return Err(Fault::malformed("stands outside of a function"));
                 }

@@ -62,7 +62,7 @@ pub(crate) enum TypeKind {
     Pointer {
         /// Where it points.
         class: StorageClass,
-        /// To what; `None` while only declared.
+        /// To what; `None` while only declared, and for pointers without a type.
         pointee: Option<u32>,
     },
     /// Function.
@@ -255,6 +255,14 @@ impl Types {
         }
     }
 
+    /// Storage class of a pointer type, and what it points to unless it is without a type.
+    pub(crate) fn any_pointer(&self, id: u32) -> Result<(StorageClass, Option<u32>), Fault> {
+        match self.get(id)?.kind {
+            TypeKind::Pointer { class, pointee } => Ok((class, pointee)),
+            _ => Err(Fault::malformed(format!("type %{id} is no pointer"))),
+        }
+    }
+
     /// The part of a composite that a constant index names; elements of vectors are their own leaves' lanes.
     pub(crate) fn step(&self, ty: u32, index: u64) -> Result<Step, Fault> {
         let out_of_range = |count: u64| Fault::malformed(format!("index {index} into a composite of {count} parts"));
@@ -394,6 +402,12 @@ impl Types {
                     None => {}
                 }
                 info
+            }
+            Op::TypeUntypedPointerKHR => {
+                let Operand::StorageClass(class) = *inst.operand(0)? else {
+                    return Err(Fault::malformed("the storage class is missing"));
+                };
+                TypeInfo::value(TypeKind::Pointer { class, pointee: None }, Type::ptr(space(class)?), POINTER_BYTES)
             }
             Op::TypeFunction => {
                 let ret = inst.id(0)?;

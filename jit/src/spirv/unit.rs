@@ -124,7 +124,7 @@ impl Unit {
             return Ok(());
         }
         match inst.op() {
-            Op::Variable => {
+            Op::Variable | Op::UntypedVariableKHR => {
                 let (id, variable, constant) = self.variable(inst, shared, globals)?;
                 self.variables.insert(id, variable);
                 if let Some(constant) = constant {
@@ -150,13 +150,7 @@ impl Unit {
         globals: &ModuleGlobals,
     ) -> Result<(u32, Variable, Option<Constant>), Fault> {
         let (id, ty) = (inst.result()?, inst.result_type()?);
-        let (class, pointee) = self.types.pointer(ty)?;
-        let Operand::StorageClass(declared) = *inst.operand(0)? else {
-            return Err(Fault::malformed("the storage class is missing"));
-        };
-        if declared != class {
-            return Err(Fault::malformed(format!("storage class {declared:?} in a pointer to {class:?}")));
-        }
+        let (class, pointee, initializer) = declared(inst, &self.types)?;
         let decorations = self.module.decorations.of(id);
         if let Some(built_in) = decorations.built_in {
             return Ok((id, Variable::Input { built_in, ty: pointee }, None));
@@ -169,7 +163,7 @@ impl Unit {
         if !info.is_sized() {
             return Err(Fault::malformed("a variable of a type without size"));
         }
-        let literal_sampler = space == Space::Constant && info.kind == TypeKind::Sampler && inst.len() > 1;
+        let literal_sampler = space == Space::Constant && info.kind == TypeKind::Sampler && initializer.is_some();
         if !literal_sampler
             && matches!(
                 info.kind,
@@ -188,14 +182,13 @@ impl Unit {
         let address = Constant { ty, value: consts::Value::Address { global, space, offset: 0, ty: Type::ptr(space) } };
         let variable = Variable::Global { global, space };
         if ownership == Ownership::Imported {
-            if inst.len() > 1 {
+            if initializer.is_some() {
                 return Err(Fault::malformed("an imported variable with an initializer"));
             }
             return Ok((id, variable, Some(address)));
         }
         let mut init = GlobalInit::default();
-        if inst.len() > 1 {
-            let initializer = inst.id(1)?;
+        if let Some(initializer) = initializer {
             let constant = self.consts.get(initializer);
             let found = constant.ok_or_else(|| Fault::malformed(format!("%{initializer} is no constant")))?;
             self.types.check_initializer(found.ty, pointee)?;
@@ -255,6 +248,26 @@ impl Unit {
         }
         Ok(Signature { params, returns })
     }
+}
+
+/// What a variable is declared as: storage class, type, initializer.
+pub(crate) fn declared(inst: &Inst, types: &Types) -> Result<(StorageClass, u32, Option<u32>), Fault> {
+    let (class, pointee) = types.any_pointer(inst.result_type()?)?;
+    let Operand::StorageClass(declared) = *inst.operand(0)? else {
+        return Err(Fault::malformed("the storage class is missing"));
+    };
+    if declared != class {
+        return Err(Fault::malformed(format!("storage class {declared:?} in a pointer to {class:?}")));
+    }
+    let untyped = inst.op() == Op::UntypedVariableKHR;
+    let ty = match pointee {
+        _ if untyped => inst.id(1)?,
+        Some(pointee) => pointee,
+        None => return Err(Fault::malformed(format!("type %{} is no pointer", inst.result_type()?))),
+    };
+    let place = if untyped { 2 } else { 1 };
+    let initializer = if inst.len() > place { Some(inst.id(place)?) } else { None };
+    Ok((class, ty, initializer))
 }
 
 /// The kir variables of a module's variables in memory, by id.

@@ -236,6 +236,13 @@ struct Walked {
     places: Vec<Place>,
 }
 
+/// Instructions that the parser's grammar lacks, by number, and what says the same: `OpPoisonKHR` and `OpFreezeKHR`
+/// (`SPV_KHR_poison_freeze`). A value of ours that is undefined is the same for all who use it.
+const SYNONYMS: [(u16, Op); 2] = [(5158, Op::Undef), (5159, Op::CopyObject)];
+/// The capability that enables them, and the execution mode that asks for them.
+const POISON_FREEZE: u32 = 5156;
+const POISON_FREEZE_MODE: u32 = 5157;
+
 /// Walks the stream and prepares it for the parser.
 fn walk(words: &[u32]) -> Result<Walked, ImportError> {
     let mut out = Vec::with_capacity(words.len());
@@ -252,29 +259,40 @@ fn walk(words: &[u32]) -> Result<Walked, ImportError> {
             let left = words.len() - at;
             return Err(bad(Fault::malformed(format!("{count} words, but only {left} are left in the module"))));
         };
-        let Some(class) = CORE.lookup_opcode(opcode.into()) else {
-            return Err(bad(Fault::malformed("unknown opcode")));
-        };
+        if matches!(inst, [first, POISON_FREEZE] if *first as u16 == Op::Capability as u16)
+            || matches!(inst, [first, _, POISON_FREEZE_MODE] if *first as u16 == Op::ExecutionMode as u16)
+        {
+            at += count;
+            continue;
+        }
         let mut spec_op = false;
         let start = out.len();
-        match class.opcode {
-            Op::Nop | Op::SourceContinued | Op::Source | Op::SourceExtension | Op::ModuleProcessed => {
-                at += count;
-                continue;
+        if let Some(&(_, same)) = SYNONYMS.iter().find(|&&(number, _)| number == opcode) {
+            out.push(inst[0] & 0xffff_0000 | same as u32);
+            out.extend_from_slice(&inst[1..]);
+        } else {
+            let Some(class) = CORE.lookup_opcode(opcode.into()) else {
+                return Err(bad(Fault::unsupported("unknown opcode")));
+            };
+            match class.opcode {
+                Op::Nop | Op::SourceContinued | Op::Source | Op::SourceExtension | Op::ModuleProcessed => {
+                    at += count;
+                    continue;
+                }
+                Op::Decorate if is_internal_linkage(inst) => {
+                    at += count;
+                    continue;
+                }
+                Op::SpecConstantOp => {
+                    unwrap_spec_op(inst, &mut out).map_err(bad)?;
+                    spec_op = true;
+                }
+                // LLVM's back end repeats the type behind the result each time that it meets a null event again.
+                Op::ConstantNull if matches!(inst, [_, ty, _, again @ ..] if again.iter().all(|word| word == ty)) => {
+                    out.extend_from_slice(&[3 << 16 | u32::from(opcode), inst[1], inst[2]]);
+                }
+                _ => out.extend_from_slice(inst),
             }
-            Op::Decorate if is_internal_linkage(inst) => {
-                at += count;
-                continue;
-            }
-            Op::SpecConstantOp => {
-                unwrap_spec_op(inst, &mut out).map_err(bad)?;
-                spec_op = true;
-            }
-            // LLVM's back end repeats the type behind the result each time that it meets a null event again.
-            Op::ConstantNull if matches!(inst, [_, ty, _, again @ ..] if again.iter().all(|word| word == ty)) => {
-                out.extend_from_slice(&[3 << 16 | u32::from(opcode), inst[1], inst[2]]);
-            }
-            _ => out.extend_from_slice(inst),
         }
         let opcode = out[start] as u16;
         if let Some(class) = CORE.lookup_opcode(opcode.into()) {

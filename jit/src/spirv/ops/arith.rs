@@ -46,6 +46,13 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::FSub => float2(cx, inst, Opcode::Fsub)?,
         Op::FMul => float2(cx, inst, Opcode::Fmul)?,
         Op::FDiv => float2(cx, inst, Opcode::Fdiv)?,
+        Op::FmaKHR => {
+            let ((a, b), c) = (float_pair(cx, inst)?, cx.value(inst.id(2)?)?);
+            if cx.b.ty(c) != cx.b.ty(a) {
+                return Err(Fault::malformed("the addend is of another type"));
+            }
+            cx.b.fma(a, b, c)
+        }
         Op::FRem => {
             let (a, b) = float_pair(cx, inst)?;
             fmod(&mut cx.b, a, b)

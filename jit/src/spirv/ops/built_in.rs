@@ -32,7 +32,9 @@ pub(super) fn step(
     by_bytes: bool,
 ) -> Result<Option<Input>, Fault> {
     let mut indices = indices.iter();
-    if over_objects && let Some(&index) = indices.next() {
+    if over_objects && by_bytes && indices.len() == 1 {
+        // The only index is the number of bytes.
+    } else if over_objects && let Some(&index) = indices.next() {
         let size = cx.type_info(input.ty)?.size;
         match cx.unit.consts.integer(index) {
             Ok(number) => {

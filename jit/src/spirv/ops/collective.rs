@@ -159,13 +159,13 @@ pub(super) fn truth(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
 }
 
 /// A value that may go from one work-item to another.
-fn exchanged(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
+pub(super) fn exchanged(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
     let value = cx.value(id)?;
     if cx.b.ty(value).is_ptr() { Err(Fault::malformed("the operand is a pointer")) } else { Ok(value) }
 }
 
 /// A work-item's number in its sub-group, or a difference of two.
-fn number(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
+pub(super) fn number(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
     let value = cx.scalar_int(id)?;
     Ok(cx.b.int_resize(value, Elem::I32, false))
 }

@@ -15,7 +15,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         && to.is_ptr()
         && let Val::Input(input) = cx.val(inst.id(0)?)?
     {
-        let (_, ty) = cx.unit.types.pointer(inst.result_type()?)?;
+        let ty = cx.unit.types.any_pointer(inst.result_type()?)?.1.unwrap_or(input.ty);
         cx.define(inst.result()?, Val::Input(Input { ty, ..input }));
         return Ok(());
     }

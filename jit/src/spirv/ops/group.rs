@@ -24,7 +24,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             cx.b.fence(info);
             Ok(())
         }
-        Op::GroupAsyncCopy => async_copy(cx, inst),
+        Op::GroupAsyncCopy | Op::UntypedGroupAsyncCopyKHR => async_copy(cx, inst),
         Op::GroupWaitEvents => {
             let execution = execution_scope(cx, inst.id(0)?)?;
             cx.scalar_int(inst.id(1)?)?;
@@ -106,18 +106,35 @@ pub(super) fn spaces(cx: &mut FuncCx<'_>, id: u32) -> Result<SpaceSet, Fault> {
     Ok(spaces)
 }
 
+/// What an asynchronous copy copies.
+enum Element {
+    /// Values of a type.
+    Type(u32),
+    /// So many bytes.
+    Bytes(u64),
+}
+
 /// An asynchronous copy: each work-item copies its share at once; waiting for the event is a barrier.
 fn async_copy(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     if execution_scope(cx, inst.id(0)?)? != MemScope::WorkGroup {
         return Err(Fault::unsupported("asynchronous copies by less than a work-group"));
     }
     let (to, from) = (cx.pointer(inst.id(1)?)?, cx.pointer(inst.id(2)?)?);
-    let elem = cx.pointee(inst.id(1)?)?;
-    if !cx.unit.types.same_shape(cx.pointee(inst.id(2)?)?, elem)? || !cx.type_info(elem)?.is_sized() {
-        return Err(Fault::malformed("the pointers are to different types"));
-    }
-    let (count, stride) = (cx.scalar_int(inst.id(3)?)?, cx.scalar_int(inst.id(4)?)?);
-    let event = cx.value(inst.id(5)?)?;
+    // Elements are of a type, or of a number of bytes that stands before their number.
+    let elem = if inst.op() == Op::UntypedGroupAsyncCopyKHR {
+        Element::Bytes(cx.unit.consts.integer(inst.id(3)?)?)
+    } else {
+        let (_, elem) = cx.unit.types.any_pointer(cx.type_of(inst.id(1)?)?)?;
+        // The SPIR-V-LLVM translator writes such copies: nothing says how large an element is.
+        let elem = elem.ok_or_else(|| Fault::unsupported("asynchronous copies to a pointer without a type"))?;
+        if !cx.unit.types.same_shape(cx.pointee(inst.id(2)?)?, elem)? || !cx.type_info(elem)?.is_sized() {
+            return Err(Fault::malformed("the pointers are to different types"));
+        }
+        Element::Type(elem)
+    };
+    let rest = if let Element::Bytes(_) = elem { 4 } else { 3 };
+    let (count, stride) = (cx.scalar_int(inst.id(rest)?)?, cx.scalar_int(inst.id(rest + 1)?)?);
+    let event = cx.value(inst.id(rest + 2)?)?;
     let count = cx.b.int_resize(count, Elem::I64, false);
     let stride = cx.b.int_resize(stride, Elem::I64, false);
     let one = cx.b.iconst(Type::I64, 1);
@@ -136,15 +153,23 @@ fn async_copy(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let inside = cx.b.icmp(IntCond::Ult, number, count);
     cx.b.branch(inside, BlockCall::new(body, &[]), BlockCall::new(done, &[]));
     cx.b.switch_to(body);
-    let info = cx.type_info(elem)?;
+    let size = match elem {
+        Element::Type(ty) => cx.type_info(ty)?.size,
+        Element::Bytes(bytes) => bytes,
+    };
     let address = |cx: &mut FuncCx<'_>, base: Value, stride: Value| {
         let index = cx.b.int2(Opcode::Imul, number, stride);
-        cx.b.addr(base, Some(index), info.size, 0)
+        cx.b.addr(base, Some(index), size, 0)
     };
     let (target, source) = (address(cx, to, to_stride), address(cx, from, from_stride));
-    let access = Access::aligned(info.align);
-    let val = cx.load(elem, source, access)?;
-    cx.store(elem, target, &val, access)?;
+    match elem {
+        Element::Type(ty) => {
+            let access = Access::aligned(cx.type_info(ty)?.align);
+            let val = cx.load(ty, source, access)?;
+            cx.store(ty, target, &val, access)?;
+        }
+        Element::Bytes(bytes) => cx.copy(target, source, bytes, Access::aligned(1)),
+    }
     let next = cx.b.int2(Opcode::Iadd, number, step);
     cx.b.jump(head, &[next]);
     cx.b.switch_to(done);

@@ -4,27 +4,32 @@ use clift_kir::{Elem, Opcode, Space, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{MemoryAccess, Op, StorageClass};
 
-use super::super::lower::{Access, FuncCx, Val};
+use super::super::lower::{Access, FuncCx, Input, Val};
 use super::super::types::{MAX_ALIGN, TypeKind};
+use super::super::unit::declared;
 use super::super::words::{Fault, Inst};
 use super::built_in;
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     match inst.op() {
-        Op::Variable => variable(cx, inst),
+        Op::Variable | Op::UntypedVariableKHR => variable(cx, inst),
         Op::Load => load(cx, inst),
         Op::Store => store(cx, inst),
         Op::CopyMemory => {
             let (to, from) = (inst.id(0)?, inst.id(1)?);
-            let ty = cx.pointee(to)?;
-            if !cx.unit.types.same_shape(cx.pointee(from)?, ty)? {
+            // One of the two may be without a type.
+            let ty = match cx.unit.types.any_pointer(cx.type_of(to)?)? {
+                (_, Some(pointee)) => pointee,
+                (_, None) => cx.pointee(from)?,
+            };
+            if !cx.unit.types.same_shape(cx.pointee_or(from, ty)?, ty)? {
                 return Err(Fault::malformed("the pointers are to different types"));
             }
-            let (access, _) = access(cx, inst, 2, ty)?;
+            let (access, _) = access(cx, inst, 2, Some(ty))?;
             let target = cx.pointer(to)?;
             if let Val::Input(input) = cx.val(from)? {
-                let value = built_in::read(cx, input)?;
+                let value = built_in::read(cx, Input { ty, ..input })?;
                 return cx.store(ty, target, &value, access);
             }
             let info = cx.type_info(ty)?;
@@ -41,7 +46,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 Val::Leaves(_) | Val::Memory(_) => cx.pointer(inst.id(1)?)?,
             };
             let (to, count) = (cx.pointer(inst.id(0)?)?, cx.scalar_int(inst.id(2)?)?);
-            let ty = cx.pointee(inst.id(0)?)?;
+            let (_, ty) = cx.unit.types.any_pointer(cx.type_of(inst.id(0)?)?)?;
             let stated = inst.len() > 3;
             let (access, _) = access(cx, inst, 3, ty)?;
             // Clang's back end states what holds for the target as if it held for the source as well.
@@ -52,8 +57,15 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             cx.b.memcpy(to, from, count, mem);
             Ok(())
         }
-        Op::AccessChain | Op::InBoundsAccessChain => access_chain(cx, inst, false),
-        Op::PtrAccessChain | Op::InBoundsPtrAccessChain => access_chain(cx, inst, true),
+        Op::AccessChain | Op::InBoundsAccessChain | Op::UntypedAccessChainKHR | Op::UntypedInBoundsAccessChainKHR => {
+            access_chain(cx, inst, false)
+        }
+        Op::PtrAccessChain
+        | Op::InBoundsPtrAccessChain
+        | Op::UntypedPtrAccessChainKHR
+        | Op::UntypedInBoundsPtrAccessChainKHR => access_chain(cx, inst, true),
+        // What is fetched ahead is fetched again.
+        Op::UntypedPrefetchKHR => Ok(()),
         Op::GenericPtrMemSemantics => {
             let pointer = cx.pointer(inst.id(0)?)?;
             let local = cx.b.in_space(pointer, Space::Local);
@@ -123,11 +135,7 @@ fn decorated_align(cx: &FuncCx<'_>, id: u32) -> Result<u32, Fault> {
 }
 
 fn variable(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
-    let (class, pointee) = cx.unit.types.pointer(inst.result_type()?)?;
-    let declared = inst.operand(0)?;
-    if !matches!(declared, Operand::StorageClass(declared) if *declared == class) {
-        return Err(Fault::malformed("the storage class is not that of the pointer"));
-    }
+    let (class, pointee, initializer) = declared(inst, &cx.unit.types)?;
     if class != StorageClass::Function {
         return Err(Fault::malformed(format!("a variable of a function in {class:?}")));
     }
@@ -137,8 +145,7 @@ fn variable(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     }
     let align = info.align.max(decorated_align(cx, inst.result()?)?);
     let slot = cx.slot(info.size, align)?;
-    if inst.len() > 1 {
-        let initializer = inst.id(1)?;
+    if let Some(initializer) = initializer {
         cx.unit.types.check_initializer(cx.type_of(initializer)?, pointee)?;
         let val = cx.val(initializer)?;
         cx.store(pointee, slot, &val, Access::aligned(info.align))?;
@@ -148,8 +155,9 @@ fn variable(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 
 /// Facts about an access from its memory operands, and how many operands they are. Without a stated alignment the type's
 /// counts.
-fn access(cx: &FuncCx<'_>, inst: &Inst, operand: usize, ty: u32) -> Result<(Access, usize), Fault> {
-    let mut access = Access::aligned(cx.type_info(ty)?.align);
+fn access(cx: &FuncCx<'_>, inst: &Inst, operand: usize, ty: Option<u32>) -> Result<(Access, usize), Fault> {
+    let align = ty.map_or(Ok(1), |ty| cx.type_info(ty).map(|info| info.align))?;
+    let mut access = Access::aligned(align);
     let Some(operands) = inst.dr.operands.get(operand) else { return Ok((access, 0)) };
     let Operand::MemoryAccess(mask) = *operands else {
         return Err(Fault::malformed("the memory operands are missing"));
@@ -169,19 +177,19 @@ fn access(cx: &FuncCx<'_>, inst: &Inst, operand: usize, ty: u32) -> Result<(Acce
 
 fn load(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let (ty, id) = (inst.result_type()?, inst.id(0)?);
-    let pointee = cx.pointee(id)?;
-    if !cx.unit.types.same_shape(pointee, ty)? {
+    // The SPIR-V-LLVM translator of LLVM 17 keeps events in variables of pointers.
+    if !cx.unit.types.same_layout(cx.pointee_or(id, ty)?, ty)? {
         return Err(Fault::malformed("the result is not of the type pointed to"));
     }
     if let Val::Input(input) = cx.val(id)? {
-        let value = built_in::read(cx, input)?;
+        let value = built_in::read(cx, Input { ty, ..input })?;
         return cx.set_val(inst, value);
     }
     if let Some(sampler) = literal_sampler(cx, id)? {
         let val = cx.val(sampler)?;
         return cx.set_val(inst, val);
     }
-    let (mut access, _) = access(cx, inst, 1, ty)?;
+    let (mut access, _) = access(cx, inst, 1, Some(ty))?;
     access.volatile |= cx.unit.module.decorations.of(id).volatile;
     let pointer = cx.pointer(id)?;
     let val = cx.load(ty, pointer, access)?;
@@ -196,9 +204,10 @@ fn load(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 /// The constant in a variable that holds a sampler: images are accessed by samplers known when the kernel is compiled.
 fn literal_sampler(cx: &FuncCx<'_>, id: u32) -> Result<Option<u32>, Fault> {
     match cx.unit.module.def(id) {
-        Some(variable) if variable.op() == Op::Variable && variable.len() > 1 => {
-            let is_sampler = cx.type_info(cx.pointee(id)?)?.kind == TypeKind::Sampler;
-            Ok(if is_sampler { Some(variable.id(1)?) } else { None })
+        Some(variable) if matches!(variable.op(), Op::Variable | Op::UntypedVariableKHR) => {
+            let (_, ty, initializer) = declared(variable, &cx.unit.types)?;
+            let is_sampler = cx.type_info(ty)?.kind == TypeKind::Sampler;
+            Ok(initializer.filter(|_| is_sampler))
         }
         Some(_) | None => Ok(None),
     }
@@ -206,14 +215,14 @@ fn literal_sampler(cx: &FuncCx<'_>, id: u32) -> Result<Option<u32>, Fault> {
 
 fn store(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let (pointer, object) = (inst.id(0)?, inst.id(1)?);
-    let ty = cx.pointee(pointer)?;
-    if !cx.unit.types.same_shape(cx.type_of(object)?, ty)? {
+    let ty = cx.type_of(object)?;
+    if !cx.unit.types.same_layout(ty, cx.pointee_or(pointer, ty)?)? {
         return Err(Fault::malformed("the object is not of the type pointed to"));
     }
     if let Val::Input(_) = cx.val(pointer)? {
         return Err(Fault::malformed("a built-in variable is read-only"));
     }
-    let (mut access, _) = access(cx, inst, 2, ty)?;
+    let (mut access, _) = access(cx, inst, 2, Some(ty))?;
     access.volatile |= cx.unit.module.decorations.of(pointer).volatile;
     let address = cx.pointer(pointer)?;
     let val = cx.val(object)?;
@@ -222,14 +231,24 @@ fn store(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 
 /// `AccessChain` and `PtrAccessChain`: the latter's first index steps over whole objects.
 fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<(), Fault> {
-    let base = inst.id(0)?;
-    let mut indices = inst.ids_from(1)?.into_iter();
-    let (_, pointee) = cx.unit.types.pointer(inst.result_type()?)?;
-    let mut ty = cx.pointee(base)?;
+    // A pointer without a type is stepped as if it were one to the type that comes first.
+    let untyped = matches!(
+        inst.op(),
+        Op::UntypedAccessChainKHR
+            | Op::UntypedInBoundsAccessChainKHR
+            | Op::UntypedPtrAccessChainKHR
+            | Op::UntypedInBoundsPtrAccessChainKHR
+    );
+    let place = usize::from(untyped);
+    let base = inst.id(place)?;
+    let indices = inst.ids_from(place + 1)?;
+    let (_, pointee) = cx.unit.types.any_pointer(inst.result_type()?)?;
+    let mut ty = if untyped { inst.id(0)? } else { cx.pointee(base)? };
     if let Val::Input(input) = cx.val(base)?
-        && let Some(input) = built_in::step(cx, input, indices.as_slice(), over_objects, is_byte_offset(cx, inst))?
+        && let Some(input) =
+            built_in::step(cx, Input { ty, ..input }, &indices, over_objects, is_byte_offset(cx, inst))?
     {
-        if !cx.unit.types.same_shape(input.ty, pointee)? {
+        if !cx.unit.types.same_shape(input.ty, pointee.unwrap_or(input.ty))? {
             return Err(Fault::malformed("the result points to another type than the indices lead to"));
         }
         cx.define(inst.result()?, Val::Input(input));
@@ -237,10 +256,12 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
     }
     let mut address = Address { base: cx.pointer(base)?, index: None, disp: 0 };
     if is_byte_offset(cx, inst) {
-        address.step(cx, indices.as_slice()[1], 1)?;
+        let &bytes = indices.last().ok_or_else(|| Fault::malformed("the element index is missing"))?;
+        address.step(cx, bytes, 1)?;
         let value = address.finish(cx);
         return cx.set(inst, value);
     }
+    let mut indices = indices.into_iter();
     if over_objects {
         let index = indices.next().ok_or_else(|| Fault::malformed("the element index is missing"))?;
         let size = cx.type_info(ty)?.size;
@@ -263,7 +284,9 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
             _ => return Err(Fault::malformed("an index into something that has no parts")),
         }
     }
-    if !cx.unit.types.same_shape(ty, pointee)? && cx.type_info(ty)?.is_sized() {
+    // The SPIR-V-LLVM translator of LLVM 17 to 19 gives all addresses among constants the type of pointers to bytes.
+    let relabeled = inst.spec_op && cx.unit.module.generator == TRANSLATOR;
+    if !relabeled && !cx.unit.types.same_shape(ty, pointee.unwrap_or(ty))? && cx.type_info(ty)?.is_sized() {
         return Err(Fault::malformed("the result points to another type than the indices lead to"));
     }
     let value = address.finish(cx);
@@ -273,11 +296,30 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
 /// Tool number of LLVM's SPIR-V back end.
 pub(super) const LLVM_BACKEND: u32 = 43;
 
-/// LLVM's back end writes a variable's address plus constant bytes as `InBoundsPtrAccessChain %variable %zero %bytes`, whatever
-/// the variable's type is.
+/// Tool number of the SPIR-V-LLVM translator.
+const TRANSLATOR: u32 = 6;
+
+/// How producers write a variable's address plus constant bytes, whatever the variable's type is: LLVM's back end as
+/// `InBoundsPtrAccessChain %variable %zero %bytes`, the SPIR-V-LLVM translator of LLVM 22 as `UntypedPtrAccessChainKHR %type
+/// %variable %bytes`, and that of LLVM 19 as `PtrAccessChain %variable %bytes` with a result that points to bytes.
 fn is_byte_offset(cx: &FuncCx<'_>, inst: &Inst) -> bool {
-    let over_objects = matches!(inst.op(), Op::PtrAccessChain | Op::InBoundsPtrAccessChain);
-    inst.spec_op && over_objects && cx.unit.module.generator == LLVM_BACKEND && inst.len() == 3
+    let generator = cx.unit.module.generator;
+    inst.spec_op
+        && match inst.op() {
+            Op::PtrAccessChain | Op::InBoundsPtrAccessChain if generator == LLVM_BACKEND => inst.len() == 3,
+            Op::PtrAccessChain | Op::InBoundsPtrAccessChain if generator == TRANSLATOR => {
+                let pointee = |ty: Result<u32, Fault>| Some(cx.unit.types.pointer(ty.ok()?).ok()?.1);
+                let base = inst.id(0).and_then(|base| cx.type_of(base));
+                let (from, to) = (pointee(base), pointee(inst.result_type()));
+                let to_bytes =
+                    to.is_some_and(|to| cx.unit.types.value(to).is_ok_and(|ty| ty == Type::scalar(Elem::I8)));
+                inst.len() == 2 && to_bytes && from != to
+            }
+            Op::UntypedPtrAccessChainKHR | Op::UntypedInBoundsPtrAccessChainKHR => {
+                generator == TRANSLATOR && inst.len() == 3
+            }
+            _ => false,
+        }
 }
 
 /// An address under construction: `base + index * scale + disp`.

@@ -11,6 +11,7 @@ pub(super) mod control;
 pub(super) mod convert;
 pub(super) mod group;
 pub(super) mod image;
+mod intel_sub_group;
 pub(super) mod logic;
 pub(super) mod memory;
 pub(super) mod misc;
@@ -46,6 +47,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         | Op::ISubBorrow
         | Op::UMulExtended
         | Op::SMulExtended
+        | Op::FmaKHR
         | Op::SDot
         | Op::UDot
         | Op::SUDot
@@ -140,6 +142,12 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         | Op::InBoundsAccessChain
         | Op::PtrAccessChain
         | Op::InBoundsPtrAccessChain
+        | Op::UntypedVariableKHR
+        | Op::UntypedAccessChainKHR
+        | Op::UntypedInBoundsAccessChainKHR
+        | Op::UntypedPtrAccessChainKHR
+        | Op::UntypedInBoundsPtrAccessChainKHR
+        | Op::UntypedPrefetchKHR
         | Op::GenericPtrMemSemantics
         | Op::PtrEqual
         | Op::PtrNotEqual
@@ -182,7 +190,11 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         | Op::AtomicFMinEXT
         | Op::AtomicFMaxEXT => atomic::lower(cx, inst),
 
-        Op::ControlBarrier | Op::MemoryBarrier | Op::GroupAsyncCopy | Op::GroupWaitEvents => group::lower(cx, inst),
+        Op::ControlBarrier
+        | Op::MemoryBarrier
+        | Op::GroupAsyncCopy
+        | Op::UntypedGroupAsyncCopyKHR
+        | Op::GroupWaitEvents => group::lower(cx, inst),
 
         Op::NamedBarrierInitialize | Op::MemoryNamedBarrier => named_barrier::lower(cx, inst),
 
@@ -231,6 +243,11 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         | Op::GroupNonUniformLogicalAnd
         | Op::GroupNonUniformLogicalOr
         | Op::GroupNonUniformLogicalXor => collective::lower(cx, inst),
+
+        Op::SubgroupShuffleINTEL
+        | Op::SubgroupShuffleDownINTEL
+        | Op::SubgroupShuffleUpINTEL
+        | Op::SubgroupShuffleXorINTEL => intel_sub_group::lower(cx, inst),
 
         Op::GroupNonUniformElect
         | Op::GroupNonUniformBallot

@@ -1,0 +1,56 @@
+//! Shuffles of `SPV_INTEL_subgroups`, which SYCL compilers write: without a scope, and with two values that stand behind each
+//! other where the work-item asked may be in neither end's sub-group.
+
+use clift_kir::{IntCond, Opcode, Type, Value};
+use rspirv::spirv::Op;
+
+use super::super::lower::FuncCx;
+use super::super::words::{Fault, Inst};
+use super::collective::{exchanged, number};
+
+/// Imports an instruction of this class.
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+    let own = cx.b.query_linear(Opcode::SubGroupLocalId);
+    let value = match inst.op() {
+        Op::SubgroupShuffleINTEL => {
+            let (value, from) = (exchanged(cx, inst.id(0)?)?, number(cx, inst.id(1)?)?);
+            cx.b.group_shuffle(value, from)
+        }
+        Op::SubgroupShuffleXorINTEL => {
+            let (value, mask) = (exchanged(cx, inst.id(0)?)?, number(cx, inst.id(1)?)?);
+            let from = cx.b.int2(Opcode::Xor, own, mask);
+            cx.b.group_shuffle(value, from)
+        }
+        // The current value, then the next one.
+        Op::SubgroupShuffleDownINTEL => {
+            let delta = number(cx, inst.id(2)?)?;
+            let place = cx.b.int2(Opcode::Iadd, own, delta);
+            of_two(cx, inst, place)?
+        }
+        // The previous value, then the current one.
+        Op::SubgroupShuffleUpINTEL => {
+            let delta = number(cx, inst.id(2)?)?;
+            let size = cx.b.query_linear(Opcode::MaxSubGroupSize);
+            let place = cx.b.int2(Opcode::Isub, own, delta);
+            let place = cx.b.int2(Opcode::Iadd, place, size);
+            of_two(cx, inst, place)?
+        }
+        _ => unreachable!("broken invariant: {} is no shuffle", inst.name()),
+    };
+    cx.set(inst, value)
+}
+
+/// The element of two rows of values, one behind the other.
+fn of_two(cx: &mut FuncCx<'_>, inst: &Inst, place: Value) -> Result<Value, Fault> {
+    let (first, second) = (exchanged(cx, inst.id(0)?)?, exchanged(cx, inst.id(1)?)?);
+    if cx.b.ty(first) != cx.b.ty(second) {
+        return Err(Fault::malformed("values of two types"));
+    }
+    let size = cx.b.query_linear(Opcode::MaxSubGroupSize);
+    let one = cx.b.iconst(Type::I32, 1);
+    let within = cx.b.int2(Opcode::Isub, size, one);
+    let from = cx.b.int2(Opcode::And, place, within);
+    let (first, second) = (cx.b.group_shuffle(first, from), cx.b.group_shuffle(second, from));
+    let in_first = cx.b.icmp(IntCond::Ult, place, size);
+    Ok(cx.b.select(in_first, first, second))
+}
