@@ -40,33 +40,38 @@ pub struct Row {
 const BACK_END: &str = "clang's SPIR-V back end, 20 to 22";
 const CLANG: &str = "clang, to 22";
 
-const EXTENSION: &str = "between integers, extends by the signedness of the result alone, and the wrong way round: a `char` of -1 becomes \
-                         the `int` 255; saturates as if the source were of the other signedness";
-
-/// A row for the conversions to a type.
-macro_rules! conversions {
-    ($name:literal, $to:literal) => {
-        Row {
-            name: $name,
-            producer: BACK_END,
-            fault: EXTENSION,
-            functions: || conversions::functions($to),
-            definitions: || conversions::definitions($to),
-            declarations: None,
-        }
-    };
-}
+const EXTENSION: &str = "a conversion between integers extends by the signedness of the result alone, and the wrong way round: a `char` of -1 \
+                         becomes the `int` 255";
+const SATURATION: &str = "a conversion between integers saturates as if the source were of the other signedness: the `int` -1000 \
+                          becomes the `char` 127";
 
 /// All of them.
 pub const TABLE: &[Row] = &[
-    conversions!("convert_char", "char"),
-    conversions!("convert_uchar", "uchar"),
-    conversions!("convert_short", "short"),
-    conversions!("convert_ushort", "ushort"),
-    conversions!("convert_int", "int"),
-    conversions!("convert_uint", "uint"),
-    conversions!("convert_long", "long"),
-    conversions!("convert_ulong", "ulong"),
+    Row {
+        name: "conversions",
+        producer: BACK_END,
+        fault: EXTENSION,
+        functions: || conversions::functions(&[""]),
+        definitions: || conversions::definitions(&[""]),
+        declarations: None,
+    },
+    Row {
+        name: "saturating_conversions",
+        producer: BACK_END,
+        fault: SATURATION,
+        functions: || conversions::functions(&["_sat"]),
+        definitions: || conversions::definitions(&["_sat"]),
+        declarations: None,
+    },
+    // Rare, and many.
+    Row {
+        name: "rounding_conversions",
+        producer: BACK_END,
+        fault: "as those without a rounding mode, which integers do not need",
+        functions: || conversions::functions(&conversions::ROUNDING),
+        definitions: || conversions::definitions(&conversions::ROUNDING),
+        declarations: None,
+    },
     Row {
         name: "vloada_half3",
         producer: BACK_END,
@@ -255,21 +260,27 @@ mod tests {
     #[test]
     fn only_what_is_named_is_linked() {
         assert!(names_for("kernel void k() { as_int(1.0f); convert_float(1); }", "").is_empty());
-        assert_eq!(names_for("x = vloada_half3(1, p); convert_char_sat", ""), ["convert_char", "vloada_half3"]);
-        assert_eq!(names_for("CONV(x)", "-DCONV=convert_uint4_rtz"), ["convert_uint"]);
+        assert_eq!(
+            names_for("x = vloada_half3(1, p); convert_char_sat", ""),
+            ["saturating_conversions", "vloada_half3"]
+        );
+        assert_eq!(names_for("CONV(x)", "-DCONV=convert_uint4_rtz"), ["rounding_conversions"]);
         assert!(names_for("convert_double2_rtn(x)", "").is_empty());
         assert_eq!(names_for("atomic_load_explicit(p, o)", ""), ["atomics"]);
         assert_eq!(names_for("read_imagef(i, s, c)", ""), ["levels"]);
         // Names that the preprocessor puts together.
-        assert_eq!(names_for("#define C(T) convert_##T", "").len(), 8);
-        assert_eq!(names_for("#define C(T, R) convert_char4 ## R", ""), ["convert_char"]);
+        assert_eq!(names_for("#define C(T) convert_##T", "").len(), 3);
+        assert_eq!(
+            names_for("#define C(R) convert_char4_sat ## R", ""),
+            ["saturating_conversions", "rounding_conversions"]
+        );
         assert_eq!(names_for("#define C(T) fmin##T", "").len(), 0);
     }
 
     #[test]
     fn imports_are_known_by_their_mangled_names() {
         let rows = called(["_Z12convert_int4Dv4_c", "_Z3maxjj", "barrier", "_Z11bit_reverset", "_Z99x", "_Z"]);
-        assert_eq!(rows.iter().map(|row| row.name).collect::<Vec<_>>(), ["convert_int", "bits"]);
+        assert_eq!(rows.iter().map(|row| row.name).collect::<Vec<_>>(), ["conversions", "bits"]);
     }
 
     #[test]

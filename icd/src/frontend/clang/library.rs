@@ -20,8 +20,11 @@ struct Library {
     bitcode: Vec<u8>,
 }
 
-/// Those made so far, by the row's name and the compiler.
-static MADE: LazyLock<Mutex<HashMap<(&'static str, String), Arc<[u8]>>>> = LazyLock::new(Mutex::default);
+/// Bitcode by the row's name and the compiler.
+type Made = HashMap<(&'static str, String), Arc<[u8]>>;
+
+/// What was made so far.
+static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Mutex::default);
 
 /// How a library is compiled: all of the language, and no optimization, which happens where it is linked.
 const ARGUMENTS: [&str; 17] = [

@@ -4,19 +4,26 @@ use std::fmt::Write;
 
 use super::{INTEGERS, LANES};
 
-/// Rounding modes as they stand in names of functions.
-const ROUNDINGS: [&str; 5] = ["", "_rte", "_rtz", "_rtp", "_rtn"];
+/// The ends of names with a rounding mode.
+pub(super) const ROUNDING: [&str; 8] = ["_rte", "_rtz", "_rtp", "_rtn", "_sat_rte", "_sat_rtz", "_sat_rtp", "_sat_rtn"];
 
-/// The functions that convert to a type.
-pub(super) fn functions(to: &str) -> Vec<String> {
-    let suffixes = || ROUNDINGS.iter().flat_map(|rounding| ["", "_sat"].map(|sat| format!("{sat}{rounding}")));
-    LANES.iter().flat_map(|lanes| suffixes().map(move |suffix| format!("convert_{to}{lanes}{suffix}"))).collect()
+/// The functions whose names have these ends.
+pub(super) fn functions(ends: &[&str]) -> Vec<String> {
+    let types = INTEGERS.iter().flat_map(|(to, ..)| LANES.iter().map(move |lanes| format!("{to}{lanes}")));
+    types.flat_map(|to| ends.iter().map(move |end| format!("convert_{to}{end}"))).collect()
 }
 
 /// Their definitions. Conversions from floats are translated rightly.
-pub(super) fn definitions(to: &str) -> String {
+pub(super) fn definitions(ends: &[&str]) -> String {
     let mut text = String::new();
-    let Some((_, bits, signed)) = INTEGERS.iter().find(|(name, ..)| *name == to) else { return text };
+    for (to, bits, signed) in INTEGERS {
+        define(&mut text, (to, bits, signed), ends);
+    }
+    text
+}
+
+/// The definitions that convert to a type.
+fn define(text: &mut String, (to, bits, signed): (&str, u32, bool), ends: &[&str]) {
     for lanes in LANES {
         for (from, from_bits, from_signed) in INTEGERS {
             let (result, source) = (format!("{to}{lanes}"), format!("{from}{lanes}"));
@@ -24,7 +31,7 @@ pub(super) fn definitions(to: &str) -> String {
                 "" => format!("({result})({value})"),
                 _ => format!("__builtin_convertvector({value},{result})"),
             };
-            let (least, most) = match *signed {
+            let (least, most) = match signed {
                 true => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
                 false => (0, (1_i128 << bits) - 1),
             };
@@ -40,13 +47,10 @@ pub(super) fn definitions(to: &str) -> String {
                 // The least number has no literal.
                 saturated = format!("__builtin_elementwise_max({saturated},({source})({}L-1))", least + 1);
             }
-            for rounding in ROUNDINGS {
-                let head =
-                    |saturating: &str| format!("{result} INLINE convert_{result}{saturating}{rounding}({source} x)");
-                let _ = writeln!(text, "{}{{return {};}}", head(""), converted("x"));
-                let _ = writeln!(text, "{}{{return {};}}", head("_sat"), converted(&saturated));
+            for end in ends {
+                let value = converted(if end.starts_with("_sat") { &saturated } else { "x" });
+                let _ = writeln!(text, "{result} INLINE convert_{result}{end}({source} x){{return {value};}}");
             }
         }
     }
-    text
 }
