@@ -26,7 +26,7 @@ FILTERS = [
     ("colorkey", "rgba", "colorkey=red:0.3:0.2", "colorkey_opencl=red:0.3:0.2", 2, 0.01),
     ("dilation", "yuv420p", "dilation", "dilation_opencl", 0, 0),
     ("erosion", "yuv420p", "erosion", "erosion_opencl", 0, 0),
-    ("erosion by thresholds", "gray", "erosion=30:coordinates=231", "erosion_opencl=30:coordinates=231", 0, 0),
+    ("erosion by thresholds", "gray", "erosion=threshold0=30", "erosion_opencl=threshold0=30", 0, 0),
     ("nlmeans", "yuv420p", f"{NOISE},nlmeans=s=6:p=5:r=9", f"{NOISE},hwupload,nlmeans_opencl=s=6:p=5:r=9", 3, 0.07),
     ("pad", "yuv420p", "pad=400:300:20:10:black", "pad_opencl=400:300:20:10:black", 1, 0),
     ("prewitt", "yuv420p", "prewitt=scale=0.5:delta=10", "prewitt_opencl=scale=0.5:delta=10", 2, 0.01),

@@ -4,6 +4,7 @@ Modes of all kinds of kernel: fast hashes (one kernel), salted and iterated ones
 comparison), block ciphers, and those with much local or global memory (bcrypt, scrypt). One hash is cracked in all attack modes.
 """
 
+import json
 import os
 import re
 import time
@@ -49,12 +50,12 @@ def main():
     Path("right.txt").write_text("dog\ncat\nbird\n")
     start = time.monotonic()
     for mode in SHORT if QUICK else MODES:
-        _, output = run(["hashcat", "-m", mode, "--example-hashes"])
-        fields = dict(re.findall(r"^ +([\w.]+?)\.*: (.*)$", output, re.M))
-        with case(f"{mode} {fields['Name']}"):
-            word = fields["Example.Pass"]
+        _, output = run(["hashcat", "-m", mode, "--example-hashes", "--machine-readable"])
+        fields = json.loads(re.search(r"\{.*\}", output, re.S)[0])[str(mode)]
+        with case(f"{mode} {fields['name']}"):
+            word = fields["example_pass"]
             Path("words.txt").write_text(f"wrong\nHashcat!\n{word}\nanother\n")
-            crack(mode, fields["Example.Hash"], ["-a", "0", "words.txt"], word)
+            crack(mode, fields["example_hash"], ["-a", "0", "words.txt"], word)
     for name, attack in {} if QUICK else ATTACKS.items():
         with case(f"0 MD5, {name}"):
             crack(0, MD5, attack, "hashcat")
