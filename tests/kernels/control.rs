@@ -432,6 +432,7 @@ fn own_functions(name: &str, options: &str) -> Case {
           o[i] = r;
         }",
     )
+    .source_only("takes functions of these names for the built-in ones")
     .options(options)
     .uniform()
     .expect(|i| {

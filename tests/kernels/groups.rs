@@ -452,6 +452,9 @@ pub(crate) fn cases() -> Vec<Case> {
         of_type::<f32>("float", |n| n as f32, (f32::INFINITY, f32::NEG_INFINITY), true),
         of_type::<f64>("double", |n| n as f64, (f64::INFINITY, f64::NEG_INFINITY), true),
         votes(),
+        of_type::<i32>("int", |n| n as i32, (i32::MAX, i32::MIN), true)
+            .named("groups::int_of_2_0")
+            .options("-cl-std=CL2.0"),
         in_control_flow(),
         two_levels(),
         places(),

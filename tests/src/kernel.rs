@@ -151,6 +151,7 @@ pub struct Case {
     locals: Vec<Option<Vec<usize>>>,
     needs: Vec<Need>,
     clift_only: Option<&'static str>,
+    source_only: Option<&'static str>,
 }
 
 impl Case {
@@ -167,6 +168,7 @@ impl Case {
             locals: std::iter::once(None).chain(sizes.map(|size| Some(vec![size]))).collect(),
             needs: Vec::new(),
             clift_only: None,
+            source_only: None,
         }
     }
 
@@ -340,6 +342,13 @@ impl Case {
         self
     }
 
+    /// The SPIR-V-LLVM translator is known to get this wrong, for this reason.
+    #[must_use]
+    pub fn source_only(mut self, reason: &'static str) -> Self {
+        self.source_only = Some(reason);
+        self
+    }
+
     /// The case as a test.
     pub fn into_trial(self) -> Trial {
         Trial::ignorable_test(self.name.clone(), move || self.run(session()).map_err(Failed::from))
@@ -356,6 +365,7 @@ impl Case {
         }
         let program = match translator::level() {
             None => session.build(&self.source, &self.options),
+            Some(_) if let Some(reason) = self.source_only => return Ok(Completion::ignored_with(reason)),
             Some(level) => match translator::translate(&self.source, &self.options, &level) {
                 Ok(il) => session.build_il(&il, &translator::module_options(&self.options)),
                 Err(reason) => return Ok(Completion::ignored_with(reason)),

@@ -446,7 +446,15 @@ fn arguments(job: &Job<'_>, action: Action) -> Vec<String> {
                 arg(text);
             }
         }
-        std @ (Std::Cl10 | Std::Cl11 | Std::Cl12 | Std::Cl20 | Std::Cl30) => arg(&format!("-cl-std={}", std.name())),
+        Std::Cl30 => arg("-cl-std=CL3.0"),
+        std @ (Std::Cl10 | Std::Cl11 | Std::Cl12 | Std::Cl20) => {
+            arg(&format!("-cl-std={}", std.name()));
+            // Extensions add to the sub-group functions in every version. Clang's header has those they add to only with
+            // `cl_khr_subgroups`, which promises more than they do, or with the feature of 3.0.
+            if job.profile.features.contains(&SUB_GROUPS) {
+                arg(&format!("-D{SUB_GROUPS}=1"));
+            }
+        }
     }
     if job.profile.opencl_version >= 310 {
         arg("-DCL_VERSION_3_1=310");
@@ -476,6 +484,9 @@ fn arguments(job: &Job<'_>, action: Action) -> Vec<String> {
     }
     args
 }
+
+/// The feature that stands for sub-group functions.
+const SUB_GROUPS: &str = "__opencl_c_subgroups";
 
 /// Switches every extension and feature off that the device does not report.
 fn extension_switches(job: &Job<'_>) -> String {
