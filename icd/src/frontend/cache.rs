@@ -6,7 +6,7 @@
 //! its own, so that no process pays for what all others have stored. The newest results by last use stay when a
 //! subdirectory exceeds its bound. Nothing here can fail a build: an unusable directory is no cache.
 //!
-//! Of sources that read files of their own (`-I`, `#include` without a header program) only what the back end makes of the front
+//! Of sources that read files of their own (`#include` without a header program) only what the back end makes of the front
 //! end's result is kept: whether such a file changed, or a new one now stands in front of it, cannot be seen without searching for it
 //! as the compiler does.
 
@@ -92,7 +92,8 @@ impl Key {
 /// Whether a job may read files that it does not hold.
 pub fn reads_files(job: &Job<'_>) -> bool {
     let mut texts = std::iter::once(job.source).chain(job.headers.iter().map(|header| header.text.as_slice()));
-    job.options.include_directories || texts.any(may_read_files)
+    // Directories (-I) alone are none: applications name them always.
+    texts.any(may_read_files)
 }
 
 /// Whether a text may make the compiler read a file: it has the word of such a directive, spliced lines joined.
@@ -271,7 +272,9 @@ mod tests {
     #[test]
     fn sources_that_read_files_have_no_key() {
         assert!(key("#include \"x.h\"", "", "clang").is_none());
-        assert!(key("kernel", "-I .", "clang").is_none());
+        // Without an #include it does not matter where headers are.
+        assert!(key("kernel", "-I .", "clang").is_some());
+        assert!(key("#include <x>", "-I .", "clang").is_none());
         for text in ["#inc\\\nlude <x>", "# embed \"x\"", "#inc??/\nlude", "#if __has_include(<x>)", "#inc\\\r\nlude"] {
             assert!(may_read_files(text.as_bytes()), "{text:?}");
         }

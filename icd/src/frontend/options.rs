@@ -75,8 +75,6 @@ pub struct BuildOptions {
     pub std: Option<Std>,
     /// Arguments for the front end in the order given: `-D`, `-I`, `-U`, warnings, constants' precision.
     pub front_end: Vec<String>,
-    /// Whether headers may come from directories (`-I`).
-    pub include_directories: bool,
     /// `-cl-opt-disable`.
     pub opt_disable: bool,
     /// `-cl-kernel-arg-info`.
@@ -138,7 +136,7 @@ macro_rules! math {
 const OPTIONS: &[OptionRow] = &[
     // Preprocessor.
     OptionRow { name: "-D", value: Value::JoinedOrNext, stages: COMPILE, apply: define },
-    OptionRow { name: "-I", value: Value::JoinedOrNext, stages: COMPILE, apply: include_directory },
+    OptionRow { name: "-I", value: Value::JoinedOrNext, stages: COMPILE, apply: |o, v| push(o, "-I", v) },
     OptionRow { name: "-U", value: Value::JoinedOrNext, stages: COMPILE, apply: |o, v| push(o, "-U", v) },
     // Math intrinsics. Double-precision literals are the front end's business alone.
     OptionRow {
@@ -267,12 +265,6 @@ fn define(options: &mut BuildOptions, value: &str) -> Result<(), String> {
     push(options, "-D", value)
 }
 
-/// `-I dir`.
-fn include_directory(options: &mut BuildOptions, value: &str) -> Result<(), String> {
-    options.include_directories = true;
-    push(options, "-I", value)
-}
-
 /// `-O`, `-O0` to `-O5`, `-Os`, `-Ofast`.
 fn optimization(options: &mut BuildOptions, value: &str) -> Result<(), String> {
     match value {
@@ -380,7 +372,7 @@ mod tests {
             ["-DA", "-DB=2", "-Idir", "-Iwith blank", "-cl-single-precision-constant", "-w", "-Werror"]
         );
         assert_eq!(o.language(), Std::Cl20);
-        assert!(o.include_directories && o.opt_disable && o.kernel_arg_info && o.uniform_work_groups);
+        assert!(o.opt_disable && o.kernel_arg_info && o.uniform_work_groups);
         let m = o.fast_math;
         assert!(m.mad_enable && m.no_signed_zeros && m.unsafe_math && m.finite_only && m.denorms_are_zero && m.relaxed);
     }
