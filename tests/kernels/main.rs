@@ -17,6 +17,7 @@ mod integers;
 mod launch;
 mod locks;
 mod memory;
+mod relatives;
 mod runs;
 mod vector;
 
@@ -63,6 +64,7 @@ fn main() {
         launch::cases(),
         locks::cases(),
         memory::cases(),
+        relatives::cases(),
         runs::cases(),
         vector::cases(),
     ];
