@@ -18,7 +18,6 @@ OPERATIONS = SHORT + [
     ("alien-map", 1, 0),
     ("bilateral-filter blur-radius=4 edge-preservation=8", 1, 0),
     ("c2g radius=20 samples=4 iterations=4", 255, 0),  # random samples
-    ("checkerboard x=13 y=7 color1=red", 1, 0),
     ("color-exchange from-color=red to-color=blue red-threshold=0.3", 1, 0),
     ("color-temperature intended-temperature=4000", 1, 0),
     ("contrast-curve", 1, 0),

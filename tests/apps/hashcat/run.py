@@ -26,7 +26,7 @@ ATTACKS = {
     "mask and dictionary": ["-a", "7", "?l?l?l?l", "right.txt"],
 }
 OPTIONS = ["--force", "--potfile-disable", "--restore-disable", "--logfile-disable", "--quiet", "-D", "1,2,3"]
-LIMIT = 240
+LIMIT = 900
 
 
 def crack(mode, hashed, attack, word):
