@@ -75,7 +75,8 @@ const CAPABILITIES: &[(Capability, Support)] = &[
     (Capability::FloatControls2, Support::Accepted),
     (Capability::FPMaxErrorINTEL, Support::Accepted),
     (Capability::MemoryAccessAliasingINTEL, Support::Accepted),
-    (Capability::UntypedPointersKHR, Support::Reported),
+    // Lengths of arrays without one are for shaders.
+    (Capability::UntypedPointersKHR, Support::Accepted),
     (Capability::FMAKHR, Support::Reported),
     (Capability::SubgroupShuffleINTEL, Support::Reported),
     (Capability::FPFastMathModeINTEL, Support::Accepted),
@@ -101,7 +102,7 @@ const EXTENSIONS: &[(&str, Support)] = &[
     ("SPV_INTEL_optnone", Support::Accepted),
     ("SPV_INTEL_fp_max_error", Support::Accepted),
     ("SPV_INTEL_memory_access_aliasing", Support::Accepted),
-    ("SPV_KHR_untyped_pointers", Support::Reported),
+    ("SPV_KHR_untyped_pointers", Support::Accepted),
     ("SPV_KHR_poison_freeze", Support::Reported),
     ("SPV_KHR_fma", Support::Reported),
     ("SPV_INTEL_subgroups", Support::Accepted),

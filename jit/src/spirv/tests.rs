@@ -123,7 +123,7 @@ fn lengths() {
         with(&[5 << 16 | Op::IAdd as u32, 2, 11]),
         format!("malformed SPIR-V at word {end} (OpIAdd): 5 words, but only 3 are left in the module")
     );
-    assert_eq!(with(&[1 << 16 | 9999]), format!("malformed SPIR-V at word {end} (opcode 9999): unknown opcode"));
+    assert_eq!(with(&[1 << 16 | 9999]), format!("unsupported SPIR-V at word {end} (opcode 9999): unknown opcode"));
 }
 
 #[test]
