@@ -4,8 +4,10 @@
 //! things decide: what has no form on packs (atomics, scattered accesses, divisions) gains nothing from lanes; and where lanes go
 //! different ways, the pack goes all of them, while a single work-item goes one.
 
-use clift_kir::{Block, Elem, Inst, Opcode, Type, Value};
+use clift_kir::analysis::{LoopId, UseCounts};
+use clift_kir::{Block, Elem, Imm, Inst, Opcode, Slot, Space, Type, Value};
 use cranelift_entity::SecondaryMap;
+use rustc_hash::FxHashMap;
 
 use super::divergence::Divergence;
 use super::interleave::Interleaved;
@@ -47,6 +49,9 @@ const ATOMIC: f64 = 8.0;
 const SCATTERED: f64 = 2.5;
 /// A branch that goes either way.
 const UNSURE_BRANCH: f64 = 4.0;
+/// A volatile private variable that goes from one iteration to the next through memory: a pack waits for its own store, while
+/// processors rename such places for scalars.
+const THROUGH_MEMORY: f64 = 130.0;
 /// The share of packs for which what is assumed of most does not hold, for each of their lanes: those at the border of a row of
 /// some hundred elements.
 const UNUSUAL: f64 = 0.005;
@@ -58,7 +63,9 @@ pub(super) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32,
     let plan = Plan::new(prepared, divergence);
     let masks = Masks::new(prepared, divergence, &plan);
     let interleaved = Interleaved::new(&prepared.func, &plan.order);
-    let model = Model { prepared, divergence, interleaved, lanes: f64::from(lanes), machine };
+    let uses = UseCounts::new(&prepared.func);
+    let model = Model { prepared, divergence, uses, interleaved, lanes: f64::from(lanes), machine };
+    let through_memory = carried_through_memory(prepared);
     // How likely a lane executes a block, of those that a pack goes to.
     let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
     let mut costs = Costs { scalar: 0.0, pack: 0.0, usual: 0.0, scattered: 0.0 };
@@ -80,6 +87,7 @@ pub(super) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32,
         if masks.root(block) == block && !masks.is_full(block) {
             all += TEST;
         }
+        all += THROUGH_MEMORY * through_memory.iter().filter(|&&at| at == block).count() as f64;
         costs.scalar += often * own * one * model.lanes;
         let times = often * stretch * executed;
         costs.pack += times * all;
@@ -91,9 +99,40 @@ pub(super) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32,
     costs
 }
 
+/// For each volatile private variable of a loop that is read before the loop has written it, the block that reads.
+fn carried_through_memory(prepared: &Prepared) -> Vec<Block> {
+    let Prepared { func, cfg, dom, loops, .. } = prepared;
+    let variable = |pointer: Value| match func.dfg.def_inst(pointer).map(|inst| &func.dfg.inst(inst).imm) {
+        Some(&Imm::Slot(slot)) => Some(slot),
+        Some(_) | None => None,
+    };
+    // Accesses in loops in the order of the code: loop, variable, block, whether it writes.
+    let mut accesses: Vec<(LoopId, Slot, Block, bool)> = Vec::new();
+    for &block in cfg.rpo() {
+        let Some(id) = loops.innermost(block) else { continue };
+        for &inst in func.layout.insts(block) {
+            let data = func.dfg.inst(inst);
+            let (op @ (Opcode::Load | Opcode::Store), Imm::Mem(mem)) = (data.op, &data.imm) else { continue };
+            if let Some(slot) = variable(data.args[0]).filter(|_| mem.volatile) {
+                accesses.push((id, slot, block, op == Opcode::Store));
+            }
+        }
+    }
+    let mut carried: FxHashMap<(LoopId, Slot), Block> = FxHashMap::default();
+    for (i, &(id, slot, block, writes)) in accesses.iter().enumerate() {
+        let same = |other: &&(LoopId, Slot, Block, bool)| other.0 == id && other.1 == slot && other.3;
+        let written_before = || accesses[..i].iter().filter(same).any(|write| dom.dominates(write.2, block));
+        if !writes && !carried.contains_key(&(id, slot)) && accesses.iter().any(|a| same(&a)) && !written_before() {
+            carried.insert((id, slot), block);
+        }
+    }
+    carried.into_values().collect()
+}
+
 struct Model<'a> {
     prepared: &'a Prepared,
     divergence: &'a Divergence,
+    uses: UseCounts,
     interleaved: Interleaved,
     lanes: f64,
     machine: &'a Machine,
@@ -181,11 +220,11 @@ impl Model<'_> {
             }
             How::Load => {
                 let ty = func.dfg.ty(func.dfg.result(inst));
-                self.access(data.args[0], ty, masked, false)
+                self.access(inst, ty, masked, false)
             }
             How::Store => {
                 let ty = func.dfg.ty(data.args[1]);
-                self.access(data.args[0], ty, masked, true)
+                self.access(inst, ty, masked, true)
             }
             How::Collective
                 if data.op == Opcode::GroupShuffle && self.divergence.shape(data.args[0]) != Shape::Varying =>
@@ -199,7 +238,7 @@ impl Model<'_> {
                 let parts: f64 = func.dfg.ty(data.args[0]).lanes().into();
                 (parts, parts * 2.0 * steps * self.registers(func.dfg.ty(data.args[0]).elem))
             }
-            How::PerLane if let Some(together) = together(func, self.divergence, inst) => {
+            How::PerLane if let Some(together) = together(func, &self.uses, self.divergence, inst) => {
                 let steps = if together.asked { 2.0 * self.lanes.log2() } else { self.lanes.log2() };
                 (ATOMIC, ATOMIC + SCATTERED + steps * self.registers(func.dfg.ty(data.args[1]).elem))
             }
@@ -238,8 +277,17 @@ impl Model<'_> {
 
     /// Elements from one lane's record to the next one's if a pack accesses records one after the other, or its lanes' elements
     /// among a few neighbours.
-    fn step(&self, pointer: Value, ty: Type) -> Option<u32> {
+    fn step(&self, inst: Inst, ty: Type) -> Option<u32> {
+        let func = &self.prepared.func;
+        let data = func.dfg.inst(inst);
+        let pointer = data.args[0];
         let shape = self.divergence.shape(pointer);
+        // A volatile access happens as written, lane by lane, where others may look.
+        if matches!(data.imm, Imm::Mem(mem) if mem.volatile)
+            && func.dfg.ty(pointer).elem.space() != Some(Space::Private)
+        {
+            return None;
+        }
         if self.interleaved.granule_at(pointer).is_some() {
             return matches!(shape, Shape::Affine { .. }).then_some(ty.lanes());
         }
@@ -273,17 +321,18 @@ impl Model<'_> {
             | How::End
             | How::Foreign => return false,
         };
-        !self.divergence.shape(data.args[0]).is_uniform(Scope::Pack) && self.step(data.args[0], ty).is_none()
+        !self.divergence.shape(data.args[0]).is_uniform(Scope::Pack) && self.step(inst, ty).is_none()
     }
 
-    fn access(&self, pointer: Value, ty: Type, masked: bool, write: bool) -> (f64, f64) {
+    fn access(&self, inst: Inst, ty: Type, masked: bool, write: bool) -> (f64, f64) {
+        let pointer = self.prepared.func.dfg.inst(inst).args[0];
         let components = f64::from(ty.lanes());
         if self.divergence.shape(pointer).is_uniform(Scope::Pack) {
             return (1.0, 1.0);
         }
         // A scalar access takes an OpenCL vector at once.
         let one = (components * f64::from(ty.elem.bits()) / f64::from(self.machine.register_bits)).max(1.0);
-        let Some(step) = self.step(pointer, ty) else {
+        let Some(step) = self.step(inst, ty) else {
             return (one, components * self.lanes * (SCATTERED + if masked && write { 1.0 } else { 0.0 }));
         };
         let moved = if step > 1 { 1.5 } else { 1.0 };

@@ -4,9 +4,10 @@
 //! order that every memory order and scope allows. So what the lanes bring is combined first, and one atomic changes the place.
 //! What a lane would have found there is what the atomic found, combined with what the lanes before it bring.
 
+use clift_kir::analysis::UseCounts;
 use clift_kir::eval::identity;
 use clift_kir::inst::Imm;
-use clift_kir::{AtomicOp, Block, Function, Inst, Opcode, Value};
+use clift_kir::{AtomicOp, Function, Inst, Opcode};
 
 use super::divergence::Divergence;
 use super::shape::Scope;
@@ -22,8 +23,8 @@ pub(super) struct Together {
     pub(super) asked: bool,
 }
 
-/// How an atomic is made once for all lanes; `None` where it is made lane by lane.
-pub(super) fn together(func: &Function, divergence: &Divergence, inst: Inst) -> Option<Together> {
+/// How an atomic is made once for all lanes; `None` where it is made lane by lane. Takes how often values of the function are used.
+pub(super) fn together(func: &Function, uses: &UseCounts, divergence: &Divergence, inst: Inst) -> Option<Together> {
     let data = func.dfg.inst(inst);
     let (Opcode::AtomicRmw, &Imm::Atomic(info)) = (data.op, &data.imm) else { return None };
     if !divergence.shape(data.args[0]).is_uniform(Scope::Pack) {
@@ -32,7 +33,7 @@ pub(super) fn together(func: &Function, divergence: &Divergence, inst: Inst) -> 
     let result = func.dfg.result(inst);
     let combine = combining(info.op)?;
     let neutral = identity(combine, func.dfg.ty(result).elem);
-    Some(Together { combine, neutral, asked: is_used(func, result) })
+    Some(Together { combine, neutral, asked: uses.get(result) > 0 })
 }
 
 /// What combines the lanes of an atomic; `None` where lanes combined first would give another result.
@@ -50,15 +51,4 @@ fn combining(op: AtomicOp) -> Option<AtomicOp> {
         | AtomicOp::Umax => Some(op),
         AtomicOp::Xchg | AtomicOp::Fadd | AtomicOp::Fmul | AtomicOp::Fmin | AtomicOp::Fmax => None,
     }
-}
-
-fn is_used(func: &Function, value: Value) -> bool {
-    let uses = |block: Block| {
-        func.layout.insts(block).iter().any(|&inst| {
-            let mut found = false;
-            func.dfg.for_each_use(inst, |used| found |= used == value);
-            found
-        })
-    };
-    func.layout.blocks().iter().any(|&block| uses(block))
 }

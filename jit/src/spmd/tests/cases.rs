@@ -22,7 +22,7 @@ pub(super) fn kernel(body: &str) -> Module {
 }
 
 /// As [`kernel`], with variables of the module and slots.
-fn kernel_with(head: &str, slots: &str, body: &str) -> Module {
+pub(super) fn kernel_with(head: &str, slots: &str, body: &str) -> Module {
     parse(&format!(
         r#"{head}
 function f0 "case" canonical {{

@@ -1,6 +1,11 @@
 //! Operations lane by lane: so many that they are loops over the lanes, with masks and without.
 
-use super::cases::{kernel, run};
+use clift_kir::{Imm, Opcode};
+
+use super::cases::{kernel, kernel_with, run};
+use super::harness::make_all;
+use crate::Options;
+use crate::spmd::regions::Growth;
 
 /// As many as are copied for each lane, and more: atomics on the work-item's own words, some of them only for some lanes.
 #[test]
@@ -31,4 +36,45 @@ b{i}1(v{i}08: i32):
         }
         run(&kernel(&format!("{body}    store align 4 v0, {last}\n    ret\n")));
     }
+}
+
+/// A volatile private variable is each work-item's own: packs access it as a whole, whoever is active.
+#[test]
+fn volatile_private_variables() {
+    let body = "    v10: ptr(private) = slot_addr s0
+    v11: i32 = const 0
+    v12: i32 = const 1
+    v13: i32 = const 7
+    v14: i32 = and v1, v13
+    store align 4 volatile v10, v11
+    jump b1
+b1:
+    v20: i32 = load align 4 volatile v10
+    v21: b1 = icmp ult v20, v14
+    branch v21, b2, b3
+b2:
+    v22: i32 = load align 4 volatile v10
+    v23: i32 = iadd v22, v12
+    store align 4 volatile v10, v23
+    jump b1
+b3:
+    v24: i32 = load align 4 volatile v10
+    store align 4 v0, v24
+    ret
+";
+    let module = kernel_with("", "slot s0 size 4 align 4", body);
+    run(&module);
+    let made = make_all(&module, &Options { width: Some(8), ..Options::default() }, Growth::default());
+    assert!(made.report.gathers.is_empty() && made.report.per_lane.is_empty());
+    let func = made.packed.and_then(|packed| packed.widened).unwrap_or_else(|| panic!("no packs"));
+    let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    let (mut whole, mut masked) = (0, 0);
+    for data in insts.map(|&inst| func.dfg.inst(inst)) {
+        match (data.op, &data.imm) {
+            (Opcode::MaskedLoad | Opcode::MaskedStore, _) => masked += 1,
+            (Opcode::Load | Opcode::Store, Imm::Mem(mem)) => whole += usize::from(mem.volatile),
+            _ => {}
+        }
+    }
+    assert!(whole >= 5 && masked == 0, "{whole} whole accesses, {masked} masked ones");
 }

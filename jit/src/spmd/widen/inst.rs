@@ -75,6 +75,9 @@ impl Widener<'_> {
             None => (self.out.slots[slot].size / u64::from(self.width)) as i64,
         };
         let base = self.emit(data.op, &[], data.imm.clone(), self.func.dfg.ty(result));
+        if self.whole_slots.contains(&slot) {
+            self.clear_slot(slot, base);
+        }
         let form = if stride == 0 { Form::Uniform(base) } else { Form::Affine { base, stride } };
         self.set_shaped(result, form);
     }

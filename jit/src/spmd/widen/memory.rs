@@ -2,7 +2,7 @@
 
 use clift_kir::dfg::ConstData;
 use clift_kir::inst::{BlockCall, Imm, MemInfo};
-use clift_kir::{Inst, Opcode, Space, Type, Value};
+use clift_kir::{Elem, Inst, Opcode, Slot, Space, Type, Value};
 use smallvec::SmallVec;
 
 use super::forms::{Form, Packs};
@@ -14,6 +14,9 @@ const MAX_FLAT: u32 = Type::MAX_LANES / 2;
 
 /// Records with up to so many elements are loaded whole and taken apart.
 const MAX_STEP: u32 = 4;
+
+/// Volatile variables of up to so many elements are accessed as a whole.
+const MOST_WHOLE: u64 = 16;
 
 /// Of so many lanes that access one element of a window, the masks are put together.
 const MAX_SHARERS: usize = 2;
@@ -110,8 +113,18 @@ impl Widener<'_> {
         MemInfo { align: mem.align.min(ty.elem.bytes()).max(1), ..mem }
     }
 
+    /// What a pack's accesses under a mask may do beyond the kernel's: nobody sees what becomes of private memory in between, so
+    /// that the places of other lanes can be read, and written back, even where accesses are volatile.
+    fn masked_mem(&self, pointer: Value, mem: MemInfo, mask: Mask) -> MemInfo {
+        MemInfo { volatile: mem.volatile && (mask.is_none() || !self.is_private(pointer)), ..mem }
+    }
+
+    fn is_private(&self, pointer: Value) -> bool {
+        self.func.dfg.ty(pointer).elem.space() == Some(Space::Private)
+    }
+
     fn pattern(&mut self, pointer: Value, ty: Type, volatile: bool) -> Pattern {
-        if volatile && !self.is_uniform(pointer) {
+        if volatile && !self.is_uniform(pointer) && !self.is_private(pointer) {
             return Pattern::Scattered;
         }
         match self.form(pointer) {
@@ -271,6 +284,7 @@ impl Widener<'_> {
             self.set(result, Form::Packs(packs));
             return;
         }
+        let element = self.masked_mem(pointer, element, mask);
         let form = match self.pattern(pointer, ty, mem.volatile) {
             Pattern::Same(pointer) => Form::Uniform(self.at().load(ty, pointer, mem)),
             Pattern::Records(records)
@@ -306,7 +320,9 @@ impl Widener<'_> {
         if let Some(place) = self.granule_place(pointer, disp, ty) {
             return match mask {
                 None => self.at().load(pack, place, element),
+                Some(_) if self.is_whole(pointer, offset + ty.lane().bytes()) => self.at().load(pack, place, element),
                 Some(mask) => {
+                    let element = self.masked_mem(pointer, element, Some(mask));
                     let mut b = self.at();
                     let other = b.undef(pack);
                     b.value(Opcode::MaskedLoad, &[place, mask, other], Imm::Mem(element), pack)
@@ -327,7 +343,16 @@ impl Widener<'_> {
         if let Some(place) = self.granule_place(pointer, disp, ty) {
             match mask {
                 None => drop(self.at().store(place, pack, element)),
+                // Processors hand a store's data to a load behind it, but not part of it.
+                Some(mask) if self.is_whole(pointer, offset + ty.lane().bytes()) => {
+                    let all = self.pack_type(ty);
+                    let mut b = self.at();
+                    let old = b.load(all, place, element);
+                    let new = b.select(mask, pack, old);
+                    b.store(place, new, element);
+                }
                 Some(mask) => {
+                    let element = self.masked_mem(pointer, element, Some(mask));
                     self.at().inst(Opcode::MaskedStore, &[place, pack, mask], Imm::Mem(element), &[]);
                 }
             }
@@ -338,6 +363,61 @@ impl Widener<'_> {
         let address = self.displaced(pointers, offset * self.width);
         let lanes = self.mask_or_all(mask);
         self.at().inst(Opcode::Scatter, &[address, pack, lanes], Imm::Mem(element), &[]);
+    }
+
+    /// Finds the interleaved variables that are accessed as a whole under masks too: volatile ones, which nothing keeps in
+    /// registers, accessed at constant places.
+    pub(super) fn find_whole_slots(&mut self) {
+        let func = self.func;
+        for &inst in self.plan.order.iter().flat_map(|&block| func.layout.insts(block)) {
+            let data = func.dfg.inst(inst);
+            let (Opcode::Load | Opcode::Store, Imm::Mem(MemInfo { volatile: true, .. })) = (data.op, &data.imm) else {
+                continue;
+            };
+            if let Some(slot) = self.variable(data.args[0], 1)
+                && let Some(granule) = self.interleaved.granule(slot)
+                && func.slots[slot].size <= MOST_WHOLE * u64::from(granule)
+            {
+                self.whole_slots.insert(slot);
+            }
+        }
+    }
+
+    /// Whether an access to the bytes at a pointer is to a variable that is accessed as a whole.
+    fn is_whole(&self, pointer: Value, bytes: u32) -> bool {
+        self.variable(pointer, bytes).is_some_and(|slot| self.whole_slots.contains(&slot))
+    }
+
+    /// The private variable that so many bytes at a pointer lie in, at a constant place.
+    fn variable(&self, pointer: Value, bytes: u32) -> Option<Slot> {
+        let dfg = &self.func.dfg;
+        let (mut at, mut place) = (pointer, 0i64);
+        loop {
+            let data = dfg.inst(dfg.def_inst(at)?);
+            match (&data.imm, &data.args[..]) {
+                (&Imm::Slot(slot), _) => {
+                    let size = self.func.slots[slot].size;
+                    let end = place.checked_add(i64::from(bytes))?;
+                    return (place >= 0 && end as u64 <= size).then_some(slot);
+                }
+                (&Imm::Addr { disp, .. }, &[base]) => (at, place) = (base, place.checked_add(disp)?),
+                _ => return None,
+            }
+        }
+    }
+
+    /// Gives a variable that is accessed as a whole content for lanes that have not written yet.
+    pub(super) fn clear_slot(&mut self, slot: Slot, base: Value) {
+        let Some(granule) = self.interleaved.granule(slot) else { return };
+        let Some(elem) = Elem::int(8 * granule) else { return };
+        let pack = Type::vector(elem, self.width);
+        let zero = self.at().iconst(pack, 0);
+        for place in 0..self.func.slots[slot].size / u64::from(granule) {
+            let disp = place * u64::from(granule * self.width);
+            let mut b = self.at();
+            let address = if disp == 0 { base } else { b.addr(base, None, 1, disp as i64) };
+            b.store(address, zero, MemInfo::aligned(granule));
+        }
     }
 
     /// Where a granule of all lanes lies together.
@@ -477,6 +557,7 @@ impl Widener<'_> {
             }
             return;
         }
+        let element = self.masked_mem(pointer, element, mask);
         match self.pattern(pointer, ty, mem.volatile) {
             Pattern::Same(place) if self.is_uniform(value) => {
                 let value = self.scalar(value);

@@ -27,13 +27,13 @@ mod inst;
 mod memory;
 mod perlane;
 
-use clift_kir::analysis::DomTree;
+use clift_kir::analysis::{DomTree, UseCounts};
 use clift_kir::inst::Imm;
 use clift_kir::ssa::{SsaBuilder, Var};
-use clift_kir::{Block, Builder, Function, Inst, IntCond, Loc, Opcode, Stage, Type, Value};
+use clift_kir::{Block, Builder, Function, Inst, IntCond, Loc, Opcode, Slot, Stage, Type, Value};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::divergence::Divergence;
 use super::interleave::Interleaved;
@@ -61,6 +61,7 @@ pub(super) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail
         prepared,
         func: &prepared.func,
         divergence,
+        uses: UseCounts::new(&prepared.func),
         guarded: EntitySet::new(),
         plan,
         masks,
@@ -90,6 +91,7 @@ pub(super) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail
         splats: FxHashMap::default(),
         tail_mask: None,
         mask_constants: [None.into(); 2],
+        whole_slots: FxHashSet::default(),
         lanes_in_loops: false,
         report: Report::default(),
     };
@@ -106,6 +108,7 @@ struct Widener<'a> {
     prepared: &'a Prepared,
     func: &'a Function,
     divergence: &'a Divergence,
+    uses: UseCounts,
     plan: Plan,
     masks: Masks,
     interleaved: Interleaved,
@@ -153,6 +156,8 @@ struct Widener<'a> {
     tail_mask: Mask,
     /// Masks without lanes and with all, in the entry.
     mask_constants: [PackedOption<Value>; 2],
+    /// Variables that are read and written as a whole even where some lanes are inactive.
+    whole_slots: FxHashSet<Slot>,
     /// Whether what is executed lane by lane is so in loops.
     lanes_in_loops: bool,
     report: Report,
@@ -162,6 +167,7 @@ impl Widener<'_> {
     fn run(&mut self, tail: bool) {
         self.find_guards();
         self.find_many_lanes();
+        self.find_whole_slots();
         self.make_skeleton();
         if tail {
             self.here = self.entry;

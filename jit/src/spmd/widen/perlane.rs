@@ -175,7 +175,7 @@ impl Widener<'_> {
     /// One atomic for the pack instead of one per lane. Gives whether that was possible.
     fn together(&mut self, inst: Inst, mask: Mask) -> bool {
         let func = self.func;
-        let Some(together) = together(func, self.divergence, inst) else { return false };
+        let Some(together) = together(func, &self.uses, self.divergence, inst) else { return false };
         let data = func.dfg.inst(inst);
         let Imm::Atomic(info) = data.imm else { return false };
         let result = func.dfg.result(inst);
