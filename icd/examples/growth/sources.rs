@@ -1,10 +1,10 @@
 //! Kernels that grow: a row for each dimension in which programs do.
 
 /// A family of sources.
-pub struct Family {
-    pub name: &'static str,
+pub(crate) struct Family {
+    pub(crate) name: &'static str,
     /// The size at which it is measured first.
-    pub size: usize,
+    pub(crate) size: usize,
     /// Lines before the kernel.
     before: &'static str,
     /// What the kernel begins with; where this is empty, what is repeated is whole kernels.
@@ -19,7 +19,7 @@ pub struct Family {
 
 impl Family {
     /// The text at a size.
-    pub fn source(&self, size: usize) -> String {
+    pub(crate) fn source(&self, size: usize) -> String {
         let mut body = String::new();
         for part in [self.repeat, self.after].iter().filter(|part| !part.is_empty()) {
             for i in 0..size {
@@ -43,7 +43,7 @@ const fn family(name: &'static str, size: usize, repeat: &'static str) -> Family
 }
 
 /// All families.
-pub const FAMILIES: &[Family] = &[
+pub(crate) const FAMILIES: &[Family] = &[
     family(
         "printf-loops",
         100,

@@ -2,10 +2,12 @@
 //! always give the same and may run at any time. Inner loops first, so that a value climbs as far as it can. What only blocks
 //! need that are executed seldom stays there.
 
-use clift_kir::analysis::{Cfg, DomTree, Loop, LoopForest, Rare};
+use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId, Rare};
 use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, BlockCall, Function, Imm, InstData, Opcode};
 use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use rustc_hash::FxHashSet;
 
 use super::Changed;
 use super::util::{is_invariant_load, is_speculatable_load};
@@ -15,20 +17,20 @@ pub(super) fn run(func: &mut Function) -> Changed {
     let mut cfg = Cfg::new(func);
     let mut dom = DomTree::new(&cfg);
     let mut loops = LoopForest::new(&cfg, &dom);
-    for (_, l) in loops.iter() {
-        preheader(func, l.header, &membership(l));
-    }
-    if func.dfg.block_count() > cfg.rpo().len() {
+    let made: Vec<(Block, Block)> =
+        loops.iter().filter_map(|(id, l)| Some((l.header, make_preheader(func, &cfg, &loops, id)?))).collect();
+    if !made.is_empty() {
+        place_before(func, made);
         cfg = Cfg::new(func);
         dom = DomTree::new(&cfg);
         loops = LoopForest::new(&cfg, &dom);
     }
     let rare = Rare::new(func, &cfg);
     let mut changed = false;
-    for (_, l) in loops.iter().rev() {
-        let inside = membership(l);
+    for (id, l) in loops.iter().rev() {
+        let inside = |block: Block| loops.contains(id, block);
         let mut hoisted = Vec::new();
-        let mut is_hoisted = rustc_hash::FxHashSet::default();
+        let mut is_hoisted = FxHashSet::default();
         for &block in &l.blocks {
             // A loop that is executed seldom as a whole is as good as any other.
             if rare.contains(block) && !rare.contains(l.header) {
@@ -47,16 +49,16 @@ pub(super) fn run(func: &mut Function) -> Changed {
                     ValueDef::Result(def, _) => {
                         is_hoisted.contains(&def)
                             || is_free(func.dfg.inst(def).op)
-                            || !func.layout.block_of(def).is_some_and(|b| inside[b])
+                            || !func.layout.block_of(def).is_some_and(inside)
                     }
-                    ValueDef::Param(home, _) => !inside[home],
+                    ValueDef::Param(home, _) => !inside(home),
                 });
                 if invariant {
                     // Constants stay where they are used, but a hoisted user needs them before the loop.
                     for &arg in &data.args {
                         if let Some(def) = func.dfg.def_inst(arg)
                             && is_free(func.dfg.inst(def).op)
-                            && func.layout.block_of(def).is_some_and(|b| inside[b])
+                            && func.layout.block_of(def).is_some_and(inside)
                             && is_hoisted.insert(def)
                         {
                             hoisted.push(def);
@@ -70,7 +72,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
         if hoisted.is_empty() {
             continue;
         }
-        let Some(preheader) = preheader(func, l.header, &inside) else { continue };
+        let Some(preheader) = preheader(func, &cfg, &loops, id) else { continue };
         changed = true;
         for &block in &l.blocks {
             func.layout.retain(block, |inst| !is_hoisted.contains(&inst));
@@ -83,35 +85,29 @@ pub(super) fn run(func: &mut Function) -> Changed {
     Changed(changed)
 }
 
-fn membership(l: &Loop) -> SecondaryMap<Block, bool> {
-    let mut inside: SecondaryMap<Block, bool> = SecondaryMap::new();
-    for &block in &l.blocks {
-        inside[block] = true;
-    }
-    inside
-}
-
 /// Ops that cost nothing where they stand: hoisting them would only lengthen live ranges.
 fn is_free(op: Opcode) -> bool {
     matches!(op, Opcode::Const | Opcode::Undef)
 }
 
-/// The block from which the loop is entered and which goes nowhere else; made if there is none. `None` for a loop at the
-/// function's entry.
-fn preheader(func: &mut Function, header: Block, inside: &SecondaryMap<Block, bool>) -> Option<Block> {
-    let outside: Vec<Block> = func
-        .layout
-        .blocks()
-        .iter()
-        .copied()
-        .filter(|&b| !inside[b] && func.successors(b).any(|s| s == header))
-        .collect();
-    if let [only] = *outside
-        && func.successors(only).count() == 1
-    {
-        return Some(only);
-    }
-    if outside.is_empty() {
+/// The blocks from which a loop is entered.
+fn ways_in<'a>(cfg: &'a Cfg, loops: &'a LoopForest, id: LoopId) -> impl Iterator<Item = Block> + 'a {
+    cfg.preds(loops.get(id).header).iter().copied().filter(move |&pred| !loops.contains(id, pred))
+}
+
+/// The block from which a loop is entered and which goes nowhere else, if there is one.
+fn preheader(func: &Function, cfg: &Cfg, loops: &LoopForest, id: LoopId) -> Option<Block> {
+    let mut outside = ways_in(cfg, loops, id);
+    let only = outside.next()?;
+    (outside.next().is_none() && func.successors(only).count() == 1).then_some(only)
+}
+
+/// Makes a block from which a loop is entered and which goes nowhere else, where there is none; it stands nowhere yet. `None` for a
+/// loop at the function's entry, too.
+fn make_preheader(func: &mut Function, cfg: &Cfg, loops: &LoopForest, id: LoopId) -> Option<Block> {
+    let header = loops.get(id).header;
+    let outside: Vec<Block> = ways_in(cfg, loops, id).collect();
+    if outside.is_empty() || preheader(func, cfg, loops, id).is_some() {
         return None;
     }
     let block = func.dfg.make_block();
@@ -127,10 +123,27 @@ fn preheader(func: &mut Function, header: Block, inside: &SecondaryMap<Block, bo
             }
         }
     }
-    let order = func.layout.blocks().to_vec();
-    let at = order.iter().position(|&b| b == header)?;
-    let previous = order.get(at.checked_sub(1)?)?;
-    func.layout.insert_block_after(block, *previous);
     func.layout.append_inst(block, jump);
     Some(block)
+}
+
+/// Puts new blocks right before others.
+fn place_before(func: &mut Function, new: Vec<(Block, Block)>) {
+    let mut before: SecondaryMap<Block, PackedOption<Block>> = SecondaryMap::new();
+    for (at, block) in new {
+        before[at] = Some(block).into();
+        func.layout.append_block(block);
+    }
+    let mut order = Vec::with_capacity(func.layout.blocks().len());
+    let mut placed: FxHashSet<Block> = FxHashSet::default();
+    for &block in func.layout.blocks() {
+        if let Some(new) = before[block].expand() {
+            placed.insert(new);
+            order.push(new);
+        }
+        if !placed.contains(&block) {
+            order.push(block);
+        }
+    }
+    func.layout.set_order(order);
 }

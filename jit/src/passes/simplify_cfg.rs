@@ -3,7 +3,7 @@
 
 use clift_kir::analysis::Cfg;
 use clift_kir::ssa::remove_trivial_params;
-use clift_kir::{Block, BlockCall, Function, Imm};
+use clift_kir::{Block, BlockCall, Function, Imm, Value};
 use cranelift_entity::SecondaryMap;
 
 use super::Changed;
@@ -95,6 +95,7 @@ fn thread_empty(func: &mut Function) -> bool {
     if !any {
         return false;
     }
+    follow(func, &mut forward);
     let mut changed = false;
     for block in func.layout.blocks().to_vec() {
         let Some(inst) = func.layout.terminator(block) else { continue };
@@ -105,16 +106,52 @@ fn thread_empty(func: &mut Function) -> bool {
             func.dfg.targets(inst).iter().map(|call| func.dfg.params(call.block).to_vec()).collect();
         for (target, params) in func.dfg.targets_mut(inst).into_iter().zip(params) {
             if let Some(call) = &forward[target.block] {
-                let args = call.args.iter().map(|v| match params.iter().position(|p| p == v) {
-                    Some(i) => target.args[i],
-                    None => *v,
-                });
-                *target = BlockCall { block: call.block, args: args.collect() };
+                *target = through(target, &params, call);
                 changed = true;
             }
         }
     }
     changed
+}
+
+/// Where a call of a block with these parameters, which only makes another, ends.
+fn through(call: &BlockCall, params: &[Value], next: &BlockCall) -> BlockCall {
+    let args = next.args.iter().map(|v| match params.iter().position(|p| p == v) {
+        Some(i) => call.args[i],
+        None => *v,
+    });
+    BlockCall { block: next.block, args: args.collect() }
+}
+
+/// Lets blocks that jump to others that only jump on lead to the last of them. One block of a cycle of such stays.
+fn follow(func: &Function, forward: &mut SecondaryMap<Block, Option<BlockCall>>) {
+    let mut on_path: SecondaryMap<Block, bool> = SecondaryMap::new();
+    let mut done: SecondaryMap<Block, bool> = SecondaryMap::new();
+    for &start in func.layout.blocks() {
+        let mut path = Vec::new();
+        let mut at = start;
+        while let Some(call) = &forward[at] {
+            let next = call.block;
+            if done[at] {
+                break;
+            }
+            if on_path[at] {
+                forward[at] = None;
+                break;
+            }
+            on_path[at] = true;
+            path.push(at);
+            at = next;
+        }
+        for block in path.into_iter().rev() {
+            done[block] = true;
+            if let Some(call) = &forward[block]
+                && let Some(next) = &forward[call.block]
+            {
+                forward[block] = Some(through(call, func.dfg.params(call.block), next));
+            }
+        }
+    }
 }
 
 /// A block whose only predecessor jumps to it, and nowhere else, is appended to that predecessor.

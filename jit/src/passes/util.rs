@@ -36,9 +36,22 @@ impl Replacements {
             return;
         }
         let Function { layout, dfg, .. } = func;
+        // What chains end in, so that each is followed once.
+        let mut ends = self.to.clone();
+        let mut end = |value: Value| {
+            let (mut end, mut at) = (value, value);
+            while let Some(next) = ends[end] {
+                end = next;
+            }
+            while let Some(next) = ends[at] {
+                ends[at] = Some(end);
+                at = next;
+            }
+            end
+        };
         for &block in layout.blocks() {
             for &inst in layout.insts(block) {
-                dfg.map_uses(inst, |v| self.get(v));
+                dfg.map_uses(inst, &mut end);
             }
         }
     }

@@ -236,11 +236,13 @@ impl<'a> Solver<'a> {
         let dom = DomTree::new(cfg);
         let loops = LoopForest::new(cfg, &dom);
         let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::with_capacity(func.dfg.value_count());
-        let mut writers = Vec::new();
+        // One for each kind of memory.
+        let mut writers: Vec<Writer> = Vec::new();
+        let mut written: FxHashSet<(Space, u32)> = FxHashSet::default();
         for &block in cfg.rpo() {
             for &inst in func.layout.insts(block) {
                 func.dfg.for_each_use(inst, |value| users[value].push(inst));
-                writers.extend(writer(func, inst));
+                writers.extend(writer(func, inst).filter(|writer| written.insert((writer.space, writer.alias))));
             }
         }
         let tangled = if loops.irreducible() { components(cfg) } else { SecondaryMap::new() };

@@ -159,27 +159,35 @@ impl Graph<'_> {
     }
 }
 
-/// Blocks that wait together: each is entered with those behind it deferred.
+/// Blocks that wait together: each is entered with those behind it deferred. It is enough to tell the first: it sends on what it
+/// defers, wherever it goes.
 fn send(deferral: &mut Deferral, pending: &[u32]) {
-    for (i, &place) in pending.iter().enumerate() {
-        if i > 0
-            && let Some(waiting) = deferral.at(place)
-        {
+    let Some((&first, others)) = pending.split_first() else { return };
+    for &place in others {
+        if let Some(waiting) = deferral.at(place) {
             waiting.here = true;
         }
-        defer(deferral, place, &pending[i + 1..]);
     }
+    defer(deferral, first, others);
 }
 
 /// Adds to what is deferred at a place; whether that was news.
 fn defer(deferral: &mut Deferral, at: u32, places: &[u32]) -> bool {
     let Some(Waiting { behind, .. }) = deferral.at(at) else { return false };
+    // What comes before has been executed; it waits for the next iteration, if at all.
+    let places = &places[places.partition_point(|&place| place <= at)..];
     let before = behind.len();
-    for &place in places {
-        // What comes before has been executed; it waits for the next iteration, if at all.
-        if place > at {
-            insert(behind, place);
+    if behind.is_empty() {
+        behind.extend_from_slice(places);
+    } else {
+        let old = std::mem::take(behind);
+        let (mut old, mut new) = (old.iter().copied().peekable(), places.iter().copied().peekable());
+        while let (Some(&a), Some(&b)) = (old.peek(), new.peek()) {
+            behind.push(a.min(b));
+            old.next_if_eq(&a.min(b));
+            new.next_if_eq(&a.min(b));
         }
+        behind.extend(old.chain(new));
     }
     behind.len() > before
 }

@@ -31,6 +31,8 @@ pub struct Loop {
 pub struct LoopForest {
     loops: PrimaryMap<LoopId, Loop>,
     innermost: SecondaryMap<Block, PackedOption<LoopId>>,
+    /// Preorder intervals of the tree of loops.
+    spans: SecondaryMap<LoopId, (u32, u32)>,
     irreducible: bool,
 }
 
@@ -79,7 +81,8 @@ impl LoopForest {
                 innermost[block] = Some(id).into();
             }
         }
-        LoopForest { loops, innermost, irreducible }
+        let spans = spans(&loops);
+        LoopForest { loops, innermost, spans, irreducible }
     }
 
     /// All loops, outer before inner.
@@ -104,18 +107,40 @@ impl LoopForest {
 
     /// Whether a loop contains a block.
     pub fn contains(&self, id: LoopId, block: Block) -> bool {
-        let mut up = self.innermost(block);
-        while let Some(inner) = up {
-            if inner == id {
-                return true;
-            }
-            up = self.loops[inner].parent;
-        }
-        false
+        let (start, end) = self.spans[id];
+        self.innermost(block).is_some_and(|inner| (start..end).contains(&self.spans[inner].0))
     }
 
     /// Whether some cycle has more than one entry; such cycles are no loops of this forest.
     pub fn irreducible(&self) -> bool {
         self.irreducible
     }
+}
+
+/// The interval of each loop in a preorder of the tree: its own number, and the first one behind all loops in it.
+fn spans(loops: &PrimaryMap<LoopId, Loop>) -> SecondaryMap<LoopId, (u32, u32)> {
+    // Loops in each, itself included: outer loops come before inner ones.
+    let mut sizes: SecondaryMap<LoopId, u32> = SecondaryMap::new();
+    for (id, data) in loops.iter().rev() {
+        sizes[id] += 1;
+        if let Some(parent) = data.parent {
+            let size = sizes[id];
+            sizes[parent] += size;
+        }
+    }
+    let mut spans: SecondaryMap<LoopId, (u32, u32)> = SecondaryMap::new();
+    // The next number for a loop in each.
+    let mut next: SecondaryMap<LoopId, u32> = SecondaryMap::new();
+    let mut outermost = 0;
+    for (id, data) in loops.iter() {
+        let start = match data.parent {
+            Some(parent) => &mut next[parent],
+            None => &mut outermost,
+        };
+        let own = *start;
+        *start += sizes[id];
+        spans[id] = (own, own + sizes[id]);
+        next[id] = own + 1;
+    }
+    spans
 }
