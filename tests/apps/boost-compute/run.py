@@ -8,7 +8,7 @@ from common import BUILD, QUICK, SOURCES, Skip, case, ended, run, spent, version
 
 FLAGS = [
     "-std=c++14", "-O0", "-w", "-DBOOST_TEST_MAIN", "-DBOOST_TEST_DYN_LINK", "-DCL_TARGET_OPENCL_VERSION=220",
-    "-DBOOST_COMPUTE_DEBUG_KERNEL_COMPILATION",
+    "-DBOOST_COMPUTE_DEBUG_KERNEL_COMPILATION", "-DBOOST_COMPUTE_TEST_DATA_PATH=\"data\"",
 ]  # fmt: skip
 SHORT = ["sort", "reduce", "scan", "transform"]
 # They look for a device that is not there, or for the language's checks when compiled.
