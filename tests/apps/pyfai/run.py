@@ -1,0 +1,4 @@
+from common import package_version, pytest
+
+package_version("pyFAI")
+pytest(["--pyargs", "pyFAI.opencl.test"])
