@@ -2,7 +2,7 @@
 
 use clift_kir::Elem;
 
-use crate::reference::{Function, Operands};
+use crate::reference::{Function, Operands, WITHIN_ONE};
 
 /// How many arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Batches {
     pub(crate) fn new(function: &Function, elem: Elem, effort: Effort) -> Batches {
         let operands = function.operands();
         let numbers = numbers(elem);
-        let edges = match operands {
+        let mut edges: Vec<(u64, u64)> = match operands {
             Operands::One => numbers.iter().map(|&x| (x, 0)).collect(),
             Operands::Two => numbers.iter().flat_map(|&x| numbers.iter().map(move |&y| (x, y))).collect(),
             Operands::WithInt => {
@@ -64,6 +64,9 @@ impl Batches {
                 numbers.iter().flat_map(|&x| ints.iter().map(move |&n| (x, u64::from(n as u32)))).collect()
             }
         };
+        if WITHIN_ONE.contains(&function.op) {
+            edges.extend(around_extrema(elem).map(|x| (x, 0)));
+        }
         let quick = 8;
         let left = match (effort, operands, elem) {
             (Effort::Quick, _, _) => quick,
@@ -124,6 +127,17 @@ impl Batches {
             }
         }
     }
+}
+
+/// Where periodic functions are largest, and what is near: multiples of pi / 2 and of 1 / 2.
+fn around_extrema(elem: Elem) -> impl Iterator<Item = u64> {
+    let places = (-8..8).flat_map(|n| [f64::from(n) * std::f64::consts::FRAC_PI_2, f64::from(n) * 0.5]);
+    places.flat_map(move |place| {
+        (-2048..2048).map(move |step| match elem {
+            Elem::F64 => (place + f64::from(step) * 2f64.powi(-53)).to_bits(),
+            _ => ((place + f64::from(step) * 2f64.powi(-24)) as f32).to_bits().into(),
+        })
+    })
 }
 
 impl Iterator for Batches {

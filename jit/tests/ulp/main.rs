@@ -20,7 +20,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 use inputs::{Batches, Effort};
 use native::Compiled;
-use reference::{FUNCTIONS, Function};
+use reference::{FUNCTIONS, Function, WITHIN_ONE};
 
 fn main() {
     let mut args = Arguments::from_args();
@@ -58,6 +58,10 @@ fn sweep(function: &Function, elem: Elem, effort: Effort) -> Result<(), Failed> 
             let (x, y) = (batch.x[i], batch.y.get(i).copied().unwrap_or(0));
             if !function.in_domain(elem, x) {
                 continue;
+            }
+            if WITHIN_ONE.contains(&function.op) && value(elem, bits).abs() > 1.0 {
+                let call = describe(elem, x, y, function);
+                return Err(format!("{call}: got {}, which is beyond one", show(elem, bits)).into());
             }
             let expected = function.expected(elem, x, y);
             let error = error(elem, bits, expected, function.least(elem, x), function.flushes);

@@ -75,6 +75,9 @@ const fn half_angle(op: ClOp, library: LibFn) -> Function {
     Function { limit: 65536.0, ..half(op, library) }
 }
 
+/// Functions whose results never leave -1 to 1: programs take roots and arc functions of what they give.
+pub(crate) const WITHIN_ONE: &[ClOp] = &[ClOp::sin, ClOp::cos, ClOp::sinpi, ClOp::cospi, ClOp::tanh, ClOp::erf];
+
 /// All functions whose rows are expansions.
 pub(crate) const FUNCTIONS: &[Function] = &[
     both(ClOp::exp, LibFn::Exp, f64::exp),

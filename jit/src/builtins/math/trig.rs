@@ -123,8 +123,9 @@ fn reduce_huge<'m>(x: Num<'m>, period: Period) -> Reduced<'m> {
 /// sin(r) for |r| up to a little more than pi/2.
 fn sine(r: Num<'_>) -> Num<'_> {
     let s = r * r;
-    // 1 is the first coefficient: the product keeps the sign of a zero.
-    r * if r.is_double() { s.poly(&poly::SIN_F64) } else { s.poly(&poly::SIN_F32) }
+    // 1 is the first coefficient: the product keeps the sign of a zero. Its roundings may end beyond one.
+    let y = r * if r.is_double() { s.poly(&poly::SIN_F64) } else { s.poly(&poly::SIN_F32) };
+    y.between(-1.0, 1.0)
 }
 
 /// The value with its sign changed where the parity is odd.
@@ -213,7 +214,8 @@ pub(super) fn reduce_pi(x: Num<'_>) -> (Num<'_>, Num<'_>) {
 /// sin(pi r) for |r| up to 1/2.
 pub(super) fn sine_pi(r: Num<'_>) -> Num<'_> {
     let s = r * r;
-    r * if r.is_double() { s.poly(&poly::SINPI_F64) } else { s.poly(&poly::SINPI_F32) }
+    let y = r * if r.is_double() { s.poly(&poly::SINPI_F64) } else { s.poly(&poly::SINPI_F32) };
+    y.between(-1.0, 1.0)
 }
 
 /// sin(pi x); integers give a zero with the sign of x.
