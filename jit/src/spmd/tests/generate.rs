@@ -186,7 +186,7 @@ impl Generator<'_> {
     }
 
     fn statement(&mut self, depth: u32, together: bool) {
-        let may_wait = self.barriers != Barriers::None && (together || self.barriers == Barriers::Divergent);
+        let may_wait = self.may_wait(together);
         let deeper = depth < 5;
         let kinds = if self.style == Style::Branchy { 40 } else { 28 };
         match self.rng.below(kinds) {
@@ -211,6 +211,11 @@ impl Generator<'_> {
             37 if deeper => self.labelled(depth, together),
             _ => self.assign_varying(),
         }
+    }
+
+    /// Whether a barrier may stand where work-items are together or not.
+    fn may_wait(&self, together: bool) -> bool {
+        self.barriers != Barriers::None && (together || self.barriers == Barriers::Divergent)
     }
 
     fn uniform(&mut self) -> Value {

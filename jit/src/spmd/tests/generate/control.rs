@@ -129,12 +129,15 @@ impl Generator<'_> {
 
     /// A level of a nest: work and ways out before the next level, and behind it.
     pub(super) fn nest(&mut self, depth: u32, together: bool, deeper: bool) {
+        let may_wait = self.may_wait(together);
         for last in [false, true] {
             for _ in 0..self.rng.below(3) {
-                match self.rng.below(6) {
+                match self.rng.below(8) {
                     0 => self.assign_uniform(),
                     1 => self.assign_float(),
                     2 => self.write_own(),
+                    3 if may_wait => self.barrier(),
+                    4 if may_wait => self.exchange(),
                     _ => self.assign_varying(),
                 }
             }
