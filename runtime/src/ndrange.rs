@@ -206,6 +206,11 @@ fn search(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> [u64; 3
     if global_size.iter().take(dims as usize).any(|size| *size == 0) {
         return local;
     }
+    // Fewer work-items than a pack has lanes are one pack: another worker would find no work of its own.
+    let row = global_size[0].min(limits.max_item_sizes[0]).min(limits.max_group_items);
+    if product(global_size).is_some_and(|items| items == row && items <= limits.preferred_multiple) {
+        return [row, 1, 1];
+    }
     for d in 0..(dims as usize).min(3) {
         let items = local.iter().product::<u64>();
         let most = (limits.max_group_items / items).min(limits.max_item_sizes[d]).min(global_size[d]).min(SEARCH_MAX);
@@ -313,6 +318,9 @@ mod tests {
         // A narrow one: x is what it is, y makes up for it.
         let [x, y, _] = choose_local_size(2, [4, 1024, 1], &limits(2, false));
         assert!(x == 4 && y >= 16, "{x} {y}");
+        // Less than a pack: one group.
+        assert_eq!(choose_local_size(1, [8, 1, 1], &limits(2, false)), [8, 1, 1]);
+        assert_eq!(choose_local_size(1, [5, 1, 1], &limits(2, true)), [5, 1, 1]);
         // Little work: still for everybody.
         assert_eq!(choose_local_size(1, [64, 1, 1], &limits(2, false)), [32, 1, 1]);
         assert_eq!(choose_local_size(1, [64, 1, 1], &limits(8, false)), [8, 1, 1]);
