@@ -390,7 +390,7 @@ fn upper_halves() -> Case {
     .input(|i| 0x3f80 + i as u16)
 }
 
-/// llvm/llvm-project#72860: the lowest bits of numbers as truth values.
+/// llvm/llvm-project#72860: the lowest bits of numbers as Booleans.
 fn lowest_bits() -> Case {
     Case::new(
         "relatives::lowest_bits_as_truth",

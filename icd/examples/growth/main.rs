@@ -208,7 +208,7 @@ fn child(path: &str, width: Option<u32>) -> Result<()> {
     }
     let kernels: Vec<u32> = program.kernels.iter().map(|kernel| kernel.resources.width).take(3).collect();
     println!("{seconds} {} {stages}lanes {kernels:?}", peak_megabytes()? - before);
-    // Taking everything down again is no part of it.
+    // Taking everything down again is not part of it.
     std::process::exit(0)
 }
 

@@ -10,7 +10,7 @@
 //! types alone.
 //!
 //! One run costs 20 to 30 ms of a processor before it has done anything. Large programs, and those that read files, take two
-//! nevertheless: between the halves of clang, what no kernel reaches is taken out of the program ([`module`]), and files need not be
+//! nevertheless: between the halves of clang, what no kernel reaches is taken out of the program ([`mod@module`]), and files need not be
 //! read to know whether anything has changed.
 
 mod library;

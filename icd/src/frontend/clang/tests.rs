@@ -275,7 +275,7 @@ fn a_failing_back_end_is_tried_at_lower_levels() {
     for failure in ["kill -SEGV $$", "echo 'fatal error: error in backend: Cannot select: G_X' >&2; exit 70"] {
         let (_directory, clang) = stand_in(&format!("case \"$*\" in *-O0*) {MODULE};; *) {failure};; esac"));
         let compiled = compile_with(&clang, SIMPLE, &[], "").unwrap();
-        // Which is no warning to the application.
+        // Which does not warn the application.
         assert_eq!((compiled.words.len(), compiled.log.as_str()), (5, ""));
     }
     // An ordinary exit is the back end's fault when syntax and types are right.

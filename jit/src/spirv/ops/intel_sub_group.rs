@@ -35,7 +35,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let place = cx.b.int2(Opcode::Iadd, place, size);
             of_two(cx, inst, place)?
         }
-        _ => unreachable!("broken invariant: {} is no shuffle", inst.name()),
+        _ => unreachable!("broken invariant: {} is not a shuffle", inst.name()),
     };
     cx.set(inst, value)
 }
