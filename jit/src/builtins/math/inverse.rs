@@ -22,7 +22,11 @@ impl Unit {
                 } else {
                     (3.1415927410125732, -8.742277657347586e-8)
                 };
-                (angle.lit(quarters / 4.0 * high) - angle) + quarters / 4.0 * low
+                // What the difference rounded away goes with the low part: programs expect the last place.
+                let whole = angle.lit(quarters / 4.0 * high);
+                let less = whole - angle;
+                let rest = (whole - less) - angle;
+                less + (rest + quarters / 4.0 * low)
             }
             Unit::Pi => angle.lit(quarters / 4.0) - angle,
         }
