@@ -78,7 +78,8 @@ const CAPABILITIES: &[(Capability, Support)] = &[
     // Lengths of arrays without one are for shaders.
     (Capability::UntypedPointersKHR, Support::Accepted),
     (Capability::FMAKHR, Support::Reported),
-    (Capability::SubgroupShuffleINTEL, Support::Reported),
+    // Blocks of buffers and images, the rest of its extension, are missing.
+    (Capability::SubgroupShuffleINTEL, Support::Accepted),
     (Capability::FPFastMathModeINTEL, Support::Accepted),
 ];
 
@@ -213,5 +214,36 @@ mod tests {
             assert!(CAPABILITIES[..i].iter().all(|(c, _)| c != capability), "{capability:?}");
         }
         assert!(SUPPORTED_EXTENSIONS.iter().all(|name| accepts_extension(name)));
+    }
+
+    /// Capabilities from this number on come from extensions, or came from one.
+    const OF_EXTENSIONS: u32 = 4160;
+
+    #[test]
+    fn a_reported_capability_comes_with_its_extension() {
+        let extension = |capability| match capability {
+            Capability::DenormPreserve | Capability::SignedZeroInfNanPreserve | Capability::RoundingModeRTE => {
+                "SPV_KHR_float_controls"
+            }
+            Capability::ExpectAssumeKHR => "SPV_KHR_expect_assume",
+            Capability::BitInstructions => "SPV_KHR_bit_instructions",
+            Capability::AtomicFloat32AddEXT | Capability::AtomicFloat64AddEXT => "SPV_EXT_shader_atomic_float_add",
+            Capability::AtomicFloat16AddEXT => "SPV_EXT_shader_atomic_float16_add",
+            Capability::AtomicFloat16MinMaxEXT
+            | Capability::AtomicFloat32MinMaxEXT
+            | Capability::AtomicFloat64MinMaxEXT => "SPV_EXT_shader_atomic_float_min_max",
+            Capability::DotProduct
+            | Capability::DotProductInput4x8Bit
+            | Capability::DotProductInput4x8BitPacked
+            | Capability::DotProductInputAll => "SPV_KHR_integer_dot_product",
+            Capability::GroupNonUniformRotateKHR => "SPV_KHR_subgroup_rotate",
+            Capability::GroupUniformArithmeticKHR => "SPV_KHR_uniform_group_instructions",
+            Capability::ShaderClockKHR => "SPV_KHR_shader_clock",
+            Capability::FMAKHR => "SPV_KHR_fma",
+            other => panic!("{other:?}: its extension?"),
+        };
+        for &capability in SUPPORTED_CAPABILITIES.iter().filter(|&&capability| capability as u32 >= OF_EXTENSIONS) {
+            assert!(SUPPORTED_EXTENSIONS.contains(&extension(capability)), "{capability:?}");
+        }
     }
 }
