@@ -43,7 +43,9 @@ impl Translator<'_> {
             O::Or => self.pos.ins().bor(a, b),
             O::Xor => self.pos.ins().bxor(a, b),
             O::Not => self.pos.ins().bnot(a),
-            O::Shl | O::Lshr | O::Ashr | O::Rotl if operand.is_vector() && !self.is_splat(data.args[1]) => {
+            // The legal form has rotations of vectors only as varying ones; a part may have the same count in all lanes.
+            O::Rotl if operand.is_vector() => self.varying_shift(data.op, a, b),
+            O::Shl | O::Lshr | O::Ashr if operand.is_vector() && !self.is_splat(data.args[1]) => {
                 self.varying_shift(data.op, a, b)
             }
             O::Shl => {

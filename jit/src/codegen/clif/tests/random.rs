@@ -15,6 +15,7 @@ use clift_kir::{
 };
 
 use super::{Kernel, Random, compile, compile_elsewhere, context};
+use crate::spmd::tests::seeds;
 
 const ELEMS: [Elem; 8] = [Elem::B1, Elem::I8, Elem::I16, Elem::I32, Elem::I64, Elem::F16, Elem::F32, Elem::F64];
 const LANES: [u32; 10] = [1, 1, 2, 3, 4, 4, 8, 16, 5, 32];
@@ -568,17 +569,22 @@ fn check(seed: u64) {
             [word as u8, 0, 1, 0xff, word as u8 & 7, word as u8, word as u8, 0x3c][(word >> 32) as usize & 7]
         })
         .collect();
-    let wanted = interpret(&func, &input);
     if seed.is_multiple_of(8) {
         compile_elsewhere(&func);
     }
-    for compiled in compile(&func) {
+    agree(&format!("seed {seed}"), &func, &input);
+}
+
+/// Compares the backends with the interpreter.
+fn agree(what: &str, func: &Function, input: &[u8]) {
+    let wanted = interpret(func, input);
+    for compiled in compile(func) {
         let mut output = vec![0u8; OUT_BYTES as usize];
         compiled.call(&[input.as_ptr() as u64, output.as_mut_ptr() as u64], 0, 1);
         let first = output.iter().zip(&wanted).position(|(a, b)| a != b);
         assert!(
             first.is_none(),
-            "{}, seed {seed}: output differs at {first:?}
+            "{}, {what}: output differs at {first:?}
 {func}",
             compiled.backend
         );
@@ -587,10 +593,47 @@ fn check(seed: u64) {
 
 #[test]
 fn random_programs() {
-    // `CLIFT_SEEDS` multiplies their number.
-    let many = std::env::var("CLIFT_SEEDS").ok().and_then(|n| n.parse::<u64>().ok()).unwrap_or(1);
-    for seed in 0..60 * many {
+    for seed in seeds(60) {
         check(seed);
+    }
+}
+
+#[test]
+fn counts_of_shifts_that_are_the_same_in_a_part_of_the_lanes() {
+    for op in [Opcode::Shl, Opcode::Lshr, Opcode::Ashr, Opcode::Rotl] {
+        for elem in [Elem::I8, Elem::I16, Elem::I32, Elem::I64] {
+            for lanes in [3, 4, 5, 8, 16, 32] {
+                for varying in [0, 1, lanes / 2] {
+                    let mut kernel = Kernel::new("counts");
+                    let (input, output) = (kernel.pointer(0), kernel.pointer(1));
+                    let ty = Type::vector(elem, lanes);
+                    let mut b = kernel.at();
+                    let value = b.load(ty, input, MemInfo::aligned(1));
+                    let counts: Vec<Value> =
+                        (0..lanes).map(|i| b.iconst(ty.lane(), i64::from(i.min(varying)) + 3)).collect();
+                    let counts = b.vec(&counts);
+                    let shifted = b.int2(op, value, counts);
+                    b.store(output, shifted, MemInfo::aligned(1));
+                    // Counts that are known only then.
+                    let loaded = b.load(ty.lane(), input, MemInfo::aligned(1));
+                    let counts: Vec<Value> = (0..lanes)
+                        .map(|i| if i < varying { b.iconst(ty.lane(), i64::from(i)) } else { loaded })
+                        .collect();
+                    let counts = b.vec(&counts);
+                    let shifted = b.int2(op, value, counts);
+                    let second = b.addr(output, None, 1, i64::from(ty.bytes()));
+                    b.store(second, shifted, MemInfo::aligned(1));
+                    // The last part may be filled up.
+                    let shifted = b.int2(op, value, value);
+                    let third = b.addr(output, None, 1, 2 * i64::from(ty.bytes()));
+                    b.store(third, shifted, MemInfo::aligned(1));
+                    let func = kernel.finish();
+                    compile_elsewhere(&func);
+                    let input: Vec<u8> = (0..IN_BYTES).map(|i| (i * 37 + 5) as u8).collect();
+                    agree(&format!("{} {ty}, {varying} lanes vary", op.info().name), &func, &input);
+                }
+            }
+        }
     }
 }
 
