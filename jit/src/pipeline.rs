@@ -267,9 +267,10 @@ fn kernel_stages(
     let scalar = needs.resources.width == 1 && options.width != Some(1);
     let backend = if scalar { backends.scalars } else { backends.packs };
     let Input::Legal(caps) = backend.input() else {
-        // The reference interpreter steps work-items.
-        needs.resources.width = 1;
-        return Ok(Made { needs, scalar, general: Body::None, packed: None });
+        // The reference interpreter steps work-items, in sub-groups of any size.
+        let size = options.width.unwrap_or(1);
+        needs.resources.width = size;
+        return Ok(Made { needs, scalar, general: Body::Canonical(kernel.func, size), packed: None });
     };
     let mut legalized = |made: spmd::GroupFunction| {
         if let Some(widened) = &made.widened {

@@ -443,6 +443,29 @@ fn two_levels() -> Case {
     .needs(Need::SubGroups)
 }
 
+/// Sub-groups of the size that each kernel of a program demands.
+fn demanded(size: usize) -> Case {
+    Case::new(
+        format!("groups::sub_groups_of_{size}_demanded"),
+        format!(
+            "kernel void before(global uint *o) {{ o[get_global_id(0)] = 1; }}
+             __attribute__((intel_reqd_sub_group_size(1))) kernel void one(global uint *o) {{
+                 o[get_global_id(0)] = sub_group_reduce_add(1);
+             }}
+             __attribute__((intel_reqd_sub_group_size({size}))) kernel void t(global uint *o) {{
+                 o[get_global_id(0)] = sub_group_reduce_add(1) + 100 * get_max_sub_group_size();
+             }}"
+        ),
+    )
+    .stated_local()
+    .needs(Need::SubGroups)
+    .needs(Need::Extension("cl_intel_required_subgroup_size"))
+    .expect_in(move |launch, i| {
+        let first = (i - launch.group_start_of(i)) / size * size;
+        (size.min(launch.group_size_of(i) - first) + 100 * size) as u32
+    })
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = vec![
         of_type::<i32>("int", |n| n as i32, (i32::MAX, i32::MIN), true),
@@ -466,6 +489,7 @@ pub(crate) fn cases() -> Vec<Case> {
         in_dimensions(shuffles("int"), "groups::sub_group_shuffles_3"),
     ];
     cases.extend((1..=3).map(broadcasts));
+    cases.extend([1, 4, 16].map(demanded));
     cases.extend(
         ["char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double"]
             .into_iter()

@@ -20,7 +20,7 @@ use clift_kir::interp::{
 use clift_kir::{Elem, Func, Module, Space};
 
 use super::data::ProgramData;
-use super::{Backend, Executable, Input, KernelCode};
+use super::{Backend, Body, Executable, Input, KernelCode};
 use crate::BuildError;
 use crate::pipeline::panic_text;
 
@@ -44,6 +44,7 @@ struct Kernel {
     shared: Arc<Shared>,
     func: Func,
     arg_block_bytes: usize,
+    sub_group_size: u32,
 }
 
 impl Backend for InterpBackend {
@@ -72,10 +73,13 @@ impl Backend for InterpBackend {
         let shared = Arc::new(Shared { prepared: Prepared::new(&module), module, globals, _data: data });
         let kernels: Vec<Box<Kernel>> = kernels
             .iter()
-            .zip(&shared.module.kernels)
-            .map(|(_, kernel)| {
-                let arg_block_bytes = kernel.arg_block_bytes as usize;
-                Box::new(Kernel { shared: shared.clone(), func: kernel.func, arg_block_bytes })
+            .map(|code| {
+                let Body::Canonical(func, sub_group_size) = code.general else {
+                    unreachable!("broken invariant: code for another backend");
+                };
+                let kernel = shared.module.kernels.iter().find(|kernel| kernel.func == func);
+                let arg_block_bytes = kernel.map_or(0, |kernel| kernel.arg_block_bytes as usize);
+                Box::new(Kernel { shared: shared.clone(), func, arg_block_bytes, sub_group_size })
             })
             .collect();
         let entries = kernels
@@ -124,7 +128,8 @@ fn run_group(context: &WgContext, kernel: &Kernel, args: &[u8], group: u64) -> b
         args,
         local_base: context.local_mem as u64,
     };
-    let options = Options { fuel: u64::MAX, max_faults: 1, ..Options::default() };
+    let sub_group_size = kernel.sub_group_size;
+    let options = Options { fuel: u64::MAX, max_faults: 1, sub_group_size, ..Options::default() };
     let mut memory = HostMemory { context, allocations: BTreeMap::new() };
     let mut observer = Reporter { context, faulted: false };
     let interpreter = Interpreter::new(&shared.module, &shared.prepared);

@@ -25,7 +25,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use clift_include::abi::{KernelEntry, Resources};
-use clift_kir::{Elem, Function, Imm, Module, Opcode, Type};
+use clift_kir::{Elem, Func, Function, Imm, Module, Opcode, Type};
 
 use crate::spmd::machine::Machine;
 use crate::{BuildError, Options, passes, spmd};
@@ -49,8 +49,8 @@ pub(crate) enum Body {
     Legal(Box<Function>),
     /// Few launches need it, so that the backend may leave the last stages and its own work until one does.
     Late(Box<Rest>),
-    /// The backend takes what is in the module.
-    None,
+    /// The backend takes the kernel's function of the module, stage *canonical*, and runs it with sub-groups of this size.
+    Canonical(Func, u32),
 }
 
 /// What serves the launches that a kernel's packed function does not take.

@@ -68,7 +68,7 @@ pub(super) fn compile(
         let general = match general {
             Body::Legal(func) => Entry::Placed(define(&name, &func)?),
             Body::Late(rest) => Entry::Late(Arc::new(Late::new(backend.host()?, &name, *rest, data.clone()))),
-            Body::None => unreachable!("broken invariant: kernel without code"),
+            Body::Canonical(..) => unreachable!("broken invariant: kernel without code"),
         };
         let packed = packed.map(|func| define(&format!("{name} (whole packs)"), &func)).transpose()?;
         entries.push((general, packed));
