@@ -10,6 +10,7 @@ mod bless;
 mod cts;
 mod demo;
 mod driver;
+mod fuzz;
 mod install;
 mod packages;
 mod peers;
@@ -47,6 +48,8 @@ enum Task {
     Bench(bench::Args),
     /// Run real programs on this driver and on others.
     Apps(apps::Args),
+    /// Compare random programs in OpenCL C between the ways to run them, and with other drivers.
+    Fuzz(fuzz::Args),
     /// Measure the errors of the transcendental functions.
     Ulp(ulp::Args),
     /// Rewrite the golden files from what the code does now.
@@ -63,6 +66,7 @@ fn main() -> anyhow::Result<()> {
         Task::Cts(args) => cts::run(&args),
         Task::Bench(args) => bench::run(&args),
         Task::Apps(args) => apps::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
         Task::Ulp(args) => ulp::run(&args),
         Task::Bless(args) => bless::run(&args),
     }

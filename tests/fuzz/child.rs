@@ -1,0 +1,141 @@
+//! The child's side: builds and runs programs on the one driver that it sees.
+
+use std::fs::File;
+use std::hash::Hasher as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use clift_tests::session::{Session, session};
+use clift_tests::values::spread;
+use opencl3::command_queue::CommandQueue;
+use opencl3::kernel::{ExecuteKernel, Kernel};
+use opencl3::memory::{Buffer, CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE};
+use opencl3::types::{CL_BLOCKING, cl_uchar};
+use serde::{Deserialize, Serialize};
+
+use crate::Args;
+use crate::generate::{ATOMIC_WORDS, IN_WORDS, Launch, MEM_WORDS, Program, program};
+
+/// What became of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Outcome {
+    /// Hashes of the buffers after each launch.
+    Results(Vec<String>),
+    /// It was not built: the log.
+    Build(String),
+    /// It was not run.
+    Run(String),
+    /// The process ended.
+    Crash(String),
+    /// It took too long.
+    Timeout,
+}
+
+/// Runs the programs of the arguments' seeds.
+pub(crate) fn run(args: &Args, result: &Path) -> Result<()> {
+    let session = session();
+    let queue = session.queue();
+    let mut file = File::options().append(true).open(result)?;
+    for seed in args.first..args.first + args.count {
+        let mut program = program(seed);
+        if let Some(source) = &args.source {
+            program.source = std::fs::read_to_string(source)?;
+        }
+        let outcome = match session.build(&program.source, program.options) {
+            Err(log) => Outcome::Build(errors(&log)),
+            Ok(built) => match launches(session, &queue, &built, &program, seed) {
+                Ok(results) => Outcome::Results(results),
+                Err(error) => Outcome::Run(error.to_string()),
+            },
+        };
+        writeln!(file, "{}", serde_json::to_string(&(seed, outcome))?)?;
+    }
+    Ok(())
+}
+
+/// The lines of a log that count.
+fn errors(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("error")).take(3).collect();
+    if lines.is_empty() { log.to_owned() } else { lines.join("\n") }
+}
+
+fn launches(
+    session: &Session,
+    queue: &CommandQueue,
+    built: &opencl3::program::Program,
+    program: &Program,
+    seed: u64,
+) -> Result<Vec<String>> {
+    let kernel = Kernel::create(built, "t").map_err(|error| anyhow!("clCreateKernel: {error}"))?;
+    program.launches.iter().map(|launch| one(session, queue, &kernel, launch, seed)).collect()
+}
+
+/// A word of the input: small, any, an edge.
+fn word(seed: u64, i: usize) -> u64 {
+    let bits = spread(seed, i);
+    match bits >> 60 {
+        0..=5 => bits & 7,
+        6 => u64::MAX,
+        7 => bits & 0xffff,
+        8 => 1 << (bits & 63),
+        9 => (bits & 0xff).wrapping_neg(),
+        _ => bits,
+    }
+}
+
+fn one(session: &Session, queue: &CommandQueue, kernel: &Kernel, launch: &Launch, seed: u64) -> Result<String> {
+    let items: usize = launch.global.iter().product();
+    let input: Vec<u64> = (0..IN_WORDS).map(|i| word(seed, i)).collect();
+    let memory: Vec<u32> = (0..items * MEM_WORDS).map(|i| word(!seed, i) as u32).collect();
+    let halves: Vec<u16> = (0..items * MEM_WORDS)
+        .map(|i| half::f16::from_f32((spread(seed, i) % 4096) as f32 / 64.0 - 32.0).to_bits())
+        .collect();
+    let atoms: Vec<u32> = (0..ATOMIC_WORDS).map(|i| if i.is_multiple_of(2) { u32::MAX } else { 0 }).collect();
+    let mut contents: Vec<Vec<u8>> = vec![
+        bytemuck::cast_slice(&input).to_vec(),
+        vec![0xa5; items * 8],
+        bytemuck::cast_slice(&memory).to_vec(),
+        bytemuck::cast_slice(&halves).to_vec(),
+        bytemuck::cast_slice(&atoms).to_vec(),
+    ];
+    let mut buffers = contents
+        .iter_mut()
+        .map(|bytes| {
+            // SAFETY: the pointer is to as many bytes, which are copied before the call returns.
+            unsafe {
+                Buffer::<cl_uchar>::create(
+                    &session.context,
+                    CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                    bytes.len(),
+                    bytes.as_mut_ptr().cast(),
+                )
+            }
+            .map_err(|error| anyhow!("clCreateBuffer: {error}"))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    // SAFETY: the arguments are of the kinds that the kernel has; it stays within its buffers.
+    let event = unsafe {
+        let mut execute = ExecuteKernel::new(kernel);
+        for buffer in &buffers {
+            execute.set_arg(buffer);
+        }
+        execute.set_arg_local_buffer(4 * crate::generate::MOST_LOCAL).set_arg(&launch.n);
+        execute
+            .set_global_work_sizes(&launch.global)
+            .set_local_work_sizes(&launch.local)
+            .enqueue_nd_range(queue)
+            .map_err(|error| anyhow!("clEnqueueNDRangeKernel: {error}"))?
+    };
+    event.wait().map_err(|error| anyhow!("clWaitForEvents: {error}"))?;
+    let mut hashes = Vec::new();
+    for (buffer, bytes) in buffers.iter_mut().zip(&mut contents) {
+        // SAFETY: the read is blocking, and the buffer has as many bytes.
+        unsafe { queue.enqueue_read_buffer(buffer, CL_BLOCKING, 0, bytes, &[]) }
+            .map_err(|error| anyhow!("clEnqueueReadBuffer: {error}"))?;
+        let mut hasher = std::hash::DefaultHasher::new();
+        hasher.write(bytes);
+        hashes.push(format!("{:08x}", hasher.finish() as u32));
+    }
+    Ok(hashes.join(" "))
+}

@@ -1,0 +1,228 @@
+//! Random programs in OpenCL C on every way this driver has to run them, and on other drivers: the results must be the same.
+//!
+//! The parent compares; for each way a child of this same program builds and runs a batch of programs and writes what
+//! came out, line by line, so that a crash or a hang costs one program. [`generate`] makes the programs; seeds reproduce them.
+//! Deliberately not there: functions that may err, images, and sub-groups on other drivers, which divide work-items as they like.
+#![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
+
+mod child;
+mod generate;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+use clift_tests::driver::{clift_library, vendors_dir};
+
+use crate::child::Outcome;
+
+/// Compares random programs between ways to run them.
+#[derive(Parser)]
+pub(crate) struct Args {
+    /// The first seed.
+    #[arg(long, default_value_t = 0)]
+    first: u64,
+    /// How many programs.
+    #[arg(long, default_value_t = 100)]
+    count: u64,
+    /// End after so many seconds.
+    #[arg(long)]
+    seconds: Option<u64>,
+    /// The driver's library; the one built beside this program otherwise.
+    #[arg(long)]
+    clift: Option<PathBuf>,
+    /// Other drivers to compare with: NAME=LIBRARY.
+    #[arg(long)]
+    peer: Vec<String>,
+    /// Only these ways, by name.
+    #[arg(long, value_delimiter = ',')]
+    ways: Vec<String>,
+    /// Print the program of the first seed, run nothing.
+    #[arg(long)]
+    show: bool,
+    /// Take this source instead of the first seed's, for the launches of that seed.
+    #[arg(long)]
+    source: Option<PathBuf>,
+    /// Seconds that one program may take in one way.
+    #[arg(long, default_value_t = 60)]
+    limit: u64,
+    /// For children: where results go.
+    #[arg(long, hide = true)]
+    result: Option<PathBuf>,
+}
+
+/// A way to run programs: a driver and its environment.
+struct Way {
+    name: String,
+    library: PathBuf,
+    env: Vec<(&'static str, String)>,
+}
+
+/// What the driver is told, by name.
+const WAYS: &[(&str, &[(&str, &str)])] = &[
+    ("auto", &[]),
+    ("1", &[("CLIFT_WIDTH", "1")]),
+    ("4", &[("CLIFT_WIDTH", "4")]),
+    ("16", &[("CLIFT_WIDTH", "16")]),
+    ("32", &[("CLIFT_WIDTH", "32")]),
+    ("clif", &[("CLIFT_BACKEND", "clif")]),
+    ("clif-1", &[("CLIFT_BACKEND", "clif"), ("CLIFT_WIDTH", "1")]),
+    ("clif-8", &[("CLIFT_BACKEND", "clif"), ("CLIFT_WIDTH", "8")]),
+    ("interp", &[("CLIFT_BACKEND", "interp")]),
+];
+
+/// Programs per child.
+const BATCH: u64 = 16;
+
+fn main() -> Result<ExitCode> {
+    let args = Args::parse();
+    if args.show {
+        let program = generate::program(args.first);
+        println!("{}// {}", program.source, program.options);
+        for launch in program.launches {
+            println!("// {:?} {:?} n {}", launch.global, launch.local, launch.n);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(result) = &args.result {
+        child::run(&args, result)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let ways = ways(&args)?;
+    let scratch = tempfile::Builder::new().prefix("clift-fuzz-").tempdir()?;
+    let (start, mut bad, mut done) = (Instant::now(), 0, 0);
+    for first in (args.first..args.first + args.count).step_by(BATCH as usize) {
+        if args.seconds.is_some_and(|seconds| start.elapsed().as_secs() >= seconds) {
+            break;
+        }
+        let count = BATCH.min(args.first + args.count - first);
+        let mut outcomes: Vec<BTreeMap<u64, Outcome>> = Vec::new();
+        for way in &ways {
+            outcomes.push(batch(&args, way, first, count, scratch.path())?);
+        }
+        for seed in first..first + count {
+            bad += u32::from(!judge(seed, &ways, &outcomes));
+        }
+        done += count;
+        let _ = std::fs::remove_dir_all(scratch.path().join("cache"));
+    }
+    println!("{done} programs, {bad} with differences, {} ways, {:.0?}", ways.len(), start.elapsed());
+    Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn ways(args: &Args) -> Result<Vec<Way>> {
+    let clift = args.clift.clone().unwrap_or_else(clift_library);
+    let own = WAYS.iter().map(|(name, env)| Way {
+        name: (*name).to_owned(),
+        library: clift.clone(),
+        env: env.iter().map(|&(name, value)| (name, value.to_owned())).collect(),
+    });
+    let peers = args.peer.iter().map(|text| {
+        let (name, library) = text.split_once('=').unwrap_or((text, text));
+        Way { name: name.to_owned(), library: library.into(), env: Vec::new() }
+    });
+    let wanted = |way: &Way| args.ways.is_empty() || args.ways.contains(&way.name) || !way.is_clift();
+    let ways: Vec<Way> = own.chain(peers).filter(wanted).collect();
+    ensure!(!ways.is_empty(), "no way is left");
+    Ok(ways)
+}
+
+impl Way {
+    fn is_clift(&self) -> bool {
+        WAYS.iter().any(|(name, _)| *name == self.name)
+    }
+}
+
+/// Runs a batch in one way, with another child after each one that died.
+fn batch(args: &Args, way: &Way, first: u64, count: u64, scratch: &Path) -> Result<BTreeMap<u64, Outcome>> {
+    let mut outcomes = BTreeMap::new();
+    let result = scratch.join("result");
+    let cache = scratch.join("cache");
+    let mut next = first;
+    while next < first + count {
+        std::fs::write(&result, "")?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command
+            .args(["--first", &next.to_string(), "--count", &(first + count - next).to_string()])
+            .arg("--result")
+            .arg(&result)
+            .env("OCL_ICD_VENDORS", vendors_dir(&way.library, scratch)?)
+            .env_remove("OCL_ICD_FILENAMES")
+            .env("CLIFT_TEST_ICD", &way.library)
+            .env("CLIFT_CACHE_DIR", &cache)
+            .env("POCL_CACHE_DIR", &cache)
+            .envs(way.env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        if let Some(source) = &args.source {
+            command.arg("--source").arg(source);
+        }
+        let mut child = command.spawn()?;
+        // The limit is for each program: what the file says tells how far the child is.
+        let (mut since, mut length) = (Instant::now(), 0);
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break Some(status);
+            }
+            let now = std::fs::metadata(&result)?.len();
+            if now != length {
+                (since, length) = (Instant::now(), now);
+            }
+            if since.elapsed() > Duration::from_secs(args.limit) {
+                child.kill()?;
+                child.wait()?;
+                break None;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        for line in std::fs::read_to_string(&result)?.lines() {
+            let (seed, outcome) = serde_json::from_str::<(u64, Outcome)>(line)?;
+            outcomes.insert(seed, outcome);
+            next = seed + 1;
+        }
+        if next < first + count {
+            let outcome = match status {
+                None => Outcome::Timeout,
+                Some(status) => Outcome::Crash(status.to_string()),
+            };
+            outcomes.insert(next, outcome);
+            next += 1;
+        }
+    }
+    Ok(outcomes)
+}
+
+/// Whether all ways agree on a program; prints it if not.
+fn judge(seed: u64, ways: &[Way], outcomes: &[BTreeMap<u64, Outcome>]) -> bool {
+    let own = generate::program(seed).own;
+    let mut groups: Vec<(&Outcome, Vec<&str>)> = Vec::new();
+    for (way, outcomes) in ways.iter().zip(outcomes) {
+        let Some(outcome) = outcomes.get(&seed) else { continue };
+        // A peer may lack what a program needs, and the interpreter takes its time.
+        let excused = match outcome {
+            Outcome::Results(_) => own && !way.is_clift(),
+            Outcome::Timeout => !way.is_clift() || way.name == "interp",
+            Outcome::Build(_) | Outcome::Run(_) | Outcome::Crash(_) => !way.is_clift(),
+        };
+        if excused {
+            continue;
+        }
+        match groups.iter_mut().find(|(other, _)| *other == outcome) {
+            Some((_, names)) => names.push(&way.name),
+            None => groups.push((outcome, vec![&way.name])),
+        }
+    }
+    let fine = groups.len() <= 1 && groups.iter().all(|(outcome, _)| matches!(outcome, Outcome::Results(_)));
+    if !fine {
+        println!("seed {seed}:");
+        for (outcome, names) in groups {
+            let text: String = format!("{outcome:?}").chars().take(300).collect();
+            println!("    {}: {text}", names.join(" "));
+        }
+    }
+    fine
+}
