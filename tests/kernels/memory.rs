@@ -414,8 +414,37 @@ fn misaligned_source() -> Case {
     })
 }
 
+/// One memory by pointers of several types, as programs do that copy eight bytes at a time: OpenCL has an option for strict aliasing,
+/// which is not given.
+fn type_punning() -> Case {
+    Case::new(
+        "memory::type_punning",
+        "kernel void t(global const uint *a, global ulong *out) {
+            size_t i = get_global_id(0);
+            global uint *words = (global uint *)(out + i);
+            global float *floats = (global float *)words;
+            global ushort *halves = (global ushort *)words;
+            words[0] = 1;
+            words[1] = 2;
+            floats[a[i] & 1] = 1.0f;
+            uint first = words[0], second = words[1];
+            words[1] = first;
+            halves[2] = 7;
+            out[i] = out[i] + second;
+        }",
+    )
+    .input(|i| spread(37, i) as u32)
+    .expect(|i| {
+        let odd = spread(37, i) & 1 == 1;
+        let one = u64::from(1.0_f32.to_bits());
+        let (first, second) = if odd { (1, one) } else { (one, 2) };
+        ((first & !0xffff | 7) << 32 | first) + second
+    })
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     vec![
+        type_punning(),
         misaligned_source(),
         structures(),
         packed_structures(),

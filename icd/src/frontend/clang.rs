@@ -430,6 +430,10 @@ fn arguments(job: &Job<'_>, action: Action) -> Vec<String> {
     arg("-fgnuc-version=4.2.1");
     // As with every other driver, an `inline` function is also there where it is not inlined.
     arg("-fgnu89-inline");
+    // Strict aliasing is what OpenCL 1.0 has an option for; programs reach one memory by pointers of several types.
+    if !job.options.strict_aliasing {
+        arg("-relaxed-aliasing");
+    }
     // Built-in functions have dozens of overloads.
     arg("-fshow-overloads=best");
     // Programs name warnings of other versions of clang.

@@ -79,6 +79,8 @@ pub struct BuildOptions {
     pub opt_disable: bool,
     /// `-cl-kernel-arg-info`.
     pub kernel_arg_info: bool,
+    /// `-cl-strict-aliasing`.
+    pub strict_aliasing: bool,
     /// `-cl-uniform-work-group-size`.
     pub uniform_work_groups: bool,
     /// Liberties with floating point.
@@ -158,7 +160,15 @@ const OPTIONS: &[OptionRow] = &[
             Ok(())
         },
     },
-    OptionRow { name: "-cl-strict-aliasing", value: Value::None, stages: COMPILE, apply: ignore },
+    OptionRow {
+        name: "-cl-strict-aliasing",
+        value: Value::None,
+        stages: COMPILE,
+        apply: |o, _| {
+            o.strict_aliasing = true;
+            Ok(())
+        },
+    },
     OptionRow {
         name: "-cl-uniform-work-group-size",
         value: Value::None,
