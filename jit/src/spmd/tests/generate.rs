@@ -80,6 +80,7 @@ struct Generator<'f> {
     barriers: Barriers,
     vars: Vec<Value>,
     slot: Slot,
+    other_slot: Slot,
     exchange: Value,
     lid: Value,
     items: Value,
@@ -109,7 +110,7 @@ pub(crate) fn kernel_and_variables(seed: u64, barriers: Barriers) -> (Module, Ve
     });
     let mut func = Function::new("generated", &[]);
     func.stage = Stage::Canonical;
-    let slot = func.slots.push(clift_kir::SlotData { size: 16, align: 4 });
+    let [slot, other_slot] = [0; 2].map(|_| func.slots.push(clift_kir::SlotData { size: 16, align: 4 }));
     let entry = func.append_block();
     let mut rng = Rng(seed);
     let mut b = Builder::at_end(&mut func, entry);
@@ -139,11 +140,13 @@ pub(crate) fn kernel_and_variables(seed: u64, barriers: Barriers) -> (Module, Ve
     let positive = b.icmp(IntCond::Sgt, x, zero);
     let vector = b.vec(&[x, y, gid]);
     let own = b.addr(out, Some(gid64), 4 * OUT_WORDS, 0);
-    // The private array starts with known content.
-    let private = b.slot_addr(slot);
-    let count = b.iconst(Type::I64, 16);
-    let byte = b.iconst(Type::I8, 1);
-    b.memset(private, byte, count, MemInfo::aligned(4));
+    // The private arrays start with known content.
+    for slot in [slot, other_slot] {
+        let private = b.slot_addr(slot);
+        let count = b.iconst(Type::I64, 16);
+        let byte = b.iconst(Type::I8, 1);
+        b.memset(private, byte, count, MemInfo::aligned(4));
+    }
     // What is loaded from memory that the kernel may write is uniform all the same, but not provably.
     let n = match barriers {
         Barriers::None | Barriers::Uniform => n,
@@ -155,8 +158,23 @@ pub(crate) fn kernel_and_variables(seed: u64, barriers: Barriers) -> (Module, Ve
     let budget = 6 + rng.below(20) as u32;
     let style = rng.pick(&[Style::Mixed, Style::Branchy, Style::Nest { depth: 2 }, Style::Nest { depth: 4 }]);
     let flow = control::Flow::default();
-    let mut g =
-        Generator { b, rng, barriers, vars, slot, exchange, lid, items, gid, input, constants, budget, style, flow };
+    let mut g = Generator {
+        b,
+        rng,
+        barriers,
+        vars,
+        slot,
+        other_slot,
+        exchange,
+        lid,
+        items,
+        gid,
+        input,
+        constants,
+        budget,
+        style,
+        flow,
+    };
     g.sequence(0, true, true);
     g.finish();
     let variables = g.vars[..UNIFORM + VARYING].to_vec();
@@ -200,7 +218,8 @@ impl Generator<'_> {
             14 | 15 if deeper => self.repeat(depth, together),
             16 if deeper => self.select_case(depth, together),
             17 if depth > 0 || self.barriers == Barriers::EarlyReturn => self.early_return(together),
-            18 => self.fence(),
+            18 if self.rng.below(2) == 0 => self.fence(),
+            18 => self.atomic(),
             2 | 19 => self.assign_loose(),
             20 if deeper => self.repeat(depth, together),
             21 if deeper => self.labelled(depth, together),
@@ -296,11 +315,46 @@ impl Generator<'_> {
                 let address = self.b.addr(self.input, Some(index), 4, 0);
                 self.vars[to] = self.b.load(Type::I32, address, MemInfo::aligned(4));
             }
+            8 => self.vars[to] = self.sized(a),
             _ => {
                 let (op, other) = (self.op(), self.varying());
                 self.vars[to] = self.b.int2(op, a, other);
             }
         }
+    }
+
+    /// Arithmetic in another size.
+    fn sized(&mut self, a: Value) -> Value {
+        let ty = self.rng.pick(&[Type::I8, Type::I16, Type::I64]);
+        let wide = ty == Type::I64;
+        let extend = self.rng.pick(&[Opcode::Sext, Opcode::Zext]);
+        let (into, back) = if wide { (extend, Opcode::Itrunc) } else { (Opcode::Itrunc, extend) };
+        let other = if self.rng.below(2) == 0 { self.varying() } else { self.uniform() };
+        let (a, other) = (self.b.cast(into, a, ty), self.b.cast(into, other, ty));
+        let op = self.rng.pick(&[
+            Opcode::Iadd,
+            Opcode::Imul,
+            Opcode::Shl,
+            Opcode::Ashr,
+            Opcode::Rotl,
+            Opcode::Smax,
+            Opcode::UsubSat,
+            Opcode::Sdiv,
+        ]);
+        let value = self.b.int2(op, a, other);
+        self.b.cast(back, value, Type::I32)
+    }
+
+    /// Changes a word of its own atomically.
+    fn atomic(&mut self) {
+        let own = self.vars[POINTER];
+        let address = self.b.addr(own, None, 1, 4 * self.rng.below(OUT_WORDS) as i64);
+        let op = self.rng.pick(&[AtomicOp::Add, AtomicOp::Xor, AtomicOp::Umax, AtomicOp::Xchg]);
+        let value = if self.rng.below(2) == 0 { self.varying() } else { self.uniform() };
+        let info = AtomicInfo { op, order: MemOrder::Relaxed, scope: MemScope::Device };
+        let before = self.b.atomic_rmw(address, value, info);
+        let to = UNIFORM + self.rng.below(VARYING as u64 - 1) as usize;
+        self.vars[to] = before;
     }
 
     fn assign_loose(&mut self) {
@@ -345,7 +399,11 @@ impl Generator<'_> {
         let three = self.b.iconst(Type::I32, 3);
         let index = self.b.int2(Opcode::And, index, three);
         let index = self.b.cast(Opcode::Zext, index, Type::I64);
-        let base = self.b.slot_addr(self.slot);
+        let mut base = self.b.slot_addr(self.slot);
+        if self.rng.below(3) == 0 {
+            let other = self.b.slot_addr(self.other_slot);
+            base = self.b.select(self.vars[BOOLEAN], base, other);
+        }
         let address = self.b.addr(base, Some(index), 4, 0);
         if self.rng.below(2) == 0 {
             let value = self.varying();
@@ -426,11 +484,14 @@ impl Generator<'_> {
         }
         let level = self.b.cast(Opcode::Bitcast, self.vars[FLOAT], Type::I32);
         sum = self.b.int2(Opcode::Xor, sum, level);
-        let base = self.b.slot_addr(self.slot);
-        let private = self.b.load(Type::vector(Elem::I32, 4), base, MemInfo::aligned(4));
-        for lane in 0..4 {
-            let element = self.b.extract(private, lane);
-            sum = self.b.int2(Opcode::Xor, sum, element);
+        for slot in [self.slot, self.other_slot] {
+            let base = self.b.slot_addr(slot);
+            let private = self.b.load(Type::vector(Elem::I32, 4), base, MemInfo::aligned(4));
+            for lane in 0..4 {
+                let element = self.b.extract(private, lane);
+                sum = self.b.int2(Opcode::Xor, sum, element);
+                sum = self.b.int2(Opcode::Iadd, sum, self.gid);
+            }
         }
         let own = self.vars[POINTER];
         self.b.store(own, sum, MemInfo::aligned(4));
