@@ -33,7 +33,7 @@ fn run() -> Result<(), String> {
     let path = path.ok_or("usage: compile FILE.spv [--repeat N] [--interp] [--width N] [--dump STAGE]...")?;
     let bytes = std::fs::read(&path).map_err(|error| format!("{path}: {error}"))?;
     let words: Vec<u32> = bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
-    let input = Input { words: &words, spec_constants: &[] };
+    let input = Input::new(&words);
     let mut times = Vec::new();
     for round in 0..repeat {
         let started = Instant::now();

@@ -12,7 +12,7 @@ fn words(path: &str) -> Result<Vec<u32>, String> {
 
 fn import(paths: &[String], print: bool) -> Result<(), String> {
     let modules = paths.iter().map(|path| words(path)).collect::<Result<Vec<_>, _>>()?;
-    let inputs: Vec<_> = modules.iter().map(|words| Input { words, spec_constants: &[] }).collect();
+    let inputs: Vec<_> = modules.iter().map(|words| Input::new(words)).collect();
     let options = Options { arg_info: true, ..Options::default() };
     let imported = spirv::import(&inputs, &options).map_err(|error| error.to_string())?;
     clift_kir::verify::module(&imported.module).map_err(|errors| format!("not well-formed: {errors}"))?;

@@ -29,6 +29,16 @@ pub struct Input<'a> {
     /// Values of specialization constants by `SpecId`: little-endian bytes as `clSetProgramSpecializationConstant` got
     /// them. A constant not named keeps its default.
     pub spec_constants: &'a [(u32, Vec<u8>)],
+    /// Whether our own front end made the module. Of what LLVM's SPIR-V back end wrote there more is known: what is a call of
+    /// OpenCL C's `convert_float` to other producers is one of LLVM's instructions.
+    pub compiled_here: bool,
+}
+
+impl<'a> Input<'a> {
+    /// A module of any producer, with the defaults of its specialization constants.
+    pub fn new(words: &'a [u32]) -> Self {
+        Input { words, spec_constants: &[], compiled_here: false }
+    }
 }
 
 /// Reads a module far enough for `clCreateProgramWithIL`: header, version, the instruction stream's shape, and the

@@ -13,6 +13,7 @@ mod convert;
 mod float;
 mod groups;
 mod half;
+mod idioms;
 mod integers;
 mod launch;
 mod locks;
@@ -60,6 +61,7 @@ fn main() {
         float::cases(),
         groups::cases(),
         half::cases(),
+        idioms::cases(),
         integers::cases(),
         launch::cases(),
         locks::cases(),

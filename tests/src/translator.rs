@@ -55,6 +55,7 @@ pub fn translate(source: &str, options: &str, level: &str) -> Result<Vec<u8>, St
         "-Xclang",
         "-finclude-default-header",
         "-fgnu89-inline",
+        "-fno-strict-aliasing",
         "-w",
         level,
     ]);

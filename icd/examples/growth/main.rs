@@ -197,7 +197,7 @@ fn child(path: &str, width: Option<u32>) -> Result<()> {
     let before = peak_megabytes()?;
     let started = processor_seconds()?;
     let options = Options { width, ..Options::default() };
-    let input = Input { words: &words, spec_constants: &[] };
+    let input = Input::new(&words);
     let program = clift_jit::compile(&[input], &options).map_err(|error| anyhow!("{error}"))?;
     let seconds = processor_seconds()? - started;
     let mut stages = String::new();

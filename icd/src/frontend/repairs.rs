@@ -73,6 +73,15 @@ pub const TABLE: &[Row] = &[
         declarations: None,
     },
     Row {
+        name: "conversions_to_floats",
+        producer: BACK_END,
+        fault: "writes the signed integer of one bit that `-(a < b)` may be to the optimizer as 1; without calls the importer can tell \
+                it from `a < b`, which then is unsigned",
+        functions: conversions::functions_to_floats,
+        definitions: conversions::to_floats,
+        declarations: None,
+    },
+    Row {
         name: "vloada_half3",
         producer: BACK_END,
         fault: "is translated as vload_half3, whose vectors lie 3 apart, not 4",
@@ -259,7 +268,7 @@ mod tests {
 
     #[test]
     fn only_what_is_named_is_linked() {
-        assert!(names_for("kernel void k() { as_int(1.0f); convert_float(1); }", "").is_empty());
+        assert!(names_for("kernel void k() { as_int(1.0f); convert_float_rtz(1); }", "").is_empty());
         assert_eq!(
             names_for("x = vloada_half3(1, p); convert_char_sat", ""),
             ["saturating_conversions", "vloada_half3"]
@@ -269,7 +278,7 @@ mod tests {
         assert_eq!(names_for("atomic_load_explicit(p, o)", ""), ["atomics"]);
         assert_eq!(names_for("read_imagef(i, s, c)", ""), ["levels"]);
         // Names that the preprocessor puts together.
-        assert_eq!(names_for("#define C(T) convert_##T", "").len(), 3);
+        assert_eq!(names_for("#define C(T) convert_##T", "").len(), 4);
         assert_eq!(
             names_for("#define C(R) convert_char4_sat ## R", ""),
             ["saturating_conversions", "rounding_conversions"]

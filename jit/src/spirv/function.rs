@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::alias;
 use super::cfg::Cfg;
+use super::llvm_backend;
 use super::lower::{Access, FuncCx, Leaves, Phi, Shared, Val, is_position};
 use super::module::FunctionDef;
 use super::ops;
@@ -53,6 +54,7 @@ pub(super) fn import(
     let cfg = Cfg::new(&unit.module, function)?;
     let entry = func.append_block();
     let mut cx = FuncCx::new(unit, shared, &mut func, &cfg, entry);
+    cx.is_optimized = llvm_backend::is_optimized(&unit.module, function);
     if let Role::Callee(_, _, copies) = role {
         cx.copies = *copies;
     }

@@ -158,6 +158,8 @@ pub(crate) struct FuncCx<'a> {
     pub(crate) result_address: Option<Value>,
     vals: FxHashMap<u32, (Val, usize)>,
     consts: (Option<Block>, FxHashMap<u32, Val>),
+    /// Whether LLVM's optimizer has seen the function, where LLVM made it.
+    pub(crate) is_optimized: bool,
     contract: bool,
     line: (u32, u32),
 }
@@ -192,6 +194,7 @@ impl<'a> FuncCx<'a> {
             vals: FxHashMap::default(),
             consts: (None, FxHashMap::default()),
             alias_seeds: Seeds::new(),
+            is_optimized: true,
             contract: shared.force_contract || !unit.contraction_off,
             line: (0, 0),
         }

@@ -19,6 +19,7 @@ mod consts;
 mod decorations;
 mod function;
 mod link;
+mod llvm_backend;
 mod local_init;
 mod lower;
 mod module;
@@ -155,7 +156,8 @@ fn build(
 
     let shared = shared(options);
     let variables = variables(&modules, &links, &shared)?;
-    let mut units: Vec<Unit> = modules.into_iter().map(Unit::new).collect();
+    let mut units: Vec<Unit> =
+        modules.into_iter().zip(inputs).map(|(module, input)| Unit::new(module, input.compiled_here)).collect();
     let place = |error: ImportError, symbol: &Symbol| in_module(error, symbol.module, inputs.len());
     for (number, ((unit, input), globals)) in units.iter_mut().zip(inputs).zip(&variables).enumerate() {
         let resolved = unit.resolve(&shared, input.spec_constants, globals);

@@ -66,11 +66,13 @@ pub(crate) struct Unit {
     pub(crate) callees: FxHashMap<u32, Callee>,
     /// Whether a kernel forbids contraction.
     pub(crate) contraction_off: bool,
+    /// Whether our own front end made it.
+    pub(crate) compiled_here: bool,
 }
 
 impl Unit {
     /// A unit before anything at module scope is resolved.
-    pub(crate) fn new(module: Module) -> Unit {
+    pub(crate) fn new(module: Module, compiled_here: bool) -> Unit {
         let contraction_off = module
             .entry_points
             .iter()
@@ -82,6 +84,7 @@ impl Unit {
             variables: FxHashMap::default(),
             callees: FxHashMap::default(),
             contraction_off,
+            compiled_here,
         }
     }
 

@@ -5,7 +5,7 @@ use clift_jit::{Input, Options, spirv};
 /// Takes any words through everything that looks at SPIR-V. Whatever they are, there is an answer; what is accepted is
 /// well-formed.
 pub(crate) fn import(words: &[u32]) {
-    let input = Input { words, spec_constants: &[] };
+    let input = Input::new(words);
     let options = Options { arg_info: true, ..Options::default() };
     let summary = spirv::inspect(words);
     let checked = spirv::check(&input, &options);

@@ -29,7 +29,7 @@ fn check(make: fn(u32) -> Vec<u32>) -> Result<(), String> {
     let words = make(depth);
     let building = std::thread::Builder::new().stack_size(STACK).spawn(move || {
         let start = Instant::now();
-        let input = Input { words: &words, spec_constants: &[] };
+        let input = Input::new(&words);
         let built = compile(&[input], &Options { arg_info: true, ..Options::default() });
         (start.elapsed(), built.err().map(|error| error.to_string()))
     });

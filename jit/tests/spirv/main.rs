@@ -71,8 +71,8 @@ fn check(path: &Path) -> Result<(), String> {
     let case = Case::parse(&text)?;
     let words = words(&binary)?;
     let linked = case.link.iter().map(|name| words_beside(path, name)).collect::<Result<Vec<_>, _>>()?;
-    let mut inputs = vec![Input { words: &words, spec_constants: &case.spec }];
-    inputs.extend(linked.iter().map(|words| Input { words, spec_constants: &[] }));
+    let mut inputs = vec![Input { spec_constants: &case.spec, ..Input::new(&words) }];
+    inputs.extend(linked.iter().map(|words| Input::new(words)));
     let options = Options { arg_info: true, ..Options::default() };
     match (spirv::import(&inputs, &options), &case.error) {
         (Err(error), _) if bless => bless_error(path, &text, &error.to_string()),
@@ -108,8 +108,8 @@ fn check_optimized(path: &Path) -> Result<(), String> {
         }
         let words = as_words(&output.stdout);
         let linked = case.link.iter().map(|name| words_beside(path, name)).collect::<Result<Vec<_>, _>>()?;
-        let mut inputs = vec![Input { words: &words, spec_constants: &case.spec }];
-        inputs.extend(linked.iter().map(|words| Input { words, spec_constants: &[] }));
+        let mut inputs = vec![Input { spec_constants: &case.spec, ..Input::new(&words) }];
+        inputs.extend(linked.iter().map(|words| Input::new(words)));
         let options = Options { arg_info: true, ..Options::default() };
         let imported = spirv::import(&inputs, &options).map_err(|error| format!("{level}: {error}"))?;
         clift_kir::verify::module(&imported.module).map_err(|errors| errors.to_string())?;

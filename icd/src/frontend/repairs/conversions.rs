@@ -1,4 +1,4 @@
-//! Conversions between integers.
+//! Conversions between integers, and to floating-point types.
 
 use std::fmt::Write;
 
@@ -53,4 +53,29 @@ fn define(text: &mut String, (to, bits, signed): (&str, u32, bool), ends: &[&str
             }
         }
     }
+}
+
+/// The floating-point types.
+const FLOATS: [&str; 3] = ["half", "float", "double"];
+
+/// The functions that convert to floating-point types.
+pub(super) fn functions_to_floats() -> Vec<String> {
+    FLOATS.iter().flat_map(|to| LANES.iter().map(move |lanes| format!("convert_{to}{lanes}"))).collect()
+}
+
+/// Their definitions.
+pub(super) fn to_floats() -> String {
+    let mut text = String::new();
+    for to in FLOATS {
+        for lanes in LANES {
+            for from in INTEGERS.iter().map(|(from, ..)| *from).chain(FLOATS) {
+                let value = match lanes {
+                    "" => format!("({to})x"),
+                    _ => format!("__builtin_convertvector(x,{to}{lanes})"),
+                };
+                let _ = writeln!(text, "{to}{lanes} INLINE convert_{to}{lanes}({from}{lanes} x){{return {value};}}");
+            }
+        }
+    }
+    text
 }

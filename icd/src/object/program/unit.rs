@@ -172,7 +172,7 @@ impl Unit {
     }
 
     fn input(&self) -> Input<'_> {
-        Input { words: &self.words, spec_constants: &self.spec_constants }
+        Input { words: &self.words, spec_constants: &self.spec_constants, compiled_here: self.from_source }
     }
 }
 

@@ -3,10 +3,10 @@
 use clift_kir::{IntCond, Opcode, Type, Value, WrapFlags};
 use rspirv::spirv::Op;
 
+use super::super::llvm_backend;
 use super::super::lower::FuncCx;
 use super::super::words::{Fault, Inst};
 use super::arith::{int, int2};
-use super::memory::LLVM_BACKEND;
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
@@ -68,7 +68,7 @@ fn and(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
     let (wide, narrow) = (cx.b.ty(a), cx.b.ty(b));
     let cut_off =
         wide.is_int() && narrow.is_int() && wide == narrow.with_elem(wide.elem) && wide.bits() > narrow.bits();
-    if cut_off && cx.unit.module.generator == LLVM_BACKEND {
+    if cut_off && cx.unit.module.generator == llvm_backend::GENERATOR {
         // What clang's back end makes, without optimization, of extending what was cut off before: it forgets the latter.
         let a = cx.b.int_resize(a, narrow.elem, false);
         return Ok(cx.b.int2(Opcode::And, a, b));

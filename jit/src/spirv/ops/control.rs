@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::builtin_imports;
 use super::super::function::edge;
+use super::super::llvm_backend;
 use super::super::lower::{Access, FuncCx, Val};
 use super::super::types::TypeKind;
 use super::super::words::{Fault, Inst};
@@ -141,6 +142,9 @@ pub(in super::super) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Resu
             val @ Val::Memory(_) => values.push(private_copy(cx, ty, &val)?),
             Val::Input(_) => values.push(cx.value(arg)?),
         }
+    }
+    if let Some(funnel) = llvm_backend::funnel(&unit.module, id) {
+        return Ok(Val::one(llvm_backend::shift(cx, funnel, &values)?));
     }
     let Some(callee) = unit.callees.get(&id) else {
         let name = unit.module.decorations.of(id).linkage.as_ref().map_or("", |linkage| &linkage.name);

@@ -4,6 +4,7 @@ use clift_kir::{Builder, Convert, Opcode, Rounding, Space, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{FPRoundingMode, Op};
 
+use super::super::llvm_backend;
 use super::super::lower::{FuncCx, Input, Val};
 use super::super::types;
 use super::super::words::{Fault, Inst};
@@ -38,6 +39,14 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         }
         Op::ConvertSToF | Op::ConvertUToF => {
             classes(source.is_int(), to.is_float())?;
+            if inst.op() == Op::ConvertSToF
+                && let Some(condition) = llvm_backend::signed_bit(cx, inst)?
+            {
+                let condition = cx.value(condition)?;
+                let (minus_one, zero) = (cx.b.fconst(to, -1.0), cx.b.fconst(to, 0.0));
+                let value = cx.b.select(condition, minus_one, zero);
+                return cx.set(inst, value);
+            }
             let op = if inst.op() == Op::ConvertSToF { Opcode::StoFp } else { Opcode::UtoFp };
             cx.b.convert(op, from, to, Convert { saturate: false, ..how(Rounding::NearestEven) })
         }

@@ -9,10 +9,10 @@ use clift_kir::{Elem, Imm, Opcode, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{ImageOperands, Op};
 
+use super::super::llvm_backend;
 use super::super::lower::{FuncCx, Leaves, Val};
 use super::super::types::{ImageShape, TypeKind};
 use super::super::words::{Fault, Inst};
-use super::memory::LLVM_BACKEND;
 use crate::builtins::{self, ClOp};
 
 /// Imports an instruction of this class.
@@ -59,7 +59,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let is_order = inst.op() == Op::ImageQueryOrder;
             let value = format_part(cx, image, if is_order { FormatPart::Order } else { FormatPart::DataType });
             // SPIR-V counts from the first number of OpenCL C. LLVM's back end takes the result for OpenCL C's.
-            let counted = cx.unit.module.generator != LLVM_BACKEND;
+            let counted = cx.unit.module.generator != llvm_backend::GENERATOR;
             let first = if is_order { CL_R } else { CL_SNORM_INT8 };
             let first = cx.b.iconst(Type::I32, if counted { first.into() } else { 0 });
             let value = cx.b.int2(Opcode::Isub, value, first);

@@ -3,10 +3,10 @@
 use clift_kir::{Elem, FloatCond, FpFlags, IntCond, Opcode, Type, Value};
 use rspirv::spirv::Op;
 
+use super::super::llvm_backend;
 use super::super::lower::{FuncCx, Val};
 use super::super::words::{Fault, Inst};
 use super::arith::float;
-use super::memory::LLVM_BACKEND;
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
@@ -91,7 +91,8 @@ fn compare(cx: &mut FuncCx<'_>, inst: &Inst, cond: IntCond) -> Result<Value, Fau
         let (a, b) = (cx.b.cast(Opcode::PtrToInt, a, int), cx.b.cast(Opcode::PtrToInt, b, int));
         return Ok(cx.b.icmp(cond, a, b));
     }
-    if ty.is_float() && cx.unit.module.generator == LLVM_BACKEND && matches!(cond, IntCond::Eq | IntCond::Ne) {
+    if ty.is_float() && cx.unit.module.generator == llvm_backend::GENERATOR && matches!(cond, IntCond::Eq | IntCond::Ne)
+    {
         // How clang's back end tells whether a compare-exchange of floats took place: the bits count.
         let [a, b] = [a, b].map(|value| cx.b.cast(Opcode::Bitcast, value, ty.as_int()));
         return Ok(cx.b.icmp(cond, a, b));

@@ -4,6 +4,7 @@ use clift_kir::{Elem, Opcode, Space, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{MemoryAccess, Op, StorageClass};
 
+use super::super::llvm_backend;
 use super::super::lower::{Access, FuncCx, Input, Val};
 use super::super::types::{MAX_ALIGN, TypeKind};
 use super::super::unit::declared;
@@ -50,7 +51,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let stated = inst.len() > 3;
             let (access, _) = access(cx, inst, 3, ty)?;
             // Clang's back end states what holds for the target as if it held for the source as well.
-            let for_both = stated && cx.unit.module.generator != LLVM_BACKEND;
+            let for_both = stated && cx.unit.module.generator != llvm_backend::GENERATOR;
             let align = if for_both { access.align } else { 1 };
             let count = cx.b.int_resize(count, Elem::I64, false);
             let mem = clift_kir::MemInfo { volatile: access.volatile, ..clift_kir::MemInfo::aligned(align) };
@@ -293,9 +294,6 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
     cx.set(inst, value)
 }
 
-/// Tool number of LLVM's SPIR-V back end.
-pub(super) const LLVM_BACKEND: u32 = 43;
-
 /// Tool number of the SPIR-V-LLVM translator.
 const TRANSLATOR: u32 = 6;
 
@@ -306,7 +304,7 @@ fn is_byte_offset(cx: &FuncCx<'_>, inst: &Inst) -> bool {
     let generator = cx.unit.module.generator;
     inst.spec_op
         && match inst.op() {
-            Op::PtrAccessChain | Op::InBoundsPtrAccessChain if generator == LLVM_BACKEND => inst.len() == 3,
+            Op::PtrAccessChain | Op::InBoundsPtrAccessChain if generator == llvm_backend::GENERATOR => inst.len() == 3,
             Op::PtrAccessChain | Op::InBoundsPtrAccessChain if generator == TRANSLATOR => {
                 let pointee = |ty: Result<u32, Fault>| Some(cx.unit.types.pointer(ty.ok()?).ok()?.1);
                 let base = inst.id(0).and_then(|base| cx.type_of(base));

@@ -1,0 +1,161 @@
+//! Idioms for which LLVM's optimizer has instructions of its own that OpenCL C has no operator for: Booleans as signed numbers of one
+//! bit, funnel shifts, saturation and overflow checks spelled out, differences of comparisons. Each at the highest level of
+//! optimization and without any: what is recognized in one is plain arithmetic in the other.
+
+use clift_tests::kernel::{Case, Need};
+use clift_tests::values::spread;
+
+/// Small numbers of both signs, and edges.
+fn number(seed: u64, i: usize) -> i32 {
+    const EDGES: [i32; 5] = [0, 1, -1, i32::MIN, i32::MAX];
+    match spread(seed, i) {
+        bits if bits % 4 == 0 => EDGES[(bits >> 8) as usize % EDGES.len()],
+        bits => (bits >> 32) as i32 % 6,
+    }
+}
+
+/// A case at each level of optimization.
+fn levels(case: impl Fn(String) -> Case, name: &str) -> [Case; 2] {
+    [
+        case(format!("idioms::{name}")),
+        case(format!("idioms::{name}_unoptimized")).options("-cl-std=CL3.0 -cl-opt-disable"),
+    ]
+}
+
+/// Comparisons of scalars as numbers of a floating-point type, in five forms.
+fn booleans(real: &'static str) -> impl Fn(String) -> Case {
+    move |name| {
+        let source = format!(
+            "kernel void t(global const int *a, global const int *b, global float *out) {{
+                size_t i = get_global_id(0);
+                int x = a[i], y = b[i];
+                out[5 * i] = ({real})(x < y);
+                out[5 * i + 1] = ({real})(x == y ? -1 : 0);
+                out[5 * i + 2] = ({real})-(x > 0 && y > 0);
+                out[5 * i + 3] = ({real})((x > 0) - (x < 0)) * ({real})3;
+                out[5 * i + 4] = (x != y ? ({real})-1 : ({real})0) + (float)(long)-(x <= y);
+            }}"
+        );
+        let case = Case::new(name, source).input(|i| number(0, i)).input(|i| number(1, i)).expect(|i| {
+            let (x, y) = (number(0, i), number(1, i));
+            [
+                if x < y { 1.0 } else { 0.0 },
+                if x == y { -1.0 } else { 0.0 },
+                if x > 0 && y > 0 { -1.0 } else { 0.0 },
+                x.signum() as f32 * 3.0,
+                if x != y { -1.0_f32 } else { 0.0 } + if x <= y { -1.0 } else { 0.0 },
+            ]
+        });
+        let case = case.source_only("takes a signed integer of one bit for an unsigned one");
+        if real == "double" { case.needs(Need::Fp64) } else { case }
+    }
+}
+
+/// Comparisons of vectors, whose lanes are 0 and -1, converted; and their negations.
+fn vectors(int: &'static str, real: &'static str) -> impl Fn(String) -> Case {
+    move |name| {
+        let source = format!(
+            "kernel void t(global const int *a, global const int *b, global float4 *out) {{
+                size_t i = get_global_id(0);
+                {int}4 x = convert_{int}4((int4)(a[i], b[i], a[i], 1)), y = convert_{int}4((int4)(b[i], a[i], 2, a[i]));
+                out[2 * i] = convert_float4(convert_{real}4(x < y));
+                out[2 * i + 1] = convert_float4(convert_{real}4(-(x == y)));
+            }}"
+        );
+        let case = Case::new(name, source).input(|i| number(0, i) % 100).input(|i| number(1, i) % 100).expect_n(
+            8 * clift_tests::kernel::GLOBAL,
+            |at| {
+                let i = at / 8;
+                let (a, b) = (number(0, i) % 100, number(1, i) % 100);
+                let (x, y) = ([a, b, a, 1][at % 4], [b, a, 2, a][at % 4]);
+                Some(match (at % 8 < 4, x < y, x == y) {
+                    (true, true, _) => -1.0_f32,
+                    (false, _, true) => 1.0,
+                    _ => 0.0,
+                })
+            },
+        );
+        if real == "double" { case.needs(Need::Fp64) } else { case }
+    }
+}
+
+/// Shifts of two words as one, by counts of 0 up to the width: guarded, selected, and by the complement of the count.
+fn funnels(ty: &'static str, bits: u32) -> impl Fn(String) -> Case {
+    move |name| {
+        let source = format!(
+            "kernel void t(global const ulong *a, global const ulong *b, global ulong4 *out) {{
+                size_t i = get_global_id(0);
+                {ty} x = ({ty})a[i], y = ({ty})b[i];
+                {ty} n = i % {bits}, guarded = x, right = y;
+                if (n) guarded = (x << n) | (y >> ({bits} - n));
+                if (n) right = (x << ({bits} - n)) | (y >> n);
+                {ty} selected = n == 0 ? x : ({ty})((x << n) | (y >> ({bits} - n)));
+                {ty} complement = (x << n) | ((y >> 1) >> (~n & {last}));
+                out[i] = (ulong4)(guarded, right, selected, complement);
+            }}",
+            last = bits - 1
+        );
+        Case::new(name, source).input(|i| spread(0, i)).input(|i| spread(1, i)).expect(move |i| {
+            let mask = u64::MAX >> (64 - bits);
+            let (x, y, n) = (spread(0, i) & mask, spread(1, i) & mask, i as u32 % bits);
+            let both = u128::from(x) << bits | u128::from(y);
+            let left = (both << n >> bits) as u64 & mask;
+            [left, (both >> n) as u64 & mask, left, left]
+        })
+    }
+}
+
+/// Saturation and overflow, as programs spell them.
+fn overflow(name: String) -> Case {
+    Case::new(
+        name,
+        "kernel void t(global const int *a, global const int *b, global int *out) {
+            size_t i = get_global_id(0);
+            int x = a[i], y = b[i];
+            uint u = x, v = y;
+            out[6 * i] = u + v < u ? 0xffffffff : u + v;
+            out[6 * i + 1] = u < v ? 0 : u - v;
+            long sum = (long)x + y;
+            out[6 * i + 2] = sum > INT_MAX ? INT_MAX : sum < INT_MIN ? INT_MIN : (int)sum;
+            out[6 * i + 3] = u != 0 && (u * v) / u != v;
+            out[6 * i + 4] = x < y ? -1 : x > y;
+            out[6 * i + 5] = (u > v) - (u < v);
+        }",
+    )
+    .input(|i| number(0, i))
+    .input(|i| number(1, i))
+    .expect(|i| {
+        let (x, y) = (number(0, i), number(1, i));
+        let (u, v) = (x as u32, y as u32);
+        [
+            u.saturating_add(v) as i32,
+            u.saturating_sub(v) as i32,
+            x.saturating_add(y),
+            i32::from(u.overflowing_mul(v).1),
+            x.cmp(&y) as i32,
+            u.cmp(&v) as i32,
+        ]
+    })
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for real in ["float", "double"] {
+        cases.extend(levels(booleans(real), &format!("comparisons_as_{real}")));
+    }
+    for (int, real) in [
+        ("int", "float"),
+        ("char", "float"),
+        ("short", "float"),
+        ("long", "float"),
+        ("long", "double"),
+        ("int", "double"),
+    ] {
+        cases.extend(levels(vectors(int, real), &format!("comparisons_of_{int}4_as_{real}4")));
+    }
+    for (ty, bits) in [("uchar", 8), ("ushort", 16), ("uint", 32), ("ulong", 64)] {
+        cases.extend(levels(funnels(ty, bits), &format!("funnel_shifts_of_{ty}")));
+    }
+    cases.extend(levels(overflow, "saturation_and_overflow"));
+    cases
+}
