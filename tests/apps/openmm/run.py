@@ -99,8 +99,9 @@ def systems():
     yield "custom forces", system, positions, None
 
 
-# The share of the forces' root mean square that differences may have.
-TOLERANCE = {"single": 2e-4, "mixed": 2e-4, "double": 1e-7}
+# The share of the forces' root mean square that differences may have. OpenMM passes the parameters of bonds, charges and radii to its
+# kernels in single precision in every mode: the forces of stiff bonds differ by some 1e-7 on all drivers, by the same amount.
+TOLERANCE = {"single": 2e-4, "mixed": 2e-4, "double": 1e-6}
 
 
 def main():
