@@ -27,7 +27,10 @@ pub struct AllocError {
     pub align: usize,
 }
 
-/// An owned piece of memory with undefined content.
+/// An owned piece of memory, of zeros at first.
+///
+/// OpenCL leaves the content undefined. Programs exist that count on zeros all the same (FFmpeg's `tonemap_opencl` takes an index from
+/// a buffer that nobody wrote), since memory fresh from the system is zero; and what another program's buffer held is nobody's business.
 #[derive(Debug)]
 pub struct HostBuffer {
     start: NonNull<u8>,
@@ -97,6 +100,8 @@ impl HostBuffer {
         let layout = Layout::from_size_align(len.max(1).checked_next_multiple_of(BASE_ALIGN)?, align).ok()?;
         // SAFETY: the size is not zero.
         let start = spare::take(layout).or_else(|| NonNull::new(unsafe { alloc(layout) }))?;
+        // SAFETY: the block has that size, and is nobody else's.
+        unsafe { start.write_bytes(0, layout.size()) };
         Some(Self { start, len, source: Source::Heap(layout) })
     }
 

@@ -35,6 +35,18 @@ fn allocations_are_aligned() {
 }
 
 #[test]
+fn allocations_are_zeros_at_first() {
+    // What was given back dirty is taken again.
+    for len in [1, 532, 4096, 60_000, 100_000, 2 << 20] {
+        for _ in 0..3 {
+            let slice = HostBuffer::new(len, 1).expect("there is memory").into_slice();
+            assert!(bytes(&slice).iter().all(|byte| *byte == 0), "{len}");
+            slice.write(&vec![0xa5; len]).expect("it fits");
+        }
+    }
+}
+
+#[test]
 fn allocations_fail_politely() {
     assert!(HostBuffer::new(usize::MAX, 1).is_err());
     assert!(HostBuffer::new(isize::MAX as usize, 1).is_err());
