@@ -13,7 +13,7 @@ from common import QUICK, Skip, case, ended, failed, passed, run, skipped, spent
 SHORT = ["xaxpy", "xasum", "xgemv"]
 PRECISIONS = {"half": 16, "single": 32, "double": 64, "complex": 3232, "double complex": 6464}
 # Which part of its variants a tuner builds, one in so many: some have thousands.
-FRACTIONS = {"xgemm": 64, "xgemm_direct": 64, "xconvgemm": 64}
+FRACTIONS = {"xgemm": 64, "xgemm_direct": 64, "xconvgemm": 64, "invert": 1}
 FRACTION = 4
 LIMIT, TUNER_LIMIT = 900, 600
 
