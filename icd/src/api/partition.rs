@@ -100,6 +100,8 @@ fn ranges(
             // CL_INVALID_DEVICE_PARTITION_COUNT if the total number of compute units requested exceeds
             // CL_DEVICE_MAX_COMPUTE_UNITS
             ensure(each <= count, InvalidDevicePartitionCount)?;
+            // CL_DEVICE_PARTITION_FAILED: as above, when the only part would be the whole
+            ensure(each < count, DevicePartitionFailed)?;
             // Units that are left over belong to no sub-device
             (0..count / each).map(|index| (first + index * each, each)).collect()
         }
