@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 use crate::Args;
 use crate::generate::{ATOMIC_WORDS, IN_WORDS, Launch, MEM_WORDS, Program, program};
 
+/// Build options that a way adds to a program's, from the environment.
+pub(crate) const OPTIONS: &str = "CLIFT_FUZZ_OPTIONS";
+
 /// What became of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Outcome {
@@ -37,12 +40,13 @@ pub(crate) fn run(args: &Args, result: &Path) -> Result<()> {
     let session = session();
     let queue = session.queue();
     let mut file = File::options().append(true).open(result)?;
+    let added = std::env::var(OPTIONS).unwrap_or_default();
     for seed in args.first..args.first + args.count {
         let mut program = program(seed);
         if let Some(source) = &args.source {
             program.source = std::fs::read_to_string(source)?;
         }
-        let outcome = match session.build(&program.source, program.options) {
+        let outcome = match session.build(&program.source, &format!("{} {added}", program.options)) {
             Err(log) => Outcome::Build(errors(&log)),
             Ok(built) => match launches(session, &queue, &built, &program, seed) {
                 Ok(results) => Outcome::Results(results),

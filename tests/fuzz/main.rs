@@ -72,6 +72,8 @@ const WAYS: &[(&str, &[(&str, &str)])] = &[
     ("clif-1", &[("CLIFT_BACKEND", "clif"), ("CLIFT_WIDTH", "1")]),
     ("clif-8", &[("CLIFT_BACKEND", "clif"), ("CLIFT_WIDTH", "8")]),
     ("interp", &[("CLIFT_BACKEND", "interp")]),
+    // What all others have in common: clang's optimizer, and what its back end makes of the optimizer's own instructions.
+    ("unoptimized", &[(child::OPTIONS, "-cl-opt-disable")]),
 ];
 
 /// Programs per child.

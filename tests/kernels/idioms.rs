@@ -105,6 +105,50 @@ fn funnels(ty: &'static str, bits: u32) -> impl Fn(String) -> Case {
     }
 }
 
+/// Functions that tell a truth as 1, converted to a floating-point type and multiplied; beside comparisons that are -1.
+fn truths(name: String) -> Case {
+    Case::new(
+        name,
+        "kernel void t(global const float *a, global const float *b, global float *out) {
+            size_t i = get_global_id(0);
+            float x = a[i], y = b[i];
+            out[8 * i] = (float)isless(x, y);
+            out[8 * i + 1] = -(float)isgreater(x, y);
+            out[8 * i + 2] = (float)-(x < y);
+            out[8 * i + 3] = isnan(x) * 2.0f;
+            out[8 * i + 4] = (float)any((int2)(x < y ? -1 : 0, x == 2 ? -1 : 0)) + 4 * (float)all((int2)(x < y ? -1 : 0, -1));
+            out[8 * i + 5] = convert_float(isequal(x, y)) + 2 * (float)islessgreater(x, y) + 4 * (float)isnotequal(x, y);
+            out[8 * i + 6] = (float)signbit(x) + 2 * (float)isfinite(x) + 4 * (float)isordered(x, y);
+            out[8 * i + 7] = isgreaterequal(x, y) * 3.0f + islessequal(x, y) * 5.0f + (x == y ? -1 : 0);
+        }",
+    )
+    .input(|i| truth_operand(0, i))
+    .input(|i| truth_operand(1, i))
+    .expect(|i| {
+        let (x, y) = (truth_operand(0, i), truth_operand(1, i));
+        let one = |truth: bool| if truth { 1.0_f32 } else { 0.0 };
+        [
+            one(x < y),
+            -one(x > y),
+            -one(x < y) + 0.0,
+            one(x.is_nan()) * 2.0,
+            one(x < y || x == 2.0) + 4.0 * one(x < y),
+            one(x == y) + 2.0 * one(x.partial_cmp(&y).is_some_and(|order| order.is_ne())) + 4.0 * one(x != y),
+            one(x.is_sign_negative()) + 2.0 * one(x.is_finite()) + 4.0 * one(!x.is_nan() && !y.is_nan()),
+            3.0 * one(x >= y) + 5.0 * one(x <= y) - one(x == y),
+        ]
+    })
+    .source_only("takes a signed integer of one bit for an unsigned one")
+}
+
+fn truth_operand(seed: u64, i: usize) -> f32 {
+    match number(seed, i) {
+        i32::MIN => f32::NEG_INFINITY,
+        i32::MAX => f32::NAN,
+        small => small as f32,
+    }
+}
+
 /// Saturation and overflow, as programs spell them.
 fn overflow(name: String) -> Case {
     Case::new(
@@ -157,5 +201,6 @@ pub(crate) fn cases() -> Vec<Case> {
         cases.extend(levels(funnels(ty, bits), &format!("funnel_shifts_of_{ty}")));
     }
     cases.extend(levels(overflow, "saturation_and_overflow"));
+    cases.extend(levels(truths, "truths_of_functions"));
     cases
 }

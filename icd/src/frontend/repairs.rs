@@ -82,6 +82,14 @@ pub const TABLE: &[Row] = &[
         declarations: None,
     },
     Row {
+        name: "comparisons",
+        producer: BACK_END,
+        fault: "as conversions_to_floats: `(float)isless(a, b)` is written as `(float)-(a < b)`",
+        functions: conversions::comparison_functions,
+        definitions: conversions::comparisons,
+        declarations: None,
+    },
+    Row {
         name: "vloada_half3",
         producer: BACK_END,
         fault: "is translated as vload_half3, whose vectors lie 3 apart, not 4",

@@ -50,7 +50,7 @@ fn is_private_variable(inst: &Inst) -> bool {
 /// The Boolean whose conversion from a signed number of one bit this `ConvertSToF` is.
 ///
 /// Known of optimized functions of our own front end alone: elsewhere the back end writes `convert_float` of an `int` of 0 or 1 so,
-/// too (`repairs.rs` of the front end defines that function).
+/// too (`repairs.rs` of the front end defines that function), and `isless` of scalars.
 pub(crate) fn signed_bit(cx: &FuncCx<'_>, convert: &Inst) -> Result<Option<u32>, Fault> {
     if cx.unit.module.generator != GENERATOR || !cx.unit.compiled_here || !cx.is_optimized {
         return Ok(None);
@@ -63,7 +63,46 @@ pub(crate) fn signed_bit(cx: &FuncCx<'_>, convert: &Inst) -> Result<Option<u32>,
         Some(consts::Value::Null) => wanted == 0,
         Some(_) | None => false,
     };
-    (is_all(select.id(1)?, 1) && is_all(select.id(2)?, 0)).then(|| select.id(0)).transpose()
+    let condition = select.id(0)?;
+    let is_meant = cx.unit.module.def(condition).is_some_and(|inst| is_of_llvm(inst.op()));
+    Ok((is_meant && is_all(select.id(1)?, 1) && is_all(select.id(2)?, 0)).then_some(condition))
+}
+
+/// Whether a Boolean comes of an instruction of LLVM. Those that OpenCL C's functions give (`isnan`, `any`, `sub_group_all`) are
+/// numbers to LLVM, which are 1 where they are true; `isless` and its like are comparisons here, but never calls (`repairs.rs`).
+fn is_of_llvm(op: Op) -> bool {
+    matches!(
+        op,
+        Op::IEqual
+            | Op::INotEqual
+            | Op::UGreaterThan
+            | Op::SGreaterThan
+            | Op::UGreaterThanEqual
+            | Op::SGreaterThanEqual
+            | Op::ULessThan
+            | Op::SLessThan
+            | Op::ULessThanEqual
+            | Op::SLessThanEqual
+            | Op::FOrdEqual
+            | Op::FUnordEqual
+            | Op::FOrdNotEqual
+            | Op::FUnordNotEqual
+            | Op::FOrdLessThan
+            | Op::FUnordLessThan
+            | Op::FOrdGreaterThan
+            | Op::FUnordGreaterThan
+            | Op::FOrdLessThanEqual
+            | Op::FUnordLessThanEqual
+            | Op::FOrdGreaterThanEqual
+            | Op::FUnordGreaterThanEqual
+            | Op::LogicalAnd
+            | Op::LogicalOr
+            | Op::LogicalNot
+            | Op::LogicalEqual
+            | Op::LogicalNotEqual
+            | Op::Select
+            | Op::Phi
+    )
 }
 
 /// The direction of a funnel shift.

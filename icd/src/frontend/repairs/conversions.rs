@@ -1,4 +1,4 @@
-//! Conversions between integers, and to floating-point types.
+//! Conversions between integers, and to floating-point types; comparisons by name.
 
 use std::fmt::Write;
 
@@ -75,6 +75,32 @@ pub(super) fn to_floats() -> String {
                 };
                 let _ = writeln!(text, "{to}{lanes} INLINE convert_{to}{lanes}({from}{lanes} x){{return {value};}}");
             }
+        }
+    }
+    text
+}
+
+/// Comparisons of scalars, which are 1 where they hold, and what they are to LLVM.
+const COMPARISONS: [(&str, &str); 7] = [
+    ("isequal", "x==y"),
+    ("isnotequal", "x!=y"),
+    ("isgreater", "x>y"),
+    ("isgreaterequal", "x>=y"),
+    ("isless", "x<y"),
+    ("islessequal", "x<=y"),
+    ("islessgreater", "x<y||x>y"),
+];
+
+pub(super) fn comparison_functions() -> Vec<String> {
+    COMPARISONS.iter().map(|(name, _)| (*name).to_owned()).collect()
+}
+
+/// Their definitions for scalars. Those of vectors are -1 where they hold, and translated rightly.
+pub(super) fn comparisons() -> String {
+    let mut text = String::new();
+    for of in FLOATS {
+        for (name, value) in COMPARISONS {
+            let _ = writeln!(text, "int INLINE {name}({of} x,{of} y){{return {value};}}");
         }
     }
     text
