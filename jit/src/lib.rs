@@ -13,6 +13,8 @@ pub mod pipeline;
 pub mod program;
 pub mod spirv;
 pub mod spmd;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod variants;
 
 pub use options::{Backend, FastMath, Options};

@@ -11,7 +11,6 @@
 #![allow(missing_docs, reason = "a test")]
 #![allow(unsafe_code, reason = "compiled kernels are called")]
 
-mod native;
 mod shuffles;
 
 use std::path::Path;
@@ -27,7 +26,7 @@ use clift_kir::testing::run::{self, Arg, Fill, RunCase};
 use clift_kir::testing::samples::{Rng, Sample, samples};
 use clift_kir::{Module, Type, verify};
 use libtest_mimic::{Arguments, Failed, Trial};
-use native::WAYS;
+use clift_jit::testing::launch::{self, WAYS};
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kir");
@@ -80,7 +79,7 @@ fn run_command(file: &FileTest, command: &Command) -> Result<(), Failed> {
             if !case.faults.is_empty() {
                 return Ok(Vec::new());
             }
-            let one = |how| native::execute(module, case, how).map(|result| (how.name.to_owned(), result));
+            let one = |how| launch::execute(module, case, how).map(|result| (how.name.to_owned(), result));
             WAYS.iter().filter(|how| how.suits(module, case)).map(one).collect()
         })?),
         "opt" => Ok(opt(file, &command.args)?),
@@ -157,7 +156,7 @@ fn op(sample: &Sample) -> Result<(), String> {
     case.expected.clear();
     let ty = sample.stored_result();
     for how in WAYS.iter().filter(|how| how.backend != Backend::Interp) {
-        let found = native::execute(&module, &case, how).map_err(|e| format!("{}: {e}\n{module}", how.name))?;
+        let found = launch::execute(&module, &case, how).map_err(|e| format!("{}: {e}\n{module}", how.name))?;
         let buffer = |result: &run::RunResult| {
             let bytes = result.buffers.iter().find(|(at, _)| *at == 8).map(|(_, bytes)| bytes.clone());
             bytes.unwrap_or_default()
@@ -211,7 +210,7 @@ fn random_kernels(part: u64) -> Result<(), String> {
         verify::module(&module).map_err(|e| format!("seed {seed}: {e}\n{module}"))?;
         generate::expect_interpreted(&module, &mut case).map_err(|e| format!("seed {seed}: {e}\n{module}"))?;
         for how in WAYS.iter().filter(|how| how.suits(&module, &case)) {
-            let result = native::execute(&module, &case, how);
+            let result = launch::execute(&module, &case, how);
             let outcome = result.and_then(|result| case.check(&result));
             outcome.map_err(|e| format!("seed {seed} (CLIFT_FUZZ_SEED), {}: {e}\n{module}\n{case:?}", how.name))?;
         }

@@ -9,7 +9,7 @@ use clift_kir::{
     Builder, Elem, Func, Function, IntCond, KernelData, MemInfo, Module, Opcode, Space, Stage, Type, Value, verify,
 };
 
-use crate::native::{self, CLIF, How, WAYS};
+use clift_jit::testing::launch::{self, CLIF, How, WAYS};
 
 const ELEMS: [Elem; 5] = [Elem::B1, Elem::I8, Elem::I16, Elem::I32, Elem::I64];
 /// Most lanes of a type.
@@ -83,7 +83,7 @@ fn check(ty: Type, to: u32) -> Result<(), String> {
     let plain = How { name: "host, no optimization", backend: Backend::Auto, opt_disable: true, ..CLIF };
     let compiled = WAYS.iter().filter(|how| how.backend != Backend::Interp && how.width == Some(1));
     for how in compiled.chain([&plain]) {
-        let found = native::execute(&module, &case, how).map_err(|e| format!("{}: {e}\n{module}", how.name))?;
+        let found = launch::execute(&module, &case, how).map_err(|e| format!("{}: {e}\n{module}", how.name))?;
         for ((at, wanted), (_, found)) in wanted.buffers.iter().zip(&found.buffers) {
             if let Some(byte) = wanted.iter().zip(found).position(|(wanted, found)| wanted != found) {
                 let number = byte as u64 % bytes / STRIDE;

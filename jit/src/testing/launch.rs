@@ -1,15 +1,17 @@
 //! Launches of file tests and generated kernels on the backends, through the ABI that the runtime uses.
+#![allow(unsafe_code, reason = "compiled kernels are called")]
 
 use std::ffi::{CStr, c_void};
 use std::fmt::Write as _;
 use std::sync::Mutex;
 
 use clift_include::abi::{ARENA_ALIGN, Callbacks, PrintfArg, PrintfArgKind, WgContext};
-use clift_jit::pipeline::build;
-use clift_jit::spirv::{Imported, KernelDesc};
-use clift_jit::{Backend, Kernel, Options, Program};
 use clift_kir::testing::run::{Arg, Fill, RunCase, RunResult};
 use clift_kir::{Imm, MemScope, Module, Opcode, Stage};
+
+use crate::pipeline::build;
+use crate::spirv::{Imported, KernelDesc};
+use crate::{Backend, Kernel, Options, Program};
 
 /// Memory aligned as buffers and arenas are.
 struct Arena {
@@ -105,23 +107,23 @@ static CALLBACKS: Callbacks = Callbacks { printf, fault, clock };
 
 /// How to build and split a launch.
 #[derive(Clone, Debug)]
-pub(crate) struct How {
+pub struct How {
     /// For messages.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// What executes it.
-    pub(crate) backend: Backend,
+    pub backend: Backend,
     /// Only the passes that correctness needs.
-    pub(crate) opt_disable: bool,
+    pub opt_disable: bool,
     /// Whether the kernel goes through the canonical passes first, as if it had just been imported.
-    pub(crate) from_imported: bool,
+    pub from_imported: bool,
     /// Lanes per pack.
-    pub(crate) width: Option<u32>,
+    pub width: Option<u32>,
     /// Groups per run, at most.
-    pub(crate) run: u64,
+    pub run: u64,
 }
 
 /// The ways in which every launch must give the same.
-pub(crate) const WAYS: [How; 11] = [
+pub const WAYS: [How; 11] = [
     How { name: "clif", ..CLIF },
     How { name: "clif, 4 lanes", width: Some(4), from_imported: false, run: 1, ..CLIF },
     How { name: "clif, 8 lanes", width: Some(8), ..CLIF },
@@ -136,12 +138,12 @@ pub(crate) const WAYS: [How; 11] = [
 ];
 
 /// Machine code for one work-item after the other, with all passes.
-pub(crate) const CLIF: How =
+pub const CLIF: How =
     How { name: "", backend: Backend::Clif, opt_disable: false, width: Some(1), from_imported: true, run: u64::MAX };
 
 impl How {
     /// Whether a launch may be run so: where sub-groups matter, packs are of their size.
-    pub(crate) fn suits(&self, module: &Module, case: &RunCase) -> bool {
+    pub fn suits(&self, module: &Module, case: &RunCase) -> bool {
         let width = self.width.unwrap_or(1);
         // As a backend the interpreter starts from work-items; looped kernels it has run already.
         let looped = module.kernel(&case.kernel).is_some_and(|k| module.funcs[k.func].stage == Stage::Looped);
@@ -176,7 +178,7 @@ fn names_sub_groups(module: &Module) -> bool {
 }
 
 /// Runs a launch in one of the ways.
-pub(crate) fn execute(module: &Module, case: &RunCase, how: &How) -> Result<RunResult, String> {
+pub fn execute(module: &Module, case: &RunCase, how: &How) -> Result<RunResult, String> {
     let mut module = module.clone();
     if how.from_imported {
         for func in module.funcs.values_mut().filter(|f| f.stage == Stage::Canonical) {
@@ -194,7 +196,7 @@ pub(crate) fn execute(module: &Module, case: &RunCase, how: &How) -> Result<RunR
 }
 
 /// Builds a module made by hand.
-pub(crate) fn make(module: Module, options: &Options) -> Result<Program, String> {
+pub fn make(module: Module, options: &Options) -> Result<Program, String> {
     let kernels = module
         .kernels
         .iter()
@@ -204,7 +206,7 @@ pub(crate) fn make(module: Module, options: &Options) -> Result<Program, String>
 }
 
 /// A launch with its memory.
-pub(crate) struct Launch<'a> {
+pub struct Launch<'a> {
     kernel: &'a Kernel,
     case: &'a RunCase,
     heard: Heard,
@@ -216,7 +218,7 @@ pub(crate) struct Launch<'a> {
 
 impl<'a> Launch<'a> {
     /// Allocates and fills what a launch needs.
-    pub(crate) fn new(kernel: &'a Kernel, case: &'a RunCase) -> Result<Launch<'a>, String> {
+    pub fn new(kernel: &'a Kernel, case: &'a RunCase) -> Result<Launch<'a>, String> {
         let mut block = vec![0u8; kernel.resources.arg_block_bytes as usize];
         let mut local_bytes = kernel.resources.local_bytes;
         let mut buffers = Vec::new();
@@ -253,7 +255,7 @@ impl<'a> Launch<'a> {
     }
 
     /// Runs all groups, in runs of at most `run`.
-    pub(crate) fn run(&mut self, run: u64) {
+    pub fn run(&mut self, run: u64) {
         let geometry = &self.case.geometry;
         let [groups_x, groups_y, groups_z] = geometry.num_groups();
         let resources = &self.kernel.resources;
@@ -291,7 +293,7 @@ impl<'a> Launch<'a> {
     }
 
     /// What the launch left.
-    pub(crate) fn result(self) -> Result<RunResult, String> {
+    pub fn result(self) -> Result<RunResult, String> {
         let faults = self.heard.faults.into_inner().unwrap_or_default();
         if !faults.is_empty() {
             return Err(format!("faults: {faults:#?}"));

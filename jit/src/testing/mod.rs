@@ -1,0 +1,3 @@
+//! Running compiled kernels without OpenCL: for the tests of this crate and for `kirc`.
+
+pub mod launch;

@@ -1,0 +1,204 @@
+//! `kirc`: any stage of the compiler on any input, for work on the compiler.
+//!
+//! ```text
+//! cargo run --release -p kirc -- import FILE.spv... [--link] [--print]       read and verify modules
+//! cargo run --release -p kirc -- compile FILE [--print STAGE]...             all stages; prints what is asked for
+//! cargo run --release -p kirc -- run FILE.kir [--times N]                    the launches that the file describes
+//! cargo run --release -p kirc -- digest FILE...                              one line for each function of machine code
+//! ```
+//!
+//! Inputs are SPIR-V modules (`.spv`, words in host byte order) and kernel IR (`.kir`, at whatever stage its functions are).
+//! Digests are for comparing two compilers: equal lines mean equal machine code, addresses of this process aside.
+
+mod digest;
+mod input;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clift_jit::testing::launch::{Launch, make};
+use clift_jit::{Backend, Options, Program, pipeline};
+use clift_kir::testing::filetest::FileTest;
+use clift_kir::testing::run::RunCase;
+
+use input::Source;
+
+/// Runs any stage of Clift's compiler on any input.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Read and verify SPIR-V modules.
+    Import {
+        /// SPIR-V modules.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// The files are one program.
+        #[arg(long)]
+        link: bool,
+        /// Show the kernel IR and the descriptions of the kernels.
+        #[arg(long)]
+        print: bool,
+    },
+    /// Compile a file: what the vectorizer did, what the kernels need, and the stages asked for.
+    Compile {
+        /// A SPIR-V module or kernel IR.
+        file: PathBuf,
+        /// Stages to print.
+        #[arg(long = "print", value_name = "STAGE", value_parser = clap::builder::PossibleValuesParser::new(pipeline::DUMPS))]
+        stages: Vec<String>,
+        /// Compile as often, and give the times.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        times: u32,
+        #[command(flatten)]
+        how: How,
+    },
+    /// Compile a file of kernel IR and run the launches that its `run` lines describe.
+    Run {
+        /// Kernel IR.
+        file: PathBuf,
+        /// Run each launch as often, and give the fastest.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        times: u32,
+        #[command(flatten)]
+        how: How,
+    },
+    /// Print a digest of each function's machine code.
+    Digest {
+        /// SPIR-V modules or kernel IR.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        how: How,
+    },
+}
+
+/// How to compile.
+#[derive(Args, Clone, Copy)]
+struct How {
+    /// What executes the kernels.
+    #[arg(long, value_enum, default_value = "auto")]
+    backend: Executor,
+    /// Lanes per pack, instead of the compiler's choice.
+    #[arg(long)]
+    width: Option<u32>,
+    /// Only the passes that correctness needs, as with `-cl-opt-disable`.
+    #[arg(long)]
+    opt_disable: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Executor {
+    /// Machine code with the longest vectors of the machine.
+    Auto,
+    /// Machine code by Cranelift.
+    Clif,
+    /// The reference interpreter.
+    Interp,
+}
+
+impl How {
+    /// The options of a build that prints `dump`.
+    fn options(self, dump: Vec<String>) -> Options {
+        let backend = match self.backend {
+            Executor::Auto => Backend::Auto,
+            Executor::Clif => Backend::Clif,
+            Executor::Interp => Backend::Interp,
+        };
+        Options { backend, width: self.width, opt_disable: self.opt_disable, dump, ..Options::default() }
+    }
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().task {
+        Task::Import { files, link, print } => import(&files, link, print),
+        Task::Compile { file, stages, times, how } => compile(&file, stages, times, how),
+        Task::Run { file, times, how } => run(&file, times, how),
+        Task::Digest { files, how } => digest::all(&files, how),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("kirc: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn import(files: &[PathBuf], link: bool, print: bool) -> Result<ExitCode> {
+    let programs: Vec<&[PathBuf]> = if link { vec![files] } else { files.chunks(1).collect() };
+    let mut failed = 0;
+    for program in &programs {
+        match input::import(program) {
+            Ok(imported) if print => {
+                println!("{}", imported.module);
+                imported.kernels.iter().for_each(|kernel| println!("; {kernel:?}"));
+            }
+            Ok(_) => {}
+            Err(reason) => {
+                failed += 1;
+                let names: Vec<_> = program.iter().map(|path| path.display().to_string()).collect();
+                println!("{}: {reason:#}", names.join(" "));
+            }
+        }
+    }
+    println!("{} of {} imported", programs.len() - failed, programs.len());
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn compile(file: &Path, mut stages: Vec<String>, times: u32, how: How) -> Result<ExitCode> {
+    let source = Source::read(file)?;
+    stages.push(pipeline::REPORT.to_owned());
+    let program = source.compile(&how.options(stages))?;
+    print_program(&program);
+    if times > 1 {
+        let options = how.options(Vec::new());
+        let mut took = Vec::new();
+        for _ in 0..times {
+            let started = Instant::now();
+            source.compile(&options)?;
+            took.push(started.elapsed());
+        }
+        took.sort();
+        println!("of {times} builds: fastest {:?}, median {:?}", took[0], took[took.len() / 2]);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_program(program: &Program) {
+    print!("{}", program.log);
+    for kernel in &program.kernels {
+        println!("kernel {}: {:?}, barrier {}", kernel.name, kernel.resources, kernel.has_barrier);
+    }
+}
+
+fn run(file: &Path, times: u32, how: How) -> Result<ExitCode> {
+    let test = FileTest::load(file).map_err(|reason| anyhow!(reason))?;
+    let module = test.module().map_err(|reason| anyhow!(reason))?;
+    let program = make(module, &how.options(Vec::new())).map_err(|reason| anyhow!(reason))?;
+    let cases = RunCase::parse_all(&test).map_err(|reason| anyhow!(reason))?;
+    let mut failed = false;
+    for case in cases {
+        let kernel = program.kernels.iter().find(|kernel| kernel.name == case.kernel);
+        let kernel = kernel.with_context(|| format!("there is no kernel `{}`", case.kernel))?;
+        let mut best = Duration::MAX;
+        for _ in 0..times {
+            let mut launch = Launch::new(kernel, &case).map_err(|reason| anyhow!(reason))?;
+            let started = Instant::now();
+            launch.run(u64::MAX);
+            best = best.min(started.elapsed());
+            if let Err(reason) = launch.result().and_then(|result| case.check(&result)) {
+                println!("{}: {reason}", case.kernel);
+                failed = true;
+                break;
+            }
+        }
+        let items: u64 = case.geometry.global_size.iter().product();
+        println!("{}: {best:?}, {:.3} ns per work-item", case.kernel, best.as_nanos() as f64 / items as f64);
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
