@@ -7,15 +7,17 @@
 
 pub mod builtins;
 pub(crate) mod codegen;
+pub(crate) mod guard;
 pub mod options;
 pub mod passes;
 pub mod pipeline;
 pub mod program;
+pub mod specialize;
 pub mod spirv;
 pub mod spmd;
+pub mod target;
 #[cfg(feature = "testing")]
 pub mod testing;
-pub mod variants;
 
 pub use options::{Backend, FastMath, Options};
 pub use program::{

@@ -54,7 +54,7 @@ impl Backend {
     pub fn vector_bytes(self) -> u32 {
         const OF_CRANELIFT: u32 = 16;
         match self {
-            Backend::Auto => crate::codegen::wide::vector_bytes().unwrap_or(OF_CRANELIFT),
+            Backend::Auto => super::codegen::x86::vector_bytes().unwrap_or(OF_CRANELIFT),
             Backend::Clif | Backend::Interp => OF_CRANELIFT,
         }
     }

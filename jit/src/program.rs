@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clift_include::abi::{ArgSlot, KernelEntry, Resources};
 
-use crate::variants::Variants;
+use super::specialize::Specializations;
 
 /// An executable program. Code and program-scope variables live as long as any clone of [`Program::memory`].
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub struct Kernel {
     /// Whether it contains a work-group barrier.
     pub has_barrier: bool,
     /// Its code for the images of a launch. `None` unless it accesses images; else [`Kernel::entry`] is for no launch.
-    pub variants: Option<Arc<Variants>>,
+    pub specializations: Option<Arc<Specializations>>,
 }
 
 /// One kernel parameter.

@@ -13,7 +13,7 @@ use crate::input::Source;
 /// line, with the reason.
 pub(crate) fn all(files: &[PathBuf], how: How) -> Result<ExitCode> {
     // Where code and data of this process lie: 47 bits, the highest of which are set.
-    let address = Regex::new(r"\$0x[57][0-9a-f]{11}\b")?;
+    let address = Regex::new(r"(?i)\$0x[57][0-9a-f]{11}\b")?;
     for file in files {
         match functions(file, how) {
             Ok(functions) => {

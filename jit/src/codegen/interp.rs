@@ -22,7 +22,7 @@ use clift_kir::{Elem, Func, Module, Space};
 use super::data::ProgramData;
 use super::{Backend, Body, Executable, Input, KernelCode};
 use crate::BuildError;
-use crate::pipeline::panic_text;
+use crate::guard::panic_text;
 
 /// The interpreter as a backend.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ impl Backend for InterpBackend {
     }
 
     fn compile(
-        &self,
+        &'static self,
         module: &Module,
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,

@@ -11,15 +11,16 @@
 //! Deliberately not here: anything about OpenCL (gone after `spmd`), optimization above single instructions, and threads.
 //! `docs/add-a-backend.md` says what a further backend has to bring.
 
-pub(crate) mod clif;
+mod code_memory;
+pub(crate) mod cranelift;
 pub(crate) mod data;
 mod host;
 pub(crate) mod interp;
-mod late;
+mod lazy;
 pub(crate) mod legalize;
 mod listing;
 mod native;
-pub(crate) mod wide;
+pub(crate) mod x86;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -27,8 +28,8 @@ use std::sync::Arc;
 use clift_include::abi::{KernelEntry, Resources};
 use clift_kir::{Elem, Func, Function, Imm, Module, Opcode, Type};
 
-use crate::spmd::machine::Machine;
-use crate::{BuildError, Options, passes, spmd};
+use super::BuildError;
+use super::target::machine::Machine;
 use data::ProgramData;
 
 /// A kernel on its way into a backend.
@@ -47,49 +48,29 @@ pub(crate) struct KernelCode {
 pub(crate) enum Body {
     /// Stage *legal*.
     Legal(Box<Function>),
-    /// Few launches need it, so that the backend may leave the last stages and its own work until one does.
-    Late(Box<Rest>),
+    /// Few launches need it: the backend compiles it when one does.
+    Deferred(Box<dyn Deferred>),
     /// The backend takes the kernel's function of the module, stage *canonical*, and runs it with sub-groups of this size.
     Canonical(Func, u32),
 }
 
-/// What serves the launches that a kernel's packed function does not take.
-#[derive(Debug)]
-pub(crate) struct Rest {
-    /// For any work-group, stage *looped*.
-    pub(crate) general: Function,
-    /// The kernel at stage *canonical*, to be packed more narrowly.
-    pub(crate) module: Arc<Module>,
-    /// Its number in the module.
-    pub(crate) kernel: usize,
-    /// What launches provide for it.
-    pub(crate) needs: Resources,
-    /// How it is built.
-    pub(crate) options: Options,
-}
+/// Makes the functions of a kernel that serve the launches its packed function does not take, each when it is first needed.
+pub(crate) trait Deferred: std::fmt::Debug + Send + Sync {
+    /// What launches provide for the kernel.
+    fn resources(&self) -> &Resources;
 
-impl Rest {
     /// The function for any work-group, stage *legal*.
-    pub(crate) fn general(&self, caps: &VectorCaps) -> Function {
-        finish(self.general.clone(), caps, &self.options)
-    }
+    ///
+    /// # Errors
+    /// [`BuildError::Internal`] when a stage broke an invariant.
+    fn general(&self) -> Result<Function, BuildError>;
 
     /// A function for groups whose rows are whole packs of `lanes` lanes, stage *legal*, and what it needs. `None` where the kernel
     /// can tell how large its packs are.
     ///
     /// # Errors
-    /// As [`spmd::narrower`].
-    pub(crate) fn narrower(&self, lanes: u32, caps: &VectorCaps) -> Result<Option<(Function, Resources)>, BuildError> {
-        let kernel = &self.module.kernels[self.kernel];
-        let made = spmd::narrower(&self.module, kernel, &self.options, &caps.machine(), lanes)?;
-        Ok(made.map(|made| (finish(made.func, caps, &self.options), made.resources)))
-    }
-}
-
-/// The last stages before a backend's own: from *looped* to *legal*.
-fn finish(mut looped: Function, caps: &VectorCaps, options: &Options) -> Function {
-    passes::clean(&mut looped, options);
-    legalize::run(&looped, caps)
+    /// As [`Deferred::general`]; [`BuildError::Limit`] when it would need too much memory.
+    fn narrower(&self, lanes: u32) -> Result<Option<(Function, Resources)>, BuildError>;
 }
 
 /// What a backend made of a program's kernels.
@@ -113,7 +94,7 @@ pub(crate) enum Input<'a> {
 }
 
 /// Makes kernels executable.
-pub(crate) trait Backend {
+pub(crate) trait Backend: Sync {
     /// Its name, for messages and traces.
     fn name(&self) -> &'static str;
 
@@ -127,7 +108,7 @@ pub(crate) trait Backend {
     /// [`BuildError::Limit`] when a kernel is too large for the backend, [`BuildError::Internal`] when it breaks an
     /// invariant; both name the kernel.
     fn compile(
-        &self,
+        &'static self,
         module: &Module,
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,

@@ -1,6 +1,6 @@
 //! Canonical passes: from what a front end wrote to the form the rest of the compiler expects.
 //!
-//! [`canonicalize`] takes a module from *imported* to *canonical*: calls inlined, private variables in values, constants folded,
+//! [`inline`] and [`canonicalize`] take kernels from *imported* to *canonical*: calls inlined, private variables in values, constants folded,
 //! common code shared, loop-invariant code outside loops. [`clean`] repeats the cheap half after work-items became loops.
 //! One pass is one file with one `run`; a pass neither verifies nor prints nor times, the pipeline does. The order is
 //! [`CANONICAL`]; a new pass is a row there (`docs/add-a-pass.md`).
@@ -19,10 +19,10 @@ mod util;
 
 pub(crate) use util::Replacements;
 
-use clift_kir::{Function, Module, Stage};
+use clift_kir::{Function, Module};
 
-use crate::options::Options;
-use crate::program::BuildError;
+use super::options::Options;
+use super::program::BuildError;
 
 /// Whether a pass changed anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub fn pass(name: &str) -> Option<&'static Pass> {
 }
 
 /// Runs passes by name; `after` is called after each that changed something.
-pub fn run(func: &mut Function, names: &[&str], mut after: impl FnMut(&str, &Function)) {
+pub fn run(func: &mut Function, names: &[&str], after: &mut dyn FnMut(&str, &Function)) {
     for name in names {
         let Some(pass) = pass(name) else { unreachable!("broken invariant: no pass `{name}`") };
         if (pass.run)(func) == Changed(true) {
@@ -100,7 +100,7 @@ pub fn run(func: &mut Function, names: &[&str], mut after: impl FnMut(&str, &Fun
     }
 }
 
-/// Inlines all calls in all kernels. Functions that are no kernels lose their bodies.
+/// Inlines all calls in all kernels. Functions that are not kernels lose their bodies.
 ///
 /// # Errors
 /// [`BuildError::Limit`] when a kernel becomes too large.
@@ -108,27 +108,9 @@ pub fn inline(module: &mut Module) -> Result<(), BuildError> {
     inline_calls::run(module)
 }
 
-/// Takes every kernel of a module to the canonical stage. Functions that are no kernels lose their bodies: they live on only
-/// in their callers.
-///
-/// # Errors
-/// [`BuildError::Limit`] when inlining makes a kernel too large.
-pub fn canonicalize(module: &mut Module, options: &Options) -> Result<(), BuildError> {
-    inline(module)?;
-    let names = if options.opt_disable { MINIMAL } else { CANONICAL };
-    for kernel in module.kernels.clone() {
-        let func = &mut module.funcs[kernel.func];
-        if func.stage == Stage::Imported {
-            run(func, names, |_, _| ());
-            func.stage = Stage::Canonical;
-        }
-    }
-    Ok(())
-}
-
-/// Cleans up a kernel at the canonical stage in which accesses to images have become code.
-pub fn recanonicalize(func: &mut Function, options: &Options) {
-    run(func, if options.opt_disable { MINIMAL } else { CANONICAL }, |_, _| ());
+/// Takes a kernel without calls to the canonical form. `after` is as in [`run`].
+pub fn canonicalize(func: &mut Function, options: &Options, after: &mut dyn FnMut(&str, &Function)) {
+    run(func, if options.opt_disable { MINIMAL } else { CANONICAL }, after);
 }
 
 /// Order of the passes after work-items became lanes: what the layout of contexts gains from.
@@ -136,10 +118,10 @@ pub static WIDENED: &[&str] = &["simplify_cfg", "simplify", "gvn", "dce"];
 
 /// Cleans up a function whose work-items became lanes.
 pub fn clean_widened(func: &mut Function, options: &Options) {
-    run(func, if options.opt_disable { &["simplify_cfg", "dce"] } else { WIDENED }, |_, _| ());
+    run(func, if options.opt_disable { &["simplify_cfg", "dce"] } else { WIDENED }, &mut |_, _| ());
 }
 
-/// Cleans up a function whose work-items became loops.
-pub fn clean(func: &mut Function, options: &Options) {
-    run(func, if options.opt_disable { &["simplify_cfg", "dce"] } else { CLEAN }, |_, _| ());
+/// Cleans up a function whose work-items became loops. `after` is as in [`run`].
+pub fn clean(func: &mut Function, options: &Options, after: &mut dyn FnMut(&str, &Function)) {
+    run(func, if options.opt_disable { &["simplify_cfg", "dce"] } else { CLEAN }, after);
 }

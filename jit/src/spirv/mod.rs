@@ -48,7 +48,7 @@ use self::lower::Shared;
 use self::module::Module;
 use self::unit::{Callee, ModuleGlobals, Ownership, Unit};
 use self::words::Fault;
-use crate::{BuildError, ImportError, Input, ModuleSummary, Options, SpecConstant};
+use super::{BuildError, ImportError, Input, ModuleSummary, Options, SpecConstant};
 
 /// What an import gives.
 #[derive(Clone, Debug)]

@@ -29,48 +29,26 @@
 //! The *packed* one exists when packs have several lanes, and takes launches whose rows are whole packs. `docs/spmd.md` explains
 //! the scheme with a drawing.
 
-mod assume;
+pub mod analysis;
 mod class;
-mod context;
 mod cost;
-mod counters;
-pub mod divergence;
-mod env;
-mod fields;
-mod groups;
-mod indices;
-mod interleave;
-mod latency;
-mod line;
-mod linearize;
-pub mod machine;
-mod masks;
-mod named;
-mod order;
-mod prepare;
-mod pressure;
-mod private;
-mod range;
-mod regions;
 pub mod report;
-mod rules;
-pub mod shape;
-mod together;
-mod versions;
-mod waits;
-mod wgloop;
-mod widen;
-mod width;
+mod transform;
+mod vectorize;
+mod workgroup;
 
 use clift_include::abi::Resources;
 use clift_kir::inst::AtomicOp;
 use clift_kir::{AtomicInfo, Function, KernelData, MemOrder, MemScope, Module};
 
-use crate::{BuildError, Options, passes};
-pub(crate) use groups::{groups_may_grow, knows_sub_groups};
-use machine::Machine;
+use super::{BuildError, Options, passes};
+use crate::target::machine::Machine;
+use cost::width::Width;
 use report::Report;
-use width::Width;
+use transform::{loop_counters, normalize};
+use vectorize::widen;
+pub(crate) use workgroup::collectives::{groups_may_grow, knows_sub_groups};
+use workgroup::{collectives, context, env, loops, regions};
 
 /// A kernel that runs whole work-groups.
 #[derive(Clone, Debug)]
@@ -173,23 +151,23 @@ impl Maker<'_> {
     /// One work-item after the other; also gives the number of regions.
     fn scalar(&self, func: &Function) -> Result<(GroupFunction, usize), BuildError> {
         let mut func = func.clone();
-        groups::alone(&mut func);
-        loops(self.module, self.kernel, self.options, &func, Packs::ONE, self.growth)
+        collectives::alone(&mut func);
+        add_loops(self.module, self.kernel, self.options, &func, Packs::ONE, self.growth)
     }
 
     /// In packs; `whole` as in [`Packs::whole`].
     fn packs(
         &self,
-        prepared: &prepare::Prepared,
+        prepared: &normalize::Prepared,
         lanes: u32,
         whole: bool,
     ) -> Result<(GroupFunction, Report), BuildError> {
         let divergence = prepared.divergence(lanes, whole);
         let (mut widened, report) = widen::run(prepared, &divergence, lanes, !whole);
         passes::clean_widened(&mut widened, self.options);
-        counters::run(&mut widened);
+        loop_counters::run(&mut widened);
         let packs = Packs { lanes, whole };
-        let (mut made, regions) = loops(self.module, self.kernel, self.options, &widened, packs, self.growth)?;
+        let (mut made, regions) = add_loops(self.module, self.kernel, self.options, &widened, packs, self.growth)?;
         made.widened = Some(widened);
         Ok((made, Report { regions, ..report }))
     }
@@ -210,7 +188,7 @@ impl Packs {
 }
 
 /// Puts loops around the code of a work-item or a pack; also gives the number of regions.
-fn loops(
+fn add_loops(
     module: &Module,
     kernel: &KernelData,
     options: &Options,
@@ -221,7 +199,7 @@ fn loops(
     let regions = regions::Regions::new(func, growth);
     let context = context::Context::new(&regions, packs)?;
     let locals = env::LocalLayout::new(module, &regions)?;
-    let func = wgloop::build(module, kernel, options, packs, &regions, &context, &locals);
+    let func = loops::build(module, kernel, options, packs, &regions, &context, &locals);
     let resources = Resources {
         arg_block_bytes: kernel.arg_block_bytes,
         local_bytes: locals.bytes,

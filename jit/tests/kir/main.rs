@@ -17,6 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use clift_jit::testing::launch::{self, WAYS};
 use clift_jit::{Backend, Options, passes, spmd};
 use clift_kir::interp::Geometry;
 use clift_kir::ops::OPS;
@@ -26,7 +27,6 @@ use clift_kir::testing::run::{self, Arg, Fill, RunCase};
 use clift_kir::testing::samples::{Rng, Sample, samples};
 use clift_kir::{Module, Type, verify};
 use libtest_mimic::{Arguments, Failed, Trial};
-use clift_jit::testing::launch::{self, WAYS};
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kir");
@@ -104,7 +104,7 @@ fn opt(file: &FileTest, names: &[String]) -> Result<(), String> {
         };
         for id in module.funcs.keys().collect::<Vec<_>>() {
             if module.funcs[id].layout.entry().is_some() {
-                passes::run(&mut module.funcs[id], list, |_, _| ());
+                passes::run(&mut module.funcs[id], list, &mut |_, _| ());
             }
         }
     }
@@ -123,7 +123,7 @@ fn loops(file: &FileTest) -> Result<(), String> {
     let mut text = String::new();
     for kernel in &module.kernels {
         let options = Options { width: Some(1), ..Options::default() };
-        let made = spmd::group_functions(&module, kernel, &options, &spmd::machine::Machine::COMMON)
+        let made = spmd::group_functions(&module, kernel, &options, &clift_jit::target::machine::Machine::COMMON)
             .map_err(|e| e.to_string())?
             .general;
         verify::function(&module, &made.func).map_err(|e| format!("{e}\n{}", made.func))?;

@@ -26,7 +26,7 @@ mod launch;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use clift_jit::{Input, Options, passes, spirv};
+use clift_jit::{Input, Options, spirv, testing};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use case::Case;
@@ -87,7 +87,7 @@ fn check(path: &Path) -> Result<(), String> {
             for run in &case.runs {
                 launch::run(&imported, run).map_err(|reason| context("imported", reason, &imported.module))?;
             }
-            passes::canonicalize(&mut imported.module, &options).map_err(|error| error.to_string())?;
+            testing::canonicalize(&mut imported.module, &options).map_err(|error| error.to_string())?;
             for run in &case.runs {
                 launch::run(&imported, run).map_err(|reason| context("canonical", reason, &imported.module))?;
             }

@@ -154,15 +154,15 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
     let mut keep = Keep::new();
     keep.push(kernel.executable().program.memory.clone());
     let (mut entry, mut resources) = (info.entry, info.resources);
-    if let Some(variants) = &info.variants {
+    if let Some(specializations) = &info.specializations {
         // CL_OUT_OF_RESOURCES if there is a failure to make the code for these images
-        let variant = variants.get(&facts).map_err(|error| {
+        let code = specializations.get(&facts).map_err(|error| {
             queue.context().report(&format!("kernel `{}` cannot be made for its images: {error}", info.name));
             OutOfResources
         })?;
-        (entry, resources) = (variant.entry, resources.max(variant.resources));
-        resources.width = variant.resources.width;
-        keep.push(variant.memory);
+        (entry, resources) = (code.entry, resources.max(code.resources));
+        resources.width = code.resources.width;
+        keep.push(code.memory);
     }
     for object in objects {
         keep.push(object);

@@ -128,7 +128,7 @@ pub(in crate::builtins) fn s_mad_sat(b: &mut Builder<'_>, args: &Args) -> Option
 
 /// Operands of half the result's width.
 pub(in crate::builtins) fn check_upsample(b: &mut Builder<'_>, args: &mut Args) -> Result<(), String> {
-    super::super::expect_count(args, 2)?;
+    crate::builtins::expect_count(args, 2)?;
     let half =
         Elem::int(args.result.elem.bits() / 2).filter(|_| args.result.is_int()).map(|e| args.result.with_elem(e));
     let fits = half.is_some_and(|ty| args.values.iter().all(|&v| b.ty(v) == ty));

@@ -3,9 +3,9 @@
 use clift_kir::{Builder, Elem, FloatCond, FpFlags, IntCond, Opcode, Type, Value};
 use rspirv::spirv::{FPFastMathMode, Op};
 
-use super::super::lower::{FuncCx, Val};
-use super::super::words::{Fault, Inst};
 use crate::builtins::{self, ClOp, Operand};
+use crate::spirv::lower::{FuncCx, Val};
+use crate::spirv::words::{Fault, Inst};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
@@ -196,7 +196,7 @@ fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
 
 /// The dot product of two integer vectors of one type, each with whether it is signed (the second only where the first is), as a
 /// scalar integer; added to an accumulator with saturation if there is one.
-pub(in super::super) fn dot(
+pub(in crate::spirv) fn dot(
     cx: &mut FuncCx<'_>,
     (a, signed_a): (Value, bool),
     (b, signed_b): (Value, bool),
@@ -253,7 +253,7 @@ fn packed_bytes(cx: &mut FuncCx<'_>, word: Value, signed: bool) -> Vec<Value> {
 }
 
 /// The liberties that a fast math mode grants.
-pub(in super::super) fn fast_math_flags(mode: FPFastMathMode) -> FpFlags {
+pub(in crate::spirv) fn fast_math_flags(mode: FPFastMathMode) -> FpFlags {
     let mut flags = FpFlags::empty();
     flags.set(FpFlags::NO_NAN, mode.contains(FPFastMathMode::NOT_NAN));
     flags.set(FpFlags::NO_INF, mode.contains(FPFastMathMode::NOT_INF));

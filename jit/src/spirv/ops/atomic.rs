@@ -3,9 +3,9 @@
 use clift_kir::{AtomicInfo, AtomicOp, IntCond, MemOrder, Opcode, Type, Value};
 use rspirv::spirv::Op;
 
-use super::super::lower::FuncCx;
-use super::super::words::{Fault, Inst};
 use super::group::{order, scope};
+use crate::spirv::lower::FuncCx;
+use crate::spirv::words::{Fault, Inst};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {

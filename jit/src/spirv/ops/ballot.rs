@@ -5,10 +5,10 @@ use clift_kir::{AtomicOp, Elem, IntCond, Opcode, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{BuiltIn, GroupOperation, Op};
 
-use super::super::lower::FuncCx;
-use super::super::words::{Fault, Inst};
 use super::collective::{sub_group, truth};
 use super::group::execution_scope;
+use crate::spirv::lower::FuncCx;
+use crate::spirv::words::{Fault, Inst};
 
 /// Type of a ballot.
 fn words() -> Type {

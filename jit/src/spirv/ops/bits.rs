@@ -3,10 +3,10 @@
 use clift_kir::{IntCond, Opcode, Type, Value, WrapFlags};
 use rspirv::spirv::Op;
 
-use super::super::llvm_backend;
-use super::super::lower::FuncCx;
-use super::super::words::{Fault, Inst};
 use super::arith::{int, int2};
+use crate::spirv::llvm_backend;
+use crate::spirv::lower::FuncCx;
+use crate::spirv::words::{Fault, Inst};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {

@@ -6,12 +6,12 @@
 use clift_kir::{Elem, Opcode, Space, Type, Value};
 use rspirv::spirv::{BuiltIn, Op, StorageClass};
 
-use super::super::lower::{Access, FuncCx, Input, Part, Val};
-use super::super::types::{self, TypeKind};
-use super::super::unit::Variable;
-use super::super::words::Fault;
 use super::ballot::mask;
 use super::composite::choose;
+use crate::spirv::lower::{Access, FuncCx, Input, Part, Val};
+use crate::spirv::types::{self, TypeKind};
+use crate::spirv::unit::Variable;
+use crate::spirv::words::Fault;
 
 /// The number of a component.
 #[derive(Clone, Copy)]
@@ -239,7 +239,7 @@ pub(super) fn copy(cx: &mut FuncCx<'_>, input: Input) -> Result<Value, Fault> {
 }
 
 /// The address of a copy of a built-in variable, as a pointer of a storage class: for uses that are no plain reads.
-pub(in super::super) fn address(cx: &mut FuncCx<'_>, input: Input, class: StorageClass) -> Result<Value, Fault> {
+pub(in crate::spirv) fn address(cx: &mut FuncCx<'_>, input: Input, class: StorageClass) -> Result<Value, Fault> {
     match types::space(class)? {
         Space::Private => copy(cx, input),
         Space::Generic => {

@@ -7,10 +7,10 @@ use clift_kir::{AtomicOp, Elem, FloatCond, GroupInfo, IntCond, MemScope, Opcode,
 use rspirv::dr::Operand;
 use rspirv::spirv::{GroupOperation, Op};
 
-use super::super::lower::FuncCx;
-use super::super::words::{Fault, Inst};
 use super::ballot::first_here;
 use super::group::execution_scope;
+use crate::spirv::lower::FuncCx;
+use crate::spirv::words::{Fault, Inst};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {

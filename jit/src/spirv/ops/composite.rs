@@ -3,10 +3,10 @@
 use clift_kir::{Elem, IntCond, Opcode, Value};
 use rspirv::spirv::Op;
 
-use super::super::lower::{Access, FuncCx, Leaves, Val};
-use super::super::types::TypeKind;
-use super::super::words::{Fault, Inst};
 use super::built_in::{Number, component_of_loaded};
+use crate::spirv::lower::{Access, FuncCx, Leaves, Val};
+use crate::spirv::types::TypeKind;
+use crate::spirv::words::{Fault, Inst};
 
 /// A lane number of a shuffle whose result does not matter.
 const UNDEFINED_LANE: u32 = u32::MAX;
@@ -274,7 +274,7 @@ fn extract(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 
 /// The largest power of two that divides an offset, bounded.
 fn align_of(offset: u64) -> u32 {
-    if offset == 0 { super::super::types::MAX_ALIGN } else { 1 << offset.trailing_zeros().min(7) }
+    if offset == 0 { crate::spirv::types::MAX_ALIGN } else { 1 << offset.trailing_zeros().min(7) }
 }
 
 fn insert(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {

@@ -5,13 +5,13 @@ use rspirv::dr::Operand;
 use rspirv::spirv::Op;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::builtin_imports;
-use super::super::function::edge;
-use super::super::llvm_backend;
-use super::super::lower::{Access, FuncCx, Val};
-use super::super::types::TypeKind;
-use super::super::words::{Fault, Inst};
 use super::logic::private_copy;
+use crate::spirv::builtin_imports;
+use crate::spirv::function::edge;
+use crate::spirv::llvm_backend;
+use crate::spirv::lower::{Access, FuncCx, Val};
+use crate::spirv::types::TypeKind;
+use crate::spirv::words::{Fault, Inst};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
@@ -115,7 +115,7 @@ fn switch(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 }
 
 /// Calls a function; what it returns.
-pub(in super::super) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Result<Val, Fault> {
+pub(in crate::spirv) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Result<Val, Fault> {
     let unit = cx.unit;
     let Some(function) = unit.module.function(id) else {
         return Err(Fault::malformed(format!("{} is no function", unit.module.describe(id))));

@@ -4,10 +4,10 @@ use clift_kir::{Builder, Convert, Opcode, Rounding, Space, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{FPRoundingMode, Op};
 
-use super::super::llvm_backend;
-use super::super::lower::{FuncCx, Input, Val};
-use super::super::types;
-use super::super::words::{Fault, Inst};
+use crate::spirv::llvm_backend;
+use crate::spirv::lower::{FuncCx, Input, Val};
+use crate::spirv::types;
+use crate::spirv::words::{Fault, Inst};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {

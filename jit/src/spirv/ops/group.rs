@@ -5,8 +5,8 @@ use clift_kir::{
 };
 use rspirv::spirv::{MemorySemantics, Op};
 
-use super::super::lower::{Access, FuncCx};
-use super::super::words::{Fault, Inst};
+use crate::spirv::lower::{Access, FuncCx};
+use crate::spirv::words::{Fault, Inst};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {

@@ -9,11 +9,11 @@ use clift_kir::{Elem, Imm, Opcode, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{ImageOperands, Op};
 
-use super::super::llvm_backend;
-use super::super::lower::{FuncCx, Leaves, Val};
-use super::super::types::{ImageShape, TypeKind};
-use super::super::words::{Fault, Inst};
 use crate::builtins::{self, ClOp};
+use crate::spirv::llvm_backend;
+use crate::spirv::lower::{FuncCx, Leaves, Val};
+use crate::spirv::types::{ImageShape, TypeKind};
+use crate::spirv::words::{Fault, Inst};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {

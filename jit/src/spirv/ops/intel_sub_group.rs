@@ -4,9 +4,9 @@
 use clift_kir::{IntCond, Opcode, Type, Value};
 use rspirv::spirv::Op;
 
-use super::super::lower::FuncCx;
-use super::super::words::{Fault, Inst};
 use super::collective::{exchanged, number};
+use crate::spirv::lower::FuncCx;
+use crate::spirv::words::{Fault, Inst};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {

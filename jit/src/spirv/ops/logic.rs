@@ -3,10 +3,10 @@
 use clift_kir::{Elem, FloatCond, FpFlags, IntCond, Opcode, Type, Value};
 use rspirv::spirv::Op;
 
-use super::super::llvm_backend;
-use super::super::lower::{FuncCx, Val};
-use super::super::words::{Fault, Inst};
 use super::arith::float;
+use crate::spirv::llvm_backend;
+use crate::spirv::lower::{FuncCx, Val};
+use crate::spirv::words::{Fault, Inst};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
@@ -202,5 +202,5 @@ pub(super) fn private_copy(cx: &mut FuncCx<'_>, ty: u32, val: &Val) -> Result<Va
         return Ok(address);
     }
     let info = cx.type_info(ty)?;
-    cx.copy_to_slot(address, info, super::super::lower::Access::aligned(info.align))
+    cx.copy_to_slot(address, info, crate::spirv::lower::Access::aligned(info.align))
 }

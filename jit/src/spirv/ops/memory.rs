@@ -4,12 +4,12 @@ use clift_kir::{Elem, Opcode, Space, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{MemoryAccess, Op, StorageClass};
 
-use super::super::llvm_backend;
-use super::super::lower::{Access, FuncCx, Input, Val};
-use super::super::types::{MAX_ALIGN, TypeKind};
-use super::super::unit::declared;
-use super::super::words::{Fault, Inst};
 use super::built_in;
+use crate::spirv::llvm_backend;
+use crate::spirv::lower::{Access, FuncCx, Input, Val};
+use crate::spirv::types::{MAX_ALIGN, TypeKind};
+use crate::spirv::unit::declared;
+use crate::spirv::words::{Fault, Inst};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {

@@ -5,12 +5,12 @@ use rspirv::dr::Operand;
 use rspirv::grammar::{OPENCL_STD_100_INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use rspirv::spirv::{NonsemanticShaderDebuginfo100Op as DebugOp, Op};
 
-use super::super::caps::ExtSet;
-use super::super::lower::{FuncCx, Val};
-use super::super::types::TypeKind;
-use super::super::words::{Fault, Inst};
 use super::group::scope;
 use crate::builtins::{self, ClOp};
+use crate::spirv::caps::ExtSet;
+use crate::spirv::lower::{FuncCx, Val};
+use crate::spirv::types::TypeKind;
+use crate::spirv::words::{Fault, Inst};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
@@ -41,7 +41,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 }
 
 /// `OpLine` and `OpNoLine`.
-pub(in super::super) fn position(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(in crate::spirv) fn position(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     if inst.op() == Op::Line {
         cx.set_line(inst.literal(1)?, inst.literal(2)?);
     } else {

@@ -8,11 +8,11 @@ use clift_kir::module::GlobalInit;
 use clift_kir::{BarrierInfo, BlockCall, GlobalData, IntCond, MemInfo, MemScope, Opcode, Space, SpaceSet, Type};
 use rspirv::spirv::Op;
 
-use super::super::function::Copies;
-use super::super::lower::FuncCx;
-use super::super::types::TypeKind;
-use super::super::words::{Fault, Inst};
 use super::group;
+use crate::spirv::function::Copies;
+use crate::spirv::lower::FuncCx;
+use crate::spirv::types::TypeKind;
+use crate::spirv::words::{Fault, Inst};
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {

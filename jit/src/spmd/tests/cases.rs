@@ -4,12 +4,12 @@
 
 use clift_kir::{Imm, Module, Opcode, text};
 
-use super::super::GroupFunction;
-use super::super::regions::{Growth, Regions};
 use super::generate::Rng;
 use super::harness::{compare, make};
 use super::{launches, scalar};
 use crate::Options;
+use crate::spmd::GroupFunction;
+use crate::spmd::workgroup::regions::{Growth, Regions};
 
 fn parse(text: &str) -> Module {
     text::parse_module(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
@@ -582,7 +582,7 @@ fn groups_that_nobody_can_tell() {
             "function f0 \"case\" canonical {{\nb0:\n v0: ptr(global) = arg 8\n v1: i64 = global_id 0\n{body}\n}}\nkernel f0 args 48\n"
         ));
         let kernel = &module.kernels[0];
-        super::super::groups_may_grow(&module.funcs[kernel.func], kernel)
+        crate::spmd::groups_may_grow(&module.funcs[kernel.func], kernel)
     };
     let store = "v9: ptr(global) = addr scale 8 v0, v1\n store align 8 v9, v2\n ret";
     for query in ["global_id 1", "global_size 0", "global_linear_id", "local_id 1", "group_id 2"] {

@@ -5,7 +5,7 @@ use clift_kir::Opcode;
 use super::cases::{count, kernel, regions, run};
 use super::harness::make;
 use crate::Options;
-use crate::spmd::regions::Growth;
+use crate::spmd::workgroup::regions::Growth;
 
 #[test]
 fn a_result_for_all_is_carried() {

@@ -4,7 +4,7 @@ use clift_kir::{Function, text};
 
 use super::harness::make_all;
 use crate::Options;
-use crate::spmd::regions::Growth;
+use crate::spmd::workgroup::regions::Growth;
 
 /// A kernel of so many pieces. A piece has the values from `v@0` to `v@99`, begins in a block, where `v@0` is its number and
 /// `v@1` its input, and ends in its block `b@9`.

@@ -10,10 +10,10 @@ use clift_kir::interp::{
 use clift_kir::verify::LOOPED_PARAMS;
 use clift_kir::{Func, Module, Space, verify};
 
-use super::super::machine::Machine;
-use super::super::regions::Growth;
-use super::super::{GroupFunction, GroupFunctions, make as make_with};
 use crate::Options;
+use crate::spmd::workgroup::regions::Growth;
+use crate::spmd::{GroupFunction, GroupFunctions, make as make_with};
+use crate::target::machine::Machine;
 
 /// One launch: its sizes, the buffers behind the pointer arguments, and the rest of the argument block.
 #[derive(Clone, Debug)]

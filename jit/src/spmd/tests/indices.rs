@@ -2,15 +2,15 @@
 
 use clift_kir::{Module, Opcode, text};
 
-use super::super::divergence::Divergence;
-use super::super::shape::{Assumptions, Scope, Shape};
-use super::super::{indices, prepare};
+use crate::spmd::analysis::divergence::Divergence;
+use crate::spmd::analysis::shape::{Assumptions, Scope, Shape};
+use crate::spmd::transform::{index_widening, normalize};
 
 /// What an analysis says about the addresses of a kernel's loads and stores, in order: `=` shared, a step in bytes, a step with a
 /// question mark and the number of checks, or `*`. Without and with what whole packs bring.
 fn steps(module: &Module, kernel: usize) -> [String; 2] {
-    let mut prepared = prepare::run(&module.funcs[module.kernels[kernel].func]).unwrap();
-    indices::run(&mut prepared, 8);
+    let mut prepared = normalize::run(&module.funcs[module.kernels[kernel].func]).unwrap();
+    index_widening::run(&mut prepared, 8);
     let general = Assumptions { local_below: Some(4097), ..Assumptions::lanes(8) };
     let whole = Assumptions { packs_aligned: true, ids_below: Some(1 << 31), ..general };
     [general, whole].map(|assumptions| {

@@ -8,12 +8,12 @@ use clift_kir::{Builder, Function, Inst, Opcode, Stage, Type, Value};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
-use super::super::assume::{Assume, Assumed, MOST_OTHERS};
-use super::super::divergence::Divergence;
-use super::super::range::Ranges;
-use super::super::shape::{Assumptions, Bound, Check, Scope, Shape};
 use super::generate::Rng;
 use super::seeds;
+use crate::spmd::analysis::assumptions::{Assume, Assumed, MOST_OTHERS};
+use crate::spmd::analysis::divergence::Divergence;
+use crate::spmd::analysis::ranges::Ranges;
+use crate::spmd::analysis::shape::{Assumptions, Bound, Check, Scope, Shape};
 
 const WIDTHS: [Type; 4] = [Type::I8, Type::I16, Type::I32, Type::I64];
 

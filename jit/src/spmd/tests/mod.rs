@@ -22,9 +22,9 @@ use generate::{ARG_BYTES, Barriers, OUT_WORDS, Rng};
 use harness::{Launch, compare, make, make_all};
 
 use super::GroupFunction;
-use super::divergence::Divergence;
-use super::regions::{Growth, Regions};
-use super::shape::{Assumptions, Scope};
+use super::analysis::divergence::Divergence;
+use super::analysis::shape::{Assumptions, Scope};
+use super::workgroup::regions::{Growth, Regions};
 use crate::Options;
 
 fn build(text: &str) -> GroupFunction {

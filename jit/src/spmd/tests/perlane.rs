@@ -5,7 +5,7 @@ use clift_kir::{Imm, Opcode};
 use super::cases::{kernel, kernel_with, run};
 use super::harness::make_all;
 use crate::Options;
-use crate::spmd::regions::Growth;
+use crate::spmd::workgroup::regions::Growth;
 
 /// As many as are copied for each lane, and more: atomics on the work-item's own words, some of them only for some lanes.
 #[test]

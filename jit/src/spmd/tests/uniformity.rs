@@ -3,8 +3,8 @@
 use clift_kir::analysis::Cfg;
 use clift_kir::{Function, Module, Opcode, Value, text};
 
-use super::super::divergence::{Divergence, Reason};
-use super::super::shape::{Assumptions, Scope, Shape};
+use crate::spmd::analysis::divergence::{Divergence, Reason};
+use crate::spmd::analysis::shape::{Assumptions, Scope, Shape};
 
 struct Analyzed {
     module: Module,

@@ -3,13 +3,13 @@
 
 use clift_kir::{Module, text};
 
-use super::super::regions::Growth;
-use super::super::report::Report;
 use super::cases::kernel;
 use super::generate::Rng;
 use super::harness::{compare, make_all};
 use super::launches;
 use crate::Options;
+use crate::spmd::report::Report;
+use crate::spmd::workgroup::regions::Growth;
 
 /// Compares results at all widths, and gives the report for eight lanes.
 fn report(module: &Module) -> Report {

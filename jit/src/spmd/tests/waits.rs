@@ -2,9 +2,9 @@
 
 use clift_kir::text;
 
-use super::super::machine::Machine;
-use super::super::width::Width;
 use crate::Options;
+use crate::spmd::cost::width::Width;
+use crate::target::machine::Machine;
 
 /// Why a kernel has one lane, if it has. Its values: `v0` the shared place, `v1` an input of its own, `v2` the output, `v3` 0,
 /// `v4` 1, `v5` a bound.

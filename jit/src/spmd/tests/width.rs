@@ -2,9 +2,9 @@
 
 use clift_kir::text;
 
-use super::super::machine::Machine;
-use super::super::width::Width;
 use crate::Options;
+use crate::spmd::cost::width::Width;
+use crate::target::machine::Machine;
 
 /// Lanes of a kernel with the arguments in, out, n and the loop variable `v20`, and the running value `v21`, which becomes `v30`.
 fn lanes(before: &str, body: &str) -> Option<u32> {

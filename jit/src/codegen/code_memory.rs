@@ -1,0 +1,154 @@
+//! Executable memory: machine code of functions that lives as long as the program.
+
+#![allow(unsafe_code, reason = "machine code is entered through a pointer and freed by hand")]
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use clift_include::abi::GroupRunFn;
+use cranelift_codegen::CodegenError;
+use cranelift_codegen::ir::Signature;
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Module, ModuleError, ModuleReloc, default_libcall_names};
+use parking_lot::Mutex;
+
+use super::data::ProgramData;
+use crate::BuildError;
+
+/// Functions on their way into executable memory.
+pub(super) struct CodeMemory {
+    module: OwnedModule,
+    entries: Vec<FuncId>,
+}
+
+impl CodeMemory {
+    /// Empty memory for code of a target.
+    pub(super) fn new(isa: OwnedTargetIsa) -> CodeMemory {
+        let module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
+        CodeMemory { module: OwnedModule { module: Some(module) }, entries: Vec::new() }
+    }
+
+    fn module(&mut self) -> &mut JITModule {
+        let Some(module) = &mut self.module.module else { unreachable!("broken invariant: code freed") };
+        module
+    }
+
+    /// Names a function that relocations may refer to before its code is there.
+    ///
+    /// # Errors
+    /// As [`describe`].
+    pub(super) fn declare(&mut self, signature: &Signature) -> Result<FuncId, BuildError> {
+        self.module().declare_anonymous_function(signature).map_err(describe)
+    }
+
+    /// The code of a declared function.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub(super) fn define(
+        &mut self,
+        id: FuncId,
+        code: &[u8],
+        align: u64,
+        relocs: &[ModuleReloc],
+    ) -> Result<(), BuildError> {
+        self.module().define_function_bytes(id, align, code, relocs).map_err(describe)
+    }
+
+    /// Makes a function an entry; gives its index in [`Placed::functions`].
+    pub(super) fn add_entry(&mut self, id: FuncId) -> usize {
+        self.entries.push(id);
+        self.entries.len() - 1
+    }
+
+    /// An entry whose code refers to no other function; gives its index in [`Placed::functions`].
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub(super) fn define_entry(&mut self, code: &[u8], align: u64) -> Result<usize, BuildError> {
+        let signature = self.module().make_signature();
+        let id = self.declare(&signature)?;
+        self.define(id, code, align, &[])?;
+        Ok(self.add_entry(id))
+    }
+
+    /// Makes all functions executable. They keep `data` and `constants` alive.
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub(super) fn finish(
+        mut self,
+        data: Arc<ProgramData>,
+        constants: Box<dyn Any + Send + Sync>,
+        log: String,
+    ) -> Result<Placed, BuildError> {
+        self.module().finalize_definitions().map_err(describe)?;
+        let entries = std::mem::take(&mut self.entries);
+        let module = self.module();
+        let entry = |id: FuncId| {
+            let code = module.get_finalized_function(id);
+            // SAFETY: the function was compiled with exactly this signature and calling convention.
+            unsafe { std::mem::transmute::<*const u8, GroupRunFn>(code) }
+        };
+        let functions = entries.into_iter().map(entry).collect();
+        let memory = Memory { _code: Mutex::new(self.module), _data: data, _constants: constants };
+        Ok(Placed { functions, log, memory })
+    }
+}
+
+/// Functions in executable memory.
+#[derive(Debug)]
+pub(super) struct Placed {
+    /// The entries, in the order of their definitions.
+    pub(super) functions: Vec<GroupRunFn>,
+    /// The listings that were asked for.
+    pub(super) log: String,
+    /// Keeps them and the program's variables alive.
+    pub(super) memory: Memory,
+}
+
+/// Whose fault an error is: a kernel may be too large, all else is ours.
+pub(super) fn describe(error: ModuleError) -> BuildError {
+    match error {
+        ModuleError::Compilation(CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge) => {
+            BuildError::Limit("too large to compile".to_owned())
+        }
+        ModuleError::Allocation { err } => BuildError::Limit(format!("no memory for code: {err}")),
+        ModuleError::Compilation(CodegenError::Verifier(errors)) => internal(&errors),
+        other => internal(&other),
+    }
+}
+
+fn internal(reason: &dyn fmt::Display) -> BuildError {
+    BuildError::Internal(format!("code generation: {reason}"))
+}
+
+/// Executable memory, freed on drop.
+struct OwnedModule {
+    module: Option<JITModule>,
+}
+
+impl Drop for OwnedModule {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: the owner of a program keeps it while any of its code may run.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+/// What a compiled program keeps alive.
+pub(super) struct Memory {
+    // Never locked: the lock only makes the module shareable.
+    _code: Mutex<OwnedModule>,
+    _data: Arc<ProgramData>,
+    _constants: Box<dyn Any + Send + Sync>,
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory").finish_non_exhaustive()
+    }
+}

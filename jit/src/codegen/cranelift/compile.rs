@@ -1,0 +1,121 @@
+//! Compiling functions of Cranelift's IR: which register allocator and which instructions each gets, and outlined cold functions,
+//! of which equal ones exist once in a program.
+
+use std::fmt::Write;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use clift_kir::Function;
+use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir;
+use cranelift_module::{FuncId, ModuleError, ModuleReloc};
+use rustc_hash::{FxHashMap, FxHasher};
+
+use super::ClifBackend;
+use super::allocator::use_single_pass_regalloc;
+use super::cold::exchange;
+use super::constants::Pool;
+use super::source::listing;
+use super::translate::Translated;
+use super::widening_multiply::only_of_widened;
+use crate::BuildError;
+use crate::codegen::code_memory::{CodeMemory, Placed, describe};
+use crate::codegen::data::ProgramData;
+use crate::codegen::native::Session;
+
+/// Compiles the functions of one program.
+pub(super) struct Compiler {
+    backend: &'static ClifBackend,
+    memory: CodeMemory,
+    /// Outlined cold functions, by their hashes.
+    outlined: FxHashMap<u64, Vec<(ir::function::FunctionStencil, FuncId)>>,
+    /// Constants that functions read.
+    pools: Vec<Pool>,
+    context: Context,
+    dump_clif: bool,
+    dump_code: bool,
+    log: String,
+}
+
+impl Compiler {
+    /// A compiler that logs Cranelift's IR and machine code where `dump` names them.
+    pub(super) fn new(backend: &'static ClifBackend, dump: &[String]) -> Compiler {
+        let dumps = |name: &str| dump.iter().any(|wanted| wanted == name);
+        Compiler {
+            backend,
+            memory: backend.code_memory(),
+            outlined: FxHashMap::default(),
+            pools: Vec::new(),
+            context: Context::new(),
+            dump_clif: dumps("clif"),
+            dump_code: dumps("asm"),
+            log: String::new(),
+        }
+    }
+
+    /// An outlined cold function: an equal one if there is one, else a new one.
+    fn outlined(&mut self, body: ir::Function) -> Result<FuncId, BuildError> {
+        let mut hasher = FxHasher::default();
+        body.stencil.hash(&mut hasher);
+        let hash = hasher.finish();
+        let known = self.outlined.get(&hash).and_then(|known| known.iter().find(|(known, _)| *known == body.stencil));
+        if let Some(&(_, id)) = known {
+            return Ok(id);
+        }
+        let stencil = body.stencil.clone();
+        let id = self.compile("outlined cold code", body, &[])?;
+        self.outlined.entry(hash).or_default().push((stencil, id));
+        Ok(id)
+    }
+
+    fn compile(&mut self, name: &str, func: ir::Function, pool: &[u128]) -> Result<FuncId, BuildError> {
+        self.context.func = func;
+        // Only where nobody reads the code itself.
+        self.context.set_disasm(self.dump_code && cfg!(not(target_arch = "x86_64")));
+        if self.dump_clif {
+            let _ = writeln!(self.log, "; clif {name}\n{}", self.context.func);
+        }
+        let id = self.memory.declare(&self.context.func.signature)?;
+        let isas = &self.backend.isas;
+        let isa = if use_single_pass_regalloc(&mut self.context) {
+            &isas.quick
+        } else if only_of_widened(&self.context.func) {
+            &isas.widening
+        } else {
+            &isas.thorough
+        };
+        let compiled = self.context.compile(&**isa, &mut ControlPlane::default()).map(|_| ());
+        let compiled = compiled.map_err(|error| describe(ModuleError::Compilation(error.inner)));
+        let defined = compiled.and_then(|()| {
+            let Some(code) = self.context.compiled_code() else { unreachable!("broken invariant: no code") };
+            let relocs = code.buffer.relocs().iter();
+            let relocs: Vec<_> =
+                relocs.map(|reloc| ModuleReloc::from_mach_reloc(reloc, &self.context.func, id)).collect();
+            let align = u64::from(code.buffer.alignment);
+            self.memory.define(id, code.code_buffer(), align, &relocs)
+        });
+        if let Some(code) = self.context.compiled_code().filter(|_| self.dump_code) {
+            let _ = writeln!(self.log, "; asm {name}\n{}", listing(code, pool));
+        }
+        self.context.clear();
+        defined.map(|()| id)
+    }
+}
+
+impl Session for Compiler {
+    fn define(&mut self, name: &str, func: &Function, data: &ProgramData) -> Result<usize, BuildError> {
+        let Translated { mut func, bodies, pool } = self.backend.translate(func, data, self.dump_code);
+        for (number, body) in (0..).zip(bodies) {
+            let id = self.outlined(body)?;
+            exchange::name_body(&mut func, number, id.as_u32());
+        }
+        let id = self.compile(name, func, &pool)?;
+        self.pools.push(pool);
+        Ok(self.memory.add_entry(id))
+    }
+
+    fn finish(self: Box<Self>, data: Arc<ProgramData>) -> Result<Placed, BuildError> {
+        self.memory.finish(data, Box::new(self.pools), self.log)
+    }
+}

@@ -1,0 +1,215 @@
+//! Generated code against the meaning of the ops.
+
+#![allow(unsafe_code, reason = "generated code is called")]
+
+mod listing;
+mod outline;
+mod random;
+mod shuffles;
+mod sweep;
+
+use std::ffi::c_void;
+use std::sync::{Arc, LazyLock};
+
+use clift_include::abi::{Callbacks, PrintfArg, WgContext};
+use clift_kir::{Block, BlockCall, Builder, Function, IntCond, MemInfo, Module, Space, Stage, Type, Value};
+
+use super::{ClifBackend, isa};
+use crate::BuildError;
+use crate::codegen::data::ProgramData;
+use crate::codegen::x86::{Level, WideBackend};
+use crate::codegen::{Backend, Body, Executable, Input, KernelCode, VectorCaps, legalize};
+
+/// A function that can be called.
+pub(super) struct Compiled {
+    /// The backend's name.
+    pub(super) backend: &'static str,
+    executable: Executable,
+}
+
+/// The backends that make machine code for the host.
+fn backends() -> Vec<&'static dyn Backend> {
+    let clif: &dyn Backend = ClifBackend::host().unwrap();
+    let wide = WideBackend::host().unwrap().map(|wide| -> &dyn Backend { wide });
+    // What is enough for less is right here as well.
+    let older = wide.map(|_| -> &dyn Backend { WideBackend::at(Level::Skylake).unwrap() });
+    [Some(clif), wide, older].into_iter().flatten().collect()
+}
+
+/// Legalizes and compiles a looped function of a module.
+fn compile_for(backend: &'static dyn Backend, module: &Module, func: &Function) -> Result<Compiled, BuildError> {
+    let Input::Legal(caps) = backend.input() else { unreachable!() };
+    let legal = legal(module, func, caps);
+    let data = Arc::new(ProgramData::new(module)?);
+    let executable = backend.compile(
+        module,
+        vec![KernelCode { name: func.name.clone(), general: Body::Legal(Box::new(legal)), packed: None }],
+        data,
+        &[],
+    )?;
+    Ok(Compiled { backend: backend.name(), executable })
+}
+
+/// Legalizes and verifies.
+pub(super) fn legal(module: &Module, func: &Function, caps: &VectorCaps) -> Function {
+    if let Err(errors) = clift_kir::verify::function(module, func) {
+        panic!("{errors}\n{func}");
+    }
+    let legal = legalize::run(func, caps);
+    if let Err(errors) = clift_kir::verify::function(module, &legal) {
+        panic!("{errors}\n{func}\n{legal}");
+    }
+    legal
+}
+
+/// A function by each backend of the host.
+pub(super) fn compile(func: &Function) -> Vec<Compiled> {
+    let by = |backend: &&'static dyn Backend| {
+        compile_for(*backend, &Module::default(), func)
+            .unwrap_or_else(|error| panic!("{}: {error}\n{func}", backend.name()))
+    };
+    backends().iter().map(by).collect()
+}
+
+/// Compiles for all other targets, to machine code that nobody runs.
+pub(super) fn compile_elsewhere(func: &Function) {
+    let module = Module::default();
+    for (name, backend) in OTHERS.iter() {
+        let Input::Legal(caps) = backend.input() else { unreachable!() };
+        let data = ProgramData::new(&module).unwrap();
+        let made = backend.translate(&legal(&module, func, caps), &data, false);
+        for func in made.bodies.into_iter().chain([made.func]) {
+            let mut context = cranelift_codegen::Context::for_function(func);
+            let mut control = cranelift_codegen::control::ControlPlane::default();
+            if let Err(error) = context.compile(&*backend.isas.thorough, &mut control) {
+                panic!("{name}: {:?}", error.inner);
+            }
+        }
+    }
+}
+
+/// Targets besides the host: another architecture, and processors that lack what the host has.
+static OTHERS: LazyLock<Vec<(&str, ClifBackend)>> = LazyLock::new(|| {
+    let sse = ["has_sse3", "has_ssse3", "has_sse41", "has_sse42", "has_popcnt", "has_cmpxchg16b"];
+    [("aarch64", &[][..]), ("x86_64", &[]), ("x86_64", &sse)]
+        .map(|(name, features)| (name, ClifBackend::for_target(isa::other(name, features).unwrap())))
+        .into()
+});
+
+unsafe extern "C" fn no_printf(_: *const WgContext, _: *const u8, _: *const PrintfArg, _: u64, _: *const u8) -> i32 {
+    -1
+}
+
+unsafe extern "C" fn no_fault(_: *const WgContext, _: *const u8, _: u64) {}
+
+extern "C" fn no_clock() -> u64 {
+    0
+}
+
+pub(super) static CALLBACKS: Callbacks = Callbacks { printf: no_printf, fault: no_fault, clock: no_clock };
+
+/// A context of one launch.
+pub(super) fn context(local: &mut [u8], scratch: &mut [u8], launch: *const c_void) -> WgContext {
+    WgContext {
+        work_dim: 1,
+        reserved: 0,
+        global_size: [1; 3],
+        global_offset: [0; 3],
+        local_size: [1; 3],
+        num_groups: [1; 3],
+        group_y: 0,
+        group_z: 0,
+        local_mem: local.as_mut_ptr(),
+        local_mem_bytes: local.len() as u64,
+        scratch: scratch.as_mut_ptr(),
+        scratch_bytes: scratch.len() as u64,
+        callbacks: &CALLBACKS,
+        launch,
+        entry_data: std::ptr::null(),
+    }
+}
+
+impl Compiled {
+    /// Calls it with an argument block of 64-bit words.
+    pub(super) fn call(&self, args: &[u64], first: u64, count: u64) {
+        self.call_in(&context(&mut [], &mut [], std::ptr::null()), args, first, count);
+    }
+
+    pub(super) fn call_in(&self, context: &WgContext, args: &[u64], first: u64, count: u64) {
+        // SAFETY: the tests build functions that stay within what their arguments point to.
+        unsafe { (self.executable.entries[0].run)(context, args.as_ptr().cast(), first, count) }
+    }
+}
+
+/// A looped function under construction.
+pub(super) struct Kernel {
+    pub(super) func: Function,
+    pub(super) block: Block,
+    pub(super) args: Value,
+}
+
+impl Kernel {
+    pub(super) fn new(name: &str) -> Kernel {
+        let mut func = Function::new(name, &[]);
+        func.stage = Stage::Looped;
+        let block = func.append_block();
+        func.dfg.append_param(block, Type::ptr(Space::Host));
+        let args = func.dfg.append_param(block, Type::ptr(Space::Host));
+        func.dfg.append_param(block, Type::I64);
+        func.dfg.append_param(block, Type::I64);
+        Kernel { func, block, args }
+    }
+
+    pub(super) fn at(&mut self) -> Builder<'_> {
+        Builder::at_end(&mut self.func, self.block)
+    }
+
+    /// The n-th word of the argument block, as a global pointer.
+    pub(super) fn pointer(&mut self, index: usize) -> Value {
+        self.word(index, Type::ptr(Space::Global))
+    }
+
+    pub(super) fn word(&mut self, index: usize, ty: Type) -> Value {
+        let args = self.args;
+        let mut at = self.at();
+        let address = at.addr(args, None, 1, 8 * index as i64);
+        at.load(ty, address, MemInfo::invariant(8))
+    }
+
+    /// A loop whose body sees the numbers from 0 to below `count`.
+    pub(super) fn repeat(&mut self, count: u64, body: impl FnOnce(&mut Kernel, Value)) {
+        let (head, inside, after) = (self.func.append_block(), self.func.append_block(), self.func.append_block());
+        let index = self.func.dfg.append_param(head, Type::I64);
+        let mut at = self.at();
+        let zero = at.iconst(Type::I64, 0);
+        at.jump(head, &[zero]);
+        at.switch_to(head);
+        let end = at.iconst(Type::I64, count as i64);
+        let more = at.icmp(IntCond::Ult, index, end);
+        at.branch(more, BlockCall::new(inside, &[]), BlockCall::new(after, &[]));
+        self.block = inside;
+        body(self, index);
+        let mut at = self.at();
+        let one = at.iconst(Type::I64, 1);
+        let next = at.int2(clift_kir::Opcode::Iadd, index, one);
+        at.jump(head, &[next]);
+        self.block = after;
+    }
+
+    pub(super) fn finish(mut self) -> Function {
+        self.at().ret(&[]);
+        self.func
+    }
+}
+
+/// Reproducible numbers.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+}

@@ -1,0 +1,519 @@
+//! The walk over a function, and what all classes of ops share.
+
+use clift_kir::analysis::{Cfg, Rare, UseCounts};
+use clift_kir::{Block, Elem, Function, Imm, Inst, IntCond, Opcode, Slot, Stage, Type, Value};
+use cranelift_codegen::cursor::{Cursor, FuncCursor};
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntitySet, SecondaryMap};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::cold::exchange::{self, Role};
+use super::cold::outline::Outline;
+use super::cold::placement::Seldom;
+use super::constants::{Constants, Pool};
+use super::isa::Features;
+use super::source::source_loc;
+use crate::codegen::data::ProgramData;
+
+/// A value in Cranelift's form. A mask may have lanes of any width; it is in that of [`clif_type`] only across blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lowered {
+    /// The value.
+    pub(super) value: ir::Value,
+    /// To be added to it, for addresses that are only used by accesses.
+    pub(super) disp: i32,
+}
+
+/// Translates one function.
+pub(super) struct Translator<'a> {
+    pub(super) legal: &'a Function,
+    pub(super) pos: FuncCursor<'a>,
+    pub(super) features: Features,
+    pub(super) data: &'a ProgramData,
+    values: SecondaryMap<Value, Option<Lowered>>,
+    blocks: SecondaryMap<Block, PackedOption<ir::Block>>,
+    pub(super) slots: FxHashMap<Slot, ir::StackSlot>,
+    pub(super) signatures: FxHashMap<ir::Signature, ir::SigRef>,
+    /// Patterns of shuffles met so far.
+    pub(super) patterns: FxHashMap<[u8; 16], ir::Immediate>,
+    pub(super) call_conv: cranelift_codegen::isa::CallConv,
+    uses: UseCounts,
+    /// Scalars of 8 and 16 bits that are needed with zeros above.
+    extended: EntitySet<Value>,
+    /// Those of them that loads gave, in 64 bits.
+    pub(super) long: FxHashMap<Value, ir::Value>,
+    /// Comparisons of vectors of floats in the block being translated: operands, condition, result.
+    pub(super) comparisons: FxHashMap<(Value, Value, u8), Value>,
+    /// Whether instructions get their place in the source.
+    locate: bool,
+    /// The block being translated, and where each value met so far is defined.
+    current: Block,
+    homes: SecondaryMap<Value, PackedOption<Block>>,
+    /// What is executed seldom, and how values are kept from being computed ahead of it.
+    pub(super) seldom: Seldom,
+    /// How vectors become constant.
+    pub(super) constants: Constants,
+    /// What became functions of its own.
+    pub(super) outline: Outline,
+    /// What the function is to others.
+    pub(super) role: Role,
+}
+
+/// A function in Cranelift's form.
+pub(super) struct Translated {
+    /// The function. [`exchange::name_body`] says which functions its bodies became.
+    pub(super) func: ir::Function,
+    /// The bodies of what is executed seldom.
+    pub(super) bodies: Vec<ir::Function>,
+    /// Its constants, to be kept where they are.
+    pub(super) pool: Pool,
+}
+
+impl<'a> Translator<'a> {
+    /// The function in Cranelift's form.
+    pub(super) fn run(
+        func: &Function,
+        isa: &dyn TargetIsa,
+        features: Features,
+        data: &ProgramData,
+        locate: bool,
+    ) -> Translated {
+        debug_assert_eq!(func.stage, Stage::Legal);
+        let cfg = Cfg::new(func);
+        let rare = Rare::new(func, &cfg);
+        let outline = Outline::new(func, &cfg, &rare);
+        let call_conv = isa.default_call_conv();
+        let mut signature = ir::Signature::new(call_conv);
+        for ty in func.param_types() {
+            signature.params.push(ir::AbiParam::new(clif_type(ty)));
+        }
+        for &ty in &func.returns {
+            signature.returns.push(ir::AbiParam::new(clif_type(ty)));
+        }
+        let bodies = outline.bodies().map(|body| Translator::body(body, isa, features, data)).collect();
+        let mut ir = ir::Function::with_name_signature(ir::UserFuncName::default(), signature);
+        let constants = if features.x86 { Constants::new(func, &cfg, &rare) } else { Constants::default() };
+        let translator = Translator::new(func, &mut ir, call_conv, (features, data), rare);
+        let mut translator = Translator { locate, outline, constants, ..translator };
+        translator.function();
+        let pool = translator.finish_pool();
+        Translated { func: ir, bodies, pool }
+    }
+
+    /// A body in Cranelift's form, without places in the source: several of them may share it.
+    fn body(func: &Function, isa: &dyn TargetIsa, features: Features, data: &ProgramData) -> ir::Function {
+        let rare = Rare::new(func, &Cfg::new(func));
+        let mut ir = ir::Function::with_name_signature(ir::UserFuncName::default(), exchange::body_signature());
+        let translator = Translator::new(func, &mut ir, isa.default_call_conv(), (features, data), rare);
+        Translator { role: Role::Body { place: None }, ..translator }.function();
+        ir
+    }
+
+    fn new(
+        legal: &'a Function,
+        ir: &'a mut ir::Function,
+        call_conv: cranelift_codegen::isa::CallConv,
+        (features, data): (Features, &'a ProgramData),
+        rare: Rare,
+    ) -> Translator<'a> {
+        Translator {
+            legal,
+            pos: FuncCursor::new(ir),
+            features,
+            data,
+            values: SecondaryMap::new(),
+            blocks: SecondaryMap::new(),
+            slots: FxHashMap::default(),
+            signatures: FxHashMap::default(),
+            patterns: FxHashMap::default(),
+            call_conv,
+            uses: UseCounts::new(legal),
+            extended: extended(legal),
+            long: FxHashMap::default(),
+            comparisons: FxHashMap::default(),
+            locate: false,
+            current: Block::from_u32(0),
+            homes: SecondaryMap::new(),
+            seldom: Seldom::new(rare),
+            constants: Constants::default(),
+            outline: Outline::default(),
+            role: Role::Entry { exchange: None },
+        }
+    }
+
+    fn function(&mut self) {
+        let legal = self.legal;
+        for &block in legal.layout.blocks() {
+            let new = self.pos.func.dfg.make_block();
+            self.pos.func.layout.append_block(new);
+            self.blocks[block] = Some(new).into();
+            if legal.layout.entry() == Some(block) && matches!(self.role, Role::Body { .. }) {
+                self.take_inputs(new, legal.dfg.params(block));
+                continue;
+            }
+            for &param in legal.dfg.params(block) {
+                let ty = clif_type(legal.dfg.ty(param));
+                let value = self.pos.func.dfg.append_block_param(new, ty);
+                self.set_param(param, value);
+            }
+        }
+        if self.locate {
+            // All places are kept relative to the first, which must not be an unknown one.
+            self.pos.set_srcloc(ir::SourceLoc::new(0));
+        }
+        for &block in legal.layout.blocks() {
+            let new = self.block(block);
+            self.pos.goto_bottom(new);
+            self.current = block;
+            self.comparisons.clear();
+            self.enter_constants();
+            if self.outline.contains(block) {
+                self.outlined(block, new);
+                continue;
+            }
+            self.enter_seldom(block, new);
+            for &inst in legal.layout.insts(block) {
+                if self.locate {
+                    self.pos.set_srcloc(source_loc(legal.locs[inst]));
+                }
+                self.inst(inst);
+            }
+        }
+    }
+
+    /// Notes a parameter of a block.
+    pub(super) fn set_param(&mut self, param: Value, value: ir::Value) {
+        self.values[param] = Some(Lowered { value, disp: 0 });
+    }
+
+    /// The block that a block became.
+    pub(super) fn block(&self, block: Block) -> ir::Block {
+        self.blocks[block].expand().unwrap_or_else(|| unreachable!("broken invariant: {block} not laid out"))
+    }
+
+    /// A value as it is kept.
+    pub(super) fn lowered(&self, value: Value) -> Lowered {
+        self.values[value].unwrap_or_else(|| unreachable!("broken invariant: {value} used before its definition"))
+    }
+
+    /// A value.
+    pub(super) fn get(&mut self, value: Value) -> ir::Value {
+        if let Some(here) = self.constant_here(value) {
+            return here;
+        }
+        let lowered = self.lowered(value);
+        if lowered.disp == 0 {
+            lowered.value
+        } else {
+            self.pos.ins().iadd_imm_s(lowered.value, i64::from(lowered.disp))
+        }
+    }
+
+    /// All value operands of an instruction.
+    pub(super) fn args(&mut self, inst: Inst) -> SmallVec<[ir::Value; 4]> {
+        let legal = self.legal;
+        legal.dfg.inst(inst).args.iter().map(|&arg| self.get(arg)).collect()
+    }
+
+    /// Type of an operand.
+    pub(super) fn arg_type(&self, inst: Inst, index: usize) -> Type {
+        self.legal.dfg.ty(self.legal.dfg.inst(inst).args[index])
+    }
+
+    /// Type of the only result.
+    pub(super) fn result_type(&self, inst: Inst) -> Type {
+        self.legal.dfg.ty(self.legal.dfg.result(inst))
+    }
+
+    /// Notes the only result of an instruction.
+    pub(super) fn set(&mut self, inst: Inst, value: ir::Value) {
+        self.set_lowered(inst, Lowered { value, disp: 0 });
+    }
+
+    /// Notes the only result of an instruction.
+    pub(super) fn set_lowered(&mut self, inst: Inst, lowered: Lowered) {
+        let result = self.legal.dfg.result(inst);
+        let ty = self.legal.dfg.ty(result);
+        debug_assert!(
+            (ty.is_bool() && ty.is_vector()) || self.ty(lowered.value) == clif_type(ty),
+            "broken invariant: type {} of {:?}",
+            self.ty(lowered.value),
+            self.legal.dfg.inst(inst)
+        );
+        self.values[result] = Some(lowered);
+        self.homes[result] = Some(self.current).into();
+    }
+
+    /// Whether the instruction being translated is the last to need a value: the only one, in the same block.
+    pub(super) fn ends_here(&self, value: Value) -> bool {
+        self.is_only_use(value) && self.homes[value].expand() == Some(self.current)
+    }
+
+    /// Whether the instruction being translated is the only one to need a value.
+    pub(super) fn is_only_use(&self, value: Value) -> bool {
+        self.uses.get(value) == 1
+    }
+
+    /// Whether a scalar of 8 or 16 bits is needed with zeros above.
+    pub(super) fn is_extended(&self, value: Value) -> bool {
+        self.extended.contains(value)
+    }
+
+    /// The block being translated.
+    pub(super) fn current(&self) -> Block {
+        self.current
+    }
+
+    /// Type of a value of the new function.
+    pub(super) fn ty(&self, value: ir::Value) -> ir::Type {
+        self.pos.func.dfg.value_type(value)
+    }
+
+    /// An integer in every lane.
+    pub(super) fn int(&mut self, ty: ir::Type, value: i64) -> ir::Value {
+        if ty.is_vector() {
+            let bytes = (ty.lane_bits() / 8) as usize;
+            let lane = &value.to_le_bytes()[..bytes];
+            return self.vector_constant(ty, u128::from_le_bytes(std::array::from_fn(|i| lane[i % bytes])));
+        }
+        let bits = ty.bits();
+        let value = if bits < 64 { value & ((1 << bits) - 1) } else { value };
+        self.pos.ins().iconst(ty, value)
+    }
+
+    /// `a` where the condition is true, else `b`. The condition is a truth value for scalars, a mask for vectors.
+    pub(super) fn choose(&mut self, cond: ir::Value, a: ir::Value, b: ir::Value) -> ir::Value {
+        let ty = self.ty(a);
+        if !self.ty(cond).is_vector() {
+            return self.pos.ins().select(cond, a, b);
+        }
+        let cond = self.mask_of_width(cond, ty.lane_bits());
+        if !self.features.x86 {
+            let int = self.ty(cond);
+            let (a, b) = (self.recast(a, int), self.recast(b, int));
+            let value = self.pos.ins().bitselect(cond, a, b);
+            return self.recast(value, ty);
+        }
+        // Instruction selection knows three widths; bytes do for all integers.
+        let int = if ty.lane_type().is_float() { self.ty(cond) } else { types::I8X16 };
+        let (cond, a, b) = (self.recast(cond, int), self.recast(a, int), self.recast(b, int));
+        let value = self.pos.ins().blendv(cond, a, b);
+        self.recast(value, ty)
+    }
+
+    /// The same 128 bits as lanes of another type.
+    pub(super) fn recast(&mut self, value: ir::Value, ty: ir::Type) -> ir::Value {
+        if self.ty(value) == ty {
+            return value;
+        }
+        self.pos.ins().bitcast(ty, little_endian(), value)
+    }
+
+    fn inst(&mut self, inst: Inst) {
+        use Opcode as O;
+        match self.legal.dfg.inst(inst).op {
+            O::Const
+            | O::Undef
+            | O::Splat
+            | O::Extract
+            | O::Insert
+            | O::Shuffle
+            | O::Vec
+            | O::Select
+            | O::Any
+            | O::MaskBits
+            | O::All
+            | O::Bitcast => self.lane_op(inst),
+            O::Iadd
+            | O::Isub
+            | O::Imul
+            | O::Umulh
+            | O::Smulh
+            | O::Udiv
+            | O::Sdiv
+            | O::Urem
+            | O::Srem
+            | O::Ineg
+            | O::Iabs
+            | O::UaddSat
+            | O::SaddSat
+            | O::UsubSat
+            | O::SsubSat
+            | O::Umin
+            | O::Umax
+            | O::Smin
+            | O::Smax
+            | O::And
+            | O::Or
+            | O::Xor
+            | O::Not
+            | O::Shl
+            | O::Lshr
+            | O::Ashr
+            | O::Rotl
+            | O::Clz
+            | O::Ctz
+            | O::Popcnt
+            | O::Bitrev
+            | O::Icmp => self.int_op(inst),
+            O::Fadd
+            | O::Fsub
+            | O::Fmul
+            | O::Fdiv
+            | O::Fma
+            | O::Fneg
+            | O::Fabs
+            | O::Fcopysign
+            | O::Fmin
+            | O::Fmax
+            | O::Sqrt
+            | O::Ceil
+            | O::Floor
+            | O::Trunc
+            | O::Rint
+            | O::Fcmp => self.float_op(inst),
+            O::Itrunc
+            | O::Zext
+            | O::Sext
+            | O::FptoS
+            | O::FptoU
+            | O::StoFp
+            | O::UtoFp
+            | O::FptoFp
+            | O::PtrToInt
+            | O::IntToPtr
+            | O::SpaceCast => self.convert_op(inst),
+            O::GlobalAddr
+            | O::SlotAddr
+            | O::Addr
+            | O::Load
+            | O::Store
+            | O::AtomicLoad
+            | O::AtomicStore
+            | O::AtomicRmw
+            | O::AtomicCmpxchg
+            | O::Fence => self.memory_op(inst),
+            O::LibCall | O::Memcpy | O::Memset | O::Printf | O::Clock | O::Deadlock => self.call_op(inst),
+            O::Jump | O::Branch | O::Switch | O::Ret | O::Unreachable => self.control_op(inst),
+            O::Arg
+            | O::ArgAddr
+            | O::InSpace
+            | O::ExtractDyn
+            | O::InsertDyn
+            | O::Reduce
+            | O::MaskedLoad
+            | O::MaskedStore
+            | O::Gather
+            | O::Scatter
+            | O::WorkDim
+            | O::GlobalSize
+            | O::GlobalOffset
+            | O::NumGroups
+            | O::EnqueuedLocalSize
+            | O::LocalSize
+            | O::GroupId
+            | O::GlobalId
+            | O::LocalId
+            | O::GlobalLinearId
+            | O::LocalLinearId
+            | O::SubGroupSize
+            | O::MaxSubGroupSize
+            | O::NumSubGroups
+            | O::EnqueuedNumSubGroups
+            | O::SubGroupId
+            | O::SubGroupLocalId
+            | O::Barrier
+            | O::NamedBarrier
+            | O::GroupReduce
+            | O::GroupScan
+            | O::GroupScanExclusive
+            | O::PackAny
+            | O::GroupBallot
+            | O::GroupShuffle
+            | O::ImageRead
+            | O::ImageWrite
+            | O::Call => {
+                unreachable!("broken invariant: {} in a legal function", self.legal.dfg.inst(inst).op.info().name)
+            }
+        }
+    }
+}
+
+/// Scalars of 8 and 16 bits that are extended with zeros, or choose among the targets of a switch.
+fn extended(func: &Function) -> EntitySet<Value> {
+    let mut found = EntitySet::new();
+    for &block in func.layout.blocks() {
+        for &inst in func.layout.insts(block) {
+            let data = func.dfg.inst(inst);
+            if matches!(data.op, Opcode::Zext | Opcode::Switch) {
+                let ty = func.dfg.ty(data.args[0]);
+                if !ty.is_vector() && matches!(ty.elem, Elem::I8 | Elem::I16) {
+                    found.insert(data.args[0]);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The type that carries a legal type.
+pub(super) fn clif_type(ty: Type) -> ir::Type {
+    let lane = match ty.elem {
+        // A mask as blocks exchange it.
+        Elem::B1 if ty.is_vector() => return mask_type(ty.lanes()),
+        Elem::B1 | Elem::I8 => types::I8,
+        Elem::I16 => types::I16,
+        Elem::I32 => types::I32,
+        Elem::I64 | Elem::Ptr(_) => types::I64,
+        Elem::F32 => types::F32,
+        Elem::F64 => types::F64,
+        Elem::F16 => unreachable!("broken invariant: f16 in a legal function"),
+    };
+    if ty.is_vector() { vector_of(lane) } else { lane }
+}
+
+/// The register full of a lane type.
+pub(super) fn vector_of(lane: ir::Type) -> ir::Type {
+    lane.by(128 / lane.bits()).unwrap_or_else(|| unreachable!("broken invariant: vector of {lane}"))
+}
+
+/// The type of a mask at its boundaries.
+fn mask_type(lanes: u32) -> ir::Type {
+    match lanes {
+        2 => types::I64X2,
+        4 => types::I32X4,
+        8 => types::I16X8,
+        16 => types::I8X16,
+        other => unreachable!("broken invariant: mask of {other} lanes"),
+    }
+}
+
+/// Flags of a bit cast between lane types.
+pub(super) fn little_endian() -> ir::MemFlagsData {
+    ir::MemFlagsData::new().with_endianness(ir::Endianness::Little)
+}
+
+/// Cranelift's name of a comparison.
+pub(super) fn int_cc(cond: IntCond) -> ir::condcodes::IntCC {
+    use ir::condcodes::IntCC;
+    match cond {
+        IntCond::Eq => IntCC::Equal,
+        IntCond::Ne => IntCC::NotEqual,
+        IntCond::Ult => IntCC::UnsignedLessThan,
+        IntCond::Ule => IntCC::UnsignedLessThanOrEqual,
+        IntCond::Ugt => IntCC::UnsignedGreaterThan,
+        IntCond::Uge => IntCC::UnsignedGreaterThanOrEqual,
+        IntCond::Slt => IntCC::SignedLessThan,
+        IntCond::Sle => IntCC::SignedLessThanOrEqual,
+        IntCond::Sgt => IntCC::SignedGreaterThan,
+        IntCond::Sge => IntCC::SignedGreaterThanOrEqual,
+    }
+}
+
+/// The immediate is not what the op's row asks for.
+pub(super) fn wrong_imm(imm: &Imm) -> ! {
+    unreachable!("broken invariant: immediate {imm:?}")
+}

@@ -1,0 +1,159 @@
+//! Functions compiled when they are first called: those that few launches need.
+//!
+//! Launches whose rows are whole packs run a function compiled with the program. All others come here:
+//!
+//! - where rows are short for packs of the kernel's width but whole packs of fewer lanes, a function for such packs;
+//! - else the one that takes any work-group.
+//!
+//! The entry is one function for all kernels, which finds what to compile by the context's entry data. Whoever comes first
+//! compiles, the others wait. What cannot be compiled ends the launch with a fault that says so; a narrower function that cannot
+//! is done without.
+
+#![allow(unsafe_code, reason = "entries get their data through a pointer")]
+
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use clift_include::abi::{GroupRunFn, Resources, WgContext};
+use clift_kir::Function;
+
+use super::Deferred;
+use super::code_memory::Placed;
+use super::data::ProgramData;
+use super::native::{Native, PANIC};
+use crate::BuildError;
+use crate::guard::guarded;
+
+/// The functions of one kernel that are compiled on demand.
+pub(super) struct LazyKernel {
+    backend: &'static dyn Native,
+    name: String,
+    source: Box<dyn Deferred>,
+    data: Arc<ProgramData>,
+    general: OnceLock<Result<Placed, BuildError>>,
+    /// By the logarithm of their lanes.
+    narrower: [OnceLock<Option<(Placed, Resources)>>; WIDTHS],
+}
+
+/// Widths from 1 to 16 lanes.
+const WIDTHS: usize = 5;
+
+impl LazyKernel {
+    /// A kernel of which nothing is compiled yet.
+    pub(super) fn new(
+        backend: &'static dyn Native,
+        name: &str,
+        source: Box<dyn Deferred>,
+        data: Arc<ProgramData>,
+    ) -> LazyKernel {
+        let name = name.to_owned();
+        LazyKernel { backend, name, source, data, general: OnceLock::new(), narrower: Default::default() }
+    }
+
+    fn general(&self) -> Result<GroupRunFn, &BuildError> {
+        let code = self.general.get_or_init(|| {
+            // No panic here: it would leave the entry.
+            let legal = guarded(PANIC, || self.source.general()).map_err(|error| error.in_kernel(&self.name))?;
+            self.compile("any group", &legal)
+        });
+        code.as_ref().map(|placed| placed.functions[0])
+    }
+
+    /// The function for packs of `lanes` lanes, if there can be one, and what it needs.
+    fn narrower(&self, lanes: u32) -> Option<(GroupRunFn, Resources)> {
+        let made = self.narrower.get(lanes.trailing_zeros() as usize)?.get_or_init(|| {
+            let made = guarded(PANIC, || self.source.narrower(lanes)).and_then(|made| {
+                made.map(|(legal, needs)| Ok((self.compile("short rows", &legal)?, needs))).transpose()
+            });
+            made.unwrap_or_else(|error| {
+                tracing::debug!(kernel = self.name, lanes, "no function for short rows: {error}");
+                None
+            })
+        });
+        made.as_ref().map(|(placed, needs)| (placed.functions[0], *needs))
+    }
+
+    fn compile(&self, what: &str, legal: &Function) -> Result<Placed, BuildError> {
+        let started = Instant::now();
+        let made = guarded(PANIC, || {
+            let mut session = self.backend.session(&[]);
+            session.define(&self.name, legal, &self.data)?;
+            session.finish(self.data.clone())
+        });
+        let micros = started.elapsed().as_micros() as u64;
+        tracing::debug!(target: "clift::time", stage = "emit", kernel = self.name, what, micros);
+        made.map_err(|error| error.in_kernel(&self.name))
+    }
+
+    /// A function for the first groups of a run, and how many of its row, from the row's start, it takes.
+    fn for_short_rows(&self, context: &WgContext) -> Option<(GroupRunFn, u64)> {
+        let (row, offset) = (context.local_size[0], context.global_offset[0]);
+        let lanes = narrower_lanes(self.source.resources().width, row, offset)?;
+        let (run, needs) = self.narrower(lanes)?;
+        let groups = needs.packed_groups(context.global_size, context.global_offset, context.local_size);
+        let fits = needs.scratch_bytes_for(context.local_size).is_some_and(|bytes| bytes <= context.scratch_bytes)
+            && needs.local_bytes <= self.source.resources().local_bytes;
+        (groups > 0 && fits).then_some((run, groups))
+    }
+}
+
+/// How many lanes packs of a short row should have instead of `width`: where no other row length is in sight, and packs that are
+/// not whole would leave half of their lanes idle, or half as many lanes fill them.
+fn narrower_lanes(width: u32, row: u64, offset: u64) -> Option<u32> {
+    let most = 1u64 << row.trailing_zeros().min(offset.trailing_zeros()).min(width.trailing_zeros());
+    let width = u64::from(width);
+    let lanes_used = row as f64 / row.next_multiple_of(width) as f64;
+    let worth = row > 0 && most < width && (2 * most == width || lanes_used <= 0.5);
+    worth.then(|| u32::try_from(most).unwrap_or(1))
+}
+
+/// The entry of every kernel with late functions.
+///
+/// # Safety
+/// As [`GroupRunFn`]; the context's entry data is a [`LazyKernel`].
+pub(super) unsafe extern "C" fn enter(ctx: *const WgContext, args: *const u8, first_group: u64, group_count: u64) {
+    // SAFETY: the caller keeps the context alive and unchanged during the call; its entry data is the one of this entry, which
+    // lives as long as the program.
+    let (context, lazy) = unsafe { (&*ctx, &*(*ctx).entry_data.cast::<LazyKernel>()) };
+    let (mut first, mut left) = (first_group, group_count);
+    if let Some((run, groups)) = lazy.for_short_rows(context) {
+        let count = groups.saturating_sub(first).min(left);
+        if count > 0 {
+            // SAFETY: it takes these groups; the scratch memory was found to be large enough, all else is as for this function.
+            unsafe { run(ctx, args, first, count) };
+            (first, left) = (first + count, left - count);
+        }
+    }
+    if left == 0 {
+        return;
+    }
+    match lazy.general() {
+        // SAFETY: it takes what this function takes.
+        Ok(run) => unsafe { run(ctx, args, first, left) },
+        Err(error) => {
+            let message = error.to_string();
+            // SAFETY: the context carries the runtime's callbacks; the message lives during the call.
+            unsafe { ((*context.callbacks).fault)(ctx, message.as_ptr(), message.len() as u64) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::narrower_lanes;
+
+    #[test]
+    fn short_rows_get_packs_that_they_fill() {
+        let lanes = |width, row| narrower_lanes(width, row, 0);
+        assert_eq!(lanes(16, 8), Some(8));
+        assert_eq!(lanes(16, 24), Some(8), "half a pack");
+        assert_eq!(lanes(16, 4), Some(4));
+        assert_eq!(lanes(16, 1), Some(1));
+        assert_eq!(lanes(8, 3), Some(1), "most lanes would be idle");
+        assert_eq!(lanes(16, 100), None, "a tail is cheaper than small packs");
+        assert_eq!(lanes(8, 6), None);
+        assert_eq!(lanes(8, 64), None, "whole packs: ids are out of bounds");
+        assert_eq!(narrower_lanes(16, 8, 4), Some(4));
+        assert_eq!(narrower_lanes(16, 0, 0), None);
+    }
+}

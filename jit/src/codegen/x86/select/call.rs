@@ -1,0 +1,104 @@
+//! Calls into the host: library functions lane by lane, bulk memory, `printf` and the clock through the runtime's callbacks.
+
+use std::mem::offset_of;
+
+use clift_include::abi::{Callbacks, WgContext};
+use clift_kir::{Imm, Inst, Opcode, Value};
+use regalloc2::{Operand, PReg, VReg};
+use smallvec::SmallVec;
+
+use super::{Address, From, Selector, Start, class, wrong_imm};
+use crate::codegen::host;
+use crate::codegen::x86::code::{ARGUMENTS, GPR, Kind, RAX, ZMM, clobbered_by_calls};
+use crate::codegen::x86::encode::Size;
+use crate::codegen::x86::table as t;
+
+impl Selector<'_> {
+    pub(super) fn call_op(&mut self, inst: Inst) {
+        let data = self.legal.dfg.inst(inst);
+        let args: Vec<VReg> = data.args.iter().map(|&arg| self.get(arg)).collect();
+        match data.op {
+            Opcode::LibCall => {
+                let Imm::Lib(function) = data.imm else { wrong_imm(&data.imm) };
+                let (trampoline, implementation) =
+                    host::trampoline(function.implementation(self.arg_type(inst, 0).elem));
+                let callee = self.number(trampoline as i64, 64);
+                let mut operands = vec![self.number(implementation as i64, 64)];
+                operands.extend(&args);
+                let result = self.call(callee, &operands, class(self.result_type(inst)) == ZMM);
+                self.set(inst, result);
+            }
+            Opcode::Memcpy => {
+                let callee = self.number(host::copy_bytes as *const () as i64, 64);
+                self.call(callee, &args, false);
+            }
+            Opcode::Memset => {
+                let callee = self.number(host::fill_bytes as *const () as i64, 64);
+                let byte = self.zero_extended(args[1], 8);
+                self.call(callee, &[args[0], byte, args[2]], false);
+            }
+            Opcode::Printf => {
+                let context = self.context();
+                let callee = self.callback(context, offset_of!(Callbacks, printf));
+                let mut operands = vec![context];
+                operands.extend(&args);
+                let result = self.call(callee, &operands, false);
+                self.set(inst, result);
+            }
+            Opcode::Clock => {
+                let context = self.context();
+                let callee = self.callback(context, offset_of!(Callbacks, clock));
+                let result = self.call(callee, &[], false);
+                self.set(inst, result);
+            }
+            Opcode::Deadlock => {
+                let text = host::deadlock(&self.legal.name);
+                let constant = self.pool.add(text.as_bytes());
+                let pointer = self.g1(t::LEA, Size::S64, From::Bytes(constant));
+                let length = self.number(text.len() as i64, 64);
+                let context = self.context();
+                let callee = self.callback(context, offset_of!(Callbacks, fault));
+                self.call(callee, &[context, pointer, length], false);
+            }
+            op => unreachable!("broken invariant: {} is no call", op.info().name),
+        }
+    }
+
+    /// The launch context: the entry's first parameter.
+    fn context(&mut self) -> VReg {
+        let entry = self.legal.layout.entry();
+        let context: Option<Value> = entry.and_then(|entry| self.legal.dfg.params(entry).first().copied());
+        match context {
+            Some(context) => self.get(context),
+            None => unreachable!("broken invariant: function without a context"),
+        }
+    }
+
+    fn callback(&mut self, context: VReg, offset: usize) -> VReg {
+        let at =
+            |base, disp: usize| From::Memory(Address { base: Start::Register(base), index: None, disp: disp as i32 });
+        let callbacks = self.g1(t::MOV, Size::S64, at(context, offset_of!(WgContext, callbacks)));
+        self.g1(t::MOV, Size::S64, at(callbacks, offset))
+    }
+
+    /// A call by the System V convention, with a result that is a float or fits a scalar register.
+    fn call(&mut self, callee: VReg, args: &[VReg], float: bool) -> VReg {
+        let mut operands: SmallVec<[Operand; 4]> = SmallVec::from_slice(&[Operand::reg_use(callee)]);
+        let (mut scalars, mut floats) = (ARGUMENTS.into_iter(), 0);
+        for &arg in args {
+            let place = if arg.class() == GPR {
+                scalars.next().unwrap_or_else(|| unreachable!("broken invariant: a call with too many arguments"))
+            } else {
+                floats += 1;
+                PReg::new(floats - 1, ZMM)
+            };
+            operands.push(Operand::reg_fixed_use(arg, place));
+        }
+        let (result, place) = if float { (self.fresh(ZMM), PReg::new(0, ZMM)) } else { (self.fresh(GPR), RAX) };
+        operands.push(Operand::reg_fixed_def(result, place));
+        let mut clobbers = clobbered_by_calls();
+        clobbers.remove(place);
+        self.push_clobbering(Kind::Call, operands, clobbers);
+        result
+    }
+}

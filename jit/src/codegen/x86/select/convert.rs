@@ -1,0 +1,198 @@
+//! Conversions: widths of integers, between integers and floats, between floats, addresses.
+
+use clift_kir::dfg::ConstData;
+use clift_kir::{Elem, FloatCond, Imm, Inst, Opcode, Type};
+use regalloc2::VReg;
+
+use super::float::predicate;
+use super::{From, More, NO_DIGIT, Selector, broadcast_row, size};
+use crate::codegen::x86::code::{GPR, MASK, ZMM};
+use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::table as t;
+
+/// Truncation of lanes, by the bytes before and after.
+fn narrowing(from: u32, to: u32) -> Row {
+    match (from, to) {
+        (2, _) => t::VPMOVWB,
+        (4, 1) => t::VPMOVDB,
+        (4, _) => t::VPMOVDW,
+        (_, 1) => t::VPMOVQB,
+        (_, 2) => t::VPMOVQW,
+        _ => t::VPMOVQD,
+    }
+}
+
+/// Extension of lanes, by the bytes before and after.
+fn widening(from: u32, to: u32, signed: bool) -> Row {
+    match (from, to, signed) {
+        (1, 2, true) => t::VPMOVSXBW,
+        (1, 4, true) => t::VPMOVSXBD,
+        (1, _, true) => t::VPMOVSXBQ,
+        (2, 4, true) => t::VPMOVSXWD,
+        (2, _, true) => t::VPMOVSXWQ,
+        (_, _, true) => t::VPMOVSXDQ,
+        (1, 2, false) => t::VPMOVZXBW,
+        (1, 4, false) => t::VPMOVZXBD,
+        (1, _, false) => t::VPMOVZXBQ,
+        (2, 4, false) => t::VPMOVZXWD,
+        (2, _, false) => t::VPMOVZXWQ,
+        (_, _, false) => t::VPMOVZXDQ,
+    }
+}
+
+/// Truncation of floats to integers of four or eight bytes.
+fn to_int(from: Elem, to: Elem, signed: bool) -> Row {
+    match (from == Elem::F64, to == Elem::I64, signed) {
+        (false, false, true) => t::VCVTTPS2DQ,
+        (false, false, false) => t::VCVTTPS2UDQ,
+        (false, true, true) => t::VCVTTPS2QQ,
+        (false, true, false) => t::VCVTTPS2UQQ,
+        (true, false, true) => t::VCVTTPD2DQ,
+        (true, false, false) => t::VCVTTPD2UDQ,
+        (true, true, true) => t::VCVTTPD2QQ,
+        (true, true, false) => t::VCVTTPD2UQQ,
+    }
+}
+
+/// Integers of four or eight bytes as floats.
+fn to_float(from: Elem, to: Elem, signed: bool) -> Row {
+    match (from == Elem::I64, to == Elem::F64, signed) {
+        (false, false, true) => t::VCVTDQ2PS,
+        (false, false, false) => t::VCVTUDQ2PS,
+        (false, true, true) => t::VCVTDQ2PD,
+        (false, true, false) => t::VCVTUDQ2PD,
+        (true, false, true) => t::VCVTQQ2PS,
+        (true, false, false) => t::VCVTUQQ2PS,
+        (true, true, true) => t::VCVTQQ2PD,
+        (true, true, false) => t::VCVTUQQ2PD,
+    }
+}
+
+/// A mask as lanes of so many bytes.
+pub(super) fn mask_to_lanes(bytes: u32) -> Row {
+    match bytes {
+        1 => t::VPMOVM2B,
+        2 => t::VPMOVM2W,
+        4 => t::VPMOVM2D,
+        _ => t::VPMOVM2Q,
+    }
+}
+
+impl Selector<'_> {
+    pub(super) fn convert_op(&mut self, inst: Inst) {
+        use Opcode as O;
+        let data = self.legal.dfg.inst(inst);
+        let (from, to) = (self.arg_type(inst, 0), self.result_type(inst));
+        let a = self.get(data.args[0]);
+        let longer = size(from).max(size(to));
+        let register = match data.op {
+            O::Itrunc if from.is_vector() => {
+                let result = self.fresh(ZMM);
+                let row = narrowing(from.elem.bytes(), to.elem.bytes());
+                self.plain(row, longer, Some(result), Some(a), NO_DIGIT, From::Result, More::default());
+                result
+            }
+            // Nothing depends on the upper bits.
+            O::Itrunc => a,
+            O::Zext | O::Sext if from.is_bool() => self.truth_as_lanes(a, to, data.op == O::Sext),
+            O::Zext | O::Sext if from.is_vector() => {
+                let row = widening(from.elem.bytes(), to.elem.bytes(), data.op == O::Sext);
+                self.v1(row, longer, From::Register(a))
+            }
+            O::Zext => match from.elem.bits() {
+                32 => self.g1(t::MOV, Size::S32, From::Register(a)),
+                bits => self.zero_extended(a, bits),
+            },
+            O::Sext => match from.elem.bits() {
+                8 => self.g1(t::MOVSX8, size(to), From::Register(a)),
+                16 => self.g1(t::MOVSX16, size(to), From::Register(a)),
+                _ => self.g1(t::MOVSXD, Size::S64, From::Register(a)),
+            },
+            O::FptoS | O::FptoU => {
+                let saturates = matches!(&data.imm, Imm::Convert(mode) if mode.saturate);
+                let lanes = self.float_to_int(a, from, to, data.op == O::FptoS, saturates);
+                if from.is_vector() { lanes } else { self.first_lane(lanes, to) }
+            }
+            O::StoFp | O::UtoFp if from.is_vector() => {
+                self.v1(to_float(from.elem, to.elem, data.op == O::StoFp), longer, From::Register(a))
+            }
+            O::StoFp | O::UtoFp => {
+                let row = match (to.elem == Elem::F64, data.op == O::StoFp) {
+                    (false, true) => t::VCVTSI2SS,
+                    (false, false) => t::VCVTUSI2SS,
+                    (true, true) => t::VCVTSI2SD,
+                    (true, false) => t::VCVTUSI2SD,
+                };
+                let rest = self.vector_constant(&ConstData::splat(Type::vector(Elem::I32, 4), 0));
+                self.v2(row, size(from), rest, From::Register(a))
+            }
+            O::FptoFp => match (from.is_vector(), to.elem == Elem::F64) {
+                (true, true) => self.v1(t::VCVTPS2PD, longer, From::Register(a)),
+                (true, false) => self.v1(t::VCVTPD2PS, longer, From::Register(a)),
+                (false, true) => self.v2(t::VCVTSS2SD, Size::X, a, From::Register(a)),
+                (false, false) => self.v2(t::VCVTSD2SS, Size::X, a, From::Register(a)),
+            },
+            O::PtrToInt | O::IntToPtr | O::SpaceCast => a,
+            op => unreachable!("broken invariant: {} is no conversion", op.info().name),
+        };
+        self.set(inst, register);
+    }
+
+    /// A truth value or mask as 0 and 1, or 0 and -1.
+    fn truth_as_lanes(&mut self, a: VReg, to: Type, signed: bool) -> VReg {
+        match (to.is_vector(), signed) {
+            (true, true) => self.v1(mask_to_lanes(to.elem.bytes()), size(to), From::Register(a)),
+            (true, false) => {
+                let bytes = to.elem.bytes() as usize;
+                let one = self.pool.add(&1u64.to_le_bytes()[..bytes]);
+                let more = More { mask: Some(a), zeroing: true, ..More::default() };
+                self.make(ZMM, broadcast_row(bytes), size(to), From::Bytes(one), more)
+            }
+            (false, true) => self.g_digit(t::GROUP3, 3, size(to), a, None),
+            (false, false) => a,
+        }
+    }
+
+    /// The first lane as a scalar integer.
+    pub(super) fn first_lane(&mut self, lanes: VReg, to: Type) -> VReg {
+        let result = self.fresh(GPR);
+        self.plain(t::VMOVD_TO_SCALAR, size(to), Some(result), Some(lanes), NO_DIGIT, From::Result, More::default());
+        result
+    }
+
+    /// Lanes (of a scalar, the first) truncated; clamped, and zero for NaN, if they saturate.
+    fn float_to_int(&mut self, a: VReg, from: Type, to: Type, signed: bool, saturates: bool) -> VReg {
+        let longer = Size::vector(from.lanes() * from.elem.bits().max(to.elem.bits()));
+        let value = self.v1(to_int(from.elem, to.elem, signed), longer, From::Register(a));
+        if !saturates {
+            return value;
+        }
+        let vector = Size::vector(from.lanes() * from.elem.bits());
+        let lanes = Size::vector(from.lanes() * to.elem.bits());
+        let compare = if from.elem == Elem::F64 { t::VCMPPD } else { t::VCMPPS };
+        let and = if to.elem == Elem::I64 { t::VPANDQ } else { t::VPANDD };
+        let test = |this: &mut Self, cond: FloatCond, with: From| {
+            let more = More { second: Some(a), immediate: Some((predicate(cond), 1)), ..More::default() };
+            this.make(MASK, compare, vector, with, more)
+        };
+        if !signed {
+            // What is too large becomes all ones.
+            let zero = self.vector_constant(&ConstData::splat(Type::vector(Elem::I32, 4), 0));
+            let kept = test(self, FloatCond::Oge, From::Register(zero));
+            let more = More { second: Some(value), mask: Some(kept), zeroing: true, ..More::default() };
+            return self.make(ZMM, and, lanes, From::Register(value), more);
+        }
+        // What is out of range becomes the least integer.
+        let limit = 2f64.powi(to.elem.bits() as i32 - 1);
+        let bits = if from.elem == Elem::F64 { limit.to_bits() } else { u64::from((limit as f32).to_bits()) };
+        let limit = self.lanes_of(from.with_lanes(2), bits);
+        let above = test(self, FloatCond::Oge, limit);
+        let most = self.lanes_of(to.with_lanes(2), to.elem.mask() >> 1);
+        let blend = if to.elem == Elem::I64 { t::VPBLENDMQ } else { t::VPBLENDMD };
+        let more = More { second: Some(value), mask: Some(above), ..More::default() };
+        let value = self.make(ZMM, blend, lanes, most, more);
+        let number = test(self, FloatCond::Ord, From::Register(a));
+        let more = More { second: Some(value), mask: Some(number), zeroing: true, ..More::default() };
+        self.make(ZMM, and, lanes, From::Register(value), more)
+    }
+}

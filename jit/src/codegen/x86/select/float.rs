@@ -1,0 +1,232 @@
+//! Floating-point ops, on scalars and lanes alike.
+
+use clift_kir::{Elem, FloatCond, FpFlags, Imm, Inst, Opcode, Type, Value};
+use regalloc2::VReg;
+
+use super::{From, More, Selector, size, wrong_imm};
+use crate::codegen::x86::code::{GPR, MASK, ZMM};
+use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::table as t;
+
+/// Rows for lanes of floats and doubles, and for scalars of both.
+pub(super) type Rows = [Row; 4];
+
+const ADD: Rows = [t::VADDPS, t::VADDPD, t::VADDSS, t::VADDSD];
+const SUB: Rows = [t::VSUBPS, t::VSUBPD, t::VSUBSS, t::VSUBSD];
+pub(super) const MUL: Rows = [t::VMULPS, t::VMULPD, t::VMULSS, t::VMULSD];
+const DIV: Rows = [t::VDIVPS, t::VDIVPD, t::VDIVSS, t::VDIVSD];
+const MIN: Rows = [t::VMINPS, t::VMINPD, t::VMINSS, t::VMINSD];
+const MAX: Rows = [t::VMAXPS, t::VMAXPD, t::VMAXSS, t::VMAXSD];
+const SQRT: Rows = [t::VSQRTPS, t::VSQRTPD, t::VSQRTSS, t::VSQRTSD];
+const ROUND: Rows = [t::VRNDSCALEPS, t::VRNDSCALEPD, t::VRNDSCALESS, t::VRNDSCALESD];
+/// Products with a sum: as they are, less the sum, the product negative, and both negative. The result replaces a factor.
+pub(super) const FMA213: [Rows; 4] = [
+    [t::VFMADD213PS, t::VFMADD213PD, t::VFMADD213SS, t::VFMADD213SD],
+    [t::VFMSUB213PS, t::VFMSUB213PD, t::VFMSUB213SS, t::VFMSUB213SD],
+    [t::VFNMADD213PS, t::VFNMADD213PD, t::VFNMADD213SS, t::VFNMADD213SD],
+    [t::VFNMSUB213PS, t::VFNMSUB213PD, t::VFNMSUB213SS, t::VFNMSUB213SD],
+];
+/// Likewise; the result replaces the third operand.
+pub(super) const FMA231: [Rows; 4] = [
+    [t::VFMADD231PS, t::VFMADD231PD, t::VFMADD231SS, t::VFMADD231SD],
+    [t::VFMSUB231PS, t::VFMSUB231PD, t::VFMSUB231SS, t::VFMSUB231SD],
+    [t::VFNMADD231PS, t::VFNMADD231PD, t::VFNMADD231SS, t::VFNMADD231SD],
+    [t::VFNMSUB231PS, t::VFNMSUB231PD, t::VFNMSUB231SS, t::VFNMSUB231SD],
+];
+pub(super) const CMP: Rows = [t::VCMPPS, t::VCMPPD, t::VCMPSS, t::VCMPSD];
+
+pub(super) fn of(rows: &Rows, ty: Type) -> Row {
+    rows[usize::from(ty.elem == Elem::F64) + if ty.is_vector() { 0 } else { 2 }]
+}
+
+/// The immediate of a comparison.
+pub(super) fn predicate(cond: FloatCond) -> i64 {
+    match cond {
+        FloatCond::Oeq => 0x00,
+        FloatCond::One => 0x0c,
+        FloatCond::Olt => 0x11,
+        FloatCond::Ole => 0x12,
+        FloatCond::Ogt => 0x1e,
+        FloatCond::Oge => 0x1d,
+        FloatCond::Ueq => 0x08,
+        FloatCond::Une => 0x04,
+        FloatCond::Ult => 0x19,
+        FloatCond::Ule => 0x1a,
+        FloatCond::Ugt => 0x16,
+        FloatCond::Uge => 0x15,
+        FloatCond::Ord => 0x07,
+        FloatCond::Uno => 0x03,
+    }
+}
+
+/// Whether an op is made of one instruction that works lane by lane.
+pub(super) fn is_lanewise(op: Opcode) -> bool {
+    use Opcode as O;
+    matches!(
+        op,
+        O::Fadd
+            | O::Fsub
+            | O::Fmul
+            | O::Fdiv
+            | O::Fma
+            | O::Fneg
+            | O::Fabs
+            | O::Sqrt
+            | O::Ceil
+            | O::Floor
+            | O::Trunc
+            | O::Rint
+    )
+}
+
+impl Selector<'_> {
+    pub(super) fn float_op(&mut self, inst: Inst) {
+        use Opcode as O;
+        let data = self.legal.dfg.inst(inst);
+        let ty = self.arg_type(inst, 0);
+        let args = &data.args;
+        let register = match data.op {
+            O::Fadd => self.commuting(&ADD, ty, args[0], args[1]),
+            O::Fmul => self.commuting(&MUL, ty, args[0], args[1]),
+            O::Fsub => self.binary(&SUB, ty, args[0], args[1]),
+            O::Fdiv if self.is_estimate(inst) => self.quotient(ty, args[0], args[1]),
+            O::Sqrt if self.is_estimate(inst) => self.root(ty, args[0]),
+            O::Fdiv => self.binary(&DIV, ty, args[0], args[1]),
+            O::Fma => self.fma(ty, args[0], args[1], args[2]),
+            // Part of the instructions that use it.
+            O::Fneg => self.with_signs(ty, args[0], t::VPXORD, t::VPXORQ, sign(ty)),
+            O::Fabs => self.with_signs(ty, args[0], t::VPANDD, t::VPANDQ, sign(ty) - 1),
+            O::Fcopysign => self.copy_sign(ty, args[0], args[1]),
+            O::Fmin | O::Fmax => {
+                let no_nan = matches!(&data.imm, Imm::Fp(flags) if flags.contains(FpFlags::NO_NAN));
+                self.min_max(data.op == O::Fmin, ty, args[0], args[1], no_nan)
+            }
+            O::Sqrt => {
+                let a = self.get(args[0]);
+                self.unary(&SQRT, ty, a, None)
+            }
+            O::Rint => self.rounded(ty, args[0], 0),
+            O::Floor => self.rounded(ty, args[0], 1),
+            O::Ceil => self.rounded(ty, args[0], 2),
+            O::Trunc => self.rounded(ty, args[0], 3),
+            O::Fcmp => {
+                let Imm::FloatCond(cond, _) = data.imm else { wrong_imm(&data.imm) };
+                let mask = self.compare_floats(cond, ty, args[0], args[1]);
+                if ty.is_vector() {
+                    mask
+                } else {
+                    self.make(GPR, t::KMOVQ_TO_SCALAR, Size::X, From::Register(mask), More::default())
+                }
+            }
+            op => unreachable!("broken invariant: {} is no float op", op.info().name),
+        };
+        self.set(inst, register);
+    }
+
+    /// A comparison, as a mask; of scalars one of one bit.
+    fn compare_floats(&mut self, cond: FloatCond, ty: Type, a: Value, b: Value) -> VReg {
+        let (cond, a, b) = if self.constant(a).is_some() { (cond.swapped(), b, a) } else { (cond, a, b) };
+        let a = self.get(a);
+        let b = self.operand(b);
+        let more = More { second: Some(a), immediate: Some((predicate(cond), 1)), ..More::default() };
+        self.make(MASK, of(&CMP, ty), size(ty), b, more)
+    }
+
+    fn binary(&mut self, rows: &Rows, ty: Type, a: Value, b: Value) -> VReg {
+        let a = self.get(a);
+        let b = self.operand(b);
+        self.v2(of(rows, ty), size(ty), a, b)
+    }
+
+    fn commuting(&mut self, rows: &Rows, ty: Type, a: Value, b: Value) -> VReg {
+        let (a, b) = if self.constant(a).is_some() { (b, a) } else { (a, b) };
+        self.binary(rows, ty, a, b)
+    }
+
+    pub(super) fn unary(&mut self, rows: &Rows, ty: Type, a: VReg, immediate: Option<i64>) -> VReg {
+        // Scalars take the other lanes from a register of their own.
+        let second = (!ty.is_vector()).then_some(a);
+        let more = More { second, immediate: immediate.map(|value| (value, 1)), ..More::default() };
+        self.make(ZMM, of(rows, ty), size(ty), From::Register(a), more)
+    }
+
+    /// The instruction overwrites one operand: better one that nobody else needs. Another may be in memory.
+    fn fma(&mut self, ty: Type, a: Value, b: Value, c: Value) -> VReg {
+        let ((a, less_a), (b, less_b), (c, less)) = (self.sign_of(a), self.sign_of(b), self.sign_of(c));
+        let form = usize::from(less) + 2 * usize::from(less_a != less_b);
+        let (a, b) =
+            if self.constant(a).is_some() || (!self.ends_here(a) && self.ends_here(b)) { (b, a) } else { (a, b) };
+        let size = size(ty);
+        // Of two constants one is an operand in memory; a copy of the other may be overwritten.
+        let spare = match self.constant(c) {
+            Some(_) => self.constant(b).is_some() && !self.ends_here(a),
+            None => self.ends_here(c) || !self.ends_here(a),
+        };
+        if spare {
+            // c becomes a * b + c.
+            let (tied, second) = (self.get(c), self.get(a));
+            let last = self.operand(b);
+            return self.v3(of(&FMA231[form], ty), size, tied, second, last);
+        }
+        let (tied, second) = (self.get(a), self.get(b));
+        let last = self.operand(c);
+        self.v3(of(&FMA213[form], ty), size, tied, second, last)
+    }
+
+    /// An operand of such an instruction, and whether it counts as negative.
+    fn sign_of(&self, value: Value) -> (Value, bool) {
+        match self.legal.dfg.def_inst(value) {
+            Some(inst) if self.legal.dfg.inst(inst).op == Opcode::Fneg => (self.legal.dfg.inst(inst).args[0], true),
+            _ => (value, false),
+        }
+    }
+
+    /// To a whole number, in the instruction's own numbers of directions, without exceptions.
+    fn rounded(&mut self, ty: Type, a: Value, direction: i64) -> VReg {
+        let a = self.get(a);
+        self.unary(&ROUND, ty, a, Some(8 | direction))
+    }
+
+    /// A bitwise operation with a constant in every lane.
+    fn with_signs(&mut self, ty: Type, a: Value, words: Row, longs: Row, bits: u64) -> VReg {
+        let a = self.get(a);
+        let constant = self.lanes_of(ty.with_lanes(2), bits & ty.elem.mask());
+        let row = if ty.elem == Elem::F64 { longs } else { words };
+        self.v2(row, size(ty), a, constant)
+    }
+
+    /// Magnitude of the first, sign of the second.
+    fn copy_sign(&mut self, ty: Type, a: Value, b: Value) -> VReg {
+        let (a, b) = (self.get(a), self.get(b));
+        let signs = self.lanes_of(ty.with_lanes(2), sign(ty));
+        let row = if ty.elem == Elem::F64 { t::VPTERNLOGQ } else { t::VPTERNLOGD };
+        // Where the third is set the second, else the first.
+        let more = More { tied: Some(a), second: Some(b), immediate: Some((0xd8, 1)), ..More::default() };
+        self.make(ZMM, row, size(ty), signs, more)
+    }
+
+    /// The other operand where one is NaN.
+    fn min_max(&mut self, min: bool, ty: Type, a: Value, b: Value, no_nan: bool) -> VReg {
+        let number = |this: &Self, value: Value| {
+            this.constant(value).is_some_and(|data| {
+                data.to_lanes().iter().all(|&bits| !clift_kir::eval::float::to_f64(data.ty.elem, bits).is_nan())
+            })
+        };
+        // The instruction gives its second operand when one is NaN.
+        let (a, b) = if number(self, a) && !number(self, b) { (b, a) } else { (a, b) };
+        let rows = if min { &MIN } else { &MAX };
+        if no_nan || number(self, b) {
+            return self.binary(rows, ty, a, b);
+        }
+        let (a, b) = (self.get(a), self.get(b));
+        let chosen = self.v2(of(rows, ty), size(ty), a, From::Register(b));
+        let more = More { second: Some(b), immediate: Some((predicate(FloatCond::Uno), 1)), ..More::default() };
+        let is_nan = self.make(MASK, of(&CMP, ty), size(ty), From::Register(b), more);
+        self.blend(ty, is_nan, a, chosen)
+    }
+}
+
+/// The sign bit of a lane.
+fn sign(ty: Type) -> u64 {
+    1 << (ty.elem.bits() - 1)
+}

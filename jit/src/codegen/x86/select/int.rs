@@ -1,0 +1,526 @@
+//! Integer ops: scalars, lanes of vectors, truth values and masks. Nothing traps: divisors that would are replaced first.
+
+use clift_kir::{Imm, Inst, IntCond, Opcode, Type, Value};
+use regalloc2::{Operand, VReg};
+use smallvec::SmallVec;
+
+use super::vectors::no_shift;
+use super::{Address, From, Immediate, More, Selector, Start, size, wrong_imm};
+use crate::codegen::x86::code::{Cond, Field, GPR, Kind, MASK, Plain, RAX, RCX, RDX, Source};
+use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::table as t;
+
+/// The condition on flags.
+pub(super) fn condition(cond: IntCond) -> Cond {
+    match cond {
+        IntCond::Eq => Cond::Equal,
+        IntCond::Ne => Cond::NotEqual,
+        IntCond::Ult => Cond::Below,
+        IntCond::Ule => Cond::BelowOrEqual,
+        IntCond::Ugt => Cond::Above,
+        IntCond::Uge => Cond::AboveOrEqual,
+        IntCond::Slt => Cond::Less,
+        IntCond::Sle => Cond::LessOrEqual,
+        IntCond::Sgt => Cond::Greater,
+        IntCond::Sge => Cond::GreaterOrEqual,
+    }
+}
+
+fn is_signed(cond: IntCond) -> bool {
+    matches!(cond, IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge)
+}
+
+impl Selector<'_> {
+    pub(super) fn int_op(&mut self, inst: Inst) {
+        let ty = self.arg_type(inst, 0);
+        let result = self.legal.dfg.result(inst);
+        if self.fused.contains(result) {
+            return;
+        }
+        let register = match (ty.is_bool(), ty.is_vector()) {
+            (true, true) => self.mask_op(inst),
+            (true, false) => self.truth_op(inst),
+            (false, true) => self.vector_int(inst, ty),
+            (false, false) => self.scalar_int(inst, ty),
+        };
+        self.set(inst, register);
+    }
+
+    // -- masks and truth values --
+
+    pub(super) fn mask2(&mut self, row: Row, a: VReg, b: VReg) -> VReg {
+        self.make(MASK, row, Size::X, From::Register(b), More { second: Some(a), ..More::default() })
+    }
+
+    pub(super) fn mask_not(&mut self, a: VReg) -> VReg {
+        self.make(MASK, t::KNOTQ, Size::X, From::Register(a), More::default())
+    }
+
+    /// The operand of a complement that nobody else needs.
+    fn complement_of(&self, value: Value) -> Option<Value> {
+        let data = self.legal.dfg.inst(self.legal.dfg.def_inst(value)?);
+        (data.op == Opcode::Not).then(|| data.args[0])
+    }
+
+    fn mask_op(&mut self, inst: Inst) -> VReg {
+        use Opcode as O;
+        let data = self.legal.dfg.inst(inst);
+        if data.op == O::And {
+            for (one, other) in [(0, 1), (1, 0)] {
+                if let Some(inner) = self.complement_of(data.args[one]) {
+                    let (a, b) = (self.get(inner), self.get(data.args[other]));
+                    return self.mask2(t::KANDNQ, a, b);
+                }
+            }
+        }
+        let a = self.get(data.args[0]);
+        let b = data.args.get(1).map(|&b| self.get(b)).unwrap_or(a);
+        match (data.op, &data.imm) {
+            (O::And, _) => self.mask2(t::KANDQ, a, b),
+            (O::Or, _) => self.mask2(t::KORQ, a, b),
+            (O::Xor, _) => self.mask2(t::KXORQ, a, b),
+            (O::Not, _) => self.mask_not(a),
+            (O::Icmp, Imm::IntCond(cond)) => match cond {
+                IntCond::Ne => self.mask2(t::KXORQ, a, b),
+                IntCond::Eq => self.mask2(t::KXNORQ, a, b),
+                // True is 1 unsigned and -1 signed.
+                IntCond::Ult | IntCond::Sgt => self.mask2(t::KANDNQ, a, b),
+                IntCond::Ugt | IntCond::Slt => self.mask2(t::KANDNQ, b, a),
+                IntCond::Ule | IntCond::Sge => {
+                    let not_a = self.mask_not(a);
+                    self.mask2(t::KORQ, not_a, b)
+                }
+                IntCond::Uge | IntCond::Sle => {
+                    let not_b = self.mask_not(b);
+                    self.mask2(t::KORQ, a, not_b)
+                }
+            },
+            (op, _) => unreachable!("broken invariant: {} on masks", op.info().name),
+        }
+    }
+
+    fn truth_op(&mut self, inst: Inst) -> VReg {
+        use Opcode as O;
+        let data = self.legal.dfg.inst(inst);
+        let a = self.get(data.args[0]);
+        let b = data.args.get(1).map(|&b| self.get(b)).unwrap_or(a);
+        match (data.op, &data.imm) {
+            (O::And, _) => self.g2(t::AND, Size::S32, a, From::Register(b)),
+            (O::Or, _) => self.g2(t::OR, Size::S32, a, From::Register(b)),
+            (O::Xor, _) => self.g2(t::XOR, Size::S32, a, From::Register(b)),
+            (O::Not, _) => self.g_imm(Immediate::Xor, Size::S32, a, 1),
+            (O::Icmp, Imm::IntCond(cond)) => {
+                // True is 1 unsigned and -1 signed.
+                let cond = match cond {
+                    IntCond::Slt => IntCond::Ugt,
+                    IntCond::Sle => IntCond::Uge,
+                    IntCond::Sgt => IntCond::Ult,
+                    IntCond::Sge => IntCond::Ule,
+                    IntCond::Eq | IntCond::Ne | IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => *cond,
+                };
+                self.flags(t::CMP, Size::S32, a, From::Register(b));
+                self.truth(condition(cond))
+            }
+            (op, _) => unreachable!("broken invariant: {} on truth values", op.info().name),
+        }
+    }
+
+    // -- scalars --
+
+    /// A scalar with zeros above its bits.
+    pub(super) fn zero_extended(&mut self, value: VReg, bits: u32) -> VReg {
+        match bits {
+            8 => self.g1(t::MOVZX8, Size::S32, From::Register(value)),
+            16 => self.g1(t::MOVZX16, Size::S32, From::Register(value)),
+            _ => value,
+        }
+    }
+
+    /// A scalar of 8 or 16 bits with its sign in all of 32.
+    pub(super) fn sign_extended(&mut self, value: VReg, bits: u32) -> VReg {
+        match bits {
+            8 => self.g1(t::MOVSX8, Size::S32, From::Register(value)),
+            16 => self.g1(t::MOVSX16, Size::S32, From::Register(value)),
+            _ => value,
+        }
+    }
+
+    fn extended(&mut self, value: Value, ty: Type, signed: bool) -> VReg {
+        let register = self.get(value);
+        match signed {
+            true => self.sign_extended(register, ty.elem.bits()),
+            false => self.zero_extended(register, ty.elem.bits()),
+        }
+    }
+
+    /// `a + b * 2^scale + disp`, without flags.
+    pub(super) fn lea(&mut self, size: Size, a: VReg, index: Option<(VReg, u8)>, disp: i32) -> VReg {
+        let address = Address { base: Start::Register(a), index, disp };
+        self.g1(t::LEA, size, From::Memory(address))
+    }
+
+    fn scalar_int(&mut self, inst: Inst, ty: Type) -> VReg {
+        use Opcode as O;
+        let data = self.legal.dfg.inst(inst);
+        let (size, bits) = (size(ty), ty.elem.bits());
+        let first = data.args[0];
+        match data.op {
+            O::Iadd => {
+                let (a, b) = self.constant_last(inst);
+                let small = self.small(b);
+                let a = self.get(a);
+                match small {
+                    Some(value) => self.lea(size, a, None, value as i32),
+                    None => {
+                        let b = self.get(b);
+                        self.lea(size, a, Some((b, 0)), 0)
+                    }
+                }
+            }
+            O::Isub => {
+                let a = self.get(first);
+                match self.small(data.args[1]).filter(|&value| value != i64::from(i32::MIN)) {
+                    Some(value) => self.lea(size, a, None, -value as i32),
+                    None => {
+                        let b = self.get(data.args[1]);
+                        self.g2(t::SUB, size, a, From::Register(b))
+                    }
+                }
+            }
+            O::Imul => {
+                let (a, b) = self.constant_last(inst);
+                let small = self.small(b);
+                let a = self.get(a);
+                match small {
+                    Some(value) => {
+                        let more = More { immediate: Some((value, 4)), ..More::default() };
+                        self.make(GPR, t::IMUL_IMM, size, From::Register(a), more)
+                    }
+                    None => {
+                        let b = self.get(b);
+                        self.g2(t::IMUL, size, a, From::Register(b))
+                    }
+                }
+            }
+            O::And => self.bitwise(inst, size, Immediate::And, t::AND),
+            O::Or => self.bitwise(inst, size, Immediate::Or, t::OR),
+            O::Xor => self.bitwise(inst, size, Immediate::Xor, t::XOR),
+            O::Not => {
+                let a = self.get(first);
+                self.g_digit(t::GROUP3, 2, size, a, None)
+            }
+            O::Ineg => {
+                let a = self.get(first);
+                self.negated(size, a)
+            }
+            O::Iabs => {
+                let a = self.extended(first, ty, true);
+                let negated = self.negated(size, a);
+                self.flags(t::CMP, size, negated, From::Register(a));
+                self.choose(Cond::Less, size, a, negated)
+            }
+            O::Umin => self.scalar_choice(inst, ty, false, Cond::Below),
+            O::Umax => self.scalar_choice(inst, ty, false, Cond::Above),
+            O::Smin => self.scalar_choice(inst, ty, true, Cond::Less),
+            O::Smax => self.scalar_choice(inst, ty, true, Cond::Greater),
+            O::UaddSat | O::UsubSat | O::SaddSat | O::SsubSat => self.scalar_saturate(inst, ty),
+            O::Umulh | O::Smulh => self.multiply_high(inst, ty),
+            O::Udiv | O::Urem => self.unsigned_division(inst, ty),
+            O::Sdiv | O::Srem => self.signed_division(inst, ty),
+            O::Shl | O::Lshr | O::Ashr => self.scalar_shift(inst, ty),
+            O::Rotl => self.rotation(inst, ty),
+            O::Clz => {
+                let a = self.extended(first, ty, false);
+                let count = self.g1(t::LZCNT, size, From::Register(a));
+                if bits < 32 { self.lea(size, count, None, bits as i32 - 32) } else { count }
+            }
+            O::Ctz => {
+                let mut a = self.get(first);
+                if bits < 32 {
+                    a = self.g_imm(Immediate::Or, size, a, 1 << bits);
+                }
+                self.g1(t::TZCNT, size, From::Register(a))
+            }
+            O::Popcnt => {
+                let a = self.extended(first, ty, false);
+                self.g1(t::POPCNT, size, From::Register(a))
+            }
+            O::Bitrev => self.reversed(inst, ty),
+            O::Icmp => {
+                let cond = self.compare_scalars(inst);
+                self.truth(cond)
+            }
+            op => unreachable!("broken invariant: {} is no integer op", op.info().name),
+        }
+    }
+
+    fn negated(&mut self, size: Size, a: VReg) -> VReg {
+        self.g_digit(t::GROUP3, 3, size, a, None)
+    }
+
+    /// The operands of an op that commutes, a constant last.
+    fn constant_last(&self, inst: Inst) -> (Value, Value) {
+        let args = &self.legal.dfg.inst(inst).args;
+        if self.constant(args[0]).is_some() { (args[1], args[0]) } else { (args[0], args[1]) }
+    }
+
+    fn bitwise(&mut self, inst: Inst, size: Size, operation: Immediate, row: Row) -> VReg {
+        let (a, b) = self.constant_last(inst);
+        match self.small(b) {
+            Some(value) => {
+                let a = self.get(a);
+                self.g_imm(operation, size, a, value)
+            }
+            None => {
+                let (a, b) = if !self.ends_here(a) && self.ends_here(b) { (b, a) } else { (a, b) };
+                let (a, b) = (self.get(a), self.get(b));
+                self.g2(row, size, a, From::Register(b))
+            }
+        }
+    }
+
+    /// Sets the flags by a comparison; gives the condition on them.
+    pub(super) fn compare_scalars(&mut self, inst: Inst) -> Cond {
+        let data = self.legal.dfg.inst(inst);
+        let Imm::IntCond(mut cond) = data.imm else { wrong_imm(&data.imm) };
+        let ty = self.arg_type(inst, 0);
+        let (mut a, mut b) = (data.args[0], data.args[1]);
+        if self.constant(a).is_some() && self.constant(b).is_none() {
+            (a, b) = (b, a);
+            cond = cond.swapped();
+        }
+        let (signed, bits) = (is_signed(cond), ty.elem.bits());
+        let small = self.constant(b).and_then(|data| {
+            let value = data.lane(0) as i64;
+            let value = if signed || bits >= 32 { value << (64 - bits) >> (64 - bits) } else { value };
+            i32::try_from(value).ok()
+        });
+        let a = self.extended(a, ty, signed);
+        match small {
+            Some(0) => self.flags(t::TEST, size(ty), a, From::Register(a)),
+            Some(value) => self.compare_imm(size(ty), a, value.into()),
+            None => {
+                let b = self.extended(b, ty, signed);
+                self.flags(t::CMP, size(ty), a, From::Register(b));
+            }
+        }
+        condition(cond)
+    }
+
+    /// The first operand where it compares so with the second, else that.
+    fn scalar_choice(&mut self, inst: Inst, ty: Type, signed: bool, cond: Cond) -> VReg {
+        let args = &self.legal.dfg.inst(inst).args;
+        let (a, b) = (self.extended(args[0], ty, signed), self.extended(args[1], ty, signed));
+        self.flags(t::CMP, size(ty), a, From::Register(b));
+        self.choose(cond, size(ty), a, b)
+    }
+
+    fn scalar_shift(&mut self, inst: Inst, ty: Type) -> VReg {
+        let data = self.legal.dfg.inst(inst);
+        let (size, bits) = (size(ty), ty.elem.bits());
+        let (digit, row, a) = match data.op {
+            Opcode::Shl => (4, t::SHLX, self.get(data.args[0])),
+            Opcode::Lshr => (5, t::SHRX, self.extended(data.args[0], ty, false)),
+            Opcode::Ashr => (7, t::SARX, self.extended(data.args[0], ty, true)),
+            op => no_shift(op),
+        };
+        if let Some(count) = self.legal.dfg.as_splat_bits(data.args[1]) {
+            return self.g_digit(t::SHIFT_IMM, digit, size, a, Some(((count % u64::from(bits)) as i64, 1)));
+        }
+        let mut count = self.get(data.args[1]);
+        if bits < 32 {
+            count = self.g_imm(Immediate::And, Size::S32, count, i64::from(bits) - 1);
+        }
+        self.make(GPR, row, size, From::Register(a), More { second: Some(count), ..More::default() })
+    }
+
+    fn rotation(&mut self, inst: Inst, ty: Type) -> VReg {
+        let data = self.legal.dfg.inst(inst);
+        let (size, bits) = (size(ty), ty.elem.bits());
+        if bits < 32 {
+            let a = self.extended(data.args[0], ty, false);
+            let count = self.get(data.args[1]);
+            let most = i64::from(bits) - 1;
+            let left = self.g_imm(Immediate::And, Size::S32, count, most);
+            let right = self.negated(Size::S32, count);
+            let right = self.g_imm(Immediate::And, Size::S32, right, most);
+            let up = self.make(GPR, t::SHLX, size, From::Register(a), More { second: Some(left), ..More::default() });
+            let down =
+                self.make(GPR, t::SHRX, size, From::Register(a), More { second: Some(right), ..More::default() });
+            return self.g2(t::OR, size, up, From::Register(down));
+        }
+        let a = self.get(data.args[0]);
+        if let Some(count) = self.legal.dfg.as_splat_bits(data.args[1]) {
+            return self.g_digit(t::SHIFT_IMM, 0, size, a, Some(((count % u64::from(bits)) as i64, 1)));
+        }
+        let count = self.get(data.args[1]);
+        let result = self.fresh(GPR);
+        let operands = SmallVec::from_slice(&[
+            Operand::reg_use(a),
+            Operand::reg_reuse_def(result, 0),
+            Self::fixed_use(count, RCX),
+        ]);
+        self.push(self.of_group(t::SHIFT_CL, size, 0, 1), operands);
+        result
+    }
+
+    /// An instruction whose last operand is the only one that it names.
+    fn of_group(&self, row: Row, size: Size, digit: u8, operand: u8) -> Kind {
+        Kind::Plain(Plain {
+            row,
+            size,
+            reg: Field::Digit(digit),
+            second: None,
+            source: Source::Operand(operand),
+            mask: None,
+            zeroing: false,
+            broadcast: false,
+            immediate: None,
+            locked: false,
+        })
+    }
+
+    fn reversed(&mut self, inst: Inst, ty: Type) -> VReg {
+        let (size, bits) = (size(ty), ty.elem.bits());
+        let width = bits.max(32);
+        let mut value = self.extended(self.legal.dfg.inst(inst).args[0], ty, false);
+        let mut shift = width / 2;
+        while shift > 0 {
+            // Exchange neighbouring groups of `shift` bits.
+            let mask = (u64::MAX / ((1 << shift) + 1)) & (u64::MAX >> (64 - width));
+            let mask = self.number(mask as i64, width);
+            let down = self.g_digit(t::SHIFT_IMM, 5, size, value, Some((shift.into(), 1)));
+            let down = self.g2(t::AND, size, down, From::Register(mask));
+            let up = self.g2(t::AND, size, value, From::Register(mask));
+            let up = self.g_digit(t::SHIFT_IMM, 4, size, up, Some((shift.into(), 1)));
+            value = self.g2(t::OR, size, up, From::Register(down));
+            shift /= 2;
+        }
+        if bits < 32 { self.g_digit(t::SHIFT_IMM, 5, size, value, Some((i64::from(32 - bits), 1))) } else { value }
+    }
+
+    fn multiply_high(&mut self, inst: Inst, ty: Type) -> VReg {
+        let data = self.legal.dfg.inst(inst);
+        let (bits, signed) = (ty.elem.bits(), data.op == Opcode::Smulh);
+        if bits == 64 {
+            let (a, b) = (self.get(data.args[0]), self.get(data.args[1]));
+            let (high, low) = (self.fresh(GPR), self.fresh(GPR));
+            let operands = SmallVec::from_slice(&[
+                Self::fixed_use(a, RAX),
+                Operand::reg_use(b),
+                Operand::reg_fixed_def(high, RDX),
+                Operand::reg_fixed_def(low, RAX),
+            ]);
+            self.push(self.of_group(t::GROUP3, Size::S64, if signed { 5 } else { 4 }, 1), operands);
+            return high;
+        }
+        let extend = |this: &mut Self, value: Value| {
+            let register = this.extended(value, ty, signed);
+            match (bits, signed) {
+                (32, true) => this.g1(t::MOVSXD, Size::S64, From::Register(register)),
+                // The move clears the upper half.
+                (32, false) => this.g1(t::MOV, Size::S32, From::Register(register)),
+                _ => register,
+            }
+        };
+        let (a, b) = (extend(self, data.args[0]), extend(self, data.args[1]));
+        let size = if bits == 32 { Size::S64 } else { Size::S32 };
+        let product = self.g2(t::IMUL, size, a, From::Register(b));
+        self.g_digit(t::SHIFT_IMM, if signed { 7 } else { 5 }, size, product, Some((bits.into(), 1)))
+    }
+
+    /// Quotient and remainder of what is in `rdx` and `rax`.
+    fn divide(&mut self, size: Size, signed: bool, a: VReg, upper: VReg, divisor: VReg) -> (VReg, VReg) {
+        let (quotient, rest) = (self.fresh(GPR), self.fresh(GPR));
+        let operands = SmallVec::from_slice(&[
+            Self::fixed_use(a, RAX),
+            Self::fixed_use(upper, RDX),
+            Operand::reg_use(divisor),
+            Operand::reg_fixed_def(quotient, RAX),
+            Operand::reg_fixed_def(rest, RDX),
+        ]);
+        self.push(self.of_group(t::GROUP3, size, if signed { 7 } else { 6 }, 2), operands);
+        (quotient, rest)
+    }
+
+    fn unsigned_division(&mut self, inst: Inst, ty: Type) -> VReg {
+        let data = self.legal.dfg.inst(inst);
+        let size = size(ty);
+        let known = self.legal.dfg.as_splat_bits(data.args[1]);
+        if known == Some(0) {
+            return self.number(0, ty.elem.bits());
+        }
+        let a = self.extended(data.args[0], ty, false);
+        let b = self.extended(data.args[1], ty, false);
+        let upper = self.number(0, 64);
+        let mut divisor = b;
+        if known.is_none() {
+            let one = self.number(1, 64);
+            self.flags(t::TEST, size, b, From::Register(b));
+            divisor = self.choose(Cond::Equal, size, one, b);
+        }
+        let (quotient, rest) = self.divide(size, false, a, upper, divisor);
+        if data.op == Opcode::Urem {
+            // A remainder by one is zero, as it has to be.
+            return rest;
+        }
+        if known.is_some() {
+            return quotient;
+        }
+        let zero = self.number(0, 64);
+        self.flags(t::TEST, size, b, From::Register(b));
+        self.choose(Cond::Equal, size, zero, quotient)
+    }
+
+    fn signed_division(&mut self, inst: Inst, ty: Type) -> VReg {
+        let data = self.legal.dfg.inst(inst);
+        let (size, bits) = (size(ty), ty.elem.bits());
+        let a = self.extended(data.args[0], ty, true);
+        let b = self.extended(data.args[1], ty, true);
+        let upper = self.g_digit(t::SHIFT_IMM, 7, size, a, Some((if bits == 64 { 63 } else { 31 }, 1)));
+        // Divisors 0 and -1 are replaced by 1, which gives the right remainder; the quotient is then `-a & b`.
+        let one = self.number(1, 64);
+        let next = self.lea(size, b, None, 1);
+        self.compare_imm(size, next, 2);
+        let divisor = self.choose(Cond::Below, size, one, b);
+        let (quotient, rest) = self.divide(size, true, a, upper, divisor);
+        if data.op == Opcode::Srem {
+            return rest;
+        }
+        let negated = self.negated(size, a);
+        let other = self.g2(t::AND, size, negated, From::Register(b));
+        self.compare_imm(size, next, 2);
+        self.choose(Cond::Below, size, other, quotient)
+    }
+
+    fn scalar_saturate(&mut self, inst: Inst, ty: Type) -> VReg {
+        let data = self.legal.dfg.inst(inst);
+        let (size, bits) = (size(ty), ty.elem.bits());
+        let signed = matches!(data.op, Opcode::SaddSat | Opcode::SsubSat);
+        let add = matches!(data.op, Opcode::UaddSat | Opcode::SaddSat);
+        let (a, b) = (self.extended(data.args[0], ty, signed), self.extended(data.args[1], ty, signed));
+        let row = if add { t::ADD } else { t::SUB };
+        if bits < 32 {
+            // There is room for what overflows.
+            let value = self.g2(row, size, a, From::Register(b));
+            let most = (ty.elem.mask() >> u32::from(signed)) as i64;
+            let least = if signed { -most - 1 } else { 0 };
+            let (most, least) = (self.number(most, 32), self.number(least, 32));
+            self.flags(t::CMP, size, value, From::Register(most));
+            let value = self.choose(Cond::Greater, size, most, value);
+            self.flags(t::CMP, size, value, From::Register(least));
+            return self.choose(Cond::Less, size, least, value);
+        }
+        let clamped = match (signed, add) {
+            (false, true) => self.number(-1, 64),
+            (false, false) => self.number(0, 64),
+            (true, _) => {
+                let fill = self.g_digit(t::SHIFT_IMM, 7, size, a, Some((i64::from(bits) - 1, 1)));
+                let most = self.number((ty.elem.mask() >> 1) as i64, bits);
+                self.g2(t::XOR, size, fill, From::Register(most))
+            }
+        };
+        let value = self.g2(row, size, a, From::Register(b));
+        self.choose(if signed { Cond::Overflow } else { Cond::Below }, size, clamped, value)
+    }
+}

@@ -1,0 +1,422 @@
+//! Addresses, loads and stores, atomics, fences.
+
+use clift_kir::{AtomicOp, Elem, Imm, Inst, MemOrder, Opcode, Type, Value};
+use regalloc2::{Operand, VReg};
+use smallvec::SmallVec;
+
+use super::{Address, From, Held, More, NO_DIGIT, Selector, Start, class, size, wrong_imm};
+use crate::codegen::x86::code::{Base, Cond, Field, GPR, Kind, MASK, Plain, RAX, Source, Update, ZMM};
+use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::table as t;
+
+/// Loads and stores of lanes of so many bytes.
+fn move_row(bytes: u32) -> [Row; 2] {
+    match bytes {
+        1 => [t::VMOVDQU8, t::VMOVDQU8_TO],
+        2 => [t::VMOVDQU16, t::VMOVDQU16_TO],
+        4 => [t::VMOVDQU32, t::VMOVDQU32_TO],
+        _ => [t::VMOVDQU64, t::VMOVDQU64_TO],
+    }
+}
+
+/// Where the lanes of an access lie.
+struct Places {
+    /// An address in each lane, or an index.
+    lanes: VReg,
+    /// The address that indices begin at, and the logarithm of their scale.
+    base: Option<(VReg, u8)>,
+    /// Indices have 32 bits.
+    narrow: bool,
+}
+
+impl Places {
+    /// An access of elements of a type, by its rows for lanes of 64 and of 32 bits, with the operands of the register that it
+    /// reads or writes, of its mask, and of the lanes; that of the base is behind the latter.
+    fn access(&self, [row, narrow_row]: [Row; 2], ty: Type, reg: u8, mask: u8, lanes: u8) -> Kind {
+        let (row, bits) = if self.narrow { (narrow_row, ty.elem.bits()) } else { (row, 64) };
+        Kind::Plain(Plain {
+            row,
+            size: Size::vector(bits * ty.lanes()),
+            reg: Field::Operand(reg),
+            second: None,
+            source: Source::Lanes(lanes, self.base.map(|(_, scale)| (lanes + 1, scale))),
+            mask: Some(mask),
+            zeroing: false,
+            broadcast: false,
+            immediate: None,
+            locked: false,
+        })
+    }
+}
+
+impl Selector<'_> {
+    pub(super) fn memory_op(&mut self, inst: Inst) {
+        use Opcode as O;
+        let data = self.legal.dfg.inst(inst);
+        match data.op {
+            O::GlobalAddr => {
+                let Imm::Global(global) = data.imm else { wrong_imm(&data.imm) };
+                let address = self.number(self.data.address(global) as i64, 64);
+                self.set(inst, address);
+            }
+            O::SlotAddr => {
+                let Imm::Slot(slot) = data.imm else { wrong_imm(&data.imm) };
+                let offset = match self.slots.get(&slot) {
+                    Some(&offset) => offset,
+                    None => {
+                        let data = self.legal.slots[slot];
+                        let offset = self.variables.next_multiple_of(data.align.clamp(1, 64));
+                        self.variables = offset.saturating_add(u32::try_from(data.size).unwrap_or(u32::MAX / 2));
+                        self.slots.insert(slot, offset);
+                        offset
+                    }
+                };
+                self.set_address(inst, Address { base: Start::Stack(offset), index: None, disp: 0 });
+            }
+            O::Addr => {
+                let address = self.address_inst(inst);
+                self.set_address(inst, address);
+            }
+            O::Load => {
+                let address = self.address(data.args[0]);
+                let value = self.load(self.result_type(inst), address);
+                self.set(inst, value);
+            }
+            O::Store => {
+                let address = self.address(data.args[0]);
+                let value = self.get(data.args[1]);
+                self.store(self.arg_type(inst, 1), address, value);
+            }
+            O::MaskedLoad => self.masked_load(inst),
+            O::MaskedStore => self.masked_store(inst),
+            O::Gather => self.gather(inst),
+            O::Scatter => self.scatter(inst),
+            O::AtomicLoad => {
+                let address = self.address(data.args[0]);
+                let value = self.load(self.result_type(inst), address);
+                self.set(inst, value);
+            }
+            O::AtomicStore => {
+                let ty = self.arg_type(inst, 1);
+                let (address, value) = (self.get(data.args[0]), self.get(data.args[1]));
+                self.exchange(ty, t::XCHG, t::XCHG8, address, value);
+            }
+            O::AtomicRmw => self.atomic_rmw(inst),
+            O::AtomicCmpxchg => self.compare_exchange(inst),
+            O::Fence => {
+                let Imm::Atomic(info) = data.imm else { wrong_imm(&data.imm) };
+                if info.order == MemOrder::SeqCst {
+                    self.push(Kind::Fence, SmallVec::new());
+                }
+            }
+            op => unreachable!("broken invariant: {} does not access memory", op.info().name),
+        }
+    }
+
+    /// Notes an address: as part of accesses if only they use it.
+    fn set_address(&mut self, inst: Inst, address: Address) {
+        let result = self.legal.dfg.result(inst);
+        if self.addresses.contains(result) {
+            self.values[result] = Some(Held::Address(address));
+            return;
+        }
+        let register = self.address_of(address);
+        self.set(inst, register);
+    }
+
+    /// An address in a register.
+    pub(super) fn address_of(&mut self, address: Address) -> VReg {
+        match address {
+            Address { base: Start::Register(base), index: None, disp: 0 } => base,
+            address => self.g1(t::LEA, Size::S64, From::Memory(address)),
+        }
+    }
+
+    /// The address that an access goes to.
+    fn address(&mut self, pointer: Value) -> Address {
+        match self.values[pointer] {
+            Some(Held::Address(address)) => address,
+            _ => Address { base: Start::Register(self.get(pointer)), index: None, disp: 0 },
+        }
+    }
+
+    fn address_inst(&mut self, inst: Inst) -> Address {
+        let data = self.legal.dfg.inst(inst);
+        let Imm::Addr { scale, disp } = data.imm else { wrong_imm(&data.imm) };
+        let mut address = self.address(data.args[0]);
+        let mut disp = disp;
+        if let Some(&index) = data.args.get(1) {
+            if let Some(constant) = self.constant(index) {
+                disp = disp.wrapping_add((constant.lane(0) as i64).wrapping_mul(scale as i64));
+            } else {
+                let register = self.get(index);
+                let index = match scale {
+                    1 | 2 | 4 | 8 => (register, scale.trailing_zeros() as u8),
+                    _ => (self.scaled(register, scale), 0),
+                };
+                if address.index.is_some() {
+                    let base = self.address_of(address);
+                    address = Address { base: Start::Register(base), index: None, disp: 0 };
+                }
+                address.index = Some(index);
+            }
+        }
+        match i32::try_from(i64::from(address.disp).wrapping_add(disp)) {
+            Ok(disp) => Address { disp, ..address },
+            Err(_) => {
+                let base = self.address_of(address);
+                let disp = self.number(disp, 64);
+                Address { base: Start::Register(base), index: Some((disp, 0)), disp: 0 }
+            }
+        }
+    }
+
+    fn scaled(&mut self, index: VReg, scale: u64) -> VReg {
+        if scale.is_power_of_two() {
+            return self.g_digit(t::SHIFT_IMM, 4, Size::S64, index, Some((scale.trailing_zeros().into(), 1)));
+        }
+        match i32::try_from(scale) {
+            Ok(scale) => {
+                let more = More { immediate: Some((scale.into(), 4)), ..More::default() };
+                self.make(GPR, t::IMUL_IMM, Size::S64, From::Register(index), more)
+            }
+            Err(_) => {
+                let scale = self.number(scale as i64, 64);
+                self.g2(t::IMUL, Size::S64, index, From::Register(scale))
+            }
+        }
+    }
+
+    fn load(&mut self, ty: Type, address: Address) -> VReg {
+        let from = From::Memory(address);
+        if class(ty) == GPR {
+            return match ty.elem.bits() {
+                8 => self.g1(t::MOVZX8, Size::S32, from),
+                16 => self.g1(t::MOVZX16, Size::S32, from),
+                _ => self.g1(t::MOV, size(ty), from),
+            };
+        }
+        match ty.bytes() {
+            2 => {
+                let scalar = self.g1(t::MOVZX16, Size::S32, from);
+                self.v1(t::VMOVD_FROM_SCALAR, Size::S32, From::Register(scalar))
+            }
+            4 => self.v1(t::VMOVSS, Size::X, from),
+            8 => self.v1(t::VMOVSD, Size::X, from),
+            _ => self.v1(t::VMOVUPS, size(ty), from),
+        }
+    }
+
+    fn store(&mut self, ty: Type, address: Address, value: VReg) {
+        let (row, size, value) = match (class(ty) == GPR, ty.bytes()) {
+            (true, 1) => (t::MOV_BYTE_TO, Size::S8, value),
+            (true, bytes) => (t::MOV_TO, Size::memory(bytes * 8), value),
+            (false, 2) => (t::MOV_TO, Size::S16, self.first_lane(value, Type::scalar(Elem::I32))),
+            (false, 4) => (t::VMOVSS_TO, Size::X, value),
+            (false, 8) => (t::VMOVSD_TO, Size::X, value),
+            (false, _) => (t::VMOVUPS_TO, size(ty), value),
+        };
+        self.plain(row, size, None, Some(value), NO_DIGIT, From::Memory(address), More::default());
+    }
+
+    // -- some of the lanes --
+
+    /// A mask for lanes of a type, false for all others that the type's register has.
+    fn lanes_only(&mut self, mask: Value, ty: Type) -> VReg {
+        let mask = self.get(mask);
+        if ty.bits() >= 128 {
+            return mask;
+        }
+        let lanes = self.number((1 << ty.lanes()) - 1, 64);
+        let lanes = self.mask_from_bits(lanes);
+        self.make(MASK, t::KANDQ, Size::X, From::Register(lanes), More { second: Some(mask), ..More::default() })
+    }
+
+    fn masked_load(&mut self, inst: Inst) {
+        let args = &self.legal.dfg.inst(inst).args;
+        let ty = self.result_type(inst);
+        let (address, mask) = (self.address(args[0]), self.lanes_only(args[1], ty));
+        let zeroing = self.constant(args[2]).is_some_and(|data| data.as_splat() == Some(0));
+        let tied = if zeroing { None } else { Some(self.get(args[2])) };
+        let more = More { tied, mask: Some(mask), zeroing, ..More::default() };
+        let row = move_row(ty.elem.bytes())[0];
+        let value = self.make(ZMM, row, size(ty), From::Memory(address), more);
+        self.set(inst, value);
+    }
+
+    fn masked_store(&mut self, inst: Inst) {
+        let args = &self.legal.dfg.inst(inst).args;
+        let ty = self.arg_type(inst, 1);
+        let (address, value) = (self.address(args[0]), self.get(args[1]));
+        let mask = self.lanes_only(args[2], ty);
+        let more = More { mask: Some(mask), ..More::default() };
+        let row = move_row(ty.elem.bytes())[1];
+        self.plain(row, size(ty), None, Some(value), NO_DIGIT, From::Memory(address), more);
+    }
+
+    /// The instruction clears the mask as it goes, and reads the addresses until the end.
+    fn gather(&mut self, inst: Inst) {
+        let args = &self.legal.dfg.inst(inst).args;
+        let ty = self.result_type(inst);
+        let (mask, other) = (self.get(args[1]), self.get(args[2]));
+        let places = self.places(args[0], ty);
+        let (result, left) = (self.fresh(ZMM), self.fresh(MASK));
+        let mut operands: SmallVec<[Operand; 4]> = SmallVec::from_slice(&[
+            Operand::reg_use(other),
+            Operand::reg_reuse_def(result, 0),
+            Operand::reg_use(mask),
+            Operand::reg_reuse_def(left, 2),
+            Operand::reg_use_at_end(places.lanes),
+        ]);
+        operands.extend(places.base.map(|(base, _)| Operand::reg_use(base)));
+        let rows = if ty.elem.bytes() == 4 { [t::VPGATHERQD, t::VPGATHERDD] } else { [t::VPGATHERQQ, t::VPGATHERDQ] };
+        self.push(places.access(rows, ty, 1, 3, 4), operands);
+        self.set(inst, result);
+    }
+
+    fn scatter(&mut self, inst: Inst) {
+        let args = &self.legal.dfg.inst(inst).args;
+        let ty = self.arg_type(inst, 1);
+        let (value, mask) = (self.get(args[1]), self.get(args[2]));
+        let places = self.places(args[0], ty);
+        let left = self.fresh(MASK);
+        let mut operands: SmallVec<[Operand; 4]> = SmallVec::from_slice(&[
+            Operand::reg_use(value),
+            Operand::reg_use(mask),
+            Operand::reg_reuse_def(left, 1),
+            Operand::reg_use(places.lanes),
+        ]);
+        operands.extend(places.base.map(|(base, _)| Operand::reg_use(base)));
+        let rows =
+            if ty.elem.bytes() == 4 { [t::VPSCATTERQD, t::VPSCATTERDD] } else { [t::VPSCATTERQQ, t::VPSCATTERDQ] };
+        self.push(places.access(rows, ty, 0, 2, 3), operands);
+    }
+
+    /// Where the lanes of an access of elements of a type lie. The sum of one address and an index in each lane is part of the
+    /// instruction, and so are a scale of the index and its extension; what computed them is swept if nothing else needs it.
+    fn places(&mut self, pointers: Value, ty: Type) -> Places {
+        let plain = |lanes: VReg| Places { lanes, base: None, narrow: false };
+        let Some([sum]) = self.made_by(pointers, Opcode::IntToPtr) else { return plain(self.get(pointers)) };
+        let Some([x, y]) = self.made_by(sum, Opcode::Iadd) else { return plain(self.get(pointers)) };
+        let splat = |value: Value| self.made_by(value, Opcode::Splat).map(|[base]| base);
+        let (base, offset) = match (splat(x), splat(y)) {
+            (Some(base), _) => (base, y),
+            (None, Some(base)) => (base, x),
+            (None, None) => return plain(self.get(pointers)),
+        };
+        let scaled = self.made_by(offset, Opcode::Shl).and_then(|[index, count]| {
+            let count = self.legal.dfg.as_splat_bits(count).filter(|&count| count <= 3)?;
+            Some((index, count as u8))
+        });
+        let (index, scale) = scaled.unwrap_or((offset, 0));
+        // Of fewer lanes a register of 128 bits would have more.
+        let whole = ty.lanes() * ty.elem.bits() >= 128;
+        let narrow = self.made_by(index, Opcode::Sext).map(|[from]| from).filter(|&from| {
+            let elem = self.legal.dfg.ty(from).elem;
+            whole && elem == Elem::I32
+        });
+        let base = self.get(base);
+        let lanes = self.get(narrow.unwrap_or(index));
+        Places { lanes, base: Some((base, scale)), narrow: narrow.is_some() }
+    }
+
+    /// The operands of the op that made a value, if it is that op.
+    fn made_by<const COUNT: usize>(&self, value: Value, op: Opcode) -> Option<[Value; COUNT]> {
+        let data = self.legal.dfg.inst(self.legal.dfg.def_inst(value)?);
+        if data.op == op { data.args[..].try_into().ok() } else { None }
+    }
+
+    // -- atomics --
+
+    /// An instruction that exchanges a register with memory.
+    fn exchange(&mut self, ty: Type, row: Row, byte: Row, address: VReg, value: VReg) -> VReg {
+        let result = self.fresh(GPR);
+        let operands = SmallVec::from_slice(&[
+            Operand::reg_use(value),
+            Operand::reg_reuse_def(result, 0),
+            Operand::reg_use(address),
+        ]);
+        let bits = ty.elem.bits();
+        self.push(Self::locked(if bits == 8 { byte } else { row }, Size::memory(bits), 1, 2), operands);
+        result
+    }
+
+    /// A locked instruction on memory.
+    fn locked(row: Row, size: Size, reg: u8, address: u8) -> Kind {
+        Kind::Plain(Plain {
+            row,
+            size,
+            reg: Field::Operand(reg),
+            second: None,
+            source: Source::Memory(Base::Operand(address), None, 0),
+            mask: None,
+            zeroing: false,
+            broadcast: false,
+            immediate: None,
+            locked: true,
+        })
+    }
+
+    fn atomic_rmw(&mut self, inst: Inst) {
+        let data = self.legal.dfg.inst(inst);
+        let Imm::Atomic(info) = data.imm else { wrong_imm(&data.imm) };
+        let ty = self.arg_type(inst, 1);
+        let (address, value) = (self.get(data.args[0]), self.get(data.args[1]));
+        let update = match info.op {
+            AtomicOp::Xchg => {
+                let old = self.exchange(ty, t::XCHG, t::XCHG8, address, value);
+                return self.set(inst, old);
+            }
+            AtomicOp::Add => {
+                let old = self.exchange(ty, t::XADD, t::XADD8, address, value);
+                return self.set(inst, old);
+            }
+            AtomicOp::Sub => {
+                let negated = self.g_digit(t::GROUP3, 3, size(ty), value, None);
+                let old = self.exchange(ty, t::XADD, t::XADD8, address, negated);
+                return self.set(inst, old);
+            }
+            AtomicOp::And => Update::By(t::AND),
+            AtomicOp::Or => Update::By(t::OR),
+            AtomicOp::Xor => Update::By(t::XOR),
+            AtomicOp::Smin => Update::Where(Cond::Greater),
+            AtomicOp::Smax => Update::Where(Cond::Less),
+            AtomicOp::Umin => Update::Where(Cond::Above),
+            AtomicOp::Umax => Update::Where(Cond::Below),
+            AtomicOp::Mul | AtomicOp::Fadd | AtomicOp::Fmul | AtomicOp::Fmin | AtomicOp::Fmax => {
+                unreachable!("broken invariant: atomic {:?} in a legal function", info.op)
+            }
+        };
+        let value = match info.op {
+            AtomicOp::Smin | AtomicOp::Smax => self.sign_extended(value, ty.elem.bits()),
+            _ => self.zero_extended(value, ty.elem.bits()),
+        };
+        let (old, new) = (self.fresh(GPR), self.fresh(GPR));
+        let operands = SmallVec::from_slice(&[
+            Operand::reg_fixed_def(old, RAX),
+            Operand::reg_use_at_end(address),
+            Operand::reg_use_at_end(value),
+            Operand::reg_temp(new),
+        ]);
+        self.push(Kind::AtomicLoop(update, Size::memory(ty.elem.bits())), operands);
+        self.set(inst, old);
+    }
+
+    fn compare_exchange(&mut self, inst: Inst) {
+        let data = self.legal.dfg.inst(inst);
+        let ty = self.arg_type(inst, 1);
+        let (address, expected) = (self.get(data.args[0]), self.get(data.args[1]));
+        let new = self.get(data.args[2]);
+        let old = self.fresh(GPR);
+        let operands = SmallVec::from_slice(&[
+            Operand::reg_fixed_use(expected, RAX),
+            Operand::reg_fixed_def(old, RAX),
+            Operand::reg_use(new),
+            Operand::reg_use(address),
+        ]);
+        let bits = ty.elem.bits();
+        let row = if bits == 8 { t::CMPXCHG8 } else { t::CMPXCHG };
+        self.push(Self::locked(row, Size::memory(bits), 2, 3), operands);
+        self.set(inst, old);
+    }
+}

@@ -1,0 +1,379 @@
+//! Integer ops on lanes of vectors: mostly a row of the table for each width of lanes.
+
+use clift_kir::dfg::ConstData;
+use clift_kir::{Elem, Imm, Inst, IntCond, Opcode, Type, Value};
+use regalloc2::{Operand, VReg};
+use smallvec::SmallVec;
+
+use super::{From, More, Selector, size, wrong_imm};
+use crate::codegen::x86::Level;
+use crate::codegen::x86::code::{Kind, MASK, ZMM};
+use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::table as t;
+
+/// Rows for lanes of 1, 2, 4 and 8 bytes.
+type Rows = [Option<Row>; 4];
+
+const ADD: Rows = [Some(t::VPADDB), Some(t::VPADDW), Some(t::VPADDD), Some(t::VPADDQ)];
+const SUB: Rows = [Some(t::VPSUBB), Some(t::VPSUBW), Some(t::VPSUBD), Some(t::VPSUBQ)];
+const MUL: Rows = [None, Some(t::VPMULLW), Some(t::VPMULLD), Some(t::VPMULLQ)];
+const UMULH: Rows = [None, Some(t::VPMULHUW), None, None];
+const SMULH: Rows = [None, Some(t::VPMULHW), None, None];
+const ABS: Rows = [Some(t::VPABSB), Some(t::VPABSW), Some(t::VPABSD), Some(t::VPABSQ)];
+const UADD_SAT: Rows = [Some(t::VPADDUSB), Some(t::VPADDUSW), None, None];
+const SADD_SAT: Rows = [Some(t::VPADDSB), Some(t::VPADDSW), None, None];
+const USUB_SAT: Rows = [Some(t::VPSUBUSB), Some(t::VPSUBUSW), None, None];
+const SSUB_SAT: Rows = [Some(t::VPSUBSB), Some(t::VPSUBSW), None, None];
+const UMIN: Rows = [Some(t::VPMINUB), Some(t::VPMINUW), Some(t::VPMINUD), Some(t::VPMINUQ)];
+const UMAX: Rows = [Some(t::VPMAXUB), Some(t::VPMAXUW), Some(t::VPMAXUD), Some(t::VPMAXUQ)];
+const SMIN: Rows = [Some(t::VPMINSB), Some(t::VPMINSW), Some(t::VPMINSD), Some(t::VPMINSQ)];
+const SMAX: Rows = [Some(t::VPMAXSB), Some(t::VPMAXSW), Some(t::VPMAXSD), Some(t::VPMAXSQ)];
+const SHL: Rows = [None, Some(t::VPSLLVW), Some(t::VPSLLVD), Some(t::VPSLLVQ)];
+const LSHR: Rows = [None, Some(t::VPSRLVW), Some(t::VPSRLVD), Some(t::VPSRLVQ)];
+const ASHR: Rows = [None, Some(t::VPSRAVW), Some(t::VPSRAVD), Some(t::VPSRAVQ)];
+const ROTL: Rows = [None, None, Some(t::VPROLVD), Some(t::VPROLVQ)];
+const LZCNT: Rows = [None, None, Some(t::VPLZCNTD), Some(t::VPLZCNTQ)];
+const POPCNT: Rows = [Some(t::VPOPCNTB), Some(t::VPOPCNTW), Some(t::VPOPCNTD), Some(t::VPOPCNTQ)];
+const CMP: Rows = [Some(t::VPCMPB), Some(t::VPCMPW), Some(t::VPCMPD), Some(t::VPCMPQ)];
+const CMPU: Rows = [Some(t::VPCMPUB), Some(t::VPCMPUW), Some(t::VPCMPUD), Some(t::VPCMPUQ)];
+const TESTM: Rows = [Some(t::VPTESTMB), Some(t::VPTESTMW), Some(t::VPTESTMD), Some(t::VPTESTMQ)];
+const TESTNM: Rows = [Some(t::VPTESTNMB), Some(t::VPTESTNMW), Some(t::VPTESTNMD), Some(t::VPTESTNMQ)];
+const AND: Rows = [Some(t::VPANDD), Some(t::VPANDD), Some(t::VPANDD), Some(t::VPANDQ)];
+const OR: Rows = [Some(t::VPORD), Some(t::VPORD), Some(t::VPORD), Some(t::VPORQ)];
+const XOR: Rows = [Some(t::VPXORD), Some(t::VPXORD), Some(t::VPXORD), Some(t::VPXORQ)];
+
+/// The ops that are one instruction of vectors.
+const ROWS: [(Opcode, &Rows); 23] = [
+    (Opcode::Iadd, &ADD),
+    (Opcode::Isub, &SUB),
+    (Opcode::Imul, &MUL),
+    (Opcode::Umulh, &UMULH),
+    (Opcode::Smulh, &SMULH),
+    (Opcode::Iabs, &ABS),
+    (Opcode::UaddSat, &UADD_SAT),
+    (Opcode::SaddSat, &SADD_SAT),
+    (Opcode::UsubSat, &USUB_SAT),
+    (Opcode::SsubSat, &SSUB_SAT),
+    (Opcode::Umin, &UMIN),
+    (Opcode::Umax, &UMAX),
+    (Opcode::Smin, &SMIN),
+    (Opcode::Smax, &SMAX),
+    (Opcode::And, &AND),
+    (Opcode::Or, &OR),
+    (Opcode::Xor, &XOR),
+    (Opcode::Shl, &SHL),
+    (Opcode::Lshr, &LSHR),
+    (Opcode::Ashr, &ASHR),
+    (Opcode::Rotl, &ROTL),
+    (Opcode::Clz, &LZCNT),
+    (Opcode::Popcnt, &POPCNT),
+];
+
+/// Whether vectors have an instruction (or a few that are better than going through scalars) for an op.
+pub(in crate::codegen::x86) fn native(level: Level, op: Opcode, bytes: u32) -> bool {
+    let saturates = matches!(op, Opcode::UaddSat | Opcode::UsubSat | Opcode::SaddSat | Opcode::SsubSat);
+    if saturates || matches!(op, Opcode::Ineg | Opcode::Not) {
+        true
+    } else if op == Opcode::Popcnt && level == Level::Skylake {
+        bytes == 1
+    } else {
+        rows(op).is_some_and(|rows| rows[bytes.trailing_zeros() as usize].is_some())
+    }
+}
+
+/// The rows of an op that is one instruction of vectors.
+fn rows(op: Opcode) -> Option<&'static Rows> {
+    ROWS.iter().find(|(of, _)| *of == op).map(|&(_, rows)| rows)
+}
+
+/// Whether an op is made of one instruction that works lane by lane.
+pub(super) fn is_lanewise(op: Opcode) -> bool {
+    rows(op).is_some()
+}
+
+/// The row of lanes of a type.
+fn of(rows: &Rows, ty: Type) -> Row {
+    let bytes = ty.elem.bytes();
+    rows[bytes.trailing_zeros() as usize].unwrap_or_else(|| unreachable!("broken invariant: no row for {ty}"))
+}
+
+/// The op is not what its caller took it for.
+pub(super) fn no_shift(op: Opcode) -> ! {
+    unreachable!("broken invariant: {} is no shift", op.info().name)
+}
+
+/// The immediate of a comparison of lanes, and whether they are signed.
+fn predicate(cond: IntCond) -> (i64, bool) {
+    match cond {
+        IntCond::Eq => (0, true),
+        IntCond::Ne => (4, true),
+        IntCond::Ult => (1, false),
+        IntCond::Ule => (2, false),
+        IntCond::Ugt => (6, false),
+        IntCond::Uge => (5, false),
+        IntCond::Slt => (1, true),
+        IntCond::Sle => (2, true),
+        IntCond::Sgt => (6, true),
+        IntCond::Sge => (5, true),
+    }
+}
+
+impl Selector<'_> {
+    pub(super) fn vector_int(&mut self, inst: Inst, ty: Type) -> VReg {
+        use Opcode as O;
+        let data = self.legal.dfg.inst(inst);
+        let size = size(ty);
+        match data.op {
+            O::Ineg => {
+                let zero = self.zero();
+                let a = self.operand(data.args[0]);
+                self.v2(of(&SUB, ty), size, zero, a)
+            }
+            O::Not => {
+                let a = self.get(data.args[0]);
+                let more = More { tied: Some(a), second: Some(a), immediate: Some((0x0f, 1)), ..More::default() };
+                self.make(ZMM, t::VPTERNLOGD, size, From::Register(a), more)
+            }
+            O::Popcnt if self.level == Level::Skylake => self.counted_bits(data.args[0], size),
+            O::Iabs | O::Clz | O::Popcnt => {
+                let a = self.get(data.args[0]);
+                let row = rows(data.op)
+                    .unwrap_or_else(|| unreachable!("broken invariant: no rows of {}", data.op.info().name));
+                self.v1(of(row, ty), size, From::Register(a))
+            }
+            O::Shl | O::Lshr | O::Ashr | O::Rotl => self.vector_shift(inst, ty),
+            O::UaddSat | O::UsubSat | O::SaddSat | O::SsubSat if ty.elem.bits() >= 32 => self.vector_saturate(inst, ty),
+            O::Icmp => {
+                let Imm::IntCond(cond) = data.imm else { wrong_imm(&data.imm) };
+                self.compare_lanes(cond, ty, data.args[0], data.args[1])
+            }
+            op => {
+                let Some(rows) = rows(op) else { unreachable!("broken invariant: {} on vectors", op.info().name) };
+                // A constant is the last operand.
+                let (a, b) = match op.commutes() && self.constant(data.args[0]).is_some() {
+                    true => (data.args[1], data.args[0]),
+                    false => (data.args[0], data.args[1]),
+                };
+                if op == O::Imul
+                    && let Some(product) = self.widened_product(ty, a, b)
+                {
+                    return product;
+                }
+                if let Some(sum) = self.counted(op, ty, a, b) {
+                    return sum;
+                }
+                let a = self.get(a);
+                let b = self.operand(b);
+                self.v2(of(rows, ty), size, a, b)
+            }
+        }
+    }
+
+    /// How many bits are set in each byte: what a table has for each half of it.
+    fn counted_bits(&mut self, a: Value, size: Size) -> VReg {
+        const COUNTS: [u64; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
+        let a = self.get(a);
+        let (table, low): (Vec<u64>, Vec<u64>) = (0..64).map(|lane| (COUNTS[lane % 16], 0x0f)).unzip();
+        let bytes = Type::vector(Elem::I8, 64);
+        let table = self.vector_constant(&ConstData::new(bytes, &table));
+        let low = self.vector_constant(&ConstData::new(bytes, &low));
+        let upper = self.shifted(t::VPSHIFTW_IMM, 2, size, a, 4);
+        let [lower, upper] = [a, upper].map(|half| {
+            let half = self.v2(t::VPANDD, size, half, From::Register(low));
+            self.v2(t::VPSHUFB, size, table, From::Register(half))
+        });
+        self.v2(t::VPADDB, size, lower, From::Register(upper))
+    }
+
+    /// A product of 64-bit lanes whose upper halves are extensions.
+    fn widened_product(&mut self, ty: Type, a: Value, b: Value) -> Option<VReg> {
+        if ty.elem.bits() != 64 {
+            return None;
+        }
+        let extension = |value: Value| {
+            let Some(inst) = self.legal.dfg.def_inst(value) else { return [false; 2] };
+            let data = self.legal.dfg.inst(inst);
+            match &data.imm {
+                Imm::Const(id) => {
+                    let lanes = self.legal.dfg.constant(*id).to_lanes();
+                    let unsigned = lanes.iter().all(|&bits| bits <= u64::from(u32::MAX));
+                    [unsigned, lanes.iter().all(|&bits| i32::try_from(bits as i64).is_ok())]
+                }
+                _ if data.op == Opcode::Zext => [true, self.legal.dfg.ty(data.args[0]).elem.bits() < 32],
+                _ if data.op == Opcode::Sext => [false, true],
+                _ if data.op == Opcode::Lshr => {
+                    let count = self.legal.dfg.as_splat_bits(data.args[1]).is_some_and(|count| count >= 32);
+                    [count, false]
+                }
+                _ if data.op == Opcode::And => {
+                    let low = data
+                        .args
+                        .iter()
+                        .any(|&arg| self.legal.dfg.as_splat_bits(arg).is_some_and(|bits| bits <= u64::from(u32::MAX)));
+                    [low, false]
+                }
+                _ => [false; 2],
+            }
+        };
+        let (one, other) = (extension(a), extension(b));
+        let row = match (one[0] && other[0], one[1] && other[1]) {
+            (true, _) => t::VPMULUDQ,
+            (_, true) => t::VPMULDQ,
+            _ => return None,
+        };
+        let a = self.get(a);
+        let b = self.operand(b);
+        Some(self.v2(row, size(ty), a, b))
+    }
+
+    /// A comparison of lanes.
+    fn compare_lanes(&mut self, cond: IntCond, ty: Type, a: Value, b: Value) -> VReg {
+        let (cond, a, b) = if self.constant(a).is_some() { (cond.swapped(), b, a) } else { (cond, a, b) };
+        if let Some(mask) = self.test_bits(cond, ty, a, b) {
+            return mask;
+        }
+        let (immediate, signed) = predicate(cond);
+        let row = of(if signed { &CMP } else { &CMPU }, ty);
+        let a = self.get(a);
+        let b = self.operand(b);
+        let more = More { second: Some(a), immediate: Some((immediate, 1)), ..More::default() };
+        self.make(MASK, row, size(ty), b, more)
+    }
+
+    /// Whether two values have bits in common, or none: the comparison of what nobody else needs with zero.
+    fn test_bits(&mut self, cond: IntCond, ty: Type, a: Value, zero: Value) -> Option<VReg> {
+        let rows = match cond {
+            IntCond::Eq => &TESTNM,
+            IntCond::Ne => &TESTM,
+            IntCond::Ult
+            | IntCond::Ule
+            | IntCond::Ugt
+            | IntCond::Uge
+            | IntCond::Slt
+            | IntCond::Sle
+            | IntCond::Sgt
+            | IntCond::Sge => return None,
+        };
+        let both = self.legal.dfg.inst(self.legal.dfg.def_inst(a)?);
+        if both.op != Opcode::And || !self.ends_here(a) || self.legal.dfg.as_splat_bits(zero) != Some(0) {
+            return None;
+        }
+        let (one, other) = match self.constant(both.args[0]) {
+            Some(_) => (both.args[1], both.args[0]),
+            None => (both.args[0], both.args[1]),
+        };
+        let one = self.get(one);
+        let other = self.operand(other);
+        Some(self.make(MASK, of(rows, ty), size(ty), other, More { second: Some(one), ..More::default() }))
+    }
+
+    /// A sum or difference with the lanes of a mask, which count as minus one: an operation on the lanes where it is true.
+    fn counted(&mut self, op: Opcode, ty: Type, a: Value, b: Value) -> Option<VReg> {
+        let lanes_of_mask = |value: Value| {
+            let data = self.legal.dfg.inst(self.legal.dfg.def_inst(value)?);
+            let extends = data.op == Opcode::Sext && self.legal.dfg.ty(data.args[0]).is_bool();
+            extends.then(|| data.args[0])
+        };
+        let (value, mask) = match (op, lanes_of_mask(a), lanes_of_mask(b)) {
+            (Opcode::Iadd | Opcode::Isub, _, Some(mask)) => (a, mask),
+            (Opcode::Iadd, Some(mask), None) => (b, mask),
+            _ => return None,
+        };
+        if ty.elem.bits() < 32 {
+            return None;
+        }
+        let (value, mask) = (self.get(value), self.get(mask));
+        let one = self.lanes_of(ty, 1);
+        let row = of(if op == Opcode::Isub { &ADD } else { &SUB }, ty);
+        let more = More { tied: Some(value), second: Some(value), mask: Some(mask), ..More::default() };
+        Some(self.make(ZMM, row, size(ty), one, more))
+    }
+
+    fn vector_shift(&mut self, inst: Inst, ty: Type) -> VReg {
+        use Opcode as O;
+        let data = self.legal.dfg.inst(inst);
+        let (size, bits) = (size(ty), ty.elem.bits());
+        let a = self.get(data.args[0]);
+        if let Some(count) = self.legal.dfg.as_splat_bits(data.args[1]) {
+            let count = (count % u64::from(bits)) as i64;
+            let digit = match data.op {
+                O::Shl => 6,
+                O::Lshr => 2,
+                O::Ashr => 4,
+                O::Rotl => 1,
+                op => no_shift(op),
+            };
+            let row = match (bits, data.op) {
+                (16, _) => t::VPSHIFTW_IMM,
+                (32, _) => t::VPSHIFTD_IMM,
+                (_, O::Ashr | O::Rotl) => t::VPSRAQ_IMM,
+                _ => t::VPSHIFTQ_IMM,
+            };
+            return self.shifted(row, digit, size, a, count);
+        }
+        let row = match data.op {
+            O::Shl => of(&SHL, ty),
+            O::Lshr => of(&LSHR, ty),
+            O::Ashr => of(&ASHR, ty),
+            O::Rotl => of(&ROTL, ty),
+            op => no_shift(op),
+        };
+        let mut count = self.operand(data.args[1]);
+        if data.op != O::Rotl {
+            // Rotations take the count modulo the width, shifts do not.
+            let register = self.get(data.args[1]);
+            let most = self.lanes_of(ty, u64::from(bits) - 1);
+            count = From::Register(self.v2(of(&AND, ty), size, register, most));
+        }
+        self.v2(row, size, a, count)
+    }
+
+    fn zero(&mut self) -> VReg {
+        let result = self.fresh(ZMM);
+        self.push(Kind::Zero, SmallVec::from_slice(&[Operand::reg_def(result)]));
+        result
+    }
+
+    /// Saturating ops on lanes of four and eight bytes.
+    fn vector_saturate(&mut self, inst: Inst, ty: Type) -> VReg {
+        let data = self.legal.dfg.inst(inst);
+        let size = size(ty);
+        let (a, b) = (self.get(data.args[0]), self.get(data.args[1]));
+        let (value, overflow, clamped) = match data.op {
+            Opcode::UaddSat => {
+                let sum = self.v2(of(&ADD, ty), size, a, From::Register(b));
+                let more = More { second: Some(sum), immediate: Some((1, 1)), ..More::default() };
+                let over = self.make(MASK, of(&CMPU, ty), size, From::Register(a), more);
+                let ones = self.fresh(ZMM);
+                self.push(Kind::Ones, SmallVec::from_slice(&[Operand::reg_def(ones)]));
+                (sum, over, ones)
+            }
+            Opcode::UsubSat => {
+                let difference = self.v2(of(&SUB, ty), size, a, From::Register(b));
+                let more = More { second: Some(a), immediate: Some((1, 1)), ..More::default() };
+                let under = self.make(MASK, of(&CMPU, ty), size, From::Register(b), more);
+                let zero = self.zero();
+                (difference, under, zero)
+            }
+            op => {
+                let add = op == Opcode::SaddSat;
+                let value = self.v2(of(if add { &ADD } else { &SUB }, ty), size, a, From::Register(b));
+                // Overflow shows in the sign: of the sum against both operands, of the difference against the first where they
+                // differ: (a ^ value) & (b ^ value), (a ^ value) & (a ^ b).
+                let against = self.v2(t::VPXORQ, size, a, From::Register(value));
+                let second = if add { value } else { a };
+                let other = self.v2(t::VPXORQ, size, b, From::Register(second));
+                let sign = self.v2(t::VPANDQ, size, against, From::Register(other));
+                let zero = self.zero();
+                let more = More { second: Some(sign), immediate: Some((1, 1)), ..More::default() };
+                let overflow = self.make(MASK, of(&CMP, ty), size, From::Register(zero), more);
+                let row = if ty.elem.bits() == 32 { t::VPSHIFTD_IMM } else { t::VPSRAQ_IMM };
+                let fill = self.shifted(row, 4, size, a, i64::from(ty.elem.bits()) - 1);
+                let most = self.lanes_of(ty, ty.elem.mask() >> 1);
+                let clamped = self.v2(of(&XOR, ty), size, fill, most);
+                (value, overflow, clamped)
+            }
+        };
+        self.blend(ty, overflow, clamped, value)
+    }
+}

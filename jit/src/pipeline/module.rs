@@ -1,0 +1,174 @@
+//! The stages of a module: the canonical passes over all kernels, each kernel's own stages, and code for all of them at once.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clift_kir::analysis::written_args;
+use clift_kir::{Func, Function, Module, Stage};
+
+use super::PANIC;
+use super::backends::Backends;
+use super::kernel::{self, Needs};
+use super::observer::Observer;
+use super::on_demand::ImageKernel;
+use crate::builtins::image::{self, Facts};
+use crate::codegen::data::ProgramData;
+use crate::codegen::{Backend, Executable, KernelCode};
+use crate::guard::guarded;
+use crate::specialize::{Specialization, Specializations};
+use crate::spirv::Imported;
+use crate::{BuildError, Kernel, Options, Program, passes};
+
+/// Everything after the import of a module.
+pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> Result<Program, BuildError> {
+    let mut observer = Observer::new(options, started);
+    let Imported { mut module, mut kernels } = imported;
+    observer.module("imported", &module)?;
+    canonicalize(&observer, &mut module, options)?;
+    observer.module("canonical", &module)?;
+    for (desc, kernel) in kernels.iter_mut().zip(&module.kernels) {
+        let written = written_args(&module.funcs[kernel.func]);
+        for arg in &mut desc.args {
+            arg.written = written.contains(&arg.slot.offset);
+        }
+    }
+    let data = Arc::new(ProgramData::new(&module)?);
+    let global_variable_bytes = data.global_bytes();
+    let accesses = image::has_accesses_in(&module).then(|| Arc::new(module.clone()));
+    for (desc, kernel) in kernels.iter().zip(module.kernels.clone()) {
+        if image::has_accesses(&module.funcs[kernel.func]) {
+            let name = &desc.name;
+            let _ = writeln!(
+                observer.log,
+                "kernel {name}: what is said of it is about its code for images of RGBA bytes; a launch gets its own"
+            );
+            expand_images(&observer, &mut module, kernel.func, &Facts::usual(&desc.args), options)?;
+        }
+    }
+    let module = Arc::new(module);
+    let heads: Vec<KernelHead<'_>> = kernels
+        .iter()
+        .map(|desc| KernelHead { name: &desc.name, sub_group_size: desc.required_sub_group_size })
+        .collect();
+    let (needs, executable) = compile_kernels(&mut observer, &module, &heads, &data, options)?;
+    let kernels = kernels
+        .into_iter()
+        .enumerate()
+        .zip(needs)
+        .zip(executable.entries)
+        .map(|(((number, desc), needs), entry)| {
+            let usual = Specialization { entry, resources: needs.resources, memory: executable.memory.clone() };
+            let specializations = accesses.as_ref().and_then(|accesses| {
+                let width = needs.resources.width;
+                let source = ImageKernel::new(&desc.name, accesses, number, data.clone(), options, width)?;
+                let make = Box::new(move |facts: &Facts| source.compile(facts));
+                Some(Arc::new(Specializations::new(Facts::usual(&desc.args), usual, make)))
+            });
+            Kernel {
+                name: desc.name,
+                entry,
+                resources: needs.resources,
+                args: desc.args,
+                required_local_size: desc.required_local_size,
+                local_size_hint: desc.local_size_hint,
+                vec_type_hint: desc.vec_type_hint,
+                required_sub_groups: desc.required_sub_groups,
+                required_sub_group_size: desc.required_sub_group_size,
+                private_bytes: needs.private_bytes,
+                has_barrier: needs.has_barrier,
+                specializations,
+            }
+        })
+        .collect();
+    Ok(Program { kernels, log: observer.log, global_variable_bytes, memory: executable.memory })
+}
+
+/// Takes every kernel of a module to the canonical stage. Functions that are not kernels lose their bodies: they live on only
+/// in their callers.
+fn canonicalize(observer: &Observer<'_>, module: &mut Module, options: &Options) -> Result<(), BuildError> {
+    passes::inline(module)?;
+    for kernel in module.kernels.clone() {
+        if module.funcs[kernel.func].stage == Stage::Imported {
+            with_function(module, kernel.func, |module, func| {
+                observer.passes(module, func, |func, after| passes::canonicalize(func, options, after))
+            })?;
+            module.funcs[kernel.func].stage = Stage::Canonical;
+        }
+    }
+    Ok(())
+}
+
+/// Makes code of a kernel's accesses to images, for images and samplers as `facts` says. The kernel stays *canonical*.
+pub(super) fn expand_images(
+    observer: &Observer<'_>,
+    module: &mut Module,
+    func: Func,
+    facts: &Facts,
+    options: &Options,
+) -> Result<(), BuildError> {
+    with_function(module, func, |module, func| {
+        image::expand(func, facts);
+        observer.passes(module, func, |func, after| passes::canonicalize(func, options, after))
+    })
+}
+
+/// Edits a function of a module beside what the rest of the module says.
+fn with_function<T>(module: &mut Module, func: Func, edit: impl FnOnce(&Module, &mut Function) -> T) -> T {
+    let mut taken = std::mem::replace(&mut module.funcs[func], Function::new("", &[]));
+    let done = edit(module, &mut taken);
+    module.funcs[func] = taken;
+    done
+}
+
+/// A kernel on its way through the last stages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KernelHead<'a> {
+    pub(super) name: &'a str,
+    /// Work-items that a sub-group must have.
+    pub(super) sub_group_size: Option<u32>,
+}
+
+/// Everything behind the canonical stage, for all kernels of a module.
+pub(super) fn compile_kernels(
+    observer: &mut Observer<'_>,
+    module: &Arc<Module>,
+    heads: &[KernelHead<'_>],
+    data: &Arc<ProgramData>,
+    options: &Options,
+) -> Result<(Vec<Needs>, Executable), BuildError> {
+    let backends = Backends::choose(options)?;
+    let mut needs = Vec::new();
+    let (mut packs, mut scalars) = (Vec::new(), Vec::new());
+    let mut places = Vec::new();
+    for (number, &KernelHead { name, sub_group_size }) in heads.iter().enumerate() {
+        let demanding = sub_group_size.map(|size| Options { width: Some(size), ..options.clone() });
+        let options = demanding.as_ref().unwrap_or(options);
+        let made = guarded(PANIC, || kernel::compile(observer, module, number, backends, options));
+        let made = made.map_err(|error| error.in_kernel(name))?;
+        if let Some(size) = sub_group_size.filter(|size| *size != made.needs.resources.width) {
+            let why = format!("sub-groups of {size} work-items: {}", made.needs.report);
+            return Err(BuildError::Limit(why).in_kernel(name));
+        }
+        observer.report(name, &made.needs.report);
+        needs.push(made.needs);
+        let code = if made.scalar { &mut scalars } else { &mut packs };
+        places.push((made.scalar, code.len()));
+        code.push(KernelCode { name: name.to_owned(), general: made.general, packed: made.packed });
+    }
+    let mut emit = |backend: &'static dyn Backend, code: Vec<KernelCode>| {
+        if code.is_empty() {
+            return Ok(None);
+        }
+        let executable = backend.compile(module, code, data.clone(), &options.dump)?;
+        observer.log += &executable.log;
+        observer.passed("emit", backend.name());
+        Ok::<_, BuildError>(Some(executable))
+    };
+    let (packs, scalars) = (emit(backends.packs, packs)?, emit(backends.scalars, scalars)?);
+    let entries = |made: &Option<Executable>| made.as_ref().map_or(Vec::new(), |made| made.entries.clone());
+    let (of_packs, of_scalars) = (entries(&packs), entries(&scalars));
+    let entries = places.iter().map(|&(scalar, at)| if scalar { of_scalars[at] } else { of_packs[at] }).collect();
+    let memory = Arc::new([packs, scalars].map(|made| made.map(|made| made.memory)));
+    Ok((needs, Executable { entries, log: String::new(), memory }))
+}

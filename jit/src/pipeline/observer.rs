@@ -1,0 +1,90 @@
+//! Verifies, dumps and times after each stage, and verifies after each pass; verification is for debug builds.
+
+use std::fmt::Write;
+use std::time::Instant;
+
+use clift_kir::{Function, Module, verify};
+
+use super::REPORT;
+use crate::spmd::report::Report;
+use crate::{BuildError, Options};
+
+/// Observes the stages of one build.
+pub(super) struct Observer<'a> {
+    options: &'a Options,
+    /// What goes to the build log.
+    pub(super) log: String,
+    started: Instant,
+}
+
+impl<'a> Observer<'a> {
+    /// An observer of what began at `started`.
+    pub(super) fn new(options: &'a Options, started: Instant) -> Observer<'a> {
+        Observer { options, log: String::new(), started }
+    }
+
+    /// Notes how long a stage took since the last one.
+    pub(super) fn passed(&mut self, stage: &str, what: &str) {
+        let now = Instant::now();
+        tracing::debug!(target: "clift::time", stage, what, micros = (now - self.started).as_micros() as u64);
+        self.started = now;
+    }
+
+    /// What the vectorizer did with a kernel.
+    pub(super) fn report(&mut self, kernel: &str, report: &Report) {
+        tracing::debug!(target: "clift::vectorize", kernel, "{report}");
+        if self.dumps(REPORT) {
+            let _ = writeln!(self.log, "kernel {kernel}: {report}");
+        }
+    }
+
+    fn dumps(&self, stage: &str) -> bool {
+        self.options.dump.iter().any(|name| name == stage)
+    }
+
+    /// After a stage that concerns the whole module.
+    pub(super) fn module(&mut self, stage: &str, module: &Module) -> Result<(), BuildError> {
+        self.passed(stage, "module");
+        if self.dumps(stage) {
+            let _ = writeln!(self.log, "; {stage}\n{module}");
+        }
+        if cfg!(debug_assertions) {
+            verify::module(module).map_err(|errors| broken("stage", stage, &errors))?;
+        }
+        self.started = Instant::now();
+        Ok(())
+    }
+
+    /// After a stage that concerns one function.
+    pub(super) fn function(&mut self, stage: &str, module: &Module, func: &Function) -> Result<(), BuildError> {
+        self.passed(stage, &func.name);
+        if self.dumps(stage) {
+            let _ = writeln!(self.log, "; {stage}\n{func}");
+        }
+        if cfg!(debug_assertions) {
+            verify::function(module, func).map_err(|errors| broken("stage", stage, &errors))?;
+        }
+        self.started = Instant::now();
+        Ok(())
+    }
+
+    /// Runs passes over a function, each of which is verified.
+    pub(super) fn passes(
+        &self,
+        module: &Module,
+        func: &mut Function,
+        run: impl FnOnce(&mut Function, &mut dyn FnMut(&str, &Function)),
+    ) -> Result<(), BuildError> {
+        let mut result = Ok(());
+        run(func, &mut |pass, func| {
+            if cfg!(debug_assertions) && result.is_ok() {
+                result = verify::function(module, func).map_err(|errors| broken("pass", pass, &errors));
+            }
+        });
+        result
+    }
+}
+
+fn broken(kind: &str, name: &str, errors: &dyn std::fmt::Display) -> BuildError {
+    BuildError::Internal(format!("after {kind} {name}: {errors}"))
+}

@@ -1,0 +1,300 @@
+//! What may be assumed of a pack though it need not hold, because a few scalar operations on the first lane's values tell.
+//!
+//! Most packs lie in the interior of things: no lane is clamped, no index wraps or passes a multiple of a row's length, comparisons
+//! with a border come out the same in all lanes, masks that are powers of two less one keep or clear all bits in which the lanes
+//! differ. Under such an assumption a value is a line, or shared, that otherwise is neither. [`crate::spmd::transform::versioning`] decides what to
+//! assume where, and makes the code that tests it.
+
+use clift_kir::inst::Imm;
+use clift_kir::{Builder, Inst, IntCond, Opcode, Type, Value};
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
+use super::affine::{Line, Low, Offsets};
+use super::shape::{Bound, Check, Excludes, Scope};
+use super::transfer::{Form, Rules};
+
+/// What an analysis takes for granted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Assume<'a> {
+    /// Nothing.
+    Nothing,
+    /// What can be tested of these.
+    These(&'a Assumed),
+}
+
+/// Instructions of which something is assumed, and which of several things: 0 is the usual one. Of bits that a mask keeps, clears or
+/// flips there are others ([`MOST_OTHERS`]).
+pub(crate) type Assumed = FxHashMap<Inst, u8>;
+
+/// How many other things may be assumed.
+pub(crate) const MOST_OTHERS: u8 = 4;
+
+impl Assume<'_> {
+    /// What may be assumed of an instruction, if anything.
+    pub(crate) fn of(self, inst: Inst) -> Option<u8> {
+        match self {
+            Assume::Nothing => None,
+            Assume::These(insts) => insts.get(&inst).copied(),
+        }
+    }
+}
+
+/// Tests that all have to hold.
+pub(crate) type Tests = SmallVec<[Test; 3]>;
+
+/// A condition on what the first lane has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Test {
+    /// A comparison.
+    Check(Check),
+    /// The comparison of a value with a shared bound comes out the same in the first and in the last lane, which has `reach` more.
+    Agrees { cond: IntCond, value: Value, reach: i64, bound: Value },
+    /// No lane's `a` is its `b`; the last lane's difference is `reach` more.
+    Differ { a: Value, b: Value, reach: i64 },
+    /// The lowest `bits` bits are these.
+    Bits { value: Value, bits: u32, are: u64 },
+    /// All lanes divide to the same quotient: the last one, whose dividend is `reach` more, has a remainder below the divisor, which
+    /// is positive.
+    SameQuotient { dividend: Value, divisor: Value, reach: i64, signed: bool },
+}
+
+impl Test {
+    /// Code that tells whether it holds; `first` gives what the first lane has.
+    pub(crate) fn emit(self, b: &mut Builder<'_>, mut first: impl FnMut(&mut Builder<'_>, Value) -> Value) -> Value {
+        match self {
+            Test::Check(check) => {
+                let value = first(b, check.value);
+                let ty = b.ty(value);
+                let value = plus(b, value, check.plus);
+                let bound = match check.bound {
+                    Bound::Bits(bits) => b.iconst(ty, bits as i64),
+                    Bound::Shared(bound) => first(b, bound),
+                };
+                b.icmp(check.cond, value, bound)
+            }
+            Test::Agrees { cond, value, reach, bound } => {
+                let (value, bound) = (first(b, value), first(b, bound));
+                let last = plus(b, value, reach);
+                let answers = [value, last].map(|value| b.icmp(cond, value, bound));
+                let differ = b.int2(Opcode::Xor, answers[0], answers[1]);
+                b.int1(Opcode::Not, differ)
+            }
+            Test::Differ { a, b: other, reach } => {
+                // Differences grow from the first lane's on: zero is among them if that one is so much below it.
+                let (a, other) = (first(b, a), first(b, other));
+                let difference = b.int2(Opcode::Isub, a, other);
+                let above = plus(b, difference, reach.max(0));
+                let ty = b.ty(a);
+                let reach = b.iconst(ty, reach.abs());
+                b.icmp(IntCond::Ugt, above, reach)
+            }
+            Test::Bits { value, bits, are } => {
+                let value = first(b, value);
+                let ty = b.ty(value);
+                let mask = b.iconst(ty, (1 << bits) - 1);
+                let low = b.int2(Opcode::And, value, mask);
+                let are = b.iconst(ty, are as i64);
+                b.icmp(IntCond::Eq, low, are)
+            }
+            Test::SameQuotient { dividend, divisor, reach, signed } => {
+                let (dividend, divisor) = (first(b, dividend), first(b, divisor));
+                let (op, above) = if signed { (Opcode::Srem, IntCond::Sgt) } else { (Opcode::Urem, IntCond::Ugt) };
+                let rest = b.int2(op, dividend, divisor);
+                let left = b.int2(Opcode::Isub, divisor, rest);
+                let ty = b.ty(divisor);
+                let reach = b.iconst(ty, reach);
+                let (large, fits) = (b.icmp(above, divisor, reach), b.icmp(above, left, reach));
+                b.int2(Opcode::And, large, fits)
+            }
+        }
+    }
+}
+
+fn plus(b: &mut Builder<'_>, value: Value, more: i64) -> Value {
+    if more == 0 {
+        return value;
+    }
+    let ty = b.ty(value);
+    let more = b.iconst(ty, more);
+    b.int2(Opcode::Iadd, value, more)
+}
+
+impl Rules<'_> {
+    /// What a result is under an assumption, if one may be made and helps, and the tests that tell. `plain` is its form without.
+    pub(crate) fn assumption(&mut self, inst: Inst, plain: Form, operands: &[Form]) -> Option<(Form, Tests)> {
+        let which = self.assume.of(inst)?;
+        let data = self.func.dfg.inst(inst);
+        if let (&[Form::Offsets(offsets)], Form::Varying) = (operands, plain)
+            && [Opcode::Zext, Opcode::Sext].contains(&data.op)
+        {
+            return self.assumed_extension(data.op, offsets, data.args[0]);
+        }
+        if matches!(plain, Form::Line(_) | Form::Offsets(_)) {
+            return None;
+        }
+        let lines = operands.iter().map(|form| form.line()).collect::<Option<SmallVec<[Line; 3]>>>()?;
+        if lines.iter().all(|line| line.is_uniform()) {
+            return None;
+        }
+        if let Form::Provided(line, _) = plain {
+            return Some((Form::Line(line), self.checks(inst, operands).into_iter().map(Test::Check).collect()));
+        }
+        let &[a, b] = &lines[..] else { return None };
+        let ty = self.func.dfg.ty(data.args[0]);
+        let args = [data.args[0], data.args[1]];
+        if data.op == Opcode::Icmp {
+            self.assumed_comparison(inst, ty, [a, b], args).map(|(line, tests)| (Form::Line(line), tests))
+        } else if [Opcode::And, Opcode::Or, Opcode::Xor].contains(&data.op) {
+            self.assumed_bits(data.op, ty, [a, b], args, which)
+        } else if [Opcode::Udiv, Opcode::Urem, Opcode::Sdiv, Opcode::Srem].contains(&data.op) {
+            self.assumed_quotient(data.op, ty, [a, b], args).map(|(line, tests)| (Form::Line(line), tests))
+        } else {
+            None
+        }
+    }
+
+    /// What the last lane has more than the first, if that is less than half of a width.
+    fn step_to_last(&self, line: Line, ty: Type) -> Option<i64> {
+        let reach = line.reach(self.assumptions.width);
+        let fits = reach < 1 << (ty.elem.bits() - 1);
+        fits.then(|| line.stride.wrapping_mul(i64::from(self.assumptions.width.max(1) - 1)))
+    }
+
+    /// A comparison that comes out the same in all lanes.
+    fn assumed_comparison(
+        &mut self,
+        inst: Inst,
+        ty: Type,
+        [a, b]: [Line; 2],
+        args: [Value; 2],
+    ) -> Option<(Line, Tests)> {
+        let &Imm::IntCond(cond) = &self.func.dfg.inst(inst).imm else { return None };
+        if !ty.is_int() {
+            return None;
+        }
+        let shared = Line::uniform(Scope::Pack, Low::NONE);
+        let signed = match cond {
+            IntCond::Eq | IntCond::Ne => {
+                let apart = a.plus(b.times(u64::MAX)).fit(ty.elem.bits());
+                let reach = self.step_to_last(apart, ty)?;
+                return Some((shared, smallvec![Test::Differ { a: args[0], b: args[1], reach }]));
+            }
+            IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => false,
+            IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge => true,
+        };
+        let mut tests = Tests::new();
+        for (line, value) in [(a, args[0]), (b, args[1])] {
+            self.step_to_last(line, ty)?;
+            if !line.is_uniform() {
+                tests.extend(self.room(line, value, signed).map(Test::Check));
+            }
+        }
+        if a.stride != b.stride {
+            let (line, value, bound, cond) =
+                if b.is_uniform() { (a, args[0], args[1], cond) } else { (b, args[1], args[0], cond.swapped()) };
+            if !a.is_uniform() && !b.is_uniform() {
+                return None;
+            }
+            tests.push(Test::Agrees { cond, value, reach: self.step_to_last(line, ty)?, bound });
+        }
+        Some((shared, tests))
+    }
+
+    /// Lanes of which none is beyond the end of its width.
+    fn assumed_extension(&mut self, op: Opcode, offsets: Offsets, value: Value) -> Option<(Form, Tests)> {
+        let (least, most) = offsets.reach();
+        let mask = self.func.dfg.ty(value).elem.mask();
+        let signed = op == Opcode::Sext;
+        let (lowest, highest) = if signed { (mask ^ mask >> 1, mask >> 1) } else { (0, mask) };
+        let (at_most, at_least) = if signed { (IntCond::Sle, IntCond::Sge) } else { (IntCond::Ule, IntCond::Uge) };
+        let check = |cond, bits: u64| {
+            let bound = Bound::Bits(bits & mask);
+            Test::Check(Check { excludes: Excludes::ExtendedWraps, value, plus: 0, cond, bound })
+        };
+        let mut tests = Tests::new();
+        if most > 0 {
+            tests.push(check(at_most, highest.wrapping_sub(most as u64)));
+        }
+        if least < 0 {
+            tests.push(check(at_least, lowest.wrapping_sub(least as u64)));
+        }
+        Some((Form::Offsets(offsets), tests))
+    }
+
+    /// Bits that are kept, cleared or flipped: usually in all lanes alike.
+    fn assumed_bits(
+        &mut self,
+        op: Opcode,
+        ty: Type,
+        [a, b]: [Line; 2],
+        args: [Value; 2],
+        which: u8,
+    ) -> Option<(Form, Tests)> {
+        let (line, mask) = if b.is_uniform() { (a, args[1]) } else { (b, args[0]) };
+        if !ty.is_int() || !a.is_uniform() && !b.is_uniform() {
+            return None;
+        }
+        // Below some bit the lanes count without a carry, and above it they are the same.
+        let known = line.low.bits().min(ty.elem.bits() - 1);
+        let bits = (1..=known).find(|&bits| line.stays_within(bits, self.assumptions.width))?;
+        // `i & -n` and `i & ~(n - 1)` clear low bits, `i & (n - 1)` keeps them.
+        let clears = self.func.dfg.def_inst(mask).is_some_and(|def| {
+            let data = self.func.dfg.inst(def);
+            let zero = |value: Value| self.func.dfg.as_splat_bits(value) == Some(0);
+            [Opcode::Ineg, Opcode::Not].contains(&data.op) || data.op == Opcode::Isub && zero(data.args[0])
+        });
+        let all = (1 << bits) - 1;
+        if which > 0 {
+            // A power of two that is smaller than the pack: below it bits are kept, itself is flipped.
+            let power = 1u64 << bits.checked_sub(which.into())?;
+            let are = if op == Opcode::Xor {
+                power
+            } else if op == Opcode::And && clears {
+                all & !(power - 1)
+            } else if op == Opcode::And {
+                power - 1
+            } else {
+                return None;
+            };
+            let mask_form = Form::Line(Line::uniform(Scope::Pack, Low::exact(are).narrowed(bits)));
+            return match self.bits_of_lanes(op, ty, &[Form::Line(line), mask_form]) {
+                Form::Varying | Form::Provided(..) => None,
+                form @ (Form::Line(_) | Form::Offsets(_)) => {
+                    Some((form, smallvec![Test::Bits { value: mask, bits, are }]))
+                }
+            };
+        }
+        let low = line.low.narrowed(bits);
+        let are = if op == Opcode::And && !clears { all } else { 0 };
+        let line = if op == Opcode::And && clears {
+            Line::uniform(Scope::Pack, Low::exact(0).narrowed(bits))
+        } else {
+            Line { low, ..line }
+        };
+        Some((Form::Line(line), smallvec![Test::Bits { value: mask, bits, are }]))
+    }
+
+    /// Lanes that lie between two multiples of a shared divisor.
+    fn assumed_quotient(&mut self, op: Opcode, ty: Type, [a, b]: [Line; 2], args: [Value; 2]) -> Option<(Line, Tests)> {
+        let [dividend, divisor] = args;
+        let reach = self.step_to_last(a, ty)?;
+        if !b.is_uniform() || reach <= 0 {
+            return None;
+        }
+        // Most packs would cross a multiple of a small number.
+        if self.func.dfg.as_splat_bits(divisor).is_some_and(|by| by < 8 * reach.unsigned_abs()) {
+            return None;
+        }
+        let signed = [Opcode::Sdiv, Opcode::Srem].contains(&op);
+        let mut tests: Tests = self.room(a, dividend, signed).map(Test::Check).into_iter().collect();
+        if signed && self.ranges.of(dividend).as_signed().0 < 0 {
+            let bound = Bound::Bits(0);
+            let excludes = Excludes::Clamps;
+            tests.push(Test::Check(Check { excludes, value: dividend, plus: 0, cond: IntCond::Sge, bound }));
+        }
+        tests.push(Test::SameQuotient { dividend, divisor, reach, signed });
+        let quotient = [Opcode::Udiv, Opcode::Sdiv].contains(&op);
+        Some((if quotient { Line::uniform(Scope::Pack, Low::NONE) } else { Line::step(a.stride, Low::NONE) }, tests))
+    }
+}

@@ -1,0 +1,477 @@
+//! Loops in which lanes may wait for each other: spin locks, and flags that another work-item sets.
+//!
+//! `while (atomic_cmpxchg(lock, 0, 1) != 0);` ends when work-items run one after another, each of which gives the lock back behind
+//! the loop. In a pack the lane that has got it waits behind the loop until all lanes have left, which they never do. Work-items
+//! owe each other no progress ([OpenCL C 3.0, 3.2.1], but programs count on it, and other implementations give it: a kernel with
+//! such a loop has one lane per pack. What is looked for is a loop
+//!
+//! 1. whose exits depend on what it reads from shared memory by an atomic or a volatile access, at an address that stays the same
+//!    (a search goes on by itself), or by a plain one in a loop with a fence;
+//! 2. in which a lane can be while others of the pack are elsewhere: behind it, or on another way of a branch;
+//! 3. and these can write that memory before they come to a barrier, where they wait for all work-items in any case.
+//!
+//! Loops that need nobody, though they look like it, stay as wide as they are:
+//!
+//! - retries: `do old = *p; while (atomic_cmpxchg(p, old, f(old)) != old)`. A lane that stays has read what another has changed
+//!   since, so in each round of the pack one lane gets through; likewise
+//!   `while ((x = atomic_xchg(p, atomic_xchg(p, 0) + x)) != 0)`;
+//! - `while ((i = atomic_inc(p)) < n)`: the loop's own additions lead out of it;
+//! - `for (i = 0; i < *n; i++)` where `*n` is volatile.
+
+use clift_kir::analysis::{DomTree, LoopId};
+use clift_kir::dfg::ValueDef;
+use clift_kir::inst::BlockCall;
+use clift_kir::ops::Effects;
+use clift_kir::{AtomicOp, Block, FloatCond, Imm, Inst, IntCond, Loc, MemScope, Opcode, Space, Value};
+use cranelift_entity::EntitySet;
+use rustc_hash::FxHashSet;
+
+use super::divergence::Divergence;
+use crate::spmd::class::{Class, class};
+use crate::spmd::transform::normalize::Prepared;
+
+/// An access whose result lanes may wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// What it does.
+    pub(crate) op: Opcode,
+    /// Where it stands in the source.
+    pub(crate) loc: Loc,
+}
+
+/// The first access for which lanes may wait until another lane of the pack has written.
+pub(crate) fn find(prepared: &Prepared, divergence: &Divergence) -> Option<Wait> {
+    let Prepared { func, cfg, loops, .. } = prepared;
+    let accesses = |id: LoopId| {
+        let mut insts = loops.get(id).blocks.iter().flat_map(|&block| func.layout.insts(block));
+        insts.any(|&inst| is_ordered(prepared, inst) || func.dfg.inst(inst).op == Opcode::Fence)
+    };
+    if !loops.iter().any(|(id, _)| accesses(id)) {
+        return None;
+    }
+    let post = DomTree::post(cfg);
+    loops.iter().find_map(|(id, data)| {
+        let fences =
+            data.blocks.iter().flat_map(|&b| func.layout.insts(b)).any(|&i| func.dfg.inst(i).op == Opcode::Fence);
+        let search = Search { prepared, divergence, post: &post, id, latch: *data.latches.first()?, fences };
+        search.run()
+    })
+}
+
+/// The memory that an access of a kernel's shared memory is in; `None` for others, and what does not access memory.
+fn shared_space(prepared: &Prepared, inst: Inst) -> Option<Space> {
+    let dfg = &prepared.func.dfg;
+    let space = dfg.ty(*dfg.inst(inst).args.first()?).elem.space()?;
+    match space {
+        Space::Global | Space::Local | Space::Generic => Some(space),
+        Space::Private | Space::Constant | Space::Host => None,
+    }
+}
+
+/// Whether an instruction reads shared memory atomically, or exactly when the source says so.
+fn is_ordered(prepared: &Prepared, inst: Inst) -> bool {
+    let data = prepared.func.dfg.inst(inst);
+    let reads = match (data.op, &data.imm) {
+        (Opcode::Load, Imm::Mem(mem)) => mem.volatile,
+        (op, _) => matches!(op, Opcode::AtomicLoad | Opcode::AtomicRmw | Opcode::AtomicCmpxchg),
+    };
+    reads && shared_space(prepared, inst).is_some()
+}
+
+/// Whether all work-items of a group wait for each other here.
+fn is_meeting(prepared: &Prepared, inst: Inst) -> bool {
+    let data = prepared.func.dfg.inst(inst);
+    match &data.imm {
+        Imm::Barrier(info) => class(data.op) == Class::NamedBarrier || info.execution == MemScope::WorkGroup,
+        Imm::Group(info) => info.scope == MemScope::WorkGroup,
+        _ => false,
+    }
+}
+
+/// One loop.
+struct Search<'a> {
+    prepared: &'a Prepared,
+    divergence: &'a Divergence,
+    post: &'a DomTree,
+    id: LoopId,
+    latch: Block,
+    /// Whether the loop has a fence: then plain loads see what others write.
+    fences: bool,
+}
+
+impl Search<'_> {
+    fn run(&self) -> Option<Wait> {
+        let Prepared { func, dom, loops, .. } = self.prepared;
+        let data = loops.get(self.id);
+        // Lanes that all go through the loop together wait for nobody in the pack.
+        if !self.divergence.is_parted(data.header) || self.meets_in_each_round() || self.retries() {
+            return None;
+        }
+        let roots: Vec<Value> = data
+            .blocks
+            .iter()
+            .filter(|&&block| self.exits(block).next().is_some())
+            .filter_map(|&block| func.layout.terminator(block))
+            .filter(|&branch| !self.counts(branch))
+            .filter_map(|branch| func.dfg.inst(branch).args.first().copied())
+            .collect();
+        let slice = self.slice(roots, true);
+        let mut reads: Vec<Inst> = slice.iter().filter_map(|&value| self.read(value)).collect();
+        reads.sort_unstable();
+        let read = reads.into_iter().find(|&inst| {
+            let address = func.dfg.inst(inst).args[0];
+            self.stays(address) && !self.adds_up(inst) && !self.exchanges(inst) && self.others_write(inst)
+        })?;
+        debug_assert!(func.layout.block_of(read).is_some_and(|block| dom.dominates(data.header, block)));
+        Some(Wait { op: func.dfg.inst(read).op, loc: func.locs[read] })
+    }
+
+    fn contains(&self, block: Block) -> bool {
+        self.prepared.loops.contains(self.id, block)
+    }
+
+    /// Where a block of the loop leads out of it.
+    fn exits(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
+        self.prepared.cfg.succs(block).iter().copied().filter(|&succ| !self.contains(succ))
+    }
+
+    /// The block of the loop in which a value is defined.
+    fn home(&self, value: Value) -> Option<Block> {
+        let func = &self.prepared.func;
+        let block = match func.dfg.def(value) {
+            ValueDef::Param(block, _) => block,
+            ValueDef::Result(inst, _) => func.layout.block_of(inst)?,
+        };
+        Some(block).filter(|&block| self.contains(block))
+    }
+
+    /// The instruction of the loop by which a value is read from memory that others may write.
+    fn read(&self, value: Value) -> Option<Inst> {
+        let func = &self.prepared.func;
+        let inst = func.dfg.def_inst(value)?;
+        self.home(value)?;
+        let plain = self.fences && func.dfg.inst(inst).op == Opcode::Load;
+        (is_ordered(self.prepared, inst) || plain && shared_space(self.prepared, inst).is_some()).then_some(inst)
+    }
+
+    /// Whether no round of the loop is without a barrier.
+    fn meets_in_each_round(&self) -> bool {
+        let Prepared { func, dom, loops, .. } = self.prepared;
+        loops.get(self.id).blocks.iter().any(|&block| {
+            dom.dominates(block, self.latch)
+                && func.layout.insts(block).iter().any(|&inst| is_meeting(self.prepared, inst))
+        })
+    }
+
+    /// Values of the loop that others depend on, through operands, addresses, and the branches that choose between arguments; from
+    /// one round to the next only if asked for.
+    fn slice(&self, roots: Vec<Value>, rounds: bool) -> FxHashSet<Value> {
+        let Prepared { func, cfg, loops, .. } = self.prepared;
+        let header = loops.get(self.id).header;
+        let mut found: FxHashSet<Value> = FxHashSet::default();
+        let mut chosen: FxHashSet<Block> = FxHashSet::default();
+        let mut open = roots;
+        while let Some(value) = open.pop() {
+            let Some(home) = self.home(value) else { continue };
+            if !found.insert(value) {
+                continue;
+            }
+            match func.dfg.def(value) {
+                ValueDef::Result(inst, _) => open.extend(&func.dfg.inst(inst).args),
+                ValueDef::Param(..) if home == header && !rounds => {}
+                ValueDef::Param(_, index) => {
+                    open.extend(cfg.preds(home).iter().flat_map(|&pred| self.arguments(pred, home, index)));
+                    if home != header && chosen.insert(home) {
+                        open.extend(self.choosing(home));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// What a block passes on for a parameter of another.
+    fn arguments(&self, from: Block, to: Block, index: u16) -> impl Iterator<Item = Value> + '_ {
+        let func = &self.prepared.func;
+        let calls: Vec<&BlockCall> =
+            func.layout.terminator(from).map(|inst| func.dfg.targets(inst).into_iter().collect()).unwrap_or_default();
+        calls.into_iter().filter(move |call| call.block == to).map(move |call| call.args[usize::from(index)])
+    }
+
+    /// Selectors of the branches that decide from where a block is entered.
+    fn choosing(&self, join: Block) -> Vec<Value> {
+        let Prepared { func, cfg, dom, .. } = self.prepared;
+        let top = dom.parent(join);
+        let mut seen: FxHashSet<Block> = FxHashSet::default();
+        let mut selectors = Vec::new();
+        let mut open: Vec<Block> = cfg.preds(join).to_vec();
+        while let Some(block) = open.pop() {
+            if !self.contains(block) || !seen.insert(block) {
+                continue;
+            }
+            if cfg.succs(block).len() > 1 {
+                let terminator = func.layout.terminator(block);
+                selectors.extend(terminator.and_then(|inst| func.dfg.inst(inst).args.first()));
+            }
+            if Some(block) != top {
+                open.extend(cfg.preds(block));
+            }
+        }
+        selectors
+    }
+
+    /// Whether an address is the same in every round, as far as the loop itself changes it.
+    fn stays(&self, address: Value) -> bool {
+        let header = self.prepared.loops.get(self.id).header;
+        let changes = |&value: &Value| match self.prepared.func.dfg.def(value) {
+            ValueDef::Param(block, index) => {
+                block == header && self.arguments(self.latch, header, index).any(|next| next != value)
+            }
+            ValueDef::Result(..) => false,
+        };
+        !self.slice(vec![address], false).iter().any(changes)
+    }
+
+    /// Whether an exit compares what is loaded with something that the loop counts by itself.
+    fn counts(&self, branch: Inst) -> bool {
+        let func = &self.prepared.func;
+        let header = self.prepared.loops.get(self.id).header;
+        let selector = func.dfg.inst(branch).args.first().and_then(|&value| func.dfg.def_inst(value));
+        let Some(comparison) = selector.map(|inst| func.dfg.inst(inst)) else { return false };
+        if comparison.op != Opcode::Icmp {
+            return false;
+        }
+        let counted = |value: Value| {
+            let slice = self.slice(vec![value], true);
+            slice.iter().all(|&value| self.read(value).is_none())
+                && slice
+                    .iter()
+                    .any(|&value| matches!(func.dfg.def(value), ValueDef::Param(block, _) if block == header))
+        };
+        let loaded = |value: Value| {
+            let slice = self.slice(vec![value], true);
+            slice
+                .iter()
+                .filter_map(|&value| self.read(value))
+                .all(|inst| matches!(func.dfg.inst(inst).op, Opcode::Load | Opcode::AtomicLoad))
+        };
+        let [a, b] = [comparison.args[0], comparison.args[1]];
+        counted(a) && loaded(b) || counted(b) && loaded(a)
+    }
+
+    /// A value without casts that keep its bits.
+    fn plain(&self, mut value: Value) -> Value {
+        let dfg = &self.prepared.func.dfg;
+        while let Some(inst) = dfg.def_inst(value)
+            && matches!(dfg.inst(inst).op, Opcode::Bitcast | Opcode::SpaceCast)
+        {
+            value = dfg.inst(inst).args[0];
+        }
+        value
+    }
+
+    /// Whether two addresses are one for certain.
+    fn same_place(&self, a: Value, b: Value) -> bool {
+        let dfg = &self.prepared.func.dfg;
+        let [a, b] = [a, b].map(|address| self.plain(address));
+        let addressing = |value: Value| dfg.def_inst(value).map(|inst| dfg.inst(inst)).filter(|i| i.op == Opcode::Addr);
+        a == b || addressing(a).is_some_and(|at| addressing(b) == Some(at))
+    }
+
+    /// Whether each round ends with a compare-exchange that expects what was just read there, and that leads out when it succeeds.
+    fn retries(&self) -> bool {
+        let Prepared { func, dom, loops, .. } = self.prepared;
+        let each_round = |block: Block| dom.dominates(block, self.latch);
+        let blocks = &loops.get(self.id).blocks;
+        let mut exchanges = blocks
+            .iter()
+            .filter(|&&block| each_round(block))
+            .flat_map(|&block| func.layout.insts(block))
+            .filter(|&&inst| func.dfg.inst(inst).op == Opcode::AtomicCmpxchg);
+        exchanges.any(|&inst| {
+            let data = func.dfg.inst(inst);
+            let [pointer, expected] = [data.args[0], data.args[1]];
+            let found = func.dfg.result(inst);
+            let leads_out = |block: Block| {
+                let Some(branch) = func.layout.terminator(block).map(|inst| func.dfg.inst(inst)) else { return false };
+                let Imm::Branch(calls) = &branch.imm else { return false };
+                let Some(comparison) = func.dfg.def_inst(branch.args[0]).map(|inst| func.dfg.inst(inst)) else {
+                    return false;
+                };
+                let equal = match comparison.imm {
+                    Imm::IntCond(IntCond::Eq) => &calls[0],
+                    Imm::IntCond(IntCond::Ne) => &calls[1],
+                    _ => return false,
+                };
+                let [a, b] = [comparison.args[0], comparison.args[1]].map(|value| self.plain(value));
+                let expected = self.plain(expected);
+                !self.contains(equal.block) && (a == found && b == expected || a == expected && b == found)
+            };
+            self.is_fresh(expected, pointer, 4) && blocks.iter().any(|&block| each_round(block) && leads_out(block))
+        })
+    }
+
+    /// Whether a value was read from a place in this round, or at the end of the one before.
+    fn is_fresh(&self, value: Value, pointer: Value, depth: u32) -> bool {
+        let Prepared { func, cfg, .. } = self.prepared;
+        let value = self.plain(value);
+        let Some(home) = self.home(value) else { return false };
+        match func.dfg.def(value) {
+            ValueDef::Result(inst, _) => {
+                let data = func.dfg.inst(inst);
+                let reads =
+                    matches!(data.op, Opcode::Load | Opcode::AtomicLoad | Opcode::AtomicRmw | Opcode::AtomicCmpxchg);
+                reads && self.same_place(data.args[0], pointer)
+            }
+            ValueDef::Param(_, index) => {
+                let mut ways = cfg.preds(home).iter().filter(|&&pred| self.contains(pred));
+                depth > 0
+                    && ways.all(|&pred| {
+                        self.arguments(pred, home, index).all(|value| self.is_fresh(value, pointer, depth - 1))
+                    })
+            }
+        }
+    }
+
+    /// Instructions of the loop that write one place atomically.
+    fn atomics_at(&self, pointer: Value) -> impl Iterator<Item = Inst> + '_ {
+        let Prepared { func, loops, .. } = self.prepared;
+        let insts = loops.get(self.id).blocks.iter().flat_map(|&block| func.layout.insts(block)).copied();
+        insts.filter(move |&inst| {
+            let data = func.dfg.inst(inst);
+            matches!(data.op, Opcode::AtomicRmw | Opcode::AtomicCmpxchg | Opcode::AtomicStore)
+                && self.same_place(data.args[0], pointer)
+        })
+    }
+
+    /// Whether an atomic adds to a place to which the loop does nothing else.
+    fn adds_up(&self, inst: Inst) -> bool {
+        let dfg = &self.prepared.func.dfg;
+        let adds = |inst: Inst| match dfg.inst(inst).imm {
+            Imm::Atomic(info) if dfg.inst(inst).op == Opcode::AtomicRmw => {
+                [AtomicOp::Add, AtomicOp::Sub].contains(&info.op).then_some(info.op)
+            }
+            _ => None,
+        };
+        let Some(op) = adds(inst) else { return false };
+        let data = dfg.inst(inst);
+        dfg.as_splat_bits(data.args[1]) != Some(0) && self.atomics_at(data.args[0]).all(|other| adds(other) == Some(op))
+    }
+
+    /// Whether an exchange is one of the two by which a place is emptied and refilled with more, until it is found as it was left.
+    fn exchanges(&self, inst: Inst) -> bool {
+        let Prepared { func, cfg, dom, loops, .. } = self.prepared;
+        let dfg = &func.dfg;
+        let is_exchange = |inst: Inst| {
+            let data = dfg.inst(inst);
+            data.op == Opcode::AtomicRmw && matches!(&data.imm, Imm::Atomic(info) if info.op == AtomicOp::Xchg)
+        };
+        let pointer = dfg.inst(inst).args[0];
+        let all: Vec<Inst> = self.atomics_at(pointer).collect();
+        let [first, second] = all[..] else { return false };
+        let blocks = [first, second].map(|inst| func.layout.block_of(inst));
+        let ([Some(a), Some(b)], true) = (blocks, is_exchange(first) && is_exchange(second)) else { return false };
+        if !dom.dominates(a, b) || !dom.dominates(b, self.latch) {
+            return false;
+        }
+        let Some(empty) = dfg.as_splat_bits(self.plain(dfg.inst(first).args[1])) else { return false };
+        let refills = self.slice(vec![dfg.inst(second).args[1]], false).contains(&dfg.result(first));
+        let leads_out = |block: Block| {
+            let Some(branch) = func.layout.terminator(block).map(|inst| dfg.inst(inst)) else { return false };
+            let Some(comparison) = branch.args.first().and_then(|&v| dfg.def_inst(v)).map(|inst| dfg.inst(inst)) else {
+                return false;
+            };
+            let equal = match comparison.imm {
+                Imm::IntCond(IntCond::Eq) | Imm::FloatCond(FloatCond::Oeq, _) => 0,
+                Imm::IntCond(IntCond::Ne) | Imm::FloatCond(FloatCond::Une, _) => 1,
+                _ => return false,
+            };
+            let [x, y] = [comparison.args[0], comparison.args[1]].map(|value| self.plain(value));
+            x == dfg.result(second) && dfg.as_splat_bits(y) == Some(empty) && !self.contains(cfg.succs(block)[equal])
+        };
+        refills && loops.get(self.id).blocks.iter().any(|&block| cfg.succs(block).len() == 2 && leads_out(block))
+    }
+
+    /// Whether lanes that are elsewhere may write what is read before all work-items meet.
+    fn others_write(&self, read: Inst) -> bool {
+        let Prepared { func, cfg, loops, .. } = self.prepared;
+        let data = loops.get(self.id);
+        let meets = |block: Block| func.layout.insts(block).iter().any(|&inst| is_meeting(self.prepared, inst));
+        let mut starts: Vec<Block> = Vec::new();
+        if data.blocks.iter().any(|&block| self.divergence.diverges(block) && self.leaves(block)) {
+            starts.extend(data.blocks.iter().flat_map(|&block| self.exits(block)));
+        }
+        // Branches that have parted lanes on their way here.
+        let mut above: EntitySet<Block> = EntitySet::new();
+        let mut open: Vec<Block> = vec![data.header];
+        while let Some(block) = open.pop() {
+            for &pred in cfg.preds(block) {
+                if self.contains(pred) || !above.insert(pred) {
+                    continue;
+                }
+                if self.divergence.diverges(pred) {
+                    let others = |&succ: &Block| !self.post.dominates(data.header, succ);
+                    starts.extend(cfg.succs(pred).iter().copied().filter(others));
+                }
+                if !meets(pred) {
+                    open.push(pred);
+                }
+            }
+        }
+        let mut seen: EntitySet<Block> = EntitySet::new();
+        while let Some(block) = starts.pop() {
+            if self.contains(block) || !seen.insert(block) {
+                continue;
+            }
+            for &inst in func.layout.insts(block) {
+                if self.may_write(inst, read) {
+                    return true;
+                }
+                if is_meeting(self.prepared, inst) {
+                    break;
+                }
+            }
+            if !meets(block) {
+                starts.extend(cfg.succs(block));
+            }
+        }
+        false
+    }
+
+    /// Whether ways that part at a block of the loop lead out of it before they have all met again.
+    fn leaves(&self, block: Block) -> bool {
+        let cfg = &self.prepared.cfg;
+        let stop = self.post.parent(block);
+        let mut seen: FxHashSet<Block> = FxHashSet::default();
+        let mut open: Vec<Block> = cfg.succs(block).to_vec();
+        while let Some(at) = open.pop() {
+            if Some(at) == stop && self.contains(at) || !seen.insert(at) {
+                continue;
+            }
+            if !self.contains(at) {
+                return true;
+            }
+            open.extend(cfg.succs(at));
+        }
+        false
+    }
+
+    /// Whether an instruction may write what another reads.
+    fn may_write(&self, inst: Inst, read: Inst) -> bool {
+        let dfg = &self.prepared.func.dfg;
+        let (data, read_data) = (dfg.inst(inst), dfg.inst(read));
+        let writes = match data.op.info().effects {
+            Effects::Write | Effects::ReadWrite => true,
+            Effects::Pure | Effects::Read | Effects::Convergent | Effects::Terminator => false,
+        };
+        if !writes || matches!(data.op, Opcode::AtomicLoad | Opcode::Fence | Opcode::Printf | Opcode::Clock) {
+            return false;
+        }
+        let (Some(to), Some(from)) = (shared_space(self.prepared, inst), shared_space(self.prepared, read)) else {
+            return false;
+        };
+        let alias = |imm: &Imm| if let Imm::Mem(mem) = imm { mem.alias } else { 0 };
+        let (a, b) = (alias(&data.imm), alias(&read_data.imm));
+        to.may_alias(from) && (a == 0 || b == 0 || a == b)
+    }
+}

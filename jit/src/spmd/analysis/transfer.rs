@@ -1,0 +1,609 @@
+//! How ops carry lines on: the shape of a result from the shapes of the operands.
+//!
+//! One function per class of op. A rule may rely on what holds for every lane of the pack that exists, switched on or not: data
+//! flow, ranges, assumptions; never on a branch that was taken, nor on a promise of the source that an operation does not
+//! wrap, which only binds the work-items that come there.
+
+use clift_kir::inst::{Imm, IntCond};
+use clift_kir::{Function, Inst, InstData, Opcode, Type, Value};
+use cranelift_entity::packed_option::PackedOption;
+use smallvec::SmallVec;
+
+use super::affine::{Line, Low, Offsets};
+use super::assumptions::Assume;
+use super::ranges::Ranges;
+use super::shape::{Assumptions, Bound, Check, Excludes, Scope};
+
+/// What is known of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Form {
+    /// A line over the lanes of a pack.
+    Line(Line),
+    /// A line where checks hold, which some instructions ask for.
+    Provided(Line, Needs),
+    /// The lanes differ by constants.
+    Offsets(Offsets),
+    /// Anything.
+    Varying,
+}
+
+/// Instructions that need checks at run time to keep a line: extensions, minima and maxima. In order, without repetition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Needs([PackedOption<Inst>; 4]);
+
+impl Needs {
+    /// The instructions.
+    pub(crate) fn iter(self) -> impl Iterator<Item = Inst> {
+        self.0.into_iter().filter_map(PackedOption::expand)
+    }
+
+    fn is_empty(self) -> bool {
+        self.0[0].is_none()
+    }
+
+    /// All of both, if that is not too many.
+    fn union(self, other: Needs) -> Option<Needs> {
+        let mut all: SmallVec<[Inst; 8]> = self.iter().chain(other.iter()).collect();
+        all.sort_unstable();
+        all.dedup();
+        Needs::collect(all)
+    }
+
+    fn with(self, inst: Inst) -> Option<Needs> {
+        self.union(Needs([Some(inst).into(), None.into(), None.into(), None.into()]))
+    }
+
+    fn collect(insts: impl IntoIterator<Item = Inst>) -> Option<Needs> {
+        let mut needs = Needs::default();
+        for (i, inst) in insts.into_iter().enumerate() {
+            *needs.0.get_mut(i)? = Some(inst).into();
+        }
+        Some(needs)
+    }
+}
+
+impl Form {
+    /// The same for all work-items of the scope.
+    pub(crate) fn uniform(scope: Scope) -> Form {
+        Form::Line(Line::uniform(scope, Low::NONE))
+    }
+
+    fn new(line: Line, needs: Needs) -> Form {
+        match needs.is_empty() {
+            true => Form::Line(line),
+            // Without a step there is nothing to gain.
+            false if line.is_uniform() => Form::Varying,
+            false => Form::Provided(line, needs),
+        }
+    }
+
+    /// What holds of a value that is one or the other, the choice being the same for all work-items.
+    pub(crate) fn join(self, other: Form) -> Form {
+        if self == other {
+            return self;
+        }
+        let (Some((a, needs)), Some((b, more))) = (self.split(), other.split()) else { return Form::Varying };
+        let joined = a.join(b).zip(needs.union(more));
+        joined.map_or(Form::Varying, |(line, needs)| Form::new(line, needs))
+    }
+
+    /// As what a block gets: a check does not outlive the place where it was made.
+    pub(crate) fn passed_on(self) -> Form {
+        match self {
+            Form::Line(_) | Form::Varying => self,
+            Form::Provided(..) | Form::Offsets(_) => Form::Varying,
+        }
+    }
+
+    pub(crate) fn line(self) -> Option<Line> {
+        match self {
+            Form::Line(line) => Some(line),
+            Form::Provided(..) | Form::Offsets(_) | Form::Varying => None,
+        }
+    }
+
+    /// What the lanes have more than the first, where that is constant.
+    pub(crate) fn offsets(self, width: u32) -> Option<Offsets> {
+        match self {
+            Form::Line(line) => Offsets::of(line, width),
+            Form::Offsets(offsets) => Some(offsets),
+            Form::Provided(..) | Form::Varying => None,
+        }
+    }
+
+    /// Lanes that differ by constants: as a line, if they are one.
+    pub(crate) fn of_offsets(offsets: Option<Offsets>, width: u32) -> Form {
+        match offsets.map(|offsets| offsets.line(width).ok_or(offsets)) {
+            Some(Ok(line)) => Form::Line(line),
+            Some(Err(offsets)) => Form::Offsets(offsets),
+            None => Form::Varying,
+        }
+    }
+
+    /// A line and what it needs.
+    pub(crate) fn split(self) -> Option<(Line, Needs)> {
+        match self {
+            Form::Line(line) => Some((line, Needs::default())),
+            Form::Provided(line, needs) => Some((line, needs)),
+            Form::Offsets(_) | Form::Varying => None,
+        }
+    }
+}
+
+/// Everything the rules ask.
+pub(crate) struct Rules<'a> {
+    pub(crate) func: &'a Function,
+    pub(crate) assumptions: Assumptions,
+    pub(crate) ranges: Ranges<'a>,
+    /// What is taken for granted though it takes tests at run time.
+    pub(crate) assume: Assume<'a>,
+}
+
+impl Rules<'_> {
+    /// The form of the result of a pure op of uniformity class `Operands`.
+    pub(crate) fn result(&mut self, inst: Inst, ty: Option<Type>, operands: &[Form]) -> Form {
+        let mut scope = Some(Scope::Launch);
+        for operand in operands {
+            let shared = operand.line().filter(|line| line.is_uniform());
+            scope = scope.zip(shared).map(|(scope, line)| scope.max(line.scope));
+        }
+        // Steps are tracked for scalars only: a vector's lanes would need one each.
+        let scalar = ty.filter(|ty| !ty.is_vector() && !ty.is_float());
+        let form = scalar.map_or(Form::Varying, |ty| {
+            let form = self.scalar(inst, ty, operands);
+            self.assumption(inst, form, operands).map_or(form, |(form, _)| form)
+        });
+        match (scope, form) {
+            (Some(scope), Form::Line(line)) => Form::Line(Line { scope, ..line }),
+            (Some(scope), Form::Provided(..) | Form::Offsets(_) | Form::Varying) => Form::uniform(scope),
+            (None, Form::Line(line)) if !line.is_uniform() && ty.is_some_and(Type::is_bool) => Form::Varying,
+            (None, form) => form,
+        }
+    }
+
+    /// The form of a scalar result without assumptions.
+    pub(crate) fn scalar(&mut self, inst: Inst, ty: Type, operands: &[Form]) -> Form {
+        let data = self.func.dfg.inst(inst);
+        let bits = ty.elem.bits();
+        let width = self.assumptions.width;
+        let linear =
+            |operands: &[Form], bits: u32, f: &dyn Fn(Line, Line) -> Option<Line>| linear(operands, bits, width, f);
+        match data.op {
+            Opcode::Iadd => linear(operands, bits, &|a, b| Some(a.plus(b))),
+            Opcode::Isub => linear(operands, bits, &|a, b| Some(a.plus(b.times(u64::MAX)))),
+            Opcode::Imul => linear(operands, bits, &|a, b| times(a, b, bits)),
+            Opcode::Shl => match self.count(data, bits) {
+                Some(count) => linear(&operands[..1], bits, &|a, _| Some(a.times(1 << count))),
+                None => Form::Varying,
+            },
+            Opcode::Ineg => linear(operands, bits, &|a, _| Some(a.times(u64::MAX))),
+            // -x - 1
+            Opcode::Not => linear(operands, bits, &|a, _| Some(Line { low: a.low.xor(u64::MAX), ..a.times(u64::MAX) })),
+            Opcode::Itrunc | Opcode::PtrToInt | Opcode::IntToPtr | Opcode::SpaceCast => {
+                linear(operands, bits, &|a, _| Some(a))
+            }
+            Opcode::Addr => match data.imm {
+                Imm::Addr { scale, disp } => {
+                    let disp = Line::uniform(Scope::Launch, Low::exact(disp as u64));
+                    if operands.len() == 1 {
+                        linear(operands, bits, &|a, _| Some(a.plus(disp)))
+                    } else {
+                        linear(operands, bits, &|a, b| Some(a.plus(b.times(scale)).plus(disp)))
+                    }
+                }
+                _ => Form::Varying,
+            },
+            Opcode::Zext | Opcode::Sext => self.extension(inst, operands[0]),
+            Opcode::And | Opcode::Or | Opcode::Xor => self.bitwise(data, ty, operands),
+            Opcode::Lshr | Opcode::Ashr => self.shift_right(data, ty, operands),
+            Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => self.divide(data, ty, operands),
+            Opcode::Umin | Opcode::Umax | Opcode::Smin | Opcode::Smax => self.extreme(inst, operands),
+            Opcode::Select => match operands {
+                [Form::Line(cond), then, otherwise] if cond.is_uniform() => match then.join(*otherwise) {
+                    Form::Line(line) => Form::Line(Line { scope: line.scope.max(cond.scope), ..line }),
+                    form @ (Form::Provided(..) | Form::Offsets(_) | Form::Varying) => form,
+                },
+                _ => Form::Varying,
+            },
+            Opcode::Icmp => self.compare(data, operands),
+            Opcode::Const => match self.func.dfg.as_splat_bits(self.func.dfg.result(inst)) {
+                Some(value) => Form::Line(Line::uniform(Scope::Launch, Low::exact(value)).fit(bits)),
+                None => Form::Varying,
+            },
+            // What is not a line of the operands, or was never worth a rule, varies.
+            Opcode::Umulh | Opcode::Smulh | Opcode::UaddSat | Opcode::SaddSat | Opcode::UsubSat | Opcode::SsubSat => {
+                Form::Varying
+            }
+            Opcode::Rotl | Opcode::Clz | Opcode::Ctz | Opcode::Popcnt | Opcode::Bitrev | Opcode::Iabs => Form::Varying,
+            Opcode::Fadd | Opcode::Fsub | Opcode::Fmul | Opcode::Fdiv | Opcode::Fma | Opcode::Fneg | Opcode::Fabs => {
+                Form::Varying
+            }
+            Opcode::Fcopysign | Opcode::Fmin | Opcode::Fmax | Opcode::Sqrt | Opcode::Ceil | Opcode::Floor => {
+                Form::Varying
+            }
+            Opcode::Trunc | Opcode::Rint | Opcode::Fcmp | Opcode::FptoS | Opcode::FptoU | Opcode::StoFp => {
+                Form::Varying
+            }
+            Opcode::UtoFp | Opcode::FptoFp | Opcode::Bitcast | Opcode::InSpace | Opcode::Splat | Opcode::Extract => {
+                Form::Varying
+            }
+            Opcode::Insert | Opcode::ExtractDyn | Opcode::InsertDyn | Opcode::Shuffle | Opcode::Vec => Form::Varying,
+            Opcode::Any | Opcode::All | Opcode::MaskBits | Opcode::Reduce | Opcode::LibCall => Form::Varying,
+            Opcode::Undef | Opcode::Arg | Opcode::ArgAddr | Opcode::SlotAddr | Opcode::GlobalAddr => Form::Varying,
+            Opcode::Load | Opcode::Store | Opcode::MaskedLoad | Opcode::MaskedStore | Opcode::Gather => Form::Varying,
+            Opcode::Scatter | Opcode::Memcpy | Opcode::Memset | Opcode::AtomicLoad | Opcode::AtomicStore => {
+                Form::Varying
+            }
+            Opcode::AtomicRmw | Opcode::AtomicCmpxchg | Opcode::Fence | Opcode::WorkDim | Opcode::GlobalSize => {
+                Form::Varying
+            }
+            Opcode::GlobalOffset | Opcode::NumGroups | Opcode::EnqueuedLocalSize | Opcode::LocalSize => Form::Varying,
+            Opcode::GroupId | Opcode::GlobalId | Opcode::LocalId | Opcode::GlobalLinearId => Form::Varying,
+            Opcode::LocalLinearId | Opcode::SubGroupSize | Opcode::MaxSubGroupSize | Opcode::NumSubGroups => {
+                Form::Varying
+            }
+            Opcode::EnqueuedNumSubGroups | Opcode::SubGroupId | Opcode::SubGroupLocalId => Form::Varying,
+            Opcode::GroupReduce | Opcode::GroupScan | Opcode::GroupScanExclusive | Opcode::GroupBallot => Form::Varying,
+            Opcode::GroupShuffle | Opcode::Barrier | Opcode::Call | Opcode::Printf | Opcode::Jump | Opcode::Branch => {
+                Form::Varying
+            }
+            Opcode::NamedBarrier | Opcode::Deadlock => Form::Varying,
+            Opcode::PackAny | Opcode::Clock | Opcode::ImageRead | Opcode::ImageWrite => Form::Varying,
+            Opcode::Switch | Opcode::Ret | Opcode::Unreachable => Form::Varying,
+        }
+    }
+
+    /// The constant count of a shift.
+    fn count(&self, data: &InstData, bits: u32) -> Option<u32> {
+        Some((self.func.dfg.as_splat_bits(data.args[1])? % u64::from(bits)) as u32)
+    }
+
+    /// Whether the lanes of a line are in order as numbers: nothing wraps between the first and the last.
+    pub(crate) fn is_straight(&mut self, line: Line, value: Value, signed: bool) -> bool {
+        let bits = self.func.dfg.ty(value).elem.bits();
+        line.is_uniform()
+            || line.stays_within(bits - u32::from(signed), self.assumptions.width)
+            || self.ranges.of(value).bars_wrapping(line.stride, signed)
+    }
+
+    /// Whether lanes differ as numbers by what they differ by in their width: no lane is on the other side of where it wraps.
+    fn keeps_offsets(&mut self, offsets: Offsets, value: Value, signed: bool) -> bool {
+        let bits = self.func.dfg.ty(value).elem.bits();
+        let range = self.ranges.of(value);
+        let (low, high) = if signed {
+            let (low, high) = range.as_signed();
+            (i128::from(low), i128::from(high))
+        } else {
+            let (low, high) = range.unsigned();
+            (i128::from(low), i128::from(high))
+        };
+        let (least, most) = offsets.reach();
+        high - low + i128::from(most.max(-least)) < 1 << bits
+    }
+
+    /// As [`Self::is_straight`] for lanes that do not exist, too: those behind the end of a row.
+    fn has_room(&mut self, line: Line, value: Value, signed: bool) -> bool {
+        let bits = self.func.dfg.ty(value).elem.bits() - u32::from(signed);
+        let width = self.assumptions.width;
+        let (reach, range) = (line.reach(width) as i128, self.ranges.of(value));
+        let (low, high) = if signed {
+            let (low, high) = range.as_signed();
+            (i128::from(low) + (1 << bits), i128::from(high) + (1 << bits))
+        } else {
+            let (low, high) = range.unsigned();
+            (i128::from(low), i128::from(high))
+        };
+        line.stays_within(bits, width)
+            || if line.stride >= 0 { high + reach < 1 << (bits + u32::from(signed)) } else { low >= reach }
+    }
+
+    fn extension(&mut self, inst: Inst, operand: Form) -> Form {
+        let data = self.func.dfg.inst(inst);
+        let bits = self.func.dfg.ty(data.args[0]).elem.bits();
+        if let Form::Offsets(offsets) = operand {
+            let straight = self.keeps_offsets(offsets, data.args[0], data.op == Opcode::Sext);
+            return if straight { operand } else { Form::Varying };
+        }
+        let Some((line, needs)) = operand.split() else { return Form::Varying };
+        if self.is_straight(line, data.args[0], data.op == Opcode::Sext) {
+            return Form::new(line, needs);
+        }
+        let possible = line.reach(self.assumptions.width) < 1 << (bits - 1);
+        needs.with(inst).filter(|_| possible).map_or(Form::Varying, |needs| Form::new(line, needs))
+    }
+
+    fn extreme(&mut self, inst: Inst, operands: &[Form]) -> Form {
+        let data = self.func.dfg.inst(inst);
+        let (Some((a, if_a)), Some((b, if_b))) = (operands[0].split(), operands[1].split()) else {
+            return Form::Varying;
+        };
+        let Some(needs) = if_a.union(if_b) else { return Form::Varying };
+        // Without wrapping, who is smaller in one lane is smaller in all.
+        let signed = [Opcode::Smin, Opcode::Smax].contains(&data.op);
+        if let Some(line) = a.join(b)
+            && self.is_straight(a, data.args[0], signed)
+            && self.is_straight(b, data.args[1], signed)
+        {
+            return Form::new(line, needs);
+        }
+        // A clamp that clamps nothing.
+        let (line, bound) = if b.is_uniform() { (a, b) } else { (b, a) };
+        let bits = self.func.dfg.ty(data.args[0]).elem.bits();
+        let possible = bound.is_uniform() && line.reach(self.assumptions.width) < 1 << (bits - 1);
+        needs.with(inst).filter(|_| possible).map_or(Form::Varying, |needs| Form::new(line, needs))
+    }
+
+    /// The checks that an instruction needs, of operands in these forms.
+    pub(crate) fn checks(&mut self, inst: Inst, operands: &[Form]) -> SmallVec<[Check; 2]> {
+        let data = self.func.dfg.inst(inst);
+        let lines: SmallVec<[Line; 2]> = operands.iter().filter_map(|form| Some(form.split()?.0)).collect();
+        let which = usize::from(lines.first().is_none_or(|line| line.is_uniform()));
+        let (Some(&line), Some(&value)) = (lines.get(which), data.args.get(which)) else { return SmallVec::new() };
+        let mut checks = SmallVec::new();
+        let extension = [Opcode::Zext, Opcode::Sext].contains(&data.op);
+        let excludes = if extension { Excludes::ExtendedWraps } else { Excludes::Clamps };
+        let signed = [Opcode::Sext, Opcode::Smin, Opcode::Smax].contains(&data.op);
+        let (at_most, at_least) = if signed { (IntCond::Sle, IntCond::Sge) } else { (IntCond::Ule, IntCond::Uge) };
+        let reach = line.reach(self.assumptions.width) as u64;
+        let rising = line.stride >= 0;
+        checks.extend(self.room(line, value, signed).map(|check| Check { excludes, ..check }));
+        if !extension && let Some(&bound) = data.args.get(1 - which) {
+            let last = if rising { reach as i64 } else { -(reach as i64) };
+            let bound = Bound::Shared(bound);
+            // The lane that is nearest to the bound has to be on the right side of it.
+            checks.push(if [Opcode::Smin, Opcode::Umin].contains(&data.op) {
+                Check { excludes, value, plus: last.max(0), cond: at_most, bound }
+            } else {
+                Check { excludes, value, plus: last.min(0), cond: at_least, bound }
+            });
+        }
+        checks
+    }
+
+    /// The check that a line does not wrap within the pack, if one is needed.
+    pub(crate) fn room(&mut self, line: Line, value: Value, signed: bool) -> Option<Check> {
+        if self.has_room(line, value, signed) {
+            return None;
+        }
+        let reach = line.reach(self.assumptions.width) as u64;
+        let mask = self.func.dfg.ty(value).elem.mask();
+        let (lowest, highest) = if signed { (mask ^ mask >> 1, mask >> 1) } else { (0, mask) };
+        let (at_most, at_least) = if signed { (IntCond::Sle, IntCond::Sge) } else { (IntCond::Ule, IntCond::Uge) };
+        let (cond, bits) = if line.stride >= 0 { (at_most, highest - reach) } else { (at_least, lowest + reach) };
+        Some(Check { excludes: Excludes::ExtendedWraps, value, plus: 0, cond, bound: Bound::Bits(bits) })
+    }
+
+    /// `and`, `or`, `xor` of a line with bits that are known where the lanes differ.
+    fn bitwise(&mut self, data: &InstData, ty: Type, operands: &[Form]) -> Form {
+        let (Some(a), Some(b)) = (operands[0].line(), operands[1].line()) else {
+            return self.bits_of_lanes(data.op, ty, operands);
+        };
+        let width = self.assumptions.width;
+        let (line, other, value) = if b.is_uniform() { (a, b, data.args[0]) } else { (b, a, data.args[1]) };
+        if !other.is_uniform() {
+            return self.bits_of_lanes(data.op, ty, operands);
+        }
+        let known = other.low.narrowed(ty.elem.bits());
+        let is_known = known.bits() == ty.elem.bits();
+        let low = if is_known {
+            let bits = known.value();
+            if data.op == Opcode::And {
+                line.low.and(bits)
+            } else if data.op == Opcode::Or {
+                line.low.or(bits)
+            } else {
+                line.low.xor(bits)
+            }
+        } else {
+            // Bits that are known of both.
+            let both = line.low.bits().min(known.bits());
+            let bits = apply(data.op, line.low.value(), known.value());
+            Low::exact(bits).narrowed(both)
+        };
+        if line.is_uniform() {
+            return Form::Line(Line::uniform(Scope::Pack, low));
+        }
+        // A mask that keeps all a value can have does nothing.
+        if data.op == Opcode::And && is_known {
+            let (_, high) = self.ranges.of(value).unsigned();
+            if known.value().trailing_ones() >= 64 - high.leading_zeros() {
+                return Form::Line(line);
+            }
+        }
+        // Below some bit the lanes count without a carry, and above it they are the same.
+        let Some(top) = (0..=known.bits()).find(|&bits| line.stays_within(bits, width)) else {
+            return self.whole_steps(data.op, line, known, ty, low);
+        };
+        let below = if top >= 64 { u64::MAX } else { (1 << top) - 1 };
+        let lane = |k: u32| {
+            let bits = line.low.value().wrapping_add((line.stride as u64).wrapping_mul(k.into()));
+            (apply(data.op, bits, known.value()) & below) as i64
+        };
+        let stride = lane(1).wrapping_sub(lane(0));
+        if (1..width).all(|k| lane(k).wrapping_sub(lane(k - 1)) == stride) {
+            Form::Line(Line { stride, low, scope: Scope::Pack }.fit(ty.elem.bits()))
+        } else {
+            self.bits_of_lanes(data.op, ty, operands)
+        }
+    }
+
+    /// Bitwise ops where all lanes agree in the upper bits of both operands, and the lower ones are known.
+    pub(crate) fn bits_of_lanes(&self, op: Opcode, ty: Type, operands: &[Form]) -> Form {
+        let width = self.assumptions.width;
+        let &[a, b] = operands else { return Form::Varying };
+        let (Some(a), Some(b)) = (a.offsets(width), b.offsets(width)) else { return Form::Varying };
+        if width < 2 {
+            return Form::Varying;
+        }
+        let bits = ty.elem.bits();
+        let most = a.low.bits().min(b.low.bits()).min(bits);
+        let all = |top: u32| (0..width).all(|lane| a.lane(lane, top).is_some() && b.lane(lane, top).is_some());
+        let Some(top) = (1..=most.min(FEW)).find(|&top| all(top)) else { return Form::Varying };
+        let lane = |lane: u32| Some(apply(op, a.lane(lane, top)?, b.lane(lane, top)?));
+        let first = lane(0).unwrap_or(0);
+        let low = Low::exact(apply(op, a.low.value(), b.low.value())).narrowed(most);
+        let by = |at: u32| Some(lane(at)? as i64 - first as i64);
+        Form::of_offsets(Offsets::new(low, bits, width, by), width)
+    }
+
+    /// Bitwise ops where the step leaves alone all bits that the op changes: they change once for the pack.
+    fn whole_steps(&mut self, op: Opcode, line: Line, known: Low, ty: Type, low: Low) -> Form {
+        if known.bits() < ty.elem.bits() {
+            return Form::Varying;
+        }
+        let still = line.stride.trailing_zeros();
+        let (above, all) = (known.value() >> still, ty.elem.mask() >> still);
+        if op == Opcode::And {
+            match above {
+                // Only bits that all lanes share are kept.
+                0 => Form::Line(Line::uniform(Scope::Pack, low)),
+                above if above == all => Form::Line(Line { low, ..line }),
+                _ => Form::Varying,
+            }
+        } else if above == 0 {
+            Form::Line(Line { low, ..line })
+        } else {
+            Form::Varying
+        }
+    }
+
+    fn shift_right(&mut self, data: &InstData, ty: Type, operands: &[Form]) -> Form {
+        let Some(count) = self.count(data, ty.elem.bits()) else { return Form::Varying };
+        let Some(line) = operands[0].line() else { return self.shifted_lanes(operands[0], count, ty.elem.bits()) };
+        // A sign that is shifted in is no known bit.
+        let low = line.low.narrowed(ty.elem.bits()).shifted_right(count);
+        if line.is_uniform() || line.stays_within(count, self.assumptions.width) {
+            return Form::Line(Line::uniform(Scope::Pack, low));
+        }
+        let whole = line.stride.trailing_zeros() >= count;
+        if whole && self.is_straight(line, data.args[0], data.op == Opcode::Ashr) {
+            Form::Line(Line { stride: line.stride >> count, low, scope: Scope::Pack })
+        } else {
+            self.shifted_lanes(operands[0], count, ty.elem.bits())
+        }
+    }
+
+    /// A shift to the right where all lanes agree in the upper bits, and the lower ones are known.
+    fn shifted_lanes(&self, operand: Form, count: u32, bits: u32) -> Form {
+        let width = self.assumptions.width;
+        let Some(a) = operand.offsets(width).filter(|_| width > 1) else { return Form::Varying };
+        let most = a.low.bits().min(bits - 1).min(FEW);
+        let all = |top: u32| (0..width).all(|lane| a.lane(lane, top).is_some());
+        let Some(top) = (count.max(1)..=most).find(|&top| all(top)) else { return Form::Varying };
+        let lane = |lane: u32| Some((a.lane(lane, top)? >> count) as i64);
+        let first = lane(0).unwrap_or(0);
+        let by = |at: u32| Some(lane(at)? - first);
+        Form::of_offsets(Offsets::new(a.low.narrowed(bits).shifted_right(count), bits, width, by), width)
+    }
+
+    /// Division and remainder by constants.
+    fn divide(&mut self, data: &InstData, ty: Type, operands: &[Form]) -> Form {
+        let signed = [Opcode::Sdiv, Opcode::Srem].contains(&data.op);
+        let quotient = [Opcode::Udiv, Opcode::Sdiv].contains(&data.op);
+        let (Some(line), Some(by)) = (operands[0].line(), self.func.dfg.as_splat_bits(data.args[1])) else {
+            return Form::Varying;
+        };
+        let sign = ty.elem.mask() ^ ty.elem.mask() >> 1;
+        let Ok(step) = i64::try_from(by) else { return Form::Varying };
+        if by == 0 || signed && by & sign != 0 {
+            return Form::Varying;
+        }
+        // Toward zero and toward minus infinity are the same from zero on.
+        if signed && self.ranges.of(data.args[0]).as_signed().0 < 0 {
+            return Form::Varying;
+        }
+        let power = by.is_power_of_two().then(|| by.trailing_zeros());
+        let low = match power {
+            Some(count) if quotient => line.low.narrowed(ty.elem.bits()).shifted_right(count),
+            Some(_) => line.low.and(by - 1),
+            None => Low::NONE,
+        };
+        if line.is_uniform() {
+            return Form::Line(Line::uniform(Scope::Pack, low));
+        }
+        if let Some(count) = power
+            && line.stays_within(count, self.assumptions.width)
+        {
+            return Form::Line(if quotient { Line::uniform(Scope::Pack, low) } else { Line { low, ..line } });
+        }
+        if line.stride % step == 0 && self.is_straight(line, data.args[0], signed) {
+            let stride = if quotient { line.stride / step } else { 0 };
+            return Form::Line(Line { stride, low, scope: Scope::Pack });
+        }
+        Form::Varying
+    }
+
+    /// Comparisons that come out the same in all lanes.
+    fn compare(&mut self, data: &InstData, operands: &[Form]) -> Form {
+        let (Some(a), Some(b), &Imm::IntCond(cond)) = (operands[0].line(), operands[1].line(), &data.imm) else {
+            return Form::Varying;
+        };
+        let shared = Form::uniform(Scope::Pack);
+        let signed = match cond {
+            IntCond::Eq | IntCond::Ne => return if a.stride == b.stride { shared } else { Form::Varying },
+            IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => false,
+            IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge => true,
+        };
+        if a.stride == b.stride {
+            let straight = self.is_straight(a, data.args[0], signed) && self.is_straight(b, data.args[1], signed);
+            return if straight { shared } else { Form::Varying };
+        }
+        // A line that stays between two multiples of a power, compared with such a multiple.
+        let (line, bound, cond) = if b.is_uniform() { (a, b, cond) } else { (b, a, cond.swapped()) };
+        if !bound.is_uniform() {
+            return Form::Varying;
+        }
+        let bits = self.func.dfg.ty(data.args[0]).elem.bits() - u32::from(signed);
+        let from = match cond {
+            IntCond::Ult | IntCond::Uge | IntCond::Slt | IntCond::Sge => bound.low,
+            // Up to a number is below the next; behind the last one there is none, and then all lanes are up to it.
+            IntCond::Ule | IntCond::Ugt | IntCond::Sle | IntCond::Sgt => bound.low.plus(Low::exact(1)),
+            IntCond::Eq | IntCond::Ne => return Form::Varying,
+        };
+        let zeros = from.bits().min(from.value().trailing_zeros()).min(bits);
+        if line.stays_within(zeros, self.assumptions.width) { shared } else { Form::Varying }
+    }
+}
+
+/// Known bits that lanes may differ in, at most, to be looked at one by one.
+const FEW: u32 = 16;
+
+/// The result of an op that is linear in lines, with what its operands need.
+fn linear(operands: &[Form], bits: u32, width: u32, f: &dyn Fn(Line, Line) -> Option<Line>) -> Form {
+    let zero = Form::Line(Line::uniform(Scope::Launch, Low::exact(0)));
+    if operands.iter().any(|form| matches!(form, Form::Offsets(_))) {
+        let second = operands.get(1).copied().unwrap_or(zero);
+        let (Some(a), Some(b)) = (operands[0].offsets(width), second.offsets(width)) else { return Form::Varying };
+        // From the first lane to each other one is a step.
+        let step = |of: Offsets, lane: u32| Line { stride: of.by(lane), low: of.low, scope: Scope::Pack };
+        let Some(first) = f(step(a, 0), step(b, 0)) else { return Form::Varying };
+        let by = |lane: u32| Some(f(step(a, lane), step(b, lane))?.stride);
+        return Form::of_offsets(Offsets::new(first.low, bits, width, by), width);
+    }
+    let pair = operands[0].split().zip(operands.get(1).copied().unwrap_or(zero).split());
+    let Some(((a, if_a), (b, if_b))) = pair else { return Form::Varying };
+    let line = f(a, b).map(|line| line.fit(bits)).zip(if_a.union(if_b));
+    line.map_or(Form::Varying, |(line, needs)| Form::new(line, needs))
+}
+
+/// The product of a line and a constant, in a width.
+fn times(a: Line, b: Line, bits: u32) -> Option<Line> {
+    let low = a.low.times(b.low);
+    if a.is_uniform() && b.is_uniform() {
+        return Some(Line::uniform(a.scope.max(b.scope), low));
+    }
+    let (line, factor) = if b.is_uniform() { (a, b) } else { (b, a) };
+    let known = factor.is_uniform() && factor.low.bits() >= bits;
+    known.then(|| Line { low, ..line.times(factor.low.value()) })
+}
+
+/// One of the three bitwise ops.
+fn apply(op: Opcode, a: u64, b: u64) -> u64 {
+    if op == Opcode::And {
+        a & b
+    } else if op == Opcode::Or {
+        a | b
+    } else {
+        a ^ b
+    }
+}

@@ -1,0 +1,139 @@
+//! Whether the iterations of a loop wait for each other: then more lanes in flight cost nothing, as long as registers hold them.
+//!
+//! What a variable of the loop becomes is computed from what it was, in a chain of operations of which each takes some cycles. If
+//! that chain takes longer than all the loop's instructions on packs take the units that execute them, these units are idle, and
+//! twice the lanes fill them. Sums of bytes from memory wait for nothing, polynomials, random numbers and searches do.
+
+use clift_kir::analysis::LoopId;
+use clift_kir::{Block, Inst, Opcode, Value};
+use cranelift_entity::SecondaryMap;
+
+use crate::spmd::analysis::divergence::Divergence;
+use crate::spmd::analysis::shape::Shape;
+use crate::spmd::class::{Class, class};
+use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::vectorize::widen::how::{How, how};
+use crate::target::machine::Machine;
+
+/// How much of the time that the units need for a loop its iterations may wait, as others find no gap between them.
+const BUSY: f64 = 0.6;
+/// Cycles that an operation of floats takes.
+const FLOAT: u32 = 4;
+/// A product of integers.
+const PRODUCT: u32 = 10;
+/// Divisions and roots.
+const DIVISION: u32 = 16;
+/// A load of lanes one after the other.
+const LOAD: u32 = 7;
+/// An access anywhere, or lane by lane.
+const SCATTERED: u32 = 20;
+/// Exchange between lanes.
+const EXCHANGE: u32 = 3;
+
+const PRODUCTS: [Opcode; 3] = [Opcode::Imul, Opcode::Umulh, Opcode::Smulh];
+const DIVISIONS: [Opcode; 6] = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem, Opcode::Fdiv, Opcode::Sqrt];
+
+/// Whether a loop without others inside waits longer than it works, in packs of so many lanes.
+pub(crate) fn waits(prepared: &Prepared, divergence: &Divergence, lanes: u32, machine: &Machine) -> bool {
+    let loops = &prepared.loops;
+    let model = Model { prepared, divergence, lanes, machine };
+    loops
+        .iter()
+        .filter(|(id, _)| !loops.iter().any(|(_, inner)| inner.parent == Some(*id)))
+        .any(|(id, _)| model.waits(id))
+}
+
+struct Model<'a> {
+    prepared: &'a Prepared,
+    divergence: &'a Divergence,
+    lanes: u32,
+    machine: &'a Machine,
+}
+
+impl Model<'_> {
+    fn waits(&self, id: LoopId) -> bool {
+        let Prepared { func, cfg, loops, .. } = self.prepared;
+        let blocks: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| loops.contains(id, block)).collect();
+        let insts = || blocks.iter().flat_map(|&block| func.layout.insts(block)).copied();
+        // Groups go through such a loop pack after pack: with more lanes there are fewer.
+        if insts().any(|inst| class(func.dfg.inst(inst).op) == Class::Barrier) {
+            return true;
+        }
+        let work: f64 = insts().map(|inst| self.work(inst)).sum();
+        let params = func.dfg.params(loops.get(id).header);
+        let longest =
+            (0..params.len()).filter(|&which| self.is_pack(params[which])).map(|which| self.chain(id, &blocks, which));
+        longest.max().is_some_and(|cycles| f64::from(cycles) > BUSY * work / self.machine.ports())
+    }
+
+    fn is_pack(&self, value: Value) -> bool {
+        self.divergence.shape(value) == Shape::Varying && !self.divergence.is_near(value)
+    }
+
+    /// Registers that an instruction on packs gives.
+    fn work(&self, inst: Inst) -> f64 {
+        let func = &self.prepared.func;
+        let results = func.dfg.results(inst).iter().filter(|&&value| self.is_pack(value));
+        let registers = |&value: &Value| {
+            let ty = func.dfg.ty(value);
+            let bits = self.lanes * ty.elem.bits().max(8);
+            f64::from(ty.lanes()) * (f64::from(bits) / f64::from(self.machine.register_bits)).max(1.0)
+        };
+        results.map(registers).sum()
+    }
+
+    /// Cycles from a variable of a loop to what it becomes.
+    fn chain(&self, id: LoopId, blocks: &[Block], which: usize) -> u32 {
+        let Prepared { func, loops, .. } = self.prepared;
+        let header = loops.get(id).header;
+        let mut cycles: SecondaryMap<Value, Option<u32>> = SecondaryMap::new();
+        cycles[func.dfg.params(header)[which]] = Some(0);
+        let mut longest = 0;
+        for &block in blocks {
+            for &inst in func.layout.insts(block) {
+                let data = func.dfg.inst(inst);
+                if let Some(before) = data.args.iter().filter_map(|&arg| cycles[arg]).max() {
+                    let after = before + self.latency(inst);
+                    for &result in func.dfg.results(inst) {
+                        cycles[result] = Some(after);
+                    }
+                }
+                for target in func.dfg.targets(inst) {
+                    if target.block == header {
+                        longest = longest.max(cycles[target.args[which]].unwrap_or(0));
+                    } else if loops.contains(id, target.block) {
+                        for (&param, &arg) in func.dfg.params(target.block).iter().zip(&target.args) {
+                            cycles[param] = cycles[param].max(cycles[arg]);
+                        }
+                    }
+                }
+            }
+        }
+        longest
+    }
+
+    fn latency(&self, inst: Inst) -> u32 {
+        let func = &self.prepared.func;
+        let data = func.dfg.inst(inst);
+        match how(data.op) {
+            How::Leaf | How::Slot | How::Query | How::Bitcast | How::Branch | How::End => 0,
+            How::Load if self.is_pack(data.args[0]) => SCATTERED,
+            How::Load => LOAD,
+            How::PerLane | How::Foreign => SCATTERED,
+            How::Collective => EXCHANGE,
+            How::Store | How::Once => 0,
+            How::Lanewise | How::Components => {
+                let float = func.dfg.single_result(inst).is_some_and(|result| func.dfg.ty(result).elem.is_float());
+                if DIVISIONS.contains(&data.op) {
+                    DIVISION
+                } else if PRODUCTS.contains(&data.op) {
+                    PRODUCT
+                } else if float && how(data.op) == How::Lanewise {
+                    FLOAT
+                } else {
+                    1
+                }
+            }
+        }
+    }
+}

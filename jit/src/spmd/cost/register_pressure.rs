@@ -1,0 +1,107 @@
+//! Register pressure: how many vector registers the busiest loop of a kernel wants at once.
+//!
+//! More lanes in flight hide the latency of arithmetic, until what they hold no longer fits the registers and goes to memory and
+//! back. The estimate counts, at each instruction of the innermost loops (of the whole kernel, where it has none), the values that
+//! are alive and that the loop itself uses: what merely lives through a loop is put aside around it. A value that differs from lane
+//! to lane takes as many registers as its lanes fill, one that they share takes one where an operation on packs needs it.
+
+use clift_kir::analysis::{Liveness, LoopId};
+use clift_kir::{Block, Elem, Opcode, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::spmd::analysis::divergence::Divergence;
+use crate::spmd::analysis::shape::Shape;
+use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::vectorize::widen::how::{How, how};
+use crate::target::machine::Machine;
+
+/// Registers wanted at the busiest point, in packs of so many lanes.
+pub(crate) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32, machine: &Machine) -> u32 {
+    let Prepared { func, cfg, loops, .. } = prepared;
+    let model = Model { prepared, divergence, lanes, machine };
+    let liveness = Liveness::of(func, cfg, |value| model.registers(value) > 0, |_| true);
+    let parents: FxHashSet<LoopId> = loops.iter().filter_map(|(_, data)| data.parent).collect();
+    let any = loops.iter().next().is_some();
+    // By innermost loop, or all blocks where there is none.
+    let mut bodies: FxHashMap<Option<LoopId>, Vec<Block>> = FxHashMap::default();
+    for &block in cfg.rpo() {
+        let level = loops.innermost(block);
+        if !any || level.is_some_and(|id| !parents.contains(&id)) {
+            bodies.entry(level).or_default().push(block);
+        }
+    }
+    bodies.values().map(|blocks| model.busiest_of(blocks, &liveness)).max().unwrap_or(0)
+}
+
+struct Model<'a> {
+    prepared: &'a Prepared,
+    divergence: &'a Divergence,
+    lanes: u32,
+    machine: &'a Machine,
+}
+
+impl Model<'_> {
+    /// The most that is alive at a point of some blocks, of what they use.
+    fn busiest_of(&self, blocks: &[Block], liveness: &Liveness) -> u32 {
+        let func = &self.prepared.func;
+        let mut used: FxHashSet<Value> = FxHashSet::default();
+        for &inst in blocks.iter().flat_map(|&block| func.layout.insts(block)) {
+            func.dfg.for_each_use(inst, |value| {
+                used.insert(value);
+            });
+        }
+        blocks.iter().map(|&block| self.busiest(block, &used, liveness)).max().unwrap_or(0)
+    }
+
+    /// The most that is alive at a point of a block.
+    fn busiest(&self, block: Block, used: &FxHashSet<Value>, liveness: &Liveness) -> u32 {
+        let Prepared { func, cfg, .. } = self.prepared;
+        let counts = |value: Value| if used.contains(&value) { self.registers(value) } else { 0 };
+        let mut alive: FxHashSet<Value> = FxHashSet::default();
+        let mut now = 0;
+        for &succ in cfg.succs(block) {
+            for &value in liveness.live_in(succ) {
+                if alive.insert(value) {
+                    now += counts(value);
+                }
+            }
+        }
+        let mut most = now;
+        for &inst in func.layout.insts(block).iter().rev() {
+            for &result in func.dfg.results(inst) {
+                if alive.remove(&result) {
+                    now -= counts(result);
+                }
+            }
+            func.dfg.for_each_use(inst, |value| {
+                if alive.insert(value) {
+                    now += counts(value);
+                }
+            });
+            most = most.max(now);
+        }
+        most
+    }
+
+    fn registers(&self, value: Value) -> u32 {
+        let func = &self.prepared.func;
+        let ty = func.dfg.ty(value);
+        if ty.is_ptr() {
+            return 0;
+        }
+        if let Some(inst) = func.dfg.def_inst(value)
+            && (func.dfg.inst(inst).op == Opcode::Const || how(func.dfg.inst(inst).op) == How::Leaf)
+        {
+            return 0;
+        }
+        match self.divergence.shape(value) {
+            Shape::Varying if !self.divergence.is_near(value) => {
+                let bits = if ty.elem == Elem::B1 { 32 } else { ty.elem.bits() };
+                ty.lanes() * (self.lanes * bits).div_ceil(self.machine.register_bits)
+            }
+            // One that they share, in all lanes of a register; integers mostly end in addresses and conditions.
+            Shape::Uniform(_) if ty.elem.is_float() => ty.lanes(),
+            Shape::Uniform(_) | Shape::Affine { .. } | Shape::Varying => 0,
+        }
+    }
+}

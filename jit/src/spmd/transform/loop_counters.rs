@@ -1,0 +1,161 @@
+//! Iteration counters of divergent loops: what a lane's counter was when it left.
+//!
+//! A counter that all lanes share is a scalar; a loop that lanes leave in different iterations keeps the value that each lane left
+//! with: `left = select(active, splat(counter), left)` in every iteration. Where nothing was kept before the loop, counting lane by
+//! lane says the same with less: `left = left + (active ? step : 0)`, one step behind at the beginning. A lane that is inactive once
+//! stays so, and its count stands still.
+
+use clift_kir::analysis::{Cfg, DomTree, Loop, LoopForest};
+use clift_kir::dfg::ValueDef;
+use clift_kir::{Block, Builder, Function, Imm, Inst, InstData, Opcode, Value};
+
+/// A value that a loop keeps for lanes that leave.
+struct Kept {
+    /// The selection, and what it chooses: the mask, the shared counter.
+    select: Inst,
+    active: Value,
+    /// The header's parameter for it.
+    param: Value,
+    /// The counter's value before the loop, and what each iteration adds to it.
+    before: Value,
+    step: u64,
+    /// Whether the counter is kept as it is after its step.
+    ahead: bool,
+}
+
+/// Lets lanes count for themselves where that is cheaper.
+pub(crate) fn run(func: &mut Function) {
+    let cfg = Cfg::new(func);
+    let dom = DomTree::new(&cfg);
+    let loops = LoopForest::new(&cfg, &dom);
+    let found: Vec<(Block, Kept)> = loops
+        .iter()
+        .filter_map(|(_, data)| {
+            let &[latch] = data.latches.as_slice() else { return None };
+            let mut outside = cfg.preds(data.header).iter().filter(|&&pred| pred != latch);
+            let (Some(&preheader), None) = (outside.next(), outside.next()) else { return None };
+            Some((data, preheader, latch))
+        })
+        .flat_map(|(data, preheader, latch)| {
+            let cycle = Cycle { func, dom: &dom, data, preheader, latch };
+            let params = func.dfg.params(data.header).iter();
+            params.filter_map(|&param| Some((preheader, cycle.kept(param)?))).collect::<Vec<_>>()
+        })
+        .collect();
+    for (preheader, kept) in found {
+        replace(func, preheader, &kept);
+    }
+}
+
+/// A loop with one way in and one way back.
+struct Cycle<'a> {
+    func: &'a Function,
+    dom: &'a DomTree,
+    data: &'a Loop,
+    preheader: Block,
+    latch: Block,
+}
+
+impl Cycle<'_> {
+    /// Whether a parameter of the header keeps a counter for lanes that have left.
+    fn kept(&self, param: Value) -> Option<Kept> {
+        let func = self.func;
+        let ty = func.dfg.ty(param);
+        if !ty.is_vector() || !ty.elem.is_int() || !self.is_undef(self.argument(self.preheader, param)?) {
+            return None;
+        }
+        let select = func.dfg.def_inst(self.argument(self.latch, param)?)?;
+        let data = func.dfg.inst(select);
+        let (Opcode::Select, &[active, chosen, kept]) = (data.op, data.args.as_slice()) else { return None };
+        let every_time = func.layout.block_of(select).is_some_and(|at| self.dom.dominates(at, self.latch));
+        if kept != param || !every_time || !self.only_shrinks(active) {
+            return None;
+        }
+        let splat = func.dfg.inst(func.dfg.def_inst(chosen)?);
+        if splat.op != Opcode::Splat {
+            return None;
+        }
+        // The counter itself, or after its step; only the distance to what it is before the loop differs.
+        let shared = splat.args[0];
+        let (counter, ahead) = match self.stepped(shared) {
+            Some((counter, step)) => (counter, step),
+            None => (shared, 0),
+        };
+        let before = self.argument(self.preheader, counter)?;
+        let (again, step) = self.stepped(self.argument(self.latch, counter)?)?;
+        let fits = again == counter && (ahead == 0 || ahead == step);
+        fits.then_some(Kept { select, active, param, before, step, ahead: ahead != 0 })
+    }
+
+    /// What a predecessor of the header passes for a parameter.
+    fn argument(&self, pred: Block, param: Value) -> Option<Value> {
+        let ValueDef::Param(home, index) = self.func.dfg.def(param) else { return None };
+        let terminator = self.func.layout.terminator(pred)?;
+        let mut calls = self.func.dfg.targets(terminator).into_iter().filter(|call| call.block == home);
+        let (first, None) = (calls.next()?, calls.next()) else { return None };
+        (home == self.data.header).then(|| first.args[usize::from(index)])
+    }
+
+    fn is_undef(&self, value: Value) -> bool {
+        self.func.dfg.def_inst(value).is_some_and(|inst| self.func.dfg.inst(inst).op == Opcode::Undef)
+    }
+
+    /// A value plus a constant.
+    fn stepped(&self, value: Value) -> Option<(Value, u64)> {
+        let data = self.func.dfg.inst(self.func.dfg.def_inst(value)?);
+        let step = data.args.get(1).and_then(|&step| self.func.dfg.as_splat_bits(step))?;
+        (data.op == Opcode::Iadd).then(|| (data.args[0], step))
+    }
+
+    /// Whether lanes of a mask that are not set in one iteration are not set in any later one.
+    fn only_shrinks(&self, mask: Value) -> bool {
+        let Some(next) = self.argument(self.latch, mask) else { return false };
+        self.is_part(next, mask, 4)
+    }
+
+    /// Whether one mask has no lane set that another has not.
+    fn is_part(&self, part: Value, of: Value, depth: u32) -> bool {
+        if part == of {
+            return true;
+        }
+        let Some(inst) = self.func.dfg.def_inst(part) else { return false };
+        let data = self.func.dfg.inst(inst);
+        data.op == Opcode::And && depth > 0 && data.args.iter().any(|&arg| self.is_part(arg, of, depth - 1))
+    }
+}
+
+fn replace(func: &mut Function, preheader: Block, kept: &Kept) {
+    let &Kept { select, active, param, before, step, ahead } = kept;
+    let ty = func.dfg.ty(param);
+    let at = func.layout.insts(preheader).len() - 1;
+    let mut b = Builder::before(func, preheader, at);
+    let first = if ahead {
+        before
+    } else {
+        let step = b.iconst(ty.lane(), step as i64);
+        b.int2(Opcode::Isub, before, step)
+    };
+    let first = b.splat(first, ty.lanes());
+    let (ValueDef::Param(header, index), Some(terminator)) = (func.dfg.def(param), func.layout.terminator(preheader))
+    else {
+        unreachable!("broken invariant: a loop without a way in")
+    };
+    for call in func.dfg.targets_mut(terminator).into_iter().filter(|call| call.block == header) {
+        call.args[usize::from(index)] = first;
+    }
+    let Some(home) = func.layout.block_of(select) else { unreachable!("broken invariant: a selection nowhere") };
+    let Some(at) = func.layout.insts(home).iter().position(|&inst| inst == select) else {
+        unreachable!("broken invariant: a selection that its block does not know")
+    };
+    let mut b = Builder::before(func, home, at);
+    // A mask's lane is minus one as a number.
+    let minus = b.cast(Opcode::Sext, active, ty);
+    let less = if step == 1 {
+        minus
+    } else {
+        let step = b.iconst(ty, step as i64);
+        b.int2(Opcode::And, minus, step)
+    };
+    let op = if step == 1 { Opcode::Isub } else { Opcode::Iadd };
+    func.dfg.replace_inst(select, InstData { op, args: [param, less].into_iter().collect(), imm: Imm::None });
+}

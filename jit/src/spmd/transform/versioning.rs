@@ -1,0 +1,557 @@
+//! Code in two versions: for packs for which an assumption holds, as for most, and for all others.
+//!
+//! Where accesses are contiguous, or lanes go the same way, if only no lane is clamped, no index wraps or no comparison differs
+//! within the pack ([`crate::spmd::analysis::assumptions`]), a piece of the kernel is copied. All its assumptions are tested once, before it:
+//!
+//! ```text
+//!       D: ... i, i - 1, max(i - 1, 0) ...          D: ... i, i - 1
+//!          load a[max(i - 1, 0)]                       m' = max(i - 1, 0)     assumed to clamp nothing
+//!          ...                                         branch (first lane's i - 1 >= 0) F, S
+//!                                                   F: load a[m'] ...         a step per lane
+//!                                                   S: m = max(i - 1, 0)
+//!                                                      load a[m] ...          as before
+//!
+//! The piece begins in the block of the first assumption, behind what the tests need, and has that one entry. It ends where
+//! nothing is gained any more, or at barriers: packs of a group go different ways here, and have to meet there. Only the variant
+//! for rows of whole packs has versions; the other is executed seldom.
+//!
+//! Where the distance of lanes that exchange something is a power of two that only the launch knows, there is no usual one: the slow
+//! copy has versions again, for each power that is smaller than a pack.
+
+use clift_kir::analysis::{Cfg, DomTree, Frontiers};
+use clift_kir::dfg::{ConstData, ValueDef};
+use clift_kir::inst::Imm;
+use clift_kir::ssa::SsaBuilder;
+use clift_kir::{Block, BlockCall, Builder, Function, Inst, IntCond, MemScope, Opcode, Type, Value};
+use cranelift_entity::EntitySet;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::normalize::{self, Prepared};
+use crate::spmd::analysis::assumptions::{MOST_OTHERS, Test, Tests};
+use crate::spmd::analysis::divergence::Divergence;
+use crate::spmd::analysis::shape::{Scope, Shape};
+use crate::spmd::class::{Class, class};
+
+/// How many pieces of a kernel are copied at most.
+const PIECES: usize = 4;
+/// How many instructions a piece has at most.
+const MAX_PIECE: usize = 400;
+/// How many tests are made before a piece at most.
+const MAX_TESTS: usize = 12;
+/// How many definitions of operands move before a piece with an assumption.
+const HOISTED: usize = 12;
+
+/// A kernel with pieces in two versions, if any is worth it.
+pub(crate) fn run(kernel: &Prepared, lanes: u32) -> Option<Prepared> {
+    let gains = Gains::new(kernel, lanes, |_| true, 0);
+    if gains.assumptions.is_empty() {
+        return None;
+    }
+    let mut func = kernel.func.clone();
+    part_at_barriers(&mut func);
+    let mut prepared = normalize::run(&func)?;
+    let mut done: EntitySet<Block> = EntitySet::new();
+    let mut pieces = 0;
+    while pieces < PIECES {
+        let gains = Gains::new(&prepared, lanes, |block| !done.contains(block), 0);
+        let Some(mut slow) = with_version(&mut prepared, &gains, &mut done) else { break };
+        pieces += 1;
+        let mut which = 1;
+        while which <= MOST_OTHERS {
+            let gains = Gains::new(&prepared, lanes, |block| slow.contains(&block), which);
+            // Everything else was assumed in the first version.
+            let others = gains.assumptions.values().flatten().any(|test| matches!(test, Test::Bits { .. }));
+            let next = others.then(|| with_version(&mut prepared, &gains, &mut done)).flatten();
+            if let Some(next) = next {
+                slow = next;
+            }
+            which += 1;
+        }
+    }
+    prepared.pieces = pieces;
+    (pieces > 0).then_some(prepared)
+}
+
+/// Copies the first piece that can be copied; gives the blocks of the slow copy.
+fn with_version(prepared: &mut Prepared, gains: &Gains, done: &mut EntitySet<Block>) -> Option<Vec<Block>> {
+    let (func, piece) = gains.homes.iter().find_map(|&at| version(prepared, gains, at))?;
+    let assumed = std::mem::take(&mut prepared.assumed);
+    *prepared = normalize::run(&func)?;
+    prepared.assumed = assumed;
+    prepared.assumed.extend(piece.assumed);
+    // What the normal form adds on the way.
+    for &block in prepared.cfg.rpo() {
+        let preds = prepared.cfg.preds(block);
+        if !preds.is_empty() && preds.iter().all(|&pred| prepared.func.layout.is_rare(pred)) {
+            prepared.func.layout.set_rare(block);
+        }
+    }
+    done.extend(piece.blocks);
+    Some(piece.slow)
+}
+
+/// Whether all work-items of a group have to come to an instruction together.
+fn is_meeting(func: &Function, inst: Inst) -> bool {
+    let data = func.dfg.inst(inst);
+    match class(data.op) {
+        Class::Barrier | Class::NamedBarrier => true,
+        Class::Collective => matches!(&data.imm, Imm::Group(info) if info.scope == MemScope::WorkGroup),
+        Class::Constant
+        | Class::Arg
+        | Class::ArgAddr
+        | Class::SlotAddr
+        | Class::GlobalAddr
+        | Class::Query(_)
+        | Class::InSpace
+        | Class::Cheap
+        | Class::Load
+        | Class::Plain
+        | Class::Branch
+        | Class::End
+        | Class::Call => false,
+    }
+}
+
+/// Blocks begin at barriers.
+fn part_at_barriers(func: &mut Function) {
+    let mut work: Vec<Block> = func.layout.blocks().to_vec();
+    while let Some(block) = work.pop() {
+        let at = func.layout.insts(block).iter().skip(1).position(|&inst| is_meeting(func, inst));
+        if let Some(at) = at {
+            let rest = func.append_block();
+            func.layout.split_off(block, at + 1, rest);
+            Builder::at_end(func, block).jump(rest, &[]);
+            work.push(rest);
+        }
+    }
+}
+
+/// What assumptions would bring to a kernel.
+struct Gains {
+    /// Tests of the assumptions that something depends on.
+    assumptions: FxHashMap<Inst, Tests>,
+    /// Shapes under all assumptions.
+    with: Divergence,
+    /// Blocks in which something is gained.
+    blocks: EntitySet<Block>,
+    /// Blocks with relevant assumptions, in the order of the code.
+    homes: Vec<Block>,
+    /// Which of several things is assumed.
+    which: u8,
+}
+
+impl Gains {
+    /// Looks at the blocks that are open.
+    fn new(prepared: &Prepared, lanes: u32, open: impl Fn(Block) -> bool, which: u8) -> Gains {
+        let Prepared { func, cfg, .. } = prepared;
+        let open: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| open(block)).collect();
+        let mut assumed = prepared.assumed.clone();
+        for &inst in open.iter().flat_map(|&block| func.layout.insts(block)) {
+            assumed.entry(inst).or_insert(which);
+        }
+        let with = prepared.divergence_assuming(lanes, true, &assumed);
+        let mut all: FxHashMap<Inst, Tests> = FxHashMap::default();
+        for (inst, tests) in with.assumed() {
+            let matters = |test: &Test| match test {
+                Test::Check(check) => check.matters(func.dfg.ty(check.value)),
+                Test::Agrees { .. } | Test::Differ { .. } | Test::Bits { .. } | Test::SameQuotient { .. } => true,
+            };
+            if !prepared.assumed.contains_key(inst) && tests.iter().any(matters) {
+                all.insert(*inst, tests.clone());
+            }
+        }
+        let mut gains =
+            Gains { assumptions: FxHashMap::default(), with, blocks: EntitySet::new(), homes: Vec::new(), which };
+        if all.is_empty() {
+            return gains;
+        }
+        let roots = gains.roots(prepared, &prepared.divergence(lanes, true), &open);
+        for inst in sources(func, cfg, roots) {
+            gains.assumptions.extend(all.remove(&inst).map(|tests| (inst, tests)));
+        }
+        for &block in &open {
+            if func.layout.insts(block).iter().any(|inst| gains.assumptions.contains_key(inst)) {
+                gains.homes.push(block);
+            }
+        }
+        gains
+    }
+
+    /// Notes the blocks in which something is gained, and gives the addresses and conditions that gain.
+    fn roots(&mut self, prepared: &Prepared, without: &Divergence, open: &[Block]) -> Vec<Value> {
+        let Prepared { func, cfg, .. } = prepared;
+        let is_access = |inst: Inst| [Opcode::Load, Opcode::Store].contains(&func.dfg.inst(inst).op);
+        let scattered = |value: Value| {
+            without.shape(value) == Shape::Varying
+                && without.offsets(value).is_none()
+                && without
+                    .conditional(value)
+                    .is_none_or(|line| line.checks.iter().any(|check| check.matters(func.dfg.ty(check.value))))
+        };
+        let with_it = |value: Value| self.with.shape(value) != Shape::Varying || self.with.offsets(value).is_some();
+        let mut roots = Vec::new();
+        // Ways that lanes would go together, if an access lies there.
+        let rejoined = |&&block: &&Block| without.is_parted(block) && !self.with.is_parted(block);
+        let worth = open.iter().filter(rejoined).any(|&b| func.layout.insts(b).iter().any(|&inst| is_access(inst)));
+        for &block in open {
+            let mut gain = false;
+            for &inst in func.layout.insts(block) {
+                let data = func.dfg.inst(inst);
+                if is_access(inst) && scattered(data.args[0]) && with_it(data.args[0]) {
+                    roots.push(data.args[0]);
+                    gain = true;
+                }
+                let better = |&value: &Value| {
+                    without.shape(value) == Shape::Varying
+                        && without.conditional(value).is_none()
+                        && without.offsets(value).is_none()
+                        && with_it(value)
+                };
+                gain |= func.dfg.results(inst).iter().any(better);
+            }
+            if worth && without.diverges(block) && !self.with.diverges(block) {
+                let condition = func.layout.terminator(block).map(|inst| func.dfg.inst(inst).args[0]);
+                roots.extend(condition);
+                gain = true;
+            }
+            gain |= rejoined(&&block) && func.layout.insts(block).iter().any(|&inst| is_access(inst));
+            if gain {
+                self.blocks.insert(block);
+            }
+        }
+        debug_assert!(open.iter().all(|&block| cfg.reaches(block)));
+        roots
+    }
+}
+
+/// The pure instructions that values are computed by.
+fn sources(func: &Function, cfg: &Cfg, roots: Vec<Value>) -> FxHashSet<Inst> {
+    let mut found = FxHashSet::default();
+    let mut seen: FxHashSet<Value> = FxHashSet::default();
+    let mut work = roots;
+    while let Some(value) = work.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        match func.dfg.def(value) {
+            ValueDef::Result(inst, _) if func.dfg.inst(inst).op.is_pure() => {
+                found.insert(inst);
+                work.extend(&func.dfg.inst(inst).args);
+            }
+            ValueDef::Result(..) => {}
+            ValueDef::Param(block, index) => {
+                for &pred in cfg.preds(block) {
+                    let targets = func.layout.terminator(pred).map(|t| func.dfg.targets(t)).unwrap_or_default();
+                    let to_here = targets.iter().filter(|call| call.block == block);
+                    work.extend(to_here.map(|call| call.args[usize::from(index)]));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A piece that was copied.
+struct Piece {
+    /// The copies of instructions of which something is assumed, and which of several things.
+    assumed: Vec<(Inst, u8)>,
+    /// The blocks for packs for which that does not hold.
+    slow: Vec<Block>,
+    /// All blocks of both versions, and the one before them.
+    blocks: Vec<Block>,
+}
+
+/// The instructions of the block in which a piece begins.
+#[derive(Default)]
+struct Parts {
+    /// What stays before the test.
+    before: Vec<Inst>,
+    /// Pure instructions that assumptions say something about: needed by the tests, and in both versions.
+    shared: Vec<Inst>,
+    /// The rest.
+    after: Vec<Inst>,
+    /// Those that something is assumed of.
+    assumed: Vec<Inst>,
+}
+
+/// Copies the piece that begins with the first assumptions of a block.
+fn version(prepared: &Prepared, gains: &Gains, at: Block) -> Option<(Function, Piece)> {
+    let mut func = prepared.func.clone();
+    hoist(&mut func, prepared, gains, at);
+    let parts = split(&func, gains, at)?;
+    let tests = parts.assumed.iter().map(|inst| gains.assumptions[inst].len()).sum::<usize>();
+    if tests > MAX_TESTS {
+        return None;
+    }
+    let head = func.append_block();
+    func.layout.set_insts(at, parts.before.clone());
+    func.layout.set_insts(head, parts.shared.iter().chain(&parts.after).copied().collect());
+    let jump = Builder::at_end(&mut func, at).jump(head, &[]);
+    let blocks = region(&func, gains, at, head)?;
+    func.layout.remove_inst(jump);
+    // The assumptions, and what depends on them, before the test.
+    let mut copies: FxHashMap<Value, Value> = FxHashMap::default();
+    let mut assumed = Vec::new();
+    for &inst in &parts.shared {
+        let new = match parts.assumed.contains(&inst).then(|| known(&func, gains, inst)).flatten() {
+            Some(value) => {
+                let id = func.dfg.make_const(ConstData::splat(Type::B1, u64::from(value)));
+                let data = clift_kir::InstData { op: Opcode::Const, args: Default::default(), imm: Imm::Const(id) };
+                func.dfg.make_inst(data, &[Type::B1])
+            }
+            None => copy_inst(&mut func, inst, &mut copies, &FxHashMap::default()),
+        };
+        for (old, new) in func.dfg.results(inst).to_vec().into_iter().zip(func.dfg.results(new).to_vec()) {
+            copies.insert(old, new);
+        }
+        func.locs[new] = func.locs[inst];
+        func.layout.append_inst(at, new);
+        if parts.assumed.contains(&inst) {
+            assumed.push((new, gains.which));
+        }
+    }
+    let holds = emit_tests(&mut func, gains, &parts, at, &copies);
+    // The copy of the piece.
+    let places: FxHashMap<Block, Block> = blocks.iter().map(|&block| (block, func.append_block())).collect();
+    for &block in &blocks {
+        for param in func.dfg.params(block).to_vec() {
+            let ty = func.dfg.ty(param);
+            copies.insert(param, func.dfg.append_param(places[&block], ty));
+        }
+    }
+    for &block in &blocks {
+        for inst in func.layout.insts(block).to_vec() {
+            if block == head && parts.shared.contains(&inst) {
+                continue;
+            }
+            let new = copy_inst(&mut func, inst, &mut copies, &places);
+            func.layout.append_inst(places[&block], new);
+        }
+    }
+    Builder::at_end(&mut func, at).branch(holds, BlockCall::new(places[&head], &[]), BlockCall::new(head, &[]));
+    join(&mut func, &blocks, &places, &copies);
+    // Packs of which an assumption does not hold are few.
+    if gains.which > 0 {
+        func.layout.clear_rare(at);
+    }
+    for &block in &blocks {
+        func.layout.set_rare(block);
+    }
+    let all = blocks.iter().chain(places.values()).copied().chain([at]).collect();
+    Some((func, Piece { assumed, slow: blocks, blocks: all }))
+}
+
+/// Moves what assumptions further on are made about to the end of a block, if it can be computed there.
+fn hoist(func: &mut Function, prepared: &Prepared, gains: &Gains, at: Block) {
+    let Prepared { cfg, dom, .. } = prepared;
+    for &block in cfg.rpo() {
+        if block == at || !dom.dominates(at, block) {
+            continue;
+        }
+        for inst in func.layout.insts(block).to_vec() {
+            let mut moved = Vec::new();
+            if gains.assumptions.contains_key(&inst) && movable(func, dom, at, inst, 0, &mut moved) {
+                for inst in moved {
+                    func.layout.remove_inst(inst);
+                    let end = func.layout.insts(at).len() - 1;
+                    func.layout.insert_inst(at, end, inst);
+                }
+            }
+        }
+    }
+}
+
+/// Whether an instruction can be computed at the end of a block before it; collects what has to move, operands first. `pending`
+/// users of it are to move as well.
+fn movable(func: &Function, dom: &DomTree, at: Block, inst: Inst, pending: usize, moved: &mut Vec<Inst>) -> bool {
+    if moved.contains(&inst) || func.layout.block_of(inst).is_none_or(|block| dom.dominates(block, at)) {
+        return true;
+    }
+    // All on the way to an operand would move behind it.
+    if pending + moved.len() >= HOISTED {
+        return false;
+    }
+    let data = func.dfg.inst(inst);
+    let operand = |&arg: &Value| match func.dfg.def(arg) {
+        ValueDef::Param(block, _) => dom.dominates(block, at),
+        ValueDef::Result(def, _) => movable(func, dom, at, def, pending + 1, moved),
+    };
+    if !data.op.is_pure() || !data.args.iter().all(operand) || moved.len() >= HOISTED {
+        return false;
+    }
+    moved.push(inst);
+    true
+}
+
+/// Parts the instructions of a block; `None` when nothing is assumed in it.
+fn split(func: &Function, gains: &Gains, at: Block) -> Option<Parts> {
+    let mut parts = Parts::default();
+    let mut after: FxHashSet<Value> = FxHashSet::default();
+    let mut shared: FxHashSet<Value> = FxHashSet::default();
+    // Whether what has effects still stays before the test.
+    let mut early = true;
+    for &inst in func.layout.insts(at) {
+        let data = func.dfg.inst(inst);
+        let (mut waits, mut depends) = (false, false);
+        func.dfg.for_each_use(inst, |value| {
+            waits |= after.contains(&value);
+            depends |= shared.contains(&value);
+        });
+        let assumed = gains.assumptions.contains_key(&inst);
+        let results = func.dfg.results(inst);
+        if waits || data.op.is_terminator() || !data.op.is_pure() && (depends || !early) {
+            early &= data.op.is_pure();
+            after.extend(results);
+            parts.after.push(inst);
+        } else if assumed || depends {
+            shared.extend(results);
+            parts.shared.push(inst);
+            if assumed {
+                parts.assumed.push(inst);
+            }
+        } else {
+            parts.before.push(inst);
+        }
+    }
+    (!parts.assumed.is_empty()).then_some(parts)
+}
+
+/// The blocks of a piece that begins with `head`, behind `at`; `None` when it is too long.
+fn region(func: &Function, gains: &Gains, at: Block, head: Block) -> Option<Vec<Block>> {
+    let cfg = Cfg::new(func);
+    let dom = DomTree::new(&cfg);
+    let mut inside: FxHashSet<Block> = cfg
+        .rpo()
+        .iter()
+        .copied()
+        .filter(|&b| {
+            dom.dominates(head, b) && (b == head || !func.layout.insts(b).iter().any(|&i| is_meeting(func, i)))
+        })
+        .collect();
+    // Nothing comes in but through the head.
+    loop {
+        let enters = |b: &Block| *b == head || cfg.preds(*b).iter().all(|pred| inside.contains(pred));
+        let kept: FxHashSet<Block> = inside.iter().copied().filter(enters).collect();
+        if kept.len() == inside.len() {
+            break;
+        }
+        inside = kept;
+    }
+    // Nor goes on behind the last gain.
+    let gain = |block: Block| gains.blocks.contains(if block == head { at } else { block });
+    let mut needed: FxHashSet<Block> = FxHashSet::default();
+    let mut work: Vec<Block> = inside.iter().copied().filter(|&block| gain(block)).collect();
+    while let Some(block) = work.pop() {
+        if needed.insert(block) && block != head {
+            work.extend(cfg.preds(block));
+        }
+    }
+    if needed.is_empty() {
+        return None;
+    }
+    needed.insert(head);
+    // What only leads on goes along with where it comes from.
+    for &block in cfg.rpo() {
+        let leads_on = func.layout.insts(block).len() == 1 && cfg.succs(block).len() == 1;
+        if leads_on && inside.contains(&block) && cfg.preds(block).iter().all(|pred| needed.contains(pred)) {
+            needed.insert(block);
+        }
+    }
+    let blocks: Vec<Block> = cfg.rpo().iter().copied().filter(|block| needed.contains(block)).collect();
+    let size: usize = blocks.iter().map(|&block| func.layout.insts(block).len()).sum();
+    (size <= MAX_PIECE).then_some(blocks)
+}
+
+/// The result of an instruction that is known where its assumption holds.
+fn known(func: &Function, gains: &Gains, inst: Inst) -> Option<bool> {
+    let differ = gains.assumptions[&inst].iter().any(|test| matches!(test, Test::Differ { .. }));
+    match func.dfg.inst(inst).imm {
+        Imm::IntCond(cond) if differ => Some(cond == IntCond::Ne),
+        _ => None,
+    }
+}
+
+/// A copy of an instruction with operands and targets replaced; it stands nowhere yet.
+fn copy_inst(
+    func: &mut Function,
+    inst: Inst,
+    copies: &mut FxHashMap<Value, Value>,
+    places: &FxHashMap<Block, Block>,
+) -> Inst {
+    let data = func.dfg.inst(inst).clone();
+    let results = func.dfg.results(inst).to_vec();
+    let types: Vec<Type> = results.iter().map(|&value| func.dfg.ty(value)).collect();
+    let new = func.dfg.make_inst(data, &types);
+    func.dfg.map_uses(new, |value| copies.get(&value).copied().unwrap_or(value));
+    for target in func.dfg.targets_mut(new) {
+        if let Some(&place) = places.get(&target.block) {
+            target.block = place;
+        }
+    }
+    func.locs[new] = func.locs[inst];
+    for (old, copy) in results.into_iter().zip(func.dfg.results(new).to_vec()) {
+        if let Some(name) = func.names.get(&old).cloned() {
+            func.names.insert(copy, name);
+        }
+        copies.insert(old, copy);
+    }
+    new
+}
+
+/// Whether all assumptions hold, at the end of a block.
+fn emit_tests(func: &mut Function, gains: &Gains, parts: &Parts, at: Block, copies: &FxHashMap<Value, Value>) -> Value {
+    let mut b = Builder::at_end(func, at);
+    let zero = b.iconst(Type::I32, 0);
+    let mut firsts: FxHashMap<Value, Value> = FxHashMap::default();
+    let mut made: Vec<Test> = Vec::new();
+    let mut holds: Option<Value> = None;
+    for &test in parts.assumed.iter().flat_map(|inst| &gains.assumptions[inst]) {
+        if made.contains(&test) {
+            continue;
+        }
+        made.push(test);
+        let one = test.emit(&mut b, |b, value| {
+            let here = copies.get(&value).copied().unwrap_or(value);
+            if gains.with.shape(value).is_uniform(Scope::Pack) {
+                return here;
+            }
+            *firsts.entry(here).or_insert_with(|| b.group_shuffle(here, zero))
+        });
+        holds = Some(holds.map_or(one, |all| b.int2(Opcode::And, all, one)));
+    }
+    holds.unwrap_or_else(|| b.iconst(Type::B1, 1))
+}
+
+/// Values of the piece that are used behind it come from one version or the other.
+fn join(func: &mut Function, blocks: &[Block], places: &FxHashMap<Block, Block>, copies: &FxHashMap<Value, Value>) {
+    let mut homes: FxHashMap<Value, Block> = FxHashMap::default();
+    for &block in blocks {
+        homes.extend(func.dfg.params(block).iter().map(|&param| (param, block)));
+        let results = func.layout.insts(block).iter().flat_map(|&inst| func.dfg.results(inst));
+        homes.extend(results.map(|&value| (value, block)));
+    }
+    let inside: FxHashSet<Block> = blocks.iter().chain(places.values()).copied().collect();
+    let cfg = Cfg::new(func);
+    let graph = Frontiers::new(&cfg);
+    let mut ssa = SsaBuilder::new();
+    let mut vars = FxHashMap::default();
+    for &block in cfg.rpo() {
+        if inside.contains(&block) {
+            continue;
+        }
+        for inst in func.layout.insts(block).to_vec() {
+            let mut used = Vec::new();
+            func.dfg.for_each_use(inst, |value| used.extend(homes.get(&value).map(|&home| (value, home))));
+            for (value, home) in used {
+                let var = *vars.entry(value).or_insert_with(|| {
+                    let var = ssa.declare(func.dfg.ty(value));
+                    ssa.define(var, home, value);
+                    ssa.define(var, places[&home], copies[&value]);
+                    var
+                });
+                let joined = ssa.value_at_start(func, &graph, var, block);
+                func.dfg.map_uses(inst, |old| if old == value { joined } else { old });
+            }
+        }
+    }
+}

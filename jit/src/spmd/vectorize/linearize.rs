@@ -1,0 +1,200 @@
+//! Partial linearization: in which order a pack executes the blocks of a kernel, and which branches it keeps.
+//!
+//! A pack executes blocks in the order of [`super::order`]. While it executes one, others may be *deferred*: lanes wait for
+//! them. Where the branch at a block's end is uniform, the pack goes to the first of its target and the deferred blocks; where it
+//! is divergent, all targets are waited for and the pack goes to the first of them all. The rest stays deferred. The latch of a
+//! loop goes back while any lane wants to, and to the first deferred block when none does. (After Moll and Hack, "Partial
+//! Control-Flow Linearization", with the lanes that wait kept in one mask per block rather than derived from edges.)
+//!
+//! This file decides; [`super::masks`] says who executes a block, [`super::widen`] makes the code. Deferred sets are the union
+//! over all ways to a block: a block in one may have no lane waiting for it, which its mask then tells.
+
+use std::ops::Range;
+
+use clift_kir::Block;
+use clift_kir::analysis::LoopId;
+use cranelift_entity::{EntitySet, SecondaryMap};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::order::order;
+use crate::spmd::analysis::divergence::Divergence;
+use crate::spmd::transform::normalize::Prepared;
+
+/// Blocks by their place in the order, ascending.
+pub(crate) type Pending = SmallVec<[u32; 4]>;
+
+/// How a pack goes through the blocks.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The order of execution.
+    pub(crate) order: Vec<Block>,
+    /// Each block's place in it.
+    pub(crate) place: SecondaryMap<Block, u32>,
+    /// What is deferred while a block executes.
+    pub(crate) deferred: SecondaryMap<Block, Pending>,
+    /// Blocks that are deferred somewhere.
+    pub(crate) ever_deferred: EntitySet<Block>,
+    /// Loops that lanes may leave while others stay: in different iterations, or by different exits.
+    pub(crate) divergent_loops: FxHashSet<LoopId>,
+    /// Loops by their latch.
+    pub(crate) latches: SecondaryMap<Block, Option<LoopId>>,
+}
+
+impl Plan {
+    /// Plans the execution of a kernel.
+    pub(crate) fn new(prepared: &Prepared, divergence: &Divergence) -> Plan {
+        let order = order(prepared);
+        let mut place = SecondaryMap::new();
+        for (i, &block) in order.iter().enumerate() {
+            place[block] = i as u32;
+        }
+        let mut latches = SecondaryMap::new();
+        for (id, data) in prepared.loops.iter() {
+            for &latch in &data.latches {
+                latches[latch] = Some(id);
+            }
+        }
+        let graph = Graph { prepared, divergence, order: &order, place: &place, latches: &latches };
+        let mut whole = graph.deferral(0..order.len());
+        let ids = prepared.loops.iter().map(|(id, _)| id);
+        let divergent_loops = ids.filter(|&id| graph.is_left_in_parts(id, &mut whole)).collect();
+        let mut deferred = SecondaryMap::new();
+        let mut ever_deferred = EntitySet::new();
+        for (&block, waiting) in order.iter().zip(whole.blocks) {
+            if waiting.here {
+                ever_deferred.insert(block);
+            }
+            deferred[block] = waiting.behind;
+        }
+        Plan { order, place, deferred, ever_deferred, divergent_loops, latches }
+    }
+
+    /// The block at a place of the order.
+    pub(crate) fn at(&self, place: u32) -> Block {
+        self.order[place as usize]
+    }
+}
+
+/// What the plan is made from.
+struct Graph<'a> {
+    prepared: &'a Prepared,
+    divergence: &'a Divergence,
+    order: &'a [Block],
+    place: &'a SecondaryMap<Block, u32>,
+    latches: &'a SecondaryMap<Block, Option<LoopId>>,
+}
+
+/// What is deferred in a part of the order that is entered at its first block, with nothing deferred before.
+struct Deferral {
+    part: Range<usize>,
+    /// By place in the part.
+    blocks: Vec<Waiting>,
+}
+
+/// Where lanes wait around a block.
+#[derive(Clone, Default)]
+struct Waiting {
+    /// What is deferred while the block executes.
+    behind: Pending,
+    /// Whether the block itself is deferred somewhere.
+    here: bool,
+}
+
+impl Deferral {
+    /// What is known of a block, if it lies in the part.
+    fn at(&mut self, place: u32) -> Option<&mut Waiting> {
+        let index = (place as usize).checked_sub(self.part.start)?;
+        self.blocks.get_mut(index)
+    }
+}
+
+impl Graph<'_> {
+    fn deferral(&self, part: Range<usize>) -> Deferral {
+        let mut deferral = Deferral { blocks: vec![Waiting::default(); part.len()], part };
+        // Around a loop more may become deferred at its header: until nothing changes.
+        while self.round(&mut deferral) {}
+        deferral
+    }
+
+    /// Whether lanes may leave a loop while others stay: whether something outside is deferred in it, by itself. What has been
+    /// deferred on the way to it says nothing: lanes that leave it may well go where others wait already.
+    fn is_left_in_parts(&self, id: LoopId, whole: &mut Deferral) -> bool {
+        let data = self.prepared.loops.get(id);
+        let Some(first) = data.blocks.iter().map(|&block| self.place[block] as usize).min() else { return false };
+        // The blocks of a loop are contiguous.
+        let part = first..first + data.blocks.len();
+        let may_leave = |deferral: &mut Deferral| {
+            let mut latches = data.latches.iter().filter_map(|&latch| deferral.at(self.place[latch]).cloned());
+            latches.any(|latch| latch.behind.iter().any(|&place| !part.contains(&(place as usize))))
+        };
+        may_leave(whole) && may_leave(&mut self.deferral(part.clone()))
+    }
+
+    /// Goes over all blocks once; whether a header came to have more deferred than the round began with.
+    fn round(&self, deferral: &mut Deferral) -> bool {
+        let Prepared { cfg, loops, .. } = self.prepared;
+        let mut again = false;
+        for i in deferral.part.clone() {
+            let block = self.order[i];
+            let deferred = deferral.at(i as u32).map(|waiting| waiting.behind.clone()).unwrap_or_default();
+            if let Some(id) = self.latches[block] {
+                again |= defer(deferral, self.place[loops.get(id).header], &deferred);
+                send(deferral, &deferred);
+            } else if self.divergence.diverges(block) {
+                let mut pending = deferred;
+                for &succ in cfg.succs(block) {
+                    insert(&mut pending, self.place[succ]);
+                }
+                send(deferral, &pending);
+            } else {
+                for &succ in cfg.succs(block) {
+                    let mut pending = deferred.clone();
+                    insert(&mut pending, self.place[succ]);
+                    send(deferral, &pending);
+                }
+            }
+        }
+        again
+    }
+}
+
+/// Blocks that wait together: each is entered with those behind it deferred. It is enough to tell the first: it sends on what it
+/// defers, wherever it goes.
+fn send(deferral: &mut Deferral, pending: &[u32]) {
+    let Some((&first, others)) = pending.split_first() else { return };
+    for &place in others {
+        if let Some(waiting) = deferral.at(place) {
+            waiting.here = true;
+        }
+    }
+    defer(deferral, first, others);
+}
+
+/// Adds to what is deferred at a place; whether that was news.
+fn defer(deferral: &mut Deferral, at: u32, places: &[u32]) -> bool {
+    let Some(Waiting { behind, .. }) = deferral.at(at) else { return false };
+    // What comes before has been executed; it waits for the next iteration, if at all.
+    let places = &places[places.partition_point(|&place| place <= at)..];
+    let before = behind.len();
+    if behind.is_empty() {
+        behind.extend_from_slice(places);
+    } else {
+        let old = std::mem::take(behind);
+        let (mut old, mut new) = (old.iter().copied().peekable(), places.iter().copied().peekable());
+        while let (Some(&a), Some(&b)) = (old.peek(), new.peek()) {
+            behind.push(a.min(b));
+            old.next_if_eq(&a.min(b));
+            new.next_if_eq(&a.min(b));
+        }
+        behind.extend(old.chain(new));
+    }
+    behind.len() > before
+}
+
+/// Adds to an ascending list.
+pub(crate) fn insert(pending: &mut Pending, place: u32) {
+    if let Err(index) = pending.binary_search(&place) {
+        pending.insert(index, place);
+    }
+}

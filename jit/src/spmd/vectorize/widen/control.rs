@@ -1,0 +1,466 @@
+//! Control flow: the blocks and branches of the plan, what edges assign, and the masks.
+
+use clift_kir::analysis::{Cfg, DomTree, Frontiers};
+use clift_kir::inst::{BlockCall, Imm, SwitchData};
+use clift_kir::ssa::{Var, remove_trivial_params};
+use clift_kir::{Block, Builder, Inst, IntCond, MemScope, Opcode, Type, Value};
+use rustc_hash::FxHashMap;
+
+use super::how::{How, how};
+use super::{Mask, Widener};
+use crate::spmd::analysis::shape::Scope;
+use crate::spmd::vectorize::linearize::{Pending, insert};
+
+/// From so many instructions on, a block is skipped when no lane waits for it, even where executing it would do no harm.
+const GUARD_COST: usize = 8;
+
+impl Widener<'_> {
+    /// Finds the roots that must not be executed without lanes, or are worth a test.
+    pub(super) fn find_guards(&mut self) {
+        let mut cost: FxHashMap<Block, usize> = FxHashMap::default();
+        for &block in &self.plan.order {
+            let root = self.masks.root(block);
+            let insts = self.func.layout.insts(block);
+            let rare = self.func.layout.is_rare(block);
+            if insts.iter().any(|&inst| self.needs_lanes(inst)) || self.is_header(block) || rare {
+                self.guarded.insert(root);
+            }
+            let mut at = Some(root);
+            while let Some(root) = at {
+                *cost.entry(root).or_default() += insts.len();
+                at = self.prepared.dom.parent(root).map(|above| self.masks.root(above));
+            }
+        }
+        self.guarded.extend(cost.into_iter().filter(|&(_, cost)| cost >= GUARD_COST).map(|(root, _)| root));
+    }
+
+    fn is_header(&self, block: Block) -> bool {
+        let loops = &self.prepared.loops;
+        loops.innermost(block).is_some_and(|id| loops.get(id).header == block)
+    }
+
+    /// Whether an instruction does something even when no lane is active, or is costly then.
+    fn needs_lanes(&self, inst: Inst) -> bool {
+        let data = self.func.dfg.inst(inst);
+        match how(data.op) {
+            How::Load | How::Store => self.divergence.shape(data.args[0]).is_uniform(Scope::Pack),
+            How::PerLane | How::Once => true,
+            // A work-group's: a boundary between regions.
+            How::Collective => matches!(&data.imm, Imm::Group(info) if info.scope == MemScope::WorkGroup),
+            How::Leaf
+            | How::Slot
+            | How::Query
+            | How::Lanewise
+            | How::Components
+            | How::Bitcast
+            | How::Branch
+            | How::End
+            | How::Foreign => false,
+        }
+    }
+
+    fn head(&self, block: Block) -> Block {
+        match self.heads[block].expand() {
+            Some(head) => head,
+            None => unreachable!("broken invariant: {block} is not in the order"),
+        }
+    }
+
+    fn terminator(&self, block: Block) -> Inst {
+        match self.func.layout.terminator(block) {
+            Some(inst) => inst,
+            None => unreachable!("broken invariant: {block} has no terminator"),
+        }
+    }
+
+    /// Makes all blocks with their branches; conditions are filled in later.
+    pub(super) fn make_skeleton(&mut self) {
+        let order = self.plan.order.clone();
+        for &block in &order {
+            let head = self.out.append_block();
+            self.heads[block] = Some(head).into();
+            if self.func.layout.is_rare(block) {
+                self.out.layout.set_rare(head);
+            }
+        }
+        let first = self.head(order[0]);
+        Builder::at_end(&mut self.out, self.entry).jump(first, &[]);
+        let unknown = Builder::before(&mut self.out, self.entry, 0).undef(Type::B1);
+        for &block in &order {
+            self.end_block(block, unknown);
+        }
+        self.skeleton = Some(DomTree::new(&Cfg::new(&self.out)));
+    }
+
+    /// The way on from a block.
+    fn end_block(&mut self, block: Block, unknown: Value) {
+        let head = self.head(block);
+        let deferred = self.plan.deferred[block].clone();
+        let inst = self.terminator(block);
+        let data = self.func.dfg.inst(inst);
+        if let Some(id) = self.plan.latches[block] {
+            let header = self.head(self.prepared.loops.get(id).header);
+            if !self.plan.divergent_loops.contains(&id) {
+                Builder::at_end(&mut self.out, head).jump(header, &[]);
+                return;
+            }
+            let out = self.dispatch(&deferred, unknown);
+            let calls = (BlockCall::new(header, &[]), BlockCall::new(out, &[]));
+            Builder::at_end(&mut self.out, head).branch(unknown, calls.0, calls.1);
+            return;
+        }
+        let targets: Vec<Block> = self.func.dfg.targets(inst).iter().map(|call| call.block).collect();
+        if targets.is_empty() {
+            Builder::at_end(&mut self.out, head).ret(&[]);
+            return;
+        }
+        if targets.len() == 1 || self.divergence.diverges(block) {
+            let mut pending = deferred;
+            for &target in &targets {
+                insert(&mut pending, self.plan.place[target]);
+            }
+            self.go(head, &pending, unknown);
+            return;
+        }
+        // A uniform choice: each edge has a block of its own for what it assigns.
+        let mut ways: Vec<(Block, Block)> = Vec::new();
+        for &target in &targets {
+            if ways.iter().any(|&(to, _)| to == target) {
+                continue;
+            }
+            let way = self.out.append_block();
+            let mut pending = deferred.clone();
+            insert(&mut pending, self.plan.place[target]);
+            self.go(way, &pending, unknown);
+            ways.push((target, way));
+        }
+        let to = |target: Block| match ways.iter().find(|&&(to, _)| to == target) {
+            Some(&(_, way)) => BlockCall::new(way, &[]),
+            None => unreachable!("broken invariant: a target without a way"),
+        };
+        let imm = match &data.imm {
+            Imm::Branch(calls) => Imm::Branch(Box::new([to(calls[0].block), to(calls[1].block)])),
+            Imm::Switch(switch) => Imm::Switch(Box::new(SwitchData {
+                cases: switch.cases.iter().map(|(value, call)| (*value, to(call.block))).collect(),
+                default: to(switch.default.block),
+            })),
+            other => unreachable!("broken invariant: {other:?} has several targets"),
+        };
+        // A switch's selector has its own type.
+        let selector_ty = self.func.dfg.ty(data.args[0]);
+        let selector = if selector_ty == Type::B1 {
+            unknown
+        } else {
+            Builder::before(&mut self.out, self.entry, 0).undef(selector_ty)
+        };
+        Builder::at_end(&mut self.out, head).inst(data.op, &[selector], imm, &[]);
+        self.edges[block] = ways;
+    }
+
+    /// Ends a block: on to the first that waits, or to the next if no lane does.
+    fn go(&mut self, from: Block, pending: &[u32], unknown: Value) {
+        let Some((&first, rest)) = pending.split_first() else {
+            unreachable!("broken invariant: nowhere to go");
+        };
+        let next = self.plan.at(first);
+        let is_root = self.masks.root(next) == next;
+        if rest.is_empty() || !is_root || !self.guarded.contains(next) {
+            let head = self.head(next);
+            Builder::at_end(&mut self.out, from).jump(head, &[]);
+            return;
+        }
+        let otherwise = self.dispatch(rest, unknown);
+        let calls = (BlockCall::new(self.head(next), &[]), BlockCall::new(otherwise, &[]));
+        let test = Builder::at_end(&mut self.out, from).branch(unknown, calls.0, calls.1);
+        self.tests.push((test, next));
+    }
+
+    /// The block from which a pack goes on when these wait.
+    fn dispatch(&mut self, pending: &[u32], unknown: Value) -> Block {
+        let Some((&first, rest)) = pending.split_first() else {
+            unreachable!("broken invariant: nowhere to go");
+        };
+        let next = self.plan.at(first);
+        if rest.is_empty() || !self.guarded.contains(next) || self.masks.root(next) != next {
+            return self.head(next);
+        }
+        let key = Pending::from_slice(pending);
+        if let Some(&block) = self.dispatch.get(&key) {
+            return block;
+        }
+        let block = self.out.append_block();
+        self.dispatch.insert(key, block);
+        self.go(block, pending, unknown);
+        block
+    }
+
+    /// Fills a block of the kernel.
+    pub(super) fn fill(&mut self, block: Block) {
+        self.block = block;
+        self.here = self.head(block);
+        let mask = self.enter(block);
+        for &param in self.func.dfg.params(block) {
+            self.enter_param(param);
+        }
+        let insts = self.func.layout.insts(block);
+        let (&terminator, body) = match insts.split_last() {
+            Some(split) => split,
+            None => unreachable!("broken invariant: {block} is empty"),
+        };
+        for &inst in body {
+            self.loc = self.func.locs[inst];
+            self.instruction(inst, mask);
+        }
+        self.loc = self.func.locs[terminator];
+        self.leave(block, terminator, mask);
+    }
+
+    /// The mask with which a block begins.
+    fn enter(&mut self, block: Block) -> Mask {
+        let root = self.masks.root(block);
+        if self.masks.is_full(block) {
+            return self.tail_mask;
+        }
+        if root == block {
+            let var = self.waiting_for(block);
+            let mask = self.at_start(var, self.here, Type::B1.with_lanes(self.width));
+            self.mask_values[block] = Some(mask).into();
+            if self.plan.ever_deferred.contains(block) {
+                let none = self.mask_constant(false);
+                self.assign(var, none);
+            }
+            if !self.func.layout.is_rare(block) {
+                let locs = self.func.layout.insts(block).iter().map(|&inst| self.func.locs[inst]);
+                self.report.masked_blocks.push(locs.max_by_key(|loc| loc.line != 0).unwrap_or_default());
+            }
+            return Some(mask);
+        }
+        let Some(mask) = self.mask_values[root].expand() else {
+            unreachable!("broken invariant: {root} has not been executed before {block}")
+        };
+        if self.dominates(root, block) {
+            return Some(mask);
+        }
+        let var = match self.mask_vars.get(&root) {
+            Some(&var) => var,
+            None => {
+                let var = self.ssa.declare(Type::B1.with_lanes(self.width));
+                let none = self.mask_constant(false);
+                self.ssa.define(var, self.entry, none);
+                let head = self.head(root);
+                self.ssa.define(var, head, mask);
+                self.mask_vars.insert(root, var);
+                var
+            }
+        };
+        Some(self.at_start(var, self.here, Type::B1.with_lanes(self.width)))
+    }
+
+    /// Whether one block of the kernel is executed before another on every way there.
+    pub(super) fn dominates(&self, a: Block, b: Block) -> bool {
+        a == b || self.skeleton.as_ref().is_some_and(|dom| dom.dominates(self.head(a), self.head(b)))
+    }
+
+    /// The variable for the lanes that wait for a root.
+    fn waiting_for(&mut self, root: Block) -> Var {
+        if let Some(var) = self.waiting[root] {
+            return var;
+        }
+        let var = self.ssa.declare(Type::B1.with_lanes(self.width));
+        self.waiting[root] = Some(var);
+        let none = self.mask_constant(false);
+        self.ssa.define(var, self.entry, none);
+        var
+    }
+
+    /// A constant mask, made in the entry.
+    pub(super) fn mask_constant(&mut self, value: bool) -> Value {
+        if let Some(made) = self.mask_constants[usize::from(value)].expand() {
+            return made;
+        }
+        let ty = Type::B1.with_lanes(self.width);
+        let made = Builder::before(&mut self.out, self.entry, 0).iconst(ty, i64::from(value));
+        self.mask_constants[usize::from(value)] = Some(made).into();
+        made
+    }
+
+    /// The end of a block: assignments of its edges, and its condition.
+    fn leave(&mut self, block: Block, inst: Inst, mask: Mask) {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let calls: Vec<BlockCall> = func.dfg.targets(inst).into_iter().cloned().collect();
+        let end = self.here;
+        let Some(terminator) = self.out.layout.terminator(end) else {
+            unreachable!("broken invariant: the skeleton has no terminator")
+        };
+        if let Some(id) = self.plan.latches[block] {
+            self.edge(block, &calls[0], mask, mask);
+            if self.plan.divergent_loops.contains(&id) {
+                let mask = match mask {
+                    Some(mask) => mask,
+                    None => self.mask_constant(true),
+                };
+                let any = self.at().any(mask);
+                self.out.dfg.inst_mut(terminator).args[0] = any;
+            }
+            return;
+        }
+        match calls.len() {
+            0 => {}
+            1 => self.edge(block, &calls[0], mask, mask),
+            _ if self.divergence.diverges(block) => {
+                for (call, lanes) in self.choices(inst, &calls, mask) {
+                    self.edge(block, &call, mask, Some(lanes));
+                }
+            }
+            _ => {
+                let selector = self.scalar(data.args[0]);
+                self.out.dfg.inst_mut(terminator).args[0] = selector;
+                for (target, way) in std::mem::take(&mut self.edges[block]) {
+                    self.here = way;
+                    for call in calls.iter().filter(|call| call.block == target).take(1) {
+                        self.edge(block, call, mask, mask);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The targets of a divergent branch, each once, with the lanes that go there.
+    fn choices(&mut self, inst: Inst, calls: &[BlockCall], mask: Mask) -> Vec<(BlockCall, Value)> {
+        let data = self.func.dfg.inst(inst);
+        let selector = self.packs(data.args[0])[0];
+        let active = |this: &mut Self, chosen: Value| match mask {
+            Some(mask) => this.at().int2(Opcode::And, mask, chosen),
+            None => chosen,
+        };
+        if data.op == Opcode::Branch {
+            let other = self.at().int1(Opcode::Not, selector);
+            let masks = [active(self, selector), active(self, other)];
+            return calls.iter().cloned().zip(masks).collect();
+        }
+        let Imm::Switch(switch) = &data.imm else { unreachable!("broken invariant: {:?} diverges", data.op) };
+        let ty = self.out.dfg.ty(selector);
+        let mut chosen: Vec<(BlockCall, Value)> = Vec::new();
+        let mut any: Option<Value> = None;
+        for (value, call) in &switch.cases {
+            let mut b = self.at();
+            let value = b.iconst(ty, *value as i64);
+            let equal = b.icmp(IntCond::Eq, selector, value);
+            any = Some(match any {
+                Some(any) => b.int2(Opcode::Or, any, equal),
+                None => equal,
+            });
+            add_choice(&mut b, &mut chosen, call, equal);
+        }
+        let default = match any {
+            Some(any) => self.at().int1(Opcode::Not, any),
+            None => self.mask_constant(true),
+        };
+        add_choice(&mut self.at(), &mut chosen, &switch.default, default);
+        chosen.into_iter().map(|(call, lanes)| (call, active(self, lanes))).collect()
+    }
+
+    /// What an edge assigns, in the current block: the target's parameters, and the lanes that wait for it. The parameters are
+    /// assigned for all lanes that are here, as those are not waiting there: if one goes there later, its values are assigned
+    /// again. So they need no mask where all lanes are here, and the mask of the edge only where it is asked for.
+    fn edge(&mut self, from: Block, call: &BlockCall, here: Mask, taken: Mask) {
+        let to = call.block;
+        let again = self.plan.ever_deferred.contains(to) && !self.is_first_into(from, to);
+        // A block without a guard is executed even when no lane waits for it; lanes that wait for the target keep what they share.
+        let lanes = here.filter(|_| again && !self.guarded.contains(self.masks.root(from)));
+        let args: Vec<Vec<Value>> =
+            self.func.dfg.params(to).iter().zip(&call.args).map(|(&param, &arg)| self.as_param(param, arg)).collect();
+        for (&param, values) in self.func.dfg.params(to).iter().zip(args) {
+            let packs = self.is_packs(param);
+            for (var, value) in self.param_vars(param).into_iter().zip(values) {
+                let value = match here {
+                    Some(mask) if again && packs => {
+                        let ty = self.out.dfg.ty(value);
+                        let old = self.read(var, ty);
+                        self.at().select(mask, value, old)
+                    }
+                    _ if !packs && let Some(lanes) = lanes => {
+                        let ty = self.out.dfg.ty(value);
+                        let old = self.read(var, ty);
+                        let any = self.at().any(lanes);
+                        self.at().select(any, value, old)
+                    }
+                    _ => value,
+                };
+                self.assign(var, value);
+            }
+        }
+        if self.masks.root(to) == to && !self.masks.is_full(to) {
+            let var = self.waiting_for(to);
+            let lanes = match taken {
+                Some(mask) => mask,
+                None => self.mask_constant(true),
+            };
+            let lanes = if again {
+                let old = self.read(var, Type::B1.with_lanes(self.width));
+                self.at().int2(Opcode::Or, old, lanes)
+            } else {
+                lanes
+            };
+            self.assign(var, lanes);
+        }
+    }
+
+    /// Whether no lane can have gone to `to` over another edge, or over this one in an earlier iteration, and still wait there.
+    fn is_first_into(&self, from: Block, to: Block) -> bool {
+        let loops = &self.prepared.loops;
+        let place = |b: &Block| self.plan.place[*b];
+        loops.innermost(from) == loops.innermost(to)
+            && self.prepared.cfg.preds(to).iter().min_by_key(|b| place(b)) == Some(&from)
+    }
+
+    /// Conditions of the branches that ask whether a lane waits.
+    pub(super) fn fill_tests(&mut self) {
+        for (test, root) in std::mem::take(&mut self.tests) {
+            let Some(block) = self.out.layout.block_of(test) else { continue };
+            self.here = block;
+            let var = self.waiting_for(root);
+            let waiting = self.read(var, Type::B1.with_lanes(self.width));
+            let any = self.at().any(waiting);
+            self.out.dfg.inst_mut(test).args[0] = any;
+        }
+    }
+
+    /// Resolves variables, and removes what nothing leads to.
+    pub(super) fn finish(&mut self) {
+        let cfg = Cfg::new(&self.out);
+        self.out.layout.set_order(cfg.rpo().to_vec());
+        let graph = Frontiers::new(&cfg);
+        let mut open: Vec<((Var, Block), Value)> = self.placeholders.drain().collect();
+        open.sort_by_key(|&(key, _)| key);
+        let mut resolved: FxHashMap<Value, Value> = FxHashMap::default();
+        for ((var, block), placeholder) in open {
+            if cfg.reaches(block) {
+                let value = self.ssa.value_at_start(&mut self.out, &graph, var, block);
+                resolved.insert(placeholder, value);
+            }
+        }
+        let resolve = |mut value: Value| {
+            while let Some(&next) = resolved.get(&value) {
+                value = next;
+            }
+            value
+        };
+        for &block in cfg.rpo() {
+            for i in 0..self.out.layout.insts(block).len() {
+                let inst = self.out.layout.insts(block)[i];
+                self.out.dfg.map_uses(inst, resolve);
+            }
+        }
+        remove_trivial_params(&mut self.out);
+    }
+}
+
+/// Adds lanes to a target's.
+fn add_choice(b: &mut Builder<'_>, chosen: &mut Vec<(BlockCall, Value)>, call: &BlockCall, lanes: Value) {
+    match chosen.iter_mut().find(|(other, _)| other.block == call.block) {
+        Some((_, all)) => *all = b.int2(Opcode::Or, *all, lanes),
+        None => chosen.push((call.clone(), lanes)),
+    }
+}

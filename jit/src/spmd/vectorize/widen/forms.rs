@@ -1,0 +1,379 @@
+//! Values of the kernel in their forms, and variables.
+
+use clift_kir::dfg::{ConstData, ValueDef};
+use clift_kir::inst::InstData;
+use clift_kir::ssa::Var;
+use clift_kir::{Block, Builder, Imm, Opcode, Type, Value};
+use smallvec::{SmallVec, smallvec};
+
+use super::Widener;
+use crate::spmd::analysis::affine::Offsets;
+use crate::spmd::analysis::shape::{Scope, Shape};
+
+/// Components of a varying value, each a pack.
+pub(super) type Packs = SmallVec<[Value; 4]>;
+
+/// What a value of the kernel is in the pack's code.
+#[derive(Clone, Debug)]
+pub(super) enum Form {
+    /// The lanes share it.
+    Uniform(Value),
+    /// Lane i has the value of lane 0 plus i steps, wrapping in its width.
+    Affine { base: Value, stride: i64 },
+    /// The value of lane 0; the others follow in steps unless an index wraps within the pack, which takes a test
+    /// ([`Conditional`](crate::spmd::analysis::shape::Conditional)), or differ from it by constants. Packs are made where somebody needs
+    /// them.
+    Provided(Value),
+    /// An OpenCL vector, lane by lane as records lie in memory: all components of lane 0, of lane 1, ...
+    Flat(Value),
+    /// A pack per component.
+    Packs(Packs),
+}
+
+impl Form {
+    fn parts(&self) -> Packs {
+        match self {
+            Form::Uniform(value) | Form::Affine { base: value, .. } | Form::Provided(value) | Form::Flat(value) => {
+                smallvec![*value]
+            }
+            Form::Packs(packs) => packs.clone(),
+        }
+    }
+
+    fn with_parts(&self, parts: Packs) -> Form {
+        match self {
+            Form::Uniform(_) => Form::Uniform(parts[0]),
+            Form::Affine { stride, .. } => Form::Affine { base: parts[0], stride: *stride },
+            Form::Provided(_) => Form::Provided(parts[0]),
+            Form::Flat(_) => Form::Flat(parts[0]),
+            Form::Packs(_) => Form::Packs(parts),
+        }
+    }
+}
+
+impl Widener<'_> {
+    /// The type of one component of a kernel's type as a pack.
+    pub(super) fn pack_type(&self, ty: Type) -> Type {
+        ty.lane().with_lanes(self.width)
+    }
+
+    /// What a value that is yet to be made will be.
+    pub(super) fn shape(&self, value: Value) -> Shape {
+        self.divergence.shape(value)
+    }
+
+    /// Notes what became of a value.
+    pub(super) fn set(&mut self, value: Value, form: Form) {
+        if let Form::Uniform(new) = form {
+            self.name(value, new);
+        } else if let Form::Packs(packs) = &form
+            && let [only] = packs[..]
+        {
+            self.name(value, only);
+        }
+        self.forms[value] = Some(form);
+        self.made_in[value] = Some(self.here).into();
+    }
+
+    /// A value's form, for use in the block being filled.
+    pub(super) fn form(&mut self, value: Value) -> Form {
+        let Some(form) = self.forms[value].clone() else {
+            unreachable!("broken invariant: {value} is used in {} before it is made", self.block)
+        };
+        let home = match self.func.dfg.def(value) {
+            ValueDef::Param(block, _) => Some(block),
+            ValueDef::Result(inst, _) => self.func.layout.block_of(inst),
+        };
+        if home.is_none_or(|home| self.dominates(home, self.block)) {
+            return form;
+        }
+        let parts = form.parts();
+        let types: SmallVec<[Type; 4]> = parts.iter().map(|&part| self.out.dfg.ty(part)).collect();
+        let vars = match self.repaired.get(&value) {
+            Some(vars) => vars.clone(),
+            None => {
+                let Some(made_in) = self.made_in[value].expand() else {
+                    unreachable!("broken invariant: {value} was made nowhere")
+                };
+                let vars: Vec<Var> = types.iter().map(|&ty| self.ssa.declare(ty)).collect();
+                for (&var, &part) in vars.iter().zip(&parts) {
+                    self.ssa.define(var, made_in, part);
+                }
+                self.repaired.insert(value, vars.clone());
+                vars
+            }
+        };
+        let head = self.heads[self.block].expand().unwrap_or(self.here);
+        let parts = vars.iter().zip(types).map(|(&var, ty)| self.at_start(var, head, ty)).collect();
+        form.with_parts(parts)
+    }
+
+    /// The scalar that the lanes share, or lane 0's.
+    pub(super) fn scalar(&mut self, value: Value) -> Value {
+        match self.form(value) {
+            Form::Uniform(value) | Form::Affine { base: value, .. } | Form::Provided(value) => value,
+            Form::Flat(_) | Form::Packs(_) => unreachable!("broken invariant: {value} varies"),
+        }
+    }
+
+    /// Whether the lanes have one scalar, or one with a step.
+    pub(super) fn is_scalar(&mut self, value: Value) -> bool {
+        matches!(self.forms[value], Some(Form::Uniform(_) | Form::Affine { .. }))
+    }
+
+    /// Whether lane 0's value is known as a scalar.
+    pub(super) fn has_first(&self, value: Value) -> bool {
+        matches!(self.forms[value], Some(Form::Uniform(_) | Form::Affine { .. } | Form::Provided(_)))
+    }
+
+    /// Whether the lanes share a value that was made already.
+    pub(super) fn is_uniform(&self, value: Value) -> bool {
+        matches!(self.forms[value], Some(Form::Uniform(_)))
+    }
+
+    /// The components as packs.
+    pub(super) fn packs(&mut self, value: Value) -> Packs {
+        let ty = self.func.dfg.ty(value);
+        match self.form(value) {
+            Form::Packs(packs) => packs,
+            Form::Provided(first) => match self.divergence.offsets(value) {
+                Some(offsets) => smallvec![self.apart(first, offsets)],
+                None => self.remade(value),
+            },
+            Form::Flat(flat) => (0..ty.lanes()).map(|component| self.component_of(flat, component)).collect(),
+            Form::Affine { base, stride } => smallvec![self.steps(base, stride)],
+            Form::Uniform(scalar) => (0..ty.lanes()).map(|component| self.component_splat(scalar, component)).collect(),
+        }
+    }
+
+    /// The packs of a value of which only lane 0's was made: computed here.
+    fn remade(&mut self, value: Value) -> Packs {
+        if let Some(packs) = self.remade.get(&(value, self.here)) {
+            return packs.clone();
+        }
+        let Some(inst) = self.func.dfg.def_inst(value) else {
+            unreachable!("broken invariant: parameter {value} is provided")
+        };
+        let packs = self.on_packs(inst);
+        self.remade.insert((value, self.here), packs.clone());
+        packs
+    }
+
+    /// One component of a value that the lanes share, in every lane.
+    fn component_splat(&mut self, value: Value, component: u32) -> Value {
+        let key = (value, -1 - i64::from(component), self.here);
+        if !self.out.dfg.ty(value).is_vector() {
+            return self.steps(value, 0);
+        }
+        if let Some(&pack) = self.splats.get(&key) {
+            return pack;
+        }
+        let width = self.width;
+        let mut b = self.at();
+        let scalar = b.extract(value, component);
+        let pack = b.splat(scalar, width);
+        self.splats.insert(key, pack);
+        pack
+    }
+
+    /// One component of all lanes of a flat value.
+    fn component_of(&mut self, flat: Value, component: u32) -> Value {
+        let key = (flat, -1 - i64::from(component), self.here);
+        if let Some(&pack) = self.splats.get(&key) {
+            return pack;
+        }
+        let step = self.out.dfg.ty(flat).lanes() / self.width;
+        let lanes: SmallVec<[u8; 16]> = (0..self.width).map(|lane| (lane * step + component) as u8).collect();
+        let pack = self.at().shuffle(flat, flat, &lanes);
+        self.splats.insert(key, pack);
+        pack
+    }
+
+    /// A value as a flat one, if it costs nothing to speak of: because it is one, or because the lanes share it.
+    pub(super) fn flat(&mut self, value: Value) -> Option<Value> {
+        match self.form(value) {
+            Form::Flat(flat) => Some(flat),
+            Form::Uniform(shared) if self.out.dfg.ty(shared).is_vector() => {
+                let count = self.out.dfg.ty(shared).lanes();
+                let lanes: SmallVec<[u8; 64]> = (0..count * self.width).map(|i| (i % count) as u8).collect();
+                Some(self.at().shuffle(shared, shared, &lanes))
+            }
+            Form::Uniform(_) | Form::Affine { .. } | Form::Provided(_) | Form::Packs(_) => None,
+        }
+    }
+
+    /// Whether a value is kept flat.
+    pub(super) fn is_flat(&self, value: Value) -> bool {
+        matches!(self.forms[value], Some(Form::Flat(_)))
+    }
+
+    /// `base`, `base + stride`, ... in the lanes.
+    pub(super) fn steps(&mut self, base: Value, stride: i64) -> Value {
+        let ty = self.out.dfg.ty(base);
+        debug_assert!(!ty.is_vector());
+        let key = (base, stride, self.here);
+        if let Some(&pack) = self.splats.get(&key) {
+            return pack;
+        }
+        let width = self.width;
+        let pack = if let Some(bits) = self.out.dfg.as_splat_bits(base)
+            && stride == 0
+        {
+            self.at().constant(ConstData::splat(ty.with_lanes(width), bits))
+        } else if stride == 0 {
+            self.at().splat(base, width)
+        } else if ty.is_ptr() {
+            let steps = self.iota(Type::I64, stride);
+            let imm = Imm::Addr { scale: 1, disp: 0 };
+            self.emit(Opcode::Addr, &[base, steps], imm, ty.with_lanes(width))
+        } else {
+            let steps = self.iota(ty, stride);
+            let mut b = self.at();
+            let base = b.splat(base, width);
+            b.int2(Opcode::Iadd, base, steps)
+        };
+        self.splats.insert(key, pack);
+        pack
+    }
+
+    /// The lanes of a value of which the first and the differences from it are known.
+    fn apart(&mut self, first: Value, offsets: Offsets) -> Value {
+        let ty = self.out.dfg.ty(first);
+        let width = self.width;
+        let steps = if ty.is_ptr() { Type::I64 } else { ty };
+        let by: Vec<u64> = (0..width).map(|lane| offsets.by(lane) as u64 & steps.elem.mask()).collect();
+        let by = self.at().constant(ConstData::new(steps.with_lanes(width), &by));
+        if ty.is_ptr() {
+            return self.emit(Opcode::Addr, &[first, by], Imm::Addr { scale: 1, disp: 0 }, ty.with_lanes(width));
+        }
+        let first = self.steps(first, 0);
+        self.at().int2(Opcode::Iadd, first, by)
+    }
+
+    /// 0, `stride`, 2 * `stride`, ...
+    pub(super) fn iota(&mut self, ty: Type, stride: i64) -> Value {
+        let lanes: Vec<u64> = (0..self.width).map(|lane| (stride as u64).wrapping_mul(u64::from(lane))).collect();
+        let data = ConstData::new(ty.with_lanes(self.width), &lanes);
+        self.at().constant(data)
+    }
+
+    /// One lane of a value, as the kernel's type.
+    pub(super) fn lane(&mut self, value: Value, lane: u32) -> Value {
+        match self.form(value) {
+            Form::Uniform(scalar) => scalar,
+            Form::Affine { base, stride } => {
+                let ty = self.out.dfg.ty(base);
+                let step = stride.wrapping_mul(i64::from(lane));
+                let mut b = self.at();
+                if step == 0 {
+                    base
+                } else if ty.is_ptr() {
+                    b.addr(base, None, 1, step)
+                } else {
+                    let step = b.iconst(ty, step);
+                    b.int2(Opcode::Iadd, base, step)
+                }
+            }
+            Form::Provided(base) if lane == 0 => base,
+            Form::Flat(flat) => {
+                let count = self.func.dfg.ty(value).lanes();
+                let lanes: SmallVec<[u8; 16]> = (0..count).map(|component| (lane * count + component) as u8).collect();
+                self.at().shuffle(flat, flat, &lanes)
+            }
+            Form::Provided(_) | Form::Packs(_) => {
+                let packs = self.packs(value);
+                let mut b = self.at();
+                let components: SmallVec<[Value; 4]> = packs.iter().map(|&pack| b.extract(pack, lane)).collect();
+                b.vec(&components)
+            }
+        }
+    }
+
+    // -- variables --
+
+    /// Whether a parameter is kept in packs.
+    pub(super) fn is_packs(&self, param: Value) -> bool {
+        self.shape(param) == Shape::Varying
+    }
+
+    /// The variables of a parameter, by component.
+    pub(super) fn param_vars(&mut self, param: Value) -> Vec<Var> {
+        if let Some(vars) = self.params.get(&param) {
+            return vars.clone();
+        }
+        let ty = self.func.dfg.ty(param);
+        let vars: Vec<Var> = if self.is_packs(param) {
+            let pack = self.pack_type(ty);
+            (0..ty.lanes()).map(|_| self.ssa.declare(pack)).collect()
+        } else {
+            vec![self.ssa.declare(ty)]
+        };
+        self.params.insert(param, vars.clone());
+        vars
+    }
+
+    /// An argument in the form of the parameter it is for.
+    pub(super) fn as_param(&mut self, param: Value, arg: Value) -> Vec<Value> {
+        if self.is_packs(param) { self.packs(arg).to_vec() } else { vec![self.scalar(arg)] }
+    }
+
+    /// A parameter at the start of its block.
+    pub(super) fn enter_param(&mut self, param: Value) {
+        let ty = self.func.dfg.ty(param);
+        let vars = self.param_vars(param);
+        let (pack, here) = (self.pack_type(ty), self.here);
+        let form = match self.shape(param) {
+            Shape::Uniform(_) => Form::Uniform(self.at_start(vars[0], here, ty)),
+            Shape::Affine { stride, .. } => Form::Affine { base: self.at_start(vars[0], here, ty), stride },
+            Shape::Varying => Form::Packs(vars.into_iter().map(|var| self.at_start(var, here, pack)).collect()),
+        };
+        debug_assert!(
+            self.shape(param) == Shape::Varying || self.shape(param).is_uniform(Scope::Pack) || !ty.is_vector(),
+            "broken invariant: a vector with a step"
+        );
+        self.forms[param] = Some(form);
+        self.made_in[param] = Some(here).into();
+    }
+
+    /// The variable's value in the current block, at this point.
+    pub(super) fn read(&mut self, var: Var, ty: Type) -> Value {
+        match self.current.get(&(var, self.here)) {
+            Some(&value) => value,
+            None => self.at_start(var, self.here, ty),
+        }
+    }
+
+    /// Gives a variable a value, in the current block.
+    pub(super) fn assign(&mut self, var: Var, value: Value) {
+        self.ssa.define(var, self.here, value);
+        self.current.insert((var, self.here), value);
+    }
+
+    /// A placeholder for the variable at the start of a block.
+    pub(super) fn at_start(&mut self, var: Var, block: Block, ty: Type) -> Value {
+        let dfg = &mut self.out.dfg;
+        *self.placeholders.entry((var, block)).or_insert_with(|| {
+            let data = InstData { op: Opcode::Undef, args: Default::default(), imm: Imm::None };
+            let inst = dfg.make_inst(data, &[ty]);
+            dfg.result(inst)
+        })
+    }
+
+    /// Splits the current block here: what follows goes to a new block, which becomes the current one.
+    pub(super) fn split(&mut self) -> Block {
+        let rest = self.out.dfg.make_block();
+        let insts = self.out.layout.insts(self.here);
+        let at = insts.len() - 1;
+        self.out.layout.append_block(rest);
+        self.out.layout.split_off(self.here, at, rest);
+        std::mem::replace(&mut self.here, rest)
+    }
+
+    /// A cursor at the end of a block that has no terminator yet.
+    pub(super) fn ending(&mut self, block: Block) -> Builder<'_> {
+        let loc = self.loc;
+        let mut builder = Builder::at_end(&mut self.out, block);
+        builder.set_loc(loc);
+        builder
+    }
+}

@@ -1,0 +1,396 @@
+//! Instructions without effects: leaves, queries, lane-wise ops, components of OpenCL vectors.
+
+use clift_kir::inst::Imm;
+use clift_kir::{AtomicOp, Inst, Opcode, Type, Value};
+use smallvec::{SmallVec, smallvec};
+
+use super::forms::{Form, Packs};
+use super::how::{How, how};
+use super::{Mask, Widener};
+use crate::spmd::analysis::shape::Shape;
+
+impl Widener<'_> {
+    /// One instruction of a block that the lanes of `mask` execute.
+    pub(super) fn instruction(&mut self, inst: Inst, mask: Mask) {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        match how(data.op) {
+            How::Leaf => {
+                let result = func.dfg.result(inst);
+                let imm = self.imm(&data.imm);
+                let made = self.emit(data.op, &[], imm, func.dfg.ty(result));
+                self.set(result, Form::Uniform(made));
+            }
+            How::Slot => self.slot(inst),
+            How::Query => self.query(inst),
+            How::Lanewise | How::Components | How::Bitcast => self.pure(inst),
+            How::Load => self.load(inst, mask),
+            How::Store => self.store(inst, mask),
+            How::PerLane => self.per_lane(inst, mask),
+            How::Collective => self.collective(inst, mask),
+            How::Once => {
+                let imm = match &data.imm {
+                    Imm::Barrier(info) => {
+                        let id = self.out.fresh_barrier();
+                        Imm::Barrier(clift_kir::BarrierInfo { id, ..*info })
+                    }
+                    other => other.clone(),
+                };
+                let args: SmallVec<[Value; 1]> = data.args.iter().map(|&arg| self.of_active(arg, mask)).collect();
+                self.at().inst(data.op, &args, imm, &[]);
+            }
+            How::Branch | How::End | How::Foreign => {
+                unreachable!("broken invariant: {} inside a block", data.op.info().name)
+            }
+        }
+    }
+
+    /// The address that is the same for all active lanes, though it need not be known to be.
+    fn of_active(&mut self, address: Value, mask: Mask) -> Value {
+        if self.is_uniform(address) {
+            return self.scalar(address);
+        }
+        let ty = self.func.dfg.ty(address);
+        let lanes = self.packs(address)[0];
+        let integers = Type::I64.with_lanes(self.width);
+        let bits = self.at().cast(Opcode::PtrToInt, lanes, integers);
+        let highest = match mask {
+            Some(mask) => {
+                let none = self.at().iconst(integers, 0);
+                let bits = self.at().select(mask, bits, none);
+                self.at().reduce(AtomicOp::Umax, bits)
+            }
+            None => self.at().reduce(AtomicOp::Umax, bits),
+        };
+        self.at().cast(Opcode::IntToPtr, highest, ty)
+    }
+
+    /// The address of a private variable: the lanes' elements, or their copies of the whole, lie one after the other.
+    fn slot(&mut self, inst: Inst) {
+        let data = self.func.dfg.inst(inst);
+        let Imm::Slot(slot) = data.imm else { unreachable!("broken invariant: slot_addr without a slot") };
+        let result = self.func.dfg.result(inst);
+        let stride = match self.interleaved.granule(slot) {
+            Some(granule) => i64::from(granule),
+            None => (self.out.slots[slot].size / u64::from(self.width)) as i64,
+        };
+        let base = self.emit(data.op, &[], data.imm.clone(), self.func.dfg.ty(result));
+        if self.whole_slots.contains(&slot) {
+            self.clear_slot(slot, base);
+        }
+        let form = if stride == 0 { Form::Uniform(base) } else { Form::Affine { base, stride } };
+        self.set_shaped(result, form);
+    }
+
+    /// A query of the first lane.
+    fn query(&mut self, inst: Inst) {
+        let data = self.func.dfg.inst(inst);
+        let result = self.func.dfg.result(inst);
+        let ty = self.func.dfg.ty(result);
+        if data.op == Opcode::SubGroupLocalId {
+            let first = self.at().iconst(ty, 0);
+            self.set_shaped(result, Form::Affine { base: first, stride: 1 });
+            return;
+        }
+        let base = self.emit(data.op, &[], data.imm.clone(), ty);
+        let along_x = match data.op {
+            Opcode::GlobalId | Opcode::LocalId => data.imm == Imm::Dim(0),
+            op => op == Opcode::GlobalLinearId || op == Opcode::LocalLinearId,
+        };
+        let form = if along_x { Form::Affine { base, stride: 1 } } else { Form::Uniform(base) };
+        self.set_shaped(result, form);
+    }
+
+    /// Notes a value in the form its shape asks for, which may promise less than is known.
+    fn set_shaped(&mut self, value: Value, form: Form) {
+        self.set(value, form);
+    }
+
+    /// Something that only computes: on scalars where the lanes share the result or have it in steps.
+    fn pure(&mut self, inst: Inst) {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let result = func.dfg.result(inst);
+        let ty = func.dfg.ty(result);
+        if data.op == Opcode::Addr && self.interleaved.granule_at(data.args[0]).is_some() {
+            self.interleaved_address(inst);
+            return;
+        }
+        let shape = self.shape(result);
+        // What is a line may be computed of values that are not: the first lane's value is of the first lanes' ones.
+        let scalars = data.args.iter().all(|&arg| self.is_scalar(arg))
+            || shape != Shape::Varying && data.args.iter().all(|&arg| self.has_first(arg));
+        let uniform = data.args.iter().all(|&arg| self.is_uniform(arg));
+        if scalars && (shape != Shape::Varying || uniform) {
+            let args: SmallVec<[Value; 4]> = data.args.iter().map(|&arg| self.scalar(arg)).collect();
+            let made = self.emit(data.op, &args, data.imm.clone(), ty);
+            let form = match shape {
+                Shape::Affine { stride, .. } if !uniform => Form::Affine { base: made, stride },
+                Shape::Affine { .. } | Shape::Uniform(_) | Shape::Varying => Form::Uniform(made),
+            };
+            self.set(result, form);
+            return;
+        }
+        if self.divergence.is_near(result) && data.args.iter().all(|&arg| self.has_first(arg)) {
+            let args: SmallVec<[Value; 4]> = data.args.iter().map(|&arg| self.scalar(arg)).collect();
+            let first = self.emit(data.op, &args, data.imm.clone(), ty);
+            self.set(result, Form::Provided(first));
+            return;
+        }
+        if data.op == Opcode::LibCall {
+            self.report.per_lane.push((data.op, self.loc));
+        }
+        if let Some(flat) = self.on_flat(inst) {
+            self.set(result, Form::Flat(flat));
+            return;
+        }
+        let packs = self.on_packs(inst);
+        self.set(result, Form::Packs(packs));
+    }
+
+    /// What a lane-wise instruction computes of flat values, and values that the lanes share.
+    fn on_flat(&mut self, inst: Inst) -> Option<Value> {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let ty = func.dfg.ty(func.dfg.result(inst));
+        let fits = |value: &Value| func.dfg.ty(*value).lanes() == ty.lanes();
+        let suits = how(data.op) == How::Lanewise
+            && ty.is_vector()
+            && data.args.iter().all(fits)
+            && data.args.iter().any(|&arg| self.is_flat(arg))
+            && data.args.iter().all(|&arg| self.is_flat(arg) || self.is_uniform(arg));
+        if !suits {
+            return None;
+        }
+        let args: Option<SmallVec<[Value; 4]>> = data.args.iter().map(|&arg| self.flat(arg)).collect();
+        let flat = ty.with_lanes(ty.lanes() * self.width);
+        Some(self.emit(data.op, &args?, data.imm.clone(), flat))
+    }
+
+    /// An address within an interleaved variable: offsets count for all lanes.
+    fn interleaved_address(&mut self, inst: Inst) {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let result = func.dfg.result(inst);
+        let Imm::Addr { scale, disp } = data.imm else { unreachable!("broken invariant: addr without its numbers") };
+        let (scale, disp) = (scale.wrapping_mul(u64::from(self.width)), disp.wrapping_mul(i64::from(self.width)));
+        let imm = Imm::Addr { scale, disp };
+        let base = self.form(data.args[0]);
+        let index = data.args.get(1).map(|&index| self.form(index));
+        let step = match &index {
+            None | Some(Form::Uniform(_)) => Some(0),
+            Some(Form::Affine { stride, .. }) => Some(stride.wrapping_mul(scale as i64)),
+            Some(Form::Provided(_) | Form::Flat(_) | Form::Packs(_)) => None,
+        };
+        if let (Form::Affine { base, stride }, Some(step)) = (&base, step) {
+            let args: SmallVec<[Value; 2]> =
+                std::iter::once(*base).chain(data.args.get(1).map(|&index| self.scalar(index))).collect();
+            let base = self.emit(Opcode::Addr, &args, imm, func.dfg.ty(result));
+            let stride = stride.wrapping_add(step);
+            self.set(result, if stride == 0 { Form::Uniform(base) } else { Form::Affine { base, stride } });
+            return;
+        }
+        let args: SmallVec<[Value; 2]> = data.args.iter().map(|&arg| self.packs(arg)[0]).collect();
+        let pack = self.pack_type(func.dfg.ty(result));
+        let made = self.emit(Opcode::Addr, &args, imm, pack);
+        self.set(result, Form::Packs(smallvec![made]));
+    }
+
+    /// What an instruction computes, in all lanes.
+    pub(super) fn on_packs(&mut self, inst: Inst) -> Packs {
+        match how(self.func.dfg.inst(inst).op) {
+            How::Components => self.components(inst),
+            How::Bitcast => self.bitcast(inst),
+            How::Lanewise => self.lanewise(inst),
+            How::Leaf
+            | How::Slot
+            | How::Query
+            | How::Load
+            | How::Store
+            | How::PerLane
+            | How::Collective
+            | How::Once
+            | How::Branch
+            | How::End
+            | How::Foreign => unreachable!("broken invariant: not a computation"),
+        }
+    }
+
+    /// The same op for each component.
+    fn lanewise(&mut self, inst: Inst) -> Packs {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let ty = func.dfg.ty(func.dfg.result(inst));
+        let pack = self.pack_type(ty);
+        if data.op == Opcode::Addr && !ty.is_vector() {
+            return smallvec![self.address(inst, pack)];
+        }
+        // One condition for all components, or one each.
+        if data.op == Opcode::Select && self.is_uniform(data.args[0]) && !func.dfg.ty(data.args[0]).is_vector() {
+            let cond = self.scalar(data.args[0]);
+            let (a, b) = (self.packs(data.args[1]), self.packs(data.args[2]));
+            return a.iter().zip(b).map(|(&a, b)| self.at().select(cond, a, b)).collect();
+        }
+        let args: SmallVec<[Packs; 4]> = data.args.iter().map(|&arg| self.packs(arg)).collect();
+        (0..ty.lanes() as usize)
+            .map(|component| {
+                let operands: SmallVec<[Value; 4]> =
+                    args.iter().map(|packs| packs[if packs.len() == 1 { 0 } else { component }]).collect();
+                self.emit(data.op, &operands, data.imm.clone(), pack)
+            })
+            .collect()
+    }
+
+    /// An address that varies: scalar operands stay scalars.
+    fn address(&mut self, inst: Inst, pack: Type) -> Value {
+        let data = self.func.dfg.inst(inst);
+        let base = data.args[0];
+        let mut operands: SmallVec<[Value; 2]> = SmallVec::new();
+        let uniform_base = self.is_uniform(base);
+        operands.push(if uniform_base { self.scalar(base) } else { self.packs(base)[0] });
+        if let Some(&index) = data.args.get(1) {
+            let scalar_index = self.is_uniform(index) && !uniform_base;
+            operands.push(if scalar_index { self.scalar(index) } else { self.packs(index)[0] });
+        }
+        self.emit(Opcode::Addr, &operands, data.imm.clone(), pack)
+    }
+
+    /// Components of OpenCL vectors moved, or combined.
+    fn components(&mut self, inst: Inst) -> Packs {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let ty = func.dfg.ty(func.dfg.result(inst));
+        let count = ty.lanes() as usize;
+        let first = self.packs(data.args[0]);
+        match (data.op, &data.imm) {
+            (Opcode::Splat, _) => std::iter::repeat_n(first[0], count).collect(),
+            (Opcode::Vec, _) => data.args.iter().map(|&arg| self.packs(arg)[0]).collect(),
+            (Opcode::Extract, &Imm::Lane(lane)) => smallvec![first[usize::from(lane)]],
+            (Opcode::Insert, &Imm::Lane(lane)) => {
+                let mut packs = first;
+                packs[usize::from(lane)] = self.packs(data.args[1])[0];
+                packs
+            }
+            (Opcode::Shuffle, Imm::Lanes(lanes)) => {
+                let second = self.packs(data.args[1]);
+                let all: Packs = first.into_iter().chain(second).collect();
+                lanes.iter().map(|&lane| all[usize::from(lane)]).collect()
+            }
+            (Opcode::ExtractDyn, _) => {
+                let number = self.packs(data.args[1])[0];
+                smallvec![self.choose_component(&first, number)]
+            }
+            (Opcode::InsertDyn, _) => {
+                let element = self.packs(data.args[1])[0];
+                let number = self.packs(data.args[2])[0];
+                first
+                    .iter()
+                    .enumerate()
+                    .map(|(i, &old)| {
+                        let here = self.equals(number, i as i64);
+                        self.at().select(here, element, old)
+                    })
+                    .collect()
+            }
+            (Opcode::Any | Opcode::All, _) => {
+                let op = if data.op == Opcode::Any { Opcode::Or } else { Opcode::And };
+                smallvec![self.fold(&first, |this, a, b| this.at().int2(op, a, b))]
+            }
+            (Opcode::MaskBits, _) => {
+                let pack = self.pack_type(Type::I64);
+                let mut at = self.at();
+                let mut bits = at.iconst(pack, 0);
+                for (i, &component) in first.iter().enumerate() {
+                    let [one, zero] = [1 << i, 0].map(|bit| at.iconst(pack, bit));
+                    let bit = at.select(component, one, zero);
+                    bits = at.int2(Opcode::Or, bits, bit);
+                }
+                smallvec![bits]
+            }
+            (Opcode::Reduce, &Imm::Reduce(op)) => {
+                smallvec![self.fold(&first, |this, a, b| this.combine(op, a, b))]
+            }
+            (op, imm) => unreachable!("broken invariant: {op:?} with {imm:?} on components"),
+        }
+    }
+
+    fn fold(&mut self, packs: &[Value], mut both: impl FnMut(&mut Self, Value, Value) -> Value) -> Value {
+        let mut sum = packs[0];
+        for &pack in &packs[1..] {
+            sum = both(self, sum, pack);
+        }
+        sum
+    }
+
+    /// Where a pack of i32 has a number.
+    fn equals(&mut self, number: Value, wanted: i64) -> Value {
+        let ty = self.out.dfg.ty(number);
+        let mut b = self.at();
+        let wanted = b.iconst(ty, wanted);
+        b.icmp(clift_kir::IntCond::Eq, number, wanted)
+    }
+
+    /// The component whose number, modulo their count rounded up to a power of two, each lane gives.
+    fn choose_component(&mut self, components: &[Value], number: Value) -> Value {
+        let ty = self.out.dfg.ty(number);
+        let number = {
+            let mut b = self.at();
+            let last = b.iconst(ty, (components.len().next_power_of_two() - 1) as i64);
+            b.int2(Opcode::And, number, last)
+        };
+        let mut chosen = components[0];
+        for (i, &component) in components.iter().enumerate().skip(1) {
+            let here = self.equals(number, i as i64);
+            chosen = self.at().select(here, component, chosen);
+        }
+        chosen
+    }
+
+    /// The same bits in as many or more or fewer components.
+    fn bitcast(&mut self, inst: Inst) -> Packs {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let to = func.dfg.ty(func.dfg.result(inst));
+        let from = func.dfg.ty(data.args[0]);
+        let packs = self.packs(data.args[0]);
+        let cast = |this: &mut Self, pack: Value, ty: Type| {
+            if this.out.dfg.ty(pack) == ty { pack } else { this.emit(Opcode::Bitcast, &[pack], Imm::None, ty) }
+        };
+        let pack = self.pack_type(to);
+        if from.lanes() == to.lanes() {
+            return packs.iter().map(|&p| cast(self, p, pack)).collect();
+        }
+        let (from_int, to_int) = (from.elem.as_int(), to.elem.as_int());
+        let ints: Packs = packs.iter().map(|&p| cast(self, p, Type::vector(from_int, self.width))).collect();
+        let wide = Type::vector(to_int, self.width);
+        let made: Packs = if from_int.bits() < to_int.bits() {
+            let per = (to_int.bits() / from_int.bits()) as usize;
+            ints.chunks(per)
+                .map(|pieces| {
+                    let mut b = self.at();
+                    let mut whole = b.int_resize(pieces[0], to_int, false);
+                    for (i, &piece) in pieces.iter().enumerate().skip(1) {
+                        let piece = b.int_resize(piece, to_int, false);
+                        let count = b.iconst(wide, i64::from(from_int.bits()) * i as i64);
+                        let piece = b.int2(Opcode::Shl, piece, count);
+                        whole = b.int2(Opcode::Or, whole, piece);
+                    }
+                    whole
+                })
+                .collect()
+        } else {
+            let per = from_int.bits() / to_int.bits();
+            let narrow = Type::vector(from_int, self.width);
+            ints.iter()
+                .flat_map(|&whole| (0..per).map(move |i| (whole, i)))
+                .map(|(whole, i)| {
+                    let mut b = self.at();
+                    let count = b.iconst(narrow, i64::from(to_int.bits() * i));
+                    let piece = if i == 0 { whole } else { b.int2(Opcode::Lshr, whole, count) };
+                    b.int_resize(piece, to_int, false)
+                })
+                .collect()
+        };
+        made.iter().map(|&p| cast(self, p, pack)).collect()
+    }
+}

@@ -1,0 +1,693 @@
+//! Loads and stores: contiguous, in steps, or scattered.
+
+use clift_kir::dfg::ConstData;
+use clift_kir::inst::{BlockCall, Imm, MemInfo};
+use clift_kir::{Elem, Inst, Opcode, Slot, Space, Type, Value};
+use smallvec::SmallVec;
+
+use super::forms::{Form, Packs};
+use super::{Mask, Widener};
+use crate::spmd::analysis::shape::{Bound, Check, Scope};
+
+/// OpenCL vectors of a pack with up to so many components in all are kept as they lie in memory.
+const MAX_FLAT: u32 = Type::MAX_LANES / 2;
+
+/// Records with up to so many elements are loaded whole and taken apart.
+const MAX_STEP: u32 = 4;
+
+/// Volatile variables of up to so many elements are accessed as a whole.
+const MOST_WHOLE: u64 = 16;
+
+/// Of so many lanes that access one element of a window, the masks are put together.
+const MAX_SHARERS: usize = 2;
+
+/// How the lanes' elements lie in memory.
+enum Pattern {
+    /// All lanes access one place.
+    Same(Value),
+    /// A record per lane, one after the other.
+    Records(Records),
+    /// Records where the condition holds, anywhere else.
+    RecordsIf(Value, Records),
+    /// Single elements among a few neighbours.
+    Window(Window),
+    /// Anywhere.
+    Scattered,
+}
+
+/// A record of `step` elements per lane, of which the first ones are accessed, from the address of the lowest.
+#[derive(Clone, Copy)]
+struct Records {
+    start: Value,
+    step: u32,
+    /// Whether the last lane's is the lowest.
+    reversed: bool,
+}
+
+impl Records {
+    /// The first elements of all lanes' records.
+    fn window(self, width: u32) -> Window {
+        let Records { start, step, reversed } = self;
+        let place = |lane: u32| (step * if reversed { width - 1 - lane } else { lane }) as u8;
+        Window { start, count: step * (width - 1) + 1, places: (0..width).map(place).collect() }
+    }
+}
+
+/// A few neighbouring elements, from the address of the lowest, of which each lane accesses one.
+struct Window {
+    start: Value,
+    /// Elements from the lowest to the highest.
+    count: u32,
+    /// Which one each lane accesses.
+    places: SmallVec<[u8; 16]>,
+}
+
+impl Window {
+    /// How many lanes access one element, at most.
+    fn sharers(&self) -> usize {
+        let sharers = |place: &u8| self.places.iter().filter(|other| *other == place).count();
+        self.places.iter().map(sharers).max().unwrap_or(0)
+    }
+
+    /// A lane that accesses each element, leaving out so many before it, if there is one.
+    fn nth_lanes(&self, skip: usize) -> SmallVec<[Option<u8>; 64]> {
+        let nth = |place: usize| {
+            let mut lanes = (0..).zip(&self.places).filter(|(_, at)| usize::from(**at) == place).map(|(lane, _)| lane);
+            lanes.nth(skip)
+        };
+        (0..self.count as usize).map(nth).collect()
+    }
+
+    /// The lane that accesses each element; where several do, the last.
+    fn lanes(&self) -> SmallVec<[Option<u8>; 64]> {
+        let mut lanes = SmallVec::from_elem(None, self.count as usize);
+        for (&place, lane) in self.places.iter().zip(0..) {
+            lanes[usize::from(place)] = Some(lane);
+        }
+        lanes
+    }
+}
+
+/// Elements from one lane's record to the next one's, if accesses of `ty` at such a stride are taken as records.
+pub(crate) fn record_step(stride: i64, ty: Type, width: u32) -> Option<u32> {
+    let bytes = i64::from(ty.elem.bytes());
+    let step = u32::try_from((stride / bytes).unsigned_abs()).ok()?;
+    let fits = stride % bytes == 0
+        && step >= ty.lanes()
+        && step <= MAX_STEP.max(ty.lanes())
+        && u64::from(step) * u64::from(width - 1) + u64::from(ty.lanes()) <= u64::from(Type::MAX_LANES)
+        && (stride > 0 || (step == 1 && ty.lanes() == 1));
+    fits.then_some(step)
+}
+
+impl Widener<'_> {
+    fn mem(&self, inst: Inst) -> MemInfo {
+        match self.func.dfg.inst(inst).imm {
+            Imm::Mem(mem) => mem,
+            ref other => unreachable!("broken invariant: access with {other:?}"),
+        }
+    }
+
+    /// Facts about the access of one element.
+    fn element(mem: MemInfo, ty: Type) -> MemInfo {
+        MemInfo { align: mem.align.min(ty.elem.bytes()).max(1), ..mem }
+    }
+
+    /// What a pack's accesses under a mask may do beyond the kernel's: nobody sees what becomes of private memory in between, so
+    /// that the places of other lanes can be read, and written back, even where accesses are volatile.
+    fn masked_mem(&self, pointer: Value, mem: MemInfo, mask: Mask) -> MemInfo {
+        MemInfo { volatile: mem.volatile && (mask.is_none() || !self.is_private(pointer)), ..mem }
+    }
+
+    fn is_private(&self, pointer: Value) -> bool {
+        self.func.dfg.ty(pointer).elem.space() == Some(Space::Private)
+    }
+
+    fn pattern(&mut self, pointer: Value, ty: Type, volatile: bool) -> Pattern {
+        if volatile && !self.is_uniform(pointer) && !self.is_private(pointer) {
+            return Pattern::Scattered;
+        }
+        match self.form(pointer) {
+            // The guards go by shapes: what only turned out to be shared may be accessed without lanes.
+            Form::Uniform(shared) if self.shape(pointer).is_uniform(Scope::Pack) => Pattern::Same(shared),
+            Form::Affine { base, stride } => match self.records(base, stride, ty) {
+                Some(records) => Pattern::Records(records),
+                None => Pattern::Scattered,
+            },
+            Form::Provided(base) => {
+                let Some(on) = self.divergence.conditional(pointer) else {
+                    return self.window(pointer, base, ty).map_or(Pattern::Scattered, Pattern::Window);
+                };
+                let Some(records) = self.records(base, on.stride, ty) else { return Pattern::Scattered };
+                let mut holds: Option<Value> = None;
+                for check in on.checks {
+                    if check.matters(self.func.dfg.ty(check.value)) {
+                        let one = self.check(check);
+                        holds = Some(holds.map_or(one, |all| self.at().int2(Opcode::And, all, one)));
+                    }
+                }
+                holds.map_or(Pattern::Records(records), |holds| Pattern::RecordsIf(holds, records))
+            }
+            Form::Uniform(_) | Form::Flat(_) | Form::Packs(_) => Pattern::Scattered,
+        }
+    }
+
+    /// Notes an access to anywhere. Where a test before found that a pack is not as most are, it is one that was tested.
+    fn note_scattered(&mut self, write: bool) {
+        let report = &mut self.report;
+        let list = if self.func.layout.is_rare(self.block) {
+            &mut report.tested
+        } else if write {
+            &mut report.scatters
+        } else {
+            &mut report.gathers
+        };
+        list.push(self.loc);
+    }
+
+    /// Whether a check holds.
+    fn check(&mut self, check: Check) -> Value {
+        let value = self.scalar(check.value);
+        let bound = match check.bound {
+            Bound::Bits(bits) => {
+                let mut b = self.at();
+                let ty = b.ty(value);
+                b.iconst(ty, bits as i64)
+            }
+            Bound::Shared(bound) => self.scalar(bound),
+        };
+        let mut b = self.at();
+        let ty = b.ty(value);
+        let value = if check.plus == 0 {
+            value
+        } else {
+            let plus = b.iconst(ty, check.plus);
+            b.int2(Opcode::Iadd, value, plus)
+        };
+        b.icmp(check.cond, value, bound)
+    }
+
+    /// Whether accesses of `ty` from `base` on, a step further for each lane, are records.
+    fn records(&mut self, base: Value, stride: i64, ty: Type) -> Option<Records> {
+        let (step, reversed) = (record_step(stride, ty, self.width)?, stride < 0);
+        let start = if reversed {
+            let back = stride * i64::from(self.width - 1);
+            self.at().addr(base, None, 1, back)
+        } else {
+            base
+        };
+        Some(Records { start, step, reversed })
+    }
+
+    /// Accesses by constant distances from the first lane's.
+    fn window(&mut self, pointer: Value, first: Value, ty: Type) -> Option<Window> {
+        let offsets = self.divergence.offsets(pointer).filter(|_| !ty.is_vector())?;
+        let bytes = i64::from(ty.elem.bytes());
+        let (least, most) = offsets.reach();
+        let count = (most - least) / bytes + 1;
+        let near = count <= i64::from(MAX_STEP * self.width).min(Type::MAX_LANES.into());
+        if !near || (0..self.width).any(|lane| offsets.by(lane) % bytes != 0) {
+            return None;
+        }
+        let places = (0..self.width).map(|lane| ((offsets.by(lane) - least) / bytes) as u8).collect();
+        let start = if least == 0 { first } else { self.at().addr(first, None, 1, least) };
+        Some(Window { start, count: count as u32, places })
+    }
+
+    /// Loads a window and takes each lane's element.
+    fn load_window(&mut self, window: &Window, ty: Type, mem: MemInfo, mask: Mask) -> Value {
+        let whole = ty.with_lanes(window.count);
+        let loaded = match mask {
+            // The first and the last element are accessed: what lies between is on their pages.
+            None => self.at().load(whole, window.start, mem),
+            Some(mask) => {
+                let mask = self.mask_of_window(window, mask);
+                let mut b = self.at();
+                let other = b.undef(whole);
+                b.value(Opcode::MaskedLoad, &[window.start, mask, other], Imm::Mem(mem), whole)
+            }
+        };
+        self.at().shuffle(loaded, loaded, &window.places)
+    }
+
+    /// The elements of a window that active lanes access: any of those that share one.
+    fn mask_of_window(&mut self, window: &Window, mask: Value) -> Value {
+        let none = self.mask_constant(false);
+        let mut accessed: Option<Value> = None;
+        for skip in 0..window.sharers() {
+            let lanes = window.nth_lanes(skip);
+            let lanes: SmallVec<[u8; 64]> = lanes.iter().map(|lane| lane.unwrap_or(self.width as u8)).collect();
+            let by_these = self.at().shuffle(mask, none, &lanes);
+            accessed = Some(accessed.map_or(by_these, |others| self.at().int2(Opcode::Or, others, by_these)));
+        }
+        accessed.unwrap_or(none)
+    }
+
+    /// Stores a window in which each lane has an element of its own; the others are written back, which only the worker that
+    /// owns the memory may do.
+    fn store_window(&mut self, window: &Window, pack: Value, mem: MemInfo, mask: Mask) {
+        let lanes = window.lanes();
+        let places: SmallVec<[u8; 64]> = lanes.iter().map(|lane| lane.unwrap_or(0)).collect();
+        let whole = self.at().shuffle(pack, pack, &places);
+        if mask.is_none() && lanes.iter().all(Option::is_some) {
+            self.at().store(window.start, whole, mem);
+            return;
+        }
+        let mask = self.mask_or_all(mask);
+        let mask = self.mask_of_window(window, mask);
+        self.at().inst(Opcode::MaskedStore, &[window.start, whole, mask], Imm::Mem(mem), &[]);
+    }
+
+    /// Whether a window is stored as a whole: each lane has an element of its own, and either all are stored, or memory is the
+    /// worker's.
+    fn stores_whole(&self, window: &Window, pointer: Value, mask: Mask) -> bool {
+        let lanes = window.lanes();
+        let own = match self.func.dfg.ty(pointer).elem.space() {
+            Some(Space::Local | Space::Private) => true,
+            Some(Space::Global | Space::Constant | Space::Generic | Space::Host) | None => false,
+        };
+        let apart = lanes.iter().flatten().count() == self.width as usize;
+        apart && (own || mask.is_none() && lanes.iter().all(Option::is_some))
+    }
+
+    pub(super) fn load(&mut self, inst: Inst, mask: Mask) {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let result = func.dfg.result(inst);
+        let ty = func.dfg.ty(result);
+        let mem = self.mem(inst);
+        let pointer = data.args[0];
+        let element = Self::element(mem, ty);
+        if let Some(granule) = self.interleaved.granule_at(pointer) {
+            let packs =
+                (0..ty.lanes()).map(|c| self.load_interleaved(pointer, c * granule, ty, element, mask)).collect();
+            self.set(result, Form::Packs(packs));
+            return;
+        }
+        let element = self.masked_mem(pointer, element, mask);
+        let form = match self.pattern(pointer, ty, mem.volatile) {
+            Pattern::Same(pointer) => Form::Uniform(self.at().load(ty, pointer, mem)),
+            Pattern::Records(records)
+                if ty.is_vector() && records.step == ty.lanes() && records.step * self.width <= MAX_FLAT =>
+            {
+                Form::Flat(self.load_whole(records, ty, element, mask))
+            }
+            Pattern::Records(records) => Form::Packs(self.load_records(records, ty, element, mask)),
+            Pattern::RecordsIf(holds, records) => {
+                self.report.tested.push(self.loc);
+                Form::Packs(self.either(
+                    holds,
+                    |this| this.load_records(records, ty, element, mask),
+                    |this| this.gather(pointer, ty, element, mask),
+                ))
+            }
+            // Masks of elements that many share take more than a load for each lane.
+            Pattern::Window(window) if mask.is_none() || window.sharers() <= MAX_SHARERS => {
+                Form::Packs(SmallVec::from_slice(&[self.load_window(&window, ty, element, mask)]))
+            }
+            Pattern::Window(_) | Pattern::Scattered => {
+                self.note_scattered(false);
+                Form::Packs(self.gather(pointer, ty, element, mask))
+            }
+        };
+        self.set(result, form);
+    }
+
+    /// One component from an interleaved variable, `offset` bytes into the lane's own.
+    fn load_interleaved(&mut self, pointer: Value, offset: u32, ty: Type, element: MemInfo, mask: Mask) -> Value {
+        let pack = self.pack_type(ty);
+        let disp = i64::from(offset * self.width);
+        if let Some(place) = self.granule_place(pointer, disp, ty) {
+            return match mask {
+                None => self.at().load(pack, place, element),
+                Some(_) if self.is_whole(pointer, offset + ty.lane().bytes()) => self.at().load(pack, place, element),
+                Some(mask) => {
+                    let element = self.masked_mem(pointer, element, Some(mask));
+                    let mut b = self.at();
+                    let other = b.undef(pack);
+                    b.value(Opcode::MaskedLoad, &[place, mask, other], Imm::Mem(element), pack)
+                }
+            };
+        }
+        self.note_scattered(false);
+        let pointers = self.packs(pointer)[0];
+        let address = self.displaced(pointers, offset * self.width);
+        let lanes = self.mask_or_all(mask);
+        let other = self.at().undef(pack);
+        self.emit(Opcode::Gather, &[address, lanes, other], Imm::Mem(element), pack)
+    }
+
+    fn store_interleaved(&mut self, pointer: Value, offset: u32, pack: Value, element: MemInfo, mask: Mask) {
+        let disp = i64::from(offset * self.width);
+        let ty = self.out.dfg.ty(pack).lane();
+        if let Some(place) = self.granule_place(pointer, disp, ty) {
+            match mask {
+                None => drop(self.at().store(place, pack, element)),
+                // Processors hand a store's data to a load behind it, but not part of it.
+                Some(mask) if self.is_whole(pointer, offset + ty.lane().bytes()) => {
+                    let all = self.pack_type(ty);
+                    let mut b = self.at();
+                    let old = b.load(all, place, element);
+                    let new = b.select(mask, pack, old);
+                    b.store(place, new, element);
+                }
+                Some(mask) => {
+                    let element = self.masked_mem(pointer, element, Some(mask));
+                    self.at().inst(Opcode::MaskedStore, &[place, pack, mask], Imm::Mem(element), &[]);
+                }
+            }
+            return;
+        }
+        self.note_scattered(true);
+        let pointers = self.packs(pointer)[0];
+        let address = self.displaced(pointers, offset * self.width);
+        let lanes = self.mask_or_all(mask);
+        self.at().inst(Opcode::Scatter, &[address, pack, lanes], Imm::Mem(element), &[]);
+    }
+
+    /// Finds the interleaved variables that are accessed as a whole under masks too: volatile ones, which nothing keeps in
+    /// registers, accessed at constant places.
+    pub(super) fn find_whole_slots(&mut self) {
+        let func = self.func;
+        for &inst in self.plan.order.iter().flat_map(|&block| func.layout.insts(block)) {
+            let data = func.dfg.inst(inst);
+            let (Opcode::Load | Opcode::Store, Imm::Mem(MemInfo { volatile: true, .. })) = (data.op, &data.imm) else {
+                continue;
+            };
+            if let Some(slot) = self.variable(data.args[0], 1)
+                && let Some(granule) = self.interleaved.granule(slot)
+                && func.slots[slot].size <= MOST_WHOLE * u64::from(granule)
+            {
+                self.whole_slots.insert(slot);
+            }
+        }
+    }
+
+    /// Whether an access to the bytes at a pointer is to a variable that is accessed as a whole.
+    fn is_whole(&self, pointer: Value, bytes: u32) -> bool {
+        self.variable(pointer, bytes).is_some_and(|slot| self.whole_slots.contains(&slot))
+    }
+
+    /// The private variable that so many bytes at a pointer lie in, at a constant place.
+    fn variable(&self, pointer: Value, bytes: u32) -> Option<Slot> {
+        let dfg = &self.func.dfg;
+        let (mut at, mut place) = (pointer, 0i64);
+        loop {
+            let data = dfg.inst(dfg.def_inst(at)?);
+            match (&data.imm, &data.args[..]) {
+                (&Imm::Slot(slot), _) => {
+                    let size = self.func.slots[slot].size;
+                    let end = place.checked_add(i64::from(bytes))?;
+                    return (place >= 0 && end as u64 <= size).then_some(slot);
+                }
+                (&Imm::Addr { disp, .. }, &[base]) => (at, place) = (base, place.checked_add(disp)?),
+                _ => return None,
+            }
+        }
+    }
+
+    /// Gives a variable that is accessed as a whole content for lanes that have not written yet.
+    pub(super) fn clear_slot(&mut self, slot: Slot, base: Value) {
+        let Some(granule) = self.interleaved.granule(slot) else { return };
+        let Some(elem) = Elem::int(8 * granule) else { return };
+        let pack = Type::vector(elem, self.width);
+        let zero = self.at().iconst(pack, 0);
+        for place in 0..self.func.slots[slot].size / u64::from(granule) {
+            let disp = place * u64::from(granule * self.width);
+            let mut b = self.at();
+            let address = if disp == 0 { base } else { b.addr(base, None, 1, disp as i64) };
+            b.store(address, zero, MemInfo::aligned(granule));
+        }
+    }
+
+    /// Where a granule of all lanes lies together.
+    fn granule_place(&mut self, pointer: Value, disp: i64, ty: Type) -> Option<Value> {
+        match self.form(pointer) {
+            Form::Affine { base, stride } if stride == i64::from(ty.elem.bytes()) => {
+                Some(if disp == 0 { base } else { self.at().addr(base, None, 1, disp) })
+            }
+            Form::Uniform(_) | Form::Affine { .. } | Form::Provided(_) | Form::Flat(_) | Form::Packs(_) => None,
+        }
+    }
+
+    /// Reads every lane from its own address.
+    fn gather(&mut self, pointer: Value, ty: Type, element: MemInfo, mask: Mask) -> Packs {
+        let pointers = self.packs(pointer)[0];
+        let lanes = self.mask_or_all(mask);
+        let pack = self.pack_type(ty);
+        let other = self.at().undef(pack);
+        (0..ty.lanes())
+            .map(|component| {
+                let address = self.displaced(pointers, component * ty.elem.bytes());
+                self.emit(Opcode::Gather, &[address, lanes, other], Imm::Mem(element), pack)
+            })
+            .collect()
+    }
+
+    /// One of two ways to the same packs, by a condition of the whole pack.
+    fn either(
+        &mut self,
+        holds: Value,
+        yes: impl FnOnce(&mut Self) -> Packs,
+        no: impl FnOnce(&mut Self) -> Packs,
+    ) -> Packs {
+        let before = self.split();
+        let after = self.here;
+        let (then, otherwise) = (self.out.append_block(), self.out.append_block());
+        self.ending(before).branch(holds, BlockCall::new(then, &[]), BlockCall::new(otherwise, &[]));
+        self.here = then;
+        let packs = yes(self);
+        let last = self.here;
+        self.ending(last).jump(after, &packs);
+        self.here = otherwise;
+        let others = no(self);
+        let last = self.here;
+        self.ending(last).jump(after, &others);
+        self.here = after;
+        packs
+            .iter()
+            .map(|&pack| {
+                let ty = self.out.dfg.ty(pack);
+                self.out.dfg.append_param(after, ty)
+            })
+            .collect()
+    }
+
+    /// Loads whole records and takes them apart.
+    fn load_records(&mut self, records: Records, ty: Type, mem: MemInfo, mask: Mask) -> Packs {
+        let Records { step, reversed, .. } = records;
+        let loaded = self.load_whole(records, ty, mem, mask);
+        if step == 1 && ty.lanes() == 1 {
+            let loaded = if reversed { self.reverse(loaded) } else { loaded };
+            return SmallVec::from_slice(&[loaded]);
+        }
+        (0..ty.lanes())
+            .map(|component| {
+                let lanes: SmallVec<[u8; 16]> = (0..self.width).map(|lane| (lane * step + component) as u8).collect();
+                self.at().shuffle(loaded, loaded, &lanes)
+            })
+            .collect()
+    }
+
+    /// Loads whole records.
+    fn load_whole(&mut self, records: Records, ty: Type, mem: MemInfo, mask: Mask) -> Value {
+        let Records { start, step, reversed } = records;
+        let mask = if reversed { mask.map(|mask| self.reverse(mask)) } else { mask };
+        // What is behind the last lane's components is not touched.
+        let count = step * (self.width - 1) + ty.lanes();
+        let whole = ty.with_lanes(count);
+        match mask {
+            None if step == ty.lanes() => self.at().load(whole, start, mem),
+            _ => {
+                // What lies between the wanted components is not touched.
+                let mask = self.mask_or_all(mask);
+                let mask = self.spread(mask, step, ty.lanes(), count);
+                let mut b = self.at();
+                let other = b.undef(whole);
+                b.value(Opcode::MaskedLoad, &[start, mask, other], Imm::Mem(mem), whole)
+            }
+        }
+    }
+
+    /// A mask of lanes as one of elements of records: the wanted components of active lanes.
+    fn spread(&mut self, mask: Value, step: u32, components: u32, count: u32) -> Value {
+        if step == 1 {
+            return mask;
+        }
+        let none = self.mask_constant(false);
+        let lanes: SmallVec<[u8; 64]> =
+            (0..count).map(|i| if i % step < components { (i / step) as u8 } else { self.width as u8 }).collect();
+        self.at().shuffle(mask, none, &lanes)
+    }
+
+    fn reverse(&mut self, pack: Value) -> Value {
+        let lanes: SmallVec<[u8; 16]> = (0..self.width).rev().map(|lane| lane as u8).collect();
+        self.at().shuffle(pack, pack, &lanes)
+    }
+
+    fn displaced(&mut self, pointers: Value, bytes: u32) -> Value {
+        if bytes == 0 {
+            return pointers;
+        }
+        let ty = self.out.dfg.ty(pointers);
+        self.emit(Opcode::Addr, &[pointers], Imm::Addr { scale: 1, disp: i64::from(bytes) }, ty)
+    }
+
+    fn mask_or_all(&mut self, mask: Mask) -> Value {
+        match mask {
+            Some(mask) => mask,
+            None => {
+                let ty = Type::B1.with_lanes(self.width);
+                self.at().constant(ConstData::splat(ty, 1))
+            }
+        }
+    }
+
+    pub(super) fn store(&mut self, inst: Inst, mask: Mask) {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let (pointer, value) = (data.args[0], data.args[1]);
+        let ty = func.dfg.ty(value);
+        let mem = self.mem(inst);
+        let element = Self::element(mem, ty);
+        if let Some(granule) = self.interleaved.granule_at(pointer) {
+            let packs = self.packs(value);
+            for (c, &pack) in packs.iter().enumerate() {
+                self.store_interleaved(pointer, c as u32 * granule, pack, element, mask);
+            }
+            return;
+        }
+        let element = self.masked_mem(pointer, element, mask);
+        match self.pattern(pointer, ty, mem.volatile) {
+            Pattern::Same(place) if self.is_uniform(value) => {
+                let value = self.scalar(value);
+                self.at().store(place, value, mem);
+            }
+            Pattern::Same(place) if mask.is_none() => {
+                // The lanes race; the last one wins.
+                let value = self.lane(value, self.width - 1);
+                self.at().store(place, value, mem);
+            }
+            Pattern::Records(records) if records.step == ty.lanes() => {
+                self.store_records(records, value, element, mask)
+            }
+            Pattern::RecordsIf(holds, records) if records.step == ty.lanes() => {
+                self.report.tested.push(self.loc);
+                self.either(
+                    holds,
+                    |this| {
+                        this.store_records(records, value, element, mask);
+                        Packs::new()
+                    },
+                    |this| {
+                        this.scatter(pointer, value, element, mask);
+                        Packs::new()
+                    },
+                );
+            }
+            Pattern::Records(records)
+                if self.stores_whole(&records.window(self.width), pointer, mask) && !ty.is_vector() =>
+            {
+                let pack = self.packs(value)[0];
+                self.store_window(&records.window(self.width), pack, element, mask);
+            }
+            Pattern::Window(window) if self.stores_whole(&window, pointer, mask) => {
+                let pack = self.packs(value)[0];
+                self.store_window(&window, pack, element, mask);
+            }
+            Pattern::Same(_)
+            | Pattern::Records(_)
+            | Pattern::RecordsIf(..)
+            | Pattern::Window(_)
+            | Pattern::Scattered => {
+                self.note_scattered(true);
+                self.scatter(pointer, value, element, mask);
+            }
+        }
+    }
+
+    /// Stores records without gaps.
+    fn store_records(&mut self, records: Records, value: Value, element: MemInfo, mask: Mask) {
+        let Records { start, step, reversed } = records;
+        let mut mask = mask;
+        let flat = if self.is_flat(value) { self.flat(value) } else { None };
+        let whole = if let Some(flat) = flat {
+            flat
+        } else {
+            let mut packs = self.packs(value);
+            if reversed {
+                packs = packs.iter().map(|&pack| self.reverse(pack)).collect();
+                mask = mask.map(|mask| self.reverse(mask));
+            }
+            self.interleave(&packs)
+        };
+        let lanes = mask.map(|mask| self.spread(mask, step, step, step * self.width));
+        match lanes {
+            None => drop(self.at().store(start, whole, element)),
+            Some(lanes) => {
+                self.at().inst(Opcode::MaskedStore, &[start, whole, lanes], Imm::Mem(element), &[]);
+            }
+        }
+    }
+
+    /// Writes every lane to its own address.
+    fn scatter(&mut self, pointer: Value, value: Value, element: MemInfo, mask: Mask) {
+        let pointers = self.packs(pointer)[0];
+        let packs = self.packs(value);
+        let lanes = self.mask_or_all(mask);
+        let bytes = self.func.dfg.ty(value).elem.bytes();
+        for (component, &pack) in packs.iter().enumerate() {
+            let address = self.displaced(pointers, component as u32 * bytes);
+            self.at().inst(Opcode::Scatter, &[address, pack, lanes], Imm::Mem(element), &[]);
+        }
+    }
+
+    /// Components as records one after the other: the opposite of taking records apart.
+    fn interleave(&mut self, packs: &[Value]) -> Value {
+        if let [only] = packs {
+            return *only;
+        }
+        let width = self.width as usize;
+        // Side by side first, then each lane's components together.
+        let mut joined: Vec<(Value, usize)> = packs.iter().map(|&pack| (pack, 1)).collect();
+        while joined.len() > 2 {
+            joined = joined
+                .chunks(2)
+                .map(|pair| match *pair {
+                    [(a, n), (b, m)] => {
+                        let b = self.filled_up(b, m, n);
+                        let lanes: SmallVec<[u8; 64]> = self.side_by_side(n + m);
+                        (self.at().shuffle(a, b, &lanes), n + m)
+                    }
+                    _ => pair[0],
+                })
+                .collect();
+        }
+        let [(a, n), (b, m)] = joined[..] else { unreachable!("broken invariant: components were joined to two") };
+        let lanes: SmallVec<[u8; 64]> = (0..width)
+            .flat_map(|lane| {
+                let first = (0..n).map(move |c| c * width + lane);
+                let second = (0..m).map(move |c| n * width + c * width + lane);
+                first.chain(second)
+            })
+            .map(|i| i as u8)
+            .collect();
+        let b = self.filled_up(b, m, n);
+        self.at().shuffle(a, b, &lanes)
+    }
+
+    /// A vector of some packs as one of more: operands of a shuffle have one type.
+    fn filled_up(&mut self, vector: Value, packs: usize, wanted: usize) -> Value {
+        if packs == wanted {
+            return vector;
+        }
+        let last = packs * self.width as usize - 1;
+        let fill: SmallVec<[u8; 64]> = (0..wanted * self.width as usize).map(|i| i.min(last) as u8).collect();
+        self.at().shuffle(vector, vector, &fill)
+    }
+
+    /// Lane numbers that put as many packs one after the other.
+    fn side_by_side(&self, packs: usize) -> SmallVec<[u8; 64]> {
+        (0..packs * self.width as usize).map(|i| i as u8).collect()
+    }
+}

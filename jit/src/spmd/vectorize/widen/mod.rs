@@ -1,0 +1,224 @@
+//! Widening: one work-item's code becomes the code of a pack, W work-items side by side along x.
+//!
+//! Takes a kernel in [`crate::spmd::transform::normalize`]'s normal form with its shapes, and gives a *widened* function, in which a pack takes the
+//! place of a work-item: everything behind (regions, contexts, loops) treats it as such. A value of the kernel becomes
+//! ([`Form`])
+//!
+//! - a scalar, where the lanes share it (an OpenCL vector stays a vector then);
+//! - the scalar of lane 0 and a step, where it grows steadily from lane to lane;
+//! - else one vector of W lanes per component.
+//!
+//! Blocks are executed in the order of a [`Plan`]. The function's blocks and branches are made first, from the plan alone; then
+//! the blocks are filled in that order. A mask of lanes that wait collects for every block that needs one ([`Masks`]); parameters
+//! of blocks are variables that each edge assigns under its mask. Variables, and values whose definition no longer dominates a
+//! use, are resolved by SSA construction at the end.
+//!
+//! - `how.rs`: what happens to each op, by class;
+//! - `control.rs`: blocks, edges, masks;
+//! - `forms.rs`: values in their forms, and variables;
+//! - `inst.rs`: instructions without effects; `memory.rs`: accesses; `collective.rs`: exchange between lanes; `perlane.rs`: what has
+//!   no form on packs.
+
+mod collective;
+mod control;
+mod forms;
+pub(crate) mod how;
+mod inst;
+mod memory;
+mod perlane;
+
+use clift_kir::analysis::{DomTree, UseCounts};
+use clift_kir::inst::Imm;
+use clift_kir::ssa::{SsaBuilder, Var};
+use clift_kir::{Block, Builder, Function, Inst, IntCond, Loc, Opcode, Slot, Stage, Type, Value};
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntitySet, SecondaryMap};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::linearize::{Pending, Plan};
+use super::masks::Masks;
+use crate::spmd::analysis::divergence::Divergence;
+use crate::spmd::report::Report;
+use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::private_arrays::Interleaved;
+use forms::{Form, Packs};
+pub(crate) use memory::record_step;
+
+/// Makes the code of a pack. With `tail`, lanes beyond the end of the work-group's row are inactive; without, all W exist.
+pub(crate) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail: bool) -> (Function, Report) {
+    let plan = Plan::new(prepared, divergence);
+    let masks = Masks::new(prepared, divergence, &plan);
+    let mut out = Function::new(prepared.func.name.clone(), &[]);
+    out.stage = Stage::Widened;
+    out.slots = prepared.func.slots.clone();
+    for data in out.slots.values_mut() {
+        data.size = data.size.next_multiple_of(u64::from(data.align.max(1))).saturating_mul(u64::from(width));
+    }
+    out.next_barrier = prepared.func.next_barrier;
+    let entry = out.append_block();
+    let interleaved = Interleaved::new(&prepared.func, &plan.order);
+    let mut widener = Widener {
+        prepared,
+        func: &prepared.func,
+        divergence,
+        uses: UseCounts::new(&prepared.func),
+        guarded: EntitySet::new(),
+        plan,
+        masks,
+        interleaved,
+        width,
+        out,
+        entry,
+        heads: SecondaryMap::new(),
+        skeleton: None,
+        block: entry,
+        here: entry,
+        loc: Loc::default(),
+        forms: SecondaryMap::new(),
+        made_in: SecondaryMap::new(),
+        ssa: SsaBuilder::new(),
+        placeholders: FxHashMap::default(),
+        current: FxHashMap::default(),
+        repaired: FxHashMap::default(),
+        params: FxHashMap::default(),
+        waiting: SecondaryMap::new(),
+        mask_values: SecondaryMap::new(),
+        mask_vars: FxHashMap::default(),
+        dispatch: FxHashMap::default(),
+        edges: SecondaryMap::new(),
+        tests: Vec::new(),
+        remade: FxHashMap::default(),
+        splats: FxHashMap::default(),
+        tail_mask: None,
+        mask_constants: [None.into(); 2],
+        whole_slots: FxHashSet::default(),
+        lanes_in_loops: false,
+        report: Report::default(),
+    };
+    widener.report.width = width;
+    widener.report.versions = prepared.pieces;
+    widener.run(tail);
+    (widener.out, widener.report)
+}
+
+/// Lanes that execute a block: `None` for all of the pack.
+type Mask = Option<Value>;
+
+struct Widener<'a> {
+    prepared: &'a Prepared,
+    func: &'a Function,
+    divergence: &'a Divergence,
+    uses: UseCounts,
+    plan: Plan,
+    masks: Masks,
+    interleaved: Interleaved,
+    /// Roots that are skipped when no lane waits for them.
+    guarded: EntitySet<Block>,
+    width: u32,
+    out: Function,
+    entry: Block,
+    /// The first block made for each block of the kernel.
+    heads: SecondaryMap<Block, PackedOption<Block>>,
+    /// Dominators of the blocks made from the plan.
+    skeleton: Option<DomTree>,
+    /// The kernel's block being filled.
+    block: Block,
+    /// Where instructions are put: before this block's terminator.
+    here: Block,
+    loc: Loc,
+    forms: SecondaryMap<Value, Option<Form>>,
+    /// The block in which a value of the kernel was made.
+    made_in: SecondaryMap<Value, PackedOption<Block>>,
+    ssa: SsaBuilder,
+    /// Values that stand for "the variable at the start of the block".
+    placeholders: FxHashMap<(Var, Block), Value>,
+    /// Last definitions of variables.
+    current: FxHashMap<(Var, Block), Value>,
+    /// Variables for values that are used where their definition does not dominate.
+    repaired: FxHashMap<Value, Vec<Var>>,
+    /// Variables of block parameters.
+    params: FxHashMap<Value, Vec<Var>>,
+    /// Masks of the lanes that wait for a root.
+    waiting: SecondaryMap<Block, Option<Var>>,
+    /// Masks of roots as their blocks found them.
+    mask_values: SecondaryMap<Block, PackedOption<Value>>,
+    mask_vars: FxHashMap<Block, Var>,
+    /// Blocks that go on to the first of several that wait.
+    dispatch: FxHashMap<Pending, Block>,
+    /// Where the assignments of each edge go, by target; nothing for those at the block's own end.
+    edges: SecondaryMap<Block, Vec<(Block, Block)>>,
+    /// Branches that ask whether a lane waits for a root.
+    tests: Vec<(Inst, Block)>,
+    /// Packs made where they were needed: by value and block.
+    remade: FxHashMap<(Value, Block), Packs>,
+    /// Packs made of scalars: by scalar, step and block.
+    splats: FxHashMap<(Value, i64, Block), Value>,
+    tail_mask: Mask,
+    /// Masks without lanes and with all, in the entry.
+    mask_constants: [PackedOption<Value>; 2],
+    /// Variables that are read and written as a whole even where some lanes are inactive.
+    whole_slots: FxHashSet<Slot>,
+    /// Whether what is executed lane by lane is so in loops.
+    lanes_in_loops: bool,
+    report: Report,
+}
+
+impl Widener<'_> {
+    fn run(&mut self, tail: bool) {
+        self.find_guards();
+        self.find_many_lanes();
+        self.find_whole_slots();
+        self.make_skeleton();
+        if tail {
+            self.here = self.entry;
+            let mask = self.existing_lanes();
+            self.tail_mask = Some(mask);
+        }
+        for i in 0..self.plan.order.len() {
+            self.fill(self.plan.order[i]);
+        }
+        self.fill_tests();
+        self.finish();
+    }
+
+    /// Lanes that lie within the work-group's row.
+    fn existing_lanes(&mut self) -> Value {
+        let iota = self.iota(Type::I64, 1);
+        let width = self.width;
+        let mut b = self.at();
+        let size = b.query(Opcode::LocalSize, 0);
+        let first = b.query(Opcode::LocalId, 0);
+        let left = b.int2(Opcode::Isub, size, first);
+        let left = b.splat(left, width);
+        b.icmp(IntCond::Ult, iota, left)
+    }
+
+    /// A cursor before the terminator of the current block.
+    fn at(&mut self) -> Builder<'_> {
+        let insts = self.out.layout.insts(self.here);
+        let ended = insts.last().is_some_and(|&last| self.out.dfg.inst(last).op.is_terminator());
+        let index = insts.len() - usize::from(ended);
+        let mut builder = Builder::before(&mut self.out, self.here, index);
+        builder.set_loc(self.loc);
+        builder
+    }
+
+    /// Makes an instruction with one result.
+    fn emit(&mut self, op: Opcode, args: &[Value], imm: Imm, ty: Type) -> Value {
+        self.at().value(op, args, imm, ty)
+    }
+
+    /// An immediate in the new function: constants move to its pool.
+    fn imm(&mut self, imm: &Imm) -> Imm {
+        match imm {
+            Imm::Const(id) => Imm::Const(self.out.dfg.make_const(self.func.dfg.constant(*id).clone())),
+            other => other.clone(),
+        }
+    }
+
+    fn name(&mut self, from: Value, to: Value) {
+        if let Some(name) = self.func.names.get(&from) {
+            self.out.names.insert(to, name.clone());
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! What has no form on packs: executed once per active lane, in lane order, with scalars. Few such instructions are copied for
+//! each lane; where there are many of them, and for what takes long anyway, one copy stands in a loop over the active lanes.
+
+use clift_kir::inst::{BlockCall, Imm};
+use clift_kir::{AtomicOp, Elem, Inst, IntCond, Opcode, Type, Value};
+use smallvec::{SmallVec, smallvec};
+
+use super::forms::{Form, Packs};
+use super::how::{How, how};
+use super::{Mask, Widener};
+use crate::spmd::analysis::shape::Scope;
+use crate::spmd::vectorize::aggregated_atomics::together;
+
+/// Up to so many copies of instructions for one lane each stand in a row.
+const MOST_COPIES: usize = 512;
+
+/// An operand of an instruction that is executed lane by lane.
+enum PerLane {
+    Same(Value),
+    Packs(Packs),
+}
+
+impl Widener<'_> {
+    /// An atomic, a copy of bytes, or a `printf`.
+    pub(super) fn per_lane(&mut self, inst: Inst, mask: Mask) {
+        let data = self.func.dfg.inst(inst);
+        if self.together(inst, mask) || self.once(inst) {
+            return;
+        }
+        self.report.per_lane.push((data.op, self.loc));
+        let result = self.func.dfg.single_result(inst);
+        let components = result.map(|result| self.func.dfg.ty(result));
+        if self.lanes_in_loops || data.op == Opcode::Printf {
+            let packs = self.each_lane(inst, mask);
+            if let Some(result) = result {
+                self.set(result, Form::Packs(packs));
+            }
+            return;
+        }
+        // Lanes of the result, by component; inactive ones are unspecified.
+        let mut lanes: Vec<SmallVec<[Value; 4]>> = Vec::new();
+        for lane in 0..self.width {
+            let made = match mask {
+                None => self.one_lane(inst, lane),
+                Some(mask) => self.one_lane_if(inst, lane, mask),
+            };
+            if let (Some(made), Some(ty)) = (made, components) {
+                let mut b = self.at();
+                lanes.push((0..ty.lanes()).map(|component| b.extract(made, component)).collect());
+            }
+        }
+        let (Some(result), Some(ty)) = (result, components) else { return };
+        let packs: Packs = (0..ty.lanes() as usize)
+            .map(|component| {
+                let values: Vec<Value> = lanes.iter().map(|lane| lane[component]).collect();
+                self.at().vec(&values)
+            })
+            .collect();
+        self.set(result, Form::Packs(packs));
+    }
+
+    /// Whether copies for each lane would be too many.
+    pub(super) fn find_many_lanes(&mut self) {
+        let insts = self.plan.order.iter().flat_map(|&block| self.func.layout.insts(block));
+        let count = insts.filter(|&&inst| how(self.func.dfg.inst(inst).op) == How::PerLane).count();
+        self.lanes_in_loops = count * self.width as usize > MOST_COPIES;
+    }
+
+    /// The instruction in a loop over the active lanes; gives its result's components.
+    ///
+    /// ```text
+    /// before:                       bits of the mask
+    /// header(bits, packs):          a bit left? body : after
+    /// body:                         lane = the lowest bit; instruction; packs with its result; -> header
+    /// ```
+    fn each_lane(&mut self, inst: Inst, mask: Mask) -> Packs {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let args: Vec<PerLane> = data
+            .args
+            .iter()
+            .map(|&arg| match self.form(arg) {
+                Form::Uniform(scalar) => PerLane::Same(scalar),
+                Form::Affine { .. } | Form::Provided(_) | Form::Flat(_) | Form::Packs(_) => {
+                    PerLane::Packs(self.packs(arg))
+                }
+            })
+            .collect();
+        let types: SmallVec<[Type; 1]> = func.dfg.results(inst).iter().map(|&value| func.dfg.ty(value)).collect();
+        let components = types.first().map_or(0, |ty| ty.lanes());
+        let mask = mask.unwrap_or_else(|| self.mask_constant(true));
+        let bits = self.at().mask_bits(mask);
+        let mut first: SmallVec<[Value; 4]> = smallvec![bits];
+        for _ in 0..components {
+            let pack = self.pack_type(types[0]);
+            first.push(self.at().undef(pack));
+        }
+        let before = self.split();
+        let after = self.here;
+        let [header, body] = [(); 2].map(|()| {
+            let block = self.out.dfg.make_block();
+            self.out.layout.append_block(block);
+            block
+        });
+        self.ending(before).jump(header, &first);
+        let params: SmallVec<[Value; 4]> = first
+            .iter()
+            .map(|&value| {
+                let ty = self.out.dfg.ty(value);
+                self.out.dfg.append_param(header, ty)
+            })
+            .collect();
+        let mut b = self.ending(header);
+        let none = b.iconst(Type::I64, 0);
+        let more = b.icmp(IntCond::Ne, params[0], none);
+        b.branch(more, BlockCall::new(body, &[]), BlockCall::new(after, &[]));
+        let mut b = self.ending(body);
+        let lane = b.int1(Opcode::Ctz, params[0]);
+        let lane = b.int_resize(lane, Elem::I32, false);
+        let args: SmallVec<[Value; 4]> = args
+            .iter()
+            .map(|arg| match arg {
+                PerLane::Same(scalar) => *scalar,
+                PerLane::Packs(packs) => {
+                    let components: SmallVec<[Value; 4]> =
+                        packs.iter().map(|&pack| b.extract_dyn(pack, lane)).collect();
+                    b.vec(&components)
+                }
+            })
+            .collect();
+        let made = b.inst(data.op, &args, data.imm.clone(), &types);
+        let made = b.func.dfg.results(made).first().copied();
+        let one = b.iconst(Type::I64, 1);
+        let others = b.int2(Opcode::Isub, params[0], one);
+        let mut next: SmallVec<[Value; 4]> = smallvec![b.int2(Opcode::And, params[0], others)];
+        for component in 0..components {
+            let Some(made) = made else { break };
+            let element = b.extract(made, component);
+            next.push(b.insert_dyn(params[1 + component as usize], element, lane));
+        }
+        b.jump(header, &next);
+        params[1..].into()
+    }
+
+    /// The instruction of one lane.
+    fn one_lane(&mut self, inst: Inst, lane: u32) -> Option<Value> {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let args: SmallVec<[Value; 4]> = data.args.iter().map(|&arg| self.lane(arg, lane)).collect();
+        let types: SmallVec<[Type; 1]> = func.dfg.results(inst).iter().map(|&value| func.dfg.ty(value)).collect();
+        let imm = data.imm.clone();
+        let made = self.at().inst(data.op, &args, imm, &types);
+        self.out.dfg.results(made).first().copied()
+    }
+
+    /// The instruction of one lane, if that is active.
+    fn one_lane_if(&mut self, inst: Inst, lane: u32, mask: Value) -> Option<Value> {
+        let result = self.func.dfg.single_result(inst).map(|value| self.func.dfg.ty(value));
+        let active = self.at().extract(mask, lane);
+        let before = self.split();
+        let after = self.here;
+        let run = self.out.dfg.make_block();
+        self.out.layout.append_block(run);
+        let skipped: SmallVec<[Value; 1]> = result.iter().map(|&ty| self.ending(before).undef(ty)).collect();
+        self.ending(before).branch(active, BlockCall::new(run, &[]), BlockCall::new(after, &skipped));
+        let param = result.map(|ty| self.out.dfg.append_param(after, ty));
+        self.here = run;
+        let made = self.one_lane(inst, lane);
+        let passed: SmallVec<[Value; 1]> = if param.is_some() { made.into_iter().collect() } else { SmallVec::new() };
+        self.ending(run).jump(after, &passed);
+        self.here = after;
+        param
+    }
+
+    /// One atomic for the pack instead of one per lane. Gives whether that was possible.
+    fn together(&mut self, inst: Inst, mask: Mask) -> bool {
+        let func = self.func;
+        let Some(together) = together(func, &self.uses, self.divergence, inst) else { return false };
+        let data = func.dfg.inst(inst);
+        let Imm::Atomic(info) = data.imm else { return false };
+        let result = func.dfg.result(inst);
+        let [pointer, operand] = [data.args[0], data.args[1]];
+        if !self.is_uniform(pointer) {
+            return false;
+        }
+        let place = self.scalar(pointer);
+        let pack = self.pack_type(func.dfg.ty(result));
+        let neutral = self.at().iconst(pack, together.neutral as i64);
+        let mut lanes = self.packs(operand)[0];
+        if let Some(mask) = mask {
+            lanes = self.at().select(mask, lanes, neutral);
+        }
+        if !together.asked {
+            let mut b = self.at();
+            let whole = b.reduce(together.combine, lanes);
+            b.atomic_rmw(place, whole, info);
+            return true;
+        }
+        let added = if mask.is_none() && together.combine == AtomicOp::Add { self.known_sum(operand) } else { None };
+        if let Some((one, all)) = added {
+            let mut b = self.at();
+            let whole = b.iconst(func.dfg.ty(result), all);
+            let found = b.atomic_rmw(place, whole, info);
+            let each = self.steps(found, if info.op == AtomicOp::Sub { one.wrapping_neg() } else { one });
+            self.set(result, Form::Packs(smallvec![each]));
+            return true;
+        }
+        let up_to = self.scan_lanes(lanes, together.combine, false);
+        let before = self.move_up(up_to, neutral, 1);
+        let width = self.width;
+        let mut b = self.at();
+        let whole = b.extract(up_to, width - 1);
+        let found = b.atomic_rmw(place, whole, info);
+        let found = b.splat(found, width);
+        let each = self.combine(info.op, found, before);
+        self.set(result, Form::Packs(smallvec![each]));
+        true
+    }
+
+    /// A constant that all lanes bring, and what they bring in all.
+    fn known_sum(&mut self, operand: Value) -> Option<(i64, i64)> {
+        if !self.is_uniform(operand) {
+            return None;
+        }
+        let operand = self.scalar(operand);
+        let one = *self.known_lanes(operand)?.first()? as i64;
+        Some((one, one.wrapping_mul(i64::from(self.width))))
+    }
+
+    /// An atomic access of all lanes to one place that reads it, or writes the same: once. Gives whether it was that.
+    fn once(&mut self, inst: Inst) -> bool {
+        let data = self.func.dfg.inst(inst);
+        let is_access = data.op == Opcode::AtomicLoad || data.op == Opcode::AtomicStore;
+        let one_place = is_access && self.shape(data.args[0]).is_uniform(Scope::Pack);
+        if !one_place || !data.args.iter().all(|&arg| self.is_uniform(arg)) {
+            return false;
+        }
+        let made = self.one_lane(inst, 0);
+        if let (Some(result), Some(made)) = (self.func.dfg.single_result(inst), made) {
+            self.set(result, Form::Uniform(made));
+        }
+        true
+    }
+
+    /// Two packs combined as a reduction's operation does.
+    pub(super) fn combine(&mut self, op: AtomicOp, a: Value, b: Value) -> Value {
+        let (opcode, float) = match op {
+            AtomicOp::Xchg => return b,
+            AtomicOp::Add => (Opcode::Iadd, false),
+            AtomicOp::Sub => (Opcode::Isub, false),
+            AtomicOp::Mul => (Opcode::Imul, false),
+            AtomicOp::And => (Opcode::And, false),
+            AtomicOp::Or => (Opcode::Or, false),
+            AtomicOp::Xor => (Opcode::Xor, false),
+            AtomicOp::Smin => (Opcode::Smin, false),
+            AtomicOp::Smax => (Opcode::Smax, false),
+            AtomicOp::Umin => (Opcode::Umin, false),
+            AtomicOp::Umax => (Opcode::Umax, false),
+            AtomicOp::Fadd => (Opcode::Fadd, true),
+            AtomicOp::Fmul => (Opcode::Fmul, true),
+            AtomicOp::Fmin => (Opcode::Fmin, true),
+            AtomicOp::Fmax => (Opcode::Fmax, true),
+        };
+        let mut at = self.at();
+        if float { at.float2(opcode, a, b) } else { at.int2(opcode, a, b) }
+    }
+}

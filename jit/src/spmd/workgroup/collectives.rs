@@ -1,0 +1,179 @@
+//! Collective operations: what work-items of a sub-group or group exchange.
+//!
+//! Operations of a *sub-group* are gone before the work-group loops are made: a pack is a sub-group, so they become code on the
+//! lanes of a pack; for packs of one work-item, [`alone`] makes of each what it is without others. Operations of a
+//! *work-group* stay: each begins a region, like a barrier, and `wgloop.rs` combines what the work-items bring while it goes
+//! from one to the next.
+
+use clift_kir::analysis::{Cfg, DomTree, LoopForest};
+use clift_kir::dfg::ConstData;
+use clift_kir::eval::identity;
+use clift_kir::{
+    AtomicOp, Builder, Function, GroupInfo, Imm, Inst, InstData, KernelData, MemScope, Opcode, Space, Type, Value,
+};
+
+use crate::passes::Replacements;
+use crate::spmd::class::{Class, class};
+
+/// A collective operation of a work-group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Collective {
+    /// The instruction.
+    pub(crate) inst: Inst,
+    /// How values are combined.
+    pub(crate) op: AtomicOp,
+    /// What it gives.
+    pub(crate) gives: Gives,
+}
+
+/// What an operation gives a work-item, of what all of a group bring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gives {
+    /// All combined.
+    All,
+    /// Those up to its own.
+    UpToOwn,
+    /// Those before its own.
+    Before,
+}
+
+impl Collective {
+    /// The collective operation of a work-group that an instruction is.
+    pub(crate) fn of(func: &Function, inst: Inst) -> Option<Collective> {
+        let data = func.dfg.inst(inst);
+        let gives = gives(data.op)?;
+        match &data.imm {
+            Imm::Group(GroupInfo { scope: MemScope::WorkGroup, op, cluster: _ }) => {
+                Some(Collective { inst, op: *op, gives })
+            }
+            _ => None,
+        }
+    }
+
+    /// What combining begins with.
+    pub(crate) fn start(self, ty: Type) -> ConstData {
+        ConstData::splat(ty, identity(self.op, ty.elem))
+    }
+}
+
+/// Whether a kernel can tell which work-items make up a sub-group.
+pub(crate) fn knows_sub_groups(func: &Function) -> bool {
+    func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).any(|&inst| {
+        match class(func.dfg.inst(inst).op) {
+            Class::Query(query) => query.is_of_sub_groups(),
+            Class::Collective => Collective::of(func, inst).is_none(),
+            Class::NamedBarrier => true,
+            Class::Constant
+            | Class::Arg
+            | Class::ArgAddr
+            | Class::SlotAddr
+            | Class::GlobalAddr
+            | Class::InSpace
+            | Class::Cheap
+            | Class::Load
+            | Class::Plain
+            | Class::Barrier
+            | Class::Branch
+            | Class::End
+            | Class::Call => false,
+        }
+    })
+}
+
+/// Whether a kernel may be run in larger groups along x than were asked for: it cannot tell which work-items of a row make up a
+/// group, and has no loops. What loops access again and again is why somebody chooses small groups; without loops, longer rows are
+/// longer runs of memory.
+pub(crate) fn groups_may_grow(func: &Function, kernel: &KernelData) -> bool {
+    let cfg = Cfg::new(func);
+    let loops = LoopForest::new(&cfg, &DomTree::new(&cfg));
+    if kernel.required_local_size.is_some() || loops.iter().next().is_some() || loops.irreducible() {
+        return false;
+    }
+    func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).all(|&inst| {
+        let data = func.dfg.inst(inst);
+        let local = func.dfg.results(inst).iter().any(|&value| func.dfg.ty(value).elem.space() == Some(Space::Local));
+        match class(data.op) {
+            Class::Query(query) => !query.is_of_groups_along_x(&data.imm),
+            Class::Collective | Class::NamedBarrier | Class::Barrier => false,
+            Class::Constant
+            | Class::Arg
+            | Class::ArgAddr
+            | Class::SlotAddr
+            | Class::GlobalAddr
+            | Class::InSpace
+            | Class::Cheap
+            | Class::Load
+            | Class::Plain
+            | Class::Branch
+            | Class::End
+            | Class::Call => !local,
+        }
+    })
+}
+
+fn gives(op: Opcode) -> Option<Gives> {
+    [
+        (Opcode::GroupReduce, Gives::All),
+        (Opcode::GroupScan, Gives::UpToOwn),
+        (Opcode::GroupScanExclusive, Gives::Before),
+    ]
+    .into_iter()
+    .find_map(|(known, gives)| (known == op).then_some(gives))
+}
+
+/// Two values combined.
+pub(crate) fn join(b: &mut Builder<'_>, op: AtomicOp, x: Value, y: Value) -> Value {
+    match op {
+        AtomicOp::Add => b.int2(Opcode::Iadd, x, y),
+        AtomicOp::Mul => b.int2(Opcode::Imul, x, y),
+        AtomicOp::And => b.int2(Opcode::And, x, y),
+        AtomicOp::Or => b.int2(Opcode::Or, x, y),
+        AtomicOp::Xor => b.int2(Opcode::Xor, x, y),
+        AtomicOp::Smin => b.int2(Opcode::Smin, x, y),
+        AtomicOp::Smax => b.int2(Opcode::Smax, x, y),
+        AtomicOp::Umin => b.int2(Opcode::Umin, x, y),
+        AtomicOp::Umax => b.int2(Opcode::Umax, x, y),
+        AtomicOp::Fadd => b.float2(Opcode::Fadd, x, y),
+        AtomicOp::Fmul => b.float2(Opcode::Fmul, x, y),
+        AtomicOp::Fmin => b.float2(Opcode::Fmin, x, y),
+        AtomicOp::Fmax => b.float2(Opcode::Fmax, x, y),
+        AtomicOp::Xchg | AtomicOp::Sub => unreachable!("broken invariant: {op:?} combines nothing"),
+    }
+}
+
+/// Makes of the operations of sub-groups what they are when each work-item is one: its own value.
+pub(crate) fn alone(func: &mut Function) {
+    let mut replacements = Replacements::default();
+    for block in func.layout.blocks().to_vec() {
+        for inst in func.layout.insts(block).to_vec() {
+            let data = func.dfg.inst(inst).clone();
+            let Some(result) = func.dfg.single_result(inst) else { continue };
+            match (&data.imm, gives(data.op)) {
+                (Imm::Group(info), Some(gives)) if info.scope == MemScope::SubGroup => match gives {
+                    Gives::All | Gives::UpToOwn => replacements.set(result, data.args[0]),
+                    Gives::Before => {
+                        let ty = func.dfg.ty(result);
+                        let start = func.dfg.make_const(ConstData::splat(ty, identity(info.op, ty.elem)));
+                        let data = InstData { op: Opcode::Const, args: Default::default(), imm: Imm::Const(start) };
+                        func.dfg.replace_inst(inst, data);
+                        continue;
+                    }
+                },
+                _ if data.op == Opcode::GroupShuffle || data.op == Opcode::PackAny => {
+                    replacements.set(result, data.args[0])
+                }
+                _ if data.op == Opcode::GroupBallot => {
+                    let index = func.layout.insts(block).iter().position(|&i| i == inst).unwrap_or(0);
+                    let mut b = Builder::before(func, block, index);
+                    let bit = b.cast(Opcode::Zext, data.args[0], Type::I32);
+                    let zero = b.iconst(Type::I32, 0);
+                    let words = b.vec(&[bit, zero, zero, zero]);
+                    replacements.set(result, words);
+                }
+                _ => continue,
+            }
+            func.layout.remove_inst(inst);
+        }
+    }
+    replacements.apply(func);
+}

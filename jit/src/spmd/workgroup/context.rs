@@ -1,0 +1,363 @@
+//! What a work-item keeps between regions, and where: the layout of the scratch arena.
+//!
+//! A value that is live into a region is
+//!
+//! - *recomputed* there when that is cheap and depends on nothing but constants, arguments, queries and addresses;
+//! - *carried* in SSA form from loop to loop when all work-items of the group share it;
+//! - *shared* in one place of the arena when it is what an operation of the group gave to all, and they do not go together;
+//! - otherwise kept in a *context slot* of the work-item. Two values that are never both live into one region may have the
+//!   same slot.
+//!
+//! The arena holds, in this order: counters when regions take turns, one copy of each private variable that needs no more, shared values, then one record per work-item with
+//! its next region (when work-items do not go together), its private variables, its context slots.
+
+use clift_kir::analysis::Liveness;
+use clift_kir::inst::Imm;
+use clift_kir::{Block, Elem, Slot, Type, Value};
+use cranelift_entity::{EntitySet, SecondaryMap};
+use rustc_hash::FxHashMap;
+
+use super::private::{self, Copies};
+use super::regions::{Begins, RegionId, Regions};
+use crate::BuildError;
+use crate::spmd::Packs;
+use crate::spmd::class::{Class, class};
+
+/// How a value comes to the regions it is live into.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kept {
+    /// Computed anew.
+    Recomputed,
+    /// Passed along once for the group.
+    Carried,
+    /// At this offset of the arena, once for the group: what an operation of the group gave to all.
+    Shared(u64),
+    /// In the work-item's context at this offset of its record.
+    Slot(u64),
+}
+
+/// Where a private variable lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// At an offset of the arena.
+    Fixed(u64),
+    /// At an offset of the work-item's record.
+    Item(u64),
+}
+
+/// Counters of a group whose regions take turns, 4 bytes each, at offsets of the arena. All are zero when a group begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Turns {
+    /// Passes over the packs since one of them went on.
+    pub(crate) idle: u64,
+    /// Packs that have ended.
+    pub(crate) ended: u64,
+    /// For each region that packs run together, how many are there.
+    pub(crate) arrived: Vec<Option<u64>>,
+}
+
+impl Turns {
+    /// All counters.
+    pub(crate) fn offsets(&self) -> impl Iterator<Item = u64> + '_ {
+        [self.idle, self.ended].into_iter().chain(self.arrived.iter().copied().flatten())
+    }
+}
+
+/// The layout of scratch memory and the fate of each value that lives across a boundary.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// Values live into each region, parameters of its start included.
+    pub(crate) live: Vec<Vec<Value>>,
+    live_sets: Vec<EntitySet<Value>>,
+    /// How each of them is kept.
+    pub(crate) kept: SecondaryMap<Value, Option<Kept>>,
+    /// Private variables.
+    pub(crate) places: SecondaryMap<Slot, Option<Place>>,
+    /// Offset of the next region's number in a record.
+    pub(crate) state: u64,
+    /// Where the group counts how far its packs are, when regions take turns.
+    pub(crate) turns: Option<Turns>,
+    /// Bytes before the records.
+    pub(crate) fixed_bytes: u64,
+    /// Bytes per record.
+    pub(crate) item_bytes: u64,
+    /// Alignment that the arena needs: 1 when nothing lies in it.
+    pub(crate) align: u64,
+    /// Bytes of private variables per work-item.
+    pub(crate) private_bytes: u64,
+}
+
+impl Context {
+    /// Lays out the arena for a kernel.
+    ///
+    /// # Errors
+    /// [`BuildError::Limit`] when private variables overflow any address space.
+    pub(crate) fn new(regions: &Regions, packs: Packs) -> Result<Context, BuildError> {
+        let func = &regions.func;
+        let mut starts: EntitySet<Block> = EntitySet::new();
+        starts.extend(regions.list.iter().map(|region| region.start));
+        let liveness = Liveness::of(func, &regions.cfg, |_| true, |block| starts.contains(block));
+        let live: Vec<Vec<Value>> = regions
+            .list
+            .iter()
+            .map(|region| {
+                let mut values: Vec<Value> = liveness.live_in(region.start).to_vec();
+                values.extend(func.dfg.params(region.start));
+                values
+            })
+            .collect();
+        let live_sets = live
+            .iter()
+            .map(|values| {
+                let mut set = EntitySet::new();
+                set.extend(values.iter().copied());
+                set
+            })
+            .collect();
+        let mut context = Context {
+            live,
+            live_sets,
+            kept: SecondaryMap::new(),
+            places: SecondaryMap::new(),
+            state: 0,
+            turns: None,
+            fixed_bytes: 0,
+            item_bytes: 0,
+            align: 1,
+            private_bytes: 0,
+        };
+        let mut fixed = Area::default();
+        let mut item = Area::default();
+        if !regions.together {
+            context.state = item.take(4, 4)?;
+        }
+        if regions.in_turn {
+            let (idle, ended) = (fixed.take(4, 4)?, fixed.take(4, 4)?);
+            let arrived = regions
+                .list
+                .iter()
+                .map(|region| (region.begins == Begins::Together).then(|| fixed.take(4, 4)).transpose());
+            context.turns = Some(Turns { idle, ended, arrived: arrived.collect::<Result<_, _>>()? });
+        }
+        context.place_slots(regions, &mut fixed, &mut item)?;
+        context.keep_values(regions, &mut fixed, &mut item)?;
+        let align = fixed.align.max(item.align).max(1);
+        context.align = align;
+        let lanes = u64::from(packs.lanes);
+        context.fixed_bytes = round_up(fixed.bytes, item.align)?;
+        // A pack's record is spoken of as so many bytes for each of its work-items.
+        context.item_bytes = round_up(item.bytes, item.align.max(lanes))? / lanes;
+        Ok(context)
+    }
+
+    fn place_slots(&mut self, regions: &Regions, fixed: &mut Area, item: &mut Area) -> Result<(), BuildError> {
+        let copies = private::copies(regions);
+        let mut slots: Vec<Slot> = regions.func.slots.keys().collect();
+        slots.sort_by_key(|&slot| std::cmp::Reverse(regions.func.slots[slot].align));
+        for slot in slots {
+            let data = regions.func.slots[slot];
+            self.places[slot] = match copies[slot] {
+                Copies::None => continue,
+                Copies::One => Some(Place::Fixed(fixed.take(data.size, u64::from(data.align))?)),
+                Copies::PerItem => Some(Place::Item(item.take(data.size, u64::from(data.align))?)),
+            };
+            self.private_bytes += data.size;
+        }
+        Ok(())
+    }
+
+    fn keep_values(&mut self, regions: &Regions, fixed: &mut Area, item: &mut Area) -> Result<(), BuildError> {
+        let costs = costs(regions);
+        // Regions into which each value is live, for those that need a slot.
+        let mut spilled: Vec<(Value, EntitySet<Region>)> = Vec::new();
+        let mut index: SecondaryMap<Value, usize> = SecondaryMap::new();
+        for (id, values) in self.live.iter().enumerate() {
+            for &value in values {
+                let kept = match self.kept[value] {
+                    Some(kept) => kept,
+                    None if costs[value].is_some() => Kept::Recomputed,
+                    None if regions.together && regions.divergence.is_uniform(value) => Kept::Carried,
+                    None if regions.gives_to_all(value) => {
+                        let (align, bytes) = slot_layout(regions.func.dfg.ty(value));
+                        Kept::Shared(fixed.take(bytes, align)?)
+                    }
+                    None => {
+                        spilled.push((value, EntitySet::new()));
+                        index[value] = spilled.len() - 1;
+                        Kept::Slot(0)
+                    }
+                };
+                self.kept[value] = Some(kept);
+                if let Kept::Slot(_) = kept {
+                    spilled[index[value]].1.insert(Region::from_u32(id as u32));
+                }
+            }
+        }
+        // The largest first: no padding between.
+        spilled.sort_by_key(|(value, _)| std::cmp::Reverse(slot_layout(regions.func.dfg.ty(*value))));
+        let wanted: FxHashMap<Value, &EntitySet<Region>> = spilled.iter().map(|(value, at)| (*value, at)).collect();
+        let friends = friends(regions, |value| wanted.contains_key(&value));
+        let mut slots: Vec<ContextSlot> = Vec::new();
+        let mut slot_of: FxHashMap<Value, usize> = FxHashMap::default();
+        for (value, wanted) in &spilled {
+            let (align, bytes) = slot_layout(regions.func.dfg.ty(*value));
+            let fits = |slot: &ContextSlot| {
+                slot.bytes == bytes && slot.align >= align && wanted.iter().all(|id| !slot.taken.contains(id))
+            };
+            // A value that becomes another one at a join costs nothing when both have the same slot.
+            let friend = friends.get(value).into_iter().flatten().filter_map(|friend| slot_of.get(friend).copied());
+            let index = friend.into_iter().find(|&i| fits(&slots[i])).or_else(|| slots.iter().position(fits));
+            let index = match index {
+                Some(index) => index,
+                None => {
+                    let offset = item.take(bytes, align)?;
+                    slots.push(ContextSlot { offset, bytes, align, taken: EntitySet::new() });
+                    slots.len() - 1
+                }
+            };
+            slots[index].taken.extend(wanted.iter());
+            slot_of.insert(*value, index);
+            self.kept[*value] = Some(Kept::Slot(slots[index].offset));
+        }
+        Ok(())
+    }
+
+    /// Whether a value is live into a region.
+    pub(crate) fn live_into(&self, region: RegionId, value: Value) -> bool {
+        self.live_sets[region].contains(value)
+    }
+
+    /// Values that must be handed over on the way into a region: live into it and carried.
+    pub(crate) fn carried_into(&self, region: RegionId) -> impl Iterator<Item = Value> + '_ {
+        self.live[region].iter().copied().filter(|&v| self.kept[v] == Some(Kept::Carried))
+    }
+}
+
+/// A place in the work-item's record, and the regions into which a value is live that has it.
+struct ContextSlot {
+    offset: u64,
+    bytes: u64,
+    align: u64,
+    taken: EntitySet<Region>,
+}
+
+/// For each wanted value those that it becomes, or that become it, at some block's parameter.
+fn friends(regions: &Regions, wanted: impl Fn(Value) -> bool) -> FxHashMap<Value, Vec<Value>> {
+    let func = &regions.func;
+    let mut friends: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
+    for &block in regions.cfg.rpo() {
+        let targets = func.layout.terminator(block).map(|inst| func.dfg.targets(inst)).unwrap_or_default();
+        for target in targets {
+            for (&param, &arg) in func.dfg.params(target.block).iter().zip(&target.args) {
+                if wanted(param) && wanted(arg) {
+                    friends.entry(param).or_default().push(arg);
+                    friends.entry(arg).or_default().push(param);
+                }
+            }
+        }
+    }
+    friends
+}
+
+/// [`RegionId`] as a set's element.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Region(u32);
+cranelift_entity::entity_impl!(Region);
+
+/// The type that a context slot holds for a value: truth values become bytes.
+pub(crate) fn memory_type(ty: Type) -> Type {
+    if ty.is_bool() { ty.with_elem(Elem::I8) } else { ty }
+}
+
+/// Alignment and bytes of a context slot.
+fn slot_layout(ty: Type) -> (u64, u64) {
+    let ty = memory_type(ty);
+    (u64::from(slot_align(ty)), u64::from(ty.bytes()))
+}
+
+/// Alignment of a context slot: vectors of a power of two of lanes are aligned as a whole, up to a cache line.
+pub(crate) fn slot_align(ty: Type) -> u32 {
+    let ty = memory_type(ty);
+    if ty.lanes().is_power_of_two() { ty.bytes().min(64) } else { ty.elem.bytes() }
+}
+
+/// Memory that is handed out from the front.
+#[derive(Default)]
+struct Area {
+    bytes: u64,
+    align: u64,
+}
+
+impl Area {
+    fn take(&mut self, bytes: u64, align: u64) -> Result<u64, BuildError> {
+        let offset = round_up(self.bytes, align)?;
+        self.bytes = offset.checked_add(bytes).filter(|&end| end <= i64::MAX as u64).ok_or_else(too_much)?;
+        self.align = self.align.max(align);
+        Ok(offset)
+    }
+}
+
+/// The next multiple of an alignment (0 counts as 1).
+pub(crate) fn round_up(bytes: u64, align: u64) -> Result<u64, BuildError> {
+    bytes.checked_next_multiple_of(align.max(1)).filter(|&n| n <= i64::MAX as u64).ok_or_else(too_much)
+}
+
+fn too_much() -> BuildError {
+    BuildError::Limit("private variables of a work-item".to_owned())
+}
+
+/// What recomputing a value takes beyond constants, arguments and queries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Cost {
+    /// Instructions in all.
+    all: u32,
+    /// Instructions that depend on the place in the row: the others leave the innermost loop.
+    inner: u32,
+    /// Whether the value depends on the place in the row.
+    varies: bool,
+}
+
+impl Cost {
+    const FREE: Cost = Cost { all: 0, inner: 0, varies: false };
+
+    fn plus(self, other: Cost) -> Cost {
+        Cost { all: self.all + other.all, inner: self.inner + other.inner, varies: self.varies || other.varies }
+    }
+}
+
+/// Most instructions of a recomputed value that are repeated for each work-item, and most in all.
+const LIMITS: (u32, u32) = (4, 12);
+
+/// What recomputing each value costs; `None` where keeping it is cheaper or it depends on more than it may.
+fn costs(regions: &Regions) -> SecondaryMap<Value, Option<Cost>> {
+    let func = &regions.func;
+    let mut costs: SecondaryMap<Value, Option<Cost>> = SecondaryMap::with_capacity(func.dfg.value_count());
+    // In this order operands come before their users, and block parameters, which are not recomputed, stay at `None`.
+    for &inst in regions.cfg.rpo().iter().flat_map(|&block| func.layout.insts(block)) {
+        let data = func.dfg.inst(inst);
+        let Some(result) = func.dfg.single_result(inst) else { continue };
+        let own = match class(data.op) {
+            Class::Constant | Class::Arg | Class::ArgAddr | Class::GlobalAddr => Cost::FREE,
+            Class::SlotAddr => Cost { varies: true, ..Cost::FREE },
+            Class::Query(query) => Cost { varies: query.varies_along_x(&data.imm), ..Cost::FREE },
+            Class::Cheap => Cost { all: 1, ..Cost::FREE },
+            Class::Load => match data.imm {
+                Imm::Mem(mem) if mem.invariant && !mem.volatile => Cost { all: 1, ..Cost::FREE },
+                _ => continue,
+            },
+            Class::InSpace
+            | Class::Plain
+            | Class::Barrier
+            | Class::NamedBarrier
+            | Class::Collective
+            | Class::Branch
+            | Class::End
+            | Class::Call => continue,
+        };
+        let cost = data.args.iter().try_fold(own, |sum, &arg| Some(sum.plus(costs[arg]?)));
+        costs[result] = cost
+            .map(|cost| if cost.varies { Cost { inner: cost.inner + own.all, ..cost } } else { cost })
+            .filter(|cost| cost.inner <= LIMITS.0 && cost.all <= LIMITS.1);
+    }
+    costs
+}

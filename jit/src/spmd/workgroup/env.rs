@@ -1,0 +1,674 @@
+//! What code inside the work-group loops may name: sizes, ids, arguments, addresses, each computed at the outermost level at
+//! which it is known and only when somebody asks for it.
+//!
+//! The levels are the run (the function's entry), the group, and within a region the z, y and x loops. Work-item queries
+//! become plain values of these. The arithmetic for groups that the global size does not fill is here and nowhere else.
+
+use std::mem::offset_of;
+
+use clift_include::abi::{ARENA_ALIGN, ARG_BLOCK_ALIGN, WgContext};
+use clift_kir::inst::Imm;
+use clift_kir::{
+    Block, Builder, Function, Global, IntCond, KernelData, MemInfo, Module, Opcode, Slot, Space, Type, Value,
+};
+use cranelift_entity::SecondaryMap;
+use rustc_hash::FxHashMap;
+
+use super::context::{Context, Place, round_up};
+use super::regions::Regions;
+use crate::spmd::Packs;
+use crate::spmd::class::{Class, Query, class};
+use crate::{BuildError, Options};
+
+/// `__local` variables of the kernel in the local arena.
+#[derive(Debug, Default)]
+pub(crate) struct LocalLayout {
+    offsets: SecondaryMap<Global, Option<u64>>,
+    align: u64,
+    /// Bytes of the arena they take.
+    pub(crate) bytes: u64,
+}
+
+impl LocalLayout {
+    /// Places the variables that the kernel names.
+    ///
+    /// # Errors
+    /// [`BuildError::Limit`] when they overflow any address space.
+    pub(crate) fn new(module: &Module, regions: &Regions) -> Result<LocalLayout, BuildError> {
+        let func = &regions.func;
+        let mut used = Vec::new();
+        for &inst in regions.cfg.rpo().iter().flat_map(|&b| func.layout.insts(b)) {
+            if let Imm::Global(global) = func.dfg.inst(inst).imm
+                && module.globals[global].space == Space::Local
+                && !used.contains(&global)
+            {
+                used.push(global);
+            }
+        }
+        used.sort_by_key(|&global| (std::cmp::Reverse(module.globals[global].align), global));
+        let mut layout = LocalLayout { align: 1, ..LocalLayout::default() };
+        let mut at = 0;
+        for global in used {
+            let data = &module.globals[global];
+            at = round_up(at, u64::from(data.align))?;
+            layout.offsets[global] = Some(at);
+            layout.align = layout.align.max(u64::from(data.align));
+            at = round_up(at.saturating_add(data.size), 1)?;
+        }
+        layout.bytes = at + slack(layout.align);
+        Ok(layout)
+    }
+}
+
+/// Bytes beyond what is laid out in an arena that make room for an alignment the arena itself does not have.
+pub(crate) fn slack(align: u64) -> u64 {
+    align.saturating_sub(ARENA_ALIGN as u64)
+}
+
+/// A value known for the whole run or the whole group.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Key {
+    Field(u32),
+    Arg(u32, Type),
+    ArgAddr(u32),
+    Global(Global),
+    FixedSlot(Slot),
+    Int(i64),
+    Undef(Type),
+    GroupSize(u8),
+    GroupOrigin(u8),
+    Origin(u8),
+    PacksPerRow,
+    ScratchBase,
+    Records,
+    LocalBase,
+}
+
+/// A value that depends on the work-item; kept per region.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum ItemKey {
+    GlobalId(u8),
+    /// Local linear id of the row's first work-item; absent when that is 0.
+    Row,
+    LocalLinear,
+    GlobalLinear,
+    /// Address of the work-item's record in the scratch arena.
+    Record,
+    ItemSlot(Slot),
+    Narrow(Query),
+}
+
+/// The place of code in a region's loops: ids and the blocks in which values of each level may be computed.
+#[derive(Debug)]
+pub(crate) struct Levels {
+    /// Local ids; `None` stands for the only id 0 of a dimension of size 1.
+    pub(crate) ids: [Option<Value>; 3],
+    /// Where values that depend on the ids from a dimension up are computed.
+    pub(crate) blocks: [Block; 3],
+    /// Where values of the work-item are computed: at or below `blocks[0]`.
+    pub(crate) item: Block,
+    memo: FxHashMap<ItemKey, Value>,
+}
+
+impl Levels {
+    pub(crate) fn new(ids: [Option<Value>; 3], blocks: [Block; 3]) -> Levels {
+        Levels { ids, blocks, item: blocks[0], memo: FxHashMap::default() }
+    }
+}
+
+/// The function being made and its outer levels.
+#[derive(Debug)]
+pub(crate) struct Env<'a> {
+    /// The function being made.
+    pub(crate) out: Function,
+    /// Computes once per run.
+    pub(crate) entry: Block,
+    /// Computes once per group; its parameter is the group's id along x.
+    pub(crate) group: Block,
+    ctx: Value,
+    args: Value,
+    /// First group of the run, and how many.
+    pub(crate) first: Value,
+    pub(crate) count: Value,
+    group_x: Value,
+    module: &'a Module,
+    context: &'a Context,
+    locals: &'a LocalLayout,
+    required: Option<[u64; 3]>,
+    full_groups: bool,
+    packs: Packs,
+    memo: FxHashMap<Key, Value>,
+}
+
+macro_rules! field {
+    ($name:ident) => {
+        offset_of!(WgContext, $name) as u32
+    };
+    ($name:ident, $dim:expr) => {
+        offset_of!(WgContext, $name) as u32 + 8 * u32::from($dim)
+    };
+}
+
+impl<'a> Env<'a> {
+    /// An empty group function for a kernel.
+    pub(crate) fn new(
+        module: &'a Module,
+        kernel: &KernelData,
+        options: &Options,
+        packs: Packs,
+        context: &'a Context,
+        locals: &'a LocalLayout,
+    ) -> Env<'a> {
+        let mut out = Function::new(module.funcs[kernel.func].name.clone(), &[]);
+        let entry = out.append_block();
+        let host = Type::ptr(Space::Host);
+        let [ctx, args, first, count] = [host, host, Type::I64, Type::I64].map(|ty| out.dfg.append_param(entry, ty));
+        for (value, name) in [(ctx, "ctx"), (args, "args"), (first, "first_group"), (count, "group_count")] {
+            out.names.insert(value, name.to_owned());
+        }
+        let group = out.append_block();
+        let group_x = out.dfg.append_param(group, Type::I64);
+        out.names.insert(group_x, "group".to_owned());
+        Env {
+            out,
+            entry,
+            group,
+            ctx,
+            args,
+            first,
+            count,
+            group_x,
+            module,
+            context,
+            locals,
+            required: kernel.required_local_size,
+            full_groups: options.uniform_work_groups,
+            packs,
+            memo: FxHashMap::default(),
+        }
+    }
+
+    /// A cursor at the end of a block, before its terminator if it has one already.
+    pub(crate) fn at(&mut self, block: Block) -> Builder<'_> {
+        let insts = self.out.layout.insts(block);
+        match insts.last() {
+            Some(&last) if self.out.dfg.inst(last).op.is_terminator() => {
+                let index = insts.len() - 1;
+                Builder::before(&mut self.out, block, index)
+            }
+            _ => Builder::at_end(&mut self.out, block),
+        }
+    }
+
+    fn keep(&mut self, key: Key, make: impl FnOnce(&mut Self) -> Value) -> Value {
+        if let Some(&value) = self.memo.get(&key) {
+            return value;
+        }
+        let value = make(self);
+        self.memo.insert(key, value);
+        value
+    }
+
+    // -- the run --
+
+    /// An integer of 64 bits.
+    pub(crate) fn int(&mut self, value: i64) -> Value {
+        self.keep(Key::Int(value), |env| {
+            let entry = env.entry;
+            env.at(entry).iconst(Type::I64, value)
+        })
+    }
+
+    /// A value nobody looks at.
+    pub(crate) fn undef(&mut self, ty: Type) -> Value {
+        self.keep(Key::Undef(ty), |env| {
+            let entry = env.entry;
+            env.at(entry).undef(ty)
+        })
+    }
+
+    fn field(&mut self, offset: u32, ty: Type) -> Value {
+        self.keep(Key::Field(offset), |env| {
+            let (entry, ctx) = (env.entry, env.ctx);
+            let mut b = env.at(entry);
+            let address = b.addr(ctx, None, 1, i64::from(offset));
+            b.load(ty, address, MemInfo::invariant(ty.bytes()))
+        })
+    }
+
+    fn arg_addr(&mut self, offset: u32) -> Value {
+        self.keep(Key::ArgAddr(offset), |env| {
+            let (entry, args) = (env.entry, env.args);
+            env.at(entry).addr(args, None, 1, i64::from(offset))
+        })
+    }
+
+    fn arg(&mut self, offset: u32, ty: Type) -> Value {
+        self.keep(Key::Arg(offset, ty), |env| {
+            let address = env.arg_addr(offset);
+            let align = 1 << offset.trailing_zeros().min(ARG_BLOCK_ALIGN.trailing_zeros());
+            let entry = env.entry;
+            if ty == Type::ptr(Space::Local) {
+                let base = env.field(field!(local_mem), ty);
+                let mut b = env.at(entry);
+                let offset = b.load(Type::I64, address, MemInfo::invariant(align));
+                return b.addr(base, Some(offset), 1, 0);
+            }
+            env.at(entry).load(ty, address, MemInfo::invariant(align))
+        })
+    }
+
+    /// An arena's start, moved up to an alignment that the arena itself does not promise.
+    fn aligned(&mut self, arena: Value, align: u64) -> Value {
+        if align <= ARENA_ALIGN as u64 {
+            return arena;
+        }
+        let entry = self.entry;
+        let mut b = self.at(entry);
+        let bits = b.cast(Opcode::PtrToInt, arena, Type::I64);
+        let negative = b.int1(Opcode::Ineg, bits);
+        let mask = b.iconst(Type::I64, (align - 1) as i64);
+        let gap = b.int2(Opcode::And, negative, mask);
+        b.addr(arena, Some(gap), 1, 0)
+    }
+
+    fn scratch_base(&mut self) -> Value {
+        self.keep(Key::ScratchBase, |env| {
+            let arena = env.field(field!(scratch), Type::ptr(Space::Private));
+            env.aligned(arena, env.context.align)
+        })
+    }
+
+    /// Address of what the group keeps once, by its offset in the scratch arena.
+    pub(crate) fn shared_addr(&mut self, offset: u64) -> Value {
+        let base = self.scratch_base();
+        let entry = self.entry;
+        self.at(entry).addr(base, None, 1, offset as i64)
+    }
+
+    fn global_addr(&mut self, global: Global) -> Value {
+        self.keep(Key::Global(global), |env| {
+            let entry = env.entry;
+            let space = env.module.globals[global].space;
+            match env.locals.offsets[global] {
+                None => env.at(entry).global_addr(global, space),
+                Some(offset) => {
+                    let base = env.keep(Key::LocalBase, |env| {
+                        let arena = env.field(field!(local_mem), Type::ptr(Space::Local));
+                        env.aligned(arena, env.locals.align)
+                    });
+                    env.at(entry).addr(base, None, 1, offset as i64)
+                }
+            }
+        })
+    }
+
+    fn enqueued_local_size(&mut self, dim: u8) -> Value {
+        match self.required {
+            Some(sizes) => self.int(sizes[usize::from(dim)] as i64),
+            None => self.field(field!(local_size, dim), Type::I64),
+        }
+    }
+
+    fn group_id(&mut self, dim: u8) -> Value {
+        match dim {
+            0 => self.group_x,
+            1 => self.field(field!(group_y), Type::I64),
+            _ => self.field(field!(group_z), Type::I64),
+        }
+    }
+
+    // -- the group: along x it changes within a run --
+
+    fn group_level(&self, dim: u8) -> Block {
+        if dim == 0 { self.group } else { self.entry }
+    }
+
+    /// Whether every group has one work-item in a dimension.
+    pub(crate) fn is_flat(&self, dim: u8) -> bool {
+        self.required.is_some_and(|sizes| sizes[usize::from(dim)] == 1)
+    }
+
+    /// Id of the group's first work-item in a dimension, without the global offset.
+    fn group_origin(&mut self, dim: u8) -> Value {
+        self.keep(Key::GroupOrigin(dim), |env| {
+            let (id, size, level) = (env.group_id(dim), env.enqueued_local_size(dim), env.group_level(dim));
+            env.at(level).int2(Opcode::Imul, id, size)
+        })
+    }
+
+    /// Global id of the group's first work-item in a dimension.
+    fn origin(&mut self, dim: u8) -> Value {
+        self.keep(Key::Origin(dim), |env| {
+            let origin = env.group_origin(dim);
+            let offset = env.field(field!(global_offset, dim), Type::I64);
+            let level = env.group_level(dim);
+            env.at(level).int2(Opcode::Iadd, origin, offset)
+        })
+    }
+
+    /// Work-items of this group in a dimension.
+    pub(crate) fn group_size(&mut self, dim: u8) -> Value {
+        let enqueued = self.enqueued_local_size(dim);
+        if self.full_groups || self.is_flat(dim) {
+            return enqueued;
+        }
+        self.keep(Key::GroupSize(dim), |env| {
+            let origin = env.group_origin(dim);
+            let global = env.field(field!(global_size, dim), Type::I64);
+            let level = env.group_level(dim);
+            let mut b = env.at(level);
+            let left = b.int2(Opcode::Isub, global, origin);
+            b.int2(Opcode::Umin, enqueued, left)
+        })
+    }
+
+    // -- the work-item --
+
+    fn keep_item(
+        &mut self,
+        levels: &mut Levels,
+        key: ItemKey,
+        make: impl FnOnce(&mut Self, &mut Levels) -> Value,
+    ) -> Value {
+        if let Some(&value) = levels.memo.get(&key) {
+            return value;
+        }
+        let value = make(self, levels);
+        levels.memo.insert(key, value);
+        value
+    }
+
+    /// A level's value plus an id, which may be absent.
+    fn plus_id(&mut self, base: Value, id: Option<Value>, level: Block) -> Value {
+        match id {
+            None => base,
+            Some(id) => self.at(level).int2(Opcode::Iadd, base, id),
+        }
+    }
+
+    fn local_id(&mut self, levels: &Levels, dim: u8) -> Value {
+        match levels.ids[usize::from(dim)] {
+            Some(id) => id,
+            None => self.int(0),
+        }
+    }
+
+    fn global_id(&mut self, levels: &mut Levels, dim: u8) -> Value {
+        self.keep_item(levels, ItemKey::GlobalId(dim), |env, levels| {
+            let origin = env.origin(dim);
+            let level = if dim == 0 { levels.item } else { levels.blocks[usize::from(dim)] };
+            env.plus_id(origin, levels.ids[usize::from(dim)], level)
+        })
+    }
+
+    /// Local linear id of the first work-item in the row.
+    fn row(&mut self, levels: &mut Levels) -> Value {
+        self.keep_item(levels, ItemKey::Row, |env, levels| {
+            if levels.ids[1].is_none() && levels.ids[2].is_none() {
+                return env.int(0);
+            }
+            let level = levels.blocks[1];
+            let rows = env.row_number(levels);
+            let width = env.group_size(0);
+            env.at(level).int2(Opcode::Imul, rows, width)
+        })
+    }
+
+    /// The row's number times the work-items that its packs have room for.
+    fn padded_row(&mut self, levels: &mut Levels) -> Value {
+        if self.packs.whole {
+            return self.row(levels);
+        }
+        let width = i64::from(self.packs.lanes);
+        let row = self.row_number(levels);
+        let packs = self.packs_per_row();
+        let level = levels.blocks[1];
+        let lanes = self.int(width);
+        let mut b = self.at(level);
+        let packs = b.int2(Opcode::Imul, row, packs);
+        b.int2(Opcode::Imul, packs, lanes)
+    }
+
+    /// Packs in a row of this group.
+    fn packs_per_row(&mut self) -> Value {
+        let size = self.group_size(0);
+        self.keep(Key::PacksPerRow, |env| {
+            let group = env.group;
+            env.packs_for(size, group)
+        })
+    }
+
+    /// Packs that so many work-items of a row need.
+    fn packs_for(&mut self, items: Value, level: Block) -> Value {
+        if self.packs.lanes == 1 {
+            return items;
+        }
+        let rest = self.int(i64::from(self.packs.lanes - 1));
+        let shift = self.int(i64::from(self.packs.lanes.trailing_zeros()));
+        let mut b = self.at(level);
+        let up = b.int2(Opcode::Iadd, items, rest);
+        b.int2(Opcode::Lshr, up, shift)
+    }
+
+    /// Number of the row within the group.
+    fn row_number(&mut self, levels: &mut Levels) -> Value {
+        let level = levels.blocks[1];
+        let plane = levels.ids[2].map(|z| {
+            let height = self.group_size(1);
+            self.at(level).int2(Opcode::Imul, z, height)
+        });
+        match (plane, levels.ids[1]) {
+            (Some(plane), Some(y)) => self.at(level).int2(Opcode::Iadd, plane, y),
+            (Some(only), None) | (None, Some(only)) => only,
+            (None, None) => self.int(0),
+        }
+    }
+
+    /// Packs of a group of the given sizes.
+    fn packs_of(&mut self, sizes: [Value; 3], level: Block) -> Value {
+        let row = self.packs_for(sizes[0], level);
+        let mut b = self.at(level);
+        let rows = b.int2(Opcode::Imul, sizes[2], sizes[1]);
+        b.int2(Opcode::Imul, rows, row)
+    }
+
+    /// Number of the pack within the group.
+    fn pack_number(&mut self, levels: &mut Levels) -> Value {
+        let row = self.row_number(levels);
+        let packs = self.packs_per_row();
+        let shift = self.int(i64::from(self.packs.lanes.trailing_zeros()));
+        let (x, item) = (self.local_id(levels, 0), levels.item);
+        let mut b = self.at(item);
+        let before = b.int2(Opcode::Imul, row, packs);
+        let within = b.int2(Opcode::Lshr, x, shift);
+        b.int2(Opcode::Iadd, before, within)
+    }
+
+    /// Work-items of the pack.
+    fn pack_items(&mut self, levels: &mut Levels) -> (Value, Block) {
+        let lanes = self.int(i64::from(self.packs.lanes));
+        if self.packs.whole {
+            return (lanes, self.entry);
+        }
+        let (x, size, item) = (self.local_id(levels, 0), self.group_size(0), levels.item);
+        let mut b = self.at(item);
+        let left = b.int2(Opcode::Isub, size, x);
+        (b.int2(Opcode::Umin, left, lanes), item)
+    }
+
+    fn local_linear(&mut self, levels: &mut Levels) -> Value {
+        self.keep_item(levels, ItemKey::LocalLinear, |env, levels| {
+            if levels.ids[1].is_none() && levels.ids[2].is_none() {
+                return env.local_id(levels, 0);
+            }
+            let row = env.row(levels);
+            env.plus_id(row, levels.ids[0], levels.item)
+        })
+    }
+
+    fn global_linear(&mut self, levels: &mut Levels) -> Value {
+        self.keep_item(levels, ItemKey::GlobalLinear, |env, levels| {
+            let level = levels.blocks[1];
+            let [x, y, z] = [0, 1, 2].map(|dim| env.group_origin(dim));
+            let z = env.plus_id(z, levels.ids[2], level);
+            let y = env.plus_id(y, levels.ids[1], level);
+            let [width, height] = [0u8, 1].map(|dim| env.field(field!(global_size, dim), Type::I64));
+            let mut b = env.at(level);
+            let plane = b.int2(Opcode::Imul, z, height);
+            let rows = b.int2(Opcode::Iadd, plane, y);
+            let row = b.int2(Opcode::Imul, rows, width);
+            let row = b.int2(Opcode::Iadd, row, x);
+            env.plus_id(row, levels.ids[0], levels.item)
+        })
+    }
+
+    /// Address of the work-item's record in the scratch arena.
+    pub(crate) fn record(&mut self, levels: &mut Levels) -> Value {
+        self.keep_item(levels, ItemKey::Record, |env, levels| {
+            let records = env.keep(Key::Records, |env| {
+                let base = env.scratch_base();
+                let (entry, disp) = (env.entry, env.context.fixed_bytes as i64);
+                env.at(entry).addr(base, None, 1, disp)
+            });
+            let bytes = env.context.item_bytes;
+            let row = env.padded_row(levels);
+            let level = levels.blocks[1];
+            let row = env.at(level).addr(records, Some(row), bytes, 0);
+            match levels.ids[0] {
+                None => row,
+                Some(x) => env.at(levels.item).addr(row, Some(x), bytes, 0),
+            }
+        })
+    }
+
+    fn slot_addr(&mut self, levels: &mut Levels, slot: Slot) -> Value {
+        match self.context.places[slot] {
+            Some(Place::Item(offset)) => self.keep_item(levels, ItemKey::ItemSlot(slot), |env, levels| {
+                let record = env.record(levels);
+                env.at(levels.item).addr(record, None, 1, offset as i64)
+            }),
+            Some(Place::Fixed(offset)) => self.keep(Key::FixedSlot(slot), |env| {
+                let base = env.scratch_base();
+                let entry = env.entry;
+                env.at(entry).addr(base, None, 1, offset as i64)
+            }),
+            None => unreachable!("broken invariant: {slot} is used and has no place"),
+        }
+    }
+
+    fn query(&mut self, levels: &mut Levels, query: Query, dim: u8) -> Value {
+        match query {
+            Query::WorkDim => self.field(field!(work_dim), Type::I32),
+            Query::GlobalSize => self.field(field!(global_size, dim), Type::I64),
+            Query::GlobalOffset => self.field(field!(global_offset, dim), Type::I64),
+            Query::NumGroups => self.field(field!(num_groups, dim), Type::I64),
+            Query::EnqueuedLocalSize => self.enqueued_local_size(dim),
+            Query::LocalSize => self.group_size(dim),
+            Query::GroupId => self.group_id(dim),
+            Query::GlobalId => self.global_id(levels, dim),
+            Query::LocalId => self.local_id(levels, dim),
+            Query::GlobalLinearId => self.global_linear(levels),
+            Query::LocalLinearId => self.local_linear(levels),
+            // A pack is a sub-group.
+            Query::NumSubGroups => self.narrow(levels, query, |env, _| {
+                let sizes = [0, 1, 2].map(|dim| env.group_size(dim));
+                let level = env.group;
+                (env.packs_of(sizes, level), level)
+            }),
+            Query::EnqueuedNumSubGroups => self.narrow(levels, query, |env, _| {
+                let sizes = [0, 1, 2].map(|dim| env.enqueued_local_size(dim));
+                let level = env.entry;
+                (env.packs_of(sizes, level), level)
+            }),
+            Query::SubGroupId => self.narrow(levels, query, |env, levels| (env.pack_number(levels), levels.item)),
+            Query::SubGroupSize => self.narrow(levels, query, |env, levels| env.pack_items(levels)),
+            Query::MaxSubGroupSize => self.narrow(levels, query, |env, _| {
+                let lanes = i64::from(env.packs.lanes);
+                (env.int(lanes), env.entry)
+            }),
+            Query::SubGroupLocalId => self.narrow(levels, query, |env, _| (env.int(0), env.entry)),
+        }
+    }
+
+    /// The low half of a value, computed where the value is.
+    fn narrow(
+        &mut self,
+        levels: &mut Levels,
+        query: Query,
+        wide: impl FnOnce(&mut Self, &mut Levels) -> (Value, Block),
+    ) -> Value {
+        self.keep_item(levels, ItemKey::Narrow(query), |env, levels| {
+            let (value, level) = wide(env, levels);
+            env.at(level).cast(Opcode::Itrunc, value, Type::I32)
+        })
+    }
+
+    /// Whether the bits of a pointer lie in an arena.
+    fn in_arena(&mut self, block: Block, pointer: Value, start: (u32, Space), bytes: u32) -> Value {
+        let arena = self.field(start.0, Type::ptr(start.1));
+        let bytes = self.field(bytes, Type::I64);
+        let mut b = self.at(block);
+        let lanes = b.ty(pointer).lanes();
+        let bits_ty = Type::I64.with_lanes(lanes);
+        let bits = b.cast(Opcode::PtrToInt, pointer, bits_ty);
+        let arena = b.cast(Opcode::PtrToInt, arena, Type::I64);
+        let arena = b.splat(arena, lanes);
+        let bytes = b.splat(bytes, lanes);
+        let offset = b.int2(Opcode::Isub, bits, arena);
+        b.icmp(IntCond::Ult, offset, bytes)
+    }
+
+    /// The value of `in_space`, computed at the end of a block.
+    pub(crate) fn in_space(&mut self, block: Block, pointer: Value, space: Space) -> Value {
+        let local =
+            |env: &mut Self| env.in_arena(block, pointer, (field!(local_mem), Space::Local), field!(local_mem_bytes));
+        let private =
+            |env: &mut Self| env.in_arena(block, pointer, (field!(scratch), Space::Private), field!(scratch_bytes));
+        match space {
+            Space::Local => local(self),
+            Space::Private => private(self),
+            Space::Global => {
+                let (local, private) = (local(self), private(self));
+                let mut b = self.at(block);
+                let either = b.int2(Opcode::Or, local, private);
+                b.int1(Opcode::Not, either)
+            }
+            Space::Generic | Space::Constant | Space::Host => {
+                let mut b = self.at(block);
+                let ty = b.ty(pointer).as_mask();
+                b.iconst(ty, i64::from(space == Space::Generic))
+            }
+        }
+    }
+
+    /// The value of an op that names something of the launch, the group or the work-item; `None` for all other ops.
+    pub(crate) fn known(&mut self, levels: &mut Levels, op: Opcode, imm: &Imm, ty: Type) -> Option<Value> {
+        match (class(op), imm) {
+            (Class::Arg, &Imm::Offset(offset)) => Some(self.arg(offset, ty)),
+            (Class::ArgAddr, &Imm::Offset(offset)) => Some(self.arg_addr(offset)),
+            (Class::SlotAddr, &Imm::Slot(slot)) => Some(self.slot_addr(levels, slot)),
+            (Class::GlobalAddr, &Imm::Global(global)) => Some(self.global_addr(global)),
+            (Class::Query(query), &Imm::Dim(dim)) => Some(self.query(levels, query, dim)),
+            (Class::Query(query), _) => Some(self.query(levels, query, 0)),
+            (
+                Class::Constant
+                | Class::Arg
+                | Class::ArgAddr
+                | Class::SlotAddr
+                | Class::GlobalAddr
+                | Class::InSpace
+                | Class::Cheap
+                | Class::Load
+                | Class::Plain
+                | Class::Barrier
+                | Class::NamedBarrier
+                | Class::Collective
+                | Class::Branch
+                | Class::End
+                | Class::Call,
+                _,
+            ) => None,
+        }
+    }
+}

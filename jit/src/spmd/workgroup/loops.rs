@@ -1,0 +1,778 @@
+//! Work-group loops: puts loops over work-items around the regions of a kernel and connects them.
+//!
+//! ```text
+//! entry -> group(g) -> region 0 -> ... -> region k -> next group -> done
+//!
+//! region:  enter(carried...) -> z -> y -> x -> [waiting here?] -> context loads -> copy of the region's blocks
+//!            each way out: context stores -> latch(next, carried...) -> x' -> y' -> z' -> leave: go to the next region
+//! ```
+//!
+//! When work-items go together, `leave` knows the next region from any of them and jumps there. Otherwise each work-item
+//! stores the number of the region it waits for in its record; `leave` goes to a driver that runs the lowest-numbered region
+//! for which somebody waits, exactly for those who do, until all have ended. A region's number is its place in the
+//! function, so work-items ahead wait for those behind. Kernels with named barriers are different: there regions take turns
+//! (`loops/round_robin.rs`).
+//!
+//! A region that ends in an operation of the group (`groups.rs`) combines what the work-items bring on the way: the value so far is
+//! a parameter of the loops, the result is what the last work-item leaves.
+//!
+//! Copies are made block by block; operands that have several definitions inside one region (the value that came in, and the
+//! one computed when control comes around a loop) are placeholders at first, which SSA construction resolves at the end.
+
+mod round_robin;
+
+use clift_kir::analysis::{Cfg, Frontiers};
+use clift_kir::inst::{BlockCall, Imm, InstData};
+use clift_kir::ops::Opcode;
+use clift_kir::ssa::{SsaBuilder, Var, remove_trivial_params};
+use clift_kir::{Block, Builder, Function, Inst, IntCond, KernelData, MemInfo, Module, Stage, Type, Value};
+use cranelift_entity::EntitySet;
+use rustc_hash::FxHashMap;
+
+use super::collectives::{Collective, Gives, join};
+use super::context::{Context, Kept, memory_type, slot_align};
+use super::env::{Env, Levels, LocalLayout};
+use super::regions::{Region, RegionId, Regions};
+use crate::Options;
+use crate::spmd::Packs;
+use crate::spmd::analysis::shape::Scope;
+use crate::spmd::class::{Class, class};
+
+/// Makes the group function of a kernel that has been cut into regions and whose contexts are laid out.
+pub(crate) fn build(
+    module: &Module,
+    kernel: &KernelData,
+    options: &Options,
+    packs: Packs,
+    regions: &Regions,
+    context: &Context,
+    locals: &LocalLayout,
+) -> Function {
+    let mut env = Env::new(module, kernel, options, packs, context, locals);
+    let next_group = env.out.dfg.make_block();
+    let done = env.out.dfg.make_block();
+    let deadlock = env.out.dfg.make_block();
+    let enter = regions
+        .list
+        .iter()
+        .enumerate()
+        .map(|(id, _)| {
+            let block = env.out.dfg.make_block();
+            for value in context.carried_into(id) {
+                let param = env.out.dfg.append_param(block, regions.func.dfg.ty(value));
+                copy_name(regions, &mut env.out, value, param);
+            }
+            block
+        })
+        .collect();
+    let driver = (!regions.together).then(|| {
+        let block = env.out.dfg.make_block();
+        env.out.dfg.append_param(block, Type::I32);
+        block
+    });
+    let mut loops = Loops {
+        env,
+        packs,
+        regions,
+        context,
+        enter,
+        driver,
+        next_group,
+        done,
+        deadlock,
+        ssa: SsaBuilder::new(),
+        placeholders: FxHashMap::default(),
+        stores: Vec::new(),
+        loaded: FxHashMap::default(),
+    };
+    loops.groups();
+    for id in 0..regions.list.len() {
+        loops.region(id);
+    }
+    loops.driver();
+    loops.finish()
+}
+
+fn copy_name(regions: &Regions, out: &mut Function, from: Value, to: Value) {
+    if let Some(name) = regions.func.names.get(&from) {
+        out.names.insert(to, name.clone());
+    }
+}
+
+/// A value as it is stored.
+fn to_memory(b: &mut Builder<'_>, value: Value) -> Value {
+    let ty = b.ty(value);
+    if ty.is_bool() { b.cast(Opcode::Zext, value, memory_type(ty)) } else { value }
+}
+
+/// A value from how it is stored.
+fn from_memory(b: &mut Builder<'_>, loaded: Value, ty: Type) -> Value {
+    if !ty.is_bool() {
+        return loaded;
+    }
+    let zero = b.iconst(memory_type(ty), 0);
+    b.icmp(IntCond::Ne, loaded, zero)
+}
+
+struct Loops<'a> {
+    env: Env<'a>,
+    packs: Packs,
+    regions: &'a Regions,
+    context: &'a Context,
+    /// Where each region is entered; parameters are its carried values.
+    enter: Vec<Block>,
+    driver: Option<Block>,
+    next_group: Block,
+    done: Block,
+    /// Where a group ends whose packs wait for one another in vain.
+    deadlock: Block,
+    ssa: SsaBuilder,
+    /// Values that stand for "the variable at the start of the block" until all control flow is there.
+    placeholders: FxHashMap<(Var, Block), Value>,
+    /// Context stores with their regions and offsets.
+    stores: Vec<(Inst, RegionId, u64)>,
+    /// What regions loaded from the context.
+    loaded: FxHashMap<(RegionId, u64), Value>,
+}
+
+/// A region while it is being copied.
+struct Body<'a> {
+    id: RegionId,
+    region: &'a Region,
+    levels: Levels,
+    /// Takes the next region (unless there is only one) and the carried values that changed.
+    latch: Block,
+    /// Carried values that leave this region with another value than they came, in the order of the latch's parameters.
+    changed: Vec<Value>,
+    /// The lowest region waited for, so far.
+    lowest: Option<Value>,
+    /// Operations of the group that the region may end in.
+    sums: Vec<Sum>,
+    blocks: FxHashMap<Block, Block>,
+    /// Copies of values defined in the region.
+    defined: FxHashMap<Value, Value>,
+    /// Values of the region's entry, as far as asked for.
+    entering: FxHashMap<Value, Value>,
+    /// Values that come in and are defined anew as well.
+    vars: FxHashMap<Value, Var>,
+}
+
+/// An operation of the group that a region may end in.
+struct Sum {
+    operation: Collective,
+    /// The block that ends in it.
+    block: Block,
+    result: Value,
+    /// What has been combined before the work-item.
+    before: Value,
+    /// That and the work-item's own value.
+    after: Option<Value>,
+    /// Parameter of the latch: what has been combined up to the work-item. When the region is left by another way, the value
+    /// that the result has there.
+    last: Value,
+}
+
+impl<'a> Loops<'a> {
+    /// The loop over the run's groups.
+    fn groups(&mut self) {
+        let (entry, group, next_group, done) = (self.env.entry, self.env.group, self.next_group, self.done);
+        let (first, count) = (self.env.first, self.env.count);
+        let zero = self.env.int(0);
+        let one = self.env.int(1);
+        let mut b = self.env.at(entry);
+        let end = b.int2(Opcode::Iadd, first, count);
+        let some = b.icmp(IntCond::Ne, count, zero);
+        b.branch(some, BlockCall::new(group, &[first]), BlockCall::new(done, &[]));
+        self.begin_turns(group);
+        self.env.at(group).jump(self.enter[0], &[]);
+        let id = self.env.out.dfg.params(group)[0];
+        let mut b = self.env.at(next_group);
+        let next = b.int2(Opcode::Iadd, id, one);
+        let more = b.icmp(IntCond::Ne, next, end);
+        b.branch(more, BlockCall::new(group, &[next]), BlockCall::new(done, &[]));
+        b.switch_to(done);
+        b.ret(&[]);
+        // `next_group` and `done` are placed last, by `finish`.
+    }
+
+    /// Sends the group to the lowest region that is waited for.
+    fn driver(&mut self) {
+        let Some(driver) = self.driver else { return };
+        self.env.out.layout.append_block(driver);
+        let lowest = self.env.out.dfg.params(driver)[0];
+        let cases = (1..self.regions.list.len()).map(|id| (id as u64, BlockCall::new(self.enter[id], &[]))).collect();
+        let end = BlockCall::new(self.next_group, &[]);
+        self.env.at(driver).switch(lowest, cases, end);
+    }
+
+    /// One region: its loops, its copy, and the way on.
+    fn region(&mut self, id: RegionId) {
+        let mut body = self.open(id);
+        let region = body.region;
+        for &block in &region.blocks {
+            let copy = self.env.out.append_block();
+            body.blocks.insert(block, copy);
+            if self.regions.func.layout.is_rare(block) {
+                self.env.out.layout.set_rare(copy);
+            }
+            if block == region.start {
+                continue;
+            }
+            for &param in self.regions.func.dfg.params(block) {
+                let ty = self.regions.func.dfg.ty(param);
+                let new = self.env.out.dfg.append_param(copy, ty);
+                self.define(&mut body, block, param, new);
+            }
+        }
+        let start = body.blocks[&region.start];
+        self.env.at(body.levels.item).jump(start, &[]);
+        for &block in &region.blocks {
+            self.copy_block(&mut body, block);
+        }
+        self.close(&body);
+    }
+
+    /// The loops' headers, and the check whether a work-item waits here.
+    fn open(&mut self, id: RegionId) -> Body<'a> {
+        let region = &self.regions.list[id];
+        let enter = self.enter[id];
+        self.env.out.layout.append_block(enter);
+        if let Some(scope) = region.fence {
+            self.env.at(enter).fence(crate::spmd::fence(scope));
+        }
+        let regions = self.regions;
+        let dfg = &regions.func.dfg;
+        let operations: Vec<(Block, Collective)> =
+            region.blocks.iter().filter_map(|&block| Some((block, regions.collective(block)?))).collect();
+        let mut before: Vec<Value> = Vec::new();
+        for (_, operation) in &operations {
+            let start = operation.start(dfg.ty(dfg.result(operation.inst)));
+            before.push(self.env.at(enter).constant(start));
+        }
+        let ended = self.regions.list.len() as i64;
+        let mut lowest = self.driver.map(|_| self.env.at(enter).iconst(Type::I32, ended));
+        let mut ids = [None; 3];
+        let mut blocks = [enter; 3];
+        let mut at = enter;
+        for dim in (0..3u8).rev() {
+            if !self.env.is_flat(dim) {
+                let header = self.env.out.append_block();
+                let zero = self.env.int(0);
+                let start: Vec<Value> = std::iter::once(zero).chain(lowest).chain(before.iter().copied()).collect();
+                self.env.at(at).jump(header, &start);
+                let local_id = self.env.out.dfg.append_param(header, Type::I64);
+                self.env.out.names.insert(local_id, ["x", "y", "z"][usize::from(dim)].to_owned());
+                ids[usize::from(dim)] = Some(local_id);
+                lowest = lowest.map(|_| self.env.out.dfg.append_param(header, Type::I32));
+                for sum in &mut before {
+                    let ty = self.env.out.dfg.ty(*sum);
+                    *sum = self.env.out.dfg.append_param(header, ty);
+                }
+                at = header;
+            }
+            blocks[usize::from(dim)] = at;
+        }
+        let mut levels = Levels::new(ids, blocks);
+        let latch = self.env.out.dfg.make_block();
+        if self.driver.is_some() || region.next.len() > 1 {
+            self.env.out.dfg.append_param(latch, Type::I32);
+        }
+        let inside = self.regions.defined_in(region);
+        let changed = self.changed(region, &inside);
+        for &value in &changed {
+            let ty = self.regions.func.dfg.ty(value);
+            let param = self.env.out.dfg.append_param(latch, ty);
+            copy_name(self.regions, &mut self.env.out, value, param);
+        }
+        let sums: Vec<Sum> = operations
+            .iter()
+            .zip(&before)
+            .map(|(&(block, operation), &before)| {
+                let result = dfg.result(operation.inst);
+                let last = self.env.out.dfg.append_param(latch, dfg.ty(result));
+                Sum { operation, block, result, before, after: None, last }
+            })
+            .collect();
+        let all_here = self.all_here(id, &mut levels);
+        // All work-items begin in region 0; nobody comes back to it.
+        if self.driver.is_some() && id != 0 {
+            let record = self.env.record(&mut levels);
+            let run = self.env.out.append_block();
+            let mut b = self.env.at(levels.item);
+            let address = b.addr(record, None, 1, self.context.state as i64);
+            let waits_for = b.load(Type::I32, address, MemInfo::aligned(4));
+            let this = b.iconst(Type::I32, id as i64);
+            let here = b.icmp(IntCond::Eq, waits_for, this);
+            let here = match all_here {
+                Some(all_here) => b.int2(Opcode::And, here, all_here),
+                None => here,
+            };
+            let passed: Vec<Value> = std::iter::once(waits_for).chain(before).collect();
+            b.branch(here, BlockCall::new(run, &[]), BlockCall::new(latch, &passed));
+            levels.item = run;
+        }
+        let mut body = Body {
+            id,
+            region,
+            levels,
+            latch,
+            changed,
+            lowest,
+            sums,
+            blocks: FxHashMap::default(),
+            defined: FxHashMap::default(),
+            entering: FxHashMap::default(),
+            vars: FxHashMap::default(),
+        };
+        // What comes in and is computed anew inside is a variable.
+        for &value in &self.context.live[id] {
+            if inside.contains(value) && self.context.kept[value] != Some(Kept::Recomputed) {
+                let var = self.ssa.declare(self.regions.func.dfg.ty(value));
+                let entering = self.entering(&mut body, value);
+                self.ssa.define(var, body.levels.item, entering);
+                body.vars.insert(value, var);
+            }
+        }
+        body
+    }
+
+    /// Carried values that the next regions get from this one rather than from before it, but what operations of the group give.
+    fn changed(&self, region: &Region, inside: &EntitySet<Value>) -> Vec<Value> {
+        let mut changed = Vec::new();
+        for &next in region.next.iter().flatten() {
+            let params = self.regions.func.dfg.params(self.regions.list[next].start);
+            for value in self.context.carried_into(next) {
+                let given = inside.contains(value) && self.regions.gives_to_all(value);
+                if (params.contains(&value) || inside.contains(value)) && !given && !changed.contains(&value) {
+                    changed.push(value);
+                }
+            }
+        }
+        changed
+    }
+
+    /// Notes the copy of a value that is defined in the region.
+    fn define(&mut self, body: &mut Body<'_>, block: Block, value: Value, copy: Value) {
+        copy_name(self.regions, &mut self.env.out, value, copy);
+        body.defined.insert(value, copy);
+        if let Some(&var) = body.vars.get(&value) {
+            self.ssa.define(var, body.blocks[&block], copy);
+        }
+    }
+
+    /// A value as the region finds it.
+    fn entering(&mut self, body: &mut Body<'_>, value: Value) -> Value {
+        if let Some(&entering) = body.entering.get(&value) {
+            return entering;
+        }
+        let ty = self.regions.func.dfg.ty(value);
+        let entering = match self.context.kept[value] {
+            Some(Kept::Recomputed) => self.recompute(body, value),
+            Some(Kept::Carried) => {
+                let index = self.context.carried_into(body.id).position(|v| v == value);
+                match index {
+                    Some(index) => self.env.out.dfg.params(self.enter[body.id])[index],
+                    None => unreachable!("broken invariant: {value} is not carried into its region"),
+                }
+            }
+            Some(Kept::Shared(offset)) => {
+                let address = self.env.shared_addr(offset);
+                let mut b = self.env.at(self.enter[body.id]);
+                let loaded = b.load(memory_type(ty), address, MemInfo::aligned(slot_align(ty)));
+                from_memory(&mut b, loaded, ty)
+            }
+            Some(Kept::Slot(offset)) => {
+                let record = self.env.record(&mut body.levels);
+                let mut b = self.env.at(body.levels.item);
+                let address = b.addr(record, None, 1, offset as i64);
+                let loaded = b.load(memory_type(ty), address, MemInfo::aligned(slot_align(ty)));
+                let loaded = from_memory(&mut b, loaded, ty);
+                self.loaded.insert((body.id, offset), loaded);
+                loaded
+            }
+            None => unreachable!("broken invariant: {value} is not live into its region"),
+        };
+        body.entering.insert(value, entering);
+        entering
+    }
+
+    /// Computes a cheap value once more: before the loops when it is the same for the group.
+    fn recompute(&mut self, body: &mut Body<'_>, value: Value) -> Value {
+        if let Some(&made) = body.entering.get(&value) {
+            return made;
+        }
+        let func = &self.regions.func;
+        let Some(inst) = func.dfg.def_inst(value) else {
+            unreachable!("broken invariant: parameter {value} is recomputed")
+        };
+        let ty = func.dfg.ty(value);
+        let data = func.dfg.inst(inst);
+        let made = match self.env.known(&mut body.levels, data.op, &data.imm, ty) {
+            Some(known) => known,
+            None => {
+                let args: Vec<Value> = data.args.iter().map(|&arg| self.recompute(body, arg)).collect();
+                let shared = self.regions.divergence.shape(value).is_uniform(Scope::Group);
+                let at = if shared { self.enter[body.id] } else { body.levels.item };
+                let imm = self.imm(&data.imm);
+                let mut b = self.env.at(at);
+                b.set_loc(func.locs[inst]);
+                let made = b.value(data.op, &args, imm, ty);
+                copy_name(self.regions, &mut self.env.out, value, made);
+                made
+            }
+        };
+        body.entering.insert(value, made);
+        made
+    }
+
+    /// An immediate in the new function: constants move to its pool.
+    fn imm(&mut self, imm: &Imm) -> Imm {
+        match imm {
+            Imm::Const(id) => Imm::Const(self.env.out.dfg.make_const(self.regions.func.dfg.constant(*id).clone())),
+            other => other.clone(),
+        }
+    }
+
+    /// What an operand in `block` is in the copy.
+    fn operand(&mut self, body: &mut Body<'_>, block: Block, value: Value) -> Value {
+        if let Some(&var) = body.vars.get(&value) {
+            if self.regions.def_block(value) == Some(block) {
+                return body.defined[&value];
+            }
+            return self.at_start(var, body.blocks[&block], value);
+        }
+        if self.context.kept[value] == Some(Kept::Recomputed) && self.is_live_in(body, value) {
+            return self.entering(body, value);
+        }
+        match body.defined.get(&value) {
+            Some(&copy) => copy,
+            None => self.entering(body, value),
+        }
+    }
+
+    fn is_live_in(&self, body: &Body<'_>, value: Value) -> bool {
+        body.entering.contains_key(&value) || self.context.live_into(body.id, value)
+    }
+
+    /// The placeholder for a variable at the start of a block.
+    fn at_start(&mut self, var: Var, block: Block, like: Value) -> Value {
+        let ty = self.regions.func.dfg.ty(like);
+        let dfg = &mut self.env.out.dfg;
+        *self.placeholders.entry((var, block)).or_insert_with(|| {
+            let data = InstData { op: Opcode::Undef, args: Default::default(), imm: Imm::None };
+            let inst = dfg.make_inst(data, &[ty]);
+            dfg.result(inst)
+        })
+    }
+
+    fn copy_block(&mut self, body: &mut Body<'_>, block: Block) {
+        let func = &self.regions.func;
+        let copy = body.blocks[&block];
+        for &inst in func.layout.insts(block) {
+            let data = func.dfg.inst(inst);
+            match class(data.op) {
+                Class::Arg | Class::ArgAddr | Class::SlotAddr | Class::GlobalAddr | Class::Query(_) => {
+                    let value = func.dfg.result(inst);
+                    match self.env.known(&mut body.levels, data.op, &data.imm, func.dfg.ty(value)) {
+                        Some(known) => {
+                            body.defined.insert(value, known);
+                        }
+                        None => unreachable!("broken invariant: {:?} has no value in a group", data.op),
+                    }
+                }
+                Class::InSpace => {
+                    let pointer = self.operand(body, block, data.args[0]);
+                    let Imm::Space(space) = data.imm else { unreachable!("broken invariant: in_space without space") };
+                    let value = self.env.in_space(copy, pointer, space);
+                    self.define(body, block, func.dfg.result(inst), value);
+                }
+                Class::Barrier => {
+                    // Only barriers of sub-groups are left: each work-item is one.
+                    if let Imm::Barrier(info) = &data.imm
+                        && let Some(scope) = super::regions::beyond_item(info.memory)
+                    {
+                        self.env.at(copy).fence(crate::spmd::fence(scope));
+                    }
+                }
+                Class::Constant | Class::Cheap | Class::Load | Class::Plain => {
+                    self.copy_inst(body, block, inst);
+                }
+                Class::Branch => self.copy_branch(body, block, inst),
+                Class::End => self.leave(body, block, copy, None, &[]),
+                Class::Collective => self.combine(body, block, inst),
+                Class::NamedBarrier => unreachable!("broken invariant: a named barrier in one piece"),
+                Class::Call => unreachable!("broken invariant: a call after inlining"),
+            }
+        }
+    }
+
+    /// An operation of the group: adds the work-item's own value to what those before it brought.
+    fn combine(&mut self, body: &mut Body<'_>, block: Block, inst: Inst) {
+        let own = self.operand(body, block, self.regions.func.dfg.inst(inst).args[0]);
+        let at = body.blocks[&block];
+        let Some(sum) = body.sums.iter_mut().find(|sum| sum.operation.inst == inst) else {
+            unreachable!("broken invariant: an operation of the group within a region")
+        };
+        let mut b = self.env.at(at);
+        b.set_loc(self.regions.func.locs[inst]);
+        let after = join(&mut b, sum.operation.op, sum.before, own);
+        sum.after = Some(after);
+        let (result, value) = match sum.operation.gives {
+            Gives::All | Gives::UpToOwn => (sum.result, after),
+            Gives::Before => (sum.result, sum.before),
+        };
+        self.define(body, block, result, value);
+    }
+
+    fn copy_inst(&mut self, body: &mut Body<'_>, block: Block, inst: Inst) {
+        let func = &self.regions.func;
+        let data = func.dfg.inst(inst);
+        // What the region recomputed at its entry is the same here.
+        if let Some(value) = func.dfg.single_result(inst)
+            && self.context.kept[value] == Some(Kept::Recomputed)
+            && self.is_live_in(body, value)
+        {
+            return;
+        }
+        let args: Vec<Value> = data.args.iter().map(|&arg| self.operand(body, block, arg)).collect();
+        let imm = self.imm(&data.imm);
+        let types: Vec<Type> = func.dfg.results(inst).iter().map(|&v| func.dfg.ty(v)).collect();
+        let mut b = self.env.at(body.blocks[&block]);
+        b.set_loc(func.locs[inst]);
+        let new = b.inst(data.op, &args, imm, &types);
+        for (i, &result) in func.dfg.results(inst).iter().enumerate() {
+            let copy = self.env.out.dfg.results(new)[i];
+            self.define(body, block, result, copy);
+        }
+    }
+
+    fn copy_branch(&mut self, body: &mut Body<'_>, block: Block, inst: Inst) {
+        let func = &self.regions.func;
+        let data = func.dfg.inst(inst);
+        let copy = body.blocks[&block];
+        let mut imm = data.imm.clone();
+        if let Imm::Jump(call) = &imm
+            && let Some(next) = self.regions.at[call.block]
+        {
+            self.leave(body, block, copy, Some(next), &call.args);
+            return;
+        }
+        let mut target = |call: &mut BlockCall| match self.regions.at[call.block] {
+            Some(next) => {
+                let exit = self.env.out.append_block();
+                self.leave(body, block, exit, Some(next), &call.args);
+                *call = BlockCall::new(exit, &[]);
+            }
+            None => {
+                for arg in &mut call.args {
+                    *arg = self.operand(body, block, *arg);
+                }
+                call.block = body.blocks[&call.block];
+            }
+        };
+        match &mut imm {
+            Imm::Jump(call) => target(call),
+            Imm::Branch(calls) => calls.iter_mut().for_each(&mut target),
+            Imm::Switch(switch) => {
+                switch.cases.iter_mut().for_each(|(_, call)| target(call));
+                target(&mut switch.default);
+            }
+            _ => unreachable!("broken invariant: a branch without targets"),
+        }
+        let args: Vec<Value> = data.args.iter().map(|&arg| self.operand(body, block, arg)).collect();
+        let mut b = self.env.at(copy);
+        b.set_loc(func.locs[inst]);
+        b.inst(data.op, &args, imm, &[]);
+    }
+
+    /// A way out of the region from the end of `block`: stores what the next region needs, in `at`.
+    fn leave(&mut self, body: &mut Body<'_>, block: Block, at: Block, next: Option<RegionId>, args: &[Value]) {
+        let regions = self.regions;
+        let mut passed: FxHashMap<Value, Value> = FxHashMap::default();
+        if let Some(next) = next {
+            for (&param, &arg) in regions.func.dfg.params(regions.list[next].start).iter().zip(args) {
+                let arg = self.operand(body, block, arg);
+                passed.insert(param, arg);
+            }
+            for &value in &self.context.live[next] {
+                if let Some(Kept::Slot(offset)) = self.context.kept[value] {
+                    let own = body.vars.contains_key(&value) || body.defined.contains_key(&value);
+                    let new = match passed.get(&value) {
+                        Some(&arg) => arg,
+                        None if own => self.operand(body, block, value),
+                        None => continue,
+                    };
+                    self.store(body, at, offset, new);
+                }
+            }
+        }
+        self.note_turn(body.id, block, at, next);
+        let mut latch_args = Vec::new();
+        let number = next.unwrap_or(regions.list.len()) as i64;
+        if self.driver.is_some() {
+            let record = self.env.record(&mut body.levels);
+            let mut b = self.env.at(at);
+            let number = b.iconst(Type::I32, number);
+            let address = b.addr(record, None, 1, self.context.state as i64);
+            b.store(address, number, MemInfo::aligned(4));
+            latch_args.push(number);
+        } else if body.region.next.len() > 1 {
+            latch_args.push(self.env.at(at).iconst(Type::I32, number));
+        }
+        for value in body.changed.clone() {
+            let wanted = next.is_some_and(|next| self.context.live_into(next, value));
+            latch_args.push(match passed.get(&value) {
+                Some(&arg) => arg,
+                None if wanted => self.operand(body, block, value),
+                None => self.env.undef(regions.func.dfg.ty(value)),
+            });
+        }
+        for i in 0..body.sums.len() {
+            let Sum { operation, result, before, after, .. } = body.sums[i];
+            let ends_here = body.sums[i].block == block;
+            let wanted = operation.gives == Gives::All && next.is_some_and(|next| self.context.live_into(next, result));
+            latch_args.push(match after {
+                Some(after) if ends_here => after,
+                _ if wanted => self.operand(body, block, result),
+                _ => before,
+            });
+        }
+        let latch = body.latch;
+        self.env.at(at).jump(latch, &latch_args);
+    }
+
+    /// Stores a value into the work-item's context.
+    fn store(&mut self, body: &mut Body<'_>, at: Block, offset: u64, value: Value) {
+        let record = self.env.record(&mut body.levels);
+        let mut b = self.env.at(at);
+        let address = b.addr(record, None, 1, offset as i64);
+        let ty = b.ty(value);
+        let bytes = to_memory(&mut b, value);
+        let store = b.store(address, bytes, MemInfo::aligned(slot_align(ty)));
+        self.stores.push((store, body.id, offset));
+    }
+
+    /// The loops' latches, and the way to the next region.
+    fn close(&mut self, body: &Body<'_>) {
+        let mut at = body.latch;
+        self.env.out.layout.append_block(at);
+        let params = self.env.out.dfg.params(at).to_vec();
+        let lowest = body.lowest.map(|lowest| {
+            let turn = self.turn(at, body.id, params[0]);
+            self.env.at(at).int2(Opcode::Umin, lowest, turn)
+        });
+        for dim in 0..3u8 {
+            let Some(id) = body.levels.ids[usize::from(dim)] else { continue };
+            let after = self.env.out.append_block();
+            let header = body.levels.blocks[usize::from(dim)];
+            let step = if dim == 0 { i64::from(self.packs.lanes) } else { 1 };
+            let (step, size) = (self.env.int(step), self.env.group_size(dim));
+            let mut b = self.env.at(at);
+            let next = b.int2(Opcode::Iadd, id, step);
+            let more = b.icmp(IntCond::Ult, next, size);
+            let sums = body.sums.iter().map(|sum| sum.last);
+            let again: Vec<Value> = std::iter::once(next).chain(lowest).chain(sums).collect();
+            b.branch(more, BlockCall::new(header, &again), BlockCall::new(after, &[]));
+            at = after;
+        }
+        if let (Some(driver), Some(lowest)) = (self.driver, lowest) {
+            for sum in &body.sums {
+                if let Some(Kept::Shared(offset)) = self.context.kept[sum.result] {
+                    let address = self.env.shared_addr(offset);
+                    let mut b = self.env.at(at);
+                    let ty = b.ty(sum.last);
+                    let bytes = to_memory(&mut b, sum.last);
+                    b.store(address, bytes, MemInfo::aligned(slot_align(ty)));
+                }
+            }
+            let lowest = self.whose_turn(at, body.id, lowest);
+            let at = self.check_turns(at);
+            self.env.at(at).jump(driver, &[lowest]);
+            return;
+        }
+        let changed = &params[params.len() - body.sums.len() - body.changed.len()..];
+        let call = |loops: &Self, next: Option<RegionId>| match next {
+            None => BlockCall::new(loops.next_group, &[]),
+            Some(next) => {
+                let args: Vec<Value> = loops
+                    .context
+                    .carried_into(next)
+                    .map(|value| match body.changed.iter().position(|&v| v == value) {
+                        Some(index) => changed[index],
+                        None if let Some(sum) = body.sums.iter().find(|sum| sum.result == value) => sum.last,
+                        None => match loops.context.carried_into(body.id).position(|v| v == value) {
+                            Some(index) => loops.env.out.dfg.params(loops.enter[body.id])[index],
+                            None => unreachable!("broken invariant: {value} comes from nowhere"),
+                        },
+                    })
+                    .collect();
+                BlockCall::new(loops.enter[next], &args)
+            }
+        };
+        let mut ways: Vec<(Option<RegionId>, BlockCall)> =
+            body.region.next.iter().map(|&next| (next, call(self, next))).collect();
+        let Some((_, last)) = ways.pop() else {
+            // An endless loop without a way out: never left.
+            self.env.at(at).jump(self.next_group, &[]);
+            return;
+        };
+        let ended = self.regions.list.len();
+        let mut b = self.env.at(at);
+        match ways.as_slice() {
+            [] => drop(b.inst(Opcode::Jump, &[], Imm::Jump(last), &[])),
+            [(next, first)] => {
+                let number = b.iconst(Type::I32, next.unwrap_or(ended) as i64);
+                let is_first = b.icmp(IntCond::Eq, params[0], number);
+                b.branch(is_first, first.clone(), last);
+            }
+            _ => {
+                let cases = ways.into_iter().map(|(next, call)| (next.unwrap_or(ended) as u64, call)).collect();
+                b.switch(params[0], cases, last);
+            }
+        }
+    }
+
+    /// Resolves what was left open.
+    fn finish(mut self) -> Function {
+        self.end_turns();
+        let out = &mut self.env.out;
+        out.layout.append_block(self.next_group);
+        out.layout.append_block(self.done);
+        let cfg = Cfg::new(out);
+        let graph = Frontiers::new(&cfg);
+        let mut resolved: FxHashMap<Value, Value> = FxHashMap::default();
+        let mut open: Vec<((Var, Block), Value)> = self.placeholders.drain().collect();
+        open.sort_by_key(|&(key, _)| key);
+        for ((var, block), placeholder) in open {
+            let value = self.ssa.value_at_start(out, &graph, var, block);
+            resolved.insert(placeholder, value);
+        }
+        for block in out.layout.blocks().to_vec() {
+            for i in 0..out.layout.insts(block).len() {
+                let inst = out.layout.insts(block)[i];
+                out.dfg.map_uses(inst, |value| resolved.get(&value).copied().unwrap_or(value));
+            }
+        }
+        remove_trivial_params(out);
+        self.drop_idle_stores();
+        self.env.out.stage = Stage::Looped;
+        self.env.out
+    }
+
+    /// Removes stores of what was loaded from the same place.
+    fn drop_idle_stores(&mut self) {
+        for &(store, region, offset) in &self.stores {
+            let Some(&loaded) = self.loaded.get(&(region, offset)) else { continue };
+            let dfg = &self.env.out.dfg;
+            let stored = dfg.inst(store).args[1];
+            let same = stored == loaded
+                || dfg.def_inst(stored).is_some_and(|inst| {
+                    let data = dfg.inst(inst);
+                    data.op == Opcode::Zext && data.args[0] == loaded && dfg.ty(loaded).is_bool()
+                });
+            if same {
+                self.env.out.layout.remove_inst(store);
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Named barriers in terms of what the loops around packs know: places to go on from.
+//!
+//! ```text
+//!     ...                             ...
+//!     named_barrier p                 arrived = [p.arrived] + 1; full = arrived >= [p.count]
+//!     rest                            [p.arrived] = full ? 0 : arrived
+//!                                     old = [p.times]; [p.times] = old + full
+//!                                     -> wait(old)
+//!                               wait: [p.times] == old ? wait : rest
+//! ```
+//!
+//! `wait` begins a region whose packs look for themselves whether they may go on. No other pack runs in between, so the counters
+//! need no atomics.
+//!
+//! Packs of such a kernel get to barriers of the whole group at different times. An operation of the whole group wants its packs
+//! in one pass of the loops: a barrier goes before it, and what it gives to all is taken over by each in the pass that follows.
+
+use clift_kir::{
+    BarrierInfo, Block, BlockCall, Builder, Function, Imm, Inst, IntCond, MemInfo, MemScope, Opcode, SpaceSet, Type,
+};
+use rustc_hash::FxHashMap;
+
+use super::collectives::{Collective, Gives};
+use crate::spmd::class::{Class, class};
+
+/// Takes a kernel's named barriers apart; tells the blocks in which packs wait and the memory scopes of their barriers.
+pub(crate) fn expand(func: &mut Function) -> FxHashMap<Block, MemScope> {
+    let mut waits = FxHashMap::default();
+    for block in func.layout.blocks().to_vec() {
+        let mut at = block;
+        while let Some(index) = func.layout.insts(at).iter().position(|&inst| is_named(func, inst)) {
+            let (wait, rest, scope) = take_apart(func, at, index);
+            waits.insert(wait, scope);
+            at = rest;
+        }
+    }
+    if !waits.is_empty() {
+        for block in func.layout.blocks().to_vec() {
+            for inst in func.layout.insts(block).to_vec() {
+                if let Some(operation) = Collective::of(func, inst) {
+                    gather(func, block, operation);
+                }
+            }
+        }
+    }
+    waits
+}
+
+fn is_named(func: &Function, inst: Inst) -> bool {
+    class(func.dfg.inst(inst).op) == Class::NamedBarrier
+}
+
+/// Takes one barrier apart; gives the block that waits, the one behind it, and the scope.
+fn take_apart(func: &mut Function, block: Block, index: usize) -> (Block, Block, MemScope) {
+    let inst = func.layout.insts(block)[index];
+    let data = func.dfg.inst(inst).clone();
+    let Imm::Barrier(info) = data.imm else { unreachable!("broken invariant: a barrier without its scopes") };
+    let place = data.args[0];
+    let (wait, rest) = (func.dfg.make_block(), func.dfg.make_block());
+    func.layout.insert_block_after(wait, block);
+    func.layout.insert_block_after(rest, wait);
+    func.layout.split_off(block, index + 1, rest);
+    func.layout.remove_inst(inst);
+    let access = MemInfo::aligned(4);
+    let mut b = Builder::at_end(func, block);
+    let one = b.iconst(Type::I32, 1);
+    let zero = b.iconst(Type::I32, 0);
+    let count = b.load(Type::I32, place, access);
+    let arrived_at = b.addr(place, None, 1, 4);
+    let times_at = b.addr(place, None, 1, 8);
+    let before = b.load(Type::I32, arrived_at, access);
+    let arrived = b.int2(Opcode::Iadd, before, one);
+    let full = b.icmp(IntCond::Uge, arrived, count);
+    let left = b.select(full, zero, arrived);
+    b.store(arrived_at, left, access);
+    let old = b.load(Type::I32, times_at, access);
+    let more = b.cast(Opcode::Zext, full, Type::I32);
+    let times = b.int2(Opcode::Iadd, old, more);
+    b.store(times_at, times, access);
+    b.jump(wait, &[old]);
+    let mine = func.dfg.append_param(wait, Type::I32);
+    let mut b = Builder::at_end(func, wait);
+    let times_at = b.addr(place, None, 1, 8);
+    let now = b.load(Type::I32, times_at, access);
+    let same = b.icmp(IntCond::Eq, now, mine);
+    b.branch(same, BlockCall::new(wait, &[mine]), BlockCall::new(rest, &[]));
+    (wait, rest, info.memory)
+}
+
+/// A barrier before an operation of the whole group, and a copy of its result behind it.
+fn gather(func: &mut Function, block: Block, operation: Collective) {
+    let Some(index) = func.layout.insts(block).iter().position(|&inst| inst == operation.inst) else { return };
+    let id = func.fresh_barrier();
+    let info =
+        BarrierInfo { id, execution: MemScope::WorkGroup, memory: MemScope::WorkGroup, spaces: SpaceSet::empty() };
+    Builder::before(func, block, index).barrier(info);
+    if operation.gives != Gives::All {
+        return;
+    }
+    let result = func.dfg.result(operation.inst);
+    let mut b = Builder::before(func, block, index + 2);
+    let always = b.iconst(Type::B1, 1);
+    let copy = b.select(always, result, result);
+    let copying = func.dfg.def_inst(copy);
+    for block in func.layout.blocks().to_vec() {
+        for i in 0..func.layout.insts(block).len() {
+            let inst = func.layout.insts(block)[i];
+            if Some(inst) != copying {
+                func.dfg.map_uses(inst, |value| if value == result { copy } else { value });
+            }
+        }
+    }
+}

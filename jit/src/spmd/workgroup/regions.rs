@@ -1,0 +1,339 @@
+//! Regions: the pieces of a kernel between barriers.
+//!
+//! A region begins at the kernel's entry, behind a barrier or an operation of the whole group, where a pack waits at a named barrier, or
+//! at a *seam*, and is everything reached from there until the
+//! next of these or the end of the work-item. A block may be reached from several beginnings; it then belongs to each of
+//! those regions and is copied into all of them. Seams keep that in bounds: where copies would grow the code too much, a
+//! block that all work-items pass together is made a beginning of its own, so that it is shared.
+//!
+//! Nothing here changes what the kernel computes; the loops around regions are made by [`super::loops`].
+
+use clift_kir::analysis::{Cfg, DomTree, LoopForest};
+use clift_kir::dfg::ValueDef;
+use clift_kir::inst::Imm;
+use clift_kir::{Block, Builder, Function, MemScope, Value};
+use cranelift_entity::{EntitySet, SecondaryMap};
+
+use super::collectives::{Collective, Gives};
+use super::named_barriers;
+use crate::spmd::analysis::divergence::Divergence;
+use crate::spmd::analysis::shape::{Assumptions, Scope};
+use crate::spmd::class::{Class, class};
+
+/// Where a work-item goes when it leaves a region.
+pub(crate) type RegionId = usize;
+
+/// How much larger copies may make a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growth {
+    /// Times its size,
+    pub(crate) factor: usize,
+    /// plus so many instructions.
+    pub(crate) slack: usize,
+}
+
+impl Default for Growth {
+    fn default() -> Growth {
+        Growth { factor: 2, slack: 200 }
+    }
+}
+
+/// Which of those who wait for a region may run it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Begins {
+    /// Everybody.
+    AtOnce,
+    /// All of the group together: nobody before the last one is here. Otherwise this needs no saying, because pieces before a
+    /// barrier run before those behind it.
+    Together,
+    /// Whoever its first block lets go on; it leads the others back to itself.
+    Checked,
+}
+
+/// One region.
+#[derive(Clone, Debug)]
+pub(crate) struct Region {
+    /// Its first block. No edge inside the region leads to it.
+    pub(crate) start: Block,
+    /// The fence due before it runs, for a barrier that orders memory beyond the work-group.
+    pub(crate) fence: Option<MemScope>,
+    /// Who may run it.
+    pub(crate) begins: Begins,
+    /// Its blocks in reverse postorder, `start` first.
+    pub(crate) blocks: Vec<Block>,
+    /// Regions that may be next, in order; `None` (last) is the end of the work-item.
+    pub(crate) next: Vec<Option<RegionId>>,
+}
+
+/// A kernel cut into regions.
+#[derive(Debug)]
+pub(crate) struct Regions {
+    /// The kernel with each work-group barrier and each operation of the whole group at the end of its block.
+    pub(crate) func: Function,
+    /// Its graph.
+    pub(crate) cfg: Cfg,
+    /// Shapes in the scope of the group.
+    pub(crate) divergence: Divergence,
+    /// The regions; the first is the entry, the others in reverse postorder of their starts.
+    pub(crate) list: Vec<Region>,
+    /// Which region starts at a block.
+    pub(crate) at: SecondaryMap<Block, Option<RegionId>>,
+    /// Whether all work-items of a group provably go from region to region together.
+    pub(crate) together: bool,
+    /// Whether the kernel has a work-group barrier.
+    pub(crate) has_barrier: bool,
+    /// Whether the kernel has named barriers: regions take turns, for a pack ahead may be what those behind wait for.
+    pub(crate) in_turn: bool,
+}
+
+/// How a region begins: the fence due before it, and who may run it.
+type Beginnings = SecondaryMap<Block, Option<(Option<MemScope>, Begins)>>;
+
+impl Regions {
+    /// Cuts a kernel.
+    pub(crate) fn new(kernel: &Function, growth: Growth) -> Regions {
+        let mut func = kernel.clone();
+        let waits = named_barriers::expand(&mut func);
+        let in_turn = !waits.is_empty();
+        let mut has_barrier = in_turn;
+        let mut beginnings = Beginnings::new();
+        let mut ends = EntitySet::new();
+        let mut starts: Vec<Block> = func.layout.entry().into_iter().collect();
+        for block in func.layout.blocks().to_vec() {
+            if let Some(&memory) = waits.get(&block) {
+                starts.push(block);
+                beginnings[block] = Some((beyond_group(memory), Begins::Checked));
+            }
+            split_at_barriers(&mut func, block, |barrier_block, start, end| {
+                has_barrier = true;
+                if let Some(start) = start {
+                    ends.insert(barrier_block);
+                    starts.push(start);
+                    beginnings[start] = Some(match end {
+                        End::Barrier(memory) if in_turn => (beyond_group(memory), Begins::Together),
+                        End::Barrier(memory) => (beyond_group(memory), Begins::AtOnce),
+                        End::Operation => (None, Begins::AtOnce),
+                    });
+                }
+            });
+        }
+        let cfg = Cfg::new(&func);
+        starts.retain(|&b| cfg.reaches(b));
+        let divergence = Divergence::new(&func, &cfg, Scope::Group, &Assumptions::default());
+        let together = !in_turn && cfg.rpo().iter().all(|&b| !(ends.contains(b) && divergence.is_parted(b)));
+        let mut regions = Regions {
+            func,
+            cfg,
+            divergence,
+            list: Vec::new(),
+            at: SecondaryMap::new(),
+            together,
+            has_barrier,
+            in_turn,
+        };
+        regions.find(&starts, &beginnings);
+        regions.add_seams(&mut starts, &beginnings, growth);
+        regions
+    }
+
+    /// The block in which a value is defined.
+    pub(crate) fn def_block(&self, value: Value) -> Option<Block> {
+        match self.func.dfg.def(value) {
+            ValueDef::Result(inst, _) => self.func.layout.block_of(inst),
+            ValueDef::Param(block, _) => Some(block),
+        }
+    }
+
+    /// Whether a value is what an operation of the whole group gives to all work-items.
+    pub(crate) fn gives_to_all(&self, value: Value) -> bool {
+        let operation = self.func.dfg.def_inst(value).and_then(|inst| Collective::of(&self.func, inst));
+        operation.is_some_and(|operation| operation.gives == Gives::All)
+    }
+
+    /// The operation of the whole group that ends a block.
+    pub(crate) fn collective(&self, block: Block) -> Option<Collective> {
+        let insts = self.func.layout.insts(block);
+        insts.iter().rev().nth(1).and_then(|&inst| Collective::of(&self.func, inst))
+    }
+
+    /// Values that a region computes: all definitions in its blocks but the parameters of its start, which come in.
+    pub(crate) fn defined_in(&self, region: &Region) -> EntitySet<Value> {
+        let mut defined = EntitySet::new();
+        for &block in &region.blocks {
+            if block != region.start {
+                defined.extend(self.func.dfg.params(block).iter().copied());
+            }
+            for &inst in self.func.layout.insts(block) {
+                defined.extend(self.func.dfg.results(inst).iter().copied());
+            }
+        }
+        defined
+    }
+
+    /// Whether a block begins a region.
+    fn is_start(&self, block: Block) -> bool {
+        self.at[block].is_some()
+    }
+
+    /// Collects the regions for a set of starts.
+    fn find(&mut self, starts: &[Block], beginnings: &Beginnings) {
+        let mut order = starts.to_vec();
+        order.sort_by_key(|&b| self.cfg.number(b));
+        self.at = SecondaryMap::new();
+        for (id, &start) in order.iter().enumerate() {
+            self.at[start] = Some(id);
+        }
+        self.list = order.iter().map(|&start| self.region(start, beginnings[start])).collect();
+    }
+
+    /// What a start reaches.
+    fn region(&self, start: Block, beginning: Option<(Option<MemScope>, Begins)>) -> Region {
+        let (fence, begins) = beginning.unwrap_or((None, Begins::AtOnce));
+        let mut seen = EntitySet::new();
+        seen.insert(start);
+        let mut blocks = vec![start];
+        let mut next = Vec::new();
+        let mut ends = false;
+        let mut i = 0;
+        while let Some(&block) = blocks.get(i) {
+            i += 1;
+            let succs = self.cfg.succs(block);
+            ends |= succs.is_empty();
+            for &succ in succs {
+                match self.at[succ] {
+                    Some(id) => next.push(Some(id)),
+                    None => {
+                        if seen.insert(succ) {
+                            blocks.push(succ);
+                        }
+                    }
+                }
+            }
+        }
+        blocks.sort_by_key(|&b| self.cfg.number(b));
+        // A start may come late in the order of the function: it is first of its region all the same.
+        blocks.retain(|&b| b != start);
+        blocks.insert(0, start);
+        next.sort_unstable();
+        next.dedup();
+        if ends {
+            next.push(None);
+        }
+        Region { start, fence, begins, blocks, next }
+    }
+
+    fn size(&self, blocks: &[Block]) -> usize {
+        blocks.iter().map(|&b| 1 + self.func.layout.insts(b).len()).sum()
+    }
+
+    /// Makes shared blocks regions of their own until the copies stay within bounds.
+    fn add_seams(&mut self, starts: &mut Vec<Block>, beginnings: &Beginnings, growth: Growth) {
+        let limit = growth.factor * self.size(self.cfg.rpo()) + growth.slack;
+        let loops = LoopForest::new(&self.cfg, &DomTree::new(&self.cfg));
+        loop {
+            let total: usize = self.list.iter().map(|r| self.size(&r.blocks)).sum();
+            if total <= limit {
+                return;
+            }
+            let mut copies: SecondaryMap<Block, usize> = SecondaryMap::new();
+            for region in &self.list {
+                for &block in &region.blocks {
+                    copies[block] += 1;
+                }
+            }
+            let mut best: Option<(usize, Block)> = None;
+            for &block in self.cfg.rpo() {
+                if copies[block] < 2 || self.is_start(block) || (self.together && self.divergence.is_parted(block)) {
+                    continue;
+                }
+                // Inside a loop without a barrier each iteration would pass through the group's loops.
+                let in_plain_loop =
+                    loops.innermost(block).is_some_and(|id| !loops.get(id).blocks.iter().any(|&b| self.is_start(b)));
+                if in_plain_loop {
+                    continue;
+                }
+                let saved = (copies[block] - 1) * self.size(&self.region(block, None).blocks);
+                if best.is_none_or(|(most, _)| saved > most) {
+                    best = Some((saved, block));
+                }
+            }
+            let Some((_, seam)) = best else { return };
+            starts.push(seam);
+            self.find(starts, beginnings);
+        }
+    }
+}
+
+/// What ends a region: a barrier with its memory scope, or an operation of the whole group.
+#[derive(Clone, Copy)]
+enum End {
+    Barrier(MemScope),
+    Operation,
+}
+
+/// Ends a block after each of its work-group barriers and operations of the whole group, which stay; tells the block, where it
+/// goes on, and what ends there.
+/// A barrier right before the end of the work-item orders nothing within it and becomes a fence at most.
+fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Block, Option<Block>, End)) {
+    let mut at = block;
+    loop {
+        let insts = func.layout.insts(at);
+        let next = insts.iter().enumerate().find_map(|(i, &inst)| {
+            let data = func.dfg.inst(inst);
+            match (class(data.op), &data.imm) {
+                (Class::Barrier, Imm::Barrier(info)) if is_group_barrier(info.execution) => {
+                    Some((i, Some((inst, info.memory))))
+                }
+                (Class::Collective, _) => Some((i, None)),
+                _ => None,
+            }
+        });
+        let Some((index, barrier)) = next else { return };
+        let last = insts.get(index + 1).is_some_and(|&inst| class(func.dfg.inst(inst).op) == Class::End);
+        if last && let Some((barrier, memory)) = barrier {
+            found(at, None, End::Barrier(memory));
+            func.layout.remove_inst(barrier);
+            if let Some(scope) = beyond_group(memory) {
+                Builder::before(func, at, index).fence(crate::spmd::fence(scope));
+            }
+            return;
+        }
+        let rest = func.dfg.make_block();
+        func.layout.insert_block_after(rest, at);
+        func.layout.split_off(at, index + 1, rest);
+        let end = match barrier {
+            Some((barrier, memory)) => {
+                func.layout.remove_inst(barrier);
+                End::Barrier(memory)
+            }
+            None => End::Operation,
+        };
+        Builder::at_end(func, at).jump(rest, &[]);
+        found(at, Some(rest), end);
+        at = rest;
+    }
+}
+
+/// Whether a barrier makes the work-items of a group wait (else those of a sub-group at most: one, unvectorized).
+fn is_group_barrier(execution: MemScope) -> bool {
+    match execution {
+        MemScope::WorkItem | MemScope::SubGroup => false,
+        MemScope::WorkGroup | MemScope::Device | MemScope::AllDevices => true,
+    }
+}
+
+/// The scope when it reaches beyond the work-group, which one thread runs.
+pub(crate) fn beyond_group(memory: MemScope) -> Option<MemScope> {
+    match memory {
+        MemScope::WorkItem | MemScope::SubGroup | MemScope::WorkGroup => None,
+        MemScope::Device | MemScope::AllDevices => Some(memory),
+    }
+}
+
+/// The scope when it reaches beyond the work-item.
+pub(crate) fn beyond_item(memory: MemScope) -> Option<MemScope> {
+    match memory {
+        MemScope::WorkItem | MemScope::SubGroup => None,
+        MemScope::WorkGroup | MemScope::Device | MemScope::AllDevices => Some(memory),
+    }
+}

@@ -1,0 +1,34 @@
+//! What of a machine decides how many lanes a pack has.
+
+/// The vector unit that packs are for.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    /// Bits of a vector register; 0 without vectors.
+    pub register_bits: u32,
+    /// Vector registers.
+    pub registers: u32,
+}
+
+impl Machine {
+    /// Registers of 128 bits, as every machine has them.
+    pub const COMMON: Machine = Machine { register_bits: 128, registers: 16 };
+
+    /// Instructions on vectors that begin in one cycle: of the longest ones fewer.
+    pub(crate) fn ports(&self) -> f64 {
+        if self.register_bits > 256 { 2.0 } else { 3.0 }
+    }
+
+    /// Lanes of the usual pack, whose elements have so many bits: two short registers, whose operations overlap, or a long one.
+    pub(crate) fn usual_lanes(&self, bits: u32) -> u32 {
+        let bits_of_pack = self.register_bits.max(2 * Machine::COMMON.register_bits);
+        (bits_of_pack / bits).min(MAX_LANES)
+    }
+
+    /// The fewest lanes that a pack of such elements is tried with.
+    pub(crate) fn least_lanes(&self, bits: u32) -> u32 {
+        Machine::COMMON.usual_lanes(bits)
+    }
+}
+
+/// The most lanes that a pack has.
+pub(crate) const MAX_LANES: u32 = 32;
