@@ -45,5 +45,5 @@ pub use inst::{
 pub use layout::Layout;
 pub use libfn::LibFn;
 pub use module::{GlobalData, GlobalInit, KernelData, Module};
-pub use ops::{Effects, OpInfo, Opcode};
+pub use ops::{Effects, OpClass, OpInfo, Opcode};
 pub use types::{Elem, Space, Type};

@@ -160,3 +160,8 @@ impl VectorCaps {
         (self.register_bits / bits).max(1).min(ty.lanes().next_power_of_two())
     }
 }
+
+/// An op that legalization has replaced.
+fn not_legal(op: impl Into<Opcode>) -> ! {
+    unreachable!("broken invariant: {} in a legal function", op.into().info().name)
+}

@@ -1,5 +1,8 @@
 //! What the work-group loops do with each op: the one exhaustive match of this directory over opcodes.
 
+use clift_kir::ops::{
+    AddressOp, CallOp, CollectiveOp, ConvertOp, IntOp, LaneOp, LeafOp, MemoryOp, OpClass, QueryOp, SyncOp, TerminatorOp,
+};
 use clift_kir::{Imm, Opcode};
 
 /// How an op of one work-item's code is treated when it becomes the body of a loop.
@@ -16,7 +19,7 @@ pub(super) enum Class {
     /// A module variable's address: a place in the local arena for `__local` ones.
     GlobalAddr,
     /// A work-item query: a value of the loops.
-    Query(Query),
+    Query(QueryOp),
     /// A test for an address space: a comparison with an arena's bounds.
     InSpace,
     /// A pure op so cheap that recomputing it beats keeping its result in memory.
@@ -39,220 +42,173 @@ pub(super) enum Class {
     Call,
 }
 
-/// The work-item queries, named as their ops.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Query {
-    WorkDim,
-    GlobalSize,
-    GlobalOffset,
-    NumGroups,
-    EnqueuedLocalSize,
-    LocalSize,
-    GroupId,
-    GlobalId,
-    LocalId,
-    GlobalLinearId,
-    LocalLinearId,
-    SubGroupSize,
-    MaxSubGroupSize,
-    NumSubGroups,
-    EnqueuedNumSubGroups,
-    SubGroupId,
-    SubGroupLocalId,
-}
-
-impl Query {
-    /// Whether work-items of one row may get different answers.
-    pub(super) fn varies_along_x(self, imm: &Imm) -> bool {
-        match self {
-            Query::GlobalId | Query::LocalId => *imm == Imm::Dim(0),
-            Query::GlobalLinearId | Query::LocalLinearId | Query::SubGroupId => true,
-            Query::WorkDim
-            | Query::GlobalSize
-            | Query::GlobalOffset
-            | Query::NumGroups
-            | Query::EnqueuedLocalSize
-            | Query::LocalSize
-            | Query::GroupId
-            | Query::SubGroupSize
-            | Query::MaxSubGroupSize
-            | Query::NumSubGroups
-            | Query::EnqueuedNumSubGroups
-            | Query::SubGroupLocalId => false,
-        }
+/// Whether work-items of one row may get different answers.
+pub(super) fn varies_along_x(query: QueryOp, imm: &Imm) -> bool {
+    match query {
+        QueryOp::GlobalId | QueryOp::LocalId => *imm == Imm::Dim(0),
+        QueryOp::GlobalLinearId | QueryOp::LocalLinearId | QueryOp::SubGroupId => true,
+        QueryOp::WorkDim
+        | QueryOp::GlobalSize
+        | QueryOp::GlobalOffset
+        | QueryOp::NumGroups
+        | QueryOp::EnqueuedLocalSize
+        | QueryOp::LocalSize
+        | QueryOp::GroupId
+        | QueryOp::SubGroupSize
+        | QueryOp::MaxSubGroupSize
+        | QueryOp::NumSubGroups
+        | QueryOp::EnqueuedNumSubGroups
+        | QueryOp::SubGroupLocalId => false,
     }
 }
 
-impl Query {
-    /// Whether the answer depends on which work-items of a row make up a work-group.
-    pub(super) fn is_of_groups_along_x(self, imm: &Imm) -> bool {
-        match self {
-            Query::NumGroups | Query::EnqueuedLocalSize | Query::LocalSize | Query::GroupId | Query::LocalId => {
-                *imm == Imm::Dim(0)
-            }
-            Query::LocalLinearId
-            | Query::SubGroupSize
-            | Query::MaxSubGroupSize
-            | Query::NumSubGroups
-            | Query::EnqueuedNumSubGroups
-            | Query::SubGroupId
-            | Query::SubGroupLocalId => true,
-            Query::WorkDim | Query::GlobalSize | Query::GlobalOffset | Query::GlobalId | Query::GlobalLinearId => false,
+/// Whether the answer depends on which work-items of a row make up a work-group.
+pub(super) fn is_of_groups_along_x(query: QueryOp, imm: &Imm) -> bool {
+    match query {
+        QueryOp::NumGroups | QueryOp::EnqueuedLocalSize | QueryOp::LocalSize | QueryOp::GroupId | QueryOp::LocalId => {
+            *imm == Imm::Dim(0)
         }
+        QueryOp::LocalLinearId
+        | QueryOp::SubGroupSize
+        | QueryOp::MaxSubGroupSize
+        | QueryOp::NumSubGroups
+        | QueryOp::EnqueuedNumSubGroups
+        | QueryOp::SubGroupId
+        | QueryOp::SubGroupLocalId => true,
+        QueryOp::WorkDim
+        | QueryOp::GlobalSize
+        | QueryOp::GlobalOffset
+        | QueryOp::GlobalId
+        | QueryOp::GlobalLinearId => false,
     }
 }
 
-impl Query {
-    /// Whether the answer depends on which work-items make up a sub-group.
-    pub(super) fn is_of_sub_groups(self) -> bool {
-        match self {
-            Query::SubGroupSize
-            | Query::MaxSubGroupSize
-            | Query::NumSubGroups
-            | Query::EnqueuedNumSubGroups
-            | Query::SubGroupId
-            | Query::SubGroupLocalId => true,
-            Query::WorkDim
-            | Query::GlobalSize
-            | Query::GlobalOffset
-            | Query::NumGroups
-            | Query::EnqueuedLocalSize
-            | Query::LocalSize
-            | Query::GroupId
-            | Query::GlobalId
-            | Query::LocalId
-            | Query::GlobalLinearId
-            | Query::LocalLinearId => false,
-        }
+/// Whether the answer depends on which work-items make up a sub-group.
+pub(super) fn is_of_sub_groups(query: QueryOp) -> bool {
+    match query {
+        QueryOp::SubGroupSize
+        | QueryOp::MaxSubGroupSize
+        | QueryOp::NumSubGroups
+        | QueryOp::EnqueuedNumSubGroups
+        | QueryOp::SubGroupId
+        | QueryOp::SubGroupLocalId => true,
+        QueryOp::WorkDim
+        | QueryOp::GlobalSize
+        | QueryOp::GlobalOffset
+        | QueryOp::NumGroups
+        | QueryOp::EnqueuedLocalSize
+        | QueryOp::LocalSize
+        | QueryOp::GroupId
+        | QueryOp::GlobalId
+        | QueryOp::LocalId
+        | QueryOp::GlobalLinearId
+        | QueryOp::LocalLinearId => false,
     }
 }
 
 /// The class of an op.
 pub(super) fn class(op: Opcode) -> Class {
+    match op.class() {
+        OpClass::Leaf(op) => match op {
+            LeafOp::Const | LeafOp::Undef => Class::Constant,
+            LeafOp::Arg => Class::Arg,
+            LeafOp::ArgAddr => Class::ArgAddr,
+            LeafOp::SlotAddr => Class::SlotAddr,
+            LeafOp::GlobalAddr => Class::GlobalAddr,
+        },
+        OpClass::Int(op) => int(op),
+        OpClass::Float(_) => Class::Plain,
+        OpClass::Convert(op) => match op {
+            ConvertOp::Itrunc
+            | ConvertOp::Zext
+            | ConvertOp::Sext
+            | ConvertOp::PtrToInt
+            | ConvertOp::IntToPtr
+            | ConvertOp::SpaceCast => Class::Cheap,
+            ConvertOp::FptoS
+            | ConvertOp::FptoU
+            | ConvertOp::StoFp
+            | ConvertOp::UtoFp
+            | ConvertOp::FptoFp
+            | ConvertOp::Bitcast => Class::Plain,
+        },
+        OpClass::Lane(op) => match op {
+            LaneOp::Select | LaneOp::Splat => Class::Cheap,
+            LaneOp::Extract
+            | LaneOp::Insert
+            | LaneOp::ExtractDyn
+            | LaneOp::InsertDyn
+            | LaneOp::Shuffle
+            | LaneOp::Vec
+            | LaneOp::Any
+            | LaneOp::All
+            | LaneOp::MaskBits
+            | LaneOp::Reduce => Class::Plain,
+        },
+        OpClass::Address(AddressOp::Addr) => Class::Cheap,
+        OpClass::Address(AddressOp::InSpace) => Class::InSpace,
+        OpClass::Memory(MemoryOp::Load) => Class::Load,
+        OpClass::Memory(_) => Class::Plain,
+        OpClass::Query(query) => Class::Query(query),
+        OpClass::Sync(op) => match op {
+            SyncOp::Barrier => Class::Barrier,
+            SyncOp::NamedBarrier => Class::NamedBarrier,
+            SyncOp::Deadlock => Class::Plain,
+        },
+        OpClass::Collective(op) => match op {
+            CollectiveOp::PackAny => Class::Plain,
+            CollectiveOp::GroupReduce
+            | CollectiveOp::GroupScan
+            | CollectiveOp::GroupScanExclusive
+            | CollectiveOp::GroupBallot
+            | CollectiveOp::GroupShuffle => Class::Collective,
+        },
+        OpClass::Call(op) => match op {
+            CallOp::Call => Class::Call,
+            CallOp::LibCall | CallOp::Printf | CallOp::Clock => Class::Plain,
+        },
+        OpClass::Image(_) => Class::Call,
+        OpClass::Terminator(op) => match op {
+            TerminatorOp::Jump | TerminatorOp::Branch | TerminatorOp::Switch => Class::Branch,
+            TerminatorOp::Ret | TerminatorOp::Unreachable => Class::End,
+        },
+    }
+}
+
+/// The class of an integer op.
+fn int(op: IntOp) -> Class {
     match op {
-        Opcode::Const | Opcode::Undef => Class::Constant,
-        Opcode::Arg => Class::Arg,
-        Opcode::ArgAddr => Class::ArgAddr,
-        Opcode::SlotAddr => Class::SlotAddr,
-        Opcode::GlobalAddr => Class::GlobalAddr,
-        Opcode::WorkDim => Class::Query(Query::WorkDim),
-        Opcode::GlobalSize => Class::Query(Query::GlobalSize),
-        Opcode::GlobalOffset => Class::Query(Query::GlobalOffset),
-        Opcode::NumGroups => Class::Query(Query::NumGroups),
-        Opcode::EnqueuedLocalSize => Class::Query(Query::EnqueuedLocalSize),
-        Opcode::LocalSize => Class::Query(Query::LocalSize),
-        Opcode::GroupId => Class::Query(Query::GroupId),
-        Opcode::GlobalId => Class::Query(Query::GlobalId),
-        Opcode::LocalId => Class::Query(Query::LocalId),
-        Opcode::GlobalLinearId => Class::Query(Query::GlobalLinearId),
-        Opcode::LocalLinearId => Class::Query(Query::LocalLinearId),
-        Opcode::SubGroupSize => Class::Query(Query::SubGroupSize),
-        Opcode::MaxSubGroupSize => Class::Query(Query::MaxSubGroupSize),
-        Opcode::NumSubGroups => Class::Query(Query::NumSubGroups),
-        Opcode::EnqueuedNumSubGroups => Class::Query(Query::EnqueuedNumSubGroups),
-        Opcode::SubGroupId => Class::Query(Query::SubGroupId),
-        Opcode::SubGroupLocalId => Class::Query(Query::SubGroupLocalId),
-        Opcode::InSpace => Class::InSpace,
-        Opcode::Iadd
-        | Opcode::Isub
-        | Opcode::Imul
-        | Opcode::Ineg
-        | Opcode::Umin
-        | Opcode::Umax
-        | Opcode::Smin
-        | Opcode::Smax
-        | Opcode::And
-        | Opcode::Or
-        | Opcode::Xor
-        | Opcode::Not
-        | Opcode::Shl
-        | Opcode::Lshr
-        | Opcode::Ashr
-        | Opcode::Icmp
-        | Opcode::Itrunc
-        | Opcode::Zext
-        | Opcode::Sext
-        | Opcode::PtrToInt
-        | Opcode::IntToPtr
-        | Opcode::SpaceCast
-        | Opcode::Select
-        | Opcode::Splat
-        | Opcode::Addr => Class::Cheap,
-        Opcode::Load => Class::Load,
-        Opcode::Umulh
-        | Opcode::Smulh
-        | Opcode::Udiv
-        | Opcode::Sdiv
-        | Opcode::Urem
-        | Opcode::Srem
-        | Opcode::Iabs
-        | Opcode::UaddSat
-        | Opcode::SaddSat
-        | Opcode::UsubSat
-        | Opcode::SsubSat
-        | Opcode::Rotl
-        | Opcode::Clz
-        | Opcode::Ctz
-        | Opcode::Popcnt
-        | Opcode::Bitrev
-        | Opcode::Fadd
-        | Opcode::Fsub
-        | Opcode::Fmul
-        | Opcode::Fdiv
-        | Opcode::Fma
-        | Opcode::Fneg
-        | Opcode::Fabs
-        | Opcode::Fcopysign
-        | Opcode::Fmin
-        | Opcode::Fmax
-        | Opcode::Sqrt
-        | Opcode::Ceil
-        | Opcode::Floor
-        | Opcode::Trunc
-        | Opcode::Rint
-        | Opcode::Fcmp
-        | Opcode::FptoS
-        | Opcode::FptoU
-        | Opcode::StoFp
-        | Opcode::UtoFp
-        | Opcode::FptoFp
-        | Opcode::Bitcast
-        | Opcode::Extract
-        | Opcode::Insert
-        | Opcode::ExtractDyn
-        | Opcode::InsertDyn
-        | Opcode::Shuffle
-        | Opcode::Vec
-        | Opcode::Any
-        | Opcode::MaskBits
-        | Opcode::All
-        | Opcode::Reduce
-        | Opcode::Store
-        | Opcode::MaskedLoad
-        | Opcode::MaskedStore
-        | Opcode::Gather
-        | Opcode::Scatter
-        | Opcode::Memcpy
-        | Opcode::Memset
-        | Opcode::AtomicLoad
-        | Opcode::AtomicStore
-        | Opcode::AtomicRmw
-        | Opcode::AtomicCmpxchg
-        | Opcode::Fence
-        | Opcode::PackAny
-        | Opcode::LibCall
-        | Opcode::Printf
-        | Opcode::Clock
-        | Opcode::Deadlock => Class::Plain,
-        Opcode::Barrier => Class::Barrier,
-        Opcode::NamedBarrier => Class::NamedBarrier,
-        Opcode::GroupReduce
-        | Opcode::GroupScan
-        | Opcode::GroupScanExclusive
-        | Opcode::GroupBallot
-        | Opcode::GroupShuffle => Class::Collective,
-        Opcode::Jump | Opcode::Branch | Opcode::Switch => Class::Branch,
-        Opcode::Ret | Opcode::Unreachable => Class::End,
-        Opcode::ImageRead | Opcode::ImageWrite | Opcode::Call => Class::Call,
+        IntOp::Iadd
+        | IntOp::Isub
+        | IntOp::Imul
+        | IntOp::Ineg
+        | IntOp::Umin
+        | IntOp::Umax
+        | IntOp::Smin
+        | IntOp::Smax
+        | IntOp::And
+        | IntOp::Or
+        | IntOp::Xor
+        | IntOp::Not
+        | IntOp::Shl
+        | IntOp::Lshr
+        | IntOp::Ashr
+        | IntOp::Icmp => Class::Cheap,
+        IntOp::Umulh
+        | IntOp::Smulh
+        | IntOp::Udiv
+        | IntOp::Sdiv
+        | IntOp::Urem
+        | IntOp::Srem
+        | IntOp::Iabs
+        | IntOp::UaddSat
+        | IntOp::SaddSat
+        | IntOp::UsubSat
+        | IntOp::SsubSat
+        | IntOp::Rotl
+        | IntOp::Clz
+        | IntOp::Ctz
+        | IntOp::Popcnt
+        | IntOp::Bitrev => Class::Plain,
     }
 }

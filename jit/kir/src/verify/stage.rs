@@ -6,7 +6,7 @@ use crate::entities::{Block, Inst};
 use crate::function::Stage;
 use crate::inst::{Imm, MemScope};
 use crate::module::Module;
-use crate::ops::Opcode;
+use crate::ops::{AddressOp, CallOp, CollectiveOp, LaneOp, LeafOp, OpClass, Opcode, SyncOp};
 use crate::types::{Space, Type};
 
 /// Types of the entry parameters from the looped stage on: context, argument block, first group, group count.
@@ -63,169 +63,73 @@ fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Re
             Ok(())
         }
     };
-    match data.op {
-        Opcode::Call => gone_since(Stage::Canonical),
-        // Places in the backend's stack frame.
-        Opcode::SlotAddr if func.stage == Stage::Legal => Ok(()),
-        Opcode::InSpace
-        | Opcode::ExtractDyn
-        | Opcode::InsertDyn
-        | Opcode::Reduce => gone_since(Stage::Legal),
-        Opcode::Arg
-        | Opcode::ArgAddr
-        | Opcode::SlotAddr
-        | Opcode::WorkDim
-        | Opcode::GlobalSize
-        | Opcode::GlobalOffset
-        | Opcode::NumGroups
-        | Opcode::EnqueuedLocalSize
-        | Opcode::LocalSize
-        | Opcode::GroupId
-        | Opcode::GlobalId
-        | Opcode::LocalId
-        | Opcode::GlobalLinearId
-        | Opcode::LocalLinearId
-        | Opcode::SubGroupSize
-        | Opcode::MaxSubGroupSize
-        | Opcode::NumSubGroups
-        | Opcode::EnqueuedNumSubGroups
-        | Opcode::SubGroupId
-        | Opcode::SubGroupLocalId
-        | Opcode::ImageRead
-        | Opcode::ImageWrite => gone_since(Stage::Looped),
-        // Format, descriptors, their count, data.
-        Opcode::Printf if func.stage == Stage::Legal => {
-            let types: Vec<Type> = data.args.iter().map(|&v| func.dfg.ty(v)).collect();
-            match *types {
-                [_, descriptors, Type::I64, values] if descriptors.is_ptr() && values.is_ptr() => Ok(()),
-                _ => Err("takes a format, descriptors, their count and the data at this stage".to_owned()),
-            }
-        }
-        Opcode::GlobalAddr => match data.imm {
-            Imm::Global(id) if module.globals.get(id).is_some_and(|g| g.space == Space::Local) => {
-                gone_since(Stage::Looped)
-            }
-            _ => Ok(()),
+    match data.op.class() {
+        OpClass::Leaf(op) => match op {
+            LeafOp::Const | LeafOp::Undef => Ok(()),
+            // Places in the backend's stack frame.
+            LeafOp::SlotAddr if func.stage == Stage::Legal => Ok(()),
+            LeafOp::Arg | LeafOp::ArgAddr | LeafOp::SlotAddr => gone_since(Stage::Looped),
+            LeafOp::GlobalAddr => match data.imm {
+                Imm::Global(id) if module.globals.get(id).is_some_and(|g| g.space == Space::Local) => {
+                    gone_since(Stage::Looped)
+                }
+                _ => Ok(()),
+            },
         },
-        Opcode::PackAny | Opcode::GroupBallot | Opcode::GroupShuffle => gone_since(Stage::Widened),
-        Opcode::GroupReduce | Opcode::GroupScan | Opcode::GroupScanExclusive => {
-            match &data.imm {
-                Imm::Group(info) if info.scope == MemScope::SubGroup => return gone_since(Stage::Widened),
-                _ => gone_since(Stage::Looped)?,
+        OpClass::Lane(LaneOp::ExtractDyn | LaneOp::InsertDyn | LaneOp::Reduce)
+        | OpClass::Address(AddressOp::InSpace) => gone_since(Stage::Legal),
+        OpClass::Query(_) | OpClass::Image(_) => gone_since(Stage::Looped),
+        OpClass::Collective(op) => match op {
+            CollectiveOp::PackAny | CollectiveOp::GroupBallot | CollectiveOp::GroupShuffle => {
+                gone_since(Stage::Widened)
             }
-            if func.stage >= Stage::Regioned && func.layout.insts(block).iter().rev().nth(1) != Some(&inst) {
-                return Err(
-                    "a work-group's operation stands right before its block's terminator at this stage".to_owned()
-                );
+            CollectiveOp::GroupReduce | CollectiveOp::GroupScan | CollectiveOp::GroupScanExclusive => {
+                match &data.imm {
+                    Imm::Group(info) if info.scope == MemScope::SubGroup => return gone_since(Stage::Widened),
+                    _ => gone_since(Stage::Looped)?,
+                }
+                if func.stage >= Stage::Regioned && func.layout.insts(block).iter().rev().nth(1) != Some(&inst) {
+                    return Err(
+                        "a work-group's operation stands right before its block's terminator at this stage".to_owned()
+                    );
+                }
+                Ok(())
             }
-            Ok(())
-        }
-        Opcode::Barrier => {
-            gone_since(Stage::Looped)?;
-            let group = matches!(&data.imm, Imm::Barrier(info) if info.execution == MemScope::WorkGroup);
-            let insts = func.layout.insts(block);
-            if func.stage >= Stage::Regioned && group && insts.iter().rev().nth(1) != Some(&inst) {
-                return Err("a barrier stands right before its block's terminator at this stage".to_owned());
+        },
+        OpClass::Sync(op) => match op {
+            SyncOp::Barrier => {
+                gone_since(Stage::Looped)?;
+                let group = matches!(&data.imm, Imm::Barrier(info) if info.execution == MemScope::WorkGroup);
+                let insts = func.layout.insts(block);
+                if func.stage >= Stage::Regioned && group && insts.iter().rev().nth(1) != Some(&inst) {
+                    return Err("a barrier stands right before its block's terminator at this stage".to_owned());
+                }
+                Ok(())
             }
-            Ok(())
-        }
-        // Their places are not bound to blocks: the regions of such kernels are found when the loops are made.
-        Opcode::NamedBarrier => gone_since(Stage::Looped),
-        Opcode::Const
-        | Opcode::Undef
-        | Opcode::Iadd
-        | Opcode::Isub
-        | Opcode::Imul
-        | Opcode::Umulh
-        | Opcode::Smulh
-        | Opcode::Udiv
-        | Opcode::Sdiv
-        | Opcode::Urem
-        | Opcode::Srem
-        | Opcode::Ineg
-        | Opcode::Iabs
-        | Opcode::UaddSat
-        | Opcode::SaddSat
-        | Opcode::UsubSat
-        | Opcode::SsubSat
-        | Opcode::Umin
-        | Opcode::Umax
-        | Opcode::Smin
-        | Opcode::Smax
-        | Opcode::And
-        | Opcode::Or
-        | Opcode::Xor
-        | Opcode::Not
-        | Opcode::Shl
-        | Opcode::Lshr
-        | Opcode::Ashr
-        | Opcode::Rotl
-        | Opcode::Clz
-        | Opcode::Ctz
-        | Opcode::Popcnt
-        | Opcode::Bitrev
-        | Opcode::Icmp
-        | Opcode::Fadd
-        | Opcode::Fsub
-        | Opcode::Fmul
-        | Opcode::Fdiv
-        | Opcode::Fma
-        | Opcode::Fneg
-        | Opcode::Fabs
-        | Opcode::Fcopysign
-        | Opcode::Fmin
-        | Opcode::Fmax
-        | Opcode::Sqrt
-        | Opcode::Ceil
-        | Opcode::Floor
-        | Opcode::Trunc
-        | Opcode::Rint
-        | Opcode::Fcmp
-        | Opcode::Itrunc
-        | Opcode::Zext
-        | Opcode::Sext
-        | Opcode::FptoS
-        | Opcode::FptoU
-        | Opcode::StoFp
-        | Opcode::UtoFp
-        | Opcode::FptoFp
-        | Opcode::Bitcast
-        | Opcode::PtrToInt
-        | Opcode::IntToPtr
-        | Opcode::SpaceCast
-        | Opcode::Select
-        | Opcode::Splat
-        | Opcode::Extract
-        | Opcode::Insert
-        | Opcode::Shuffle
-        | Opcode::Vec
-        | Opcode::Any
-        | Opcode::All
-        | Opcode::MaskBits
-        | Opcode::Addr
-        | Opcode::Load
-        | Opcode::Store
-        // From stage *legal* on if the backend has them.
-        | Opcode::MaskedLoad
-        | Opcode::MaskedStore
-        | Opcode::Gather
-        | Opcode::Scatter
-        | Opcode::Memcpy
-        | Opcode::Memset
-        | Opcode::AtomicLoad
-        | Opcode::AtomicStore
-        | Opcode::AtomicRmw
-        | Opcode::AtomicCmpxchg
-        | Opcode::Fence
-        | Opcode::LibCall
-        | Opcode::Printf
-        | Opcode::Clock
-        | Opcode::Deadlock
-        | Opcode::Jump
-        | Opcode::Branch
-        | Opcode::Switch
-        | Opcode::Ret
-        | Opcode::Unreachable => Ok(()),
+            // Their places are not bound to blocks: the regions of such kernels are found when the loops are made.
+            SyncOp::NamedBarrier => gone_since(Stage::Looped),
+            SyncOp::Deadlock => Ok(()),
+        },
+        OpClass::Call(op) => match op {
+            CallOp::Call => gone_since(Stage::Canonical),
+            // Format, descriptors, their count, data.
+            CallOp::Printf if func.stage == Stage::Legal => {
+                let types: Vec<Type> = data.args.iter().map(|&v| func.dfg.ty(v)).collect();
+                match *types {
+                    [_, descriptors, Type::I64, values] if descriptors.is_ptr() && values.is_ptr() => Ok(()),
+                    _ => Err("takes a format, descriptors, their count and the data at this stage".to_owned()),
+                }
+            }
+            CallOp::LibCall | CallOp::Printf | CallOp::Clock => Ok(()),
+        },
+        // Masked accesses, gathers and scatters are there from stage *legal* on if the backend has them.
+        OpClass::Int(_)
+        | OpClass::Float(_)
+        | OpClass::Convert(_)
+        | OpClass::Lane(_)
+        | OpClass::Address(AddressOp::Addr)
+        | OpClass::Memory(_)
+        | OpClass::Terminator(_) => Ok(()),
     }
 }
 

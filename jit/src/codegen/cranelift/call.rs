@@ -3,18 +3,20 @@
 use std::mem::offset_of;
 
 use clift_include::abi::{Callbacks, WgContext};
-use clift_kir::{Imm, Inst, Opcode};
+use clift_kir::ops::CallOp;
+use clift_kir::{Imm, Inst};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 use super::translate::{Translator, wrong_imm};
-use crate::codegen::host::{self, copy_bytes, fill_bytes, trampoline};
+use crate::codegen::host::{self, trampoline};
+use crate::codegen::not_legal;
 
 impl Translator<'_> {
-    pub(super) fn call_op(&mut self, inst: Inst) {
+    pub(super) fn call_op(&mut self, op: CallOp, inst: Inst) {
         let data = self.legal.dfg.inst(inst);
         let args = self.args(inst);
-        match data.op {
-            Opcode::LibCall => {
+        match op {
+            CallOp::LibCall => {
                 let Imm::Lib(function) = data.imm else { wrong_imm(&data.imm) };
                 let (trampoline, implementation) = trampoline(function.implementation(self.arg_type(inst, 0).elem));
                 let implementation = self.pos.ins().iconst(types::I64, implementation as i64);
@@ -24,13 +26,7 @@ impl Translator<'_> {
                 let value = self.call_host(trampoline, &operands, Some(result));
                 self.set(inst, value);
             }
-            Opcode::Memcpy => {
-                self.call_host(copy_bytes as *const () as usize, &args, None);
-            }
-            Opcode::Memset => {
-                self.call_host(fill_bytes as *const () as usize, &args, None);
-            }
-            Opcode::Printf => {
+            CallOp::Printf => {
                 let context = self.context();
                 let callbacks = self.load_host(context, offset_of!(WgContext, callbacks));
                 let function = self.load_host(callbacks, offset_of!(Callbacks, printf));
@@ -38,19 +34,21 @@ impl Translator<'_> {
                 let value = self.call(function, &operands, Some(types::I32));
                 self.set(inst, value);
             }
-            Opcode::Clock => {
+            CallOp::Clock => {
                 let context = self.context();
                 let callbacks = self.load_host(context, offset_of!(WgContext, callbacks));
                 let function = self.load_host(callbacks, offset_of!(Callbacks, clock));
                 let value = self.call(function, &[], Some(types::I64));
                 self.set(inst, value);
             }
-            Opcode::Deadlock => {
-                let text = host::deadlock(&self.legal.name);
-                self.fault(&text);
-            }
-            _ => unreachable!("broken invariant: {} is no call", data.op.info().name),
+            CallOp::Call => not_legal(op),
         }
+    }
+
+    /// The fault of work-items that wait for one another.
+    pub(super) fn deadlock(&mut self) {
+        let text = host::deadlock(&self.legal.name);
+        self.fault(&text);
     }
 
     /// `a * b + c` where the target has no instruction for it.
@@ -94,7 +92,7 @@ impl Translator<'_> {
         self.pos.ins().load(types::I64, flags, base, offset as i32)
     }
 
-    fn call_host(&mut self, function: usize, args: &[ir::Value], result: Option<ir::Type>) -> ir::Value {
+    pub(super) fn call_host(&mut self, function: usize, args: &[ir::Value], result: Option<ir::Type>) -> ir::Value {
         let function = self.pos.ins().iconst(types::I64, function as i64);
         self.call(function, args, result)
     }

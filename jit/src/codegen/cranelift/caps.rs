@@ -1,9 +1,11 @@
 //! What Cranelift's lowering of 128-bit vectors covers, on all targets that this backend is for.
 
+use clift_kir::ops::{ConvertOp, IntOp, MemoryOp, OpClass};
 use clift_kir::{Elem, Imm, Opcode};
 
 use super::isa::Features;
 use crate::codegen::VectorCaps;
+use crate::codegen::legalize::{native_lane, native_leaf};
 
 /// The capabilities of a target.
 pub(super) fn of(features: Features) -> VectorCaps {
@@ -21,108 +23,41 @@ fn native_without_fma(op: Opcode, imm: &Imm, from: Elem, to: Elem) -> bool {
 
 /// Whether an op on vectors has a lowering. Shifts are asked for with counts that are the same in every lane.
 fn native(op: Opcode, _imm: &Imm, from: Elem, to: Elem) -> bool {
-    use Opcode as O;
     let float = matches!(from, Elem::F32 | Elem::F64);
+    match op.class() {
+        OpClass::Int(op) => native_int(op, from),
+        OpClass::Float(_) => float,
+        OpClass::Convert(op) => match op {
+            ConvertOp::Itrunc | ConvertOp::Zext | ConvertOp::Sext | ConvertOp::Bitcast => true,
+            ConvertOp::FptoS | ConvertOp::FptoU => to == Elem::I32 && float,
+            ConvertOp::StoFp | ConvertOp::UtoFp => from == Elem::I32 && matches!(to, Elem::F32 | Elem::F64),
+            ConvertOp::FptoFp => float && matches!(to, Elem::F32 | Elem::F64),
+            ConvertOp::PtrToInt | ConvertOp::IntToPtr | ConvertOp::SpaceCast => true,
+        },
+        OpClass::Lane(op) => native_lane(op),
+        OpClass::Leaf(op) => native_leaf(op),
+        OpClass::Memory(MemoryOp::Load | MemoryOp::Store) => true,
+        OpClass::Memory(_)
+        | OpClass::Address(_)
+        | OpClass::Query(_)
+        | OpClass::Sync(_)
+        | OpClass::Collective(_)
+        | OpClass::Image(_)
+        | OpClass::Call(_)
+        | OpClass::Terminator(_) => false,
+    }
+}
+
+fn native_int(op: IntOp, elem: Elem) -> bool {
+    use IntOp as O;
     match op {
-        O::Iadd | O::Isub | O::Ineg | O::Iabs | O::UaddSat | O::SaddSat | O::UsubSat | O::SsubSat => from.is_int(),
-        O::Umin | O::Umax | O::Smin | O::Smax => from.is_int(),
-        O::Imul => matches!(from, Elem::I16 | Elem::I32 | Elem::I64),
-        O::And | O::Or | O::Xor | O::Not => from.is_int() || from == Elem::B1,
-        O::Shl | O::Lshr | O::Ashr => from.is_int(),
-        O::Popcnt => from == Elem::I8,
+        O::Iadd | O::Isub | O::Ineg | O::Iabs | O::UaddSat | O::SaddSat | O::UsubSat | O::SsubSat => elem.is_int(),
+        O::Umin | O::Umax | O::Smin | O::Smax => elem.is_int(),
+        O::Imul => matches!(elem, Elem::I16 | Elem::I32 | Elem::I64),
+        O::And | O::Or | O::Xor | O::Not => elem.is_int() || elem == Elem::B1,
+        O::Shl | O::Lshr | O::Ashr => elem.is_int(),
+        O::Popcnt => elem == Elem::I8,
         O::Umulh | O::Smulh | O::Udiv | O::Sdiv | O::Urem | O::Srem | O::Rotl | O::Clz | O::Ctz | O::Bitrev => false,
-        O::Icmp => from.is_int() || from.is_ptr() || from == Elem::B1,
-        O::Fadd
-        | O::Fsub
-        | O::Fmul
-        | O::Fdiv
-        | O::Fma
-        | O::Fneg
-        | O::Fabs
-        | O::Fcopysign
-        | O::Fmin
-        | O::Fmax
-        | O::Sqrt
-        | O::Ceil
-        | O::Floor
-        | O::Trunc
-        | O::Rint
-        | O::Fcmp => float,
-        O::Itrunc | O::Zext | O::Sext => true,
-        O::FptoS | O::FptoU => to == Elem::I32 && float,
-        O::StoFp | O::UtoFp => from == Elem::I32 && matches!(to, Elem::F32 | Elem::F64),
-        O::FptoFp => float && matches!(to, Elem::F32 | Elem::F64),
-        O::PtrToInt | O::IntToPtr | O::SpaceCast => true,
-        O::Const
-        | O::Undef
-        | O::Bitcast
-        | O::Select
-        | O::Splat
-        | O::Extract
-        | O::Insert
-        | O::Shuffle
-        | O::Vec
-        | O::Any
-        | O::MaskBits
-        | O::All
-        | O::Load
-        | O::Store => true,
-        O::Arg
-        | O::ArgAddr
-        | O::SlotAddr
-        | O::GlobalAddr
-        | O::InSpace
-        | O::ExtractDyn
-        | O::InsertDyn
-        | O::Reduce
-        | O::Addr
-        | O::MaskedLoad
-        | O::MaskedStore
-        | O::Gather
-        | O::Scatter
-        | O::Memcpy
-        | O::Memset
-        | O::AtomicLoad
-        | O::AtomicStore
-        | O::AtomicRmw
-        | O::AtomicCmpxchg
-        | O::Fence
-        | O::WorkDim
-        | O::GlobalSize
-        | O::GlobalOffset
-        | O::NumGroups
-        | O::EnqueuedLocalSize
-        | O::LocalSize
-        | O::GroupId
-        | O::GlobalId
-        | O::LocalId
-        | O::GlobalLinearId
-        | O::LocalLinearId
-        | O::SubGroupSize
-        | O::MaxSubGroupSize
-        | O::NumSubGroups
-        | O::EnqueuedNumSubGroups
-        | O::SubGroupId
-        | O::SubGroupLocalId
-        | O::Barrier
-        | O::NamedBarrier
-        | O::Deadlock
-        | O::GroupReduce
-        | O::GroupScan
-        | O::GroupScanExclusive
-        | O::PackAny
-        | O::GroupBallot
-        | O::GroupShuffle
-        | O::ImageRead
-        | O::ImageWrite
-        | O::Call
-        | O::LibCall
-        | O::Printf
-        | O::Clock
-        | O::Jump
-        | O::Branch
-        | O::Switch
-        | O::Ret
-        | O::Unreachable => false,
+        O::Icmp => elem.is_int() || elem.is_ptr() || elem == Elem::B1,
     }
 }

@@ -1,6 +1,7 @@
 //! Control flow. A switch becomes a table where its cases lie densely, else a binary search.
 
-use clift_kir::{BlockCall, Imm, Inst, Opcode, SwitchData};
+use clift_kir::ops::TerminatorOp;
+use clift_kir::{BlockCall, Imm, Inst, SwitchData};
 use cranelift_codegen::cursor::Cursor;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, BlockArg, InstBuilder, types};
@@ -14,33 +15,33 @@ type Target = (ir::Block, Vec<BlockArg>);
 const TABLE_MIN: usize = 4;
 
 impl Translator<'_> {
-    pub(super) fn control_op(&mut self, inst: Inst) {
+    pub(super) fn control_op(&mut self, op: TerminatorOp, inst: Inst) {
         let legal = self.legal;
         let data = legal.dfg.inst(inst);
-        match (data.op, &data.imm) {
-            (Opcode::Jump, Imm::Jump(call)) => {
+        match (op, &data.imm) {
+            (TerminatorOp::Jump, Imm::Jump(call)) => {
                 let (block, args) = self.target(call);
                 self.pos.ins().jump(block, &args);
             }
-            (Opcode::Branch, Imm::Branch(calls)) => {
+            (TerminatorOp::Branch, Imm::Branch(calls)) => {
                 let cond = self.condition(data.args[0]);
                 let (then, then_args) = self.target(&calls[0]);
                 let (otherwise, else_args) = self.target(&calls[1]);
                 self.pos.ins().brif(cond, then, &then_args, otherwise, &else_args);
             }
-            (Opcode::Switch, Imm::Switch(switch)) => {
+            (TerminatorOp::Switch, Imm::Switch(switch)) => {
                 let selector = match self.long.get(&data.args[0]) {
                     Some(&long) => self.pos.ins().ireduce(types::I32, long),
                     None => self.get(data.args[0]),
                 };
                 self.switch(selector, switch);
             }
-            (Opcode::Ret, Imm::None) => {
+            (TerminatorOp::Ret, Imm::None) => {
                 let values = self.args(inst);
                 self.leave(&values);
             }
             // The kernel's fault, but no reason to end the process: the call ends.
-            (Opcode::Unreachable, Imm::None) => {
+            (TerminatorOp::Unreachable, Imm::None) => {
                 let returns: Vec<ir::Type> =
                     self.pos.func.signature.returns.iter().map(|param| param.value_type).collect();
                 let values: Vec<ir::Value> = returns.iter().map(|&ty| self.zero(ty)).collect();

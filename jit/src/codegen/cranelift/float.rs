@@ -1,19 +1,20 @@
 //! Floating-point ops.
 
-use clift_kir::{FloatCond, FpFlags, Imm, Inst, Opcode, Value};
+use clift_kir::ops::FloatOp;
+use clift_kir::{FloatCond, FpFlags, Imm, Inst, Value};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 use super::translate::{Translator, wrong_imm};
 
 impl Translator<'_> {
-    pub(super) fn float_op(&mut self, inst: Inst) {
-        use Opcode as O;
+    pub(super) fn float_op(&mut self, op: FloatOp, inst: Inst) {
+        use FloatOp as O;
         let data = self.legal.dfg.inst(inst);
         let args = self.args(inst);
         let a = args[0];
         let b = args.get(1).copied().unwrap_or(a);
-        let value = match data.op {
+        let value = match op {
             O::Fadd => self.pos.ins().fadd(a, b),
             O::Fsub => self.pos.ins().fsub(a, b),
             // Twice a number, without a constant that takes a register.
@@ -35,7 +36,7 @@ impl Translator<'_> {
                 let (first, second) = (self.is_number(data.args[0]), self.is_number(data.args[1]));
                 // The instruction gives its second operand when one is NaN.
                 let (a, b) = if first && !second { (b, a) } else { (a, b) };
-                self.min_max(data.op == O::Fmin, a, b, no_nan || first || second)
+                self.min_max(op == O::Fmin, a, b, no_nan || first || second)
             }
             O::Sqrt => self.pos.ins().sqrt(a),
             O::Ceil => self.pos.ins().ceil(a),
@@ -49,7 +50,6 @@ impl Translator<'_> {
                 },
                 ref imm => wrong_imm(imm),
             },
-            _ => unreachable!("broken invariant: {} is no float op", data.op.info().name),
         };
         self.set(inst, value);
     }

@@ -1,5 +1,6 @@
 //! Integer ops. Nothing traps: divisors that would are replaced first.
 
+use clift_kir::ops::IntOp;
 use clift_kir::{Imm, Inst, IntCond, Opcode};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -7,18 +8,18 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 use super::translate::{Translator, int_cc, wrong_imm};
 
 impl Translator<'_> {
-    pub(super) fn int_op(&mut self, inst: Inst) {
-        use Opcode as O;
+    pub(super) fn int_op(&mut self, op: IntOp, inst: Inst) {
+        use IntOp as O;
         let legal = self.legal;
         let data = legal.dfg.inst(inst);
         let args = self.args(inst);
         let operand = self.arg_type(inst, 0);
         if operand.is_bool() {
-            return self.bool_op(inst, &args);
+            return self.bool_op(op, inst, &args);
         }
         let a = args[0];
         let b = args.get(1).copied().unwrap_or(a);
-        let value = match data.op {
+        let value = match op {
             O::Iadd => self.pos.ins().iadd(a, b),
             O::Isub => self.pos.ins().isub(a, b),
             O::Imul => {
@@ -69,20 +70,19 @@ impl Translator<'_> {
                 Imm::IntCond(cond) => self.pos.ins().icmp(int_cc(cond), a, b),
                 ref imm => wrong_imm(imm),
             },
-            _ => unreachable!("broken invariant: {} is no integer op", data.op.info().name),
         };
         self.set(inst, value);
     }
 
     /// Ops on truth values: `i8` of 0 or 1, or masks.
-    fn bool_op(&mut self, inst: Inst, args: &[ir::Value]) {
-        use Opcode as O;
+    fn bool_op(&mut self, op: IntOp, inst: Inst, args: &[ir::Value]) {
+        use IntOp as O;
         let data = self.legal.dfg.inst(inst);
         let vector = self.arg_type(inst, 0).is_vector();
         let a = args[0];
         let b = args.get(1).map(|&b| if vector { self.mask_of_width(b, self.ty(a).lane_bits()) } else { b });
         let b = b.unwrap_or(a);
-        let value = match data.op {
+        let value = match op {
             O::And => self.pos.ins().band(a, b),
             O::Or => self.pos.ins().bor(a, b),
             O::Xor if vector => self.masks_differ(inst, false),
@@ -118,7 +118,35 @@ impl Translator<'_> {
                     }
                 }
             }
-            _ => unreachable!("broken invariant: {} on truth values", data.op.info().name),
+            O::Iadd
+            | O::Isub
+            | O::Imul
+            | O::Umulh
+            | O::Smulh
+            | O::Udiv
+            | O::Sdiv
+            | O::Urem
+            | O::Srem
+            | O::Ineg
+            | O::Iabs
+            | O::UaddSat
+            | O::SaddSat
+            | O::UsubSat
+            | O::SsubSat
+            | O::Umin
+            | O::Umax
+            | O::Smin
+            | O::Smax
+            | O::Shl
+            | O::Lshr
+            | O::Ashr
+            | O::Rotl
+            | O::Clz
+            | O::Ctz
+            | O::Popcnt
+            | O::Bitrev => {
+                unreachable!("broken invariant: {} of Booleans", data.op.info().name)
+            }
         };
         self.set(inst, value);
     }

@@ -1,20 +1,22 @@
 //! Constants, lanes and masks.
 
 use clift_kir::dfg::ConstData;
+use clift_kir::ops::{LaneOp, LeafOp};
 use clift_kir::{Elem, FloatCond, Imm, Inst, Opcode, Type};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 use super::constants::bits_of;
 use super::translate::{Translator, clif_type, vector_of, wrong_imm};
+use crate::codegen::not_legal;
 
 impl Translator<'_> {
-    pub(super) fn lane_op(&mut self, inst: Inst) {
-        use Opcode as O;
+    pub(super) fn leaf_op(&mut self, op: LeafOp, inst: Inst) {
+        use LeafOp as O;
         let legal = self.legal;
         let data = legal.dfg.inst(inst);
         let to = self.result_type(inst);
-        let value = match data.op {
+        let value = match op {
             // Made where they are used.
             O::Const if to.is_vector() => return,
             O::Const => match data.imm {
@@ -22,6 +24,19 @@ impl Translator<'_> {
                 ref imm => wrong_imm(imm),
             },
             O::Undef => self.constant(&ConstData::splat(to, 0)),
+            O::GlobalAddr => self.global_addr(inst),
+            O::SlotAddr => self.slot_addr(inst),
+            O::Arg | O::ArgAddr => not_legal(op),
+        };
+        self.set(inst, value);
+    }
+
+    pub(super) fn lane_op(&mut self, op: LaneOp, inst: Inst) {
+        use LaneOp as O;
+        let legal = self.legal;
+        let data = legal.dfg.inst(inst);
+        let to = self.result_type(inst);
+        let value = match op {
             O::Splat => {
                 let a = self.args(inst)[0];
                 match self.lane_everywhere(data.args[0], to) {
@@ -72,11 +87,7 @@ impl Translator<'_> {
                 }
                 self.pos.ins().uextend(types::I64, bits)
             }
-            O::Bitcast => {
-                let a = self.args(inst)[0];
-                self.bitcast(a, self.arg_type(inst, 0), to)
-            }
-            _ => unreachable!("broken invariant: {} is no lane op", data.op.info().name),
+            O::ExtractDyn | O::InsertDyn | O::Reduce => not_legal(op),
         };
         self.set(inst, value);
     }
@@ -451,7 +462,7 @@ impl Translator<'_> {
         Some(self.recast(value, types::I32X4))
     }
 
-    fn bitcast(&mut self, a: ir::Value, from: Type, to: Type) -> ir::Value {
+    pub(super) fn bitcast(&mut self, a: ir::Value, from: Type, to: Type) -> ir::Value {
         let (clif_from, clif_to) = (self.ty(a), clif_type(to));
         if clif_from == clif_to {
             return a;

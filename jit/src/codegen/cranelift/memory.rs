@@ -1,40 +1,19 @@
 //! Addresses, loads and stores, atomics, fences.
 
-use clift_kir::{AtomicOp, Imm, Inst, MemInfo, MemOrder, Opcode, Space, Type};
+use clift_kir::ops::MemoryOp;
+use clift_kir::{AtomicOp, Imm, Inst, MemInfo, MemOrder, Space, Type};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 use super::translate::{Lowered, Translator, clif_type, vector_of, wrong_imm};
+use crate::codegen::host::{copy_bytes, fill_bytes};
+use crate::codegen::not_legal;
 
 impl Translator<'_> {
-    pub(super) fn memory_op(&mut self, inst: Inst) {
-        use Opcode as O;
+    pub(super) fn memory_op(&mut self, op: MemoryOp, inst: Inst) {
+        use MemoryOp as O;
         let legal = self.legal;
         let data = legal.dfg.inst(inst);
-        match data.op {
-            O::GlobalAddr => {
-                let Imm::Global(global) = data.imm else { wrong_imm(&data.imm) };
-                let value = self.pos.ins().iconst(types::I64, self.data.address(global) as i64);
-                self.set(inst, value);
-            }
-            O::SlotAddr => {
-                let Imm::Slot(slot) = data.imm else { wrong_imm(&data.imm) };
-                let stack = match self.slots.get(&slot) {
-                    Some(&stack) => stack,
-                    None => {
-                        let slot_data = legal.slots[slot];
-                        let stack = self.pos.func.create_sized_stack_slot(ir::StackSlotData::new(
-                            ir::StackSlotKind::ExplicitSlot,
-                            slot_data.size as u32,
-                            slot_data.align.trailing_zeros() as u8,
-                        ));
-                        self.slots.insert(slot, stack);
-                        stack
-                    }
-                };
-                let value = self.pos.ins().stack_addr(types::I64, stack, 0);
-                self.set(inst, value);
-            }
-            O::Addr => self.addr(inst),
+        match op {
             O::Load => self.load(inst),
             O::Store => self.store(inst),
             O::AtomicLoad => {
@@ -65,12 +44,45 @@ impl Translator<'_> {
                     self.pos.ins().fence();
                 }
             }
-            _ => unreachable!("broken invariant: {} is no memory op", data.op.info().name),
+            O::Memcpy => {
+                let args = self.args(inst);
+                self.call_host(copy_bytes as *const () as usize, &args, None);
+            }
+            O::Memset => {
+                let args = self.args(inst);
+                self.call_host(fill_bytes as *const () as usize, &args, None);
+            }
+            O::MaskedLoad | O::MaskedStore | O::Gather | O::Scatter => not_legal(op),
         }
     }
 
+    pub(super) fn global_addr(&mut self, inst: Inst) -> ir::Value {
+        let data = self.legal.dfg.inst(inst);
+        let Imm::Global(global) = data.imm else { wrong_imm(&data.imm) };
+        self.pos.ins().iconst(types::I64, self.data.address(global) as i64)
+    }
+
+    pub(super) fn slot_addr(&mut self, inst: Inst) -> ir::Value {
+        let data = self.legal.dfg.inst(inst);
+        let Imm::Slot(slot) = data.imm else { wrong_imm(&data.imm) };
+        let stack = match self.slots.get(&slot) {
+            Some(&stack) => stack,
+            None => {
+                let slot_data = self.legal.slots[slot];
+                let stack = self.pos.func.create_sized_stack_slot(ir::StackSlotData::new(
+                    ir::StackSlotKind::ExplicitSlot,
+                    slot_data.size as u32,
+                    slot_data.align.trailing_zeros() as u8,
+                ));
+                self.slots.insert(slot, stack);
+                stack
+            }
+        };
+        self.pos.ins().stack_addr(types::I64, stack, 0)
+    }
+
     /// `base + index * scale + disp`; a displacement that accesses can take stays apart from the sum.
-    fn addr(&mut self, inst: Inst) {
+    pub(super) fn addr(&mut self, inst: Inst) {
         let data = self.legal.dfg.inst(inst);
         let Imm::Addr { scale, disp } = data.imm else { wrong_imm(&data.imm) };
         let base = self.lowered(data.args[0]);

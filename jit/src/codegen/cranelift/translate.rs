@@ -1,6 +1,7 @@
 //! The walk over a function, and what all classes of ops share.
 
 use clift_kir::analysis::{Cfg, Rare, UseCounts};
+use clift_kir::ops::{AddressOp, OpClass, SyncOp};
 use clift_kir::{Block, Elem, Function, Imm, Inst, IntCond, Opcode, Slot, Stage, Type, Value};
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -17,6 +18,7 @@ use super::constants::{Constants, Pool};
 use super::isa::Features;
 use super::source::source_loc;
 use crate::codegen::data::ProgramData;
+use crate::codegen::not_legal;
 
 /// A value in Cranelift's form. A mask may have lanes of any width; it is in that of [`clif_type`] only across blocks.
 #[derive(Clone, Copy, Debug)]
@@ -313,131 +315,23 @@ impl<'a> Translator<'a> {
     }
 
     fn inst(&mut self, inst: Inst) {
-        use Opcode as O;
-        match self.legal.dfg.inst(inst).op {
-            O::Const
-            | O::Undef
-            | O::Splat
-            | O::Extract
-            | O::Insert
-            | O::Shuffle
-            | O::Vec
-            | O::Select
-            | O::Any
-            | O::MaskBits
-            | O::All
-            | O::Bitcast => self.lane_op(inst),
-            O::Iadd
-            | O::Isub
-            | O::Imul
-            | O::Umulh
-            | O::Smulh
-            | O::Udiv
-            | O::Sdiv
-            | O::Urem
-            | O::Srem
-            | O::Ineg
-            | O::Iabs
-            | O::UaddSat
-            | O::SaddSat
-            | O::UsubSat
-            | O::SsubSat
-            | O::Umin
-            | O::Umax
-            | O::Smin
-            | O::Smax
-            | O::And
-            | O::Or
-            | O::Xor
-            | O::Not
-            | O::Shl
-            | O::Lshr
-            | O::Ashr
-            | O::Rotl
-            | O::Clz
-            | O::Ctz
-            | O::Popcnt
-            | O::Bitrev
-            | O::Icmp => self.int_op(inst),
-            O::Fadd
-            | O::Fsub
-            | O::Fmul
-            | O::Fdiv
-            | O::Fma
-            | O::Fneg
-            | O::Fabs
-            | O::Fcopysign
-            | O::Fmin
-            | O::Fmax
-            | O::Sqrt
-            | O::Ceil
-            | O::Floor
-            | O::Trunc
-            | O::Rint
-            | O::Fcmp => self.float_op(inst),
-            O::Itrunc
-            | O::Zext
-            | O::Sext
-            | O::FptoS
-            | O::FptoU
-            | O::StoFp
-            | O::UtoFp
-            | O::FptoFp
-            | O::PtrToInt
-            | O::IntToPtr
-            | O::SpaceCast => self.convert_op(inst),
-            O::GlobalAddr
-            | O::SlotAddr
-            | O::Addr
-            | O::Load
-            | O::Store
-            | O::AtomicLoad
-            | O::AtomicStore
-            | O::AtomicRmw
-            | O::AtomicCmpxchg
-            | O::Fence => self.memory_op(inst),
-            O::LibCall | O::Memcpy | O::Memset | O::Printf | O::Clock | O::Deadlock => self.call_op(inst),
-            O::Jump | O::Branch | O::Switch | O::Ret | O::Unreachable => self.control_op(inst),
-            O::Arg
-            | O::ArgAddr
-            | O::InSpace
-            | O::ExtractDyn
-            | O::InsertDyn
-            | O::Reduce
-            | O::MaskedLoad
-            | O::MaskedStore
-            | O::Gather
-            | O::Scatter
-            | O::WorkDim
-            | O::GlobalSize
-            | O::GlobalOffset
-            | O::NumGroups
-            | O::EnqueuedLocalSize
-            | O::LocalSize
-            | O::GroupId
-            | O::GlobalId
-            | O::LocalId
-            | O::GlobalLinearId
-            | O::LocalLinearId
-            | O::SubGroupSize
-            | O::MaxSubGroupSize
-            | O::NumSubGroups
-            | O::EnqueuedNumSubGroups
-            | O::SubGroupId
-            | O::SubGroupLocalId
-            | O::Barrier
-            | O::NamedBarrier
-            | O::GroupReduce
-            | O::GroupScan
-            | O::GroupScanExclusive
-            | O::PackAny
-            | O::GroupBallot
-            | O::GroupShuffle
-            | O::ImageRead
-            | O::ImageWrite
-            | O::Call => {
-                unreachable!("broken invariant: {} in a legal function", self.legal.dfg.inst(inst).op.info().name)
-            }
+        let op = self.legal.dfg.inst(inst).op;
+        match op.class() {
+            OpClass::Leaf(op) => self.leaf_op(op, inst),
+            OpClass::Int(op) => self.int_op(op, inst),
+            OpClass::Float(op) => self.float_op(op, inst),
+            OpClass::Convert(op) => self.convert_op(op, inst),
+            OpClass::Lane(op) => self.lane_op(op, inst),
+            OpClass::Address(AddressOp::Addr) => self.addr(inst),
+            OpClass::Memory(op) => self.memory_op(op, inst),
+            OpClass::Sync(SyncOp::Deadlock) => self.deadlock(),
+            OpClass::Call(op) => self.call_op(op, inst),
+            OpClass::Terminator(op) => self.control_op(op, inst),
+            OpClass::Address(AddressOp::InSpace)
+            | OpClass::Sync(SyncOp::Barrier | SyncOp::NamedBarrier)
+            | OpClass::Image(_)
+            | OpClass::Query(_)
+            | OpClass::Collective(_) => not_legal(op),
         }
     }
 }

@@ -34,6 +34,7 @@ mod vector;
 
 use clift_kir::analysis::Cfg;
 use clift_kir::dfg::ConstData;
+use clift_kir::ops::{AddressOp, CallOp, ConvertOp, LaneOp, LeafOp, MemoryOp, OpClass, SyncOp};
 use clift_kir::{Block, Builder, Elem, Function, Imm, Inst, Loc, Opcode, Slot, SlotData, Space, Stage, Type, Value};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -249,155 +250,126 @@ impl Legalizer<'_> {
     }
 
     fn instruction(&mut self, inst: Inst) {
-        use Opcode as O;
-        let old = self.old;
-        let data = old.dfg.inst(inst);
-        match data.op {
-            O::Const => {
-                let Imm::Const(id) = data.imm else { unreachable!("broken invariant: const without a constant") };
-                let wide = self.constant(old.dfg.constant(id));
-                self.set(inst, wide);
-            }
-            O::Undef => {
-                let wide = self.splat_bits(old.dfg.ty(old.dfg.result(inst)), 0);
-                self.set(inst, wide);
-            }
-            O::GlobalAddr => {
-                let ty = old.dfg.ty(old.dfg.result(inst));
-                let value = self.emit(data.op, &[], data.imm.clone(), ty);
-                self.set(inst, Wide::scalar(ty, value));
-            }
-            O::Iadd
-            | O::Isub
-            | O::Imul
-            | O::Umulh
-            | O::Smulh
-            | O::Udiv
-            | O::Sdiv
-            | O::Urem
-            | O::Srem
-            | O::Ineg
-            | O::Iabs
-            | O::UaddSat
-            | O::SaddSat
-            | O::UsubSat
-            | O::SsubSat
-            | O::Umin
-            | O::Umax
-            | O::Smin
-            | O::Smax
-            | O::And
-            | O::Or
-            | O::Xor
-            | O::Not
-            | O::Shl
-            | O::Lshr
-            | O::Ashr
-            | O::Rotl
-            | O::Clz
-            | O::Ctz
-            | O::Popcnt
-            | O::Bitrev
-            | O::Icmp
-            | O::Fadd
-            | O::Fsub
-            | O::Fmul
-            | O::Fdiv
-            | O::Fma
-            | O::Fneg
-            | O::Fabs
-            | O::Fcopysign
-            | O::Fmin
-            | O::Fmax
-            | O::Sqrt
-            | O::Ceil
-            | O::Floor
-            | O::Trunc
-            | O::Rint
-            | O::Fcmp
-            | O::Itrunc
-            | O::Zext
-            | O::Sext
-            | O::FptoS
-            | O::FptoU
-            | O::StoFp
-            | O::UtoFp
-            | O::FptoFp
-            | O::PtrToInt
-            | O::IntToPtr
-            | O::SpaceCast
-            | O::LibCall => {
-                let args = self.operands(inst);
-                let ty = old.dfg.ty(old.dfg.result(inst));
-                let wide = self.lanewise(data.op, &data.imm, &args, ty);
-                self.set(inst, wide);
-            }
-            O::Select => self.select_inst(inst),
-            O::Bitcast => self.bitcast_inst(inst),
-            O::InSpace => self.in_space(inst),
-            O::Splat => self.splat_inst(inst),
-            O::Extract => self.extract_inst(inst),
-            O::Insert => self.insert_inst(inst),
-            O::ExtractDyn => self.extract_dyn(inst),
-            O::InsertDyn => self.insert_dyn(inst),
-            O::Shuffle => self.shuffle_inst(inst),
-            O::Vec => self.vec_inst(inst),
-            O::Any | O::All => self.mask_test(inst),
-            O::MaskBits => self.mask_bits(inst),
-            O::Reduce => self.reduce(inst),
-            O::Addr => self.addr(inst),
-            O::Load => self.load(inst),
-            O::Store => self.store(inst),
-            O::MaskedLoad => self.masked_load(inst),
-            O::MaskedStore => self.masked_store(inst),
-            O::Gather => self.gather(inst),
-            O::Scatter => self.scatter(inst),
-            O::Memcpy => self.memcpy(inst),
-            O::Memset => self.memset(inst),
-            O::AtomicLoad => self.atomic_load(inst),
-            O::AtomicStore => self.atomic_store(inst),
-            O::AtomicRmw => self.atomic_rmw(inst),
-            O::AtomicCmpxchg => self.atomic_cmpxchg(inst),
-            O::Fence | O::Deadlock => {
-                self.at().inst(data.op, &[], data.imm.clone(), &[]);
-            }
-            O::Printf => self.printf(inst),
-            O::Clock => {
-                let time = self.emit(O::Clock, &[], Imm::None, Type::I64);
+        let op = self.old.dfg.inst(inst).op;
+        match op.class() {
+            OpClass::Leaf(op) => self.leaf(op, inst),
+            OpClass::Int(_) | OpClass::Float(_) => self.lanewise_inst(inst),
+            OpClass::Convert(ConvertOp::Bitcast) => self.bitcast_inst(inst),
+            OpClass::Convert(_) => self.lanewise_inst(inst),
+            OpClass::Lane(op) => self.lane_op(op, inst),
+            OpClass::Address(AddressOp::Addr) => self.addr(inst),
+            OpClass::Address(AddressOp::InSpace) => self.in_space(inst),
+            OpClass::Memory(op) => self.memory_op(op, inst),
+            OpClass::Sync(SyncOp::Deadlock) => self.copied(inst),
+            OpClass::Call(CallOp::LibCall) => self.lanewise_inst(inst),
+            OpClass::Call(CallOp::Printf) => self.printf(inst),
+            OpClass::Call(CallOp::Clock) => {
+                let time = self.emit(op, &[], Imm::None, Type::I64);
                 self.set(inst, Wide::scalar(Type::I64, time));
             }
-            O::Jump | O::Branch | O::Switch | O::Ret | O::Unreachable => self.terminator(inst),
-            O::Arg
-            | O::ArgAddr
-            | O::SlotAddr
-            | O::WorkDim
-            | O::GlobalSize
-            | O::GlobalOffset
-            | O::NumGroups
-            | O::EnqueuedLocalSize
-            | O::LocalSize
-            | O::GroupId
-            | O::GlobalId
-            | O::LocalId
-            | O::GlobalLinearId
-            | O::LocalLinearId
-            | O::SubGroupSize
-            | O::MaxSubGroupSize
-            | O::NumSubGroups
-            | O::EnqueuedNumSubGroups
-            | O::SubGroupId
-            | O::SubGroupLocalId
-            | O::Barrier
-            | O::NamedBarrier
-            | O::GroupReduce
-            | O::GroupScan
-            | O::GroupScanExclusive
-            | O::PackAny
-            | O::GroupBallot
-            | O::GroupShuffle
-            | O::ImageRead
-            | O::ImageWrite
-            | O::Call => unreachable!("broken invariant: {} in a looped function", data.op.info().name),
+            OpClass::Terminator(_) => self.terminator(inst),
+            OpClass::Call(CallOp::Call)
+            | OpClass::Sync(SyncOp::Barrier | SyncOp::NamedBarrier)
+            | OpClass::Image(_)
+            | OpClass::Query(_)
+            | OpClass::Collective(_) => not_looped(op),
         }
+    }
+
+    fn leaf(&mut self, op: LeafOp, inst: Inst) {
+        let old = self.old;
+        let data = old.dfg.inst(inst);
+        let ty = old.dfg.ty(old.dfg.result(inst));
+        let wide = match op {
+            LeafOp::Const => {
+                let Imm::Const(id) = data.imm else { unreachable!("broken invariant: const without a constant") };
+                self.constant(old.dfg.constant(id))
+            }
+            LeafOp::Undef => self.splat_bits(ty, 0),
+            LeafOp::GlobalAddr => {
+                let value = self.emit(data.op, &[], data.imm.clone(), ty);
+                Wide::scalar(ty, value)
+            }
+            LeafOp::Arg | LeafOp::ArgAddr | LeafOp::SlotAddr => not_looped(data.op),
+        };
+        self.set(inst, wide);
+    }
+
+    fn lanewise_inst(&mut self, inst: Inst) {
+        let old = self.old;
+        let data = old.dfg.inst(inst);
+        let args = self.operands(inst);
+        let ty = old.dfg.ty(old.dfg.result(inst));
+        let wide = self.lanewise(data.op, &data.imm, &args, ty);
+        self.set(inst, wide);
+    }
+
+    fn lane_op(&mut self, op: LaneOp, inst: Inst) {
+        match op {
+            LaneOp::Select => self.select_inst(inst),
+            LaneOp::Splat => self.splat_inst(inst),
+            LaneOp::Extract => self.extract_inst(inst),
+            LaneOp::Insert => self.insert_inst(inst),
+            LaneOp::ExtractDyn => self.extract_dyn(inst),
+            LaneOp::InsertDyn => self.insert_dyn(inst),
+            LaneOp::Shuffle => self.shuffle_inst(inst),
+            LaneOp::Vec => self.vec_inst(inst),
+            LaneOp::Any | LaneOp::All => self.mask_test(inst),
+            LaneOp::MaskBits => self.mask_bits(inst),
+            LaneOp::Reduce => self.reduce(inst),
+        }
+    }
+
+    fn memory_op(&mut self, op: MemoryOp, inst: Inst) {
+        match op {
+            MemoryOp::Load => self.load(inst),
+            MemoryOp::Store => self.store(inst),
+            MemoryOp::MaskedLoad => self.masked_load(inst),
+            MemoryOp::MaskedStore => self.masked_store(inst),
+            MemoryOp::Gather => self.gather(inst),
+            MemoryOp::Scatter => self.scatter(inst),
+            MemoryOp::Memcpy => self.memcpy(inst),
+            MemoryOp::Memset => self.memset(inst),
+            MemoryOp::AtomicLoad => self.atomic_load(inst),
+            MemoryOp::AtomicStore => self.atomic_store(inst),
+            MemoryOp::AtomicRmw => self.atomic_rmw(inst),
+            MemoryOp::AtomicCmpxchg => self.atomic_cmpxchg(inst),
+            MemoryOp::Fence => self.copied(inst),
+        }
+    }
+
+    /// An instruction without operands and results, as it stands.
+    fn copied(&mut self, inst: Inst) {
+        let data = self.old.dfg.inst(inst);
+        self.at().inst(data.op, &[], data.imm.clone(), &[]);
+    }
+}
+
+/// An op that is gone when work-groups have become loops.
+fn not_looped(op: Opcode) -> ! {
+    unreachable!("broken invariant: {} in a looped function", op.info().name)
+}
+
+/// Whether backends with vectors do an op that moves lanes: all but those that legalization replaces.
+pub(super) fn native_lane(op: LaneOp) -> bool {
+    match op {
+        LaneOp::Select
+        | LaneOp::Splat
+        | LaneOp::Extract
+        | LaneOp::Insert
+        | LaneOp::Shuffle
+        | LaneOp::Vec
+        | LaneOp::Any
+        | LaneOp::All
+        | LaneOp::MaskBits => true,
+        LaneOp::ExtractDyn | LaneOp::InsertDyn | LaneOp::Reduce => false,
+    }
+}
+
+/// Whether an op without operands has a result in vectors.
+pub(super) fn native_leaf(op: LeafOp) -> bool {
+    match op {
+        LeafOp::Const | LeafOp::Undef => true,
+        LeafOp::Arg | LeafOp::ArgAddr | LeafOp::SlotAddr | LeafOp::GlobalAddr => false,
     }
 }

@@ -13,7 +13,7 @@ use clift_kir::{
 };
 
 use crate::passes::Replacements;
-use crate::spmd::class::{Class, class};
+use crate::spmd::class::{Class, class, is_of_groups_along_x, is_of_sub_groups};
 
 /// A collective operation of a work-group.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ impl Collective {
 pub(crate) fn knows_sub_groups(func: &Function) -> bool {
     func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).any(|&inst| {
         match class(func.dfg.inst(inst).op) {
-            Class::Query(query) => query.is_of_sub_groups(),
+            Class::Query(query) => is_of_sub_groups(query),
             Class::Collective => Collective::of(func, inst).is_none(),
             Class::NamedBarrier => true,
             Class::Constant
@@ -93,7 +93,7 @@ pub(crate) fn groups_may_grow(func: &Function, kernel: &KernelData) -> bool {
         let data = func.dfg.inst(inst);
         let local = func.dfg.results(inst).iter().any(|&value| func.dfg.ty(value).elem.space() == Some(Space::Local));
         match class(data.op) {
-            Class::Query(query) => !query.is_of_groups_along_x(&data.imm),
+            Class::Query(query) => !is_of_groups_along_x(query, &data.imm),
             Class::Collective | Class::NamedBarrier | Class::Barrier => false,
             Class::Constant
             | Class::Arg

@@ -21,7 +21,7 @@ use super::private::{self, Copies};
 use super::regions::{Begins, RegionId, Regions};
 use crate::BuildError;
 use crate::spmd::Packs;
-use crate::spmd::class::{Class, class};
+use crate::spmd::class::{Class, class, varies_along_x};
 
 /// How a value comes to the regions it is live into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -339,7 +339,7 @@ fn costs(regions: &Regions) -> SecondaryMap<Value, Option<Cost>> {
         let own = match class(data.op) {
             Class::Constant | Class::Arg | Class::ArgAddr | Class::GlobalAddr => Cost::FREE,
             Class::SlotAddr => Cost { varies: true, ..Cost::FREE },
-            Class::Query(query) => Cost { varies: query.varies_along_x(&data.imm), ..Cost::FREE },
+            Class::Query(query) => Cost { varies: varies_along_x(query, &data.imm), ..Cost::FREE },
             Class::Cheap => Cost { all: 1, ..Cost::FREE },
             Class::Load => match data.imm {
                 Imm::Mem(mem) if mem.invariant && !mem.volatile => Cost { all: 1, ..Cost::FREE },

@@ -8,6 +8,7 @@ use std::mem::offset_of;
 
 use clift_include::abi::{ARENA_ALIGN, ARG_BLOCK_ALIGN, WgContext};
 use clift_kir::inst::Imm;
+use clift_kir::ops::QueryOp;
 use clift_kir::{
     Block, Builder, Function, Global, IntCond, KernelData, MemInfo, Module, Opcode, Slot, Space, Type, Value,
 };
@@ -17,7 +18,7 @@ use rustc_hash::FxHashMap;
 use super::context::{Context, Place, round_up};
 use super::regions::Regions;
 use crate::spmd::Packs;
-use crate::spmd::class::{Class, Query, class};
+use crate::spmd::class::{Class, class};
 use crate::{BuildError, Options};
 
 /// `__local` variables of the kernel in the local arena.
@@ -95,7 +96,7 @@ enum ItemKey {
     /// Address of the work-item's record in the scratch arena.
     Record,
     ItemSlot(Slot),
-    Narrow(Query),
+    Narrow(QueryOp),
 }
 
 /// The place of code in a region's loops: ids and the blocks in which values of each level may be computed.
@@ -557,37 +558,37 @@ impl<'a> Env<'a> {
         }
     }
 
-    fn query(&mut self, levels: &mut Levels, query: Query, dim: u8) -> Value {
+    fn query(&mut self, levels: &mut Levels, query: QueryOp, dim: u8) -> Value {
         match query {
-            Query::WorkDim => self.field(field!(work_dim), Type::I32),
-            Query::GlobalSize => self.field(field!(global_size, dim), Type::I64),
-            Query::GlobalOffset => self.field(field!(global_offset, dim), Type::I64),
-            Query::NumGroups => self.field(field!(num_groups, dim), Type::I64),
-            Query::EnqueuedLocalSize => self.enqueued_local_size(dim),
-            Query::LocalSize => self.group_size(dim),
-            Query::GroupId => self.group_id(dim),
-            Query::GlobalId => self.global_id(levels, dim),
-            Query::LocalId => self.local_id(levels, dim),
-            Query::GlobalLinearId => self.global_linear(levels),
-            Query::LocalLinearId => self.local_linear(levels),
+            QueryOp::WorkDim => self.field(field!(work_dim), Type::I32),
+            QueryOp::GlobalSize => self.field(field!(global_size, dim), Type::I64),
+            QueryOp::GlobalOffset => self.field(field!(global_offset, dim), Type::I64),
+            QueryOp::NumGroups => self.field(field!(num_groups, dim), Type::I64),
+            QueryOp::EnqueuedLocalSize => self.enqueued_local_size(dim),
+            QueryOp::LocalSize => self.group_size(dim),
+            QueryOp::GroupId => self.group_id(dim),
+            QueryOp::GlobalId => self.global_id(levels, dim),
+            QueryOp::LocalId => self.local_id(levels, dim),
+            QueryOp::GlobalLinearId => self.global_linear(levels),
+            QueryOp::LocalLinearId => self.local_linear(levels),
             // A pack is a sub-group.
-            Query::NumSubGroups => self.narrow(levels, query, |env, _| {
+            QueryOp::NumSubGroups => self.narrow(levels, query, |env, _| {
                 let sizes = [0, 1, 2].map(|dim| env.group_size(dim));
                 let level = env.group;
                 (env.packs_of(sizes, level), level)
             }),
-            Query::EnqueuedNumSubGroups => self.narrow(levels, query, |env, _| {
+            QueryOp::EnqueuedNumSubGroups => self.narrow(levels, query, |env, _| {
                 let sizes = [0, 1, 2].map(|dim| env.enqueued_local_size(dim));
                 let level = env.entry;
                 (env.packs_of(sizes, level), level)
             }),
-            Query::SubGroupId => self.narrow(levels, query, |env, levels| (env.pack_number(levels), levels.item)),
-            Query::SubGroupSize => self.narrow(levels, query, |env, levels| env.pack_items(levels)),
-            Query::MaxSubGroupSize => self.narrow(levels, query, |env, _| {
+            QueryOp::SubGroupId => self.narrow(levels, query, |env, levels| (env.pack_number(levels), levels.item)),
+            QueryOp::SubGroupSize => self.narrow(levels, query, |env, levels| env.pack_items(levels)),
+            QueryOp::MaxSubGroupSize => self.narrow(levels, query, |env, _| {
                 let lanes = i64::from(env.packs.lanes);
                 (env.int(lanes), env.entry)
             }),
-            Query::SubGroupLocalId => self.narrow(levels, query, |env, _| (env.int(0), env.entry)),
+            QueryOp::SubGroupLocalId => self.narrow(levels, query, |env, _| (env.int(0), env.entry)),
         }
     }
 
@@ -595,7 +596,7 @@ impl<'a> Env<'a> {
     fn narrow(
         &mut self,
         levels: &mut Levels,
-        query: Query,
+        query: QueryOp,
         wide: impl FnOnce(&mut Self, &mut Levels) -> (Value, Block),
     ) -> Value {
         self.keep_item(levels, ItemKey::Narrow(query), |env, levels| {

@@ -77,7 +77,7 @@ fn listing(func: &Function) -> String {
 #[test]
 fn equal_bodies_are_one_function() {
     let log = listing(&twice(8, false));
-    assert_eq!(log.matches("; asm what is executed seldom\n").count(), 1, "{log}");
+    assert_eq!(log.matches("; asm outlined cold code\n").count(), 1, "{log}");
     assert_eq!(log.matches("; asm twice\n").count(), 1, "{log}");
     if cfg!(target_arch = "x86_64") {
         assert_eq!(log.matches("  call ").count(), 2, "{log}");

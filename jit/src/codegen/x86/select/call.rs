@@ -3,22 +3,35 @@
 use std::mem::offset_of;
 
 use clift_include::abi::{Callbacks, WgContext};
-use clift_kir::{Imm, Inst, Opcode, Value};
+use clift_kir::ops::CallOp;
+use clift_kir::{Imm, Inst, Value};
 use regalloc2::{Operand, PReg, VReg};
 use smallvec::SmallVec;
 
 use super::{Address, From, Selector, Start, class, wrong_imm};
 use crate::codegen::host;
+use crate::codegen::not_legal;
 use crate::codegen::x86::code::{ARGUMENTS, GPR, Kind, RAX, ZMM, clobbered_by_calls};
 use crate::codegen::x86::encode::Size;
 use crate::codegen::x86::table as t;
 
 impl Selector<'_> {
-    pub(super) fn call_op(&mut self, inst: Inst) {
+    /// The fault of work-items that wait for one another.
+    pub(super) fn deadlock(&mut self) {
+        let text = host::deadlock(&self.legal.name);
+        let constant = self.pool.add(text.as_bytes());
+        let pointer = self.g1(t::LEA, Size::S64, From::Bytes(constant));
+        let length = self.number(text.len() as i64, 64);
+        let context = self.context();
+        let callee = self.callback(context, offset_of!(Callbacks, fault));
+        self.call(callee, &[context, pointer, length], false);
+    }
+
+    pub(super) fn call_op(&mut self, op: CallOp, inst: Inst) {
         let data = self.legal.dfg.inst(inst);
         let args: Vec<VReg> = data.args.iter().map(|&arg| self.get(arg)).collect();
-        match data.op {
-            Opcode::LibCall => {
+        match op {
+            CallOp::LibCall => {
                 let Imm::Lib(function) = data.imm else { wrong_imm(&data.imm) };
                 let (trampoline, implementation) =
                     host::trampoline(function.implementation(self.arg_type(inst, 0).elem));
@@ -28,16 +41,7 @@ impl Selector<'_> {
                 let result = self.call(callee, &operands, class(self.result_type(inst)) == ZMM);
                 self.set(inst, result);
             }
-            Opcode::Memcpy => {
-                let callee = self.number(host::copy_bytes as *const () as i64, 64);
-                self.call(callee, &args, false);
-            }
-            Opcode::Memset => {
-                let callee = self.number(host::fill_bytes as *const () as i64, 64);
-                let byte = self.zero_extended(args[1], 8);
-                self.call(callee, &[args[0], byte, args[2]], false);
-            }
-            Opcode::Printf => {
+            CallOp::Printf => {
                 let context = self.context();
                 let callee = self.callback(context, offset_of!(Callbacks, printf));
                 let mut operands = vec![context];
@@ -45,22 +49,13 @@ impl Selector<'_> {
                 let result = self.call(callee, &operands, false);
                 self.set(inst, result);
             }
-            Opcode::Clock => {
+            CallOp::Clock => {
                 let context = self.context();
                 let callee = self.callback(context, offset_of!(Callbacks, clock));
                 let result = self.call(callee, &[], false);
                 self.set(inst, result);
             }
-            Opcode::Deadlock => {
-                let text = host::deadlock(&self.legal.name);
-                let constant = self.pool.add(text.as_bytes());
-                let pointer = self.g1(t::LEA, Size::S64, From::Bytes(constant));
-                let length = self.number(text.len() as i64, 64);
-                let context = self.context();
-                let callee = self.callback(context, offset_of!(Callbacks, fault));
-                self.call(callee, &[context, pointer, length], false);
-            }
-            op => unreachable!("broken invariant: {} is no call", op.info().name),
+            CallOp::Call => not_legal(op),
         }
     }
 
@@ -82,7 +77,7 @@ impl Selector<'_> {
     }
 
     /// A call by the System V convention, with a result that is a float or fits a scalar register.
-    fn call(&mut self, callee: VReg, args: &[VReg], float: bool) -> VReg {
+    pub(super) fn call(&mut self, callee: VReg, args: &[VReg], float: bool) -> VReg {
         let mut operands: SmallVec<[Operand; 4]> = SmallVec::from_slice(&[Operand::reg_use(callee)]);
         let (mut scalars, mut floats) = (ARGUMENTS.into_iter(), 0);
         for &arg in args {

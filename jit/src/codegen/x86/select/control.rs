@@ -2,6 +2,7 @@
 //!
 //! Where a block has several ways out, one that carries values, or leads where others lead too, goes through a block of its own.
 
+use clift_kir::ops::TerminatorOp;
 use clift_kir::{BlockCall, Imm, Inst, Opcode, SwitchData, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
@@ -15,27 +16,27 @@ use crate::codegen::x86::table as t;
 const TABLE_MIN: usize = 4;
 
 impl Selector<'_> {
-    pub(super) fn control_op(&mut self, inst: Inst) {
+    pub(super) fn control_op(&mut self, op: TerminatorOp, inst: Inst) {
         let legal = self.legal;
         let data = legal.dfg.inst(inst);
-        match (data.op, &data.imm) {
-            (Opcode::Jump, Imm::Jump(call)) => {
+        match (op, &data.imm) {
+            (TerminatorOp::Jump, Imm::Jump(call)) => {
                 let edge = self.straight(call);
                 self.push(Kind::Jump, SmallVec::new());
                 self.blocks[self.current].edges = vec![edge];
             }
-            (Opcode::Branch, Imm::Branch(calls)) => {
+            (TerminatorOp::Branch, Imm::Branch(calls)) => {
                 let cond = self.branch_condition(data.args[0]);
                 self.branch(cond, |this| this.edge(&calls[0]), |this| this.edge(&calls[1]));
             }
-            (Opcode::Switch, Imm::Switch(switch)) => {
+            (TerminatorOp::Switch, Imm::Switch(switch)) => {
                 let ty = self.arg_type(inst, 0);
                 let selector = self.get(data.args[0]);
                 let selector = self.zero_extended(selector, ty.elem.bits());
                 self.switch(selector, ty, switch);
             }
             // Reaching what is never reached is the kernel's fault, but no reason to end the process: the call ends.
-            (Opcode::Ret | Opcode::Unreachable, Imm::None) => self.push(Kind::Return, SmallVec::new()),
+            (TerminatorOp::Ret | TerminatorOp::Unreachable, Imm::None) => self.push(Kind::Return, SmallVec::new()),
             (_, imm) => wrong_imm(imm),
         }
     }

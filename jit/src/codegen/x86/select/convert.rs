@@ -1,7 +1,8 @@
 //! Conversions: widths of integers, between integers and floats, between floats, addresses.
 
 use clift_kir::dfg::ConstData;
-use clift_kir::{Elem, FloatCond, Imm, Inst, Opcode, Type};
+use clift_kir::ops::ConvertOp;
+use clift_kir::{Elem, FloatCond, Imm, Inst, Type};
 use regalloc2::VReg;
 
 use super::float::predicate;
@@ -79,13 +80,13 @@ pub(super) fn mask_to_lanes(bytes: u32) -> Row {
 }
 
 impl Selector<'_> {
-    pub(super) fn convert_op(&mut self, inst: Inst) {
-        use Opcode as O;
+    pub(super) fn convert_op(&mut self, op: ConvertOp, inst: Inst) {
+        use ConvertOp as O;
         let data = self.legal.dfg.inst(inst);
         let (from, to) = (self.arg_type(inst, 0), self.result_type(inst));
         let a = self.get(data.args[0]);
         let longer = size(from).max(size(to));
-        let register = match data.op {
+        let register = match op {
             O::Itrunc if from.is_vector() => {
                 let result = self.fresh(ZMM);
                 let row = narrowing(from.elem.bytes(), to.elem.bytes());
@@ -94,9 +95,9 @@ impl Selector<'_> {
             }
             // Nothing depends on the upper bits.
             O::Itrunc => a,
-            O::Zext | O::Sext if from.is_bool() => self.truth_as_lanes(a, to, data.op == O::Sext),
+            O::Zext | O::Sext if from.is_bool() => self.truth_as_lanes(a, to, op == O::Sext),
             O::Zext | O::Sext if from.is_vector() => {
-                let row = widening(from.elem.bytes(), to.elem.bytes(), data.op == O::Sext);
+                let row = widening(from.elem.bytes(), to.elem.bytes(), op == O::Sext);
                 self.v1(row, longer, From::Register(a))
             }
             O::Zext => match from.elem.bits() {
@@ -110,14 +111,14 @@ impl Selector<'_> {
             },
             O::FptoS | O::FptoU => {
                 let saturates = matches!(&data.imm, Imm::Convert(mode) if mode.saturate);
-                let lanes = self.float_to_int(a, from, to, data.op == O::FptoS, saturates);
+                let lanes = self.float_to_int(a, from, to, op == O::FptoS, saturates);
                 if from.is_vector() { lanes } else { self.first_lane(lanes, to) }
             }
             O::StoFp | O::UtoFp if from.is_vector() => {
-                self.v1(to_float(from.elem, to.elem, data.op == O::StoFp), longer, From::Register(a))
+                self.v1(to_float(from.elem, to.elem, op == O::StoFp), longer, From::Register(a))
             }
             O::StoFp | O::UtoFp => {
-                let row = match (to.elem == Elem::F64, data.op == O::StoFp) {
+                let row = match (to.elem == Elem::F64, op == O::StoFp) {
                     (false, true) => t::VCVTSI2SS,
                     (false, false) => t::VCVTUSI2SS,
                     (true, true) => t::VCVTSI2SD,
@@ -133,7 +134,7 @@ impl Selector<'_> {
                 (false, false) => self.v2(t::VCVTSD2SS, Size::X, a, From::Register(a)),
             },
             O::PtrToInt | O::IntToPtr | O::SpaceCast => a,
-            op => unreachable!("broken invariant: {} is no conversion", op.info().name),
+            O::Bitcast => self.bitcast(a, to),
         };
         self.set(inst, register);
     }

@@ -1,5 +1,6 @@
 //! Integer ops: scalars, lanes of vectors, truth values and masks. Nothing traps: divisors that would are replaced first.
 
+use clift_kir::ops::IntOp;
 use clift_kir::{Imm, Inst, IntCond, Opcode, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
@@ -30,18 +31,22 @@ fn is_signed(cond: IntCond) -> bool {
     matches!(cond, IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge)
 }
 
+fn not_of_booleans(op: Opcode) -> ! {
+    unreachable!("broken invariant: {} of Booleans", op.info().name)
+}
+
 impl Selector<'_> {
-    pub(super) fn int_op(&mut self, inst: Inst) {
+    pub(super) fn int_op(&mut self, op: IntOp, inst: Inst) {
         let ty = self.arg_type(inst, 0);
         let result = self.legal.dfg.result(inst);
         if self.fused.contains(result) {
             return;
         }
         let register = match (ty.is_bool(), ty.is_vector()) {
-            (true, true) => self.mask_op(inst),
-            (true, false) => self.truth_op(inst),
-            (false, true) => self.vector_int(inst, ty),
-            (false, false) => self.scalar_int(inst, ty),
+            (true, true) => self.mask_op(op, inst),
+            (true, false) => self.truth_op(op, inst),
+            (false, true) => self.vector_int(op, inst, ty),
+            (false, false) => self.scalar_int(op, inst, ty),
         };
         self.set(inst, register);
     }
@@ -62,10 +67,10 @@ impl Selector<'_> {
         (data.op == Opcode::Not).then(|| data.args[0])
     }
 
-    fn mask_op(&mut self, inst: Inst) -> VReg {
-        use Opcode as O;
+    fn mask_op(&mut self, op: IntOp, inst: Inst) -> VReg {
+        use IntOp as O;
         let data = self.legal.dfg.inst(inst);
-        if data.op == O::And {
+        if op == O::And {
             for (one, other) in [(0, 1), (1, 0)] {
                 if let Some(inner) = self.complement_of(data.args[one]) {
                     let (a, b) = (self.get(inner), self.get(data.args[other]));
@@ -75,7 +80,7 @@ impl Selector<'_> {
         }
         let a = self.get(data.args[0]);
         let b = data.args.get(1).map(|&b| self.get(b)).unwrap_or(a);
-        match (data.op, &data.imm) {
+        match (op, &data.imm) {
             (O::And, _) => self.mask2(t::KANDQ, a, b),
             (O::Or, _) => self.mask2(t::KORQ, a, b),
             (O::Xor, _) => self.mask2(t::KXORQ, a, b),
@@ -95,16 +100,46 @@ impl Selector<'_> {
                     self.mask2(t::KORQ, a, not_b)
                 }
             },
-            (op, _) => unreachable!("broken invariant: {} on masks", op.info().name),
+            (O::Icmp, imm) => wrong_imm(imm),
+            (
+                O::Iadd
+                | O::Isub
+                | O::Imul
+                | O::Umulh
+                | O::Smulh
+                | O::Udiv
+                | O::Sdiv
+                | O::Urem
+                | O::Srem
+                | O::Ineg
+                | O::Iabs
+                | O::UaddSat
+                | O::SaddSat
+                | O::UsubSat
+                | O::SsubSat
+                | O::Umin
+                | O::Umax
+                | O::Smin
+                | O::Smax
+                | O::Shl
+                | O::Lshr
+                | O::Ashr
+                | O::Rotl
+                | O::Clz
+                | O::Ctz
+                | O::Popcnt
+                | O::Bitrev,
+                _,
+            ) => not_of_booleans(data.op),
         }
     }
 
-    fn truth_op(&mut self, inst: Inst) -> VReg {
-        use Opcode as O;
+    fn truth_op(&mut self, op: IntOp, inst: Inst) -> VReg {
+        use IntOp as O;
         let data = self.legal.dfg.inst(inst);
         let a = self.get(data.args[0]);
         let b = data.args.get(1).map(|&b| self.get(b)).unwrap_or(a);
-        match (data.op, &data.imm) {
+        match (op, &data.imm) {
             (O::And, _) => self.g2(t::AND, Size::S32, a, From::Register(b)),
             (O::Or, _) => self.g2(t::OR, Size::S32, a, From::Register(b)),
             (O::Xor, _) => self.g2(t::XOR, Size::S32, a, From::Register(b)),
@@ -121,7 +156,37 @@ impl Selector<'_> {
                 self.flags(t::CMP, Size::S32, a, From::Register(b));
                 self.truth(condition(cond))
             }
-            (op, _) => unreachable!("broken invariant: {} on truth values", op.info().name),
+            (O::Icmp, imm) => wrong_imm(imm),
+            (
+                O::Iadd
+                | O::Isub
+                | O::Imul
+                | O::Umulh
+                | O::Smulh
+                | O::Udiv
+                | O::Sdiv
+                | O::Urem
+                | O::Srem
+                | O::Ineg
+                | O::Iabs
+                | O::UaddSat
+                | O::SaddSat
+                | O::UsubSat
+                | O::SsubSat
+                | O::Umin
+                | O::Umax
+                | O::Smin
+                | O::Smax
+                | O::Shl
+                | O::Lshr
+                | O::Ashr
+                | O::Rotl
+                | O::Clz
+                | O::Ctz
+                | O::Popcnt
+                | O::Bitrev,
+                _,
+            ) => not_of_booleans(data.op),
         }
     }
 
@@ -159,12 +224,12 @@ impl Selector<'_> {
         self.g1(t::LEA, size, From::Memory(address))
     }
 
-    fn scalar_int(&mut self, inst: Inst, ty: Type) -> VReg {
-        use Opcode as O;
+    fn scalar_int(&mut self, op: IntOp, inst: Inst, ty: Type) -> VReg {
+        use IntOp as O;
         let data = self.legal.dfg.inst(inst);
         let (size, bits) = (size(ty), ty.elem.bits());
         let first = data.args[0];
-        match data.op {
+        match op {
             O::Iadd => {
                 let (a, b) = self.constant_last(inst);
                 let small = self.small(b);
@@ -250,7 +315,6 @@ impl Selector<'_> {
                 let cond = self.compare_scalars(inst);
                 self.truth(cond)
             }
-            op => unreachable!("broken invariant: {} is no integer op", op.info().name),
         }
     }
 

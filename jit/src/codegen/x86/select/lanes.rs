@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use clift_kir::dfg::ConstData;
+use clift_kir::ops::{LaneOp, LeafOp};
 use clift_kir::{Elem, Imm, Inst, Opcode, Type, Value};
 use regalloc2::VReg;
 
@@ -10,6 +11,7 @@ use super::convert::mask_to_lanes;
 use super::float::is_lanewise as is_lanewise_float;
 use super::vectors::is_lanewise as is_lanewise_int;
 use super::{From, Immediate, More, NO_DIGIT, Selector, class, size, wrong_imm};
+use crate::codegen::not_legal;
 use crate::codegen::x86::Level;
 use crate::codegen::x86::code::{Cond, GPR, MASK, MachInst, ZMM};
 use crate::codegen::x86::encode::{Row, Size};
@@ -48,15 +50,32 @@ fn bits(size: Size) -> u32 {
 }
 
 impl Selector<'_> {
-    pub(super) fn lane_op(&mut self, inst: Inst) {
-        use Opcode as O;
+    pub(super) fn leaf_op(&mut self, op: LeafOp, inst: Inst) {
+        use LeafOp as O;
+        match op {
+            // Made where it is used.
+            O::Const => {}
+            O::Undef => {
+                let to = self.result_type(inst);
+                if !self.fused.contains(self.legal.dfg.result(inst)) {
+                    let register = self.materialize(&ConstData::splat(to, 0));
+                    self.set(inst, register);
+                }
+            }
+            O::GlobalAddr => self.global_addr(inst),
+            O::SlotAddr => self.slot_addr(inst),
+            O::Arg | O::ArgAddr => not_legal(op),
+        }
+    }
+
+    pub(super) fn lane_op(&mut self, op: LaneOp, inst: Inst) {
+        use LaneOp as O;
         let data = self.legal.dfg.inst(inst);
         let to = self.result_type(inst);
         if self.fused.contains(self.legal.dfg.result(inst)) {
             return;
         }
-        let register = match data.op {
-            O::Undef => self.materialize(&ConstData::splat(to, 0)),
+        let register = match op {
             O::Splat => {
                 let a = self.get(data.args[0]);
                 self.splat(a, to)
@@ -95,11 +114,7 @@ impl Selector<'_> {
                     lanes => self.g_imm(Immediate::And, Size::S32, all, (1 << lanes) - 1),
                 }
             }
-            O::Bitcast => {
-                let a = self.get(data.args[0]);
-                self.bitcast(a, to)
-            }
-            op => unreachable!("broken invariant: {} does not move lanes", op.info().name),
+            O::ExtractDyn | O::InsertDyn | O::Reduce => not_legal(op),
         };
         self.set(inst, register);
     }
@@ -502,7 +517,7 @@ impl Selector<'_> {
     }
 
     /// The same bits as another type.
-    fn bitcast(&mut self, a: VReg, to: Type) -> VReg {
+    pub(super) fn bitcast(&mut self, a: VReg, to: Type) -> VReg {
         match (a.class() == GPR, class(to) == GPR) {
             (true, false) => {
                 let size = if to.bits() == 64 { Size::S64 } else { Size::S32 };

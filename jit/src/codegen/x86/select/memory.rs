@@ -1,10 +1,12 @@
 //! Addresses, loads and stores, atomics, fences.
 
+use clift_kir::ops::MemoryOp;
 use clift_kir::{AtomicOp, Elem, Imm, Inst, MemOrder, Opcode, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
 use super::{Address, From, Held, More, NO_DIGIT, Selector, Start, class, size, wrong_imm};
+use crate::codegen::host;
 use crate::codegen::x86::code::{Base, Cond, Field, GPR, Kind, MASK, Plain, RAX, Source, Update, ZMM};
 use crate::codegen::x86::encode::{Row, Size};
 use crate::codegen::x86::table as t;
@@ -50,33 +52,33 @@ impl Places {
 }
 
 impl Selector<'_> {
-    pub(super) fn memory_op(&mut self, inst: Inst) {
-        use Opcode as O;
+    pub(super) fn global_addr(&mut self, inst: Inst) {
         let data = self.legal.dfg.inst(inst);
-        match data.op {
-            O::GlobalAddr => {
-                let Imm::Global(global) = data.imm else { wrong_imm(&data.imm) };
-                let address = self.number(self.data.address(global) as i64, 64);
-                self.set(inst, address);
+        let Imm::Global(global) = data.imm else { wrong_imm(&data.imm) };
+        let address = self.number(self.data.address(global) as i64, 64);
+        self.set(inst, address);
+    }
+
+    pub(super) fn slot_addr(&mut self, inst: Inst) {
+        let data = self.legal.dfg.inst(inst);
+        let Imm::Slot(slot) = data.imm else { wrong_imm(&data.imm) };
+        let offset = match self.slots.get(&slot) {
+            Some(&offset) => offset,
+            None => {
+                let data = self.legal.slots[slot];
+                let offset = self.variables.next_multiple_of(data.align.clamp(1, 64));
+                self.variables = offset.saturating_add(u32::try_from(data.size).unwrap_or(u32::MAX / 2));
+                self.slots.insert(slot, offset);
+                offset
             }
-            O::SlotAddr => {
-                let Imm::Slot(slot) = data.imm else { wrong_imm(&data.imm) };
-                let offset = match self.slots.get(&slot) {
-                    Some(&offset) => offset,
-                    None => {
-                        let data = self.legal.slots[slot];
-                        let offset = self.variables.next_multiple_of(data.align.clamp(1, 64));
-                        self.variables = offset.saturating_add(u32::try_from(data.size).unwrap_or(u32::MAX / 2));
-                        self.slots.insert(slot, offset);
-                        offset
-                    }
-                };
-                self.set_address(inst, Address { base: Start::Stack(offset), index: None, disp: 0 });
-            }
-            O::Addr => {
-                let address = self.address_inst(inst);
-                self.set_address(inst, address);
-            }
+        };
+        self.set_address(inst, Address { base: Start::Stack(offset), index: None, disp: 0 });
+    }
+
+    pub(super) fn memory_op(&mut self, op: MemoryOp, inst: Inst) {
+        use MemoryOp as O;
+        let data = self.legal.dfg.inst(inst);
+        match op {
             O::Load => {
                 let address = self.address(data.args[0]);
                 let value = self.load(self.result_type(inst), address);
@@ -109,12 +111,22 @@ impl Selector<'_> {
                     self.push(Kind::Fence, SmallVec::new());
                 }
             }
-            op => unreachable!("broken invariant: {} does not access memory", op.info().name),
+            O::Memcpy => {
+                let args: Vec<VReg> = data.args.iter().map(|&arg| self.get(arg)).collect();
+                let callee = self.number(host::copy_bytes as *const () as i64, 64);
+                self.call(callee, &args, false);
+            }
+            O::Memset => {
+                let args: Vec<VReg> = data.args.iter().map(|&arg| self.get(arg)).collect();
+                let callee = self.number(host::fill_bytes as *const () as i64, 64);
+                let byte = self.zero_extended(args[1], 8);
+                self.call(callee, &[args[0], byte, args[2]], false);
+            }
         }
     }
 
     /// Notes an address: as part of accesses if only they use it.
-    fn set_address(&mut self, inst: Inst, address: Address) {
+    pub(super) fn set_address(&mut self, inst: Inst, address: Address) {
         let result = self.legal.dfg.result(inst);
         if self.addresses.contains(result) {
             self.values[result] = Some(Held::Address(address));
@@ -140,7 +152,7 @@ impl Selector<'_> {
         }
     }
 
-    fn address_inst(&mut self, inst: Inst) -> Address {
+    pub(super) fn address_inst(&mut self, inst: Inst) -> Address {
         let data = self.legal.dfg.inst(inst);
         let Imm::Addr { scale, disp } = data.imm else { wrong_imm(&data.imm) };
         let mut address = self.address(data.args[0]);

@@ -1,11 +1,13 @@
 //! Integer ops on lanes of vectors: mostly a row of the table for each width of lanes.
 
 use clift_kir::dfg::ConstData;
+use clift_kir::ops::IntOp;
 use clift_kir::{Elem, Imm, Inst, IntCond, Opcode, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
 use super::{From, More, Selector, size, wrong_imm};
+use crate::codegen::not_legal;
 use crate::codegen::x86::Level;
 use crate::codegen::x86::code::{Kind, MASK, ZMM};
 use crate::codegen::x86::encode::{Row, Size};
@@ -119,11 +121,11 @@ fn predicate(cond: IntCond) -> (i64, bool) {
 }
 
 impl Selector<'_> {
-    pub(super) fn vector_int(&mut self, inst: Inst, ty: Type) -> VReg {
-        use Opcode as O;
+    pub(super) fn vector_int(&mut self, op: IntOp, inst: Inst, ty: Type) -> VReg {
+        use IntOp as O;
         let data = self.legal.dfg.inst(inst);
         let size = size(ty);
-        match data.op {
+        match op {
             O::Ineg => {
                 let zero = self.zero();
                 let a = self.operand(data.args[0]);
@@ -137,8 +139,7 @@ impl Selector<'_> {
             O::Popcnt if self.level == Level::Skylake => self.counted_bits(data.args[0], size),
             O::Iabs | O::Clz | O::Popcnt => {
                 let a = self.get(data.args[0]);
-                let row = rows(data.op)
-                    .unwrap_or_else(|| unreachable!("broken invariant: no rows of {}", data.op.info().name));
+                let Some(row) = rows(data.op) else { not_legal(op) };
                 self.v1(of(row, ty), size, From::Register(a))
             }
             O::Shl | O::Lshr | O::Ashr | O::Rotl => self.vector_shift(inst, ty),
@@ -147,14 +148,31 @@ impl Selector<'_> {
                 let Imm::IntCond(cond) = data.imm else { wrong_imm(&data.imm) };
                 self.compare_lanes(cond, ty, data.args[0], data.args[1])
             }
-            op => {
-                let Some(rows) = rows(op) else { unreachable!("broken invariant: {} on vectors", op.info().name) };
+            O::Udiv | O::Sdiv | O::Urem | O::Srem | O::Ctz | O::Bitrev => not_legal(op),
+            O::Iadd
+            | O::Isub
+            | O::Imul
+            | O::Umulh
+            | O::Smulh
+            | O::UaddSat
+            | O::SaddSat
+            | O::UsubSat
+            | O::SsubSat
+            | O::Umin
+            | O::Umax
+            | O::Smin
+            | O::Smax
+            | O::And
+            | O::Or
+            | O::Xor => {
+                let op = data.op;
+                let Some(rows) = rows(op) else { not_legal(op) };
                 // A constant is the last operand.
                 let (a, b) = match op.commutes() && self.constant(data.args[0]).is_some() {
                     true => (data.args[1], data.args[0]),
                     false => (data.args[0], data.args[1]),
                 };
-                if op == O::Imul
+                if op == Opcode::Imul
                     && let Some(product) = self.widened_product(ty, a, b)
                 {
                     return product;
