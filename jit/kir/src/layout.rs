@@ -1,7 +1,7 @@
 //! Order: which blocks a function has, in which order, and which instructions stand in each.
 
-use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 use crate::entities::{Block, Inst};
 
@@ -117,6 +117,14 @@ impl Layout {
         self.insts[block].insert(index, inst);
     }
 
+    /// Puts instructions at a position of a block, in their order.
+    pub fn insert_insts(&mut self, block: Block, index: usize, insts: &[Inst]) {
+        for &inst in insts {
+            self.inst_block[inst] = Some(block).into();
+        }
+        self.insts[block].splice(index..index, insts.iter().copied());
+    }
+
     /// The position of an instruction in its block. Linear in the block's length.
     pub fn position(&self, inst: Inst) -> Option<(Block, usize)> {
         let block = self.block_of(inst)?;
@@ -124,7 +132,17 @@ impl Layout {
         Some((block, index))
     }
 
-    /// Takes an instruction out. Linear in the block's length; passes that remove many use [`Self::retain`].
+    /// Takes instructions out, wherever they stand. Linear in the function's length.
+    pub fn remove_insts(&mut self, removed: &EntitySet<Inst>) {
+        if removed.is_empty() {
+            return;
+        }
+        for i in 0..self.order.len() {
+            self.retain(self.order[i], |inst| !removed.contains(inst));
+        }
+    }
+
+    /// Takes an instruction out. Linear in the block's length; passes that remove many use [`Self::remove_insts`].
     pub fn remove_inst(&mut self, inst: Inst) {
         if let Some((block, index)) = self.position(inst) {
             self.insts[block].remove(index);

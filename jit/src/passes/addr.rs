@@ -19,19 +19,16 @@ pub(super) fn run(func: &mut Function) -> Changed {
 fn round(func: &mut Function) -> bool {
     let mut replacements = Replacements::default();
     for block in func.layout.blocks().to_vec() {
-        let mut index = 0;
-        while let Some(&inst) = func.layout.insts(block).get(index) {
+        for inst in func.layout.take_insts(block) {
             func.dfg.map_uses(inst, |v| replacements.get(v));
             let loc = func.locs[inst];
-            let mut b = Builder::before(func, block, index);
+            let mut b = Builder::at_end(func, block);
             b.set_loc(loc);
             if let Some(value) = fold(&mut b, inst) {
-                index = b.index();
                 let result = func.dfg.result(inst);
                 replacements.set(result, value);
-                func.layout.remove_inst(inst);
             } else {
-                index += 1;
+                func.layout.append_inst(block, inst);
             }
         }
     }

@@ -9,6 +9,7 @@ use clift_kir::{
     Block, BlockCall, DataFlowGraph, Effects, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value,
     WrapFlags,
 };
+use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
 use super::Changed;
@@ -21,7 +22,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
     let rare = Rare::new(func, &cfg);
     let mut table: FxHashMap<(InstData, Type), Vec<Value>> = FxHashMap::default();
     let mut replacements = Replacements::default();
-    let mut removed: Vec<Inst> = Vec::new();
+    let mut removed: EntitySet<Inst> = EntitySet::new();
     let mut decided: FxHashMap<Value, Vec<(Block, bool)>> = FxHashMap::default();
     let mut jumps: Vec<(Inst, BlockCall)> = Vec::new();
     for &block in dom.preorder() {
@@ -57,13 +58,13 @@ pub(super) fn run(func: &mut Function) -> Changed {
                         let flags = data.imm.wrap();
                         keep_promises(&mut func.dfg, value, flags);
                         replacements.set(result, value);
-                        removed.push(inst);
+                        removed.insert(inst);
                     }
                     None => found.push(result),
                 }
             } else if let Some(value) = memory.known(func, inst, ty) {
                 replacements.set(result, value);
-                removed.push(inst);
+                removed.insert(inst);
             } else {
                 memory.note(func, inst);
             }
@@ -74,9 +75,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
         set_jump(func, inst, call);
     }
     replacements.apply(func);
-    for inst in removed {
-        func.layout.remove_inst(inst);
-    }
+    func.layout.remove_insts(&removed);
     Changed(changed)
 }
 
@@ -119,6 +118,9 @@ fn normalized(data: &InstData) -> InstData {
     data
 }
 
+/// The most places of memory that are remembered at once: each store is compared with all of them.
+const MAX_KNOWN: usize = 256;
+
 /// What is known of memory at a point of a block.
 #[derive(Default)]
 struct BlockMemory {
@@ -137,8 +139,11 @@ impl BlockMemory {
         }
     }
 
-    /// Takes note of what an instruction reads or writes.
+    /// Takes note of what an instruction reads or writes; the oldest half is forgotten when there is too much.
     fn note(&mut self, func: &Function, inst: Inst) {
+        if self.known.len() > MAX_KNOWN {
+            self.known.drain(..MAX_KNOWN / 2);
+        }
         let data = func.dfg.inst(inst);
         let space = |v: Value| func.dfg.ty(v).elem.space().unwrap_or(Space::Generic);
         match (data.op, data.op.info().effects) {

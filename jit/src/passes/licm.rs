@@ -78,9 +78,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
             func.layout.retain(block, |inst| !is_hoisted.contains(&inst));
         }
         let at = func.layout.insts(preheader).len() - 1;
-        for (i, inst) in hoisted.into_iter().enumerate() {
-            func.layout.insert_inst(preheader, at + i, inst);
-        }
+        func.layout.insert_insts(preheader, at, &hoisted);
     }
     Changed(changed)
 }

@@ -31,9 +31,8 @@ pub(super) fn run(func: &mut Function) -> Changed {
                 replacements.set(param, narrow_param(func, block, param, &edges[block]));
             }
         }
-        let mut index = 0;
-        while let Some(&inst) = func.layout.insts(block).get(index) {
-            index += 1;
+        for inst in func.layout.take_insts(block) {
+            func.layout.append_inst(block, inst);
             let Some(value) = func.dfg.single_result(inst) else { continue };
             if !narrow(func, value) {
                 continue;
@@ -44,9 +43,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
                 continue;
             }
             if func.dfg.inst(inst).args.iter().any(|&arg| narrow(func, arg) || is_extension(func, arg)) {
-                let (made, at) = narrow_op(func, block, index, inst);
-                replacements.set(value, made);
-                index = at;
+                replacements.set(value, narrow_op(func, block, inst));
             }
         }
     }
@@ -179,17 +176,15 @@ fn narrow_param(func: &mut Function, block: Block, param: Value, terminators: &[
     Builder::before(func, block, 0).cast(Opcode::Zext, kept, ty)
 }
 
-/// An op on the lowest bits of its operands, at a place in the block, and the extension of its result. Gives the extension and the
-/// place behind it.
-fn narrow_op(func: &mut Function, block: Block, index: usize, inst: Inst) -> (Value, usize) {
+/// An op on the lowest bits of its operands, at the end of a block, and the extension of its result. Gives the extension.
+fn narrow_op(func: &mut Function, block: Block, inst: Inst) -> Value {
     let data = func.dfg.inst(inst).clone();
     let ty = func.dfg.ty(func.dfg.result(inst));
     let loc = func.locs[inst];
-    let mut b = Builder::before(func, block, index);
+    let mut b = Builder::at_end(func, block);
     b.set_loc(loc);
     let args: SmallVec<[Value; 2]> =
         data.args.iter().map(|&arg| b.cast(Opcode::Itrunc, arg, ty.with_elem(NARROW))).collect();
     let made = b.value(data.op, &args, Imm::None, ty.with_elem(NARROW));
-    let wide = b.cast(Opcode::Zext, made, ty);
-    (wide, b.index())
+    b.cast(Opcode::Zext, made, ty)
 }

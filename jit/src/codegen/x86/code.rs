@@ -264,6 +264,7 @@ pub(super) fn sweep(blocks: &mut [MachBlock], order: &[usize], vregs: usize) {
     }
     for &block in order.iter().rev() {
         let insts = &mut blocks[block].insts;
+        let mut needed = vec![true; insts.len()];
         for at in (0..insts.len()).rev() {
             let mut results = insts[at].operands.iter().filter(|operand| operand.kind() == OperandKind::Def).peekable();
             let needless = results.peek().is_some() && results.all(|operand| uses[operand.vreg().vreg()] == 0);
@@ -271,9 +272,11 @@ pub(super) fn sweep(blocks: &mut [MachBlock], order: &[usize], vregs: usize) {
                 for operand in insts[at].operands.iter().filter(used) {
                     uses[operand.vreg().vreg()] -= 1;
                 }
-                insts.remove(at);
+                needed[at] = false;
             }
         }
+        let mut needed = needed.into_iter();
+        insts.retain(|_| needed.next().unwrap_or(true));
     }
 }
 

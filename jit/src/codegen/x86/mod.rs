@@ -4,13 +4,14 @@
 //! |---|---|---|
 //! | capabilities | `caps` | what the legalizer leaves as it is |
 //! | selection | `select` | instructions over virtual registers (`code`), rows of the `table` |
-//! | allocation | the crate `regalloc2` | registers, and moves between instructions |
+//! | allocation | `allocator` | registers, and moves between instructions |
 //! | emission | `emit`, `encode` | bytes, with constants (`pool`) behind them |
 //!
 //! It is for machines with AVX-512 as Skylake's servers have it, or more ([`Level`]); `clif` serves all others. Code is placed by Cranelift's module like that of `clif`.
 //!
 //! Deliberately not here: what follows from the width of vectors alone (see `legalize`), and any choice of width (see `spmd`).
 
+mod allocator;
 mod caps;
 mod code;
 mod emit;
@@ -35,12 +36,14 @@ use super::listing::{self, Listed};
 use super::native::{self, Native, Session};
 use super::{Backend, Executable, Input, KernelCode};
 use crate::BuildError;
+use allocator::Allocator;
 
 /// The backend for the host.
 pub(crate) struct WideBackend {
     /// Places the code.
     clif: &'static ClifBackend,
     level: Level,
+    allocator: Allocator,
 }
 
 /// How much of AVX-512 a machine has.
@@ -99,7 +102,18 @@ impl WideBackend {
     pub(crate) fn at(level: Level) -> Result<&'static WideBackend, BuildError> {
         static LEVELS: [OnceLock<WideBackend>; 2] = [OnceLock::new(), OnceLock::new()];
         let clif = ClifBackend::host()?;
-        Ok(LEVELS[level as usize].get_or_init(|| WideBackend { clif, level }))
+        Ok(LEVELS[level as usize].get_or_init(|| WideBackend { clif, level, allocator: Allocator::ByCost }))
+    }
+}
+
+#[cfg(test)]
+impl WideBackend {
+    /// As [`Self::host`], with the register allocator of large functions for all of them.
+    pub(crate) fn single_pass() -> Result<Option<&'static WideBackend>, BuildError> {
+        static HOST: OnceLock<WideBackend> = OnceLock::new();
+        let clif = ClifBackend::host()?;
+        let make = |level| HOST.get_or_init(|| WideBackend { clif, level, allocator: Allocator::SinglePass });
+        Ok(level().map(make))
     }
 }
 
@@ -132,13 +146,15 @@ impl Backend for WideBackend {
 impl Native for WideBackend {
     fn session(&'static self, dump: &[String]) -> Box<dyn Session> {
         let lists_code = dump.iter().any(|wanted| wanted == "asm");
-        Box::new(Compiler { level: self.level, memory: self.clif.code_memory(), lists_code, log: String::new() })
+        let (level, allocator) = (self.level, self.allocator);
+        Box::new(Compiler { level, allocator, memory: self.clif.code_memory(), lists_code, log: String::new() })
     }
 }
 
 /// Compiles the functions of one program.
 struct Compiler {
     level: Level,
+    allocator: Allocator,
     memory: CodeMemory,
     lists_code: bool,
     log: String,
@@ -147,9 +163,7 @@ struct Compiler {
 impl Session for Compiler {
     fn define(&mut self, name: &str, func: &Function, data: &ProgramData) -> Result<usize, BuildError> {
         let select::Selected { code, pool, variables } = select::run(func, data, self.level);
-        let options = regalloc2::RegallocOptions { validate_ssa: cfg!(debug_assertions), ..Default::default() };
-        let output = regalloc2::run(&code, &emit::environment(), &options)
-            .map_err(|error| BuildError::Internal(format!("register allocation: {error}")))?;
+        let output = allocator::allocate(&code, self.allocator)?;
         if variables > MAX_FRAME || output.num_spillslots > (MAX_FRAME / 8) as usize {
             return Err(BuildError::Limit("its variables and values take too much of the stack".to_owned()));
         }

@@ -35,22 +35,20 @@ fn round(func: &mut Function) -> bool {
     let mut replacements = Replacements::default();
     let mut changed = false;
     for block in clift_kir::analysis::Cfg::new(func).rpo().to_vec() {
-        let mut index = 0;
-        while let Some(&inst) = func.layout.insts(block).get(index) {
+        for inst in func.layout.take_insts(block) {
             func.dfg.map_uses(inst, |v| replacements.get(v));
             changed |= in_place(func, inst);
             if func.dfg.inst(inst).op.is_pure() && func.dfg.inst(inst).op != Opcode::Const {
                 let loc = func.locs[inst];
-                let mut b = Builder::before(func, block, index);
+                let mut b = Builder::at_end(func, block);
                 b.set_loc(loc);
                 if let Some(value) = simplify(&mut b, inst) {
-                    index = b.index();
                     let result = func.dfg.result(inst);
                     replacements.set(result, value);
                     changed = true;
                 }
             }
-            index += 1;
+            func.layout.append_inst(block, inst);
         }
     }
     replacements.apply(func);

@@ -32,7 +32,7 @@ const SQUARE: u32 = 16;
 /// Beyond so many instructions a kernel is not tried with twice the lanes of the usual pack.
 const MAX_TWICE: usize = 1000;
 /// Beyond so many instructions compiling packs takes too long.
-const MAX_INSTS: usize = 20_000;
+const MAX_INSTS: usize = 500_000;
 
 impl Width {
     /// Chooses for a kernel.

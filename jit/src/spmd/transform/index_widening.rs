@@ -10,7 +10,7 @@
 //! ([`Divergence::conditional`]).
 
 use clift_kir::dfg::{ConstData, ValueDef};
-use clift_kir::{Function, Imm, Inst, InstData, Opcode, Type, Value, WrapFlags};
+use clift_kir::{Block, Function, Imm, Inst, InstData, Opcode, Type, Value, WrapFlags};
 use rustc_hash::FxHashMap;
 
 use super::normalize::Prepared;
@@ -27,10 +27,17 @@ pub(crate) fn run(prepared: &mut Prepared, lanes: u32) {
         cfg.rpo().iter().flat_map(|&block| func.layout.insts(block)).copied().filter(|&i| candidate(func, i)).collect();
     if !candidates.is_empty() {
         let divergence = prepared.divergence(lanes, false);
-        let mut widener = Widener { func: &mut prepared.func, divergence: &divergence, wide: FxHashMap::default() };
+        let mut widener = Widener {
+            func: &mut prepared.func,
+            divergence: &divergence,
+            wide: FxHashMap::default(),
+            at_start: FxHashMap::default(),
+            behind: FxHashMap::default(),
+        };
         for inst in candidates {
             widener.rewrite(inst);
         }
+        widener.place();
     }
     let Prepared { func, cfg, .. } = prepared;
     for &block in cfg.rpo() {
@@ -74,6 +81,9 @@ struct Widener<'a> {
     divergence: &'a Divergence,
     /// Extensions of values, by extension and type; each stands right behind the value.
     wide: FxHashMap<(Value, Opcode, Type), Value>,
+    /// New instructions that have no place yet: at the start of a block, and behind an instruction.
+    at_start: FxHashMap<Block, Vec<Inst>>,
+    behind: FxHashMap<Inst, Vec<Inst>>,
 }
 
 impl Widener<'_> {
@@ -152,20 +162,30 @@ impl Widener<'_> {
         self.insert_behind(value, data, ty)
     }
 
+    /// A new instruction right behind a value; it is there once [`Self::place`] has run.
     fn insert_behind(&mut self, value: Value, data: InstData, ty: Type) -> Value {
-        let Function { layout, dfg, locs, .. } = self.func;
-        let (block, index, loc) = match dfg.def(value) {
-            ValueDef::Param(block, _) => (block, 0, None),
-            ValueDef::Result(def, _) => match layout.position(def) {
-                Some((block, index)) => (block, index + 1, Some(locs[def])),
-                None => unreachable!("broken invariant: {value} stands nowhere"),
-            },
-        };
+        let Function { dfg, locs, .. } = &mut *self.func;
         let inst = dfg.make_inst(data, &[ty]);
-        if let Some(loc) = loc {
-            locs[inst] = loc;
+        match dfg.def(value) {
+            ValueDef::Param(block, _) => self.at_start.entry(block).or_default().push(inst),
+            ValueDef::Result(def, _) => {
+                locs[inst] = locs[def];
+                self.behind.entry(def).or_default().push(inst);
+            }
         }
-        layout.insert_inst(block, index, inst);
-        dfg.result(inst)
+        self.func.dfg.result(inst)
+    }
+
+    /// Puts the new instructions in their places, the last one made first.
+    fn place(&mut self) {
+        for block in self.func.layout.blocks().to_vec() {
+            let mut next: Vec<Inst> = self.func.layout.take_insts(block);
+            next.reverse();
+            next.extend(self.at_start.remove(&block).unwrap_or_default());
+            while let Some(inst) = next.pop() {
+                self.func.layout.append_inst(block, inst);
+                next.extend(self.behind.remove(&inst).unwrap_or_default());
+            }
+        }
     }
 }

@@ -4,9 +4,9 @@
 //! one copy per worker serves all. The content counts as needed across a boundary when a write can come before it and a read
 //! after it; a variable whose address escapes from what this file follows is taken to be needed across every boundary.
 
-use clift_kir::dfg::ValueDef;
-use clift_kir::{Block, Function, Opcode, Slot, Value};
+use clift_kir::{Block, Function, Imm, Inst, Opcode, Slot, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
+use rustc_hash::FxHashSet;
 
 use super::regions::Regions;
 use crate::spmd::class::{Class, class};
@@ -68,76 +68,83 @@ fn reach<'a>(from: &[Block], next: impl Fn(Block) -> &'a [Block]) -> EntitySet<B
     seen
 }
 
-/// Follows the variables' addresses.
+/// Follows the variables' addresses from where they are taken to all their uses.
 fn accesses(regions: &Regions) -> SecondaryMap<Slot, Accesses> {
     let func = &regions.func;
-    let mut accesses: SecondaryMap<Slot, Accesses> = SecondaryMap::new();
-    for slot in func.slots.keys() {
-        let mut derived: EntitySet<Value> = EntitySet::new();
-        for &block in regions.cfg.rpo() {
-            for &inst in func.layout.insts(block) {
-                let data = func.dfg.inst(inst);
-                if class(data.op) == Class::SlotAddr && data.imm == clift_kir::Imm::Slot(slot) {
-                    derived.insert(func.dfg.result(inst));
+    let mut pointers = Pointers::default();
+    let mut addresses: Vec<(Slot, Value)> = Vec::new();
+    for &block in regions.cfg.rpo() {
+        for &inst in func.layout.insts(block) {
+            let data = func.dfg.inst(inst);
+            if let (Class::SlotAddr, &Imm::Slot(slot)) = (class(data.op), &data.imm) {
+                addresses.push((slot, func.dfg.result(inst)));
+            }
+            func.dfg.for_each_use(inst, |value| {
+                if func.dfg.ty(value).is_ptr() {
+                    pointers.users[value].push((block, inst));
                 }
-            }
+            });
         }
-        if derived.is_empty() {
-            continue;
-        }
-        let of = &mut accesses[slot];
+    }
+    addresses.sort_unstable();
+    let mut accesses: SecondaryMap<Slot, Accesses> = SecondaryMap::new();
+    for of_slot in addresses.chunk_by(|a, b| a.0 == b.0) {
+        let of = &mut accesses[of_slot[0].0];
         of.used = true;
-        // A pointer may come around a loop: go over the code until nothing new is derived.
-        loop {
-            let known = derived.iter().count();
-            for &block in regions.cfg.rpo() {
-                follow(func, block, &mut derived, of);
-            }
-            if derived.iter().count() == known {
-                break;
+        pointers.derived.clear();
+        pointers.work.extend(of_slot.iter().map(|&(_, address)| address));
+        while let Some(value) = pointers.work.pop() {
+            if pointers.derived.insert(value) {
+                pointers.follow(func, value, of);
             }
         }
     }
     accesses
 }
 
-/// Notes what a block does with derived pointers.
-fn follow(func: &Function, block: Block, derived: &mut EntitySet<Value>, of: &mut Accesses) {
-    use Opcode::{
-        Addr, AtomicCmpxchg, AtomicLoad, AtomicRmw, AtomicStore, Gather, Icmp, InSpace, Load, MaskedLoad, MaskedStore,
-        Memcpy, Memset, Scatter, Select, SpaceCast, Store,
-    };
-    const DERIVE: [Opcode; 3] = [Addr, SpaceCast, Select];
-    const READ: [Opcode; 6] = [Load, MaskedLoad, Gather, AtomicLoad, AtomicRmw, AtomicCmpxchg];
-    const WRITE: [Opcode; 8] = [Store, MaskedStore, Scatter, Memcpy, Memset, AtomicStore, AtomicRmw, AtomicCmpxchg];
-    const HARMLESS: [Opcode; 2] = [Icmp, InSpace];
-    for &inst in func.layout.insts(block) {
-        let data = func.dfg.inst(inst);
-        for (i, &arg) in data.args.iter().enumerate() {
-            if !derived.contains(arg) {
-                continue;
-            }
-            // What is not named lets the address out of sight.
-            if DERIVE.contains(&data.op) {
-                derived.insert(func.dfg.result(inst));
-            } else if i == 0 && (READ.contains(&data.op) || WRITE.contains(&data.op)) {
-                if READ.contains(&data.op) {
+/// Uses of pointers, and those that were found to be derived from the variable in question.
+#[derive(Default)]
+struct Pointers {
+    users: SecondaryMap<Value, Vec<(Block, Inst)>>,
+    derived: FxHashSet<Value>,
+    work: Vec<Value>,
+}
+
+impl Pointers {
+    /// Notes what is done with a derived pointer.
+    fn follow(&mut self, func: &Function, pointer: Value, of: &mut Accesses) {
+        use Opcode::{
+            Addr, AtomicCmpxchg, AtomicLoad, AtomicRmw, AtomicStore, Gather, Icmp, InSpace, Load, MaskedLoad,
+            MaskedStore, Memcpy, Memset, Scatter, Select, SpaceCast, Store,
+        };
+        const DERIVE: [Opcode; 3] = [Addr, SpaceCast, Select];
+        const READ: [Opcode; 6] = [Load, MaskedLoad, Gather, AtomicLoad, AtomicRmw, AtomicCmpxchg];
+        const WRITE: [Opcode; 8] = [Store, MaskedStore, Scatter, Memcpy, Memset, AtomicStore, AtomicRmw, AtomicCmpxchg];
+        const HARMLESS: [Opcode; 2] = [Icmp, InSpace];
+        for &(block, inst) in &self.users[pointer] {
+            let data = func.dfg.inst(inst);
+            for (i, _) in data.args.iter().enumerate().filter(|&(_, &arg)| arg == pointer) {
+                // An op that is not named may let the address escape.
+                if DERIVE.contains(&data.op) {
+                    self.work.push(func.dfg.result(inst));
+                } else if i == 0 && (READ.contains(&data.op) || WRITE.contains(&data.op)) {
+                    if READ.contains(&data.op) {
+                        of.reads.insert(block);
+                    }
+                    if WRITE.contains(&data.op) {
+                        of.writes.insert(block);
+                    }
+                } else if i == 1 && data.op == Memcpy {
                     of.reads.insert(block);
+                } else if !HARMLESS.contains(&data.op) {
+                    of.escapes = true;
                 }
-                if WRITE.contains(&data.op) {
-                    of.writes.insert(block);
-                }
-            } else if i == 1 && data.op == Memcpy {
-                of.reads.insert(block);
-            } else if !HARMLESS.contains(&data.op) {
-                of.escapes = true;
             }
-        }
-        for target in func.dfg.targets(inst) {
-            for (&param, &arg) in func.dfg.params(target.block).iter().zip(&target.args) {
-                debug_assert!(matches!(func.dfg.def(param), ValueDef::Param(..)));
-                if derived.contains(arg) {
-                    derived.insert(param);
+            for target in func.dfg.targets(inst) {
+                for (&param, &arg) in func.dfg.params(target.block).iter().zip(&target.args) {
+                    if arg == pointer {
+                        self.work.push(param);
+                    }
                 }
             }
         }

@@ -33,7 +33,8 @@ fn backends() -> Vec<&'static dyn Backend> {
     let wide = WideBackend::host().unwrap().map(|wide| -> &dyn Backend { wide });
     // What is enough for less is right here as well.
     let older = wide.map(|_| -> &dyn Backend { WideBackend::at(Level::Skylake).unwrap() });
-    [Some(clif), wide, older].into_iter().flatten().collect()
+    let crowded = WideBackend::single_pass().unwrap().map(|wide| -> &dyn Backend { wide });
+    [Some(clif), wide, older, crowded].into_iter().flatten().collect()
 }
 
 /// Legalizes and compiles a looped function of a module.

@@ -1,0 +1,154 @@
+//! Register allocation by the crate `regalloc2`: by its thorough allocator, or by its single-pass one for functions on which the
+//! thorough one would take too long.
+//!
+//! The thorough allocator splits live ranges until all fit. Its time grows with the product of a function's instructions and the
+//! values that are alive at once; where those are many, most of them are spilled anyway.
+
+use regalloc2::{Algorithm, Block, Function, OperandKind, Output, RegallocOptions, VReg};
+
+use super::code::MachFunc;
+use super::emit;
+use crate::BuildError;
+
+/// Functions of fewer instructions never take the thorough allocator long.
+const FEW_INSTS: usize = 4096;
+/// From so many instructions on the thorough allocator takes seconds whatever is alive: some 2 us each.
+const MANY_INSTS: usize = 1 << 20;
+/// Fewest values alive at an average instruction for which the single-pass allocator loses little.
+const CROWDED: usize = 128;
+/// Sum over all instructions of the values alive there from which the thorough allocator takes half a second: some 30 ns each.
+/// (Both times: Zen 5, kernels of the families `continues`, `switch` and `gotos` of `icd/examples/growth`.)
+const COSTLY_AREA: usize = 1 << 24;
+
+/// Steps per instruction that finding the values alive may take.
+const PATIENCE: usize = 64;
+
+/// Which allocator a function gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Allocator {
+    /// The thorough one where it is quick enough.
+    ByCost,
+    /// The single-pass one.
+    #[cfg(test)]
+    SinglePass,
+}
+
+/// Chooses registers for all values of a function.
+///
+/// # Errors
+/// [`BuildError::Internal`] when the function breaks a rule of the allocator.
+pub(super) fn allocate(code: &MachFunc, allocator: Allocator) -> Result<Output, BuildError> {
+    let single_pass = match allocator {
+        Allocator::ByCost => use_single_pass(code),
+        #[cfg(test)]
+        Allocator::SinglePass => true,
+    };
+    allocate_by(code, if single_pass { Algorithm::Fastalloc } else { Algorithm::Ion })
+}
+
+/// Whether the thorough allocator would take too long.
+fn use_single_pass(code: &MachFunc) -> bool {
+    let insts = code.num_insts();
+    if !(FEW_INSTS..MANY_INSTS).contains(&insts) {
+        return insts >= MANY_INSTS;
+    }
+    live_area(code).is_none_or(|area| area >= COSTLY_AREA && area / insts >= CROWDED)
+}
+
+/// As [`allocate`], by a given algorithm.
+fn allocate_by(code: &MachFunc, algorithm: Algorithm) -> Result<Output, BuildError> {
+    let options = RegallocOptions { validate_ssa: cfg!(debug_assertions), algorithm, ..RegallocOptions::default() };
+    regalloc2::run(code, &emit::environment(), &options)
+        .map_err(|error| BuildError::Internal(format!("register allocation: {error}")))
+}
+
+/// The sum over all instructions of the values that are alive there; `None` when finding it takes long, as it does with very many
+/// values alive through very many blocks.
+fn live_area(code: &MachFunc) -> Option<usize> {
+    let blocks = code.num_blocks();
+    let mut live_in = vec![BitSet::default(); blocks];
+    let mut area = vec![0; blocks];
+    let mut queued = vec![true; blocks];
+    let mut work: Vec<usize> = (0..blocks).collect();
+    let mut spent = 0usize;
+    while let Some(at) = work.pop() {
+        queued[at] = false;
+        let block = Block::new(at);
+        let mut live = BitSet::default();
+        for succ in code.block_succs(block) {
+            live.union(&live_in[succ.index()]);
+        }
+        let insts = code.block_insns(block);
+        let succs = code.block_succs(block).len();
+        if let Some(inst) = insts.iter().last() {
+            for succ in 0..succs {
+                code.branch_blockparams(block, inst, succ).iter().for_each(|&value| live.insert(value));
+            }
+        }
+        area[at] = 0;
+        for inst in insts.iter().rev() {
+            area[at] += live.count;
+            spent += 1;
+            for operand in code.inst_operands(inst) {
+                if operand.kind() == OperandKind::Def {
+                    live.remove(operand.vreg());
+                }
+            }
+            for operand in code.inst_operands(inst) {
+                if operand.kind() == OperandKind::Use {
+                    live.insert(operand.vreg());
+                }
+            }
+        }
+        code.block_params(block).iter().for_each(|&value| live.remove(value));
+        spent += live.words.len();
+        if spent > PATIENCE * code.num_insts() {
+            return None;
+        }
+        if live.words != live_in[at].words {
+            live_in[at] = live;
+            for pred in code.block_preds(block) {
+                if !std::mem::replace(&mut queued[pred.index()], true) {
+                    work.push(pred.index());
+                }
+            }
+        }
+    }
+    Some(area.iter().sum())
+}
+
+/// A set of virtual registers that knows how many it has.
+#[derive(Clone, Debug, Default)]
+struct BitSet {
+    words: Vec<u64>,
+    count: usize,
+}
+
+impl BitSet {
+    fn insert(&mut self, value: VReg) {
+        let (word, bit) = (value.vreg() / 64, 1 << (value.vreg() % 64));
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        self.count += usize::from(self.words[word] & bit == 0);
+        self.words[word] |= bit;
+    }
+
+    fn remove(&mut self, value: VReg) {
+        let (word, bit) = (value.vreg() / 64, 1 << (value.vreg() % 64));
+        if let Some(word) = self.words.get_mut(word) {
+            self.count -= usize::from(*word & bit != 0);
+            *word &= !bit;
+        }
+    }
+
+    fn union(&mut self, other: &BitSet) {
+        if self.words.len() < other.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        for (to, from) in self.words.iter_mut().zip(&other.words) {
+            self.count += (from & !*to).count_ones() as usize;
+            *to |= from;
+        }
+    }
+}
