@@ -21,7 +21,7 @@ const CROWDED: usize = 128;
 const COSTLY_AREA: usize = 1 << 24;
 
 /// Steps per instruction that finding the values alive may take.
-const PATIENCE: usize = 64;
+const PATIENCE: usize = 512;
 
 /// Which allocator a function gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
