@@ -1,9 +1,9 @@
-//! Straight lines over the lanes of a pack, and what is known of where they begin.
+//! Affine values over the lanes of a pack, and constant offsets of lanes.
 //!
-//! A [`Line`] is a value that grows by a constant from lane to lane; one that the lanes share has the step 0. Of the first lane's
-//! value the lowest bits may be known ([`Low`]): that is how multiples of the pack's width stay visible through index
-//! arithmetic, and with them that a pack does not step over a multiple of a power of two, where masks, shifts and narrow
-//! integers break a line.
+//! An [`Affine`] value has a constant stride from lane to lane; a uniform value is one with stride 0. The [`LowBits`] of the
+//! first lane's value may be known. They keep multiples of the pack's width visible through index arithmetic, and thereby show
+//! that a pack does not cross a multiple of a power of two, where masks, shifts and narrow integers would make the value
+//! non-affine.
 
 use super::shape::Scope;
 use crate::target::machine::MAX_LANES;
@@ -102,24 +102,24 @@ impl Low {
     }
 }
 
-/// A value that grows by a constant from lane to lane, wrapping in its width.
+/// A value with a constant stride from lane to lane, wrapping in its width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Line {
-    /// The step, sign-extended from the value's width; 0 for what the lanes share.
+    /// The stride, sign-extended from the value's width; 0 for a uniform value.
     pub(crate) stride: i64,
-    /// Of the first lane's value.
+    /// The known bits of the first lane's value.
     pub(crate) low: Low,
-    /// Who shares it when the step is 0; [`Scope::Pack`] otherwise.
+    /// For stride 0, the scope over which the value is uniform; [`Scope::Pack`] otherwise.
     pub(crate) scope: Scope,
 }
 
 impl Line {
-    /// The same for all work-items of the scope.
+    /// A value that is the same for all work-items of the scope.
     pub(crate) fn uniform(scope: Scope, low: Low) -> Line {
         Line { stride: 0, low, scope }
     }
 
-    /// A value with a step.
+    /// A value with a stride.
     pub(crate) fn step(stride: i64, low: Low) -> Line {
         Line { stride, low, scope: Scope::Pack }
     }
@@ -128,7 +128,7 @@ impl Line {
         self.stride == 0
     }
 
-    /// With the step as it is in `bits` bits.
+    /// The same value truncated to `bits` bits.
     pub(crate) fn fit(self, bits: u32) -> Line {
         let unused = 64 - bits.clamp(1, 64);
         Line { stride: self.stride << unused >> unused, low: self.low.narrowed(bits), ..self }
@@ -146,7 +146,7 @@ impl Line {
         Line { stride: self.stride.wrapping_mul(factor as i64), low: self.low.times(Low::exact(factor)), ..self }
     }
 
-    /// One or the other, the choice being the same for all lanes.
+    /// The value that is one or the other, if all lanes make the same choice and the strides agree.
     pub(crate) fn join(self, other: Line) -> Option<Line> {
         (self.stride == other.stride).then(|| Line {
             stride: self.stride,
@@ -155,13 +155,13 @@ impl Line {
         })
     }
 
-    /// What lanes beyond the first add at most, in magnitude.
+    /// The largest distance of a lane's value from the first one's.
     pub(crate) fn reach(self, width: u32) -> u128 {
         u128::from(self.stride.unsigned_abs()) * u128::from(width.max(1) - 1)
     }
 
-    /// Whether all lanes are known to lie between two neighbouring multiples of 2 to the power of `bits`. Then the bits from
-    /// there on are the same in all lanes, and the bits below are a line without wrapping.
+    /// Whether all lanes are known to lie between two neighbouring multiples of 2 to the power of `bits`. Then all higher bits
+    /// are the same in all lanes, and the bits below are affine without wrapping.
     pub(crate) fn stays_within(self, bits: u32, width: u32) -> bool {
         let known = bits.min(self.low.bits);
         let (first, reach) = (u128::from(self.low.narrowed(known).value), self.reach(width));
@@ -169,18 +169,18 @@ impl Line {
     }
 }
 
-/// A value whose lanes differ from the first one by constants, wrapping in its width, without a step: of a few neighbours each,
-/// `i ^ 1`, `i & 3`, or `2 * i - (i & 3)`.
+/// A value whose lanes differ from the first one by constants, wrapping in its width, but without a common stride. Examples are
+/// `i ^ 1`, `i & 3` and `2 * i - (i & 3)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Offsets {
-    /// What each lane has more than the first; 0 beyond the pack.
+    /// The difference of each lane from the first; 0 beyond the pack.
     by: [i16; MAX_LANES as usize],
-    /// Of the first lane's value.
+    /// The known bits of the first lane's value.
     pub(crate) low: Low,
 }
 
 impl Offsets {
-    /// From what each lane has more than the first, in a width of `bits` bits; `None` when that is too much.
+    /// Makes offsets from each lane's difference to the first, in a width of `bits` bits; `None` if a difference is too large.
     pub(crate) fn new(low: Low, bits: u32, width: u32, by: impl Fn(u32) -> Option<i64>) -> Option<Offsets> {
         let unused = 64 - bits.clamp(1, 64);
         let mut offsets = Offsets { by: [0; MAX_LANES as usize], low: low.narrowed(bits) };
@@ -190,29 +190,29 @@ impl Offsets {
         Some(offsets)
     }
 
-    /// A line, seen as offsets.
+    /// An affine value as offsets.
     pub(crate) fn of(line: Line, width: u32) -> Option<Offsets> {
         Offsets::new(line.low, 64, width, |lane| Some(line.stride.wrapping_mul(i64::from(lane))))
     }
 
-    /// What a lane has more than the first.
+    /// The difference of a lane from the first.
     pub(crate) fn by(self, lane: u32) -> i64 {
         self.by[lane as usize].into()
     }
 
-    /// The line that it is after all, if it is one.
+    /// The affine value that the offsets describe, if they have a common stride.
     pub(crate) fn line(self, width: u32) -> Option<Line> {
         let stride = self.by(1);
         let steady = (0..width).all(|lane| self.by(lane) == stride * i64::from(lane));
         steady.then_some(Line { stride, low: self.low, scope: Scope::Pack })
     }
 
-    /// The smallest and the largest, of which one is not positive and the other not negative.
+    /// The smallest (not positive) and the largest (not negative) offset.
     pub(crate) fn reach(self) -> (i64, i64) {
         self.by.iter().fold((0, 0), |(least, most), &by| (least.min(by.into()), most.max(by.into())))
     }
 
-    /// The `bits` lowest bits of a lane's value, if they are known and all lanes agree in those above.
+    /// The `bits` lowest bits of a lane's value, if they are known and the bits above are the same in all lanes.
     pub(crate) fn lane(self, lane: u32, bits: u32) -> Option<u64> {
         let value = self.low.narrowed(bits).value as i64 + self.by(lane);
         (self.low.bits >= bits && bits < 63 && (0..1 << bits).contains(&value)).then_some(value as u64)

@@ -1,9 +1,9 @@
-//! What may be assumed of a pack though it need not hold, because a few scalar operations on the first lane's values tell.
+//! Assumptions about a pack that need not hold, but that a few scalar operations on the first lane's values can test.
 //!
-//! Most packs lie in the interior of things: no lane is clamped, no index wraps or passes a multiple of a row's length, comparisons
-//! with a border come out the same in all lanes, masks that are powers of two less one keep or clear all bits in which the lanes
-//! differ. Under such an assumption a value is a line, or shared, that otherwise is neither. [`crate::spmd::transform::versioning`] decides what to
-//! assume where, and makes the code that tests it.
+//! Most packs lie in the interior of an image or array: no lane is clamped, no index wraps or passes a multiple of a row's
+//! length, comparisons with a border have the same result in all lanes, and masks of the form 2^n - 1 keep or clear all bits in
+//! which the lanes differ. Under such an assumption a value is affine or uniform that otherwise is neither.
+//! [`crate::spmd::transform::versioning`] decides which assumptions to make where, and emits the code that tests them.
 
 use clift_kir::inst::Imm;
 use clift_kir::{Builder, Inst, IntCond, Opcode, Type, Value};
@@ -14,24 +14,24 @@ use super::affine::{Line, Low, Offsets};
 use super::shape::{Bound, Check, Excludes, Scope};
 use super::transfer::{Form, Rules};
 
-/// What an analysis takes for granted.
+/// The assumptions of an analysis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Assume<'a> {
     /// Nothing.
     Nothing,
-    /// What can be tested of these.
+    /// What can be tested about these instructions.
     These(&'a Assumed),
 }
 
-/// Instructions of which something is assumed, and which of several things: 0 is the usual one. Of bits that a mask keeps, clears or
-/// flips there are others ([`MOST_OTHERS`]).
+/// Instructions about which something is assumed, and which alternative: 0 is the usual one. Only the bits that a mask keeps,
+/// clears or flips have more than one alternative ([`MAX_ALTERNATIVES`]).
 pub(crate) type Assumed = FxHashMap<Inst, u8>;
 
-/// How many other things may be assumed.
+/// How many alternatives there are besides the usual one.
 pub(crate) const MOST_OTHERS: u8 = 4;
 
 impl Assume<'_> {
-    /// What may be assumed of an instruction, if anything.
+    /// Which alternative is assumed about an instruction, if any.
     pub(crate) fn of(self, inst: Inst) -> Option<u8> {
         match self {
             Assume::Nothing => None,
@@ -40,27 +40,28 @@ impl Assume<'_> {
     }
 }
 
-/// Tests that all have to hold.
+/// Tests that must all succeed.
 pub(crate) type Tests = SmallVec<[Test; 3]>;
 
-/// A condition on what the first lane has.
+/// A condition on the first lane's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Test {
     /// A comparison.
     Check(Check),
-    /// The comparison of a value with a shared bound comes out the same in the first and in the last lane, which has `reach` more.
+    /// The comparison of a value with a uniform bound has the same result in the first and in the last lane, whose value is
+    /// larger by `reach`.
     Agrees { cond: IntCond, value: Value, reach: i64, bound: Value },
-    /// No lane's `a` is its `b`; the last lane's difference is `reach` more.
+    /// No lane's `a` equals its `b`. The difference `a - b` of the last lane is larger by `reach` than that of the first.
     Differ { a: Value, b: Value, reach: i64 },
-    /// The lowest `bits` bits are these.
+    /// The lowest `bits` bits of the value equal `are`.
     Bits { value: Value, bits: u32, are: u64 },
-    /// All lanes divide to the same quotient: the last one, whose dividend is `reach` more, has a remainder below the divisor, which
-    /// is positive.
+    /// All lanes have the same quotient: the remainder of the last lane, whose dividend is larger by `reach`, is still below the
+    /// divisor, which is positive.
     SameQuotient { dividend: Value, divisor: Value, reach: i64, signed: bool },
 }
 
 impl Test {
-    /// Code that tells whether it holds; `first` gives what the first lane has.
+    /// Emits code that computes whether the test succeeds; `first` gives the first lane's value.
     pub(crate) fn emit(self, b: &mut Builder<'_>, mut first: impl FnMut(&mut Builder<'_>, Value) -> Value) -> Value {
         match self {
             Test::Check(check) => {
@@ -81,7 +82,8 @@ impl Test {
                 b.int1(Opcode::Not, differ)
             }
             Test::Differ { a, b: other, reach } => {
-                // Differences grow from the first lane's on: zero is among them if that one is so much below it.
+                // The differences of all lanes lie between the first and the last one: zero is among them if it is at most
+                // `reach` away.
                 let (a, other) = (first(b, a), first(b, other));
                 let difference = b.int2(Opcode::Isub, a, other);
                 let above = plus(b, difference, reach.max(0));
@@ -121,7 +123,8 @@ fn plus(b: &mut Builder<'_>, value: Value, more: i64) -> Value {
 }
 
 impl Rules<'_> {
-    /// What a result is under an assumption, if one may be made and helps, and the tests that tell. `plain` is its form without.
+    /// The form of a result under an assumption, and the tests for it, if an assumption may be made and helps. `plain` is the
+    /// form without it.
     pub(crate) fn assumption(&mut self, inst: Inst, plain: Form, operands: &[Form]) -> Option<(Form, Tests)> {
         let which = self.assume.of(inst)?;
         let data = self.func.dfg.inst(inst);
@@ -154,14 +157,14 @@ impl Rules<'_> {
         }
     }
 
-    /// What the last lane has more than the first, if that is less than half of a width.
+    /// How much larger the last lane's value is than the first one's, if that is less than half the range of the type.
     fn step_to_last(&self, line: Line, ty: Type) -> Option<i64> {
         let reach = line.reach(self.assumptions.width);
         let fits = reach < 1 << (ty.elem.bits() - 1);
         fits.then(|| line.stride.wrapping_mul(i64::from(self.assumptions.width.max(1) - 1)))
     }
 
-    /// A comparison that comes out the same in all lanes.
+    /// A comparison that has the same result in all lanes.
     fn assumed_comparison(
         &mut self,
         inst: Inst,
@@ -201,7 +204,7 @@ impl Rules<'_> {
         Some((shared, tests))
     }
 
-    /// Lanes of which none is beyond the end of its width.
+    /// An extension that no lane wraps before: lanes at constant offsets.
     fn assumed_extension(&mut self, op: Opcode, offsets: Offsets, value: Value) -> Option<(Form, Tests)> {
         let (least, most) = offsets.reach();
         let mask = self.func.dfg.ty(value).elem.mask();
@@ -222,7 +225,7 @@ impl Rules<'_> {
         Some((Form::Offsets(offsets), tests))
     }
 
-    /// Bits that are kept, cleared or flipped: usually in all lanes alike.
+    /// Bits that a mask keeps, clears or flips: usually the same in all lanes.
     fn assumed_bits(
         &mut self,
         op: Opcode,
@@ -235,7 +238,7 @@ impl Rules<'_> {
         if !ty.is_int() || !a.is_uniform() && !b.is_uniform() {
             return None;
         }
-        // Below some bit the lanes count without a carry, and above it they are the same.
+        // Below some bit the lanes count without a carry, and from that bit on they are equal.
         let known = line.low.bits().min(ty.elem.bits() - 1);
         let bits = (1..=known).find(|&bits| line.stays_within(bits, self.assumptions.width))?;
         // `i & -n` and `i & ~(n - 1)` clear low bits, `i & (n - 1)` keeps them.
@@ -246,7 +249,7 @@ impl Rules<'_> {
         });
         let all = (1 << bits) - 1;
         if which > 0 {
-            // A power of two that is smaller than the pack: below it bits are kept, itself is flipped.
+            // A power of two that is smaller than the pack: the bits below it are kept, or the bit itself is flipped.
             let power = 1u64 << bits.checked_sub(which.into())?;
             let are = if op == Opcode::Xor {
                 power
@@ -275,14 +278,14 @@ impl Rules<'_> {
         Some((Form::Line(line), smallvec![Test::Bits { value: mask, bits, are }]))
     }
 
-    /// Lanes that lie between two multiples of a shared divisor.
+    /// Lanes that lie between two neighbouring multiples of a uniform divisor.
     fn assumed_quotient(&mut self, op: Opcode, ty: Type, [a, b]: [Line; 2], args: [Value; 2]) -> Option<(Line, Tests)> {
         let [dividend, divisor] = args;
         let reach = self.step_to_last(a, ty)?;
         if !b.is_uniform() || reach <= 0 {
             return None;
         }
-        // Most packs would cross a multiple of a small number.
+        // Most packs would cross a multiple of a small divisor.
         if self.func.dfg.as_splat_bits(divisor).is_some_and(|by| by < 8 * reach.unsigned_abs()) {
             return None;
         }

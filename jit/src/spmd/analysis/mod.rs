@@ -1,4 +1,4 @@
-//! What is known of a kernel's values and control flow when its work-items run as lanes. Nothing here edits a function.
+//! Analyses of a kernel's values and control flow when its work-items run as lanes. Nothing here edits a function.
 
 pub(crate) mod affine;
 pub(crate) mod assumptions;

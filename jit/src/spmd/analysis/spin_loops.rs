@@ -1,20 +1,20 @@
-//! Loops in which lanes may wait for each other: spin locks, and flags that another work-item sets.
+//! Finds loops in which a lane may wait for another lane of its pack: spin locks, and flags that another work-item sets.
 //!
-//! `while (atomic_cmpxchg(lock, 0, 1) != 0);` ends when work-items run one after another, each of which gives the lock back behind
-//! the loop. In a pack the lane that has got it waits behind the loop until all lanes have left, which they never do. Work-items
-//! owe each other no progress ([OpenCL C 3.0, 3.2.1], but programs count on it, and other implementations give it: a kernel with
-//! such a loop has one lane per pack. What is looked for is a loop
+//! `while (atomic_cmpxchg(lock, 0, 1) != 0);` ends when work-items run one after another, because each releases the lock behind
+//! the loop. In a pack, the lane that has acquired the lock waits behind the loop until all lanes have left it, which they never
+//! do. OpenCL does not guarantee forward progress between work-items (OpenCL C 3.0, 3.2.1), but programs rely on it and other
+//! implementations provide it. So a kernel with such a loop has one lane per pack. The analysis looks for a loop
 //!
-//! 1. whose exits depend on what it reads from shared memory by an atomic or a volatile access, at an address that stays the same
-//!    (a search goes on by itself), or by a plain one in a loop with a fence;
-//! 2. in which a lane can be while others of the pack are elsewhere: behind it, or on another way of a branch;
-//! 3. and these can write that memory before they come to a barrier, where they wait for all work-items in any case.
+//! 1. with an exit that depends on a read of shared memory, by an atomic or volatile access at an address that stays the same (a
+//!    search makes progress by itself), or by a plain access in a loop with a fence;
+//! 2. in which a lane can be while other lanes of the pack are elsewhere: behind the loop, or on another path of a branch;
+//! 3. whose memory these other lanes may write before they reach a barrier, where they wait for all work-items in any case.
 //!
-//! Loops that need nobody, though they look like it, stay as wide as they are:
+//! Some loops look like that but make progress by themselves. They do not limit the width:
 //!
-//! - retries: `do old = *p; while (atomic_cmpxchg(p, old, f(old)) != old)`. A lane that stays has read what another has changed
-//!   since, so in each round of the pack one lane gets through; likewise
-//!   `while ((x = atomic_xchg(p, atomic_xchg(p, 0) + x)) != 0)`;
+//! - retries: `do old = *p; while (atomic_cmpxchg(p, old, f(old)) != old)`. A lane that stays has read a value that another lane
+//!   has changed since, so one lane succeeds in each iteration of the pack; likewise `while ((x = atomic_xchg(p, atomic_xchg(p,
+//!   0) + x)) != 0)`;
 //! - `while ((i = atomic_inc(p)) < n)`: the loop's own additions lead out of it;
 //! - `for (i = 0; i < *n; i++)` where `*n` is volatile.
 
@@ -30,16 +30,16 @@ use super::divergence::Divergence;
 use crate::spmd::class::{Class, class};
 use crate::spmd::transform::normalize::Prepared;
 
-/// An access whose result lanes may wait for.
+/// A read that lanes may spin on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
-    /// What it does.
+    /// The op of the access.
     pub(crate) op: Opcode,
-    /// Where it stands in the source.
+    /// The source location of the access.
     pub(crate) loc: Loc,
 }
 
-/// The first access for which lanes may wait until another lane of the pack has written.
+/// The first read on which lanes may spin until another lane of the pack has written.
 pub(crate) fn find(prepared: &Prepared, divergence: &Divergence) -> Option<Wait> {
     let Prepared { func, cfg, loops, .. } = prepared;
     let accesses = |id: LoopId| {
@@ -58,7 +58,7 @@ pub(crate) fn find(prepared: &Prepared, divergence: &Divergence) -> Option<Wait>
     })
 }
 
-/// The memory that an access of a kernel's shared memory is in; `None` for others, and what does not access memory.
+/// The address space of an access to memory that work-items share; `None` for other accesses and other instructions.
 fn shared_space(prepared: &Prepared, inst: Inst) -> Option<Space> {
     let dfg = &prepared.func.dfg;
     let space = dfg.ty(*dfg.inst(inst).args.first()?).elem.space()?;
@@ -68,7 +68,7 @@ fn shared_space(prepared: &Prepared, inst: Inst) -> Option<Space> {
     }
 }
 
-/// Whether an instruction reads shared memory atomically, or exactly when the source says so.
+/// Whether an instruction reads shared memory by an atomic or volatile access.
 fn is_ordered(prepared: &Prepared, inst: Inst) -> bool {
     let data = prepared.func.dfg.inst(inst);
     let reads = match (data.op, &data.imm) {
@@ -78,7 +78,7 @@ fn is_ordered(prepared: &Prepared, inst: Inst) -> bool {
     reads && shared_space(prepared, inst).is_some()
 }
 
-/// Whether all work-items of a group wait for each other here.
+/// Whether all work-items of a group wait for each other at an instruction.
 fn is_meeting(prepared: &Prepared, inst: Inst) -> bool {
     let data = prepared.func.dfg.inst(inst);
     match &data.imm {
@@ -88,14 +88,14 @@ fn is_meeting(prepared: &Prepared, inst: Inst) -> bool {
     }
 }
 
-/// One loop.
+/// The analysis of one loop.
 struct Search<'a> {
     prepared: &'a Prepared,
     divergence: &'a Divergence,
     post: &'a DomTree,
     id: LoopId,
     latch: Block,
-    /// Whether the loop has a fence: then plain loads see what others write.
+    /// Whether the loop has a fence. If so, plain loads see what others write.
     fences: bool,
 }
 
@@ -103,7 +103,7 @@ impl Search<'_> {
     fn run(&self) -> Option<Wait> {
         let Prepared { func, dom, loops, .. } = self.prepared;
         let data = loops.get(self.id);
-        // Lanes that all go through the loop together wait for nobody in the pack.
+        // If all lanes go through the loop together, none waits for another one of the pack.
         if !self.divergence.is_parted(data.header) || self.meets_in_each_round() || self.retries() {
             return None;
         }
@@ -130,12 +130,12 @@ impl Search<'_> {
         self.prepared.loops.contains(self.id, block)
     }
 
-    /// Where a block of the loop leads out of it.
+    /// The successors of a block of the loop that are outside the loop.
     fn exits(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
         self.prepared.cfg.succs(block).iter().copied().filter(|&succ| !self.contains(succ))
     }
 
-    /// The block of the loop in which a value is defined.
+    /// The block in which a value is defined, if that is in the loop.
     fn home(&self, value: Value) -> Option<Block> {
         let func = &self.prepared.func;
         let block = match func.dfg.def(value) {
@@ -145,7 +145,7 @@ impl Search<'_> {
         Some(block).filter(|&block| self.contains(block))
     }
 
-    /// The instruction of the loop by which a value is read from memory that others may write.
+    /// The instruction of the loop that reads a value from memory that others may write.
     fn read(&self, value: Value) -> Option<Inst> {
         let func = &self.prepared.func;
         let inst = func.dfg.def_inst(value)?;
@@ -154,7 +154,7 @@ impl Search<'_> {
         (is_ordered(self.prepared, inst) || plain && shared_space(self.prepared, inst).is_some()).then_some(inst)
     }
 
-    /// Whether no round of the loop is without a barrier.
+    /// Whether every iteration of the loop passes a barrier.
     fn meets_in_each_round(&self) -> bool {
         let Prepared { func, dom, loops, .. } = self.prepared;
         loops.get(self.id).blocks.iter().any(|&block| {
@@ -163,8 +163,8 @@ impl Search<'_> {
         })
     }
 
-    /// Values of the loop that others depend on, through operands, addresses, and the branches that choose between arguments; from
-    /// one round to the next only if asked for.
+    /// The values of the loop on which others depend: through operands, addresses, and the branches that choose between block
+    /// arguments. Dependences from one iteration to the next are followed only if `across_iterations`.
     fn slice(&self, roots: Vec<Value>, rounds: bool) -> FxHashSet<Value> {
         let Prepared { func, cfg, loops, .. } = self.prepared;
         let header = loops.get(self.id).header;
@@ -190,7 +190,7 @@ impl Search<'_> {
         found
     }
 
-    /// What a block passes on for a parameter of another.
+    /// The arguments that a block passes for a parameter of another.
     fn arguments(&self, from: Block, to: Block, index: u16) -> impl Iterator<Item = Value> + '_ {
         let func = &self.prepared.func;
         let calls: Vec<&BlockCall> =
@@ -198,7 +198,7 @@ impl Search<'_> {
         calls.into_iter().filter(move |call| call.block == to).map(move |call| call.args[usize::from(index)])
     }
 
-    /// Selectors of the branches that decide from where a block is entered.
+    /// The selectors of the branches that decide from which predecessor a block is entered.
     fn choosing(&self, join: Block) -> Vec<Value> {
         let Prepared { func, cfg, dom, .. } = self.prepared;
         let top = dom.parent(join);
@@ -220,7 +220,7 @@ impl Search<'_> {
         selectors
     }
 
-    /// Whether an address is the same in every round, as far as the loop itself changes it.
+    /// Whether an address is the same in every iteration, as far as the loop itself changes it.
     fn stays(&self, address: Value) -> bool {
         let header = self.prepared.loops.get(self.id).header;
         let changes = |&value: &Value| match self.prepared.func.dfg.def(value) {
@@ -232,7 +232,7 @@ impl Search<'_> {
         !self.slice(vec![address], false).iter().any(changes)
     }
 
-    /// Whether an exit compares what is loaded with something that the loop counts by itself.
+    /// Whether an exit compares a loaded value with one that the loop computes by itself, such as an induction variable.
     fn counts(&self, branch: Inst) -> bool {
         let func = &self.prepared.func;
         let header = self.prepared.loops.get(self.id).header;
@@ -259,7 +259,7 @@ impl Search<'_> {
         counted(a) && loaded(b) || counted(b) && loaded(a)
     }
 
-    /// A value without casts that keep its bits.
+    /// A value without the casts that keep its bits.
     fn plain(&self, mut value: Value) -> Value {
         let dfg = &self.prepared.func.dfg;
         while let Some(inst) = dfg.def_inst(value)
@@ -270,7 +270,7 @@ impl Search<'_> {
         value
     }
 
-    /// Whether two addresses are one for certain.
+    /// Whether two addresses are certainly the same.
     fn same_place(&self, a: Value, b: Value) -> bool {
         let dfg = &self.prepared.func.dfg;
         let [a, b] = [a, b].map(|address| self.plain(address));
@@ -278,7 +278,8 @@ impl Search<'_> {
         a == b || addressing(a).is_some_and(|at| addressing(b) == Some(at))
     }
 
-    /// Whether each round ends with a compare-exchange that expects what was just read there, and that leads out when it succeeds.
+    /// Whether each iteration ends with a compare-exchange that expects the value just read there, and that leaves the loop when
+    /// it succeeds.
     fn retries(&self) -> bool {
         let Prepared { func, dom, loops, .. } = self.prepared;
         let each_round = |block: Block| dom.dominates(block, self.latch);
@@ -311,7 +312,7 @@ impl Search<'_> {
         })
     }
 
-    /// Whether a value was read from a place in this round, or at the end of the one before.
+    /// Whether a value was read from an address in this iteration, or at the end of the previous one.
     fn is_fresh(&self, value: Value, pointer: Value, depth: u32) -> bool {
         let Prepared { func, cfg, .. } = self.prepared;
         let value = self.plain(value);
@@ -333,7 +334,7 @@ impl Search<'_> {
         }
     }
 
-    /// Instructions of the loop that write one place atomically.
+    /// The instructions of the loop that write to an address atomically.
     fn atomics_at(&self, pointer: Value) -> impl Iterator<Item = Inst> + '_ {
         let Prepared { func, loops, .. } = self.prepared;
         let insts = loops.get(self.id).blocks.iter().flat_map(|&block| func.layout.insts(block)).copied();
@@ -344,7 +345,7 @@ impl Search<'_> {
         })
     }
 
-    /// Whether an atomic adds to a place to which the loop does nothing else.
+    /// Whether an atomic adds to a location that the loop changes in no other way.
     fn adds_up(&self, inst: Inst) -> bool {
         let dfg = &self.prepared.func.dfg;
         let adds = |inst: Inst| match dfg.inst(inst).imm {
@@ -358,7 +359,8 @@ impl Search<'_> {
         dfg.as_splat_bits(data.args[1]) != Some(0) && self.atomics_at(data.args[0]).all(|other| adds(other) == Some(op))
     }
 
-    /// Whether an exchange is one of the two by which a place is emptied and refilled with more, until it is found as it was left.
+    /// Whether an exchange is one of a pair that empties a location and refills it with more, until the location is found empty
+    /// as it was left.
     fn exchanges(&self, inst: Inst) -> bool {
         let Prepared { func, cfg, dom, loops, .. } = self.prepared;
         let dfg = &func.dfg;
@@ -392,7 +394,7 @@ impl Search<'_> {
         refills && loops.get(self.id).blocks.iter().any(|&block| cfg.succs(block).len() == 2 && leads_out(block))
     }
 
-    /// Whether lanes that are elsewhere may write what is read before all work-items meet.
+    /// Whether lanes that are elsewhere may write the memory that is read before all work-items meet at a barrier.
     fn others_write(&self, read: Inst) -> bool {
         let Prepared { func, cfg, loops, .. } = self.prepared;
         let data = loops.get(self.id);
@@ -401,7 +403,7 @@ impl Search<'_> {
         if data.blocks.iter().any(|&block| self.divergence.diverges(block) && self.leaves(block)) {
             starts.extend(data.blocks.iter().flat_map(|&block| self.exits(block)));
         }
-        // Branches that have parted lanes on their way here.
+        // Divergent branches on the paths to the loop.
         let mut above: EntitySet<Block> = EntitySet::new();
         let mut open: Vec<Block> = vec![data.header];
         while let Some(block) = open.pop() {
@@ -438,7 +440,7 @@ impl Search<'_> {
         false
     }
 
-    /// Whether ways that part at a block of the loop lead out of it before they have all met again.
+    /// Whether paths that diverge at a block of the loop lead out of it before they have all met again.
     fn leaves(&self, block: Block) -> bool {
         let cfg = &self.prepared.cfg;
         let stop = self.post.parent(block);
@@ -456,7 +458,7 @@ impl Search<'_> {
         false
     }
 
-    /// Whether an instruction may write what another reads.
+    /// Whether an instruction may write the memory that another one reads.
     fn may_write(&self, inst: Inst, read: Inst) -> bool {
         let dfg = &self.prepared.func.dfg;
         let (data, read_data) = (dfg.inst(inst), dfg.inst(read));

@@ -1,8 +1,8 @@
-//! How ops carry lines on: the shape of a result from the shapes of the operands.
+//! Transfer functions: the form of a result from the forms of the operands.
 //!
-//! One function per class of op. A rule may rely on what holds for every lane of the pack that exists, switched on or not: data
-//! flow, ranges, assumptions; never on a branch that was taken, nor on a promise of the source that an operation does not
-//! wrap, which only binds the work-items that come there.
+//! There is one function per class of op. A rule may rely only on facts that hold for every lane of the pack that exists, active
+//! or not: data flow, ranges, assumptions. It must not rely on a branch that was taken, nor on a promise of the source that an
+//! operation does not wrap, because that binds only the work-items that execute the operation.
 
 use clift_kir::inst::{Imm, IntCond};
 use clift_kir::{Function, Inst, InstData, Opcode, Type, Value};
@@ -14,20 +14,20 @@ use super::assumptions::Assume;
 use super::ranges::Ranges;
 use super::shape::{Assumptions, Bound, Check, Excludes, Scope};
 
-/// What is known of a value.
+/// How a value depends on the lane: a refinement of [`Shape`](super::shape::Shape).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
-    /// A line over the lanes of a pack.
+    /// The value is affine.
     Line(Line),
-    /// A line where checks hold, which some instructions ask for.
+    /// The value is affine if the checks of some instructions succeed.
     Provided(Line, Needs),
     /// The lanes differ by constants.
     Offsets(Offsets),
-    /// Anything.
+    /// Nothing is known.
     Varying,
 }
 
-/// Instructions that need checks at run time to keep a line: extensions, minima and maxima. In order, without repetition.
+/// Instructions that need run-time checks to keep a value affine: extensions, minima and maxima. Sorted, without duplicates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Needs([PackedOption<Inst>; 4]);
 
@@ -41,7 +41,7 @@ impl Needs {
         self.0[0].is_none()
     }
 
-    /// All of both, if that is not too many.
+    /// The instructions of both, unless there are too many.
     fn union(self, other: Needs) -> Option<Needs> {
         let mut all: SmallVec<[Inst; 8]> = self.iter().chain(other.iter()).collect();
         all.sort_unstable();
@@ -63,7 +63,7 @@ impl Needs {
 }
 
 impl Form {
-    /// The same for all work-items of the scope.
+    /// A value that is the same for all work-items of the scope.
     pub(crate) fn uniform(scope: Scope) -> Form {
         Form::Line(Line::uniform(scope, Low::NONE))
     }
@@ -71,13 +71,13 @@ impl Form {
     fn new(line: Line, needs: Needs) -> Form {
         match needs.is_empty() {
             true => Form::Line(line),
-            // Without a step there is nothing to gain.
+            // For a uniform value a check gains nothing.
             false if line.is_uniform() => Form::Varying,
             false => Form::Provided(line, needs),
         }
     }
 
-    /// What holds of a value that is one or the other, the choice being the same for all work-items.
+    /// The form of a value that is one or the other, if all work-items make the same choice.
     pub(crate) fn join(self, other: Form) -> Form {
         if self == other {
             return self;
@@ -87,7 +87,8 @@ impl Form {
         joined.map_or(Form::Varying, |(line, needs)| Form::new(line, needs))
     }
 
-    /// As what a block gets: a check does not outlive the place where it was made.
+    /// The form of a block parameter that gets this value as an argument: a check does not hold outside the block where it was
+    /// made.
     pub(crate) fn passed_on(self) -> Form {
         match self {
             Form::Line(_) | Form::Varying => self,
@@ -102,7 +103,7 @@ impl Form {
         }
     }
 
-    /// What the lanes have more than the first, where that is constant.
+    /// The offsets of the lanes from the first, if they are constant.
     pub(crate) fn offsets(self, width: u32) -> Option<Offsets> {
         match self {
             Form::Line(line) => Offsets::of(line, width),
@@ -111,7 +112,7 @@ impl Form {
         }
     }
 
-    /// Lanes that differ by constants: as a line, if they are one.
+    /// The form of a value with these offsets: affine if they have a common stride.
     pub(crate) fn of_offsets(offsets: Option<Offsets>, width: u32) -> Form {
         match offsets.map(|offsets| offsets.line(width).ok_or(offsets)) {
             Some(Ok(line)) => Form::Line(line),
@@ -120,7 +121,7 @@ impl Form {
         }
     }
 
-    /// A line and what it needs.
+    /// The affine value and the instructions whose checks it needs.
     pub(crate) fn split(self) -> Option<(Line, Needs)> {
         match self {
             Form::Line(line) => Some((line, Needs::default())),
@@ -130,12 +131,12 @@ impl Form {
     }
 }
 
-/// Everything the rules ask.
+/// The transfer functions and the facts that they use.
 pub(crate) struct Rules<'a> {
     pub(crate) func: &'a Function,
     pub(crate) assumptions: Assumptions,
     pub(crate) ranges: Ranges<'a>,
-    /// What is taken for granted though it takes tests at run time.
+    /// What is assumed because run-time tests establish it.
     pub(crate) assume: Assume<'a>,
 }
 
@@ -147,7 +148,7 @@ impl Rules<'_> {
             let shared = operand.line().filter(|line| line.is_uniform());
             scope = scope.zip(shared).map(|(scope, line)| scope.max(line.scope));
         }
-        // Steps are tracked for scalars only: a vector's lanes would need one each.
+        // Strides are tracked for scalars only: a vector would need one for each component.
         let scalar = ty.filter(|ty| !ty.is_vector() && !ty.is_float());
         let form = scalar.map_or(Form::Varying, |ty| {
             let form = self.scalar(inst, ty, operands);
@@ -210,7 +211,7 @@ impl Rules<'_> {
                 Some(value) => Form::Line(Line::uniform(Scope::Launch, Low::exact(value)).fit(bits)),
                 None => Form::Varying,
             },
-            // What is not a line of the operands, or was never worth a rule, varies.
+            // Other ops are not affine in their operands, or such rules would gain nothing.
             Opcode::Umulh | Opcode::Smulh | Opcode::UaddSat | Opcode::SaddSat | Opcode::UsubSat | Opcode::SsubSat => {
                 Form::Varying
             }
@@ -258,7 +259,7 @@ impl Rules<'_> {
         Some((self.func.dfg.as_splat_bits(data.args[1])? % u64::from(bits)) as u32)
     }
 
-    /// Whether the lanes of a line are in order as numbers: nothing wraps between the first and the last.
+    /// Whether the lanes of an affine value are in order as numbers: nothing wraps between the first and the last.
     pub(crate) fn is_straight(&mut self, line: Line, value: Value, signed: bool) -> bool {
         let bits = self.func.dfg.ty(value).elem.bits();
         line.is_uniform()
@@ -266,7 +267,8 @@ impl Rules<'_> {
             || self.ranges.of(value).bars_wrapping(line.stride, signed)
     }
 
-    /// Whether lanes differ as numbers by what they differ by in their width: no lane is on the other side of where it wraps.
+    /// Whether the differences between lanes are the same for the numbers as for the bit patterns: no lane is across the
+    /// wrap-around.
     fn keeps_offsets(&mut self, offsets: Offsets, value: Value, signed: bool) -> bool {
         let bits = self.func.dfg.ty(value).elem.bits();
         let range = self.ranges.of(value);
@@ -281,7 +283,7 @@ impl Rules<'_> {
         high - low + i128::from(most.max(-least)) < 1 << bits
     }
 
-    /// As [`Self::is_straight`] for lanes that do not exist, too: those behind the end of a row.
+    /// As [`Self::does_not_wrap`], but also for lanes that do not exist because they are beyond the end of a row.
     fn has_room(&mut self, line: Line, value: Value, signed: bool) -> bool {
         let bits = self.func.dfg.ty(value).elem.bits() - u32::from(signed);
         let width = self.assumptions.width;
@@ -318,7 +320,7 @@ impl Rules<'_> {
             return Form::Varying;
         };
         let Some(needs) = if_a.union(if_b) else { return Form::Varying };
-        // Without wrapping, who is smaller in one lane is smaller in all.
+        // If nothing wraps, the operand that is smaller in one lane is smaller in all lanes.
         let signed = [Opcode::Smin, Opcode::Smax].contains(&data.op);
         if let Some(line) = a.join(b)
             && self.is_straight(a, data.args[0], signed)
@@ -326,14 +328,14 @@ impl Rules<'_> {
         {
             return Form::new(line, needs);
         }
-        // A clamp that clamps nothing.
+        // A clamp without effect.
         let (line, bound) = if b.is_uniform() { (a, b) } else { (b, a) };
         let bits = self.func.dfg.ty(data.args[0]).elem.bits();
         let possible = bound.is_uniform() && line.reach(self.assumptions.width) < 1 << (bits - 1);
         needs.with(inst).filter(|_| possible).map_or(Form::Varying, |needs| Form::new(line, needs))
     }
 
-    /// The checks that an instruction needs, of operands in these forms.
+    /// The checks that an instruction needs for operands in these forms.
     pub(crate) fn checks(&mut self, inst: Inst, operands: &[Form]) -> SmallVec<[Check; 2]> {
         let data = self.func.dfg.inst(inst);
         let lines: SmallVec<[Line; 2]> = operands.iter().filter_map(|form| Some(form.split()?.0)).collect();
@@ -350,7 +352,7 @@ impl Rules<'_> {
         if !extension && let Some(&bound) = data.args.get(1 - which) {
             let last = if rising { reach as i64 } else { -(reach as i64) };
             let bound = Bound::Shared(bound);
-            // The lane that is nearest to the bound has to be on the right side of it.
+            // The lane that is nearest to the bound must be on the right side of it.
             checks.push(if [Opcode::Smin, Opcode::Umin].contains(&data.op) {
                 Check { excludes, value, plus: last.max(0), cond: at_most, bound }
             } else {
@@ -360,7 +362,7 @@ impl Rules<'_> {
         checks
     }
 
-    /// The check that a line does not wrap within the pack, if one is needed.
+    /// The check that an affine value does not wrap within the pack, if one is needed.
     pub(crate) fn room(&mut self, line: Line, value: Value, signed: bool) -> Option<Check> {
         if self.has_room(line, value, signed) {
             return None;
@@ -373,7 +375,7 @@ impl Rules<'_> {
         Some(Check { excludes: Excludes::ExtendedWraps, value, plus: 0, cond, bound: Bound::Bits(bits) })
     }
 
-    /// `and`, `or`, `xor` of a line with bits that are known where the lanes differ.
+    /// `and`, `or`, `xor` of an affine value with a value whose bits are known where the lanes differ.
     fn bitwise(&mut self, data: &InstData, ty: Type, operands: &[Form]) -> Form {
         let (Some(a), Some(b)) = (operands[0].line(), operands[1].line()) else {
             return self.bits_of_lanes(data.op, ty, operands);
@@ -395,7 +397,7 @@ impl Rules<'_> {
                 line.low.xor(bits)
             }
         } else {
-            // Bits that are known of both.
+            // Bits that are known in both operands.
             let both = line.low.bits().min(known.bits());
             let bits = apply(data.op, line.low.value(), known.value());
             Low::exact(bits).narrowed(both)
@@ -403,14 +405,14 @@ impl Rules<'_> {
         if line.is_uniform() {
             return Form::Line(Line::uniform(Scope::Pack, low));
         }
-        // A mask that keeps all a value can have does nothing.
+        // A mask that keeps every bit that the value can have has no effect.
         if data.op == Opcode::And && is_known {
             let (_, high) = self.ranges.of(value).unsigned();
             if known.value().trailing_ones() >= 64 - high.leading_zeros() {
                 return Form::Line(line);
             }
         }
-        // Below some bit the lanes count without a carry, and above it they are the same.
+        // Below some bit the lanes count without a carry, and from that bit on they are equal.
         let Some(top) = (0..=known.bits()).find(|&bits| line.stays_within(bits, width)) else {
             return self.whole_steps(data.op, line, known, ty, low);
         };
@@ -427,7 +429,7 @@ impl Rules<'_> {
         }
     }
 
-    /// Bitwise ops where all lanes agree in the upper bits of both operands, and the lower ones are known.
+    /// Bitwise ops whose operands agree in the upper bits in all lanes and have known lower bits.
     pub(crate) fn bits_of_lanes(&self, op: Opcode, ty: Type, operands: &[Form]) -> Form {
         let width = self.assumptions.width;
         let &[a, b] = operands else { return Form::Varying };
@@ -446,7 +448,7 @@ impl Rules<'_> {
         Form::of_offsets(Offsets::new(low, bits, width, by), width)
     }
 
-    /// Bitwise ops where the step leaves alone all bits that the op changes: they change once for the pack.
+    /// Bitwise ops that change only bits below the lowest one of the stride: the change is the same in all lanes.
     fn whole_steps(&mut self, op: Opcode, line: Line, known: Low, ty: Type, low: Low) -> Form {
         if known.bits() < ty.elem.bits() {
             return Form::Varying;
@@ -455,7 +457,7 @@ impl Rules<'_> {
         let (above, all) = (known.value() >> still, ty.elem.mask() >> still);
         if op == Opcode::And {
             match above {
-                // Only bits that all lanes share are kept.
+                // Only bits that are the same in all lanes are kept.
                 0 => Form::Line(Line::uniform(Scope::Pack, low)),
                 above if above == all => Form::Line(Line { low, ..line }),
                 _ => Form::Varying,
@@ -470,7 +472,7 @@ impl Rules<'_> {
     fn shift_right(&mut self, data: &InstData, ty: Type, operands: &[Form]) -> Form {
         let Some(count) = self.count(data, ty.elem.bits()) else { return Form::Varying };
         let Some(line) = operands[0].line() else { return self.shifted_lanes(operands[0], count, ty.elem.bits()) };
-        // A sign that is shifted in is no known bit.
+        // A sign bit that is shifted in is not a known bit.
         let low = line.low.narrowed(ty.elem.bits()).shifted_right(count);
         if line.is_uniform() || line.stays_within(count, self.assumptions.width) {
             return Form::Line(Line::uniform(Scope::Pack, low));
@@ -483,7 +485,7 @@ impl Rules<'_> {
         }
     }
 
-    /// A shift to the right where all lanes agree in the upper bits, and the lower ones are known.
+    /// A right shift of a value whose upper bits agree in all lanes and whose lower bits are known.
     fn shifted_lanes(&self, operand: Form, count: u32, bits: u32) -> Form {
         let width = self.assumptions.width;
         let Some(a) = operand.offsets(width).filter(|_| width > 1) else { return Form::Varying };
@@ -508,7 +510,7 @@ impl Rules<'_> {
         if by == 0 || signed && by & sign != 0 {
             return Form::Varying;
         }
-        // Toward zero and toward minus infinity are the same from zero on.
+        // Division rounds toward zero; for dividends that are not negative this equals rounding toward minus infinity.
         if signed && self.ranges.of(data.args[0]).as_signed().0 < 0 {
             return Form::Varying;
         }
@@ -533,7 +535,7 @@ impl Rules<'_> {
         Form::Varying
     }
 
-    /// Comparisons that come out the same in all lanes.
+    /// Comparisons that have the same result in all lanes.
     fn compare(&mut self, data: &InstData, operands: &[Form]) -> Form {
         let (Some(a), Some(b), &Imm::IntCond(cond)) = (operands[0].line(), operands[1].line(), &data.imm) else {
             return Form::Varying;
@@ -548,7 +550,7 @@ impl Rules<'_> {
             let straight = self.is_straight(a, data.args[0], signed) && self.is_straight(b, data.args[1], signed);
             return if straight { shared } else { Form::Varying };
         }
-        // A line that stays between two multiples of a power, compared with such a multiple.
+        // An affine value that stays between two multiples of a power of two, compared with such a multiple.
         let (line, bound, cond) = if b.is_uniform() { (a, b, cond) } else { (b, a, cond.swapped()) };
         if !bound.is_uniform() {
             return Form::Varying;
@@ -556,7 +558,7 @@ impl Rules<'_> {
         let bits = self.func.dfg.ty(data.args[0]).elem.bits() - u32::from(signed);
         let from = match cond {
             IntCond::Ult | IntCond::Uge | IntCond::Slt | IntCond::Sge => bound.low,
-            // Up to a number is below the next; behind the last one there is none, and then all lanes are up to it.
+            // `x <= n` is `x < n + 1`. If `n` is the largest number, `n + 1` wraps, and `x <= n` holds in all lanes.
             IntCond::Ule | IntCond::Ugt | IntCond::Sle | IntCond::Sgt => bound.low.plus(Low::exact(1)),
             IntCond::Eq | IntCond::Ne => return Form::Varying,
         };
@@ -565,16 +567,16 @@ impl Rules<'_> {
     }
 }
 
-/// Known bits that lanes may differ in, at most, to be looked at one by one.
+/// The most known low bits for which lanes are evaluated one by one.
 const FEW: u32 = 16;
 
-/// The result of an op that is linear in lines, with what its operands need.
+/// The result of an op that is linear in its operands, with the checks that the operands need.
 fn linear(operands: &[Form], bits: u32, width: u32, f: &dyn Fn(Line, Line) -> Option<Line>) -> Form {
     let zero = Form::Line(Line::uniform(Scope::Launch, Low::exact(0)));
     if operands.iter().any(|form| matches!(form, Form::Offsets(_))) {
         let second = operands.get(1).copied().unwrap_or(zero);
         let (Some(a), Some(b)) = (operands[0].offsets(width), second.offsets(width)) else { return Form::Varying };
-        // From the first lane to each other one is a step.
+        // The step from the first lane to another one, as an affine value.
         let step = |of: Offsets, lane: u32| Line { stride: of.by(lane), low: of.low, scope: Scope::Pack };
         let Some(first) = f(step(a, 0), step(b, 0)) else { return Form::Varying };
         let by = |lane: u32| Some(f(step(a, lane), step(b, lane))?.stride);
@@ -586,7 +588,7 @@ fn linear(operands: &[Form], bits: u32, width: u32, f: &dyn Fn(Line, Line) -> Op
     line.map_or(Form::Varying, |(line, needs)| Form::new(line, needs))
 }
 
-/// The product of a line and a constant, in a width.
+/// The product of an affine value and a constant, truncated to `bits` bits.
 fn times(a: Line, b: Line, bits: u32) -> Option<Line> {
     let low = a.low.times(b.low);
     if a.is_uniform() && b.is_uniform() {

@@ -1,8 +1,9 @@
-//! Whether the iterations of a loop wait for each other: then more lanes in flight cost nothing, as long as registers hold them.
+//! Finds loops that are recurrence-bound: more lanes in flight cost nothing there as long as the registers hold them.
 //!
-//! What a variable of the loop becomes is computed from what it was, in a chain of operations of which each takes some cycles. If
-//! that chain takes longer than all the loop's instructions on packs take the units that execute them, these units are idle, and
-//! twice the lanes fill them. Sums of bytes from memory wait for nothing, polynomials, random numbers and searches do.
+//! The next value of a loop variable is computed from the current one by a chain of operations, each with a latency. If that
+//! chain takes longer than the execution units need for all of the loop's vector instructions, the units are idle part of the
+//! time, and twice the lanes fill them. Sums of bytes from memory are not recurrence-bound; polynomials, random numbers and
+//! searches are.
 
 use clift_kir::analysis::LoopId;
 use clift_kir::{Block, Inst, Opcode, Value};
@@ -15,25 +16,26 @@ use crate::spmd::transform::normalize::Prepared;
 use crate::spmd::vectorize::widen::how::{How, how};
 use crate::target::machine::Machine;
 
-/// How much of the time that the units need for a loop its iterations may wait, as others find no gap between them.
+/// A loop is recurrence-bound if its longest chain exceeds this part of the time that the execution units need: other loops find
+/// no gap between its iterations.
 const BUSY: f64 = 0.6;
-/// Cycles that an operation of floats takes.
+/// Cycles of a floating-point operation.
 const FLOAT: u32 = 4;
-/// A product of integers.
+/// Cycles of an integer multiplication.
 const PRODUCT: u32 = 10;
-/// Divisions and roots.
+/// Cycles of a division or square root.
 const DIVISION: u32 = 16;
-/// A load of lanes one after the other.
+/// Cycles of a contiguous load.
 const LOAD: u32 = 7;
-/// An access anywhere, or lane by lane.
+/// Cycles of a scattered access, or of an operation executed lane by lane.
 const SCATTERED: u32 = 20;
-/// Exchange between lanes.
+/// Cycles of an exchange between lanes.
 const EXCHANGE: u32 = 3;
 
 const PRODUCTS: [Opcode; 3] = [Opcode::Imul, Opcode::Umulh, Opcode::Smulh];
 const DIVISIONS: [Opcode; 6] = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem, Opcode::Fdiv, Opcode::Sqrt];
 
-/// Whether a loop without others inside waits longer than it works, in packs of so many lanes.
+/// Whether an innermost loop is recurrence-bound in packs of so many lanes.
 pub(crate) fn waits(prepared: &Prepared, divergence: &Divergence, lanes: u32, machine: &Machine) -> bool {
     let loops = &prepared.loops;
     let model = Model { prepared, divergence, lanes, machine };
@@ -55,7 +57,7 @@ impl Model<'_> {
         let Prepared { func, cfg, loops, .. } = self.prepared;
         let blocks: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| loops.contains(id, block)).collect();
         let insts = || blocks.iter().flat_map(|&block| func.layout.insts(block)).copied();
-        // Groups go through such a loop pack after pack: with more lanes there are fewer.
+        // Packs go through such a loop one after the other; with more lanes there are fewer packs.
         if insts().any(|inst| class(func.dfg.inst(inst).op) == Class::Barrier) {
             return true;
         }
@@ -70,7 +72,7 @@ impl Model<'_> {
         self.divergence.shape(value) == Shape::Varying && !self.divergence.is_near(value)
     }
 
-    /// Registers that an instruction on packs gives.
+    /// How many registers the results of an instruction fill.
     fn work(&self, inst: Inst) -> f64 {
         let func = &self.prepared.func;
         let results = func.dfg.results(inst).iter().filter(|&&value| self.is_pack(value));
@@ -82,7 +84,7 @@ impl Model<'_> {
         results.map(registers).sum()
     }
 
-    /// Cycles from a variable of a loop to what it becomes.
+    /// The latency from a loop variable to its next value, in cycles.
     fn chain(&self, id: LoopId, blocks: &[Block], which: usize) -> u32 {
         let Prepared { func, loops, .. } = self.prepared;
         let header = loops.get(id).header;

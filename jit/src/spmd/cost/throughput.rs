@@ -1,8 +1,8 @@
-//! What a pack costs compared with its work-items one after the other: the model behind the choice of lanes.
+//! Estimates what a pack costs compared with its work-items one after the other: the cost model for the choice of lanes.
 //!
-//! Counts instructions of a machine with registers of some width per element width, weighted by how often blocks are executed. Two
-//! things decide: what has no form on packs (atomics, scattered accesses, divisions) gains nothing from lanes; and where lanes go
-//! different ways, the pack goes all of them, while a single work-item goes one.
+//! The model counts instructions of a machine with registers of some width, weighted by how often blocks are executed. Two things
+//! decide: operations without a vector form (atomics, scattered accesses, divisions) gain nothing from lanes; and where control
+//! flow diverges, the pack executes all paths, while a single work-item executes one.
 
 use clift_kir::analysis::{LoopId, UseCounts};
 use clift_kir::{Block, Elem, Imm, Inst, Opcode, Slot, Space, Type, Value};
@@ -20,45 +20,45 @@ use crate::spmd::vectorize::widen::how::{How, how};
 use crate::spmd::vectorize::widen::record_step;
 use crate::target::machine::Machine;
 
-/// Costs of one pack's worth of work-items.
+/// The costs of as many work-items as a pack has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
-    /// One after the other.
+    /// One work-item after the other.
     pub(crate) scalar: f64,
     /// As a pack.
     pub(crate) pack: f64,
-    /// The part of that outside of rare blocks.
+    /// The part of `pack` outside of cold blocks.
     pub(crate) usual: f64,
-    /// The part of that in scattered accesses.
+    /// The part of `hot` in scattered accesses.
     pub(crate) scattered: f64,
 }
 
-/// How often a loop's body is taken to be executed.
+/// How many iterations a loop is assumed to have.
 const ITERATIONS: f64 = 8.0;
-/// How much longer the longest of a pack's lanes stays in a loop than the average one.
+/// The iterations of the longest of a pack's lanes, relative to the average lane.
 const LONGEST: f64 = 1.3;
-/// A division of integers.
+/// An integer division.
 const DIVISION: f64 = 12.0;
-/// A product of 64 bits, or its upper half, in vector operations.
+/// A 64-bit multiplication, or the upper half of one, in vector operations.
 const WIDE_PRODUCT: f64 = 3.0;
-/// A library function.
+/// A call of a library function.
 const CALL: f64 = 40.0;
-/// An atomic.
+/// An atomic operation.
 const ATOMIC: f64 = 8.0;
-/// Getting a lane out of a pack or into one, and an access with it.
+/// Extracting or inserting a lane, and an access with it.
 const SCATTERED: f64 = 2.5;
-/// A branch that goes either way.
+/// A branch that is hard to predict.
 const UNSURE_BRANCH: f64 = 4.0;
-/// A volatile private variable that goes from one iteration to the next through memory: a pack waits for its own store, while
-/// processors rename such places for scalars.
+/// A volatile private variable that is carried from one iteration to the next through memory. A pack waits for its own store,
+/// while processors rename such memory for scalars.
 const THROUGH_MEMORY: f64 = 130.0;
-/// The share of packs for which what is assumed of most does not hold, for each of their lanes: those at the border of a row of
-/// some hundred elements.
+/// The share of packs for which a versioned piece's assumption fails, per lane: those at the border of a row of some hundred
+/// elements.
 const UNUSUAL: f64 = 0.005;
-/// Asking whether any lane is active.
+/// A test whether any lane is active.
 const TEST: f64 = 3.0;
 
-/// Estimates a kernel.
+/// Estimates the costs of a kernel.
 pub(crate) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32, machine: &Machine) -> Costs {
     let plan = Plan::new(prepared, divergence);
     let masks = Masks::new(prepared, divergence, &plan);
@@ -66,7 +66,7 @@ pub(crate) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32,
     let uses = UseCounts::new(&prepared.func);
     let model = Model { prepared, divergence, uses, interleaved, lanes: f64::from(lanes), machine };
     let through_memory = carried_through_memory(prepared);
-    // How likely a lane executes a block, of those that a pack goes to.
+    // The probability that a lane executes a block of the pack's path.
     let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
     let mut costs = Costs { scalar: 0.0, pack: 0.0, usual: 0.0, scattered: 0.0 };
     for &block in &plan.order {
@@ -99,14 +99,14 @@ pub(crate) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32,
     costs
 }
 
-/// For each volatile private variable of a loop that is read before the loop has written it, the block that reads.
+/// For each volatile private variable that an iteration of a loop reads before it has written it, the block with the read.
 fn carried_through_memory(prepared: &Prepared) -> Vec<Block> {
     let Prepared { func, cfg, dom, loops, .. } = prepared;
     let variable = |pointer: Value| match func.dfg.def_inst(pointer).map(|inst| &func.dfg.inst(inst).imm) {
         Some(&Imm::Slot(slot)) => Some(slot),
         Some(_) | None => None,
     };
-    // Accesses in loops in the order of the code: loop, variable, block, whether it writes.
+    // Accesses in loops, in the order of the code: loop, variable, block, whether it is a write.
     let mut accesses: Vec<(LoopId, Slot, Block, bool)> = Vec::new();
     for &block in cfg.rpo() {
         let Some(id) = loops.innermost(block) else { continue };
@@ -157,7 +157,7 @@ impl Model<'_> {
         if cfg.preds(block).is_empty() { 1.0 } else { sum.min(1.0) }
     }
 
-    /// How often packs go this way where assumptions are tested, or where functions have code for rare arguments.
+    /// The probability of an edge for a pack, where assumptions are tested or functions have code for cold cases.
     fn usual(&self, from: Block, to: Block) -> f64 {
         let Prepared { func, cfg, .. } = self.prepared;
         let share = self.lanes * UNUSUAL;
@@ -172,7 +172,7 @@ impl Model<'_> {
         }
     }
 
-    /// Whether a branch decides about another iteration rather than between ways.
+    /// Whether a branch decides about another iteration rather than between paths.
     fn leaves_loop(&self, block: Block) -> bool {
         let Prepared { cfg, loops, .. } = self.prepared;
         loops.innermost(block).is_some_and(|id| cfg.succs(block).iter().any(|&succ| !loops.contains(id, succ)))
@@ -196,13 +196,13 @@ impl Model<'_> {
         stretch
     }
 
-    /// Registers of a pack of such elements.
+    /// How many registers a pack of such elements fills.
     fn registers(&self, elem: Elem) -> f64 {
         let bits = if elem == Elem::B1 { 32 } else { elem.bits() };
         (self.lanes * f64::from(bits) / f64::from(self.machine.register_bits)).max(1.0)
     }
 
-    /// An instruction for one lane, and for a pack.
+    /// The cost of an instruction for one lane, and for a pack.
     fn inst(&self, block: Block, inst: Inst, masked: bool) -> (f64, f64) {
         let func = &self.prepared.func;
         let data = func.dfg.inst(inst);
@@ -233,7 +233,7 @@ impl Model<'_> {
             }
             How::Collective if data.op == Opcode::PackAny => (0.0, self.registers(Elem::B1)),
             How::Collective => {
-                // A step per doubling of lanes.
+                // One step per doubling of lanes.
                 let steps = self.lanes.log2().max(1.0);
                 let parts: f64 = func.dfg.ty(data.args[0]).lanes().into();
                 (parts, parts * 2.0 * steps * self.registers(func.dfg.ty(data.args[0]).elem))
@@ -257,7 +257,7 @@ impl Model<'_> {
         let registers = self.registers(wide);
         let lane_by_lane = |cost: f64| (components * cost, components * self.lanes * (cost + SCATTERED));
         let divides = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem].contains(&op);
-        // A scalar operation takes an OpenCL vector at once, as far as it fits a register.
+        // A scalar operation takes an OpenCL vector at once if that fits a register.
         let one = (components * f64::from(wide.bits()) / f64::from(self.machine.register_bits)).ceil().max(1.0);
         if divides {
             lane_by_lane(DIVISION)
@@ -268,21 +268,21 @@ impl Model<'_> {
         } else if op == Opcode::Umulh || op == Opcode::Smulh || op == Opcode::Imul && wide.bits() == 64 {
             (one, components * registers * WIDE_PRODUCT)
         } else if op == Opcode::Addr {
-            // Part of the access.
+            // Mostly part of the access.
             (0.5, 0.5 * self.lanes)
         } else {
             (one, components * registers)
         }
     }
 
-    /// Elements from one lane's record to the next one's if a pack accesses records one after the other, or its lanes' elements
-    /// among a few neighbours.
+    /// The distance between the records of two neighbouring lanes in elements, if a pack accesses contiguous records or its lanes
+    /// access elements within a few neighbours.
     fn step(&self, inst: Inst, ty: Type) -> Option<u32> {
         let func = &self.prepared.func;
         let data = func.dfg.inst(inst);
         let pointer = data.args[0];
         let shape = self.divergence.shape(pointer);
-        // A volatile access happens as written, lane by lane, where others may look.
+        // A volatile access to memory that others may see is executed as written, lane by lane.
         if matches!(data.imm, Imm::Mem(mem) if mem.volatile)
             && func.dfg.ty(pointer).elem.space() != Some(Space::Private)
         {
@@ -301,7 +301,7 @@ impl Model<'_> {
         record_step(stride, ty, self.lanes as u32)
     }
 
-    /// Whether an instruction accesses places that do not lie one after the other.
+    /// Whether an instruction accesses addresses that are not contiguous.
     fn is_scattered(&self, inst: Inst) -> bool {
         let func = &self.prepared.func;
         let data = func.dfg.inst(inst);

@@ -1,6 +1,6 @@
-//! How many lanes a pack has.
+//! Chooses the number of lanes of a pack.
 //!
-//! A pack is a sub-group: the number is also what the sub-group queries report.
+//! A pack is a sub-group, so the sub-group queries report this number as well.
 
 use clift_kir::analysis::DomTree;
 use clift_kir::{Elem, Function, Imm, Inst, KernelData};
@@ -21,21 +21,21 @@ use crate::{Backend, Options};
 /// Lanes per pack.
 #[derive(Debug)]
 pub(crate) enum Width {
-    /// One work-item after the other, and why.
+    /// One work-item at a time, and the reason.
     Scalar(String),
-    /// So many side by side: the kernel for any work-groups, and the one for rows of whole packs if that is another.
+    /// The number of lanes, the normal form for any work-groups, and the one for rows of whole packs if it differs.
     Packs(u32, Box<Prepared>, Option<Box<Prepared>>),
 }
 
-/// The row of a square work-group.
+/// The usual row length of a square work-group.
 const SQUARE: u32 = 16;
-/// Beyond so many instructions a kernel is not tried with twice the lanes of the usual pack.
+/// Kernels with more instructions are not tried with twice the usual lanes.
 const MAX_TWICE: usize = 1000;
-/// Beyond so many instructions compiling packs takes too long.
+/// Kernels with more instructions take too long to compile as packs.
 const MAX_INSTS: usize = 20_000;
 
 impl Width {
-    /// Chooses for a kernel.
+    /// Chooses the width of a kernel.
     pub(crate) fn choose(func: &Function, kernel: &KernelData, options: &Options, machine: &Machine) -> Width {
         let forced = options.width.map(|width| width.clamp(1, MAX_LANES).next_power_of_two());
         if options.backend == Backend::Interp {
@@ -83,15 +83,15 @@ impl Width {
         let loops = has_quick_loops(&prepared, lanes, machine);
         let mut chosen = Candidate::new(prepared.clone(), lanes, machine);
         let mut costs = chosen.costs();
-        // Long registers are full as it is.
+        // Long registers are full without more lanes.
         let few_bits = lanes * usual > machine.register_bits && chosen.accesses_few_bits();
-        // Long registers are worth their lanes unless accesses scatter that would not with fewer: whatever else there is costs half
-        // as much at best.
+        // Long registers are worth their lanes, except for accesses that scatter but would not with fewer lanes: everything else
+        // costs half as much at best.
         let scatters = costs.scattered > (1.0 - HALF_WORTHWHILE) * costs.usual;
         if scatters && lanes > machine.least_lanes(usual) {
             let half = Candidate::new(prepared.clone(), lanes / 2, machine);
             let less = half.costs();
-            // What is rare counts with fewer lanes as well, but must not decide.
+            // Cold blocks are included in the costs, but must not decide.
             if 2.0 * less.usual < costs.usual * HALF_WORTHWHILE {
                 (chosen, costs) = (half, less);
             }
@@ -105,7 +105,7 @@ impl Width {
         if let Some(twice) = twice {
             let more = twice.costs();
             if few_bits && more.usual <= SLACK * 2.0 * costs.usual {
-                // The rare blocks are less rare with more lanes, but do not decide whether packs pay.
+                // With more lanes, cold blocks are executed more often, but they do not decide whether packs pay.
                 chosen = twice;
             } else if more.pack <= SLACK * 2.0 * costs.pack {
                 (chosen, costs) = (twice, more);
@@ -124,12 +124,12 @@ impl Width {
     }
 }
 
-/// A kernel made ready for some number of lanes.
+/// A kernel prepared for some number of lanes.
 struct Candidate<'a> {
     machine: &'a Machine,
     lanes: u32,
     general: Prepared,
-    /// The kernel for rows of whole packs, if it is another.
+    /// The kernel for rows of whole packs, if it differs.
     versions: Option<Prepared>,
 }
 
@@ -152,7 +152,7 @@ impl<'a> Candidate<'a> {
         cfg.rpo().iter().map(|&block| func.layout.insts(block).len()).sum()
     }
 
-    /// Whether all that lanes access one beside the other has few bits: twice as many of them take no more loads and stores.
+    /// Whether all contiguous accesses have narrow elements: twice as many lanes take no more loads and stores.
     fn accesses_few_bits(&self) -> bool {
         let Prepared { func, cfg, .. } = self.whole();
         let divergence = self.whole().divergence(self.lanes, true);
@@ -196,8 +196,9 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Whether rows of work-groups may be taken to have so many work-items. Kernels of several dimensions whose groups work together
-/// are mostly launched in squares, of 256 work-items at most; for short rows of all others there is code with fewer lanes.
+/// Whether the rows of work-groups may be assumed to have so many work-items. Kernels of several dimensions whose work-items
+/// cooperate are mostly launched in squares of at most 256 work-items. All other kernels have code with fewer lanes for short
+/// rows.
 fn long_rows(func: &Function, lanes: u32) -> bool {
     let insts =
         || func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).map(|&inst| func.dfg.inst(inst));
@@ -205,12 +206,12 @@ fn long_rows(func: &Function, lanes: u32) -> bool {
     lanes <= SQUARE || !asks_for_others || !insts().any(|data| class(data.op) == Class::Barrier)
 }
 
-/// Whether a kernel has loops whose iterations wait for each other, and in which twice as many lanes fit the registers. Work-items
-/// without loops overlap by themselves.
+/// Whether a kernel has recurrence-bound loops, and the values of twice as many lanes fit the registers. Work-items without loops
+/// overlap by themselves.
 fn has_quick_loops(prepared: &Prepared, lanes: u32, machine: &Machine) -> bool {
     let Prepared { func, cfg, loops, .. } = prepared;
     let twice = 2 * lanes;
-    // What is done lane by lane waits for nothing but itself.
+    // Operations executed lane by lane are limited only by themselves.
     let by_lanes = |&inst: &Inst| how(func.dfg.inst(inst).op) == How::PerLane;
     let in_loops = cfg.rpo().iter().filter(|&&block| loops.depth(block) > 0);
     twice <= MAX_LANES
@@ -220,29 +221,29 @@ fn has_quick_loops(prepared: &Prepared, lanes: u32, machine: &Machine) -> bool {
         && register_pressure::estimate(prepared, &prepared.divergence(twice, true), twice, machine) <= machine.registers
 }
 
-/// Elements of so many bits, one for each lane of the usual pack, fill one register at most.
+/// Elements with at most so many bits are narrow: one for each lane of the usual pack fills one register at most.
 const FEW_BITS: u32 = 16;
-/// How much more twice the lanes may cost, for each of them, as the model sees it.
+/// How much more than proportionally the costs of twice the lanes may grow.
 const SLACK: f64 = 1.05;
 
-/// How much less half the lanes must cost, for each of them, to be preferred.
+/// How much the costs per lane of half the lanes must be below those of the usual lanes for half the lanes to be chosen.
 const HALF_WORTHWHILE: f64 = 0.9;
 
-/// How much faster a pack has to be than its work-items one after the other, as the model sees it: it counts instructions, of which
-/// more are under way at once where they belong to a pack.
+/// How much faster a pack must be than its work-items one after the other. The model counts instructions; more of them are in
+/// flight at once if they belong to a pack.
 const WORTHWHILE: f64 = 0.85;
 
-/// How many times less often a block that may be passed by is taken to be executed.
+/// How many times as much a block counts that is always executed as one that a branch may skip.
 const PASSED: usize = 4;
 
-/// Bits of the elements that prevail: 32, or 64.
+/// The dominant element width in bits: 32 or 64.
 fn usual_bits(prepared: &Prepared) -> u32 {
     let Prepared { func, cfg, dom, loops, .. } = prepared;
     let post = DomTree::post(cfg);
     let (mut narrow, mut wide) = (0usize, 0usize);
-    // The rare cases of functions are long, and may be in doubles.
+    // Cold paths of functions are long, and may compute with doubles.
     for &block in func.layout.blocks().iter().filter(|&&block| !func.layout.is_rare(block)) {
-        // What a branch may pass by counts less.
+        // Blocks that a branch may skip count less.
         let level = loops.innermost(block);
         let passed = dom.parent(block).is_some_and(|at| loops.innermost(at) == level && !post.dominates(block, at));
         let weight = if passed { 1 } else { PASSED };

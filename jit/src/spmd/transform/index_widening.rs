@@ -1,12 +1,12 @@
-//! Indices in the width of addresses, where the source promises that they fit in fewer bits.
+//! Index widening: indices are computed in the width of addresses where the source promises that they do not wrap.
 //!
-//! `a[i * stride + k]` with `int` indices extends a 32-bit sum. That it does not wrap is a promise of the source (signed overflow is
-//! undefined), but one that binds only work-items that come there: a pack computes one scalar for its lanes from the first
-//! lane's operands, and that lane may be switched off. So the promises are used up here, once and before packs are made: the
-//! extension of a sum becomes a sum of extensions, which is the same for each work-item that keeps its word, and a straight line
-//! whatever the others do. Only what counts along the lanes is rewritten; for indices that vary, fewer bits are better.
+//! `a[i * stride + k]` with `int` indices extends a 32-bit sum. The source promises that the sum does not wrap (signed overflow
+//! is undefined), but the promise binds only work-items that execute it. A pack computes one scalar for its lanes from the first
+//! lane's operands, and that lane may be inactive. So the promises are used here, once, before packs are made: the extension of a
+//! sum becomes a sum of extensions. Both are equal for each work-item that keeps the promise, and the latter is affine for all
+//! lanes. Only affine values are rewritten; for varying indices, fewer bits are better.
 //!
-//! Masks that keep the lowest bits of a counting value become extensions, which can be checked at run time
+//! A mask that keeps the lowest bits of an affine value becomes an extension, which can be checked at run time
 //! ([`Divergence::conditional`]).
 
 use clift_kir::dfg::{ConstData, ValueDef};
@@ -17,10 +17,10 @@ use super::normalize::Prepared;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
 
-/// How many definitions deep a sum is taken apart.
+/// How many definitions deep the operands of a sum are rewritten.
 const DEPTH: u32 = 32;
 
-/// Rewrites a kernel's indices for packs of `lanes`. No promise about wrapping is left.
+/// Rewrites a kernel's indices for packs of `lanes` lanes. No `nsw` or `nuw` flag is left afterwards.
 pub(crate) fn run(prepared: &mut Prepared, lanes: u32) {
     let Prepared { func, cfg, .. } = &*prepared;
     let candidates: Vec<Inst> =
@@ -43,7 +43,7 @@ pub(crate) fn run(prepared: &mut Prepared, lanes: u32) {
     }
 }
 
-/// The width to which an extension or a mask leaves bits as they are.
+/// The integer type to which a mask truncates its operand.
 fn mask_elem(func: &Function, inst: Inst) -> Option<clift_kir::Elem> {
     let data = func.dfg.inst(inst);
     let mask = func.dfg.as_splat_bits(*data.args.get(1)?)?;
@@ -51,14 +51,14 @@ fn mask_elem(func: &Function, inst: Inst) -> Option<clift_kir::Elem> {
     (data.op == Opcode::And && narrow.bits() < func.dfg.ty(data.args[0]).elem.bits()).then_some(narrow)
 }
 
-/// Whether there is something to gain from an instruction.
+/// Whether an instruction is an extension or mask worth looking at.
 fn candidate(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     let promises = |value: Value| func.dfg.def_inst(value).map(|def| func.dfg.inst(def).imm.wrap()).unwrap_or_default();
     promise(data.op).is_some_and(|promise| promises(data.args[0]).contains(promise)) || mask_elem(func, inst).is_some()
 }
 
-/// The promise that lets an extension into a sum.
+/// The flag that a sum must have so that an extension distributes over it.
 fn promise(op: Opcode) -> Option<WrapFlags> {
     if op == Opcode::Sext {
         Some(WrapFlags::NO_SIGNED)
@@ -72,7 +72,7 @@ fn promise(op: Opcode) -> Option<WrapFlags> {
 struct Widener<'a> {
     func: &'a mut Function,
     divergence: &'a Divergence,
-    /// Extensions of values, by extension and type; each stands right behind the value.
+    /// Extensions and truncations made so far, by operand, op and type; each follows the definition of its operand.
     wide: FxHashMap<(Value, Opcode, Type), Value>,
 }
 
@@ -92,19 +92,19 @@ impl Widener<'_> {
         }
     }
 
-    /// Whether a value grows along the lanes, always or where checks hold.
+    /// Whether a value is affine, always or where checks succeed.
     fn counts(&self, value: Value) -> bool {
         matches!(self.divergence.shape(value), Shape::Affine { .. }) || self.divergence.conditional(value).is_some()
     }
 
-    /// The extension of a sum, difference or product as one of extensions, if the source promises that they are the same.
+    /// Distributes an extension over a sum, difference or product, if the source promises that the result is the same.
     fn taken_apart(&mut self, value: Value, op: Opcode, ty: Type, depth: u32) -> Option<InstData> {
         let inst = self.func.dfg.def_inst(value)?;
         let data = self.func.dfg.inst(inst).clone();
         if !data.imm.wrap().contains(promise(op)?) || depth == 0 || !self.counts(value) {
             return None;
         }
-        // A shift's count stays the number it is, below the narrow width.
+        // A shift's count stays the same number, below the narrow width.
         let last = if data.op == Opcode::Shl {
             let count = self.func.dfg.as_splat_bits(data.args[1])? % u64::from(self.func.dfg.ty(value).elem.bits());
             self.constant_behind(data.args[1], ty, count)
@@ -115,7 +115,7 @@ impl Widener<'_> {
         Some(InstData { op: data.op, args: [first, last].into_iter().collect(), imm: Imm::None })
     }
 
-    /// A value's extension.
+    /// The extension of a value.
     fn extended(&mut self, value: Value, op: Opcode, ty: Type, depth: u32) -> Value {
         if let Some(&wide) = self.wide.get(&(value, op, ty)) {
             return wide;
@@ -135,7 +135,7 @@ impl Widener<'_> {
         }
     }
 
-    /// A conversion of a value, right behind it.
+    /// A conversion of a value, inserted after its definition.
     fn behind(&mut self, value: Value, op: Opcode, ty: Type) -> Value {
         if let Some(&made) = self.wide.get(&(value, op, ty)) {
             return made;

@@ -1,9 +1,9 @@
-//! Fields of records: loads of all fields of a structure become the load of one vector, and so do stores.
+//! Record access: the loads of all fields of a structure become the load of one vector, and so do the stores.
 //!
-//! Where each work-item has a record of its own beside its neighbour's, an access to one field jumps from record to record; all
-//! fields together are one stretch of memory for a pack, and shuffles sort them. Few fields are left alone: an access then loads
-//! the stretch anyway. Only accesses that stand in one block, with nothing between them that could tell, are put together; that
-//! they cover the record without a gap makes sure that nothing else is touched.
+//! If each work-item has a record next to its neighbour's, an access to one field jumps from record to record. All fields
+//! together are contiguous for a pack, and shuffles sort them. Accesses to a few fields are left alone, because each of them
+//! loads the whole stretch anyway. Only accesses in one block, with nothing between them that could observe their order, are
+//! merged. They must cover the record without a gap, so that nothing else is accessed.
 
 use clift_kir::{Block, Builder, Effects, Elem, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value};
 use smallvec::SmallVec;
@@ -12,22 +12,22 @@ use super::normalize::Prepared;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
 
-/// Fewer fields than this are not put together.
+/// Accesses to fewer fields than this are not merged.
 const FEWEST: usize = 5;
 
 /// An address without its displacement: base, index, scale.
 type Place = (Value, Option<Value>, u64);
 
-/// Scalar accesses of one kind, from one place, with nothing between them that could tell their order.
+/// Scalar accesses of one kind with one base address, with nothing between them that could observe their order.
 struct Group {
     block: Block,
     op: Opcode,
     place: Place,
-    /// Displacements and instructions.
+    /// The displacement and the instruction of each access.
     fields: Vec<(i64, Inst)>,
 }
 
-/// Puts accesses together, for packs of `lanes`.
+/// Merges the accesses to records in a kernel, for packs of `lanes` lanes.
 pub(crate) fn run(prepared: &mut Prepared, lanes: u32) {
     let mut groups = Vec::new();
     for &block in prepared.cfg.rpo() {
@@ -45,7 +45,7 @@ pub(crate) fn run(prepared: &mut Prepared, lanes: u32) {
     }
 }
 
-/// Groups of a block.
+/// Collects the groups of a block.
 fn collect(func: &Function, block: Block, groups: &mut Vec<Group>) {
     let mut open: SmallVec<[Group; 4]> = SmallVec::new();
     for &inst in func.layout.insts(block) {
@@ -55,7 +55,7 @@ fn collect(func: &Function, block: Block, groups: &mut Vec<Group>) {
             continue;
         }
         let access = access(func, inst);
-        // A load ends groups of stores, anything that writes ends all others.
+        // A load ends groups of stores; anything that writes ends all other groups.
         let own = |group: &Group| access.is_some_and(|(place, _)| group.op == data.op && group.place == place);
         let (ended, still): (SmallVec<[Group; 4]>, SmallVec<[Group; 4]>) = open.into_iter().partition(|group| {
             let passes = effects == Effects::Read && group.op == Opcode::Load;
@@ -72,7 +72,7 @@ fn collect(func: &Function, block: Block, groups: &mut Vec<Group>) {
     groups.extend(open);
 }
 
-/// Where an access to a scalar goes that may become one to a part of a vector.
+/// The base address and displacement of a scalar access that can become a part of a vector access.
 fn access(func: &Function, inst: Inst) -> Option<(Place, i64)> {
     let data = func.dfg.inst(inst);
     let (Opcode::Load | Opcode::Store, Imm::Mem(MemInfo { volatile: false, .. })) = (data.op, &data.imm) else {
@@ -80,7 +80,7 @@ fn access(func: &Function, inst: Inst) -> Option<(Place, i64)> {
     };
     let pointer = data.args[0];
     let ty = accessed(func, inst);
-    // Private variables have a layout of their own.
+    // Private variables have their own layout.
     let private = func.dfg.ty(pointer).elem.space() == Some(Space::Private);
     if private || ty.is_vector() || ty.is_ptr() || ty.is_bool() {
         return None;
@@ -93,7 +93,7 @@ fn access(func: &Function, inst: Inst) -> Option<(Place, i64)> {
     })
 }
 
-/// The type that a load or store moves.
+/// The type that a load or store accesses.
 fn accessed(func: &Function, inst: Inst) -> Type {
     let data = func.dfg.inst(inst);
     func.dfg.ty(if data.op == Opcode::Store { data.args[1] } else { func.dfg.result(inst) })
@@ -101,11 +101,11 @@ fn accessed(func: &Function, inst: Inst) -> Type {
 
 /// The record that a group covers.
 struct Record {
-    /// Its fields in order of their places.
+    /// The accesses to its fields, in order of their addresses.
     fields: Vec<Inst>,
-    /// The displacement of the first.
+    /// The displacement of the first field.
     disp: i64,
-    /// All fields as a vector.
+    /// The type of the vector of all fields.
     ty: Type,
     mem: MemInfo,
 }
@@ -131,7 +131,7 @@ impl Record {
         if stride != i64::from(count * bytes) {
             return None;
         }
-        // Fields of several types are moved as integers.
+        // Fields of different types are accessed as integers.
         let elem = if elems.iter().all(|&elem| elem == elems[0]) { elems[0] } else { Elem::int(bytes * 8)? };
         let mut mem: Option<MemInfo> = None;
         for &(_, inst) in &fields {
@@ -150,7 +150,7 @@ impl Record {
         if group.op == Opcode::Load { self.merge_loads(func, group) } else { self.merge_stores(func, group) }
     }
 
-    /// The vector is loaded where the first field was.
+    /// Loads the vector at the place of the first field's load.
     fn merge_loads(&self, func: &mut Function, group: &Group) {
         let first = group.fields[0].1;
         let (at, loc) = (position(func, group.block, first), func.locs[first]);
@@ -177,7 +177,7 @@ impl Record {
         }
     }
 
-    /// The vector is stored where the last field was.
+    /// Stores the vector at the place of the last field's store.
     fn merge_stores(&self, func: &mut Function, group: &Group) {
         let (_, last) = group.fields[group.fields.len() - 1];
         let values: Vec<Value> = self.fields.iter().map(|&inst| func.dfg.inst(inst).args[1]).collect();

@@ -1,13 +1,14 @@
-//! Partial linearization: in which order a pack executes the blocks of a kernel, and which branches it keeps.
+//! Partial linearization: the order in which a pack executes the blocks of a kernel, and the branches that it keeps.
 //!
-//! A pack executes blocks in the order of [`super::order`]. While it executes one, others may be *deferred*: lanes wait for
-//! them. Where the branch at a block's end is uniform, the pack goes to the first of its target and the deferred blocks; where it
-//! is divergent, all targets are waited for and the pack goes to the first of them all. The rest stays deferred. The latch of a
-//! loop goes back while any lane wants to, and to the first deferred block when none does. (After Moll and Hack, "Partial
-//! Control-Flow Linearization", with the lanes that wait kept in one mask per block rather than derived from edges.)
+//! A pack executes blocks in the order of [`super::order`]. While it executes one, others may be *deferred*: lanes wait for them.
+//! After a uniform branch, the pack goes to the first block among its target and the deferred blocks. After a divergent branch,
+//! all targets become deferred, and the pack goes to the first deferred block. The others stay deferred. The latch of a loop goes
+//! back to the header while any lane needs another iteration, and to the first deferred block otherwise. (After Moll and Hack,
+//! *Partial Control-Flow Linearization*; but the waiting lanes are kept in one mask per block instead of being derived from
+//! edges.)
 //!
-//! This file decides; [`super::masks`] says who executes a block, [`super::widen`] makes the code. Deferred sets are the union
-//! over all ways to a block: a block in one may have no lane waiting for it, which its mask then tells.
+//! This file makes the plan; [`super::masks`] decides which lanes execute a block, [`super::widen`] emits the code. The deferred
+//! set of a block is the union over all paths to it, so no lane may be waiting for a deferred block; its mask is empty then.
 
 use std::ops::Range;
 
@@ -24,18 +25,18 @@ use crate::spmd::transform::normalize::Prepared;
 /// Blocks by their place in the order, ascending.
 pub(crate) type Pending = SmallVec<[u32; 4]>;
 
-/// How a pack goes through the blocks.
+/// The path of a pack through the blocks.
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// The order of execution.
     pub(crate) order: Vec<Block>,
-    /// Each block's place in it.
+    /// Each block's place in the order.
     pub(crate) place: SecondaryMap<Block, u32>,
-    /// What is deferred while a block executes.
+    /// The blocks that are deferred while a block is executed.
     pub(crate) deferred: SecondaryMap<Block, Pending>,
-    /// Blocks that are deferred somewhere.
+    /// Blocks that are deferred at some time.
     pub(crate) ever_deferred: EntitySet<Block>,
-    /// Loops that lanes may leave while others stay: in different iterations, or by different exits.
+    /// Loops that some lanes may leave while others stay: in different iterations, or through different exits.
     pub(crate) divergent_loops: FxHashSet<LoopId>,
     /// Loops by their latch.
     pub(crate) latches: SecondaryMap<Block, Option<LoopId>>,
@@ -76,7 +77,7 @@ impl Plan {
     }
 }
 
-/// What the plan is made from.
+/// The input of a plan.
 struct Graph<'a> {
     prepared: &'a Prepared,
     divergence: &'a Divergence,
@@ -85,24 +86,24 @@ struct Graph<'a> {
     latches: &'a SecondaryMap<Block, Option<LoopId>>,
 }
 
-/// What is deferred in a part of the order that is entered at its first block, with nothing deferred before.
+/// The deferred blocks in a part of the order that is entered at its first block, with nothing deferred before.
 struct Deferral {
     part: Range<usize>,
     /// By place in the part.
     blocks: Vec<Waiting>,
 }
 
-/// Where lanes wait around a block.
+/// Which blocks are deferred at a block.
 #[derive(Clone, Default)]
 struct Waiting {
-    /// What is deferred while the block executes.
+    /// The blocks that are deferred while this one is executed.
     behind: Pending,
-    /// Whether the block itself is deferred somewhere.
+    /// Whether this block is deferred at some time.
     here: bool,
 }
 
 impl Deferral {
-    /// What is known of a block, if it lies in the part.
+    /// The entry of a block, if the block is in the part.
     fn at(&mut self, place: u32) -> Option<&mut Waiting> {
         let index = (place as usize).checked_sub(self.part.start)?;
         self.blocks.get_mut(index)
@@ -112,13 +113,13 @@ impl Deferral {
 impl Graph<'_> {
     fn deferral(&self, part: Range<usize>) -> Deferral {
         let mut deferral = Deferral { blocks: vec![Waiting::default(); part.len()], part };
-        // Around a loop more may become deferred at its header: until nothing changes.
+        // More blocks may become deferred at the header of a loop: repeat until nothing changes.
         while self.round(&mut deferral) {}
         deferral
     }
 
-    /// Whether lanes may leave a loop while others stay: whether something outside is deferred in it, by itself. What has been
-    /// deferred on the way to it says nothing: lanes that leave it may well go where others wait already.
+    /// Whether some lanes may leave a loop while others stay: whether the loop by itself defers a block outside. Blocks deferred
+    /// before the loop do not count, because lanes that leave the loop may join others that wait there already.
     fn is_left_in_parts(&self, id: LoopId, whole: &mut Deferral) -> bool {
         let data = self.prepared.loops.get(id);
         let Some(first) = data.blocks.iter().map(|&block| self.place[block] as usize).min() else { return false };
@@ -131,7 +132,7 @@ impl Graph<'_> {
         may_leave(whole) && may_leave(&mut self.deferral(part.clone()))
     }
 
-    /// Goes over all blocks once; whether a header came to have more deferred than the round began with.
+    /// Visits all blocks once. Returns whether more blocks have become deferred at a loop header.
     fn round(&self, deferral: &mut Deferral) -> bool {
         let Prepared { cfg, loops, .. } = self.prepared;
         let mut again = false;
@@ -159,8 +160,8 @@ impl Graph<'_> {
     }
 }
 
-/// Blocks that wait together: each is entered with those behind it deferred. It is enough to tell the first: it sends on what it
-/// defers, wherever it goes.
+/// Enters the first of some pending blocks, with the others deferred. Only the first must be told: it passes on what it defers,
+/// wherever it goes.
 fn send(deferral: &mut Deferral, pending: &[u32]) {
     let Some((&first, others)) = pending.split_first() else { return };
     for &place in others {
@@ -171,10 +172,10 @@ fn send(deferral: &mut Deferral, pending: &[u32]) {
     defer(deferral, first, others);
 }
 
-/// Adds to what is deferred at a place; whether that was news.
+/// Adds to the blocks that are deferred at a place. Returns whether that changed anything.
 fn defer(deferral: &mut Deferral, at: u32, places: &[u32]) -> bool {
     let Some(Waiting { behind, .. }) = deferral.at(at) else { return false };
-    // What comes before has been executed; it waits for the next iteration, if at all.
+    // Blocks before this place have been executed; lanes wait for them in the next iteration, if at all.
     let places = &places[places.partition_point(|&place| place <= at)..];
     let before = behind.len();
     if behind.is_empty() {
@@ -192,7 +193,7 @@ fn defer(deferral: &mut Deferral, at: u32, places: &[u32]) -> bool {
     behind.len() > before
 }
 
-/// Adds to an ascending list.
+/// Inserts a place into an ascending list.
 pub(crate) fn insert(pending: &mut Pending, place: u32) {
     if let Err(index) = pending.binary_search(&place) {
         pending.insert(index, place);

@@ -1,14 +1,14 @@
-//! Which lanes execute a block: the blocks that need a mask of their own, and those that share one.
+//! Masks: which blocks need a mask of their own, and which share one.
 //!
-//! Every block has a *root*, a block whose mask is its own. The entry's root is the entry, where all lanes of the pack that exist
-//! are active. A block shares the mask of
+//! Every block has a *root*, the block whose mask it uses. The entry is its own root; there all lanes of the pack that exist are
+//! active. A block shares the mask of
 //!
 //! 1. the nearest block of the same loop that dominates it, if it is executed whenever that one is;
-//! 2. its predecessors, behind uniform branches, if they share one and it is never deferred: the pack goes there as a whole;
-//! 3. the preheader, if it is the header of a loop that lanes leave together.
+//! 2. its predecessors after uniform branches, if they share one and the block is never deferred: the pack goes there as a whole;
+//! 3. the preheader, if it is the header of a loop that all lanes leave together.
 //!
-//! All others are roots: lanes that go there are collected in a mask of its own until it executes. The order of execution
-//! ([`super::order`]) makes sure that whatever comes between a block and its root is dominated by the root.
+//! All other blocks are roots: each has a mask that collects the lanes that branch to it until it is executed. The order of
+//! execution ([`super::order`]) ensures that a root dominates every block between itself and a block that shares its mask.
 
 use clift_kir::Block;
 use clift_kir::analysis::DomTree;
@@ -19,7 +19,7 @@ use super::linearize::Plan;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::transform::normalize::Prepared;
 
-/// Roots of all blocks.
+/// The roots of all blocks.
 #[derive(Debug)]
 pub(crate) struct Masks {
     roots: SecondaryMap<Block, PackedOption<Block>>,
@@ -44,7 +44,7 @@ impl Masks {
         masks
     }
 
-    /// The block whose mask a block has.
+    /// The block whose mask a block uses.
     pub(crate) fn root(&self, block: Block) -> Block {
         self.roots[block].expand().unwrap_or(block)
     }
@@ -55,7 +55,7 @@ impl Masks {
     }
 }
 
-/// An earlier block of the order with the same mask.
+/// An earlier block of the order with the same mask, if there is one.
 fn shares_with(
     prepared: &Prepared,
     divergence: &Divergence,

@@ -1,9 +1,9 @@
-//! Collective operations: what work-items of a sub-group or group exchange.
+//! Collective operations: exchange of values between the work-items of a sub-group or work-group.
 //!
-//! Operations of a *sub-group* are gone before the work-group loops are made: a pack is a sub-group, so they become code on the
-//! lanes of a pack; for packs of one work-item, [`alone`] makes of each what it is without others. Operations of a
-//! *work-group* stay: each begins a region, like a barrier, and `wgloop.rs` combines what the work-items bring while it goes
-//! from one to the next.
+//! Operations of a *sub-group* no longer exist when the work-group loops are made. A pack is a sub-group, so they have become
+//! code on the lanes of a pack; for packs of one work-item, [`lower_for_single_lane`] replaces them. Operations of a *work-group*
+//! stay. Each begins a region, like a barrier, and `loops.rs` combines the operands of the work-items while it goes from one to
+//! the next.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::dfg::ConstData;
@@ -20,25 +20,25 @@ use crate::spmd::class::{Class, class, is_of_groups_along_x, is_of_sub_groups};
 pub(crate) struct Collective {
     /// The instruction.
     pub(crate) inst: Inst,
-    /// How values are combined.
+    /// The operation that combines the operands.
     pub(crate) op: AtomicOp,
-    /// What it gives.
+    /// Which operands a work-item's result combines.
     pub(crate) gives: Gives,
 }
 
-/// What an operation gives a work-item, of what all of a group bring.
+/// Which operands of a group's work-items a result combines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Gives {
-    /// All combined.
+    /// All.
     All,
-    /// Those up to its own.
+    /// Those up to the work-item's own.
     UpToOwn,
-    /// Those before its own.
+    /// Those before the work-item's own.
     Before,
 }
 
 impl Collective {
-    /// The collective operation of a work-group that an instruction is.
+    /// The collective operation of a work-group that an instruction is, if it is one.
     pub(crate) fn of(func: &Function, inst: Inst) -> Option<Collective> {
         let data = func.dfg.inst(inst);
         let gives = gives(data.op)?;
@@ -50,13 +50,13 @@ impl Collective {
         }
     }
 
-    /// What combining begins with.
+    /// The identity, with which combining begins.
     pub(crate) fn start(self, ty: Type) -> ConstData {
         ConstData::splat(ty, identity(self.op, ty.elem))
     }
 }
 
-/// Whether a kernel can tell which work-items make up a sub-group.
+/// Whether a kernel can observe which work-items make up a sub-group.
 pub(crate) fn knows_sub_groups(func: &Function) -> bool {
     func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).any(|&inst| {
         match class(func.dfg.inst(inst).op) {
@@ -80,9 +80,9 @@ pub(crate) fn knows_sub_groups(func: &Function) -> bool {
     })
 }
 
-/// Whether a kernel may be run in larger groups along x than were asked for: it cannot tell which work-items of a row make up a
-/// group, and has no loops. What loops access again and again is why somebody chooses small groups; without loops, longer rows are
-/// longer runs of memory.
+/// Whether work-groups of a kernel may be coalesced to larger ones along x. The kernel must not be able to observe which
+/// work-items of a row make up a work-group, and it must have no loops: memory that loops access repeatedly is a reason for a
+/// program to choose small groups. Without loops, longer rows mean longer runs of memory.
 pub(crate) fn groups_may_grow(func: &Function, kernel: &KernelData) -> bool {
     let cfg = Cfg::new(func);
     let loops = LoopForest::new(&cfg, &DomTree::new(&cfg));
@@ -121,7 +121,7 @@ fn gives(op: Opcode) -> Option<Gives> {
     .find_map(|(known, gives)| (known == op).then_some(gives))
 }
 
-/// Two values combined.
+/// Combines two values.
 pub(crate) fn join(b: &mut Builder<'_>, op: AtomicOp, x: Value, y: Value) -> Value {
     match op {
         AtomicOp::Add => b.int2(Opcode::Iadd, x, y),
@@ -141,7 +141,7 @@ pub(crate) fn join(b: &mut Builder<'_>, op: AtomicOp, x: Value, y: Value) -> Val
     }
 }
 
-/// Makes of the operations of sub-groups what they are when each work-item is one: its own value.
+/// Replaces the operations of sub-groups for sub-groups of one work-item: the result is the work-item's own operand.
 pub(crate) fn alone(func: &mut Function) {
     let mut replacements = Replacements::default();
     for block in func.layout.blocks().to_vec() {

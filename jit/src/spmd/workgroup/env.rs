@@ -1,8 +1,8 @@
-//! What code inside the work-group loops may name: sizes, ids, arguments, addresses, each computed at the outermost level at
-//! which it is known and only when somebody asks for it.
+//! Values that code inside the work-group loops uses: sizes, ids, arguments, addresses. Each is computed on demand, at the
+//! outermost level at which it is known.
 //!
-//! The levels are the run (the function's entry), the group, and within a region the z, y and x loops. Work-item queries
-//! become plain values of these. The arithmetic for groups that the global size does not fill is here and nowhere else.
+//! The levels are the run (the function's entry), the group, and within a region the z, y and x loops. Work-item queries become
+//! plain values at these levels. Only this file deals with groups that the global size does not fill.
 
 use std::mem::offset_of;
 
@@ -21,20 +21,20 @@ use crate::spmd::Packs;
 use crate::spmd::class::{Class, class};
 use crate::{BuildError, Options};
 
-/// `__local` variables of the kernel in the local arena.
+/// The layout of the kernel's `__local` variables in the local arena.
 #[derive(Debug, Default)]
 pub(crate) struct LocalLayout {
     offsets: SecondaryMap<Global, Option<u64>>,
     align: u64,
-    /// Bytes of the arena they take.
+    /// The size of the variables in bytes.
     pub(crate) bytes: u64,
 }
 
 impl LocalLayout {
-    /// Places the variables that the kernel names.
+    /// Lays out the variables that the kernel uses.
     ///
     /// # Errors
-    /// [`BuildError::Limit`] when they overflow any address space.
+    /// [`BuildError::Limit`] if they overflow any address space.
     pub(crate) fn new(module: &Module, regions: &Regions) -> Result<LocalLayout, BuildError> {
         let func = &regions.func;
         let mut used = Vec::new();
@@ -61,12 +61,12 @@ impl LocalLayout {
     }
 }
 
-/// Bytes beyond what is laid out in an arena that make room for an alignment the arena itself does not have.
+/// Additional bytes of an arena for an alignment that the arena itself does not have.
 pub(crate) fn slack(align: u64) -> u64 {
     align.saturating_sub(ARENA_ALIGN as u64)
 }
 
-/// A value known for the whole run or the whole group.
+/// A value of the whole run or the whole group.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Key {
     Field(u32),
@@ -85,28 +85,28 @@ enum Key {
     LocalBase,
 }
 
-/// A value that depends on the work-item; kept per region.
+/// A value that depends on the work-item; memoized per region.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum ItemKey {
     GlobalId(u8),
-    /// Local linear id of the row's first work-item; absent when that is 0.
+    /// The local linear id of the row's first work-item.
     Row,
     LocalLinear,
     GlobalLinear,
-    /// Address of the work-item's record in the scratch arena.
+    /// The address of the work-item's record in the scratch arena.
     Record,
     ItemSlot(Slot),
     Narrow(QueryOp),
 }
 
-/// The place of code in a region's loops: ids and the blocks in which values of each level may be computed.
+/// The levels of a region's loops: the ids, and the blocks in which values of each level are computed.
 #[derive(Debug)]
 pub(crate) struct Levels {
-    /// Local ids; `None` stands for the only id 0 of a dimension of size 1.
+    /// The local ids; `None` stands for the only id 0 of a dimension of size 1.
     pub(crate) ids: [Option<Value>; 3],
-    /// Where values that depend on the ids from a dimension up are computed.
+    /// For each dimension, where values are computed that depend on ids of this and higher dimensions only.
     pub(crate) blocks: [Block; 3],
-    /// Where values of the work-item are computed: at or below `blocks[0]`.
+    /// Where values of the work-item are computed: in `blocks[0]` or a block that it dominates.
     pub(crate) item: Block,
     memo: FxHashMap<ItemKey, Value>,
 }
@@ -117,18 +117,18 @@ impl Levels {
     }
 }
 
-/// The function being made and its outer levels.
+/// The group function being made, and its outer levels.
 #[derive(Debug)]
 pub(crate) struct Env<'a> {
-    /// The function being made.
+    /// The group function.
     pub(crate) out: Function,
-    /// Computes once per run.
+    /// The block for values of the run.
     pub(crate) entry: Block,
-    /// Computes once per group; its parameter is the group's id along x.
+    /// The block for values of the group; its parameter is the group's id along x.
     pub(crate) group: Block,
     ctx: Value,
     args: Value,
-    /// First group of the run, and how many.
+    /// The first group of the run, and the number of groups.
     pub(crate) first: Value,
     pub(crate) count: Value,
     group_x: Value,
@@ -189,7 +189,7 @@ impl<'a> Env<'a> {
         }
     }
 
-    /// A cursor at the end of a block, before its terminator if it has one already.
+    /// A cursor at the end of a block, before its terminator if it has one.
     pub(crate) fn at(&mut self, block: Block) -> Builder<'_> {
         let insts = self.out.layout.insts(block);
         match insts.last() {
@@ -220,7 +220,7 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// A value nobody looks at.
+    /// A value that is not used.
     pub(crate) fn undef(&mut self, ty: Type) -> Value {
         self.keep(Key::Undef(ty), |env| {
             let entry = env.entry;
@@ -259,7 +259,7 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// An arena's start, moved up to an alignment that the arena itself does not promise.
+    /// The start of an arena, rounded up to an alignment that the arena itself does not have.
     fn aligned(&mut self, arena: Value, align: u64) -> Value {
         if align <= ARENA_ALIGN as u64 {
             return arena;
@@ -280,7 +280,7 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// Address of what the group keeps once, by its offset in the scratch arena.
+    /// The address of a value of the group at an offset of the scratch arena.
     pub(crate) fn shared_addr(&mut self, offset: u64) -> Value {
         let base = self.scratch_base();
         let entry = self.entry;
@@ -330,7 +330,7 @@ impl<'a> Env<'a> {
         self.required.is_some_and(|sizes| sizes[usize::from(dim)] == 1)
     }
 
-    /// Id of the group's first work-item in a dimension, without the global offset.
+    /// The id of the group's first work-item in a dimension, without the global offset.
     fn group_origin(&mut self, dim: u8) -> Value {
         self.keep(Key::GroupOrigin(dim), |env| {
             let (id, size, level) = (env.group_id(dim), env.enqueued_local_size(dim), env.group_level(dim));
@@ -338,7 +338,7 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// Global id of the group's first work-item in a dimension.
+    /// The global id of the group's first work-item in a dimension.
     fn origin(&mut self, dim: u8) -> Value {
         self.keep(Key::Origin(dim), |env| {
             let origin = env.group_origin(dim);
@@ -348,7 +348,7 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// Work-items of this group in a dimension.
+    /// The number of work-items of this group in a dimension.
     pub(crate) fn group_size(&mut self, dim: u8) -> Value {
         let enqueued = self.enqueued_local_size(dim);
         if self.full_groups || self.is_flat(dim) {
@@ -380,7 +380,7 @@ impl<'a> Env<'a> {
         value
     }
 
-    /// A level's value plus an id, which may be absent.
+    /// The sum of a value and an id, which may be absent.
     fn plus_id(&mut self, base: Value, id: Option<Value>, level: Block) -> Value {
         match id {
             None => base,
@@ -403,7 +403,7 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// Local linear id of the first work-item in the row.
+    /// The local linear id of the first work-item in the row.
     fn row(&mut self, levels: &mut Levels) -> Value {
         self.keep_item(levels, ItemKey::Row, |env, levels| {
             if levels.ids[1].is_none() && levels.ids[2].is_none() {
@@ -416,7 +416,7 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// The row's number times the work-items that its packs have room for.
+    /// The number of the row, multiplied by the number of lanes in its packs.
     fn padded_row(&mut self, levels: &mut Levels) -> Value {
         if self.packs.whole {
             return self.row(levels);
@@ -431,7 +431,7 @@ impl<'a> Env<'a> {
         b.int2(Opcode::Imul, packs, lanes)
     }
 
-    /// Packs in a row of this group.
+    /// The number of packs in a row of this group.
     fn packs_per_row(&mut self) -> Value {
         let size = self.group_size(0);
         self.keep(Key::PacksPerRow, |env| {
@@ -440,7 +440,7 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// Packs that so many work-items of a row need.
+    /// The number of packs for so many work-items of a row.
     fn packs_for(&mut self, items: Value, level: Block) -> Value {
         if self.packs.lanes == 1 {
             return items;
@@ -452,7 +452,7 @@ impl<'a> Env<'a> {
         b.int2(Opcode::Lshr, up, shift)
     }
 
-    /// Number of the row within the group.
+    /// The number of the row within the group.
     fn row_number(&mut self, levels: &mut Levels) -> Value {
         let level = levels.blocks[1];
         let plane = levels.ids[2].map(|z| {
@@ -466,7 +466,7 @@ impl<'a> Env<'a> {
         }
     }
 
-    /// Packs of a group of the given sizes.
+    /// The number of packs in a group of the given sizes.
     fn packs_of(&mut self, sizes: [Value; 3], level: Block) -> Value {
         let row = self.packs_for(sizes[0], level);
         let mut b = self.at(level);
@@ -474,7 +474,7 @@ impl<'a> Env<'a> {
         b.int2(Opcode::Imul, rows, row)
     }
 
-    /// Number of the pack within the group.
+    /// The number of the pack within the group.
     fn pack_number(&mut self, levels: &mut Levels) -> Value {
         let row = self.row_number(levels);
         let packs = self.packs_per_row();
@@ -486,7 +486,7 @@ impl<'a> Env<'a> {
         b.int2(Opcode::Iadd, before, within)
     }
 
-    /// Work-items of the pack.
+    /// The number of work-items in the pack, and the level of that value.
     fn pack_items(&mut self, levels: &mut Levels) -> (Value, Block) {
         let lanes = self.int(i64::from(self.packs.lanes));
         if self.packs.whole {
@@ -524,7 +524,7 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// Address of the work-item's record in the scratch arena.
+    /// The address of the work-item's record in the scratch arena.
     pub(crate) fn record(&mut self, levels: &mut Levels) -> Value {
         self.keep_item(levels, ItemKey::Record, |env, levels| {
             let records = env.keep(Key::Records, |env| {
@@ -592,7 +592,7 @@ impl<'a> Env<'a> {
         }
     }
 
-    /// The low half of a value, computed where the value is.
+    /// The low half of a value, computed at the level of the value.
     fn narrow(
         &mut self,
         levels: &mut Levels,
@@ -605,7 +605,7 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// Whether the bits of a pointer lie in an arena.
+    /// Whether a pointer points into an arena.
     fn in_arena(&mut self, block: Block, pointer: Value, start: (u32, Space), bytes: u32) -> Value {
         let arena = self.field(start.0, Type::ptr(start.1));
         let bytes = self.field(bytes, Type::I64);
@@ -643,7 +643,7 @@ impl<'a> Env<'a> {
         }
     }
 
-    /// The value of an op that names something of the launch, the group or the work-item; `None` for all other ops.
+    /// The value of an op that depends only on the launch, the group or the position of the work-item; `None` for all other ops.
     pub(crate) fn known(&mut self, levels: &mut Levels, op: Opcode, imm: &Imm, ty: Type) -> Option<Value> {
         match (class(op), imm) {
             (Class::Arg, &Imm::Offset(offset)) => Some(self.arg(offset, ty)),

@@ -1,4 +1,4 @@
-//! Work-group loops: puts loops over work-items around the regions of a kernel and connects them.
+//! Work-group loops: puts loops over work-items around the regions of a kernel, and connects the regions.
 //!
 //! ```text
 //! entry -> group(g) -> region 0 -> ... -> region k -> next group -> done
@@ -7,17 +7,17 @@
 //!            each way out: context stores -> latch(next, carried...) -> x' -> y' -> z' -> leave: go to the next region
 //! ```
 //!
-//! When work-items go together, `leave` knows the next region from any of them and jumps there. Otherwise each work-item
-//! stores the number of the region it waits for in its record; `leave` goes to a driver that runs the lowest-numbered region
-//! for which somebody waits, exactly for those who do, until all have ended. A region's number is its place in the
-//! function, so work-items ahead wait for those behind. Kernels with named barriers are different: there regions take turns
-//! (`loops/round_robin.rs`).
+//! If work-items go from region to region together, the next region is the same for all of them, and `leave` jumps there.
+//! Otherwise each work-item stores the number of the region that it waits for in its record. `leave` then goes to a driver that
+//! runs the lowest-numbered region for which a work-item waits, for exactly those that wait for it, until all have ended. A
+//! region's number is its position in the function, so work-items ahead wait for those behind. Kernels with named barriers are
+//! different: their regions are scheduled round-robin (`loops/round_robin.rs`).
 //!
-//! A region that ends in an operation of the group (`groups.rs`) combines what the work-items bring on the way: the value so far is
-//! a parameter of the loops, the result is what the last work-item leaves.
+//! A region that ends in a collective operation of the group (`collectives.rs`) combines the operands of its work-items on the
+//! way: the combination so far is a parameter of the loops, and the result is its value after the last work-item.
 //!
-//! Copies are made block by block; operands that have several definitions inside one region (the value that came in, and the
-//! one computed when control comes around a loop) are placeholders at first, which SSA construction resolves at the end.
+//! Regions are copied block by block. An operand with several definitions inside one region (the value that came in, and one
+//! computed when control comes around a loop) is a placeholder first, which SSA construction resolves at the end.
 
 mod round_robin;
 
@@ -38,7 +38,7 @@ use crate::spmd::Packs;
 use crate::spmd::analysis::shape::Scope;
 use crate::spmd::class::{Class, class};
 
-/// Makes the group function of a kernel that has been cut into regions and whose contexts are laid out.
+/// Makes the group function of a kernel that has been cut into regions and whose scratch arena has been laid out.
 pub(crate) fn build(
     module: &Module,
     kernel: &KernelData,
@@ -99,13 +99,13 @@ fn copy_name(regions: &Regions, out: &mut Function, from: Value, to: Value) {
     }
 }
 
-/// A value as it is stored.
+/// Converts a value to its type in memory.
 fn to_memory(b: &mut Builder<'_>, value: Value) -> Value {
     let ty = b.ty(value);
     if ty.is_bool() { b.cast(Opcode::Zext, value, memory_type(ty)) } else { value }
 }
 
-/// A value from how it is stored.
+/// Converts a value from its type in memory.
 fn from_memory(b: &mut Builder<'_>, loaded: Value, ty: Type) -> Value {
     if !ty.is_bool() {
         return loaded;
@@ -119,61 +119,62 @@ struct Loops<'a> {
     packs: Packs,
     regions: &'a Regions,
     context: &'a Context,
-    /// Where each region is entered; parameters are its carried values.
+    /// The block where each region is entered; its parameters are the carried values.
     enter: Vec<Block>,
     driver: Option<Block>,
     next_group: Block,
     done: Block,
-    /// Where a group ends whose packs wait for one another in vain.
+    /// The block where a group ends whose packs are deadlocked.
     deadlock: Block,
     ssa: SsaBuilder,
-    /// Values that stand for "the variable at the start of the block" until all control flow is there.
+    /// Values that stand for a variable's value at the start of a block until all control flow exists.
     placeholders: FxHashMap<(Var, Block), Value>,
-    /// Context stores with their regions and offsets.
+    /// Context stores, with their regions and offsets.
     stores: Vec<(Inst, RegionId, u64)>,
-    /// What regions loaded from the context.
+    /// Values that regions have loaded from context slots.
     loaded: FxHashMap<(RegionId, u64), Value>,
 }
 
-/// A region while it is being copied.
+/// A region that is being copied.
 struct Body<'a> {
     id: RegionId,
     region: &'a Region,
     levels: Levels,
-    /// Takes the next region (unless there is only one) and the carried values that changed.
+    /// Takes the number of the next region (unless there is only one) and the changed carried values.
     latch: Block,
-    /// Carried values that leave this region with another value than they came, in the order of the latch's parameters.
+    /// Carried values that may leave this region with a value different from their value at its entry, in the order of the
+    /// latch's parameters.
     changed: Vec<Value>,
-    /// The lowest region waited for, so far.
+    /// The lowest region so far that a work-item waits for.
     lowest: Option<Value>,
-    /// Operations of the group that the region may end in.
+    /// Collective operations of the group in which the region may end.
     sums: Vec<Sum>,
     blocks: FxHashMap<Block, Block>,
     /// Copies of values defined in the region.
     defined: FxHashMap<Value, Value>,
-    /// Values of the region's entry, as far as asked for.
+    /// Values at the region's entry that have been used so far.
     entering: FxHashMap<Value, Value>,
-    /// Values that come in and are defined anew as well.
+    /// Variables for values that are live into the region and defined in it as well.
     vars: FxHashMap<Value, Var>,
 }
 
-/// An operation of the group that a region may end in.
+/// A collective operation of the group in which a region may end.
 struct Sum {
     operation: Collective,
-    /// The block that ends in it.
+    /// The block that ends in the operation.
     block: Block,
     result: Value,
-    /// What has been combined before the work-item.
+    /// The combination of the operands before the work-item's own.
     before: Value,
-    /// That and the work-item's own value.
+    /// That, combined with the work-item's own operand.
     after: Option<Value>,
-    /// Parameter of the latch: what has been combined up to the work-item. When the region is left by another way, the value
-    /// that the result has there.
+    /// A parameter of the latch: the combination up to the work-item. If the region is left by another path, the value of the
+    /// result there.
     last: Value,
 }
 
 impl<'a> Loops<'a> {
-    /// The loop over the run's groups.
+    /// Makes the loop over the groups of the run.
     fn groups(&mut self) {
         let (entry, group, next_group, done) = (self.env.entry, self.env.group, self.next_group, self.done);
         let (first, count) = (self.env.first, self.env.count);
@@ -192,10 +193,10 @@ impl<'a> Loops<'a> {
         b.branch(more, BlockCall::new(group, &[next]), BlockCall::new(done, &[]));
         b.switch_to(done);
         b.ret(&[]);
-        // `next_group` and `done` are placed last, by `finish`.
+        // `finish` appends `next_group` and `done` at the end.
     }
 
-    /// Sends the group to the lowest region that is waited for.
+    /// Makes the block that continues with the lowest region that a work-item waits for.
     fn driver(&mut self) {
         let Some(driver) = self.driver else { return };
         self.env.out.layout.append_block(driver);
@@ -205,7 +206,7 @@ impl<'a> Loops<'a> {
         self.env.at(driver).switch(lowest, cases, end);
     }
 
-    /// One region: its loops, its copy, and the way on.
+    /// Makes one region: its loops, its copy, and its exits.
     fn region(&mut self, id: RegionId) {
         let mut body = self.open(id);
         let region = body.region;
@@ -232,7 +233,7 @@ impl<'a> Loops<'a> {
         self.close(&body);
     }
 
-    /// The loops' headers, and the check whether a work-item waits here.
+    /// Makes the headers of the loops, and the test whether a work-item waits here.
     fn open(&mut self, id: RegionId) -> Body<'a> {
         let region = &self.regions.list[id];
         let enter = self.enter[id];
@@ -294,7 +295,7 @@ impl<'a> Loops<'a> {
             })
             .collect();
         let all_here = self.all_here(id, &mut levels);
-        // All work-items begin in region 0; nobody comes back to it.
+        // All work-items begin in region 0, and none returns to it.
         if self.driver.is_some() && id != 0 {
             let record = self.env.record(&mut levels);
             let run = self.env.out.append_block();
@@ -324,7 +325,7 @@ impl<'a> Loops<'a> {
             entering: FxHashMap::default(),
             vars: FxHashMap::default(),
         };
-        // What comes in and is computed anew inside is a variable.
+        // A value that is live into the region and computed inside again is a variable.
         for &value in &self.context.live[id] {
             if inside.contains(value) && self.context.kept[value] != Some(Kept::Recomputed) {
                 let var = self.ssa.declare(self.regions.func.dfg.ty(value));
@@ -336,7 +337,7 @@ impl<'a> Loops<'a> {
         body
     }
 
-    /// Carried values that the next regions get from this one rather than from before it, but what operations of the group give.
+    /// The carried values that the next regions get from this region instead of its entry, except results of reductions.
     fn changed(&self, region: &Region, inside: &EntitySet<Value>) -> Vec<Value> {
         let mut changed = Vec::new();
         for &next in region.next.iter().flatten() {
@@ -351,7 +352,7 @@ impl<'a> Loops<'a> {
         changed
     }
 
-    /// Notes the copy of a value that is defined in the region.
+    /// Records the copy of a value that is defined in the region.
     fn define(&mut self, body: &mut Body<'_>, block: Block, value: Value, copy: Value) {
         copy_name(self.regions, &mut self.env.out, value, copy);
         body.defined.insert(value, copy);
@@ -360,7 +361,7 @@ impl<'a> Loops<'a> {
         }
     }
 
-    /// A value as the region finds it.
+    /// The value that a live-in value has at the region's entry.
     fn entering(&mut self, body: &mut Body<'_>, value: Value) -> Value {
         if let Some(&entering) = body.entering.get(&value) {
             return entering;
@@ -396,7 +397,7 @@ impl<'a> Loops<'a> {
         entering
     }
 
-    /// Computes a cheap value once more: before the loops when it is the same for the group.
+    /// Recomputes a cheap value; before the loops if it is the same for the group.
     fn recompute(&mut self, body: &mut Body<'_>, value: Value) -> Value {
         if let Some(&made) = body.entering.get(&value) {
             return made;
@@ -425,7 +426,7 @@ impl<'a> Loops<'a> {
         made
     }
 
-    /// An immediate in the new function: constants move to its pool.
+    /// Converts an immediate for the new function; constants are copied to its pool.
     fn imm(&mut self, imm: &Imm) -> Imm {
         match imm {
             Imm::Const(id) => Imm::Const(self.env.out.dfg.make_const(self.regions.func.dfg.constant(*id).clone())),
@@ -433,7 +434,7 @@ impl<'a> Loops<'a> {
         }
     }
 
-    /// What an operand in `block` is in the copy.
+    /// The copy of an operand of an instruction in `block`.
     fn operand(&mut self, body: &mut Body<'_>, block: Block, value: Value) -> Value {
         if let Some(&var) = body.vars.get(&value) {
             if self.regions.def_block(value) == Some(block) {
@@ -454,7 +455,7 @@ impl<'a> Loops<'a> {
         body.entering.contains_key(&value) || self.context.live_into(body.id, value)
     }
 
-    /// The placeholder for a variable at the start of a block.
+    /// The placeholder for a variable's value at the start of a block.
     fn at_start(&mut self, var: Var, block: Block, like: Value) -> Value {
         let ty = self.regions.func.dfg.ty(like);
         let dfg = &mut self.env.out.dfg;
@@ -487,7 +488,7 @@ impl<'a> Loops<'a> {
                     self.define(body, block, func.dfg.result(inst), value);
                 }
                 Class::Barrier => {
-                    // Only barriers of sub-groups are left: each work-item is one.
+                    // Only barriers of sub-groups are left, which consist of one pack.
                     if let Imm::Barrier(info) = &data.imm
                         && let Some(scope) = super::regions::beyond_item(info.memory)
                     {
@@ -506,7 +507,7 @@ impl<'a> Loops<'a> {
         }
     }
 
-    /// An operation of the group: adds the work-item's own value to what those before it brought.
+    /// A collective operation of the group: combines the work-item's own operand with those before it.
     fn combine(&mut self, body: &mut Body<'_>, block: Block, inst: Inst) {
         let own = self.operand(body, block, self.regions.func.dfg.inst(inst).args[0]);
         let at = body.blocks[&block];
@@ -527,7 +528,7 @@ impl<'a> Loops<'a> {
     fn copy_inst(&mut self, body: &mut Body<'_>, block: Block, inst: Inst) {
         let func = &self.regions.func;
         let data = func.dfg.inst(inst);
-        // What the region recomputed at its entry is the same here.
+        // The region has computed this value at its entry already.
         if let Some(value) = func.dfg.single_result(inst)
             && self.context.kept[value] == Some(Kept::Recomputed)
             && self.is_live_in(body, value)
@@ -585,7 +586,7 @@ impl<'a> Loops<'a> {
         b.inst(data.op, &args, imm, &[]);
     }
 
-    /// A way out of the region from the end of `block`: stores what the next region needs, in `at`.
+    /// Makes an exit of the region at the end of `block`: stores in `at` what the next region needs.
     fn leave(&mut self, body: &mut Body<'_>, block: Block, at: Block, next: Option<RegionId>, args: &[Value]) {
         let regions = self.regions;
         let mut passed: FxHashMap<Value, Value> = FxHashMap::default();
@@ -641,7 +642,7 @@ impl<'a> Loops<'a> {
         self.env.at(at).jump(latch, &latch_args);
     }
 
-    /// Stores a value into the work-item's context.
+    /// Stores a value to the work-item's context.
     fn store(&mut self, body: &mut Body<'_>, at: Block, offset: u64, value: Value) {
         let record = self.env.record(&mut body.levels);
         let mut b = self.env.at(at);
@@ -652,7 +653,7 @@ impl<'a> Loops<'a> {
         self.stores.push((store, body.id, offset));
     }
 
-    /// The loops' latches, and the way to the next region.
+    /// Makes the latches of the loops, and the jump to the next region.
     fn close(&mut self, body: &Body<'_>) {
         let mut at = body.latch;
         self.env.out.layout.append_block(at);
@@ -712,7 +713,7 @@ impl<'a> Loops<'a> {
         let mut ways: Vec<(Option<RegionId>, BlockCall)> =
             body.region.next.iter().map(|&next| (next, call(self, next))).collect();
         let Some((_, last)) = ways.pop() else {
-            // An endless loop without a way out: never left.
+            // An endless loop without exit.
             self.env.at(at).jump(self.next_group, &[]);
             return;
         };
@@ -732,7 +733,7 @@ impl<'a> Loops<'a> {
         }
     }
 
-    /// Resolves what was left open.
+    /// Resolves placeholders and places the last blocks.
     fn finish(mut self) -> Function {
         self.end_turns();
         let out = &mut self.env.out;
@@ -759,7 +760,7 @@ impl<'a> Loops<'a> {
         self.env.out
     }
 
-    /// Removes stores of what was loaded from the same place.
+    /// Removes stores of values that were loaded from the same address.
     fn drop_idle_stores(&mut self) {
         for &(store, region, offset) in &self.stores {
             let Some(&loaded) = self.loaded.get(&(region, offset)) else { continue };

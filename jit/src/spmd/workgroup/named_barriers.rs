@@ -1,4 +1,4 @@
-//! Named barriers in terms of what the loops around packs know: places to go on from.
+//! Expands named barriers to code on counters and a region in which packs wait.
 //!
 //! ```text
 //!     ...                             ...
@@ -9,11 +9,12 @@
 //!                               wait: [p.times] == old ? wait : rest
 //! ```
 //!
-//! `wait` begins a region whose packs look for themselves whether they may go on. No other pack runs in between, so the counters
+//! `wait` begins a region whose packs test for themselves whether they may pass. No other pack runs in between, so the counters
 //! need no atomics.
 //!
-//! Packs of such a kernel get to barriers of the whole group at different times. An operation of the whole group wants its packs
-//! in one pass of the loops: a barrier goes before it, and what it gives to all is taken over by each in the pass that follows.
+//! The packs of such a kernel reach barriers of the work-group at different times. A collective operation of the work-group needs
+//! all its packs in one pass of the loops. So a barrier is inserted before it, and each pack copies the result of a reduction in
+//! the following pass.
 
 use clift_kir::{
     BarrierInfo, Block, BlockCall, Builder, Function, Imm, Inst, IntCond, MemInfo, MemScope, Opcode, SpaceSet, Type,
@@ -23,7 +24,7 @@ use rustc_hash::FxHashMap;
 use super::collectives::{Collective, Gives};
 use crate::spmd::class::{Class, class};
 
-/// Takes a kernel's named barriers apart; tells the blocks in which packs wait and the memory scopes of their barriers.
+/// Expands a kernel's named barriers. Returns the blocks in which packs wait, with the memory scopes of their barriers.
 pub(crate) fn expand(func: &mut Function) -> FxHashMap<Block, MemScope> {
     let mut waits = FxHashMap::default();
     for block in func.layout.blocks().to_vec() {
@@ -50,7 +51,7 @@ fn is_named(func: &Function, inst: Inst) -> bool {
     class(func.dfg.inst(inst).op) == Class::NamedBarrier
 }
 
-/// Takes one barrier apart; gives the block that waits, the one behind it, and the scope.
+/// Expands one barrier. Returns the block that waits, the block after it, and the memory scope.
 fn take_apart(func: &mut Function, block: Block, index: usize) -> (Block, Block, MemScope) {
     let inst = func.layout.insts(block)[index];
     let data = func.dfg.inst(inst).clone();
@@ -87,7 +88,7 @@ fn take_apart(func: &mut Function, block: Block, index: usize) -> (Block, Block,
     (wait, rest, info.memory)
 }
 
-/// A barrier before an operation of the whole group, and a copy of its result behind it.
+/// Inserts a barrier before a collective operation of the work-group, and a copy of its result after it.
 fn gather(func: &mut Function, block: Block, operation: Collective) {
     let Some(index) = func.layout.insts(block).iter().position(|&inst| inst == operation.inst) else { return };
     let id = func.fresh_barrier();

@@ -1,8 +1,8 @@
-//! Private variables that stayed in memory: which need a copy per work-item, and where the copies lie.
+//! Private variables that stay in memory: which of them need one copy per work-item.
 //!
-//! A variable whose content is never needed on the other side of a region boundary is dead whenever another work-item runs, so
-//! one copy per worker serves all. The content counts as needed across a boundary when a write can come before it and a read
-//! after it; a variable whose address escapes from what this file follows is taken to be needed across every boundary.
+//! If the content of a variable is never needed on the other side of a region boundary, it is dead whenever another work-item
+//! runs, so one copy per worker is enough. The content is needed across a boundary if a write can come before it and a read after
+//! it. If the address of a variable escapes from this analysis, its content is assumed to be needed across every boundary.
 
 use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Function, Opcode, Slot, Value};
@@ -11,7 +11,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use super::regions::Regions;
 use crate::spmd::class::{Class, class};
 
-/// What happens to one private variable.
+/// How one private variable is used.
 #[derive(Clone, Debug, Default)]
 struct Accesses {
     used: bool,
@@ -23,16 +23,16 @@ struct Accesses {
 /// How many copies a private variable needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Copies {
-    /// The kernel does not use it.
+    /// None: the kernel does not use the variable.
     #[default]
     None,
-    /// One for all work-items that a worker runs, one after the other.
+    /// One for all work-items that a worker runs one after the other.
     One,
     /// One for each work-item of a group.
     PerItem,
 }
 
-/// Decides for every private variable of a kernel.
+/// Decides how many copies each private variable of a kernel needs.
 pub(crate) fn copies(regions: &Regions) -> SecondaryMap<Slot, Copies> {
     let func = &regions.func;
     let accesses = accesses(regions);
@@ -56,7 +56,7 @@ pub(crate) fn copies(regions: &Regions) -> SecondaryMap<Slot, Copies> {
     copies
 }
 
-/// Blocks that can be come to from the given ones, these included.
+/// The blocks that are reachable from the given ones, including these.
 fn reach<'a>(from: &[Block], next: impl Fn(Block) -> &'a [Block]) -> EntitySet<Block> {
     let mut seen = EntitySet::new();
     let mut stack = from.to_vec();
@@ -68,7 +68,7 @@ fn reach<'a>(from: &[Block], next: impl Fn(Block) -> &'a [Block]) -> EntitySet<B
     seen
 }
 
-/// Follows the variables' addresses.
+/// Collects the accesses to each variable by following its address.
 fn accesses(regions: &Regions) -> SecondaryMap<Slot, Accesses> {
     let func = &regions.func;
     let mut accesses: SecondaryMap<Slot, Accesses> = SecondaryMap::new();
@@ -87,7 +87,7 @@ fn accesses(regions: &Regions) -> SecondaryMap<Slot, Accesses> {
         }
         let of = &mut accesses[slot];
         of.used = true;
-        // A pointer may come around a loop: go over the code until nothing new is derived.
+        // A pointer may be passed around a loop: repeat until nothing new is derived.
         loop {
             let known = derived.iter().count();
             for &block in regions.cfg.rpo() {
@@ -101,7 +101,7 @@ fn accesses(regions: &Regions) -> SecondaryMap<Slot, Accesses> {
     accesses
 }
 
-/// Notes what a block does with derived pointers.
+/// Records how a block uses derived pointers.
 fn follow(func: &Function, block: Block, derived: &mut EntitySet<Value>, of: &mut Accesses) {
     use Opcode::{
         Addr, AtomicCmpxchg, AtomicLoad, AtomicRmw, AtomicStore, Gather, Icmp, InSpace, Load, MaskedLoad, MaskedStore,
@@ -117,7 +117,7 @@ fn follow(func: &Function, block: Block, derived: &mut EntitySet<Value>, of: &mu
             if !derived.contains(arg) {
                 continue;
             }
-            // What is not named lets the address out of sight.
+            // With any other use, the address escapes.
             if DERIVE.contains(&data.op) {
                 derived.insert(func.dfg.result(inst));
             } else if i == 0 && (READ.contains(&data.op) || WRITE.contains(&data.op)) {

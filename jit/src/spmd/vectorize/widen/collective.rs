@@ -1,7 +1,7 @@
-//! Operations in which work-items exchange values: code across the lanes of a pack, which is a sub-group.
+//! Collective operations: code across the lanes of a pack, which is a sub-group.
 //!
-//! Lanes that do not take part bring what changes nothing. A scan takes log2(W) steps, each of which moves lanes up and combines.
-//! What a whole work-group combines, each pack combines first; the loops around packs do the rest with scalars.
+//! Inactive lanes contribute the identity. A scan takes log2(W) steps, each of which shifts the lanes up and combines. In an
+//! operation of a whole work-group, each pack first combines its own lanes; the loops around packs do the rest with scalars.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::eval::{LaneCx, identity};
@@ -15,7 +15,7 @@ use super::{Mask, Widener};
 use crate::spmd::analysis::shape::Scope;
 use crate::spmd::workgroup::collectives::join;
 
-/// How far to look for constants.
+/// How many definitions deep constants are searched.
 const STEPS: u32 = 6;
 
 impl Widener<'_> {
@@ -43,7 +43,7 @@ impl Widener<'_> {
         self.set(result, form);
     }
 
-    /// Whether a truth value holds for a lane of `mask`.
+    /// Whether a Boolean is true for any lane of `mask`.
     fn vote(&mut self, value: Value, mask: Mask) -> Value {
         if self.is_uniform(value) {
             return self.scalar(value);
@@ -56,7 +56,7 @@ impl Widener<'_> {
         self.at().any(lanes)
     }
 
-    /// The components of a value, without effect in lanes that do not take part.
+    /// The components of a value, with the identity in inactive lanes.
     fn taking_part(&mut self, value: Value, op: AtomicOp, mask: Mask) -> Packs {
         let mut packs = self.packs(value);
         if let Some(mask) = mask {
@@ -72,7 +72,7 @@ impl Widener<'_> {
         self.at().constant(ConstData::splat(ty, identity(op, ty.elem)))
     }
 
-    /// All lanes combined, or all packs of the group.
+    /// The reduction of all lanes, or of all packs of the group.
     fn reduction(&mut self, value: Value, info: GroupInfo, mask: Mask) -> Form {
         let repeats_do_nothing = match info.op {
             AtomicOp::And
@@ -92,7 +92,7 @@ impl Widener<'_> {
             | AtomicOp::Fmul => false,
         };
         let whole = if repeats_do_nothing && self.is_uniform(value) {
-            // Some lane takes part, or nobody looks at the result.
+            // Some lane is active, or the result is not used.
             self.scalar(value)
         } else {
             let packs = self.taking_part(value, info.op, mask);
@@ -105,7 +105,7 @@ impl Widener<'_> {
         Form::Uniform(whole)
     }
 
-    /// All lanes of a pack combined.
+    /// Combines all lanes of a pack.
     fn reduce_lanes(&mut self, pack: Value, op: AtomicOp) -> Value {
         let ty = self.out.dfg.ty(pack);
         if ty.is_bool() {
@@ -125,7 +125,7 @@ impl Widener<'_> {
         if ty.is_int() {
             return self.at().reduce(op, pack);
         }
-        // In halves: the order of floats is free.
+        // By halves: the order of floating-point operations is free.
         let (mut pack, mut lanes) = (pack, ty.lanes() as u8);
         while lanes > 1 {
             let half = lanes / 2;
@@ -142,7 +142,7 @@ impl Widener<'_> {
         pack
     }
 
-    /// Each cluster of neighbouring lanes combined, in each of them.
+    /// Combines each cluster of neighbouring lanes; every lane of it gets the result.
     fn reduce_clusters(&mut self, pack: Value, op: AtomicOp, cluster: u32) -> Value {
         let (mut pack, to) = self.countable(pack);
         let mut step = 1;
@@ -156,7 +156,7 @@ impl Widener<'_> {
         self.counted(pack, to)
     }
 
-    /// Truth values as numbers, which move across lanes more easily; and whether they were.
+    /// Booleans as integers, which are easier to move across lanes; and whether the value was one.
     fn countable(&mut self, pack: Value) -> (Value, bool) {
         let ty = self.out.dfg.ty(pack);
         if !ty.is_bool() {
@@ -165,7 +165,7 @@ impl Widener<'_> {
         (self.at().cast(Opcode::Sext, pack, ty.with_elem(Elem::I32)), true)
     }
 
-    /// Undoes [`Self::countable`].
+    /// Undoes [`Self::bools_to_ints`].
     fn counted(&mut self, pack: Value, truth: bool) -> Value {
         if !truth {
             return pack;
@@ -176,7 +176,7 @@ impl Widener<'_> {
         b.icmp(IntCond::Ne, pack, zero)
     }
 
-    /// Each lane combined with those before it, in the pack or the whole group.
+    /// A scan over the pack or the whole group.
     fn scan(&mut self, value: Value, info: GroupInfo, exclusive: bool, mask: Mask) -> Form {
         let packs = self.taking_part(value, info.op, mask);
         let mut scanned: Packs = Packs::new();
@@ -208,7 +208,7 @@ impl Widener<'_> {
         Form::Packs(scanned.into_iter().map(|pack| self.counted(pack, truth)).collect())
     }
 
-    /// Each lane combined with those before it.
+    /// A scan over the lanes of a pack.
     pub(super) fn scan_lanes(&mut self, pack: Value, op: AtomicOp, exclusive: bool) -> Value {
         let ty = self.out.dfg.ty(pack);
         let neutral = self.neutral(ty, op);
@@ -222,7 +222,7 @@ impl Widener<'_> {
         pack
     }
 
-    /// Lanes moved up, with those of another value coming in.
+    /// Shifts the lanes up; the freed lanes come from another value.
     pub(super) fn move_up(&mut self, pack: Value, from_below: Value, by: u32) -> Value {
         let width = self.width;
         let lanes: SmallVec<[u8; 16]> =
@@ -230,7 +230,7 @@ impl Widener<'_> {
         self.at().shuffle(from_below, pack, &lanes)
     }
 
-    /// The lanes with a true value as bits of four words.
+    /// The lanes with a true value, as bits of four words.
     fn ballot(&mut self, value: Value, mask: Mask) -> Value {
         let width = self.width;
         let uniform = self.is_uniform(value);
@@ -253,7 +253,7 @@ impl Widener<'_> {
         b.vec(&[word, zero, zero, zero])
     }
 
-    /// Each lane's value from the lane whose number it gives.
+    /// For each lane, the value of the lane whose number it has.
     fn exchange(&mut self, value: Value, number: Value) -> Form {
         if self.is_uniform(value) {
             return Form::Uniform(self.scalar(value));
@@ -286,7 +286,7 @@ impl Widener<'_> {
         Form::Packs(moved.collect())
     }
 
-    /// The lanes of a value that is computed from constants alone, in few steps.
+    /// The lanes of a value that is computed from constants only, in a few steps.
     pub(super) fn known_lanes(&self, value: Value) -> Option<SmallVec<[u64; 16]>> {
         self.known_within(value, STEPS)
     }

@@ -10,7 +10,7 @@ use super::{Mask, Widener};
 use crate::spmd::analysis::shape::Shape;
 
 impl Widener<'_> {
-    /// One instruction of a block that the lanes of `mask` execute.
+    /// Widens one instruction of a block that the lanes of `mask` execute.
     pub(super) fn instruction(&mut self, inst: Inst, mask: Mask) {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -45,7 +45,7 @@ impl Widener<'_> {
         }
     }
 
-    /// The address that is the same for all active lanes, though it need not be known to be.
+    /// An address that is the same for all active lanes, though this need not be known at compile time.
     fn of_active(&mut self, address: Value, mask: Mask) -> Value {
         if self.is_uniform(address) {
             return self.scalar(address);
@@ -65,7 +65,7 @@ impl Widener<'_> {
         self.at().cast(Opcode::IntToPtr, highest, ty)
     }
 
-    /// The address of a private variable: the lanes' elements, or their copies of the whole, lie one after the other.
+    /// The address of a private variable. The lanes' elements, or their copies of the whole variable, are contiguous.
     fn slot(&mut self, inst: Inst) {
         let data = self.func.dfg.inst(inst);
         let Imm::Slot(slot) = data.imm else { unreachable!("broken invariant: slot_addr without a slot") };
@@ -82,7 +82,7 @@ impl Widener<'_> {
         self.set_shaped(result, form);
     }
 
-    /// A query of the first lane.
+    /// A work-item query, for the first lane.
     fn query(&mut self, inst: Inst) {
         let data = self.func.dfg.inst(inst);
         let result = self.func.dfg.result(inst);
@@ -101,12 +101,12 @@ impl Widener<'_> {
         self.set_shaped(result, form);
     }
 
-    /// Notes a value in the form its shape asks for, which may promise less than is known.
+    /// Records the form of a leaf. The value's shape may be less precise.
     fn set_shaped(&mut self, value: Value, form: Form) {
         self.set(value, form);
     }
 
-    /// Something that only computes: on scalars where the lanes share the result or have it in steps.
+    /// An instruction without effects. Uniform and affine results are computed with scalars.
     fn pure(&mut self, inst: Inst) {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -117,7 +117,7 @@ impl Widener<'_> {
             return;
         }
         let shape = self.shape(result);
-        // What is a line may be computed of values that are not: the first lane's value is of the first lanes' ones.
+        // A value may be affine though its operands are not: its first lane depends only on the operands' first lanes.
         let scalars = data.args.iter().all(|&arg| self.is_scalar(arg))
             || shape != Shape::Varying && data.args.iter().all(|&arg| self.has_first(arg));
         let uniform = data.args.iter().all(|&arg| self.is_uniform(arg));
@@ -148,7 +148,7 @@ impl Widener<'_> {
         self.set(result, Form::Packs(packs));
     }
 
-    /// What a lane-wise instruction computes of flat values, and values that the lanes share.
+    /// Applies a lane-wise instruction to flat and uniform values.
     fn on_flat(&mut self, inst: Inst) -> Option<Value> {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -167,7 +167,7 @@ impl Widener<'_> {
         Some(self.emit(data.op, &args?, data.imm.clone(), flat))
     }
 
-    /// An address within an interleaved variable: offsets count for all lanes.
+    /// An address within an interleaved variable: offsets are multiplied by the number of lanes.
     fn interleaved_address(&mut self, inst: Inst) {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -196,7 +196,7 @@ impl Widener<'_> {
         self.set(result, Form::Packs(smallvec![made]));
     }
 
-    /// What an instruction computes, in all lanes.
+    /// The result of an instruction in all lanes.
     pub(super) fn on_packs(&mut self, inst: Inst) -> Packs {
         match how(self.func.dfg.inst(inst).op) {
             How::Components => self.components(inst),
@@ -216,7 +216,7 @@ impl Widener<'_> {
         }
     }
 
-    /// The same op for each component.
+    /// Applies the same op to each component.
     fn lanewise(&mut self, inst: Inst) -> Packs {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -225,7 +225,7 @@ impl Widener<'_> {
         if data.op == Opcode::Addr && !ty.is_vector() {
             return smallvec![self.address(inst, pack)];
         }
-        // One condition for all components, or one each.
+        // One condition for all components, or one for each.
         if data.op == Opcode::Select && self.is_uniform(data.args[0]) && !func.dfg.ty(data.args[0]).is_vector() {
             let cond = self.scalar(data.args[0]);
             let (a, b) = (self.packs(data.args[1]), self.packs(data.args[2]));
@@ -241,7 +241,7 @@ impl Widener<'_> {
             .collect()
     }
 
-    /// An address that varies: scalar operands stay scalars.
+    /// A varying address: uniform operands stay scalars.
     fn address(&mut self, inst: Inst, pack: Type) -> Value {
         let data = self.func.dfg.inst(inst);
         let base = data.args[0];
@@ -255,7 +255,7 @@ impl Widener<'_> {
         self.emit(Opcode::Addr, &operands, data.imm.clone(), pack)
     }
 
-    /// Components of OpenCL vectors moved, or combined.
+    /// Moves or combines the components of OpenCL vectors.
     fn components(&mut self, inst: Inst) -> Packs {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -322,7 +322,7 @@ impl Widener<'_> {
         sum
     }
 
-    /// Where a pack of i32 has a number.
+    /// The lanes in which a number has a value.
     fn equals(&mut self, number: Value, wanted: i64) -> Value {
         let ty = self.out.dfg.ty(number);
         let mut b = self.at();
@@ -330,7 +330,7 @@ impl Widener<'_> {
         b.icmp(clift_kir::IntCond::Eq, number, wanted)
     }
 
-    /// The component whose number, modulo their count rounded up to a power of two, each lane gives.
+    /// For each lane, the component whose number it has, modulo the number of components rounded up to a power of two.
     fn choose_component(&mut self, components: &[Value], number: Value) -> Value {
         let ty = self.out.dfg.ty(number);
         let number = {
@@ -346,7 +346,7 @@ impl Widener<'_> {
         chosen
     }
 
-    /// The same bits in as many or more or fewer components.
+    /// Reinterprets the bits as the same, a larger or a smaller number of components.
     fn bitcast(&mut self, inst: Inst) -> Packs {
         let func = self.func;
         let data = func.dfg.inst(inst);

@@ -1,5 +1,5 @@
-//! What has no form on packs: executed once per active lane, in lane order, with scalars. Few such instructions are copied for
-//! each lane; where there are many of them, and for what takes long anyway, one copy stands in a loop over the active lanes.
+//! Instructions without a vector form: executed as scalars once per active lane, in lane order. A few such instructions are
+//! copied for each lane; if there are many of them, or if each takes long anyway, one copy is in a loop over the active lanes.
 
 use clift_kir::inst::{BlockCall, Imm};
 use clift_kir::{AtomicOp, Elem, Inst, IntCond, Opcode, Type, Value};
@@ -11,7 +11,7 @@ use super::{Mask, Widener};
 use crate::spmd::analysis::shape::Scope;
 use crate::spmd::vectorize::aggregated_atomics::together;
 
-/// Up to so many copies of instructions for one lane each stand in a row.
+/// The most copies of instructions for single lanes; beyond that, loops are used.
 const MOST_COPIES: usize = 512;
 
 /// An operand of an instruction that is executed lane by lane.
@@ -21,7 +21,7 @@ enum PerLane {
 }
 
 impl Widener<'_> {
-    /// An atomic, a copy of bytes, or a `printf`.
+    /// An atomic operation, a copy of bytes, or a `printf`.
     pub(super) fn per_lane(&mut self, inst: Inst, mask: Mask) {
         let data = self.func.dfg.inst(inst);
         if self.together(inst, mask) || self.once(inst) {
@@ -37,7 +37,7 @@ impl Widener<'_> {
             }
             return;
         }
-        // Lanes of the result, by component; inactive ones are unspecified.
+        // The lanes of the result, by component; those of inactive lanes are unspecified.
         let mut lanes: Vec<SmallVec<[Value; 4]>> = Vec::new();
         for lane in 0..self.width {
             let made = match mask {
@@ -59,14 +59,14 @@ impl Widener<'_> {
         self.set(result, Form::Packs(packs));
     }
 
-    /// Whether copies for each lane would be too many.
+    /// Whether there would be too many copies for single lanes.
     pub(super) fn find_many_lanes(&mut self) {
         let insts = self.plan.order.iter().flat_map(|&block| self.func.layout.insts(block));
         let count = insts.filter(|&&inst| how(self.func.dfg.inst(inst).op) == How::PerLane).count();
         self.lanes_in_loops = count * self.width as usize > MOST_COPIES;
     }
 
-    /// The instruction in a loop over the active lanes; gives its result's components.
+    /// Emits the instruction in a loop over the active lanes. Returns the components of the result.
     ///
     /// ```text
     /// before:                       bits of the mask
@@ -142,7 +142,7 @@ impl Widener<'_> {
         params[1..].into()
     }
 
-    /// The instruction of one lane.
+    /// Emits the instruction for one lane.
     fn one_lane(&mut self, inst: Inst, lane: u32) -> Option<Value> {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -153,7 +153,7 @@ impl Widener<'_> {
         self.out.dfg.results(made).first().copied()
     }
 
-    /// The instruction of one lane, if that is active.
+    /// Emits the instruction for one lane, to be executed if that lane is active.
     fn one_lane_if(&mut self, inst: Inst, lane: u32, mask: Value) -> Option<Value> {
         let result = self.func.dfg.single_result(inst).map(|value| self.func.dfg.ty(value));
         let active = self.at().extract(mask, lane);
@@ -172,7 +172,7 @@ impl Widener<'_> {
         param
     }
 
-    /// One atomic for the pack instead of one per lane. Gives whether that was possible.
+    /// Emits one atomic for the pack instead of one per lane, if possible. Returns whether it was.
     fn together(&mut self, inst: Inst, mask: Mask) -> bool {
         let func = self.func;
         let Some(together) = together(func, &self.uses, self.divergence, inst) else { return false };
@@ -217,7 +217,7 @@ impl Widener<'_> {
         true
     }
 
-    /// A constant that all lanes bring, and what they bring in all.
+    /// The operand that all lanes have, and the sum over all lanes, if it is a constant.
     fn known_sum(&mut self, operand: Value) -> Option<(i64, i64)> {
         if !self.is_uniform(operand) {
             return None;
@@ -227,7 +227,8 @@ impl Widener<'_> {
         Some((one, one.wrapping_mul(i64::from(self.width))))
     }
 
-    /// An atomic access of all lanes to one place that reads it, or writes the same: once. Gives whether it was that.
+    /// An atomic load, or a store of a uniform value, at a uniform address: emits it once. Returns whether the instruction was
+    /// one.
     fn once(&mut self, inst: Inst) -> bool {
         let data = self.func.dfg.inst(inst);
         let is_access = data.op == Opcode::AtomicLoad || data.op == Opcode::AtomicStore;
@@ -242,7 +243,7 @@ impl Widener<'_> {
         true
     }
 
-    /// Two packs combined as a reduction's operation does.
+    /// Combines two packs with the operation of an atomic or reduction.
     pub(super) fn combine(&mut self, op: AtomicOp, a: Value, b: Value) -> Value {
         let (opcode, float) = match op {
             AtomicOp::Xchg => return b,

@@ -1,9 +1,10 @@
-//! Regions that take turns, for kernels with named barriers: packs get to barriers at different times there, and a pack ahead may be
-//! what those behind wait for.
+//! Round-robin scheduling of regions, for kernels with named barriers. Their packs reach barriers at different times, and a pack
+//! may wait for one that is behind it.
 //!
-//! After a region comes the next one, in the order of their numbers and around, that somebody waits for. Packs that may not go
-//! on yet stay: those at a named barrier look for themselves (`named.rs`), those at a barrier of the group are counted. When
-//! all regions have had a turn and no pack has gone on, none ever will: the group ends with a fault.
+//! After a region, the next one runs for which a pack waits, in the order of their numbers, starting over after the last one.
+//! Packs that may not proceed stay where they are: those at a named barrier test for themselves (`named_barriers.rs`), those at a
+//! barrier of the group are counted. If a whole round passes in which no pack proceeds, none ever will, and the group ends with a
+//! fault.
 
 use clift_kir::inst::{BlockCall, Imm};
 use clift_kir::ops::Opcode;
@@ -15,7 +16,7 @@ use crate::spmd::workgroup::env::Levels;
 use crate::spmd::workgroup::regions::{Begins, RegionId};
 
 impl Loops<'_> {
-    /// Sets the counters for a new group.
+    /// Resets the counters for a new group.
     pub(super) fn begin_turns(&mut self, group: Block) {
         for offset in self.context.turns.iter().flat_map(Turns::offsets) {
             let zero = self.env.at(group).iconst(Type::I32, 0);
@@ -23,7 +24,7 @@ impl Loops<'_> {
         }
     }
 
-    /// Makes the place where a group ends whose packs wait for one another in vain.
+    /// Emits the block where a group ends whose packs are deadlocked.
     pub(super) fn end_turns(&mut self) {
         if self.context.turns.is_none() {
             return;
@@ -36,7 +37,7 @@ impl Loops<'_> {
         b.jump(next_group, &[]);
     }
 
-    /// For a region that packs run together: whether all are here that have not ended, which begins a new count.
+    /// For a region that all packs run together: whether all packs that have not ended have arrived. If so, a new count begins.
     pub(super) fn all_here(&mut self, id: RegionId, levels: &mut Levels) -> Option<Value> {
         let turns = self.context.turns.as_ref()?;
         let offset = turns.arrived[id]?;
@@ -55,11 +56,11 @@ impl Loops<'_> {
         Some(all)
     }
 
-    /// Notes, where regions take turns, that a pack goes from region to region.
+    /// Counts the transition of a pack from one region to another, if scheduling is round-robin.
     pub(super) fn note_turn(&mut self, from: RegionId, block: Block, at: Block, next: Option<RegionId>) {
         let Some(turns) = &self.context.turns else { return };
         let region = &self.regions.list[from];
-        // What stays in a region that is checked has not gone on.
+        // A pack that stays in a checked region has made no progress.
         if region.begins == Begins::Checked && block == region.start && next == Some(from) {
             return;
         }
@@ -74,7 +75,8 @@ impl Loops<'_> {
         }
     }
 
-    /// The lesser the sooner is it a region's turn after another one, whose number is `from`; those that have ended come last.
+    /// The position of a region in the round that follows the region `from`: the lowest is the next one. The end of the kernel
+    /// has the highest.
     pub(super) fn turn(&mut self, at: Block, from: RegionId, next: Value) -> Value {
         if self.context.turns.is_none() {
             return next;
@@ -90,7 +92,7 @@ impl Loops<'_> {
         b.select(has_ended, count, turn)
     }
 
-    /// The region whose [`Self::turn`] that is.
+    /// The region at a position; the inverse of [`Self::round_position`].
     pub(super) fn whose_turn(&mut self, at: Block, from: RegionId, turn: Value) -> Value {
         if self.context.turns.is_none() {
             return turn;
@@ -105,13 +107,14 @@ impl Loops<'_> {
         b.select(has_ended, count, region)
     }
 
-    /// Where regions take turns: ends the group when all of them had one and nobody has gone on. Gives where it is known.
+    /// For round-robin scheduling: ends the group if a whole round has passed without progress. Returns the block that continues
+    /// otherwise.
     pub(super) fn check_turns(&mut self, at: Block) -> Block {
         let Some(turns) = &self.context.turns else { return at };
         let idle = self.count_one(at, turns.idle);
         let go_on = self.env.out.append_block();
         let mut b = self.env.at(at);
-        // One pass more: the count may begin in the middle of a pass.
+        // One more pass, because the count may begin in the middle of a round.
         let most = b.iconst(Type::I32, self.regions.list.len() as i64 + 1);
         let too_long = b.icmp(IntCond::Ugt, idle, most);
         b.branch(too_long, BlockCall::new(self.deadlock, &[]), BlockCall::new(go_on, &[]));
@@ -124,13 +127,13 @@ impl Loops<'_> {
         self.env.at(at).store(address, value, MemInfo::aligned(4));
     }
 
-    /// A counter of the group.
+    /// Loads a counter of the group.
     fn counted(&mut self, at: Block, offset: u64) -> Value {
         let address = self.env.shared_addr(offset);
         self.env.at(at).load(Type::I32, address, MemInfo::aligned(4))
     }
 
-    /// Adds one to a counter of the group; gives its new value.
+    /// Increments a counter of the group. Returns its new value.
     fn count_one(&mut self, at: Block, offset: u64) -> Value {
         let before = self.counted(at, offset);
         let mut b = self.env.at(at);
