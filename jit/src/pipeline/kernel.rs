@@ -35,7 +35,7 @@ pub(super) fn compile(
         report: groups.report,
     };
     needs.resources.groups_may_grow =
-        needs.report.accesses_runs() && spmd::groups_may_grow(&module.funcs[kernel.func], kernel);
+        needs.report.accesses_runs() && spmd::may_coalesce_groups(&module.funcs[kernel.func], kernel);
     let scalar = needs.resources.width == 1 && options.width != Some(1);
     let backend = if scalar { backends.scalars } else { backends.packs };
     let Input::Legal(caps) = backend.input() else {

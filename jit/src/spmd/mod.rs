@@ -45,7 +45,7 @@ use cost::width::Width;
 use report::Report;
 use transform::{loop_counters, normalize};
 use vectorize::widen;
-pub(crate) use workgroup::collectives::{groups_may_grow, knows_sub_groups};
+pub(crate) use workgroup::collectives::{may_coalesce_groups, observes_sub_groups};
 use workgroup::{collectives, context, env, loops, regions};
 
 /// A function that runs whole work-groups of a kernel.
@@ -101,15 +101,13 @@ pub fn narrower(
     lanes: u32,
 ) -> Result<Option<GroupFunction>, BuildError> {
     let func = &module.funcs[kernel.func];
-    if knows_sub_groups(func) {
+    if observes_sub_groups(func) {
         return Ok(None);
     }
     let maker = Maker { module, kernel, options, growth: regions::Growth::default() };
     let options = Options { width: Some(lanes), ..options.clone() };
     let made = match Width::choose(func, kernel, &options, machine) {
-        Width::Packs(lanes, prepared, versions) => {
-            maker.packs(versions.as_deref().unwrap_or(&prepared), lanes, true)?.0
-        }
+        Width::Packs(lanes, normal, versions) => maker.packs(versions.as_deref().unwrap_or(&normal), lanes, true)?.0,
         Width::Scalar(_) => maker.scalar(func)?.0,
     };
     Ok(Some(made))
@@ -125,15 +123,15 @@ fn make(
 ) -> Result<GroupFunctions, BuildError> {
     let func = &module.funcs[kernel.func];
     let maker = Maker { module, kernel, options, growth };
-    let (lanes, prepared, versions) = match Width::choose(func, kernel, options, machine) {
-        Width::Packs(lanes, prepared, versions) => (lanes, prepared, versions),
+    let (lanes, normal, versions) = match Width::choose(func, kernel, options, machine) {
+        Width::Packs(lanes, normal, versions) => (lanes, normal, versions),
         Width::Scalar(reason) => {
             let (general, regions) = maker.scalar(func)?;
             return Ok(GroupFunctions { general, packed: None, report: Report { regions, ..Report::scalar(reason) } });
         }
     };
-    let (general, _) = maker.packs(&prepared, lanes, false)?;
-    let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&prepared), lanes, true)?;
+    let (general, _) = maker.packs(&normal, lanes, false)?;
+    let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, true)?;
     Ok(GroupFunctions { general, packed: Some(packed), report })
 }
 
@@ -149,23 +147,23 @@ impl Maker<'_> {
     /// One work-item per loop iteration. Also returns the number of regions.
     fn scalar(&self, func: &Function) -> Result<(GroupFunction, usize), BuildError> {
         let mut func = func.clone();
-        collectives::alone(&mut func);
-        add_loops(self.module, self.kernel, self.options, &func, Packs::ONE, self.growth)
+        collectives::lower_for_single_lane(&mut func);
+        add_loops(self.module, self.kernel, self.options, &func, Packing::ONE, self.growth)
     }
 
     /// One pack per loop iteration; `whole` as in [`Packing::whole`].
     fn packs(
         &self,
-        prepared: &normalize::Prepared,
+        normal: &normalize::NormalForm,
         lanes: u32,
         whole: bool,
     ) -> Result<(GroupFunction, Report), BuildError> {
-        let divergence = prepared.divergence(lanes, whole);
-        let (mut widened, report) = widen::run(prepared, &divergence, lanes, !whole);
+        let divergence = normal.divergence(lanes, whole);
+        let (mut widened, report) = widen::run(normal, &divergence, lanes, !whole);
         passes::clean_widened(&mut widened, self.options);
         loop_counters::run(&mut widened);
-        let packs = Packs { lanes, whole };
-        let (mut made, regions) = add_loops(self.module, self.kernel, self.options, &widened, packs, self.growth)?;
+        let packing = Packing { lanes, whole };
+        let (mut made, regions) = add_loops(self.module, self.kernel, self.options, &widened, packing, self.growth)?;
         made.widened = Some(widened);
         Ok((made, Report { regions, ..report }))
     }
@@ -173,16 +171,16 @@ impl Maker<'_> {
 
 /// How work-items form packs.
 #[derive(Clone, Copy, Debug)]
-struct Packs {
+struct Packing {
     /// Lanes per pack, a power of two.
     lanes: u32,
     /// Whether every row of a work-group consists of whole packs.
     whole: bool,
 }
 
-impl Packs {
+impl Packing {
     /// One work-item per pack.
-    const ONE: Packs = Packs { lanes: 1, whole: true };
+    const ONE: Packing = Packing { lanes: 1, whole: true };
 }
 
 /// Puts loops around the code of a work-item or a pack. Also returns the number of regions.
@@ -191,22 +189,22 @@ fn add_loops(
     kernel: &KernelData,
     options: &Options,
     func: &Function,
-    packs: Packs,
+    packing: Packing,
     growth: regions::Growth,
 ) -> Result<(GroupFunction, usize), BuildError> {
     let regions = regions::Regions::new(func, growth);
-    let context = context::Context::new(&regions, packs)?;
+    let context = context::ContextLayout::new(&regions, packing)?;
     let locals = env::LocalLayout::new(module, &regions)?;
-    let func = loops::build(module, kernel, options, packs, &regions, &context, &locals);
+    let func = loops::build(module, kernel, options, packing, &regions, &context, &locals);
     let resources = Resources {
         arg_block_bytes: kernel.arg_block_bytes,
         local_bytes: locals.bytes,
         scratch_fixed_bytes: context.fixed_bytes + env::slack(context.align),
         scratch_item_bytes: context.item_bytes,
-        width: packs.lanes,
+        width: packing.lanes,
         groups_may_grow: false,
     };
-    let private_bytes = context.private_bytes / u64::from(packs.lanes);
+    let private_bytes = context.private_bytes / u64::from(packing.lanes);
     let made = GroupFunction { func, widened: None, resources, private_bytes, has_barrier: regions.has_barrier };
     Ok((made, regions.list.len()))
 }

@@ -10,7 +10,7 @@ use crate::target::machine::MAX_LANES;
 
 /// Known lowest bits of a number: it is `value` modulo 2 to the power of `bits`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Low {
+pub(crate) struct LowBits {
     /// How many, at most 64.
     bits: u32,
     /// Less than 2 to the power of `bits`.
@@ -22,23 +22,23 @@ fn ones(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-impl Low {
+impl LowBits {
     /// Nothing is known.
-    pub(crate) const NONE: Low = Low { bits: 0, value: 0 };
+    pub(crate) const NONE: LowBits = LowBits { bits: 0, value: 0 };
 
-    fn new(bits: u32, value: u64) -> Low {
+    fn new(bits: u32, value: u64) -> LowBits {
         let bits = bits.min(64);
-        Low { bits, value: value & ones(bits) }
+        LowBits { bits, value: value & ones(bits) }
     }
 
     /// A number that is known.
-    pub(crate) fn exact(value: u64) -> Low {
-        Low::new(64, value)
+    pub(crate) fn exact(value: u64) -> LowBits {
+        LowBits::new(64, value)
     }
 
     /// A multiple of a power of two.
-    pub(crate) fn multiple_of(power: u64) -> Low {
-        Low::new(power.trailing_zeros(), 0)
+    pub(crate) fn multiple_of(power: u64) -> LowBits {
+        LowBits::new(power.trailing_zeros(), 0)
     }
 
     /// How many bits are known.
@@ -62,66 +62,66 @@ impl Low {
     }
 
     /// What holds for both.
-    pub(crate) fn join(self, other: Low) -> Low {
+    pub(crate) fn join(self, other: LowBits) -> LowBits {
         let same = (self.value ^ other.value).trailing_zeros();
-        Low::new(self.bits.min(other.bits).min(same), self.value)
+        LowBits::new(self.bits.min(other.bits).min(same), self.value)
     }
 
-    pub(crate) fn plus(self, other: Low) -> Low {
-        Low::new(self.bits.min(other.bits), self.value.wrapping_add(other.value))
+    pub(crate) fn plus(self, other: LowBits) -> LowBits {
+        LowBits::new(self.bits.min(other.bits), self.value.wrapping_add(other.value))
     }
 
-    pub(crate) fn times(self, other: Low) -> Low {
+    pub(crate) fn times(self, other: LowBits) -> LowBits {
         // Unknown parts of one are multiplied by the trailing zeros of the other.
         let bits = (self.bits + other.zeros()).min(other.bits + self.zeros());
-        Low::new(bits, self.value.wrapping_mul(other.value))
+        LowBits::new(bits, self.value.wrapping_mul(other.value))
     }
 
     /// The bits in `keep`, the others cleared.
-    pub(crate) fn and(self, keep: u64) -> Low {
-        Low::new((ones(self.bits) | !keep).trailing_ones(), self.value & keep)
+    pub(crate) fn and(self, keep: u64) -> LowBits {
+        LowBits::new((ones(self.bits) | !keep).trailing_ones(), self.value & keep)
     }
 
     /// The bits in `set` set.
-    pub(crate) fn or(self, set: u64) -> Low {
-        Low::new((ones(self.bits) | set).trailing_ones(), self.value | set)
+    pub(crate) fn or(self, set: u64) -> LowBits {
+        LowBits::new((ones(self.bits) | set).trailing_ones(), self.value | set)
     }
 
-    pub(crate) fn xor(self, flip: u64) -> Low {
-        Low::new(self.bits, self.value ^ flip)
+    pub(crate) fn xor(self, flip: u64) -> LowBits {
+        LowBits::new(self.bits, self.value ^ flip)
     }
 
     /// Without the lowest `count` bits.
-    pub(crate) fn shifted_right(self, count: u32) -> Low {
-        if count >= self.bits { Low::NONE } else { Low::new(self.bits - count, self.value >> count) }
+    pub(crate) fn shifted_right(self, count: u32) -> LowBits {
+        if count >= self.bits { LowBits::NONE } else { LowBits::new(self.bits - count, self.value >> count) }
     }
 
     /// The lowest `bits` at most.
-    pub(crate) fn narrowed(self, bits: u32) -> Low {
-        Low::new(self.bits.min(bits), self.value)
+    pub(crate) fn narrowed(self, bits: u32) -> LowBits {
+        LowBits::new(self.bits.min(bits), self.value)
     }
 }
 
 /// A value with a constant stride from lane to lane, wrapping in its width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Line {
+pub(crate) struct Affine {
     /// The stride, sign-extended from the value's width; 0 for a uniform value.
     pub(crate) stride: i64,
     /// The known bits of the first lane's value.
-    pub(crate) low: Low,
+    pub(crate) low_bits: LowBits,
     /// For stride 0, the scope over which the value is uniform; [`Scope::Pack`] otherwise.
     pub(crate) scope: Scope,
 }
 
-impl Line {
+impl Affine {
     /// A value that is the same for all work-items of the scope.
-    pub(crate) fn uniform(scope: Scope, low: Low) -> Line {
-        Line { stride: 0, low, scope }
+    pub(crate) fn uniform(scope: Scope, low_bits: LowBits) -> Affine {
+        Affine { stride: 0, low_bits, scope }
     }
 
     /// A value with a stride.
-    pub(crate) fn step(stride: i64, low: Low) -> Line {
-        Line { stride, low, scope: Scope::Pack }
+    pub(crate) fn step(stride: i64, low_bits: LowBits) -> Affine {
+        Affine { stride, low_bits, scope: Scope::Pack }
     }
 
     pub(crate) fn is_uniform(self) -> bool {
@@ -129,28 +129,32 @@ impl Line {
     }
 
     /// The same value truncated to `bits` bits.
-    pub(crate) fn fit(self, bits: u32) -> Line {
+    pub(crate) fn fit(self, bits: u32) -> Affine {
         let unused = 64 - bits.clamp(1, 64);
-        Line { stride: self.stride << unused >> unused, low: self.low.narrowed(bits), ..self }
+        Affine { stride: self.stride << unused >> unused, low_bits: self.low_bits.narrowed(bits), ..self }
     }
 
-    pub(crate) fn plus(self, other: Line) -> Line {
-        Line {
+    pub(crate) fn plus(self, other: Affine) -> Affine {
+        Affine {
             stride: self.stride.wrapping_add(other.stride),
-            low: self.low.plus(other.low),
+            low_bits: self.low_bits.plus(other.low_bits),
             scope: self.scope.max(other.scope),
         }
     }
 
-    pub(crate) fn times(self, factor: u64) -> Line {
-        Line { stride: self.stride.wrapping_mul(factor as i64), low: self.low.times(Low::exact(factor)), ..self }
+    pub(crate) fn times(self, factor: u64) -> Affine {
+        Affine {
+            stride: self.stride.wrapping_mul(factor as i64),
+            low_bits: self.low_bits.times(LowBits::exact(factor)),
+            ..self
+        }
     }
 
     /// The value that is one or the other, if all lanes make the same choice and the strides agree.
-    pub(crate) fn join(self, other: Line) -> Option<Line> {
-        (self.stride == other.stride).then(|| Line {
+    pub(crate) fn join(self, other: Affine) -> Option<Affine> {
+        (self.stride == other.stride).then(|| Affine {
             stride: self.stride,
-            low: self.low.join(other.low),
+            low_bits: self.low_bits.join(other.low_bits),
             scope: self.scope.max(other.scope),
         })
     }
@@ -163,8 +167,8 @@ impl Line {
     /// Whether all lanes are known to lie between two neighbouring multiples of 2 to the power of `bits`. Then all higher bits
     /// are the same in all lanes, and the bits below are affine without wrapping.
     pub(crate) fn stays_within(self, bits: u32, width: u32) -> bool {
-        let known = bits.min(self.low.bits);
-        let (first, reach) = (u128::from(self.low.narrowed(known).value), self.reach(width));
+        let known = bits.min(self.low_bits.bits);
+        let (first, reach) = (u128::from(self.low_bits.narrowed(known).value), self.reach(width));
         if self.stride >= 0 { first + reach < 1 << known } else { first >= reach }
     }
 }
@@ -176,14 +180,14 @@ pub(crate) struct Offsets {
     /// The difference of each lane from the first; 0 beyond the pack.
     by: [i16; MAX_LANES as usize],
     /// The known bits of the first lane's value.
-    pub(crate) low: Low,
+    pub(crate) low_bits: LowBits,
 }
 
 impl Offsets {
     /// Makes offsets from each lane's difference to the first, in a width of `bits` bits; `None` if a difference is too large.
-    pub(crate) fn new(low: Low, bits: u32, width: u32, by: impl Fn(u32) -> Option<i64>) -> Option<Offsets> {
+    pub(crate) fn new(low_bits: LowBits, bits: u32, width: u32, by: impl Fn(u32) -> Option<i64>) -> Option<Offsets> {
         let unused = 64 - bits.clamp(1, 64);
-        let mut offsets = Offsets { by: [0; MAX_LANES as usize], low: low.narrowed(bits) };
+        let mut offsets = Offsets { by: [0; MAX_LANES as usize], low_bits: low_bits.narrowed(bits) };
         for (place, lane) in offsets.by.iter_mut().zip(0..width) {
             *place = i16::try_from(by(lane)? << unused >> unused).ok()?;
         }
@@ -191,8 +195,8 @@ impl Offsets {
     }
 
     /// An affine value as offsets.
-    pub(crate) fn of(line: Line, width: u32) -> Option<Offsets> {
-        Offsets::new(line.low, 64, width, |lane| Some(line.stride.wrapping_mul(i64::from(lane))))
+    pub(crate) fn of(line: Affine, width: u32) -> Option<Offsets> {
+        Offsets::new(line.low_bits, 64, width, |lane| Some(line.stride.wrapping_mul(i64::from(lane))))
     }
 
     /// The difference of a lane from the first.
@@ -201,10 +205,10 @@ impl Offsets {
     }
 
     /// The affine value that the offsets describe, if they have a common stride.
-    pub(crate) fn line(self, width: u32) -> Option<Line> {
+    pub(crate) fn line(self, width: u32) -> Option<Affine> {
         let stride = self.by(1);
         let steady = (0..width).all(|lane| self.by(lane) == stride * i64::from(lane));
-        steady.then_some(Line { stride, low: self.low, scope: Scope::Pack })
+        steady.then_some(Affine { stride, low_bits: self.low_bits, scope: Scope::Pack })
     }
 
     /// The smallest (not positive) and the largest (not negative) offset.
@@ -214,8 +218,8 @@ impl Offsets {
 
     /// The `bits` lowest bits of a lane's value, if they are known and the bits above are the same in all lanes.
     pub(crate) fn lane(self, lane: u32, bits: u32) -> Option<u64> {
-        let value = self.low.narrowed(bits).value as i64 + self.by(lane);
-        (self.low.bits >= bits && bits < 63 && (0..1 << bits).contains(&value)).then_some(value as u64)
+        let value = self.low_bits.narrowed(bits).value as i64 + self.by(lane);
+        (self.low_bits.bits >= bits && bits < 63 && (0..1 << bits).contains(&value)).then_some(value as u64)
     }
 }
 
@@ -226,9 +230,9 @@ mod tests {
     #[test]
     fn low_bits_follow_arithmetic() {
         // All numbers of 6 bits that agree with what is known must agree with what is computed from it.
-        let all: Vec<Low> =
-            (0..=3).flat_map(|bits| (0..1u64 << bits).map(move |value| Low::new(bits, value))).collect();
-        let fits = |low: Low, number: u64| (number ^ low.value) & ones(low.bits) == 0;
+        let all: Vec<LowBits> =
+            (0..=3).flat_map(|bits| (0..1u64 << bits).map(move |value| LowBits::new(bits, value))).collect();
+        let fits = |low_bits: LowBits, number: u64| (number ^ low_bits.value) & ones(low_bits.bits) == 0;
         for &a in &all {
             for x in (0..64).filter(|&x| fits(a, x)) {
                 for c in 0..64 {
@@ -245,20 +249,20 @@ mod tests {
                 }
             }
         }
-        assert_eq!(Low::exact(12).align(), 4);
-        assert_eq!(Low::exact(0).align(), 1 << 31);
-        assert_eq!(Low::multiple_of(8).times(Low::exact(12)), Low::multiple_of(32));
-        assert_eq!(Low::NONE.or(3), Low::new(2, 3));
+        assert_eq!(LowBits::exact(12).align(), 4);
+        assert_eq!(LowBits::exact(0).align(), 1 << 31);
+        assert_eq!(LowBits::multiple_of(8).times(LowBits::exact(12)), LowBits::multiple_of(32));
+        assert_eq!(LowBits::NONE.or(3), LowBits::new(2, 3));
     }
 
     #[test]
     fn packs_between_multiples() {
-        let by = |stride, bits, value| Line::step(stride, Low::new(bits, value));
+        let by = |stride, bits, value| Affine::step(stride, LowBits::new(bits, value));
         assert!(by(1, 3, 0).stays_within(3, 8) && by(1, 3, 0).stays_within(60, 8) && !by(1, 3, 0).stays_within(2, 8));
         assert!(!by(1, 3, 1).stays_within(3, 8) && by(1, 4, 1).stays_within(4, 8));
         assert!(by(4, 5, 3).stays_within(5, 8) && !by(4, 5, 4).stays_within(5, 8));
         assert!(by(-1, 3, 7).stays_within(3, 8) && !by(-1, 3, 6).stays_within(3, 8));
-        assert!(Line::uniform(Scope::Pack, Low::NONE).stays_within(0, 8));
+        assert!(Affine::uniform(Scope::Pack, LowBits::NONE).stays_within(0, 8));
         assert_eq!(by(0xffff_ffff, 40, 0).fit(32).stride, -1);
         assert_eq!(by(0x1_0000_0000, 40, 0).fit(32).stride, 0);
     }

@@ -10,9 +10,9 @@ use clift_kir::{Builder, Inst, IntCond, Opcode, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::affine::{Line, Low, Offsets};
+use super::affine::{Affine, LowBits, Offsets};
 use super::shape::{Bound, Check, Excludes, Scope};
-use super::transfer::{Form, Rules};
+use super::transfer::{LaneForm, TransferFunctions};
 
 /// The assumptions of an analysis.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ pub(crate) enum Assume<'a> {
 pub(crate) type Assumed = FxHashMap<Inst, u8>;
 
 /// How many alternatives there are besides the usual one.
-pub(crate) const MOST_OTHERS: u8 = 4;
+pub(crate) const MAX_ALTERNATIVES: u8 = 4;
 
 impl Assume<'_> {
     /// Which alternative is assumed about an instruction, if any.
@@ -50,9 +50,9 @@ pub(crate) enum Test {
     Check(Check),
     /// The comparison of a value with a uniform bound has the same result in the first and in the last lane, whose value is
     /// larger by `reach`.
-    Agrees { cond: IntCond, value: Value, reach: i64, bound: Value },
+    SameComparison { cond: IntCond, value: Value, reach: i64, bound: Value },
     /// No lane's `a` equals its `b`. The difference `a - b` of the last lane is larger by `reach` than that of the first.
-    Differ { a: Value, b: Value, reach: i64 },
+    NeverEqual { a: Value, b: Value, reach: i64 },
     /// The lowest `bits` bits of the value equal `are`.
     Bits { value: Value, bits: u32, are: u64 },
     /// All lanes have the same quotient: the remainder of the last lane, whose dividend is larger by `reach`, is still below the
@@ -74,14 +74,14 @@ impl Test {
                 };
                 b.icmp(check.cond, value, bound)
             }
-            Test::Agrees { cond, value, reach, bound } => {
+            Test::SameComparison { cond, value, reach, bound } => {
                 let (value, bound) = (first(b, value), first(b, bound));
                 let last = plus(b, value, reach);
                 let answers = [value, last].map(|value| b.icmp(cond, value, bound));
                 let differ = b.int2(Opcode::Xor, answers[0], answers[1]);
                 b.int1(Opcode::Not, differ)
             }
-            Test::Differ { a, b: other, reach } => {
+            Test::NeverEqual { a, b: other, reach } => {
                 // The differences of all lanes lie between the first and the last one: zero is among them if it is at most
                 // `reach` away.
                 let (a, other) = (first(b, a), first(b, other));
@@ -122,43 +122,48 @@ fn plus(b: &mut Builder<'_>, value: Value, more: i64) -> Value {
     b.int2(Opcode::Iadd, value, more)
 }
 
-impl Rules<'_> {
+impl TransferFunctions<'_> {
     /// The form of a result under an assumption, and the tests for it, if an assumption may be made and helps. `plain` is the
     /// form without it.
-    pub(crate) fn assumption(&mut self, inst: Inst, plain: Form, operands: &[Form]) -> Option<(Form, Tests)> {
+    pub(crate) fn assumption(
+        &mut self,
+        inst: Inst,
+        plain: LaneForm,
+        operands: &[LaneForm],
+    ) -> Option<(LaneForm, Tests)> {
         let which = self.assume.of(inst)?;
         let data = self.func.dfg.inst(inst);
-        if let (&[Form::Offsets(offsets)], Form::Varying) = (operands, plain)
+        if let (&[LaneForm::Offsets(offsets)], LaneForm::Varying) = (operands, plain)
             && [Opcode::Zext, Opcode::Sext].contains(&data.op)
         {
             return self.assumed_extension(data.op, offsets, data.args[0]);
         }
-        if matches!(plain, Form::Line(_) | Form::Offsets(_)) {
+        if matches!(plain, LaneForm::Affine(_) | LaneForm::Offsets(_)) {
             return None;
         }
-        let lines = operands.iter().map(|form| form.line()).collect::<Option<SmallVec<[Line; 3]>>>()?;
+        let lines = operands.iter().map(|form| form.line()).collect::<Option<SmallVec<[Affine; 3]>>>()?;
         if lines.iter().all(|line| line.is_uniform()) {
             return None;
         }
-        if let Form::Provided(line, _) = plain {
-            return Some((Form::Line(line), self.checks(inst, operands).into_iter().map(Test::Check).collect()));
+        if let LaneForm::AffineIf(line, _) = plain {
+            return Some((LaneForm::Affine(line), self.checks(inst, operands).into_iter().map(Test::Check).collect()));
         }
         let &[a, b] = &lines[..] else { return None };
         let ty = self.func.dfg.ty(data.args[0]);
         let args = [data.args[0], data.args[1]];
         if data.op == Opcode::Icmp {
-            self.assumed_comparison(inst, ty, [a, b], args).map(|(line, tests)| (Form::Line(line), tests))
+            self.assumed_comparison(inst, ty, [a, b], args).map(|(line, tests)| (LaneForm::Affine(line), tests))
         } else if [Opcode::And, Opcode::Or, Opcode::Xor].contains(&data.op) {
             self.assumed_bits(data.op, ty, [a, b], args, which)
         } else if [Opcode::Udiv, Opcode::Urem, Opcode::Sdiv, Opcode::Srem].contains(&data.op) {
-            self.assumed_quotient(data.op, ty, [a, b], args).map(|(line, tests)| (Form::Line(line), tests))
+            self.assumed_quotient(data.op, ty, [a, b], args).map(|(line, tests)| (LaneForm::Affine(line), tests))
         } else {
             None
         }
     }
 
     /// How much larger the last lane's value is than the first one's, if that is less than half the range of the type.
-    fn step_to_last(&self, line: Line, ty: Type) -> Option<i64> {
+    fn step_to_last(&self, line: Affine, ty: Type) -> Option<i64> {
         let reach = line.reach(self.assumptions.width);
         let fits = reach < 1 << (ty.elem.bits() - 1);
         fits.then(|| line.stride.wrapping_mul(i64::from(self.assumptions.width.max(1) - 1)))
@@ -169,19 +174,19 @@ impl Rules<'_> {
         &mut self,
         inst: Inst,
         ty: Type,
-        [a, b]: [Line; 2],
+        [a, b]: [Affine; 2],
         args: [Value; 2],
-    ) -> Option<(Line, Tests)> {
+    ) -> Option<(Affine, Tests)> {
         let &Imm::IntCond(cond) = &self.func.dfg.inst(inst).imm else { return None };
         if !ty.is_int() {
             return None;
         }
-        let shared = Line::uniform(Scope::Pack, Low::NONE);
+        let shared = Affine::uniform(Scope::Pack, LowBits::NONE);
         let signed = match cond {
             IntCond::Eq | IntCond::Ne => {
                 let apart = a.plus(b.times(u64::MAX)).fit(ty.elem.bits());
                 let reach = self.step_to_last(apart, ty)?;
-                return Some((shared, smallvec![Test::Differ { a: args[0], b: args[1], reach }]));
+                return Some((shared, smallvec![Test::NeverEqual { a: args[0], b: args[1], reach }]));
             }
             IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => false,
             IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge => true,
@@ -190,7 +195,7 @@ impl Rules<'_> {
         for (line, value) in [(a, args[0]), (b, args[1])] {
             self.step_to_last(line, ty)?;
             if !line.is_uniform() {
-                tests.extend(self.room(line, value, signed).map(Test::Check));
+                tests.extend(self.wrap_check(line, value, signed).map(Test::Check));
             }
         }
         if a.stride != b.stride {
@@ -199,13 +204,13 @@ impl Rules<'_> {
             if !a.is_uniform() && !b.is_uniform() {
                 return None;
             }
-            tests.push(Test::Agrees { cond, value, reach: self.step_to_last(line, ty)?, bound });
+            tests.push(Test::SameComparison { cond, value, reach: self.step_to_last(line, ty)?, bound });
         }
         Some((shared, tests))
     }
 
     /// An extension that no lane wraps before: lanes at constant offsets.
-    fn assumed_extension(&mut self, op: Opcode, offsets: Offsets, value: Value) -> Option<(Form, Tests)> {
+    fn assumed_extension(&mut self, op: Opcode, offsets: Offsets, value: Value) -> Option<(LaneForm, Tests)> {
         let (least, most) = offsets.reach();
         let mask = self.func.dfg.ty(value).elem.mask();
         let signed = op == Opcode::Sext;
@@ -222,7 +227,7 @@ impl Rules<'_> {
         if least < 0 {
             tests.push(check(at_least, lowest.wrapping_sub(least as u64)));
         }
-        Some((Form::Offsets(offsets), tests))
+        Some((LaneForm::Offsets(offsets), tests))
     }
 
     /// Bits that a mask keeps, clears or flips: usually the same in all lanes.
@@ -230,16 +235,16 @@ impl Rules<'_> {
         &mut self,
         op: Opcode,
         ty: Type,
-        [a, b]: [Line; 2],
+        [a, b]: [Affine; 2],
         args: [Value; 2],
         which: u8,
-    ) -> Option<(Form, Tests)> {
+    ) -> Option<(LaneForm, Tests)> {
         let (line, mask) = if b.is_uniform() { (a, args[1]) } else { (b, args[0]) };
         if !ty.is_int() || !a.is_uniform() && !b.is_uniform() {
             return None;
         }
         // Below some bit the lanes count without a carry, and from that bit on they are equal.
-        let known = line.low.bits().min(ty.elem.bits() - 1);
+        let known = line.low_bits.bits().min(ty.elem.bits() - 1);
         let bits = (1..=known).find(|&bits| line.stays_within(bits, self.assumptions.width))?;
         // `i & -n` and `i & ~(n - 1)` clear low bits, `i & (n - 1)` keeps them.
         let clears = self.func.dfg.def_inst(mask).is_some_and(|def| {
@@ -260,26 +265,32 @@ impl Rules<'_> {
             } else {
                 return None;
             };
-            let mask_form = Form::Line(Line::uniform(Scope::Pack, Low::exact(are).narrowed(bits)));
-            return match self.bits_of_lanes(op, ty, &[Form::Line(line), mask_form]) {
-                Form::Varying | Form::Provided(..) => None,
-                form @ (Form::Line(_) | Form::Offsets(_)) => {
+            let mask_form = LaneForm::Affine(Affine::uniform(Scope::Pack, LowBits::exact(are).narrowed(bits)));
+            return match self.bitwise_per_lane(op, ty, &[LaneForm::Affine(line), mask_form]) {
+                LaneForm::Varying | LaneForm::AffineIf(..) => None,
+                form @ (LaneForm::Affine(_) | LaneForm::Offsets(_)) => {
                     Some((form, smallvec![Test::Bits { value: mask, bits, are }]))
                 }
             };
         }
-        let low = line.low.narrowed(bits);
+        let low = line.low_bits.narrowed(bits);
         let are = if op == Opcode::And && !clears { all } else { 0 };
         let line = if op == Opcode::And && clears {
-            Line::uniform(Scope::Pack, Low::exact(0).narrowed(bits))
+            Affine::uniform(Scope::Pack, LowBits::exact(0).narrowed(bits))
         } else {
-            Line { low, ..line }
+            Affine { low_bits: low, ..line }
         };
-        Some((Form::Line(line), smallvec![Test::Bits { value: mask, bits, are }]))
+        Some((LaneForm::Affine(line), smallvec![Test::Bits { value: mask, bits, are }]))
     }
 
     /// Lanes that lie between two neighbouring multiples of a uniform divisor.
-    fn assumed_quotient(&mut self, op: Opcode, ty: Type, [a, b]: [Line; 2], args: [Value; 2]) -> Option<(Line, Tests)> {
+    fn assumed_quotient(
+        &mut self,
+        op: Opcode,
+        ty: Type,
+        [a, b]: [Affine; 2],
+        args: [Value; 2],
+    ) -> Option<(Affine, Tests)> {
         let [dividend, divisor] = args;
         let reach = self.step_to_last(a, ty)?;
         if !b.is_uniform() || reach <= 0 {
@@ -290,7 +301,7 @@ impl Rules<'_> {
             return None;
         }
         let signed = [Opcode::Sdiv, Opcode::Srem].contains(&op);
-        let mut tests: Tests = self.room(a, dividend, signed).map(Test::Check).into_iter().collect();
+        let mut tests: Tests = self.wrap_check(a, dividend, signed).map(Test::Check).into_iter().collect();
         if signed && self.ranges.of(dividend).as_signed().0 < 0 {
             let bound = Bound::Bits(0);
             let excludes = Excludes::Clamps;
@@ -298,6 +309,9 @@ impl Rules<'_> {
         }
         tests.push(Test::SameQuotient { dividend, divisor, reach, signed });
         let quotient = [Opcode::Udiv, Opcode::Sdiv].contains(&op);
-        Some((if quotient { Line::uniform(Scope::Pack, Low::NONE) } else { Line::step(a.stride, Low::NONE) }, tests))
+        Some((
+            if quotient { Affine::uniform(Scope::Pack, LowBits::NONE) } else { Affine::step(a.stride, LowBits::NONE) },
+            tests,
+        ))
     }
 }

@@ -18,18 +18,18 @@ use super::shape::Assumptions;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Range {
     first: u64,
-    more: u64,
+    extent: u64,
     /// All bits of the width.
     mask: u64,
 }
 
 impl Range {
     fn full(mask: u64) -> Range {
-        Range { first: 0, more: mask, mask }
+        Range { first: 0, extent: mask, mask }
     }
 
-    fn new(first: u64, more: u64, mask: u64) -> Range {
-        if more >= mask { Range::full(mask) } else { Range { first: first & mask, more, mask } }
+    fn new(first: u64, extent: u64, mask: u64) -> Range {
+        if extent >= mask { Range::full(mask) } else { Range { first: first & mask, extent, mask } }
     }
 
     /// The range between two unsigned numbers, the lower one first.
@@ -43,7 +43,7 @@ impl Range {
     }
 
     fn last(self) -> u64 {
-        self.first.wrapping_add(self.more) & self.mask
+        self.first.wrapping_add(self.extent) & self.mask
     }
 
     /// The lowest and the highest number, unsigned.
@@ -62,12 +62,12 @@ impl Range {
 
     /// Whether two neighbouring lanes in the range whose values differ by `step` never have the wrap-around of the unsigned, or
     /// signed, numbers between them.
-    pub(crate) fn bars_wrapping(self, step: i64, signed: bool) -> bool {
+    pub(crate) fn excludes_wrapping(self, step: i64, signed: bool) -> bool {
         let sign = self.mask ^ self.mask >> 1;
         let first = if signed { self.first ^ sign } else { self.first };
         // The range does not wrap itself, and it is too short for a step across the wrap-around.
-        first.checked_add(self.more).is_some_and(|last| last <= self.mask)
-            && u128::from(self.more) + u128::from(step.unsigned_abs()) <= u128::from(self.mask)
+        first.checked_add(self.extent).is_some_and(|last| last <= self.mask)
+            && u128::from(self.extent) + u128::from(step.unsigned_abs()) <= u128::from(self.mask)
     }
 
     /// The smaller of two ranges that contain both.
@@ -75,26 +75,26 @@ impl Range {
         // The range that begins where one of them begins and reaches to the end of the other.
         let from = |a: Range, b: Range| {
             let distance = b.first.wrapping_sub(a.first) & a.mask;
-            let more = distance.saturating_add(b.more).max(a.more);
-            Range::new(a.first, more, a.mask)
+            let extent = distance.saturating_add(b.extent).max(a.extent);
+            Range::new(a.first, extent, a.mask)
         };
         let (a, b) = (from(self, other), from(other, self));
-        if a.more <= b.more { a } else { b }
+        if a.extent <= b.extent { a } else { b }
     }
 
     fn plus(self, other: Range) -> Range {
-        Range::new(self.first.wrapping_add(other.first), self.more.saturating_add(other.more), self.mask)
+        Range::new(self.first.wrapping_add(other.first), self.extent.saturating_add(other.extent), self.mask)
     }
 
     fn negated(self) -> Range {
-        Range::new(self.last().wrapping_neg(), self.more, self.mask)
+        Range::new(self.last().wrapping_neg(), self.extent, self.mask)
     }
 
     fn times(self, other: Range) -> Range {
-        if other.more == 0 {
+        if other.extent == 0 {
             let factor = other.first;
-            return match self.more.checked_mul(factor) {
-                Some(more) => Range::new(self.first.wrapping_mul(factor), more, self.mask),
+            return match self.extent.checked_mul(factor) {
+                Some(extent) => Range::new(self.first.wrapping_mul(factor), extent, self.mask),
                 None => Range::full(self.mask),
             };
         }
@@ -106,7 +106,7 @@ impl Range {
     }
 
     fn constant(self) -> Option<u64> {
-        (self.more == 0).then_some(self.first)
+        (self.extent == 0).then_some(self.first)
     }
 }
 
@@ -232,9 +232,9 @@ impl<'a> Ranges<'a> {
             }
             Opcode::Not => {
                 let range = arg(0);
-                Range::new(!range.last(), range.more, mask)
+                Range::new(!range.last(), range.extent, mask)
             }
-            Opcode::Umin | Opcode::Umax | Opcode::Smin | Opcode::Smax => extreme(data.op, arg(0), arg(1), mask),
+            Opcode::Umin | Opcode::Umax | Opcode::Smin | Opcode::Smax => min_max(data.op, arg(0), arg(1), mask),
             Opcode::Iabs => {
                 let (low, high) = arg(0).as_signed();
                 let most = low.unsigned_abs().max(high.unsigned_abs());
@@ -255,7 +255,7 @@ impl<'a> Ranges<'a> {
             }
             Opcode::Itrunc => {
                 let wide = arg(0);
-                Range::new(wide.first, wide.more, mask)
+                Range::new(wide.first, wide.extent, mask)
             }
             Opcode::GlobalId | Opcode::GlobalSize | Opcode::GlobalOffset => {
                 self.below(self.assumptions.ids_below, mask)
@@ -322,7 +322,7 @@ fn all_below(number: u64) -> u64 {
 }
 
 /// The range of a minimum or maximum.
-fn extreme(op: Opcode, a: Range, b: Range, mask: u64) -> Range {
+fn min_max(op: Opcode, a: Range, b: Range, mask: u64) -> Range {
     let (unsigned, signed) = ((a.unsigned(), b.unsigned()), (a.as_signed(), b.as_signed()));
     if op == Opcode::Umin {
         Range::between(unsigned.0.0.min(unsigned.1.0), unsigned.0.1.min(unsigned.1.1), mask)

@@ -12,7 +12,7 @@
 //!
 //! Some loops look like that but make progress by themselves. They do not limit the width:
 //!
-//! - retries: `do old = *p; while (atomic_cmpxchg(p, old, f(old)) != old)`. A lane that stays has read a value that another lane
+//! - is_retry_loop: `do old = *p; while (atomic_cmpxchg(p, old, f(old)) != old)`. A lane that stays has read a value that another lane
 //!   has changed since, so one lane succeeds in each iteration of the pack; likewise `while ((x = atomic_xchg(p, atomic_xchg(p,
 //!   0) + x)) != 0)`;
 //! - `while ((i = atomic_inc(p)) < n)`: the loop's own additions lead out of it;
@@ -28,11 +28,11 @@ use rustc_hash::FxHashSet;
 
 use super::divergence::Divergence;
 use crate::spmd::class::{Class, class};
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::normalize::NormalForm;
 
 /// A read that lanes may spin on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wait {
+pub(crate) struct BlockingRead {
     /// The op of the access.
     pub(crate) op: Opcode,
     /// The source location of the access.
@@ -40,27 +40,27 @@ pub(crate) struct Wait {
 }
 
 /// The first read on which lanes may spin until another lane of the pack has written.
-pub(crate) fn find(prepared: &Prepared, divergence: &Divergence) -> Option<Wait> {
-    let Prepared { func, cfg, loops, .. } = prepared;
+pub(crate) fn find_blocking_read(normal: &NormalForm, divergence: &Divergence) -> Option<BlockingRead> {
+    let NormalForm { func, cfg, loops, .. } = normal;
     let accesses = |id: LoopId| {
         let mut insts = loops.get(id).blocks.iter().flat_map(|&block| func.layout.insts(block));
-        insts.any(|&inst| is_ordered(prepared, inst) || func.dfg.inst(inst).op == Opcode::Fence)
+        insts.any(|&inst| is_ordered(normal, inst) || func.dfg.inst(inst).op == Opcode::Fence)
     };
     if !loops.iter().any(|(id, _)| accesses(id)) {
         return None;
     }
     let post = DomTree::post(cfg);
     loops.iter().find_map(|(id, data)| {
-        let fences =
+        let has_fence =
             data.blocks.iter().flat_map(|&b| func.layout.insts(b)).any(|&i| func.dfg.inst(i).op == Opcode::Fence);
-        let search = Search { prepared, divergence, post: &post, id, latch: *data.latches.first()?, fences };
+        let search = SpinLoopSearch { normal, divergence, post: &post, id, latch: *data.latches.first()?, has_fence };
         search.run()
     })
 }
 
 /// The address space of an access to memory that work-items share; `None` for other accesses and other instructions.
-fn shared_space(prepared: &Prepared, inst: Inst) -> Option<Space> {
-    let dfg = &prepared.func.dfg;
+fn shared_space(normal: &NormalForm, inst: Inst) -> Option<Space> {
+    let dfg = &normal.func.dfg;
     let space = dfg.ty(*dfg.inst(inst).args.first()?).elem.space()?;
     match space {
         Space::Global | Space::Local | Space::Generic => Some(space),
@@ -69,18 +69,18 @@ fn shared_space(prepared: &Prepared, inst: Inst) -> Option<Space> {
 }
 
 /// Whether an instruction reads shared memory by an atomic or volatile access.
-fn is_ordered(prepared: &Prepared, inst: Inst) -> bool {
-    let data = prepared.func.dfg.inst(inst);
+fn is_ordered(normal: &NormalForm, inst: Inst) -> bool {
+    let data = normal.func.dfg.inst(inst);
     let reads = match (data.op, &data.imm) {
         (Opcode::Load, Imm::Mem(mem)) => mem.volatile,
         (op, _) => matches!(op, Opcode::AtomicLoad | Opcode::AtomicRmw | Opcode::AtomicCmpxchg),
     };
-    reads && shared_space(prepared, inst).is_some()
+    reads && shared_space(normal, inst).is_some()
 }
 
 /// Whether all work-items of a group wait for each other at an instruction.
-fn is_meeting(prepared: &Prepared, inst: Inst) -> bool {
-    let data = prepared.func.dfg.inst(inst);
+fn synchronizes_group(normal: &NormalForm, inst: Inst) -> bool {
+    let data = normal.func.dfg.inst(inst);
     match &data.imm {
         Imm::Barrier(info) => class(data.op) == Class::NamedBarrier || info.execution == MemScope::WorkGroup,
         Imm::Group(info) => info.scope == MemScope::WorkGroup,
@@ -89,22 +89,25 @@ fn is_meeting(prepared: &Prepared, inst: Inst) -> bool {
 }
 
 /// The analysis of one loop.
-struct Search<'a> {
-    prepared: &'a Prepared,
+struct SpinLoopSearch<'a> {
+    normal: &'a NormalForm,
     divergence: &'a Divergence,
     post: &'a DomTree,
     id: LoopId,
     latch: Block,
     /// Whether the loop has a fence. If so, plain loads see what others write.
-    fences: bool,
+    has_fence: bool,
 }
 
-impl Search<'_> {
-    fn run(&self) -> Option<Wait> {
-        let Prepared { func, dom, loops, .. } = self.prepared;
+impl SpinLoopSearch<'_> {
+    fn run(&self) -> Option<BlockingRead> {
+        let NormalForm { func, dom, loops, .. } = self.normal;
         let data = loops.get(self.id);
         // If all lanes go through the loop together, none waits for another one of the pack.
-        if !self.divergence.is_parted(data.header) || self.meets_in_each_round() || self.retries() {
+        if !self.divergence.in_divergent_region(data.header)
+            || self.synchronizes_in_each_iteration()
+            || self.is_retry_loop()
+        {
             return None;
         }
         let roots: Vec<Value> = data
@@ -112,7 +115,7 @@ impl Search<'_> {
             .iter()
             .filter(|&&block| self.exits(block).next().is_some())
             .filter_map(|&block| func.layout.terminator(block))
-            .filter(|&branch| !self.counts(branch))
+            .filter(|&branch| !self.compares_with_counter(branch))
             .filter_map(|branch| func.dfg.inst(branch).args.first().copied())
             .collect();
         let slice = self.slice(roots, true);
@@ -120,24 +123,27 @@ impl Search<'_> {
         reads.sort_unstable();
         let read = reads.into_iter().find(|&inst| {
             let address = func.dfg.inst(inst).args[0];
-            self.stays(address) && !self.adds_up(inst) && !self.exchanges(inst) && self.others_write(inst)
+            self.is_invariant_address(address)
+                && !self.is_only_added_to(inst)
+                && !self.is_exchange_pair(inst)
+                && self.other_lanes_write(inst)
         })?;
         debug_assert!(func.layout.block_of(read).is_some_and(|block| dom.dominates(data.header, block)));
-        Some(Wait { op: func.dfg.inst(read).op, loc: func.locs[read] })
+        Some(BlockingRead { op: func.dfg.inst(read).op, loc: func.locs[read] })
     }
 
     fn contains(&self, block: Block) -> bool {
-        self.prepared.loops.contains(self.id, block)
+        self.normal.loops.contains(self.id, block)
     }
 
     /// The successors of a block of the loop that are outside the loop.
     fn exits(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
-        self.prepared.cfg.succs(block).iter().copied().filter(|&succ| !self.contains(succ))
+        self.normal.cfg.succs(block).iter().copied().filter(|&succ| !self.contains(succ))
     }
 
     /// The block in which a value is defined, if that is in the loop.
     fn home(&self, value: Value) -> Option<Block> {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let block = match func.dfg.def(value) {
             ValueDef::Param(block, _) => block,
             ValueDef::Result(inst, _) => func.layout.block_of(inst)?,
@@ -147,26 +153,26 @@ impl Search<'_> {
 
     /// The instruction of the loop that reads a value from memory that others may write.
     fn read(&self, value: Value) -> Option<Inst> {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let inst = func.dfg.def_inst(value)?;
         self.home(value)?;
-        let plain = self.fences && func.dfg.inst(inst).op == Opcode::Load;
-        (is_ordered(self.prepared, inst) || plain && shared_space(self.prepared, inst).is_some()).then_some(inst)
+        let plain = self.has_fence && func.dfg.inst(inst).op == Opcode::Load;
+        (is_ordered(self.normal, inst) || plain && shared_space(self.normal, inst).is_some()).then_some(inst)
     }
 
     /// Whether every iteration of the loop passes a barrier.
-    fn meets_in_each_round(&self) -> bool {
-        let Prepared { func, dom, loops, .. } = self.prepared;
+    fn synchronizes_in_each_iteration(&self) -> bool {
+        let NormalForm { func, dom, loops, .. } = self.normal;
         loops.get(self.id).blocks.iter().any(|&block| {
             dom.dominates(block, self.latch)
-                && func.layout.insts(block).iter().any(|&inst| is_meeting(self.prepared, inst))
+                && func.layout.insts(block).iter().any(|&inst| synchronizes_group(self.normal, inst))
         })
     }
 
     /// The values of the loop on which others depend: through operands, addresses, and the branches that choose between block
     /// arguments. Dependences from one iteration to the next are followed only if `across_iterations`.
-    fn slice(&self, roots: Vec<Value>, rounds: bool) -> FxHashSet<Value> {
-        let Prepared { func, cfg, loops, .. } = self.prepared;
+    fn slice(&self, roots: Vec<Value>, across_iterations: bool) -> FxHashSet<Value> {
+        let NormalForm { func, cfg, loops, .. } = self.normal;
         let header = loops.get(self.id).header;
         let mut found: FxHashSet<Value> = FxHashSet::default();
         let mut chosen: FxHashSet<Block> = FxHashSet::default();
@@ -178,11 +184,11 @@ impl Search<'_> {
             }
             match func.dfg.def(value) {
                 ValueDef::Result(inst, _) => open.extend(&func.dfg.inst(inst).args),
-                ValueDef::Param(..) if home == header && !rounds => {}
+                ValueDef::Param(..) if home == header && !across_iterations => {}
                 ValueDef::Param(_, index) => {
                     open.extend(cfg.preds(home).iter().flat_map(|&pred| self.arguments(pred, home, index)));
                     if home != header && chosen.insert(home) {
-                        open.extend(self.choosing(home));
+                        open.extend(self.selectors_before(home));
                     }
                 }
             }
@@ -192,15 +198,15 @@ impl Search<'_> {
 
     /// The arguments that a block passes for a parameter of another.
     fn arguments(&self, from: Block, to: Block, index: u16) -> impl Iterator<Item = Value> + '_ {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let calls: Vec<&BlockCall> =
             func.layout.terminator(from).map(|inst| func.dfg.targets(inst).into_iter().collect()).unwrap_or_default();
         calls.into_iter().filter(move |call| call.block == to).map(move |call| call.args[usize::from(index)])
     }
 
     /// The selectors of the branches that decide from which predecessor a block is entered.
-    fn choosing(&self, join: Block) -> Vec<Value> {
-        let Prepared { func, cfg, dom, .. } = self.prepared;
+    fn selectors_before(&self, join: Block) -> Vec<Value> {
+        let NormalForm { func, cfg, dom, .. } = self.normal;
         let top = dom.parent(join);
         let mut seen: FxHashSet<Block> = FxHashSet::default();
         let mut selectors = Vec::new();
@@ -221,9 +227,9 @@ impl Search<'_> {
     }
 
     /// Whether an address is the same in every iteration, as far as the loop itself changes it.
-    fn stays(&self, address: Value) -> bool {
-        let header = self.prepared.loops.get(self.id).header;
-        let changes = |&value: &Value| match self.prepared.func.dfg.def(value) {
+    fn is_invariant_address(&self, address: Value) -> bool {
+        let header = self.normal.loops.get(self.id).header;
+        let changes = |&value: &Value| match self.normal.func.dfg.def(value) {
             ValueDef::Param(block, index) => {
                 block == header && self.arguments(self.latch, header, index).any(|next| next != value)
             }
@@ -233,9 +239,9 @@ impl Search<'_> {
     }
 
     /// Whether an exit compares a loaded value with one that the loop computes by itself, such as an induction variable.
-    fn counts(&self, branch: Inst) -> bool {
-        let func = &self.prepared.func;
-        let header = self.prepared.loops.get(self.id).header;
+    fn compares_with_counter(&self, branch: Inst) -> bool {
+        let func = &self.normal.func;
+        let header = self.normal.loops.get(self.id).header;
         let selector = func.dfg.inst(branch).args.first().and_then(|&value| func.dfg.def_inst(value));
         let Some(comparison) = selector.map(|inst| func.dfg.inst(inst)) else { return false };
         if comparison.op != Opcode::Icmp {
@@ -260,8 +266,8 @@ impl Search<'_> {
     }
 
     /// A value without the casts that keep its bits.
-    fn plain(&self, mut value: Value) -> Value {
-        let dfg = &self.prepared.func.dfg;
+    fn without_casts(&self, mut value: Value) -> Value {
+        let dfg = &self.normal.func.dfg;
         while let Some(inst) = dfg.def_inst(value)
             && matches!(dfg.inst(inst).op, Opcode::Bitcast | Opcode::SpaceCast)
         {
@@ -271,22 +277,22 @@ impl Search<'_> {
     }
 
     /// Whether two addresses are certainly the same.
-    fn same_place(&self, a: Value, b: Value) -> bool {
-        let dfg = &self.prepared.func.dfg;
-        let [a, b] = [a, b].map(|address| self.plain(address));
+    fn same_address(&self, a: Value, b: Value) -> bool {
+        let dfg = &self.normal.func.dfg;
+        let [a, b] = [a, b].map(|address| self.without_casts(address));
         let addressing = |value: Value| dfg.def_inst(value).map(|inst| dfg.inst(inst)).filter(|i| i.op == Opcode::Addr);
         a == b || addressing(a).is_some_and(|at| addressing(b) == Some(at))
     }
 
     /// Whether each iteration ends with a compare-exchange that expects the value just read there, and that leaves the loop when
     /// it succeeds.
-    fn retries(&self) -> bool {
-        let Prepared { func, dom, loops, .. } = self.prepared;
-        let each_round = |block: Block| dom.dominates(block, self.latch);
+    fn is_retry_loop(&self) -> bool {
+        let NormalForm { func, dom, loops, .. } = self.normal;
+        let in_each_iteration = |block: Block| dom.dominates(block, self.latch);
         let blocks = &loops.get(self.id).blocks;
         let mut exchanges = blocks
             .iter()
-            .filter(|&&block| each_round(block))
+            .filter(|&&block| in_each_iteration(block))
             .flat_map(|&block| func.layout.insts(block))
             .filter(|&&inst| func.dfg.inst(inst).op == Opcode::AtomicCmpxchg);
         exchanges.any(|&inst| {
@@ -304,31 +310,32 @@ impl Search<'_> {
                     Imm::IntCond(IntCond::Ne) => &calls[1],
                     _ => return false,
                 };
-                let [a, b] = [comparison.args[0], comparison.args[1]].map(|value| self.plain(value));
-                let expected = self.plain(expected);
+                let [a, b] = [comparison.args[0], comparison.args[1]].map(|value| self.without_casts(value));
+                let expected = self.without_casts(expected);
                 !self.contains(equal.block) && (a == found && b == expected || a == expected && b == found)
             };
-            self.is_fresh(expected, pointer, 4) && blocks.iter().any(|&block| each_round(block) && leads_out(block))
+            self.was_just_read(expected, pointer, 4)
+                && blocks.iter().any(|&block| in_each_iteration(block) && leads_out(block))
         })
     }
 
     /// Whether a value was read from an address in this iteration, or at the end of the previous one.
-    fn is_fresh(&self, value: Value, pointer: Value, depth: u32) -> bool {
-        let Prepared { func, cfg, .. } = self.prepared;
-        let value = self.plain(value);
+    fn was_just_read(&self, value: Value, pointer: Value, depth: u32) -> bool {
+        let NormalForm { func, cfg, .. } = self.normal;
+        let value = self.without_casts(value);
         let Some(home) = self.home(value) else { return false };
         match func.dfg.def(value) {
             ValueDef::Result(inst, _) => {
                 let data = func.dfg.inst(inst);
                 let reads =
                     matches!(data.op, Opcode::Load | Opcode::AtomicLoad | Opcode::AtomicRmw | Opcode::AtomicCmpxchg);
-                reads && self.same_place(data.args[0], pointer)
+                reads && self.same_address(data.args[0], pointer)
             }
             ValueDef::Param(_, index) => {
                 let mut ways = cfg.preds(home).iter().filter(|&&pred| self.contains(pred));
                 depth > 0
                     && ways.all(|&pred| {
-                        self.arguments(pred, home, index).all(|value| self.is_fresh(value, pointer, depth - 1))
+                        self.arguments(pred, home, index).all(|value| self.was_just_read(value, pointer, depth - 1))
                     })
             }
         }
@@ -336,18 +343,18 @@ impl Search<'_> {
 
     /// The instructions of the loop that write to an address atomically.
     fn atomics_at(&self, pointer: Value) -> impl Iterator<Item = Inst> + '_ {
-        let Prepared { func, loops, .. } = self.prepared;
+        let NormalForm { func, loops, .. } = self.normal;
         let insts = loops.get(self.id).blocks.iter().flat_map(|&block| func.layout.insts(block)).copied();
         insts.filter(move |&inst| {
             let data = func.dfg.inst(inst);
             matches!(data.op, Opcode::AtomicRmw | Opcode::AtomicCmpxchg | Opcode::AtomicStore)
-                && self.same_place(data.args[0], pointer)
+                && self.same_address(data.args[0], pointer)
         })
     }
 
     /// Whether an atomic adds to a location that the loop changes in no other way.
-    fn adds_up(&self, inst: Inst) -> bool {
-        let dfg = &self.prepared.func.dfg;
+    fn is_only_added_to(&self, inst: Inst) -> bool {
+        let dfg = &self.normal.func.dfg;
         let adds = |inst: Inst| match dfg.inst(inst).imm {
             Imm::Atomic(info) if dfg.inst(inst).op == Opcode::AtomicRmw => {
                 [AtomicOp::Add, AtomicOp::Sub].contains(&info.op).then_some(info.op)
@@ -361,8 +368,8 @@ impl Search<'_> {
 
     /// Whether an exchange is one of a pair that empties a location and refills it with more, until the location is found empty
     /// as it was left.
-    fn exchanges(&self, inst: Inst) -> bool {
-        let Prepared { func, cfg, dom, loops, .. } = self.prepared;
+    fn is_exchange_pair(&self, inst: Inst) -> bool {
+        let NormalForm { func, cfg, dom, loops, .. } = self.normal;
         let dfg = &func.dfg;
         let is_exchange = |inst: Inst| {
             let data = dfg.inst(inst);
@@ -376,7 +383,7 @@ impl Search<'_> {
         if !dom.dominates(a, b) || !dom.dominates(b, self.latch) {
             return false;
         }
-        let Some(empty) = dfg.as_splat_bits(self.plain(dfg.inst(first).args[1])) else { return false };
+        let Some(empty) = dfg.as_splat_bits(self.without_casts(dfg.inst(first).args[1])) else { return false };
         let refills = self.slice(vec![dfg.inst(second).args[1]], false).contains(&dfg.result(first));
         let leads_out = |block: Block| {
             let Some(branch) = func.layout.terminator(block).map(|inst| dfg.inst(inst)) else { return false };
@@ -388,19 +395,19 @@ impl Search<'_> {
                 Imm::IntCond(IntCond::Ne) | Imm::FloatCond(FloatCond::Une, _) => 1,
                 _ => return false,
             };
-            let [x, y] = [comparison.args[0], comparison.args[1]].map(|value| self.plain(value));
+            let [x, y] = [comparison.args[0], comparison.args[1]].map(|value| self.without_casts(value));
             x == dfg.result(second) && dfg.as_splat_bits(y) == Some(empty) && !self.contains(cfg.succs(block)[equal])
         };
         refills && loops.get(self.id).blocks.iter().any(|&block| cfg.succs(block).len() == 2 && leads_out(block))
     }
 
     /// Whether lanes that are elsewhere may write the memory that is read before all work-items meet at a barrier.
-    fn others_write(&self, read: Inst) -> bool {
-        let Prepared { func, cfg, loops, .. } = self.prepared;
+    fn other_lanes_write(&self, read: Inst) -> bool {
+        let NormalForm { func, cfg, loops, .. } = self.normal;
         let data = loops.get(self.id);
-        let meets = |block: Block| func.layout.insts(block).iter().any(|&inst| is_meeting(self.prepared, inst));
+        let meets = |block: Block| func.layout.insts(block).iter().any(|&inst| synchronizes_group(self.normal, inst));
         let mut starts: Vec<Block> = Vec::new();
-        if data.blocks.iter().any(|&block| self.divergence.diverges(block) && self.leaves(block)) {
+        if data.blocks.iter().any(|&block| self.divergence.diverges(block) && self.diverging_paths_leave(block)) {
             starts.extend(data.blocks.iter().flat_map(|&block| self.exits(block)));
         }
         // Divergent branches on the paths to the loop.
@@ -429,7 +436,7 @@ impl Search<'_> {
                 if self.may_write(inst, read) {
                     return true;
                 }
-                if is_meeting(self.prepared, inst) {
+                if synchronizes_group(self.normal, inst) {
                     break;
                 }
             }
@@ -441,8 +448,8 @@ impl Search<'_> {
     }
 
     /// Whether paths that diverge at a block of the loop lead out of it before they have all met again.
-    fn leaves(&self, block: Block) -> bool {
-        let cfg = &self.prepared.cfg;
+    fn diverging_paths_leave(&self, block: Block) -> bool {
+        let cfg = &self.normal.cfg;
         let stop = self.post.parent(block);
         let mut seen: FxHashSet<Block> = FxHashSet::default();
         let mut open: Vec<Block> = cfg.succs(block).to_vec();
@@ -460,7 +467,7 @@ impl Search<'_> {
 
     /// Whether an instruction may write the memory that another one reads.
     fn may_write(&self, inst: Inst, read: Inst) -> bool {
-        let dfg = &self.prepared.func.dfg;
+        let dfg = &self.normal.func.dfg;
         let (data, read_data) = (dfg.inst(inst), dfg.inst(read));
         let writes = match data.op.info().effects {
             Effects::Write | Effects::ReadWrite => true,
@@ -469,7 +476,7 @@ impl Search<'_> {
         if !writes || matches!(data.op, Opcode::AtomicLoad | Opcode::Fence | Opcode::Printf | Opcode::Clock) {
             return false;
         }
-        let (Some(to), Some(from)) = (shared_space(self.prepared, inst), shared_space(self.prepared, read)) else {
+        let (Some(to), Some(from)) = (shared_space(self.normal, inst), shared_space(self.normal, read)) else {
             return false;
         };
         let alias = |imm: &Imm| if let Imm::Mem(mem) = imm { mem.alias } else { 0 };

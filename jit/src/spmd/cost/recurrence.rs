@@ -12,7 +12,7 @@ use cranelift_entity::SecondaryMap;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
 use crate::spmd::class::{Class, class};
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::vectorize::widen::how::{How, how};
 use crate::target::machine::Machine;
 
@@ -36,46 +36,47 @@ const PRODUCTS: [Opcode; 3] = [Opcode::Imul, Opcode::Umulh, Opcode::Smulh];
 const DIVISIONS: [Opcode; 6] = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem, Opcode::Fdiv, Opcode::Sqrt];
 
 /// Whether an innermost loop is recurrence-bound in packs of so many lanes.
-pub(crate) fn waits(prepared: &Prepared, divergence: &Divergence, lanes: u32, machine: &Machine) -> bool {
-    let loops = &prepared.loops;
-    let model = Model { prepared, divergence, lanes, machine };
+pub(crate) fn is_recurrence_bound(normal: &NormalForm, divergence: &Divergence, lanes: u32, machine: &Machine) -> bool {
+    let loops = &normal.loops;
+    let model = RecurrenceModel { normal, divergence, lanes, machine };
     loops
         .iter()
         .filter(|(id, _)| !loops.iter().any(|(_, inner)| inner.parent == Some(*id)))
-        .any(|(id, _)| model.waits(id))
+        .any(|(id, _)| model.loop_is_recurrence_bound(id))
 }
 
-struct Model<'a> {
-    prepared: &'a Prepared,
+struct RecurrenceModel<'a> {
+    normal: &'a NormalForm,
     divergence: &'a Divergence,
     lanes: u32,
     machine: &'a Machine,
 }
 
-impl Model<'_> {
-    fn waits(&self, id: LoopId) -> bool {
-        let Prepared { func, cfg, loops, .. } = self.prepared;
+impl RecurrenceModel<'_> {
+    fn loop_is_recurrence_bound(&self, id: LoopId) -> bool {
+        let NormalForm { func, cfg, loops, .. } = self.normal;
         let blocks: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| loops.contains(id, block)).collect();
         let insts = || blocks.iter().flat_map(|&block| func.layout.insts(block)).copied();
         // Packs go through such a loop one after the other; with more lanes there are fewer packs.
         if insts().any(|inst| class(func.dfg.inst(inst).op) == Class::Barrier) {
             return true;
         }
-        let work: f64 = insts().map(|inst| self.work(inst)).sum();
+        let work: f64 = insts().map(|inst| self.registers_written(inst)).sum();
         let params = func.dfg.params(loops.get(id).header);
-        let longest =
-            (0..params.len()).filter(|&which| self.is_pack(params[which])).map(|which| self.chain(id, &blocks, which));
+        let longest = (0..params.len())
+            .filter(|&which| self.is_vector(params[which]))
+            .map(|which| self.recurrence_latency(id, &blocks, which));
         longest.max().is_some_and(|cycles| f64::from(cycles) > BUSY * work / self.machine.ports())
     }
 
-    fn is_pack(&self, value: Value) -> bool {
-        self.divergence.shape(value) == Shape::Varying && !self.divergence.is_near(value)
+    fn is_vector(&self, value: Value) -> bool {
+        self.divergence.shape(value) == Shape::Varying && !self.divergence.has_known_distances(value)
     }
 
     /// How many registers the results of an instruction fill.
-    fn work(&self, inst: Inst) -> f64 {
-        let func = &self.prepared.func;
-        let results = func.dfg.results(inst).iter().filter(|&&value| self.is_pack(value));
+    fn registers_written(&self, inst: Inst) -> f64 {
+        let func = &self.normal.func;
+        let results = func.dfg.results(inst).iter().filter(|&&value| self.is_vector(value));
         let registers = |&value: &Value| {
             let ty = func.dfg.ty(value);
             let bits = self.lanes * ty.elem.bits().max(8);
@@ -85,8 +86,8 @@ impl Model<'_> {
     }
 
     /// The latency from a loop variable to its next value, in cycles.
-    fn chain(&self, id: LoopId, blocks: &[Block], which: usize) -> u32 {
-        let Prepared { func, loops, .. } = self.prepared;
+    fn recurrence_latency(&self, id: LoopId, blocks: &[Block], which: usize) -> u32 {
+        let NormalForm { func, loops, .. } = self.normal;
         let header = loops.get(id).header;
         let mut cycles: SecondaryMap<Value, Option<u32>> = SecondaryMap::new();
         cycles[func.dfg.params(header)[which]] = Some(0);
@@ -115,11 +116,11 @@ impl Model<'_> {
     }
 
     fn latency(&self, inst: Inst) -> u32 {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let data = func.dfg.inst(inst);
         match how(data.op) {
             How::Leaf | How::Slot | How::Query | How::Bitcast | How::Branch | How::End => 0,
-            How::Load if self.is_pack(data.args[0]) => SCATTERED,
+            How::Load if self.is_vector(data.args[0]) => SCATTERED,
             How::Load => LOAD,
             How::PerLane | How::Foreign => SCATTERED,
             How::Collective => EXCHANGE,

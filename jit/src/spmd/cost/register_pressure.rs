@@ -11,14 +11,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::vectorize::widen::how::{How, how};
 use crate::target::machine::Machine;
 
 /// Registers needed at the busiest point, in packs of so many lanes.
-pub(crate) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32, machine: &Machine) -> u32 {
-    let Prepared { func, cfg, loops, .. } = prepared;
-    let model = Model { prepared, divergence, lanes, machine };
+pub(crate) fn estimate(normal: &NormalForm, divergence: &Divergence, lanes: u32, machine: &Machine) -> u32 {
+    let NormalForm { func, cfg, loops, .. } = normal;
+    let model = PressureModel { normal, divergence, lanes, machine };
     let liveness = Liveness::of(func, cfg, |value| model.registers(value) > 0, |_| true);
     let parents: FxHashSet<LoopId> = loops.iter().filter_map(|(_, data)| data.parent).collect();
     let any = loops.iter().next().is_some();
@@ -30,32 +30,32 @@ pub(crate) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32,
             bodies.entry(level).or_default().push(block);
         }
     }
-    bodies.values().map(|blocks| model.busiest_of(blocks, &liveness)).max().unwrap_or(0)
+    bodies.values().map(|blocks| model.max_pressure_of(blocks, &liveness)).max().unwrap_or(0)
 }
 
-struct Model<'a> {
-    prepared: &'a Prepared,
+struct PressureModel<'a> {
+    normal: &'a NormalForm,
     divergence: &'a Divergence,
     lanes: u32,
     machine: &'a Machine,
 }
 
-impl Model<'_> {
+impl PressureModel<'_> {
     /// The highest pressure in some blocks, from the values that they use.
-    fn busiest_of(&self, blocks: &[Block], liveness: &Liveness) -> u32 {
-        let func = &self.prepared.func;
+    fn max_pressure_of(&self, blocks: &[Block], liveness: &Liveness) -> u32 {
+        let func = &self.normal.func;
         let mut used: FxHashSet<Value> = FxHashSet::default();
         for &inst in blocks.iter().flat_map(|&block| func.layout.insts(block)) {
             func.dfg.for_each_use(inst, |value| {
                 used.insert(value);
             });
         }
-        blocks.iter().map(|&block| self.busiest(block, &used, liveness)).max().unwrap_or(0)
+        blocks.iter().map(|&block| self.max_pressure(block, &used, liveness)).max().unwrap_or(0)
     }
 
     /// The highest pressure in a block.
-    fn busiest(&self, block: Block, used: &FxHashSet<Value>, liveness: &Liveness) -> u32 {
-        let Prepared { func, cfg, .. } = self.prepared;
+    fn max_pressure(&self, block: Block, used: &FxHashSet<Value>, liveness: &Liveness) -> u32 {
+        let NormalForm { func, cfg, .. } = self.normal;
         let counts = |value: Value| if used.contains(&value) { self.registers(value) } else { 0 };
         let mut alive: FxHashSet<Value> = FxHashSet::default();
         let mut now = 0;
@@ -84,7 +84,7 @@ impl Model<'_> {
     }
 
     fn registers(&self, value: Value) -> u32 {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let ty = func.dfg.ty(value);
         if ty.is_ptr() {
             return 0;
@@ -95,7 +95,7 @@ impl Model<'_> {
             return 0;
         }
         match self.divergence.shape(value) {
-            Shape::Varying if !self.divergence.is_near(value) => {
+            Shape::Varying if !self.divergence.has_known_distances(value) => {
                 let bits = if ty.elem == Elem::B1 { 32 } else { ty.elem.bits() };
                 ty.lanes() * (self.lanes * bits).div_ceil(self.machine.register_bits)
             }

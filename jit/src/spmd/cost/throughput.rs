@@ -11,10 +11,10 @@ use rustc_hash::FxHashMap;
 
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::transform::private_arrays::Interleaved;
-use crate::spmd::vectorize::aggregated_atomics::together;
-use crate::spmd::vectorize::linearize::Plan;
+use crate::spmd::vectorize::aggregated_atomics::aggregated;
+use crate::spmd::vectorize::linearize::LinearizationPlan;
 use crate::spmd::vectorize::masks::Masks;
 use crate::spmd::vectorize::widen::how::{How, how};
 use crate::spmd::vectorize::widen::record_step;
@@ -28,7 +28,7 @@ pub(crate) struct Costs {
     /// As a pack.
     pub(crate) pack: f64,
     /// The part of `pack` outside of cold blocks.
-    pub(crate) usual: f64,
+    pub(crate) hot: f64,
     /// The part of `hot` in scattered accesses.
     pub(crate) scattered: f64,
 }
@@ -59,24 +59,24 @@ const UNUSUAL: f64 = 0.005;
 const TEST: f64 = 3.0;
 
 /// Estimates the costs of a kernel.
-pub(crate) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32, machine: &Machine) -> Costs {
-    let plan = Plan::new(prepared, divergence);
-    let masks = Masks::new(prepared, divergence, &plan);
-    let interleaved = Interleaved::new(&prepared.func, &plan.order);
-    let uses = UseCounts::new(&prepared.func);
-    let model = Model { prepared, divergence, uses, interleaved, lanes: f64::from(lanes), machine };
-    let through_memory = carried_through_memory(prepared);
+pub(crate) fn estimate(normal: &NormalForm, divergence: &Divergence, lanes: u32, machine: &Machine) -> Costs {
+    let plan = LinearizationPlan::new(normal, divergence);
+    let masks = Masks::new(normal, divergence, &plan);
+    let interleaved = Interleaved::new(&normal.func, &plan.order);
+    let uses = UseCounts::new(&normal.func);
+    let model = ThroughputModel { normal, divergence, uses, interleaved, lanes: f64::from(lanes), machine };
+    let through_memory = carried_through_memory(normal);
     // The probability that a lane executes a block of the pack's path.
     let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
-    let mut costs = Costs { scalar: 0.0, pack: 0.0, usual: 0.0, scattered: 0.0 };
+    let mut costs = Costs { scalar: 0.0, pack: 0.0, hot: 0.0, scattered: 0.0 };
     for &block in &plan.order {
-        let own = model.share(block, &share, &plan);
+        let own = model.lane_share(block, &share, &plan);
         share[block] = own;
-        let often = model.often(block);
-        let stretch = model.stretch(block, &plan);
+        let frequency = model.frequency(block);
+        let divergence_factor = model.divergence_factor(block, &plan);
         let executed = (own * model.lanes).min(1.0);
         let (mut one, mut all, mut scattered) = (0.0, 0.0, 0.0);
-        for &inst in prepared.func.layout.insts(block) {
+        for &inst in normal.func.layout.insts(block) {
             let cost = model.inst(block, inst, !masks.is_full(block));
             one += cost.0;
             all += cost.1;
@@ -88,11 +88,11 @@ pub(crate) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32,
             all += TEST;
         }
         all += THROUGH_MEMORY * through_memory.iter().filter(|&&at| at == block).count() as f64;
-        costs.scalar += often * own * one * model.lanes;
-        let times = often * stretch * executed;
+        costs.scalar += frequency * own * one * model.lanes;
+        let times = frequency * divergence_factor * executed;
         costs.pack += times * all;
-        if !prepared.func.layout.is_rare(block) {
-            costs.usual += times * all;
+        if !normal.func.layout.is_rare(block) {
+            costs.hot += times * all;
             costs.scattered += times * scattered;
         }
     }
@@ -100,8 +100,8 @@ pub(crate) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32,
 }
 
 /// For each volatile private variable that an iteration of a loop reads before it has written it, the block with the read.
-fn carried_through_memory(prepared: &Prepared) -> Vec<Block> {
-    let Prepared { func, cfg, dom, loops, .. } = prepared;
+fn carried_through_memory(normal: &NormalForm) -> Vec<Block> {
+    let NormalForm { func, cfg, dom, loops, .. } = normal;
     let variable = |pointer: Value| match func.dfg.def_inst(pointer).map(|inst| &func.dfg.inst(inst).imm) {
         Some(&Imm::Slot(slot)) => Some(slot),
         Some(_) | None => None,
@@ -129,8 +129,8 @@ fn carried_through_memory(prepared: &Prepared) -> Vec<Block> {
     carried.into_values().collect()
 }
 
-struct Model<'a> {
-    prepared: &'a Prepared,
+struct ThroughputModel<'a> {
+    normal: &'a NormalForm,
     divergence: &'a Divergence,
     uses: UseCounts,
     interleaved: Interleaved,
@@ -138,28 +138,28 @@ struct Model<'a> {
     machine: &'a Machine,
 }
 
-impl Model<'_> {
-    fn share(&self, block: Block, share: &SecondaryMap<Block, f64>, plan: &Plan) -> f64 {
-        let Prepared { func, cfg, .. } = self.prepared;
+impl ThroughputModel<'_> {
+    fn lane_share(&self, block: Block, share: &SecondaryMap<Block, f64>, plan: &LinearizationPlan) -> f64 {
+        let NormalForm { func, cfg, .. } = self.normal;
         let mut sum: f64 = 0.0;
         for &pred in cfg.preds(block) {
             if plan.latches[pred].is_some() {
                 continue;
             }
             let rare = cfg.succs(pred).iter().any(|&succ| func.layout.is_rare(succ));
-            let ways = if self.divergence.diverges(pred) && !self.leaves_loop(pred) && !rare {
+            let ways = if self.divergence.diverges(pred) && !self.is_loop_exit(pred) && !rare {
                 cfg.succs(pred).len() as f64
             } else {
                 1.0
             };
-            sum += share[pred] / ways * self.usual(pred, block);
+            sum += share[pred] / ways * self.edge_probability(pred, block);
         }
         if cfg.preds(block).is_empty() { 1.0 } else { sum.min(1.0) }
     }
 
     /// The probability of an edge for a pack, where assumptions are tested or functions have code for cold cases.
-    fn usual(&self, from: Block, to: Block) -> f64 {
-        let Prepared { func, cfg, .. } = self.prepared;
+    fn edge_probability(&self, from: Block, to: Block) -> f64 {
+        let NormalForm { func, cfg, .. } = self.normal;
         let share = self.lanes * UNUSUAL;
         if func.layout.is_rare(from) {
             1.0
@@ -173,27 +173,27 @@ impl Model<'_> {
     }
 
     /// Whether a branch decides about another iteration rather than between paths.
-    fn leaves_loop(&self, block: Block) -> bool {
-        let Prepared { cfg, loops, .. } = self.prepared;
+    fn is_loop_exit(&self, block: Block) -> bool {
+        let NormalForm { cfg, loops, .. } = self.normal;
         loops.innermost(block).is_some_and(|id| cfg.succs(block).iter().any(|&succ| !loops.contains(id, succ)))
     }
 
-    fn often(&self, block: Block) -> f64 {
-        ITERATIONS.powi(self.prepared.loops.depth(block).min(6) as i32)
+    fn frequency(&self, block: Block) -> f64 {
+        ITERATIONS.powi(self.normal.loops.depth(block).min(6) as i32)
     }
 
     /// Divergent loops around a block run as long as the longest lane.
-    fn stretch(&self, block: Block, plan: &Plan) -> f64 {
-        let loops = &self.prepared.loops;
-        let mut stretch = 1.0;
+    fn divergence_factor(&self, block: Block, plan: &LinearizationPlan) -> f64 {
+        let loops = &self.normal.loops;
+        let mut divergence_factor = 1.0;
         let mut at = loops.innermost(block);
         while let Some(id) = at {
             if plan.divergent_loops.contains(&id) {
-                stretch *= LONGEST;
+                divergence_factor *= LONGEST;
             }
             at = loops.get(id).parent;
         }
-        stretch
+        divergence_factor
     }
 
     /// How many registers a pack of such elements fills.
@@ -204,7 +204,7 @@ impl Model<'_> {
 
     /// The cost of an instruction for one lane, and for a pack.
     fn inst(&self, block: Block, inst: Inst, masked: bool) -> (f64, f64) {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let data = func.dfg.inst(inst);
         let result = func.dfg.single_result(inst);
         let same = |cost: f64| (cost, cost);
@@ -213,7 +213,7 @@ impl Model<'_> {
             How::Once => same(1.0),
             How::Lanewise | How::Components | How::Bitcast => {
                 let Some(result) = result else { return same(1.0) };
-                if self.divergence.shape(result) != Shape::Varying || self.divergence.is_near(result) {
+                if self.divergence.shape(result) != Shape::Varying || self.divergence.has_known_distances(result) {
                     return same(1.0);
                 }
                 self.computation(data.op, func.dfg.ty(data.args[0]), func.dfg.ty(result))
@@ -238,8 +238,8 @@ impl Model<'_> {
                 let parts: f64 = func.dfg.ty(data.args[0]).lanes().into();
                 (parts, parts * 2.0 * steps * self.registers(func.dfg.ty(data.args[0]).elem))
             }
-            How::PerLane if let Some(together) = together(func, &self.uses, self.divergence, inst) => {
-                let steps = if together.asked { 2.0 * self.lanes.log2() } else { self.lanes.log2() };
+            How::PerLane if let Some(atomic) = aggregated(func, &self.uses, self.divergence, inst) => {
+                let steps = if atomic.result_used { 2.0 * self.lanes.log2() } else { self.lanes.log2() };
                 (ATOMIC, ATOMIC + SCATTERED + steps * self.registers(func.dfg.ty(data.args[1]).elem))
             }
             How::PerLane => (ATOMIC, self.lanes * (ATOMIC + SCATTERED + if masked { 1.0 } else { 0.0 })),
@@ -278,7 +278,7 @@ impl Model<'_> {
     /// The distance between the records of two neighbouring lanes in elements, if a pack accesses contiguous records or its lanes
     /// access elements within a few neighbours.
     fn step(&self, inst: Inst, ty: Type) -> Option<u32> {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let data = func.dfg.inst(inst);
         let pointer = data.args[0];
         let shape = self.divergence.shape(pointer);
@@ -295,7 +295,7 @@ impl Model<'_> {
             Shape::Affine { stride, .. } => stride,
             Shape::Uniform(_) | Shape::Varying => match self.divergence.conditional(pointer) {
                 Some(on) => on.stride,
-                None => return self.divergence.is_near(pointer).then_some(1),
+                None => return self.divergence.has_known_distances(pointer).then_some(1),
             },
         };
         record_step(stride, ty, self.lanes as u32)
@@ -303,7 +303,7 @@ impl Model<'_> {
 
     /// Whether an instruction accesses addresses that are not contiguous.
     fn is_scattered(&self, inst: Inst) -> bool {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let data = func.dfg.inst(inst);
         let ty = match how(data.op) {
             How::Load => func.dfg.ty(func.dfg.result(inst)),
@@ -325,7 +325,7 @@ impl Model<'_> {
     }
 
     fn access(&self, inst: Inst, ty: Type, masked: bool, write: bool) -> (f64, f64) {
-        let pointer = self.prepared.func.dfg.inst(inst).args[0];
+        let pointer = self.normal.func.dfg.inst(inst).args[0];
         let components = f64::from(ty.lanes());
         if self.divergence.shape(pointer).is_uniform(Scope::Pack) {
             return (1.0, 1.0);

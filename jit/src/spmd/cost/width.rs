@@ -11,7 +11,7 @@ use super::throughput::{Costs, estimate};
 use crate::spmd::analysis::shape::Shape;
 use crate::spmd::analysis::spin_loops;
 use crate::spmd::class::{Class, class};
-use crate::spmd::transform::normalize::{self, Prepared};
+use crate::spmd::transform::normalize::{self, NormalForm};
 use crate::spmd::transform::versioning;
 use crate::spmd::transform::{index_widening, record_access};
 use crate::spmd::vectorize::widen::how::{How, how};
@@ -24,13 +24,13 @@ pub(crate) enum Width {
     /// One work-item at a time, and the reason.
     Scalar(String),
     /// The number of lanes, the normal form for any work-groups, and the one for rows of whole packs if it differs.
-    Packs(u32, Box<Prepared>, Option<Box<Prepared>>),
+    Packs(u32, Box<NormalForm>, Option<Box<NormalForm>>),
 }
 
 /// The usual row length of a square work-group.
-const SQUARE: u32 = 16;
+const SQUARE_ROW: u32 = 16;
 /// Kernels with more instructions are not tried with twice the usual lanes.
-const MAX_TWICE: usize = 1000;
+const MAX_INSTS_DOUBLED: usize = 1000;
 /// Kernels with more instructions take too long to compile as packs.
 const MAX_INSTS: usize = 20_000;
 
@@ -63,36 +63,36 @@ impl Width {
         if insts > MAX_INSTS {
             return Width::Scalar(format!("{insts} instructions are too many"));
         }
-        let Some(prepared) = normalize::run(func) else {
+        let Some(normal) = normalize::run(func) else {
             return Width::Scalar("a cycle of the kernel has several entries".to_owned());
         };
         if let Some(lanes) = forced {
-            let chosen = Candidate::new(prepared, lanes, machine);
+            let chosen = WidthCandidate::new(normal, lanes, machine);
             return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new));
         }
-        let usual = usual_bits(&prepared);
+        let usual = dominant_element_bits(&normal);
         let lanes = machine.usual_lanes(usual);
-        if let Some(wait) = spin_loops::find(&prepared, &prepared.divergence(lanes, false)) {
-            let line = match wait.loc.line {
+        if let Some(read) = spin_loops::find_blocking_read(&normal, &normal.divergence(lanes, false)) {
+            let line = match read.loc.line {
                 0 => String::new(),
                 line => format!(" in line {line}"),
             };
-            let name = wait.op.info().name;
+            let name = read.op.info().name;
             return Width::Scalar(format!("a loop waits for what another work-item writes (`{name}`{line})"));
         }
-        let loops = has_quick_loops(&prepared, lanes, machine);
-        let mut chosen = Candidate::new(prepared.clone(), lanes, machine);
+        let loops = has_recurrence_bound_loops(&normal, lanes, machine);
+        let mut chosen = WidthCandidate::new(normal.clone(), lanes, machine);
         let mut costs = chosen.costs();
         // Long registers are full without more lanes.
-        let few_bits = lanes * usual > machine.register_bits && chosen.accesses_few_bits();
+        let narrow_accesses = lanes * usual > machine.register_bits && chosen.accesses_narrow_elements();
         // Long registers are worth their lanes, except for accesses that scatter but would not with fewer lanes: everything else
         // costs half as much at best.
-        let scatters = costs.scattered > (1.0 - HALF_WORTHWHILE) * costs.usual;
+        let scatters = costs.scattered > (1.0 - HALF_WORTHWHILE) * costs.hot;
         if scatters && lanes > machine.least_lanes(usual) {
-            let half = Candidate::new(prepared.clone(), lanes / 2, machine);
+            let half = WidthCandidate::new(normal.clone(), lanes / 2, machine);
             let less = half.costs();
             // Cold blocks are included in the costs, but must not decide.
-            if 2.0 * less.usual < costs.usual * HALF_WORTHWHILE {
+            if 2.0 * less.hot < costs.hot * HALF_WORTHWHILE {
                 (chosen, costs) = (half, less);
             }
         }
@@ -100,11 +100,11 @@ impl Width {
         let rows = kernel
             .required_local_size
             .map_or_else(|| long_rows(func, 2 * lanes), |sizes| sizes[0] % u64::from(2 * lanes) == 0);
-        let twice = rows && (loops || few_bits) && lanes < MAX_LANES && chosen.insts() <= MAX_TWICE;
-        let twice = twice.then(|| Candidate::new(prepared, 2 * lanes, machine));
+        let twice = rows && (loops || narrow_accesses) && lanes < MAX_LANES && chosen.insts() <= MAX_INSTS_DOUBLED;
+        let twice = twice.then(|| WidthCandidate::new(normal, 2 * lanes, machine));
         if let Some(twice) = twice {
             let more = twice.costs();
-            if few_bits && more.usual <= SLACK * 2.0 * costs.usual {
+            if narrow_accesses && more.hot <= SLACK * 2.0 * costs.hot {
                 // With more lanes, cold blocks are executed more often, but they do not decide whether packs pay.
                 chosen = twice;
             } else if more.pack <= SLACK * 2.0 * costs.pack {
@@ -124,37 +124,37 @@ impl Width {
     }
 }
 
-/// A kernel prepared for some number of lanes.
-struct Candidate<'a> {
+/// A kernel normal for some number of lanes.
+struct WidthCandidate<'a> {
     machine: &'a Machine,
     lanes: u32,
-    general: Prepared,
+    general: NormalForm,
     /// The kernel for rows of whole packs, if it differs.
-    versions: Option<Prepared>,
+    versions: Option<NormalForm>,
 }
 
-impl<'a> Candidate<'a> {
-    fn new(mut general: Prepared, lanes: u32, machine: &'a Machine) -> Candidate<'a> {
+impl<'a> WidthCandidate<'a> {
+    fn new(mut general: NormalForm, lanes: u32, machine: &'a Machine) -> WidthCandidate<'a> {
         index_widening::run(&mut general, lanes);
         record_access::run(&mut general, lanes);
         let versions = if lanes > 1 { versioning::run(&general, lanes) } else { None };
-        Candidate { machine, lanes, general, versions }
+        WidthCandidate { machine, lanes, general, versions }
     }
 
     /// The kernel for rows of whole packs.
-    fn whole(&self) -> &Prepared {
+    fn whole(&self) -> &NormalForm {
         self.versions.as_ref().unwrap_or(&self.general)
     }
 
     /// Instructions of the kernel for rows of whole packs.
     fn insts(&self) -> usize {
-        let Prepared { func, cfg, .. } = self.whole();
+        let NormalForm { func, cfg, .. } = self.whole();
         cfg.rpo().iter().map(|&block| func.layout.insts(block).len()).sum()
     }
 
     /// Whether all contiguous accesses have narrow elements: twice as many lanes take no more loads and stores.
-    fn accesses_few_bits(&self) -> bool {
-        let Prepared { func, cfg, .. } = self.whole();
+    fn accesses_narrow_elements(&self) -> bool {
+        let NormalForm { func, cfg, .. } = self.whole();
         let divergence = self.whole().divergence(self.lanes, true);
         let mut any = false;
         for &block in cfg.rpo().iter().filter(|&&block| !func.layout.is_rare(block)) {
@@ -179,10 +179,10 @@ impl<'a> Candidate<'a> {
                 let pointer = data.args[0];
                 match divergence.shape(pointer) {
                     Shape::Uniform(_) => continue,
-                    Shape::Varying if !divergence.is_near(pointer) => return false,
+                    Shape::Varying if !divergence.has_known_distances(pointer) => return false,
                     Shape::Varying | Shape::Affine { .. } => {}
                 }
-                if func.dfg.ty(accessed).elem.bits() > FEW_BITS {
+                if func.dfg.ty(accessed).elem.bits() > NARROW_BITS {
                     return false;
                 }
                 any = true;
@@ -202,27 +202,27 @@ impl<'a> Candidate<'a> {
 fn long_rows(func: &Function, lanes: u32) -> bool {
     let insts =
         || func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).map(|&inst| func.dfg.inst(inst));
-    let asks_for_others = insts().any(|data| matches!((how(data.op), &data.imm), (How::Query, Imm::Dim(1..))));
-    lanes <= SQUARE || !asks_for_others || !insts().any(|data| class(data.op) == Class::Barrier)
+    let uses_other_dimensions = insts().any(|data| matches!((how(data.op), &data.imm), (How::Query, Imm::Dim(1..))));
+    lanes <= SQUARE_ROW || !uses_other_dimensions || !insts().any(|data| class(data.op) == Class::Barrier)
 }
 
 /// Whether a kernel has recurrence-bound loops, and the values of twice as many lanes fit the registers. Work-items without loops
 /// overlap by themselves.
-fn has_quick_loops(prepared: &Prepared, lanes: u32, machine: &Machine) -> bool {
-    let Prepared { func, cfg, loops, .. } = prepared;
+fn has_recurrence_bound_loops(normal: &NormalForm, lanes: u32, machine: &Machine) -> bool {
+    let NormalForm { func, cfg, loops, .. } = normal;
     let twice = 2 * lanes;
     // Operations executed lane by lane are limited only by themselves.
-    let by_lanes = |&inst: &Inst| how(func.dfg.inst(inst).op) == How::PerLane;
+    let is_per_lane = |&inst: &Inst| how(func.dfg.inst(inst).op) == How::PerLane;
     let in_loops = cfg.rpo().iter().filter(|&&block| loops.depth(block) > 0);
     twice <= MAX_LANES
         && loops.iter().next().is_some()
-        && !in_loops.flat_map(|&block| func.layout.insts(block)).any(by_lanes)
-        && recurrence::waits(prepared, &prepared.divergence(lanes, true), lanes, machine)
-        && register_pressure::estimate(prepared, &prepared.divergence(twice, true), twice, machine) <= machine.registers
+        && !in_loops.flat_map(|&block| func.layout.insts(block)).any(is_per_lane)
+        && recurrence::is_recurrence_bound(normal, &normal.divergence(lanes, true), lanes, machine)
+        && register_pressure::estimate(normal, &normal.divergence(twice, true), twice, machine) <= machine.registers
 }
 
 /// Elements with at most so many bits are narrow: one for each lane of the usual pack fills one register at most.
-const FEW_BITS: u32 = 16;
+const NARROW_BITS: u32 = 16;
 /// How much more than proportionally the costs of twice the lanes may grow.
 const SLACK: f64 = 1.05;
 
@@ -234,19 +234,19 @@ const HALF_WORTHWHILE: f64 = 0.9;
 const WORTHWHILE: f64 = 0.85;
 
 /// How many times as much a block counts that is always executed as one that a branch may skip.
-const PASSED: usize = 4;
+const SKIPPABLE_WEIGHT: usize = 4;
 
 /// The dominant element width in bits: 32 or 64.
-fn usual_bits(prepared: &Prepared) -> u32 {
-    let Prepared { func, cfg, dom, loops, .. } = prepared;
+fn dominant_element_bits(normal: &NormalForm) -> u32 {
+    let NormalForm { func, cfg, dom, loops, .. } = normal;
     let post = DomTree::post(cfg);
     let (mut narrow, mut wide) = (0usize, 0usize);
     // Cold paths of functions are long, and may compute with doubles.
     for &block in func.layout.blocks().iter().filter(|&&block| !func.layout.is_rare(block)) {
         // Blocks that a branch may skip count less.
         let level = loops.innermost(block);
-        let passed = dom.parent(block).is_some_and(|at| loops.innermost(at) == level && !post.dominates(block, at));
-        let weight = if passed { 1 } else { PASSED };
+        let skippable = dom.parent(block).is_some_and(|at| loops.innermost(at) == level && !post.dominates(block, at));
+        let weight = if skippable { 1 } else { SKIPPABLE_WEIGHT };
         for &inst in func.layout.insts(block) {
             for &value in func.dfg.results(inst) {
                 match func.dfg.ty(value).elem {

@@ -139,7 +139,7 @@ b3(v15: i32):
         exchange(40, "v13"),
     );
     let module = kernel(&body);
-    assert!(regions(&module).together);
+    assert!(regions(&module).lockstep);
     let made = run(&module);
     assert_eq!(count(&made, Opcode::Fence), 1);
 }
@@ -183,7 +183,7 @@ b5:
 #[test]
 fn barriers_in_nested_loops() {
     let module = nested_loops("", "v2");
-    assert!(regions(&module).together);
+    assert!(regions(&module).lockstep);
     let made = run(&module);
     // The counters are carried, the accumulator and what was exchanged need slots.
     assert_eq!(made.resources.scratch_item_bytes, 8);
@@ -193,16 +193,16 @@ fn barriers_in_nested_loops() {
 fn a_bound_that_may_be_written_makes_a_state_machine() {
     let load = "v93: ptr(global) = arg 0\n    v92: i32 = load align 4 v93";
     let module = nested_loops(load, "v92");
-    assert!(!regions(&module).together);
+    assert!(!regions(&module).lockstep);
     run(&module);
     // What is known not to be written is uniform.
     let module = nested_loops(&load.replace("align 4", "align 4 invariant"), "v92");
-    assert!(regions(&module).together);
+    assert!(regions(&module).lockstep);
     run(&module);
     let module = nested_loops(&load.replace("align 4", "align 4 alias 1"), "v92");
-    assert!(!regions(&module).together);
+    assert!(!regions(&module).lockstep);
     let text = module.to_string().replace("store align 4", "store align 4 alias 2");
-    assert!(regions(&parse(&text)).together, "the stores go elsewhere");
+    assert!(regions(&parse(&text)).lockstep, "the stores go elsewhere");
 }
 
 #[test]
@@ -228,7 +228,7 @@ b4:
     ret
 ";
     let module = kernel(body);
-    assert!(!regions(&module).together);
+    assert!(!regions(&module).lockstep);
     let made = run(&module);
     // The next region, then v13; v14 has the same place.
     assert_eq!(made.resources.scratch_item_bytes, 8);
@@ -272,7 +272,7 @@ fn many_barriers_do_not_blow_up_code() {
 
     let module = many_barriers(24, true);
     let cut = regions(&module);
-    assert!(cut.together && cut.list.len() > 49, "seams where optional barriers meet: {}", cut.list.len());
+    assert!(cut.lockstep && cut.list.len() > 49, "seams where optional barriers meet: {}", cut.list.len());
     let made = run(&module);
     let kernel = insts(&module.funcs[module.kernels[0].func]);
     assert!(insts(&made.func) < 3 * kernel + 80 * 35, "{} from {kernel}", insts(&made.func));
@@ -310,7 +310,7 @@ b3(v25: i32, v26: i32):
         ))
     };
     let barriers = module("v3", "barrier 0 work_group work_group local");
-    assert!(regions(&barriers).together);
+    assert!(regions(&barriers).lockstep);
     run(&barriers);
     let hidden = module("v1", "");
     run(&hidden);
@@ -582,7 +582,7 @@ fn groups_that_nobody_can_tell() {
             "function f0 \"case\" canonical {{\nb0:\n v0: ptr(global) = arg 8\n v1: i64 = global_id 0\n{body}\n}}\nkernel f0 args 48\n"
         ));
         let kernel = &module.kernels[0];
-        crate::spmd::groups_may_grow(&module.funcs[kernel.func], kernel)
+        crate::spmd::may_coalesce_groups(&module.funcs[kernel.func], kernel)
     };
     let store = "v9: ptr(global) = addr scale 8 v0, v1\n store align 8 v9, v2\n ret";
     for query in ["global_id 1", "global_size 0", "global_linear_id", "local_id 1", "group_id 2"] {

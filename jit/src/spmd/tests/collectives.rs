@@ -71,7 +71,7 @@ b3:
 ",
     );
     run(&module);
-    assert!(regions(&module).together, "the result is known to be the same for all");
+    assert!(regions(&module).lockstep, "the result is known to be the same for all");
 }
 
 #[test]
@@ -115,7 +115,7 @@ b5:
         )
     };
     let known = kernel(&body("    v15: i32 = iadd v2, v11"));
-    assert!(regions(&known).together);
+    assert!(regions(&known).lockstep);
     run(&known);
     let unknown = kernel(&body(
         r"
@@ -127,7 +127,7 @@ b5:
     v42: i32 = and v41, v10
     v15: i32 = iadd v42, v13",
     ));
-    assert!(!regions(&unknown).together);
+    assert!(!regions(&unknown).lockstep);
     let made = run(&unknown);
     assert!(made.resources.scratch_fixed_bytes > 0, "what all got is kept once");
 }

@@ -9,15 +9,15 @@ use crate::spmd::transform::{index_widening, normalize};
 /// What an analysis says about the addresses of a kernel's loads and stores, in order: `=` shared, a step in bytes, a step with a
 /// question mark and the number of checks, or `*`. Without and with what whole packs bring.
 fn steps(module: &Module, kernel: usize) -> [String; 2] {
-    let mut prepared = normalize::run(&module.funcs[module.kernels[kernel].func]).unwrap();
-    index_widening::run(&mut prepared, 8);
+    let mut normal = normalize::run(&module.funcs[module.kernels[kernel].func]).unwrap();
+    index_widening::run(&mut normal, 8);
     let general = Assumptions { local_below: Some(4097), ..Assumptions::lanes(8) };
     let whole = Assumptions { packs_aligned: true, ids_below: Some(1 << 31), ..general };
     [general, whole].map(|assumptions| {
-        let func = &prepared.func;
-        let divergence = Divergence::new(func, &prepared.cfg, Scope::Pack, &assumptions);
+        let func = &normal.func;
+        let divergence = Divergence::new(func, &normal.cfg, Scope::Pack, &assumptions);
         let mut steps = Vec::new();
-        for &block in prepared.cfg.rpo() {
+        for &block in normal.cfg.rpo() {
             for &inst in func.layout.insts(block) {
                 let data = func.dfg.inst(inst);
                 if data.op == Opcode::Load || data.op == Opcode::Store {

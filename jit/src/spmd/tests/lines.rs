@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::generate::Rng;
 use super::seeds;
-use crate::spmd::analysis::assumptions::{Assume, Assumed, MOST_OTHERS};
+use crate::spmd::analysis::assumptions::{Assume, Assumed, MAX_ALTERNATIVES};
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::ranges::Ranges;
 use crate::spmd::analysis::shape::{Assumptions, Bound, Check, Scope, Shape};
@@ -301,7 +301,7 @@ fn check_assumed(seed: u64, assumptions: &Assumptions, found: &mut Found) {
     let block = func.layout.blocks()[0];
     let insts: Vec<Inst> = func.layout.insts(block).to_vec();
     // Some of what can be assumed; seldom all of it would hold.
-    let which = rng.below(1 + u64::from(MOST_OTHERS)) as u8;
+    let which = rng.below(1 + u64::from(MAX_ALTERNATIVES)) as u8;
     let chosen: Assumed = insts.iter().filter(|_| rng.below(3) == 0).map(|&inst| (inst, which)).collect();
     let divergence = Divergence::assuming(&func, &cfg, Scope::Pack, assumptions, Assume::These(&chosen));
     let end = func.layout.insts(block).len() - 1;

@@ -177,7 +177,7 @@ fn sweep(barriers: Barriers, usual: u64) {
         let growth = if rng.below(2) == 0 { Growth { factor: 1, slack: 0 } } else { Growth::default() };
         compare(&format!("seed {seed}"), &module, &Options::default(), growth, &launches(&mut rng, 4));
         let regions = Regions::new(&module.funcs[module.kernels[0].func], growth);
-        state_machines += u64::from(!regions.together);
+        state_machines += u64::from(!regions.lockstep);
         split += u64::from(regions.list.len() > 1);
     }
     let seeds = seeds.end - seeds.start;

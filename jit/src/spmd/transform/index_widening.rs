@@ -13,26 +13,27 @@ use clift_kir::dfg::{ConstData, ValueDef};
 use clift_kir::{Function, Imm, Inst, InstData, Opcode, Type, Value, WrapFlags};
 use rustc_hash::FxHashMap;
 
-use super::normalize::Prepared;
+use super::normalize::NormalForm;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
 
 /// How many definitions deep the operands of a sum are rewritten.
-const DEPTH: u32 = 32;
+const MAX_DEPTH: u32 = 32;
 
 /// Rewrites a kernel's indices for packs of `lanes` lanes. No `nsw` or `nuw` flag is left afterwards.
-pub(crate) fn run(prepared: &mut Prepared, lanes: u32) {
-    let Prepared { func, cfg, .. } = &*prepared;
+pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
+    let NormalForm { func, cfg, .. } = &*normal;
     let candidates: Vec<Inst> =
         cfg.rpo().iter().flat_map(|&block| func.layout.insts(block)).copied().filter(|&i| candidate(func, i)).collect();
     if !candidates.is_empty() {
-        let divergence = prepared.divergence(lanes, false);
-        let mut widener = Widener { func: &mut prepared.func, divergence: &divergence, wide: FxHashMap::default() };
+        let divergence = normal.divergence(lanes, false);
+        let mut widener =
+            IndexWidener { func: &mut normal.func, divergence: &divergence, converted: FxHashMap::default() };
         for inst in candidates {
             widener.rewrite(inst);
         }
     }
-    let Prepared { func, cfg, .. } = prepared;
+    let NormalForm { func, cfg, .. } = normal;
     for &block in cfg.rpo() {
         for i in 0..func.layout.insts(block).len() {
             let data = func.dfg.inst_mut(func.layout.insts(block)[i]);
@@ -54,12 +55,12 @@ fn mask_elem(func: &Function, inst: Inst) -> Option<clift_kir::Elem> {
 /// Whether an instruction is an extension or mask worth looking at.
 fn candidate(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
-    let promises = |value: Value| func.dfg.def_inst(value).map(|def| func.dfg.inst(def).imm.wrap()).unwrap_or_default();
-    promise(data.op).is_some_and(|promise| promises(data.args[0]).contains(promise)) || mask_elem(func, inst).is_some()
+    let flags = |value: Value| func.dfg.def_inst(value).map(|def| func.dfg.inst(def).imm.wrap()).unwrap_or_default();
+    required_flag(data.op).is_some_and(|flag| flags(data.args[0]).contains(flag)) || mask_elem(func, inst).is_some()
 }
 
 /// The flag that a sum must have so that an extension distributes over it.
-fn promise(op: Opcode) -> Option<WrapFlags> {
+fn required_flag(op: Opcode) -> Option<WrapFlags> {
     if op == Opcode::Sext {
         Some(WrapFlags::NO_SIGNED)
     } else if op == Opcode::Zext {
@@ -69,90 +70,90 @@ fn promise(op: Opcode) -> Option<WrapFlags> {
     }
 }
 
-struct Widener<'a> {
+struct IndexWidener<'a> {
     func: &'a mut Function,
     divergence: &'a Divergence,
     /// Extensions and truncations made so far, by operand, op and type; each follows the definition of its operand.
-    wide: FxHashMap<(Value, Opcode, Type), Value>,
+    converted: FxHashMap<(Value, Opcode, Type), Value>,
 }
 
-impl Widener<'_> {
+impl IndexWidener<'_> {
     fn rewrite(&mut self, inst: Inst) {
         let data = self.func.dfg.inst(inst).clone();
         let ty = self.func.dfg.ty(self.func.dfg.result(inst));
-        if self.divergence.shape(self.func.dfg.result(inst)) != Shape::Varying || !self.counts(data.args[0]) {
+        if self.divergence.shape(self.func.dfg.result(inst)) != Shape::Varying || !self.is_affine(data.args[0]) {
             return;
         }
         if let Some(narrow) = mask_elem(self.func, inst) {
-            let kept = self.behind(data.args[0], Opcode::Itrunc, ty.with_elem(narrow));
+            let kept = self.convert(data.args[0], Opcode::Itrunc, ty.with_elem(narrow));
             let data = InstData { op: Opcode::Zext, args: [kept].into_iter().collect(), imm: Imm::None };
             self.func.dfg.replace_inst(inst, data);
-        } else if let Some(data) = self.taken_apart(data.args[0], data.op, ty, DEPTH) {
+        } else if let Some(data) = self.distribute(data.args[0], data.op, ty, MAX_DEPTH) {
             self.func.dfg.replace_inst(inst, data);
         }
     }
 
     /// Whether a value is affine, always or where checks succeed.
-    fn counts(&self, value: Value) -> bool {
+    fn is_affine(&self, value: Value) -> bool {
         matches!(self.divergence.shape(value), Shape::Affine { .. }) || self.divergence.conditional(value).is_some()
     }
 
     /// Distributes an extension over a sum, difference or product, if the source promises that the result is the same.
-    fn taken_apart(&mut self, value: Value, op: Opcode, ty: Type, depth: u32) -> Option<InstData> {
+    fn distribute(&mut self, value: Value, op: Opcode, ty: Type, depth: u32) -> Option<InstData> {
         let inst = self.func.dfg.def_inst(value)?;
         let data = self.func.dfg.inst(inst).clone();
-        if !data.imm.wrap().contains(promise(op)?) || depth == 0 || !self.counts(value) {
+        if !data.imm.wrap().contains(required_flag(op)?) || depth == 0 || !self.is_affine(value) {
             return None;
         }
         // A shift's count stays the same number, below the narrow width.
         let last = if data.op == Opcode::Shl {
             let count = self.func.dfg.as_splat_bits(data.args[1])? % u64::from(self.func.dfg.ty(value).elem.bits());
-            self.constant_behind(data.args[1], ty, count)
+            self.constant_after(data.args[1], ty, count)
         } else {
-            self.extended(data.args[1], op, ty, depth - 1)
+            self.extend(data.args[1], op, ty, depth - 1)
         };
-        let first = self.extended(data.args[0], op, ty, depth - 1);
+        let first = self.extend(data.args[0], op, ty, depth - 1);
         Some(InstData { op: data.op, args: [first, last].into_iter().collect(), imm: Imm::None })
     }
 
     /// The extension of a value.
-    fn extended(&mut self, value: Value, op: Opcode, ty: Type, depth: u32) -> Value {
-        if let Some(&wide) = self.wide.get(&(value, op, ty)) {
+    fn extend(&mut self, value: Value, op: Opcode, ty: Type, depth: u32) -> Value {
+        if let Some(&wide) = self.converted.get(&(value, op, ty)) {
             return wide;
         }
         if let Some(bits) = self.func.dfg.as_splat_bits(value) {
             let unused = 64 - self.func.dfg.ty(value).elem.bits();
             let bits = if op == Opcode::Sext { ((bits << unused) as i64 >> unused) as u64 } else { bits };
-            return self.constant_behind(value, ty, bits);
+            return self.constant_after(value, ty, bits);
         }
-        match self.taken_apart(value, op, ty, depth) {
+        match self.distribute(value, op, ty, depth) {
             Some(data) => {
-                let wide = self.insert_behind(value, data, ty);
-                self.wide.insert((value, op, ty), wide);
+                let wide = self.insert_after(value, data, ty);
+                self.converted.insert((value, op, ty), wide);
                 wide
             }
-            None => self.behind(value, op, ty),
+            None => self.convert(value, op, ty),
         }
     }
 
     /// A conversion of a value, inserted after its definition.
-    fn behind(&mut self, value: Value, op: Opcode, ty: Type) -> Value {
-        if let Some(&made) = self.wide.get(&(value, op, ty)) {
+    fn convert(&mut self, value: Value, op: Opcode, ty: Type) -> Value {
+        if let Some(&made) = self.converted.get(&(value, op, ty)) {
             return made;
         }
         let data = InstData { op, args: [value].into_iter().collect(), imm: Imm::None };
-        let made = self.insert_behind(value, data, ty);
-        self.wide.insert((value, op, ty), made);
+        let made = self.insert_after(value, data, ty);
+        self.converted.insert((value, op, ty), made);
         made
     }
 
-    fn constant_behind(&mut self, value: Value, ty: Type, bits: u64) -> Value {
+    fn constant_after(&mut self, value: Value, ty: Type, bits: u64) -> Value {
         let id = self.func.dfg.make_const(ConstData::splat(ty, bits & ty.elem.mask()));
         let data = InstData { op: Opcode::Const, args: Default::default(), imm: Imm::Const(id) };
-        self.insert_behind(value, data, ty)
+        self.insert_after(value, data, ty)
     }
 
-    fn insert_behind(&mut self, value: Value, data: InstData, ty: Type) -> Value {
+    fn insert_after(&mut self, value: Value, data: InstData, ty: Type) -> Value {
         let Function { layout, dfg, locs, .. } = self.func;
         let (block, index, loc) = match dfg.def(value) {
             ValueDef::Param(block, _) => (block, 0, None),

@@ -11,7 +11,7 @@ use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Builder, Function, Imm, Inst, InstData, Opcode, Value};
 
 /// A counter that a loop keeps for lanes that have left.
-struct Kept {
+struct KeptCounter {
     /// The selection between the counter and the kept value, and its mask.
     select: Inst,
     active: Value,
@@ -29,7 +29,7 @@ pub(crate) fn run(func: &mut Function) {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(&cfg);
     let loops = LoopForest::new(&cfg, &dom);
-    let found: Vec<(Block, Kept)> = loops
+    let found: Vec<(Block, KeptCounter)> = loops
         .iter()
         .filter_map(|(_, data)| {
             let &[latch] = data.latches.as_slice() else { return None };
@@ -38,18 +38,18 @@ pub(crate) fn run(func: &mut Function) {
             Some((data, preheader, latch))
         })
         .flat_map(|(data, preheader, latch)| {
-            let cycle = Cycle { func, dom: &dom, data, preheader, latch };
+            let simple = SimpleLoop { func, dom: &dom, data, preheader, latch };
             let params = func.dfg.params(data.header).iter();
-            params.filter_map(|&param| Some((preheader, cycle.kept(param)?))).collect::<Vec<_>>()
+            params.filter_map(|&param| Some((preheader, simple.kept_counter(param)?))).collect::<Vec<_>>()
         })
         .collect();
     for (preheader, kept) in found {
-        replace(func, preheader, &kept);
+        count_per_lane(func, preheader, &kept);
     }
 }
 
 /// A loop with one entering edge and one latch.
-struct Cycle<'a> {
+struct SimpleLoop<'a> {
     func: &'a Function,
     dom: &'a DomTree,
     data: &'a Loop,
@@ -57,9 +57,9 @@ struct Cycle<'a> {
     latch: Block,
 }
 
-impl Cycle<'_> {
+impl SimpleLoop<'_> {
     /// The counter that a parameter of the header keeps for lanes that have left, if it does.
-    fn kept(&self, param: Value) -> Option<Kept> {
+    fn kept_counter(&self, param: Value) -> Option<KeptCounter> {
         let func = self.func;
         let ty = func.dfg.ty(param);
         if !ty.is_vector() || !ty.elem.is_int() || !self.is_undef(self.argument(self.preheader, param)?) {
@@ -85,7 +85,7 @@ impl Cycle<'_> {
         let before = self.argument(self.preheader, counter)?;
         let (again, step) = self.stepped(self.argument(self.latch, counter)?)?;
         let fits = again == counter && (ahead == 0 || ahead == step);
-        fits.then_some(Kept { select, active, param, before, step, ahead: ahead != 0 })
+        fits.then_some(KeptCounter { select, active, param, before, step, ahead: ahead != 0 })
     }
 
     /// The argument that a predecessor of the header passes for a parameter.
@@ -111,22 +111,22 @@ impl Cycle<'_> {
     /// Whether lanes that are clear in a mask in one iteration are clear in all later ones.
     fn only_shrinks(&self, mask: Value) -> bool {
         let Some(next) = self.argument(self.latch, mask) else { return false };
-        self.is_part(next, mask, 4)
+        self.is_subset(next, mask, 4)
     }
 
     /// Whether the lanes set in one mask are a subset of those set in another.
-    fn is_part(&self, part: Value, of: Value, depth: u32) -> bool {
+    fn is_subset(&self, part: Value, of: Value, depth: u32) -> bool {
         if part == of {
             return true;
         }
         let Some(inst) = self.func.dfg.def_inst(part) else { return false };
         let data = self.func.dfg.inst(inst);
-        data.op == Opcode::And && depth > 0 && data.args.iter().any(|&arg| self.is_part(arg, of, depth - 1))
+        data.op == Opcode::And && depth > 0 && data.args.iter().any(|&arg| self.is_subset(arg, of, depth - 1))
     }
 }
 
-fn replace(func: &mut Function, preheader: Block, kept: &Kept) {
-    let &Kept { select, active, param, before, step, ahead } = kept;
+fn count_per_lane(func: &mut Function, preheader: Block, kept: &KeptCounter) {
+    let &KeptCounter { select, active, param, before, step, ahead } = kept;
     let ty = func.dfg.ty(param);
     let at = func.layout.insts(preheader).len() - 1;
     let mut b = Builder::before(func, preheader, at);

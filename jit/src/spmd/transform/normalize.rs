@@ -31,7 +31,7 @@ use crate::spmd::class::{Class, class};
 
 /// A kernel in normal form, with its graph.
 #[derive(Clone, Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct NormalForm {
     pub(crate) func: Function,
     pub(crate) cfg: Cfg,
     pub(crate) dom: DomTree,
@@ -42,7 +42,7 @@ pub(crate) struct Prepared {
     pub(crate) pieces: usize,
 }
 
-impl Prepared {
+impl NormalForm {
     /// Analyses divergence in packs of so many lanes; `whole` as in [`Packing::whole`](crate::spmd::Packing::whole).
     pub(crate) fn divergence(&self, lanes: u32, whole: bool) -> Divergence {
         self.divergence_assuming(lanes, whole, &self.assumed)
@@ -61,25 +61,25 @@ impl Prepared {
 }
 
 /// Brings a kernel into normal form; `None` if it has an irreducible loop.
-pub(crate) fn run(kernel: &Function) -> Option<Prepared> {
+pub(crate) fn run(kernel: &Function) -> Option<NormalForm> {
     let mut func = kernel.clone();
-    one_return(&mut func);
-    lift_leaves(&mut func);
-    let (cfg, _, loops) = graph(&func);
+    unify_returns(&mut func);
+    hoist_leaves(&mut func);
+    let (cfg, _, loops) = analyze(&func);
     if loops.irreducible() {
         return None;
     }
-    lone_ways_in_and_back(&mut func, &cfg, &loops);
-    lone_ways_out(&mut func);
+    add_preheaders_and_latches(&mut func, &cfg, &loops);
+    add_exit_blocks(&mut func);
     split_critical_edges(&mut func);
-    let (cfg, _, loops) = graph(&func);
+    let (cfg, _, loops) = analyze(&func);
     close_loops(&mut func, &cfg, &loops);
     remove_trivial_exit_free_params(&mut func, &loops);
-    let (cfg, dom, loops) = graph(&func);
-    Some(Prepared { func, cfg, dom, loops, assumed: Assumed::default(), pieces: 0 })
+    let (cfg, dom, loops) = analyze(&func);
+    Some(NormalForm { func, cfg, dom, loops, assumed: Assumed::default(), pieces: 0 })
 }
 
-fn graph(func: &Function) -> (Cfg, DomTree, LoopForest) {
+fn analyze(func: &Function) -> (Cfg, DomTree, LoopForest) {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(&cfg);
     let loops = LoopForest::new(&cfg, &dom);
@@ -87,7 +87,7 @@ fn graph(func: &Function) -> (Cfg, DomTree, LoopForest) {
 }
 
 /// Lets all ends of the kernel go to one block.
-fn one_return(func: &mut Function) {
+fn unify_returns(func: &mut Function) {
     let ends: Vec<(Block, Inst)> = func
         .layout
         .blocks()
@@ -104,7 +104,7 @@ fn one_return(func: &mut Function) {
 }
 
 /// Moves instructions without operands and effects to a new entry block.
-fn lift_leaves(func: &mut Function) {
+fn hoist_leaves(func: &mut Function) {
     let Some(old) = func.layout.entry() else { return };
     let entry = func.dfg.make_block();
     let mut order = vec![entry];
@@ -149,7 +149,7 @@ fn lift_leaves(func: &mut Function) {
 }
 
 /// Gives every loop its own preheader and latch.
-fn lone_ways_in_and_back(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
+fn add_preheaders_and_latches(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
     // A block redirected for one loop may be a predecessor of another one's header; `redirect` reads the current terminators.
     for (_, data) in loops.iter() {
         let outside: Vec<Block> =
@@ -189,16 +189,16 @@ fn redirect(func: &mut Function, preds: &[Block], to: Block) {
 }
 
 /// Lets all edges from a loop to one block outside go through a block without other predecessors.
-fn lone_ways_out(func: &mut Function) {
-    let (cfg, _, loops) = graph(func);
+fn add_exit_blocks(func: &mut Function) {
+    let (cfg, _, loops) = analyze(func);
     for &to in cfg.rpo() {
         // Grouped by the outermost loop that is left.
         let mut groups: Vec<(LoopId, Vec<Block>)> = Vec::new();
         for &pred in cfg.preds(to) {
-            if twice(func, pred, to) {
+            if is_repeated_target(func, pred, to) {
                 continue;
             }
-            let Some(id) = left(&loops, pred, to) else { continue };
+            let Some(id) = outermost_left(&loops, pred, to) else { continue };
             match groups.iter_mut().find(|(other, _)| *other == id) {
                 Some((_, preds)) => preds.push(pred),
                 None => groups.push((id, vec![pred])),
@@ -213,7 +213,7 @@ fn lone_ways_out(func: &mut Function) {
 }
 
 /// The outermost of the loops that an edge leaves.
-fn left(loops: &LoopForest, from: Block, to: Block) -> Option<LoopId> {
+fn outermost_left(loops: &LoopForest, from: Block, to: Block) -> Option<LoopId> {
     let mut found = None;
     let mut at = loops.innermost(from);
     while let Some(id) = at.filter(|&id| !loops.contains(id, to)) {
@@ -224,13 +224,13 @@ fn left(loops: &LoopForest, from: Block, to: Block) -> Option<LoopId> {
 }
 
 /// Whether a block is several times a target of another one.
-fn twice(func: &Function, from: Block, to: Block) -> bool {
+fn is_repeated_target(func: &Function, from: Block, to: Block) -> bool {
     func.successors(from).filter(|&target| target == to).count() > 1
 }
 
 /// Splits every edge from a block with several targets to a block with several predecessors, unless it leaves a loop.
 fn split_critical_edges(func: &mut Function) {
-    let (cfg, _, loops) = graph(func);
+    let (cfg, _, loops) = analyze(func);
     for &block in cfg.rpo() {
         let Some(terminator) = func.layout.terminator(block) else { continue };
         let calls: Vec<BlockCall> = func.dfg.targets(terminator).into_iter().cloned().collect();
@@ -240,10 +240,10 @@ fn split_critical_edges(func: &mut Function) {
         let mut replaced: Vec<Option<Block>> = Vec::with_capacity(calls.len());
         let mut made: FxHashMap<BlockCall, Block> = FxHashMap::default();
         for (i, call) in calls.iter().enumerate() {
-            let twice = calls.iter().enumerate().any(|(j, other)| j != i && other.block == call.block);
+            let repeated = calls.iter().enumerate().any(|(j, other)| j != i && other.block == call.block);
             let preds = cfg.preds(call.block);
-            let all_leave = preds.iter().all(|&pred| left(&loops, pred, call.block).is_some());
-            if !twice && (preds.len() < 2 || all_leave) {
+            let all_leave = preds.iter().all(|&pred| outermost_left(&loops, pred, call.block).is_some());
+            if !repeated && (preds.len() < 2 || all_leave) {
                 replaced.push(None);
                 continue;
             }

@@ -52,11 +52,11 @@ impl Interleaved {
                         }
                         (Opcode::Load, _) => {
                             let ty = func.dfg.ty(func.dfg.result(inst));
-                            note(&mut sizes[slot], &mut failed[slot], ty.elem.bytes());
+                            note_size(&mut sizes[slot], &mut failed[slot], ty.elem.bytes());
                         }
                         (Opcode::Store, _) if i == 0 => {
                             let ty = func.dfg.ty(data.args[1]);
-                            note(&mut sizes[slot], &mut failed[slot], ty.elem.bytes());
+                            note_size(&mut sizes[slot], &mut failed[slot], ty.elem.bytes());
                         }
                         // Anything else may access single bytes.
                         (_, _) => failed[slot] = true,
@@ -97,7 +97,7 @@ impl Interleaved {
 }
 
 /// Records the element size of an access.
-fn note(size: &mut Option<u32>, failed: &mut bool, bytes: u32) {
+fn note_size(size: &mut Option<u32>, failed: &mut bool, bytes: u32) {
     match *size {
         None => *size = Some(bytes),
         Some(known) => *failed |= known != bytes,

@@ -29,64 +29,64 @@ use clift_kir::{Block, BlockCall, Builder, Function, Inst, IntCond, MemScope, Op
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::normalize::{self, Prepared};
-use crate::spmd::analysis::assumptions::{MOST_OTHERS, Test, Tests};
+use super::normalize::{self, NormalForm};
+use crate::spmd::analysis::assumptions::{MAX_ALTERNATIVES, Test, Tests};
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
 use crate::spmd::class::{Class, class};
 
 /// The most pieces of a kernel that are copied.
-const PIECES: usize = 4;
+const MAX_PIECES: usize = 4;
 /// The most instructions of a piece.
 const MAX_PIECE: usize = 400;
 /// The most tests before a piece.
 const MAX_TESTS: usize = 12;
 /// The most definitions of operands that are hoisted before a piece for one assumption.
-const HOISTED: usize = 12;
+const MAX_HOISTED: usize = 12;
 
 /// Versions the pieces of a kernel that gain from it; `None` if there is none.
-pub(crate) fn run(kernel: &Prepared, lanes: u32) -> Option<Prepared> {
+pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
     let gains = Gains::new(kernel, lanes, |_| true, 0);
     if gains.assumptions.is_empty() {
         return None;
     }
     let mut func = kernel.func.clone();
-    part_at_barriers(&mut func);
-    let mut prepared = normalize::run(&func)?;
+    split_at_barriers(&mut func);
+    let mut normal = normalize::run(&func)?;
     let mut done: EntitySet<Block> = EntitySet::new();
     let mut pieces = 0;
-    while pieces < PIECES {
-        let gains = Gains::new(&prepared, lanes, |block| !done.contains(block), 0);
-        let Some(mut slow) = with_version(&mut prepared, &gains, &mut done) else { break };
+    while pieces < MAX_PIECES {
+        let gains = Gains::new(&normal, lanes, |block| !done.contains(block), 0);
+        let Some(mut slow) = version_first_piece(&mut normal, &gains, &mut done) else { break };
         pieces += 1;
         let mut which = 1;
-        while which <= MOST_OTHERS {
-            let gains = Gains::new(&prepared, lanes, |block| slow.contains(&block), which);
+        while which <= MAX_ALTERNATIVES {
+            let gains = Gains::new(&normal, lanes, |block| slow.contains(&block), which);
             // All other assumptions are made in the first version.
             let others = gains.assumptions.values().flatten().any(|test| matches!(test, Test::Bits { .. }));
-            let next = others.then(|| with_version(&mut prepared, &gains, &mut done)).flatten();
+            let next = others.then(|| version_first_piece(&mut normal, &gains, &mut done)).flatten();
             if let Some(next) = next {
                 slow = next;
             }
             which += 1;
         }
     }
-    prepared.pieces = pieces;
-    (pieces > 0).then_some(prepared)
+    normal.pieces = pieces;
+    (pieces > 0).then_some(normal)
 }
 
 /// Copies the first piece that can be copied. Returns the blocks of the slow copy.
-fn with_version(prepared: &mut Prepared, gains: &Gains, done: &mut EntitySet<Block>) -> Option<Vec<Block>> {
-    let (func, piece) = gains.homes.iter().find_map(|&at| version(prepared, gains, at))?;
-    let assumed = std::mem::take(&mut prepared.assumed);
-    *prepared = normalize::run(&func)?;
-    prepared.assumed = assumed;
-    prepared.assumed.extend(piece.assumed);
+fn version_first_piece(normal: &mut NormalForm, gains: &Gains, done: &mut EntitySet<Block>) -> Option<Vec<Block>> {
+    let (func, piece) = gains.homes.iter().find_map(|&at| copy_piece(normal, gains, at))?;
+    let assumed = std::mem::take(&mut normal.assumed);
+    *normal = normalize::run(&func)?;
+    normal.assumed = assumed;
+    normal.assumed.extend(piece.assumed);
     // Blocks that normalization has added in cold code are cold.
-    for &block in prepared.cfg.rpo() {
-        let preds = prepared.cfg.preds(block);
-        if !preds.is_empty() && preds.iter().all(|&pred| prepared.func.layout.is_rare(pred)) {
-            prepared.func.layout.set_rare(block);
+    for &block in normal.cfg.rpo() {
+        let preds = normal.cfg.preds(block);
+        if !preds.is_empty() && preds.iter().all(|&pred| normal.func.layout.is_rare(pred)) {
+            normal.func.layout.set_rare(block);
         }
     }
     done.extend(piece.blocks);
@@ -94,7 +94,7 @@ fn with_version(prepared: &mut Prepared, gains: &Gains, done: &mut EntitySet<Blo
 }
 
 /// Whether all work-items of a group have to reach an instruction together.
-fn is_meeting(func: &Function, inst: Inst) -> bool {
+fn synchronizes_group(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     match class(data.op) {
         Class::Barrier | Class::NamedBarrier => true,
@@ -116,10 +116,10 @@ fn is_meeting(func: &Function, inst: Inst) -> bool {
 }
 
 /// Splits blocks so that barriers are the first instructions of theirs.
-fn part_at_barriers(func: &mut Function) {
+fn split_at_barriers(func: &mut Function) {
     let mut work: Vec<Block> = func.layout.blocks().to_vec();
     while let Some(block) = work.pop() {
-        let at = func.layout.insts(block).iter().skip(1).position(|&inst| is_meeting(func, inst));
+        let at = func.layout.insts(block).iter().skip(1).position(|&inst| synchronizes_group(func, inst));
         if let Some(at) = at {
             let rest = func.append_block();
             func.layout.split_off(block, at + 1, rest);
@@ -145,21 +145,24 @@ struct Gains {
 
 impl Gains {
     /// Considers the open blocks only.
-    fn new(prepared: &Prepared, lanes: u32, open: impl Fn(Block) -> bool, which: u8) -> Gains {
-        let Prepared { func, cfg, .. } = prepared;
+    fn new(normal: &NormalForm, lanes: u32, open: impl Fn(Block) -> bool, which: u8) -> Gains {
+        let NormalForm { func, cfg, .. } = normal;
         let open: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| open(block)).collect();
-        let mut assumed = prepared.assumed.clone();
+        let mut assumed = normal.assumed.clone();
         for &inst in open.iter().flat_map(|&block| func.layout.insts(block)) {
             assumed.entry(inst).or_insert(which);
         }
-        let with = prepared.divergence_assuming(lanes, true, &assumed);
+        let with = normal.divergence_assuming(lanes, true, &assumed);
         let mut all: FxHashMap<Inst, Tests> = FxHashMap::default();
         for (inst, tests) in with.assumed() {
             let matters = |test: &Test| match test {
                 Test::Check(check) => check.matters(func.dfg.ty(check.value)),
-                Test::Agrees { .. } | Test::Differ { .. } | Test::Bits { .. } | Test::SameQuotient { .. } => true,
+                Test::SameComparison { .. }
+                | Test::NeverEqual { .. }
+                | Test::Bits { .. }
+                | Test::SameQuotient { .. } => true,
             };
-            if !prepared.assumed.contains_key(inst) && tests.iter().any(matters) {
+            if !normal.assumed.contains_key(inst) && tests.iter().any(matters) {
                 all.insert(*inst, tests.clone());
             }
         }
@@ -168,8 +171,8 @@ impl Gains {
         if all.is_empty() {
             return gains;
         }
-        let roots = gains.roots(prepared, &prepared.divergence(lanes, true), &open);
-        for inst in sources(func, cfg, roots) {
+        let roots = gains.roots(normal, &normal.divergence(lanes, true), &open);
+        for inst in pure_sources(func, cfg, roots) {
             gains.assumptions.extend(all.remove(&inst).map(|tests| (inst, tests)));
         }
         for &block in &open {
@@ -181,8 +184,8 @@ impl Gains {
     }
 
     /// Records the blocks in which something is gained. Returns the addresses and conditions that gain.
-    fn roots(&mut self, prepared: &Prepared, without: &Divergence, open: &[Block]) -> Vec<Value> {
-        let Prepared { func, cfg, .. } = prepared;
+    fn roots(&mut self, normal: &NormalForm, without: &Divergence, open: &[Block]) -> Vec<Value> {
+        let NormalForm { func, cfg, .. } = normal;
         let is_access = |inst: Inst| [Opcode::Load, Opcode::Store].contains(&func.dfg.inst(inst).op);
         let scattered = |value: Value| {
             without.shape(value) == Shape::Varying
@@ -194,7 +197,7 @@ impl Gains {
         let with_it = |value: Value| self.with.shape(value) != Shape::Varying || self.with.offsets(value).is_some();
         let mut roots = Vec::new();
         // Paths on which lanes would stay together, if there is an access.
-        let rejoined = |&&block: &&Block| without.is_parted(block) && !self.with.is_parted(block);
+        let rejoined = |&&block: &&Block| without.in_divergent_region(block) && !self.with.in_divergent_region(block);
         let worth = open.iter().filter(rejoined).any(|&b| func.layout.insts(b).iter().any(|&inst| is_access(inst)));
         for &block in open {
             let mut gain = false;
@@ -228,7 +231,7 @@ impl Gains {
 }
 
 /// The pure instructions by which values are computed.
-fn sources(func: &Function, cfg: &Cfg, roots: Vec<Value>) -> FxHashSet<Inst> {
+fn pure_sources(func: &Function, cfg: &Cfg, roots: Vec<Value>) -> FxHashSet<Inst> {
     let mut found = FxHashSet::default();
     let mut seen: FxHashSet<Value> = FxHashSet::default();
     let mut work = roots;
@@ -255,7 +258,7 @@ fn sources(func: &Function, cfg: &Cfg, roots: Vec<Value>) -> FxHashSet<Inst> {
 }
 
 /// A piece that has been copied.
-struct Piece {
+struct VersionedPiece {
     /// The copies of the instructions about which something is assumed, and which alternative.
     assumed: Vec<(Inst, u8)>,
     /// The blocks of the slow copy.
@@ -266,7 +269,7 @@ struct Piece {
 
 /// The instructions of the block in which a piece begins, by where they go.
 #[derive(Default)]
-struct Parts {
+struct HeadParts {
     /// Instructions that stay before the test.
     before: Vec<Inst>,
     /// Pure instructions that depend on assumptions. The tests and both versions need them.
@@ -278,9 +281,9 @@ struct Parts {
 }
 
 /// Copies the piece that begins with the first assumptions of a block.
-fn version(prepared: &Prepared, gains: &Gains, at: Block) -> Option<(Function, Piece)> {
-    let mut func = prepared.func.clone();
-    hoist(&mut func, prepared, gains, at);
+fn copy_piece(normal: &NormalForm, gains: &Gains, at: Block) -> Option<(Function, VersionedPiece)> {
+    let mut func = normal.func.clone();
+    hoist(&mut func, normal, gains, at);
     let parts = split(&func, gains, at)?;
     let tests = parts.assumed.iter().map(|inst| gains.assumptions[inst].len()).sum::<usize>();
     if tests > MAX_TESTS {
@@ -290,13 +293,13 @@ fn version(prepared: &Prepared, gains: &Gains, at: Block) -> Option<(Function, P
     func.layout.set_insts(at, parts.before.clone());
     func.layout.set_insts(head, parts.shared.iter().chain(&parts.after).copied().collect());
     let jump = Builder::at_end(&mut func, at).jump(head, &[]);
-    let blocks = region(&func, gains, at, head)?;
+    let blocks = piece_blocks(&func, gains, at, head)?;
     func.layout.remove_inst(jump);
     // Copies of the assumed instructions and their dependents, before the test.
     let mut copies: FxHashMap<Value, Value> = FxHashMap::default();
     let mut assumed = Vec::new();
     for &inst in &parts.shared {
-        let new = match parts.assumed.contains(&inst).then(|| known(&func, gains, inst)).flatten() {
+        let new = match parts.assumed.contains(&inst).then(|| known_result(&func, gains, inst)).flatten() {
             Some(value) => {
                 let id = func.dfg.make_const(ConstData::splat(Type::B1, u64::from(value)));
                 let data = clift_kir::InstData { op: Opcode::Const, args: Default::default(), imm: Imm::Const(id) };
@@ -341,12 +344,12 @@ fn version(prepared: &Prepared, gains: &Gains, at: Block) -> Option<(Function, P
         func.layout.set_rare(block);
     }
     let all = blocks.iter().chain(places.values()).copied().chain([at]).collect();
-    Some((func, Piece { assumed, slow: blocks, blocks: all }))
+    Some((func, VersionedPiece { assumed, slow: blocks, blocks: all }))
 }
 
 /// Moves later instructions about which something is assumed to the end of a block, if they can be computed there.
-fn hoist(func: &mut Function, prepared: &Prepared, gains: &Gains, at: Block) {
-    let Prepared { cfg, dom, .. } = prepared;
+fn hoist(func: &mut Function, normal: &NormalForm, gains: &Gains, at: Block) {
+    let NormalForm { cfg, dom, .. } = normal;
     for &block in cfg.rpo() {
         if block == at || !dom.dominates(at, block) {
             continue;
@@ -371,7 +374,7 @@ fn movable(func: &Function, dom: &DomTree, at: Block, inst: Inst, pending: usize
         return true;
     }
     // All users on the path to this operand would move after it.
-    if pending + moved.len() >= HOISTED {
+    if pending + moved.len() >= MAX_HOISTED {
         return false;
     }
     let data = func.dfg.inst(inst);
@@ -379,7 +382,7 @@ fn movable(func: &Function, dom: &DomTree, at: Block, inst: Inst, pending: usize
         ValueDef::Param(block, _) => dom.dominates(block, at),
         ValueDef::Result(def, _) => movable(func, dom, at, def, pending + 1, moved),
     };
-    if !data.op.is_pure() || !data.args.iter().all(operand) || moved.len() >= HOISTED {
+    if !data.op.is_pure() || !data.args.iter().all(operand) || moved.len() >= MAX_HOISTED {
         return false;
     }
     moved.push(inst);
@@ -387,8 +390,8 @@ fn movable(func: &Function, dom: &DomTree, at: Block, inst: Inst, pending: usize
 }
 
 /// Sorts the instructions of a block into its parts; `None` if nothing is assumed about any of them.
-fn split(func: &Function, gains: &Gains, at: Block) -> Option<Parts> {
-    let mut parts = Parts::default();
+fn split(func: &Function, gains: &Gains, at: Block) -> Option<HeadParts> {
+    let mut parts = HeadParts::default();
     let mut after: FxHashSet<Value> = FxHashSet::default();
     let mut shared: FxHashSet<Value> = FxHashSet::default();
     // Whether instructions with effects still stay before the test.
@@ -420,7 +423,7 @@ fn split(func: &Function, gains: &Gains, at: Block) -> Option<Parts> {
 }
 
 /// The blocks of the piece that begins with `head`, after `at`; `None` if the piece gains nothing or is too long.
-fn region(func: &Function, gains: &Gains, at: Block, head: Block) -> Option<Vec<Block>> {
+fn piece_blocks(func: &Function, gains: &Gains, at: Block, head: Block) -> Option<Vec<Block>> {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(&cfg);
     let mut inside: FxHashSet<Block> = cfg
@@ -428,7 +431,7 @@ fn region(func: &Function, gains: &Gains, at: Block, head: Block) -> Option<Vec<
         .iter()
         .copied()
         .filter(|&b| {
-            dom.dominates(head, b) && (b == head || !func.layout.insts(b).iter().any(|&i| is_meeting(func, i)))
+            dom.dominates(head, b) && (b == head || !func.layout.insts(b).iter().any(|&i| synchronizes_group(func, i)))
         })
         .collect();
     // Only the head may have predecessors outside.
@@ -466,8 +469,8 @@ fn region(func: &Function, gains: &Gains, at: Block, head: Block) -> Option<Vec<
 }
 
 /// The result of an instruction, if its assumption implies it.
-fn known(func: &Function, gains: &Gains, inst: Inst) -> Option<bool> {
-    let differ = gains.assumptions[&inst].iter().any(|test| matches!(test, Test::Differ { .. }));
+fn known_result(func: &Function, gains: &Gains, inst: Inst) -> Option<bool> {
+    let differ = gains.assumptions[&inst].iter().any(|test| matches!(test, Test::NeverEqual { .. }));
     match func.dfg.inst(inst).imm {
         Imm::IntCond(cond) if differ => Some(cond == IntCond::Ne),
         _ => None,
@@ -502,7 +505,13 @@ fn copy_inst(
 }
 
 /// Emits code at the end of a block that computes whether all assumptions hold.
-fn emit_tests(func: &mut Function, gains: &Gains, parts: &Parts, at: Block, copies: &FxHashMap<Value, Value>) -> Value {
+fn emit_tests(
+    func: &mut Function,
+    gains: &Gains,
+    parts: &HeadParts,
+    at: Block,
+    copies: &FxHashMap<Value, Value>,
+) -> Value {
     let mut b = Builder::at_end(func, at);
     let zero = b.iconst(Type::I32, 0);
     let mut firsts: FxHashMap<Value, Value> = FxHashMap::default();

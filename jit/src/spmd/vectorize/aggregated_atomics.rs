@@ -14,18 +14,23 @@ use crate::spmd::analysis::shape::Scope;
 
 /// How a pack executes an atomic of all its lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Together {
+pub(crate) struct AggregatedAtomic {
     /// The operation that combines the lanes' operands; for a subtraction, this is addition.
     pub(crate) combine: AtomicOp,
     /// The bits of the operation's identity.
-    pub(crate) neutral: u64,
+    pub(crate) identity_bits: u64,
     /// Whether the results of the lanes are used.
-    pub(crate) asked: bool,
+    pub(crate) result_used: bool,
 }
 
 /// How an atomic is executed once for all lanes; `None` if it is executed lane by lane. `uses` counts the uses of the function's
 /// values.
-pub(crate) fn together(func: &Function, uses: &UseCounts, divergence: &Divergence, inst: Inst) -> Option<Together> {
+pub(crate) fn aggregated(
+    func: &Function,
+    uses: &UseCounts,
+    divergence: &Divergence,
+    inst: Inst,
+) -> Option<AggregatedAtomic> {
     let data = func.dfg.inst(inst);
     let (Opcode::AtomicRmw, &Imm::Atomic(info)) = (data.op, &data.imm) else { return None };
     if !divergence.shape(data.args[0]).is_uniform(Scope::Pack) {
@@ -33,8 +38,8 @@ pub(crate) fn together(func: &Function, uses: &UseCounts, divergence: &Divergenc
     }
     let result = func.dfg.result(inst);
     let combine = combining(info.op)?;
-    let neutral = identity(combine, func.dfg.ty(result).elem);
-    Some(Together { combine, neutral, asked: uses.get(result) > 0 })
+    let identity_bits = identity(combine, func.dfg.ty(result).elem);
+    Some(AggregatedAtomic { combine, identity_bits, result_used: uses.get(result) > 0 })
 }
 
 /// The operation that combines the operands of an atomic; `None` if combining them first would change the result.

@@ -20,14 +20,14 @@ use smallvec::SmallVec;
 
 use super::order::order;
 use crate::spmd::analysis::divergence::Divergence;
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::normalize::NormalForm;
 
 /// Blocks by their place in the order, ascending.
 pub(crate) type Pending = SmallVec<[u32; 4]>;
 
 /// The path of a pack through the blocks.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct LinearizationPlan {
     /// The order of execution.
     pub(crate) order: Vec<Block>,
     /// Each block's place in the order.
@@ -42,33 +42,33 @@ pub(crate) struct Plan {
     pub(crate) latches: SecondaryMap<Block, Option<LoopId>>,
 }
 
-impl Plan {
+impl LinearizationPlan {
     /// Plans the execution of a kernel.
-    pub(crate) fn new(prepared: &Prepared, divergence: &Divergence) -> Plan {
-        let order = order(prepared);
+    pub(crate) fn new(normal: &NormalForm, divergence: &Divergence) -> LinearizationPlan {
+        let order = order(normal);
         let mut place = SecondaryMap::new();
         for (i, &block) in order.iter().enumerate() {
             place[block] = i as u32;
         }
         let mut latches = SecondaryMap::new();
-        for (id, data) in prepared.loops.iter() {
+        for (id, data) in normal.loops.iter() {
             for &latch in &data.latches {
                 latches[latch] = Some(id);
             }
         }
-        let graph = Graph { prepared, divergence, order: &order, place: &place, latches: &latches };
+        let graph = Graph { normal, divergence, order: &order, place: &place, latches: &latches };
         let mut whole = graph.deferral(0..order.len());
-        let ids = prepared.loops.iter().map(|(id, _)| id);
-        let divergent_loops = ids.filter(|&id| graph.is_left_in_parts(id, &mut whole)).collect();
+        let ids = normal.loops.iter().map(|(id, _)| id);
+        let divergent_loops = ids.filter(|&id| graph.has_divergent_exits(id, &mut whole)).collect();
         let mut deferred = SecondaryMap::new();
         let mut ever_deferred = EntitySet::new();
         for (&block, waiting) in order.iter().zip(whole.blocks) {
-            if waiting.here {
+            if waiting.is_deferred {
                 ever_deferred.insert(block);
             }
-            deferred[block] = waiting.behind;
+            deferred[block] = waiting.deferred;
         }
-        Plan { order, place, deferred, ever_deferred, divergent_loops, latches }
+        LinearizationPlan { order, place, deferred, ever_deferred, divergent_loops, latches }
     }
 
     /// The block at a place of the order.
@@ -79,7 +79,7 @@ impl Plan {
 
 /// The input of a plan.
 struct Graph<'a> {
-    prepared: &'a Prepared,
+    normal: &'a NormalForm,
     divergence: &'a Divergence,
     order: &'a [Block],
     place: &'a SecondaryMap<Block, u32>,
@@ -90,21 +90,21 @@ struct Graph<'a> {
 struct Deferral {
     part: Range<usize>,
     /// By place in the part.
-    blocks: Vec<Waiting>,
+    blocks: Vec<BlockDeferral>,
 }
 
 /// Which blocks are deferred at a block.
 #[derive(Clone, Default)]
-struct Waiting {
+struct BlockDeferral {
     /// The blocks that are deferred while this one is executed.
-    behind: Pending,
+    deferred: Pending,
     /// Whether this block is deferred at some time.
-    here: bool,
+    is_deferred: bool,
 }
 
 impl Deferral {
     /// The entry of a block, if the block is in the part.
-    fn at(&mut self, place: u32) -> Option<&mut Waiting> {
+    fn at(&mut self, place: u32) -> Option<&mut BlockDeferral> {
         let index = (place as usize).checked_sub(self.part.start)?;
         self.blocks.get_mut(index)
     }
@@ -112,47 +112,47 @@ impl Deferral {
 
 impl Graph<'_> {
     fn deferral(&self, part: Range<usize>) -> Deferral {
-        let mut deferral = Deferral { blocks: vec![Waiting::default(); part.len()], part };
+        let mut deferral = Deferral { blocks: vec![BlockDeferral::default(); part.len()], part };
         // More blocks may become deferred at the header of a loop: repeat until nothing changes.
-        while self.round(&mut deferral) {}
+        while self.propagate(&mut deferral) {}
         deferral
     }
 
     /// Whether some lanes may leave a loop while others stay: whether the loop by itself defers a block outside. Blocks deferred
     /// before the loop do not count, because lanes that leave the loop may join others that wait there already.
-    fn is_left_in_parts(&self, id: LoopId, whole: &mut Deferral) -> bool {
-        let data = self.prepared.loops.get(id);
+    fn has_divergent_exits(&self, id: LoopId, whole: &mut Deferral) -> bool {
+        let data = self.normal.loops.get(id);
         let Some(first) = data.blocks.iter().map(|&block| self.place[block] as usize).min() else { return false };
         // The blocks of a loop are contiguous.
         let part = first..first + data.blocks.len();
         let may_leave = |deferral: &mut Deferral| {
             let mut latches = data.latches.iter().filter_map(|&latch| deferral.at(self.place[latch]).cloned());
-            latches.any(|latch| latch.behind.iter().any(|&place| !part.contains(&(place as usize))))
+            latches.any(|latch| latch.deferred.iter().any(|&place| !part.contains(&(place as usize))))
         };
         may_leave(whole) && may_leave(&mut self.deferral(part.clone()))
     }
 
     /// Visits all blocks once. Returns whether more blocks have become deferred at a loop header.
-    fn round(&self, deferral: &mut Deferral) -> bool {
-        let Prepared { cfg, loops, .. } = self.prepared;
+    fn propagate(&self, deferral: &mut Deferral) -> bool {
+        let NormalForm { cfg, loops, .. } = self.normal;
         let mut again = false;
         for i in deferral.part.clone() {
             let block = self.order[i];
-            let deferred = deferral.at(i as u32).map(|waiting| waiting.behind.clone()).unwrap_or_default();
+            let deferred = deferral.at(i as u32).map(|waiting| waiting.deferred.clone()).unwrap_or_default();
             if let Some(id) = self.latches[block] {
                 again |= defer(deferral, self.place[loops.get(id).header], &deferred);
-                send(deferral, &deferred);
+                enter_first(deferral, &deferred);
             } else if self.divergence.diverges(block) {
                 let mut pending = deferred;
                 for &succ in cfg.succs(block) {
                     insert(&mut pending, self.place[succ]);
                 }
-                send(deferral, &pending);
+                enter_first(deferral, &pending);
             } else {
                 for &succ in cfg.succs(block) {
                     let mut pending = deferred.clone();
                     insert(&mut pending, self.place[succ]);
-                    send(deferral, &pending);
+                    enter_first(deferral, &pending);
                 }
             }
         }
@@ -162,11 +162,11 @@ impl Graph<'_> {
 
 /// Enters the first of some pending blocks, with the others deferred. Only the first must be told: it passes on what it defers,
 /// wherever it goes.
-fn send(deferral: &mut Deferral, pending: &[u32]) {
+fn enter_first(deferral: &mut Deferral, pending: &[u32]) {
     let Some((&first, others)) = pending.split_first() else { return };
     for &place in others {
         if let Some(waiting) = deferral.at(place) {
-            waiting.here = true;
+            waiting.is_deferred = true;
         }
     }
     defer(deferral, first, others);
@@ -174,23 +174,23 @@ fn send(deferral: &mut Deferral, pending: &[u32]) {
 
 /// Adds to the blocks that are deferred at a place. Returns whether that changed anything.
 fn defer(deferral: &mut Deferral, at: u32, places: &[u32]) -> bool {
-    let Some(Waiting { behind, .. }) = deferral.at(at) else { return false };
+    let Some(BlockDeferral { deferred, .. }) = deferral.at(at) else { return false };
     // Blocks before this place have been executed; lanes wait for them in the next iteration, if at all.
     let places = &places[places.partition_point(|&place| place <= at)..];
-    let before = behind.len();
-    if behind.is_empty() {
-        behind.extend_from_slice(places);
+    let before = deferred.len();
+    if deferred.is_empty() {
+        deferred.extend_from_slice(places);
     } else {
-        let old = std::mem::take(behind);
+        let old = std::mem::take(deferred);
         let (mut old, mut new) = (old.iter().copied().peekable(), places.iter().copied().peekable());
         while let (Some(&a), Some(&b)) = (old.peek(), new.peek()) {
-            behind.push(a.min(b));
+            deferred.push(a.min(b));
             old.next_if_eq(&a.min(b));
             new.next_if_eq(&a.min(b));
         }
-        behind.extend(old.chain(new));
+        deferred.extend(old.chain(new));
     }
-    behind.len() > before
+    deferred.len() > before
 }
 
 /// Inserts a place into an ascending list.

@@ -15,9 +15,9 @@ use clift_kir::analysis::DomTree;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
-use super::linearize::Plan;
+use super::linearize::LinearizationPlan;
 use crate::spmd::analysis::divergence::Divergence;
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::normalize::NormalForm;
 
 /// The roots of all blocks.
 #[derive(Debug)]
@@ -28,13 +28,13 @@ pub(crate) struct Masks {
 
 impl Masks {
     /// Finds the roots.
-    pub(crate) fn new(prepared: &Prepared, divergence: &Divergence, plan: &Plan) -> Masks {
-        let Prepared { cfg, .. } = prepared;
+    pub(crate) fn new(normal: &NormalForm, divergence: &Divergence, plan: &LinearizationPlan) -> Masks {
+        let NormalForm { cfg, .. } = normal;
         let post = DomTree::post(cfg);
         let Some(&entry) = plan.order.first() else { unreachable!("broken invariant: a kernel without blocks") };
         let mut masks = Masks { roots: SecondaryMap::new(), entry };
         for &block in &plan.order {
-            let shared = shares_with(prepared, divergence, plan, &post, &masks, block);
+            let shared = shares_with(normal, divergence, plan, &post, &masks, block);
             let root = match shared {
                 Some(other) => masks.root(other),
                 None => block,
@@ -57,14 +57,14 @@ impl Masks {
 
 /// An earlier block of the order with the same mask, if there is one.
 fn shares_with(
-    prepared: &Prepared,
+    normal: &NormalForm,
     divergence: &Divergence,
-    plan: &Plan,
+    plan: &LinearizationPlan,
     post: &DomTree,
     masks: &Masks,
     block: Block,
 ) -> Option<Block> {
-    let Prepared { cfg, dom, loops, .. } = prepared;
+    let NormalForm { cfg, dom, loops, .. } = normal;
     let level = loops.innermost(block);
     if let Some(id) = level
         && loops.get(id).header == block

@@ -9,17 +9,17 @@ use clift_kir::Block;
 use clift_kir::analysis::LoopId;
 use rustc_hash::FxHashMap;
 
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::normalize::NormalForm;
 
 /// A block, or a whole loop, which its header stands for. The dominator-tree children of a header that are in its loop are
 /// children of the block; the others are children of the loop.
-type Node = Block;
+type LevelNode = Block;
 
 /// Computes the order of a kernel's blocks.
-pub(crate) fn order(prepared: &Prepared) -> Vec<Block> {
+pub(crate) fn order(normal: &NormalForm) -> Vec<Block> {
     // The children of each node in the dominator tree of its level.
-    let mut children: FxHashMap<Node, Vec<Node>> = FxHashMap::default();
-    let Prepared { cfg, dom, loops, .. } = prepared;
+    let mut children: FxHashMap<LevelNode, Vec<LevelNode>> = FxHashMap::default();
+    let NormalForm { cfg, dom, loops, .. } = normal;
     for &block in cfg.rpo() {
         // In the surrounding level a header stands for its loop; in the loop's own level it is the first block.
         let level = match loops.innermost(block) {
@@ -27,11 +27,11 @@ pub(crate) fn order(prepared: &Prepared) -> Vec<Block> {
             other => other,
         };
         let Some(parent) = dom.parent(block) else { continue };
-        children.entry(node_at(prepared, parent, level)).or_default().push(block);
+        children.entry(node_at(normal, parent, level)).or_default().push(block);
     }
     let mut out = Vec::with_capacity(cfg.rpo().len());
     if let Some(&entry) = cfg.rpo().first() {
-        visit(prepared, &children, entry, &mut out);
+        visit(normal, &children, entry, &mut out);
     }
     // The return can only fail to be last because of a loop that never ends.
     let is_return = |b: &Block| cfg.succs(*b).is_empty();
@@ -41,8 +41,8 @@ pub(crate) fn order(prepared: &Prepared) -> Vec<Block> {
 }
 
 /// The node to which a block belongs at a level: the block itself, or the loop directly inside the level that contains it.
-fn node_at(prepared: &Prepared, block: Block, level: Option<LoopId>) -> Node {
-    let loops = &prepared.loops;
+fn node_at(normal: &NormalForm, block: Block, level: Option<LoopId>) -> LevelNode {
+    let loops = &normal.loops;
     let mut at = loops.innermost(block);
     if at == level {
         return block;
@@ -57,8 +57,8 @@ fn node_at(prepared: &Prepared, block: Block, level: Option<LoopId>) -> Node {
     block
 }
 
-fn visit(prepared: &Prepared, children: &FxHashMap<Node, Vec<Node>>, node: Block, out: &mut Vec<Block>) {
-    let loops = &prepared.loops;
+fn visit(normal: &NormalForm, children: &FxHashMap<LevelNode, Vec<LevelNode>>, node: Block, out: &mut Vec<Block>) {
+    let loops = &normal.loops;
     let mut stack = vec![node];
     while let Some(block) = stack.pop() {
         out.push(block);
@@ -66,7 +66,7 @@ fn visit(prepared: &Prepared, children: &FxHashMap<Node, Vec<Node>>, node: Block
         let own_loop = loops.innermost(block).filter(|&id| loops.get(id).header == block);
         // Children of a header that are in its loop come first.
         let is_outside = |b: Block| own_loop.is_some_and(|id| !loops.contains(id, b));
-        below.sort_by_key(|&b| (is_outside(b), prepared.cfg.number(b)));
+        below.sort_by_key(|&b| (is_outside(b), normal.cfg.number(b)));
         stack.extend(below.into_iter().rev());
     }
 }

@@ -18,10 +18,10 @@ use clift_kir::{Block, Elem, Slot, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 
-use super::private::{self, Copies};
-use super::regions::{Begins, RegionId, Regions};
+use super::private::{self, SlotCopies};
+use super::regions::{EntryRule, RegionId, Regions};
 use crate::BuildError;
-use crate::spmd::Packs;
+use crate::spmd::Packing;
 use crate::spmd::class::{Class, class, varies_along_x};
 
 /// How a value reaches the regions that it is live into.
@@ -39,7 +39,7 @@ pub(crate) enum Kept {
 
 /// The location of a private variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum SlotLocation {
     /// At an offset of the arena.
     Fixed(u64),
     /// At an offset of the work-item's record.
@@ -48,36 +48,36 @@ pub(crate) enum Place {
 
 /// The counters of a group for round-robin scheduling, 4 bytes each, at offsets of the arena. All are zero when a group begins.
 #[derive(Clone, Debug)]
-pub(crate) struct Turns {
+pub(crate) struct RoundRobinCounters {
     /// Passes over the packs since one of them made progress.
-    pub(crate) idle: u64,
-    /// Packs that have reached the end of the kernel.
+    pub(crate) idle_passes: u64,
+    /// Packing that have reached the end of the kernel.
     pub(crate) ended: u64,
     /// For each region that all packs run together, how many have arrived.
     pub(crate) arrived: Vec<Option<u64>>,
 }
 
-impl Turns {
+impl RoundRobinCounters {
     /// The offsets of all counters.
     pub(crate) fn offsets(&self) -> impl Iterator<Item = u64> + '_ {
-        [self.idle, self.ended].into_iter().chain(self.arrived.iter().copied().flatten())
+        [self.idle_passes, self.ended].into_iter().chain(self.arrived.iter().copied().flatten())
     }
 }
 
 /// The layout of scratch memory, and how each value that is live across a region boundary is kept.
 #[derive(Debug)]
-pub(crate) struct Context {
+pub(crate) struct ContextLayout {
     /// The values that are live into each region, including parameters of its start.
     pub(crate) live: Vec<Vec<Value>>,
     live_sets: Vec<EntitySet<Value>>,
     /// How each of them is kept.
     pub(crate) kept: SecondaryMap<Value, Option<Kept>>,
     /// The locations of private variables.
-    pub(crate) places: SecondaryMap<Slot, Option<Place>>,
+    pub(crate) places: SecondaryMap<Slot, Option<SlotLocation>>,
     /// The offset in a record of the next region's number.
     pub(crate) state: u64,
     /// The counters for round-robin scheduling, if it is used.
-    pub(crate) turns: Option<Turns>,
+    pub(crate) round_robin: Option<RoundRobinCounters>,
     /// Bytes before the records.
     pub(crate) fixed_bytes: u64,
     /// Bytes per record.
@@ -88,12 +88,12 @@ pub(crate) struct Context {
     pub(crate) private_bytes: u64,
 }
 
-impl Context {
+impl ContextLayout {
     /// Lays out the scratch arena for a kernel.
     ///
     /// # Errors
     /// [`BuildError::Limit`] if private variables overflow any address space.
-    pub(crate) fn new(regions: &Regions, packs: Packs) -> Result<Context, BuildError> {
+    pub(crate) fn new(regions: &Regions, packing: Packing) -> Result<ContextLayout, BuildError> {
         let func = &regions.func;
         let mut starts: EntitySet<Block> = EntitySet::new();
         starts.extend(regions.list.iter().map(|region| region.start));
@@ -115,13 +115,13 @@ impl Context {
                 set
             })
             .collect();
-        let mut context = Context {
+        let mut context = ContextLayout {
             live,
             live_sets,
             kept: SecondaryMap::new(),
             places: SecondaryMap::new(),
             state: 0,
-            turns: None,
+            round_robin: None,
             fixed_bytes: 0,
             item_bytes: 0,
             align: 1,
@@ -129,22 +129,23 @@ impl Context {
         };
         let mut fixed = Area::default();
         let mut item = Area::default();
-        if !regions.together {
+        if !regions.lockstep {
             context.state = item.take(4, 4)?;
         }
-        if regions.in_turn {
-            let (idle, ended) = (fixed.take(4, 4)?, fixed.take(4, 4)?);
+        if regions.round_robin {
+            let (idle_passes, ended) = (fixed.take(4, 4)?, fixed.take(4, 4)?);
             let arrived = regions
                 .list
                 .iter()
-                .map(|region| (region.begins == Begins::Together).then(|| fixed.take(4, 4)).transpose());
-            context.turns = Some(Turns { idle, ended, arrived: arrived.collect::<Result<_, _>>()? });
+                .map(|region| (region.entry_rule == EntryRule::All).then(|| fixed.take(4, 4)).transpose());
+            context.round_robin =
+                Some(RoundRobinCounters { idle_passes, ended, arrived: arrived.collect::<Result<_, _>>()? });
         }
         context.place_slots(regions, &mut fixed, &mut item)?;
         context.keep_values(regions, &mut fixed, &mut item)?;
         let align = fixed.align.max(item.align).max(1);
         context.align = align;
-        let lanes = u64::from(packs.lanes);
+        let lanes = u64::from(packing.lanes);
         context.fixed_bytes = round_up(fixed.bytes, item.align)?;
         // The size of a pack's record is given per work-item.
         context.item_bytes = round_up(item.bytes, item.align.max(lanes))? / lanes;
@@ -158,9 +159,9 @@ impl Context {
         for slot in slots {
             let data = regions.func.slots[slot];
             self.places[slot] = match copies[slot] {
-                Copies::None => continue,
-                Copies::One => Some(Place::Fixed(fixed.take(data.size, u64::from(data.align))?)),
-                Copies::PerItem => Some(Place::Item(item.take(data.size, u64::from(data.align))?)),
+                SlotCopies::None => continue,
+                SlotCopies::One => Some(SlotLocation::Fixed(fixed.take(data.size, u64::from(data.align))?)),
+                SlotCopies::PerItem => Some(SlotLocation::Item(item.take(data.size, u64::from(data.align))?)),
             };
             self.private_bytes += data.size;
         }
@@ -170,15 +171,15 @@ impl Context {
     fn keep_values(&mut self, regions: &Regions, fixed: &mut Area, item: &mut Area) -> Result<(), BuildError> {
         let costs = costs(regions);
         // For each value that needs a slot, the regions that it is live into.
-        let mut spilled: Vec<(Value, EntitySet<Region>)> = Vec::new();
+        let mut spilled: Vec<(Value, EntitySet<RegionIndex>)> = Vec::new();
         let mut index: SecondaryMap<Value, usize> = SecondaryMap::new();
         for (id, values) in self.live.iter().enumerate() {
             for &value in values {
                 let kept = match self.kept[value] {
                     Some(kept) => kept,
                     None if costs[value].is_some() => Kept::Recomputed,
-                    None if regions.together && regions.divergence.is_uniform(value) => Kept::Carried,
-                    None if regions.gives_to_all(value) => {
+                    None if regions.lockstep && regions.divergence.is_uniform(value) => Kept::Carried,
+                    None if regions.is_reduction_result(value) => {
                         let (align, bytes) = slot_layout(regions.func.dfg.ty(value));
                         Kept::Shared(fixed.take(bytes, align)?)
                     }
@@ -190,14 +191,15 @@ impl Context {
                 };
                 self.kept[value] = Some(kept);
                 if let Kept::Slot(_) = kept {
-                    spilled[index[value]].1.insert(Region::from_u32(id as u32));
+                    spilled[index[value]].1.insert(RegionIndex::from_u32(id as u32));
                 }
             }
         }
         // The largest first, so that no padding is needed.
         spilled.sort_by_key(|(value, _)| std::cmp::Reverse(slot_layout(regions.func.dfg.ty(*value))));
-        let wanted: FxHashMap<Value, &EntitySet<Region>> = spilled.iter().map(|(value, at)| (*value, at)).collect();
-        let friends = friends(regions, |value| wanted.contains_key(&value));
+        let wanted: FxHashMap<Value, &EntitySet<RegionIndex>> =
+            spilled.iter().map(|(value, at)| (*value, at)).collect();
+        let related_values = related_values(regions, |value| wanted.contains_key(&value));
         let mut slots: Vec<ContextSlot> = Vec::new();
         let mut slot_of: FxHashMap<Value, usize> = FxHashMap::default();
         for (value, wanted) in &spilled {
@@ -206,8 +208,9 @@ impl Context {
                 slot.bytes == bytes && slot.align >= align && wanted.iter().all(|id| !slot.taken.contains(id))
             };
             // A value that is passed to a block parameter costs nothing if both have the same slot.
-            let friend = friends.get(value).into_iter().flatten().filter_map(|friend| slot_of.get(friend).copied());
-            let index = friend.into_iter().find(|&i| fits(&slots[i])).or_else(|| slots.iter().position(fits));
+            let related =
+                related_values.get(value).into_iter().flatten().filter_map(|related| slot_of.get(related).copied());
+            let index = related.into_iter().find(|&i| fits(&slots[i])).or_else(|| slots.iter().position(fits));
             let index = match index {
                 Some(index) => index,
                 None => {
@@ -239,31 +242,31 @@ struct ContextSlot {
     offset: u64,
     bytes: u64,
     align: u64,
-    taken: EntitySet<Region>,
+    taken: EntitySet<RegionIndex>,
 }
 
 /// For each wanted value, the block parameters that get it and the arguments that it gets.
-fn friends(regions: &Regions, wanted: impl Fn(Value) -> bool) -> FxHashMap<Value, Vec<Value>> {
+fn related_values(regions: &Regions, wanted: impl Fn(Value) -> bool) -> FxHashMap<Value, Vec<Value>> {
     let func = &regions.func;
-    let mut friends: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
+    let mut related_values: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
     for &block in regions.cfg.rpo() {
         let targets = func.layout.terminator(block).map(|inst| func.dfg.targets(inst)).unwrap_or_default();
         for target in targets {
             for (&param, &arg) in func.dfg.params(target.block).iter().zip(&target.args) {
                 if wanted(param) && wanted(arg) {
-                    friends.entry(param).or_default().push(arg);
-                    friends.entry(arg).or_default().push(param);
+                    related_values.entry(param).or_default().push(arg);
+                    related_values.entry(arg).or_default().push(param);
                 }
             }
         }
     }
-    friends
+    related_values
 }
 
 /// A [`RegionId`] as an element of a set.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Region(u32);
-cranelift_entity::entity_impl!(Region);
+struct RegionIndex(u32);
+cranelift_entity::entity_impl!(RegionIndex);
 
 /// The type of a value in a context slot: Booleans become bytes.
 pub(crate) fn memory_type(ty: Type) -> Type {
@@ -292,7 +295,7 @@ struct Area {
 impl Area {
     fn take(&mut self, bytes: u64, align: u64) -> Result<u64, BuildError> {
         let offset = round_up(self.bytes, align)?;
-        self.bytes = offset.checked_add(bytes).filter(|&end| end <= i64::MAX as u64).ok_or_else(too_much)?;
+        self.bytes = offset.checked_add(bytes).filter(|&end| end <= i64::MAX as u64).ok_or_else(too_large)?;
         self.align = self.align.max(align);
         Ok(offset)
     }
@@ -300,10 +303,10 @@ impl Area {
 
 /// The next multiple of an alignment (0 counts as 1).
 pub(crate) fn round_up(bytes: u64, align: u64) -> Result<u64, BuildError> {
-    bytes.checked_next_multiple_of(align.max(1)).filter(|&n| n <= i64::MAX as u64).ok_or_else(too_much)
+    bytes.checked_next_multiple_of(align.max(1)).filter(|&n| n <= i64::MAX as u64).ok_or_else(too_large)
 }
 
-fn too_much() -> BuildError {
+fn too_large() -> BuildError {
     BuildError::Limit("private variables of a work-item".to_owned())
 }
 

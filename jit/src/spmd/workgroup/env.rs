@@ -15,9 +15,9 @@ use clift_kir::{
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
-use super::context::{Context, Place, round_up};
+use super::context::{ContextLayout, SlotLocation, round_up};
 use super::regions::Regions;
-use crate::spmd::Packs;
+use crate::spmd::Packing;
 use crate::spmd::class::{Class, class};
 use crate::{BuildError, Options};
 
@@ -68,7 +68,7 @@ pub(crate) fn slack(align: u64) -> u64 {
 
 /// A value of the whole run or the whole group.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Key {
+enum LevelKey {
     Field(u32),
     Arg(u32, Type),
     ArgAddr(u32),
@@ -119,7 +119,7 @@ impl Levels {
 
 /// The group function being made, and its outer levels.
 #[derive(Debug)]
-pub(crate) struct Env<'a> {
+pub(crate) struct GroupEnv<'a> {
     /// The group function.
     pub(crate) out: Function,
     /// The block for values of the run.
@@ -133,12 +133,12 @@ pub(crate) struct Env<'a> {
     pub(crate) count: Value,
     group_x: Value,
     module: &'a Module,
-    context: &'a Context,
+    context: &'a ContextLayout,
     locals: &'a LocalLayout,
     required: Option<[u64; 3]>,
     full_groups: bool,
-    packs: Packs,
-    memo: FxHashMap<Key, Value>,
+    packing: Packing,
+    memo: FxHashMap<LevelKey, Value>,
 }
 
 macro_rules! field {
@@ -150,16 +150,16 @@ macro_rules! field {
     };
 }
 
-impl<'a> Env<'a> {
+impl<'a> GroupEnv<'a> {
     /// An empty group function for a kernel.
     pub(crate) fn new(
         module: &'a Module,
         kernel: &KernelData,
         options: &Options,
-        packs: Packs,
-        context: &'a Context,
+        packing: Packing,
+        context: &'a ContextLayout,
         locals: &'a LocalLayout,
-    ) -> Env<'a> {
+    ) -> GroupEnv<'a> {
         let mut out = Function::new(module.funcs[kernel.func].name.clone(), &[]);
         let entry = out.append_block();
         let host = Type::ptr(Space::Host);
@@ -170,7 +170,7 @@ impl<'a> Env<'a> {
         let group = out.append_block();
         let group_x = out.dfg.append_param(group, Type::I64);
         out.names.insert(group_x, "group".to_owned());
-        Env {
+        GroupEnv {
             out,
             entry,
             group,
@@ -184,7 +184,7 @@ impl<'a> Env<'a> {
             locals,
             required: kernel.required_local_size,
             full_groups: options.uniform_work_groups,
-            packs,
+            packing,
             memo: FxHashMap::default(),
         }
     }
@@ -201,7 +201,7 @@ impl<'a> Env<'a> {
         }
     }
 
-    fn keep(&mut self, key: Key, make: impl FnOnce(&mut Self) -> Value) -> Value {
+    fn memoize(&mut self, key: LevelKey, make: impl FnOnce(&mut Self) -> Value) -> Value {
         if let Some(&value) = self.memo.get(&key) {
             return value;
         }
@@ -214,7 +214,7 @@ impl<'a> Env<'a> {
 
     /// An integer of 64 bits.
     pub(crate) fn int(&mut self, value: i64) -> Value {
-        self.keep(Key::Int(value), |env| {
+        self.memoize(LevelKey::Int(value), |env| {
             let entry = env.entry;
             env.at(entry).iconst(Type::I64, value)
         })
@@ -222,14 +222,14 @@ impl<'a> Env<'a> {
 
     /// A value that is not used.
     pub(crate) fn undef(&mut self, ty: Type) -> Value {
-        self.keep(Key::Undef(ty), |env| {
+        self.memoize(LevelKey::Undef(ty), |env| {
             let entry = env.entry;
             env.at(entry).undef(ty)
         })
     }
 
     fn field(&mut self, offset: u32, ty: Type) -> Value {
-        self.keep(Key::Field(offset), |env| {
+        self.memoize(LevelKey::Field(offset), |env| {
             let (entry, ctx) = (env.entry, env.ctx);
             let mut b = env.at(entry);
             let address = b.addr(ctx, None, 1, i64::from(offset));
@@ -238,14 +238,14 @@ impl<'a> Env<'a> {
     }
 
     fn arg_addr(&mut self, offset: u32) -> Value {
-        self.keep(Key::ArgAddr(offset), |env| {
+        self.memoize(LevelKey::ArgAddr(offset), |env| {
             let (entry, args) = (env.entry, env.args);
             env.at(entry).addr(args, None, 1, i64::from(offset))
         })
     }
 
     fn arg(&mut self, offset: u32, ty: Type) -> Value {
-        self.keep(Key::Arg(offset, ty), |env| {
+        self.memoize(LevelKey::Arg(offset, ty), |env| {
             let address = env.arg_addr(offset);
             let align = 1 << offset.trailing_zeros().min(ARG_BLOCK_ALIGN.trailing_zeros());
             let entry = env.entry;
@@ -274,7 +274,7 @@ impl<'a> Env<'a> {
     }
 
     fn scratch_base(&mut self) -> Value {
-        self.keep(Key::ScratchBase, |env| {
+        self.memoize(LevelKey::ScratchBase, |env| {
             let arena = env.field(field!(scratch), Type::ptr(Space::Private));
             env.aligned(arena, env.context.align)
         })
@@ -288,13 +288,13 @@ impl<'a> Env<'a> {
     }
 
     fn global_addr(&mut self, global: Global) -> Value {
-        self.keep(Key::Global(global), |env| {
+        self.memoize(LevelKey::Global(global), |env| {
             let entry = env.entry;
             let space = env.module.globals[global].space;
             match env.locals.offsets[global] {
                 None => env.at(entry).global_addr(global, space),
                 Some(offset) => {
-                    let base = env.keep(Key::LocalBase, |env| {
+                    let base = env.memoize(LevelKey::LocalBase, |env| {
                         let arena = env.field(field!(local_mem), Type::ptr(Space::Local));
                         env.aligned(arena, env.locals.align)
                     });
@@ -332,7 +332,7 @@ impl<'a> Env<'a> {
 
     /// The id of the group's first work-item in a dimension, without the global offset.
     fn group_origin(&mut self, dim: u8) -> Value {
-        self.keep(Key::GroupOrigin(dim), |env| {
+        self.memoize(LevelKey::GroupOrigin(dim), |env| {
             let (id, size, level) = (env.group_id(dim), env.enqueued_local_size(dim), env.group_level(dim));
             env.at(level).int2(Opcode::Imul, id, size)
         })
@@ -340,7 +340,7 @@ impl<'a> Env<'a> {
 
     /// The global id of the group's first work-item in a dimension.
     fn origin(&mut self, dim: u8) -> Value {
-        self.keep(Key::Origin(dim), |env| {
+        self.memoize(LevelKey::Origin(dim), |env| {
             let origin = env.group_origin(dim);
             let offset = env.field(field!(global_offset, dim), Type::I64);
             let level = env.group_level(dim);
@@ -354,7 +354,7 @@ impl<'a> Env<'a> {
         if self.full_groups || self.is_flat(dim) {
             return enqueued;
         }
-        self.keep(Key::GroupSize(dim), |env| {
+        self.memoize(LevelKey::GroupSize(dim), |env| {
             let origin = env.group_origin(dim);
             let global = env.field(field!(global_size, dim), Type::I64);
             let level = env.group_level(dim);
@@ -366,7 +366,7 @@ impl<'a> Env<'a> {
 
     // -- the work-item --
 
-    fn keep_item(
+    fn memoize_item(
         &mut self,
         levels: &mut Levels,
         key: ItemKey,
@@ -396,7 +396,7 @@ impl<'a> Env<'a> {
     }
 
     fn global_id(&mut self, levels: &mut Levels, dim: u8) -> Value {
-        self.keep_item(levels, ItemKey::GlobalId(dim), |env, levels| {
+        self.memoize_item(levels, ItemKey::GlobalId(dim), |env, levels| {
             let origin = env.origin(dim);
             let level = if dim == 0 { levels.item } else { levels.blocks[usize::from(dim)] };
             env.plus_id(origin, levels.ids[usize::from(dim)], level)
@@ -405,7 +405,7 @@ impl<'a> Env<'a> {
 
     /// The local linear id of the first work-item in the row.
     fn row(&mut self, levels: &mut Levels) -> Value {
-        self.keep_item(levels, ItemKey::Row, |env, levels| {
+        self.memoize_item(levels, ItemKey::Row, |env, levels| {
             if levels.ids[1].is_none() && levels.ids[2].is_none() {
                 return env.int(0);
             }
@@ -418,10 +418,10 @@ impl<'a> Env<'a> {
 
     /// The number of the row, multiplied by the number of lanes in its packs.
     fn padded_row(&mut self, levels: &mut Levels) -> Value {
-        if self.packs.whole {
+        if self.packing.whole {
             return self.row(levels);
         }
-        let width = i64::from(self.packs.lanes);
+        let width = i64::from(self.packing.lanes);
         let row = self.row_number(levels);
         let packs = self.packs_per_row();
         let level = levels.blocks[1];
@@ -434,7 +434,7 @@ impl<'a> Env<'a> {
     /// The number of packs in a row of this group.
     fn packs_per_row(&mut self) -> Value {
         let size = self.group_size(0);
-        self.keep(Key::PacksPerRow, |env| {
+        self.memoize(LevelKey::PacksPerRow, |env| {
             let group = env.group;
             env.packs_for(size, group)
         })
@@ -442,11 +442,11 @@ impl<'a> Env<'a> {
 
     /// The number of packs for so many work-items of a row.
     fn packs_for(&mut self, items: Value, level: Block) -> Value {
-        if self.packs.lanes == 1 {
+        if self.packing.lanes == 1 {
             return items;
         }
-        let rest = self.int(i64::from(self.packs.lanes - 1));
-        let shift = self.int(i64::from(self.packs.lanes.trailing_zeros()));
+        let rest = self.int(i64::from(self.packing.lanes - 1));
+        let shift = self.int(i64::from(self.packing.lanes.trailing_zeros()));
         let mut b = self.at(level);
         let up = b.int2(Opcode::Iadd, items, rest);
         b.int2(Opcode::Lshr, up, shift)
@@ -478,7 +478,7 @@ impl<'a> Env<'a> {
     fn pack_number(&mut self, levels: &mut Levels) -> Value {
         let row = self.row_number(levels);
         let packs = self.packs_per_row();
-        let shift = self.int(i64::from(self.packs.lanes.trailing_zeros()));
+        let shift = self.int(i64::from(self.packing.lanes.trailing_zeros()));
         let (x, item) = (self.local_id(levels, 0), levels.item);
         let mut b = self.at(item);
         let before = b.int2(Opcode::Imul, row, packs);
@@ -488,8 +488,8 @@ impl<'a> Env<'a> {
 
     /// The number of work-items in the pack, and the level of that value.
     fn pack_items(&mut self, levels: &mut Levels) -> (Value, Block) {
-        let lanes = self.int(i64::from(self.packs.lanes));
-        if self.packs.whole {
+        let lanes = self.int(i64::from(self.packing.lanes));
+        if self.packing.whole {
             return (lanes, self.entry);
         }
         let (x, size, item) = (self.local_id(levels, 0), self.group_size(0), levels.item);
@@ -499,7 +499,7 @@ impl<'a> Env<'a> {
     }
 
     fn local_linear(&mut self, levels: &mut Levels) -> Value {
-        self.keep_item(levels, ItemKey::LocalLinear, |env, levels| {
+        self.memoize_item(levels, ItemKey::LocalLinear, |env, levels| {
             if levels.ids[1].is_none() && levels.ids[2].is_none() {
                 return env.local_id(levels, 0);
             }
@@ -509,7 +509,7 @@ impl<'a> Env<'a> {
     }
 
     fn global_linear(&mut self, levels: &mut Levels) -> Value {
-        self.keep_item(levels, ItemKey::GlobalLinear, |env, levels| {
+        self.memoize_item(levels, ItemKey::GlobalLinear, |env, levels| {
             let level = levels.blocks[1];
             let [x, y, z] = [0, 1, 2].map(|dim| env.group_origin(dim));
             let z = env.plus_id(z, levels.ids[2], level);
@@ -526,8 +526,8 @@ impl<'a> Env<'a> {
 
     /// The address of the work-item's record in the scratch arena.
     pub(crate) fn record(&mut self, levels: &mut Levels) -> Value {
-        self.keep_item(levels, ItemKey::Record, |env, levels| {
-            let records = env.keep(Key::Records, |env| {
+        self.memoize_item(levels, ItemKey::Record, |env, levels| {
+            let records = env.memoize(LevelKey::Records, |env| {
                 let base = env.scratch_base();
                 let (entry, disp) = (env.entry, env.context.fixed_bytes as i64);
                 env.at(entry).addr(base, None, 1, disp)
@@ -545,11 +545,11 @@ impl<'a> Env<'a> {
 
     fn slot_addr(&mut self, levels: &mut Levels, slot: Slot) -> Value {
         match self.context.places[slot] {
-            Some(Place::Item(offset)) => self.keep_item(levels, ItemKey::ItemSlot(slot), |env, levels| {
+            Some(SlotLocation::Item(offset)) => self.memoize_item(levels, ItemKey::ItemSlot(slot), |env, levels| {
                 let record = env.record(levels);
                 env.at(levels.item).addr(record, None, 1, offset as i64)
             }),
-            Some(Place::Fixed(offset)) => self.keep(Key::FixedSlot(slot), |env| {
+            Some(SlotLocation::Fixed(offset)) => self.memoize(LevelKey::FixedSlot(slot), |env| {
                 let base = env.scratch_base();
                 let entry = env.entry;
                 env.at(entry).addr(base, None, 1, offset as i64)
@@ -585,7 +585,7 @@ impl<'a> Env<'a> {
             QueryOp::SubGroupId => self.narrow(levels, query, |env, levels| (env.pack_number(levels), levels.item)),
             QueryOp::SubGroupSize => self.narrow(levels, query, |env, levels| env.pack_items(levels)),
             QueryOp::MaxSubGroupSize => self.narrow(levels, query, |env, _| {
-                let lanes = i64::from(env.packs.lanes);
+                let lanes = i64::from(env.packing.lanes);
                 (env.int(lanes), env.entry)
             }),
             QueryOp::SubGroupLocalId => self.narrow(levels, query, |env, _| (env.int(0), env.entry)),
@@ -599,7 +599,7 @@ impl<'a> Env<'a> {
         query: QueryOp,
         wide: impl FnOnce(&mut Self, &mut Levels) -> (Value, Block),
     ) -> Value {
-        self.keep_item(levels, ItemKey::Narrow(query), |env, levels| {
+        self.memoize_item(levels, ItemKey::Narrow(query), |env, levels| {
             let (value, level) = wide(env, levels);
             env.at(level).cast(Opcode::Itrunc, value, Type::I32)
         })

@@ -29,12 +29,12 @@ use clift_kir::{Block, Builder, Function, Inst, IntCond, KernelData, MemInfo, Mo
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
-use super::collectives::{Collective, Gives, join};
-use super::context::{Context, Kept, memory_type, slot_align};
-use super::env::{Env, Levels, LocalLayout};
+use super::collectives::{Collective, CollectiveKind, combine};
+use super::context::{ContextLayout, Kept, memory_type, slot_align};
+use super::env::{GroupEnv, Levels, LocalLayout};
 use super::regions::{Region, RegionId, Regions};
 use crate::Options;
-use crate::spmd::Packs;
+use crate::spmd::Packing;
 use crate::spmd::analysis::shape::Scope;
 use crate::spmd::class::{Class, class};
 
@@ -43,12 +43,12 @@ pub(crate) fn build(
     module: &Module,
     kernel: &KernelData,
     options: &Options,
-    packs: Packs,
+    packing: Packing,
     regions: &Regions,
-    context: &Context,
+    context: &ContextLayout,
     locals: &LocalLayout,
 ) -> Function {
-    let mut env = Env::new(module, kernel, options, packs, context, locals);
+    let mut env = GroupEnv::new(module, kernel, options, packing, context, locals);
     let next_group = env.out.dfg.make_block();
     let done = env.out.dfg.make_block();
     let deadlock = env.out.dfg.make_block();
@@ -65,14 +65,14 @@ pub(crate) fn build(
             block
         })
         .collect();
-    let driver = (!regions.together).then(|| {
+    let driver = (!regions.lockstep).then(|| {
         let block = env.out.dfg.make_block();
         env.out.dfg.append_param(block, Type::I32);
         block
     });
     let mut loops = Loops {
         env,
-        packs,
+        packing,
         regions,
         context,
         enter,
@@ -115,10 +115,10 @@ fn from_memory(b: &mut Builder<'_>, loaded: Value, ty: Type) -> Value {
 }
 
 struct Loops<'a> {
-    env: Env<'a>,
-    packs: Packs,
+    env: GroupEnv<'a>,
+    packing: Packing,
     regions: &'a Regions,
-    context: &'a Context,
+    context: &'a ContextLayout,
     /// The block where each region is entered; its parameters are the carried values.
     enter: Vec<Block>,
     driver: Option<Block>,
@@ -129,14 +129,14 @@ struct Loops<'a> {
     ssa: SsaBuilder,
     /// Values that stand for a variable's value at the start of a block until all control flow exists.
     placeholders: FxHashMap<(Var, Block), Value>,
-    /// Context stores, with their regions and offsets.
+    /// ContextLayout stores, with their regions and offsets.
     stores: Vec<(Inst, RegionId, u64)>,
     /// Values that regions have loaded from context slots.
     loaded: FxHashMap<(RegionId, u64), Value>,
 }
 
 /// A region that is being copied.
-struct Body<'a> {
+struct RegionBody<'a> {
     id: RegionId,
     region: &'a Region,
     levels: Levels,
@@ -148,7 +148,7 @@ struct Body<'a> {
     /// The lowest region so far that a work-item waits for.
     lowest: Option<Value>,
     /// Collective operations of the group in which the region may end.
-    sums: Vec<Sum>,
+    collectives: Vec<PendingCollective>,
     blocks: FxHashMap<Block, Block>,
     /// Copies of values defined in the region.
     defined: FxHashMap<Value, Value>,
@@ -159,7 +159,7 @@ struct Body<'a> {
 }
 
 /// A collective operation of the group in which a region may end.
-struct Sum {
+struct PendingCollective {
     operation: Collective,
     /// The block that ends in the operation.
     block: Block,
@@ -184,7 +184,7 @@ impl<'a> Loops<'a> {
         let end = b.int2(Opcode::Iadd, first, count);
         let some = b.icmp(IntCond::Ne, count, zero);
         b.branch(some, BlockCall::new(group, &[first]), BlockCall::new(done, &[]));
-        self.begin_turns(group);
+        self.reset_round_robin(group);
         self.env.at(group).jump(self.enter[0], &[]);
         let id = self.env.out.dfg.params(group)[0];
         let mut b = self.env.at(next_group);
@@ -234,7 +234,7 @@ impl<'a> Loops<'a> {
     }
 
     /// Makes the headers of the loops, and the test whether a work-item waits here.
-    fn open(&mut self, id: RegionId) -> Body<'a> {
+    fn open(&mut self, id: RegionId) -> RegionBody<'a> {
         let region = &self.regions.list[id];
         let enter = self.enter[id];
         self.env.out.layout.append_block(enter);
@@ -265,9 +265,9 @@ impl<'a> Loops<'a> {
                 self.env.out.names.insert(local_id, ["x", "y", "z"][usize::from(dim)].to_owned());
                 ids[usize::from(dim)] = Some(local_id);
                 lowest = lowest.map(|_| self.env.out.dfg.append_param(header, Type::I32));
-                for sum in &mut before {
-                    let ty = self.env.out.dfg.ty(*sum);
-                    *sum = self.env.out.dfg.append_param(header, ty);
+                for collective in &mut before {
+                    let ty = self.env.out.dfg.ty(*collective);
+                    *collective = self.env.out.dfg.append_param(header, ty);
                 }
                 at = header;
             }
@@ -285,16 +285,16 @@ impl<'a> Loops<'a> {
             let param = self.env.out.dfg.append_param(latch, ty);
             copy_name(self.regions, &mut self.env.out, value, param);
         }
-        let sums: Vec<Sum> = operations
+        let collectives: Vec<PendingCollective> = operations
             .iter()
             .zip(&before)
             .map(|(&(block, operation), &before)| {
                 let result = dfg.result(operation.inst);
                 let last = self.env.out.dfg.append_param(latch, dfg.ty(result));
-                Sum { operation, block, result, before, after: None, last }
+                PendingCollective { operation, block, result, before, after: None, last }
             })
             .collect();
-        let all_here = self.all_here(id, &mut levels);
+        let all_arrived = self.all_arrived(id, &mut levels);
         // All work-items begin in region 0, and none returns to it.
         if self.driver.is_some() && id != 0 {
             let record = self.env.record(&mut levels);
@@ -304,22 +304,22 @@ impl<'a> Loops<'a> {
             let waits_for = b.load(Type::I32, address, MemInfo::aligned(4));
             let this = b.iconst(Type::I32, id as i64);
             let here = b.icmp(IntCond::Eq, waits_for, this);
-            let here = match all_here {
-                Some(all_here) => b.int2(Opcode::And, here, all_here),
+            let here = match all_arrived {
+                Some(all_arrived) => b.int2(Opcode::And, here, all_arrived),
                 None => here,
             };
             let passed: Vec<Value> = std::iter::once(waits_for).chain(before).collect();
             b.branch(here, BlockCall::new(run, &[]), BlockCall::new(latch, &passed));
             levels.item = run;
         }
-        let mut body = Body {
+        let mut body = RegionBody {
             id,
             region,
             levels,
             latch,
             changed,
             lowest,
-            sums,
+            collectives,
             blocks: FxHashMap::default(),
             defined: FxHashMap::default(),
             entering: FxHashMap::default(),
@@ -343,7 +343,7 @@ impl<'a> Loops<'a> {
         for &next in region.next.iter().flatten() {
             let params = self.regions.func.dfg.params(self.regions.list[next].start);
             for value in self.context.carried_into(next) {
-                let given = inside.contains(value) && self.regions.gives_to_all(value);
+                let given = inside.contains(value) && self.regions.is_reduction_result(value);
                 if (params.contains(&value) || inside.contains(value)) && !given && !changed.contains(&value) {
                     changed.push(value);
                 }
@@ -353,7 +353,7 @@ impl<'a> Loops<'a> {
     }
 
     /// Records the copy of a value that is defined in the region.
-    fn define(&mut self, body: &mut Body<'_>, block: Block, value: Value, copy: Value) {
+    fn define(&mut self, body: &mut RegionBody<'_>, block: Block, value: Value, copy: Value) {
         copy_name(self.regions, &mut self.env.out, value, copy);
         body.defined.insert(value, copy);
         if let Some(&var) = body.vars.get(&value) {
@@ -362,7 +362,7 @@ impl<'a> Loops<'a> {
     }
 
     /// The value that a live-in value has at the region's entry.
-    fn entering(&mut self, body: &mut Body<'_>, value: Value) -> Value {
+    fn entering(&mut self, body: &mut RegionBody<'_>, value: Value) -> Value {
         if let Some(&entering) = body.entering.get(&value) {
             return entering;
         }
@@ -398,7 +398,7 @@ impl<'a> Loops<'a> {
     }
 
     /// Recomputes a cheap value; before the loops if it is the same for the group.
-    fn recompute(&mut self, body: &mut Body<'_>, value: Value) -> Value {
+    fn recompute(&mut self, body: &mut RegionBody<'_>, value: Value) -> Value {
         if let Some(&made) = body.entering.get(&value) {
             return made;
         }
@@ -435,7 +435,7 @@ impl<'a> Loops<'a> {
     }
 
     /// The copy of an operand of an instruction in `block`.
-    fn operand(&mut self, body: &mut Body<'_>, block: Block, value: Value) -> Value {
+    fn operand(&mut self, body: &mut RegionBody<'_>, block: Block, value: Value) -> Value {
         if let Some(&var) = body.vars.get(&value) {
             if self.regions.def_block(value) == Some(block) {
                 return body.defined[&value];
@@ -451,7 +451,7 @@ impl<'a> Loops<'a> {
         }
     }
 
-    fn is_live_in(&self, body: &Body<'_>, value: Value) -> bool {
+    fn is_live_in(&self, body: &RegionBody<'_>, value: Value) -> bool {
         body.entering.contains_key(&value) || self.context.live_into(body.id, value)
     }
 
@@ -466,7 +466,7 @@ impl<'a> Loops<'a> {
         })
     }
 
-    fn copy_block(&mut self, body: &mut Body<'_>, block: Block) {
+    fn copy_block(&mut self, body: &mut RegionBody<'_>, block: Block) {
         let func = &self.regions.func;
         let copy = body.blocks[&block];
         for &inst in func.layout.insts(block) {
@@ -500,7 +500,7 @@ impl<'a> Loops<'a> {
                 }
                 Class::Branch => self.copy_branch(body, block, inst),
                 Class::End => self.leave(body, block, copy, None, &[]),
-                Class::Collective => self.combine(body, block, inst),
+                Class::Collective => self.combine_own(body, block, inst),
                 Class::NamedBarrier => unreachable!("broken invariant: a named barrier in one piece"),
                 Class::Call => unreachable!("broken invariant: a call after inlining"),
             }
@@ -508,24 +508,24 @@ impl<'a> Loops<'a> {
     }
 
     /// A collective operation of the group: combines the work-item's own operand with those before it.
-    fn combine(&mut self, body: &mut Body<'_>, block: Block, inst: Inst) {
+    fn combine_own(&mut self, body: &mut RegionBody<'_>, block: Block, inst: Inst) {
         let own = self.operand(body, block, self.regions.func.dfg.inst(inst).args[0]);
         let at = body.blocks[&block];
-        let Some(sum) = body.sums.iter_mut().find(|sum| sum.operation.inst == inst) else {
+        let Some(collective) = body.collectives.iter_mut().find(|collective| collective.operation.inst == inst) else {
             unreachable!("broken invariant: an operation of the group within a region")
         };
         let mut b = self.env.at(at);
         b.set_loc(self.regions.func.locs[inst]);
-        let after = join(&mut b, sum.operation.op, sum.before, own);
-        sum.after = Some(after);
-        let (result, value) = match sum.operation.gives {
-            Gives::All | Gives::UpToOwn => (sum.result, after),
-            Gives::Before => (sum.result, sum.before),
+        let after = combine(&mut b, collective.operation.op, collective.before, own);
+        collective.after = Some(after);
+        let (result, value) = match collective.operation.kind {
+            CollectiveKind::Reduction | CollectiveKind::InclusiveScan => (collective.result, after),
+            CollectiveKind::ExclusiveScan => (collective.result, collective.before),
         };
         self.define(body, block, result, value);
     }
 
-    fn copy_inst(&mut self, body: &mut Body<'_>, block: Block, inst: Inst) {
+    fn copy_inst(&mut self, body: &mut RegionBody<'_>, block: Block, inst: Inst) {
         let func = &self.regions.func;
         let data = func.dfg.inst(inst);
         // The region has computed this value at its entry already.
@@ -547,7 +547,7 @@ impl<'a> Loops<'a> {
         }
     }
 
-    fn copy_branch(&mut self, body: &mut Body<'_>, block: Block, inst: Inst) {
+    fn copy_branch(&mut self, body: &mut RegionBody<'_>, block: Block, inst: Inst) {
         let func = &self.regions.func;
         let data = func.dfg.inst(inst);
         let copy = body.blocks[&block];
@@ -587,7 +587,7 @@ impl<'a> Loops<'a> {
     }
 
     /// Makes an exit of the region at the end of `block`: stores in `at` what the next region needs.
-    fn leave(&mut self, body: &mut Body<'_>, block: Block, at: Block, next: Option<RegionId>, args: &[Value]) {
+    fn leave(&mut self, body: &mut RegionBody<'_>, block: Block, at: Block, next: Option<RegionId>, args: &[Value]) {
         let regions = self.regions;
         let mut passed: FxHashMap<Value, Value> = FxHashMap::default();
         if let Some(next) = next {
@@ -607,7 +607,7 @@ impl<'a> Loops<'a> {
                 }
             }
         }
-        self.note_turn(body.id, block, at, next);
+        self.count_transition(body.id, block, at, next);
         let mut latch_args = Vec::new();
         let number = next.unwrap_or(regions.list.len()) as i64;
         if self.driver.is_some() {
@@ -628,10 +628,11 @@ impl<'a> Loops<'a> {
                 None => self.env.undef(regions.func.dfg.ty(value)),
             });
         }
-        for i in 0..body.sums.len() {
-            let Sum { operation, result, before, after, .. } = body.sums[i];
-            let ends_here = body.sums[i].block == block;
-            let wanted = operation.gives == Gives::All && next.is_some_and(|next| self.context.live_into(next, result));
+        for i in 0..body.collectives.len() {
+            let PendingCollective { operation, result, before, after, .. } = body.collectives[i];
+            let ends_here = body.collectives[i].block == block;
+            let wanted = operation.kind == CollectiveKind::Reduction
+                && next.is_some_and(|next| self.context.live_into(next, result));
             latch_args.push(match after {
                 Some(after) if ends_here => after,
                 _ if wanted => self.operand(body, block, result),
@@ -643,7 +644,7 @@ impl<'a> Loops<'a> {
     }
 
     /// Stores a value to the work-item's context.
-    fn store(&mut self, body: &mut Body<'_>, at: Block, offset: u64, value: Value) {
+    fn store(&mut self, body: &mut RegionBody<'_>, at: Block, offset: u64, value: Value) {
         let record = self.env.record(&mut body.levels);
         let mut b = self.env.at(at);
         let address = b.addr(record, None, 1, offset as i64);
@@ -654,44 +655,44 @@ impl<'a> Loops<'a> {
     }
 
     /// Makes the latches of the loops, and the jump to the next region.
-    fn close(&mut self, body: &Body<'_>) {
+    fn close(&mut self, body: &RegionBody<'_>) {
         let mut at = body.latch;
         self.env.out.layout.append_block(at);
         let params = self.env.out.dfg.params(at).to_vec();
         let lowest = body.lowest.map(|lowest| {
-            let turn = self.turn(at, body.id, params[0]);
+            let turn = self.round_position(at, body.id, params[0]);
             self.env.at(at).int2(Opcode::Umin, lowest, turn)
         });
         for dim in 0..3u8 {
             let Some(id) = body.levels.ids[usize::from(dim)] else { continue };
             let after = self.env.out.append_block();
             let header = body.levels.blocks[usize::from(dim)];
-            let step = if dim == 0 { i64::from(self.packs.lanes) } else { 1 };
+            let step = if dim == 0 { i64::from(self.packing.lanes) } else { 1 };
             let (step, size) = (self.env.int(step), self.env.group_size(dim));
             let mut b = self.env.at(at);
             let next = b.int2(Opcode::Iadd, id, step);
             let more = b.icmp(IntCond::Ult, next, size);
-            let sums = body.sums.iter().map(|sum| sum.last);
-            let again: Vec<Value> = std::iter::once(next).chain(lowest).chain(sums).collect();
+            let collectives = body.collectives.iter().map(|collective| collective.last);
+            let again: Vec<Value> = std::iter::once(next).chain(lowest).chain(collectives).collect();
             b.branch(more, BlockCall::new(header, &again), BlockCall::new(after, &[]));
             at = after;
         }
         if let (Some(driver), Some(lowest)) = (self.driver, lowest) {
-            for sum in &body.sums {
-                if let Some(Kept::Shared(offset)) = self.context.kept[sum.result] {
+            for collective in &body.collectives {
+                if let Some(Kept::Shared(offset)) = self.context.kept[collective.result] {
                     let address = self.env.shared_addr(offset);
                     let mut b = self.env.at(at);
-                    let ty = b.ty(sum.last);
-                    let bytes = to_memory(&mut b, sum.last);
+                    let ty = b.ty(collective.last);
+                    let bytes = to_memory(&mut b, collective.last);
                     b.store(address, bytes, MemInfo::aligned(slot_align(ty)));
                 }
             }
-            let lowest = self.whose_turn(at, body.id, lowest);
-            let at = self.check_turns(at);
+            let lowest = self.region_at_position(at, body.id, lowest);
+            let at = self.check_progress(at);
             self.env.at(at).jump(driver, &[lowest]);
             return;
         }
-        let changed = &params[params.len() - body.sums.len() - body.changed.len()..];
+        let changed = &params[params.len() - body.collectives.len() - body.changed.len()..];
         let call = |loops: &Self, next: Option<RegionId>| match next {
             None => BlockCall::new(loops.next_group, &[]),
             Some(next) => {
@@ -700,7 +701,11 @@ impl<'a> Loops<'a> {
                     .carried_into(next)
                     .map(|value| match body.changed.iter().position(|&v| v == value) {
                         Some(index) => changed[index],
-                        None if let Some(sum) = body.sums.iter().find(|sum| sum.result == value) => sum.last,
+                        None if let Some(collective) =
+                            body.collectives.iter().find(|collective| collective.result == value) =>
+                        {
+                            collective.last
+                        }
                         None => match loops.context.carried_into(body.id).position(|v| v == value) {
                             Some(index) => loops.env.out.dfg.params(loops.enter[body.id])[index],
                             None => unreachable!("broken invariant: {value} comes from nowhere"),
@@ -735,7 +740,7 @@ impl<'a> Loops<'a> {
 
     /// Resolves placeholders and places the last blocks.
     fn finish(mut self) -> Function {
-        self.end_turns();
+        self.emit_deadlock();
         let out = &mut self.env.out;
         out.layout.append_block(self.next_group);
         out.layout.append_block(self.done);
@@ -755,13 +760,13 @@ impl<'a> Loops<'a> {
             }
         }
         remove_trivial_params(out);
-        self.drop_idle_stores();
+        self.remove_redundant_stores();
         self.env.out.stage = Stage::Looped;
         self.env.out
     }
 
     /// Removes stores of values that were loaded from the same address.
-    fn drop_idle_stores(&mut self) {
+    fn remove_redundant_stores(&mut self) {
         for &(store, region, offset) in &self.stores {
             let Some(&loaded) = self.loaded.get(&(region, offset)) else { continue };
             let dfg = &self.env.out.dfg;

@@ -21,7 +21,7 @@ use clift_kir::{
 };
 use rustc_hash::FxHashMap;
 
-use super::collectives::{Collective, Gives};
+use super::collectives::{Collective, CollectiveKind};
 use crate::spmd::class::{Class, class};
 
 /// Expands a kernel's named barriers. Returns the blocks in which packs wait, with the memory scopes of their barriers.
@@ -30,7 +30,7 @@ pub(crate) fn expand(func: &mut Function) -> FxHashMap<Block, MemScope> {
     for block in func.layout.blocks().to_vec() {
         let mut at = block;
         while let Some(index) = func.layout.insts(at).iter().position(|&inst| is_named(func, inst)) {
-            let (wait, rest, scope) = take_apart(func, at, index);
+            let (wait, rest, scope) = expand_one(func, at, index);
             waits.insert(wait, scope);
             at = rest;
         }
@@ -39,7 +39,7 @@ pub(crate) fn expand(func: &mut Function) -> FxHashMap<Block, MemScope> {
         for block in func.layout.blocks().to_vec() {
             for inst in func.layout.insts(block).to_vec() {
                 if let Some(operation) = Collective::of(func, inst) {
-                    gather(func, block, operation);
+                    synchronize_collective(func, block, operation);
                 }
             }
         }
@@ -52,7 +52,7 @@ fn is_named(func: &Function, inst: Inst) -> bool {
 }
 
 /// Expands one barrier. Returns the block that waits, the block after it, and the memory scope.
-fn take_apart(func: &mut Function, block: Block, index: usize) -> (Block, Block, MemScope) {
+fn expand_one(func: &mut Function, block: Block, index: usize) -> (Block, Block, MemScope) {
     let inst = func.layout.insts(block)[index];
     let data = func.dfg.inst(inst).clone();
     let Imm::Barrier(info) = data.imm else { unreachable!("broken invariant: a barrier without its scopes") };
@@ -89,13 +89,13 @@ fn take_apart(func: &mut Function, block: Block, index: usize) -> (Block, Block,
 }
 
 /// Inserts a barrier before a collective operation of the work-group, and a copy of its result after it.
-fn gather(func: &mut Function, block: Block, operation: Collective) {
+fn synchronize_collective(func: &mut Function, block: Block, operation: Collective) {
     let Some(index) = func.layout.insts(block).iter().position(|&inst| inst == operation.inst) else { return };
     let id = func.fresh_barrier();
     let info =
         BarrierInfo { id, execution: MemScope::WorkGroup, memory: MemScope::WorkGroup, spaces: SpaceSet::empty() };
     Builder::before(func, block, index).barrier(info);
-    if operation.gives != Gives::All {
+    if operation.kind != CollectiveKind::Reduction {
         return;
     }
     let result = func.dfg.result(operation.inst);

@@ -22,7 +22,7 @@ struct Accesses {
 
 /// How many copies a private variable needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Copies {
+pub(crate) enum SlotCopies {
     /// None: the kernel does not use the variable.
     #[default]
     None,
@@ -33,14 +33,14 @@ pub(crate) enum Copies {
 }
 
 /// Decides how many copies each private variable of a kernel needs.
-pub(crate) fn copies(regions: &Regions) -> SecondaryMap<Slot, Copies> {
+pub(crate) fn copies(regions: &Regions) -> SecondaryMap<Slot, SlotCopies> {
     let func = &regions.func;
     let accesses = accesses(regions);
     let mut copies = SecondaryMap::new();
     for slot in func.slots.keys().filter(|&slot| accesses[slot].used) {
-        copies[slot] = Copies::One;
+        copies[slot] = SlotCopies::One;
         if accesses[slot].escapes && regions.list.len() > 1 {
-            copies[slot] = Copies::PerItem;
+            copies[slot] = SlotCopies::PerItem;
         }
     }
     for region in &regions.list[1..] {
@@ -49,7 +49,7 @@ pub(crate) fn copies(regions: &Regions) -> SecondaryMap<Slot, Copies> {
         for slot in func.slots.keys() {
             let of = &accesses[slot];
             if of.reads.iter().any(|b| after.contains(b)) && of.writes.iter().any(|b| before.contains(b)) {
-                copies[slot] = Copies::PerItem;
+                copies[slot] = SlotCopies::PerItem;
             }
         }
     }

@@ -14,7 +14,7 @@ use clift_kir::inst::Imm;
 use clift_kir::{Block, Builder, Function, MemScope, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-use super::collectives::{Collective, Gives};
+use super::collectives::{Collective, CollectiveKind};
 use super::named_barriers;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Assumptions, Scope};
@@ -40,12 +40,12 @@ impl Default for Growth {
 
 /// Which of the work-items that wait for a region may run it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Begins {
+pub(crate) enum EntryRule {
     /// Any of them.
-    AtOnce,
+    Any,
     /// All of the group together: none before the last one has arrived. Needed only for round-robin scheduling; otherwise the
     /// regions before a barrier run before those after it anyway.
-    Together,
+    All,
     /// Those that the region's first block lets pass; it sends the others back to itself.
     Checked,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Region {
     /// The fence before the region, for a barrier that orders memory beyond the work-group.
     pub(crate) fence: Option<MemScope>,
     /// Which work-items may run the region.
-    pub(crate) begins: Begins,
+    pub(crate) entry_rule: EntryRule,
     /// The blocks in reverse postorder, `start` first.
     pub(crate) blocks: Vec<Block>,
     /// The regions that may be next, in order; `None` (last) is the end of the work-item.
@@ -80,41 +80,41 @@ pub(crate) struct Regions {
     /// Which region starts at a block.
     pub(crate) at: SecondaryMap<Block, Option<RegionId>>,
     /// Whether all work-items of a group provably go from region to region together.
-    pub(crate) together: bool,
+    pub(crate) lockstep: bool,
     /// Whether the kernel has a work-group barrier.
     pub(crate) has_barrier: bool,
     /// Whether the kernel has named barriers. Then regions are scheduled round-robin, because a pack may wait for one that is
     /// behind it.
-    pub(crate) in_turn: bool,
+    pub(crate) round_robin: bool,
 }
 
 /// For each start, the fence before its region and which work-items may run it.
-type Beginnings = SecondaryMap<Block, Option<(Option<MemScope>, Begins)>>;
+type RegionEntries = SecondaryMap<Block, Option<(Option<MemScope>, EntryRule)>>;
 
 impl Regions {
     /// Cuts a kernel into regions.
     pub(crate) fn new(kernel: &Function, growth: Growth) -> Regions {
         let mut func = kernel.clone();
         let waits = named_barriers::expand(&mut func);
-        let in_turn = !waits.is_empty();
-        let mut has_barrier = in_turn;
-        let mut beginnings = Beginnings::new();
+        let round_robin = !waits.is_empty();
+        let mut has_barrier = round_robin;
+        let mut entries = RegionEntries::new();
         let mut ends = EntitySet::new();
         let mut starts: Vec<Block> = func.layout.entry().into_iter().collect();
         for block in func.layout.blocks().to_vec() {
             if let Some(&memory) = waits.get(&block) {
                 starts.push(block);
-                beginnings[block] = Some((beyond_group(memory), Begins::Checked));
+                entries[block] = Some((beyond_group(memory), EntryRule::Checked));
             }
             split_at_barriers(&mut func, block, |barrier_block, start, end| {
                 has_barrier = true;
                 if let Some(start) = start {
                     ends.insert(barrier_block);
                     starts.push(start);
-                    beginnings[start] = Some(match end {
-                        End::Barrier(memory) if in_turn => (beyond_group(memory), Begins::Together),
-                        End::Barrier(memory) => (beyond_group(memory), Begins::AtOnce),
-                        End::Operation => (None, Begins::AtOnce),
+                    entries[start] = Some(match end {
+                        RegionEnd::Barrier(memory) if round_robin => (beyond_group(memory), EntryRule::All),
+                        RegionEnd::Barrier(memory) => (beyond_group(memory), EntryRule::Any),
+                        RegionEnd::Operation => (None, EntryRule::Any),
                     });
                 }
             });
@@ -122,19 +122,20 @@ impl Regions {
         let cfg = Cfg::new(&func);
         starts.retain(|&b| cfg.reaches(b));
         let divergence = Divergence::new(&func, &cfg, Scope::Group, &Assumptions::default());
-        let together = !in_turn && cfg.rpo().iter().all(|&b| !(ends.contains(b) && divergence.is_parted(b)));
+        let lockstep =
+            !round_robin && cfg.rpo().iter().all(|&b| !(ends.contains(b) && divergence.in_divergent_region(b)));
         let mut regions = Regions {
             func,
             cfg,
             divergence,
             list: Vec::new(),
             at: SecondaryMap::new(),
-            together,
+            lockstep,
             has_barrier,
-            in_turn,
+            round_robin,
         };
-        regions.find(&starts, &beginnings);
-        regions.add_seams(&mut starts, &beginnings, growth);
+        regions.find(&starts, &entries);
+        regions.add_seams(&mut starts, &entries, growth);
         regions
     }
 
@@ -147,9 +148,9 @@ impl Regions {
     }
 
     /// Whether a value is the result of a reduction over the work-group, the same for all work-items.
-    pub(crate) fn gives_to_all(&self, value: Value) -> bool {
+    pub(crate) fn is_reduction_result(&self, value: Value) -> bool {
         let operation = self.func.dfg.def_inst(value).and_then(|inst| Collective::of(&self.func, inst));
-        operation.is_some_and(|operation| operation.gives == Gives::All)
+        operation.is_some_and(|operation| operation.kind == CollectiveKind::Reduction)
     }
 
     /// The collective operation of the work-group that ends a block.
@@ -178,19 +179,19 @@ impl Regions {
     }
 
     /// Collects the regions of a set of starts.
-    fn find(&mut self, starts: &[Block], beginnings: &Beginnings) {
+    fn find(&mut self, starts: &[Block], entries: &RegionEntries) {
         let mut order = starts.to_vec();
         order.sort_by_key(|&b| self.cfg.number(b));
         self.at = SecondaryMap::new();
         for (id, &start) in order.iter().enumerate() {
             self.at[start] = Some(id);
         }
-        self.list = order.iter().map(|&start| self.region(start, beginnings[start])).collect();
+        self.list = order.iter().map(|&start| self.region(start, entries[start])).collect();
     }
 
     /// The region of a start.
-    fn region(&self, start: Block, beginning: Option<(Option<MemScope>, Begins)>) -> Region {
-        let (fence, begins) = beginning.unwrap_or((None, Begins::AtOnce));
+    fn region(&self, start: Block, entry: Option<(Option<MemScope>, EntryRule)>) -> Region {
+        let (fence, entry_rule) = entry.unwrap_or((None, EntryRule::Any));
         let mut seen = EntitySet::new();
         seen.insert(start);
         let mut blocks = vec![start];
@@ -221,7 +222,7 @@ impl Regions {
         if ends {
             next.push(None);
         }
-        Region { start, fence, begins, blocks, next }
+        Region { start, fence, entry_rule, blocks, next }
     }
 
     fn size(&self, blocks: &[Block]) -> usize {
@@ -229,7 +230,7 @@ impl Regions {
     }
 
     /// Makes shared blocks regions of their own until the copies stay within limits.
-    fn add_seams(&mut self, starts: &mut Vec<Block>, beginnings: &Beginnings, growth: Growth) {
+    fn add_seams(&mut self, starts: &mut Vec<Block>, entries: &RegionEntries, growth: Growth) {
         let limit = growth.factor * self.size(self.cfg.rpo()) + growth.slack;
         let loops = LoopForest::new(&self.cfg, &DomTree::new(&self.cfg));
         loop {
@@ -245,7 +246,10 @@ impl Regions {
             }
             let mut best: Option<(usize, Block)> = None;
             for &block in self.cfg.rpo() {
-                if copies[block] < 2 || self.is_start(block) || (self.together && self.divergence.is_parted(block)) {
+                if copies[block] < 2
+                    || self.is_start(block)
+                    || (self.lockstep && self.divergence.in_divergent_region(block))
+                {
                     continue;
                 }
                 // Inside a loop without a barrier, each iteration would pass through the loops of the group.
@@ -261,14 +265,14 @@ impl Regions {
             }
             let Some((_, seam)) = best else { return };
             starts.push(seam);
-            self.find(starts, beginnings);
+            self.find(starts, entries);
         }
     }
 }
 
 /// What ends a region: a barrier with its memory scope, or a collective operation of the work-group.
 #[derive(Clone, Copy)]
-enum End {
+enum RegionEnd {
     Barrier(MemScope),
     Operation,
 }
@@ -277,7 +281,7 @@ enum End {
 /// collective operations stay at the end of their block. Calls `found` with the block, the block after it, and what ends there.
 ///
 /// A barrier right before the end of the work-item orders nothing within it and becomes a fence at most.
-fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Block, Option<Block>, End)) {
+fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Block, Option<Block>, RegionEnd)) {
     let mut at = block;
     loop {
         let insts = func.layout.insts(at);
@@ -294,7 +298,7 @@ fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Bl
         let Some((index, barrier)) = next else { return };
         let last = insts.get(index + 1).is_some_and(|&inst| class(func.dfg.inst(inst).op) == Class::End);
         if last && let Some((barrier, memory)) = barrier {
-            found(at, None, End::Barrier(memory));
+            found(at, None, RegionEnd::Barrier(memory));
             func.layout.remove_inst(barrier);
             if let Some(scope) = beyond_group(memory) {
                 Builder::before(func, at, index).fence(crate::spmd::fence(scope));
@@ -307,9 +311,9 @@ fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Bl
         let end = match barrier {
             Some((barrier, memory)) => {
                 func.layout.remove_inst(barrier);
-                End::Barrier(memory)
+                RegionEnd::Barrier(memory)
             }
-            None => End::Operation,
+            None => RegionEnd::Operation,
         };
         Builder::at_end(func, at).jump(rest, &[]);
         found(at, Some(rest), end);

@@ -28,14 +28,14 @@ impl Widener<'_> {
             let mut at = Some(root);
             while let Some(root) = at {
                 *cost.entry(root).or_default() += insts.len();
-                at = self.prepared.dom.parent(root).map(|above| self.masks.root(above));
+                at = self.normal.dom.parent(root).map(|above| self.masks.root(above));
             }
         }
         self.guarded.extend(cost.into_iter().filter(|&(_, cost)| cost >= GUARD_COST).map(|(root, _)| root));
     }
 
     fn is_header(&self, block: Block) -> bool {
-        let loops = &self.prepared.loops;
+        let loops = &self.normal.loops;
         loops.innermost(block).is_some_and(|id| loops.get(id).header == block)
     }
 
@@ -99,7 +99,7 @@ impl Widener<'_> {
         let inst = self.terminator(block);
         let data = self.func.dfg.inst(inst);
         if let Some(id) = self.plan.latches[block] {
-            let header = self.head(self.prepared.loops.get(id).header);
+            let header = self.head(self.normal.loops.get(id).header);
             if !self.plan.divergent_loops.contains(&id) {
                 Builder::at_end(&mut self.out, head).jump(header, &[]);
                 return;
@@ -119,24 +119,24 @@ impl Widener<'_> {
             for &target in &targets {
                 insert(&mut pending, self.plan.place[target]);
             }
-            self.go(head, &pending, unknown);
+            self.go_to_first(head, &pending, unknown);
             return;
         }
         // A uniform branch: each edge has its own block for the assignments.
-        let mut ways: Vec<(Block, Block)> = Vec::new();
+        let mut paths: Vec<(Block, Block)> = Vec::new();
         for &target in &targets {
-            if ways.iter().any(|&(to, _)| to == target) {
+            if paths.iter().any(|&(to, _)| to == target) {
                 continue;
             }
-            let way = self.out.append_block();
+            let path = self.out.append_block();
             let mut pending = deferred.clone();
             insert(&mut pending, self.plan.place[target]);
-            self.go(way, &pending, unknown);
-            ways.push((target, way));
+            self.go_to_first(path, &pending, unknown);
+            paths.push((target, path));
         }
-        let to = |target: Block| match ways.iter().find(|&&(to, _)| to == target) {
-            Some(&(_, way)) => BlockCall::new(way, &[]),
-            None => unreachable!("broken invariant: a target without a way"),
+        let to = |target: Block| match paths.iter().find(|&&(to, _)| to == target) {
+            Some(&(_, path)) => BlockCall::new(path, &[]),
+            None => unreachable!("broken invariant: a target without a path"),
         };
         let imm = match &data.imm {
             Imm::Branch(calls) => Imm::Branch(Box::new([to(calls[0].block), to(calls[1].block)])),
@@ -154,11 +154,11 @@ impl Widener<'_> {
             Builder::before(&mut self.out, self.entry, 0).undef(selector_ty)
         };
         Builder::at_end(&mut self.out, head).inst(data.op, &[selector], imm, &[]);
-        self.edges[block] = ways;
+        self.edges[block] = paths;
     }
 
     /// Ends a block: goes to the first pending block, or to the next one if no lane waits for it.
-    fn go(&mut self, from: Block, pending: &[u32], unknown: Value) {
+    fn go_to_first(&mut self, from: Block, pending: &[u32], unknown: Value) {
         let Some((&first, rest)) = pending.split_first() else {
             unreachable!("broken invariant: nowhere to go");
         };
@@ -190,7 +190,7 @@ impl Widener<'_> {
         }
         let block = self.out.append_block();
         self.dispatch.insert(key, block);
-        self.go(block, pending, unknown);
+        self.go_to_first(block, pending, unknown);
         block
     }
 
@@ -309,15 +309,15 @@ impl Widener<'_> {
             0 => {}
             1 => self.edge(block, &calls[0], mask, mask),
             _ if self.divergence.diverges(block) => {
-                for (call, lanes) in self.choices(inst, &calls, mask) {
+                for (call, lanes) in self.target_masks(inst, &calls, mask) {
                     self.edge(block, &call, mask, Some(lanes));
                 }
             }
             _ => {
                 let selector = self.scalar(data.args[0]);
                 self.out.dfg.inst_mut(terminator).args[0] = selector;
-                for (target, way) in std::mem::take(&mut self.edges[block]) {
-                    self.here = way;
+                for (target, path) in std::mem::take(&mut self.edges[block]) {
+                    self.here = path;
                     for call in calls.iter().filter(|call| call.block == target).take(1) {
                         self.edge(block, call, mask, mask);
                     }
@@ -327,7 +327,7 @@ impl Widener<'_> {
     }
 
     /// The targets of a divergent branch, each once, with the lanes that go there.
-    fn choices(&mut self, inst: Inst, calls: &[BlockCall], mask: Mask) -> Vec<(BlockCall, Value)> {
+    fn target_masks(&mut self, inst: Inst, calls: &[BlockCall], mask: Mask) -> Vec<(BlockCall, Value)> {
         let data = self.func.dfg.inst(inst);
         let selector = self.packs(data.args[0])[0];
         let active = |this: &mut Self, chosen: Value| match mask {
@@ -351,13 +351,13 @@ impl Widener<'_> {
                 Some(any) => b.int2(Opcode::Or, any, equal),
                 None => equal,
             });
-            add_choice(&mut b, &mut chosen, call, equal);
+            add_lanes(&mut b, &mut chosen, call, equal);
         }
         let default = match any {
             Some(any) => self.at().int1(Opcode::Not, any),
             None => self.mask_constant(true),
         };
-        add_choice(&mut self.at(), &mut chosen, &switch.default, default);
+        add_lanes(&mut self.at(), &mut chosen, &switch.default, default);
         chosen.into_iter().map(|(call, lanes)| (call, active(self, lanes))).collect()
     }
 
@@ -411,10 +411,10 @@ impl Widener<'_> {
 
     /// Whether no lane can be waiting for `to` because of another edge, or of this one in an earlier iteration.
     fn is_first_into(&self, from: Block, to: Block) -> bool {
-        let loops = &self.prepared.loops;
+        let loops = &self.normal.loops;
         let place = |b: &Block| self.plan.place[*b];
         loops.innermost(from) == loops.innermost(to)
-            && self.prepared.cfg.preds(to).iter().min_by_key(|b| place(b)) == Some(&from)
+            && self.normal.cfg.preds(to).iter().min_by_key(|b| place(b)) == Some(&from)
     }
 
     /// Fills in the conditions of the branches that test whether a lane waits.
@@ -460,7 +460,7 @@ impl Widener<'_> {
 }
 
 /// Adds lanes to those of a target.
-fn add_choice(b: &mut Builder<'_>, chosen: &mut Vec<(BlockCall, Value)>, call: &BlockCall, lanes: Value) {
+fn add_lanes(b: &mut Builder<'_>, chosen: &mut Vec<(BlockCall, Value)>, call: &BlockCall, lanes: Value) {
     match chosen.iter_mut().find(|(other, _)| other.block == call.block) {
         Some((_, all)) => *all = b.int2(Opcode::Or, *all, lanes),
         None => chosen.push((call.clone(), lanes)),

@@ -15,7 +15,7 @@ pub(super) type Packs = SmallVec<[Value; 4]>;
 
 /// The form of a kernel's value in the code of a pack.
 #[derive(Clone, Debug)]
-pub(super) enum Form {
+pub(super) enum WideForm {
     /// The value is the same in all lanes.
     Uniform(Value),
     /// Lane i has the value of lane 0 plus i times the stride, wrapping in its width.
@@ -23,30 +23,33 @@ pub(super) enum Form {
     /// Only the value of lane 0 is computed. The other lanes have a stride unless an index wraps within the pack, which a test
     /// decides ([`Conditional`](crate::spmd::analysis::shape::Conditional)), or differ from it by constants. Packs are computed
     /// where they are needed.
-    Provided(Value),
+    FirstLane(Value),
     /// An OpenCL vector in memory order: all components of lane 0, of lane 1, ...
     Flat(Value),
     /// One pack per component.
     Packs(Packs),
 }
 
-impl Form {
+impl WideForm {
     fn parts(&self) -> Packs {
         match self {
-            Form::Uniform(value) | Form::Affine { base: value, .. } | Form::Provided(value) | Form::Flat(value) => {
+            WideForm::Uniform(value)
+            | WideForm::Affine { base: value, .. }
+            | WideForm::FirstLane(value)
+            | WideForm::Flat(value) => {
                 smallvec![*value]
             }
-            Form::Packs(packs) => packs.clone(),
+            WideForm::Packs(packs) => packs.clone(),
         }
     }
 
-    fn with_parts(&self, parts: Packs) -> Form {
+    fn with_parts(&self, parts: Packs) -> WideForm {
         match self {
-            Form::Uniform(_) => Form::Uniform(parts[0]),
-            Form::Affine { stride, .. } => Form::Affine { base: parts[0], stride: *stride },
-            Form::Provided(_) => Form::Provided(parts[0]),
-            Form::Flat(_) => Form::Flat(parts[0]),
-            Form::Packs(_) => Form::Packs(parts),
+            WideForm::Uniform(_) => WideForm::Uniform(parts[0]),
+            WideForm::Affine { stride, .. } => WideForm::Affine { base: parts[0], stride: *stride },
+            WideForm::FirstLane(_) => WideForm::FirstLane(parts[0]),
+            WideForm::Flat(_) => WideForm::Flat(parts[0]),
+            WideForm::Packs(_) => WideForm::Packs(parts),
         }
     }
 }
@@ -63,10 +66,10 @@ impl Widener<'_> {
     }
 
     /// Records the form of a value.
-    pub(super) fn set(&mut self, value: Value, form: Form) {
-        if let Form::Uniform(new) = form {
+    pub(super) fn set(&mut self, value: Value, form: WideForm) {
+        if let WideForm::Uniform(new) = form {
             self.name(value, new);
-        } else if let Form::Packs(packs) = &form
+        } else if let WideForm::Packs(packs) = &form
             && let [only] = packs[..]
         {
             self.name(value, only);
@@ -76,7 +79,7 @@ impl Widener<'_> {
     }
 
     /// The form of a value, for use in the block that is being filled.
-    pub(super) fn form(&mut self, value: Value) -> Form {
+    pub(super) fn form(&mut self, value: Value) -> WideForm {
         let Some(form) = self.forms[value].clone() else {
             unreachable!("broken invariant: {value} is used in {} before it is made", self.block)
         };
@@ -111,51 +114,53 @@ impl Widener<'_> {
     /// The scalar of a uniform value, or lane 0's value.
     pub(super) fn scalar(&mut self, value: Value) -> Value {
         match self.form(value) {
-            Form::Uniform(value) | Form::Affine { base: value, .. } | Form::Provided(value) => value,
-            Form::Flat(_) | Form::Packs(_) => unreachable!("broken invariant: {value} varies"),
+            WideForm::Uniform(value) | WideForm::Affine { base: value, .. } | WideForm::FirstLane(value) => value,
+            WideForm::Flat(_) | WideForm::Packs(_) => unreachable!("broken invariant: {value} varies"),
         }
     }
 
     /// Whether a value is a scalar, possibly with a stride.
     pub(super) fn is_scalar(&mut self, value: Value) -> bool {
-        matches!(self.forms[value], Some(Form::Uniform(_) | Form::Affine { .. }))
+        matches!(self.forms[value], Some(WideForm::Uniform(_) | WideForm::Affine { .. }))
     }
 
     /// Whether lane 0's value is available as a scalar.
-    pub(super) fn has_first(&self, value: Value) -> bool {
-        matches!(self.forms[value], Some(Form::Uniform(_) | Form::Affine { .. } | Form::Provided(_)))
+    pub(super) fn has_first_lane(&self, value: Value) -> bool {
+        matches!(self.forms[value], Some(WideForm::Uniform(_) | WideForm::Affine { .. } | WideForm::FirstLane(_)))
     }
 
     /// Whether a value was made as a uniform one.
     pub(super) fn is_uniform(&self, value: Value) -> bool {
-        matches!(self.forms[value], Some(Form::Uniform(_)))
+        matches!(self.forms[value], Some(WideForm::Uniform(_)))
     }
 
     /// The components of a value as packs.
     pub(super) fn packs(&mut self, value: Value) -> Packs {
         let ty = self.func.dfg.ty(value);
         match self.form(value) {
-            Form::Packs(packs) => packs,
-            Form::Provided(first) => match self.divergence.offsets(value) {
-                Some(offsets) => smallvec![self.apart(first, offsets)],
-                None => self.remade(value),
+            WideForm::Packs(packs) => packs,
+            WideForm::FirstLane(first) => match self.divergence.offsets(value) {
+                Some(offsets) => smallvec![self.at_offsets(first, offsets)],
+                None => self.recomputed(value),
             },
-            Form::Flat(flat) => (0..ty.lanes()).map(|component| self.component_of(flat, component)).collect(),
-            Form::Affine { base, stride } => smallvec![self.steps(base, stride)],
-            Form::Uniform(scalar) => (0..ty.lanes()).map(|component| self.component_splat(scalar, component)).collect(),
+            WideForm::Flat(flat) => (0..ty.lanes()).map(|component| self.component_of(flat, component)).collect(),
+            WideForm::Affine { base, stride } => smallvec![self.strided(base, stride)],
+            WideForm::Uniform(scalar) => {
+                (0..ty.lanes()).map(|component| self.component_splat(scalar, component)).collect()
+            }
         }
     }
 
     /// Computes the packs of a value of which only lane 0's scalar has been made.
-    fn remade(&mut self, value: Value) -> Packs {
-        if let Some(packs) = self.remade.get(&(value, self.here)) {
+    fn recomputed(&mut self, value: Value) -> Packs {
+        if let Some(packs) = self.recomputed.get(&(value, self.here)) {
             return packs.clone();
         }
         let Some(inst) = self.func.dfg.def_inst(value) else {
             unreachable!("broken invariant: parameter {value} is provided")
         };
         let packs = self.on_packs(inst);
-        self.remade.insert((value, self.here), packs.clone());
+        self.recomputed.insert((value, self.here), packs.clone());
         packs
     }
 
@@ -163,7 +168,7 @@ impl Widener<'_> {
     fn component_splat(&mut self, value: Value, component: u32) -> Value {
         let key = (value, -1 - i64::from(component), self.here);
         if !self.out.dfg.ty(value).is_vector() {
-            return self.steps(value, 0);
+            return self.strided(value, 0);
         }
         if let Some(&pack) = self.splats.get(&key) {
             return pack;
@@ -192,23 +197,23 @@ impl Widener<'_> {
     /// A value in flat form, if that costs almost nothing: because it is flat already, or because it is uniform.
     pub(super) fn flat(&mut self, value: Value) -> Option<Value> {
         match self.form(value) {
-            Form::Flat(flat) => Some(flat),
-            Form::Uniform(shared) if self.out.dfg.ty(shared).is_vector() => {
+            WideForm::Flat(flat) => Some(flat),
+            WideForm::Uniform(shared) if self.out.dfg.ty(shared).is_vector() => {
                 let count = self.out.dfg.ty(shared).lanes();
                 let lanes: SmallVec<[u8; 64]> = (0..count * self.width).map(|i| (i % count) as u8).collect();
                 Some(self.at().shuffle(shared, shared, &lanes))
             }
-            Form::Uniform(_) | Form::Affine { .. } | Form::Provided(_) | Form::Packs(_) => None,
+            WideForm::Uniform(_) | WideForm::Affine { .. } | WideForm::FirstLane(_) | WideForm::Packs(_) => None,
         }
     }
 
     /// Whether a value is in flat form.
     pub(super) fn is_flat(&self, value: Value) -> bool {
-        matches!(self.forms[value], Some(Form::Flat(_)))
+        matches!(self.forms[value], Some(WideForm::Flat(_)))
     }
 
     /// The pack `base`, `base + stride`, ...
-    pub(super) fn steps(&mut self, base: Value, stride: i64) -> Value {
+    pub(super) fn strided(&mut self, base: Value, stride: i64) -> Value {
         let ty = self.out.dfg.ty(base);
         debug_assert!(!ty.is_vector());
         let key = (base, stride, self.here);
@@ -237,7 +242,7 @@ impl Widener<'_> {
     }
 
     /// The pack with the given first lane and offsets.
-    fn apart(&mut self, first: Value, offsets: Offsets) -> Value {
+    fn at_offsets(&mut self, first: Value, offsets: Offsets) -> Value {
         let ty = self.out.dfg.ty(first);
         let width = self.width;
         let steps = if ty.is_ptr() { Type::I64 } else { ty };
@@ -246,7 +251,7 @@ impl Widener<'_> {
         if ty.is_ptr() {
             return self.emit(Opcode::Addr, &[first, by], Imm::Addr { scale: 1, disp: 0 }, ty.with_lanes(width));
         }
-        let first = self.steps(first, 0);
+        let first = self.strided(first, 0);
         self.at().int2(Opcode::Iadd, first, by)
     }
 
@@ -260,8 +265,8 @@ impl Widener<'_> {
     /// One lane of a value, with the kernel's type.
     pub(super) fn lane(&mut self, value: Value, lane: u32) -> Value {
         match self.form(value) {
-            Form::Uniform(scalar) => scalar,
-            Form::Affine { base, stride } => {
+            WideForm::Uniform(scalar) => scalar,
+            WideForm::Affine { base, stride } => {
                 let ty = self.out.dfg.ty(base);
                 let step = stride.wrapping_mul(i64::from(lane));
                 let mut b = self.at();
@@ -274,13 +279,13 @@ impl Widener<'_> {
                     b.int2(Opcode::Iadd, base, step)
                 }
             }
-            Form::Provided(base) if lane == 0 => base,
-            Form::Flat(flat) => {
+            WideForm::FirstLane(base) if lane == 0 => base,
+            WideForm::Flat(flat) => {
                 let count = self.func.dfg.ty(value).lanes();
                 let lanes: SmallVec<[u8; 16]> = (0..count).map(|component| (lane * count + component) as u8).collect();
                 self.at().shuffle(flat, flat, &lanes)
             }
-            Form::Provided(_) | Form::Packs(_) => {
+            WideForm::FirstLane(_) | WideForm::Packs(_) => {
                 let packs = self.packs(value);
                 let mut b = self.at();
                 let components: SmallVec<[Value; 4]> = packs.iter().map(|&pack| b.extract(pack, lane)).collect();
@@ -323,9 +328,9 @@ impl Widener<'_> {
         let vars = self.param_vars(param);
         let (pack, here) = (self.pack_type(ty), self.here);
         let form = match self.shape(param) {
-            Shape::Uniform(_) => Form::Uniform(self.at_start(vars[0], here, ty)),
-            Shape::Affine { stride, .. } => Form::Affine { base: self.at_start(vars[0], here, ty), stride },
-            Shape::Varying => Form::Packs(vars.into_iter().map(|var| self.at_start(var, here, pack)).collect()),
+            Shape::Uniform(_) => WideForm::Uniform(self.at_start(vars[0], here, ty)),
+            Shape::Affine { stride, .. } => WideForm::Affine { base: self.at_start(vars[0], here, ty), stride },
+            Shape::Varying => WideForm::Packs(vars.into_iter().map(|var| self.at_start(var, here, pack)).collect()),
         };
         debug_assert!(
             self.shape(param) == Shape::Varying || self.shape(param).is_uniform(Scope::Pack) || !ty.is_vector(),

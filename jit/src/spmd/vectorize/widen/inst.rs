@@ -4,7 +4,7 @@ use clift_kir::inst::Imm;
 use clift_kir::{AtomicOp, Inst, Opcode, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
-use super::forms::{Form, Packs};
+use super::forms::{Packs, WideForm};
 use super::how::{How, how};
 use super::{Mask, Widener};
 use crate::spmd::analysis::shape::Shape;
@@ -19,7 +19,7 @@ impl Widener<'_> {
                 let result = func.dfg.result(inst);
                 let imm = self.imm(&data.imm);
                 let made = self.emit(data.op, &[], imm, func.dfg.ty(result));
-                self.set(result, Form::Uniform(made));
+                self.set(result, WideForm::Uniform(made));
             }
             How::Slot => self.slot(inst),
             How::Query => self.query(inst),
@@ -36,7 +36,8 @@ impl Widener<'_> {
                     }
                     other => other.clone(),
                 };
-                let args: SmallVec<[Value; 1]> = data.args.iter().map(|&arg| self.of_active(arg, mask)).collect();
+                let args: SmallVec<[Value; 1]> =
+                    data.args.iter().map(|&arg| self.address_in_active_lanes(arg, mask)).collect();
                 self.at().inst(data.op, &args, imm, &[]);
             }
             How::Branch | How::End | How::Foreign => {
@@ -46,7 +47,7 @@ impl Widener<'_> {
     }
 
     /// An address that is the same for all active lanes, though this need not be known at compile time.
-    fn of_active(&mut self, address: Value, mask: Mask) -> Value {
+    fn address_in_active_lanes(&mut self, address: Value, mask: Mask) -> Value {
         if self.is_uniform(address) {
             return self.scalar(address);
         }
@@ -78,8 +79,8 @@ impl Widener<'_> {
         if self.whole_slots.contains(&slot) {
             self.clear_slot(slot, base);
         }
-        let form = if stride == 0 { Form::Uniform(base) } else { Form::Affine { base, stride } };
-        self.set_shaped(result, form);
+        let form = if stride == 0 { WideForm::Uniform(base) } else { WideForm::Affine { base, stride } };
+        self.set_leaf(result, form);
     }
 
     /// A work-item query, for the first lane.
@@ -89,7 +90,7 @@ impl Widener<'_> {
         let ty = self.func.dfg.ty(result);
         if data.op == Opcode::SubGroupLocalId {
             let first = self.at().iconst(ty, 0);
-            self.set_shaped(result, Form::Affine { base: first, stride: 1 });
+            self.set_leaf(result, WideForm::Affine { base: first, stride: 1 });
             return;
         }
         let base = self.emit(data.op, &[], data.imm.clone(), ty);
@@ -97,12 +98,12 @@ impl Widener<'_> {
             Opcode::GlobalId | Opcode::LocalId => data.imm == Imm::Dim(0),
             op => op == Opcode::GlobalLinearId || op == Opcode::LocalLinearId,
         };
-        let form = if along_x { Form::Affine { base, stride: 1 } } else { Form::Uniform(base) };
-        self.set_shaped(result, form);
+        let form = if along_x { WideForm::Affine { base, stride: 1 } } else { WideForm::Uniform(base) };
+        self.set_leaf(result, form);
     }
 
     /// Records the form of a leaf. The value's shape may be less precise.
-    fn set_shaped(&mut self, value: Value, form: Form) {
+    fn set_leaf(&mut self, value: Value, form: WideForm) {
         self.set(value, form);
     }
 
@@ -119,33 +120,33 @@ impl Widener<'_> {
         let shape = self.shape(result);
         // A value may be affine though its operands are not: its first lane depends only on the operands' first lanes.
         let scalars = data.args.iter().all(|&arg| self.is_scalar(arg))
-            || shape != Shape::Varying && data.args.iter().all(|&arg| self.has_first(arg));
+            || shape != Shape::Varying && data.args.iter().all(|&arg| self.has_first_lane(arg));
         let uniform = data.args.iter().all(|&arg| self.is_uniform(arg));
         if scalars && (shape != Shape::Varying || uniform) {
             let args: SmallVec<[Value; 4]> = data.args.iter().map(|&arg| self.scalar(arg)).collect();
             let made = self.emit(data.op, &args, data.imm.clone(), ty);
             let form = match shape {
-                Shape::Affine { stride, .. } if !uniform => Form::Affine { base: made, stride },
-                Shape::Affine { .. } | Shape::Uniform(_) | Shape::Varying => Form::Uniform(made),
+                Shape::Affine { stride, .. } if !uniform => WideForm::Affine { base: made, stride },
+                Shape::Affine { .. } | Shape::Uniform(_) | Shape::Varying => WideForm::Uniform(made),
             };
             self.set(result, form);
             return;
         }
-        if self.divergence.is_near(result) && data.args.iter().all(|&arg| self.has_first(arg)) {
+        if self.divergence.has_known_distances(result) && data.args.iter().all(|&arg| self.has_first_lane(arg)) {
             let args: SmallVec<[Value; 4]> = data.args.iter().map(|&arg| self.scalar(arg)).collect();
             let first = self.emit(data.op, &args, data.imm.clone(), ty);
-            self.set(result, Form::Provided(first));
+            self.set(result, WideForm::FirstLane(first));
             return;
         }
         if data.op == Opcode::LibCall {
             self.report.per_lane.push((data.op, self.loc));
         }
         if let Some(flat) = self.on_flat(inst) {
-            self.set(result, Form::Flat(flat));
+            self.set(result, WideForm::Flat(flat));
             return;
         }
         let packs = self.on_packs(inst);
-        self.set(result, Form::Packs(packs));
+        self.set(result, WideForm::Packs(packs));
     }
 
     /// Applies a lane-wise instruction to flat and uniform values.
@@ -178,22 +179,22 @@ impl Widener<'_> {
         let base = self.form(data.args[0]);
         let index = data.args.get(1).map(|&index| self.form(index));
         let step = match &index {
-            None | Some(Form::Uniform(_)) => Some(0),
-            Some(Form::Affine { stride, .. }) => Some(stride.wrapping_mul(scale as i64)),
-            Some(Form::Provided(_) | Form::Flat(_) | Form::Packs(_)) => None,
+            None | Some(WideForm::Uniform(_)) => Some(0),
+            Some(WideForm::Affine { stride, .. }) => Some(stride.wrapping_mul(scale as i64)),
+            Some(WideForm::FirstLane(_) | WideForm::Flat(_) | WideForm::Packs(_)) => None,
         };
-        if let (Form::Affine { base, stride }, Some(step)) = (&base, step) {
+        if let (WideForm::Affine { base, stride }, Some(step)) = (&base, step) {
             let args: SmallVec<[Value; 2]> =
                 std::iter::once(*base).chain(data.args.get(1).map(|&index| self.scalar(index))).collect();
             let base = self.emit(Opcode::Addr, &args, imm, func.dfg.ty(result));
             let stride = stride.wrapping_add(step);
-            self.set(result, if stride == 0 { Form::Uniform(base) } else { Form::Affine { base, stride } });
+            self.set(result, if stride == 0 { WideForm::Uniform(base) } else { WideForm::Affine { base, stride } });
             return;
         }
         let args: SmallVec<[Value; 2]> = data.args.iter().map(|&arg| self.packs(arg)[0]).collect();
         let pack = self.pack_type(func.dfg.ty(result));
         let made = self.emit(Opcode::Addr, &args, imm, pack);
-        self.set(result, Form::Packs(smallvec![made]));
+        self.set(result, WideForm::Packs(smallvec![made]));
     }
 
     /// The result of an instruction in all lanes.
@@ -287,7 +288,7 @@ impl Widener<'_> {
                     .iter()
                     .enumerate()
                     .map(|(i, &old)| {
-                        let here = self.equals(number, i as i64);
+                        let here = self.lanes_equal_to(number, i as i64);
                         self.at().select(here, element, old)
                     })
                     .collect()
@@ -323,7 +324,7 @@ impl Widener<'_> {
     }
 
     /// The lanes in which a number has a value.
-    fn equals(&mut self, number: Value, wanted: i64) -> Value {
+    fn lanes_equal_to(&mut self, number: Value, wanted: i64) -> Value {
         let ty = self.out.dfg.ty(number);
         let mut b = self.at();
         let wanted = b.iconst(ty, wanted);
@@ -340,7 +341,7 @@ impl Widener<'_> {
         };
         let mut chosen = components[0];
         for (i, &component) in components.iter().enumerate().skip(1) {
-            let here = self.equals(number, i as i64);
+            let here = self.lanes_equal_to(number, i as i64);
             chosen = self.at().select(here, component, chosen);
         }
         chosen

@@ -5,18 +5,18 @@ use clift_kir::inst::{BlockCall, Imm, MemInfo};
 use clift_kir::{Elem, Inst, Opcode, Slot, Space, Type, Value};
 use smallvec::SmallVec;
 
-use super::forms::{Form, Packs};
+use super::forms::{Packs, WideForm};
 use super::{Mask, Widener};
 use crate::spmd::analysis::shape::{Bound, Check, Scope};
 
 /// OpenCL vectors of a pack stay in memory order if they have at most so many components in all.
-const MAX_FLAT: u32 = Type::MAX_LANES / 2;
+const MAX_FLAT_COMPONENTS: u32 = Type::MAX_LANES / 2;
 
 /// Records of at most so many elements are loaded as a whole and deinterleaved.
-const MAX_STEP: u32 = 4;
+const MAX_RECORD_ELEMENTS: u32 = 4;
 
 /// Volatile variables of at most so many elements are accessed as a whole.
-const MOST_WHOLE: u64 = 16;
+const MAX_WHOLE_ELEMENTS: u64 = 16;
 
 /// If more lanes than this access one element of a window, combining their masks costs more than a gather.
 const MAX_SHARERS: usize = 2;
@@ -95,7 +95,7 @@ pub(crate) fn record_step(stride: i64, ty: Type, width: u32) -> Option<u32> {
     let step = u32::try_from((stride / bytes).unsigned_abs()).ok()?;
     let fits = stride % bytes == 0
         && step >= ty.lanes()
-        && step <= MAX_STEP.max(ty.lanes())
+        && step <= MAX_RECORD_ELEMENTS.max(ty.lanes())
         && u64::from(step) * u64::from(width - 1) + u64::from(ty.lanes()) <= u64::from(Type::MAX_LANES)
         && (stride > 0 || (step == 1 && ty.lanes() == 1));
     fits.then_some(step)
@@ -131,12 +131,12 @@ impl Widener<'_> {
         match self.form(pointer) {
             // Guards are chosen by shape. If a pointer turned out to be uniform only here, it may be accessed without active
             // lanes.
-            Form::Uniform(shared) if self.shape(pointer).is_uniform(Scope::Pack) => Pattern::Same(shared),
-            Form::Affine { base, stride } => match self.records(base, stride, ty) {
+            WideForm::Uniform(shared) if self.shape(pointer).is_uniform(Scope::Pack) => Pattern::Same(shared),
+            WideForm::Affine { base, stride } => match self.records(base, stride, ty) {
                 Some(records) => Pattern::Records(records),
                 None => Pattern::Scattered,
             },
-            Form::Provided(base) => {
+            WideForm::FirstLane(base) => {
                 let Some(on) = self.divergence.conditional(pointer) else {
                     return self.window(pointer, base, ty).map_or(Pattern::Scattered, Pattern::Window);
                 };
@@ -150,7 +150,7 @@ impl Widener<'_> {
                 }
                 holds.map_or(Pattern::Records(records), |holds| Pattern::RecordsIf(holds, records))
             }
-            Form::Uniform(_) | Form::Flat(_) | Form::Packs(_) => Pattern::Scattered,
+            WideForm::Uniform(_) | WideForm::Flat(_) | WideForm::Packs(_) => Pattern::Scattered,
         }
     }
 
@@ -208,7 +208,7 @@ impl Widener<'_> {
         let bytes = i64::from(ty.elem.bytes());
         let (least, most) = offsets.reach();
         let count = (most - least) / bytes + 1;
-        let near = count <= i64::from(MAX_STEP * self.width).min(Type::MAX_LANES.into());
+        let near = count <= i64::from(MAX_RECORD_ELEMENTS * self.width).min(Type::MAX_LANES.into());
         if !near || (0..self.width).any(|lane| offsets.by(lane) % bytes != 0) {
             return None;
         }
@@ -264,7 +264,7 @@ impl Widener<'_> {
 
     /// Whether a window can be stored as a whole: each lane has its own element, and either all elements are stored, or the
     /// memory belongs to the worker.
-    fn stores_whole(&self, window: &Window, pointer: Value, mask: Mask) -> bool {
+    fn can_store_window(&self, window: &Window, pointer: Value, mask: Mask) -> bool {
         let lanes = window.lanes();
         let own = match self.func.dfg.ty(pointer).elem.space() {
             Some(Space::Local | Space::Private) => true,
@@ -285,21 +285,21 @@ impl Widener<'_> {
         if let Some(granule) = self.interleaved.granule_at(pointer) {
             let packs =
                 (0..ty.lanes()).map(|c| self.load_interleaved(pointer, c * granule, ty, element, mask)).collect();
-            self.set(result, Form::Packs(packs));
+            self.set(result, WideForm::Packs(packs));
             return;
         }
         let element = self.masked_mem(pointer, element, mask);
         let form = match self.pattern(pointer, ty, mem.volatile) {
-            Pattern::Same(pointer) => Form::Uniform(self.at().load(ty, pointer, mem)),
+            Pattern::Same(pointer) => WideForm::Uniform(self.at().load(ty, pointer, mem)),
             Pattern::Records(records)
-                if ty.is_vector() && records.step == ty.lanes() && records.step * self.width <= MAX_FLAT =>
+                if ty.is_vector() && records.step == ty.lanes() && records.step * self.width <= MAX_FLAT_COMPONENTS =>
             {
-                Form::Flat(self.load_whole(records, ty, element, mask))
+                WideForm::Flat(self.load_whole(records, ty, element, mask))
             }
-            Pattern::Records(records) => Form::Packs(self.load_records(records, ty, element, mask)),
+            Pattern::Records(records) => WideForm::Packs(self.load_records(records, ty, element, mask)),
             Pattern::RecordsIf(holds, records) => {
                 self.report.tested.push(self.loc);
-                Form::Packs(self.either(
+                WideForm::Packs(self.if_else(
                     holds,
                     |this| this.load_records(records, ty, element, mask),
                     |this| this.gather(pointer, ty, element, mask),
@@ -307,11 +307,11 @@ impl Widener<'_> {
             }
             // Masks of elements that many lanes share take more instructions than a load for each lane.
             Pattern::Window(window) if mask.is_none() || window.sharers() <= MAX_SHARERS => {
-                Form::Packs(SmallVec::from_slice(&[self.load_window(&window, ty, element, mask)]))
+                WideForm::Packs(SmallVec::from_slice(&[self.load_window(&window, ty, element, mask)]))
             }
             Pattern::Window(_) | Pattern::Scattered => {
                 self.note_scattered(false);
-                Form::Packs(self.gather(pointer, ty, element, mask))
+                WideForm::Packs(self.gather(pointer, ty, element, mask))
             }
         };
         self.set(result, form);
@@ -321,10 +321,12 @@ impl Widener<'_> {
     fn load_interleaved(&mut self, pointer: Value, offset: u32, ty: Type, element: MemInfo, mask: Mask) -> Value {
         let pack = self.pack_type(ty);
         let disp = i64::from(offset * self.width);
-        if let Some(place) = self.granule_place(pointer, disp, ty) {
+        if let Some(place) = self.granule_address(pointer, disp, ty) {
             return match mask {
                 None => self.at().load(pack, place, element),
-                Some(_) if self.is_whole(pointer, offset + ty.lane().bytes()) => self.at().load(pack, place, element),
+                Some(_) if self.is_accessed_whole(pointer, offset + ty.lane().bytes()) => {
+                    self.at().load(pack, place, element)
+                }
                 Some(mask) => {
                     let element = self.masked_mem(pointer, element, Some(mask));
                     let mut b = self.at();
@@ -344,11 +346,11 @@ impl Widener<'_> {
     fn store_interleaved(&mut self, pointer: Value, offset: u32, pack: Value, element: MemInfo, mask: Mask) {
         let disp = i64::from(offset * self.width);
         let ty = self.out.dfg.ty(pack).lane();
-        if let Some(place) = self.granule_place(pointer, disp, ty) {
+        if let Some(place) = self.granule_address(pointer, disp, ty) {
             match mask {
                 None => drop(self.at().store(place, pack, element)),
                 // Processors forward a store's data to a later load of the same bytes, but not parts of it.
-                Some(mask) if self.is_whole(pointer, offset + ty.lane().bytes()) => {
+                Some(mask) if self.is_accessed_whole(pointer, offset + ty.lane().bytes()) => {
                     let all = self.pack_type(ty);
                     let mut b = self.at();
                     let old = b.load(all, place, element);
@@ -380,7 +382,7 @@ impl Widener<'_> {
             };
             if let Some(slot) = self.variable(data.args[0], 1)
                 && let Some(granule) = self.interleaved.granule(slot)
-                && func.slots[slot].size <= MOST_WHOLE * u64::from(granule)
+                && func.slots[slot].size <= MAX_WHOLE_ELEMENTS * u64::from(granule)
             {
                 self.whole_slots.insert(slot);
             }
@@ -388,7 +390,7 @@ impl Widener<'_> {
     }
 
     /// Whether an access to so many bytes at a pointer is to a variable that is accessed as a whole.
-    fn is_whole(&self, pointer: Value, bytes: u32) -> bool {
+    fn is_accessed_whole(&self, pointer: Value, bytes: u32) -> bool {
         self.variable(pointer, bytes).is_some_and(|slot| self.whole_slots.contains(&slot))
     }
 
@@ -425,12 +427,16 @@ impl Widener<'_> {
     }
 
     /// The address of one granule of all lanes, if these are contiguous.
-    fn granule_place(&mut self, pointer: Value, disp: i64, ty: Type) -> Option<Value> {
+    fn granule_address(&mut self, pointer: Value, disp: i64, ty: Type) -> Option<Value> {
         match self.form(pointer) {
-            Form::Affine { base, stride } if stride == i64::from(ty.elem.bytes()) => {
+            WideForm::Affine { base, stride } if stride == i64::from(ty.elem.bytes()) => {
                 Some(if disp == 0 { base } else { self.at().addr(base, None, 1, disp) })
             }
-            Form::Uniform(_) | Form::Affine { .. } | Form::Provided(_) | Form::Flat(_) | Form::Packs(_) => None,
+            WideForm::Uniform(_)
+            | WideForm::Affine { .. }
+            | WideForm::FirstLane(_)
+            | WideForm::Flat(_)
+            | WideForm::Packs(_) => None,
         }
     }
 
@@ -449,7 +455,7 @@ impl Widener<'_> {
     }
 
     /// Emits two alternatives for the same packs, chosen by a condition of the whole pack.
-    fn either(
+    fn if_else(
         &mut self,
         holds: Value,
         yes: impl FnOnce(&mut Self) -> Packs,
@@ -505,7 +511,7 @@ impl Widener<'_> {
             _ => {
                 // Nothing between the wanted components is accessed.
                 let mask = self.mask_or_all(mask);
-                let mask = self.spread(mask, step, ty.lanes(), count);
+                let mask = self.spread_mask(mask, step, ty.lanes(), count);
                 let mut b = self.at();
                 let other = b.undef(whole);
                 b.value(Opcode::MaskedLoad, &[start, mask, other], Imm::Mem(mem), whole)
@@ -514,7 +520,7 @@ impl Widener<'_> {
     }
 
     /// Turns a mask of lanes into one of elements of records: the wanted components of active lanes.
-    fn spread(&mut self, mask: Value, step: u32, components: u32, count: u32) -> Value {
+    fn spread_mask(&mut self, mask: Value, step: u32, components: u32, count: u32) -> Value {
         if step == 1 {
             return mask;
         }
@@ -577,7 +583,7 @@ impl Widener<'_> {
             }
             Pattern::RecordsIf(holds, records) if records.step == ty.lanes() => {
                 self.report.tested.push(self.loc);
-                self.either(
+                self.if_else(
                     holds,
                     |this| {
                         this.store_records(records, value, element, mask);
@@ -590,12 +596,12 @@ impl Widener<'_> {
                 );
             }
             Pattern::Records(records)
-                if self.stores_whole(&records.window(self.width), pointer, mask) && !ty.is_vector() =>
+                if self.can_store_window(&records.window(self.width), pointer, mask) && !ty.is_vector() =>
             {
                 let pack = self.packs(value)[0];
                 self.store_window(&records.window(self.width), pack, element, mask);
             }
-            Pattern::Window(window) if self.stores_whole(&window, pointer, mask) => {
+            Pattern::Window(window) if self.can_store_window(&window, pointer, mask) => {
                 let pack = self.packs(value)[0];
                 self.store_window(&window, pack, element, mask);
             }
@@ -625,7 +631,7 @@ impl Widener<'_> {
             }
             self.interleave(&packs)
         };
-        let lanes = mask.map(|mask| self.spread(mask, step, step, step * self.width));
+        let lanes = mask.map(|mask| self.spread_mask(mask, step, step, step * self.width));
         match lanes {
             None => drop(self.at().store(start, whole, element)),
             Some(lanes) => {
@@ -659,8 +665,8 @@ impl Widener<'_> {
                 .chunks(2)
                 .map(|pair| match *pair {
                     [(a, n), (b, m)] => {
-                        let b = self.filled_up(b, m, n);
-                        let lanes: SmallVec<[u8; 64]> = self.side_by_side(n + m);
+                        let b = self.padded(b, m, n);
+                        let lanes: SmallVec<[u8; 64]> = self.concatenation(n + m);
                         (self.at().shuffle(a, b, &lanes), n + m)
                     }
                     _ => pair[0],
@@ -676,12 +682,12 @@ impl Widener<'_> {
             })
             .map(|i| i as u8)
             .collect();
-        let b = self.filled_up(b, m, n);
+        let b = self.padded(b, m, n);
         self.at().shuffle(a, b, &lanes)
     }
 
     /// Pads a concatenation of packs to more packs, because the operands of a shuffle have one type.
-    fn filled_up(&mut self, vector: Value, packs: usize, wanted: usize) -> Value {
+    fn padded(&mut self, vector: Value, packs: usize, wanted: usize) -> Value {
         if packs == wanted {
             return vector;
         }
@@ -691,7 +697,7 @@ impl Widener<'_> {
     }
 
     /// The lane numbers of as many concatenated packs.
-    fn side_by_side(&self, packs: usize) -> SmallVec<[u8; 64]> {
+    fn concatenation(&self, packs: usize) -> SmallVec<[u8; 64]> {
         (0..packs * self.width as usize).map(|i| i as u8).collect()
     }
 }

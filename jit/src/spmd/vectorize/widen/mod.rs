@@ -35,33 +35,33 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::linearize::{Pending, Plan};
+use super::linearize::{LinearizationPlan, Pending};
 use super::masks::Masks;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::report::Report;
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::transform::private_arrays::Interleaved;
-use forms::{Form, Packs};
+use forms::{Packs, WideForm};
 pub(crate) use memory::record_step;
 
 /// Makes the code of a pack. With `tail`, lanes beyond the end of the work-group's row are inactive; otherwise all W lanes exist.
-pub(crate) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail: bool) -> (Function, Report) {
-    let plan = Plan::new(prepared, divergence);
-    let masks = Masks::new(prepared, divergence, &plan);
-    let mut out = Function::new(prepared.func.name.clone(), &[]);
+pub(crate) fn run(normal: &NormalForm, divergence: &Divergence, width: u32, tail: bool) -> (Function, Report) {
+    let plan = LinearizationPlan::new(normal, divergence);
+    let masks = Masks::new(normal, divergence, &plan);
+    let mut out = Function::new(normal.func.name.clone(), &[]);
     out.stage = Stage::Widened;
-    out.slots = prepared.func.slots.clone();
+    out.slots = normal.func.slots.clone();
     for data in out.slots.values_mut() {
         data.size = data.size.next_multiple_of(u64::from(data.align.max(1))).saturating_mul(u64::from(width));
     }
-    out.next_barrier = prepared.func.next_barrier;
+    out.next_barrier = normal.func.next_barrier;
     let entry = out.append_block();
-    let interleaved = Interleaved::new(&prepared.func, &plan.order);
+    let interleaved = Interleaved::new(&normal.func, &plan.order);
     let mut widener = Widener {
-        prepared,
-        func: &prepared.func,
+        normal,
+        func: &normal.func,
         divergence,
-        uses: UseCounts::new(&prepared.func),
+        uses: UseCounts::new(&normal.func),
         guarded: EntitySet::new(),
         plan,
         masks,
@@ -87,7 +87,7 @@ pub(crate) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail
         dispatch: FxHashMap::default(),
         edges: SecondaryMap::new(),
         tests: Vec::new(),
-        remade: FxHashMap::default(),
+        recomputed: FxHashMap::default(),
         splats: FxHashMap::default(),
         tail_mask: None,
         mask_constants: [None.into(); 2],
@@ -96,7 +96,7 @@ pub(crate) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail
         report: Report::default(),
     };
     widener.report.width = width;
-    widener.report.versions = prepared.pieces;
+    widener.report.versions = normal.pieces;
     widener.run(tail);
     (widener.out, widener.report)
 }
@@ -105,11 +105,11 @@ pub(crate) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail
 type Mask = Option<Value>;
 
 struct Widener<'a> {
-    prepared: &'a Prepared,
+    normal: &'a NormalForm,
     func: &'a Function,
     divergence: &'a Divergence,
     uses: UseCounts,
-    plan: Plan,
+    plan: LinearizationPlan,
     masks: Masks,
     interleaved: Interleaved,
     /// Roots that are skipped if no lane waits for them.
@@ -126,7 +126,7 @@ struct Widener<'a> {
     /// The current block of the output. Instructions are inserted before its terminator.
     here: Block,
     loc: Loc,
-    forms: SecondaryMap<Value, Option<Form>>,
+    forms: SecondaryMap<Value, Option<WideForm>>,
     /// The block in which a value of the kernel was made.
     made_in: SecondaryMap<Value, PackedOption<Block>>,
     ssa: SsaBuilder,
@@ -151,7 +151,7 @@ struct Widener<'a> {
     /// Branches that test whether a lane waits for a root.
     tests: Vec<(Inst, Block)>,
     /// Packs recomputed where they are needed, by value and block.
-    remade: FxHashMap<(Value, Block), Packs>,
+    recomputed: FxHashMap<(Value, Block), Packs>,
     /// Packs made from scalars, by scalar, stride and block.
     splats: FxHashMap<(Value, i64, Block), Value>,
     tail_mask: Mask,
@@ -167,7 +167,7 @@ struct Widener<'a> {
 impl Widener<'_> {
     fn run(&mut self, tail: bool) {
         self.find_guards();
-        self.find_many_lanes();
+        self.choose_lane_loops();
         self.find_whole_slots();
         self.make_skeleton();
         if tail {

@@ -5,17 +5,17 @@ use clift_kir::inst::{BlockCall, Imm};
 use clift_kir::{AtomicOp, Elem, Inst, IntCond, Opcode, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
-use super::forms::{Form, Packs};
+use super::forms::{Packs, WideForm};
 use super::how::{How, how};
 use super::{Mask, Widener};
 use crate::spmd::analysis::shape::Scope;
-use crate::spmd::vectorize::aggregated_atomics::together;
+use crate::spmd::vectorize::aggregated_atomics::aggregated;
 
 /// The most copies of instructions for single lanes; beyond that, loops are used.
-const MOST_COPIES: usize = 512;
+const MAX_COPIES: usize = 512;
 
 /// An operand of an instruction that is executed lane by lane.
-enum PerLane {
+enum LaneOperand {
     Same(Value),
     Packs(Packs),
 }
@@ -24,16 +24,16 @@ impl Widener<'_> {
     /// An atomic operation, a copy of bytes, or a `printf`.
     pub(super) fn per_lane(&mut self, inst: Inst, mask: Mask) {
         let data = self.func.dfg.inst(inst);
-        if self.together(inst, mask) || self.once(inst) {
+        if self.aggregated_atomic(inst, mask) || self.uniform_atomic(inst) {
             return;
         }
         self.report.per_lane.push((data.op, self.loc));
         let result = self.func.dfg.single_result(inst);
         let components = result.map(|result| self.func.dfg.ty(result));
         if self.lanes_in_loops || data.op == Opcode::Printf {
-            let packs = self.each_lane(inst, mask);
+            let packs = self.loop_over_lanes(inst, mask);
             if let Some(result) = result {
-                self.set(result, Form::Packs(packs));
+                self.set(result, WideForm::Packs(packs));
             }
             return;
         }
@@ -56,14 +56,14 @@ impl Widener<'_> {
                 self.at().vec(&values)
             })
             .collect();
-        self.set(result, Form::Packs(packs));
+        self.set(result, WideForm::Packs(packs));
     }
 
     /// Whether there would be too many copies for single lanes.
-    pub(super) fn find_many_lanes(&mut self) {
+    pub(super) fn choose_lane_loops(&mut self) {
         let insts = self.plan.order.iter().flat_map(|&block| self.func.layout.insts(block));
         let count = insts.filter(|&&inst| how(self.func.dfg.inst(inst).op) == How::PerLane).count();
-        self.lanes_in_loops = count * self.width as usize > MOST_COPIES;
+        self.lanes_in_loops = count * self.width as usize > MAX_COPIES;
     }
 
     /// Emits the instruction in a loop over the active lanes. Returns the components of the result.
@@ -73,16 +73,16 @@ impl Widener<'_> {
     /// header(bits, packs):          a bit left? body : after
     /// body:                         lane = the lowest bit; instruction; packs with its result; -> header
     /// ```
-    fn each_lane(&mut self, inst: Inst, mask: Mask) -> Packs {
+    fn loop_over_lanes(&mut self, inst: Inst, mask: Mask) -> Packs {
         let func = self.func;
         let data = func.dfg.inst(inst);
-        let args: Vec<PerLane> = data
+        let args: Vec<LaneOperand> = data
             .args
             .iter()
             .map(|&arg| match self.form(arg) {
-                Form::Uniform(scalar) => PerLane::Same(scalar),
-                Form::Affine { .. } | Form::Provided(_) | Form::Flat(_) | Form::Packs(_) => {
-                    PerLane::Packs(self.packs(arg))
+                WideForm::Uniform(scalar) => LaneOperand::Same(scalar),
+                WideForm::Affine { .. } | WideForm::FirstLane(_) | WideForm::Flat(_) | WideForm::Packs(_) => {
+                    LaneOperand::Packs(self.packs(arg))
                 }
             })
             .collect();
@@ -120,8 +120,8 @@ impl Widener<'_> {
         let args: SmallVec<[Value; 4]> = args
             .iter()
             .map(|arg| match arg {
-                PerLane::Same(scalar) => *scalar,
-                PerLane::Packs(packs) => {
+                LaneOperand::Same(scalar) => *scalar,
+                LaneOperand::Packs(packs) => {
                     let components: SmallVec<[Value; 4]> =
                         packs.iter().map(|&pack| b.extract_dyn(pack, lane)).collect();
                     b.vec(&components)
@@ -173,9 +173,9 @@ impl Widener<'_> {
     }
 
     /// Emits one atomic for the pack instead of one per lane, if possible. Returns whether it was.
-    fn together(&mut self, inst: Inst, mask: Mask) -> bool {
+    fn aggregated_atomic(&mut self, inst: Inst, mask: Mask) -> bool {
         let func = self.func;
-        let Some(together) = together(func, &self.uses, self.divergence, inst) else { return false };
+        let Some(atomic) = aggregated(func, &self.uses, self.divergence, inst) else { return false };
         let data = func.dfg.inst(inst);
         let Imm::Atomic(info) = data.imm else { return false };
         let result = func.dfg.result(inst);
@@ -185,51 +185,51 @@ impl Widener<'_> {
         }
         let place = self.scalar(pointer);
         let pack = self.pack_type(func.dfg.ty(result));
-        let neutral = self.at().iconst(pack, together.neutral as i64);
+        let identity = self.at().iconst(pack, atomic.identity_bits as i64);
         let mut lanes = self.packs(operand)[0];
         if let Some(mask) = mask {
-            lanes = self.at().select(mask, lanes, neutral);
+            lanes = self.at().select(mask, lanes, identity);
         }
-        if !together.asked {
+        if !atomic.result_used {
             let mut b = self.at();
-            let whole = b.reduce(together.combine, lanes);
+            let whole = b.reduce(atomic.combine, lanes);
             b.atomic_rmw(place, whole, info);
             return true;
         }
-        let added = if mask.is_none() && together.combine == AtomicOp::Add { self.known_sum(operand) } else { None };
+        let added = if mask.is_none() && atomic.combine == AtomicOp::Add { self.constant_sum(operand) } else { None };
         if let Some((one, all)) = added {
             let mut b = self.at();
             let whole = b.iconst(func.dfg.ty(result), all);
             let found = b.atomic_rmw(place, whole, info);
-            let each = self.steps(found, if info.op == AtomicOp::Sub { one.wrapping_neg() } else { one });
-            self.set(result, Form::Packs(smallvec![each]));
+            let each = self.strided(found, if info.op == AtomicOp::Sub { one.wrapping_neg() } else { one });
+            self.set(result, WideForm::Packs(smallvec![each]));
             return true;
         }
-        let up_to = self.scan_lanes(lanes, together.combine, false);
-        let before = self.move_up(up_to, neutral, 1);
+        let up_to = self.scan_lanes(lanes, atomic.combine, false);
+        let before = self.shift_up(up_to, identity, 1);
         let width = self.width;
         let mut b = self.at();
         let whole = b.extract(up_to, width - 1);
         let found = b.atomic_rmw(place, whole, info);
         let found = b.splat(found, width);
         let each = self.combine(info.op, found, before);
-        self.set(result, Form::Packs(smallvec![each]));
+        self.set(result, WideForm::Packs(smallvec![each]));
         true
     }
 
     /// The operand that all lanes have, and the sum over all lanes, if it is a constant.
-    fn known_sum(&mut self, operand: Value) -> Option<(i64, i64)> {
+    fn constant_sum(&mut self, operand: Value) -> Option<(i64, i64)> {
         if !self.is_uniform(operand) {
             return None;
         }
         let operand = self.scalar(operand);
-        let one = *self.known_lanes(operand)?.first()? as i64;
+        let one = *self.constant_lanes(operand)?.first()? as i64;
         Some((one, one.wrapping_mul(i64::from(self.width))))
     }
 
     /// An atomic load, or a store of a uniform value, at a uniform address: emits it once. Returns whether the instruction was
     /// one.
-    fn once(&mut self, inst: Inst) -> bool {
+    fn uniform_atomic(&mut self, inst: Inst) -> bool {
         let data = self.func.dfg.inst(inst);
         let is_access = data.op == Opcode::AtomicLoad || data.op == Opcode::AtomicStore;
         let one_place = is_access && self.shape(data.args[0]).is_uniform(Scope::Pack);
@@ -238,7 +238,7 @@ impl Widener<'_> {
         }
         let made = self.one_lane(inst, 0);
         if let (Some(result), Some(made)) = (self.func.dfg.single_result(inst), made) {
-            self.set(result, Form::Uniform(made));
+            self.set(result, WideForm::Uniform(made));
         }
         true
     }
