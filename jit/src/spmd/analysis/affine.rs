@@ -5,102 +5,9 @@
 //! that a pack does not cross a multiple of a power of two, where masks, shifts and narrow integers would make the value
 //! non-affine.
 
+use super::known_bits::LowBits;
 use super::shape::Scope;
 use crate::target::machine::MAX_LANES;
-
-/// Known lowest bits of a number: it is `value` modulo 2 to the power of `bits`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct LowBits {
-    /// How many, at most 64.
-    bits: u32,
-    /// Less than 2 to the power of `bits`.
-    value: u64,
-}
-
-/// The number whose `bits` lowest bits are ones.
-fn ones(bits: u32) -> u64 {
-    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
-}
-
-impl LowBits {
-    /// Nothing is known.
-    pub(crate) const NONE: LowBits = LowBits { bits: 0, value: 0 };
-
-    fn new(bits: u32, value: u64) -> LowBits {
-        let bits = bits.min(64);
-        LowBits { bits, value: value & ones(bits) }
-    }
-
-    /// A number that is known.
-    pub(crate) fn exact(value: u64) -> LowBits {
-        LowBits::new(64, value)
-    }
-
-    /// A multiple of a power of two.
-    pub(crate) fn multiple_of(power: u64) -> LowBits {
-        LowBits::new(power.trailing_zeros(), 0)
-    }
-
-    /// How many bits are known.
-    pub(crate) fn bits(self) -> u32 {
-        self.bits
-    }
-
-    /// The known bits.
-    pub(crate) fn value(self) -> u64 {
-        self.value
-    }
-
-    /// A power of two that divides the number, at most 2 to the power of 31.
-    pub(crate) fn align(self) -> u32 {
-        1 << self.zeros().min(31)
-    }
-
-    /// Trailing zeros that are known.
-    fn zeros(self) -> u32 {
-        self.value.trailing_zeros().min(self.bits)
-    }
-
-    /// What holds for both.
-    pub(crate) fn join(self, other: LowBits) -> LowBits {
-        let same = (self.value ^ other.value).trailing_zeros();
-        LowBits::new(self.bits.min(other.bits).min(same), self.value)
-    }
-
-    pub(crate) fn plus(self, other: LowBits) -> LowBits {
-        LowBits::new(self.bits.min(other.bits), self.value.wrapping_add(other.value))
-    }
-
-    pub(crate) fn times(self, other: LowBits) -> LowBits {
-        // Unknown parts of one are multiplied by the trailing zeros of the other.
-        let bits = (self.bits + other.zeros()).min(other.bits + self.zeros());
-        LowBits::new(bits, self.value.wrapping_mul(other.value))
-    }
-
-    /// The bits in `keep`, the others cleared.
-    pub(crate) fn and(self, keep: u64) -> LowBits {
-        LowBits::new((ones(self.bits) | !keep).trailing_ones(), self.value & keep)
-    }
-
-    /// The bits in `set` set.
-    pub(crate) fn or(self, set: u64) -> LowBits {
-        LowBits::new((ones(self.bits) | set).trailing_ones(), self.value | set)
-    }
-
-    pub(crate) fn xor(self, flip: u64) -> LowBits {
-        LowBits::new(self.bits, self.value ^ flip)
-    }
-
-    /// Without the lowest `count` bits.
-    pub(crate) fn shifted_right(self, count: u32) -> LowBits {
-        if count >= self.bits { LowBits::NONE } else { LowBits::new(self.bits - count, self.value >> count) }
-    }
-
-    /// The lowest `bits` at most.
-    pub(crate) fn narrowed(self, bits: u32) -> LowBits {
-        LowBits::new(self.bits.min(bits), self.value)
-    }
-}
 
 /// A value with a constant stride from lane to lane, wrapping in its width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,7 +27,7 @@ impl Affine {
     }
 
     /// A value with a stride.
-    pub(crate) fn step(stride: i64, low_bits: LowBits) -> Affine {
+    pub(crate) fn strided(stride: i64, low_bits: LowBits) -> Affine {
         Affine { stride, low_bits, scope: Scope::Pack }
     }
 
@@ -167,8 +74,8 @@ impl Affine {
     /// Whether all lanes are known to lie between two neighbouring multiples of 2 to the power of `bits`. Then all higher bits
     /// are the same in all lanes, and the bits below are affine without wrapping.
     pub(crate) fn stays_within(self, bits: u32, width: u32) -> bool {
-        let known = bits.min(self.low_bits.bits);
-        let (first, reach) = (u128::from(self.low_bits.narrowed(known).value), self.reach(width));
+        let known = bits.min(self.low_bits.bits());
+        let (first, reach) = (u128::from(self.low_bits.narrowed(known).value()), self.reach(width));
         if self.stride >= 0 { first + reach < 1 << known } else { first >= reach }
     }
 }
@@ -195,8 +102,8 @@ impl Offsets {
     }
 
     /// An affine value as offsets.
-    pub(crate) fn of(line: Affine, width: u32) -> Option<Offsets> {
-        Offsets::new(line.low_bits, 64, width, |lane| Some(line.stride.wrapping_mul(i64::from(lane))))
+    pub(crate) fn of(affine: Affine, width: u32) -> Option<Offsets> {
+        Offsets::new(affine.low_bits, 64, width, |lane| Some(affine.stride.wrapping_mul(i64::from(lane))))
     }
 
     /// The difference of a lane from the first.
@@ -205,7 +112,7 @@ impl Offsets {
     }
 
     /// The affine value that the offsets describe, if they have a common stride.
-    pub(crate) fn line(self, width: u32) -> Option<Affine> {
+    pub(crate) fn affine(self, width: u32) -> Option<Affine> {
         let stride = self.by(1);
         let steady = (0..width).all(|lane| self.by(lane) == stride * i64::from(lane));
         steady.then_some(Affine { stride, low_bits: self.low_bits, scope: Scope::Pack })
@@ -218,8 +125,8 @@ impl Offsets {
 
     /// The `bits` lowest bits of a lane's value, if they are known and the bits above are the same in all lanes.
     pub(crate) fn lane(self, lane: u32, bits: u32) -> Option<u64> {
-        let value = self.low_bits.narrowed(bits).value as i64 + self.by(lane);
-        (self.low_bits.bits >= bits && bits < 63 && (0..1 << bits).contains(&value)).then_some(value as u64)
+        let value = self.low_bits.narrowed(bits).value() as i64 + self.by(lane);
+        (self.low_bits.bits() >= bits && bits < 63 && (0..1 << bits).contains(&value)).then_some(value as u64)
     }
 }
 
@@ -228,36 +135,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn low_bits_follow_arithmetic() {
-        // All numbers of 6 bits that agree with what is known must agree with what is computed from it.
-        let all: Vec<LowBits> =
-            (0..=3).flat_map(|bits| (0..1u64 << bits).map(move |value| LowBits::new(bits, value))).collect();
-        let fits = |low_bits: LowBits, number: u64| (number ^ low_bits.value) & ones(low_bits.bits) == 0;
-        for &a in &all {
-            for x in (0..64).filter(|&x| fits(a, x)) {
-                for c in 0..64 {
-                    assert!(fits(a.and(c), x & c) && fits(a.or(c), x | c) && fits(a.xor(c), x ^ c));
-                }
-                assert!(fits(a.shifted_right(2), x >> 2) && fits(a.narrowed(1), x & 1));
-                assert_eq!(x % u64::from(a.align()), 0);
-                for &b in &all {
-                    assert!(fits(a.join(b), x));
-                    for y in (0..64).filter(|&y| fits(b, y)) {
-                        assert!(fits(a.plus(b), x + y) && fits(a.times(b), x * y), "{a:?} {b:?} {x} {y}");
-                        assert!(fits(a.join(b), y));
-                    }
-                }
-            }
-        }
-        assert_eq!(LowBits::exact(12).align(), 4);
-        assert_eq!(LowBits::exact(0).align(), 1 << 31);
-        assert_eq!(LowBits::multiple_of(8).times(LowBits::exact(12)), LowBits::multiple_of(32));
-        assert_eq!(LowBits::NONE.or(3), LowBits::new(2, 3));
-    }
-
-    #[test]
     fn packs_between_multiples() {
-        let by = |stride, bits, value| Affine::step(stride, LowBits::new(bits, value));
+        let by = |stride, bits, value| Affine::strided(stride, LowBits::new(bits, value));
         assert!(by(1, 3, 0).stays_within(3, 8) && by(1, 3, 0).stays_within(60, 8) && !by(1, 3, 0).stays_within(2, 8));
         assert!(!by(1, 3, 1).stays_within(3, 8) && by(1, 4, 1).stays_within(4, 8));
         assert!(by(4, 5, 3).stays_within(5, 8) && !by(4, 5, 4).stays_within(5, 8));

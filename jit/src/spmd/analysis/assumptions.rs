@@ -10,7 +10,8 @@ use clift_kir::{Builder, Inst, IntCond, Opcode, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::affine::{Affine, LowBits, Offsets};
+use super::affine::{Affine, Offsets};
+use super::known_bits::LowBits;
 use super::shape::{Bound, Check, Excludes, Scope};
 use super::transfer::{LaneForm, TransferFunctions};
 
@@ -141,32 +142,35 @@ impl TransferFunctions<'_> {
         if matches!(plain, LaneForm::Affine(_) | LaneForm::Offsets(_)) {
             return None;
         }
-        let lines = operands.iter().map(|form| form.line()).collect::<Option<SmallVec<[Affine; 3]>>>()?;
-        if lines.iter().all(|line| line.is_uniform()) {
+        let affines = operands.iter().map(|form| form.affine()).collect::<Option<SmallVec<[Affine; 3]>>>()?;
+        if affines.iter().all(|affine| affine.is_uniform()) {
             return None;
         }
-        if let LaneForm::AffineIf(line, _) = plain {
-            return Some((LaneForm::Affine(line), self.checks(inst, operands).into_iter().map(Test::Check).collect()));
+        if let LaneForm::AffineIf(affine, _) = plain {
+            return Some((
+                LaneForm::Affine(affine),
+                self.checks(inst, operands).into_iter().map(Test::Check).collect(),
+            ));
         }
-        let &[a, b] = &lines[..] else { return None };
+        let &[a, b] = &affines[..] else { return None };
         let ty = self.func.dfg.ty(data.args[0]);
         let args = [data.args[0], data.args[1]];
         if data.op == Opcode::Icmp {
-            self.assumed_comparison(inst, ty, [a, b], args).map(|(line, tests)| (LaneForm::Affine(line), tests))
+            self.assumed_comparison(inst, ty, [a, b], args).map(|(affine, tests)| (LaneForm::Affine(affine), tests))
         } else if [Opcode::And, Opcode::Or, Opcode::Xor].contains(&data.op) {
             self.assumed_bits(data.op, ty, [a, b], args, which)
         } else if [Opcode::Udiv, Opcode::Urem, Opcode::Sdiv, Opcode::Srem].contains(&data.op) {
-            self.assumed_quotient(data.op, ty, [a, b], args).map(|(line, tests)| (LaneForm::Affine(line), tests))
+            self.assumed_quotient(data.op, ty, [a, b], args).map(|(affine, tests)| (LaneForm::Affine(affine), tests))
         } else {
             None
         }
     }
 
     /// How much larger the last lane's value is than the first one's, if that is less than half the range of the type.
-    fn step_to_last(&self, line: Affine, ty: Type) -> Option<i64> {
-        let reach = line.reach(self.assumptions.width);
+    fn step_to_last(&self, affine: Affine, ty: Type) -> Option<i64> {
+        let reach = affine.reach(self.assumptions.width);
         let fits = reach < 1 << (ty.elem.bits() - 1);
-        fits.then(|| line.stride.wrapping_mul(i64::from(self.assumptions.width.max(1) - 1)))
+        fits.then(|| affine.stride.wrapping_mul(i64::from(self.assumptions.width.max(1) - 1)))
     }
 
     /// A comparison that has the same result in all lanes.
@@ -192,19 +196,19 @@ impl TransferFunctions<'_> {
             IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge => true,
         };
         let mut tests = Tests::new();
-        for (line, value) in [(a, args[0]), (b, args[1])] {
-            self.step_to_last(line, ty)?;
-            if !line.is_uniform() {
-                tests.extend(self.wrap_check(line, value, signed).map(Test::Check));
+        for (affine, value) in [(a, args[0]), (b, args[1])] {
+            self.step_to_last(affine, ty)?;
+            if !affine.is_uniform() {
+                tests.extend(self.wrap_check(affine, value, signed).map(Test::Check));
             }
         }
         if a.stride != b.stride {
-            let (line, value, bound, cond) =
+            let (affine, value, bound, cond) =
                 if b.is_uniform() { (a, args[0], args[1], cond) } else { (b, args[1], args[0], cond.swapped()) };
             if !a.is_uniform() && !b.is_uniform() {
                 return None;
             }
-            tests.push(Test::SameComparison { cond, value, reach: self.step_to_last(line, ty)?, bound });
+            tests.push(Test::SameComparison { cond, value, reach: self.step_to_last(affine, ty)?, bound });
         }
         Some((shared, tests))
     }
@@ -239,13 +243,13 @@ impl TransferFunctions<'_> {
         args: [Value; 2],
         which: u8,
     ) -> Option<(LaneForm, Tests)> {
-        let (line, mask) = if b.is_uniform() { (a, args[1]) } else { (b, args[0]) };
+        let (affine, mask) = if b.is_uniform() { (a, args[1]) } else { (b, args[0]) };
         if !ty.is_int() || !a.is_uniform() && !b.is_uniform() {
             return None;
         }
         // Below some bit the lanes count without a carry, and from that bit on they are equal.
-        let known = line.low_bits.bits().min(ty.elem.bits() - 1);
-        let bits = (1..=known).find(|&bits| line.stays_within(bits, self.assumptions.width))?;
+        let known = affine.low_bits.bits().min(ty.elem.bits() - 1);
+        let bits = (1..=known).find(|&bits| affine.stays_within(bits, self.assumptions.width))?;
         // `i & -n` and `i & ~(n - 1)` clear low bits, `i & (n - 1)` keeps them.
         let clears = self.func.dfg.def_inst(mask).is_some_and(|def| {
             let data = self.func.dfg.inst(def);
@@ -266,21 +270,21 @@ impl TransferFunctions<'_> {
                 return None;
             };
             let mask_form = LaneForm::Affine(Affine::uniform(Scope::Pack, LowBits::exact(are).narrowed(bits)));
-            return match self.bitwise_per_lane(op, ty, &[LaneForm::Affine(line), mask_form]) {
+            return match self.bitwise_per_lane(op, ty, &[LaneForm::Affine(affine), mask_form]) {
                 LaneForm::Varying | LaneForm::AffineIf(..) => None,
                 form @ (LaneForm::Affine(_) | LaneForm::Offsets(_)) => {
                     Some((form, smallvec![Test::Bits { value: mask, bits, are }]))
                 }
             };
         }
-        let low = line.low_bits.narrowed(bits);
+        let low = affine.low_bits.narrowed(bits);
         let are = if op == Opcode::And && !clears { all } else { 0 };
-        let line = if op == Opcode::And && clears {
+        let affine = if op == Opcode::And && clears {
             Affine::uniform(Scope::Pack, LowBits::exact(0).narrowed(bits))
         } else {
-            Affine { low_bits: low, ..line }
+            Affine { low_bits: low, ..affine }
         };
-        Some((LaneForm::Affine(line), smallvec![Test::Bits { value: mask, bits, are }]))
+        Some((LaneForm::Affine(affine), smallvec![Test::Bits { value: mask, bits, are }]))
     }
 
     /// Lanes that lie between two neighbouring multiples of a uniform divisor.
@@ -310,7 +314,11 @@ impl TransferFunctions<'_> {
         tests.push(Test::SameQuotient { dividend, divisor, reach, signed });
         let quotient = [Opcode::Udiv, Opcode::Sdiv].contains(&op);
         Some((
-            if quotient { Affine::uniform(Scope::Pack, LowBits::NONE) } else { Affine::step(a.stride, LowBits::NONE) },
+            if quotient {
+                Affine::uniform(Scope::Pack, LowBits::NONE)
+            } else {
+                Affine::strided(a.stride, LowBits::NONE)
+            },
             tests,
         ))
     }

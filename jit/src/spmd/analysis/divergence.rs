@@ -2,7 +2,7 @@
 //!
 //! This is a forward analysis over one function at stage *canonical*. Values start at the bottom of the lattice of [`Shape`] and
 //! rise according to the op table's uniformity column until nothing changes. Each branch whose condition is not uniform in the
-//! scope adds two transfer:
+//! scope adds two rules:
 //!
 //! - where paths from its targets meet, block parameters that get different values vary (*joins*);
 //! - when work-items leave a loop in different iterations because of it, values that are defined inside and used outside vary
@@ -26,8 +26,9 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::affine::{Affine, LowBits, Offsets};
+use super::affine::{Affine, Offsets};
 use super::assumptions::{Assume, Tests};
+use super::known_bits::LowBits;
 use super::ranges::Ranges;
 use super::shape::{Assumptions, Check, Conditional, Scope, Shape};
 use super::transfer::{LaneForm, TransferFunctions};
@@ -174,10 +175,10 @@ impl Divergence {
 
     /// The conditions under which a value of shape [`Shape::Varying`] is affine, if a few comparisons can establish them.
     pub fn conditional(&self, value: Value) -> Option<Conditional> {
-        let Some(LaneForm::AffineIf(Affine { stride, low_bits, .. }, needs)) = self.facts[value].form else {
+        let Some(LaneForm::AffineIf(Affine { stride, low_bits, .. }, conditions)) = self.facts[value].form else {
             return None;
         };
-        let checks = needs.iter().flat_map(|inst| self.checks[&inst].iter().copied()).collect();
+        let checks = conditions.iter().flat_map(|inst| self.checks[&inst].iter().copied()).collect();
         Some(Conditional { stride, align: low_bits.align(), checks })
     }
 
@@ -197,7 +198,7 @@ impl Divergence {
     /// A power of two that divides a uniform value, or the first lane's value of an affine one.
     pub fn align(&self, value: Value) -> u32 {
         match self.facts[value].form {
-            Some(LaneForm::Affine(line)) => line.low_bits.align(),
+            Some(LaneForm::Affine(affine)) => affine.low_bits.align(),
             Some(LaneForm::AffineIf(..) | LaneForm::Offsets(_) | LaneForm::Varying) | None => 1,
         }
     }
@@ -326,17 +327,17 @@ impl<'a> Solver<'a> {
             Uniformity::Pack => (shared(Scope::Pack), Reason::Op(inst)),
             Uniformity::Scope => (reduction_form(data), Reason::Op(inst)),
             Uniformity::Choice => match (operands.first(), operands.last()) {
-                (Some(LaneForm::Affine(line)), _) if line.is_uniform() => {
-                    (LaneForm::Affine(*line), Reason::Operand(data.args[0]))
+                (Some(LaneForm::Affine(affine)), _) if affine.is_uniform() => {
+                    (LaneForm::Affine(*affine), Reason::Operand(data.args[0]))
                 }
-                (_, Some(LaneForm::Affine(line))) if line.is_uniform() => {
+                (_, Some(LaneForm::Affine(affine))) if affine.is_uniform() => {
                     (LaneForm::uniform(Scope::Pack), Reason::Op(inst))
                 }
                 _ => (LaneForm::Varying, Reason::Op(inst)),
             },
             Uniformity::Vote => match operands.first() {
-                Some(LaneForm::Affine(line)) if line.is_uniform() => {
-                    (LaneForm::Affine(*line), Reason::Operand(data.args[0]))
+                Some(LaneForm::Affine(affine)) if affine.is_uniform() => {
+                    (LaneForm::Affine(*affine), Reason::Operand(data.args[0]))
                 }
                 _ => (LaneForm::uniform(Scope::Pack), Reason::Op(inst)),
             },
@@ -344,7 +345,7 @@ impl<'a> Solver<'a> {
             Uniformity::Operands => {
                 let ty = func.dfg.single_result(inst).map(|v| func.dfg.ty(v));
                 match self.transfer.result(inst, ty, &operands) {
-                    form @ LaneForm::AffineIf(_, needs) if needs.iter().any(|by| by == inst) => {
+                    form @ LaneForm::AffineIf(_, conditions) if conditions.iter().any(|by| by == inst) => {
                         (form, Reason::Check(inst))
                     }
                     form => (form, self.worst_operand(&data.args)),
@@ -361,7 +362,7 @@ impl<'a> Solver<'a> {
     fn query_form(&self, inst: Inst) -> LaneForm {
         let data = self.func.dfg.inst(inst);
         let Assumptions { width, packs_aligned, .. } = self.transfer.assumptions;
-        let by_one = |from| LaneForm::Affine(Affine::step(1, from));
+        let by_one = |from| LaneForm::Affine(Affine::strided(1, from));
         let pack = LowBits::multiple_of(width.into());
         let aligned = if packs_aligned { pack } else { LowBits::NONE };
         match (data.op, &data.imm) {
@@ -374,7 +375,7 @@ impl<'a> Solver<'a> {
             (Opcode::GlobalLinearId, _) => by_one(LowBits::NONE),
             // Lanes that read from one address do so at the same time.
             (Opcode::AtomicLoad, _) if self.scope == Scope::Pack => match self.facts[data.args[0]].form {
-                Some(LaneForm::Affine(line)) if line.is_uniform() => LaneForm::uniform(Scope::Pack),
+                Some(LaneForm::Affine(affine)) if affine.is_uniform() => LaneForm::uniform(Scope::Pack),
                 Some(_) | None => LaneForm::Varying,
             },
             (Opcode::SubGroupLocalId, _) => by_one(LowBits::exact(0).narrowed(32)),
@@ -384,7 +385,7 @@ impl<'a> Solver<'a> {
                 let align = u64::from(data.align.max(1));
                 match data.size.next_multiple_of(align) {
                     0 => LaneForm::uniform(Scope::Pack),
-                    stride => LaneForm::Affine(Affine::step(stride as i64, LowBits::multiple_of(align))),
+                    stride => LaneForm::Affine(Affine::strided(stride as i64, LowBits::multiple_of(align))),
                 }
             }
             _ => LaneForm::Varying,
@@ -415,7 +416,7 @@ impl<'a> Solver<'a> {
         let mut scope = Scope::Group;
         for operand in operands {
             match operand {
-                LaneForm::Affine(line) if line.is_uniform() => scope = scope.max(line.scope),
+                LaneForm::Affine(affine) if affine.is_uniform() => scope = scope.max(affine.scope),
                 LaneForm::Affine(_) | LaneForm::AffineIf(..) | LaneForm::Offsets(_) | LaneForm::Varying => {
                     return (LaneForm::Varying, self.worst_operand(&data.args));
                 }
@@ -438,8 +439,8 @@ impl<'a> Solver<'a> {
     fn checks(&mut self) -> FxHashMap<Inst, SmallVec<[Check; 2]>> {
         let mut checks = FxHashMap::default();
         for (_, fact) in self.facts.iter() {
-            let Some(LaneForm::AffineIf(_, needs)) = fact.form else { continue };
-            for inst in needs.iter() {
+            let Some(LaneForm::AffineIf(_, conditions)) = fact.form else { continue };
+            for inst in conditions.iter() {
                 checks.entry(inst).or_insert_with(|| {
                     let form = |&arg: &Value| self.facts[arg].form.unwrap_or(LaneForm::Varying);
                     let operands: SmallVec<[LaneForm; 4]> = self.func.dfg.inst(inst).args.iter().map(form).collect();
@@ -476,7 +477,7 @@ impl<'a> Solver<'a> {
     fn worst_operand(&self, args: &[Value]) -> Reason {
         let rank = |&value: &Value| match self.facts[value].form {
             None => 0,
-            Some(LaneForm::Affine(line)) if line.is_uniform() => 1 + line.scope as u32,
+            Some(LaneForm::Affine(affine)) if affine.is_uniform() => 1 + affine.scope as u32,
             Some(LaneForm::Affine(_)) => 5,
             Some(LaneForm::AffineIf(..) | LaneForm::Offsets(_)) => 6,
             Some(LaneForm::Varying) => 7,
@@ -520,7 +521,8 @@ impl<'a> Solver<'a> {
             }
         }
         let Some(&selector) = func.dfg.inst(inst).args.first() else { return };
-        let shared = |form| matches!(form, LaneForm::Affine(line) if line.is_uniform() && line.scope <= self.scope);
+        let shared =
+            |form| matches!(form, LaneForm::Affine(affine) if affine.is_uniform() && affine.scope <= self.scope);
         let divergent = self.facts[selector].form.is_some_and(|form| !shared(form));
         // The operands of a return select no target. Two targets may be the same block with different arguments.
         if divergent && func.dfg.targets(inst).len() > 1 && !self.divergent.contains(block) {

@@ -3,6 +3,7 @@
 pub(crate) mod affine;
 pub(crate) mod assumptions;
 pub mod divergence;
+pub(crate) mod known_bits;
 pub(crate) mod ranges;
 pub mod shape;
 pub(crate) mod spin_loops;

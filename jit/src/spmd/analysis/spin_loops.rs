@@ -12,7 +12,7 @@
 //!
 //! Some loops look like that but make progress by themselves. They do not limit the width:
 //!
-//! - is_retry_loop: `do old = *p; while (atomic_cmpxchg(p, old, f(old)) != old)`. A lane that stays has read a value that another lane
+//! - retries: `do old = *p; while (atomic_cmpxchg(p, old, f(old)) != old)`. A lane that stays has read a value that another lane
 //!   has changed since, so one lane succeeds in each iteration of the pack; likewise `while ((x = atomic_xchg(p, atomic_xchg(p,
 //!   0) + x)) != 0)`;
 //! - `while ((i = atomic_inc(p)) < n)`: the loop's own additions lead out of it;

@@ -9,8 +9,9 @@ use clift_kir::{Function, Inst, InstData, Opcode, Type, Value};
 use cranelift_entity::packed_option::PackedOption;
 use smallvec::SmallVec;
 
-use super::affine::{Affine, LowBits, Offsets};
+use super::affine::{Affine, Offsets};
 use super::assumptions::Assume;
+use super::known_bits::LowBits;
 use super::ranges::Ranges;
 use super::shape::{Assumptions, Bound, Check, Excludes, Scope};
 
@@ -54,11 +55,11 @@ impl Conditions {
     }
 
     fn collect(insts: impl IntoIterator<Item = Inst>) -> Option<Conditions> {
-        let mut needs = Conditions::default();
+        let mut conditions = Conditions::default();
         for (i, inst) in insts.into_iter().enumerate() {
-            *needs.0.get_mut(i)? = Some(inst).into();
+            *conditions.0.get_mut(i)? = Some(inst).into();
         }
-        Some(needs)
+        Some(conditions)
     }
 }
 
@@ -68,12 +69,12 @@ impl LaneForm {
         LaneForm::Affine(Affine::uniform(scope, LowBits::NONE))
     }
 
-    fn new(line: Affine, needs: Conditions) -> LaneForm {
-        match needs.is_empty() {
-            true => LaneForm::Affine(line),
+    fn new(affine: Affine, conditions: Conditions) -> LaneForm {
+        match conditions.is_empty() {
+            true => LaneForm::Affine(affine),
             // For a uniform value a check gains nothing.
-            false if line.is_uniform() => LaneForm::Varying,
-            false => LaneForm::AffineIf(line, needs),
+            false if affine.is_uniform() => LaneForm::Varying,
+            false => LaneForm::AffineIf(affine, conditions),
         }
     }
 
@@ -82,9 +83,9 @@ impl LaneForm {
         if self == other {
             return self;
         }
-        let (Some((a, needs)), Some((b, more))) = (self.split(), other.split()) else { return LaneForm::Varying };
-        let joined = a.join(b).zip(needs.union(more));
-        joined.map_or(LaneForm::Varying, |(line, needs)| LaneForm::new(line, needs))
+        let (Some((a, conditions)), Some((b, more))) = (self.split(), other.split()) else { return LaneForm::Varying };
+        let joined = a.join(b).zip(conditions.union(more));
+        joined.map_or(LaneForm::Varying, |(affine, conditions)| LaneForm::new(affine, conditions))
     }
 
     /// The form of a block parameter that gets this value as an argument: a check does not hold outside the block where it was
@@ -96,9 +97,9 @@ impl LaneForm {
         }
     }
 
-    pub(crate) fn line(self) -> Option<Affine> {
+    pub(crate) fn affine(self) -> Option<Affine> {
         match self {
-            LaneForm::Affine(line) => Some(line),
+            LaneForm::Affine(affine) => Some(affine),
             LaneForm::AffineIf(..) | LaneForm::Offsets(_) | LaneForm::Varying => None,
         }
     }
@@ -106,7 +107,7 @@ impl LaneForm {
     /// The offsets of the lanes from the first, if they are constant.
     pub(crate) fn offsets(self, width: u32) -> Option<Offsets> {
         match self {
-            LaneForm::Affine(line) => Offsets::of(line, width),
+            LaneForm::Affine(affine) => Offsets::of(affine, width),
             LaneForm::Offsets(offsets) => Some(offsets),
             LaneForm::AffineIf(..) | LaneForm::Varying => None,
         }
@@ -114,8 +115,8 @@ impl LaneForm {
 
     /// The form of a value with these offsets: affine if they have a common stride.
     pub(crate) fn from_offsets(offsets: Option<Offsets>, width: u32) -> LaneForm {
-        match offsets.map(|offsets| offsets.line(width).ok_or(offsets)) {
-            Some(Ok(line)) => LaneForm::Affine(line),
+        match offsets.map(|offsets| offsets.affine(width).ok_or(offsets)) {
+            Some(Ok(affine)) => LaneForm::Affine(affine),
             Some(Err(offsets)) => LaneForm::Offsets(offsets),
             None => LaneForm::Varying,
         }
@@ -124,8 +125,8 @@ impl LaneForm {
     /// The affine value and the instructions whose checks it needs.
     pub(crate) fn split(self) -> Option<(Affine, Conditions)> {
         match self {
-            LaneForm::Affine(line) => Some((line, Conditions::default())),
-            LaneForm::AffineIf(line, needs) => Some((line, needs)),
+            LaneForm::Affine(affine) => Some((affine, Conditions::default())),
+            LaneForm::AffineIf(affine, conditions) => Some((affine, conditions)),
             LaneForm::Offsets(_) | LaneForm::Varying => None,
         }
     }
@@ -145,8 +146,8 @@ impl TransferFunctions<'_> {
     pub(crate) fn result(&mut self, inst: Inst, ty: Option<Type>, operands: &[LaneForm]) -> LaneForm {
         let mut scope = Some(Scope::Launch);
         for operand in operands {
-            let shared = operand.line().filter(|line| line.is_uniform());
-            scope = scope.zip(shared).map(|(scope, line)| scope.max(line.scope));
+            let shared = operand.affine().filter(|affine| affine.is_uniform());
+            scope = scope.zip(shared).map(|(scope, affine)| scope.max(affine.scope));
         }
         // Strides are tracked for scalars only: a vector would need one for each component.
         let scalar = ty.filter(|ty| !ty.is_vector() && !ty.is_float());
@@ -155,11 +156,13 @@ impl TransferFunctions<'_> {
             self.assumption(inst, form, operands).map_or(form, |(form, _)| form)
         });
         match (scope, form) {
-            (Some(scope), LaneForm::Affine(line)) => LaneForm::Affine(Affine { scope, ..line }),
+            (Some(scope), LaneForm::Affine(affine)) => LaneForm::Affine(Affine { scope, ..affine }),
             (Some(scope), LaneForm::AffineIf(..) | LaneForm::Offsets(_) | LaneForm::Varying) => {
                 LaneForm::uniform(scope)
             }
-            (None, LaneForm::Affine(line)) if !line.is_uniform() && ty.is_some_and(Type::is_bool) => LaneForm::Varying,
+            (None, LaneForm::Affine(affine)) if !affine.is_uniform() && ty.is_some_and(Type::is_bool) => {
+                LaneForm::Varying
+            }
             (None, form) => form,
         }
     }
@@ -206,7 +209,9 @@ impl TransferFunctions<'_> {
             Opcode::Umin | Opcode::Umax | Opcode::Smin | Opcode::Smax => self.min_max(inst, operands),
             Opcode::Select => match operands {
                 [LaneForm::Affine(cond), then, otherwise] if cond.is_uniform() => match then.join(*otherwise) {
-                    LaneForm::Affine(line) => LaneForm::Affine(Affine { scope: line.scope.max(cond.scope), ..line }),
+                    LaneForm::Affine(affine) => {
+                        LaneForm::Affine(Affine { scope: affine.scope.max(cond.scope), ..affine })
+                    }
                     form @ (LaneForm::AffineIf(..) | LaneForm::Offsets(_) | LaneForm::Varying) => form,
                 },
                 _ => LaneForm::Varying,
@@ -216,7 +221,7 @@ impl TransferFunctions<'_> {
                 Some(value) => LaneForm::Affine(Affine::uniform(Scope::Launch, LowBits::exact(value)).fit(bits)),
                 None => LaneForm::Varying,
             },
-            // Other ops are not affine in their operands, or such transfer would gain nothing.
+            // Other ops are not affine in their operands, or a rule for them would gain nothing.
             Opcode::Umulh | Opcode::Smulh | Opcode::UaddSat | Opcode::SaddSat | Opcode::UsubSat | Opcode::SsubSat => {
                 LaneForm::Varying
             }
@@ -275,11 +280,11 @@ impl TransferFunctions<'_> {
     }
 
     /// Whether the lanes of an affine value are in order as numbers: nothing wraps between the first and the last.
-    pub(crate) fn does_not_wrap(&mut self, line: Affine, value: Value, signed: bool) -> bool {
+    pub(crate) fn does_not_wrap(&mut self, affine: Affine, value: Value, signed: bool) -> bool {
         let bits = self.func.dfg.ty(value).elem.bits();
-        line.is_uniform()
-            || line.stays_within(bits - u32::from(signed), self.assumptions.width)
-            || self.ranges.of(value).excludes_wrapping(line.stride, signed)
+        affine.is_uniform()
+            || affine.stays_within(bits - u32::from(signed), self.assumptions.width)
+            || self.ranges.of(value).excludes_wrapping(affine.stride, signed)
     }
 
     /// Whether the differences between lanes are the same for the numbers as for the bit patterns: no lane is across the
@@ -299,10 +304,10 @@ impl TransferFunctions<'_> {
     }
 
     /// As [`Self::does_not_wrap`], but also for lanes that do not exist because they are beyond the end of a row.
-    fn no_lane_wraps(&mut self, line: Affine, value: Value, signed: bool) -> bool {
+    fn no_lane_wraps(&mut self, affine: Affine, value: Value, signed: bool) -> bool {
         let bits = self.func.dfg.ty(value).elem.bits() - u32::from(signed);
         let width = self.assumptions.width;
-        let (reach, range) = (line.reach(width) as i128, self.ranges.of(value));
+        let (reach, range) = (affine.reach(width) as i128, self.ranges.of(value));
         let (low, high) = if signed {
             let (low, high) = range.as_signed();
             (i128::from(low) + (1 << bits), i128::from(high) + (1 << bits))
@@ -310,8 +315,8 @@ impl TransferFunctions<'_> {
             let (low, high) = range.unsigned();
             (i128::from(low), i128::from(high))
         };
-        line.stays_within(bits, width)
-            || if line.stride >= 0 { high + reach < 1 << (bits + u32::from(signed)) } else { low >= reach }
+        affine.stays_within(bits, width)
+            || if affine.stride >= 0 { high + reach < 1 << (bits + u32::from(signed)) } else { low >= reach }
     }
 
     fn extension(&mut self, inst: Inst, operand: LaneForm) -> LaneForm {
@@ -321,12 +326,15 @@ impl TransferFunctions<'_> {
             let straight = self.keeps_offsets(offsets, data.args[0], data.op == Opcode::Sext);
             return if straight { operand } else { LaneForm::Varying };
         }
-        let Some((line, needs)) = operand.split() else { return LaneForm::Varying };
-        if self.does_not_wrap(line, data.args[0], data.op == Opcode::Sext) {
-            return LaneForm::new(line, needs);
+        let Some((affine, conditions)) = operand.split() else { return LaneForm::Varying };
+        if self.does_not_wrap(affine, data.args[0], data.op == Opcode::Sext) {
+            return LaneForm::new(affine, conditions);
         }
-        let possible = line.reach(self.assumptions.width) < 1 << (bits - 1);
-        needs.with(inst).filter(|_| possible).map_or(LaneForm::Varying, |needs| LaneForm::new(line, needs))
+        let possible = affine.reach(self.assumptions.width) < 1 << (bits - 1);
+        conditions
+            .with(inst)
+            .filter(|_| possible)
+            .map_or(LaneForm::Varying, |conditions| LaneForm::new(affine, conditions))
     }
 
     fn min_max(&mut self, inst: Inst, operands: &[LaneForm]) -> LaneForm {
@@ -334,36 +342,39 @@ impl TransferFunctions<'_> {
         let (Some((a, if_a)), Some((b, if_b))) = (operands[0].split(), operands[1].split()) else {
             return LaneForm::Varying;
         };
-        let Some(needs) = if_a.union(if_b) else { return LaneForm::Varying };
+        let Some(conditions) = if_a.union(if_b) else { return LaneForm::Varying };
         // If nothing wraps, the operand that is smaller in one lane is smaller in all lanes.
         let signed = [Opcode::Smin, Opcode::Smax].contains(&data.op);
-        if let Some(line) = a.join(b)
+        if let Some(affine) = a.join(b)
             && self.does_not_wrap(a, data.args[0], signed)
             && self.does_not_wrap(b, data.args[1], signed)
         {
-            return LaneForm::new(line, needs);
+            return LaneForm::new(affine, conditions);
         }
         // A clamp without effect.
-        let (line, bound) = if b.is_uniform() { (a, b) } else { (b, a) };
+        let (affine, bound) = if b.is_uniform() { (a, b) } else { (b, a) };
         let bits = self.func.dfg.ty(data.args[0]).elem.bits();
-        let possible = bound.is_uniform() && line.reach(self.assumptions.width) < 1 << (bits - 1);
-        needs.with(inst).filter(|_| possible).map_or(LaneForm::Varying, |needs| LaneForm::new(line, needs))
+        let possible = bound.is_uniform() && affine.reach(self.assumptions.width) < 1 << (bits - 1);
+        conditions
+            .with(inst)
+            .filter(|_| possible)
+            .map_or(LaneForm::Varying, |conditions| LaneForm::new(affine, conditions))
     }
 
     /// The checks that an instruction needs for operands in these forms.
     pub(crate) fn checks(&mut self, inst: Inst, operands: &[LaneForm]) -> SmallVec<[Check; 2]> {
         let data = self.func.dfg.inst(inst);
-        let lines: SmallVec<[Affine; 2]> = operands.iter().filter_map(|form| Some(form.split()?.0)).collect();
-        let which = usize::from(lines.first().is_none_or(|line| line.is_uniform()));
-        let (Some(&line), Some(&value)) = (lines.get(which), data.args.get(which)) else { return SmallVec::new() };
+        let affines: SmallVec<[Affine; 2]> = operands.iter().filter_map(|form| Some(form.split()?.0)).collect();
+        let which = usize::from(affines.first().is_none_or(|affine| affine.is_uniform()));
+        let (Some(&affine), Some(&value)) = (affines.get(which), data.args.get(which)) else { return SmallVec::new() };
         let mut checks = SmallVec::new();
         let extension = [Opcode::Zext, Opcode::Sext].contains(&data.op);
         let excludes = if extension { Excludes::ExtendedWraps } else { Excludes::Clamps };
         let signed = [Opcode::Sext, Opcode::Smin, Opcode::Smax].contains(&data.op);
         let (at_most, at_least) = if signed { (IntCond::Sle, IntCond::Sge) } else { (IntCond::Ule, IntCond::Uge) };
-        let reach = line.reach(self.assumptions.width) as u64;
-        let rising = line.stride >= 0;
-        checks.extend(self.wrap_check(line, value, signed).map(|check| Check { excludes, ..check }));
+        let reach = affine.reach(self.assumptions.width) as u64;
+        let rising = affine.stride >= 0;
+        checks.extend(self.wrap_check(affine, value, signed).map(|check| Check { excludes, ..check }));
         if !extension && let Some(&bound) = data.args.get(1 - which) {
             let last = if rising { reach as i64 } else { -(reach as i64) };
             let bound = Bound::Shared(bound);
@@ -378,25 +389,25 @@ impl TransferFunctions<'_> {
     }
 
     /// The check that an affine value does not wrap within the pack, if one is needed.
-    pub(crate) fn wrap_check(&mut self, line: Affine, value: Value, signed: bool) -> Option<Check> {
-        if self.no_lane_wraps(line, value, signed) {
+    pub(crate) fn wrap_check(&mut self, affine: Affine, value: Value, signed: bool) -> Option<Check> {
+        if self.no_lane_wraps(affine, value, signed) {
             return None;
         }
-        let reach = line.reach(self.assumptions.width) as u64;
+        let reach = affine.reach(self.assumptions.width) as u64;
         let mask = self.func.dfg.ty(value).elem.mask();
         let (lowest, highest) = if signed { (mask ^ mask >> 1, mask >> 1) } else { (0, mask) };
         let (at_most, at_least) = if signed { (IntCond::Sle, IntCond::Sge) } else { (IntCond::Ule, IntCond::Uge) };
-        let (cond, bits) = if line.stride >= 0 { (at_most, highest - reach) } else { (at_least, lowest + reach) };
+        let (cond, bits) = if affine.stride >= 0 { (at_most, highest - reach) } else { (at_least, lowest + reach) };
         Some(Check { excludes: Excludes::ExtendedWraps, value, plus: 0, cond, bound: Bound::Bits(bits) })
     }
 
     /// `and`, `or`, `xor` of an affine value with a value whose bits are known where the lanes differ.
     fn bitwise(&mut self, data: &InstData, ty: Type, operands: &[LaneForm]) -> LaneForm {
-        let (Some(a), Some(b)) = (operands[0].line(), operands[1].line()) else {
+        let (Some(a), Some(b)) = (operands[0].affine(), operands[1].affine()) else {
             return self.bitwise_per_lane(data.op, ty, operands);
         };
         let width = self.assumptions.width;
-        let (line, other, value) = if b.is_uniform() { (a, b, data.args[0]) } else { (b, a, data.args[1]) };
+        let (affine, other, value) = if b.is_uniform() { (a, b, data.args[0]) } else { (b, a, data.args[1]) };
         if !other.is_uniform() {
             return self.bitwise_per_lane(data.op, ty, operands);
         }
@@ -405,35 +416,35 @@ impl TransferFunctions<'_> {
         let low = if is_known {
             let bits = known.value();
             if data.op == Opcode::And {
-                line.low_bits.and(bits)
+                affine.low_bits.and(bits)
             } else if data.op == Opcode::Or {
-                line.low_bits.or(bits)
+                affine.low_bits.or(bits)
             } else {
-                line.low_bits.xor(bits)
+                affine.low_bits.xor(bits)
             }
         } else {
             // Bits that are known in both operands.
-            let both = line.low_bits.bits().min(known.bits());
-            let bits = apply(data.op, line.low_bits.value(), known.value());
+            let both = affine.low_bits.bits().min(known.bits());
+            let bits = apply(data.op, affine.low_bits.value(), known.value());
             LowBits::exact(bits).narrowed(both)
         };
-        if line.is_uniform() {
+        if affine.is_uniform() {
             return LaneForm::Affine(Affine::uniform(Scope::Pack, low));
         }
         // A mask that keeps every bit that the value can have has no effect.
         if data.op == Opcode::And && is_known {
             let (_, high) = self.ranges.of(value).unsigned();
             if known.value().trailing_ones() >= 64 - high.leading_zeros() {
-                return LaneForm::Affine(line);
+                return LaneForm::Affine(affine);
             }
         }
         // Below some bit the lanes count without a carry, and from that bit on they are equal.
-        let Some(top) = (0..=known.bits()).find(|&bits| line.stays_within(bits, width)) else {
-            return self.bitwise_below_stride(data.op, line, known, ty, low);
+        let Some(top) = (0..=known.bits()).find(|&bits| affine.stays_within(bits, width)) else {
+            return self.bitwise_below_stride(data.op, affine, known, ty, low);
         };
         let below = if top >= 64 { u64::MAX } else { (1 << top) - 1 };
         let lane = |k: u32| {
-            let bits = line.low_bits.value().wrapping_add((line.stride as u64).wrapping_mul(k.into()));
+            let bits = affine.low_bits.value().wrapping_add((affine.stride as u64).wrapping_mul(k.into()));
             (apply(data.op, bits, known.value()) & below) as i64
         };
         let stride = lane(1).wrapping_sub(lane(0));
@@ -464,21 +475,21 @@ impl TransferFunctions<'_> {
     }
 
     /// Bitwise ops that change only bits below the lowest one of the stride: the change is the same in all lanes.
-    fn bitwise_below_stride(&mut self, op: Opcode, line: Affine, known: LowBits, ty: Type, low: LowBits) -> LaneForm {
+    fn bitwise_below_stride(&mut self, op: Opcode, affine: Affine, known: LowBits, ty: Type, low: LowBits) -> LaneForm {
         if known.bits() < ty.elem.bits() {
             return LaneForm::Varying;
         }
-        let still = line.stride.trailing_zeros();
+        let still = affine.stride.trailing_zeros();
         let (above, all) = (known.value() >> still, ty.elem.mask() >> still);
         if op == Opcode::And {
             match above {
                 // Only bits that are the same in all lanes are kept.
                 0 => LaneForm::Affine(Affine::uniform(Scope::Pack, low)),
-                above if above == all => LaneForm::Affine(Affine { low_bits: low, ..line }),
+                above if above == all => LaneForm::Affine(Affine { low_bits: low, ..affine }),
                 _ => LaneForm::Varying,
             }
         } else if above == 0 {
-            LaneForm::Affine(Affine { low_bits: low, ..line })
+            LaneForm::Affine(Affine { low_bits: low, ..affine })
         } else {
             LaneForm::Varying
         }
@@ -486,17 +497,17 @@ impl TransferFunctions<'_> {
 
     fn shift_right(&mut self, data: &InstData, ty: Type, operands: &[LaneForm]) -> LaneForm {
         let Some(count) = self.count(data, ty.elem.bits()) else { return LaneForm::Varying };
-        let Some(line) = operands[0].line() else {
+        let Some(affine) = operands[0].affine() else {
             return self.shift_right_per_lane(operands[0], count, ty.elem.bits());
         };
         // A sign bit that is shifted in is not a known bit.
-        let low = line.low_bits.narrowed(ty.elem.bits()).shifted_right(count);
-        if line.is_uniform() || line.stays_within(count, self.assumptions.width) {
+        let low = affine.low_bits.narrowed(ty.elem.bits()).shifted_right(count);
+        if affine.is_uniform() || affine.stays_within(count, self.assumptions.width) {
             return LaneForm::Affine(Affine::uniform(Scope::Pack, low));
         }
-        let whole = line.stride.trailing_zeros() >= count;
-        if whole && self.does_not_wrap(line, data.args[0], data.op == Opcode::Ashr) {
-            LaneForm::Affine(Affine { stride: line.stride >> count, low_bits: low, scope: Scope::Pack })
+        let whole = affine.stride.trailing_zeros() >= count;
+        if whole && self.does_not_wrap(affine, data.args[0], data.op == Opcode::Ashr) {
+            LaneForm::Affine(Affine { stride: affine.stride >> count, low_bits: low, scope: Scope::Pack })
         } else {
             self.shift_right_per_lane(operands[0], count, ty.elem.bits())
         }
@@ -519,7 +530,7 @@ impl TransferFunctions<'_> {
     fn divide(&mut self, data: &InstData, ty: Type, operands: &[LaneForm]) -> LaneForm {
         let signed = [Opcode::Sdiv, Opcode::Srem].contains(&data.op);
         let quotient = [Opcode::Udiv, Opcode::Sdiv].contains(&data.op);
-        let (Some(line), Some(by)) = (operands[0].line(), self.func.dfg.as_splat_bits(data.args[1])) else {
+        let (Some(affine), Some(by)) = (operands[0].affine(), self.func.dfg.as_splat_bits(data.args[1])) else {
             return LaneForm::Varying;
         };
         let sign = ty.elem.mask() ^ ty.elem.mask() >> 1;
@@ -533,24 +544,24 @@ impl TransferFunctions<'_> {
         }
         let power = by.is_power_of_two().then(|| by.trailing_zeros());
         let low = match power {
-            Some(count) if quotient => line.low_bits.narrowed(ty.elem.bits()).shifted_right(count),
-            Some(_) => line.low_bits.and(by - 1),
+            Some(count) if quotient => affine.low_bits.narrowed(ty.elem.bits()).shifted_right(count),
+            Some(_) => affine.low_bits.and(by - 1),
             None => LowBits::NONE,
         };
-        if line.is_uniform() {
+        if affine.is_uniform() {
             return LaneForm::Affine(Affine::uniform(Scope::Pack, low));
         }
         if let Some(count) = power
-            && line.stays_within(count, self.assumptions.width)
+            && affine.stays_within(count, self.assumptions.width)
         {
             return LaneForm::Affine(if quotient {
                 Affine::uniform(Scope::Pack, low)
             } else {
-                Affine { low_bits: low, ..line }
+                Affine { low_bits: low, ..affine }
             });
         }
-        if line.stride % step == 0 && self.does_not_wrap(line, data.args[0], signed) {
-            let stride = if quotient { line.stride / step } else { 0 };
+        if affine.stride % step == 0 && self.does_not_wrap(affine, data.args[0], signed) {
+            let stride = if quotient { affine.stride / step } else { 0 };
             return LaneForm::Affine(Affine { stride, low_bits: low, scope: Scope::Pack });
         }
         LaneForm::Varying
@@ -558,7 +569,7 @@ impl TransferFunctions<'_> {
 
     /// Comparisons that have the same result in all lanes.
     fn compare(&mut self, data: &InstData, operands: &[LaneForm]) -> LaneForm {
-        let (Some(a), Some(b), &Imm::IntCond(cond)) = (operands[0].line(), operands[1].line(), &data.imm) else {
+        let (Some(a), Some(b), &Imm::IntCond(cond)) = (operands[0].affine(), operands[1].affine(), &data.imm) else {
             return LaneForm::Varying;
         };
         let shared = LaneForm::uniform(Scope::Pack);
@@ -572,7 +583,7 @@ impl TransferFunctions<'_> {
             return if straight { shared } else { LaneForm::Varying };
         }
         // An affine value that stays between two multiples of a power of two, compared with such a multiple.
-        let (line, bound, cond) = if b.is_uniform() { (a, b, cond) } else { (b, a, cond.swapped()) };
+        let (affine, bound, cond) = if b.is_uniform() { (a, b, cond) } else { (b, a, cond.swapped()) };
         if !bound.is_uniform() {
             return LaneForm::Varying;
         }
@@ -584,7 +595,7 @@ impl TransferFunctions<'_> {
             IntCond::Eq | IntCond::Ne => return LaneForm::Varying,
         };
         let zeros = from.bits().min(from.value().trailing_zeros()).min(bits);
-        if line.stays_within(zeros, self.assumptions.width) { shared } else { LaneForm::Varying }
+        if affine.stays_within(zeros, self.assumptions.width) { shared } else { LaneForm::Varying }
     }
 }
 
@@ -605,8 +616,8 @@ fn linear(operands: &[LaneForm], bits: u32, width: u32, f: &dyn Fn(Affine, Affin
     }
     let pair = operands[0].split().zip(operands.get(1).copied().unwrap_or(zero).split());
     let Some(((a, if_a), (b, if_b))) = pair else { return LaneForm::Varying };
-    let line = f(a, b).map(|line| line.fit(bits)).zip(if_a.union(if_b));
-    line.map_or(LaneForm::Varying, |(line, needs)| LaneForm::new(line, needs))
+    let affine = f(a, b).map(|affine| affine.fit(bits)).zip(if_a.union(if_b));
+    affine.map_or(LaneForm::Varying, |(affine, conditions)| LaneForm::new(affine, conditions))
 }
 
 /// The product of an affine value and a constant, truncated to `bits` bits.
@@ -615,9 +626,9 @@ fn times(a: Affine, b: Affine, bits: u32) -> Option<Affine> {
     if a.is_uniform() && b.is_uniform() {
         return Some(Affine::uniform(a.scope.max(b.scope), low));
     }
-    let (line, factor) = if b.is_uniform() { (a, b) } else { (b, a) };
+    let (affine, factor) = if b.is_uniform() { (a, b) } else { (b, a) };
     let known = factor.is_uniform() && factor.low_bits.bits() >= bits;
-    known.then(|| Affine { low_bits: low, ..line.times(factor.low_bits.value()) })
+    known.then(|| Affine { low_bits: low, ..affine.times(factor.low_bits.value()) })
 }
 
 /// One of the three bitwise ops.

@@ -124,7 +124,7 @@ impl Width {
     }
 }
 
-/// A kernel normal for some number of lanes.
+/// A kernel prepared for some number of lanes.
 struct WidthCandidate<'a> {
     machine: &'a Machine,
     lanes: u32,

@@ -1,4 +1,4 @@
-//! FieldRecord access: the loads of all fields of a structure become the load of one vector, and so do the stores.
+//! Record access: the loads of all fields of a structure become the load of one vector, and so do the stores.
 //!
 //! If each work-item has a record next to its neighbour's, an access to one field jumps from record to record. All fields
 //! together are contiguous for a pack, and shuffles sort them. Accesses to a few fields are left alone, because each of them

@@ -192,7 +192,7 @@ impl Gains {
                 && without.offsets(value).is_none()
                 && without
                     .conditional(value)
-                    .is_none_or(|line| line.checks.iter().any(|check| check.matters(func.dfg.ty(check.value))))
+                    .is_none_or(|affine| affine.checks.iter().any(|check| check.matters(func.dfg.ty(check.value))))
         };
         let with_it = |value: Value| self.with.shape(value) != Shape::Varying || self.with.offsets(value).is_some();
         let mut roots = Vec::new();

@@ -51,7 +51,7 @@ pub(crate) enum SlotLocation {
 pub(crate) struct RoundRobinCounters {
     /// Passes over the packs since one of them made progress.
     pub(crate) idle_passes: u64,
-    /// Packing that have reached the end of the kernel.
+    /// Packs that have reached the end of the kernel.
     pub(crate) ended: u64,
     /// For each region that all packs run together, how many have arrived.
     pub(crate) arrived: Vec<Option<u64>>,

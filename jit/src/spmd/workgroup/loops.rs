@@ -129,7 +129,7 @@ struct Loops<'a> {
     ssa: SsaBuilder,
     /// Values that stand for a variable's value at the start of a block until all control flow exists.
     placeholders: FxHashMap<(Var, Block), Value>,
-    /// ContextLayout stores, with their regions and offsets.
+    /// Context stores, with their regions and offsets.
     stores: Vec<(Inst, RegionId, u64)>,
     /// Values that regions have loaded from context slots.
     loaded: FxHashMap<(RegionId, u64), Value>,

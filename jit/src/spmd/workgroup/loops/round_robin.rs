@@ -3,7 +3,7 @@
 //!
 //! After a region, the next one runs for which a pack waits, in the order of their numbers, starting over after the last one.
 //! Packs that may not proceed stay where they are: those at a named barrier test for themselves (`named_barriers.rs`), those at a
-//! barrier of the group are load_counter. If a whole round passes in which no pack proceeds, none ever will, and the group ends with a
+//! barrier of the group are counted. If a whole round passes in which no pack proceeds, none ever will, and the group ends with a
 //! fault.
 
 use clift_kir::inst::{BlockCall, Imm};
