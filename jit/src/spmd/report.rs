@@ -61,16 +61,21 @@ impl fmt::Display for Report {
         if self.scalar.is_some() {
             return Ok(());
         }
-        write!(f, ", {} pieces in versions", self.versions)?;
+        write!(f, ", {} versioned pieces", self.versions)?;
         for (what, locs) in [
             ("masked blocks", &self.masked_blocks),
-            ("tested accesses", &self.tested),
+            ("accesses with a run-time test", &self.tested),
             ("gathers", &self.gathers),
             ("scatters", &self.scatters),
         ] {
             write!(f, ", {} {what}{}", locs.len(), lines(locs.iter().copied()))?;
         }
         let per_lane = &self.per_lane;
-        write!(f, ", {} operations lane by lane{}", per_lane.len(), lines(per_lane.iter().map(|(_, loc)| *loc)))
+        write!(
+            f,
+            ", {} operations executed lane by lane{}",
+            per_lane.len(),
+            lines(per_lane.iter().map(|(_, loc)| *loc))
+        )
     }
 }

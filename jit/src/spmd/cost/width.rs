@@ -39,16 +39,16 @@ impl Width {
     pub(crate) fn choose(func: &Function, kernel: &KernelData, options: &Options, machine: &Machine) -> Width {
         let forced = options.width.map(|width| width.clamp(1, MAX_LANES).next_power_of_two());
         if options.backend == Backend::Interp {
-            return Width::Scalar("the interpreter steps work-items".to_owned());
+            return Width::Scalar("the interpreter executes work-items one at a time".to_owned());
         }
         if forced == Some(1) {
-            return Width::Scalar("asked for".to_owned());
+            return Width::Scalar("a width of one lane was requested".to_owned());
         }
         if options.opt_disable && forced.is_none() {
-            return Width::Scalar("optimization is switched off".to_owned());
+            return Width::Scalar("optimization is disabled (-cl-opt-disable)".to_owned());
         }
         if forced.is_none() && kernel.required_local_size.is_some_and(|sizes| sizes[0] == 1) {
-            return Width::Scalar("work-groups have one work-item along x".to_owned());
+            return Width::Scalar("reqd_work_group_size has one work-item along x".to_owned());
         }
         let mut insts = 0;
         for &block in func.layout.blocks() {
@@ -61,10 +61,10 @@ impl Width {
             }
         }
         if insts > MAX_INSTS {
-            return Width::Scalar(format!("{insts} instructions are too many"));
+            return Width::Scalar(format!("the kernel has {insts} instructions, more than the limit of {MAX_INSTS}"));
         }
         let Some(normal) = normalize::run(func) else {
-            return Width::Scalar("a cycle of the kernel has several entries".to_owned());
+            return Width::Scalar("the kernel has an irreducible loop".to_owned());
         };
         if let Some(lanes) = forced {
             let chosen = WidthCandidate::new(normal, lanes, machine);
@@ -78,7 +78,9 @@ impl Width {
                 line => format!(" in line {line}"),
             };
             let name = read.op.info().name;
-            return Width::Scalar(format!("a loop waits for what another work-item writes (`{name}`{line})"));
+            return Width::Scalar(format!(
+                "a spin loop waits for a value that another work-item writes (`{name}`{line})"
+            ));
         }
         let loops = has_recurrence_bound_loops(&normal, lanes, machine);
         let mut chosen = WidthCandidate::new(normal.clone(), lanes, machine);
@@ -114,8 +116,8 @@ impl Width {
         let gain = costs.scalar / costs.pack.max(1.0);
         if gain < WORTHWHILE {
             return Width::Scalar(format!(
-                "{} lanes would take {:.1} times as long as one after the other: scattered accesses, or lanes that go \
-                 different ways",
+                "the estimated time with {} lanes is {:.1} times that of scalar code, because of scattered accesses or \
+                 divergent branches",
                 chosen.lanes,
                 1.0 / gain
             ));

@@ -307,7 +307,7 @@ pub(crate) fn round_up(bytes: u64, align: u64) -> Result<u64, BuildError> {
 }
 
 fn too_large() -> BuildError {
-    BuildError::Limit("private variables of a work-item".to_owned())
+    BuildError::Limit("its private or local variables are too large".to_owned())
 }
 
 /// The cost of recomputing a value, beyond constants, arguments and queries.
