@@ -42,7 +42,7 @@ use clift_kir::{AtomicInfo, Function, KernelData, MemOrder, MemScope, Module};
 use super::{BuildError, Options, passes};
 use crate::target::machine::Machine;
 use cost::width::Width;
-use report::Report;
+use report::VectorizationReport;
 use transform::{loop_counters, normalize};
 use vectorize::widen;
 pub(crate) use workgroup::collectives::{may_coalesce_groups, observes_sub_groups};
@@ -72,7 +72,7 @@ pub struct GroupFunctions {
     /// [`clift_include::abi::KernelEntry::packed`] for its full contract.
     pub packed: Option<GroupFunction>,
     /// What the vectorizer did.
-    pub report: Report,
+    pub report: VectorizationReport,
 }
 
 /// Makes the group functions of a kernel.
@@ -127,7 +127,11 @@ fn make(
         Width::Packs(lanes, normal, versions) => (lanes, normal, versions),
         Width::Scalar(reason) => {
             let (general, regions) = maker.scalar(func)?;
-            return Ok(GroupFunctions { general, packed: None, report: Report { regions, ..Report::scalar(reason) } });
+            return Ok(GroupFunctions {
+                general,
+                packed: None,
+                report: VectorizationReport { regions, ..VectorizationReport::scalar(reason) },
+            });
         }
     };
     let (general, _) = maker.packs(&normal, lanes, false)?;
@@ -157,7 +161,7 @@ impl Maker<'_> {
         normal: &normalize::NormalForm,
         lanes: u32,
         whole: bool,
-    ) -> Result<(GroupFunction, Report), BuildError> {
+    ) -> Result<(GroupFunction, VectorizationReport), BuildError> {
         let divergence = normal.divergence(lanes, whole);
         let (mut widened, report) = widen::run(normal, &divergence, lanes, !whole);
         passes::clean_widened(&mut widened, self.options);
@@ -165,7 +169,7 @@ impl Maker<'_> {
         let packing = Packing { lanes, whole };
         let (mut made, regions) = add_loops(self.module, self.kernel, self.options, &widened, packing, self.growth)?;
         made.widened = Some(widened);
-        Ok((made, Report { regions, ..report }))
+        Ok((made, VectorizationReport { regions, ..report }))
     }
 }
 

@@ -6,7 +6,7 @@ use clift_kir::{Loc, Opcode};
 
 /// Counts and source locations of costly code. They are those of the variant for whole packs, if there is one.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct VectorizationReport {
     /// Lanes per pack.
     pub width: u32,
     /// Why the kernel has one lane per pack; `None` if it has several.
@@ -27,15 +27,15 @@ pub struct Report {
     pub per_lane: Vec<(Opcode, Loc)>,
 }
 
-impl Report {
+impl VectorizationReport {
     /// Whether the accesses of a pack are contiguous, so that longer rows mean longer runs of memory.
     pub fn accesses_runs(&self) -> bool {
         self.scalar.is_none() && self.gathers.is_empty() && self.scatters.is_empty() && self.per_lane.is_empty()
     }
 
     /// The report for a kernel with one lane per pack.
-    pub fn scalar(reason: impl Into<String>) -> Report {
-        Report { width: 1, scalar: Some(reason.into()), ..Report::default() }
+    pub fn scalar(reason: impl Into<String>) -> VectorizationReport {
+        VectorizationReport { width: 1, scalar: Some(reason.into()), ..VectorizationReport::default() }
     }
 }
 
@@ -51,7 +51,7 @@ fn lines(locs: impl Iterator<Item = Loc>) -> String {
     format!(" (line {})", list.join(", "))
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for VectorizationReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.scalar {
             Some(reason) => write!(f, "1 lane per pack: {reason}")?,

@@ -1,13 +1,13 @@
 //! Finds loops in which a lane may wait for another lane of its pack: spin locks, and flags that another work-item sets.
 //!
-//! `while (atomic_cmpxchg(lock, 0, 1) != 0);` ends when work-items run one after another, because each releases the lock behind
-//! the loop. In a pack, the lane that has acquired the lock waits behind the loop until all lanes have left it, which they never
+//! `while (atomic_cmpxchg(lock, 0, 1) != 0);` ends when work-items run one after another, because each releases the lock after
+//! the loop. In a pack, the lane that has acquired the lock waits after the loop until all lanes have left it, which they never
 //! do. OpenCL does not guarantee forward progress between work-items (OpenCL C 3.0, 3.2.1), but programs rely on it and other
 //! implementations provide it. So a kernel with such a loop has one lane per pack. The analysis looks for a loop
 //!
 //! 1. with an exit that depends on a read of shared memory, by an atomic or volatile access at an address that stays the same (a
 //!    search makes progress by itself), or by a plain access in a loop with a fence;
-//! 2. in which a lane can be while other lanes of the pack are elsewhere: behind the loop, or on another path of a branch;
+//! 2. in which a lane can be while other lanes of the pack are elsewhere: after the loop, or on another path of a branch;
 //! 3. whose memory these other lanes may write before they reach a barrier, where they wait for all work-items in any case.
 //!
 //! Some loops look like that but make progress by themselves. They do not limit the width:
@@ -332,9 +332,9 @@ impl SpinLoopSearch<'_> {
                 reads && self.same_address(data.args[0], pointer)
             }
             ValueDef::Param(_, index) => {
-                let mut ways = cfg.preds(home).iter().filter(|&&pred| self.contains(pred));
+                let mut paths = cfg.preds(home).iter().filter(|&&pred| self.contains(pred));
                 depth > 0
-                    && ways.all(|&pred| {
+                    && paths.all(|&pred| {
                         self.arguments(pred, home, index).all(|value| self.was_just_read(value, pointer, depth - 1))
                     })
             }
@@ -405,7 +405,8 @@ impl SpinLoopSearch<'_> {
     fn other_lanes_write(&self, read: Inst) -> bool {
         let NormalForm { func, cfg, loops, .. } = self.normal;
         let data = loops.get(self.id);
-        let meets = |block: Block| func.layout.insts(block).iter().any(|&inst| synchronizes_group(self.normal, inst));
+        let synchronizes =
+            |block: Block| func.layout.insts(block).iter().any(|&inst| synchronizes_group(self.normal, inst));
         let mut starts: Vec<Block> = Vec::new();
         if data.blocks.iter().any(|&block| self.divergence.diverges(block) && self.diverging_paths_leave(block)) {
             starts.extend(data.blocks.iter().flat_map(|&block| self.exits(block)));
@@ -422,7 +423,7 @@ impl SpinLoopSearch<'_> {
                     let others = |&succ: &Block| !self.post.dominates(data.header, succ);
                     starts.extend(cfg.succs(pred).iter().copied().filter(others));
                 }
-                if !meets(pred) {
+                if !synchronizes(pred) {
                     open.push(pred);
                 }
             }
@@ -440,7 +441,7 @@ impl SpinLoopSearch<'_> {
                     break;
                 }
             }
-            if !meets(block) {
+            if !synchronizes(block) {
                 starts.extend(cfg.succs(block));
             }
         }

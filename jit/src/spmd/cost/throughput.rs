@@ -147,12 +147,12 @@ impl ThroughputModel<'_> {
                 continue;
             }
             let rare = cfg.succs(pred).iter().any(|&succ| func.layout.is_rare(succ));
-            let ways = if self.divergence.diverges(pred) && !self.is_loop_exit(pred) && !rare {
+            let paths = if self.divergence.diverges(pred) && !self.is_loop_exit(pred) && !rare {
                 cfg.succs(pred).len() as f64
             } else {
                 1.0
             };
-            sum += share[pred] / ways * self.edge_probability(pred, block);
+            sum += share[pred] / paths * self.edge_probability(pred, block);
         }
         if cfg.preds(block).is_empty() { 1.0 } else { sum.min(1.0) }
     }

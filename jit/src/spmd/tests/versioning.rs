@@ -7,23 +7,23 @@ use super::generate::Rng;
 use super::harness::{compare, make_all};
 use super::launches;
 use crate::Options;
-use crate::spmd::report::Report;
+use crate::spmd::report::VectorizationReport;
 use crate::spmd::workgroup::regions::Growth;
 
 /// Compares the results at all widths. Returns the report for eight lanes.
-fn report(module: &Module) -> Report {
+fn report(module: &Module) -> VectorizationReport {
     for growth in [Growth::default(), Growth { factor: 1, slack: 0 }] {
         compare("versions", module, &Options::default(), growth, &launches(&mut Rng(11), 16));
     }
     made(module)
 }
 
-fn made(module: &Module) -> Report {
+fn made(module: &Module) -> VectorizationReport {
     make_all(module, &Options { width: Some(8), ..Options::default() }, Growth::default()).report
 }
 
 /// The numbers of versions, masked blocks and scattered accesses, for most packs.
-fn numbers(report: &Report) -> [usize; 4] {
+fn numbers(report: &VectorizationReport) -> [usize; 4] {
     [report.versions, report.masked_blocks.len(), report.gathers.len(), report.scatters.len()]
 }
 

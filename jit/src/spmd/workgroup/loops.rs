@@ -715,16 +715,16 @@ impl<'a> Loops<'a> {
                 BlockCall::new(loops.enter[next], &args)
             }
         };
-        let mut ways: Vec<(Option<RegionId>, BlockCall)> =
+        let mut paths: Vec<(Option<RegionId>, BlockCall)> =
             body.region.next.iter().map(|&next| (next, call(self, next))).collect();
-        let Some((_, last)) = ways.pop() else {
+        let Some((_, last)) = paths.pop() else {
             // An endless loop without exit.
             self.env.at(at).jump(self.next_group, &[]);
             return;
         };
         let ended = self.regions.list.len();
         let mut b = self.env.at(at);
-        match ways.as_slice() {
+        match paths.as_slice() {
             [] => drop(b.inst(Opcode::Jump, &[], Imm::Jump(last), &[])),
             [(next, first)] => {
                 let number = b.iconst(Type::I32, next.unwrap_or(ended) as i64);
@@ -732,7 +732,7 @@ impl<'a> Loops<'a> {
                 b.branch(is_first, first.clone(), last);
             }
             _ => {
-                let cases = ways.into_iter().map(|(next, call)| (next.unwrap_or(ended) as u64, call)).collect();
+                let cases = paths.into_iter().map(|(next, call)| (next.unwrap_or(ended) as u64, call)).collect();
                 b.switch(params[0], cases, last);
             }
         }

@@ -84,7 +84,7 @@ pub(crate) struct Regions {
     /// Whether the kernel has a work-group barrier.
     pub(crate) has_barrier: bool,
     /// Whether the kernel has named barriers. Then regions are scheduled round-robin, because a pack may wait for one that is
-    /// behind it.
+    /// ahead of it.
     pub(crate) round_robin: bool,
 }
 

@@ -38,14 +38,19 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::linearize::{LinearizationPlan, Pending};
 use super::masks::Masks;
 use crate::spmd::analysis::divergence::Divergence;
-use crate::spmd::report::Report;
+use crate::spmd::report::VectorizationReport;
 use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::transform::private_arrays::Interleaved;
 use forms::{Packs, WideForm};
 pub(crate) use memory::record_step;
 
 /// Makes the code of a pack. With `tail`, lanes beyond the end of the work-group's row are inactive; otherwise all W lanes exist.
-pub(crate) fn run(normal: &NormalForm, divergence: &Divergence, width: u32, tail: bool) -> (Function, Report) {
+pub(crate) fn run(
+    normal: &NormalForm,
+    divergence: &Divergence,
+    width: u32,
+    tail: bool,
+) -> (Function, VectorizationReport) {
     let plan = LinearizationPlan::new(normal, divergence);
     let masks = Masks::new(normal, divergence, &plan);
     let mut out = Function::new(normal.func.name.clone(), &[]);
@@ -93,7 +98,7 @@ pub(crate) fn run(normal: &NormalForm, divergence: &Divergence, width: u32, tail
         mask_constants: [None.into(); 2],
         whole_slots: FxHashSet::default(),
         lanes_in_loops: false,
-        report: Report::default(),
+        report: VectorizationReport::default(),
     };
     widener.report.width = width;
     widener.report.versions = normal.pieces;
@@ -161,7 +166,7 @@ struct Widener<'a> {
     whole_slots: FxHashSet<Slot>,
     /// Whether instructions without a vector form are executed in loops over the lanes.
     lanes_in_loops: bool,
-    report: Report,
+    report: VectorizationReport,
 }
 
 impl Widener<'_> {
