@@ -146,8 +146,8 @@ impl ThroughputModel<'_> {
             if plan.latches[pred].is_some() {
                 continue;
             }
-            let rare = cfg.succs(pred).iter().any(|&succ| func.layout.is_rare(succ));
-            let paths = if self.divergence.diverges(pred) && !self.is_loop_exit(pred) && !rare {
+            let cold = cfg.succs(pred).iter().any(|&succ| func.layout.is_rare(succ));
+            let paths = if self.divergence.diverges(pred) && !self.is_loop_exit(pred) && !cold {
                 cfg.succs(pred).len() as f64
             } else {
                 1.0

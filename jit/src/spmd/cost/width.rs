@@ -70,8 +70,8 @@ impl Width {
             let chosen = WidthCandidate::new(normal, lanes, machine);
             return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new));
         }
-        let usual = dominant_element_bits(&normal);
-        let lanes = machine.usual_lanes(usual);
+        let element_bits = dominant_element_bits(&normal);
+        let lanes = machine.usual_lanes(element_bits);
         if let Some(read) = spin_loops::find_blocking_read(&normal, &normal.divergence(lanes, false)) {
             let line = match read.loc.line {
                 0 => String::new(),
@@ -86,11 +86,11 @@ impl Width {
         let mut chosen = WidthCandidate::new(normal.clone(), lanes, machine);
         let mut costs = chosen.costs();
         // Long registers are full without more lanes.
-        let narrow_accesses = lanes * usual > machine.register_bits && chosen.accesses_narrow_elements();
+        let narrow_accesses = lanes * element_bits > machine.register_bits && chosen.accesses_narrow_elements();
         // Long registers are worth their lanes, except for accesses that scatter but would not with fewer lanes: everything else
         // costs half as much at best.
         let scatters = costs.scattered > (1.0 - HALF_WORTHWHILE) * costs.hot;
-        if scatters && lanes > machine.least_lanes(usual) {
+        if scatters && lanes > machine.least_lanes(element_bits) {
             let half = WidthCandidate::new(normal.clone(), lanes / 2, machine);
             let less = half.costs();
             // Cold blocks are included in the costs, but must not decide.
@@ -102,15 +102,15 @@ impl Width {
         let rows = kernel
             .required_local_size
             .map_or_else(|| long_rows(func, 2 * lanes), |sizes| sizes[0] % u64::from(2 * lanes) == 0);
-        let twice = rows && (loops || narrow_accesses) && lanes < MAX_LANES && chosen.insts() <= MAX_INSTS_DOUBLED;
-        let twice = twice.then(|| WidthCandidate::new(normal, 2 * lanes, machine));
-        if let Some(twice) = twice {
-            let more = twice.costs();
+        let doubled = rows && (loops || narrow_accesses) && lanes < MAX_LANES && chosen.insts() <= MAX_INSTS_DOUBLED;
+        let doubled = doubled.then(|| WidthCandidate::new(normal, 2 * lanes, machine));
+        if let Some(doubled) = doubled {
+            let more = doubled.costs();
             if narrow_accesses && more.hot <= SLACK * 2.0 * costs.hot {
                 // With more lanes, cold blocks are executed more often, but they do not decide whether packs pay.
-                chosen = twice;
+                chosen = doubled;
             } else if more.pack <= SLACK * 2.0 * costs.pack {
-                (chosen, costs) = (twice, more);
+                (chosen, costs) = (doubled, more);
             }
         }
         let gain = costs.scalar / costs.pack.max(1.0);
@@ -212,15 +212,15 @@ fn long_rows(func: &Function, lanes: u32) -> bool {
 /// overlap by themselves.
 fn has_recurrence_bound_loops(normal: &NormalForm, lanes: u32, machine: &Machine) -> bool {
     let NormalForm { func, cfg, loops, .. } = normal;
-    let twice = 2 * lanes;
+    let doubled = 2 * lanes;
     // Operations executed lane by lane are limited only by themselves.
     let is_per_lane = |&inst: &Inst| how(func.dfg.inst(inst).op) == How::PerLane;
     let in_loops = cfg.rpo().iter().filter(|&&block| loops.depth(block) > 0);
-    twice <= MAX_LANES
+    doubled <= MAX_LANES
         && loops.iter().next().is_some()
         && !in_loops.flat_map(|&block| func.layout.insts(block)).any(is_per_lane)
         && recurrence::is_recurrence_bound(normal, &normal.divergence(lanes, true), lanes, machine)
-        && register_pressure::estimate(normal, &normal.divergence(twice, true), twice, machine) <= machine.registers
+        && register_pressure::estimate(normal, &normal.divergence(doubled, true), doubled, machine) <= machine.registers
 }
 
 /// Elements with at most so many bits are narrow: one for each lane of the usual pack fills one register at most.

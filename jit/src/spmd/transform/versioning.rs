@@ -398,14 +398,14 @@ fn split(func: &Function, gains: &Gains, at: Block) -> Option<HeadParts> {
     let mut early = true;
     for &inst in func.layout.insts(at) {
         let data = func.dfg.inst(inst);
-        let (mut waits, mut depends) = (false, false);
+        let (mut follows_test, mut depends) = (false, false);
         func.dfg.for_each_use(inst, |value| {
-            waits |= after.contains(&value);
+            follows_test |= after.contains(&value);
             depends |= shared.contains(&value);
         });
         let assumed = gains.assumptions.contains_key(&inst);
         let results = func.dfg.results(inst);
-        if waits || data.op.is_terminator() || !data.op.is_pure() && (depends || !early) {
+        if follows_test || data.op.is_terminator() || !data.op.is_pure() && (depends || !early) {
             early &= data.op.is_pure();
             after.extend(results);
             parts.after.push(inst);

@@ -660,8 +660,8 @@ impl<'a> Loops<'a> {
         self.env.out.layout.append_block(at);
         let params = self.env.out.dfg.params(at).to_vec();
         let lowest = body.lowest.map(|lowest| {
-            let turn = self.round_position(at, body.id, params[0]);
-            self.env.at(at).int2(Opcode::Umin, lowest, turn)
+            let position = self.round_position(at, body.id, params[0]);
+            self.env.at(at).int2(Opcode::Umin, lowest, position)
         });
         for dim in 0..3u8 {
             let Some(id) = body.levels.ids[usize::from(dim)] else { continue };

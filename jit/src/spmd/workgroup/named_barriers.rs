@@ -26,16 +26,16 @@ use crate::spmd::class::{Class, class};
 
 /// Expands a kernel's named barriers. Returns the blocks in which packs wait, with the memory scopes of their barriers.
 pub(crate) fn expand(func: &mut Function) -> FxHashMap<Block, MemScope> {
-    let mut waits = FxHashMap::default();
+    let mut wait_blocks = FxHashMap::default();
     for block in func.layout.blocks().to_vec() {
         let mut at = block;
         while let Some(index) = func.layout.insts(at).iter().position(|&inst| is_named(func, inst)) {
             let (wait, rest, scope) = expand_one(func, at, index);
-            waits.insert(wait, scope);
+            wait_blocks.insert(wait, scope);
             at = rest;
         }
     }
-    if !waits.is_empty() {
+    if !wait_blocks.is_empty() {
         for block in func.layout.blocks().to_vec() {
             for inst in func.layout.insts(block).to_vec() {
                 if let Some(operation) = Collective::of(func, inst) {
@@ -44,7 +44,7 @@ pub(crate) fn expand(func: &mut Function) -> FxHashMap<Block, MemScope> {
             }
         }
     }
-    waits
+    wait_blocks
 }
 
 fn is_named(func: &Function, inst: Inst) -> bool {
@@ -79,12 +79,12 @@ fn expand_one(func: &mut Function, block: Block, index: usize) -> (Block, Block,
     let times = b.int2(Opcode::Iadd, old, more);
     b.store(times_at, times, access);
     b.jump(wait, &[old]);
-    let mine = func.dfg.append_param(wait, Type::I32);
+    let own_times = func.dfg.append_param(wait, Type::I32);
     let mut b = Builder::at_end(func, wait);
     let times_at = b.addr(place, None, 1, 8);
     let now = b.load(Type::I32, times_at, access);
-    let same = b.icmp(IntCond::Eq, now, mine);
-    b.branch(same, BlockCall::new(wait, &[mine]), BlockCall::new(rest, &[]));
+    let same = b.icmp(IntCond::Eq, now, own_times);
+    b.branch(same, BlockCall::new(wait, &[own_times]), BlockCall::new(rest, &[]));
     (wait, rest, info.memory)
 }
 

@@ -95,14 +95,14 @@ impl Regions {
     /// Cuts a kernel into regions.
     pub(crate) fn new(kernel: &Function, growth: Growth) -> Regions {
         let mut func = kernel.clone();
-        let waits = named_barriers::expand(&mut func);
-        let round_robin = !waits.is_empty();
+        let wait_blocks = named_barriers::expand(&mut func);
+        let round_robin = !wait_blocks.is_empty();
         let mut has_barrier = round_robin;
         let mut entries = RegionEntries::new();
         let mut ends = EntitySet::new();
         let mut starts: Vec<Block> = func.layout.entry().into_iter().collect();
         for block in func.layout.blocks().to_vec() {
-            if let Some(&memory) = waits.get(&block) {
+            if let Some(&memory) = wait_blocks.get(&block) {
                 starts.push(block);
                 entries[block] = Some((beyond_group(memory), EntryRule::Checked));
             }

@@ -21,8 +21,8 @@ impl Widener<'_> {
         for &block in &self.plan.order {
             let root = self.masks.root(block);
             let insts = self.func.layout.insts(block);
-            let rare = self.func.layout.is_rare(block);
-            if insts.iter().any(|&inst| self.needs_lanes(inst)) || self.is_header(block) || rare {
+            let cold = self.func.layout.is_rare(block);
+            if insts.iter().any(|&inst| self.needs_lanes(inst)) || self.is_header(block) || cold {
                 self.guarded.insert(root);
             }
             let mut at = Some(root);
