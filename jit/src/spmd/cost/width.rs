@@ -42,7 +42,7 @@ impl Width {
             return Width::Scalar("the interpreter executes work-items one at a time".to_owned());
         }
         if forced == Some(1) {
-            return Width::Scalar("a width of one lane was requested".to_owned());
+            return Width::Scalar("one lane was requested by CLIFT_WIDTH or a required sub-group size".to_owned());
         }
         if options.opt_disable && forced.is_none() {
             return Width::Scalar("optimization is disabled (-cl-opt-disable)".to_owned());
@@ -56,7 +56,7 @@ impl Width {
                 insts += 1;
                 let op = func.dfg.inst(inst).op;
                 if how(op) == How::Foreign {
-                    return Width::Scalar(format!("the kernel contains `{}`", op.info().name));
+                    return Width::Scalar(format!("the vectorizer does not support `{}`", op.info().name));
                 }
             }
         }
