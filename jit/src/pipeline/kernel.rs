@@ -9,7 +9,7 @@ use super::backends::Backends;
 use super::observer::Observer;
 use super::on_demand::KernelRest;
 use crate::codegen::{Body, Input, VectorCaps, legalize};
-use crate::spmd::report::Report;
+use crate::spmd::report::VectorizationReport;
 use crate::{BuildError, Options, passes, spmd};
 
 /// The stages that work on one kernel.
@@ -35,7 +35,7 @@ pub(super) fn compile(
         report: groups.report,
     };
     needs.resources.groups_may_grow =
-        needs.report.accesses_runs() && spmd::groups_may_grow(&module.funcs[kernel.func], kernel);
+        needs.report.accesses_runs() && spmd::may_coalesce_groups(&module.funcs[kernel.func], kernel);
     let scalar = needs.resources.width == 1 && options.width != Some(1);
     let backend = if scalar { backends.scalars } else { backends.packs };
     let Input::Legal(caps) = backend.input() else {
@@ -93,7 +93,7 @@ fn by_hand(module: &Module, kernel: &KernelData) -> spmd::GroupFunctions {
         private_bytes: 0,
         has_barrier: false,
     };
-    spmd::GroupFunctions { general, packed: None, report: Report::scalar("made by hand") }
+    spmd::GroupFunctions { general, packed: None, report: VectorizationReport::scalar("made by hand") }
 }
 
 /// What the stages make of a kernel: what it needs, and its legal functions where the backend wants them.
@@ -110,5 +110,5 @@ pub(super) struct Needs {
     pub(super) resources: Resources,
     pub(super) private_bytes: u64,
     pub(super) has_barrier: bool,
-    pub(super) report: Report,
+    pub(super) report: VectorizationReport,
 }

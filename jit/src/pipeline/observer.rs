@@ -6,7 +6,7 @@ use std::time::Instant;
 use clift_kir::{Function, Module, verify};
 
 use super::REPORT;
-use crate::spmd::report::Report;
+use crate::spmd::report::VectorizationReport;
 use crate::{BuildError, Options};
 
 /// Observes the stages of one build.
@@ -31,7 +31,7 @@ impl<'a> Observer<'a> {
     }
 
     /// What the vectorizer did with a kernel.
-    pub(super) fn report(&mut self, kernel: &str, report: &Report) {
+    pub(super) fn report(&mut self, kernel: &str, report: &VectorizationReport) {
         tracing::debug!(target: "clift::vectorize", kernel, "{report}");
         if self.dumps(REPORT) {
             let _ = writeln!(self.log, "kernel {kernel}: {report}");

@@ -93,7 +93,7 @@ impl ImageKernel {
             return None;
         }
         let mut options = Options { dump: Vec::new(), ..options.clone() };
-        if spmd::knows_sub_groups(func) {
+        if spmd::observes_sub_groups(func) {
             // What queries said of sub-groups stays true.
             options.width = Some(width);
         }

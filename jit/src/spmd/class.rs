@@ -1,16 +1,16 @@
-//! What the work-group loops do with each op: the one exhaustive match of this directory over opcodes.
+//! What the work-group loops do with each op: their own classes, made from the classes of the op table.
 
 use clift_kir::ops::{
     AddressOp, CallOp, CollectiveOp, ConvertOp, IntOp, LaneOp, LeafOp, MemoryOp, OpClass, QueryOp, SyncOp, TerminatorOp,
 };
 use clift_kir::{Imm, Opcode};
 
-/// How an op of one work-item's code is treated when it becomes the body of a loop.
+/// How an op of a work-item's code is treated when that code becomes the body of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
-    /// A constant or `undef`: made anew wherever it is used.
+    /// A constant or `undef`: made again wherever it is used.
     Constant,
-    /// Reads the argument block: becomes a load, once per run.
+    /// Reads the argument block: becomes a load that is executed once per run.
     Arg,
     /// An address in the argument block.
     ArgAddr,
@@ -20,29 +20,29 @@ pub(super) enum Class {
     GlobalAddr,
     /// A work-item query: a value of the loops.
     Query(QueryOp),
-    /// A test for an address space: a comparison with an arena's bounds.
+    /// A test for an address space: becomes comparisons with an arena's bounds.
     InSpace,
     /// A pure op so cheap that recomputing it beats keeping its result in memory.
     Cheap,
     /// A plain load.
     Load,
-    /// Anything else that is copied as it stands.
+    /// Anything else; it is copied unchanged.
     Plain,
     /// A barrier.
     Barrier,
-    /// A barrier at which sub-groups of a work-group meet.
+    /// A barrier for some of the sub-groups of a work-group.
     NamedBarrier,
-    /// An operation in which work-items exchange values.
+    /// A collective operation, in which work-items exchange values.
     Collective,
-    /// Goes to other blocks.
+    /// Transfers control to other blocks.
     Branch,
     /// Ends the work-item.
     End,
-    /// A call: gone before.
+    /// An op that earlier passes have removed, such as a call.
     Call,
 }
 
-/// Whether work-items of one row may get different answers.
+/// Whether the result may differ between work-items of one row.
 pub(super) fn varies_along_x(query: QueryOp, imm: &Imm) -> bool {
     match query {
         QueryOp::GlobalId | QueryOp::LocalId => *imm == Imm::Dim(0),
@@ -62,7 +62,7 @@ pub(super) fn varies_along_x(query: QueryOp, imm: &Imm) -> bool {
     }
 }
 
-/// Whether the answer depends on which work-items of a row make up a work-group.
+/// Whether the result depends on which work-items of a row make up a work-group.
 pub(super) fn is_of_groups_along_x(query: QueryOp, imm: &Imm) -> bool {
     match query {
         QueryOp::NumGroups | QueryOp::EnqueuedLocalSize | QueryOp::LocalSize | QueryOp::GroupId | QueryOp::LocalId => {
@@ -83,7 +83,7 @@ pub(super) fn is_of_groups_along_x(query: QueryOp, imm: &Imm) -> bool {
     }
 }
 
-/// Whether the answer depends on which work-items make up a sub-group.
+/// Whether the result depends on which work-items make up a sub-group.
 pub(super) fn is_of_sub_groups(query: QueryOp) -> bool {
     match query {
         QueryOp::SubGroupSize

@@ -1,29 +1,27 @@
-//! From one work-item's code to code that runs work-groups.
+//! Turns a kernel written for one work-item into functions that run whole work-groups.
 //!
-//! [`group_functions`] takes a kernel at stage *canonical* and gives functions in the form of
-//! [`clift_include::abi::GroupRunFn`] at stage *looped*: they run a number of work-groups, each with all of its work-items.
+//! [`group_functions`] takes a kernel at stage *canonical* and returns functions with the signature of
+//! [`clift_include::abi::GroupRunFn`] at stage *looped*: each runs a number of work-groups with all of their work-items.
 //!
-//! First work-items become lanes, then packs of lanes become loops:
+//! First work-items become lanes, then packs of lanes become the bodies of loops:
 //!
-//! - [`shape`], [`divergence`]: which values the work-items share, which branches part them; `line.rs`, `rules.rs` and `range.rs`
-//!   follow values that count along the lanes through index arithmetic;
-//! - `indices.rs`: indices in few bits that the source promises to be enough, in the width of addresses;
-//! - `width.rs`, `cost.rs`, `pressure.rs`, `latency.rs`, [`machine`]: how many lanes a pack has, or why only one;
-//! - `waits.rs`: loops in which lanes would wait for each other for ever;
-//! - `fields.rs`: accesses to all fields of a record as one;
-//! - `assume.rs`, `versions.rs`: what holds for most packs and takes a test; code for packs for which it does;
-//! - `prepare.rs`, `order.rs`, `linearize.rs`, `masks.rs`: the kernel in normal form, the order in which a pack executes its blocks,
-//!   and which lanes do;
-//! - `widen`: the code of a pack, `counters.rs`: iterations that its lanes count. From here on a pack is what a work-item was
-//!   before;
-//! - `class.rs`: what happens to each op in the loops, by class;
-//! - `regions.rs`: the pieces between barriers, and whether work-items go from one to the next together;
-//! - `named.rs`: named barriers as counting and waiting;
-//! - `groups.rs`: operations in which work-items exchange values;
-//! - `interleave.rs`: private variables laid out lane by lane;
-//! - `private.rs`, `context.rs`: what a work-item keeps between regions, and where;
-//! - `env.rs`: sizes, ids, arguments and addresses as values of the run, the group, the row, the work-item;
-//! - `wgloop.rs`: copies of the regions with loops around them.
+//! - [`analysis`]: facts about values and control flow. `shape.rs` and `divergence.rs` find the values that the work-items share
+//!   and the divergent branches; `transfer.rs`, `affine.rs`, `known_bits.rs` and `ranges.rs` follow affine values through index
+//!   arithmetic; `assumptions.rs` lists what a run-time test of a pack can establish; `spin_loops.rs` finds loops in which a lane
+//!   would wait for another lane of its pack for ever.
+//! - `cost`: how many lanes a pack has, or why only one. `width.rs` chooses; `throughput.rs`, `recurrence.rs` and
+//!   `register_pressure.rs` estimate.
+//! - `transform`: rewrites of one work-item's code. `normalize.rs` brings a kernel into normal form; `index_widening.rs`,
+//!   `record_access.rs` and `versioning.rs` make accesses contiguous; `private_arrays.rs` chooses the layout of private
+//!   variables. `loop_counters.rs` is the exception: it runs on the code of a pack.
+//! - `vectorize`: the code of a pack. `order.rs`, `linearize.rs` and `masks.rs` plan the order of blocks and the masks; `widen`
+//!   emits the code, with `aggregated_atomics.rs` for atomics of all lanes. From here on a pack takes the place of a work-item.
+//! - `workgroup`: the loops over packs. `regions.rs` cuts the code at barriers, `named_barriers.rs` and `collectives.rs` handle
+//!   named barriers and operations of a work-group, `private.rs` and `context.rs` decide what a work-item keeps between regions
+//!   and where, `env.rs` computes sizes, ids, arguments and addresses, and `loops.rs` copies the regions and puts loops around
+//!   them.
+//! - `class.rs`: what the work-group loops do with each op, by class.
+//! - [`report`]: what the vectorizer did, for the build log.
 //!
 //! A kernel gets up to two group functions. The *general* one takes any work-group; lanes beyond the end of a row are masked off.
 //! The *packed* one exists when packs have several lanes, and takes launches whose rows are whole packs. `docs/spmd.md` explains
@@ -44,22 +42,22 @@ use clift_kir::{AtomicInfo, Function, KernelData, MemOrder, MemScope, Module};
 use super::{BuildError, Options, passes};
 use crate::target::machine::Machine;
 use cost::width::Width;
-use report::Report;
+use report::VectorizationReport;
 use transform::{loop_counters, normalize};
 use vectorize::widen;
-pub(crate) use workgroup::collectives::{groups_may_grow, knows_sub_groups};
+pub(crate) use workgroup::collectives::{may_coalesce_groups, observes_sub_groups};
 use workgroup::{collectives, context, env, loops, regions};
 
-/// A kernel that runs whole work-groups.
+/// A function that runs whole work-groups of a kernel.
 #[derive(Clone, Debug)]
 pub struct GroupFunction {
     /// Stage *looped*; entry parameters are context, argument block, first group, group count.
     pub func: Function,
-    /// The code of a pack that it was made from, stage *widened*, when packs have several lanes.
+    /// The code of a pack from which the loops were made, at stage *widened*; only when packs have several lanes.
     pub widened: Option<Function>,
-    /// The memory it needs.
+    /// The memory that the function needs.
     pub resources: Resources,
-    /// Bytes of private variables per work-item that stayed in memory.
+    /// Bytes of private variables per work-item that stay in memory.
     pub private_bytes: u64,
     /// Whether the kernel has a work-group barrier.
     pub has_barrier: bool,
@@ -70,11 +68,11 @@ pub struct GroupFunction {
 pub struct GroupFunctions {
     /// Takes any work-group.
     pub general: GroupFunction,
-    /// Takes work-groups whose rows are whole packs; only when a pack has several lanes. See
-    /// [`clift_include::abi::KernelEntry::packed`] for all it expects.
+    /// Takes work-groups whose rows are whole packs. Present only when a pack has several lanes. See
+    /// [`clift_include::abi::KernelEntry::packed`] for its full contract.
     pub packed: Option<GroupFunction>,
     /// What the vectorizer did.
-    pub report: Report,
+    pub report: VectorizationReport,
 }
 
 /// Makes the group functions of a kernel.
@@ -90,8 +88,8 @@ pub fn group_functions(
     make(module, kernel, options, machine, regions::Growth::default())
 }
 
-/// A function for work-groups whose rows are whole packs of `lanes` lanes, fewer than the kernel's own: for launches with short
-/// rows. `None` where the kernel can tell how large a pack is.
+/// A group function for work-groups whose rows are whole packs of `lanes` lanes, fewer than the kernel's own width: for launches
+/// with short rows. `None` if the kernel can observe the width of a pack.
 ///
 /// # Errors
 /// As [`group_functions`].
@@ -103,21 +101,19 @@ pub fn narrower(
     lanes: u32,
 ) -> Result<Option<GroupFunction>, BuildError> {
     let func = &module.funcs[kernel.func];
-    if knows_sub_groups(func) {
+    if observes_sub_groups(func) {
         return Ok(None);
     }
     let maker = Maker { module, kernel, options, growth: regions::Growth::default() };
     let options = Options { width: Some(lanes), ..options.clone() };
     let made = match Width::choose(func, kernel, &options, machine) {
-        Width::Packs(lanes, prepared, versions) => {
-            maker.packs(versions.as_deref().unwrap_or(&prepared), lanes, true)?.0
-        }
+        Width::Packs(lanes, normal, versions) => maker.packs(versions.as_deref().unwrap_or(&normal), lanes, true)?.0,
         Width::Scalar(_) => maker.scalar(func)?.0,
     };
     Ok(Some(made))
 }
 
-/// As [`group_functions`], with a bound on copies.
+/// As [`group_functions`], with a limit on the copying of blocks.
 fn make(
     module: &Module,
     kernel: &KernelData,
@@ -127,19 +123,23 @@ fn make(
 ) -> Result<GroupFunctions, BuildError> {
     let func = &module.funcs[kernel.func];
     let maker = Maker { module, kernel, options, growth };
-    let (lanes, prepared, versions) = match Width::choose(func, kernel, options, machine) {
-        Width::Packs(lanes, prepared, versions) => (lanes, prepared, versions),
+    let (lanes, normal, versions) = match Width::choose(func, kernel, options, machine) {
+        Width::Packs(lanes, normal, versions) => (lanes, normal, versions),
         Width::Scalar(reason) => {
             let (general, regions) = maker.scalar(func)?;
-            return Ok(GroupFunctions { general, packed: None, report: Report { regions, ..Report::scalar(reason) } });
+            return Ok(GroupFunctions {
+                general,
+                packed: None,
+                report: VectorizationReport { regions, ..VectorizationReport::scalar(reason) },
+            });
         }
     };
-    let (general, _) = maker.packs(&prepared, lanes, false)?;
-    let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&prepared), lanes, true)?;
+    let (general, _) = maker.packs(&normal, lanes, false)?;
+    let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, true)?;
     Ok(GroupFunctions { general, packed: Some(packed), report })
 }
 
-/// Makes functions of one kernel.
+/// Makes the group functions of one kernel.
 struct Maker<'a> {
     module: &'a Module,
     kernel: &'a KernelData,
@@ -148,72 +148,72 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// One work-item after the other; also gives the number of regions.
+    /// One work-item per loop iteration. Also returns the number of regions.
     fn scalar(&self, func: &Function) -> Result<(GroupFunction, usize), BuildError> {
         let mut func = func.clone();
-        collectives::alone(&mut func);
-        add_loops(self.module, self.kernel, self.options, &func, Packs::ONE, self.growth)
+        collectives::lower_for_single_lane(&mut func);
+        add_loops(self.module, self.kernel, self.options, &func, Packing::ONE, self.growth)
     }
 
-    /// In packs; `whole` as in [`Packs::whole`].
+    /// One pack per loop iteration; `whole` as in [`Packing::whole`].
     fn packs(
         &self,
-        prepared: &normalize::Prepared,
+        normal: &normalize::NormalForm,
         lanes: u32,
         whole: bool,
-    ) -> Result<(GroupFunction, Report), BuildError> {
-        let divergence = prepared.divergence(lanes, whole);
-        let (mut widened, report) = widen::run(prepared, &divergence, lanes, !whole);
+    ) -> Result<(GroupFunction, VectorizationReport), BuildError> {
+        let divergence = normal.divergence(lanes, whole);
+        let (mut widened, report) = widen::run(normal, &divergence, lanes, !whole);
         passes::clean_widened(&mut widened, self.options);
         loop_counters::run(&mut widened);
-        let packs = Packs { lanes, whole };
-        let (mut made, regions) = add_loops(self.module, self.kernel, self.options, &widened, packs, self.growth)?;
+        let packing = Packing { lanes, whole };
+        let (mut made, regions) = add_loops(self.module, self.kernel, self.options, &widened, packing, self.growth)?;
         made.widened = Some(widened);
-        Ok((made, Report { regions, ..report }))
+        Ok((made, VectorizationReport { regions, ..report }))
     }
 }
 
-/// How work-items are packed.
+/// How work-items form packs.
 #[derive(Clone, Copy, Debug)]
-struct Packs {
+struct Packing {
     /// Lanes per pack, a power of two.
     lanes: u32,
-    /// Whether every row of a work-group is made of whole packs.
+    /// Whether every row of a work-group consists of whole packs.
     whole: bool,
 }
 
-impl Packs {
-    /// One work-item after the other.
-    const ONE: Packs = Packs { lanes: 1, whole: true };
+impl Packing {
+    /// One work-item per pack.
+    const ONE: Packing = Packing { lanes: 1, whole: true };
 }
 
-/// Puts loops around the code of a work-item or a pack; also gives the number of regions.
+/// Puts loops around the code of a work-item or a pack. Also returns the number of regions.
 fn add_loops(
     module: &Module,
     kernel: &KernelData,
     options: &Options,
     func: &Function,
-    packs: Packs,
+    packing: Packing,
     growth: regions::Growth,
 ) -> Result<(GroupFunction, usize), BuildError> {
     let regions = regions::Regions::new(func, growth);
-    let context = context::Context::new(&regions, packs)?;
+    let context = context::ContextLayout::new(&regions, packing)?;
     let locals = env::LocalLayout::new(module, &regions)?;
-    let func = loops::build(module, kernel, options, packs, &regions, &context, &locals);
+    let func = loops::build(module, kernel, options, packing, &regions, &context, &locals);
     let resources = Resources {
         arg_block_bytes: kernel.arg_block_bytes,
         local_bytes: locals.bytes,
         scratch_fixed_bytes: context.fixed_bytes + env::slack(context.align),
         scratch_item_bytes: context.item_bytes,
-        width: packs.lanes,
+        width: packing.lanes,
         groups_may_grow: false,
     };
-    let private_bytes = context.private_bytes / u64::from(packs.lanes);
+    let private_bytes = context.private_bytes / u64::from(packing.lanes);
     let made = GroupFunction { func, widened: None, resources, private_bytes, has_barrier: regions.has_barrier };
     Ok((made, regions.list.len()))
 }
 
-/// The fence that a barrier's memory scope asks for. Barriers do not tell their order: the strongest.
+/// The fence for a barrier's memory scope. A barrier of the kernel IR has no memory order, so the strongest is used.
 fn fence(scope: MemScope) -> AtomicInfo {
     AtomicInfo { op: AtomicOp::Xchg, order: MemOrder::SeqCst, scope }
 }

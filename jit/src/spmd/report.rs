@@ -1,45 +1,45 @@
-//! What the vectorizer did with a kernel, for the build log, where it is asked for, and for tests.
+//! The report of what the vectorizer did with a kernel: for `CLIFT_DEBUG=vectorize`, the build log and tests.
 
 use std::fmt;
 
 use clift_kir::{Loc, Opcode};
 
-/// Counts and places of what costs, in the variant for full packs where there is one.
+/// Counts and source locations of costly code. They are those of the variant for whole packs, if there is one.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct VectorizationReport {
     /// Lanes per pack.
     pub width: u32,
-    /// Why the kernel has one lane per pack, if it has.
+    /// Why the kernel has one lane per pack; `None` if it has several.
     pub scalar: Option<String>,
-    /// Pieces between barriers.
+    /// Regions: pieces of the kernel between barriers.
     pub regions: usize,
-    /// Pieces of the kernel that exist twice, for packs of which an assumption holds and for others. Counts are those of the former.
+    /// Pieces of the kernel that have a fast and a slow version. The other counts are those of the fast versions.
     pub versions: usize,
     /// Blocks that only some lanes execute.
     pub masked_blocks: Vec<Loc>,
-    /// Accesses to neighbouring places unless a test at run time fails.
+    /// Accesses that are contiguous or gathered, as a run-time test decides.
     pub tested: Vec<Loc>,
-    /// Loads whose lanes read from anywhere.
+    /// Loads with an address per lane.
     pub gathers: Vec<Loc>,
-    /// Stores whose lanes write anywhere.
+    /// Stores with an address per lane.
     pub scatters: Vec<Loc>,
     /// Operations executed lane by lane.
     pub per_lane: Vec<(Opcode, Loc)>,
 }
 
-impl Report {
-    /// Whether what a pack accesses lies together, so that longer rows are longer runs of memory.
+impl VectorizationReport {
+    /// Whether the accesses of a pack are contiguous, so that longer rows mean longer runs of memory.
     pub fn accesses_runs(&self) -> bool {
         self.scalar.is_none() && self.gathers.is_empty() && self.scatters.is_empty() && self.per_lane.is_empty()
     }
 
-    /// A kernel with one lane per pack.
-    pub fn scalar(reason: impl Into<String>) -> Report {
-        Report { width: 1, scalar: Some(reason.into()), ..Report::default() }
+    /// The report for a kernel with one lane per pack.
+    pub fn scalar(reason: impl Into<String>) -> VectorizationReport {
+        VectorizationReport { width: 1, scalar: Some(reason.into()), ..VectorizationReport::default() }
     }
 }
 
-/// Lines of places, each once.
+/// The source lines of some locations, without duplicates.
 fn lines(locs: impl Iterator<Item = Loc>) -> String {
     let mut lines: Vec<u32> = locs.map(|loc| loc.line).filter(|&line| line != 0).collect();
     lines.sort_unstable();
@@ -51,7 +51,7 @@ fn lines(locs: impl Iterator<Item = Loc>) -> String {
     format!(" (line {})", list.join(", "))
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for VectorizationReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.scalar {
             Some(reason) => write!(f, "1 lane per pack: {reason}")?,
@@ -61,16 +61,21 @@ impl fmt::Display for Report {
         if self.scalar.is_some() {
             return Ok(());
         }
-        write!(f, ", {} pieces in versions", self.versions)?;
+        write!(f, ", {} versioned pieces", self.versions)?;
         for (what, locs) in [
             ("masked blocks", &self.masked_blocks),
-            ("tested accesses", &self.tested),
+            ("accesses with a run-time test", &self.tested),
             ("gathers", &self.gathers),
             ("scatters", &self.scatters),
         ] {
             write!(f, ", {} {what}{}", locs.len(), lines(locs.iter().copied()))?;
         }
         let per_lane = &self.per_lane;
-        write!(f, ", {} operations lane by lane{}", per_lane.len(), lines(per_lane.iter().map(|(_, loc)| *loc)))
+        write!(
+            f,
+            ", {} operations executed lane by lane{}",
+            per_lane.len(),
+            lines(per_lane.iter().map(|(_, loc)| *loc))
+        )
     }
 }

@@ -1,37 +1,38 @@
-//! What may be assumed of a pack though it need not hold, because a few scalar operations on the first lane's values tell.
+//! Assumptions about a pack that need not hold, but that a few scalar operations on the first lane's values can test.
 //!
-//! Most packs lie in the interior of things: no lane is clamped, no index wraps or passes a multiple of a row's length, comparisons
-//! with a border come out the same in all lanes, masks that are powers of two less one keep or clear all bits in which the lanes
-//! differ. Under such an assumption a value is a line, or shared, that otherwise is neither. [`crate::spmd::transform::versioning`] decides what to
-//! assume where, and makes the code that tests it.
+//! Most packs lie in the interior of an image or array: no lane is clamped, no index wraps or passes a multiple of a row's
+//! length, comparisons with a border have the same result in all lanes, and masks of the form 2^n - 1 keep or clear all bits in
+//! which the lanes differ. Under such an assumption a value is affine or uniform that otherwise is neither.
+//! [`crate::spmd::transform::versioning`] decides which assumptions to make where, and emits the code that tests them.
 
 use clift_kir::inst::Imm;
 use clift_kir::{Builder, Inst, IntCond, Opcode, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::affine::{Line, Low, Offsets};
+use super::affine::{Affine, Offsets};
+use super::known_bits::LowBits;
 use super::shape::{Bound, Check, Excludes, Scope};
-use super::transfer::{Form, Rules};
+use super::transfer::{LaneForm, TransferFunctions};
 
-/// What an analysis takes for granted.
+/// The assumptions of an analysis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Assume<'a> {
     /// Nothing.
     Nothing,
-    /// What can be tested of these.
+    /// What can be tested about these instructions.
     These(&'a Assumed),
 }
 
-/// Instructions of which something is assumed, and which of several things: 0 is the usual one. Of bits that a mask keeps, clears or
-/// flips there are others ([`MOST_OTHERS`]).
+/// Instructions about which something is assumed, and which alternative: 0 is the usual one. Only the bits that a mask keeps,
+/// clears or flips have more than one alternative ([`MAX_ALTERNATIVES`]).
 pub(crate) type Assumed = FxHashMap<Inst, u8>;
 
-/// How many other things may be assumed.
-pub(crate) const MOST_OTHERS: u8 = 4;
+/// How many alternatives there are besides the usual one.
+pub(crate) const MAX_ALTERNATIVES: u8 = 4;
 
 impl Assume<'_> {
-    /// What may be assumed of an instruction, if anything.
+    /// Which alternative is assumed about an instruction, if any.
     pub(crate) fn of(self, inst: Inst) -> Option<u8> {
         match self {
             Assume::Nothing => None,
@@ -40,27 +41,28 @@ impl Assume<'_> {
     }
 }
 
-/// Tests that all have to hold.
+/// Tests that must all succeed.
 pub(crate) type Tests = SmallVec<[Test; 3]>;
 
-/// A condition on what the first lane has.
+/// A condition on the first lane's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Test {
     /// A comparison.
     Check(Check),
-    /// The comparison of a value with a shared bound comes out the same in the first and in the last lane, which has `reach` more.
-    Agrees { cond: IntCond, value: Value, reach: i64, bound: Value },
-    /// No lane's `a` is its `b`; the last lane's difference is `reach` more.
-    Differ { a: Value, b: Value, reach: i64 },
-    /// The lowest `bits` bits are these.
+    /// The comparison of a value with a uniform bound has the same result in the first and in the last lane, whose value is
+    /// larger by `reach`.
+    SameComparison { cond: IntCond, value: Value, reach: i64, bound: Value },
+    /// No lane's `a` equals its `b`. The difference `a - b` of the last lane is larger by `reach` than that of the first.
+    NeverEqual { a: Value, b: Value, reach: i64 },
+    /// The lowest `bits` bits of the value equal `are`.
     Bits { value: Value, bits: u32, are: u64 },
-    /// All lanes divide to the same quotient: the last one, whose dividend is `reach` more, has a remainder below the divisor, which
-    /// is positive.
+    /// All lanes have the same quotient: the remainder of the last lane, whose dividend is larger by `reach`, is still below the
+    /// divisor, which is positive.
     SameQuotient { dividend: Value, divisor: Value, reach: i64, signed: bool },
 }
 
 impl Test {
-    /// Code that tells whether it holds; `first` gives what the first lane has.
+    /// Emits code that computes whether the test succeeds; `first` gives the first lane's value.
     pub(crate) fn emit(self, b: &mut Builder<'_>, mut first: impl FnMut(&mut Builder<'_>, Value) -> Value) -> Value {
         match self {
             Test::Check(check) => {
@@ -73,15 +75,16 @@ impl Test {
                 };
                 b.icmp(check.cond, value, bound)
             }
-            Test::Agrees { cond, value, reach, bound } => {
+            Test::SameComparison { cond, value, reach, bound } => {
                 let (value, bound) = (first(b, value), first(b, bound));
                 let last = plus(b, value, reach);
                 let answers = [value, last].map(|value| b.icmp(cond, value, bound));
                 let differ = b.int2(Opcode::Xor, answers[0], answers[1]);
                 b.int1(Opcode::Not, differ)
             }
-            Test::Differ { a, b: other, reach } => {
-                // Differences grow from the first lane's on: zero is among them if that one is so much below it.
+            Test::NeverEqual { a, b: other, reach } => {
+                // The differences of all lanes lie between the first and the last one: zero is among them if it is at most
+                // `reach` away.
                 let (a, other) = (first(b, a), first(b, other));
                 let difference = b.int2(Opcode::Isub, a, other);
                 let above = plus(b, difference, reach.max(0));
@@ -120,89 +123,98 @@ fn plus(b: &mut Builder<'_>, value: Value, more: i64) -> Value {
     b.int2(Opcode::Iadd, value, more)
 }
 
-impl Rules<'_> {
-    /// What a result is under an assumption, if one may be made and helps, and the tests that tell. `plain` is its form without.
-    pub(crate) fn assumption(&mut self, inst: Inst, plain: Form, operands: &[Form]) -> Option<(Form, Tests)> {
+impl TransferFunctions<'_> {
+    /// The form of a result under an assumption, and the tests for it, if an assumption may be made and helps. `plain` is the
+    /// form without it.
+    pub(crate) fn assumption(
+        &mut self,
+        inst: Inst,
+        plain: LaneForm,
+        operands: &[LaneForm],
+    ) -> Option<(LaneForm, Tests)> {
         let which = self.assume.of(inst)?;
         let data = self.func.dfg.inst(inst);
-        if let (&[Form::Offsets(offsets)], Form::Varying) = (operands, plain)
+        if let (&[LaneForm::Offsets(offsets)], LaneForm::Varying) = (operands, plain)
             && [Opcode::Zext, Opcode::Sext].contains(&data.op)
         {
             return self.assumed_extension(data.op, offsets, data.args[0]);
         }
-        if matches!(plain, Form::Line(_) | Form::Offsets(_)) {
+        if matches!(plain, LaneForm::Affine(_) | LaneForm::Offsets(_)) {
             return None;
         }
-        let lines = operands.iter().map(|form| form.line()).collect::<Option<SmallVec<[Line; 3]>>>()?;
-        if lines.iter().all(|line| line.is_uniform()) {
+        let affines = operands.iter().map(|form| form.affine()).collect::<Option<SmallVec<[Affine; 3]>>>()?;
+        if affines.iter().all(|affine| affine.is_uniform()) {
             return None;
         }
-        if let Form::Provided(line, _) = plain {
-            return Some((Form::Line(line), self.checks(inst, operands).into_iter().map(Test::Check).collect()));
+        if let LaneForm::AffineIf(affine, _) = plain {
+            return Some((
+                LaneForm::Affine(affine),
+                self.checks(inst, operands).into_iter().map(Test::Check).collect(),
+            ));
         }
-        let &[a, b] = &lines[..] else { return None };
+        let &[a, b] = &affines[..] else { return None };
         let ty = self.func.dfg.ty(data.args[0]);
         let args = [data.args[0], data.args[1]];
         if data.op == Opcode::Icmp {
-            self.assumed_comparison(inst, ty, [a, b], args).map(|(line, tests)| (Form::Line(line), tests))
+            self.assumed_comparison(inst, ty, [a, b], args).map(|(affine, tests)| (LaneForm::Affine(affine), tests))
         } else if [Opcode::And, Opcode::Or, Opcode::Xor].contains(&data.op) {
             self.assumed_bits(data.op, ty, [a, b], args, which)
         } else if [Opcode::Udiv, Opcode::Urem, Opcode::Sdiv, Opcode::Srem].contains(&data.op) {
-            self.assumed_quotient(data.op, ty, [a, b], args).map(|(line, tests)| (Form::Line(line), tests))
+            self.assumed_quotient(data.op, ty, [a, b], args).map(|(affine, tests)| (LaneForm::Affine(affine), tests))
         } else {
             None
         }
     }
 
-    /// What the last lane has more than the first, if that is less than half of a width.
-    fn step_to_last(&self, line: Line, ty: Type) -> Option<i64> {
-        let reach = line.reach(self.assumptions.width);
+    /// How much larger the last lane's value is than the first one's, if that is less than half the range of the type.
+    fn step_to_last(&self, affine: Affine, ty: Type) -> Option<i64> {
+        let reach = affine.reach(self.assumptions.width);
         let fits = reach < 1 << (ty.elem.bits() - 1);
-        fits.then(|| line.stride.wrapping_mul(i64::from(self.assumptions.width.max(1) - 1)))
+        fits.then(|| affine.stride.wrapping_mul(i64::from(self.assumptions.width.max(1) - 1)))
     }
 
-    /// A comparison that comes out the same in all lanes.
+    /// A comparison that has the same result in all lanes.
     fn assumed_comparison(
         &mut self,
         inst: Inst,
         ty: Type,
-        [a, b]: [Line; 2],
+        [a, b]: [Affine; 2],
         args: [Value; 2],
-    ) -> Option<(Line, Tests)> {
+    ) -> Option<(Affine, Tests)> {
         let &Imm::IntCond(cond) = &self.func.dfg.inst(inst).imm else { return None };
         if !ty.is_int() {
             return None;
         }
-        let shared = Line::uniform(Scope::Pack, Low::NONE);
+        let shared = Affine::uniform(Scope::Pack, LowBits::NONE);
         let signed = match cond {
             IntCond::Eq | IntCond::Ne => {
                 let apart = a.plus(b.times(u64::MAX)).fit(ty.elem.bits());
                 let reach = self.step_to_last(apart, ty)?;
-                return Some((shared, smallvec![Test::Differ { a: args[0], b: args[1], reach }]));
+                return Some((shared, smallvec![Test::NeverEqual { a: args[0], b: args[1], reach }]));
             }
             IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => false,
             IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge => true,
         };
         let mut tests = Tests::new();
-        for (line, value) in [(a, args[0]), (b, args[1])] {
-            self.step_to_last(line, ty)?;
-            if !line.is_uniform() {
-                tests.extend(self.room(line, value, signed).map(Test::Check));
+        for (affine, value) in [(a, args[0]), (b, args[1])] {
+            self.step_to_last(affine, ty)?;
+            if !affine.is_uniform() {
+                tests.extend(self.wrap_check(affine, value, signed).map(Test::Check));
             }
         }
         if a.stride != b.stride {
-            let (line, value, bound, cond) =
+            let (affine, value, bound, cond) =
                 if b.is_uniform() { (a, args[0], args[1], cond) } else { (b, args[1], args[0], cond.swapped()) };
             if !a.is_uniform() && !b.is_uniform() {
                 return None;
             }
-            tests.push(Test::Agrees { cond, value, reach: self.step_to_last(line, ty)?, bound });
+            tests.push(Test::SameComparison { cond, value, reach: self.step_to_last(affine, ty)?, bound });
         }
         Some((shared, tests))
     }
 
-    /// Lanes of which none is beyond the end of its width.
-    fn assumed_extension(&mut self, op: Opcode, offsets: Offsets, value: Value) -> Option<(Form, Tests)> {
+    /// An extension that no lane wraps before: lanes at constant offsets.
+    fn assumed_extension(&mut self, op: Opcode, offsets: Offsets, value: Value) -> Option<(LaneForm, Tests)> {
         let (least, most) = offsets.reach();
         let mask = self.func.dfg.ty(value).elem.mask();
         let signed = op == Opcode::Sext;
@@ -219,25 +231,25 @@ impl Rules<'_> {
         if least < 0 {
             tests.push(check(at_least, lowest.wrapping_sub(least as u64)));
         }
-        Some((Form::Offsets(offsets), tests))
+        Some((LaneForm::Offsets(offsets), tests))
     }
 
-    /// Bits that are kept, cleared or flipped: usually in all lanes alike.
+    /// Bits that a mask keeps, clears or flips: usually the same in all lanes.
     fn assumed_bits(
         &mut self,
         op: Opcode,
         ty: Type,
-        [a, b]: [Line; 2],
+        [a, b]: [Affine; 2],
         args: [Value; 2],
         which: u8,
-    ) -> Option<(Form, Tests)> {
-        let (line, mask) = if b.is_uniform() { (a, args[1]) } else { (b, args[0]) };
+    ) -> Option<(LaneForm, Tests)> {
+        let (affine, mask) = if b.is_uniform() { (a, args[1]) } else { (b, args[0]) };
         if !ty.is_int() || !a.is_uniform() && !b.is_uniform() {
             return None;
         }
-        // Below some bit the lanes count without a carry, and above it they are the same.
-        let known = line.low.bits().min(ty.elem.bits() - 1);
-        let bits = (1..=known).find(|&bits| line.stays_within(bits, self.assumptions.width))?;
+        // Below some bit the lanes count without a carry, and from that bit on they are equal.
+        let known = affine.low_bits.bits().min(ty.elem.bits() - 1);
+        let bits = (1..=known).find(|&bits| affine.stays_within(bits, self.assumptions.width))?;
         // `i & -n` and `i & ~(n - 1)` clear low bits, `i & (n - 1)` keeps them.
         let clears = self.func.dfg.def_inst(mask).is_some_and(|def| {
             let data = self.func.dfg.inst(def);
@@ -246,7 +258,7 @@ impl Rules<'_> {
         });
         let all = (1 << bits) - 1;
         if which > 0 {
-            // A power of two that is smaller than the pack: below it bits are kept, itself is flipped.
+            // A power of two that is smaller than the pack: the bits below it are kept, or the bit itself is flipped.
             let power = 1u64 << bits.checked_sub(which.into())?;
             let are = if op == Opcode::Xor {
                 power
@@ -257,37 +269,43 @@ impl Rules<'_> {
             } else {
                 return None;
             };
-            let mask_form = Form::Line(Line::uniform(Scope::Pack, Low::exact(are).narrowed(bits)));
-            return match self.bits_of_lanes(op, ty, &[Form::Line(line), mask_form]) {
-                Form::Varying | Form::Provided(..) => None,
-                form @ (Form::Line(_) | Form::Offsets(_)) => {
+            let mask_form = LaneForm::Affine(Affine::uniform(Scope::Pack, LowBits::exact(are).narrowed(bits)));
+            return match self.bitwise_per_lane(op, ty, &[LaneForm::Affine(affine), mask_form]) {
+                LaneForm::Varying | LaneForm::AffineIf(..) => None,
+                form @ (LaneForm::Affine(_) | LaneForm::Offsets(_)) => {
                     Some((form, smallvec![Test::Bits { value: mask, bits, are }]))
                 }
             };
         }
-        let low = line.low.narrowed(bits);
+        let low = affine.low_bits.narrowed(bits);
         let are = if op == Opcode::And && !clears { all } else { 0 };
-        let line = if op == Opcode::And && clears {
-            Line::uniform(Scope::Pack, Low::exact(0).narrowed(bits))
+        let affine = if op == Opcode::And && clears {
+            Affine::uniform(Scope::Pack, LowBits::exact(0).narrowed(bits))
         } else {
-            Line { low, ..line }
+            Affine { low_bits: low, ..affine }
         };
-        Some((Form::Line(line), smallvec![Test::Bits { value: mask, bits, are }]))
+        Some((LaneForm::Affine(affine), smallvec![Test::Bits { value: mask, bits, are }]))
     }
 
-    /// Lanes that lie between two multiples of a shared divisor.
-    fn assumed_quotient(&mut self, op: Opcode, ty: Type, [a, b]: [Line; 2], args: [Value; 2]) -> Option<(Line, Tests)> {
+    /// Lanes that lie between two neighbouring multiples of a uniform divisor.
+    fn assumed_quotient(
+        &mut self,
+        op: Opcode,
+        ty: Type,
+        [a, b]: [Affine; 2],
+        args: [Value; 2],
+    ) -> Option<(Affine, Tests)> {
         let [dividend, divisor] = args;
         let reach = self.step_to_last(a, ty)?;
         if !b.is_uniform() || reach <= 0 {
             return None;
         }
-        // Most packs would cross a multiple of a small number.
+        // Most packs would cross a multiple of a small divisor.
         if self.func.dfg.as_splat_bits(divisor).is_some_and(|by| by < 8 * reach.unsigned_abs()) {
             return None;
         }
         let signed = [Opcode::Sdiv, Opcode::Srem].contains(&op);
-        let mut tests: Tests = self.room(a, dividend, signed).map(Test::Check).into_iter().collect();
+        let mut tests: Tests = self.wrap_check(a, dividend, signed).map(Test::Check).into_iter().collect();
         if signed && self.ranges.of(dividend).as_signed().0 < 0 {
             let bound = Bound::Bits(0);
             let excludes = Excludes::Clamps;
@@ -295,6 +313,13 @@ impl Rules<'_> {
         }
         tests.push(Test::SameQuotient { dividend, divisor, reach, signed });
         let quotient = [Opcode::Udiv, Opcode::Sdiv].contains(&op);
-        Some((if quotient { Line::uniform(Scope::Pack, Low::NONE) } else { Line::step(a.stride, Low::NONE) }, tests))
+        Some((
+            if quotient {
+                Affine::uniform(Scope::Pack, LowBits::NONE)
+            } else {
+                Affine::strided(a.stride, LowBits::NONE)
+            },
+            tests,
+        ))
     }
 }

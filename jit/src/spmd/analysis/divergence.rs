@@ -1,17 +1,17 @@
-//! Divergence analysis: which values are the same for all work-items of a scope, which branches send them different ways.
+//! Divergence analysis: which values are the same for all work-items of a scope, and which branches are divergent.
 //!
-//! A forward analysis over one function at stage *canonical*. Values start at the bottom of the lattice of [`Shape`] and rise
-//! by the op table's uniformity column until nothing changes. Control flow adds two rules, for each branch whose condition is
-//! not uniform in the scope:
+//! This is a forward analysis over one function at stage *canonical*. Values start at the bottom of the lattice of [`Shape`] and
+//! rise according to the op table's uniformity column until nothing changes. Each branch whose condition is not uniform in the
+//! scope adds two rules:
 //!
-//! - where paths from its targets meet, parameters that get different values vary (*joins*);
-//! - when work-items leave a loop in different iterations because of it, values defined inside and used outside vary
+//! - where paths from its targets meet, block parameters that get different values vary (*joins*);
+//! - when work-items leave a loop in different iterations because of it, values that are defined inside and used outside vary
 //!   (*loop exits*).
 //!
-//! "The same" is meant for one dynamic instance: work-items that together came to the n-th execution of an instruction. The
-//! analysis keeps why a value varies, so that a report can name the instruction that broke uniformity. It does not look
-//! through memory: beyond a pack, whose lanes load together, a load is uniform only if nothing the kernel does could write what
-//! it reads.
+//! "The same" refers to one dynamic instance: work-items that together reach the n-th execution of an instruction. The analysis
+//! records why a value varies, so that a report can name the instruction that breaks uniformity. It does not look through memory:
+//! beyond a pack, whose lanes load at the same time, a load is uniform only if nothing that the kernel does could write the
+//! memory that it reads.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,26 +26,27 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::affine::{Line, Low, Offsets};
+use super::affine::{Affine, Offsets};
 use super::assumptions::{Assume, Tests};
+use super::known_bits::LowBits;
 use super::ranges::Ranges;
 use super::shape::{Assumptions, Check, Conditional, Scope, Shape};
-use super::transfer::{Form, Rules};
+use super::transfer::{LaneForm, TransferFunctions};
 
-/// Why a value is no more uniform than it is.
+/// Why a value is not more uniform than it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// Nothing took anything away: uniform for the launch.
+    /// The value is uniform for the launch.
     None,
-    /// The instruction says so: a query, an atomic, a private address.
+    /// The instruction itself: a query, an atomic, a private address.
     Op(Inst),
     /// An operand or block argument.
     Operand(Value),
-    /// An index that may wrap or be clamped within a pack, which a check could exclude; see [`Divergence::conditional`].
+    /// An index that may wrap or be clamped within a pack, which a check can exclude; see [`Divergence::conditional`].
     Check(Inst),
-    /// A load of memory that the other instruction may write.
+    /// A load of memory that the given instruction may write.
     Written(Inst),
-    /// A parameter of a block where the ways from this divergent branch meet.
+    /// A parameter of a block where paths from this divergent branch meet.
     Join(Inst),
     /// Defined in a loop that work-items leave in different iterations because of this branch.
     LoopExit(Inst),
@@ -53,66 +54,67 @@ pub enum Reason {
 
 #[derive(Clone, Copy, Debug)]
 struct Fact {
-    /// `None` while nothing is known: unreached, or in a cycle with itself.
-    form: Option<Form>,
+    /// `None` while nothing is known: the value is unreached, or depends on itself only.
+    form: Option<LaneForm>,
     reason: Reason,
 }
 
-/// The analysis: shapes of values, divergence of branches.
+/// The result of the analysis: shapes of values, divergence of branches.
 #[derive(Clone, Debug)]
 pub struct Divergence {
     scope: Scope,
     facts: SecondaryMap<Value, Fact>,
-    /// What forms depend on, by the instructions that ask for it.
+    /// The checks on which forms depend, by the instructions that need them.
     checks: FxHashMap<Inst, SmallVec<[Check; 2]>>,
-    /// What was assumed, and the tests that tell whether it holds, in the order of the code.
+    /// The instructions about which something was assumed and the tests of that, in the order of the code.
     assumed: Vec<(Inst, Tests)>,
     divergent: EntitySet<Block>,
-    parted: EntitySet<Block>,
+    in_divergent_region: EntitySet<Block>,
 }
 
-/// Work in progress.
+/// The state of the analysis while it runs.
 struct Solver<'a> {
     func: &'a Function,
     cfg: &'a Cfg,
     post: DomTree,
     loops: LoopForest,
     scope: Scope,
-    rules: Rules<'a>,
-    /// Instructions that use a value, as operand or as argument of a target.
+    transfer: TransferFunctions<'a>,
+    /// The users of each value, as operand or as argument of a target.
     users: SecondaryMap<Value, Vec<Inst>>,
     writers: Vec<Writer>,
-    /// Components of an irreducible graph's cycles; empty when the graph is reducible.
-    tangled: SecondaryMap<Block, u32>,
+    /// For each block in a cycle of an irreducible graph, the number of its strongly connected component; empty if the graph is
+    /// reducible.
+    irreducible_cycles: SecondaryMap<Block, u32>,
     facts: SecondaryMap<Value, Fact>,
-    /// Joins that a divergent branch made: the branch.
+    /// For each join of a divergent branch, that branch.
     joins: SecondaryMap<Block, PackedOption<Inst>>,
     divergent: EntitySet<Block>,
-    parted: EntitySet<Block>,
+    in_divergent_region: EntitySet<Block>,
     /// Loops that work-items leave in different iterations.
-    left: FxHashSet<LoopId>,
-    /// Components in which nothing is uniform any more.
-    loosened: FxHashSet<u32>,
-    /// Blocks that the coarse treatment has come to.
+    divergent_loops: FxHashSet<LoopId>,
+    /// Irreducible components that have been made varying.
+    varying_cycles: FxHashSet<u32>,
+    /// Blocks that the coarse treatment has reached.
     coarse: EntitySet<Block>,
     /// Blocks labelled so far.
-    steps: usize,
+    labelled: usize,
     work: Vec<Inst>,
 }
 
-/// What a divergent branch does to control flow.
+/// The effect of a divergent branch on control flow.
 #[derive(Default)]
-struct Ways {
-    /// Blocks between the branch and where all its ways have met, that one included.
+struct DivergentRegion {
+    /// Blocks between the branch and the point where all paths from it have met, including that point.
     reached: Vec<Block>,
-    /// Those at which different ways meet.
+    /// Blocks at which different paths meet.
     joins: Vec<Block>,
 }
 
-/// Blocks that may be labelled for all branches together before the coarse treatment takes over.
-const STEPS: usize = 500_000;
+/// How many blocks are labelled for all branches together before the coarse treatment takes over.
+const MAX_LABELLED: usize = 500_000;
 
-/// An instruction that writes memory other work-items may see.
+/// An instruction that writes memory that other work-items may see.
 struct Writer {
     inst: Inst,
     space: Space,
@@ -120,13 +122,13 @@ struct Writer {
 }
 
 impl Divergence {
-    /// Analyses a function: a branch is divergent when its condition is not uniform in `scope`. What it finds holds where the
+    /// Analyses a function: a branch is divergent if its condition is not uniform in `scope`. The result holds where the
     /// assumptions do.
     pub fn new(func: &Function, cfg: &Cfg, scope: Scope, assumptions: &Assumptions) -> Divergence {
         Divergence::assuming(func, cfg, scope, assumptions, Assume::Nothing)
     }
 
-    /// As [`Divergence::new`], taking for granted what tests at run time tell ([`Divergence::assumed`]).
+    /// As [`Divergence::new`], with assumptions that run-time tests establish ([`Divergence::assumed`]).
     pub(crate) fn assuming(
         func: &Function,
         cfg: &Cfg,
@@ -138,55 +140,66 @@ impl Divergence {
         solver.run();
         let checks = solver.checks();
         let assumed = solver.assumed();
-        Divergence { scope, facts: solver.facts, checks, assumed, divergent: solver.divergent, parted: solver.parted }
+        Divergence {
+            scope,
+            facts: solver.facts,
+            checks,
+            assumed,
+            divergent: solver.divergent,
+            in_divergent_region: solver.in_divergent_region,
+        }
     }
 
-    /// The instructions whose results are what they are by assumption only, each with the tests that tell whether it holds; in the
-    /// order of the code.
+    /// The instructions whose results have their form by assumption only, each with the tests of the assumption, in the order of
+    /// the code.
     pub(crate) fn assumed(&self) -> &[(Inst, Tests)] {
         &self.assumed
     }
 
-    /// The scope that was asked about.
+    /// The scope of the analysis.
     pub fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// A value's shape.
+    /// The shape of a value.
     pub fn shape(&self, value: Value) -> Shape {
         match self.facts[value].form {
             None => Shape::Uniform(Scope::Launch),
-            Some(Form::Line(Line { stride: 0, scope, .. })) => Shape::Uniform(scope),
-            Some(Form::Line(Line { stride, low, .. })) => Shape::Affine { stride, align: low.align() },
-            Some(Form::Provided(..) | Form::Offsets(_) | Form::Varying) => Shape::Varying,
+            Some(LaneForm::Affine(Affine { stride: 0, scope, .. })) => Shape::Uniform(scope),
+            Some(LaneForm::Affine(Affine { stride, low_bits, .. })) => {
+                Shape::Affine { stride, align: low_bits.align() }
+            }
+            Some(LaneForm::AffineIf(..) | LaneForm::Offsets(_) | LaneForm::Varying) => Shape::Varying,
         }
     }
 
-    /// What makes a value affine whose shape is [`Shape::Varying`], if it takes a few comparisons only.
+    /// The conditions under which a value of shape [`Shape::Varying`] is affine, if a few comparisons can establish them.
     pub fn conditional(&self, value: Value) -> Option<Conditional> {
-        let Some(Form::Provided(Line { stride, low, .. }, needs)) = self.facts[value].form else { return None };
-        let checks = needs.iter().flat_map(|inst| self.checks[&inst].iter().copied()).collect();
-        Some(Conditional { stride, align: low.align(), checks })
+        let Some(LaneForm::AffineIf(Affine { stride, low_bits, .. }, conditions)) = self.facts[value].form else {
+            return None;
+        };
+        let checks = conditions.iter().flat_map(|inst| self.checks[&inst].iter().copied()).collect();
+        Some(Conditional { stride, align: low_bits.align(), checks })
     }
 
-    /// What each lane has more than the first of a value whose shape is [`Shape::Varying`], where that is constant.
+    /// The offsets of the lanes of a value of shape [`Shape::Varying`], if they are constant.
     pub(crate) fn offsets(&self, value: Value) -> Option<Offsets> {
         match self.facts[value].form {
-            Some(Form::Offsets(offsets)) => Some(offsets),
-            Some(Form::Line(_) | Form::Provided(..) | Form::Varying) | None => None,
+            Some(LaneForm::Offsets(offsets)) => Some(offsets),
+            Some(LaneForm::Affine(_) | LaneForm::AffineIf(..) | LaneForm::Varying) | None => None,
         }
     }
 
-    /// Whether the lanes of a value whose shape is [`Shape::Varying`] lie beside each other, by constants or where checks hold.
-    pub(crate) fn is_near(&self, value: Value) -> bool {
-        matches!(self.facts[value].form, Some(Form::Provided(..) | Form::Offsets(_)))
+    /// Whether the lanes of a value of shape [`Shape::Varying`] have known distances, always or if checks succeed.
+    pub(crate) fn has_known_distances(&self, value: Value) -> bool {
+        matches!(self.facts[value].form, Some(LaneForm::AffineIf(..) | LaneForm::Offsets(_)))
     }
 
-    /// A power of two that divides a value that the lanes of a pack share, or the first lane's of one with a step.
+    /// A power of two that divides a uniform value, or the first lane's value of an affine one.
     pub fn align(&self, value: Value) -> u32 {
         match self.facts[value].form {
-            Some(Form::Line(line)) => line.low.align(),
-            Some(Form::Provided(..) | Form::Offsets(_) | Form::Varying) | None => 1,
+            Some(LaneForm::Affine(affine)) => affine.low_bits.align(),
+            Some(LaneForm::AffineIf(..) | LaneForm::Offsets(_) | LaneForm::Varying) | None => 1,
         }
     }
 
@@ -200,18 +213,18 @@ impl Divergence {
         self.divergent.contains(block)
     }
 
-    /// Whether a block lies between a divergent branch and where all ways from there have met again: only some work-items of
-    /// the scope may execute it, or each a different number of times.
-    pub fn is_parted(&self, block: Block) -> bool {
-        self.parted.contains(block)
+    /// Whether a block lies between a divergent branch and the point where all paths from it have met again. Then only some
+    /// work-items of the scope may execute it, or each a different number of times.
+    pub fn in_divergent_region(&self, block: Block) -> bool {
+        self.in_divergent_region.contains(block)
     }
 
-    /// Why a value is no more uniform than it is.
+    /// Why a value is not more uniform than it is.
     pub fn reason(&self, value: Value) -> Reason {
         self.facts[value].reason
     }
 
-    /// Follows operands to the first value that is not uniform by itself, and why.
+    /// Follows operands to the first value that is not uniform by itself; returns it and the reason.
     pub fn root(&self, value: Value) -> (Value, Reason) {
         let (mut at, mut steps) = (value, 0);
         while let Reason::Operand(next) = self.reason(at) {
@@ -236,7 +249,7 @@ impl<'a> Solver<'a> {
         let dom = DomTree::new(cfg);
         let loops = LoopForest::new(cfg, &dom);
         let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::with_capacity(func.dfg.value_count());
-        // One for each kind of memory.
+        // One instruction for each kind of memory is enough.
         let mut writers: Vec<Writer> = Vec::new();
         let mut written: FxHashSet<(Space, u32)> = FxHashSet::default();
         for &block in cfg.rpo() {
@@ -245,34 +258,34 @@ impl<'a> Solver<'a> {
                 writers.extend(writer(func, inst).filter(|writer| written.insert((writer.space, writer.alias))));
             }
         }
-        let tangled = if loops.irreducible() { components(cfg) } else { SecondaryMap::new() };
+        let irreducible_cycles = if loops.irreducible() { components(cfg) } else { SecondaryMap::new() };
         Solver {
             func,
             cfg,
             post: DomTree::post(cfg),
             loops,
             scope,
-            rules: Rules { func, assumptions, ranges: Ranges::new(func, cfg, assumptions), assume },
+            transfer: TransferFunctions { func, assumptions, ranges: Ranges::new(func, cfg, assumptions), assume },
             users,
             writers,
-            tangled,
+            irreducible_cycles,
             facts: SecondaryMap::with_capacity(func.dfg.value_count()),
             joins: SecondaryMap::new(),
             divergent: EntitySet::new(),
-            parted: EntitySet::new(),
-            left: FxHashSet::default(),
-            loosened: FxHashSet::default(),
+            in_divergent_region: EntitySet::new(),
+            divergent_loops: FxHashSet::default(),
+            varying_cycles: FxHashSet::default(),
             coarse: EntitySet::new(),
-            steps: 0,
+            labelled: 0,
             work: Vec::new(),
         }
     }
 
     fn run(&mut self) {
         let func = self.func;
-        // Parameters of the entry come from outside: nothing is known.
+        // Parameters of the entry come from outside: nothing is known about them.
         for &param in func.layout.entry().map(|entry| func.dfg.params(entry)).unwrap_or_default() {
-            self.facts[param] = Fact { form: Some(Form::Varying), reason: Reason::None };
+            self.facts[param] = Fact { form: Some(LaneForm::Varying), reason: Reason::None };
         }
         for &block in self.cfg.rpo().iter().rev() {
             self.work.extend(func.layout.insts(block).iter().rev());
@@ -282,8 +295,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Raises a value's form; a change puts its users back to work.
-    fn raise(&mut self, value: Value, form: Form, reason: Reason) {
+    /// Raises a value's form; if it changes, the value's users are visited again.
+    fn raise(&mut self, value: Value, form: LaneForm, reason: Reason) {
         let old = self.facts[value];
         let new = old.form.map_or(form, |old| old.join(form));
         if old.form == Some(new) {
@@ -300,33 +313,41 @@ impl<'a> Solver<'a> {
             self.visit_terminator(inst);
             return;
         }
-        let mut operands: SmallVec<[Form; 4]> = SmallVec::new();
+        let mut operands: SmallVec<[LaneForm; 4]> = SmallVec::new();
         for &arg in &data.args {
             match self.facts[arg].form {
                 Some(form) => operands.push(form),
-                None => return, // comes again when it is known
+                None => return, // visited again when it is known
             }
         }
-        let shared = |scope| Form::Line(Line::uniform(scope, self.query_low(inst)));
+        let shared = |scope| LaneForm::Affine(Affine::uniform(scope, self.query_low_bits(inst)));
         let (form, reason) = match data.op.info().uniformity {
             Uniformity::Launch => (shared(Scope::Launch), Reason::None),
             Uniformity::Group => (shared(Scope::Group), Reason::Op(inst)),
             Uniformity::Pack => (shared(Scope::Pack), Reason::Op(inst)),
-            Uniformity::Scope => (group_form(data), Reason::Op(inst)),
+            Uniformity::Scope => (reduction_form(data), Reason::Op(inst)),
             Uniformity::Choice => match (operands.first(), operands.last()) {
-                (Some(Form::Line(line)), _) if line.is_uniform() => (Form::Line(*line), Reason::Operand(data.args[0])),
-                (_, Some(Form::Line(line))) if line.is_uniform() => (Form::uniform(Scope::Pack), Reason::Op(inst)),
-                _ => (Form::Varying, Reason::Op(inst)),
+                (Some(LaneForm::Affine(affine)), _) if affine.is_uniform() => {
+                    (LaneForm::Affine(*affine), Reason::Operand(data.args[0]))
+                }
+                (_, Some(LaneForm::Affine(affine))) if affine.is_uniform() => {
+                    (LaneForm::uniform(Scope::Pack), Reason::Op(inst))
+                }
+                _ => (LaneForm::Varying, Reason::Op(inst)),
             },
             Uniformity::Vote => match operands.first() {
-                Some(Form::Line(line)) if line.is_uniform() => (Form::Line(*line), Reason::Operand(data.args[0])),
-                _ => (Form::uniform(Scope::Pack), Reason::Op(inst)),
+                Some(LaneForm::Affine(affine)) if affine.is_uniform() => {
+                    (LaneForm::Affine(*affine), Reason::Operand(data.args[0]))
+                }
+                _ => (LaneForm::uniform(Scope::Pack), Reason::Op(inst)),
             },
             Uniformity::Varying => (self.query_form(inst), Reason::Op(inst)),
             Uniformity::Operands => {
                 let ty = func.dfg.single_result(inst).map(|v| func.dfg.ty(v));
-                match self.rules.result(inst, ty, &operands) {
-                    form @ Form::Provided(_, needs) if needs.iter().any(|by| by == inst) => (form, Reason::Check(inst)),
+                match self.transfer.result(inst, ty, &operands) {
+                    form @ LaneForm::AffineIf(_, conditions) if conditions.iter().any(|by| by == inst) => {
+                        (form, Reason::Check(inst))
+                    }
                     form => (form, self.worst_operand(&data.args)),
                 }
             }
@@ -337,100 +358,100 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Forms of the values that the op table calls varying.
-    fn query_form(&self, inst: Inst) -> Form {
+    /// The forms of values that the op table calls varying.
+    fn query_form(&self, inst: Inst) -> LaneForm {
         let data = self.func.dfg.inst(inst);
-        let Assumptions { width, packs_aligned, .. } = self.rules.assumptions;
-        let by_one = |from| Form::Line(Line::step(1, from));
-        let pack = Low::multiple_of(width.into());
-        let aligned = if packs_aligned { pack } else { Low::NONE };
+        let Assumptions { width, packs_aligned, .. } = self.transfer.assumptions;
+        let by_one = |from| LaneForm::Affine(Affine::strided(1, from));
+        let pack = LowBits::multiple_of(width.into());
+        let aligned = if packs_aligned { pack } else { LowBits::NONE };
         match (data.op, &data.imm) {
             (Opcode::GlobalId, Imm::Dim(0)) => by_one(aligned),
             (Opcode::LocalId, Imm::Dim(0)) => by_one(pack),
             // A pack lies within a row.
-            (Opcode::GlobalId | Opcode::LocalId, _) => Form::uniform(Scope::Pack),
+            (Opcode::GlobalId | Opcode::LocalId, _) => LaneForm::uniform(Scope::Pack),
             (Opcode::LocalLinearId, _) => by_one(aligned),
             // Rows of the launch may have any length.
-            (Opcode::GlobalLinearId, _) => by_one(Low::NONE),
-            // Lanes that read one place do it together.
+            (Opcode::GlobalLinearId, _) => by_one(LowBits::NONE),
+            // Lanes that read from one address do so at the same time.
             (Opcode::AtomicLoad, _) if self.scope == Scope::Pack => match self.facts[data.args[0]].form {
-                Some(Form::Line(line)) if line.is_uniform() => Form::uniform(Scope::Pack),
-                Some(_) | None => Form::Varying,
+                Some(LaneForm::Affine(affine)) if affine.is_uniform() => LaneForm::uniform(Scope::Pack),
+                Some(_) | None => LaneForm::Varying,
             },
-            (Opcode::SubGroupLocalId, _) => by_one(Low::exact(0).narrowed(32)),
-            // The copies of a pack's lanes lie one after the other.
+            (Opcode::SubGroupLocalId, _) => by_one(LowBits::exact(0).narrowed(32)),
+            // The copies of a pack's lanes are contiguous.
             (Opcode::SlotAddr, &Imm::Slot(slot)) if self.scope == Scope::Pack => {
                 let data = self.func.slots[slot];
                 let align = u64::from(data.align.max(1));
                 match data.size.next_multiple_of(align) {
-                    0 => Form::uniform(Scope::Pack),
-                    stride => Form::Line(Line::step(stride as i64, Low::multiple_of(align))),
+                    0 => LaneForm::uniform(Scope::Pack),
+                    stride => LaneForm::Affine(Affine::strided(stride as i64, LowBits::multiple_of(align))),
                 }
             }
-            _ => Form::Varying,
+            _ => LaneForm::Varying,
         }
     }
 
-    /// Known bits of constants and of queries that are the same for many work-items.
-    fn query_low(&self, inst: Inst) -> Low {
+    /// Known bits of constants and of uniform queries.
+    fn query_low_bits(&self, inst: Inst) -> LowBits {
         let data = self.func.dfg.inst(inst);
-        let Assumptions { width, packs_aligned, .. } = self.rules.assumptions;
+        let Assumptions { width, packs_aligned, .. } = self.transfer.assumptions;
         match (data.op, &data.imm) {
             (Opcode::Const, _) => {
                 let value = self.func.dfg.result(inst);
                 let bits = self.func.dfg.ty(value).elem.bits();
-                self.func.dfg.as_splat_bits(value).map_or(Low::NONE, |known| Low::exact(known).narrowed(bits))
+                self.func.dfg.as_splat_bits(value).map_or(LowBits::NONE, |known| LowBits::exact(known).narrowed(bits))
             }
             (Opcode::LocalSize | Opcode::EnqueuedLocalSize | Opcode::GlobalOffset, Imm::Dim(0)) if packs_aligned => {
-                Low::multiple_of(width.into())
+                LowBits::multiple_of(width.into())
             }
-            _ => Low::NONE,
+            _ => LowBits::NONE,
         }
     }
 
-    /// The form of what a load gives. The lanes of a pack load together, so that from one address they get one value, whoever
-    /// writes there; work-items of different packs get the same only from memory that nobody writes.
-    fn load_form(&self, load: Inst, operands: &[Form]) -> (Form, Reason) {
+    /// The form of a load's result. The lanes of a pack load at the same time, so that they get the same value from one address
+    /// no matter who writes there. Work-items of different packs get the same value only from memory that nothing writes.
+    fn load_form(&self, load: Inst, operands: &[LaneForm]) -> (LaneForm, Reason) {
         let data = self.func.dfg.inst(load);
         let mut scope = Scope::Group;
         for operand in operands {
             match operand {
-                Form::Line(line) if line.is_uniform() => scope = scope.max(line.scope),
-                Form::Line(_) | Form::Provided(..) | Form::Offsets(_) | Form::Varying => {
-                    return (Form::Varying, self.worst_operand(&data.args));
+                LaneForm::Affine(affine) if affine.is_uniform() => scope = scope.max(affine.scope),
+                LaneForm::Affine(_) | LaneForm::AffineIf(..) | LaneForm::Offsets(_) | LaneForm::Varying => {
+                    return (LaneForm::Varying, self.worst_operand(&data.args));
                 }
             }
         }
         let Some(writer) = self.written_by(load) else {
-            return (Form::uniform(scope), self.worst_operand(&data.args));
+            return (LaneForm::uniform(scope), self.worst_operand(&data.args));
         };
         let at_once = match self.func.dfg.ty(data.args[0]).elem.space() {
             Some(Space::Global | Space::Local | Space::Generic | Space::Constant | Space::Host) => {
                 matches!(&data.imm, Imm::Mem(mem) if !mem.volatile)
             }
-            // An address of private memory means another place for each work-item.
+            // One address of private memory means a different location for each work-item.
             Some(Space::Private) | None => false,
         };
-        (if at_once { Form::uniform(Scope::Pack) } else { Form::Varying }, Reason::Written(writer))
+        (if at_once { LaneForm::uniform(Scope::Pack) } else { LaneForm::Varying }, Reason::Written(writer))
     }
 
-    /// What the forms found depend on.
+    /// The checks on which the forms depend.
     fn checks(&mut self) -> FxHashMap<Inst, SmallVec<[Check; 2]>> {
         let mut checks = FxHashMap::default();
         for (_, fact) in self.facts.iter() {
-            let Some(Form::Provided(_, needs)) = fact.form else { continue };
-            for inst in needs.iter() {
+            let Some(LaneForm::AffineIf(_, conditions)) = fact.form else { continue };
+            for inst in conditions.iter() {
                 checks.entry(inst).or_insert_with(|| {
-                    let form = |&arg: &Value| self.facts[arg].form.unwrap_or(Form::Varying);
-                    let operands: SmallVec<[Form; 4]> = self.func.dfg.inst(inst).args.iter().map(form).collect();
-                    self.rules.checks(inst, &operands)
+                    let form = |&arg: &Value| self.facts[arg].form.unwrap_or(LaneForm::Varying);
+                    let operands: SmallVec<[LaneForm; 4]> = self.func.dfg.inst(inst).args.iter().map(form).collect();
+                    self.transfer.checks(inst, &operands)
                 });
             }
         }
         checks
     }
 
-    /// What the forms found assume.
+    /// The assumptions on which the forms depend.
     fn assumed(&mut self) -> Vec<(Inst, Tests)> {
         let (func, cfg) = (self.func, self.cfg);
         let mut assumed = Vec::new();
@@ -438,31 +459,33 @@ impl<'a> Solver<'a> {
             let data = func.dfg.inst(inst);
             let scalar = |&ty: &Type| !ty.is_vector() && !ty.is_float();
             let ty = func.dfg.single_result(inst).map(|value| func.dfg.ty(value)).filter(scalar);
-            let (true, Some(ty)) = (self.rules.assume.of(inst).is_some(), ty) else { continue };
+            let (true, Some(ty)) = (self.transfer.assume.of(inst).is_some(), ty) else { continue };
             if data.op.info().uniformity != Uniformity::Operands {
                 continue;
             }
             let form = |&arg: &Value| self.facts[arg].form;
-            let Some(operands) = data.args.iter().map(form).collect::<Option<SmallVec<[Form; 4]>>>() else { continue };
-            let plain = self.rules.scalar(inst, ty, &operands);
-            assumed.extend(self.rules.assumption(inst, plain, &operands).map(|(_, tests)| (inst, tests)));
+            let Some(operands) = data.args.iter().map(form).collect::<Option<SmallVec<[LaneForm; 4]>>>() else {
+                continue;
+            };
+            let plain = self.transfer.scalar(inst, ty, &operands);
+            assumed.extend(self.transfer.assumption(inst, plain, &operands).map(|(_, tests)| (inst, tests)));
         }
         assumed
     }
 
-    /// The operand that is least uniform.
+    /// The operand that is least uniform, as a reason.
     fn worst_operand(&self, args: &[Value]) -> Reason {
         let rank = |&value: &Value| match self.facts[value].form {
             None => 0,
-            Some(Form::Line(line)) if line.is_uniform() => 1 + line.scope as u32,
-            Some(Form::Line(_)) => 5,
-            Some(Form::Provided(..) | Form::Offsets(_)) => 6,
-            Some(Form::Varying) => 7,
+            Some(LaneForm::Affine(affine)) if affine.is_uniform() => 1 + affine.scope as u32,
+            Some(LaneForm::Affine(_)) => 5,
+            Some(LaneForm::AffineIf(..) | LaneForm::Offsets(_)) => 6,
+            Some(LaneForm::Varying) => 7,
         };
         args.iter().copied().max_by_key(rank).map_or(Reason::None, Reason::Operand)
     }
 
-    /// An instruction that may write what a load reads, if there is one.
+    /// An instruction that may write the memory that a load reads, if there is one.
     fn written_by(&self, load: Inst) -> Option<Inst> {
         let data = self.func.dfg.inst(load);
         let Imm::Mem(mem) = data.imm else { return Some(load) };
@@ -475,7 +498,7 @@ impl<'a> Solver<'a> {
         }
         match space {
             Space::Constant | Space::Host => None,
-            // A private address differs from work-item to work-item anyway; a generic one may be private.
+            // A private address differs from work-item to work-item; a generic one may be private.
             Space::Private | Space::Generic => Some(load),
             Space::Global | Space::Local => {
                 let clash =
@@ -493,49 +516,52 @@ impl<'a> Solver<'a> {
                 let arg = target.args[i];
                 let param = func.dfg.params(target.block)[i];
                 if let Some(form) = self.facts[arg].form {
-                    self.raise(param, form.passed_on(), Reason::Operand(arg));
+                    self.raise(param, form.as_block_argument(), Reason::Operand(arg));
                 }
             }
         }
         let Some(&selector) = func.dfg.inst(inst).args.first() else { return };
-        let shared = |form| matches!(form, Form::Line(line) if line.is_uniform() && line.scope <= self.scope);
+        let shared =
+            |form| matches!(form, LaneForm::Affine(affine) if affine.is_uniform() && affine.scope <= self.scope);
         let divergent = self.facts[selector].form.is_some_and(|form| !shared(form));
-        // A return's operands choose no way. Two targets may be one block with different arguments.
+        // The operands of a return select no target. Two targets may be the same block with different arguments.
         if divergent && func.dfg.targets(inst).len() > 1 && !self.divergent.contains(block) {
             self.diverge(block, inst);
         }
     }
 
-    /// A branch turned out to be divergent: marks joins and loop exits.
+    /// Marks the joins and loop exits of a branch that has turned out to be divergent.
     fn diverge(&mut self, branch: Block, inst: Inst) {
         self.divergent.insert(branch);
-        let coarse = self.steps > STEPS;
-        let mut ways = if coarse { self.coarse_ways(branch) } else { self.ways(branch) };
-        // A block that is the target twice is once among the successors.
+        let coarse = self.labelled > MAX_LABELLED;
+        let mut region = if coarse { self.coarse_divergent_region(branch) } else { self.divergent_region(branch) };
+        // A block that is a target twice is a successor only once.
         let targets: Vec<Block> = self.func.dfg.targets(inst).iter().map(|call| call.block).collect();
-        ways.joins.extend(targets.iter().enumerate().filter(|(i, target)| targets[..*i].contains(target)).map(|t| t.1));
-        for &join in &ways.joins {
+        region
+            .joins
+            .extend(targets.iter().enumerate().filter(|(i, target)| targets[..*i].contains(target)).map(|t| t.1));
+        for &join in &region.joins {
             self.join(join, inst);
         }
         let mut up = self.loops.innermost(branch);
         while let Some(id) = up {
-            let leaves = coarse || ways.reached.iter().any(|&b| !self.loops.contains(id, b));
-            if leaves && self.left.insert(id) {
+            let leaves = coarse || region.reached.iter().any(|&b| !self.loops.contains(id, b));
+            if leaves && self.divergent_loops.insert(id) {
                 let inside = self.loops.get(id).blocks.clone();
                 self.vary_outside(&inside, inst, |solver, block| solver.loops.contains(id, block));
             }
             up = self.loops.get(id).parent;
         }
-        self.tangle(branch, inst);
+        self.widen_irreducible_cycle(branch, inst);
     }
 
-    /// Where the ways from a branch lead until all have met again. Each block is labelled with the target, or the join since,
-    /// through which all ways come to it; where labels differ is a join.
-    fn ways(&mut self, branch: Block) -> Ways {
+    /// The blocks between a branch and the point where all paths from it have met again. Each block is labelled with the target,
+    /// or the last join, through which all paths reach it; a block with two labels is a join.
+    fn divergent_region(&mut self, branch: Block) -> DivergentRegion {
         let stop = self.post.parent(branch);
         let mut labels: FxHashMap<Block, Block> = FxHashMap::default();
         let mut joins: FxHashSet<Block> = FxHashSet::default();
-        // Lowest position in reverse postorder first.
+        // In reverse postorder.
         let mut queue: BinaryHeap<(Reverse<u32>, Block)> = BinaryHeap::new();
         let mut arrive = |at: Block, label: Block, queue: &mut BinaryHeap<_>, labels: &mut FxHashMap<Block, Block>| {
             let changed = match labels.insert(at, label) {
@@ -560,49 +586,50 @@ impl<'a> Solver<'a> {
                 arrive(succ, label, &mut queue, &mut labels);
             }
         }
-        self.steps += labels.len();
-        self.parted.extend(labels.keys().copied().filter(|&b| Some(b) != stop));
-        Ways { reached: labels.into_keys().collect(), joins: joins.into_iter().collect() }
+        self.labelled += labels.len();
+        self.in_divergent_region.extend(labels.keys().copied().filter(|&b| Some(b) != stop));
+        DivergentRegion { reached: labels.into_keys().collect(), joins: joins.into_iter().collect() }
     }
 
-    /// As [`Self::ways`] for functions with very many divergent branches: whatever can be reached is taken to be parted, and
-    /// every meeting of ways there a join. All such branches together cost one walk over the function.
-    fn coarse_ways(&mut self, branch: Block) -> Ways {
-        let mut ways = Ways::default();
+    /// As [`Self::divergent_region`], for functions with very many divergent branches: every reachable block belongs to the
+    /// region, and every block in it with several predecessors is a join. All such branches together take one walk over the
+    /// function.
+    fn coarse_divergent_region(&mut self, branch: Block) -> DivergentRegion {
+        let mut region = DivergentRegion::default();
         let mut stack = self.cfg.succs(branch).to_vec();
         while let Some(block) = stack.pop() {
             if self.coarse.insert(block) {
-                self.parted.insert(block);
-                ways.reached.push(block);
+                self.in_divergent_region.insert(block);
+                region.reached.push(block);
                 stack.extend(self.cfg.succs(block));
                 if self.cfg.preds(block).len() > 1 {
-                    ways.joins.push(block);
+                    region.joins.push(block);
                 }
             }
         }
-        ways
+        region
     }
 
-    /// A divergent branch in a cycle with several entries, where nothing tells iterations apart: only uses in the block of the
-    /// definition are safe.
-    fn tangle(&mut self, branch: Block, inst: Inst) {
-        let component = self.tangled[branch];
-        if component == 0 || !self.loosened.insert(component) {
+    /// Handles a divergent branch in an irreducible cycle. Nothing tells iterations apart there, so only uses in the block of the
+    /// definition stay uniform.
+    fn widen_irreducible_cycle(&mut self, branch: Block, inst: Inst) {
+        let component = self.irreducible_cycles[branch];
+        if component == 0 || !self.varying_cycles.insert(component) {
             return;
         }
         let blocks = self.cfg.rpo();
         for &block in blocks {
-            if self.tangled[block] != component {
+            if self.irreducible_cycles[block] != component {
                 continue;
             }
             for &param in self.func.dfg.params(block) {
-                self.raise(param, Form::Varying, Reason::Join(inst));
+                self.raise(param, LaneForm::Varying, Reason::Join(inst));
             }
             self.vary_outside(&[block], inst, |_, at| at == block);
         }
     }
 
-    /// Parameters of a join vary unless all edges bring the same value.
+    /// Parameters of a join vary unless all edges pass the same value.
     fn join(&mut self, block: Block, branch: Inst) {
         if self.joins[block].is_some() {
             return;
@@ -615,13 +642,13 @@ impl<'a> Solver<'a> {
             let differ = args.any(|arg| Some(arg) != first);
             drop(args);
             if differ {
-                self.raise(param, Form::Varying, Reason::Join(branch));
+                self.raise(param, LaneForm::Varying, Reason::Join(branch));
             }
         }
     }
 
-    /// Values defined in `blocks` vary when they are used where `inside` does not hold; parameters there that get them vary in
-    /// their place.
+    /// Makes values that are defined in `blocks` vary if they are used where `inside` does not hold. If such a use is an
+    /// argument, the parameter that gets it varies instead.
     fn vary_outside(&mut self, blocks: &[Block], branch: Inst, inside: impl Fn(&Solver<'_>, Block) -> bool) {
         let func = self.func;
         for &block in blocks {
@@ -644,14 +671,14 @@ impl<'a> Solver<'a> {
                     }
                 }
                 for value in varies {
-                    self.raise(value, Form::Varying, Reason::LoopExit(branch));
+                    self.raise(value, LaneForm::Varying, Reason::LoopExit(branch));
                 }
             }
         }
     }
 
-    /// Whether a value is the same in every iteration of the cycle made up of the blocks for which `inside` holds. Looks at
-    /// most `depth` definitions deep.
+    /// Whether a value is the same in every iteration of the cycle of blocks for which `inside` holds. Looks at most `depth`
+    /// definitions deep.
     fn is_invariant(&self, value: Value, inside: &impl Fn(&Solver<'_>, Block) -> bool, depth: u32) -> bool {
         let func = self.func;
         match func.dfg.def(value) {
@@ -664,7 +691,7 @@ impl<'a> Solver<'a> {
                 data.op.is_pure() && (data.args.is_empty() || depth > 0 && data.args.iter().all(invariant))
             }
             ValueDef::Param(block, _) if !inside(self, block) => true,
-            // A parameter that gets itself or always the same other value.
+            // A parameter that gets only itself or always the same other value.
             ValueDef::Param(block, index) => {
                 let mut others = self.arguments(block, usize::from(index)).filter(|&arg| arg != value);
                 let Some(first) = others.next() else { return false };
@@ -673,7 +700,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// What all edges to a block bring for its parameter.
+    /// The arguments that all edges to a block pass for one of its parameters.
     fn arguments(&self, block: Block, index: usize) -> impl Iterator<Item = Value> + '_ {
         let func = self.func;
         self.cfg.preds(block).iter().flat_map(move |&pred| {
@@ -683,16 +710,16 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// The form of what a reduction over work-items gives.
-fn group_form(data: &InstData) -> Form {
+/// The form of the result of a reduction over work-items.
+fn reduction_form(data: &InstData) -> LaneForm {
     match &data.imm {
-        Imm::Group(info) if info.cluster != 0 => Form::Varying,
-        Imm::Group(info) if info.scope == MemScope::WorkGroup => Form::uniform(Scope::Group),
-        _ => Form::uniform(Scope::Pack),
+        Imm::Group(info) if info.cluster != 0 => LaneForm::Varying,
+        Imm::Group(info) if info.scope == MemScope::WorkGroup => LaneForm::uniform(Scope::Group),
+        _ => LaneForm::uniform(Scope::Pack),
     }
 }
 
-/// What an instruction writes that other work-items may see.
+/// The memory of other work-items that an instruction may write.
 fn writer(func: &Function, inst: Inst) -> Option<Writer> {
     use clift_kir::Effects;
     let data = func.dfg.inst(inst);
@@ -703,7 +730,7 @@ fn writer(func: &Function, inst: Inst) -> Option<Writer> {
     if !writes || matches!(data.op, Opcode::Fence | Opcode::Printf | Opcode::Clock) {
         return None;
     }
-    // The address comes first in every op that writes.
+    // The address is the first operand of every op that writes.
     let space = func.dfg.ty(*data.args.first()?).elem.space()?;
     let alias = if let Imm::Mem(mem) = &data.imm { mem.alias } else { 0 };
     (space != Space::Private).then_some(Writer { inst, space, alias })
@@ -714,7 +741,8 @@ fn components(cfg: &Cfg) -> SecondaryMap<Block, u32> {
     let mut component: SecondaryMap<Block, u32> = SecondaryMap::new();
     let mut done: SecondaryMap<Block, bool> = SecondaryMap::new();
     let mut next = 0;
-    // Kosaraju: the reverse postorder is already there; walk the reversed graph from each block not yet taken.
+    // Kosaraju's algorithm: the reverse postorder already exists; walk the reversed graph from each block that has no component
+    // yet.
     for &root in cfg.rpo() {
         if done[root] {
             continue;

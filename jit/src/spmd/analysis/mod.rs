@@ -1,8 +1,9 @@
-//! What is known of a kernel's values and control flow when its work-items run as lanes. Nothing here edits a function.
+//! Analyses of a kernel's values and control flow when its work-items run as lanes. Nothing here edits a function.
 
 pub(crate) mod affine;
 pub(crate) mod assumptions;
 pub mod divergence;
+pub(crate) mod known_bits;
 pub(crate) mod ranges;
 pub mod shape;
 pub(crate) mod spin_loops;

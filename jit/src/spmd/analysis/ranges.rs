@@ -1,11 +1,11 @@
-//! Ranges: which numbers an integer value may be.
+//! Ranges: intervals that contain an integer value.
 //!
-//! Asked for one value at a time, a few definitions deep; what is not known is everything. Only data flow is looked at, never
-//! the branches that lead to a place: a range holds whether or not a work-item takes part, as lanes of a pack that are
-//! switched off compute along.
+//! Ranges are computed on demand, a few definitions deep; an unknown value has the full range. Only data flow is considered,
+//! never the branches that lead to a block: a range must hold for inactive lanes too, because the pack computes their values
+//! along with the others.
 //!
-//! A range is an interval on the circle of the value's width, so that it may lie across zero: neither sign nor wrapping matters
-//! until an op asks.
+//! A range is an interval on the circle of numbers of the value's width, so it may contain zero anywhere. Sign and wrapping
+//! matter only when an op interprets it.
 
 use clift_kir::analysis::Cfg;
 use clift_kir::dfg::ValueDef;
@@ -14,44 +14,44 @@ use rustc_hash::FxHashMap;
 
 use super::shape::Assumptions;
 
-/// `first`, `first + 1`, ... `first + more`, wrapping in the value's width.
+/// The numbers `first`, `first + 1`, ... `first + extent`, wrapping in the value's width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Range {
     first: u64,
-    more: u64,
+    extent: u64,
     /// All bits of the width.
     mask: u64,
 }
 
 impl Range {
     fn full(mask: u64) -> Range {
-        Range { first: 0, more: mask, mask }
+        Range { first: 0, extent: mask, mask }
     }
 
-    fn new(first: u64, more: u64, mask: u64) -> Range {
-        if more >= mask { Range::full(mask) } else { Range { first: first & mask, more, mask } }
+    fn new(first: u64, extent: u64, mask: u64) -> Range {
+        if extent >= mask { Range::full(mask) } else { Range { first: first & mask, extent, mask } }
     }
 
-    /// From one number to a larger one, as unsigned numbers.
+    /// The range between two unsigned numbers, the lower one first.
     fn between(low: u64, high: u64, mask: u64) -> Range {
         if low <= high && high <= mask { Range::new(low, high - low, mask) } else { Range::full(mask) }
     }
 
-    /// From one number to a larger one, as signed numbers.
+    /// The range between two signed numbers, the lower one first.
     fn signed(low: i64, high: i64, mask: u64) -> Range {
         Range::new(low as u64, high.wrapping_sub(low) as u64, mask)
     }
 
     fn last(self) -> u64 {
-        self.first.wrapping_add(self.more) & self.mask
+        self.first.wrapping_add(self.extent) & self.mask
     }
 
-    /// Lowest and highest as unsigned numbers.
+    /// The lowest and the highest number, unsigned.
     pub(crate) fn unsigned(self) -> (u64, u64) {
         if self.first <= self.last() { (self.first, self.last()) } else { (0, self.mask) }
     }
 
-    /// Lowest and highest as signed numbers.
+    /// The lowest and the highest number, signed.
     pub(crate) fn as_signed(self) -> (i64, i64) {
         let sign = self.mask ^ self.mask >> 1;
         let turned = Range { first: self.first ^ sign, ..self };
@@ -60,41 +60,41 @@ impl Range {
         (extend(low), extend(high))
     }
 
-    /// Whether neighbours that differ by `step` and both lie in the range never have the end of the unsigned, or the signed,
-    /// numbers between them.
-    pub(crate) fn bars_wrapping(self, step: i64, signed: bool) -> bool {
+    /// Whether two neighbouring lanes in the range whose values differ by `step` never have the wrap-around of the unsigned, or
+    /// signed, numbers between them.
+    pub(crate) fn excludes_wrapping(self, step: i64, signed: bool) -> bool {
         let sign = self.mask ^ self.mask >> 1;
         let first = if signed { self.first ^ sign } else { self.first };
-        // In order on the line, and too close together to be neighbours around the other way.
-        first.checked_add(self.more).is_some_and(|last| last <= self.mask)
-            && u128::from(self.more) + u128::from(step.unsigned_abs()) <= u128::from(self.mask)
+        // The range does not wrap itself, and it is too short for a step across the wrap-around.
+        first.checked_add(self.extent).is_some_and(|last| last <= self.mask)
+            && u128::from(self.extent) + u128::from(step.unsigned_abs()) <= u128::from(self.mask)
     }
 
-    /// The smallest range found that has both.
+    /// The smaller of two ranges that contain both.
     fn union(self, other: Range) -> Range {
-        // Beginning with one of them, as far as is needed for the other.
+        // The range that begins where one of them begins and reaches to the end of the other.
         let from = |a: Range, b: Range| {
             let distance = b.first.wrapping_sub(a.first) & a.mask;
-            let more = distance.saturating_add(b.more).max(a.more);
-            Range::new(a.first, more, a.mask)
+            let extent = distance.saturating_add(b.extent).max(a.extent);
+            Range::new(a.first, extent, a.mask)
         };
         let (a, b) = (from(self, other), from(other, self));
-        if a.more <= b.more { a } else { b }
+        if a.extent <= b.extent { a } else { b }
     }
 
     fn plus(self, other: Range) -> Range {
-        Range::new(self.first.wrapping_add(other.first), self.more.saturating_add(other.more), self.mask)
+        Range::new(self.first.wrapping_add(other.first), self.extent.saturating_add(other.extent), self.mask)
     }
 
     fn negated(self) -> Range {
-        Range::new(self.last().wrapping_neg(), self.more, self.mask)
+        Range::new(self.last().wrapping_neg(), self.extent, self.mask)
     }
 
     fn times(self, other: Range) -> Range {
-        if other.more == 0 {
+        if other.extent == 0 {
             let factor = other.first;
-            return match self.more.checked_mul(factor) {
-                Some(more) => Range::new(self.first.wrapping_mul(factor), more, self.mask),
+            return match self.extent.checked_mul(factor) {
+                Some(extent) => Range::new(self.first.wrapping_mul(factor), extent, self.mask),
                 None => Range::full(self.mask),
             };
         }
@@ -106,14 +106,14 @@ impl Range {
     }
 
     fn constant(self) -> Option<u64> {
-        (self.more == 0).then_some(self.first)
+        (self.extent == 0).then_some(self.first)
     }
 }
 
-/// How many definitions deep a question goes.
+/// How many definitions deep a query looks.
 const DEPTH: u32 = 12;
 
-/// Ranges of a function's values, found when asked for.
+/// The ranges of a function's values, computed on demand.
 pub(crate) struct Ranges<'a> {
     func: &'a Function,
     cfg: &'a Cfg,
@@ -126,7 +126,7 @@ impl<'a> Ranges<'a> {
         Ranges { func, cfg, assumptions, known: FxHashMap::default() }
     }
 
-    /// What a scalar integer may be in any work-item.
+    /// The range of a scalar integer over all work-items.
     pub(crate) fn of(&mut self, value: Value) -> Range {
         self.find(value, DEPTH)
     }
@@ -140,7 +140,7 @@ impl<'a> Ranges<'a> {
         if let Some(&range) = self.known.get(&value) {
             return range;
         }
-        // What a cycle comes back to may be anything.
+        // A value in a cycle may be anything while it is being computed.
         self.known.insert(value, Range::full(mask));
         let range = match self.func.dfg.def(value) {
             ValueDef::Result(inst, 0) => self.result(inst, mask, depth - 1),
@@ -151,7 +151,7 @@ impl<'a> Ranges<'a> {
         range
     }
 
-    /// What any edge brings.
+    /// The union over all incoming edges.
     fn param(&mut self, block: Block, index: usize, mask: u64, depth: u32) -> Range {
         let mut all: Option<Range> = None;
         for &pred in self.cfg.preds(block) {
@@ -232,9 +232,9 @@ impl<'a> Ranges<'a> {
             }
             Opcode::Not => {
                 let range = arg(0);
-                Range::new(!range.last(), range.more, mask)
+                Range::new(!range.last(), range.extent, mask)
             }
-            Opcode::Umin | Opcode::Umax | Opcode::Smin | Opcode::Smax => extreme(data.op, arg(0), arg(1), mask),
+            Opcode::Umin | Opcode::Umax | Opcode::Smin | Opcode::Smax => min_max(data.op, arg(0), arg(1), mask),
             Opcode::Iabs => {
                 let (low, high) = arg(0).as_signed();
                 let most = low.unsigned_abs().max(high.unsigned_abs());
@@ -255,7 +255,7 @@ impl<'a> Ranges<'a> {
             }
             Opcode::Itrunc => {
                 let wide = arg(0);
-                Range::new(wide.first, wide.more, mask)
+                Range::new(wide.first, wide.extent, mask)
             }
             Opcode::GlobalId | Opcode::GlobalSize | Opcode::GlobalOffset => {
                 self.below(self.assumptions.ids_below, mask)
@@ -306,7 +306,7 @@ impl<'a> Ranges<'a> {
         }
     }
 
-    /// A number below a bound, if there is one.
+    /// A number below a bound; the full range if there is no bound.
     fn below(&self, bound: Option<u64>, mask: u64) -> Range {
         bound.map_or(Range::full(mask), |bound| Range::between(0, bound.saturating_sub(1), mask))
     }
@@ -316,13 +316,13 @@ fn bits_of(mask: u64) -> u64 {
     mask.count_ones().into()
 }
 
-/// The largest number with no more bits than this one.
+/// The largest number with as many bits as this one.
 fn all_below(number: u64) -> u64 {
     u64::MAX.checked_shr(number.leading_zeros()).unwrap_or(0)
 }
 
 /// The range of a minimum or maximum.
-fn extreme(op: Opcode, a: Range, b: Range, mask: u64) -> Range {
+fn min_max(op: Opcode, a: Range, b: Range, mask: u64) -> Range {
     let (unsigned, signed) = ((a.unsigned(), b.unsigned()), (a.as_signed(), b.as_signed()));
     if op == Opcode::Umin {
         Range::between(unsigned.0.0.min(unsigned.1.0), unsigned.0.1.min(unsigned.1.1), mask)

@@ -1,13 +1,13 @@
 //! Shapes: how a value differs between the work-items that compute it.
 //!
-//! The lattice of the divergence analysis. `Uniform` grows with the scope over which it still holds, `Affine` is a uniform
-//! base plus a known step from one work-item to the next along x, `Varying` promises nothing.
+//! This is the lattice of the divergence analysis. `Uniform` has the scope over which it holds, `Affine` is a uniform base plus a
+//! constant stride from one work-item to the next along x, `Varying` can be anything.
 
 use clift_kir::inst::IntCond;
 use clift_kir::{Type, Value};
 use smallvec::SmallVec;
 
-/// How far uniformity reaches: each scope is contained in the one before.
+/// The scope of uniformity. Each scope is contained in the one before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Scope {
     /// All work-items of a launch.
@@ -18,8 +18,8 @@ pub enum Scope {
     Pack,
 }
 
-/// What is taken for granted about packs and launches: the code made from an analysis may run only where it holds. The default
-/// promises nothing.
+/// What is assumed about packs and launches. Code made from an analysis may run only where its assumptions hold. The default
+/// assumes nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Assumptions {
     /// Lanes of a pack, a power of two. A pack's lanes are neighbours along x, and its first lane's `local_id 0` is a multiple of
@@ -28,14 +28,14 @@ pub struct Assumptions {
     /// The first lane's `global_id 0` is a multiple of the width, and so are `local_size 0`, `enqueued_local_size 0` and
     /// `global_offset 0`.
     pub packs_aligned: bool,
-    /// What every global id (with its offset), global size and global offset is less than, in each dimension.
+    /// An exclusive upper bound of every global id (with its offset), global size and global offset, in each dimension.
     pub ids_below: Option<u64>,
-    /// What every local size, local id and local linear id is less than.
+    /// An exclusive upper bound of every local size, local id and local linear id.
     pub local_below: Option<u64>,
 }
 
 impl Assumptions {
-    /// Packs of `width` lanes about which nothing else is known.
+    /// Packs of `width` lanes, with no other assumption.
     pub fn lanes(width: u32) -> Assumptions {
         Assumptions { width, packs_aligned: false, ids_below: None, local_below: None }
     }
@@ -54,7 +54,7 @@ pub enum Shape {
     Uniform(Scope),
     /// Grows by `stride` (wrapping in the value's width) from a work-item to the next along x, within a pack.
     Affine {
-        /// The step, never 0.
+        /// The stride, never 0.
         stride: i64,
         /// A power of two that divides the value of the pack's first lane.
         align: u32,
@@ -70,40 +70,40 @@ impl Shape {
     }
 }
 
-/// What makes a varying value affine after all: an index in few bits that is extended to many is a straight line as long as it
-/// does not wrap within the pack, one that is clamped as long as no lane is out of bounds. A few comparisons of what the first
-/// lane has tell at run time.
+/// The conditions under which a varying value is affine. A narrow index that is extended is affine as long as it does not wrap
+/// within the pack; a clamped one as long as no lane is out of bounds. A few comparisons of the first lane's values decide this
+/// at run time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conditional {
-    /// The value's step where all checks hold, never 0.
+    /// The stride where all checks succeed, never 0.
     pub stride: i64,
-    /// A power of two that divides the value of the pack's first lane, where all checks hold.
+    /// A power of two that divides the value of the pack's first lane where all checks succeed.
     pub align: u32,
-    /// The checks, in the order of the code; all have to hold.
+    /// The checks, in the order of the code; all must succeed.
     pub checks: SmallVec<[Check; 2]>,
 }
 
-/// A comparison: `icmp cond` of the first lane's `value` plus a constant, and a bound. The sum wraps in the value's type, and does
-/// not where the checks before this one hold.
+/// A comparison `icmp cond` of the first lane's `value` plus a constant with a bound. The sum wraps in the value's type; it does
+/// not if the checks before this one succeed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Check {
-    /// What it excludes.
+    /// What the check excludes.
     pub excludes: Excludes,
-    /// Affine itself, or affine where the checks before this one hold; computed wherever the checked value is.
+    /// A value that is affine, perhaps only if the checks before this one succeed. It is available wherever the checked value is.
     pub value: Value,
-    /// What to add.
+    /// The constant to add.
     pub plus: i64,
-    /// How to compare.
+    /// The comparison.
     pub cond: IntCond,
-    /// What to compare with.
+    /// The right side.
     pub bound: Bound,
 }
 
 impl Check {
-    /// Whether it is needed before an access. Where a signed index of 32 bits wraps between two lanes, one of them would access
-    /// memory 2^31 elements before the pointer, the other as far behind it: no object reaches that far to both sides, so an
-    /// access by either is out of bounds, and none needs to be told from the others at run time. An unsigned index wraps to 0,
-    /// which is a good one, and few bits wrap within an object. `ty` is the value's.
+    /// Whether the check is needed before an access through the checked value, whose type is `ty`. A signed 32-bit index that
+    /// wraps between two lanes needs no check: one lane would access memory 2^31 elements before the pointer and the other as far
+    /// behind it. No object extends that far to both sides, so the access is out of bounds in either case and the lanes need not
+    /// be told apart. An unsigned index wraps to 0, which is a valid index, and narrower indices wrap within an object.
     pub(crate) fn matters(&self, ty: Type) -> bool {
         let signed = match self.cond {
             IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge => true,
@@ -118,7 +118,7 @@ impl Check {
 pub enum Excludes {
     /// That a value wraps within the pack before it is extended.
     ExtendedWraps,
-    /// That a minimum or maximum takes its bound for some lane, or wrapping hides that.
+    /// That a minimum or maximum yields its bound for some lane, or that wrapping hides this.
     Clamps,
 }
 
@@ -127,6 +127,6 @@ pub enum Excludes {
 pub enum Bound {
     /// A constant: bits of the value's type.
     Bits(u64),
-    /// A value that the lanes share.
+    /// A uniform value.
     Shared(Value),
 }

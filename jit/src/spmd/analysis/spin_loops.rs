@@ -1,20 +1,20 @@
-//! Loops in which lanes may wait for each other: spin locks, and flags that another work-item sets.
+//! Finds loops in which a lane may wait for another lane of its pack: spin locks, and flags that another work-item sets.
 //!
-//! `while (atomic_cmpxchg(lock, 0, 1) != 0);` ends when work-items run one after another, each of which gives the lock back behind
-//! the loop. In a pack the lane that has got it waits behind the loop until all lanes have left, which they never do. Work-items
-//! owe each other no progress ([OpenCL C 3.0, 3.2.1], but programs count on it, and other implementations give it: a kernel with
-//! such a loop has one lane per pack. What is looked for is a loop
+//! `while (atomic_cmpxchg(lock, 0, 1) != 0);` ends when work-items run one after another, because each releases the lock after
+//! the loop. In a pack, the lane that has acquired the lock waits after the loop until all lanes have left it, which they never
+//! do. OpenCL does not guarantee forward progress between work-items (OpenCL C 3.0, 3.2.1), but programs rely on it and other
+//! implementations provide it. So a kernel with such a loop has one lane per pack. The analysis looks for a loop
 //!
-//! 1. whose exits depend on what it reads from shared memory by an atomic or a volatile access, at an address that stays the same
-//!    (a search goes on by itself), or by a plain one in a loop with a fence;
-//! 2. in which a lane can be while others of the pack are elsewhere: behind it, or on another way of a branch;
-//! 3. and these can write that memory before they come to a barrier, where they wait for all work-items in any case.
+//! 1. with an exit that depends on a read of shared memory, by an atomic or volatile access at an address that stays the same (a
+//!    search makes progress by itself), or by a plain access in a loop with a fence;
+//! 2. in which a lane can be while other lanes of the pack are elsewhere: after the loop, or on another path of a branch;
+//! 3. whose memory these other lanes may write before they reach a barrier, where they wait for all work-items in any case.
 //!
-//! Loops that need nobody, though they look like it, stay as wide as they are:
+//! Some loops look like that but make progress by themselves. They do not limit the width:
 //!
-//! - retries: `do old = *p; while (atomic_cmpxchg(p, old, f(old)) != old)`. A lane that stays has read what another has changed
-//!   since, so in each round of the pack one lane gets through; likewise
-//!   `while ((x = atomic_xchg(p, atomic_xchg(p, 0) + x)) != 0)`;
+//! - retries: `do old = *p; while (atomic_cmpxchg(p, old, f(old)) != old)`. A lane that stays has read a value that another lane
+//!   has changed since, so one lane succeeds in each iteration of the pack; likewise `while ((x = atomic_xchg(p, atomic_xchg(p,
+//!   0) + x)) != 0)`;
 //! - `while ((i = atomic_inc(p)) < n)`: the loop's own additions lead out of it;
 //! - `for (i = 0; i < *n; i++)` where `*n` is volatile.
 
@@ -28,39 +28,39 @@ use rustc_hash::FxHashSet;
 
 use super::divergence::Divergence;
 use crate::spmd::class::{Class, class};
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::normalize::NormalForm;
 
-/// An access whose result lanes may wait for.
+/// A read that lanes may spin on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wait {
-    /// What it does.
+pub(crate) struct BlockingRead {
+    /// The op of the access.
     pub(crate) op: Opcode,
-    /// Where it stands in the source.
+    /// The source location of the access.
     pub(crate) loc: Loc,
 }
 
-/// The first access for which lanes may wait until another lane of the pack has written.
-pub(crate) fn find(prepared: &Prepared, divergence: &Divergence) -> Option<Wait> {
-    let Prepared { func, cfg, loops, .. } = prepared;
+/// The first read on which lanes may spin until another lane of the pack has written.
+pub(crate) fn find_blocking_read(normal: &NormalForm, divergence: &Divergence) -> Option<BlockingRead> {
+    let NormalForm { func, cfg, loops, .. } = normal;
     let accesses = |id: LoopId| {
         let mut insts = loops.get(id).blocks.iter().flat_map(|&block| func.layout.insts(block));
-        insts.any(|&inst| is_ordered(prepared, inst) || func.dfg.inst(inst).op == Opcode::Fence)
+        insts.any(|&inst| is_ordered(normal, inst) || func.dfg.inst(inst).op == Opcode::Fence)
     };
     if !loops.iter().any(|(id, _)| accesses(id)) {
         return None;
     }
     let post = DomTree::post(cfg);
     loops.iter().find_map(|(id, data)| {
-        let fences =
+        let has_fence =
             data.blocks.iter().flat_map(|&b| func.layout.insts(b)).any(|&i| func.dfg.inst(i).op == Opcode::Fence);
-        let search = Search { prepared, divergence, post: &post, id, latch: *data.latches.first()?, fences };
+        let search = SpinLoopSearch { normal, divergence, post: &post, id, latch: *data.latches.first()?, has_fence };
         search.run()
     })
 }
 
-/// The memory that an access of a kernel's shared memory is in; `None` for others, and what does not access memory.
-fn shared_space(prepared: &Prepared, inst: Inst) -> Option<Space> {
-    let dfg = &prepared.func.dfg;
+/// The address space of an access to memory that work-items share; `None` for other accesses and other instructions.
+fn shared_space(normal: &NormalForm, inst: Inst) -> Option<Space> {
+    let dfg = &normal.func.dfg;
     let space = dfg.ty(*dfg.inst(inst).args.first()?).elem.space()?;
     match space {
         Space::Global | Space::Local | Space::Generic => Some(space),
@@ -68,19 +68,19 @@ fn shared_space(prepared: &Prepared, inst: Inst) -> Option<Space> {
     }
 }
 
-/// Whether an instruction reads shared memory atomically, or exactly when the source says so.
-fn is_ordered(prepared: &Prepared, inst: Inst) -> bool {
-    let data = prepared.func.dfg.inst(inst);
+/// Whether an instruction reads shared memory by an atomic or volatile access.
+fn is_ordered(normal: &NormalForm, inst: Inst) -> bool {
+    let data = normal.func.dfg.inst(inst);
     let reads = match (data.op, &data.imm) {
         (Opcode::Load, Imm::Mem(mem)) => mem.volatile,
         (op, _) => matches!(op, Opcode::AtomicLoad | Opcode::AtomicRmw | Opcode::AtomicCmpxchg),
     };
-    reads && shared_space(prepared, inst).is_some()
+    reads && shared_space(normal, inst).is_some()
 }
 
-/// Whether all work-items of a group wait for each other here.
-fn is_meeting(prepared: &Prepared, inst: Inst) -> bool {
-    let data = prepared.func.dfg.inst(inst);
+/// Whether all work-items of a group wait for each other at an instruction.
+fn synchronizes_group(normal: &NormalForm, inst: Inst) -> bool {
+    let data = normal.func.dfg.inst(inst);
     match &data.imm {
         Imm::Barrier(info) => class(data.op) == Class::NamedBarrier || info.execution == MemScope::WorkGroup,
         Imm::Group(info) => info.scope == MemScope::WorkGroup,
@@ -88,23 +88,26 @@ fn is_meeting(prepared: &Prepared, inst: Inst) -> bool {
     }
 }
 
-/// One loop.
-struct Search<'a> {
-    prepared: &'a Prepared,
+/// The analysis of one loop.
+struct SpinLoopSearch<'a> {
+    normal: &'a NormalForm,
     divergence: &'a Divergence,
     post: &'a DomTree,
     id: LoopId,
     latch: Block,
-    /// Whether the loop has a fence: then plain loads see what others write.
-    fences: bool,
+    /// Whether the loop has a fence. If so, plain loads see what others write.
+    has_fence: bool,
 }
 
-impl Search<'_> {
-    fn run(&self) -> Option<Wait> {
-        let Prepared { func, dom, loops, .. } = self.prepared;
+impl SpinLoopSearch<'_> {
+    fn run(&self) -> Option<BlockingRead> {
+        let NormalForm { func, dom, loops, .. } = self.normal;
         let data = loops.get(self.id);
-        // Lanes that all go through the loop together wait for nobody in the pack.
-        if !self.divergence.is_parted(data.header) || self.meets_in_each_round() || self.retries() {
+        // If all lanes go through the loop together, none waits for another one of the pack.
+        if !self.divergence.in_divergent_region(data.header)
+            || self.synchronizes_in_each_iteration()
+            || self.is_retry_loop()
+        {
             return None;
         }
         let roots: Vec<Value> = data
@@ -112,7 +115,7 @@ impl Search<'_> {
             .iter()
             .filter(|&&block| self.exits(block).next().is_some())
             .filter_map(|&block| func.layout.terminator(block))
-            .filter(|&branch| !self.counts(branch))
+            .filter(|&branch| !self.compares_with_counter(branch))
             .filter_map(|branch| func.dfg.inst(branch).args.first().copied())
             .collect();
         let slice = self.slice(roots, true);
@@ -120,24 +123,27 @@ impl Search<'_> {
         reads.sort_unstable();
         let read = reads.into_iter().find(|&inst| {
             let address = func.dfg.inst(inst).args[0];
-            self.stays(address) && !self.adds_up(inst) && !self.exchanges(inst) && self.others_write(inst)
+            self.is_invariant_address(address)
+                && !self.is_only_added_to(inst)
+                && !self.is_exchange_pair(inst)
+                && self.other_lanes_write(inst)
         })?;
         debug_assert!(func.layout.block_of(read).is_some_and(|block| dom.dominates(data.header, block)));
-        Some(Wait { op: func.dfg.inst(read).op, loc: func.locs[read] })
+        Some(BlockingRead { op: func.dfg.inst(read).op, loc: func.locs[read] })
     }
 
     fn contains(&self, block: Block) -> bool {
-        self.prepared.loops.contains(self.id, block)
+        self.normal.loops.contains(self.id, block)
     }
 
-    /// Where a block of the loop leads out of it.
+    /// The successors of a block of the loop that are outside the loop.
     fn exits(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
-        self.prepared.cfg.succs(block).iter().copied().filter(|&succ| !self.contains(succ))
+        self.normal.cfg.succs(block).iter().copied().filter(|&succ| !self.contains(succ))
     }
 
-    /// The block of the loop in which a value is defined.
+    /// The block in which a value is defined, if that is in the loop.
     fn home(&self, value: Value) -> Option<Block> {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let block = match func.dfg.def(value) {
             ValueDef::Param(block, _) => block,
             ValueDef::Result(inst, _) => func.layout.block_of(inst)?,
@@ -145,28 +151,28 @@ impl Search<'_> {
         Some(block).filter(|&block| self.contains(block))
     }
 
-    /// The instruction of the loop by which a value is read from memory that others may write.
+    /// The instruction of the loop that reads a value from memory that others may write.
     fn read(&self, value: Value) -> Option<Inst> {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let inst = func.dfg.def_inst(value)?;
         self.home(value)?;
-        let plain = self.fences && func.dfg.inst(inst).op == Opcode::Load;
-        (is_ordered(self.prepared, inst) || plain && shared_space(self.prepared, inst).is_some()).then_some(inst)
+        let plain = self.has_fence && func.dfg.inst(inst).op == Opcode::Load;
+        (is_ordered(self.normal, inst) || plain && shared_space(self.normal, inst).is_some()).then_some(inst)
     }
 
-    /// Whether no round of the loop is without a barrier.
-    fn meets_in_each_round(&self) -> bool {
-        let Prepared { func, dom, loops, .. } = self.prepared;
+    /// Whether every iteration of the loop passes a barrier.
+    fn synchronizes_in_each_iteration(&self) -> bool {
+        let NormalForm { func, dom, loops, .. } = self.normal;
         loops.get(self.id).blocks.iter().any(|&block| {
             dom.dominates(block, self.latch)
-                && func.layout.insts(block).iter().any(|&inst| is_meeting(self.prepared, inst))
+                && func.layout.insts(block).iter().any(|&inst| synchronizes_group(self.normal, inst))
         })
     }
 
-    /// Values of the loop that others depend on, through operands, addresses, and the branches that choose between arguments; from
-    /// one round to the next only if asked for.
-    fn slice(&self, roots: Vec<Value>, rounds: bool) -> FxHashSet<Value> {
-        let Prepared { func, cfg, loops, .. } = self.prepared;
+    /// The values of the loop on which others depend: through operands, addresses, and the branches that choose between block
+    /// arguments. Dependences from one iteration to the next are followed only if `across_iterations`.
+    fn slice(&self, roots: Vec<Value>, across_iterations: bool) -> FxHashSet<Value> {
+        let NormalForm { func, cfg, loops, .. } = self.normal;
         let header = loops.get(self.id).header;
         let mut found: FxHashSet<Value> = FxHashSet::default();
         let mut chosen: FxHashSet<Block> = FxHashSet::default();
@@ -178,11 +184,11 @@ impl Search<'_> {
             }
             match func.dfg.def(value) {
                 ValueDef::Result(inst, _) => open.extend(&func.dfg.inst(inst).args),
-                ValueDef::Param(..) if home == header && !rounds => {}
+                ValueDef::Param(..) if home == header && !across_iterations => {}
                 ValueDef::Param(_, index) => {
                     open.extend(cfg.preds(home).iter().flat_map(|&pred| self.arguments(pred, home, index)));
                     if home != header && chosen.insert(home) {
-                        open.extend(self.choosing(home));
+                        open.extend(self.selectors_before(home));
                     }
                 }
             }
@@ -190,17 +196,17 @@ impl Search<'_> {
         found
     }
 
-    /// What a block passes on for a parameter of another.
+    /// The arguments that a block passes for a parameter of another.
     fn arguments(&self, from: Block, to: Block, index: u16) -> impl Iterator<Item = Value> + '_ {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let calls: Vec<&BlockCall> =
             func.layout.terminator(from).map(|inst| func.dfg.targets(inst).into_iter().collect()).unwrap_or_default();
         calls.into_iter().filter(move |call| call.block == to).map(move |call| call.args[usize::from(index)])
     }
 
-    /// Selectors of the branches that decide from where a block is entered.
-    fn choosing(&self, join: Block) -> Vec<Value> {
-        let Prepared { func, cfg, dom, .. } = self.prepared;
+    /// The selectors of the branches that decide from which predecessor a block is entered.
+    fn selectors_before(&self, join: Block) -> Vec<Value> {
+        let NormalForm { func, cfg, dom, .. } = self.normal;
         let top = dom.parent(join);
         let mut seen: FxHashSet<Block> = FxHashSet::default();
         let mut selectors = Vec::new();
@@ -220,10 +226,10 @@ impl Search<'_> {
         selectors
     }
 
-    /// Whether an address is the same in every round, as far as the loop itself changes it.
-    fn stays(&self, address: Value) -> bool {
-        let header = self.prepared.loops.get(self.id).header;
-        let changes = |&value: &Value| match self.prepared.func.dfg.def(value) {
+    /// Whether an address is the same in every iteration, as far as the loop itself changes it.
+    fn is_invariant_address(&self, address: Value) -> bool {
+        let header = self.normal.loops.get(self.id).header;
+        let changes = |&value: &Value| match self.normal.func.dfg.def(value) {
             ValueDef::Param(block, index) => {
                 block == header && self.arguments(self.latch, header, index).any(|next| next != value)
             }
@@ -232,10 +238,10 @@ impl Search<'_> {
         !self.slice(vec![address], false).iter().any(changes)
     }
 
-    /// Whether an exit compares what is loaded with something that the loop counts by itself.
-    fn counts(&self, branch: Inst) -> bool {
-        let func = &self.prepared.func;
-        let header = self.prepared.loops.get(self.id).header;
+    /// Whether an exit compares a loaded value with one that the loop computes by itself, such as an induction variable.
+    fn compares_with_counter(&self, branch: Inst) -> bool {
+        let func = &self.normal.func;
+        let header = self.normal.loops.get(self.id).header;
         let selector = func.dfg.inst(branch).args.first().and_then(|&value| func.dfg.def_inst(value));
         let Some(comparison) = selector.map(|inst| func.dfg.inst(inst)) else { return false };
         if comparison.op != Opcode::Icmp {
@@ -259,9 +265,9 @@ impl Search<'_> {
         counted(a) && loaded(b) || counted(b) && loaded(a)
     }
 
-    /// A value without casts that keep its bits.
-    fn plain(&self, mut value: Value) -> Value {
-        let dfg = &self.prepared.func.dfg;
+    /// A value without the casts that keep its bits.
+    fn without_casts(&self, mut value: Value) -> Value {
+        let dfg = &self.normal.func.dfg;
         while let Some(inst) = dfg.def_inst(value)
             && matches!(dfg.inst(inst).op, Opcode::Bitcast | Opcode::SpaceCast)
         {
@@ -270,22 +276,23 @@ impl Search<'_> {
         value
     }
 
-    /// Whether two addresses are one for certain.
-    fn same_place(&self, a: Value, b: Value) -> bool {
-        let dfg = &self.prepared.func.dfg;
-        let [a, b] = [a, b].map(|address| self.plain(address));
+    /// Whether two addresses are certainly the same.
+    fn same_address(&self, a: Value, b: Value) -> bool {
+        let dfg = &self.normal.func.dfg;
+        let [a, b] = [a, b].map(|address| self.without_casts(address));
         let addressing = |value: Value| dfg.def_inst(value).map(|inst| dfg.inst(inst)).filter(|i| i.op == Opcode::Addr);
         a == b || addressing(a).is_some_and(|at| addressing(b) == Some(at))
     }
 
-    /// Whether each round ends with a compare-exchange that expects what was just read there, and that leads out when it succeeds.
-    fn retries(&self) -> bool {
-        let Prepared { func, dom, loops, .. } = self.prepared;
-        let each_round = |block: Block| dom.dominates(block, self.latch);
+    /// Whether each iteration ends with a compare-exchange that expects the value just read there, and that leaves the loop when
+    /// it succeeds.
+    fn is_retry_loop(&self) -> bool {
+        let NormalForm { func, dom, loops, .. } = self.normal;
+        let in_each_iteration = |block: Block| dom.dominates(block, self.latch);
         let blocks = &loops.get(self.id).blocks;
         let mut exchanges = blocks
             .iter()
-            .filter(|&&block| each_round(block))
+            .filter(|&&block| in_each_iteration(block))
             .flat_map(|&block| func.layout.insts(block))
             .filter(|&&inst| func.dfg.inst(inst).op == Opcode::AtomicCmpxchg);
         exchanges.any(|&inst| {
@@ -303,50 +310,51 @@ impl Search<'_> {
                     Imm::IntCond(IntCond::Ne) => &calls[1],
                     _ => return false,
                 };
-                let [a, b] = [comparison.args[0], comparison.args[1]].map(|value| self.plain(value));
-                let expected = self.plain(expected);
+                let [a, b] = [comparison.args[0], comparison.args[1]].map(|value| self.without_casts(value));
+                let expected = self.without_casts(expected);
                 !self.contains(equal.block) && (a == found && b == expected || a == expected && b == found)
             };
-            self.is_fresh(expected, pointer, 4) && blocks.iter().any(|&block| each_round(block) && leads_out(block))
+            self.was_just_read(expected, pointer, 4)
+                && blocks.iter().any(|&block| in_each_iteration(block) && leads_out(block))
         })
     }
 
-    /// Whether a value was read from a place in this round, or at the end of the one before.
-    fn is_fresh(&self, value: Value, pointer: Value, depth: u32) -> bool {
-        let Prepared { func, cfg, .. } = self.prepared;
-        let value = self.plain(value);
+    /// Whether a value was read from an address in this iteration, or at the end of the previous one.
+    fn was_just_read(&self, value: Value, pointer: Value, depth: u32) -> bool {
+        let NormalForm { func, cfg, .. } = self.normal;
+        let value = self.without_casts(value);
         let Some(home) = self.home(value) else { return false };
         match func.dfg.def(value) {
             ValueDef::Result(inst, _) => {
                 let data = func.dfg.inst(inst);
                 let reads =
                     matches!(data.op, Opcode::Load | Opcode::AtomicLoad | Opcode::AtomicRmw | Opcode::AtomicCmpxchg);
-                reads && self.same_place(data.args[0], pointer)
+                reads && self.same_address(data.args[0], pointer)
             }
             ValueDef::Param(_, index) => {
-                let mut ways = cfg.preds(home).iter().filter(|&&pred| self.contains(pred));
+                let mut paths = cfg.preds(home).iter().filter(|&&pred| self.contains(pred));
                 depth > 0
-                    && ways.all(|&pred| {
-                        self.arguments(pred, home, index).all(|value| self.is_fresh(value, pointer, depth - 1))
+                    && paths.all(|&pred| {
+                        self.arguments(pred, home, index).all(|value| self.was_just_read(value, pointer, depth - 1))
                     })
             }
         }
     }
 
-    /// Instructions of the loop that write one place atomically.
+    /// The instructions of the loop that write to an address atomically.
     fn atomics_at(&self, pointer: Value) -> impl Iterator<Item = Inst> + '_ {
-        let Prepared { func, loops, .. } = self.prepared;
+        let NormalForm { func, loops, .. } = self.normal;
         let insts = loops.get(self.id).blocks.iter().flat_map(|&block| func.layout.insts(block)).copied();
         insts.filter(move |&inst| {
             let data = func.dfg.inst(inst);
             matches!(data.op, Opcode::AtomicRmw | Opcode::AtomicCmpxchg | Opcode::AtomicStore)
-                && self.same_place(data.args[0], pointer)
+                && self.same_address(data.args[0], pointer)
         })
     }
 
-    /// Whether an atomic adds to a place to which the loop does nothing else.
-    fn adds_up(&self, inst: Inst) -> bool {
-        let dfg = &self.prepared.func.dfg;
+    /// Whether an atomic adds to a location that the loop changes in no other way.
+    fn is_only_added_to(&self, inst: Inst) -> bool {
+        let dfg = &self.normal.func.dfg;
         let adds = |inst: Inst| match dfg.inst(inst).imm {
             Imm::Atomic(info) if dfg.inst(inst).op == Opcode::AtomicRmw => {
                 [AtomicOp::Add, AtomicOp::Sub].contains(&info.op).then_some(info.op)
@@ -358,9 +366,10 @@ impl Search<'_> {
         dfg.as_splat_bits(data.args[1]) != Some(0) && self.atomics_at(data.args[0]).all(|other| adds(other) == Some(op))
     }
 
-    /// Whether an exchange is one of the two by which a place is emptied and refilled with more, until it is found as it was left.
-    fn exchanges(&self, inst: Inst) -> bool {
-        let Prepared { func, cfg, dom, loops, .. } = self.prepared;
+    /// Whether an exchange is one of a pair that empties a location and refills it with more, until the location is found empty
+    /// as it was left.
+    fn is_exchange_pair(&self, inst: Inst) -> bool {
+        let NormalForm { func, cfg, dom, loops, .. } = self.normal;
         let dfg = &func.dfg;
         let is_exchange = |inst: Inst| {
             let data = dfg.inst(inst);
@@ -374,7 +383,7 @@ impl Search<'_> {
         if !dom.dominates(a, b) || !dom.dominates(b, self.latch) {
             return false;
         }
-        let Some(empty) = dfg.as_splat_bits(self.plain(dfg.inst(first).args[1])) else { return false };
+        let Some(empty) = dfg.as_splat_bits(self.without_casts(dfg.inst(first).args[1])) else { return false };
         let refills = self.slice(vec![dfg.inst(second).args[1]], false).contains(&dfg.result(first));
         let leads_out = |block: Block| {
             let Some(branch) = func.layout.terminator(block).map(|inst| dfg.inst(inst)) else { return false };
@@ -386,22 +395,23 @@ impl Search<'_> {
                 Imm::IntCond(IntCond::Ne) | Imm::FloatCond(FloatCond::Une, _) => 1,
                 _ => return false,
             };
-            let [x, y] = [comparison.args[0], comparison.args[1]].map(|value| self.plain(value));
+            let [x, y] = [comparison.args[0], comparison.args[1]].map(|value| self.without_casts(value));
             x == dfg.result(second) && dfg.as_splat_bits(y) == Some(empty) && !self.contains(cfg.succs(block)[equal])
         };
         refills && loops.get(self.id).blocks.iter().any(|&block| cfg.succs(block).len() == 2 && leads_out(block))
     }
 
-    /// Whether lanes that are elsewhere may write what is read before all work-items meet.
-    fn others_write(&self, read: Inst) -> bool {
-        let Prepared { func, cfg, loops, .. } = self.prepared;
+    /// Whether lanes that are elsewhere may write the memory that is read before all work-items meet at a barrier.
+    fn other_lanes_write(&self, read: Inst) -> bool {
+        let NormalForm { func, cfg, loops, .. } = self.normal;
         let data = loops.get(self.id);
-        let meets = |block: Block| func.layout.insts(block).iter().any(|&inst| is_meeting(self.prepared, inst));
+        let synchronizes =
+            |block: Block| func.layout.insts(block).iter().any(|&inst| synchronizes_group(self.normal, inst));
         let mut starts: Vec<Block> = Vec::new();
-        if data.blocks.iter().any(|&block| self.divergence.diverges(block) && self.leaves(block)) {
+        if data.blocks.iter().any(|&block| self.divergence.diverges(block) && self.diverging_paths_leave(block)) {
             starts.extend(data.blocks.iter().flat_map(|&block| self.exits(block)));
         }
-        // Branches that have parted lanes on their way here.
+        // Divergent branches on the paths to the loop.
         let mut above: EntitySet<Block> = EntitySet::new();
         let mut open: Vec<Block> = vec![data.header];
         while let Some(block) = open.pop() {
@@ -413,7 +423,7 @@ impl Search<'_> {
                     let others = |&succ: &Block| !self.post.dominates(data.header, succ);
                     starts.extend(cfg.succs(pred).iter().copied().filter(others));
                 }
-                if !meets(pred) {
+                if !synchronizes(pred) {
                     open.push(pred);
                 }
             }
@@ -427,20 +437,20 @@ impl Search<'_> {
                 if self.may_write(inst, read) {
                     return true;
                 }
-                if is_meeting(self.prepared, inst) {
+                if synchronizes_group(self.normal, inst) {
                     break;
                 }
             }
-            if !meets(block) {
+            if !synchronizes(block) {
                 starts.extend(cfg.succs(block));
             }
         }
         false
     }
 
-    /// Whether ways that part at a block of the loop lead out of it before they have all met again.
-    fn leaves(&self, block: Block) -> bool {
-        let cfg = &self.prepared.cfg;
+    /// Whether paths that diverge at a block of the loop lead out of it before they have all met again.
+    fn diverging_paths_leave(&self, block: Block) -> bool {
+        let cfg = &self.normal.cfg;
         let stop = self.post.parent(block);
         let mut seen: FxHashSet<Block> = FxHashSet::default();
         let mut open: Vec<Block> = cfg.succs(block).to_vec();
@@ -456,9 +466,9 @@ impl Search<'_> {
         false
     }
 
-    /// Whether an instruction may write what another reads.
+    /// Whether an instruction may write the memory that another one reads.
     fn may_write(&self, inst: Inst, read: Inst) -> bool {
-        let dfg = &self.prepared.func.dfg;
+        let dfg = &self.normal.func.dfg;
         let (data, read_data) = (dfg.inst(inst), dfg.inst(read));
         let writes = match data.op.info().effects {
             Effects::Write | Effects::ReadWrite => true,
@@ -467,7 +477,7 @@ impl Search<'_> {
         if !writes || matches!(data.op, Opcode::AtomicLoad | Opcode::Fence | Opcode::Printf | Opcode::Clock) {
             return false;
         }
-        let (Some(to), Some(from)) = (shared_space(self.prepared, inst), shared_space(self.prepared, read)) else {
+        let (Some(to), Some(from)) = (shared_space(self.normal, inst), shared_space(self.normal, read)) else {
             return false;
         };
         let alias = |imm: &Imm| if let Imm::Mem(mem) = imm { mem.alias } else { 0 };

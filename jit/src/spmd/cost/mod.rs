@@ -1,4 +1,5 @@
-//! How many lanes a pack gets, and the estimates behind that choice. The figures are those of [`crate::target`].
+//! The number of lanes of a pack, and the estimates behind that choice. The properties of the machine are those of
+//! [`crate::target`].
 
 pub(crate) mod recurrence;
 pub(crate) mod register_pressure;

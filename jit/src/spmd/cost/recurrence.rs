@@ -1,8 +1,9 @@
-//! Whether the iterations of a loop wait for each other: then more lanes in flight cost nothing, as long as registers hold them.
+//! Finds loops that are recurrence-bound: more lanes in flight cost nothing there as long as the registers hold them.
 //!
-//! What a variable of the loop becomes is computed from what it was, in a chain of operations of which each takes some cycles. If
-//! that chain takes longer than all the loop's instructions on packs take the units that execute them, these units are idle, and
-//! twice the lanes fill them. Sums of bytes from memory wait for nothing, polynomials, random numbers and searches do.
+//! The next value of a loop variable is computed from the current one by a chain of operations, each with a latency. If that
+//! chain takes longer than the execution units need for all of the loop's vector instructions, the units are idle part of the
+//! time, and twice the lanes fill them. Sums of bytes from memory are not recurrence-bound; polynomials, random numbers and
+//! searches are.
 
 use clift_kir::analysis::LoopId;
 use clift_kir::{Block, Inst, Opcode, Value};
@@ -11,69 +12,71 @@ use cranelift_entity::SecondaryMap;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
 use crate::spmd::class::{Class, class};
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::vectorize::widen::how::{How, how};
 use crate::target::machine::Machine;
 
-/// How much of the time that the units need for a loop its iterations may wait, as others find no gap between them.
+/// A loop is recurrence-bound if its longest chain exceeds this part of the time that the execution units need: other loops find
+/// no gap between its iterations.
 const BUSY: f64 = 0.6;
-/// Cycles that an operation of floats takes.
+/// Cycles of a floating-point operation.
 const FLOAT: u32 = 4;
-/// A product of integers.
+/// Cycles of an integer multiplication.
 const PRODUCT: u32 = 10;
-/// Divisions and roots.
+/// Cycles of a division or square root.
 const DIVISION: u32 = 16;
-/// A load of lanes one after the other.
+/// Cycles of a contiguous load.
 const LOAD: u32 = 7;
-/// An access anywhere, or lane by lane.
+/// Cycles of a scattered access, or of an operation executed lane by lane.
 const SCATTERED: u32 = 20;
-/// Exchange between lanes.
+/// Cycles of an exchange between lanes.
 const EXCHANGE: u32 = 3;
 
 const PRODUCTS: [Opcode; 3] = [Opcode::Imul, Opcode::Umulh, Opcode::Smulh];
 const DIVISIONS: [Opcode; 6] = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem, Opcode::Fdiv, Opcode::Sqrt];
 
-/// Whether a loop without others inside waits longer than it works, in packs of so many lanes.
-pub(crate) fn waits(prepared: &Prepared, divergence: &Divergence, lanes: u32, machine: &Machine) -> bool {
-    let loops = &prepared.loops;
-    let model = Model { prepared, divergence, lanes, machine };
+/// Whether an innermost loop is recurrence-bound in packs of so many lanes.
+pub(crate) fn is_recurrence_bound(normal: &NormalForm, divergence: &Divergence, lanes: u32, machine: &Machine) -> bool {
+    let loops = &normal.loops;
+    let model = RecurrenceModel { normal, divergence, lanes, machine };
     loops
         .iter()
         .filter(|(id, _)| !loops.iter().any(|(_, inner)| inner.parent == Some(*id)))
-        .any(|(id, _)| model.waits(id))
+        .any(|(id, _)| model.loop_is_recurrence_bound(id))
 }
 
-struct Model<'a> {
-    prepared: &'a Prepared,
+struct RecurrenceModel<'a> {
+    normal: &'a NormalForm,
     divergence: &'a Divergence,
     lanes: u32,
     machine: &'a Machine,
 }
 
-impl Model<'_> {
-    fn waits(&self, id: LoopId) -> bool {
-        let Prepared { func, cfg, loops, .. } = self.prepared;
+impl RecurrenceModel<'_> {
+    fn loop_is_recurrence_bound(&self, id: LoopId) -> bool {
+        let NormalForm { func, cfg, loops, .. } = self.normal;
         let blocks: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| loops.contains(id, block)).collect();
         let insts = || blocks.iter().flat_map(|&block| func.layout.insts(block)).copied();
-        // Groups go through such a loop pack after pack: with more lanes there are fewer.
+        // Packs go through such a loop one after the other; with more lanes there are fewer packs.
         if insts().any(|inst| class(func.dfg.inst(inst).op) == Class::Barrier) {
             return true;
         }
-        let work: f64 = insts().map(|inst| self.work(inst)).sum();
+        let work: f64 = insts().map(|inst| self.registers_written(inst)).sum();
         let params = func.dfg.params(loops.get(id).header);
-        let longest =
-            (0..params.len()).filter(|&which| self.is_pack(params[which])).map(|which| self.chain(id, &blocks, which));
+        let longest = (0..params.len())
+            .filter(|&which| self.is_vector(params[which]))
+            .map(|which| self.recurrence_latency(id, &blocks, which));
         longest.max().is_some_and(|cycles| f64::from(cycles) > BUSY * work / self.machine.ports())
     }
 
-    fn is_pack(&self, value: Value) -> bool {
-        self.divergence.shape(value) == Shape::Varying && !self.divergence.is_near(value)
+    fn is_vector(&self, value: Value) -> bool {
+        self.divergence.shape(value) == Shape::Varying && !self.divergence.has_known_distances(value)
     }
 
-    /// Registers that an instruction on packs gives.
-    fn work(&self, inst: Inst) -> f64 {
-        let func = &self.prepared.func;
-        let results = func.dfg.results(inst).iter().filter(|&&value| self.is_pack(value));
+    /// How many registers the results of an instruction fill.
+    fn registers_written(&self, inst: Inst) -> f64 {
+        let func = &self.normal.func;
+        let results = func.dfg.results(inst).iter().filter(|&&value| self.is_vector(value));
         let registers = |&value: &Value| {
             let ty = func.dfg.ty(value);
             let bits = self.lanes * ty.elem.bits().max(8);
@@ -82,9 +85,9 @@ impl Model<'_> {
         results.map(registers).sum()
     }
 
-    /// Cycles from a variable of a loop to what it becomes.
-    fn chain(&self, id: LoopId, blocks: &[Block], which: usize) -> u32 {
-        let Prepared { func, loops, .. } = self.prepared;
+    /// The latency from a loop variable to its next value, in cycles.
+    fn recurrence_latency(&self, id: LoopId, blocks: &[Block], which: usize) -> u32 {
+        let NormalForm { func, loops, .. } = self.normal;
         let header = loops.get(id).header;
         let mut cycles: SecondaryMap<Value, Option<u32>> = SecondaryMap::new();
         cycles[func.dfg.params(header)[which]] = Some(0);
@@ -113,11 +116,11 @@ impl Model<'_> {
     }
 
     fn latency(&self, inst: Inst) -> u32 {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let data = func.dfg.inst(inst);
         match how(data.op) {
             How::Leaf | How::Slot | How::Query | How::Bitcast | How::Branch | How::End => 0,
-            How::Load if self.is_pack(data.args[0]) => SCATTERED,
+            How::Load if self.is_vector(data.args[0]) => SCATTERED,
             How::Load => LOAD,
             How::PerLane | How::Foreign => SCATTERED,
             How::Collective => EXCHANGE,

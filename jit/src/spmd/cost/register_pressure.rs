@@ -1,9 +1,9 @@
-//! Register pressure: how many vector registers the busiest loop of a kernel wants at once.
+//! Register pressure: how many vector registers the busiest loop of a kernel needs at once.
 //!
-//! More lanes in flight hide the latency of arithmetic, until what they hold no longer fits the registers and goes to memory and
-//! back. The estimate counts, at each instruction of the innermost loops (of the whole kernel, where it has none), the values that
-//! are alive and that the loop itself uses: what merely lives through a loop is put aside around it. A value that differs from lane
-//! to lane takes as many registers as its lanes fill, one that they share takes one where an operation on packs needs it.
+//! More lanes in flight hide the latency of arithmetic until their values no longer fit the registers and are spilled. The
+//! estimate counts, at each instruction of the innermost loops (of the whole kernel if it has none), the live values that the
+//! loop itself uses: a value that is only live through a loop is spilled around it. A varying value takes as many registers as
+//! its lanes fill. A uniform value takes one if a vector operation needs it.
 
 use clift_kir::analysis::{Liveness, LoopId};
 use clift_kir::{Block, Elem, Opcode, Value};
@@ -11,18 +11,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::vectorize::widen::how::{How, how};
 use crate::target::machine::Machine;
 
-/// Registers wanted at the busiest point, in packs of so many lanes.
-pub(crate) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32, machine: &Machine) -> u32 {
-    let Prepared { func, cfg, loops, .. } = prepared;
-    let model = Model { prepared, divergence, lanes, machine };
+/// Registers needed at the busiest point, in packs of so many lanes.
+pub(crate) fn estimate(normal: &NormalForm, divergence: &Divergence, lanes: u32, machine: &Machine) -> u32 {
+    let NormalForm { func, cfg, loops, .. } = normal;
+    let model = PressureModel { normal, divergence, lanes, machine };
     let liveness = Liveness::of(func, cfg, |value| model.registers(value) > 0, |_| true);
     let parents: FxHashSet<LoopId> = loops.iter().filter_map(|(_, data)| data.parent).collect();
     let any = loops.iter().next().is_some();
-    // By innermost loop, or all blocks where there is none.
+    // Blocks by innermost loop, or all blocks if there is no loop.
     let mut bodies: FxHashMap<Option<LoopId>, Vec<Block>> = FxHashMap::default();
     for &block in cfg.rpo() {
         let level = loops.innermost(block);
@@ -30,32 +30,32 @@ pub(crate) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32,
             bodies.entry(level).or_default().push(block);
         }
     }
-    bodies.values().map(|blocks| model.busiest_of(blocks, &liveness)).max().unwrap_or(0)
+    bodies.values().map(|blocks| model.max_pressure_of(blocks, &liveness)).max().unwrap_or(0)
 }
 
-struct Model<'a> {
-    prepared: &'a Prepared,
+struct PressureModel<'a> {
+    normal: &'a NormalForm,
     divergence: &'a Divergence,
     lanes: u32,
     machine: &'a Machine,
 }
 
-impl Model<'_> {
-    /// The most that is alive at a point of some blocks, of what they use.
-    fn busiest_of(&self, blocks: &[Block], liveness: &Liveness) -> u32 {
-        let func = &self.prepared.func;
+impl PressureModel<'_> {
+    /// The highest pressure in some blocks, from the values that they use.
+    fn max_pressure_of(&self, blocks: &[Block], liveness: &Liveness) -> u32 {
+        let func = &self.normal.func;
         let mut used: FxHashSet<Value> = FxHashSet::default();
         for &inst in blocks.iter().flat_map(|&block| func.layout.insts(block)) {
             func.dfg.for_each_use(inst, |value| {
                 used.insert(value);
             });
         }
-        blocks.iter().map(|&block| self.busiest(block, &used, liveness)).max().unwrap_or(0)
+        blocks.iter().map(|&block| self.max_pressure(block, &used, liveness)).max().unwrap_or(0)
     }
 
-    /// The most that is alive at a point of a block.
-    fn busiest(&self, block: Block, used: &FxHashSet<Value>, liveness: &Liveness) -> u32 {
-        let Prepared { func, cfg, .. } = self.prepared;
+    /// The highest pressure in a block.
+    fn max_pressure(&self, block: Block, used: &FxHashSet<Value>, liveness: &Liveness) -> u32 {
+        let NormalForm { func, cfg, .. } = self.normal;
         let counts = |value: Value| if used.contains(&value) { self.registers(value) } else { 0 };
         let mut alive: FxHashSet<Value> = FxHashSet::default();
         let mut now = 0;
@@ -84,7 +84,7 @@ impl Model<'_> {
     }
 
     fn registers(&self, value: Value) -> u32 {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let ty = func.dfg.ty(value);
         if ty.is_ptr() {
             return 0;
@@ -95,11 +95,11 @@ impl Model<'_> {
             return 0;
         }
         match self.divergence.shape(value) {
-            Shape::Varying if !self.divergence.is_near(value) => {
+            Shape::Varying if !self.divergence.has_known_distances(value) => {
                 let bits = if ty.elem == Elem::B1 { 32 } else { ty.elem.bits() };
                 ty.lanes() * (self.lanes * bits).div_ceil(self.machine.register_bits)
             }
-            // One that they share, in all lanes of a register; integers mostly end in addresses and conditions.
+            // A uniform value is broadcast to a register. Integers mostly end in addresses and conditions, which are scalar.
             Shape::Uniform(_) if ty.elem.is_float() => ty.lanes(),
             Shape::Uniform(_) | Shape::Affine { .. } | Shape::Varying => 0,
         }

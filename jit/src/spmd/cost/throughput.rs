@@ -1,8 +1,8 @@
-//! What a pack costs compared with its work-items one after the other: the model behind the choice of lanes.
+//! Estimates what a pack costs compared with its work-items one after the other: the cost model for the choice of lanes.
 //!
-//! Counts instructions of a machine with registers of some width per element width, weighted by how often blocks are executed. Two
-//! things decide: what has no form on packs (atomics, scattered accesses, divisions) gains nothing from lanes; and where lanes go
-//! different ways, the pack goes all of them, while a single work-item goes one.
+//! The model counts instructions of a machine with registers of some width, weighted by how often blocks are executed. Two things
+//! decide: operations without a vector form (atomics, scattered accesses, divisions) gain nothing from lanes; and where control
+//! flow diverges, the pack executes all paths, while a single work-item executes one.
 
 use clift_kir::analysis::{LoopId, UseCounts};
 use clift_kir::{Block, Elem, Imm, Inst, Opcode, Slot, Space, Type, Value};
@@ -11,72 +11,72 @@ use rustc_hash::FxHashMap;
 
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::transform::private_arrays::Interleaved;
-use crate::spmd::vectorize::aggregated_atomics::together;
-use crate::spmd::vectorize::linearize::Plan;
+use crate::spmd::vectorize::aggregated_atomics::aggregated;
+use crate::spmd::vectorize::linearize::LinearizationPlan;
 use crate::spmd::vectorize::masks::Masks;
 use crate::spmd::vectorize::widen::how::{How, how};
 use crate::spmd::vectorize::widen::record_step;
 use crate::target::machine::Machine;
 
-/// Costs of one pack's worth of work-items.
+/// The costs of as many work-items as a pack has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
-    /// One after the other.
+    /// One work-item after the other.
     pub(crate) scalar: f64,
     /// As a pack.
     pub(crate) pack: f64,
-    /// The part of that outside of rare blocks.
-    pub(crate) usual: f64,
-    /// The part of that in scattered accesses.
+    /// The part of `pack` outside of cold blocks.
+    pub(crate) hot: f64,
+    /// The part of `hot` in scattered accesses.
     pub(crate) scattered: f64,
 }
 
-/// How often a loop's body is taken to be executed.
+/// How many iterations a loop is assumed to have.
 const ITERATIONS: f64 = 8.0;
-/// How much longer the longest of a pack's lanes stays in a loop than the average one.
+/// The iterations of the longest of a pack's lanes, relative to the average lane.
 const LONGEST: f64 = 1.3;
-/// A division of integers.
+/// An integer division.
 const DIVISION: f64 = 12.0;
-/// A product of 64 bits, or its upper half, in vector operations.
+/// A 64-bit multiplication, or the upper half of one, in vector operations.
 const WIDE_PRODUCT: f64 = 3.0;
-/// A library function.
+/// A call of a library function.
 const CALL: f64 = 40.0;
-/// An atomic.
+/// An atomic operation.
 const ATOMIC: f64 = 8.0;
-/// Getting a lane out of a pack or into one, and an access with it.
+/// Extracting or inserting a lane, and an access with it.
 const SCATTERED: f64 = 2.5;
-/// A branch that goes either way.
+/// A branch that is hard to predict.
 const UNSURE_BRANCH: f64 = 4.0;
-/// A volatile private variable that goes from one iteration to the next through memory: a pack waits for its own store, while
-/// processors rename such places for scalars.
+/// A volatile private variable that is carried from one iteration to the next through memory. A pack waits for its own store,
+/// while processors rename such memory for scalars.
 const THROUGH_MEMORY: f64 = 130.0;
-/// The share of packs for which what is assumed of most does not hold, for each of their lanes: those at the border of a row of
-/// some hundred elements.
+/// The share of packs for which a versioned piece's assumption fails, per lane: those at the border of a row of some hundred
+/// elements.
 const UNUSUAL: f64 = 0.005;
-/// Asking whether any lane is active.
+/// A test whether any lane is active.
 const TEST: f64 = 3.0;
 
-/// Estimates a kernel.
-pub(crate) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32, machine: &Machine) -> Costs {
-    let plan = Plan::new(prepared, divergence);
-    let masks = Masks::new(prepared, divergence, &plan);
-    let interleaved = Interleaved::new(&prepared.func, &plan.order);
-    let uses = UseCounts::new(&prepared.func);
-    let model = Model { prepared, divergence, uses, interleaved, lanes: f64::from(lanes), machine };
-    let through_memory = carried_through_memory(prepared);
-    // How likely a lane executes a block, of those that a pack goes to.
+/// Estimates the costs of a kernel.
+pub(crate) fn estimate(normal: &NormalForm, divergence: &Divergence, lanes: u32, machine: &Machine) -> Costs {
+    let plan = LinearizationPlan::new(normal, divergence);
+    let masks = Masks::new(normal, divergence, &plan);
+    let interleaved = Interleaved::new(&normal.func, &plan.order);
+    let uses = UseCounts::new(&normal.func);
+    let model = ThroughputModel { normal, divergence, uses, interleaved, lanes: f64::from(lanes), machine };
+    let through_memory = carried_through_memory(normal);
+    // The probability that a lane executes a block of the pack's path.
     let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
-    let mut costs = Costs { scalar: 0.0, pack: 0.0, usual: 0.0, scattered: 0.0 };
+    let mut costs = Costs { scalar: 0.0, pack: 0.0, hot: 0.0, scattered: 0.0 };
     for &block in &plan.order {
-        let own = model.share(block, &share, &plan);
+        let own = model.lane_share(block, &share, &plan);
         share[block] = own;
-        let often = model.often(block);
-        let stretch = model.stretch(block, &plan);
+        let frequency = model.frequency(block);
+        let divergence_factor = model.divergence_factor(block, &plan);
         let executed = (own * model.lanes).min(1.0);
         let (mut one, mut all, mut scattered) = (0.0, 0.0, 0.0);
-        for &inst in prepared.func.layout.insts(block) {
+        for &inst in normal.func.layout.insts(block) {
             let cost = model.inst(block, inst, !masks.is_full(block));
             one += cost.0;
             all += cost.1;
@@ -88,25 +88,25 @@ pub(crate) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32,
             all += TEST;
         }
         all += THROUGH_MEMORY * through_memory.iter().filter(|&&at| at == block).count() as f64;
-        costs.scalar += often * own * one * model.lanes;
-        let times = often * stretch * executed;
+        costs.scalar += frequency * own * one * model.lanes;
+        let times = frequency * divergence_factor * executed;
         costs.pack += times * all;
-        if !prepared.func.layout.is_rare(block) {
-            costs.usual += times * all;
+        if !normal.func.layout.is_rare(block) {
+            costs.hot += times * all;
             costs.scattered += times * scattered;
         }
     }
     costs
 }
 
-/// For each volatile private variable of a loop that is read before the loop has written it, the block that reads.
-fn carried_through_memory(prepared: &Prepared) -> Vec<Block> {
-    let Prepared { func, cfg, dom, loops, .. } = prepared;
+/// For each volatile private variable that an iteration of a loop reads before it has written it, the block with the read.
+fn carried_through_memory(normal: &NormalForm) -> Vec<Block> {
+    let NormalForm { func, cfg, dom, loops, .. } = normal;
     let variable = |pointer: Value| match func.dfg.def_inst(pointer).map(|inst| &func.dfg.inst(inst).imm) {
         Some(&Imm::Slot(slot)) => Some(slot),
         Some(_) | None => None,
     };
-    // Accesses in loops in the order of the code: loop, variable, block, whether it writes.
+    // Accesses in loops, in the order of the code: loop, variable, block, whether it is a write.
     let mut accesses: Vec<(LoopId, Slot, Block, bool)> = Vec::new();
     for &block in cfg.rpo() {
         let Some(id) = loops.innermost(block) else { continue };
@@ -129,8 +129,8 @@ fn carried_through_memory(prepared: &Prepared) -> Vec<Block> {
     carried.into_values().collect()
 }
 
-struct Model<'a> {
-    prepared: &'a Prepared,
+struct ThroughputModel<'a> {
+    normal: &'a NormalForm,
     divergence: &'a Divergence,
     uses: UseCounts,
     interleaved: Interleaved,
@@ -138,28 +138,28 @@ struct Model<'a> {
     machine: &'a Machine,
 }
 
-impl Model<'_> {
-    fn share(&self, block: Block, share: &SecondaryMap<Block, f64>, plan: &Plan) -> f64 {
-        let Prepared { func, cfg, .. } = self.prepared;
+impl ThroughputModel<'_> {
+    fn lane_share(&self, block: Block, share: &SecondaryMap<Block, f64>, plan: &LinearizationPlan) -> f64 {
+        let NormalForm { func, cfg, .. } = self.normal;
         let mut sum: f64 = 0.0;
         for &pred in cfg.preds(block) {
             if plan.latches[pred].is_some() {
                 continue;
             }
-            let rare = cfg.succs(pred).iter().any(|&succ| func.layout.is_rare(succ));
-            let ways = if self.divergence.diverges(pred) && !self.leaves_loop(pred) && !rare {
+            let cold = cfg.succs(pred).iter().any(|&succ| func.layout.is_rare(succ));
+            let paths = if self.divergence.diverges(pred) && !self.is_loop_exit(pred) && !cold {
                 cfg.succs(pred).len() as f64
             } else {
                 1.0
             };
-            sum += share[pred] / ways * self.usual(pred, block);
+            sum += share[pred] / paths * self.edge_probability(pred, block);
         }
         if cfg.preds(block).is_empty() { 1.0 } else { sum.min(1.0) }
     }
 
-    /// How often packs go this way where assumptions are tested, or where functions have code for rare arguments.
-    fn usual(&self, from: Block, to: Block) -> f64 {
-        let Prepared { func, cfg, .. } = self.prepared;
+    /// The probability of an edge for a pack, where assumptions are tested or functions have code for cold cases.
+    fn edge_probability(&self, from: Block, to: Block) -> f64 {
+        let NormalForm { func, cfg, .. } = self.normal;
         let share = self.lanes * UNUSUAL;
         if func.layout.is_rare(from) {
             1.0
@@ -172,39 +172,39 @@ impl Model<'_> {
         }
     }
 
-    /// Whether a branch decides about another iteration rather than between ways.
-    fn leaves_loop(&self, block: Block) -> bool {
-        let Prepared { cfg, loops, .. } = self.prepared;
+    /// Whether a branch decides about another iteration rather than between paths.
+    fn is_loop_exit(&self, block: Block) -> bool {
+        let NormalForm { cfg, loops, .. } = self.normal;
         loops.innermost(block).is_some_and(|id| cfg.succs(block).iter().any(|&succ| !loops.contains(id, succ)))
     }
 
-    fn often(&self, block: Block) -> f64 {
-        ITERATIONS.powi(self.prepared.loops.depth(block).min(6) as i32)
+    fn frequency(&self, block: Block) -> f64 {
+        ITERATIONS.powi(self.normal.loops.depth(block).min(6) as i32)
     }
 
     /// Divergent loops around a block run as long as the longest lane.
-    fn stretch(&self, block: Block, plan: &Plan) -> f64 {
-        let loops = &self.prepared.loops;
-        let mut stretch = 1.0;
+    fn divergence_factor(&self, block: Block, plan: &LinearizationPlan) -> f64 {
+        let loops = &self.normal.loops;
+        let mut divergence_factor = 1.0;
         let mut at = loops.innermost(block);
         while let Some(id) = at {
             if plan.divergent_loops.contains(&id) {
-                stretch *= LONGEST;
+                divergence_factor *= LONGEST;
             }
             at = loops.get(id).parent;
         }
-        stretch
+        divergence_factor
     }
 
-    /// Registers of a pack of such elements.
+    /// How many registers a pack of such elements fills.
     fn registers(&self, elem: Elem) -> f64 {
         let bits = if elem == Elem::B1 { 32 } else { elem.bits() };
         (self.lanes * f64::from(bits) / f64::from(self.machine.register_bits)).max(1.0)
     }
 
-    /// An instruction for one lane, and for a pack.
+    /// The cost of an instruction for one lane, and for a pack.
     fn inst(&self, block: Block, inst: Inst, masked: bool) -> (f64, f64) {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let data = func.dfg.inst(inst);
         let result = func.dfg.single_result(inst);
         let same = |cost: f64| (cost, cost);
@@ -213,7 +213,7 @@ impl Model<'_> {
             How::Once => same(1.0),
             How::Lanewise | How::Components | How::Bitcast => {
                 let Some(result) = result else { return same(1.0) };
-                if self.divergence.shape(result) != Shape::Varying || self.divergence.is_near(result) {
+                if self.divergence.shape(result) != Shape::Varying || self.divergence.has_known_distances(result) {
                     return same(1.0);
                 }
                 self.computation(data.op, func.dfg.ty(data.args[0]), func.dfg.ty(result))
@@ -233,13 +233,13 @@ impl Model<'_> {
             }
             How::Collective if data.op == Opcode::PackAny => (0.0, self.registers(Elem::B1)),
             How::Collective => {
-                // A step per doubling of lanes.
+                // One step per doubling of lanes.
                 let steps = self.lanes.log2().max(1.0);
                 let parts: f64 = func.dfg.ty(data.args[0]).lanes().into();
                 (parts, parts * 2.0 * steps * self.registers(func.dfg.ty(data.args[0]).elem))
             }
-            How::PerLane if let Some(together) = together(func, &self.uses, self.divergence, inst) => {
-                let steps = if together.asked { 2.0 * self.lanes.log2() } else { self.lanes.log2() };
+            How::PerLane if let Some(atomic) = aggregated(func, &self.uses, self.divergence, inst) => {
+                let steps = if atomic.result_used { 2.0 * self.lanes.log2() } else { self.lanes.log2() };
                 (ATOMIC, ATOMIC + SCATTERED + steps * self.registers(func.dfg.ty(data.args[1]).elem))
             }
             How::PerLane => (ATOMIC, self.lanes * (ATOMIC + SCATTERED + if masked { 1.0 } else { 0.0 })),
@@ -257,7 +257,7 @@ impl Model<'_> {
         let registers = self.registers(wide);
         let lane_by_lane = |cost: f64| (components * cost, components * self.lanes * (cost + SCATTERED));
         let divides = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem].contains(&op);
-        // A scalar operation takes an OpenCL vector at once, as far as it fits a register.
+        // A scalar operation takes an OpenCL vector at once if that fits a register.
         let one = (components * f64::from(wide.bits()) / f64::from(self.machine.register_bits)).ceil().max(1.0);
         if divides {
             lane_by_lane(DIVISION)
@@ -268,21 +268,21 @@ impl Model<'_> {
         } else if op == Opcode::Umulh || op == Opcode::Smulh || op == Opcode::Imul && wide.bits() == 64 {
             (one, components * registers * WIDE_PRODUCT)
         } else if op == Opcode::Addr {
-            // Part of the access.
+            // Mostly part of the access.
             (0.5, 0.5 * self.lanes)
         } else {
             (one, components * registers)
         }
     }
 
-    /// Elements from one lane's record to the next one's if a pack accesses records one after the other, or its lanes' elements
-    /// among a few neighbours.
+    /// The distance between the records of two neighbouring lanes in elements, if a pack accesses contiguous records or its lanes
+    /// access elements within a few neighbours.
     fn step(&self, inst: Inst, ty: Type) -> Option<u32> {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let data = func.dfg.inst(inst);
         let pointer = data.args[0];
         let shape = self.divergence.shape(pointer);
-        // A volatile access happens as written, lane by lane, where others may look.
+        // A volatile access to memory that others may see is executed as written, lane by lane.
         if matches!(data.imm, Imm::Mem(mem) if mem.volatile)
             && func.dfg.ty(pointer).elem.space() != Some(Space::Private)
         {
@@ -295,15 +295,15 @@ impl Model<'_> {
             Shape::Affine { stride, .. } => stride,
             Shape::Uniform(_) | Shape::Varying => match self.divergence.conditional(pointer) {
                 Some(on) => on.stride,
-                None => return self.divergence.is_near(pointer).then_some(1),
+                None => return self.divergence.has_known_distances(pointer).then_some(1),
             },
         };
         record_step(stride, ty, self.lanes as u32)
     }
 
-    /// Whether an instruction accesses places that do not lie one after the other.
+    /// Whether an instruction accesses addresses that are not contiguous.
     fn is_scattered(&self, inst: Inst) -> bool {
-        let func = &self.prepared.func;
+        let func = &self.normal.func;
         let data = func.dfg.inst(inst);
         let ty = match how(data.op) {
             How::Load => func.dfg.ty(func.dfg.result(inst)),
@@ -325,7 +325,7 @@ impl Model<'_> {
     }
 
     fn access(&self, inst: Inst, ty: Type, masked: bool, write: bool) -> (f64, f64) {
-        let pointer = self.prepared.func.dfg.inst(inst).args[0];
+        let pointer = self.normal.func.dfg.inst(inst).args[0];
         let components = f64::from(ty.lanes());
         if self.divergence.shape(pointer).is_uniform(Scope::Pack) {
             return (1.0, 1.0);

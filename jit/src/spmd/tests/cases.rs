@@ -1,6 +1,6 @@
-//! Single kernels, each for one thing that is easy to get wrong.
+//! Single kernels, each for one case that is easy to get wrong.
 //!
-//! Arguments as in the generated kernels: input, output (32 bytes for each work-item), constants, local pointer, n.
+//! The arguments are those of the generated kernels: input, output (32 bytes for each work-item), constants, local pointer, n.
 
 use clift_kir::{Imm, Module, Opcode, text};
 
@@ -15,13 +15,13 @@ fn parse(text: &str) -> Module {
     text::parse_module(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// A kernel with the body given; `v0` is the address of the work-item's output, `v1` its local linear id as i32, `v2` the
-/// argument n, `v3` the group's id along x as i32, `v4` the address of its word of local memory.
+/// A kernel with the given body. `v0` is the address of the work-item's output, `v1` its local linear id as i32, `v2` the
+/// argument n, `v3` the group's id along x as i32, `v4` the address of the work-item's word of local memory.
 pub(super) fn kernel(body: &str) -> Module {
     kernel_with("", "", body)
 }
 
-/// As [`kernel`], with variables of the module and slots.
+/// As [`kernel`], with module variables and slots.
 pub(super) fn kernel_with(head: &str, slots: &str, body: &str) -> Module {
     parse(&format!(
         r#"{head}
@@ -91,7 +91,7 @@ kernel f0 args 48
     assert_eq!(made.resources.scratch_item_bytes, 0);
 }
 
-/// Exchanges of a value with the next work-item; `$` makes names unique.
+/// Exchanges a value with the next work-item; `$` makes names unique.
 fn exchange(n: usize, value: &str) -> String {
     format!(
         r"
@@ -139,7 +139,7 @@ b3(v15: i32):
         exchange(40, "v13"),
     );
     let module = kernel(&body);
-    assert!(regions(&module).together);
+    assert!(regions(&module).lockstep);
     let made = run(&module);
     assert_eq!(count(&made, Opcode::Fence), 1);
 }
@@ -183,9 +183,9 @@ b5:
 #[test]
 fn barriers_in_nested_loops() {
     let module = nested_loops("", "v2");
-    assert!(regions(&module).together);
+    assert!(regions(&module).lockstep);
     let made = run(&module);
-    // The counters are carried, the accumulator and what was exchanged need slots.
+    // The counters are carried; the accumulator and the exchanged value need slots.
     assert_eq!(made.resources.scratch_item_bytes, 8);
 }
 
@@ -193,16 +193,16 @@ fn barriers_in_nested_loops() {
 fn a_bound_that_may_be_written_makes_a_state_machine() {
     let load = "v93: ptr(global) = arg 0\n    v92: i32 = load align 4 v93";
     let module = nested_loops(load, "v92");
-    assert!(!regions(&module).together);
+    assert!(!regions(&module).lockstep);
     run(&module);
-    // What is known not to be written is uniform.
+    // A load of memory that is certainly not written is uniform.
     let module = nested_loops(&load.replace("align 4", "align 4 invariant"), "v92");
-    assert!(regions(&module).together);
+    assert!(regions(&module).lockstep);
     run(&module);
     let module = nested_loops(&load.replace("align 4", "align 4 alias 1"), "v92");
-    assert!(!regions(&module).together);
+    assert!(!regions(&module).lockstep);
     let text = module.to_string().replace("store align 4", "store align 4 alias 2");
-    assert!(regions(&parse(&text)).together, "the stores go elsewhere");
+    assert!(regions(&parse(&text)).lockstep, "the stores go elsewhere");
 }
 
 #[test]
@@ -228,13 +228,13 @@ b4:
     ret
 ";
     let module = kernel(body);
-    assert!(!regions(&module).together);
+    assert!(!regions(&module).lockstep);
     let made = run(&module);
-    // The next region, then v13; v14 has the same place.
+    // The next region, then v13; v14 has the same slot.
     assert_eq!(made.resources.scratch_item_bytes, 8);
 }
 
-/// Many barriers one after the other, each under a uniform condition of its own when `optional`.
+/// Many barriers one after the other, if `optional` each under its own uniform condition.
 fn many_barriers(count: usize, optional: bool) -> Module {
     let mut body = String::from("    v10: i32 = const 1\n    jump b1(v1)\n");
     for i in 1..=count {
@@ -265,14 +265,14 @@ fn many_barriers_do_not_blow_up_code() {
     let module = many_barriers(24, false);
     let made = run(&module);
     assert_eq!(regions(&module).list.len(), 49);
-    assert_eq!(made.resources.scratch_item_bytes, 8, "two values at a time need a slot");
+    assert_eq!(made.resources.scratch_item_bytes, 8, "at most two values need a slot at the same time");
     let kernel = insts(&module.funcs[module.kernels[0].func]);
     // Each region has a loop nest of about 25 instructions.
     assert!(insts(&made.func) < 2 * kernel + 49 * 30, "{} from {kernel}", insts(&made.func));
 
     let module = many_barriers(24, true);
     let cut = regions(&module);
-    assert!(cut.together && cut.list.len() > 49, "seams where optional barriers meet: {}", cut.list.len());
+    assert!(cut.lockstep && cut.list.len() > 49, "seams where optional barriers meet: {}", cut.list.len());
     let made = run(&module);
     let kernel = insts(&module.funcs[module.kernels[0].func]);
     assert!(insts(&made.func) < 3 * kernel + 80 * 35, "{} from {kernel}", insts(&made.func));
@@ -280,7 +280,8 @@ fn many_barriers_do_not_blow_up_code() {
 
 #[test]
 fn irreducible_loops() {
-    // Two blocks that go to each other, entered at either; a uniform way around with barriers, a divergent one without.
+    // Two blocks that branch to each other, entered at either of them; a uniform path around them with barriers, and a divergent
+    // one without.
     let module = |entry: &str, between: &str| {
         kernel(&format!(
             r"
@@ -310,7 +311,7 @@ b3(v25: i32, v26: i32):
         ))
     };
     let barriers = module("v3", "barrier 0 work_group work_group local");
-    assert!(regions(&barriers).together);
+    assert!(regions(&barriers).lockstep);
     run(&barriers);
     let hidden = module("v1", "");
     run(&hidden);
@@ -342,7 +343,7 @@ fn private_variables_are_copied_as_needed() {
     let escaping =
         body.replace("v11: i32 = load align 4 v10", "v11: i32 = load align 4 v10\n    v80: i64 = ptrtoint v10");
     assert_eq!(run(&kernel_with("", slots, &escaping)).resources.scratch_item_bytes, 24);
-    // Without a barrier there is never more than one.
+    // Without a barrier there is never more than one copy.
     let alone = escaping.replace("    barrier 0 work_group work_group local\n", "");
     assert_eq!(run(&kernel_with("", slots, &alone)).resources.scratch_item_bytes, 0);
 }
@@ -371,11 +372,11 @@ fn alignment_beyond_the_arenas() {
 ";
     let module = kernel_with("global g0 \"wide\" local size 256 align 512", "slot s0 size 16 align 256", body);
     let made = run(&module);
-    assert_eq!(made.resources.scratch_fixed_bytes, 128, "room to move the base");
+    assert_eq!(made.resources.scratch_fixed_bytes, 128, "room to align the base");
     assert_eq!(made.resources.local_bytes, 256 + 384);
 }
 
-/// The interpreter's sub-groups are single work-items: these are compared without packs only.
+/// The interpreter's sub-groups are single work-items, so these are compared without packs only.
 #[test]
 fn queries() {
     let names = [
@@ -397,7 +398,7 @@ fn queries() {
         "sub_group_id",
         "sub_group_local_id",
     ];
-    // Two mixtures: nothing survives by chance.
+    // Two mixtures, so that no value is correct by chance.
     let mut body = String::from("    v10: i64 = const 31\n    v11: i64 = local_linear_id\n");
     let mut sum = "v11".to_owned();
     let mut next = 12;
@@ -430,7 +431,7 @@ fn queries() {
          v901: i64 = iadd v900, v7\n    v902: ptr(global) = addr disp 8 v0\n    store align 8 v902, v901\n    ret\n"
     );
     let made = run_with(&kernel(&body), &scalar());
-    assert_eq!(made.resources.scratch_item_bytes, 0, "queries are never kept");
+    assert_eq!(made.resources.scratch_item_bytes, 0, "queries are recomputed");
 }
 
 #[test]
@@ -545,8 +546,8 @@ fn generic_pointers_and_argument_structures() {
 }
 
 #[test]
-fn odd_ends() {
-    // Never left, ends nowhere: nothing to run, but it has to build.
+fn kernels_without_reachable_end() {
+    // A loop without exit, and an end that is never reached: there is nothing to run, but the kernels must compile.
     for body in [
         "    jump b1\nb1:\n    jump b1\n",
         "    jump b1\nb1:\n    barrier 0 work_group work_group local\n    jump b1\n",
@@ -576,28 +577,32 @@ fn sub_group_barriers_are_fences() {
 }
 
 #[test]
-fn groups_that_nobody_can_tell() {
-    let may_grow = |body: &str| {
+fn kernels_whose_groups_may_be_coalesced() {
+    let may_coalesce = |body: &str| {
         let module = parse(&format!(
-            "function f0 \"case\" canonical {{\nb0:\n v0: ptr(global) = arg 8\n v1: i64 = global_id 0\n{body}\n}}\nkernel f0 args 48\n"
+            "function f0 \"case\" canonical {{\nb0:\n v0: ptr(global) = arg 8\n \
+             v1: i64 = global_id 0\n{body}\n}}\nkernel f0 args 48\n"
         ));
         let kernel = &module.kernels[0];
-        crate::spmd::groups_may_grow(&module.funcs[kernel.func], kernel)
+        crate::spmd::may_coalesce_groups(&module.funcs[kernel.func], kernel)
     };
     let store = "v9: ptr(global) = addr scale 8 v0, v1\n store align 8 v9, v2\n ret";
     for query in ["global_id 1", "global_size 0", "global_linear_id", "local_id 1", "group_id 2"] {
-        assert!(may_grow(&format!("v2: i64 = {query}\n{store}")), "{query}");
+        assert!(may_coalesce(&format!("v2: i64 = {query}\n{store}")), "{query}");
     }
     for query in
         ["local_id 0", "group_id 0", "num_groups 0", "local_size 0", "enqueued_local_size 0", "local_linear_id"]
     {
-        assert!(!may_grow(&format!("v2: i64 = {query}\n{store}")), "{query}");
+        assert!(!may_coalesce(&format!("v2: i64 = {query}\n{store}")), "{query}");
     }
     let id = "v2: i64 = global_id 1";
-    assert!(!may_grow(&format!("{id}\n v3: ptr(local) = arg 16\n store align 8 v3, v2\n{store}")), "local memory");
-    assert!(!may_grow(&format!("{id}\n v3: i32 = sub_group_size\n{store}")), "sub-groups");
-    assert!(!may_grow(&format!("{id}\n v3: i64 = group_reduce work_group add v1\n{store}")), "a sum of the group");
+    assert!(!may_coalesce(&format!("{id}\n v3: ptr(local) = arg 16\n store align 8 v3, v2\n{store}")), "local memory");
+    assert!(!may_coalesce(&format!("{id}\n v3: i32 = sub_group_size\n{store}")), "sub-groups");
+    assert!(
+        !may_coalesce(&format!("{id}\n v3: i64 = group_reduce work_group add v1\n{store}")),
+        "a reduction over the group"
+    );
     let looped =
         "jump b1(v1)\nb1(v3: i64):\n v4: b1 = icmp ult v3, v2\n v5: i64 = iadd v3, v2\n branch v4, b1(v5), b2\nb2:";
-    assert!(!may_grow(&format!("{id}\n{looped}\n{store}")), "a loop");
+    assert!(!may_coalesce(&format!("{id}\n{looped}\n{store}")), "a loop");
 }

@@ -1,4 +1,4 @@
-//! Operations in which the work-items of a group exchange values.
+//! Collective operations of a work-group or sub-group.
 
 use clift_kir::Opcode;
 
@@ -8,7 +8,7 @@ use crate::Options;
 use crate::spmd::workgroup::regions::Growth;
 
 #[test]
-fn a_result_for_all_is_carried() {
+fn reduction_results_are_carried() {
     let module = kernel(
         r"
     v10: i32 = group_reduce work_group add v1
@@ -21,7 +21,7 @@ fn a_result_for_all_is_carried() {
     let made = run(&module);
     assert_eq!(regions(&module).list.len(), 3);
     assert!(made.has_barrier);
-    assert_eq!(made.resources.scratch_item_bytes, 0, "nothing is kept by work-item");
+    assert_eq!(made.resources.scratch_item_bytes, 0, "nothing is kept per work-item");
     assert_eq!(made.resources.scratch_fixed_bytes, 0, "or in memory at all");
 }
 
@@ -47,8 +47,8 @@ fn scans_and_their_results_live_on() {
 }
 
 #[test]
-fn loops_by_what_all_agree_on() {
-    // Halves numbers until all are 0; the branch is on the operation's result.
+fn loops_with_reduced_conditions() {
+    // Halves numbers until all are 0; the branch depends on the operation's result.
     let module = kernel(
         r"
     v10: i32 = const 0
@@ -71,12 +71,12 @@ b3:
 ",
     );
     run(&module);
-    assert!(regions(&module).together, "the result is known to be the same for all");
+    assert!(regions(&module).lockstep, "the result is known to be the same for all");
 }
 
 #[test]
 fn old_and_new_results_side_by_side() {
-    // Not known to go together: the number of rounds is read from memory that the kernel writes.
+    // The work-items do not provably go together: the number of iterations is read from memory that the kernel writes.
     let body = |rounds: &str| {
         format!(
             r"
@@ -115,7 +115,7 @@ b5:
         )
     };
     let known = kernel(&body("    v15: i32 = iadd v2, v11"));
-    assert!(regions(&known).together);
+    assert!(regions(&known).lockstep);
     run(&known);
     let unknown = kernel(&body(
         r"
@@ -127,13 +127,13 @@ b5:
     v42: i32 = and v41, v10
     v15: i32 = iadd v42, v13",
     ));
-    assert!(!regions(&unknown).together);
+    assert!(!regions(&unknown).lockstep);
     let made = run(&unknown);
-    assert!(made.resources.scratch_fixed_bytes > 0, "what all got is kept once");
+    assert!(made.resources.scratch_fixed_bytes > 0, "the result is kept once for the group");
 }
 
 #[test]
-fn vectors_and_truth_values() {
+fn vectors_and_booleans() {
     let module = kernel(
         r"
     v10: i32 = const 3
@@ -155,8 +155,8 @@ fn vectors_and_truth_values() {
     run(&module);
 }
 
-/// Everything that sub-groups can do, in straight code: the result, `v90`, is made of all of it. What comes from work-items that
-/// are not here is zeroed.
+/// All sub-group operations in straight-line code; the result, `v90`, combines all of their results. Values from inactive
+/// work-items are zeroed.
 fn exchange_all(own: &str) -> String {
     format!(
         r"
@@ -227,7 +227,7 @@ fn sub_groups() {
 
 #[test]
 fn parts_of_sub_groups() {
-    // Those whose number is divisible by three; then all; then those who have not ended.
+    // Work-items whose number is divisible by three; then all; then those that have not ended.
     let module = kernel(&format!(
         r"
     v10: i32 = const 3

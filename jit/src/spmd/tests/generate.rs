@@ -1,8 +1,8 @@
-//! Random kernels: nested loops, branches and switches over a few variables, left in every way that a language with `goto`
-//! has ([`control`]), with barriers where a mode allows them.
+//! Random kernels: nested loops, branches and switches over a few variables, with every exit that a language with `goto` has
+//! ([`control`]), and with barriers where a mode permits them.
 //!
-//! Each work-item writes its own part of the output buffer only, and reads what others wrote to local memory behind
-//! barriers: the result does not depend on the order of work-items, unless barriers diverge.
+//! Each work-item writes only its own part of the output buffer, and reads values that others have written to local memory after
+//! a barrier. So the result does not depend on the order of work-items, unless barriers diverge.
 
 mod control;
 
@@ -12,12 +12,12 @@ use clift_kir::{
     MemScope, Module, Opcode, Slot, Space, SpaceSet, Stage, Type, Value,
 };
 
-/// Where barriers may stand.
+/// Where barriers may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Barriers {
     /// Nowhere.
     None,
-    /// Under conditions that are plainly uniform.
+    /// Under conditions that are provably uniform.
     Uniform,
     /// Also under conditions that are uniform, but loaded from memory that the kernel writes to.
     Hidden,
@@ -27,14 +27,14 @@ pub(crate) enum Barriers {
     Divergent,
 }
 
-/// What a kernel consists of.
+/// The statements of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Style {
     /// All kinds of statements.
     Mixed,
-    /// Mostly ways through constructs and out of them.
+    /// Mostly branches within constructs and out of them.
     Branchy,
-    /// One nest of constructs, so deep, with ways out before and behind each.
+    /// One nest of constructs of some depth, with exits before and after each.
     Nest { depth: u32 },
 }
 
@@ -58,17 +58,17 @@ impl Rng {
 /// Words of the output buffer for each work-item.
 pub(crate) const OUT_WORDS: u64 = 8;
 
-/// Most work-items of a group: words of the local variable.
+/// The most work-items of a group, which is also the number of words of the local variable.
 pub(crate) const MAX_ITEMS: u64 = 64;
 
 /// Argument block: in, out, constant buffer, local pointer, n.
 pub(crate) const ARG_BYTES: u32 = 48;
 
-/// Variables, all of them passed as parameters of every join: uniform, varying, a Boolean, a vector, a pointer, a float.
+/// Variables, all of which are parameters of every join: uniform, varying, a Boolean, a vector, a pointer, a float.
 const UNIFORM: usize = 3;
 const VARYING: usize = 4;
-/// The varying variable that is computed from uniform ones only: it varies by control flow alone.
-const LOOSE: usize = UNIFORM + VARYING - 1;
+/// The varying variable that is computed from uniform variables only, so that it varies by control flow alone.
+const BRANCH_VARYING: usize = UNIFORM + VARYING - 1;
 const BOOLEAN: usize = UNIFORM + VARYING;
 const VECTOR: usize = BOOLEAN + 1;
 const POINTER: usize = BOOLEAN + 2;
@@ -92,7 +92,7 @@ struct Generator<'f> {
     flow: control::Flow,
 }
 
-/// A kernel of a seed.
+/// The kernel of a seed.
 pub(crate) fn kernel(seed: u64, barriers: Barriers) -> Module {
     kernel_and_variables(seed, barriers).0
 }
@@ -140,14 +140,14 @@ pub(crate) fn kernel_and_variables(seed: u64, barriers: Barriers) -> (Module, Ve
     let positive = b.icmp(IntCond::Sgt, x, zero);
     let vector = b.vec(&[x, y, gid]);
     let own = b.addr(out, Some(gid64), 4 * OUT_WORDS, 0);
-    // The private arrays start with known content.
+    // Initialize the private arrays.
     for slot in [slot, other_slot] {
         let private = b.slot_addr(slot);
         let count = b.iconst(Type::I64, 16);
         let byte = b.iconst(Type::I8, 1);
         b.memset(private, byte, count, MemInfo::aligned(4));
     }
-    // What is loaded from memory that the kernel may write is uniform all the same, but not provably.
+    // A load from memory that the kernel may write is uniform here, but not provably.
     let n = match barriers {
         Barriers::None | Barriers::Uniform => n,
         Barriers::Hidden | Barriers::EarlyReturn | Barriers::Divergent => b.load(Type::I32, input, MemInfo::aligned(4)),
@@ -204,7 +204,7 @@ impl Generator<'_> {
     }
 
     fn statement(&mut self, depth: u32, together: bool) {
-        let may_wait = self.may_wait(together);
+        let may_have_barrier = self.may_have_barrier(together);
         let deeper = depth < 5;
         let kinds = if self.style == Style::Branchy { 40 } else { 28 };
         match self.rng.below(kinds) {
@@ -212,15 +212,15 @@ impl Generator<'_> {
             3..=6 => self.assign_varying(),
             7 => self.private_access(),
             8 => self.write_own(),
-            9 if may_wait => self.barrier(),
-            10 | 11 if may_wait => self.exchange(),
+            9 if may_have_barrier => self.barrier(),
+            10 | 11 if may_have_barrier => self.exchange(),
             12 | 13 if deeper => self.branch(depth, together),
             14 | 15 if deeper => self.repeat(depth, together),
             16 if deeper => self.select_case(depth, together),
             17 if depth > 0 || self.barriers == Barriers::EarlyReturn => self.early_return(together),
             18 if self.rng.below(2) == 0 => self.fence(),
             18 => self.atomic(),
-            2 | 19 => self.assign_loose(),
+            2 | 19 => self.assign_branch_varying(),
             20 if deeper => self.repeat(depth, together),
             21 if deeper => self.labelled(depth, together),
             22..=24 => self.leave(),
@@ -232,8 +232,8 @@ impl Generator<'_> {
         }
     }
 
-    /// Whether a barrier may stand where work-items are together or not.
-    fn may_wait(&self, together: bool) -> bool {
+    /// Whether there may be a barrier where work-items are `together` or not.
+    fn may_have_barrier(&self, together: bool) -> bool {
         self.barriers != Barriers::None && (together || self.barriers == Barriers::Divergent)
     }
 
@@ -323,7 +323,7 @@ impl Generator<'_> {
         }
     }
 
-    /// Arithmetic in another size.
+    /// Arithmetic in another width.
     fn sized(&mut self, a: Value) -> Value {
         let ty = self.rng.pick(&[Type::I8, Type::I16, Type::I64]);
         let wide = ty == Type::I64;
@@ -345,7 +345,7 @@ impl Generator<'_> {
         self.b.cast(back, value, Type::I32)
     }
 
-    /// Changes a word of its own atomically.
+    /// Changes one of its own words atomically.
     fn atomic(&mut self) {
         let own = self.vars[POINTER];
         let address = self.b.addr(own, None, 1, 4 * self.rng.below(OUT_WORDS) as i64);
@@ -357,13 +357,13 @@ impl Generator<'_> {
         self.vars[to] = before;
     }
 
-    fn assign_loose(&mut self) {
+    fn assign_branch_varying(&mut self) {
         let (op, other) = (self.op(), self.uniform());
-        let to = self.vars[LOOSE];
-        self.vars[LOOSE] = self.b.int2(op, other, to);
+        let to = self.vars[BRANCH_VARYING];
+        self.vars[BRANCH_VARYING] = self.b.int2(op, other, to);
     }
 
-    /// Stays finite.
+    /// The result stays finite.
     fn assign_float(&mut self) {
         let level = self.vars[FLOAT];
         let other = match self.rng.below(3) {
@@ -383,7 +383,7 @@ impl Generator<'_> {
         self.vars[FLOAT] = self.b.float2(Opcode::Fmul, sum, half);
     }
 
-    /// A small number from the input, of an index that varies.
+    /// A small number from the input, at a varying index.
     fn load_float(&mut self) -> Value {
         let index = self.varying();
         let seven = self.b.iconst(Type::I32, 7);
@@ -437,7 +437,7 @@ impl Generator<'_> {
         self.b.barrier(BarrierInfo { id, execution, memory: MemScope::WorkGroup, spaces });
     }
 
-    /// Takes a neighbour's value through local memory.
+    /// Gets a neighbour's value through local memory.
     fn exchange(&mut self) {
         let value = self.varying();
         let index = self.b.cast(Opcode::Zext, self.lid, Type::I64);
@@ -445,7 +445,7 @@ impl Generator<'_> {
         self.full_barrier();
         self.b.store(mine, value, MemInfo::aligned(4));
         self.full_barrier();
-        // Work-items that have ended early have written nothing: then only one's own word is safe.
+        // Work-items that have ended early have written nothing; then only the own word is safe to read.
         let other = if matches!(self.barriers, Barriers::EarlyReturn | Barriers::Divergent) {
             mine
         } else {
@@ -468,7 +468,7 @@ impl Generator<'_> {
         self.b.fence(info);
     }
 
-    /// Writes everything out.
+    /// Writes all variables to the output.
     fn finish(&mut self) {
         let mut sum = self.gid;
         for i in 0..UNIFORM + VARYING {

@@ -1,4 +1,5 @@
-//! What is made of a kernel grows with it, not faster: counted, for kernels that repeat one thing. `icd/examples/growth` measures time.
+//! The code made from a kernel grows linearly with the kernel. Counts it for kernels that repeat one piece; `icd/examples/growth`
+//! measures time.
 
 use clift_kir::{Function, text};
 
@@ -6,8 +7,8 @@ use super::harness::make_all;
 use crate::Options;
 use crate::spmd::workgroup::regions::Growth;
 
-/// A kernel of so many pieces. A piece has the values from `v@0` to `v@99`, begins in a block, where `v@0` is its number and
-/// `v@1` its input, and ends in its block `b@9`.
+/// A kernel of so many pieces. A piece uses the values from `v@0` to `v@99`. It begins in a block in which `v@0` is its number
+/// and `v@1` its input, and ends in its block `b@9`.
 fn kernel(count: usize, piece: &str) -> String {
     let mut body = String::new();
     for i in 1..=count {
@@ -36,7 +37,7 @@ kernel f0 args 32
     )
 }
 
-/// Everything that was ever made in the group functions, gone or not.
+/// The number of entities ever made in the group functions, including removed ones.
 fn made(count: usize, piece: &str) -> [usize; 3] {
     let module = text::parse_module(&kernel(count, piece)).unwrap_or_else(|e| panic!("{e}"));
     let options = Options { width: Some(16), ..Options::default() };

@@ -1,4 +1,4 @@
-//! Runs a kernel twice, as it is with its work-items stepped and as a group function, and compares memory.
+//! Runs a kernel twice, as it is with its work-items stepped and as a group function, and compares the resulting memory.
 
 use std::mem::offset_of;
 
@@ -19,15 +19,15 @@ use crate::target::machine::Machine;
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     pub(crate) geometry: Geometry,
-    /// Content of the buffer whose address goes to offset 8 * i of the argument block.
+    /// The content of the buffer whose address is at offset 8 * i of the argument block.
     pub(crate) buffers: Vec<Vec<u8>>,
-    /// Bytes of local memory whose offset goes behind the buffers' addresses.
+    /// Bytes of local memory, the offset of which follows the buffers' addresses.
     pub(crate) local_bytes: u64,
-    /// What follows in the argument block.
+    /// The rest of the argument block.
     pub(crate) rest: Vec<u8>,
 }
 
-/// What a run left.
+/// The result of a run.
 #[derive(Debug)]
 pub(super) struct Ran {
     pub(super) outcome: Outcome,
@@ -62,7 +62,7 @@ impl Launch {
         addresses.iter().map(|&a| memory.bytes(a).expect("a buffer stays").to_vec()).collect()
     }
 
-    /// The kernel as it is, with sub-groups of some size.
+    /// Runs the kernel as it is, with sub-groups of some size.
     pub(super) fn run_kernel(&self, module: &Module, seed: u64, sub_group_size: u32) -> Ran {
         let prepared = Prepared::new(module);
         let interpreter = Interpreter::new(module, &prepared);
@@ -92,7 +92,7 @@ impl Launch {
         Ran { outcome, buffers: self.collect(&memory, &addresses) }
     }
 
-    /// The group function, in runs of at most `run` groups.
+    /// Runs the group function, in runs of at most `run` groups.
     pub(super) fn run_groups(&self, module: &Module, made: &GroupFunctions, run: u64) -> Ran {
         let mut module = module.clone();
         let general: Func = module.funcs.push(made.general.func.clone());
@@ -120,7 +120,8 @@ impl Launch {
                     Some(_) | None => (general, u64::MAX),
                 };
                 let count = run.min(x - first).min(most);
-                // Fresh arenas for each run: what one leaves must not serve the next. Odd bases show alignment beyond the arena's.
+                // New arenas for each run: a run must not depend on what an earlier one left. Odd bases reveal alignment beyond
+                // the arena's.
                 let _gap = memory.allocate(Space::Private, 128, 128).expect("gap");
                 let scratch = memory.allocate(Space::Private, scratch_bytes, 128).expect("scratch");
                 let local = memory.allocate(Space::Local, local_bytes, 128).expect("local memory");
@@ -168,13 +169,13 @@ impl Launch {
     }
 }
 
-/// What both group functions of a kernel need.
+/// The resources of both group functions of a kernel.
 fn resources(made: &GroupFunctions) -> Resources {
     let general = made.general.resources;
     made.packed.as_ref().map_or(general, |packed| general.max(packed.resources))
 }
 
-/// Makes and verifies the group function of the first kernel that takes any work-group.
+/// Makes and verifies the general group function of the first kernel.
 pub(super) fn make(module: &Module, options: &Options, growth: Growth) -> GroupFunction {
     make_all(module, options, growth).general
 }
@@ -190,10 +191,10 @@ pub(super) fn make_all(module: &Module, options: &Options, growth: Growth) -> Gr
     made
 }
 
-/// Runs both ways and compares.
+/// Runs a kernel both ways and compares the results.
 ///
 /// # Panics
-/// When anything differs, or the group function does what the kernel does not.
+/// If anything differs, or if the group function ends with a fault though the kernel does not.
 pub(super) fn compare(what: &str, module: &Module, options: &Options, growth: Growth, launches: &[Launch]) {
     for width in options.width.map_or(WIDTHS.to_vec(), |width| vec![width]) {
         let options = Options { width: Some(width), ..options.clone() };
@@ -201,7 +202,7 @@ pub(super) fn compare(what: &str, module: &Module, options: &Options, growth: Gr
     }
 }
 
-/// Lanes per pack that everything is tried with, unless the options ask for one.
+/// Lanes per pack that are tried for every kernel, unless the options ask for one width.
 const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
 
 fn compare_at(what: &str, module: &Module, options: &Options, growth: Growth, launches: &[Launch]) {

@@ -1,16 +1,17 @@
-//! Structure of group functions made from small kernels: they verify, and have the loops they should have.
+//! The structure of group functions made from small kernels: they verify, and have the expected loops. The other files test
+//! single parts.
 
+mod affine;
 mod cases;
 mod collectives;
 pub(crate) mod generate;
 mod growth;
 pub(crate) mod harness;
-mod indices;
-mod lines;
+mod index_widening;
 mod perlane;
+mod spin_loops;
 mod uniformity;
-mod versions;
-mod waits;
+mod versioning;
 mod width;
 
 use std::ops::Range;
@@ -31,7 +32,7 @@ fn build(text: &str) -> GroupFunction {
     build_with(text, &scalar())
 }
 
-/// One work-item after the other.
+/// One work-item at a time.
 fn scalar() -> Options {
     Options { width: Some(1), ..Options::default() }
 }
@@ -125,7 +126,7 @@ fn a_barrier_in_a_divergent_loop() {
     assert!(made.has_barrier);
 }
 
-/// Launches of a generated kernel: local sizes of 1 to 7 in up to three dimensions, full groups and others, offsets.
+/// Launches of a generated kernel: local sizes of 1 to 7 in up to three dimensions, full and other groups, offsets.
 pub(crate) fn launches(rng: &mut Rng, count: usize) -> Vec<Launch> {
     (0..count)
         .map(|_| {
@@ -136,7 +137,7 @@ pub(crate) fn launches(rng: &mut Rng, count: usize) -> Vec<Launch> {
                 geometry.global_size[d] = 1 + rng.below([17, 4, 3][d]);
                 geometry.global_offset[d] = rng.below(3);
             }
-            // Every other one with rows of whole packs.
+            // Every other launch has rows of whole packs.
             if rng.below(2) == 0 {
                 let others = geometry.local_size[1] * geometry.local_size[2];
                 let most = match others {
@@ -160,24 +161,24 @@ pub(crate) fn launches(rng: &mut Rng, count: usize) -> Vec<Launch> {
         .collect()
 }
 
-/// Seeds of generated kernels: `CLIFT_SEEDS` multiplies their number, `CLIFT_FIRST_SEED` is where they begin.
+/// The seeds of generated kernels. `CLIFT_SEEDS` multiplies their number, `CLIFT_FIRST_SEED` is the first one.
 pub(crate) fn seeds(usual: u64) -> Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
     let first = number("CLIFT_FIRST_SEED").unwrap_or(0);
     first..first + usual * number("CLIFT_SEEDS").unwrap_or(1)
 }
 
-fn sweep(barriers: Barriers, usual: u64) {
+fn compare_generated(barriers: Barriers, usual: u64) {
     let (mut state_machines, mut split) = (0, 0);
     let seeds = seeds(usual);
     for seed in seeds.clone() {
         let module = generate::kernel(seed, barriers);
         let mut rng = Rng(seed ^ 0xabcd);
-        // Every other kernel without room for copies: shared blocks become regions.
+        // Every other kernel has no room for copies, so that shared blocks become regions.
         let growth = if rng.below(2) == 0 { Growth { factor: 1, slack: 0 } } else { Growth::default() };
         compare(&format!("seed {seed}"), &module, &Options::default(), growth, &launches(&mut rng, 4));
         let regions = Regions::new(&module.funcs[module.kernels[0].func], growth);
-        state_machines += u64::from(!regions.together);
+        state_machines += u64::from(!regions.lockstep);
         split += u64::from(regions.list.len() > 1);
     }
     let seeds = seeds.end - seeds.start;
@@ -192,26 +193,26 @@ fn sweep(barriers: Barriers, usual: u64) {
 
 #[test]
 fn generated_kernels_without_barriers() {
-    sweep(Barriers::None, 60);
+    compare_generated(Barriers::None, 60);
 }
 
 #[test]
 fn generated_kernels_with_uniform_barriers() {
-    sweep(Barriers::Uniform, 150);
+    compare_generated(Barriers::Uniform, 150);
 }
 
 #[test]
 fn generated_kernels_with_hidden_uniform_barriers() {
-    sweep(Barriers::Hidden, 100);
+    compare_generated(Barriers::Hidden, 100);
 }
 
 #[test]
-fn generated_kernels_that_end_early_beside_barriers() {
-    sweep(Barriers::EarlyReturn, 100);
+fn generated_kernels_with_early_returns_and_barriers() {
+    compare_generated(Barriers::EarlyReturn, 100);
 }
 
 #[test]
-fn divergent_barriers_end_and_stay_in_bounds() {
+fn divergent_barriers_terminate_within_bounds() {
     for seed in seeds(100) {
         let module = generate::kernel(seed, Barriers::Divergent);
         let growth = Growth { factor: 1, slack: seed as usize % 2 * 1000 };
@@ -225,7 +226,7 @@ fn divergent_barriers_end_and_stay_in_bounds() {
 }
 
 #[test]
-fn values_called_uniform_are() {
+fn values_called_uniform_are_uniform() {
     let (mut uniform, mut varying) = (0, 0);
     for seed in seeds(150) {
         let (module, variables) = generate::kernel_and_variables(seed, Barriers::Uniform);

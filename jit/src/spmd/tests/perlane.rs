@@ -1,4 +1,4 @@
-//! Operations lane by lane: so many that they are loops over the lanes, with masks and without.
+//! Instructions executed lane by lane: so many that they become loops over the lanes, with and without masks.
 
 use clift_kir::{Imm, Opcode};
 
@@ -7,7 +7,8 @@ use super::harness::make_all;
 use crate::Options;
 use crate::spmd::workgroup::regions::Growth;
 
-/// As many as are copied for each lane, and more: atomics on the work-item's own words, some of them only for some lanes.
+/// As many atomics as are copied for each lane, and more. They access the work-item's own words; some are executed only by some
+/// lanes.
 #[test]
 fn atomics_in_loops_over_the_lanes() {
     for count in [3, 160] {
@@ -38,7 +39,7 @@ b{i}1(v{i}08: i32):
     }
 }
 
-/// A volatile private variable is each work-item's own: packs access it as a whole, whoever is active.
+/// A volatile private variable belongs to one work-item, so packs access it as a whole, no matter which lanes are active.
 #[test]
 fn volatile_private_variables() {
     let body = "    v10: ptr(private) = slot_addr s0

@@ -1,4 +1,4 @@
-//! Shapes of values by name, and why they are no better.
+//! The shapes of named values, and the reasons why they are not more uniform.
 
 use clift_kir::analysis::Cfg;
 use clift_kir::{Function, Module, Opcode, Value, text};
@@ -36,7 +36,7 @@ impl Analyzed {
         self.divergence.reason(self.value(name))
     }
 
-    /// The op of the instruction that a value's lack of uniformity goes back to.
+    /// The op of the instruction that makes a value less uniform.
     fn root(&self, name: &str) -> Opcode {
         match self.divergence.root(self.value(name)) {
             (_, Reason::Op(inst) | Reason::Written(inst) | Reason::Join(inst) | Reason::LoopExit(inst)) => {
@@ -47,7 +47,7 @@ impl Analyzed {
     }
 }
 
-/// What the fast variant of a kernel takes for granted.
+/// The assumptions of the packed variant of a kernel.
 const WIDE: Assumptions =
     Assumptions { width: 8, packs_aligned: true, ids_below: Some(1 << 31), local_below: Some(4097) };
 

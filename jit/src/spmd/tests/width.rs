@@ -1,4 +1,4 @@
-//! How many lanes kernels get on a machine with long registers.
+//! The width of kernels on a machine with long registers.
 
 use clift_kir::text;
 
@@ -6,7 +6,7 @@ use crate::Options;
 use crate::spmd::cost::width::Width;
 use crate::target::machine::Machine;
 
-/// Lanes of a kernel with the arguments in, out, n and the loop variable `v20`, and the running value `v21`, which becomes `v30`.
+/// The lanes of a kernel with the arguments in, out, n, a loop variable `v20`, and a running value `v21`, which becomes `v30`.
 fn lanes(before: &str, body: &str) -> Option<u32> {
     let module = format!(
         r#"
@@ -52,7 +52,7 @@ kernel f0 args 24
 const CHAIN: &str = "v30: f32 = fma v21, v5, v5";
 
 #[test]
-fn twice_the_lanes_where_iterations_wait() {
+fn twice_the_lanes_for_recurrence_bound_loops() {
     assert_eq!(lanes("", CHAIN), Some(32));
 }
 
@@ -70,7 +70,7 @@ fn no_more_lanes_for_sums_from_memory() {
     assert_eq!(lanes("", sum), Some(16));
 }
 
-/// Groups of several dimensions that work together have short rows.
+/// Groups of several dimensions whose work-items cooperate have short rows.
 #[test]
 fn no_more_lanes_than_the_row_of_a_square() {
     let meet = "barrier 0 work_group work_group local";
@@ -79,7 +79,7 @@ fn no_more_lanes_than_the_row_of_a_square() {
     assert_eq!(lanes("v8: i64 = global_id 1", CHAIN), Some(32));
 }
 
-/// What only waits for its own accesses, lane by lane.
+/// Operations executed lane by lane are limited only by themselves.
 #[test]
 fn no_more_lanes_for_atomics() {
     let count = "
@@ -90,13 +90,14 @@ fn no_more_lanes_for_atomics() {
     assert!(lanes("", count).is_none_or(|lanes| lanes <= 16));
 }
 
-/// Records that are shuffles with eight lanes, and scattered with sixteen.
+/// Accesses to records that are shuffles with eight lanes, and scattered with sixteen.
 #[test]
 fn fewer_lanes_for_long_records() {
     let load = |field: i32| {
         let (at, value) = (50 + 2 * field, 51 + 2 * field);
         format!(
-            "v{at}: ptr(global) = addr scale 32 disp {} v0, v3\nv{value}: f32 = load align 4 v{at}\nv{}: f32 = fadd v{value}, v{}\n",
+            "v{at}: ptr(global) = addr scale 32 disp {} v0, v3\n\
+             v{value}: f32 = load align 4 v{at}\nv{}: f32 = fadd v{value}, v{}\n",
             4 * field,
             70 + field,
             if field == 0 { 5 } else { 69 + field },

@@ -1,34 +1,35 @@
-//! Iteration counters of divergent loops: what a lane's counter was when it left.
+//! Iteration counters of divergent loops: the value that a lane's counter had when the lane left the loop. Runs on the code of a
+//! pack.
 //!
-//! A counter that all lanes share is a scalar; a loop that lanes leave in different iterations keeps the value that each lane left
-//! with: `left = select(active, splat(counter), left)` in every iteration. Where nothing was kept before the loop, counting lane by
-//! lane says the same with less: `left = left + (active ? step : 0)`, one step behind at the beginning. A lane that is inactive once
-//! stays so, and its count stands still.
+//! A counter that is uniform in the loop is a scalar. If lanes leave the loop in different iterations, the loop keeps the value
+//! for each lane that has left: `left = select(active, splat(counter), left)` in every iteration. If nothing was kept before the
+//! loop, counting lane by lane takes less: `left = left + (active ? step : 0)`, with a start value one step back. A lane that is
+//! inactive once stays inactive, so its count does not change any more.
 
 use clift_kir::analysis::{Cfg, DomTree, Loop, LoopForest};
 use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Builder, Function, Imm, Inst, InstData, Opcode, Value};
 
-/// A value that a loop keeps for lanes that leave.
-struct Kept {
-    /// The selection, and what it chooses: the mask, the shared counter.
+/// A counter that a loop keeps for lanes that have left.
+struct KeptCounter {
+    /// The selection between the counter and the kept value, and its mask.
     select: Inst,
     active: Value,
-    /// The header's parameter for it.
+    /// The header's parameter for the kept value.
     param: Value,
-    /// The counter's value before the loop, and what each iteration adds to it.
+    /// The counter's value before the loop, and the constant that each iteration adds to it.
     before: Value,
     step: u64,
-    /// Whether the counter is kept as it is after its step.
+    /// Whether the kept value is the counter after its step.
     ahead: bool,
 }
 
-/// Lets lanes count for themselves where that is cheaper.
+/// Replaces kept counters by counting per lane, where that is cheaper.
 pub(crate) fn run(func: &mut Function) {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(&cfg);
     let loops = LoopForest::new(&cfg, &dom);
-    let found: Vec<(Block, Kept)> = loops
+    let found: Vec<(Block, KeptCounter)> = loops
         .iter()
         .filter_map(|(_, data)| {
             let &[latch] = data.latches.as_slice() else { return None };
@@ -37,18 +38,18 @@ pub(crate) fn run(func: &mut Function) {
             Some((data, preheader, latch))
         })
         .flat_map(|(data, preheader, latch)| {
-            let cycle = Cycle { func, dom: &dom, data, preheader, latch };
+            let simple = SimpleLoop { func, dom: &dom, data, preheader, latch };
             let params = func.dfg.params(data.header).iter();
-            params.filter_map(|&param| Some((preheader, cycle.kept(param)?))).collect::<Vec<_>>()
+            params.filter_map(|&param| Some((preheader, simple.kept_counter(param)?))).collect::<Vec<_>>()
         })
         .collect();
     for (preheader, kept) in found {
-        replace(func, preheader, &kept);
+        count_per_lane(func, preheader, &kept);
     }
 }
 
-/// A loop with one way in and one way back.
-struct Cycle<'a> {
+/// A loop with one entering edge and one latch.
+struct SimpleLoop<'a> {
     func: &'a Function,
     dom: &'a DomTree,
     data: &'a Loop,
@@ -56,9 +57,9 @@ struct Cycle<'a> {
     latch: Block,
 }
 
-impl Cycle<'_> {
-    /// Whether a parameter of the header keeps a counter for lanes that have left.
-    fn kept(&self, param: Value) -> Option<Kept> {
+impl SimpleLoop<'_> {
+    /// The counter that a parameter of the header keeps for lanes that have left, if it does.
+    fn kept_counter(&self, param: Value) -> Option<KeptCounter> {
         let func = self.func;
         let ty = func.dfg.ty(param);
         if !ty.is_vector() || !ty.elem.is_int() || !self.is_undef(self.argument(self.preheader, param)?) {
@@ -75,7 +76,7 @@ impl Cycle<'_> {
         if splat.op != Opcode::Splat {
             return None;
         }
-        // The counter itself, or after its step; only the distance to what it is before the loop differs.
+        // The counter itself, or the counter after its step; only the start value depends on which.
         let shared = splat.args[0];
         let (counter, ahead) = match self.stepped(shared) {
             Some((counter, step)) => (counter, step),
@@ -84,10 +85,10 @@ impl Cycle<'_> {
         let before = self.argument(self.preheader, counter)?;
         let (again, step) = self.stepped(self.argument(self.latch, counter)?)?;
         let fits = again == counter && (ahead == 0 || ahead == step);
-        fits.then_some(Kept { select, active, param, before, step, ahead: ahead != 0 })
+        fits.then_some(KeptCounter { select, active, param, before, step, ahead: ahead != 0 })
     }
 
-    /// What a predecessor of the header passes for a parameter.
+    /// The argument that a predecessor of the header passes for a parameter.
     fn argument(&self, pred: Block, param: Value) -> Option<Value> {
         let ValueDef::Param(home, index) = self.func.dfg.def(param) else { return None };
         let terminator = self.func.layout.terminator(pred)?;
@@ -100,32 +101,32 @@ impl Cycle<'_> {
         self.func.dfg.def_inst(value).is_some_and(|inst| self.func.dfg.inst(inst).op == Opcode::Undef)
     }
 
-    /// A value plus a constant.
+    /// The value and the constant of an addition.
     fn stepped(&self, value: Value) -> Option<(Value, u64)> {
         let data = self.func.dfg.inst(self.func.dfg.def_inst(value)?);
         let step = data.args.get(1).and_then(|&step| self.func.dfg.as_splat_bits(step))?;
         (data.op == Opcode::Iadd).then(|| (data.args[0], step))
     }
 
-    /// Whether lanes of a mask that are not set in one iteration are not set in any later one.
+    /// Whether lanes that are clear in a mask in one iteration are clear in all later ones.
     fn only_shrinks(&self, mask: Value) -> bool {
         let Some(next) = self.argument(self.latch, mask) else { return false };
-        self.is_part(next, mask, 4)
+        self.is_subset(next, mask, 4)
     }
 
-    /// Whether one mask has no lane set that another has not.
-    fn is_part(&self, part: Value, of: Value, depth: u32) -> bool {
+    /// Whether the lanes set in one mask are a subset of those set in another.
+    fn is_subset(&self, part: Value, of: Value, depth: u32) -> bool {
         if part == of {
             return true;
         }
         let Some(inst) = self.func.dfg.def_inst(part) else { return false };
         let data = self.func.dfg.inst(inst);
-        data.op == Opcode::And && depth > 0 && data.args.iter().any(|&arg| self.is_part(arg, of, depth - 1))
+        data.op == Opcode::And && depth > 0 && data.args.iter().any(|&arg| self.is_subset(arg, of, depth - 1))
     }
 }
 
-fn replace(func: &mut Function, preheader: Block, kept: &Kept) {
-    let &Kept { select, active, param, before, step, ahead } = kept;
+fn count_per_lane(func: &mut Function, preheader: Block, kept: &KeptCounter) {
+    let &KeptCounter { select, active, param, before, step, ahead } = kept;
     let ty = func.dfg.ty(param);
     let at = func.layout.insts(preheader).len() - 1;
     let mut b = Builder::before(func, preheader, at);
@@ -148,7 +149,7 @@ fn replace(func: &mut Function, preheader: Block, kept: &Kept) {
         unreachable!("broken invariant: a selection that its block does not know")
     };
     let mut b = Builder::before(func, home, at);
-    // A mask's lane is minus one as a number.
+    // A set lane of a mask is -1 as an integer.
     let minus = b.cast(Opcode::Sext, active, ty);
     let less = if step == 1 {
         minus

@@ -1,4 +1,5 @@
-//! Rewrites of one work-item's code that make it easier to vectorize. The function stays that of one work-item.
+//! Rewrites that make a kernel easier to vectorize. All but [`loop_counters`] work on the code of one work-item, which stays that
+//! of one work-item; [`loop_counters`] simplifies the code of a pack.
 
 pub(crate) mod index_widening;
 pub(crate) mod loop_counters;

@@ -1,17 +1,17 @@
-//! Normal form of a kernel before its work-items become lanes.
+//! Brings a kernel into normal form before its work-items become lanes.
 //!
-//! What holds afterwards, for everything from [`crate::spmd::vectorize::order`] to [`crate::spmd::vectorize::widen`]:
+//! Everything from [`crate::spmd::vectorize::order`] to [`crate::spmd::vectorize::widen`] relies on this:
 //!
-//! - constants, arguments and queries stand in the entry block; nothing jumps to it;
+//! - constants, arguments and queries are in the entry block, and the entry block has no predecessors;
 //! - one block returns (`unreachable` goes there too);
-//! - every loop has one *preheader* (its only way in, which goes nowhere else) and one *latch* (its only way back, which goes
-//!   nowhere else);
-//! - no edge is critical but those out of a loop: else a block with several targets is the only predecessor of each; no two
-//!   targets are one block;
-//! - all ways out of a loop to one place go through one block, which only they lead to: so lanes that left, whenever and
-//!   wherever, are one set;
-//! - a value that is defined in a loop and used outside comes out as a parameter of the block behind the exit
-//!   (loop-closed form): so lanes that left in an earlier iteration can keep theirs.
+//! - every loop has one *preheader* (its only predecessor from outside, whose only successor is the header) and one *latch* (the
+//!   only source of a back edge, which has no other successor);
+//! - no edge is critical except exits of a loop: otherwise a block with several targets is the only predecessor of each of them;
+//!   no two targets are the same block;
+//! - all exits of a loop to one destination go through one block, which has no other predecessors: lanes that have left there, in
+//!   any iteration and from any block, are one set;
+//! - a value that is defined in a loop and used outside is a parameter of the exit block (loop-closed form): lanes that left in
+//!   an earlier iteration keep their value.
 //!
 //! What the kernel computes does not change.
 
@@ -29,26 +29,26 @@ use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Assumptions, Scope};
 use crate::spmd::class::{Class, class};
 
-/// A kernel in normal form with its graph.
+/// A kernel in normal form, with its graph.
 #[derive(Clone, Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct NormalForm {
     pub(crate) func: Function,
     pub(crate) cfg: Cfg,
     pub(crate) dom: DomTree,
     pub(crate) loops: LoopForest,
-    /// Instructions of which packs assume what was tested before; see [`super::versioning`].
+    /// Instructions about which packs assume something that was tested before; see [`super::versioning`].
     pub(crate) assumed: Assumed,
-    /// How many pieces have versions.
+    /// How many pieces of the kernel have versions.
     pub(crate) pieces: usize,
 }
 
-impl Prepared {
-    /// Shapes in packs of so many lanes; `whole` as in [`Packs::whole`](crate::spmd::Packs::whole).
+impl NormalForm {
+    /// Analyses divergence in packs of so many lanes; `whole` as in [`Packing::whole`](crate::spmd::Packing::whole).
     pub(crate) fn divergence(&self, lanes: u32, whole: bool) -> Divergence {
         self.divergence_assuming(lanes, whole, &self.assumed)
     }
 
-    /// The same with assumptions about these instructions.
+    /// As [`Self::divergence`], with assumptions about some instructions.
     pub(crate) fn divergence_assuming(&self, lanes: u32, whole: bool, assumed: &Assumed) -> Divergence {
         let assumptions = Assumptions {
             width: lanes,
@@ -60,34 +60,34 @@ impl Prepared {
     }
 }
 
-/// Brings a kernel into normal form; `None` when it has a cycle with several entries.
-pub(crate) fn run(kernel: &Function) -> Option<Prepared> {
+/// Brings a kernel into normal form; `None` if it has an irreducible loop.
+pub(crate) fn run(kernel: &Function) -> Option<NormalForm> {
     let mut func = kernel.clone();
-    one_return(&mut func);
-    lift_leaves(&mut func);
-    let (cfg, _, loops) = graph(&func);
+    unify_returns(&mut func);
+    hoist_leaves(&mut func);
+    let (cfg, _, loops) = analyze(&func);
     if loops.irreducible() {
         return None;
     }
-    lone_ways_in_and_back(&mut func, &cfg, &loops);
-    lone_ways_out(&mut func);
+    add_preheaders_and_latches(&mut func, &cfg, &loops);
+    add_exit_blocks(&mut func);
     split_critical_edges(&mut func);
-    let (cfg, _, loops) = graph(&func);
+    let (cfg, _, loops) = analyze(&func);
     close_loops(&mut func, &cfg, &loops);
     remove_trivial_exit_free_params(&mut func, &loops);
-    let (cfg, dom, loops) = graph(&func);
-    Some(Prepared { func, cfg, dom, loops, assumed: Assumed::default(), pieces: 0 })
+    let (cfg, dom, loops) = analyze(&func);
+    Some(NormalForm { func, cfg, dom, loops, assumed: Assumed::default(), pieces: 0 })
 }
 
-fn graph(func: &Function) -> (Cfg, DomTree, LoopForest) {
+fn analyze(func: &Function) -> (Cfg, DomTree, LoopForest) {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(&cfg);
     let loops = LoopForest::new(&cfg, &dom);
     (cfg, dom, loops)
 }
 
-/// All ways out of the kernel go through one block.
-fn one_return(func: &mut Function) {
+/// Lets all ends of the kernel go to one block.
+fn unify_returns(func: &mut Function) {
     let ends: Vec<(Block, Inst)> = func
         .layout
         .blocks()
@@ -103,8 +103,8 @@ fn one_return(func: &mut Function) {
     Builder::at_end(func, exit).ret(&[]);
 }
 
-/// Moves what depends on nothing to a new entry block.
-fn lift_leaves(func: &mut Function) {
+/// Moves instructions without operands and effects to a new entry block.
+fn hoist_leaves(func: &mut Function) {
     let Some(old) = func.layout.entry() else { return };
     let entry = func.dfg.make_block();
     let mut order = vec![entry];
@@ -148,9 +148,9 @@ fn lift_leaves(func: &mut Function) {
     func.layout.set_order(order);
 }
 
-/// Gives every loop a preheader and a latch of its own.
-fn lone_ways_in_and_back(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
-    // A block redirected for one loop may be a predecessor for another: work with what the terminators say by then.
+/// Gives every loop its own preheader and latch.
+fn add_preheaders_and_latches(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
+    // A block redirected for one loop may be a predecessor of another one's header; `redirect` reads the current terminators.
     for (_, data) in loops.iter() {
         let outside: Vec<Block> =
             cfg.preds(data.header).iter().copied().filter(|pred| !data.latches.contains(pred)).collect();
@@ -159,7 +159,8 @@ fn lone_ways_in_and_back(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
     }
 }
 
-/// Sends the edges from `preds` to `to` through a new block, unless they are one edge of a block that goes nowhere else.
+/// Redirects the edges from `preds` to `to` through a new block, unless there is only one edge, from a block without other
+/// successors.
 fn redirect(func: &mut Function, preds: &[Block], to: Block) {
     if let &[pred] = preds
         && func.successors(pred).count() == 1
@@ -187,17 +188,17 @@ fn redirect(func: &mut Function, preds: &[Block], to: Block) {
     }
 }
 
-/// Lets all edges from a loop to one block outside go through a block that nothing else leads to.
-fn lone_ways_out(func: &mut Function) {
-    let (cfg, _, loops) = graph(func);
+/// Lets all edges from a loop to one block outside go through a block without other predecessors.
+fn add_exit_blocks(func: &mut Function) {
+    let (cfg, _, loops) = analyze(func);
     for &to in cfg.rpo() {
-        // By the outermost loop that is left.
+        // Grouped by the outermost loop that is left.
         let mut groups: Vec<(LoopId, Vec<Block>)> = Vec::new();
         for &pred in cfg.preds(to) {
-            if twice(func, pred, to) {
+            if is_repeated_target(func, pred, to) {
                 continue;
             }
-            let Some(id) = left(&loops, pred, to) else { continue };
+            let Some(id) = outermost_left(&loops, pred, to) else { continue };
             match groups.iter_mut().find(|(other, _)| *other == id) {
                 Some((_, preds)) => preds.push(pred),
                 None => groups.push((id, vec![pred])),
@@ -212,7 +213,7 @@ fn lone_ways_out(func: &mut Function) {
 }
 
 /// The outermost of the loops that an edge leaves.
-fn left(loops: &LoopForest, from: Block, to: Block) -> Option<LoopId> {
+fn outermost_left(loops: &LoopForest, from: Block, to: Block) -> Option<LoopId> {
     let mut found = None;
     let mut at = loops.innermost(from);
     while let Some(id) = at.filter(|&id| !loops.contains(id, to)) {
@@ -222,15 +223,14 @@ fn left(loops: &LoopForest, from: Block, to: Block) -> Option<LoopId> {
     found
 }
 
-/// Whether a block is several targets of another.
-fn twice(func: &Function, from: Block, to: Block) -> bool {
+/// Whether a block is several times a target of another one.
+fn is_repeated_target(func: &Function, from: Block, to: Block) -> bool {
     func.successors(from).filter(|&target| target == to).count() > 1
 }
 
-/// Gives every edge from a block with several targets to a block with several predecessors a block of its own, unless it leaves
-/// a loop.
+/// Splits every edge from a block with several targets to a block with several predecessors, unless it leaves a loop.
 fn split_critical_edges(func: &mut Function) {
-    let (cfg, _, loops) = graph(func);
+    let (cfg, _, loops) = analyze(func);
     for &block in cfg.rpo() {
         let Some(terminator) = func.layout.terminator(block) else { continue };
         let calls: Vec<BlockCall> = func.dfg.targets(terminator).into_iter().cloned().collect();
@@ -240,10 +240,10 @@ fn split_critical_edges(func: &mut Function) {
         let mut replaced: Vec<Option<Block>> = Vec::with_capacity(calls.len());
         let mut made: FxHashMap<BlockCall, Block> = FxHashMap::default();
         for (i, call) in calls.iter().enumerate() {
-            let twice = calls.iter().enumerate().any(|(j, other)| j != i && other.block == call.block);
+            let repeated = calls.iter().enumerate().any(|(j, other)| j != i && other.block == call.block);
             let preds = cfg.preds(call.block);
-            let all_leave = preds.iter().all(|&pred| left(&loops, pred, call.block).is_some());
-            if !twice && (preds.len() < 2 || all_leave) {
+            let all_leave = preds.iter().all(|&pred| outermost_left(&loops, pred, call.block).is_some());
+            if !repeated && (preds.len() < 2 || all_leave) {
                 replaced.push(None);
                 continue;
             }
@@ -275,7 +275,7 @@ fn close_loops(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
             func.dfg.for_each_use(inst, |value| uses.add(value, block, inst));
         }
     }
-    // Inner loops first: what comes out of one is defined in the next.
+    // Inner loops first: the new parameters of their exit blocks may be in the next outer loop.
     for (id, data) in loops.iter().rev() {
         let mut exits: Vec<Block> =
             data.blocks.iter().flat_map(|&b| cfg.succs(b)).copied().filter(|&succ| !loops.contains(id, succ)).collect();
@@ -294,7 +294,7 @@ fn close_loops(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
     }
 }
 
-/// Instructions that use each value.
+/// The instructions that use each value.
 #[derive(Default)]
 struct Uses(SecondaryMap<Value, SmallVec<[(Block, Inst); 2]>>);
 
@@ -305,7 +305,7 @@ impl Uses {
         }
     }
 
-    /// Takes out those in certain blocks.
+    /// Removes and returns the uses in certain blocks.
     fn take(&mut self, value: Value, taken: impl Fn(Block) -> bool) -> Vec<(Block, Inst)> {
         let mut found = Vec::new();
         self.0[value].retain(|&mut (block, inst)| {
@@ -319,7 +319,7 @@ impl Uses {
     }
 }
 
-/// Lets one value out of a loop through parameters of the blocks behind its exits.
+/// Passes a value that is used outside its loop through parameters of the exit blocks.
 fn close_value(
     func: &mut Function,
     graph: &Frontiers<'_>,
@@ -374,8 +374,8 @@ fn close_value(
     }
 }
 
-/// SSA construction makes parameters that turn out trivial. They must not go where they close a loop, so only functions without
-/// loops are cleaned.
+/// Removes the trivial parameters that SSA construction makes. Those that close a loop must stay, so only functions without loops
+/// are cleaned.
 fn remove_trivial_exit_free_params(func: &mut Function, loops: &LoopForest) {
     if loops.iter().next().is_none() {
         remove_trivial_params(func);

@@ -1,8 +1,8 @@
-//! Private variables laid out lane by lane: element i of all lanes lies together, so that lanes which access the same index access
-//! neighbouring places.
+//! The layout of private variables. In structure-of-arrays layout, element i of all lanes is contiguous, so that lanes that
+//! access the same index access neighbouring addresses.
 //!
-//! That works for a variable whose accesses all have elements of one size, the *granule*, at multiples of it, and whose address
-//! goes nowhere but into such accesses. Offsets are then simply W times as large, and the lanes one granule apart. All other
+//! This is possible for a variable whose accesses all have elements of one size, the *granule*, at multiples of that size, and
+//! whose address is used only for such accesses. Its offsets are multiplied by W, and the lanes are one granule apart. All other
 //! variables have one whole copy per lane, one after the other.
 
 use clift_kir::{Block, Function, Imm, Opcode, Slot, Value};
@@ -10,26 +10,26 @@ use cranelift_entity::SecondaryMap;
 
 use crate::spmd::class::{Class, class};
 
-/// Which variables are interleaved.
+/// Which variables are interleaved lane by lane.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interleaved {
-    /// Granule of each interleaved variable in bytes.
+    /// The granule of each interleaved variable, in bytes.
     granules: SecondaryMap<Slot, Option<u32>>,
-    /// Granule of the variable that a pointer leads into.
+    /// The granule of the interleaved variable into which a pointer points.
     pointers: SecondaryMap<Value, Option<u32>>,
 }
 
 impl Interleaved {
-    /// Finds the variables of a function whose blocks are given in an order in which definitions come before uses.
+    /// Finds the interleaved variables of a function. `order` lists its blocks so that definitions come before uses.
     pub(crate) fn new(func: &Function, order: &[Block]) -> Interleaved {
         if func.slots.is_empty() {
             return Interleaved::default();
         }
-        // What each pointer leads into; variables that fail are struck out.
+        // The variable into which each pointer points. Variables that do not qualify are marked as failed.
         let mut into: SecondaryMap<Value, Option<Slot>> = SecondaryMap::new();
         let mut sizes: SecondaryMap<Slot, Option<u32>> = SecondaryMap::new();
         let mut failed: SecondaryMap<Slot, bool> = SecondaryMap::new();
-        // Displacements and scales, to be multiples of the granule.
+        // Displacements and scales, which must be multiples of the granule.
         let mut steps: Vec<(Slot, u64)> = Vec::new();
         for &block in order {
             for &inst in func.layout.insts(block) {
@@ -52,13 +52,13 @@ impl Interleaved {
                         }
                         (Opcode::Load, _) => {
                             let ty = func.dfg.ty(func.dfg.result(inst));
-                            note(&mut sizes[slot], &mut failed[slot], ty.elem.bytes());
+                            note_size(&mut sizes[slot], &mut failed[slot], ty.elem.bytes());
                         }
                         (Opcode::Store, _) if i == 0 => {
                             let ty = func.dfg.ty(data.args[1]);
-                            note(&mut sizes[slot], &mut failed[slot], ty.elem.bytes());
+                            note_size(&mut sizes[slot], &mut failed[slot], ty.elem.bytes());
                         }
-                        // Anything else may look at the bytes.
+                        // Anything else may access single bytes.
                         (_, _) => failed[slot] = true,
                     }
                 }
@@ -85,19 +85,19 @@ impl Interleaved {
         interleaved
     }
 
-    /// Bytes from lane to lane of an interleaved variable.
+    /// The distance between the lanes of an interleaved variable, in bytes.
     pub(crate) fn granule(&self, slot: Slot) -> Option<u32> {
         self.granules[slot]
     }
 
-    /// As [`Self::granule`], of the variable that a pointer leads into.
+    /// As [`Self::granule`], for the variable into which a pointer points.
     pub(crate) fn granule_at(&self, pointer: Value) -> Option<u32> {
         self.pointers[pointer]
     }
 }
 
-/// Notes the element size of an access.
-fn note(size: &mut Option<u32>, failed: &mut bool, bytes: u32) {
+/// Records the element size of an access.
+fn note_size(size: &mut Option<u32>, failed: &mut bool, bytes: u32) {
     match *size {
         None => *size = Some(bytes),
         Some(known) => *failed |= known != bytes,

@@ -1,53 +1,53 @@
-//! Fields of records: loads of all fields of a structure become the load of one vector, and so do stores.
+//! Record access: the loads of all fields of a structure become the load of one vector, and so do the stores.
 //!
-//! Where each work-item has a record of its own beside its neighbour's, an access to one field jumps from record to record; all
-//! fields together are one stretch of memory for a pack, and shuffles sort them. Few fields are left alone: an access then loads
-//! the stretch anyway. Only accesses that stand in one block, with nothing between them that could tell, are put together; that
-//! they cover the record without a gap makes sure that nothing else is touched.
+//! If each work-item has a record next to its neighbour's, an access to one field jumps from record to record. All fields
+//! together are contiguous for a pack, and shuffles sort them. Accesses to a few fields are left alone, because each of them
+//! loads the whole stretch anyway. Only accesses in one block, with nothing between them that could observe their order, are
+//! merged. They must cover the record without a gap, so that nothing else is accessed.
 
 use clift_kir::{Block, Builder, Effects, Elem, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value};
 use smallvec::SmallVec;
 
-use super::normalize::Prepared;
+use super::normalize::NormalForm;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
 
-/// Fewer fields than this are not put together.
-const FEWEST: usize = 5;
+/// Accesses to fewer fields than this are not merged.
+const MIN_FIELDS: usize = 5;
 
 /// An address without its displacement: base, index, scale.
-type Place = (Value, Option<Value>, u64);
+type BaseAddress = (Value, Option<Value>, u64);
 
-/// Scalar accesses of one kind, from one place, with nothing between them that could tell their order.
-struct Group {
+/// Scalar accesses of one kind with one base address, with nothing between them that could observe their order.
+struct AccessGroup {
     block: Block,
     op: Opcode,
-    place: Place,
-    /// Displacements and instructions.
+    base: BaseAddress,
+    /// The displacement and the instruction of each access.
     fields: Vec<(i64, Inst)>,
 }
 
-/// Puts accesses together, for packs of `lanes`.
-pub(crate) fn run(prepared: &mut Prepared, lanes: u32) {
+/// Merges the accesses to records in a kernel, for packs of `lanes` lanes.
+pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
     let mut groups = Vec::new();
-    for &block in prepared.cfg.rpo() {
-        collect(&prepared.func, block, &mut groups);
+    for &block in normal.cfg.rpo() {
+        collect(&normal.func, block, &mut groups);
     }
-    groups.retain(|group| group.fields.len() >= FEWEST);
+    groups.retain(|group| group.fields.len() >= MIN_FIELDS);
     if groups.is_empty() {
         return;
     }
-    let divergence = prepared.divergence(lanes, true);
+    let divergence = normal.divergence(lanes, true);
     for group in groups {
-        if let Some(record) = Record::of(&prepared.func, &divergence, &group, lanes) {
-            record.merge(&mut prepared.func, &group);
+        if let Some(record) = FieldRecord::of(&normal.func, &divergence, &group, lanes) {
+            record.merge(&mut normal.func, &group);
         }
     }
 }
 
-/// Groups of a block.
-fn collect(func: &Function, block: Block, groups: &mut Vec<Group>) {
-    let mut open: SmallVec<[Group; 4]> = SmallVec::new();
+/// Collects the groups of a block.
+fn collect(func: &Function, block: Block, groups: &mut Vec<AccessGroup>) {
+    let mut open: SmallVec<[AccessGroup; 4]> = SmallVec::new();
     for &inst in func.layout.insts(block) {
         let data = func.dfg.inst(inst);
         let effects = data.op.info().effects;
@@ -55,32 +55,33 @@ fn collect(func: &Function, block: Block, groups: &mut Vec<Group>) {
             continue;
         }
         let access = access(func, inst);
-        // A load ends groups of stores, anything that writes ends all others.
-        let own = |group: &Group| access.is_some_and(|(place, _)| group.op == data.op && group.place == place);
-        let (ended, still): (SmallVec<[Group; 4]>, SmallVec<[Group; 4]>) = open.into_iter().partition(|group| {
-            let passes = effects == Effects::Read && group.op == Opcode::Load;
-            !passes && !own(group)
-        });
+        // A load ends groups of stores; anything that writes ends all other groups.
+        let own = |group: &AccessGroup| access.is_some_and(|(base, _)| group.op == data.op && group.base == base);
+        let (ended, still): (SmallVec<[AccessGroup; 4]>, SmallVec<[AccessGroup; 4]>) =
+            open.into_iter().partition(|group| {
+                let passes = effects == Effects::Read && group.op == Opcode::Load;
+                !passes && !own(group)
+            });
         groups.extend(ended);
         open = still;
-        let Some((place, disp)) = access else { continue };
+        let Some((base, disp)) = access else { continue };
         match open.iter_mut().find(|group| own(group)) {
             Some(group) => group.fields.push((disp, inst)),
-            None => open.push(Group { block, op: data.op, place, fields: vec![(disp, inst)] }),
+            None => open.push(AccessGroup { block, op: data.op, base, fields: vec![(disp, inst)] }),
         }
     }
     groups.extend(open);
 }
 
-/// Where an access to a scalar goes that may become one to a part of a vector.
-fn access(func: &Function, inst: Inst) -> Option<(Place, i64)> {
+/// The base address and displacement of a scalar access that can become a part of a vector access.
+fn access(func: &Function, inst: Inst) -> Option<(BaseAddress, i64)> {
     let data = func.dfg.inst(inst);
     let (Opcode::Load | Opcode::Store, Imm::Mem(MemInfo { volatile: false, .. })) = (data.op, &data.imm) else {
         return None;
     };
     let pointer = data.args[0];
     let ty = accessed(func, inst);
-    // Private variables have a layout of their own.
+    // Private variables have their own layout.
     let private = func.dfg.ty(pointer).elem.space() == Some(Space::Private);
     if private || ty.is_vector() || ty.is_ptr() || ty.is_bool() {
         return None;
@@ -93,25 +94,25 @@ fn access(func: &Function, inst: Inst) -> Option<(Place, i64)> {
     })
 }
 
-/// The type that a load or store moves.
+/// The type that a load or store accesses.
 fn accessed(func: &Function, inst: Inst) -> Type {
     let data = func.dfg.inst(inst);
     func.dfg.ty(if data.op == Opcode::Store { data.args[1] } else { func.dfg.result(inst) })
 }
 
 /// The record that a group covers.
-struct Record {
-    /// Its fields in order of their places.
+struct FieldRecord {
+    /// The accesses to its fields, in order of their addresses.
     fields: Vec<Inst>,
-    /// The displacement of the first.
+    /// The displacement of the first field.
     disp: i64,
-    /// All fields as a vector.
+    /// The type of the vector of all fields.
     ty: Type,
     mem: MemInfo,
 }
 
-impl Record {
-    fn of(func: &Function, divergence: &Divergence, group: &Group, lanes: u32) -> Option<Record> {
+impl FieldRecord {
+    fn of(func: &Function, divergence: &Divergence, group: &AccessGroup, lanes: u32) -> Option<FieldRecord> {
         let mut fields = group.fields.clone();
         fields.sort_by_key(|&(disp, _)| disp);
         let (disp, first) = fields[0];
@@ -131,7 +132,7 @@ impl Record {
         if stride != i64::from(count * bytes) {
             return None;
         }
-        // Fields of several types are moved as integers.
+        // Fields of different types are accessed as integers.
         let elem = if elems.iter().all(|&elem| elem == elems[0]) { elems[0] } else { Elem::int(bytes * 8)? };
         let mut mem: Option<MemInfo> = None;
         for &(_, inst) in &fields {
@@ -143,20 +144,20 @@ impl Record {
             });
         }
         let fields = fields.into_iter().map(|(_, inst)| inst).collect();
-        Some(Record { fields, disp, ty: Type::new(elem, count)?, mem: mem? })
+        Some(FieldRecord { fields, disp, ty: Type::new(elem, count)?, mem: mem? })
     }
 
-    fn merge(&self, func: &mut Function, group: &Group) {
+    fn merge(&self, func: &mut Function, group: &AccessGroup) {
         if group.op == Opcode::Load { self.merge_loads(func, group) } else { self.merge_stores(func, group) }
     }
 
-    /// The vector is loaded where the first field was.
-    fn merge_loads(&self, func: &mut Function, group: &Group) {
+    /// Loads the vector at the place of the first field's load.
+    fn merge_loads(&self, func: &mut Function, group: &AccessGroup) {
         let first = group.fields[0].1;
         let (at, loc) = (position(func, group.block, first), func.locs[first]);
         let mut b = Builder::before(func, group.block, at);
         b.set_loc(loc);
-        let (base, index, scale) = group.place;
+        let (base, index, scale) = group.base;
         let pointer = b.addr(base, index, scale, self.disp);
         let whole = b.load(self.ty, pointer, self.mem);
         let from = b.index();
@@ -177,8 +178,8 @@ impl Record {
         }
     }
 
-    /// The vector is stored where the last field was.
-    fn merge_stores(&self, func: &mut Function, group: &Group) {
+    /// Stores the vector at the place of the last field's store.
+    fn merge_stores(&self, func: &mut Function, group: &AccessGroup) {
         let (_, last) = group.fields[group.fields.len() - 1];
         let values: Vec<Value> = self.fields.iter().map(|&inst| func.dfg.inst(inst).args[1]).collect();
         let (at, loc) = (position(func, group.block, last), func.locs[last]);
@@ -190,7 +191,7 @@ impl Record {
             .map(|value| if b.ty(value) == lane { value } else { b.cast(Opcode::Bitcast, value, lane) })
             .collect();
         let whole = b.vec(&parts);
-        let (base, index, scale) = group.place;
+        let (base, index, scale) = group.base;
         let pointer = b.addr(base, index, scale, self.disp);
         b.store(pointer, whole, self.mem);
         for &inst in &self.fields {

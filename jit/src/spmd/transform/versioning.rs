@@ -1,22 +1,25 @@
-//! Code in two versions: for packs for which an assumption holds, as for most, and for all others.
+//! Versioning: a fast copy of a piece of code for packs for which an assumption holds, as it does for most, and a slow one for
+//! the others.
 //!
-//! Where accesses are contiguous, or lanes go the same way, if only no lane is clamped, no index wraps or no comparison differs
-//! within the pack ([`crate::spmd::analysis::assumptions`]), a piece of the kernel is copied. All its assumptions are tested once, before it:
+//! A piece of the kernel is copied if its accesses are contiguous, or its branches uniform, provided that no lane is clamped, no
+//! index wraps or no comparison differs within the pack ([`crate::spmd::analysis::assumptions`]). All its assumptions are tested
+//! once, before it:
 //!
 //! ```text
 //!       D: ... i, i - 1, max(i - 1, 0) ...          D: ... i, i - 1
 //!          load a[max(i - 1, 0)]                       m' = max(i - 1, 0)     assumed to clamp nothing
 //!          ...                                         branch (first lane's i - 1 >= 0) F, S
-//!                                                   F: load a[m'] ...         a step per lane
+//!                                                   F: load a[m'] ...         contiguous
 //!                                                   S: m = max(i - 1, 0)
 //!                                                      load a[m] ...          as before
+//! ```
 //!
-//! The piece begins in the block of the first assumption, behind what the tests need, and has that one entry. It ends where
-//! nothing is gained any more, or at barriers: packs of a group go different ways here, and have to meet there. Only the variant
-//! for rows of whole packs has versions; the other is executed seldom.
+//! The piece begins in the block of the first assumption, after the operands of the tests, and has no other entry. It ends where
+//! nothing more is gained, or at barriers: the packs of a group take different paths here and have to meet there. Only the
+//! variant for rows of whole packs has versions; the general one is seldom executed.
 //!
-//! Where the distance of lanes that exchange something is a power of two that only the launch knows, there is no usual one: the slow
-//! copy has versions again, for each power that is smaller than a pack.
+//! If lanes exchange values at a distance that is a power of two known only at launch, no distance is the usual one. Then the
+//! slow copy has versions again, one for each power that is smaller than a pack.
 
 use clift_kir::analysis::{Cfg, DomTree, Frontiers};
 use clift_kir::dfg::{ConstData, ValueDef};
@@ -26,72 +29,72 @@ use clift_kir::{Block, BlockCall, Builder, Function, Inst, IntCond, MemScope, Op
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::normalize::{self, Prepared};
-use crate::spmd::analysis::assumptions::{MOST_OTHERS, Test, Tests};
+use super::normalize::{self, NormalForm};
+use crate::spmd::analysis::assumptions::{MAX_ALTERNATIVES, Test, Tests};
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
 use crate::spmd::class::{Class, class};
 
-/// How many pieces of a kernel are copied at most.
-const PIECES: usize = 4;
-/// How many instructions a piece has at most.
+/// The most pieces of a kernel that are copied.
+const MAX_PIECES: usize = 4;
+/// The most instructions of a piece.
 const MAX_PIECE: usize = 400;
-/// How many tests are made before a piece at most.
+/// The most tests before a piece.
 const MAX_TESTS: usize = 12;
-/// How many definitions of operands move before a piece with an assumption.
-const HOISTED: usize = 12;
+/// The most definitions of operands that are hoisted before a piece for one assumption.
+const MAX_HOISTED: usize = 12;
 
-/// A kernel with pieces in two versions, if any is worth it.
-pub(crate) fn run(kernel: &Prepared, lanes: u32) -> Option<Prepared> {
+/// Versions the pieces of a kernel that gain from it; `None` if there is none.
+pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
     let gains = Gains::new(kernel, lanes, |_| true, 0);
     if gains.assumptions.is_empty() {
         return None;
     }
     let mut func = kernel.func.clone();
-    part_at_barriers(&mut func);
-    let mut prepared = normalize::run(&func)?;
+    split_at_barriers(&mut func);
+    let mut normal = normalize::run(&func)?;
     let mut done: EntitySet<Block> = EntitySet::new();
     let mut pieces = 0;
-    while pieces < PIECES {
-        let gains = Gains::new(&prepared, lanes, |block| !done.contains(block), 0);
-        let Some(mut slow) = with_version(&mut prepared, &gains, &mut done) else { break };
+    while pieces < MAX_PIECES {
+        let gains = Gains::new(&normal, lanes, |block| !done.contains(block), 0);
+        let Some(mut slow) = version_first_piece(&mut normal, &gains, &mut done) else { break };
         pieces += 1;
         let mut which = 1;
-        while which <= MOST_OTHERS {
-            let gains = Gains::new(&prepared, lanes, |block| slow.contains(&block), which);
-            // Everything else was assumed in the first version.
+        while which <= MAX_ALTERNATIVES {
+            let gains = Gains::new(&normal, lanes, |block| slow.contains(&block), which);
+            // All other assumptions are made in the first version.
             let others = gains.assumptions.values().flatten().any(|test| matches!(test, Test::Bits { .. }));
-            let next = others.then(|| with_version(&mut prepared, &gains, &mut done)).flatten();
+            let next = others.then(|| version_first_piece(&mut normal, &gains, &mut done)).flatten();
             if let Some(next) = next {
                 slow = next;
             }
             which += 1;
         }
     }
-    prepared.pieces = pieces;
-    (pieces > 0).then_some(prepared)
+    normal.pieces = pieces;
+    (pieces > 0).then_some(normal)
 }
 
-/// Copies the first piece that can be copied; gives the blocks of the slow copy.
-fn with_version(prepared: &mut Prepared, gains: &Gains, done: &mut EntitySet<Block>) -> Option<Vec<Block>> {
-    let (func, piece) = gains.homes.iter().find_map(|&at| version(prepared, gains, at))?;
-    let assumed = std::mem::take(&mut prepared.assumed);
-    *prepared = normalize::run(&func)?;
-    prepared.assumed = assumed;
-    prepared.assumed.extend(piece.assumed);
-    // What the normal form adds on the way.
-    for &block in prepared.cfg.rpo() {
-        let preds = prepared.cfg.preds(block);
-        if !preds.is_empty() && preds.iter().all(|&pred| prepared.func.layout.is_rare(pred)) {
-            prepared.func.layout.set_rare(block);
+/// Copies the first piece that can be copied. Returns the blocks of the slow copy.
+fn version_first_piece(normal: &mut NormalForm, gains: &Gains, done: &mut EntitySet<Block>) -> Option<Vec<Block>> {
+    let (func, piece) = gains.homes.iter().find_map(|&at| copy_piece(normal, gains, at))?;
+    let assumed = std::mem::take(&mut normal.assumed);
+    *normal = normalize::run(&func)?;
+    normal.assumed = assumed;
+    normal.assumed.extend(piece.assumed);
+    // Blocks that normalization has added in cold code are cold.
+    for &block in normal.cfg.rpo() {
+        let preds = normal.cfg.preds(block);
+        if !preds.is_empty() && preds.iter().all(|&pred| normal.func.layout.is_rare(pred)) {
+            normal.func.layout.set_rare(block);
         }
     }
     done.extend(piece.blocks);
     Some(piece.slow)
 }
 
-/// Whether all work-items of a group have to come to an instruction together.
-fn is_meeting(func: &Function, inst: Inst) -> bool {
+/// Whether all work-items of a group have to reach an instruction together.
+fn synchronizes_group(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     match class(data.op) {
         Class::Barrier | Class::NamedBarrier => true,
@@ -112,11 +115,11 @@ fn is_meeting(func: &Function, inst: Inst) -> bool {
     }
 }
 
-/// Blocks begin at barriers.
-fn part_at_barriers(func: &mut Function) {
+/// Splits blocks so that barriers are the first instructions of theirs.
+fn split_at_barriers(func: &mut Function) {
     let mut work: Vec<Block> = func.layout.blocks().to_vec();
     while let Some(block) = work.pop() {
-        let at = func.layout.insts(block).iter().skip(1).position(|&inst| is_meeting(func, inst));
+        let at = func.layout.insts(block).iter().skip(1).position(|&inst| synchronizes_group(func, inst));
         if let Some(at) = at {
             let rest = func.append_block();
             func.layout.split_off(block, at + 1, rest);
@@ -126,37 +129,40 @@ fn part_at_barriers(func: &mut Function) {
     }
 }
 
-/// What assumptions would bring to a kernel.
+/// What a kernel gains from assumptions.
 struct Gains {
-    /// Tests of the assumptions that something depends on.
+    /// The tests of the assumptions that something depends on.
     assumptions: FxHashMap<Inst, Tests>,
-    /// Shapes under all assumptions.
+    /// The shapes under all assumptions.
     with: Divergence,
-    /// Blocks in which something is gained.
+    /// The blocks in which something is gained.
     blocks: EntitySet<Block>,
-    /// Blocks with relevant assumptions, in the order of the code.
+    /// The blocks with relevant assumptions, in the order of the code.
     homes: Vec<Block>,
-    /// Which of several things is assumed.
+    /// Which alternative is assumed.
     which: u8,
 }
 
 impl Gains {
-    /// Looks at the blocks that are open.
-    fn new(prepared: &Prepared, lanes: u32, open: impl Fn(Block) -> bool, which: u8) -> Gains {
-        let Prepared { func, cfg, .. } = prepared;
+    /// Considers the open blocks only.
+    fn new(normal: &NormalForm, lanes: u32, open: impl Fn(Block) -> bool, which: u8) -> Gains {
+        let NormalForm { func, cfg, .. } = normal;
         let open: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| open(block)).collect();
-        let mut assumed = prepared.assumed.clone();
+        let mut assumed = normal.assumed.clone();
         for &inst in open.iter().flat_map(|&block| func.layout.insts(block)) {
             assumed.entry(inst).or_insert(which);
         }
-        let with = prepared.divergence_assuming(lanes, true, &assumed);
+        let with = normal.divergence_assuming(lanes, true, &assumed);
         let mut all: FxHashMap<Inst, Tests> = FxHashMap::default();
         for (inst, tests) in with.assumed() {
             let matters = |test: &Test| match test {
                 Test::Check(check) => check.matters(func.dfg.ty(check.value)),
-                Test::Agrees { .. } | Test::Differ { .. } | Test::Bits { .. } | Test::SameQuotient { .. } => true,
+                Test::SameComparison { .. }
+                | Test::NeverEqual { .. }
+                | Test::Bits { .. }
+                | Test::SameQuotient { .. } => true,
             };
-            if !prepared.assumed.contains_key(inst) && tests.iter().any(matters) {
+            if !normal.assumed.contains_key(inst) && tests.iter().any(matters) {
                 all.insert(*inst, tests.clone());
             }
         }
@@ -165,8 +171,8 @@ impl Gains {
         if all.is_empty() {
             return gains;
         }
-        let roots = gains.roots(prepared, &prepared.divergence(lanes, true), &open);
-        for inst in sources(func, cfg, roots) {
+        let roots = gains.roots(normal, &normal.divergence(lanes, true), &open);
+        for inst in pure_sources(func, cfg, roots) {
             gains.assumptions.extend(all.remove(&inst).map(|tests| (inst, tests)));
         }
         for &block in &open {
@@ -177,21 +183,21 @@ impl Gains {
         gains
     }
 
-    /// Notes the blocks in which something is gained, and gives the addresses and conditions that gain.
-    fn roots(&mut self, prepared: &Prepared, without: &Divergence, open: &[Block]) -> Vec<Value> {
-        let Prepared { func, cfg, .. } = prepared;
+    /// Records the blocks in which something is gained. Returns the addresses and conditions that gain.
+    fn roots(&mut self, normal: &NormalForm, without: &Divergence, open: &[Block]) -> Vec<Value> {
+        let NormalForm { func, cfg, .. } = normal;
         let is_access = |inst: Inst| [Opcode::Load, Opcode::Store].contains(&func.dfg.inst(inst).op);
         let scattered = |value: Value| {
             without.shape(value) == Shape::Varying
                 && without.offsets(value).is_none()
                 && without
                     .conditional(value)
-                    .is_none_or(|line| line.checks.iter().any(|check| check.matters(func.dfg.ty(check.value))))
+                    .is_none_or(|affine| affine.checks.iter().any(|check| check.matters(func.dfg.ty(check.value))))
         };
         let with_it = |value: Value| self.with.shape(value) != Shape::Varying || self.with.offsets(value).is_some();
         let mut roots = Vec::new();
-        // Ways that lanes would go together, if an access lies there.
-        let rejoined = |&&block: &&Block| without.is_parted(block) && !self.with.is_parted(block);
+        // Paths on which lanes would stay together, if there is an access.
+        let rejoined = |&&block: &&Block| without.in_divergent_region(block) && !self.with.in_divergent_region(block);
         let worth = open.iter().filter(rejoined).any(|&b| func.layout.insts(b).iter().any(|&inst| is_access(inst)));
         for &block in open {
             let mut gain = false;
@@ -224,8 +230,8 @@ impl Gains {
     }
 }
 
-/// The pure instructions that values are computed by.
-fn sources(func: &Function, cfg: &Cfg, roots: Vec<Value>) -> FxHashSet<Inst> {
+/// The pure instructions by which values are computed.
+fn pure_sources(func: &Function, cfg: &Cfg, roots: Vec<Value>) -> FxHashSet<Inst> {
     let mut found = FxHashSet::default();
     let mut seen: FxHashSet<Value> = FxHashSet::default();
     let mut work = roots;
@@ -251,33 +257,33 @@ fn sources(func: &Function, cfg: &Cfg, roots: Vec<Value>) -> FxHashSet<Inst> {
     found
 }
 
-/// A piece that was copied.
-struct Piece {
-    /// The copies of instructions of which something is assumed, and which of several things.
+/// A piece that has been copied.
+struct VersionedPiece {
+    /// The copies of the instructions about which something is assumed, and which alternative.
     assumed: Vec<(Inst, u8)>,
-    /// The blocks for packs for which that does not hold.
+    /// The blocks of the slow copy.
     slow: Vec<Block>,
-    /// All blocks of both versions, and the one before them.
+    /// All blocks of both copies, and the one before them.
     blocks: Vec<Block>,
 }
 
-/// The instructions of the block in which a piece begins.
+/// The instructions of the block in which a piece begins, by where they go.
 #[derive(Default)]
-struct Parts {
-    /// What stays before the test.
+struct HeadParts {
+    /// Instructions that stay before the test.
     before: Vec<Inst>,
-    /// Pure instructions that assumptions say something about: needed by the tests, and in both versions.
+    /// Pure instructions that depend on assumptions. The tests and both versions need them.
     shared: Vec<Inst>,
-    /// The rest.
+    /// All others.
     after: Vec<Inst>,
-    /// Those that something is assumed of.
+    /// The instructions about which something is assumed.
     assumed: Vec<Inst>,
 }
 
 /// Copies the piece that begins with the first assumptions of a block.
-fn version(prepared: &Prepared, gains: &Gains, at: Block) -> Option<(Function, Piece)> {
-    let mut func = prepared.func.clone();
-    hoist(&mut func, prepared, gains, at);
+fn copy_piece(normal: &NormalForm, gains: &Gains, at: Block) -> Option<(Function, VersionedPiece)> {
+    let mut func = normal.func.clone();
+    hoist(&mut func, normal, gains, at);
     let parts = split(&func, gains, at)?;
     let tests = parts.assumed.iter().map(|inst| gains.assumptions[inst].len()).sum::<usize>();
     if tests > MAX_TESTS {
@@ -287,13 +293,13 @@ fn version(prepared: &Prepared, gains: &Gains, at: Block) -> Option<(Function, P
     func.layout.set_insts(at, parts.before.clone());
     func.layout.set_insts(head, parts.shared.iter().chain(&parts.after).copied().collect());
     let jump = Builder::at_end(&mut func, at).jump(head, &[]);
-    let blocks = region(&func, gains, at, head)?;
+    let blocks = piece_blocks(&func, gains, at, head)?;
     func.layout.remove_inst(jump);
-    // The assumptions, and what depends on them, before the test.
+    // Copies of the assumed instructions and their dependents, before the test.
     let mut copies: FxHashMap<Value, Value> = FxHashMap::default();
     let mut assumed = Vec::new();
     for &inst in &parts.shared {
-        let new = match parts.assumed.contains(&inst).then(|| known(&func, gains, inst)).flatten() {
+        let new = match parts.assumed.contains(&inst).then(|| known_result(&func, gains, inst)).flatten() {
             Some(value) => {
                 let id = func.dfg.make_const(ConstData::splat(Type::B1, u64::from(value)));
                 let data = clift_kir::InstData { op: Opcode::Const, args: Default::default(), imm: Imm::Const(id) };
@@ -330,7 +336,7 @@ fn version(prepared: &Prepared, gains: &Gains, at: Block) -> Option<(Function, P
     }
     Builder::at_end(&mut func, at).branch(holds, BlockCall::new(places[&head], &[]), BlockCall::new(head, &[]));
     join(&mut func, &blocks, &places, &copies);
-    // Packs of which an assumption does not hold are few.
+    // The assumption fails for few packs, so the slow copy is cold.
     if gains.which > 0 {
         func.layout.clear_rare(at);
     }
@@ -338,12 +344,12 @@ fn version(prepared: &Prepared, gains: &Gains, at: Block) -> Option<(Function, P
         func.layout.set_rare(block);
     }
     let all = blocks.iter().chain(places.values()).copied().chain([at]).collect();
-    Some((func, Piece { assumed, slow: blocks, blocks: all }))
+    Some((func, VersionedPiece { assumed, slow: blocks, blocks: all }))
 }
 
-/// Moves what assumptions further on are made about to the end of a block, if it can be computed there.
-fn hoist(func: &mut Function, prepared: &Prepared, gains: &Gains, at: Block) {
-    let Prepared { cfg, dom, .. } = prepared;
+/// Moves later instructions about which something is assumed to the end of a block, if they can be computed there.
+fn hoist(func: &mut Function, normal: &NormalForm, gains: &Gains, at: Block) {
+    let NormalForm { cfg, dom, .. } = normal;
     for &block in cfg.rpo() {
         if block == at || !dom.dominates(at, block) {
             continue;
@@ -361,14 +367,14 @@ fn hoist(func: &mut Function, prepared: &Prepared, gains: &Gains, at: Block) {
     }
 }
 
-/// Whether an instruction can be computed at the end of a block before it; collects what has to move, operands first. `pending`
-/// users of it are to move as well.
+/// Whether an instruction can be computed at the end of an earlier block. Collects the instructions to move, operands first.
+/// `pending` users of it are to be moved as well.
 fn movable(func: &Function, dom: &DomTree, at: Block, inst: Inst, pending: usize, moved: &mut Vec<Inst>) -> bool {
     if moved.contains(&inst) || func.layout.block_of(inst).is_none_or(|block| dom.dominates(block, at)) {
         return true;
     }
-    // All on the way to an operand would move behind it.
-    if pending + moved.len() >= HOISTED {
+    // All users on the path to this operand would move after it.
+    if pending + moved.len() >= MAX_HOISTED {
         return false;
     }
     let data = func.dfg.inst(inst);
@@ -376,30 +382,30 @@ fn movable(func: &Function, dom: &DomTree, at: Block, inst: Inst, pending: usize
         ValueDef::Param(block, _) => dom.dominates(block, at),
         ValueDef::Result(def, _) => movable(func, dom, at, def, pending + 1, moved),
     };
-    if !data.op.is_pure() || !data.args.iter().all(operand) || moved.len() >= HOISTED {
+    if !data.op.is_pure() || !data.args.iter().all(operand) || moved.len() >= MAX_HOISTED {
         return false;
     }
     moved.push(inst);
     true
 }
 
-/// Parts the instructions of a block; `None` when nothing is assumed in it.
-fn split(func: &Function, gains: &Gains, at: Block) -> Option<Parts> {
-    let mut parts = Parts::default();
+/// Sorts the instructions of a block into its parts; `None` if nothing is assumed about any of them.
+fn split(func: &Function, gains: &Gains, at: Block) -> Option<HeadParts> {
+    let mut parts = HeadParts::default();
     let mut after: FxHashSet<Value> = FxHashSet::default();
     let mut shared: FxHashSet<Value> = FxHashSet::default();
-    // Whether what has effects still stays before the test.
+    // Whether instructions with effects still stay before the test.
     let mut early = true;
     for &inst in func.layout.insts(at) {
         let data = func.dfg.inst(inst);
-        let (mut waits, mut depends) = (false, false);
+        let (mut follows_test, mut depends) = (false, false);
         func.dfg.for_each_use(inst, |value| {
-            waits |= after.contains(&value);
+            follows_test |= after.contains(&value);
             depends |= shared.contains(&value);
         });
         let assumed = gains.assumptions.contains_key(&inst);
         let results = func.dfg.results(inst);
-        if waits || data.op.is_terminator() || !data.op.is_pure() && (depends || !early) {
+        if follows_test || data.op.is_terminator() || !data.op.is_pure() && (depends || !early) {
             early &= data.op.is_pure();
             after.extend(results);
             parts.after.push(inst);
@@ -416,8 +422,8 @@ fn split(func: &Function, gains: &Gains, at: Block) -> Option<Parts> {
     (!parts.assumed.is_empty()).then_some(parts)
 }
 
-/// The blocks of a piece that begins with `head`, behind `at`; `None` when it is too long.
-fn region(func: &Function, gains: &Gains, at: Block, head: Block) -> Option<Vec<Block>> {
+/// The blocks of the piece that begins with `head`, after `at`; `None` if the piece gains nothing or is too long.
+fn piece_blocks(func: &Function, gains: &Gains, at: Block, head: Block) -> Option<Vec<Block>> {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(&cfg);
     let mut inside: FxHashSet<Block> = cfg
@@ -425,10 +431,10 @@ fn region(func: &Function, gains: &Gains, at: Block, head: Block) -> Option<Vec<
         .iter()
         .copied()
         .filter(|&b| {
-            dom.dominates(head, b) && (b == head || !func.layout.insts(b).iter().any(|&i| is_meeting(func, i)))
+            dom.dominates(head, b) && (b == head || !func.layout.insts(b).iter().any(|&i| synchronizes_group(func, i)))
         })
         .collect();
-    // Nothing comes in but through the head.
+    // Only the head may have predecessors outside.
     loop {
         let enters = |b: &Block| *b == head || cfg.preds(*b).iter().all(|pred| inside.contains(pred));
         let kept: FxHashSet<Block> = inside.iter().copied().filter(enters).collect();
@@ -437,7 +443,7 @@ fn region(func: &Function, gains: &Gains, at: Block, head: Block) -> Option<Vec<
         }
         inside = kept;
     }
-    // Nor goes on behind the last gain.
+    // The piece ends after the last gain.
     let gain = |block: Block| gains.blocks.contains(if block == head { at } else { block });
     let mut needed: FxHashSet<Block> = FxHashSet::default();
     let mut work: Vec<Block> = inside.iter().copied().filter(|&block| gain(block)).collect();
@@ -450,7 +456,7 @@ fn region(func: &Function, gains: &Gains, at: Block, head: Block) -> Option<Vec<
         return None;
     }
     needed.insert(head);
-    // What only leads on goes along with where it comes from.
+    // A block that only jumps belongs to the piece if its predecessors do.
     for &block in cfg.rpo() {
         let leads_on = func.layout.insts(block).len() == 1 && cfg.succs(block).len() == 1;
         if leads_on && inside.contains(&block) && cfg.preds(block).iter().all(|pred| needed.contains(pred)) {
@@ -462,16 +468,16 @@ fn region(func: &Function, gains: &Gains, at: Block, head: Block) -> Option<Vec<
     (size <= MAX_PIECE).then_some(blocks)
 }
 
-/// The result of an instruction that is known where its assumption holds.
-fn known(func: &Function, gains: &Gains, inst: Inst) -> Option<bool> {
-    let differ = gains.assumptions[&inst].iter().any(|test| matches!(test, Test::Differ { .. }));
+/// The result of an instruction, if its assumption implies it.
+fn known_result(func: &Function, gains: &Gains, inst: Inst) -> Option<bool> {
+    let differ = gains.assumptions[&inst].iter().any(|test| matches!(test, Test::NeverEqual { .. }));
     match func.dfg.inst(inst).imm {
         Imm::IntCond(cond) if differ => Some(cond == IntCond::Ne),
         _ => None,
     }
 }
 
-/// A copy of an instruction with operands and targets replaced; it stands nowhere yet.
+/// Copies an instruction with operands and targets replaced; the copy is not in the layout yet.
 fn copy_inst(
     func: &mut Function,
     inst: Inst,
@@ -498,8 +504,14 @@ fn copy_inst(
     new
 }
 
-/// Whether all assumptions hold, at the end of a block.
-fn emit_tests(func: &mut Function, gains: &Gains, parts: &Parts, at: Block, copies: &FxHashMap<Value, Value>) -> Value {
+/// Emits code at the end of a block that computes whether all assumptions hold.
+fn emit_tests(
+    func: &mut Function,
+    gains: &Gains,
+    parts: &HeadParts,
+    at: Block,
+    copies: &FxHashMap<Value, Value>,
+) -> Value {
     let mut b = Builder::at_end(func, at);
     let zero = b.iconst(Type::I32, 0);
     let mut firsts: FxHashMap<Value, Value> = FxHashMap::default();
@@ -522,7 +534,7 @@ fn emit_tests(func: &mut Function, gains: &Gains, parts: &Parts, at: Block, copi
     holds.unwrap_or_else(|| b.iconst(Type::B1, 1))
 }
 
-/// Values of the piece that are used behind it come from one version or the other.
+/// Lets uses after the piece get their values from the version that was executed.
 fn join(func: &mut Function, blocks: &[Block], places: &FxHashMap<Block, Block>, copies: &FxHashMap<Value, Value>) {
     let mut homes: FxHashMap<Value, Block> = FxHashMap::default();
     for &block in blocks {

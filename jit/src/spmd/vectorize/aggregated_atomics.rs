@@ -1,8 +1,8 @@
-//! Atomics of all lanes on one place: a pack makes them as one.
+//! Aggregated atomics: a pack executes an atomic of all its lanes on one address as one atomic.
 //!
-//! The lanes' operations follow one another in the order of the place's modifications, lane by lane, with nothing between: an
-//! order that every memory order and scope allows. So what the lanes bring is combined first, and one atomic changes the place.
-//! What a lane would have found there is what the atomic found, combined with what the lanes before it bring.
+//! Every memory order and scope permits the modification order in which the lanes' operations follow one another, lane by lane,
+//! with nothing between. So the lanes' operands are combined first, and one atomic changes the memory. A lane's result is the
+//! result of that atomic, combined with the operands of the lanes before it.
 
 use clift_kir::analysis::UseCounts;
 use clift_kir::eval::identity;
@@ -12,19 +12,25 @@ use clift_kir::{AtomicOp, Function, Inst, Opcode};
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Scope;
 
-/// What a pack makes of an atomic of all its lanes.
+/// How a pack executes an atomic of all its lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Together {
-    /// Combines what lanes bring: what is subtracted is added up.
+pub(crate) struct AggregatedAtomic {
+    /// The operation that combines the lanes' operands; for a subtraction, this is addition.
     pub(crate) combine: AtomicOp,
-    /// The bits that change nothing they are combined with.
-    pub(crate) neutral: u64,
-    /// Whether lanes ask for what they would have found.
-    pub(crate) asked: bool,
+    /// The bits of the operation's identity.
+    pub(crate) identity_bits: u64,
+    /// Whether the results of the lanes are used.
+    pub(crate) result_used: bool,
 }
 
-/// How an atomic is made once for all lanes; `None` where it is made lane by lane. Takes how often values of the function are used.
-pub(crate) fn together(func: &Function, uses: &UseCounts, divergence: &Divergence, inst: Inst) -> Option<Together> {
+/// How an atomic is executed once for all lanes; `None` if it is executed lane by lane. `uses` counts the uses of the function's
+/// values.
+pub(crate) fn aggregated(
+    func: &Function,
+    uses: &UseCounts,
+    divergence: &Divergence,
+    inst: Inst,
+) -> Option<AggregatedAtomic> {
     let data = func.dfg.inst(inst);
     let (Opcode::AtomicRmw, &Imm::Atomic(info)) = (data.op, &data.imm) else { return None };
     if !divergence.shape(data.args[0]).is_uniform(Scope::Pack) {
@@ -32,11 +38,11 @@ pub(crate) fn together(func: &Function, uses: &UseCounts, divergence: &Divergenc
     }
     let result = func.dfg.result(inst);
     let combine = combining(info.op)?;
-    let neutral = identity(combine, func.dfg.ty(result).elem);
-    Some(Together { combine, neutral, asked: uses.get(result) > 0 })
+    let identity_bits = identity(combine, func.dfg.ty(result).elem);
+    Some(AggregatedAtomic { combine, identity_bits, result_used: uses.get(result) > 0 })
 }
 
-/// What combines the lanes of an atomic; `None` where lanes combined first would give another result.
+/// The operation that combines the operands of an atomic; `None` if combining them first would change the result.
 fn combining(op: AtomicOp) -> Option<AtomicOp> {
     match op {
         AtomicOp::Sub => Some(AtomicOp::Add),

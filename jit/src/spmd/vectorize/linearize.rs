@@ -1,13 +1,14 @@
-//! Partial linearization: in which order a pack executes the blocks of a kernel, and which branches it keeps.
+//! Partial linearization: the order in which a pack executes the blocks of a kernel, and the branches that it keeps.
 //!
-//! A pack executes blocks in the order of [`super::order`]. While it executes one, others may be *deferred*: lanes wait for
-//! them. Where the branch at a block's end is uniform, the pack goes to the first of its target and the deferred blocks; where it
-//! is divergent, all targets are waited for and the pack goes to the first of them all. The rest stays deferred. The latch of a
-//! loop goes back while any lane wants to, and to the first deferred block when none does. (After Moll and Hack, "Partial
-//! Control-Flow Linearization", with the lanes that wait kept in one mask per block rather than derived from edges.)
+//! A pack executes blocks in the order of [`super::order`]. While it executes one, others may be *deferred*: lanes wait for them.
+//! After a uniform branch, the pack goes to the first block among its target and the deferred blocks. After a divergent branch,
+//! all targets become deferred, and the pack goes to the first deferred block. The others stay deferred. The latch of a loop goes
+//! back to the header while any lane needs another iteration, and to the first deferred block otherwise. (After Moll and Hack,
+//! *Partial Control-Flow Linearization*; but the waiting lanes are kept in one mask per block instead of being derived from
+//! edges.)
 //!
-//! This file decides; [`super::masks`] says who executes a block, [`super::widen`] makes the code. Deferred sets are the union
-//! over all ways to a block: a block in one may have no lane waiting for it, which its mask then tells.
+//! This file makes the plan; [`super::masks`] decides which lanes execute a block, [`super::widen`] emits the code. The deferred
+//! set of a block is the union over all paths to it, so no lane may be waiting for a deferred block; its mask is empty then.
 
 use std::ops::Range;
 
@@ -19,55 +20,55 @@ use smallvec::SmallVec;
 
 use super::order::order;
 use crate::spmd::analysis::divergence::Divergence;
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::normalize::NormalForm;
 
 /// Blocks by their place in the order, ascending.
 pub(crate) type Pending = SmallVec<[u32; 4]>;
 
-/// How a pack goes through the blocks.
+/// The path of a pack through the blocks.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct LinearizationPlan {
     /// The order of execution.
     pub(crate) order: Vec<Block>,
-    /// Each block's place in it.
+    /// Each block's place in the order.
     pub(crate) place: SecondaryMap<Block, u32>,
-    /// What is deferred while a block executes.
+    /// The blocks that are deferred while a block is executed.
     pub(crate) deferred: SecondaryMap<Block, Pending>,
-    /// Blocks that are deferred somewhere.
+    /// Blocks that are deferred at some time.
     pub(crate) ever_deferred: EntitySet<Block>,
-    /// Loops that lanes may leave while others stay: in different iterations, or by different exits.
+    /// Loops that some lanes may leave while others stay: in different iterations, or through different exits.
     pub(crate) divergent_loops: FxHashSet<LoopId>,
     /// Loops by their latch.
     pub(crate) latches: SecondaryMap<Block, Option<LoopId>>,
 }
 
-impl Plan {
+impl LinearizationPlan {
     /// Plans the execution of a kernel.
-    pub(crate) fn new(prepared: &Prepared, divergence: &Divergence) -> Plan {
-        let order = order(prepared);
+    pub(crate) fn new(normal: &NormalForm, divergence: &Divergence) -> LinearizationPlan {
+        let order = order(normal);
         let mut place = SecondaryMap::new();
         for (i, &block) in order.iter().enumerate() {
             place[block] = i as u32;
         }
         let mut latches = SecondaryMap::new();
-        for (id, data) in prepared.loops.iter() {
+        for (id, data) in normal.loops.iter() {
             for &latch in &data.latches {
                 latches[latch] = Some(id);
             }
         }
-        let graph = Graph { prepared, divergence, order: &order, place: &place, latches: &latches };
+        let graph = Graph { normal, divergence, order: &order, place: &place, latches: &latches };
         let mut whole = graph.deferral(0..order.len());
-        let ids = prepared.loops.iter().map(|(id, _)| id);
-        let divergent_loops = ids.filter(|&id| graph.is_left_in_parts(id, &mut whole)).collect();
+        let ids = normal.loops.iter().map(|(id, _)| id);
+        let divergent_loops = ids.filter(|&id| graph.has_divergent_exits(id, &mut whole)).collect();
         let mut deferred = SecondaryMap::new();
         let mut ever_deferred = EntitySet::new();
         for (&block, waiting) in order.iter().zip(whole.blocks) {
-            if waiting.here {
+            if waiting.is_deferred {
                 ever_deferred.insert(block);
             }
-            deferred[block] = waiting.behind;
+            deferred[block] = waiting.deferred;
         }
-        Plan { order, place, deferred, ever_deferred, divergent_loops, latches }
+        LinearizationPlan { order, place, deferred, ever_deferred, divergent_loops, latches }
     }
 
     /// The block at a place of the order.
@@ -76,34 +77,34 @@ impl Plan {
     }
 }
 
-/// What the plan is made from.
+/// The input of a plan.
 struct Graph<'a> {
-    prepared: &'a Prepared,
+    normal: &'a NormalForm,
     divergence: &'a Divergence,
     order: &'a [Block],
     place: &'a SecondaryMap<Block, u32>,
     latches: &'a SecondaryMap<Block, Option<LoopId>>,
 }
 
-/// What is deferred in a part of the order that is entered at its first block, with nothing deferred before.
+/// The deferred blocks in a part of the order that is entered at its first block, with nothing deferred before.
 struct Deferral {
     part: Range<usize>,
     /// By place in the part.
-    blocks: Vec<Waiting>,
+    blocks: Vec<BlockDeferral>,
 }
 
-/// Where lanes wait around a block.
+/// Which blocks are deferred at a block.
 #[derive(Clone, Default)]
-struct Waiting {
-    /// What is deferred while the block executes.
-    behind: Pending,
-    /// Whether the block itself is deferred somewhere.
-    here: bool,
+struct BlockDeferral {
+    /// The blocks that are deferred while this one is executed.
+    deferred: Pending,
+    /// Whether this block is deferred at some time.
+    is_deferred: bool,
 }
 
 impl Deferral {
-    /// What is known of a block, if it lies in the part.
-    fn at(&mut self, place: u32) -> Option<&mut Waiting> {
+    /// The entry of a block, if the block is in the part.
+    fn at(&mut self, place: u32) -> Option<&mut BlockDeferral> {
         let index = (place as usize).checked_sub(self.part.start)?;
         self.blocks.get_mut(index)
     }
@@ -111,47 +112,47 @@ impl Deferral {
 
 impl Graph<'_> {
     fn deferral(&self, part: Range<usize>) -> Deferral {
-        let mut deferral = Deferral { blocks: vec![Waiting::default(); part.len()], part };
-        // Around a loop more may become deferred at its header: until nothing changes.
-        while self.round(&mut deferral) {}
+        let mut deferral = Deferral { blocks: vec![BlockDeferral::default(); part.len()], part };
+        // More blocks may become deferred at the header of a loop: repeat until nothing changes.
+        while self.propagate(&mut deferral) {}
         deferral
     }
 
-    /// Whether lanes may leave a loop while others stay: whether something outside is deferred in it, by itself. What has been
-    /// deferred on the way to it says nothing: lanes that leave it may well go where others wait already.
-    fn is_left_in_parts(&self, id: LoopId, whole: &mut Deferral) -> bool {
-        let data = self.prepared.loops.get(id);
+    /// Whether some lanes may leave a loop while others stay: whether the loop by itself defers a block outside. Blocks deferred
+    /// before the loop do not count, because lanes that leave the loop may join others that wait there already.
+    fn has_divergent_exits(&self, id: LoopId, whole: &mut Deferral) -> bool {
+        let data = self.normal.loops.get(id);
         let Some(first) = data.blocks.iter().map(|&block| self.place[block] as usize).min() else { return false };
         // The blocks of a loop are contiguous.
         let part = first..first + data.blocks.len();
         let may_leave = |deferral: &mut Deferral| {
             let mut latches = data.latches.iter().filter_map(|&latch| deferral.at(self.place[latch]).cloned());
-            latches.any(|latch| latch.behind.iter().any(|&place| !part.contains(&(place as usize))))
+            latches.any(|latch| latch.deferred.iter().any(|&place| !part.contains(&(place as usize))))
         };
         may_leave(whole) && may_leave(&mut self.deferral(part.clone()))
     }
 
-    /// Goes over all blocks once; whether a header came to have more deferred than the round began with.
-    fn round(&self, deferral: &mut Deferral) -> bool {
-        let Prepared { cfg, loops, .. } = self.prepared;
+    /// Visits all blocks once. Returns whether more blocks have become deferred at a loop header.
+    fn propagate(&self, deferral: &mut Deferral) -> bool {
+        let NormalForm { cfg, loops, .. } = self.normal;
         let mut again = false;
         for i in deferral.part.clone() {
             let block = self.order[i];
-            let deferred = deferral.at(i as u32).map(|waiting| waiting.behind.clone()).unwrap_or_default();
+            let deferred = deferral.at(i as u32).map(|waiting| waiting.deferred.clone()).unwrap_or_default();
             if let Some(id) = self.latches[block] {
                 again |= defer(deferral, self.place[loops.get(id).header], &deferred);
-                send(deferral, &deferred);
+                enter_first(deferral, &deferred);
             } else if self.divergence.diverges(block) {
                 let mut pending = deferred;
                 for &succ in cfg.succs(block) {
                     insert(&mut pending, self.place[succ]);
                 }
-                send(deferral, &pending);
+                enter_first(deferral, &pending);
             } else {
                 for &succ in cfg.succs(block) {
                     let mut pending = deferred.clone();
                     insert(&mut pending, self.place[succ]);
-                    send(deferral, &pending);
+                    enter_first(deferral, &pending);
                 }
             }
         }
@@ -159,40 +160,40 @@ impl Graph<'_> {
     }
 }
 
-/// Blocks that wait together: each is entered with those behind it deferred. It is enough to tell the first: it sends on what it
-/// defers, wherever it goes.
-fn send(deferral: &mut Deferral, pending: &[u32]) {
+/// Enters the first of some pending blocks, with the others deferred. Only the first must be told: it passes on what it defers,
+/// wherever it goes.
+fn enter_first(deferral: &mut Deferral, pending: &[u32]) {
     let Some((&first, others)) = pending.split_first() else { return };
     for &place in others {
         if let Some(waiting) = deferral.at(place) {
-            waiting.here = true;
+            waiting.is_deferred = true;
         }
     }
     defer(deferral, first, others);
 }
 
-/// Adds to what is deferred at a place; whether that was news.
+/// Adds to the blocks that are deferred at a place. Returns whether that changed anything.
 fn defer(deferral: &mut Deferral, at: u32, places: &[u32]) -> bool {
-    let Some(Waiting { behind, .. }) = deferral.at(at) else { return false };
-    // What comes before has been executed; it waits for the next iteration, if at all.
+    let Some(BlockDeferral { deferred, .. }) = deferral.at(at) else { return false };
+    // Blocks before this place have been executed; lanes wait for them in the next iteration, if at all.
     let places = &places[places.partition_point(|&place| place <= at)..];
-    let before = behind.len();
-    if behind.is_empty() {
-        behind.extend_from_slice(places);
+    let before = deferred.len();
+    if deferred.is_empty() {
+        deferred.extend_from_slice(places);
     } else {
-        let old = std::mem::take(behind);
+        let old = std::mem::take(deferred);
         let (mut old, mut new) = (old.iter().copied().peekable(), places.iter().copied().peekable());
         while let (Some(&a), Some(&b)) = (old.peek(), new.peek()) {
-            behind.push(a.min(b));
+            deferred.push(a.min(b));
             old.next_if_eq(&a.min(b));
             new.next_if_eq(&a.min(b));
         }
-        behind.extend(old.chain(new));
+        deferred.extend(old.chain(new));
     }
-    behind.len() > before
+    deferred.len() > before
 }
 
-/// Adds to an ascending list.
+/// Inserts a place into an ascending list.
 pub(crate) fn insert(pending: &mut Pending, place: u32) {
     if let Err(index) = pending.binary_search(&place) {
         pending.insert(index, place);

@@ -1,25 +1,25 @@
-//! Which lanes execute a block: the blocks that need a mask of their own, and those that share one.
+//! Masks: which blocks need a mask of their own, and which share one.
 //!
-//! Every block has a *root*, a block whose mask is its own. The entry's root is the entry, where all lanes of the pack that exist
-//! are active. A block shares the mask of
+//! Every block has a *root*, the block whose mask it uses. The entry is its own root; there all lanes of the pack that exist are
+//! active. A block shares the mask of
 //!
 //! 1. the nearest block of the same loop that dominates it, if it is executed whenever that one is;
-//! 2. its predecessors, behind uniform branches, if they share one and it is never deferred: the pack goes there as a whole;
-//! 3. the preheader, if it is the header of a loop that lanes leave together.
+//! 2. its predecessors after uniform branches, if they share one and the block is never deferred: the pack goes there as a whole;
+//! 3. the preheader, if it is the header of a loop that all lanes leave together.
 //!
-//! All others are roots: lanes that go there are collected in a mask of its own until it executes. The order of execution
-//! ([`super::order`]) makes sure that whatever comes between a block and its root is dominated by the root.
+//! All other blocks are roots: each has a mask that collects the lanes that branch to it until it is executed. The order of
+//! execution ([`super::order`]) ensures that a root dominates every block between itself and a block that shares its mask.
 
 use clift_kir::Block;
 use clift_kir::analysis::DomTree;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
-use super::linearize::Plan;
+use super::linearize::LinearizationPlan;
 use crate::spmd::analysis::divergence::Divergence;
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::transform::normalize::NormalForm;
 
-/// Roots of all blocks.
+/// The roots of all blocks.
 #[derive(Debug)]
 pub(crate) struct Masks {
     roots: SecondaryMap<Block, PackedOption<Block>>,
@@ -28,13 +28,13 @@ pub(crate) struct Masks {
 
 impl Masks {
     /// Finds the roots.
-    pub(crate) fn new(prepared: &Prepared, divergence: &Divergence, plan: &Plan) -> Masks {
-        let Prepared { cfg, .. } = prepared;
+    pub(crate) fn new(normal: &NormalForm, divergence: &Divergence, plan: &LinearizationPlan) -> Masks {
+        let NormalForm { cfg, .. } = normal;
         let post = DomTree::post(cfg);
         let Some(&entry) = plan.order.first() else { unreachable!("broken invariant: a kernel without blocks") };
         let mut masks = Masks { roots: SecondaryMap::new(), entry };
         for &block in &plan.order {
-            let shared = shares_with(prepared, divergence, plan, &post, &masks, block);
+            let shared = shares_with(normal, divergence, plan, &post, &masks, block);
             let root = match shared {
                 Some(other) => masks.root(other),
                 None => block,
@@ -44,7 +44,7 @@ impl Masks {
         masks
     }
 
-    /// The block whose mask a block has.
+    /// The block whose mask a block uses.
     pub(crate) fn root(&self, block: Block) -> Block {
         self.roots[block].expand().unwrap_or(block)
     }
@@ -55,16 +55,16 @@ impl Masks {
     }
 }
 
-/// An earlier block of the order with the same mask.
+/// An earlier block of the order with the same mask, if there is one.
 fn shares_with(
-    prepared: &Prepared,
+    normal: &NormalForm,
     divergence: &Divergence,
-    plan: &Plan,
+    plan: &LinearizationPlan,
     post: &DomTree,
     masks: &Masks,
     block: Block,
 ) -> Option<Block> {
-    let Prepared { cfg, dom, loops, .. } = prepared;
+    let NormalForm { cfg, dom, loops, .. } = normal;
     let level = loops.innermost(block);
     if let Some(id) = level
         && loops.get(id).header == block

@@ -1,4 +1,4 @@
-//! From one work-item's code to that of a pack: block order, linearized control flow, masks, and instructions on all lanes.
+//! From the code of one work-item to that of a pack: block order, linearized control flow, masks, and vector instructions.
 
 pub(crate) mod aggregated_atomics;
 pub(crate) mod linearize;

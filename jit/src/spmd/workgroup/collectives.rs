@@ -1,9 +1,9 @@
-//! Collective operations: what work-items of a sub-group or group exchange.
+//! Collective operations: exchange of values between the work-items of a sub-group or work-group.
 //!
-//! Operations of a *sub-group* are gone before the work-group loops are made: a pack is a sub-group, so they become code on the
-//! lanes of a pack; for packs of one work-item, [`alone`] makes of each what it is without others. Operations of a
-//! *work-group* stay: each begins a region, like a barrier, and `wgloop.rs` combines what the work-items bring while it goes
-//! from one to the next.
+//! Operations of a *sub-group* no longer exist when the work-group loops are made. A pack is a sub-group, so they have become
+//! code on the lanes of a pack; for packs of one work-item, [`lower_for_single_lane`] replaces them. Operations of a *work-group*
+//! stay. Each begins a region, like a barrier, and `loops.rs` combines the operands of the work-items while it goes from one to
+//! the next.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::dfg::ConstData;
@@ -20,44 +20,44 @@ use crate::spmd::class::{Class, class, is_of_groups_along_x, is_of_sub_groups};
 pub(crate) struct Collective {
     /// The instruction.
     pub(crate) inst: Inst,
-    /// How values are combined.
+    /// The operation that combines the operands.
     pub(crate) op: AtomicOp,
-    /// What it gives.
-    pub(crate) gives: Gives,
+    /// Which operands a work-item's result combines.
+    pub(crate) kind: CollectiveKind,
 }
 
-/// What an operation gives a work-item, of what all of a group bring.
+/// Which operands of a group's work-items a result combines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Gives {
-    /// All combined.
-    All,
-    /// Those up to its own.
-    UpToOwn,
-    /// Those before its own.
-    Before,
+pub(crate) enum CollectiveKind {
+    /// All.
+    Reduction,
+    /// Those up to the work-item's own.
+    InclusiveScan,
+    /// Those before the work-item's own.
+    ExclusiveScan,
 }
 
 impl Collective {
-    /// The collective operation of a work-group that an instruction is.
+    /// The collective operation of a work-group that an instruction is, if it is one.
     pub(crate) fn of(func: &Function, inst: Inst) -> Option<Collective> {
         let data = func.dfg.inst(inst);
-        let gives = gives(data.op)?;
+        let kind = kind(data.op)?;
         match &data.imm {
             Imm::Group(GroupInfo { scope: MemScope::WorkGroup, op, cluster: _ }) => {
-                Some(Collective { inst, op: *op, gives })
+                Some(Collective { inst, op: *op, kind })
             }
             _ => None,
         }
     }
 
-    /// What combining begins with.
+    /// The identity, with which combining begins.
     pub(crate) fn start(self, ty: Type) -> ConstData {
         ConstData::splat(ty, identity(self.op, ty.elem))
     }
 }
 
-/// Whether a kernel can tell which work-items make up a sub-group.
-pub(crate) fn knows_sub_groups(func: &Function) -> bool {
+/// Whether a kernel can observe which work-items make up a sub-group.
+pub(crate) fn observes_sub_groups(func: &Function) -> bool {
     func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).any(|&inst| {
         match class(func.dfg.inst(inst).op) {
             Class::Query(query) => is_of_sub_groups(query),
@@ -80,10 +80,10 @@ pub(crate) fn knows_sub_groups(func: &Function) -> bool {
     })
 }
 
-/// Whether a kernel may be run in larger groups along x than were asked for: it cannot tell which work-items of a row make up a
-/// group, and has no loops. What loops access again and again is why somebody chooses small groups; without loops, longer rows are
-/// longer runs of memory.
-pub(crate) fn groups_may_grow(func: &Function, kernel: &KernelData) -> bool {
+/// Whether work-groups of a kernel may be coalesced to larger ones along x. The kernel must not be able to observe which
+/// work-items of a row make up a work-group, and it must have no loops: memory that loops access repeatedly is a reason for a
+/// program to choose small groups. Without loops, longer rows mean longer runs of memory.
+pub(crate) fn may_coalesce_groups(func: &Function, kernel: &KernelData) -> bool {
     let cfg = Cfg::new(func);
     let loops = LoopForest::new(&cfg, &DomTree::new(&cfg));
     if kernel.required_local_size.is_some() || loops.iter().next().is_some() || loops.irreducible() {
@@ -111,18 +111,18 @@ pub(crate) fn groups_may_grow(func: &Function, kernel: &KernelData) -> bool {
     })
 }
 
-fn gives(op: Opcode) -> Option<Gives> {
+fn kind(op: Opcode) -> Option<CollectiveKind> {
     [
-        (Opcode::GroupReduce, Gives::All),
-        (Opcode::GroupScan, Gives::UpToOwn),
-        (Opcode::GroupScanExclusive, Gives::Before),
+        (Opcode::GroupReduce, CollectiveKind::Reduction),
+        (Opcode::GroupScan, CollectiveKind::InclusiveScan),
+        (Opcode::GroupScanExclusive, CollectiveKind::ExclusiveScan),
     ]
     .into_iter()
-    .find_map(|(known, gives)| (known == op).then_some(gives))
+    .find_map(|(known, kind)| (known == op).then_some(kind))
 }
 
-/// Two values combined.
-pub(crate) fn join(b: &mut Builder<'_>, op: AtomicOp, x: Value, y: Value) -> Value {
+/// Combines two values.
+pub(crate) fn combine(b: &mut Builder<'_>, op: AtomicOp, x: Value, y: Value) -> Value {
     match op {
         AtomicOp::Add => b.int2(Opcode::Iadd, x, y),
         AtomicOp::Mul => b.int2(Opcode::Imul, x, y),
@@ -141,17 +141,17 @@ pub(crate) fn join(b: &mut Builder<'_>, op: AtomicOp, x: Value, y: Value) -> Val
     }
 }
 
-/// Makes of the operations of sub-groups what they are when each work-item is one: its own value.
-pub(crate) fn alone(func: &mut Function) {
+/// Replaces the operations of sub-groups for sub-groups of one work-item: the result is the work-item's own operand.
+pub(crate) fn lower_for_single_lane(func: &mut Function) {
     let mut replacements = Replacements::default();
     for block in func.layout.blocks().to_vec() {
         for inst in func.layout.insts(block).to_vec() {
             let data = func.dfg.inst(inst).clone();
             let Some(result) = func.dfg.single_result(inst) else { continue };
-            match (&data.imm, gives(data.op)) {
-                (Imm::Group(info), Some(gives)) if info.scope == MemScope::SubGroup => match gives {
-                    Gives::All | Gives::UpToOwn => replacements.set(result, data.args[0]),
-                    Gives::Before => {
+            match (&data.imm, kind(data.op)) {
+                (Imm::Group(info), Some(kind)) if info.scope == MemScope::SubGroup => match kind {
+                    CollectiveKind::Reduction | CollectiveKind::InclusiveScan => replacements.set(result, data.args[0]),
+                    CollectiveKind::ExclusiveScan => {
                         let ty = func.dfg.ty(result);
                         let start = func.dfg.make_const(ConstData::splat(ty, identity(info.op, ty.elem)));
                         let data = InstData { op: Opcode::Const, args: Default::default(), imm: Imm::Const(start) };

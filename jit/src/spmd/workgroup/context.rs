@@ -2,14 +2,15 @@
 //!
 //! A value that is live into a region is
 //!
-//! - *recomputed* there when that is cheap and depends on nothing but constants, arguments, queries and addresses;
-//! - *carried* in SSA form from loop to loop when all work-items of the group share it;
-//! - *shared* in one place of the arena when it is what an operation of the group gave to all, and they do not go together;
-//! - otherwise kept in a *context slot* of the work-item. Two values that are never both live into one region may have the
-//!   same slot.
+//! - *recomputed* there if that is cheap and depends only on constants, arguments, queries and addresses;
+//! - *carried* in SSA form from loop to loop if it is uniform in the group and all work-items go from region to region together;
+//! - *shared* in one location of the arena if it is the result of a reduction over the group, and work-items do not go together;
+//! - otherwise kept in a *context slot* of the work-item. Two values that are never both live into one region may have the same
+//!   slot.
 //!
-//! The arena holds, in this order: counters when regions take turns, one copy of each private variable that needs no more, shared values, then one record per work-item with
-//! its next region (when work-items do not go together), its private variables, its context slots.
+//! The arena contains, in this order: the counters of round-robin scheduling, one copy of each private variable that needs no
+//! more, shared values, then one record per work-item with its next region (if work-items do not go together), its private
+//! variables and its context slots.
 
 use clift_kir::analysis::Liveness;
 use clift_kir::inst::Imm;
@@ -17,82 +18,82 @@ use clift_kir::{Block, Elem, Slot, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 
-use super::private::{self, Copies};
-use super::regions::{Begins, RegionId, Regions};
+use super::private::{self, SlotCopies};
+use super::regions::{EntryRule, RegionId, Regions};
 use crate::BuildError;
-use crate::spmd::Packs;
+use crate::spmd::Packing;
 use crate::spmd::class::{Class, class, varies_along_x};
 
-/// How a value comes to the regions it is live into.
+/// How a value reaches the regions that it is live into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kept {
-    /// Computed anew.
+    /// It is recomputed.
     Recomputed,
-    /// Passed along once for the group.
+    /// It is passed along in SSA form, once for the group.
     Carried,
-    /// At this offset of the arena, once for the group: what an operation of the group gave to all.
+    /// At this offset of the arena, once for the group: the result of a reduction over the group.
     Shared(u64),
-    /// In the work-item's context at this offset of its record.
+    /// In a context slot, at this offset of the work-item's record.
     Slot(u64),
 }
 
-/// Where a private variable lies.
+/// The location of a private variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum SlotLocation {
     /// At an offset of the arena.
     Fixed(u64),
     /// At an offset of the work-item's record.
     Item(u64),
 }
 
-/// Counters of a group whose regions take turns, 4 bytes each, at offsets of the arena. All are zero when a group begins.
+/// The counters of a group for round-robin scheduling, 4 bytes each, at offsets of the arena. All are zero when a group begins.
 #[derive(Clone, Debug)]
-pub(crate) struct Turns {
-    /// Passes over the packs since one of them went on.
-    pub(crate) idle: u64,
-    /// Packs that have ended.
+pub(crate) struct RoundRobinCounters {
+    /// Passes over the packs since one of them made progress.
+    pub(crate) idle_passes: u64,
+    /// Packs that have reached the end of the kernel.
     pub(crate) ended: u64,
-    /// For each region that packs run together, how many are there.
+    /// For each region that all packs run together, how many have arrived.
     pub(crate) arrived: Vec<Option<u64>>,
 }
 
-impl Turns {
-    /// All counters.
+impl RoundRobinCounters {
+    /// The offsets of all counters.
     pub(crate) fn offsets(&self) -> impl Iterator<Item = u64> + '_ {
-        [self.idle, self.ended].into_iter().chain(self.arrived.iter().copied().flatten())
+        [self.idle_passes, self.ended].into_iter().chain(self.arrived.iter().copied().flatten())
     }
 }
 
-/// The layout of scratch memory and the fate of each value that lives across a boundary.
+/// The layout of scratch memory, and how each value that is live across a region boundary is kept.
 #[derive(Debug)]
-pub(crate) struct Context {
-    /// Values live into each region, parameters of its start included.
+pub(crate) struct ContextLayout {
+    /// The values that are live into each region, including parameters of its start.
     pub(crate) live: Vec<Vec<Value>>,
     live_sets: Vec<EntitySet<Value>>,
     /// How each of them is kept.
     pub(crate) kept: SecondaryMap<Value, Option<Kept>>,
-    /// Private variables.
-    pub(crate) places: SecondaryMap<Slot, Option<Place>>,
-    /// Offset of the next region's number in a record.
+    /// The locations of private variables.
+    pub(crate) places: SecondaryMap<Slot, Option<SlotLocation>>,
+    /// The offset in a record of the next region's number.
     pub(crate) state: u64,
-    /// Where the group counts how far its packs are, when regions take turns.
-    pub(crate) turns: Option<Turns>,
+    /// The counters for round-robin scheduling, if it is used.
+    pub(crate) round_robin: Option<RoundRobinCounters>,
     /// Bytes before the records.
     pub(crate) fixed_bytes: u64,
     /// Bytes per record.
     pub(crate) item_bytes: u64,
-    /// Alignment that the arena needs: 1 when nothing lies in it.
+    /// The alignment that the arena needs: 1 if it is empty.
     pub(crate) align: u64,
     /// Bytes of private variables per work-item.
     pub(crate) private_bytes: u64,
 }
 
-impl Context {
-    /// Lays out the arena for a kernel.
+impl ContextLayout {
+    /// Lays out the scratch arena for a kernel.
     ///
     /// # Errors
-    /// [`BuildError::Limit`] when private variables overflow any address space.
-    pub(crate) fn new(regions: &Regions, packs: Packs) -> Result<Context, BuildError> {
+    /// [`BuildError::Limit`] if private variables overflow any address space.
+    pub(crate) fn new(regions: &Regions, packing: Packing) -> Result<ContextLayout, BuildError> {
         let func = &regions.func;
         let mut starts: EntitySet<Block> = EntitySet::new();
         starts.extend(regions.list.iter().map(|region| region.start));
@@ -114,13 +115,13 @@ impl Context {
                 set
             })
             .collect();
-        let mut context = Context {
+        let mut context = ContextLayout {
             live,
             live_sets,
             kept: SecondaryMap::new(),
             places: SecondaryMap::new(),
             state: 0,
-            turns: None,
+            round_robin: None,
             fixed_bytes: 0,
             item_bytes: 0,
             align: 1,
@@ -128,24 +129,25 @@ impl Context {
         };
         let mut fixed = Area::default();
         let mut item = Area::default();
-        if !regions.together {
+        if !regions.lockstep {
             context.state = item.take(4, 4)?;
         }
-        if regions.in_turn {
-            let (idle, ended) = (fixed.take(4, 4)?, fixed.take(4, 4)?);
+        if regions.round_robin {
+            let (idle_passes, ended) = (fixed.take(4, 4)?, fixed.take(4, 4)?);
             let arrived = regions
                 .list
                 .iter()
-                .map(|region| (region.begins == Begins::Together).then(|| fixed.take(4, 4)).transpose());
-            context.turns = Some(Turns { idle, ended, arrived: arrived.collect::<Result<_, _>>()? });
+                .map(|region| (region.entry_rule == EntryRule::All).then(|| fixed.take(4, 4)).transpose());
+            context.round_robin =
+                Some(RoundRobinCounters { idle_passes, ended, arrived: arrived.collect::<Result<_, _>>()? });
         }
         context.place_slots(regions, &mut fixed, &mut item)?;
         context.keep_values(regions, &mut fixed, &mut item)?;
         let align = fixed.align.max(item.align).max(1);
         context.align = align;
-        let lanes = u64::from(packs.lanes);
+        let lanes = u64::from(packing.lanes);
         context.fixed_bytes = round_up(fixed.bytes, item.align)?;
-        // A pack's record is spoken of as so many bytes for each of its work-items.
+        // The size of a pack's record is given per work-item.
         context.item_bytes = round_up(item.bytes, item.align.max(lanes))? / lanes;
         Ok(context)
     }
@@ -157,9 +159,9 @@ impl Context {
         for slot in slots {
             let data = regions.func.slots[slot];
             self.places[slot] = match copies[slot] {
-                Copies::None => continue,
-                Copies::One => Some(Place::Fixed(fixed.take(data.size, u64::from(data.align))?)),
-                Copies::PerItem => Some(Place::Item(item.take(data.size, u64::from(data.align))?)),
+                SlotCopies::None => continue,
+                SlotCopies::One => Some(SlotLocation::Fixed(fixed.take(data.size, u64::from(data.align))?)),
+                SlotCopies::PerItem => Some(SlotLocation::Item(item.take(data.size, u64::from(data.align))?)),
             };
             self.private_bytes += data.size;
         }
@@ -168,16 +170,16 @@ impl Context {
 
     fn keep_values(&mut self, regions: &Regions, fixed: &mut Area, item: &mut Area) -> Result<(), BuildError> {
         let costs = costs(regions);
-        // Regions into which each value is live, for those that need a slot.
-        let mut spilled: Vec<(Value, EntitySet<Region>)> = Vec::new();
+        // For each value that needs a slot, the regions that it is live into.
+        let mut spilled: Vec<(Value, EntitySet<RegionIndex>)> = Vec::new();
         let mut index: SecondaryMap<Value, usize> = SecondaryMap::new();
         for (id, values) in self.live.iter().enumerate() {
             for &value in values {
                 let kept = match self.kept[value] {
                     Some(kept) => kept,
                     None if costs[value].is_some() => Kept::Recomputed,
-                    None if regions.together && regions.divergence.is_uniform(value) => Kept::Carried,
-                    None if regions.gives_to_all(value) => {
+                    None if regions.lockstep && regions.divergence.is_uniform(value) => Kept::Carried,
+                    None if regions.is_reduction_result(value) => {
                         let (align, bytes) = slot_layout(regions.func.dfg.ty(value));
                         Kept::Shared(fixed.take(bytes, align)?)
                     }
@@ -189,14 +191,15 @@ impl Context {
                 };
                 self.kept[value] = Some(kept);
                 if let Kept::Slot(_) = kept {
-                    spilled[index[value]].1.insert(Region::from_u32(id as u32));
+                    spilled[index[value]].1.insert(RegionIndex::from_u32(id as u32));
                 }
             }
         }
-        // The largest first: no padding between.
+        // The largest first, so that no padding is needed.
         spilled.sort_by_key(|(value, _)| std::cmp::Reverse(slot_layout(regions.func.dfg.ty(*value))));
-        let wanted: FxHashMap<Value, &EntitySet<Region>> = spilled.iter().map(|(value, at)| (*value, at)).collect();
-        let friends = friends(regions, |value| wanted.contains_key(&value));
+        let wanted: FxHashMap<Value, &EntitySet<RegionIndex>> =
+            spilled.iter().map(|(value, at)| (*value, at)).collect();
+        let related_values = related_values(regions, |value| wanted.contains_key(&value));
         let mut slots: Vec<ContextSlot> = Vec::new();
         let mut slot_of: FxHashMap<Value, usize> = FxHashMap::default();
         for (value, wanted) in &spilled {
@@ -204,9 +207,10 @@ impl Context {
             let fits = |slot: &ContextSlot| {
                 slot.bytes == bytes && slot.align >= align && wanted.iter().all(|id| !slot.taken.contains(id))
             };
-            // A value that becomes another one at a join costs nothing when both have the same slot.
-            let friend = friends.get(value).into_iter().flatten().filter_map(|friend| slot_of.get(friend).copied());
-            let index = friend.into_iter().find(|&i| fits(&slots[i])).or_else(|| slots.iter().position(fits));
+            // A value that is passed to a block parameter costs nothing if both have the same slot.
+            let related =
+                related_values.get(value).into_iter().flatten().filter_map(|related| slot_of.get(related).copied());
+            let index = related.into_iter().find(|&i| fits(&slots[i])).or_else(|| slots.iter().position(fits));
             let index = match index {
                 Some(index) => index,
                 None => {
@@ -227,61 +231,61 @@ impl Context {
         self.live_sets[region].contains(value)
     }
 
-    /// Values that must be handed over on the way into a region: live into it and carried.
+    /// The values that must be passed on the way into a region: those that are live into it and carried.
     pub(crate) fn carried_into(&self, region: RegionId) -> impl Iterator<Item = Value> + '_ {
         self.live[region].iter().copied().filter(|&v| self.kept[v] == Some(Kept::Carried))
     }
 }
 
-/// A place in the work-item's record, and the regions into which a value is live that has it.
+/// A location in the work-item's record, and the regions that its values are live into.
 struct ContextSlot {
     offset: u64,
     bytes: u64,
     align: u64,
-    taken: EntitySet<Region>,
+    taken: EntitySet<RegionIndex>,
 }
 
-/// For each wanted value those that it becomes, or that become it, at some block's parameter.
-fn friends(regions: &Regions, wanted: impl Fn(Value) -> bool) -> FxHashMap<Value, Vec<Value>> {
+/// For each wanted value, the block parameters that get it and the arguments that it gets.
+fn related_values(regions: &Regions, wanted: impl Fn(Value) -> bool) -> FxHashMap<Value, Vec<Value>> {
     let func = &regions.func;
-    let mut friends: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
+    let mut related_values: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
     for &block in regions.cfg.rpo() {
         let targets = func.layout.terminator(block).map(|inst| func.dfg.targets(inst)).unwrap_or_default();
         for target in targets {
             for (&param, &arg) in func.dfg.params(target.block).iter().zip(&target.args) {
                 if wanted(param) && wanted(arg) {
-                    friends.entry(param).or_default().push(arg);
-                    friends.entry(arg).or_default().push(param);
+                    related_values.entry(param).or_default().push(arg);
+                    related_values.entry(arg).or_default().push(param);
                 }
             }
         }
     }
-    friends
+    related_values
 }
 
-/// [`RegionId`] as a set's element.
+/// A [`RegionId`] as an element of a set.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Region(u32);
-cranelift_entity::entity_impl!(Region);
+struct RegionIndex(u32);
+cranelift_entity::entity_impl!(RegionIndex);
 
-/// The type that a context slot holds for a value: truth values become bytes.
+/// The type of a value in a context slot: Booleans become bytes.
 pub(crate) fn memory_type(ty: Type) -> Type {
     if ty.is_bool() { ty.with_elem(Elem::I8) } else { ty }
 }
 
-/// Alignment and bytes of a context slot.
+/// The alignment and the size of a context slot.
 fn slot_layout(ty: Type) -> (u64, u64) {
     let ty = memory_type(ty);
     (u64::from(slot_align(ty)), u64::from(ty.bytes()))
 }
 
-/// Alignment of a context slot: vectors of a power of two of lanes are aligned as a whole, up to a cache line.
+/// The alignment of a context slot: vectors with a power of two of lanes are aligned as a whole, up to a cache line.
 pub(crate) fn slot_align(ty: Type) -> u32 {
     let ty = memory_type(ty);
     if ty.lanes().is_power_of_two() { ty.bytes().min(64) } else { ty.elem.bytes() }
 }
 
-/// Memory that is handed out from the front.
+/// Memory that is allocated from the front.
 #[derive(Default)]
 struct Area {
     bytes: u64,
@@ -291,7 +295,7 @@ struct Area {
 impl Area {
     fn take(&mut self, bytes: u64, align: u64) -> Result<u64, BuildError> {
         let offset = round_up(self.bytes, align)?;
-        self.bytes = offset.checked_add(bytes).filter(|&end| end <= i64::MAX as u64).ok_or_else(too_much)?;
+        self.bytes = offset.checked_add(bytes).filter(|&end| end <= i64::MAX as u64).ok_or_else(too_large)?;
         self.align = self.align.max(align);
         Ok(offset)
     }
@@ -299,21 +303,21 @@ impl Area {
 
 /// The next multiple of an alignment (0 counts as 1).
 pub(crate) fn round_up(bytes: u64, align: u64) -> Result<u64, BuildError> {
-    bytes.checked_next_multiple_of(align.max(1)).filter(|&n| n <= i64::MAX as u64).ok_or_else(too_much)
+    bytes.checked_next_multiple_of(align.max(1)).filter(|&n| n <= i64::MAX as u64).ok_or_else(too_large)
 }
 
-fn too_much() -> BuildError {
-    BuildError::Limit("private variables of a work-item".to_owned())
+fn too_large() -> BuildError {
+    BuildError::Limit("its private or local variables are too large".to_owned())
 }
 
-/// What recomputing a value takes beyond constants, arguments and queries.
+/// The cost of recomputing a value, beyond constants, arguments and queries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Cost {
-    /// Instructions in all.
+    /// All instructions.
     all: u32,
-    /// Instructions that depend on the place in the row: the others leave the innermost loop.
+    /// Instructions that depend on the position in the row. The others are hoisted out of the innermost loop.
     inner: u32,
-    /// Whether the value depends on the place in the row.
+    /// Whether the value depends on the position in the row.
     varies: bool,
 }
 
@@ -325,14 +329,14 @@ impl Cost {
     }
 }
 
-/// Most instructions of a recomputed value that are repeated for each work-item, and most in all.
+/// The most instructions of a recomputed value that are executed for each work-item, and the most in total.
 const LIMITS: (u32, u32) = (4, 12);
 
-/// What recomputing each value costs; `None` where keeping it is cheaper or it depends on more than it may.
+/// The cost of recomputing each value; `None` if keeping it is cheaper, or if it depends on anything else.
 fn costs(regions: &Regions) -> SecondaryMap<Value, Option<Cost>> {
     let func = &regions.func;
     let mut costs: SecondaryMap<Value, Option<Cost>> = SecondaryMap::with_capacity(func.dfg.value_count());
-    // In this order operands come before their users, and block parameters, which are not recomputed, stay at `None`.
+    // In this order, operands come before their users. Block parameters are not recomputed; they stay `None`.
     for &inst in regions.cfg.rpo().iter().flat_map(|&block| func.layout.insts(block)) {
         let data = func.dfg.inst(inst);
         let Some(result) = func.dfg.single_result(inst) else { continue };

@@ -1,8 +1,8 @@
-//! What code inside the work-group loops may name: sizes, ids, arguments, addresses, each computed at the outermost level at
-//! which it is known and only when somebody asks for it.
+//! Values that code inside the work-group loops uses: sizes, ids, arguments, addresses. Each is computed on demand, at the
+//! outermost level at which it is known.
 //!
-//! The levels are the run (the function's entry), the group, and within a region the z, y and x loops. Work-item queries
-//! become plain values of these. The arithmetic for groups that the global size does not fill is here and nowhere else.
+//! The levels are the run (the function's entry), the group, and within a region the z, y and x loops. Work-item queries become
+//! plain values at these levels. Only this file deals with groups that the global size does not fill.
 
 use std::mem::offset_of;
 
@@ -15,26 +15,26 @@ use clift_kir::{
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
-use super::context::{Context, Place, round_up};
+use super::context::{ContextLayout, SlotLocation, round_up};
 use super::regions::Regions;
-use crate::spmd::Packs;
+use crate::spmd::Packing;
 use crate::spmd::class::{Class, class};
 use crate::{BuildError, Options};
 
-/// `__local` variables of the kernel in the local arena.
+/// The layout of the kernel's `__local` variables in the local arena.
 #[derive(Debug, Default)]
 pub(crate) struct LocalLayout {
     offsets: SecondaryMap<Global, Option<u64>>,
     align: u64,
-    /// Bytes of the arena they take.
+    /// The size of the variables in bytes.
     pub(crate) bytes: u64,
 }
 
 impl LocalLayout {
-    /// Places the variables that the kernel names.
+    /// Lays out the variables that the kernel uses.
     ///
     /// # Errors
-    /// [`BuildError::Limit`] when they overflow any address space.
+    /// [`BuildError::Limit`] if they overflow any address space.
     pub(crate) fn new(module: &Module, regions: &Regions) -> Result<LocalLayout, BuildError> {
         let func = &regions.func;
         let mut used = Vec::new();
@@ -61,14 +61,14 @@ impl LocalLayout {
     }
 }
 
-/// Bytes beyond what is laid out in an arena that make room for an alignment the arena itself does not have.
+/// Additional bytes of an arena for an alignment that the arena itself does not have.
 pub(crate) fn slack(align: u64) -> u64 {
     align.saturating_sub(ARENA_ALIGN as u64)
 }
 
-/// A value known for the whole run or the whole group.
+/// A value of the whole run or the whole group.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Key {
+enum LevelKey {
     Field(u32),
     Arg(u32, Type),
     ArgAddr(u32),
@@ -85,28 +85,28 @@ enum Key {
     LocalBase,
 }
 
-/// A value that depends on the work-item; kept per region.
+/// A value that depends on the work-item; memoized per region.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum ItemKey {
     GlobalId(u8),
-    /// Local linear id of the row's first work-item; absent when that is 0.
+    /// The local linear id of the row's first work-item.
     Row,
     LocalLinear,
     GlobalLinear,
-    /// Address of the work-item's record in the scratch arena.
+    /// The address of the work-item's record in the scratch arena.
     Record,
     ItemSlot(Slot),
     Narrow(QueryOp),
 }
 
-/// The place of code in a region's loops: ids and the blocks in which values of each level may be computed.
+/// The levels of a region's loops: the ids, and the blocks in which values of each level are computed.
 #[derive(Debug)]
 pub(crate) struct Levels {
-    /// Local ids; `None` stands for the only id 0 of a dimension of size 1.
+    /// The local ids; `None` stands for the only id 0 of a dimension of size 1.
     pub(crate) ids: [Option<Value>; 3],
-    /// Where values that depend on the ids from a dimension up are computed.
+    /// For each dimension, where values are computed that depend on ids of this and higher dimensions only.
     pub(crate) blocks: [Block; 3],
-    /// Where values of the work-item are computed: at or below `blocks[0]`.
+    /// Where values of the work-item are computed: in `blocks[0]` or a block that it dominates.
     pub(crate) item: Block,
     memo: FxHashMap<ItemKey, Value>,
 }
@@ -117,28 +117,28 @@ impl Levels {
     }
 }
 
-/// The function being made and its outer levels.
+/// The group function being made, and its outer levels.
 #[derive(Debug)]
-pub(crate) struct Env<'a> {
-    /// The function being made.
+pub(crate) struct GroupEnv<'a> {
+    /// The group function.
     pub(crate) out: Function,
-    /// Computes once per run.
+    /// The block for values of the run.
     pub(crate) entry: Block,
-    /// Computes once per group; its parameter is the group's id along x.
+    /// The block for values of the group; its parameter is the group's id along x.
     pub(crate) group: Block,
     ctx: Value,
     args: Value,
-    /// First group of the run, and how many.
+    /// The first group of the run, and the number of groups.
     pub(crate) first: Value,
     pub(crate) count: Value,
     group_x: Value,
     module: &'a Module,
-    context: &'a Context,
+    context: &'a ContextLayout,
     locals: &'a LocalLayout,
     required: Option<[u64; 3]>,
     full_groups: bool,
-    packs: Packs,
-    memo: FxHashMap<Key, Value>,
+    packing: Packing,
+    memo: FxHashMap<LevelKey, Value>,
 }
 
 macro_rules! field {
@@ -150,16 +150,16 @@ macro_rules! field {
     };
 }
 
-impl<'a> Env<'a> {
+impl<'a> GroupEnv<'a> {
     /// An empty group function for a kernel.
     pub(crate) fn new(
         module: &'a Module,
         kernel: &KernelData,
         options: &Options,
-        packs: Packs,
-        context: &'a Context,
+        packing: Packing,
+        context: &'a ContextLayout,
         locals: &'a LocalLayout,
-    ) -> Env<'a> {
+    ) -> GroupEnv<'a> {
         let mut out = Function::new(module.funcs[kernel.func].name.clone(), &[]);
         let entry = out.append_block();
         let host = Type::ptr(Space::Host);
@@ -170,7 +170,7 @@ impl<'a> Env<'a> {
         let group = out.append_block();
         let group_x = out.dfg.append_param(group, Type::I64);
         out.names.insert(group_x, "group".to_owned());
-        Env {
+        GroupEnv {
             out,
             entry,
             group,
@@ -184,12 +184,12 @@ impl<'a> Env<'a> {
             locals,
             required: kernel.required_local_size,
             full_groups: options.uniform_work_groups,
-            packs,
+            packing,
             memo: FxHashMap::default(),
         }
     }
 
-    /// A cursor at the end of a block, before its terminator if it has one already.
+    /// A cursor at the end of a block, before its terminator if it has one.
     pub(crate) fn at(&mut self, block: Block) -> Builder<'_> {
         let insts = self.out.layout.insts(block);
         match insts.last() {
@@ -201,7 +201,7 @@ impl<'a> Env<'a> {
         }
     }
 
-    fn keep(&mut self, key: Key, make: impl FnOnce(&mut Self) -> Value) -> Value {
+    fn memoize(&mut self, key: LevelKey, make: impl FnOnce(&mut Self) -> Value) -> Value {
         if let Some(&value) = self.memo.get(&key) {
             return value;
         }
@@ -214,22 +214,22 @@ impl<'a> Env<'a> {
 
     /// An integer of 64 bits.
     pub(crate) fn int(&mut self, value: i64) -> Value {
-        self.keep(Key::Int(value), |env| {
+        self.memoize(LevelKey::Int(value), |env| {
             let entry = env.entry;
             env.at(entry).iconst(Type::I64, value)
         })
     }
 
-    /// A value nobody looks at.
+    /// A value that is not used.
     pub(crate) fn undef(&mut self, ty: Type) -> Value {
-        self.keep(Key::Undef(ty), |env| {
+        self.memoize(LevelKey::Undef(ty), |env| {
             let entry = env.entry;
             env.at(entry).undef(ty)
         })
     }
 
     fn field(&mut self, offset: u32, ty: Type) -> Value {
-        self.keep(Key::Field(offset), |env| {
+        self.memoize(LevelKey::Field(offset), |env| {
             let (entry, ctx) = (env.entry, env.ctx);
             let mut b = env.at(entry);
             let address = b.addr(ctx, None, 1, i64::from(offset));
@@ -238,14 +238,14 @@ impl<'a> Env<'a> {
     }
 
     fn arg_addr(&mut self, offset: u32) -> Value {
-        self.keep(Key::ArgAddr(offset), |env| {
+        self.memoize(LevelKey::ArgAddr(offset), |env| {
             let (entry, args) = (env.entry, env.args);
             env.at(entry).addr(args, None, 1, i64::from(offset))
         })
     }
 
     fn arg(&mut self, offset: u32, ty: Type) -> Value {
-        self.keep(Key::Arg(offset, ty), |env| {
+        self.memoize(LevelKey::Arg(offset, ty), |env| {
             let address = env.arg_addr(offset);
             let align = 1 << offset.trailing_zeros().min(ARG_BLOCK_ALIGN.trailing_zeros());
             let entry = env.entry;
@@ -259,7 +259,7 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// An arena's start, moved up to an alignment that the arena itself does not promise.
+    /// The start of an arena, rounded up to an alignment that the arena itself does not have.
     fn aligned(&mut self, arena: Value, align: u64) -> Value {
         if align <= ARENA_ALIGN as u64 {
             return arena;
@@ -274,13 +274,13 @@ impl<'a> Env<'a> {
     }
 
     fn scratch_base(&mut self) -> Value {
-        self.keep(Key::ScratchBase, |env| {
+        self.memoize(LevelKey::ScratchBase, |env| {
             let arena = env.field(field!(scratch), Type::ptr(Space::Private));
             env.aligned(arena, env.context.align)
         })
     }
 
-    /// Address of what the group keeps once, by its offset in the scratch arena.
+    /// The address of a value of the group at an offset of the scratch arena.
     pub(crate) fn shared_addr(&mut self, offset: u64) -> Value {
         let base = self.scratch_base();
         let entry = self.entry;
@@ -288,13 +288,13 @@ impl<'a> Env<'a> {
     }
 
     fn global_addr(&mut self, global: Global) -> Value {
-        self.keep(Key::Global(global), |env| {
+        self.memoize(LevelKey::Global(global), |env| {
             let entry = env.entry;
             let space = env.module.globals[global].space;
             match env.locals.offsets[global] {
                 None => env.at(entry).global_addr(global, space),
                 Some(offset) => {
-                    let base = env.keep(Key::LocalBase, |env| {
+                    let base = env.memoize(LevelKey::LocalBase, |env| {
                         let arena = env.field(field!(local_mem), Type::ptr(Space::Local));
                         env.aligned(arena, env.locals.align)
                     });
@@ -330,17 +330,17 @@ impl<'a> Env<'a> {
         self.required.is_some_and(|sizes| sizes[usize::from(dim)] == 1)
     }
 
-    /// Id of the group's first work-item in a dimension, without the global offset.
+    /// The id of the group's first work-item in a dimension, without the global offset.
     fn group_origin(&mut self, dim: u8) -> Value {
-        self.keep(Key::GroupOrigin(dim), |env| {
+        self.memoize(LevelKey::GroupOrigin(dim), |env| {
             let (id, size, level) = (env.group_id(dim), env.enqueued_local_size(dim), env.group_level(dim));
             env.at(level).int2(Opcode::Imul, id, size)
         })
     }
 
-    /// Global id of the group's first work-item in a dimension.
+    /// The global id of the group's first work-item in a dimension.
     fn origin(&mut self, dim: u8) -> Value {
-        self.keep(Key::Origin(dim), |env| {
+        self.memoize(LevelKey::Origin(dim), |env| {
             let origin = env.group_origin(dim);
             let offset = env.field(field!(global_offset, dim), Type::I64);
             let level = env.group_level(dim);
@@ -348,13 +348,13 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// Work-items of this group in a dimension.
+    /// The number of work-items of this group in a dimension.
     pub(crate) fn group_size(&mut self, dim: u8) -> Value {
         let enqueued = self.enqueued_local_size(dim);
         if self.full_groups || self.is_flat(dim) {
             return enqueued;
         }
-        self.keep(Key::GroupSize(dim), |env| {
+        self.memoize(LevelKey::GroupSize(dim), |env| {
             let origin = env.group_origin(dim);
             let global = env.field(field!(global_size, dim), Type::I64);
             let level = env.group_level(dim);
@@ -366,7 +366,7 @@ impl<'a> Env<'a> {
 
     // -- the work-item --
 
-    fn keep_item(
+    fn memoize_item(
         &mut self,
         levels: &mut Levels,
         key: ItemKey,
@@ -380,7 +380,7 @@ impl<'a> Env<'a> {
         value
     }
 
-    /// A level's value plus an id, which may be absent.
+    /// The sum of a value and an id, which may be absent.
     fn plus_id(&mut self, base: Value, id: Option<Value>, level: Block) -> Value {
         match id {
             None => base,
@@ -396,16 +396,16 @@ impl<'a> Env<'a> {
     }
 
     fn global_id(&mut self, levels: &mut Levels, dim: u8) -> Value {
-        self.keep_item(levels, ItemKey::GlobalId(dim), |env, levels| {
+        self.memoize_item(levels, ItemKey::GlobalId(dim), |env, levels| {
             let origin = env.origin(dim);
             let level = if dim == 0 { levels.item } else { levels.blocks[usize::from(dim)] };
             env.plus_id(origin, levels.ids[usize::from(dim)], level)
         })
     }
 
-    /// Local linear id of the first work-item in the row.
+    /// The local linear id of the first work-item in the row.
     fn row(&mut self, levels: &mut Levels) -> Value {
-        self.keep_item(levels, ItemKey::Row, |env, levels| {
+        self.memoize_item(levels, ItemKey::Row, |env, levels| {
             if levels.ids[1].is_none() && levels.ids[2].is_none() {
                 return env.int(0);
             }
@@ -416,12 +416,12 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// The row's number times the work-items that its packs have room for.
+    /// The number of the row, multiplied by the number of lanes in its packs.
     fn padded_row(&mut self, levels: &mut Levels) -> Value {
-        if self.packs.whole {
+        if self.packing.whole {
             return self.row(levels);
         }
-        let width = i64::from(self.packs.lanes);
+        let width = i64::from(self.packing.lanes);
         let row = self.row_number(levels);
         let packs = self.packs_per_row();
         let level = levels.blocks[1];
@@ -431,28 +431,28 @@ impl<'a> Env<'a> {
         b.int2(Opcode::Imul, packs, lanes)
     }
 
-    /// Packs in a row of this group.
+    /// The number of packs in a row of this group.
     fn packs_per_row(&mut self) -> Value {
         let size = self.group_size(0);
-        self.keep(Key::PacksPerRow, |env| {
+        self.memoize(LevelKey::PacksPerRow, |env| {
             let group = env.group;
             env.packs_for(size, group)
         })
     }
 
-    /// Packs that so many work-items of a row need.
+    /// The number of packs for so many work-items of a row.
     fn packs_for(&mut self, items: Value, level: Block) -> Value {
-        if self.packs.lanes == 1 {
+        if self.packing.lanes == 1 {
             return items;
         }
-        let rest = self.int(i64::from(self.packs.lanes - 1));
-        let shift = self.int(i64::from(self.packs.lanes.trailing_zeros()));
+        let rest = self.int(i64::from(self.packing.lanes - 1));
+        let shift = self.int(i64::from(self.packing.lanes.trailing_zeros()));
         let mut b = self.at(level);
         let up = b.int2(Opcode::Iadd, items, rest);
         b.int2(Opcode::Lshr, up, shift)
     }
 
-    /// Number of the row within the group.
+    /// The number of the row within the group.
     fn row_number(&mut self, levels: &mut Levels) -> Value {
         let level = levels.blocks[1];
         let plane = levels.ids[2].map(|z| {
@@ -466,7 +466,7 @@ impl<'a> Env<'a> {
         }
     }
 
-    /// Packs of a group of the given sizes.
+    /// The number of packs in a group of the given sizes.
     fn packs_of(&mut self, sizes: [Value; 3], level: Block) -> Value {
         let row = self.packs_for(sizes[0], level);
         let mut b = self.at(level);
@@ -474,11 +474,11 @@ impl<'a> Env<'a> {
         b.int2(Opcode::Imul, rows, row)
     }
 
-    /// Number of the pack within the group.
+    /// The number of the pack within the group.
     fn pack_number(&mut self, levels: &mut Levels) -> Value {
         let row = self.row_number(levels);
         let packs = self.packs_per_row();
-        let shift = self.int(i64::from(self.packs.lanes.trailing_zeros()));
+        let shift = self.int(i64::from(self.packing.lanes.trailing_zeros()));
         let (x, item) = (self.local_id(levels, 0), levels.item);
         let mut b = self.at(item);
         let before = b.int2(Opcode::Imul, row, packs);
@@ -486,10 +486,10 @@ impl<'a> Env<'a> {
         b.int2(Opcode::Iadd, before, within)
     }
 
-    /// Work-items of the pack.
+    /// The number of work-items in the pack, and the level of that value.
     fn pack_items(&mut self, levels: &mut Levels) -> (Value, Block) {
-        let lanes = self.int(i64::from(self.packs.lanes));
-        if self.packs.whole {
+        let lanes = self.int(i64::from(self.packing.lanes));
+        if self.packing.whole {
             return (lanes, self.entry);
         }
         let (x, size, item) = (self.local_id(levels, 0), self.group_size(0), levels.item);
@@ -499,7 +499,7 @@ impl<'a> Env<'a> {
     }
 
     fn local_linear(&mut self, levels: &mut Levels) -> Value {
-        self.keep_item(levels, ItemKey::LocalLinear, |env, levels| {
+        self.memoize_item(levels, ItemKey::LocalLinear, |env, levels| {
             if levels.ids[1].is_none() && levels.ids[2].is_none() {
                 return env.local_id(levels, 0);
             }
@@ -509,7 +509,7 @@ impl<'a> Env<'a> {
     }
 
     fn global_linear(&mut self, levels: &mut Levels) -> Value {
-        self.keep_item(levels, ItemKey::GlobalLinear, |env, levels| {
+        self.memoize_item(levels, ItemKey::GlobalLinear, |env, levels| {
             let level = levels.blocks[1];
             let [x, y, z] = [0, 1, 2].map(|dim| env.group_origin(dim));
             let z = env.plus_id(z, levels.ids[2], level);
@@ -524,10 +524,10 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// Address of the work-item's record in the scratch arena.
+    /// The address of the work-item's record in the scratch arena.
     pub(crate) fn record(&mut self, levels: &mut Levels) -> Value {
-        self.keep_item(levels, ItemKey::Record, |env, levels| {
-            let records = env.keep(Key::Records, |env| {
+        self.memoize_item(levels, ItemKey::Record, |env, levels| {
+            let records = env.memoize(LevelKey::Records, |env| {
                 let base = env.scratch_base();
                 let (entry, disp) = (env.entry, env.context.fixed_bytes as i64);
                 env.at(entry).addr(base, None, 1, disp)
@@ -545,11 +545,11 @@ impl<'a> Env<'a> {
 
     fn slot_addr(&mut self, levels: &mut Levels, slot: Slot) -> Value {
         match self.context.places[slot] {
-            Some(Place::Item(offset)) => self.keep_item(levels, ItemKey::ItemSlot(slot), |env, levels| {
+            Some(SlotLocation::Item(offset)) => self.memoize_item(levels, ItemKey::ItemSlot(slot), |env, levels| {
                 let record = env.record(levels);
                 env.at(levels.item).addr(record, None, 1, offset as i64)
             }),
-            Some(Place::Fixed(offset)) => self.keep(Key::FixedSlot(slot), |env| {
+            Some(SlotLocation::Fixed(offset)) => self.memoize(LevelKey::FixedSlot(slot), |env| {
                 let base = env.scratch_base();
                 let entry = env.entry;
                 env.at(entry).addr(base, None, 1, offset as i64)
@@ -585,27 +585,27 @@ impl<'a> Env<'a> {
             QueryOp::SubGroupId => self.narrow(levels, query, |env, levels| (env.pack_number(levels), levels.item)),
             QueryOp::SubGroupSize => self.narrow(levels, query, |env, levels| env.pack_items(levels)),
             QueryOp::MaxSubGroupSize => self.narrow(levels, query, |env, _| {
-                let lanes = i64::from(env.packs.lanes);
+                let lanes = i64::from(env.packing.lanes);
                 (env.int(lanes), env.entry)
             }),
             QueryOp::SubGroupLocalId => self.narrow(levels, query, |env, _| (env.int(0), env.entry)),
         }
     }
 
-    /// The low half of a value, computed where the value is.
+    /// The low half of a value, computed at the level of the value.
     fn narrow(
         &mut self,
         levels: &mut Levels,
         query: QueryOp,
         wide: impl FnOnce(&mut Self, &mut Levels) -> (Value, Block),
     ) -> Value {
-        self.keep_item(levels, ItemKey::Narrow(query), |env, levels| {
+        self.memoize_item(levels, ItemKey::Narrow(query), |env, levels| {
             let (value, level) = wide(env, levels);
             env.at(level).cast(Opcode::Itrunc, value, Type::I32)
         })
     }
 
-    /// Whether the bits of a pointer lie in an arena.
+    /// Whether a pointer points into an arena.
     fn in_arena(&mut self, block: Block, pointer: Value, start: (u32, Space), bytes: u32) -> Value {
         let arena = self.field(start.0, Type::ptr(start.1));
         let bytes = self.field(bytes, Type::I64);
@@ -643,7 +643,7 @@ impl<'a> Env<'a> {
         }
     }
 
-    /// The value of an op that names something of the launch, the group or the work-item; `None` for all other ops.
+    /// The value of an op that depends only on the launch, the group or the position of the work-item; `None` for all other ops.
     pub(crate) fn known(&mut self, levels: &mut Levels, op: Opcode, imm: &Imm, ty: Type) -> Option<Value> {
         match (class(op), imm) {
             (Class::Arg, &Imm::Offset(offset)) => Some(self.arg(offset, ty)),

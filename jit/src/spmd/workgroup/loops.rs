@@ -1,4 +1,4 @@
-//! Work-group loops: puts loops over work-items around the regions of a kernel and connects them.
+//! Work-group loops: puts loops over work-items around the regions of a kernel, and connects the regions.
 //!
 //! ```text
 //! entry -> group(g) -> region 0 -> ... -> region k -> next group -> done
@@ -7,17 +7,17 @@
 //!            each way out: context stores -> latch(next, carried...) -> x' -> y' -> z' -> leave: go to the next region
 //! ```
 //!
-//! When work-items go together, `leave` knows the next region from any of them and jumps there. Otherwise each work-item
-//! stores the number of the region it waits for in its record; `leave` goes to a driver that runs the lowest-numbered region
-//! for which somebody waits, exactly for those who do, until all have ended. A region's number is its place in the
-//! function, so work-items ahead wait for those behind. Kernels with named barriers are different: there regions take turns
-//! (`loops/round_robin.rs`).
+//! If work-items go from region to region together, the next region is the same for all of them, and `leave` jumps there.
+//! Otherwise each work-item stores the number of the region that it waits for in its record. `leave` then goes to a driver that
+//! runs the lowest-numbered region for which a work-item waits, for exactly those that wait for it, until all have ended. A
+//! region's number is its position in the function, so work-items ahead wait for those behind. Kernels with named barriers are
+//! different: their regions are scheduled round-robin (`loops/round_robin.rs`).
 //!
-//! A region that ends in an operation of the group (`groups.rs`) combines what the work-items bring on the way: the value so far is
-//! a parameter of the loops, the result is what the last work-item leaves.
+//! A region that ends in a collective operation of the group (`collectives.rs`) combines the operands of its work-items on the
+//! way: the combination so far is a parameter of the loops, and the result is its value after the last work-item.
 //!
-//! Copies are made block by block; operands that have several definitions inside one region (the value that came in, and the
-//! one computed when control comes around a loop) are placeholders at first, which SSA construction resolves at the end.
+//! Regions are copied block by block. An operand with several definitions inside one region (the value that came in, and one
+//! computed when control comes around a loop) is a placeholder first, which SSA construction resolves at the end.
 
 mod round_robin;
 
@@ -29,26 +29,26 @@ use clift_kir::{Block, Builder, Function, Inst, IntCond, KernelData, MemInfo, Mo
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
-use super::collectives::{Collective, Gives, join};
-use super::context::{Context, Kept, memory_type, slot_align};
-use super::env::{Env, Levels, LocalLayout};
+use super::collectives::{Collective, CollectiveKind, combine};
+use super::context::{ContextLayout, Kept, memory_type, slot_align};
+use super::env::{GroupEnv, Levels, LocalLayout};
 use super::regions::{Region, RegionId, Regions};
 use crate::Options;
-use crate::spmd::Packs;
+use crate::spmd::Packing;
 use crate::spmd::analysis::shape::Scope;
 use crate::spmd::class::{Class, class};
 
-/// Makes the group function of a kernel that has been cut into regions and whose contexts are laid out.
+/// Makes the group function of a kernel that has been cut into regions and whose scratch arena has been laid out.
 pub(crate) fn build(
     module: &Module,
     kernel: &KernelData,
     options: &Options,
-    packs: Packs,
+    packing: Packing,
     regions: &Regions,
-    context: &Context,
+    context: &ContextLayout,
     locals: &LocalLayout,
 ) -> Function {
-    let mut env = Env::new(module, kernel, options, packs, context, locals);
+    let mut env = GroupEnv::new(module, kernel, options, packing, context, locals);
     let next_group = env.out.dfg.make_block();
     let done = env.out.dfg.make_block();
     let deadlock = env.out.dfg.make_block();
@@ -65,14 +65,14 @@ pub(crate) fn build(
             block
         })
         .collect();
-    let driver = (!regions.together).then(|| {
+    let driver = (!regions.lockstep).then(|| {
         let block = env.out.dfg.make_block();
         env.out.dfg.append_param(block, Type::I32);
         block
     });
     let mut loops = Loops {
         env,
-        packs,
+        packing,
         regions,
         context,
         enter,
@@ -99,13 +99,13 @@ fn copy_name(regions: &Regions, out: &mut Function, from: Value, to: Value) {
     }
 }
 
-/// A value as it is stored.
+/// Converts a value to its type in memory.
 fn to_memory(b: &mut Builder<'_>, value: Value) -> Value {
     let ty = b.ty(value);
     if ty.is_bool() { b.cast(Opcode::Zext, value, memory_type(ty)) } else { value }
 }
 
-/// A value from how it is stored.
+/// Converts a value from its type in memory.
 fn from_memory(b: &mut Builder<'_>, loaded: Value, ty: Type) -> Value {
     if !ty.is_bool() {
         return loaded;
@@ -115,65 +115,66 @@ fn from_memory(b: &mut Builder<'_>, loaded: Value, ty: Type) -> Value {
 }
 
 struct Loops<'a> {
-    env: Env<'a>,
-    packs: Packs,
+    env: GroupEnv<'a>,
+    packing: Packing,
     regions: &'a Regions,
-    context: &'a Context,
-    /// Where each region is entered; parameters are its carried values.
+    context: &'a ContextLayout,
+    /// The block where each region is entered; its parameters are the carried values.
     enter: Vec<Block>,
     driver: Option<Block>,
     next_group: Block,
     done: Block,
-    /// Where a group ends whose packs wait for one another in vain.
+    /// The block where a group ends whose packs are deadlocked.
     deadlock: Block,
     ssa: SsaBuilder,
-    /// Values that stand for "the variable at the start of the block" until all control flow is there.
+    /// Values that stand for a variable's value at the start of a block until all control flow exists.
     placeholders: FxHashMap<(Var, Block), Value>,
-    /// Context stores with their regions and offsets.
+    /// Context stores, with their regions and offsets.
     stores: Vec<(Inst, RegionId, u64)>,
-    /// What regions loaded from the context.
+    /// Values that regions have loaded from context slots.
     loaded: FxHashMap<(RegionId, u64), Value>,
 }
 
-/// A region while it is being copied.
-struct Body<'a> {
+/// A region that is being copied.
+struct RegionBody<'a> {
     id: RegionId,
     region: &'a Region,
     levels: Levels,
-    /// Takes the next region (unless there is only one) and the carried values that changed.
+    /// Takes the number of the next region (unless there is only one) and the changed carried values.
     latch: Block,
-    /// Carried values that leave this region with another value than they came, in the order of the latch's parameters.
+    /// Carried values that may leave this region with a value different from their value at its entry, in the order of the
+    /// latch's parameters.
     changed: Vec<Value>,
-    /// The lowest region waited for, so far.
+    /// The lowest region so far that a work-item waits for.
     lowest: Option<Value>,
-    /// Operations of the group that the region may end in.
-    sums: Vec<Sum>,
+    /// Collective operations of the group in which the region may end.
+    collectives: Vec<PendingCollective>,
     blocks: FxHashMap<Block, Block>,
     /// Copies of values defined in the region.
     defined: FxHashMap<Value, Value>,
-    /// Values of the region's entry, as far as asked for.
+    /// Values at the region's entry that have been used so far.
     entering: FxHashMap<Value, Value>,
-    /// Values that come in and are defined anew as well.
+    /// Variables for values that are live into the region and defined in it as well.
     vars: FxHashMap<Value, Var>,
 }
 
-/// An operation of the group that a region may end in.
-struct Sum {
+/// A collective operation of the group in which a region may end.
+struct PendingCollective {
     operation: Collective,
-    /// The block that ends in it.
+    /// The block that ends in the operation.
     block: Block,
     result: Value,
-    /// What has been combined before the work-item.
+    /// The combination of the operands before the work-item's own.
     before: Value,
-    /// That and the work-item's own value.
+    /// That, combined with the work-item's own operand.
     after: Option<Value>,
-    /// Parameter of the latch: what has been combined up to the work-item. When the region is left by another way, the value
-    /// that the result has there.
+    /// A parameter of the latch: the combination up to the work-item. If the region is left by another path, the value of the
+    /// result there.
     last: Value,
 }
 
 impl<'a> Loops<'a> {
-    /// The loop over the run's groups.
+    /// Makes the loop over the groups of the run.
     fn groups(&mut self) {
         let (entry, group, next_group, done) = (self.env.entry, self.env.group, self.next_group, self.done);
         let (first, count) = (self.env.first, self.env.count);
@@ -183,7 +184,7 @@ impl<'a> Loops<'a> {
         let end = b.int2(Opcode::Iadd, first, count);
         let some = b.icmp(IntCond::Ne, count, zero);
         b.branch(some, BlockCall::new(group, &[first]), BlockCall::new(done, &[]));
-        self.begin_turns(group);
+        self.reset_round_robin(group);
         self.env.at(group).jump(self.enter[0], &[]);
         let id = self.env.out.dfg.params(group)[0];
         let mut b = self.env.at(next_group);
@@ -192,10 +193,10 @@ impl<'a> Loops<'a> {
         b.branch(more, BlockCall::new(group, &[next]), BlockCall::new(done, &[]));
         b.switch_to(done);
         b.ret(&[]);
-        // `next_group` and `done` are placed last, by `finish`.
+        // `finish` appends `next_group` and `done` at the end.
     }
 
-    /// Sends the group to the lowest region that is waited for.
+    /// Makes the block that continues with the lowest region that a work-item waits for.
     fn driver(&mut self) {
         let Some(driver) = self.driver else { return };
         self.env.out.layout.append_block(driver);
@@ -205,7 +206,7 @@ impl<'a> Loops<'a> {
         self.env.at(driver).switch(lowest, cases, end);
     }
 
-    /// One region: its loops, its copy, and the way on.
+    /// Makes one region: its loops, its copy, and its exits.
     fn region(&mut self, id: RegionId) {
         let mut body = self.open(id);
         let region = body.region;
@@ -232,8 +233,8 @@ impl<'a> Loops<'a> {
         self.close(&body);
     }
 
-    /// The loops' headers, and the check whether a work-item waits here.
-    fn open(&mut self, id: RegionId) -> Body<'a> {
+    /// Makes the headers of the loops, and the test whether a work-item waits here.
+    fn open(&mut self, id: RegionId) -> RegionBody<'a> {
         let region = &self.regions.list[id];
         let enter = self.enter[id];
         self.env.out.layout.append_block(enter);
@@ -264,9 +265,9 @@ impl<'a> Loops<'a> {
                 self.env.out.names.insert(local_id, ["x", "y", "z"][usize::from(dim)].to_owned());
                 ids[usize::from(dim)] = Some(local_id);
                 lowest = lowest.map(|_| self.env.out.dfg.append_param(header, Type::I32));
-                for sum in &mut before {
-                    let ty = self.env.out.dfg.ty(*sum);
-                    *sum = self.env.out.dfg.append_param(header, ty);
+                for collective in &mut before {
+                    let ty = self.env.out.dfg.ty(*collective);
+                    *collective = self.env.out.dfg.append_param(header, ty);
                 }
                 at = header;
             }
@@ -284,17 +285,17 @@ impl<'a> Loops<'a> {
             let param = self.env.out.dfg.append_param(latch, ty);
             copy_name(self.regions, &mut self.env.out, value, param);
         }
-        let sums: Vec<Sum> = operations
+        let collectives: Vec<PendingCollective> = operations
             .iter()
             .zip(&before)
             .map(|(&(block, operation), &before)| {
                 let result = dfg.result(operation.inst);
                 let last = self.env.out.dfg.append_param(latch, dfg.ty(result));
-                Sum { operation, block, result, before, after: None, last }
+                PendingCollective { operation, block, result, before, after: None, last }
             })
             .collect();
-        let all_here = self.all_here(id, &mut levels);
-        // All work-items begin in region 0; nobody comes back to it.
+        let all_arrived = self.all_arrived(id, &mut levels);
+        // All work-items begin in region 0, and none returns to it.
         if self.driver.is_some() && id != 0 {
             let record = self.env.record(&mut levels);
             let run = self.env.out.append_block();
@@ -303,28 +304,28 @@ impl<'a> Loops<'a> {
             let waits_for = b.load(Type::I32, address, MemInfo::aligned(4));
             let this = b.iconst(Type::I32, id as i64);
             let here = b.icmp(IntCond::Eq, waits_for, this);
-            let here = match all_here {
-                Some(all_here) => b.int2(Opcode::And, here, all_here),
+            let here = match all_arrived {
+                Some(all_arrived) => b.int2(Opcode::And, here, all_arrived),
                 None => here,
             };
             let passed: Vec<Value> = std::iter::once(waits_for).chain(before).collect();
             b.branch(here, BlockCall::new(run, &[]), BlockCall::new(latch, &passed));
             levels.item = run;
         }
-        let mut body = Body {
+        let mut body = RegionBody {
             id,
             region,
             levels,
             latch,
             changed,
             lowest,
-            sums,
+            collectives,
             blocks: FxHashMap::default(),
             defined: FxHashMap::default(),
             entering: FxHashMap::default(),
             vars: FxHashMap::default(),
         };
-        // What comes in and is computed anew inside is a variable.
+        // A value that is live into the region and computed inside again is a variable.
         for &value in &self.context.live[id] {
             if inside.contains(value) && self.context.kept[value] != Some(Kept::Recomputed) {
                 let var = self.ssa.declare(self.regions.func.dfg.ty(value));
@@ -336,13 +337,13 @@ impl<'a> Loops<'a> {
         body
     }
 
-    /// Carried values that the next regions get from this one rather than from before it, but what operations of the group give.
+    /// The carried values that the next regions get from this region instead of its entry, except results of reductions.
     fn changed(&self, region: &Region, inside: &EntitySet<Value>) -> Vec<Value> {
         let mut changed = Vec::new();
         for &next in region.next.iter().flatten() {
             let params = self.regions.func.dfg.params(self.regions.list[next].start);
             for value in self.context.carried_into(next) {
-                let given = inside.contains(value) && self.regions.gives_to_all(value);
+                let given = inside.contains(value) && self.regions.is_reduction_result(value);
                 if (params.contains(&value) || inside.contains(value)) && !given && !changed.contains(&value) {
                     changed.push(value);
                 }
@@ -351,8 +352,8 @@ impl<'a> Loops<'a> {
         changed
     }
 
-    /// Notes the copy of a value that is defined in the region.
-    fn define(&mut self, body: &mut Body<'_>, block: Block, value: Value, copy: Value) {
+    /// Records the copy of a value that is defined in the region.
+    fn define(&mut self, body: &mut RegionBody<'_>, block: Block, value: Value, copy: Value) {
         copy_name(self.regions, &mut self.env.out, value, copy);
         body.defined.insert(value, copy);
         if let Some(&var) = body.vars.get(&value) {
@@ -360,8 +361,8 @@ impl<'a> Loops<'a> {
         }
     }
 
-    /// A value as the region finds it.
-    fn entering(&mut self, body: &mut Body<'_>, value: Value) -> Value {
+    /// The value that a live-in value has at the region's entry.
+    fn entering(&mut self, body: &mut RegionBody<'_>, value: Value) -> Value {
         if let Some(&entering) = body.entering.get(&value) {
             return entering;
         }
@@ -396,8 +397,8 @@ impl<'a> Loops<'a> {
         entering
     }
 
-    /// Computes a cheap value once more: before the loops when it is the same for the group.
-    fn recompute(&mut self, body: &mut Body<'_>, value: Value) -> Value {
+    /// Recomputes a cheap value; before the loops if it is the same for the group.
+    fn recompute(&mut self, body: &mut RegionBody<'_>, value: Value) -> Value {
         if let Some(&made) = body.entering.get(&value) {
             return made;
         }
@@ -425,7 +426,7 @@ impl<'a> Loops<'a> {
         made
     }
 
-    /// An immediate in the new function: constants move to its pool.
+    /// Converts an immediate for the new function; constants are copied to its pool.
     fn imm(&mut self, imm: &Imm) -> Imm {
         match imm {
             Imm::Const(id) => Imm::Const(self.env.out.dfg.make_const(self.regions.func.dfg.constant(*id).clone())),
@@ -433,8 +434,8 @@ impl<'a> Loops<'a> {
         }
     }
 
-    /// What an operand in `block` is in the copy.
-    fn operand(&mut self, body: &mut Body<'_>, block: Block, value: Value) -> Value {
+    /// The copy of an operand of an instruction in `block`.
+    fn operand(&mut self, body: &mut RegionBody<'_>, block: Block, value: Value) -> Value {
         if let Some(&var) = body.vars.get(&value) {
             if self.regions.def_block(value) == Some(block) {
                 return body.defined[&value];
@@ -450,11 +451,11 @@ impl<'a> Loops<'a> {
         }
     }
 
-    fn is_live_in(&self, body: &Body<'_>, value: Value) -> bool {
+    fn is_live_in(&self, body: &RegionBody<'_>, value: Value) -> bool {
         body.entering.contains_key(&value) || self.context.live_into(body.id, value)
     }
 
-    /// The placeholder for a variable at the start of a block.
+    /// The placeholder for a variable's value at the start of a block.
     fn at_start(&mut self, var: Var, block: Block, like: Value) -> Value {
         let ty = self.regions.func.dfg.ty(like);
         let dfg = &mut self.env.out.dfg;
@@ -465,7 +466,7 @@ impl<'a> Loops<'a> {
         })
     }
 
-    fn copy_block(&mut self, body: &mut Body<'_>, block: Block) {
+    fn copy_block(&mut self, body: &mut RegionBody<'_>, block: Block) {
         let func = &self.regions.func;
         let copy = body.blocks[&block];
         for &inst in func.layout.insts(block) {
@@ -487,7 +488,7 @@ impl<'a> Loops<'a> {
                     self.define(body, block, func.dfg.result(inst), value);
                 }
                 Class::Barrier => {
-                    // Only barriers of sub-groups are left: each work-item is one.
+                    // Only barriers of sub-groups are left, which consist of one pack.
                     if let Imm::Barrier(info) = &data.imm
                         && let Some(scope) = super::regions::beyond_item(info.memory)
                     {
@@ -499,35 +500,35 @@ impl<'a> Loops<'a> {
                 }
                 Class::Branch => self.copy_branch(body, block, inst),
                 Class::End => self.leave(body, block, copy, None, &[]),
-                Class::Collective => self.combine(body, block, inst),
+                Class::Collective => self.combine_own(body, block, inst),
                 Class::NamedBarrier => unreachable!("broken invariant: a named barrier in one piece"),
                 Class::Call => unreachable!("broken invariant: a call after inlining"),
             }
         }
     }
 
-    /// An operation of the group: adds the work-item's own value to what those before it brought.
-    fn combine(&mut self, body: &mut Body<'_>, block: Block, inst: Inst) {
+    /// A collective operation of the group: combines the work-item's own operand with those before it.
+    fn combine_own(&mut self, body: &mut RegionBody<'_>, block: Block, inst: Inst) {
         let own = self.operand(body, block, self.regions.func.dfg.inst(inst).args[0]);
         let at = body.blocks[&block];
-        let Some(sum) = body.sums.iter_mut().find(|sum| sum.operation.inst == inst) else {
+        let Some(collective) = body.collectives.iter_mut().find(|collective| collective.operation.inst == inst) else {
             unreachable!("broken invariant: an operation of the group within a region")
         };
         let mut b = self.env.at(at);
         b.set_loc(self.regions.func.locs[inst]);
-        let after = join(&mut b, sum.operation.op, sum.before, own);
-        sum.after = Some(after);
-        let (result, value) = match sum.operation.gives {
-            Gives::All | Gives::UpToOwn => (sum.result, after),
-            Gives::Before => (sum.result, sum.before),
+        let after = combine(&mut b, collective.operation.op, collective.before, own);
+        collective.after = Some(after);
+        let (result, value) = match collective.operation.kind {
+            CollectiveKind::Reduction | CollectiveKind::InclusiveScan => (collective.result, after),
+            CollectiveKind::ExclusiveScan => (collective.result, collective.before),
         };
         self.define(body, block, result, value);
     }
 
-    fn copy_inst(&mut self, body: &mut Body<'_>, block: Block, inst: Inst) {
+    fn copy_inst(&mut self, body: &mut RegionBody<'_>, block: Block, inst: Inst) {
         let func = &self.regions.func;
         let data = func.dfg.inst(inst);
-        // What the region recomputed at its entry is the same here.
+        // The region has computed this value at its entry already.
         if let Some(value) = func.dfg.single_result(inst)
             && self.context.kept[value] == Some(Kept::Recomputed)
             && self.is_live_in(body, value)
@@ -546,7 +547,7 @@ impl<'a> Loops<'a> {
         }
     }
 
-    fn copy_branch(&mut self, body: &mut Body<'_>, block: Block, inst: Inst) {
+    fn copy_branch(&mut self, body: &mut RegionBody<'_>, block: Block, inst: Inst) {
         let func = &self.regions.func;
         let data = func.dfg.inst(inst);
         let copy = body.blocks[&block];
@@ -585,8 +586,8 @@ impl<'a> Loops<'a> {
         b.inst(data.op, &args, imm, &[]);
     }
 
-    /// A way out of the region from the end of `block`: stores what the next region needs, in `at`.
-    fn leave(&mut self, body: &mut Body<'_>, block: Block, at: Block, next: Option<RegionId>, args: &[Value]) {
+    /// Makes an exit of the region at the end of `block`: stores in `at` what the next region needs.
+    fn leave(&mut self, body: &mut RegionBody<'_>, block: Block, at: Block, next: Option<RegionId>, args: &[Value]) {
         let regions = self.regions;
         let mut passed: FxHashMap<Value, Value> = FxHashMap::default();
         if let Some(next) = next {
@@ -606,7 +607,7 @@ impl<'a> Loops<'a> {
                 }
             }
         }
-        self.note_turn(body.id, block, at, next);
+        self.count_transition(body.id, block, at, next);
         let mut latch_args = Vec::new();
         let number = next.unwrap_or(regions.list.len()) as i64;
         if self.driver.is_some() {
@@ -627,10 +628,11 @@ impl<'a> Loops<'a> {
                 None => self.env.undef(regions.func.dfg.ty(value)),
             });
         }
-        for i in 0..body.sums.len() {
-            let Sum { operation, result, before, after, .. } = body.sums[i];
-            let ends_here = body.sums[i].block == block;
-            let wanted = operation.gives == Gives::All && next.is_some_and(|next| self.context.live_into(next, result));
+        for i in 0..body.collectives.len() {
+            let PendingCollective { operation, result, before, after, .. } = body.collectives[i];
+            let ends_here = body.collectives[i].block == block;
+            let wanted = operation.kind == CollectiveKind::Reduction
+                && next.is_some_and(|next| self.context.live_into(next, result));
             latch_args.push(match after {
                 Some(after) if ends_here => after,
                 _ if wanted => self.operand(body, block, result),
@@ -641,8 +643,8 @@ impl<'a> Loops<'a> {
         self.env.at(at).jump(latch, &latch_args);
     }
 
-    /// Stores a value into the work-item's context.
-    fn store(&mut self, body: &mut Body<'_>, at: Block, offset: u64, value: Value) {
+    /// Stores a value to the work-item's context.
+    fn store(&mut self, body: &mut RegionBody<'_>, at: Block, offset: u64, value: Value) {
         let record = self.env.record(&mut body.levels);
         let mut b = self.env.at(at);
         let address = b.addr(record, None, 1, offset as i64);
@@ -652,45 +654,45 @@ impl<'a> Loops<'a> {
         self.stores.push((store, body.id, offset));
     }
 
-    /// The loops' latches, and the way to the next region.
-    fn close(&mut self, body: &Body<'_>) {
+    /// Makes the latches of the loops, and the jump to the next region.
+    fn close(&mut self, body: &RegionBody<'_>) {
         let mut at = body.latch;
         self.env.out.layout.append_block(at);
         let params = self.env.out.dfg.params(at).to_vec();
         let lowest = body.lowest.map(|lowest| {
-            let turn = self.turn(at, body.id, params[0]);
-            self.env.at(at).int2(Opcode::Umin, lowest, turn)
+            let position = self.round_position(at, body.id, params[0]);
+            self.env.at(at).int2(Opcode::Umin, lowest, position)
         });
         for dim in 0..3u8 {
             let Some(id) = body.levels.ids[usize::from(dim)] else { continue };
             let after = self.env.out.append_block();
             let header = body.levels.blocks[usize::from(dim)];
-            let step = if dim == 0 { i64::from(self.packs.lanes) } else { 1 };
+            let step = if dim == 0 { i64::from(self.packing.lanes) } else { 1 };
             let (step, size) = (self.env.int(step), self.env.group_size(dim));
             let mut b = self.env.at(at);
             let next = b.int2(Opcode::Iadd, id, step);
             let more = b.icmp(IntCond::Ult, next, size);
-            let sums = body.sums.iter().map(|sum| sum.last);
-            let again: Vec<Value> = std::iter::once(next).chain(lowest).chain(sums).collect();
+            let collectives = body.collectives.iter().map(|collective| collective.last);
+            let again: Vec<Value> = std::iter::once(next).chain(lowest).chain(collectives).collect();
             b.branch(more, BlockCall::new(header, &again), BlockCall::new(after, &[]));
             at = after;
         }
         if let (Some(driver), Some(lowest)) = (self.driver, lowest) {
-            for sum in &body.sums {
-                if let Some(Kept::Shared(offset)) = self.context.kept[sum.result] {
+            for collective in &body.collectives {
+                if let Some(Kept::Shared(offset)) = self.context.kept[collective.result] {
                     let address = self.env.shared_addr(offset);
                     let mut b = self.env.at(at);
-                    let ty = b.ty(sum.last);
-                    let bytes = to_memory(&mut b, sum.last);
+                    let ty = b.ty(collective.last);
+                    let bytes = to_memory(&mut b, collective.last);
                     b.store(address, bytes, MemInfo::aligned(slot_align(ty)));
                 }
             }
-            let lowest = self.whose_turn(at, body.id, lowest);
-            let at = self.check_turns(at);
+            let lowest = self.region_at_position(at, body.id, lowest);
+            let at = self.check_progress(at);
             self.env.at(at).jump(driver, &[lowest]);
             return;
         }
-        let changed = &params[params.len() - body.sums.len() - body.changed.len()..];
+        let changed = &params[params.len() - body.collectives.len() - body.changed.len()..];
         let call = |loops: &Self, next: Option<RegionId>| match next {
             None => BlockCall::new(loops.next_group, &[]),
             Some(next) => {
@@ -699,7 +701,11 @@ impl<'a> Loops<'a> {
                     .carried_into(next)
                     .map(|value| match body.changed.iter().position(|&v| v == value) {
                         Some(index) => changed[index],
-                        None if let Some(sum) = body.sums.iter().find(|sum| sum.result == value) => sum.last,
+                        None if let Some(collective) =
+                            body.collectives.iter().find(|collective| collective.result == value) =>
+                        {
+                            collective.last
+                        }
                         None => match loops.context.carried_into(body.id).position(|v| v == value) {
                             Some(index) => loops.env.out.dfg.params(loops.enter[body.id])[index],
                             None => unreachable!("broken invariant: {value} comes from nowhere"),
@@ -709,16 +715,16 @@ impl<'a> Loops<'a> {
                 BlockCall::new(loops.enter[next], &args)
             }
         };
-        let mut ways: Vec<(Option<RegionId>, BlockCall)> =
+        let mut paths: Vec<(Option<RegionId>, BlockCall)> =
             body.region.next.iter().map(|&next| (next, call(self, next))).collect();
-        let Some((_, last)) = ways.pop() else {
-            // An endless loop without a way out: never left.
+        let Some((_, last)) = paths.pop() else {
+            // An endless loop without exit.
             self.env.at(at).jump(self.next_group, &[]);
             return;
         };
         let ended = self.regions.list.len();
         let mut b = self.env.at(at);
-        match ways.as_slice() {
+        match paths.as_slice() {
             [] => drop(b.inst(Opcode::Jump, &[], Imm::Jump(last), &[])),
             [(next, first)] => {
                 let number = b.iconst(Type::I32, next.unwrap_or(ended) as i64);
@@ -726,15 +732,15 @@ impl<'a> Loops<'a> {
                 b.branch(is_first, first.clone(), last);
             }
             _ => {
-                let cases = ways.into_iter().map(|(next, call)| (next.unwrap_or(ended) as u64, call)).collect();
+                let cases = paths.into_iter().map(|(next, call)| (next.unwrap_or(ended) as u64, call)).collect();
                 b.switch(params[0], cases, last);
             }
         }
     }
 
-    /// Resolves what was left open.
+    /// Resolves placeholders and places the last blocks.
     fn finish(mut self) -> Function {
-        self.end_turns();
+        self.emit_deadlock();
         let out = &mut self.env.out;
         out.layout.append_block(self.next_group);
         out.layout.append_block(self.done);
@@ -754,13 +760,13 @@ impl<'a> Loops<'a> {
             }
         }
         remove_trivial_params(out);
-        self.drop_idle_stores();
+        self.remove_redundant_stores();
         self.env.out.stage = Stage::Looped;
         self.env.out
     }
 
-    /// Removes stores of what was loaded from the same place.
-    fn drop_idle_stores(&mut self) {
+    /// Removes stores of values that were loaded from the same address.
+    fn remove_redundant_stores(&mut self) {
         for &(store, region, offset) in &self.stores {
             let Some(&loaded) = self.loaded.get(&(region, offset)) else { continue };
             let dfg = &self.env.out.dfg;

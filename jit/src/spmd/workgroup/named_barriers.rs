@@ -1,4 +1,4 @@
-//! Named barriers in terms of what the loops around packs know: places to go on from.
+//! Expands named barriers to code on counters and a region in which packs wait.
 //!
 //! ```text
 //!     ...                             ...
@@ -9,49 +9,50 @@
 //!                               wait: [p.times] == old ? wait : rest
 //! ```
 //!
-//! `wait` begins a region whose packs look for themselves whether they may go on. No other pack runs in between, so the counters
+//! `wait` begins a region whose packs test for themselves whether they may pass. No other pack runs in between, so the counters
 //! need no atomics.
 //!
-//! Packs of such a kernel get to barriers of the whole group at different times. An operation of the whole group wants its packs
-//! in one pass of the loops: a barrier goes before it, and what it gives to all is taken over by each in the pass that follows.
+//! The packs of such a kernel reach barriers of the work-group at different times. A collective operation of the work-group needs
+//! all its packs in one pass of the loops. So a barrier is inserted before it, and each pack copies the result of a reduction in
+//! the following pass.
 
 use clift_kir::{
     BarrierInfo, Block, BlockCall, Builder, Function, Imm, Inst, IntCond, MemInfo, MemScope, Opcode, SpaceSet, Type,
 };
 use rustc_hash::FxHashMap;
 
-use super::collectives::{Collective, Gives};
+use super::collectives::{Collective, CollectiveKind};
 use crate::spmd::class::{Class, class};
 
-/// Takes a kernel's named barriers apart; tells the blocks in which packs wait and the memory scopes of their barriers.
+/// Expands a kernel's named barriers. Returns the blocks in which packs wait, with the memory scopes of their barriers.
 pub(crate) fn expand(func: &mut Function) -> FxHashMap<Block, MemScope> {
-    let mut waits = FxHashMap::default();
+    let mut wait_blocks = FxHashMap::default();
     for block in func.layout.blocks().to_vec() {
         let mut at = block;
         while let Some(index) = func.layout.insts(at).iter().position(|&inst| is_named(func, inst)) {
-            let (wait, rest, scope) = take_apart(func, at, index);
-            waits.insert(wait, scope);
+            let (wait, rest, scope) = expand_one(func, at, index);
+            wait_blocks.insert(wait, scope);
             at = rest;
         }
     }
-    if !waits.is_empty() {
+    if !wait_blocks.is_empty() {
         for block in func.layout.blocks().to_vec() {
             for inst in func.layout.insts(block).to_vec() {
                 if let Some(operation) = Collective::of(func, inst) {
-                    gather(func, block, operation);
+                    synchronize_collective(func, block, operation);
                 }
             }
         }
     }
-    waits
+    wait_blocks
 }
 
 fn is_named(func: &Function, inst: Inst) -> bool {
     class(func.dfg.inst(inst).op) == Class::NamedBarrier
 }
 
-/// Takes one barrier apart; gives the block that waits, the one behind it, and the scope.
-fn take_apart(func: &mut Function, block: Block, index: usize) -> (Block, Block, MemScope) {
+/// Expands one barrier. Returns the block that waits, the block after it, and the memory scope.
+fn expand_one(func: &mut Function, block: Block, index: usize) -> (Block, Block, MemScope) {
     let inst = func.layout.insts(block)[index];
     let data = func.dfg.inst(inst).clone();
     let Imm::Barrier(info) = data.imm else { unreachable!("broken invariant: a barrier without its scopes") };
@@ -78,23 +79,23 @@ fn take_apart(func: &mut Function, block: Block, index: usize) -> (Block, Block,
     let times = b.int2(Opcode::Iadd, old, more);
     b.store(times_at, times, access);
     b.jump(wait, &[old]);
-    let mine = func.dfg.append_param(wait, Type::I32);
+    let own_times = func.dfg.append_param(wait, Type::I32);
     let mut b = Builder::at_end(func, wait);
     let times_at = b.addr(place, None, 1, 8);
     let now = b.load(Type::I32, times_at, access);
-    let same = b.icmp(IntCond::Eq, now, mine);
-    b.branch(same, BlockCall::new(wait, &[mine]), BlockCall::new(rest, &[]));
+    let same = b.icmp(IntCond::Eq, now, own_times);
+    b.branch(same, BlockCall::new(wait, &[own_times]), BlockCall::new(rest, &[]));
     (wait, rest, info.memory)
 }
 
-/// A barrier before an operation of the whole group, and a copy of its result behind it.
-fn gather(func: &mut Function, block: Block, operation: Collective) {
+/// Inserts a barrier before a collective operation of the work-group, and a copy of its result after it.
+fn synchronize_collective(func: &mut Function, block: Block, operation: Collective) {
     let Some(index) = func.layout.insts(block).iter().position(|&inst| inst == operation.inst) else { return };
     let id = func.fresh_barrier();
     let info =
         BarrierInfo { id, execution: MemScope::WorkGroup, memory: MemScope::WorkGroup, spaces: SpaceSet::empty() };
     Builder::before(func, block, index).barrier(info);
-    if operation.gives != Gives::All {
+    if operation.kind != CollectiveKind::Reduction {
         return;
     }
     let result = func.dfg.result(operation.inst);

@@ -1,8 +1,8 @@
-//! Private variables that stayed in memory: which need a copy per work-item, and where the copies lie.
+//! Private variables that stay in memory: which of them need one copy per work-item.
 //!
-//! A variable whose content is never needed on the other side of a region boundary is dead whenever another work-item runs, so
-//! one copy per worker serves all. The content counts as needed across a boundary when a write can come before it and a read
-//! after it; a variable whose address escapes from what this file follows is taken to be needed across every boundary.
+//! If the content of a variable is never needed on the other side of a region boundary, it is dead whenever another work-item
+//! runs, so one copy per worker is enough. The content is needed across a boundary if a write can come before it and a read after
+//! it. If the address of a variable escapes from this analysis, its content is assumed to be needed across every boundary.
 
 use clift_kir::{Block, Function, Imm, Inst, Opcode, Slot, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use super::regions::Regions;
 use crate::spmd::class::{Class, class};
 
-/// What happens to one private variable.
+/// How one private variable is used.
 #[derive(Clone, Debug, Default)]
 struct Accesses {
     used: bool,
@@ -22,25 +22,25 @@ struct Accesses {
 
 /// How many copies a private variable needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Copies {
-    /// The kernel does not use it.
+pub(crate) enum SlotCopies {
+    /// None: the kernel does not use the variable.
     #[default]
     None,
-    /// One for all work-items that a worker runs, one after the other.
+    /// One for all work-items that a worker runs one after the other.
     One,
     /// One for each work-item of a group.
     PerItem,
 }
 
-/// Decides for every private variable of a kernel.
-pub(crate) fn copies(regions: &Regions) -> SecondaryMap<Slot, Copies> {
+/// Decides how many copies each private variable of a kernel needs.
+pub(crate) fn copies(regions: &Regions) -> SecondaryMap<Slot, SlotCopies> {
     let func = &regions.func;
     let accesses = accesses(regions);
     let mut copies = SecondaryMap::new();
     for slot in func.slots.keys().filter(|&slot| accesses[slot].used) {
-        copies[slot] = Copies::One;
+        copies[slot] = SlotCopies::One;
         if accesses[slot].escapes && regions.list.len() > 1 {
-            copies[slot] = Copies::PerItem;
+            copies[slot] = SlotCopies::PerItem;
         }
     }
     for region in &regions.list[1..] {
@@ -49,14 +49,14 @@ pub(crate) fn copies(regions: &Regions) -> SecondaryMap<Slot, Copies> {
         for slot in func.slots.keys() {
             let of = &accesses[slot];
             if of.reads.iter().any(|b| after.contains(b)) && of.writes.iter().any(|b| before.contains(b)) {
-                copies[slot] = Copies::PerItem;
+                copies[slot] = SlotCopies::PerItem;
             }
         }
     }
     copies
 }
 
-/// Blocks that can be come to from the given ones, these included.
+/// The blocks that are reachable from the given ones, including these.
 fn reach<'a>(from: &[Block], next: impl Fn(Block) -> &'a [Block]) -> EntitySet<Block> {
     let mut seen = EntitySet::new();
     let mut stack = from.to_vec();
@@ -68,7 +68,7 @@ fn reach<'a>(from: &[Block], next: impl Fn(Block) -> &'a [Block]) -> EntitySet<B
     seen
 }
 
-/// Follows the variables' addresses from where they are taken to all their uses.
+/// Collects the accesses to each variable by following its address to all its uses.
 fn accesses(regions: &Regions) -> SecondaryMap<Slot, Accesses> {
     let func = &regions.func;
     let mut pointers = Pointers::default();

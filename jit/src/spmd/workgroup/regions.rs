@@ -1,12 +1,12 @@
 //! Regions: the pieces of a kernel between barriers.
 //!
-//! A region begins at the kernel's entry, behind a barrier or an operation of the whole group, where a pack waits at a named barrier, or
-//! at a *seam*, and is everything reached from there until the
-//! next of these or the end of the work-item. A block may be reached from several beginnings; it then belongs to each of
-//! those regions and is copied into all of them. Seams keep that in bounds: where copies would grow the code too much, a
-//! block that all work-items pass together is made a beginning of its own, so that it is shared.
+//! A region begins at the kernel's entry, after a barrier or a collective operation of the work-group, where a pack waits at a
+//! named barrier, or at a *seam*. It contains everything that is reached from there before the next of these or the end of the
+//! work-item. A block that is reached from several starts belongs to each of their regions and is copied into all of them. Seams
+//! limit that: if the copies would grow the code too much, a block that all work-items pass together becomes a start of its own
+//! and is shared.
 //!
-//! Nothing here changes what the kernel computes; the loops around regions are made by [`super::loops`].
+//! Nothing here changes what the kernel computes; [`super::loops`] makes the loops around the regions.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::dfg::ValueDef;
@@ -14,21 +14,21 @@ use clift_kir::inst::Imm;
 use clift_kir::{Block, Builder, Function, MemScope, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-use super::collectives::{Collective, Gives};
+use super::collectives::{Collective, CollectiveKind};
 use super::named_barriers;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Assumptions, Scope};
 use crate::spmd::class::{Class, class};
 
-/// Where a work-item goes when it leaves a region.
+/// The number of a region: its index in [`Regions::list`].
 pub(crate) type RegionId = usize;
 
-/// How much larger copies may make a kernel.
+/// How much copies may grow a kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growth {
-    /// Times its size,
+    /// A factor of its size,
     pub(crate) factor: usize,
-    /// plus so many instructions.
+    /// and so many more instructions.
     pub(crate) slack: usize,
 }
 
@@ -38,37 +38,38 @@ impl Default for Growth {
     }
 }
 
-/// Which of those who wait for a region may run it.
+/// Which of the work-items that wait for a region may run it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Begins {
-    /// Everybody.
-    AtOnce,
-    /// All of the group together: nobody before the last one is here. Otherwise this needs no saying, because pieces before a
-    /// barrier run before those behind it.
-    Together,
-    /// Whoever its first block lets go on; it leads the others back to itself.
+pub(crate) enum EntryRule {
+    /// Any of them.
+    Any,
+    /// All of the group together: none before the last one has arrived. Needed only for round-robin scheduling; otherwise the
+    /// regions before a barrier run before those after it anyway.
+    All,
+    /// Those that the region's first block lets pass; it sends the others back to itself.
     Checked,
 }
 
 /// One region.
 #[derive(Clone, Debug)]
 pub(crate) struct Region {
-    /// Its first block. No edge inside the region leads to it.
+    /// The first block. No edge inside the region leads to it.
     pub(crate) start: Block,
-    /// The fence due before it runs, for a barrier that orders memory beyond the work-group.
+    /// The fence before the region, for a barrier that orders memory beyond the work-group.
     pub(crate) fence: Option<MemScope>,
-    /// Who may run it.
-    pub(crate) begins: Begins,
-    /// Its blocks in reverse postorder, `start` first.
+    /// Which work-items may run the region.
+    pub(crate) entry_rule: EntryRule,
+    /// The blocks in reverse postorder, `start` first.
     pub(crate) blocks: Vec<Block>,
-    /// Regions that may be next, in order; `None` (last) is the end of the work-item.
+    /// The regions that may be next, in order; `None` (last) is the end of the work-item.
     pub(crate) next: Vec<Option<RegionId>>,
 }
 
-/// A kernel cut into regions.
+/// A kernel that has been cut into regions.
 #[derive(Debug)]
 pub(crate) struct Regions {
-    /// The kernel with each work-group barrier and each operation of the whole group at the end of its block.
+    /// The kernel. Each work-group barrier has been removed at the end of its block; each collective operation of the work-group
+    /// is at the end of its block.
     pub(crate) func: Function,
     /// Its graph.
     pub(crate) cfg: Cfg,
@@ -79,40 +80,41 @@ pub(crate) struct Regions {
     /// Which region starts at a block.
     pub(crate) at: SecondaryMap<Block, Option<RegionId>>,
     /// Whether all work-items of a group provably go from region to region together.
-    pub(crate) together: bool,
+    pub(crate) lockstep: bool,
     /// Whether the kernel has a work-group barrier.
     pub(crate) has_barrier: bool,
-    /// Whether the kernel has named barriers: regions take turns, for a pack ahead may be what those behind wait for.
-    pub(crate) in_turn: bool,
+    /// Whether the kernel has named barriers. Then regions are scheduled round-robin, because a pack may wait for one that is
+    /// ahead of it.
+    pub(crate) round_robin: bool,
 }
 
-/// How a region begins: the fence due before it, and who may run it.
-type Beginnings = SecondaryMap<Block, Option<(Option<MemScope>, Begins)>>;
+/// For each start, the fence before its region and which work-items may run it.
+type RegionEntries = SecondaryMap<Block, Option<(Option<MemScope>, EntryRule)>>;
 
 impl Regions {
-    /// Cuts a kernel.
+    /// Cuts a kernel into regions.
     pub(crate) fn new(kernel: &Function, growth: Growth) -> Regions {
         let mut func = kernel.clone();
-        let waits = named_barriers::expand(&mut func);
-        let in_turn = !waits.is_empty();
-        let mut has_barrier = in_turn;
-        let mut beginnings = Beginnings::new();
+        let wait_blocks = named_barriers::expand(&mut func);
+        let round_robin = !wait_blocks.is_empty();
+        let mut has_barrier = round_robin;
+        let mut entries = RegionEntries::new();
         let mut ends = EntitySet::new();
         let mut starts: Vec<Block> = func.layout.entry().into_iter().collect();
         for block in func.layout.blocks().to_vec() {
-            if let Some(&memory) = waits.get(&block) {
+            if let Some(&memory) = wait_blocks.get(&block) {
                 starts.push(block);
-                beginnings[block] = Some((beyond_group(memory), Begins::Checked));
+                entries[block] = Some((beyond_group(memory), EntryRule::Checked));
             }
             split_at_barriers(&mut func, block, |barrier_block, start, end| {
                 has_barrier = true;
                 if let Some(start) = start {
                     ends.insert(barrier_block);
                     starts.push(start);
-                    beginnings[start] = Some(match end {
-                        End::Barrier(memory) if in_turn => (beyond_group(memory), Begins::Together),
-                        End::Barrier(memory) => (beyond_group(memory), Begins::AtOnce),
-                        End::Operation => (None, Begins::AtOnce),
+                    entries[start] = Some(match end {
+                        RegionEnd::Barrier(memory) if round_robin => (beyond_group(memory), EntryRule::All),
+                        RegionEnd::Barrier(memory) => (beyond_group(memory), EntryRule::Any),
+                        RegionEnd::Operation => (None, EntryRule::Any),
                     });
                 }
             });
@@ -120,19 +122,20 @@ impl Regions {
         let cfg = Cfg::new(&func);
         starts.retain(|&b| cfg.reaches(b));
         let divergence = Divergence::new(&func, &cfg, Scope::Group, &Assumptions::default());
-        let together = !in_turn && cfg.rpo().iter().all(|&b| !(ends.contains(b) && divergence.is_parted(b)));
+        let lockstep =
+            !round_robin && cfg.rpo().iter().all(|&b| !(ends.contains(b) && divergence.in_divergent_region(b)));
         let mut regions = Regions {
             func,
             cfg,
             divergence,
             list: Vec::new(),
             at: SecondaryMap::new(),
-            together,
+            lockstep,
             has_barrier,
-            in_turn,
+            round_robin,
         };
-        regions.find(&starts, &beginnings);
-        regions.add_seams(&mut starts, &beginnings, growth);
+        regions.find(&starts, &entries);
+        regions.add_seams(&mut starts, &entries, growth);
         regions
     }
 
@@ -144,19 +147,19 @@ impl Regions {
         }
     }
 
-    /// Whether a value is what an operation of the whole group gives to all work-items.
-    pub(crate) fn gives_to_all(&self, value: Value) -> bool {
+    /// Whether a value is the result of a reduction over the work-group, the same for all work-items.
+    pub(crate) fn is_reduction_result(&self, value: Value) -> bool {
         let operation = self.func.dfg.def_inst(value).and_then(|inst| Collective::of(&self.func, inst));
-        operation.is_some_and(|operation| operation.gives == Gives::All)
+        operation.is_some_and(|operation| operation.kind == CollectiveKind::Reduction)
     }
 
-    /// The operation of the whole group that ends a block.
+    /// The collective operation of the work-group that ends a block.
     pub(crate) fn collective(&self, block: Block) -> Option<Collective> {
         let insts = self.func.layout.insts(block);
         insts.iter().rev().nth(1).and_then(|&inst| Collective::of(&self.func, inst))
     }
 
-    /// Values that a region computes: all definitions in its blocks but the parameters of its start, which come in.
+    /// The values that a region computes: all definitions in its blocks except the parameters of its start, which are its inputs.
     pub(crate) fn defined_in(&self, region: &Region) -> EntitySet<Value> {
         let mut defined = EntitySet::new();
         for &block in &region.blocks {
@@ -175,20 +178,20 @@ impl Regions {
         self.at[block].is_some()
     }
 
-    /// Collects the regions for a set of starts.
-    fn find(&mut self, starts: &[Block], beginnings: &Beginnings) {
+    /// Collects the regions of a set of starts.
+    fn find(&mut self, starts: &[Block], entries: &RegionEntries) {
         let mut order = starts.to_vec();
         order.sort_by_key(|&b| self.cfg.number(b));
         self.at = SecondaryMap::new();
         for (id, &start) in order.iter().enumerate() {
             self.at[start] = Some(id);
         }
-        self.list = order.iter().map(|&start| self.region(start, beginnings[start])).collect();
+        self.list = order.iter().map(|&start| self.region(start, entries[start])).collect();
     }
 
-    /// What a start reaches.
-    fn region(&self, start: Block, beginning: Option<(Option<MemScope>, Begins)>) -> Region {
-        let (fence, begins) = beginning.unwrap_or((None, Begins::AtOnce));
+    /// The region of a start.
+    fn region(&self, start: Block, entry: Option<(Option<MemScope>, EntryRule)>) -> Region {
+        let (fence, entry_rule) = entry.unwrap_or((None, EntryRule::Any));
         let mut seen = EntitySet::new();
         seen.insert(start);
         let mut blocks = vec![start];
@@ -211,7 +214,7 @@ impl Regions {
             }
         }
         blocks.sort_by_key(|&b| self.cfg.number(b));
-        // A start may come late in the order of the function: it is first of its region all the same.
+        // A start may be late in the order of the function, but it is the first block of its region.
         blocks.retain(|&b| b != start);
         blocks.insert(0, start);
         next.sort_unstable();
@@ -219,15 +222,15 @@ impl Regions {
         if ends {
             next.push(None);
         }
-        Region { start, fence, begins, blocks, next }
+        Region { start, fence, entry_rule, blocks, next }
     }
 
     fn size(&self, blocks: &[Block]) -> usize {
         blocks.iter().map(|&b| 1 + self.func.layout.insts(b).len()).sum()
     }
 
-    /// Makes shared blocks regions of their own until the copies stay within bounds.
-    fn add_seams(&mut self, starts: &mut Vec<Block>, beginnings: &Beginnings, growth: Growth) {
+    /// Makes shared blocks regions of their own until the copies stay within limits.
+    fn add_seams(&mut self, starts: &mut Vec<Block>, entries: &RegionEntries, growth: Growth) {
         let limit = growth.factor * self.size(self.cfg.rpo()) + growth.slack;
         let loops = LoopForest::new(&self.cfg, &DomTree::new(&self.cfg));
         loop {
@@ -243,10 +246,13 @@ impl Regions {
             }
             let mut best: Option<(usize, Block)> = None;
             for &block in self.cfg.rpo() {
-                if copies[block] < 2 || self.is_start(block) || (self.together && self.divergence.is_parted(block)) {
+                if copies[block] < 2
+                    || self.is_start(block)
+                    || (self.lockstep && self.divergence.in_divergent_region(block))
+                {
                     continue;
                 }
-                // Inside a loop without a barrier each iteration would pass through the group's loops.
+                // Inside a loop without a barrier, each iteration would pass through the loops of the group.
                 let in_plain_loop =
                     loops.innermost(block).is_some_and(|id| !loops.get(id).blocks.iter().any(|&b| self.is_start(b)));
                 if in_plain_loop {
@@ -259,22 +265,23 @@ impl Regions {
             }
             let Some((_, seam)) = best else { return };
             starts.push(seam);
-            self.find(starts, beginnings);
+            self.find(starts, entries);
         }
     }
 }
 
-/// What ends a region: a barrier with its memory scope, or an operation of the whole group.
+/// What ends a region: a barrier with its memory scope, or a collective operation of the work-group.
 #[derive(Clone, Copy)]
-enum End {
+enum RegionEnd {
     Barrier(MemScope),
     Operation,
 }
 
-/// Ends a block after each of its work-group barriers and operations of the whole group, which stay; tells the block, where it
-/// goes on, and what ends there.
+/// Splits a block after each of its work-group barriers and collective operations of the work-group. Removes the barriers;
+/// collective operations stay at the end of their block. Calls `found` with the block, the block after it, and what ends there.
+///
 /// A barrier right before the end of the work-item orders nothing within it and becomes a fence at most.
-fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Block, Option<Block>, End)) {
+fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Block, Option<Block>, RegionEnd)) {
     let mut at = block;
     loop {
         let insts = func.layout.insts(at);
@@ -291,7 +298,7 @@ fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Bl
         let Some((index, barrier)) = next else { return };
         let last = insts.get(index + 1).is_some_and(|&inst| class(func.dfg.inst(inst).op) == Class::End);
         if last && let Some((barrier, memory)) = barrier {
-            found(at, None, End::Barrier(memory));
+            found(at, None, RegionEnd::Barrier(memory));
             func.layout.remove_inst(barrier);
             if let Some(scope) = beyond_group(memory) {
                 Builder::before(func, at, index).fence(crate::spmd::fence(scope));
@@ -304,9 +311,9 @@ fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Bl
         let end = match barrier {
             Some((barrier, memory)) => {
                 func.layout.remove_inst(barrier);
-                End::Barrier(memory)
+                RegionEnd::Barrier(memory)
             }
-            None => End::Operation,
+            None => RegionEnd::Operation,
         };
         Builder::at_end(func, at).jump(rest, &[]);
         found(at, Some(rest), end);
@@ -314,7 +321,8 @@ fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Bl
     }
 }
 
-/// Whether a barrier makes the work-items of a group wait (else those of a sub-group at most: one, unvectorized).
+/// Whether the work-items of a group wait for each other at a barrier. At others, at most those of a sub-group wait, which is one
+/// pack.
 fn is_group_barrier(execution: MemScope) -> bool {
     match execution {
         MemScope::WorkItem | MemScope::SubGroup => false,
@@ -322,7 +330,7 @@ fn is_group_barrier(execution: MemScope) -> bool {
     }
 }
 
-/// The scope when it reaches beyond the work-group, which one thread runs.
+/// The scope, if it extends beyond the work-group, which one thread runs.
 pub(crate) fn beyond_group(memory: MemScope) -> Option<MemScope> {
     match memory {
         MemScope::WorkItem | MemScope::SubGroup | MemScope::WorkGroup => None,
@@ -330,7 +338,7 @@ pub(crate) fn beyond_group(memory: MemScope) -> Option<MemScope> {
     }
 }
 
-/// The scope when it reaches beyond the work-item.
+/// The scope, if it extends beyond the work-item.
 pub(crate) fn beyond_item(memory: MemScope) -> Option<MemScope> {
     match memory {
         MemScope::WorkItem | MemScope::SubGroup => None,

@@ -1,32 +1,32 @@
-//! Control flow of the generated kernels: branches, switches that fall through, loops tested at the top or at the bottom,
-//! labelled blocks, and the ways out of them: `break` and `continue` of any enclosing loop, `goto` the end of any enclosing
-//! block, `return`.
+//! The control flow of generated kernels: branches, switches that fall through, loops tested at the top or at the bottom,
+//! labelled blocks, and their exits: `break` and `continue` of any enclosing loop, `goto` the end of any enclosing block,
+//! `return`.
 //!
-//! Uniform variables stay so: a construct that work-items may go through in different ways gives them the values they came
-//! with. Barriers stand only where all work-items come together.
+//! Uniform variables stay uniform: after a construct in which the paths of work-items may diverge, they have their former values
+//! again. Barriers are only where all work-items are together.
 
 use clift_kir::inst::FloatCond;
 use clift_kir::{Block, BlockCall, IntCond, Opcode, Type, Value};
 
 use super::{Barriers, FLOAT, Generator, Style, UNIFORM};
 
-/// The constructs around the place where the generator is, outermost first.
+/// The constructs around the current position, outermost first.
 #[derive(Default)]
 pub(super) struct Flow {
     around: Vec<Enclosing>,
-    /// Work-items that came into one of the constructs from this number on together are here together.
+    /// The work-items that have entered a construct with at least this number together are together here.
     together_since: usize,
 }
 
 /// A construct that statements in it may leave.
 struct Enclosing {
-    /// Takes the variables.
+    /// The end of the construct; takes the variables.
     exit: Block,
-    /// A loop's next iteration; takes the variables.
+    /// The next iteration of a loop; takes the variables.
     next: Option<Block>,
-    /// Whether work-items that come in together go through together.
+    /// Whether work-items that enter together stay together.
     uniform: bool,
-    /// The variables as they were on the way in.
+    /// The variables at the entry.
     before: Vec<Value>,
 }
 
@@ -66,14 +66,14 @@ impl Generator<'_> {
         self.vars = self.b.func.dfg.params(block).to_vec();
     }
 
-    /// Uniform variables may be changed by some work-items only: after a varying branch they are what they were before.
+    /// Only some work-items may have changed uniform variables: after a varying branch they get their former values.
     fn keep_uniform(&mut self, before: &[Value], together: bool) {
         if !together {
             self.vars[..UNIFORM].copy_from_slice(&before[..UNIFORM]);
         }
     }
 
-    /// Statements that only those work-items execute that chose to.
+    /// Statements that only the work-items of one side of a branch execute.
     fn arm(&mut self, depth: u32, together: bool, uniform: bool) {
         let since = self.flow.together_since;
         if !uniform {
@@ -94,19 +94,19 @@ impl Generator<'_> {
         self.flow.together_since = since;
     }
 
-    /// A way out of an enclosing construct that work-items may take here, those of a uniform condition or others.
+    /// An exit of an enclosing construct that work-items may take here, under a uniform or another condition.
     fn way_out(&mut self, uniform: bool) -> Option<BlockCall> {
         let count = self.flow.around.len() as u64;
         if count == 0 {
             return None;
         }
         let index = self.rng.below(count) as usize;
-        let goes_on = self.rng.below(2) == 0;
+        let continues = self.rng.below(2) == 0;
         let around = &self.flow.around[index];
         if around.uniform && !(uniform && index >= self.flow.together_since) {
             return None;
         }
-        let to = around.next.filter(|_| goes_on).unwrap_or(around.exit);
+        let to = around.next.filter(|_| continues).unwrap_or(around.exit);
         let mut args = self.vars.clone();
         if !around.uniform {
             args[..UNIFORM].copy_from_slice(&around.before[..UNIFORM]);
@@ -127,17 +127,17 @@ impl Generator<'_> {
         self.b.switch_to(on);
     }
 
-    /// A level of a nest: work and ways out before the next level, and behind it.
+    /// A level of a nest: statements and exits before the next level, and after it.
     pub(super) fn nest(&mut self, depth: u32, together: bool, deeper: bool) {
-        let may_wait = self.may_wait(together);
+        let may_have_barrier = self.may_have_barrier(together);
         for last in [false, true] {
             for _ in 0..self.rng.below(3) {
                 match self.rng.below(8) {
                     0 => self.assign_uniform(),
                     1 => self.assign_float(),
                     2 => self.write_own(),
-                    3 if may_wait => self.barrier(),
-                    4 if may_wait => self.exchange(),
+                    3 if may_have_barrier => self.barrier(),
+                    4 if may_have_barrier => self.exchange(),
                     _ => self.assign_varying(),
                 }
             }
@@ -155,10 +155,10 @@ impl Generator<'_> {
         }
     }
 
-    /// The end of an arm: on to where the arms meet, or (`may_leave`) out of an enclosing construct.
+    /// The end of an arm: a jump to the join of the arms, or (`may_leave`) out of an enclosing construct.
     fn end_arm(&mut self, join: Block, uniform: bool, may_leave: bool) {
         if may_leave && self.rng.below(4) == 0 {
-            // The way out is taken by the work-items of the arm.
+            // The work-items of the arm take the exit.
             let since = self.flow.together_since;
             if !uniform {
                 self.flow.together_since = self.flow.around.len();
@@ -216,7 +216,7 @@ impl Generator<'_> {
         self.enter_join(join);
     }
 
-    /// A block that statements in it may leave for its end.
+    /// A block that its statements may leave to its end.
     pub(super) fn labelled(&mut self, depth: u32, together: bool) {
         let uniform = self.rng.below(3) == 0;
         let before = self.vars.clone();

@@ -1,7 +1,7 @@
-//! Operations in which work-items exchange values: code across the lanes of a pack, which is a sub-group.
+//! Collective operations: code across the lanes of a pack, which is a sub-group.
 //!
-//! Lanes that do not take part bring what changes nothing. A scan takes log2(W) steps, each of which moves lanes up and combines.
-//! What a whole work-group combines, each pack combines first; the loops around packs do the rest with scalars.
+//! Inactive lanes contribute the identity. A scan takes log2(W) steps, each of which shifts the lanes up and combines. In an
+//! operation of a whole work-group, each pack first combines its own lanes; the loops around packs do the rest with scalars.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::eval::{LaneCx, identity};
@@ -10,13 +10,13 @@ use clift_kir::ops::Meaning;
 use clift_kir::{AtomicOp, Elem, GroupInfo, Inst, IntCond, MemScope, Opcode, Type, Value};
 use smallvec::SmallVec;
 
-use super::forms::{Form, Packs};
+use super::forms::{Packs, WideForm};
 use super::{Mask, Widener};
 use crate::spmd::analysis::shape::Scope;
-use crate::spmd::workgroup::collectives::join;
+use crate::spmd::workgroup::collectives::combine;
 
-/// How far to look for constants.
-const STEPS: u32 = 6;
+/// How many definitions deep constants are searched.
+const MAX_DEPTH: u32 = 6;
 
 impl Widener<'_> {
     /// A collective operation of the lanes of `mask`.
@@ -29,21 +29,23 @@ impl Widener<'_> {
                 self.reduction(data.args[0], info, mask)
             }
             (Opcode::GroupReduce, &Imm::Group(info)) => {
-                let packs = self.taking_part(data.args[0], info.op, mask);
-                Form::Packs(packs.into_iter().map(|pack| self.reduce_clusters(pack, info.op, info.cluster)).collect())
+                let packs = self.with_identity_where_inactive(data.args[0], info.op, mask);
+                WideForm::Packs(
+                    packs.into_iter().map(|pack| self.reduce_clusters(pack, info.op, info.cluster)).collect(),
+                )
             }
             (Opcode::GroupScan | Opcode::GroupScanExclusive, &Imm::Group(info)) => {
                 self.scan(data.args[0], info, data.op == Opcode::GroupScanExclusive, mask)
             }
-            (Opcode::PackAny, _) => Form::Uniform(self.vote(data.args[0], mask)),
-            (Opcode::GroupBallot, _) => Form::Uniform(self.ballot(data.args[0], mask)),
+            (Opcode::PackAny, _) => WideForm::Uniform(self.vote(data.args[0], mask)),
+            (Opcode::GroupBallot, _) => WideForm::Uniform(self.ballot(data.args[0], mask)),
             (Opcode::GroupShuffle, _) => self.exchange(data.args[0], data.args[1]),
             (op, imm) => unreachable!("broken invariant: {op:?} with {imm:?} is no collective operation"),
         };
         self.set(result, form);
     }
 
-    /// Whether a truth value holds for a lane of `mask`.
+    /// Whether a Boolean is true for any lane of `mask`.
     fn vote(&mut self, value: Value, mask: Mask) -> Value {
         if self.is_uniform(value) {
             return self.scalar(value);
@@ -56,25 +58,25 @@ impl Widener<'_> {
         self.at().any(lanes)
     }
 
-    /// The components of a value, without effect in lanes that do not take part.
-    fn taking_part(&mut self, value: Value, op: AtomicOp, mask: Mask) -> Packs {
+    /// The components of a value, with the identity in inactive lanes.
+    fn with_identity_where_inactive(&mut self, value: Value, op: AtomicOp, mask: Mask) -> Packs {
         let mut packs = self.packs(value);
         if let Some(mask) = mask {
             for pack in &mut packs {
-                let neutral = self.neutral(self.out.dfg.ty(*pack), op);
-                *pack = self.at().select(mask, *pack, neutral);
+                let identity_pack = self.identity_pack(self.out.dfg.ty(*pack), op);
+                *pack = self.at().select(mask, *pack, identity_pack);
             }
         }
         packs
     }
 
-    fn neutral(&mut self, ty: Type, op: AtomicOp) -> Value {
+    fn identity_pack(&mut self, ty: Type, op: AtomicOp) -> Value {
         self.at().constant(ConstData::splat(ty, identity(op, ty.elem)))
     }
 
-    /// All lanes combined, or all packs of the group.
-    fn reduction(&mut self, value: Value, info: GroupInfo, mask: Mask) -> Form {
-        let repeats_do_nothing = match info.op {
+    /// The reduction of all lanes, or of all packs of the group.
+    fn reduction(&mut self, value: Value, info: GroupInfo, mask: Mask) -> WideForm {
+        let is_idempotent = match info.op {
             AtomicOp::And
             | AtomicOp::Or
             | AtomicOp::Smin
@@ -91,21 +93,21 @@ impl Widener<'_> {
             | AtomicOp::Fadd
             | AtomicOp::Fmul => false,
         };
-        let whole = if repeats_do_nothing && self.is_uniform(value) {
-            // Some lane takes part, or nobody looks at the result.
+        let whole = if is_idempotent && self.is_uniform(value) {
+            // Some lane is active, or the result is not used.
             self.scalar(value)
         } else {
-            let packs = self.taking_part(value, info.op, mask);
+            let packs = self.with_identity_where_inactive(value, info.op, mask);
             let wholes: SmallVec<[Value; 4]> = packs.iter().map(|&pack| self.reduce_lanes(pack, info.op)).collect();
             self.at().vec(&wholes)
         };
         if info.scope == MemScope::WorkGroup {
-            return Form::Uniform(self.at().group(Opcode::GroupReduce, info, whole));
+            return WideForm::Uniform(self.at().group(Opcode::GroupReduce, info, whole));
         }
-        Form::Uniform(whole)
+        WideForm::Uniform(whole)
     }
 
-    /// All lanes of a pack combined.
+    /// Combines all lanes of a pack.
     fn reduce_lanes(&mut self, pack: Value, op: AtomicOp) -> Value {
         let ty = self.out.dfg.ty(pack);
         if ty.is_bool() {
@@ -125,7 +127,7 @@ impl Widener<'_> {
         if ty.is_int() {
             return self.at().reduce(op, pack);
         }
-        // In halves: the order of floats is free.
+        // By halves: the order of floating-point operations is free.
         let (mut pack, mut lanes) = (pack, ty.lanes() as u8);
         while lanes > 1 {
             let half = lanes / 2;
@@ -136,28 +138,28 @@ impl Widener<'_> {
             } else {
                 (b.shuffle(pack, pack, &low), b.shuffle(pack, pack, &high))
             };
-            pack = join(&mut b, op, low, high);
+            pack = combine(&mut b, op, low, high);
             lanes = half;
         }
         pack
     }
 
-    /// Each cluster of neighbouring lanes combined, in each of them.
+    /// Combines each cluster of neighbouring lanes; every lane of it gets the result.
     fn reduce_clusters(&mut self, pack: Value, op: AtomicOp, cluster: u32) -> Value {
-        let (mut pack, to) = self.countable(pack);
+        let (mut pack, to) = self.bools_to_ints(pack);
         let mut step = 1;
         while step < cluster {
             let lanes: SmallVec<[u8; 16]> = (0..self.width).map(|lane| (lane ^ step) as u8).collect();
             let mut b = self.at();
             let other = b.shuffle(pack, pack, &lanes);
-            pack = join(&mut b, op, pack, other);
+            pack = combine(&mut b, op, pack, other);
             step *= 2;
         }
-        self.counted(pack, to)
+        self.ints_to_bools(pack, to)
     }
 
-    /// Truth values as numbers, which move across lanes more easily; and whether they were.
-    fn countable(&mut self, pack: Value) -> (Value, bool) {
+    /// Booleans as integers, which are easier to move across lanes; and whether the value was one.
+    fn bools_to_ints(&mut self, pack: Value) -> (Value, bool) {
         let ty = self.out.dfg.ty(pack);
         if !ty.is_bool() {
             return (pack, false);
@@ -165,9 +167,9 @@ impl Widener<'_> {
         (self.at().cast(Opcode::Sext, pack, ty.with_elem(Elem::I32)), true)
     }
 
-    /// Undoes [`Self::countable`].
-    fn counted(&mut self, pack: Value, truth: bool) -> Value {
-        if !truth {
+    /// Undoes [`Self::bools_to_ints`].
+    fn ints_to_bools(&mut self, pack: Value, was_bool: bool) -> Value {
+        if !was_bool {
             return pack;
         }
         let ty = self.out.dfg.ty(pack);
@@ -176,14 +178,14 @@ impl Widener<'_> {
         b.icmp(IntCond::Ne, pack, zero)
     }
 
-    /// Each lane combined with those before it, in the pack or the whole group.
-    fn scan(&mut self, value: Value, info: GroupInfo, exclusive: bool, mask: Mask) -> Form {
-        let packs = self.taking_part(value, info.op, mask);
+    /// A scan over the pack or the whole group.
+    fn scan(&mut self, value: Value, info: GroupInfo, exclusive: bool, mask: Mask) -> WideForm {
+        let packs = self.with_identity_where_inactive(value, info.op, mask);
         let mut scanned: Packs = Packs::new();
-        let mut truth = false;
+        let mut was_bool = false;
         for &pack in &packs {
-            let (pack, was_truth) = self.countable(pack);
-            truth = was_truth;
+            let (pack, is_bool) = self.bools_to_ints(pack);
+            was_bool = is_bool;
             let scan = self.scan_lanes(pack, info.op, exclusive);
             scanned.push(scan);
         }
@@ -191,7 +193,7 @@ impl Widener<'_> {
             let wholes: SmallVec<[Value; 4]> = packs
                 .iter()
                 .map(|&pack| {
-                    let (pack, _) = self.countable(pack);
+                    let (pack, _) = self.bools_to_ints(pack);
                     self.reduce_lanes(pack, info.op)
                 })
                 .collect();
@@ -202,35 +204,35 @@ impl Widener<'_> {
                 let mut b = self.at();
                 let part = b.extract(before, i as u32);
                 let part = b.splat(part, width);
-                *scan = join(&mut b, info.op, part, *scan);
+                *scan = combine(&mut b, info.op, part, *scan);
             }
         }
-        Form::Packs(scanned.into_iter().map(|pack| self.counted(pack, truth)).collect())
+        WideForm::Packs(scanned.into_iter().map(|pack| self.ints_to_bools(pack, was_bool)).collect())
     }
 
-    /// Each lane combined with those before it.
+    /// A scan over the lanes of a pack.
     pub(super) fn scan_lanes(&mut self, pack: Value, op: AtomicOp, exclusive: bool) -> Value {
         let ty = self.out.dfg.ty(pack);
-        let neutral = self.neutral(ty, op);
-        let mut pack = if exclusive { self.move_up(pack, neutral, 1) } else { pack };
+        let identity_pack = self.identity_pack(ty, op);
+        let mut pack = if exclusive { self.shift_up(pack, identity_pack, 1) } else { pack };
         let mut step = 1;
         while step < self.width {
-            let before = self.move_up(pack, neutral, step);
-            pack = join(&mut self.at(), op, before, pack);
+            let before = self.shift_up(pack, identity_pack, step);
+            pack = combine(&mut self.at(), op, before, pack);
             step *= 2;
         }
         pack
     }
 
-    /// Lanes moved up, with those of another value coming in.
-    pub(super) fn move_up(&mut self, pack: Value, from_below: Value, by: u32) -> Value {
+    /// Shifts the lanes up; the freed lanes come from another value.
+    pub(super) fn shift_up(&mut self, pack: Value, from_below: Value, by: u32) -> Value {
         let width = self.width;
         let lanes: SmallVec<[u8; 16]> =
             (0..width).map(|lane| if lane < by { lane } else { width + lane - by } as u8).collect();
         self.at().shuffle(from_below, pack, &lanes)
     }
 
-    /// The lanes with a true value as bits of four words.
+    /// The lanes with a true value, as bits of four words.
     fn ballot(&mut self, value: Value, mask: Mask) -> Value {
         let width = self.width;
         let uniform = self.is_uniform(value);
@@ -253,27 +255,27 @@ impl Widener<'_> {
         b.vec(&[word, zero, zero, zero])
     }
 
-    /// Each lane's value from the lane whose number it gives.
-    fn exchange(&mut self, value: Value, number: Value) -> Form {
+    /// For each lane, the value of the lane whose number it has.
+    fn exchange(&mut self, value: Value, number: Value) -> WideForm {
         if self.is_uniform(value) {
-            return Form::Uniform(self.scalar(value));
+            return WideForm::Uniform(self.scalar(value));
         }
         if self.is_uniform(number) || self.shape(number).is_uniform(Scope::Pack) {
             let number = self.scalar(number);
-            if let Some(known) = self.known_lanes(number) {
-                return Form::Uniform(self.lane(value, (known[0] % u64::from(self.width)) as u32));
+            if let Some(known) = self.constant_lanes(number) {
+                return WideForm::Uniform(self.lane(value, (known[0] % u64::from(self.width)) as u32));
             }
             let packs = self.packs(value);
             let mut b = self.at();
             let picked: SmallVec<[Value; 4]> = packs.iter().map(|&pack| b.extract_dyn(pack, number)).collect();
-            return Form::Uniform(b.vec(&picked));
+            return WideForm::Uniform(b.vec(&picked));
         }
         let packs = self.packs(value);
         let numbers = self.packs(number)[0];
-        if let Some(known) = self.known_lanes(numbers) {
+        if let Some(known) = self.constant_lanes(numbers) {
             let width = u64::from(self.width);
             let lanes: SmallVec<[u8; 16]> = known.iter().map(|&number| (number % width) as u8).collect();
-            return Form::Packs(packs.iter().map(|&pack| self.at().shuffle(pack, pack, &lanes)).collect());
+            return WideForm::Packs(packs.iter().map(|&pack| self.at().shuffle(pack, pack, &lanes)).collect());
         }
         self.report.per_lane.push((Opcode::GroupShuffle, self.loc));
         let width = self.width;
@@ -283,15 +285,15 @@ impl Widener<'_> {
             let lanes: SmallVec<[Value; 16]> = each.iter().map(|&number| b.extract_dyn(pack, number)).collect();
             b.vec(&lanes)
         });
-        Form::Packs(moved.collect())
+        WideForm::Packs(moved.collect())
     }
 
-    /// The lanes of a value that is computed from constants alone, in few steps.
-    pub(super) fn known_lanes(&self, value: Value) -> Option<SmallVec<[u64; 16]>> {
-        self.known_within(value, STEPS)
+    /// The lanes of a value that is computed from constants only, in a few steps.
+    pub(super) fn constant_lanes(&self, value: Value) -> Option<SmallVec<[u64; 16]>> {
+        self.constant_lanes_within(value, MAX_DEPTH)
     }
 
-    fn known_within(&self, value: Value, steps: u32) -> Option<SmallVec<[u64; 16]>> {
+    fn constant_lanes_within(&self, value: Value, steps: u32) -> Option<SmallVec<[u64; 16]>> {
         let steps = steps.checked_sub(1)?;
         let dfg = &self.out.dfg;
         let data = dfg.inst(dfg.def_inst(value)?);
@@ -300,7 +302,7 @@ impl Widener<'_> {
             (_, Imm::Const(id)) => Some((0..ty.lanes()).map(|lane| dfg.constant(*id).lane(lane)).collect()),
             (Meaning::Lanes(meaning), imm) => {
                 let args: SmallVec<[SmallVec<[u64; 16]>; 3]> =
-                    data.args.iter().map(|&arg| self.known_within(arg, steps)).collect::<Option<_>>()?;
+                    data.args.iter().map(|&arg| self.constant_lanes_within(arg, steps)).collect::<Option<_>>()?;
                 let cx = LaneCx { imm, src: dfg.ty(*data.args.first()?).elem, dst: ty.elem };
                 let lane = |lane: usize| {
                     let operands: SmallVec<[u64; 3]> = args.iter().map(|lanes| lanes[lane]).collect();
@@ -309,7 +311,7 @@ impl Widener<'_> {
                 Some((0..ty.lanes() as usize).map(lane).collect())
             }
             _ if data.op == Opcode::Splat => {
-                let lane = *self.known_within(data.args[0], steps)?.first()?;
+                let lane = *self.constant_lanes_within(data.args[0], steps)?.first()?;
                 Some(SmallVec::from_elem(lane, ty.lanes() as usize))
             }
             _ => None,

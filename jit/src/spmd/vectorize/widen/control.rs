@@ -1,4 +1,4 @@
-//! Control flow: the blocks and branches of the plan, what edges assign, and the masks.
+//! Control flow of a pack: the blocks and branches of the plan, the assignments of edges, and the masks.
 
 use clift_kir::analysis::{Cfg, DomTree, Frontiers};
 use clift_kir::inst::{BlockCall, Imm, SwitchData};
@@ -11,41 +11,41 @@ use super::{Mask, Widener};
 use crate::spmd::analysis::shape::Scope;
 use crate::spmd::vectorize::linearize::{Pending, insert};
 
-/// From so many instructions on, a block is skipped when no lane waits for it, even where executing it would do no harm.
+/// A block with at least so many instructions is skipped if no lane waits for it, even if executing it would be harmless.
 const GUARD_COST: usize = 8;
 
 impl Widener<'_> {
-    /// Finds the roots that must not be executed without lanes, or are worth a test.
+    /// Finds the roots that must not be executed without lanes, or that are worth a test.
     pub(super) fn find_guards(&mut self) {
         let mut cost: FxHashMap<Block, usize> = FxHashMap::default();
         for &block in &self.plan.order {
             let root = self.masks.root(block);
             let insts = self.func.layout.insts(block);
-            let rare = self.func.layout.is_rare(block);
-            if insts.iter().any(|&inst| self.needs_lanes(inst)) || self.is_header(block) || rare {
+            let cold = self.func.layout.is_rare(block);
+            if insts.iter().any(|&inst| self.needs_lanes(inst)) || self.is_header(block) || cold {
                 self.guarded.insert(root);
             }
             let mut at = Some(root);
             while let Some(root) = at {
                 *cost.entry(root).or_default() += insts.len();
-                at = self.prepared.dom.parent(root).map(|above| self.masks.root(above));
+                at = self.normal.dom.parent(root).map(|above| self.masks.root(above));
             }
         }
         self.guarded.extend(cost.into_iter().filter(|&(_, cost)| cost >= GUARD_COST).map(|(root, _)| root));
     }
 
     fn is_header(&self, block: Block) -> bool {
-        let loops = &self.prepared.loops;
+        let loops = &self.normal.loops;
         loops.innermost(block).is_some_and(|id| loops.get(id).header == block)
     }
 
-    /// Whether an instruction does something even when no lane is active, or is costly then.
+    /// Whether an instruction has an effect, or is costly, even if no lane is active.
     fn needs_lanes(&self, inst: Inst) -> bool {
         let data = self.func.dfg.inst(inst);
         match how(data.op) {
             How::Load | How::Store => self.divergence.shape(data.args[0]).is_uniform(Scope::Pack),
             How::PerLane | How::Once => true,
-            // A work-group's: a boundary between regions.
+            // A collective operation of a work-group is a boundary between regions.
             How::Collective => matches!(&data.imm, Imm::Group(info) if info.scope == MemScope::WorkGroup),
             How::Leaf
             | How::Slot
@@ -92,14 +92,14 @@ impl Widener<'_> {
         self.skeleton = Some(DomTree::new(&Cfg::new(&self.out)));
     }
 
-    /// The way on from a block.
+    /// Makes the terminator of a block.
     fn end_block(&mut self, block: Block, unknown: Value) {
         let head = self.head(block);
         let deferred = self.plan.deferred[block].clone();
         let inst = self.terminator(block);
         let data = self.func.dfg.inst(inst);
         if let Some(id) = self.plan.latches[block] {
-            let header = self.head(self.prepared.loops.get(id).header);
+            let header = self.head(self.normal.loops.get(id).header);
             if !self.plan.divergent_loops.contains(&id) {
                 Builder::at_end(&mut self.out, head).jump(header, &[]);
                 return;
@@ -119,24 +119,24 @@ impl Widener<'_> {
             for &target in &targets {
                 insert(&mut pending, self.plan.place[target]);
             }
-            self.go(head, &pending, unknown);
+            self.go_to_first(head, &pending, unknown);
             return;
         }
-        // A uniform choice: each edge has a block of its own for what it assigns.
-        let mut ways: Vec<(Block, Block)> = Vec::new();
+        // A uniform branch: each edge has its own block for the assignments.
+        let mut paths: Vec<(Block, Block)> = Vec::new();
         for &target in &targets {
-            if ways.iter().any(|&(to, _)| to == target) {
+            if paths.iter().any(|&(to, _)| to == target) {
                 continue;
             }
-            let way = self.out.append_block();
+            let path = self.out.append_block();
             let mut pending = deferred.clone();
             insert(&mut pending, self.plan.place[target]);
-            self.go(way, &pending, unknown);
-            ways.push((target, way));
+            self.go_to_first(path, &pending, unknown);
+            paths.push((target, path));
         }
-        let to = |target: Block| match ways.iter().find(|&&(to, _)| to == target) {
-            Some(&(_, way)) => BlockCall::new(way, &[]),
-            None => unreachable!("broken invariant: a target without a way"),
+        let to = |target: Block| match paths.iter().find(|&&(to, _)| to == target) {
+            Some(&(_, path)) => BlockCall::new(path, &[]),
+            None => unreachable!("broken invariant: a target without a path"),
         };
         let imm = match &data.imm {
             Imm::Branch(calls) => Imm::Branch(Box::new([to(calls[0].block), to(calls[1].block)])),
@@ -146,7 +146,7 @@ impl Widener<'_> {
             })),
             other => unreachable!("broken invariant: {other:?} has several targets"),
         };
-        // A switch's selector has its own type.
+        // The selector of a switch has its own type.
         let selector_ty = self.func.dfg.ty(data.args[0]);
         let selector = if selector_ty == Type::B1 {
             unknown
@@ -154,11 +154,11 @@ impl Widener<'_> {
             Builder::before(&mut self.out, self.entry, 0).undef(selector_ty)
         };
         Builder::at_end(&mut self.out, head).inst(data.op, &[selector], imm, &[]);
-        self.edges[block] = ways;
+        self.edges[block] = paths;
     }
 
-    /// Ends a block: on to the first that waits, or to the next if no lane does.
-    fn go(&mut self, from: Block, pending: &[u32], unknown: Value) {
+    /// Ends a block: goes to the first pending block, or to the next one if no lane waits for it.
+    fn go_to_first(&mut self, from: Block, pending: &[u32], unknown: Value) {
         let Some((&first, rest)) = pending.split_first() else {
             unreachable!("broken invariant: nowhere to go");
         };
@@ -175,7 +175,7 @@ impl Widener<'_> {
         self.tests.push((test, next));
     }
 
-    /// The block from which a pack goes on when these wait.
+    /// The block that continues with the first of some pending blocks.
     fn dispatch(&mut self, pending: &[u32], unknown: Value) -> Block {
         let Some((&first, rest)) = pending.split_first() else {
             unreachable!("broken invariant: nowhere to go");
@@ -190,7 +190,7 @@ impl Widener<'_> {
         }
         let block = self.out.append_block();
         self.dispatch.insert(key, block);
-        self.go(block, pending, unknown);
+        self.go_to_first(block, pending, unknown);
         block
     }
 
@@ -215,7 +215,7 @@ impl Widener<'_> {
         self.leave(block, terminator, mask);
     }
 
-    /// The mask with which a block begins.
+    /// The mask at the start of a block.
     fn enter(&mut self, block: Block) -> Mask {
         let root = self.masks.root(block);
         if self.masks.is_full(block) {
@@ -256,12 +256,12 @@ impl Widener<'_> {
         Some(self.at_start(var, self.here, Type::B1.with_lanes(self.width)))
     }
 
-    /// Whether one block of the kernel is executed before another on every way there.
+    /// Whether one block of the kernel is executed before another one on every path there.
     pub(super) fn dominates(&self, a: Block, b: Block) -> bool {
         a == b || self.skeleton.as_ref().is_some_and(|dom| dom.dominates(self.head(a), self.head(b)))
     }
 
-    /// The variable for the lanes that wait for a root.
+    /// The variable for the mask of lanes that wait for a root.
     fn waiting_for(&mut self, root: Block) -> Var {
         if let Some(var) = self.waiting[root] {
             return var;
@@ -284,7 +284,7 @@ impl Widener<'_> {
         made
     }
 
-    /// The end of a block: assignments of its edges, and its condition.
+    /// Ends a block: the assignments of its edges, and its condition.
     fn leave(&mut self, block: Block, inst: Inst, mask: Mask) {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -309,15 +309,15 @@ impl Widener<'_> {
             0 => {}
             1 => self.edge(block, &calls[0], mask, mask),
             _ if self.divergence.diverges(block) => {
-                for (call, lanes) in self.choices(inst, &calls, mask) {
+                for (call, lanes) in self.target_masks(inst, &calls, mask) {
                     self.edge(block, &call, mask, Some(lanes));
                 }
             }
             _ => {
                 let selector = self.scalar(data.args[0]);
                 self.out.dfg.inst_mut(terminator).args[0] = selector;
-                for (target, way) in std::mem::take(&mut self.edges[block]) {
-                    self.here = way;
+                for (target, path) in std::mem::take(&mut self.edges[block]) {
+                    self.here = path;
                     for call in calls.iter().filter(|call| call.block == target).take(1) {
                         self.edge(block, call, mask, mask);
                     }
@@ -327,7 +327,7 @@ impl Widener<'_> {
     }
 
     /// The targets of a divergent branch, each once, with the lanes that go there.
-    fn choices(&mut self, inst: Inst, calls: &[BlockCall], mask: Mask) -> Vec<(BlockCall, Value)> {
+    fn target_masks(&mut self, inst: Inst, calls: &[BlockCall], mask: Mask) -> Vec<(BlockCall, Value)> {
         let data = self.func.dfg.inst(inst);
         let selector = self.packs(data.args[0])[0];
         let active = |this: &mut Self, chosen: Value| match mask {
@@ -351,23 +351,25 @@ impl Widener<'_> {
                 Some(any) => b.int2(Opcode::Or, any, equal),
                 None => equal,
             });
-            add_choice(&mut b, &mut chosen, call, equal);
+            add_lanes(&mut b, &mut chosen, call, equal);
         }
         let default = match any {
             Some(any) => self.at().int1(Opcode::Not, any),
             None => self.mask_constant(true),
         };
-        add_choice(&mut self.at(), &mut chosen, &switch.default, default);
+        add_lanes(&mut self.at(), &mut chosen, &switch.default, default);
         chosen.into_iter().map(|(call, lanes)| (call, active(self, lanes))).collect()
     }
 
-    /// What an edge assigns, in the current block: the target's parameters, and the lanes that wait for it. The parameters are
-    /// assigned for all lanes that are here, as those are not waiting there: if one goes there later, its values are assigned
-    /// again. So they need no mask where all lanes are here, and the mask of the edge only where it is asked for.
+    /// Emits the assignments of an edge in the current block: the target's parameters, and the lanes that wait for it. The
+    /// parameters are assigned for all lanes that are active here: these lanes are not waiting for the target, and if one goes
+    /// there later, its values are assigned again. So no mask is needed if all lanes are active here, and the mask of the edge is
+    /// computed only if it is used otherwise.
     fn edge(&mut self, from: Block, call: &BlockCall, here: Mask, taken: Mask) {
         let to = call.block;
         let again = self.plan.ever_deferred.contains(to) && !self.is_first_into(from, to);
-        // A block without a guard is executed even when no lane waits for it; lanes that wait for the target keep what they share.
+        // A block without a guard is executed even if no lane waits for it. Then lanes that wait for the target must keep its
+        // uniform values.
         let lanes = here.filter(|_| again && !self.guarded.contains(self.masks.root(from)));
         let args: Vec<Vec<Value>> =
             self.func.dfg.params(to).iter().zip(&call.args).map(|(&param, &arg)| self.as_param(param, arg)).collect();
@@ -407,15 +409,15 @@ impl Widener<'_> {
         }
     }
 
-    /// Whether no lane can have gone to `to` over another edge, or over this one in an earlier iteration, and still wait there.
+    /// Whether no lane can be waiting for `to` because of another edge, or of this one in an earlier iteration.
     fn is_first_into(&self, from: Block, to: Block) -> bool {
-        let loops = &self.prepared.loops;
+        let loops = &self.normal.loops;
         let place = |b: &Block| self.plan.place[*b];
         loops.innermost(from) == loops.innermost(to)
-            && self.prepared.cfg.preds(to).iter().min_by_key(|b| place(b)) == Some(&from)
+            && self.normal.cfg.preds(to).iter().min_by_key(|b| place(b)) == Some(&from)
     }
 
-    /// Conditions of the branches that ask whether a lane waits.
+    /// Fills in the conditions of the branches that test whether a lane waits.
     pub(super) fn fill_tests(&mut self) {
         for (test, root) in std::mem::take(&mut self.tests) {
             let Some(block) = self.out.layout.block_of(test) else { continue };
@@ -427,7 +429,7 @@ impl Widener<'_> {
         }
     }
 
-    /// Resolves variables, and removes what nothing leads to.
+    /// Resolves variables and removes unreachable blocks.
     pub(super) fn finish(&mut self) {
         let cfg = Cfg::new(&self.out);
         self.out.layout.set_order(cfg.rpo().to_vec());
@@ -457,8 +459,8 @@ impl Widener<'_> {
     }
 }
 
-/// Adds lanes to a target's.
-fn add_choice(b: &mut Builder<'_>, chosen: &mut Vec<(BlockCall, Value)>, call: &BlockCall, lanes: Value) {
+/// Adds lanes to those of a target.
+fn add_lanes(b: &mut Builder<'_>, chosen: &mut Vec<(BlockCall, Value)>, call: &BlockCall, lanes: Value) {
     match chosen.iter_mut().find(|(other, _)| other.block == call.block) {
         Some((_, all)) => *all = b.int2(Opcode::Or, *all, lanes),
         None => chosen.push((call.clone(), lanes)),

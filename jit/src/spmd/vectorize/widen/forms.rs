@@ -1,4 +1,4 @@
-//! Values of the kernel in their forms, and variables.
+//! The forms of the kernel's values in the code of a pack, and variables.
 
 use clift_kir::dfg::{ConstData, ValueDef};
 use clift_kir::inst::InstData;
@@ -10,43 +10,46 @@ use super::Widener;
 use crate::spmd::analysis::affine::Offsets;
 use crate::spmd::analysis::shape::{Scope, Shape};
 
-/// Components of a varying value, each a pack.
+/// The components of a varying value, one pack each.
 pub(super) type Packs = SmallVec<[Value; 4]>;
 
-/// What a value of the kernel is in the pack's code.
+/// The form of a kernel's value in the code of a pack.
 #[derive(Clone, Debug)]
-pub(super) enum Form {
-    /// The lanes share it.
+pub(super) enum WideForm {
+    /// The value is the same in all lanes.
     Uniform(Value),
-    /// Lane i has the value of lane 0 plus i steps, wrapping in its width.
+    /// Lane i has the value of lane 0 plus i times the stride, wrapping in its width.
     Affine { base: Value, stride: i64 },
-    /// The value of lane 0; the others follow in steps unless an index wraps within the pack, which takes a test
-    /// ([`Conditional`](crate::spmd::analysis::shape::Conditional)), or differ from it by constants. Packs are made where somebody needs
-    /// them.
-    Provided(Value),
-    /// An OpenCL vector, lane by lane as records lie in memory: all components of lane 0, of lane 1, ...
+    /// Only the value of lane 0 is computed. The other lanes have a stride unless an index wraps within the pack, which a test
+    /// decides ([`Conditional`](crate::spmd::analysis::shape::Conditional)), or differ from it by constants. Packs are computed
+    /// where they are needed.
+    FirstLane(Value),
+    /// An OpenCL vector in memory order: all components of lane 0, of lane 1, ...
     Flat(Value),
-    /// A pack per component.
+    /// One pack per component.
     Packs(Packs),
 }
 
-impl Form {
+impl WideForm {
     fn parts(&self) -> Packs {
         match self {
-            Form::Uniform(value) | Form::Affine { base: value, .. } | Form::Provided(value) | Form::Flat(value) => {
+            WideForm::Uniform(value)
+            | WideForm::Affine { base: value, .. }
+            | WideForm::FirstLane(value)
+            | WideForm::Flat(value) => {
                 smallvec![*value]
             }
-            Form::Packs(packs) => packs.clone(),
+            WideForm::Packs(packs) => packs.clone(),
         }
     }
 
-    fn with_parts(&self, parts: Packs) -> Form {
+    fn with_parts(&self, parts: Packs) -> WideForm {
         match self {
-            Form::Uniform(_) => Form::Uniform(parts[0]),
-            Form::Affine { stride, .. } => Form::Affine { base: parts[0], stride: *stride },
-            Form::Provided(_) => Form::Provided(parts[0]),
-            Form::Flat(_) => Form::Flat(parts[0]),
-            Form::Packs(_) => Form::Packs(parts),
+            WideForm::Uniform(_) => WideForm::Uniform(parts[0]),
+            WideForm::Affine { stride, .. } => WideForm::Affine { base: parts[0], stride: *stride },
+            WideForm::FirstLane(_) => WideForm::FirstLane(parts[0]),
+            WideForm::Flat(_) => WideForm::Flat(parts[0]),
+            WideForm::Packs(_) => WideForm::Packs(parts),
         }
     }
 }
@@ -57,16 +60,16 @@ impl Widener<'_> {
         ty.lane().with_lanes(self.width)
     }
 
-    /// What a value that is yet to be made will be.
+    /// The shape of a value of the kernel.
     pub(super) fn shape(&self, value: Value) -> Shape {
         self.divergence.shape(value)
     }
 
-    /// Notes what became of a value.
-    pub(super) fn set(&mut self, value: Value, form: Form) {
-        if let Form::Uniform(new) = form {
+    /// Records the form of a value.
+    pub(super) fn set(&mut self, value: Value, form: WideForm) {
+        if let WideForm::Uniform(new) = form {
             self.name(value, new);
-        } else if let Form::Packs(packs) = &form
+        } else if let WideForm::Packs(packs) = &form
             && let [only] = packs[..]
         {
             self.name(value, only);
@@ -75,8 +78,8 @@ impl Widener<'_> {
         self.made_in[value] = Some(self.here).into();
     }
 
-    /// A value's form, for use in the block being filled.
-    pub(super) fn form(&mut self, value: Value) -> Form {
+    /// The form of a value, for use in the block that is being filled.
+    pub(super) fn form(&mut self, value: Value) -> WideForm {
         let Some(form) = self.forms[value].clone() else {
             unreachable!("broken invariant: {value} is used in {} before it is made", self.block)
         };
@@ -108,62 +111,64 @@ impl Widener<'_> {
         form.with_parts(parts)
     }
 
-    /// The scalar that the lanes share, or lane 0's.
+    /// The scalar of a uniform value, or lane 0's value.
     pub(super) fn scalar(&mut self, value: Value) -> Value {
         match self.form(value) {
-            Form::Uniform(value) | Form::Affine { base: value, .. } | Form::Provided(value) => value,
-            Form::Flat(_) | Form::Packs(_) => unreachable!("broken invariant: {value} varies"),
+            WideForm::Uniform(value) | WideForm::Affine { base: value, .. } | WideForm::FirstLane(value) => value,
+            WideForm::Flat(_) | WideForm::Packs(_) => unreachable!("broken invariant: {value} varies"),
         }
     }
 
-    /// Whether the lanes have one scalar, or one with a step.
+    /// Whether a value is a scalar, possibly with a stride.
     pub(super) fn is_scalar(&mut self, value: Value) -> bool {
-        matches!(self.forms[value], Some(Form::Uniform(_) | Form::Affine { .. }))
+        matches!(self.forms[value], Some(WideForm::Uniform(_) | WideForm::Affine { .. }))
     }
 
-    /// Whether lane 0's value is known as a scalar.
-    pub(super) fn has_first(&self, value: Value) -> bool {
-        matches!(self.forms[value], Some(Form::Uniform(_) | Form::Affine { .. } | Form::Provided(_)))
+    /// Whether lane 0's value is available as a scalar.
+    pub(super) fn has_first_lane(&self, value: Value) -> bool {
+        matches!(self.forms[value], Some(WideForm::Uniform(_) | WideForm::Affine { .. } | WideForm::FirstLane(_)))
     }
 
-    /// Whether the lanes share a value that was made already.
+    /// Whether a value was made as a uniform one.
     pub(super) fn is_uniform(&self, value: Value) -> bool {
-        matches!(self.forms[value], Some(Form::Uniform(_)))
+        matches!(self.forms[value], Some(WideForm::Uniform(_)))
     }
 
-    /// The components as packs.
+    /// The components of a value as packs.
     pub(super) fn packs(&mut self, value: Value) -> Packs {
         let ty = self.func.dfg.ty(value);
         match self.form(value) {
-            Form::Packs(packs) => packs,
-            Form::Provided(first) => match self.divergence.offsets(value) {
-                Some(offsets) => smallvec![self.apart(first, offsets)],
-                None => self.remade(value),
+            WideForm::Packs(packs) => packs,
+            WideForm::FirstLane(first) => match self.divergence.offsets(value) {
+                Some(offsets) => smallvec![self.at_offsets(first, offsets)],
+                None => self.recomputed(value),
             },
-            Form::Flat(flat) => (0..ty.lanes()).map(|component| self.component_of(flat, component)).collect(),
-            Form::Affine { base, stride } => smallvec![self.steps(base, stride)],
-            Form::Uniform(scalar) => (0..ty.lanes()).map(|component| self.component_splat(scalar, component)).collect(),
+            WideForm::Flat(flat) => (0..ty.lanes()).map(|component| self.component_of(flat, component)).collect(),
+            WideForm::Affine { base, stride } => smallvec![self.strided(base, stride)],
+            WideForm::Uniform(scalar) => {
+                (0..ty.lanes()).map(|component| self.component_splat(scalar, component)).collect()
+            }
         }
     }
 
-    /// The packs of a value of which only lane 0's was made: computed here.
-    fn remade(&mut self, value: Value) -> Packs {
-        if let Some(packs) = self.remade.get(&(value, self.here)) {
+    /// Computes the packs of a value of which only lane 0's scalar has been made.
+    fn recomputed(&mut self, value: Value) -> Packs {
+        if let Some(packs) = self.recomputed.get(&(value, self.here)) {
             return packs.clone();
         }
         let Some(inst) = self.func.dfg.def_inst(value) else {
             unreachable!("broken invariant: parameter {value} is provided")
         };
         let packs = self.on_packs(inst);
-        self.remade.insert((value, self.here), packs.clone());
+        self.recomputed.insert((value, self.here), packs.clone());
         packs
     }
 
-    /// One component of a value that the lanes share, in every lane.
+    /// One component of a uniform value in every lane.
     fn component_splat(&mut self, value: Value, component: u32) -> Value {
         let key = (value, -1 - i64::from(component), self.here);
         if !self.out.dfg.ty(value).is_vector() {
-            return self.steps(value, 0);
+            return self.strided(value, 0);
         }
         if let Some(&pack) = self.splats.get(&key) {
             return pack;
@@ -189,26 +194,26 @@ impl Widener<'_> {
         pack
     }
 
-    /// A value as a flat one, if it costs nothing to speak of: because it is one, or because the lanes share it.
+    /// A value in flat form, if that costs almost nothing: because it is flat already, or because it is uniform.
     pub(super) fn flat(&mut self, value: Value) -> Option<Value> {
         match self.form(value) {
-            Form::Flat(flat) => Some(flat),
-            Form::Uniform(shared) if self.out.dfg.ty(shared).is_vector() => {
+            WideForm::Flat(flat) => Some(flat),
+            WideForm::Uniform(shared) if self.out.dfg.ty(shared).is_vector() => {
                 let count = self.out.dfg.ty(shared).lanes();
                 let lanes: SmallVec<[u8; 64]> = (0..count * self.width).map(|i| (i % count) as u8).collect();
                 Some(self.at().shuffle(shared, shared, &lanes))
             }
-            Form::Uniform(_) | Form::Affine { .. } | Form::Provided(_) | Form::Packs(_) => None,
+            WideForm::Uniform(_) | WideForm::Affine { .. } | WideForm::FirstLane(_) | WideForm::Packs(_) => None,
         }
     }
 
-    /// Whether a value is kept flat.
+    /// Whether a value is in flat form.
     pub(super) fn is_flat(&self, value: Value) -> bool {
-        matches!(self.forms[value], Some(Form::Flat(_)))
+        matches!(self.forms[value], Some(WideForm::Flat(_)))
     }
 
-    /// `base`, `base + stride`, ... in the lanes.
-    pub(super) fn steps(&mut self, base: Value, stride: i64) -> Value {
+    /// The pack `base`, `base + stride`, ...
+    pub(super) fn strided(&mut self, base: Value, stride: i64) -> Value {
         let ty = self.out.dfg.ty(base);
         debug_assert!(!ty.is_vector());
         let key = (base, stride, self.here);
@@ -236,8 +241,8 @@ impl Widener<'_> {
         pack
     }
 
-    /// The lanes of a value of which the first and the differences from it are known.
-    fn apart(&mut self, first: Value, offsets: Offsets) -> Value {
+    /// The pack with the given first lane and offsets.
+    fn at_offsets(&mut self, first: Value, offsets: Offsets) -> Value {
         let ty = self.out.dfg.ty(first);
         let width = self.width;
         let steps = if ty.is_ptr() { Type::I64 } else { ty };
@@ -246,22 +251,22 @@ impl Widener<'_> {
         if ty.is_ptr() {
             return self.emit(Opcode::Addr, &[first, by], Imm::Addr { scale: 1, disp: 0 }, ty.with_lanes(width));
         }
-        let first = self.steps(first, 0);
+        let first = self.strided(first, 0);
         self.at().int2(Opcode::Iadd, first, by)
     }
 
-    /// 0, `stride`, 2 * `stride`, ...
+    /// The pack 0, `stride`, 2 * `stride`, ...
     pub(super) fn iota(&mut self, ty: Type, stride: i64) -> Value {
         let lanes: Vec<u64> = (0..self.width).map(|lane| (stride as u64).wrapping_mul(u64::from(lane))).collect();
         let data = ConstData::new(ty.with_lanes(self.width), &lanes);
         self.at().constant(data)
     }
 
-    /// One lane of a value, as the kernel's type.
+    /// One lane of a value, with the kernel's type.
     pub(super) fn lane(&mut self, value: Value, lane: u32) -> Value {
         match self.form(value) {
-            Form::Uniform(scalar) => scalar,
-            Form::Affine { base, stride } => {
+            WideForm::Uniform(scalar) => scalar,
+            WideForm::Affine { base, stride } => {
                 let ty = self.out.dfg.ty(base);
                 let step = stride.wrapping_mul(i64::from(lane));
                 let mut b = self.at();
@@ -274,13 +279,13 @@ impl Widener<'_> {
                     b.int2(Opcode::Iadd, base, step)
                 }
             }
-            Form::Provided(base) if lane == 0 => base,
-            Form::Flat(flat) => {
+            WideForm::FirstLane(base) if lane == 0 => base,
+            WideForm::Flat(flat) => {
                 let count = self.func.dfg.ty(value).lanes();
                 let lanes: SmallVec<[u8; 16]> = (0..count).map(|component| (lane * count + component) as u8).collect();
                 self.at().shuffle(flat, flat, &lanes)
             }
-            Form::Provided(_) | Form::Packs(_) => {
+            WideForm::FirstLane(_) | WideForm::Packs(_) => {
                 let packs = self.packs(value);
                 let mut b = self.at();
                 let components: SmallVec<[Value; 4]> = packs.iter().map(|&pack| b.extract(pack, lane)).collect();
@@ -291,7 +296,7 @@ impl Widener<'_> {
 
     // -- variables --
 
-    /// Whether a parameter is kept in packs.
+    /// Whether a parameter is kept as packs.
     pub(super) fn is_packs(&self, param: Value) -> bool {
         self.shape(param) == Shape::Varying
     }
@@ -312,20 +317,20 @@ impl Widener<'_> {
         vars
     }
 
-    /// An argument in the form of the parameter it is for.
+    /// An argument in the form of its parameter.
     pub(super) fn as_param(&mut self, param: Value, arg: Value) -> Vec<Value> {
         if self.is_packs(param) { self.packs(arg).to_vec() } else { vec![self.scalar(arg)] }
     }
 
-    /// A parameter at the start of its block.
+    /// Sets a parameter's form at the start of its block.
     pub(super) fn enter_param(&mut self, param: Value) {
         let ty = self.func.dfg.ty(param);
         let vars = self.param_vars(param);
         let (pack, here) = (self.pack_type(ty), self.here);
         let form = match self.shape(param) {
-            Shape::Uniform(_) => Form::Uniform(self.at_start(vars[0], here, ty)),
-            Shape::Affine { stride, .. } => Form::Affine { base: self.at_start(vars[0], here, ty), stride },
-            Shape::Varying => Form::Packs(vars.into_iter().map(|var| self.at_start(var, here, pack)).collect()),
+            Shape::Uniform(_) => WideForm::Uniform(self.at_start(vars[0], here, ty)),
+            Shape::Affine { stride, .. } => WideForm::Affine { base: self.at_start(vars[0], here, ty), stride },
+            Shape::Varying => WideForm::Packs(vars.into_iter().map(|var| self.at_start(var, here, pack)).collect()),
         };
         debug_assert!(
             self.shape(param) == Shape::Varying || self.shape(param).is_uniform(Scope::Pack) || !ty.is_vector(),
@@ -335,7 +340,7 @@ impl Widener<'_> {
         self.made_in[param] = Some(here).into();
     }
 
-    /// The variable's value in the current block, at this point.
+    /// The value of a variable at this point of the current block.
     pub(super) fn read(&mut self, var: Var, ty: Type) -> Value {
         match self.current.get(&(var, self.here)) {
             Some(&value) => value,
@@ -343,13 +348,13 @@ impl Widener<'_> {
         }
     }
 
-    /// Gives a variable a value, in the current block.
+    /// Assigns a variable in the current block.
     pub(super) fn assign(&mut self, var: Var, value: Value) {
         self.ssa.define(var, self.here, value);
         self.current.insert((var, self.here), value);
     }
 
-    /// A placeholder for the variable at the start of a block.
+    /// The placeholder for a variable's value at the start of a block.
     pub(super) fn at_start(&mut self, var: Var, block: Block, ty: Type) -> Value {
         let dfg = &mut self.out.dfg;
         *self.placeholders.entry((var, block)).or_insert_with(|| {
@@ -359,7 +364,8 @@ impl Widener<'_> {
         })
     }
 
-    /// Splits the current block here: what follows goes to a new block, which becomes the current one.
+    /// Splits the current block before its terminator. The rest becomes the current block. Returns the first part, which has no
+    /// terminator.
     pub(super) fn split(&mut self) -> Block {
         let rest = self.out.dfg.make_block();
         let insts = self.out.layout.insts(self.here);
@@ -369,7 +375,7 @@ impl Widener<'_> {
         std::mem::replace(&mut self.here, rest)
     }
 
-    /// A cursor at the end of a block that has no terminator yet.
+    /// A cursor at the end of a block without terminator.
     pub(super) fn ending(&mut self, block: Block) -> Builder<'_> {
         let loc = self.loc;
         let mut builder = Builder::at_end(&mut self.out, block);

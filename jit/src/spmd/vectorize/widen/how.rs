@@ -1,38 +1,38 @@
-//! How the widener treats each op: the one exhaustive match of this directory over opcodes.
+//! How the widener treats each op, by the classes of the op table.
 
 use clift_kir::Opcode;
 use clift_kir::ops::{CallOp, ConvertOp, LaneOp, LeafOp, MemoryOp, OpClass, SyncOp, TerminatorOp};
 
-/// What becomes of an op of one work-item when a pack of work-items executes it.
+/// What becomes of an op when a pack of work-items executes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum How {
-    /// Depends on nothing and is the same for the launch or the group: copied.
+    /// Has no operands, and the same value for the launch or the group: copied.
     Leaf,
-    /// Address of a private variable: one copy per lane.
+    /// The address of a private variable: one copy per lane.
     Slot,
-    /// A work-item query: stays the query of the pack's first lane; lanes follow along x.
+    /// A work-item query: becomes the query of the pack's first lane; the other lanes follow along x.
     Query,
-    /// Lane by lane, and component by component: the same op on packs.
+    /// Applies to each lane and component on its own: the same op on packs.
     Lanewise,
     /// Moves components of an OpenCL vector, or combines them.
     Components,
-    /// The same bits seen as another type.
+    /// Reinterprets the bits as another type.
     Bitcast,
     /// Reads memory.
     Load,
     /// Writes memory.
     Store,
-    /// Has no form on packs: once per active lane.
+    /// Has no vector form: executed once per active lane.
     PerLane,
-    /// Lanes exchange values.
+    /// A collective operation, in which lanes exchange values.
     Collective,
-    /// As it stands, once for the pack.
+    /// Executed once for the pack, unchanged.
     Once,
-    /// Goes to other blocks.
+    /// Transfers control to other blocks.
     Branch,
     /// The end of the kernel.
     End,
-    /// Nothing that a kernel's own code contains.
+    /// Does not occur in a kernel at this stage.
     Foreign,
 }
 

@@ -4,13 +4,13 @@ use clift_kir::inst::Imm;
 use clift_kir::{AtomicOp, Inst, Opcode, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
-use super::forms::{Form, Packs};
+use super::forms::{Packs, WideForm};
 use super::how::{How, how};
 use super::{Mask, Widener};
 use crate::spmd::analysis::shape::Shape;
 
 impl Widener<'_> {
-    /// One instruction of a block that the lanes of `mask` execute.
+    /// Widens one instruction of a block that the lanes of `mask` execute.
     pub(super) fn instruction(&mut self, inst: Inst, mask: Mask) {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -19,7 +19,7 @@ impl Widener<'_> {
                 let result = func.dfg.result(inst);
                 let imm = self.imm(&data.imm);
                 let made = self.emit(data.op, &[], imm, func.dfg.ty(result));
-                self.set(result, Form::Uniform(made));
+                self.set(result, WideForm::Uniform(made));
             }
             How::Slot => self.slot(inst),
             How::Query => self.query(inst),
@@ -36,7 +36,8 @@ impl Widener<'_> {
                     }
                     other => other.clone(),
                 };
-                let args: SmallVec<[Value; 1]> = data.args.iter().map(|&arg| self.of_active(arg, mask)).collect();
+                let args: SmallVec<[Value; 1]> =
+                    data.args.iter().map(|&arg| self.address_in_active_lanes(arg, mask)).collect();
                 self.at().inst(data.op, &args, imm, &[]);
             }
             How::Branch | How::End | How::Foreign => {
@@ -45,8 +46,8 @@ impl Widener<'_> {
         }
     }
 
-    /// The address that is the same for all active lanes, though it need not be known to be.
-    fn of_active(&mut self, address: Value, mask: Mask) -> Value {
+    /// An address that is the same for all active lanes, though this need not be known at compile time.
+    fn address_in_active_lanes(&mut self, address: Value, mask: Mask) -> Value {
         if self.is_uniform(address) {
             return self.scalar(address);
         }
@@ -65,7 +66,7 @@ impl Widener<'_> {
         self.at().cast(Opcode::IntToPtr, highest, ty)
     }
 
-    /// The address of a private variable: the lanes' elements, or their copies of the whole, lie one after the other.
+    /// The address of a private variable. The lanes' elements, or their copies of the whole variable, are contiguous.
     fn slot(&mut self, inst: Inst) {
         let data = self.func.dfg.inst(inst);
         let Imm::Slot(slot) = data.imm else { unreachable!("broken invariant: slot_addr without a slot") };
@@ -78,18 +79,18 @@ impl Widener<'_> {
         if self.whole_slots.contains(&slot) {
             self.clear_slot(slot, base);
         }
-        let form = if stride == 0 { Form::Uniform(base) } else { Form::Affine { base, stride } };
-        self.set_shaped(result, form);
+        let form = if stride == 0 { WideForm::Uniform(base) } else { WideForm::Affine { base, stride } };
+        self.set_leaf(result, form);
     }
 
-    /// A query of the first lane.
+    /// A work-item query, for the first lane.
     fn query(&mut self, inst: Inst) {
         let data = self.func.dfg.inst(inst);
         let result = self.func.dfg.result(inst);
         let ty = self.func.dfg.ty(result);
         if data.op == Opcode::SubGroupLocalId {
             let first = self.at().iconst(ty, 0);
-            self.set_shaped(result, Form::Affine { base: first, stride: 1 });
+            self.set_leaf(result, WideForm::Affine { base: first, stride: 1 });
             return;
         }
         let base = self.emit(data.op, &[], data.imm.clone(), ty);
@@ -97,16 +98,16 @@ impl Widener<'_> {
             Opcode::GlobalId | Opcode::LocalId => data.imm == Imm::Dim(0),
             op => op == Opcode::GlobalLinearId || op == Opcode::LocalLinearId,
         };
-        let form = if along_x { Form::Affine { base, stride: 1 } } else { Form::Uniform(base) };
-        self.set_shaped(result, form);
+        let form = if along_x { WideForm::Affine { base, stride: 1 } } else { WideForm::Uniform(base) };
+        self.set_leaf(result, form);
     }
 
-    /// Notes a value in the form its shape asks for, which may promise less than is known.
-    fn set_shaped(&mut self, value: Value, form: Form) {
+    /// Records the form of a leaf. The value's shape may be less precise.
+    fn set_leaf(&mut self, value: Value, form: WideForm) {
         self.set(value, form);
     }
 
-    /// Something that only computes: on scalars where the lanes share the result or have it in steps.
+    /// An instruction without effects. Uniform and affine results are computed with scalars.
     fn pure(&mut self, inst: Inst) {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -117,38 +118,38 @@ impl Widener<'_> {
             return;
         }
         let shape = self.shape(result);
-        // What is a line may be computed of values that are not: the first lane's value is of the first lanes' ones.
+        // A value may be affine though its operands are not: its first lane depends only on the operands' first lanes.
         let scalars = data.args.iter().all(|&arg| self.is_scalar(arg))
-            || shape != Shape::Varying && data.args.iter().all(|&arg| self.has_first(arg));
+            || shape != Shape::Varying && data.args.iter().all(|&arg| self.has_first_lane(arg));
         let uniform = data.args.iter().all(|&arg| self.is_uniform(arg));
         if scalars && (shape != Shape::Varying || uniform) {
             let args: SmallVec<[Value; 4]> = data.args.iter().map(|&arg| self.scalar(arg)).collect();
             let made = self.emit(data.op, &args, data.imm.clone(), ty);
             let form = match shape {
-                Shape::Affine { stride, .. } if !uniform => Form::Affine { base: made, stride },
-                Shape::Affine { .. } | Shape::Uniform(_) | Shape::Varying => Form::Uniform(made),
+                Shape::Affine { stride, .. } if !uniform => WideForm::Affine { base: made, stride },
+                Shape::Affine { .. } | Shape::Uniform(_) | Shape::Varying => WideForm::Uniform(made),
             };
             self.set(result, form);
             return;
         }
-        if self.divergence.is_near(result) && data.args.iter().all(|&arg| self.has_first(arg)) {
+        if self.divergence.has_known_distances(result) && data.args.iter().all(|&arg| self.has_first_lane(arg)) {
             let args: SmallVec<[Value; 4]> = data.args.iter().map(|&arg| self.scalar(arg)).collect();
             let first = self.emit(data.op, &args, data.imm.clone(), ty);
-            self.set(result, Form::Provided(first));
+            self.set(result, WideForm::FirstLane(first));
             return;
         }
         if data.op == Opcode::LibCall {
             self.report.per_lane.push((data.op, self.loc));
         }
         if let Some(flat) = self.on_flat(inst) {
-            self.set(result, Form::Flat(flat));
+            self.set(result, WideForm::Flat(flat));
             return;
         }
         let packs = self.on_packs(inst);
-        self.set(result, Form::Packs(packs));
+        self.set(result, WideForm::Packs(packs));
     }
 
-    /// What a lane-wise instruction computes of flat values, and values that the lanes share.
+    /// Applies a lane-wise instruction to flat and uniform values.
     fn on_flat(&mut self, inst: Inst) -> Option<Value> {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -167,7 +168,7 @@ impl Widener<'_> {
         Some(self.emit(data.op, &args?, data.imm.clone(), flat))
     }
 
-    /// An address within an interleaved variable: offsets count for all lanes.
+    /// An address within an interleaved variable: offsets are multiplied by the number of lanes.
     fn interleaved_address(&mut self, inst: Inst) {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -178,25 +179,25 @@ impl Widener<'_> {
         let base = self.form(data.args[0]);
         let index = data.args.get(1).map(|&index| self.form(index));
         let step = match &index {
-            None | Some(Form::Uniform(_)) => Some(0),
-            Some(Form::Affine { stride, .. }) => Some(stride.wrapping_mul(scale as i64)),
-            Some(Form::Provided(_) | Form::Flat(_) | Form::Packs(_)) => None,
+            None | Some(WideForm::Uniform(_)) => Some(0),
+            Some(WideForm::Affine { stride, .. }) => Some(stride.wrapping_mul(scale as i64)),
+            Some(WideForm::FirstLane(_) | WideForm::Flat(_) | WideForm::Packs(_)) => None,
         };
-        if let (Form::Affine { base, stride }, Some(step)) = (&base, step) {
+        if let (WideForm::Affine { base, stride }, Some(step)) = (&base, step) {
             let args: SmallVec<[Value; 2]> =
                 std::iter::once(*base).chain(data.args.get(1).map(|&index| self.scalar(index))).collect();
             let base = self.emit(Opcode::Addr, &args, imm, func.dfg.ty(result));
             let stride = stride.wrapping_add(step);
-            self.set(result, if stride == 0 { Form::Uniform(base) } else { Form::Affine { base, stride } });
+            self.set(result, if stride == 0 { WideForm::Uniform(base) } else { WideForm::Affine { base, stride } });
             return;
         }
         let args: SmallVec<[Value; 2]> = data.args.iter().map(|&arg| self.packs(arg)[0]).collect();
         let pack = self.pack_type(func.dfg.ty(result));
         let made = self.emit(Opcode::Addr, &args, imm, pack);
-        self.set(result, Form::Packs(smallvec![made]));
+        self.set(result, WideForm::Packs(smallvec![made]));
     }
 
-    /// What an instruction computes, in all lanes.
+    /// The result of an instruction in all lanes.
     pub(super) fn on_packs(&mut self, inst: Inst) -> Packs {
         match how(self.func.dfg.inst(inst).op) {
             How::Components => self.components(inst),
@@ -216,7 +217,7 @@ impl Widener<'_> {
         }
     }
 
-    /// The same op for each component.
+    /// Applies the same op to each component.
     fn lanewise(&mut self, inst: Inst) -> Packs {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -225,7 +226,7 @@ impl Widener<'_> {
         if data.op == Opcode::Addr && !ty.is_vector() {
             return smallvec![self.address(inst, pack)];
         }
-        // One condition for all components, or one each.
+        // One condition for all components, or one for each.
         if data.op == Opcode::Select && self.is_uniform(data.args[0]) && !func.dfg.ty(data.args[0]).is_vector() {
             let cond = self.scalar(data.args[0]);
             let (a, b) = (self.packs(data.args[1]), self.packs(data.args[2]));
@@ -241,7 +242,7 @@ impl Widener<'_> {
             .collect()
     }
 
-    /// An address that varies: scalar operands stay scalars.
+    /// A varying address: uniform operands stay scalars.
     fn address(&mut self, inst: Inst, pack: Type) -> Value {
         let data = self.func.dfg.inst(inst);
         let base = data.args[0];
@@ -255,7 +256,7 @@ impl Widener<'_> {
         self.emit(Opcode::Addr, &operands, data.imm.clone(), pack)
     }
 
-    /// Components of OpenCL vectors moved, or combined.
+    /// Moves or combines the components of OpenCL vectors.
     fn components(&mut self, inst: Inst) -> Packs {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -287,7 +288,7 @@ impl Widener<'_> {
                     .iter()
                     .enumerate()
                     .map(|(i, &old)| {
-                        let here = self.equals(number, i as i64);
+                        let here = self.lanes_equal_to(number, i as i64);
                         self.at().select(here, element, old)
                     })
                     .collect()
@@ -322,15 +323,15 @@ impl Widener<'_> {
         sum
     }
 
-    /// Where a pack of i32 has a number.
-    fn equals(&mut self, number: Value, wanted: i64) -> Value {
+    /// The lanes in which a number has a value.
+    fn lanes_equal_to(&mut self, number: Value, wanted: i64) -> Value {
         let ty = self.out.dfg.ty(number);
         let mut b = self.at();
         let wanted = b.iconst(ty, wanted);
         b.icmp(clift_kir::IntCond::Eq, number, wanted)
     }
 
-    /// The component whose number, modulo their count rounded up to a power of two, each lane gives.
+    /// For each lane, the component whose number it has, modulo the number of components rounded up to a power of two.
     fn choose_component(&mut self, components: &[Value], number: Value) -> Value {
         let ty = self.out.dfg.ty(number);
         let number = {
@@ -340,13 +341,13 @@ impl Widener<'_> {
         };
         let mut chosen = components[0];
         for (i, &component) in components.iter().enumerate().skip(1) {
-            let here = self.equals(number, i as i64);
+            let here = self.lanes_equal_to(number, i as i64);
             chosen = self.at().select(here, component, chosen);
         }
         chosen
     }
 
-    /// The same bits in as many or more or fewer components.
+    /// Reinterprets the bits as the same, a larger or a smaller number of components.
     fn bitcast(&mut self, inst: Inst) -> Packs {
         let func = self.func;
         let data = func.dfg.inst(inst);

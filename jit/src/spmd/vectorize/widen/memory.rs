@@ -1,51 +1,51 @@
-//! Loads and stores: contiguous, in steps, or scattered.
+//! Loads and stores: contiguous, strided, or scattered.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::inst::{BlockCall, Imm, MemInfo};
 use clift_kir::{Elem, Inst, Opcode, Slot, Space, Type, Value};
 use smallvec::SmallVec;
 
-use super::forms::{Form, Packs};
+use super::forms::{Packs, WideForm};
 use super::{Mask, Widener};
 use crate::spmd::analysis::shape::{Bound, Check, Scope};
 
-/// OpenCL vectors of a pack with up to so many components in all are kept as they lie in memory.
-const MAX_FLAT: u32 = Type::MAX_LANES / 2;
+/// OpenCL vectors of a pack stay in memory order if they have at most so many components in all.
+const MAX_FLAT_COMPONENTS: u32 = Type::MAX_LANES / 2;
 
-/// Records with up to so many elements are loaded whole and taken apart.
-const MAX_STEP: u32 = 4;
+/// Records of at most so many elements are loaded as a whole and deinterleaved.
+const MAX_RECORD_ELEMENTS: u32 = 4;
 
-/// Volatile variables of up to so many elements are accessed as a whole.
-const MOST_WHOLE: u64 = 16;
+/// Volatile variables of at most so many elements are accessed as a whole.
+const MAX_WHOLE_ELEMENTS: u64 = 16;
 
-/// Of so many lanes that access one element of a window, the masks are put together.
+/// If more lanes than this access one element of a window, combining their masks costs more than a gather.
 const MAX_SHARERS: usize = 2;
 
-/// How the lanes' elements lie in memory.
+/// The memory layout of the lanes' elements.
 enum Pattern {
-    /// All lanes access one place.
+    /// All lanes access one address.
     Same(Value),
-    /// A record per lane, one after the other.
+    /// One record per lane, contiguous.
     Records(Records),
-    /// Records where the condition holds, anywhere else.
+    /// Contiguous records if the condition holds, any addresses otherwise.
     RecordsIf(Value, Records),
-    /// Single elements among a few neighbours.
+    /// Single elements within a few neighbours.
     Window(Window),
-    /// Anywhere.
+    /// Any addresses.
     Scattered,
 }
 
-/// A record of `step` elements per lane, of which the first ones are accessed, from the address of the lowest.
+/// Records of `step` elements per lane, of which the first ones are accessed, starting at the lowest address.
 #[derive(Clone, Copy)]
 struct Records {
     start: Value,
     step: u32,
-    /// Whether the last lane's is the lowest.
+    /// Whether the last lane's record is the lowest.
     reversed: bool,
 }
 
 impl Records {
-    /// The first elements of all lanes' records.
+    /// The first elements of all lanes' records, as a window.
     fn window(self, width: u32) -> Window {
         let Records { start, step, reversed } = self;
         let place = |lane: u32| (step * if reversed { width - 1 - lane } else { lane }) as u8;
@@ -53,23 +53,23 @@ impl Records {
     }
 }
 
-/// A few neighbouring elements, from the address of the lowest, of which each lane accesses one.
+/// A few neighbouring elements, starting at the lowest address. Each lane accesses one of them.
 struct Window {
     start: Value,
-    /// Elements from the lowest to the highest.
+    /// The number of elements from the lowest to the highest.
     count: u32,
-    /// Which one each lane accesses.
+    /// The element that each lane accesses.
     places: SmallVec<[u8; 16]>,
 }
 
 impl Window {
-    /// How many lanes access one element, at most.
+    /// The largest number of lanes that access the same element.
     fn sharers(&self) -> usize {
         let sharers = |place: &u8| self.places.iter().filter(|other| *other == place).count();
         self.places.iter().map(sharers).max().unwrap_or(0)
     }
 
-    /// A lane that accesses each element, leaving out so many before it, if there is one.
+    /// For each element, a lane that accesses it, after skipping so many such lanes.
     fn nth_lanes(&self, skip: usize) -> SmallVec<[Option<u8>; 64]> {
         let nth = |place: usize| {
             let mut lanes = (0..).zip(&self.places).filter(|(_, at)| usize::from(**at) == place).map(|(lane, _)| lane);
@@ -78,7 +78,7 @@ impl Window {
         (0..self.count as usize).map(nth).collect()
     }
 
-    /// The lane that accesses each element; where several do, the last.
+    /// For each element, the last lane that accesses it.
     fn lanes(&self) -> SmallVec<[Option<u8>; 64]> {
         let mut lanes = SmallVec::from_elem(None, self.count as usize);
         for (&place, lane) in self.places.iter().zip(0..) {
@@ -88,13 +88,14 @@ impl Window {
     }
 }
 
-/// Elements from one lane's record to the next one's, if accesses of `ty` at such a stride are taken as records.
+/// The distance in elements between the records of neighbouring lanes, if accesses of `ty` with such a stride are handled as
+/// records.
 pub(crate) fn record_step(stride: i64, ty: Type, width: u32) -> Option<u32> {
     let bytes = i64::from(ty.elem.bytes());
     let step = u32::try_from((stride / bytes).unsigned_abs()).ok()?;
     let fits = stride % bytes == 0
         && step >= ty.lanes()
-        && step <= MAX_STEP.max(ty.lanes())
+        && step <= MAX_RECORD_ELEMENTS.max(ty.lanes())
         && u64::from(step) * u64::from(width - 1) + u64::from(ty.lanes()) <= u64::from(Type::MAX_LANES)
         && (stride > 0 || (step == 1 && ty.lanes() == 1));
     fits.then_some(step)
@@ -108,13 +109,13 @@ impl Widener<'_> {
         }
     }
 
-    /// Facts about the access of one element.
+    /// The properties of an access to one element.
     fn element(mem: MemInfo, ty: Type) -> MemInfo {
         MemInfo { align: mem.align.min(ty.elem.bytes()).max(1), ..mem }
     }
 
-    /// What a pack's accesses under a mask may do beyond the kernel's: nobody sees what becomes of private memory in between, so
-    /// that the places of other lanes can be read, and written back, even where accesses are volatile.
+    /// The properties of a pack's access under a mask. The accesses to private memory are not observable in between, so other
+    /// lanes' elements may be read and written back, even if accesses are volatile.
     fn masked_mem(&self, pointer: Value, mem: MemInfo, mask: Mask) -> MemInfo {
         MemInfo { volatile: mem.volatile && (mask.is_none() || !self.is_private(pointer)), ..mem }
     }
@@ -128,13 +129,14 @@ impl Widener<'_> {
             return Pattern::Scattered;
         }
         match self.form(pointer) {
-            // The guards go by shapes: what only turned out to be shared may be accessed without lanes.
-            Form::Uniform(shared) if self.shape(pointer).is_uniform(Scope::Pack) => Pattern::Same(shared),
-            Form::Affine { base, stride } => match self.records(base, stride, ty) {
+            // Guards are chosen by shape. If a pointer turned out to be uniform only here, it may be accessed without active
+            // lanes.
+            WideForm::Uniform(shared) if self.shape(pointer).is_uniform(Scope::Pack) => Pattern::Same(shared),
+            WideForm::Affine { base, stride } => match self.records(base, stride, ty) {
                 Some(records) => Pattern::Records(records),
                 None => Pattern::Scattered,
             },
-            Form::Provided(base) => {
+            WideForm::FirstLane(base) => {
                 let Some(on) = self.divergence.conditional(pointer) else {
                     return self.window(pointer, base, ty).map_or(Pattern::Scattered, Pattern::Window);
                 };
@@ -148,11 +150,12 @@ impl Widener<'_> {
                 }
                 holds.map_or(Pattern::Records(records), |holds| Pattern::RecordsIf(holds, records))
             }
-            Form::Uniform(_) | Form::Flat(_) | Form::Packs(_) => Pattern::Scattered,
+            WideForm::Uniform(_) | WideForm::Flat(_) | WideForm::Packs(_) => Pattern::Scattered,
         }
     }
 
-    /// Notes an access to anywhere. Where a test before found that a pack is not as most are, it is one that was tested.
+    /// Reports a scattered access. In a cold block, a test has found the pack to be an unusual one, so the access counts as
+    /// tested.
     fn note_scattered(&mut self, write: bool) {
         let report = &mut self.report;
         let list = if self.func.layout.is_rare(self.block) {
@@ -165,7 +168,7 @@ impl Widener<'_> {
         list.push(self.loc);
     }
 
-    /// Whether a check holds.
+    /// Whether a check succeeds.
     fn check(&mut self, check: Check) -> Value {
         let value = self.scalar(check.value);
         let bound = match check.bound {
@@ -187,7 +190,7 @@ impl Widener<'_> {
         b.icmp(check.cond, value, bound)
     }
 
-    /// Whether accesses of `ty` from `base` on, a step further for each lane, are records.
+    /// The records that accesses of `ty` at `base` with the given stride form, if they do.
     fn records(&mut self, base: Value, stride: i64, ty: Type) -> Option<Records> {
         let (step, reversed) = (record_step(stride, ty, self.width)?, stride < 0);
         let start = if reversed {
@@ -199,13 +202,13 @@ impl Widener<'_> {
         Some(Records { start, step, reversed })
     }
 
-    /// Accesses by constant distances from the first lane's.
+    /// The window of accesses at constant offsets from the first lane's address.
     fn window(&mut self, pointer: Value, first: Value, ty: Type) -> Option<Window> {
         let offsets = self.divergence.offsets(pointer).filter(|_| !ty.is_vector())?;
         let bytes = i64::from(ty.elem.bytes());
         let (least, most) = offsets.reach();
         let count = (most - least) / bytes + 1;
-        let near = count <= i64::from(MAX_STEP * self.width).min(Type::MAX_LANES.into());
+        let near = count <= i64::from(MAX_RECORD_ELEMENTS * self.width).min(Type::MAX_LANES.into());
         if !near || (0..self.width).any(|lane| offsets.by(lane) % bytes != 0) {
             return None;
         }
@@ -214,11 +217,11 @@ impl Widener<'_> {
         Some(Window { start, count: count as u32, places })
     }
 
-    /// Loads a window and takes each lane's element.
+    /// Loads a window and selects each lane's element.
     fn load_window(&mut self, window: &Window, ty: Type, mem: MemInfo, mask: Mask) -> Value {
         let whole = ty.with_lanes(window.count);
         let loaded = match mask {
-            // The first and the last element are accessed: what lies between is on their pages.
+            // The first and the last element are accessed, and everything between is on their pages.
             None => self.at().load(whole, window.start, mem),
             Some(mask) => {
                 let mask = self.mask_of_window(window, mask);
@@ -230,7 +233,8 @@ impl Widener<'_> {
         self.at().shuffle(loaded, loaded, &window.places)
     }
 
-    /// The elements of a window that active lanes access: any of those that share one.
+    /// The elements of a window that active lanes access. An element that several lanes share is accessed if one of them is
+    /// active.
     fn mask_of_window(&mut self, window: &Window, mask: Value) -> Value {
         let none = self.mask_constant(false);
         let mut accessed: Option<Value> = None;
@@ -243,8 +247,8 @@ impl Widener<'_> {
         accessed.unwrap_or(none)
     }
 
-    /// Stores a window in which each lane has an element of its own; the others are written back, which only the worker that
-    /// owns the memory may do.
+    /// Stores a window in which each lane has its own element. Other elements may be written back, so the memory must belong to
+    /// the worker.
     fn store_window(&mut self, window: &Window, pack: Value, mem: MemInfo, mask: Mask) {
         let lanes = window.lanes();
         let places: SmallVec<[u8; 64]> = lanes.iter().map(|lane| lane.unwrap_or(0)).collect();
@@ -258,9 +262,9 @@ impl Widener<'_> {
         self.at().inst(Opcode::MaskedStore, &[window.start, whole, mask], Imm::Mem(mem), &[]);
     }
 
-    /// Whether a window is stored as a whole: each lane has an element of its own, and either all are stored, or memory is the
-    /// worker's.
-    fn stores_whole(&self, window: &Window, pointer: Value, mask: Mask) -> bool {
+    /// Whether a window can be stored as a whole: each lane has its own element, and either all elements are stored, or the
+    /// memory belongs to the worker.
+    fn can_store_window(&self, window: &Window, pointer: Value, mask: Mask) -> bool {
         let lanes = window.lanes();
         let own = match self.func.dfg.ty(pointer).elem.space() {
             Some(Space::Local | Space::Private) => true,
@@ -281,46 +285,48 @@ impl Widener<'_> {
         if let Some(granule) = self.interleaved.granule_at(pointer) {
             let packs =
                 (0..ty.lanes()).map(|c| self.load_interleaved(pointer, c * granule, ty, element, mask)).collect();
-            self.set(result, Form::Packs(packs));
+            self.set(result, WideForm::Packs(packs));
             return;
         }
         let element = self.masked_mem(pointer, element, mask);
         let form = match self.pattern(pointer, ty, mem.volatile) {
-            Pattern::Same(pointer) => Form::Uniform(self.at().load(ty, pointer, mem)),
+            Pattern::Same(pointer) => WideForm::Uniform(self.at().load(ty, pointer, mem)),
             Pattern::Records(records)
-                if ty.is_vector() && records.step == ty.lanes() && records.step * self.width <= MAX_FLAT =>
+                if ty.is_vector() && records.step == ty.lanes() && records.step * self.width <= MAX_FLAT_COMPONENTS =>
             {
-                Form::Flat(self.load_whole(records, ty, element, mask))
+                WideForm::Flat(self.load_whole(records, ty, element, mask))
             }
-            Pattern::Records(records) => Form::Packs(self.load_records(records, ty, element, mask)),
+            Pattern::Records(records) => WideForm::Packs(self.load_records(records, ty, element, mask)),
             Pattern::RecordsIf(holds, records) => {
                 self.report.tested.push(self.loc);
-                Form::Packs(self.either(
+                WideForm::Packs(self.if_else(
                     holds,
                     |this| this.load_records(records, ty, element, mask),
                     |this| this.gather(pointer, ty, element, mask),
                 ))
             }
-            // Masks of elements that many share take more than a load for each lane.
+            // Masks of elements that many lanes share take more instructions than a load for each lane.
             Pattern::Window(window) if mask.is_none() || window.sharers() <= MAX_SHARERS => {
-                Form::Packs(SmallVec::from_slice(&[self.load_window(&window, ty, element, mask)]))
+                WideForm::Packs(SmallVec::from_slice(&[self.load_window(&window, ty, element, mask)]))
             }
             Pattern::Window(_) | Pattern::Scattered => {
                 self.note_scattered(false);
-                Form::Packs(self.gather(pointer, ty, element, mask))
+                WideForm::Packs(self.gather(pointer, ty, element, mask))
             }
         };
         self.set(result, form);
     }
 
-    /// One component from an interleaved variable, `offset` bytes into the lane's own.
+    /// Loads one component from an interleaved variable, `offset` bytes into the lane's own copy.
     fn load_interleaved(&mut self, pointer: Value, offset: u32, ty: Type, element: MemInfo, mask: Mask) -> Value {
         let pack = self.pack_type(ty);
         let disp = i64::from(offset * self.width);
-        if let Some(place) = self.granule_place(pointer, disp, ty) {
+        if let Some(place) = self.granule_address(pointer, disp, ty) {
             return match mask {
                 None => self.at().load(pack, place, element),
-                Some(_) if self.is_whole(pointer, offset + ty.lane().bytes()) => self.at().load(pack, place, element),
+                Some(_) if self.is_accessed_whole(pointer, offset + ty.lane().bytes()) => {
+                    self.at().load(pack, place, element)
+                }
                 Some(mask) => {
                     let element = self.masked_mem(pointer, element, Some(mask));
                     let mut b = self.at();
@@ -340,11 +346,11 @@ impl Widener<'_> {
     fn store_interleaved(&mut self, pointer: Value, offset: u32, pack: Value, element: MemInfo, mask: Mask) {
         let disp = i64::from(offset * self.width);
         let ty = self.out.dfg.ty(pack).lane();
-        if let Some(place) = self.granule_place(pointer, disp, ty) {
+        if let Some(place) = self.granule_address(pointer, disp, ty) {
             match mask {
                 None => drop(self.at().store(place, pack, element)),
-                // Processors hand a store's data to a load behind it, but not part of it.
-                Some(mask) if self.is_whole(pointer, offset + ty.lane().bytes()) => {
+                // Processors forward a store's data to a later load of the same bytes, but not parts of it.
+                Some(mask) if self.is_accessed_whole(pointer, offset + ty.lane().bytes()) => {
                     let all = self.pack_type(ty);
                     let mut b = self.at();
                     let old = b.load(all, place, element);
@@ -365,8 +371,8 @@ impl Widener<'_> {
         self.at().inst(Opcode::Scatter, &[address, pack, lanes], Imm::Mem(element), &[]);
     }
 
-    /// Finds the interleaved variables that are accessed as a whole under masks too: volatile ones, which nothing keeps in
-    /// registers, accessed at constant places.
+    /// Finds the interleaved variables that are accessed as a whole even under masks: volatile ones, which are not kept in
+    /// registers, with accesses at constant offsets.
     pub(super) fn find_whole_slots(&mut self) {
         let func = self.func;
         for &inst in self.plan.order.iter().flat_map(|&block| func.layout.insts(block)) {
@@ -376,19 +382,19 @@ impl Widener<'_> {
             };
             if let Some(slot) = self.variable(data.args[0], 1)
                 && let Some(granule) = self.interleaved.granule(slot)
-                && func.slots[slot].size <= MOST_WHOLE * u64::from(granule)
+                && func.slots[slot].size <= MAX_WHOLE_ELEMENTS * u64::from(granule)
             {
                 self.whole_slots.insert(slot);
             }
         }
     }
 
-    /// Whether an access to the bytes at a pointer is to a variable that is accessed as a whole.
-    fn is_whole(&self, pointer: Value, bytes: u32) -> bool {
+    /// Whether an access to so many bytes at a pointer is to a variable that is accessed as a whole.
+    fn is_accessed_whole(&self, pointer: Value, bytes: u32) -> bool {
         self.variable(pointer, bytes).is_some_and(|slot| self.whole_slots.contains(&slot))
     }
 
-    /// The private variable that so many bytes at a pointer lie in, at a constant place.
+    /// The private variable that contains so many bytes at a pointer, if the offset is constant.
     fn variable(&self, pointer: Value, bytes: u32) -> Option<Slot> {
         let dfg = &self.func.dfg;
         let (mut at, mut place) = (pointer, 0i64);
@@ -406,7 +412,7 @@ impl Widener<'_> {
         }
     }
 
-    /// Gives a variable that is accessed as a whole content for lanes that have not written yet.
+    /// Initializes a variable that is accessed as a whole, for lanes that have not written to it yet.
     pub(super) fn clear_slot(&mut self, slot: Slot, base: Value) {
         let Some(granule) = self.interleaved.granule(slot) else { return };
         let Some(elem) = Elem::int(8 * granule) else { return };
@@ -420,17 +426,21 @@ impl Widener<'_> {
         }
     }
 
-    /// Where a granule of all lanes lies together.
-    fn granule_place(&mut self, pointer: Value, disp: i64, ty: Type) -> Option<Value> {
+    /// The address of one granule of all lanes, if these are contiguous.
+    fn granule_address(&mut self, pointer: Value, disp: i64, ty: Type) -> Option<Value> {
         match self.form(pointer) {
-            Form::Affine { base, stride } if stride == i64::from(ty.elem.bytes()) => {
+            WideForm::Affine { base, stride } if stride == i64::from(ty.elem.bytes()) => {
                 Some(if disp == 0 { base } else { self.at().addr(base, None, 1, disp) })
             }
-            Form::Uniform(_) | Form::Affine { .. } | Form::Provided(_) | Form::Flat(_) | Form::Packs(_) => None,
+            WideForm::Uniform(_)
+            | WideForm::Affine { .. }
+            | WideForm::FirstLane(_)
+            | WideForm::Flat(_)
+            | WideForm::Packs(_) => None,
         }
     }
 
-    /// Reads every lane from its own address.
+    /// Loads from an address per lane.
     fn gather(&mut self, pointer: Value, ty: Type, element: MemInfo, mask: Mask) -> Packs {
         let pointers = self.packs(pointer)[0];
         let lanes = self.mask_or_all(mask);
@@ -444,8 +454,8 @@ impl Widener<'_> {
             .collect()
     }
 
-    /// One of two ways to the same packs, by a condition of the whole pack.
-    fn either(
+    /// Emits two alternatives for the same packs, chosen by a condition of the whole pack.
+    fn if_else(
         &mut self,
         holds: Value,
         yes: impl FnOnce(&mut Self) -> Packs,
@@ -473,7 +483,7 @@ impl Widener<'_> {
             .collect()
     }
 
-    /// Loads whole records and takes them apart.
+    /// Loads records and deinterleaves them.
     fn load_records(&mut self, records: Records, ty: Type, mem: MemInfo, mask: Mask) -> Packs {
         let Records { step, reversed, .. } = records;
         let loaded = self.load_whole(records, ty, mem, mask);
@@ -489,19 +499,19 @@ impl Widener<'_> {
             .collect()
     }
 
-    /// Loads whole records.
+    /// Loads records without deinterleaving them.
     fn load_whole(&mut self, records: Records, ty: Type, mem: MemInfo, mask: Mask) -> Value {
         let Records { start, step, reversed } = records;
         let mask = if reversed { mask.map(|mask| self.reverse(mask)) } else { mask };
-        // What is behind the last lane's components is not touched.
+        // Nothing beyond the last lane's components is accessed.
         let count = step * (self.width - 1) + ty.lanes();
         let whole = ty.with_lanes(count);
         match mask {
             None if step == ty.lanes() => self.at().load(whole, start, mem),
             _ => {
-                // What lies between the wanted components is not touched.
+                // Nothing between the wanted components is accessed.
                 let mask = self.mask_or_all(mask);
-                let mask = self.spread(mask, step, ty.lanes(), count);
+                let mask = self.spread_mask(mask, step, ty.lanes(), count);
                 let mut b = self.at();
                 let other = b.undef(whole);
                 b.value(Opcode::MaskedLoad, &[start, mask, other], Imm::Mem(mem), whole)
@@ -509,8 +519,8 @@ impl Widener<'_> {
         }
     }
 
-    /// A mask of lanes as one of elements of records: the wanted components of active lanes.
-    fn spread(&mut self, mask: Value, step: u32, components: u32, count: u32) -> Value {
+    /// Turns a mask of lanes into one of elements of records: the wanted components of active lanes.
+    fn spread_mask(&mut self, mask: Value, step: u32, components: u32, count: u32) -> Value {
         if step == 1 {
             return mask;
         }
@@ -573,7 +583,7 @@ impl Widener<'_> {
             }
             Pattern::RecordsIf(holds, records) if records.step == ty.lanes() => {
                 self.report.tested.push(self.loc);
-                self.either(
+                self.if_else(
                     holds,
                     |this| {
                         this.store_records(records, value, element, mask);
@@ -586,12 +596,12 @@ impl Widener<'_> {
                 );
             }
             Pattern::Records(records)
-                if self.stores_whole(&records.window(self.width), pointer, mask) && !ty.is_vector() =>
+                if self.can_store_window(&records.window(self.width), pointer, mask) && !ty.is_vector() =>
             {
                 let pack = self.packs(value)[0];
                 self.store_window(&records.window(self.width), pack, element, mask);
             }
-            Pattern::Window(window) if self.stores_whole(&window, pointer, mask) => {
+            Pattern::Window(window) if self.can_store_window(&window, pointer, mask) => {
                 let pack = self.packs(value)[0];
                 self.store_window(&window, pack, element, mask);
             }
@@ -621,7 +631,7 @@ impl Widener<'_> {
             }
             self.interleave(&packs)
         };
-        let lanes = mask.map(|mask| self.spread(mask, step, step, step * self.width));
+        let lanes = mask.map(|mask| self.spread_mask(mask, step, step, step * self.width));
         match lanes {
             None => drop(self.at().store(start, whole, element)),
             Some(lanes) => {
@@ -630,7 +640,7 @@ impl Widener<'_> {
         }
     }
 
-    /// Writes every lane to its own address.
+    /// Stores to an address per lane.
     fn scatter(&mut self, pointer: Value, value: Value, element: MemInfo, mask: Mask) {
         let pointers = self.packs(pointer)[0];
         let packs = self.packs(value);
@@ -642,21 +652,21 @@ impl Widener<'_> {
         }
     }
 
-    /// Components as records one after the other: the opposite of taking records apart.
+    /// Interleaves components to contiguous records.
     fn interleave(&mut self, packs: &[Value]) -> Value {
         if let [only] = packs {
             return *only;
         }
         let width = self.width as usize;
-        // Side by side first, then each lane's components together.
+        // Components are concatenated first; the last shuffle sorts them by lane.
         let mut joined: Vec<(Value, usize)> = packs.iter().map(|&pack| (pack, 1)).collect();
         while joined.len() > 2 {
             joined = joined
                 .chunks(2)
                 .map(|pair| match *pair {
                     [(a, n), (b, m)] => {
-                        let b = self.filled_up(b, m, n);
-                        let lanes: SmallVec<[u8; 64]> = self.side_by_side(n + m);
+                        let b = self.padded(b, m, n);
+                        let lanes: SmallVec<[u8; 64]> = self.concatenation(n + m);
                         (self.at().shuffle(a, b, &lanes), n + m)
                     }
                     _ => pair[0],
@@ -672,12 +682,12 @@ impl Widener<'_> {
             })
             .map(|i| i as u8)
             .collect();
-        let b = self.filled_up(b, m, n);
+        let b = self.padded(b, m, n);
         self.at().shuffle(a, b, &lanes)
     }
 
-    /// A vector of some packs as one of more: operands of a shuffle have one type.
-    fn filled_up(&mut self, vector: Value, packs: usize, wanted: usize) -> Value {
+    /// Pads a concatenation of packs to more packs, because the operands of a shuffle have one type.
+    fn padded(&mut self, vector: Value, packs: usize, wanted: usize) -> Value {
         if packs == wanted {
             return vector;
         }
@@ -686,8 +696,8 @@ impl Widener<'_> {
         self.at().shuffle(vector, vector, &fill)
     }
 
-    /// Lane numbers that put as many packs one after the other.
-    fn side_by_side(&self, packs: usize) -> SmallVec<[u8; 64]> {
+    /// The lane numbers of as many concatenated packs.
+    fn concatenation(&self, packs: usize) -> SmallVec<[u8; 64]> {
         (0..packs * self.width as usize).map(|i| i as u8).collect()
     }
 }

@@ -1,23 +1,23 @@
-//! Widening: one work-item's code becomes the code of a pack, W work-items side by side along x.
+//! Widening: turns the code of one work-item into the code of a pack, which is W neighbouring work-items along x.
 //!
-//! Takes a kernel in [`crate::spmd::transform::normalize`]'s normal form with its shapes, and gives a *widened* function, in which a pack takes the
-//! place of a work-item: everything behind (regions, contexts, loops) treats it as such. A value of the kernel becomes
-//! ([`Form`])
+//! The input is a kernel in [`crate::spmd::transform::normalize`]'s normal form and the shapes of its values. The output is a
+//! *widened* function, in which a pack takes the place of a work-item: all later stages (regions, contexts, loops) treat it as
+//! one. A value of the kernel becomes ([`WideForm`])
 //!
-//! - a scalar, where the lanes share it (an OpenCL vector stays a vector then);
-//! - the scalar of lane 0 and a step, where it grows steadily from lane to lane;
-//! - else one vector of W lanes per component.
+//! - a scalar, if it is uniform (a uniform OpenCL vector stays a vector);
+//! - the scalar of lane 0 and a stride, if it is affine;
+//! - otherwise one vector of W lanes per component.
 //!
-//! Blocks are executed in the order of a [`Plan`]. The function's blocks and branches are made first, from the plan alone; then
-//! the blocks are filled in that order. A mask of lanes that wait collects for every block that needs one ([`Masks`]); parameters
-//! of blocks are variables that each edge assigns under its mask. Variables, and values whose definition no longer dominates a
-//! use, are resolved by SSA construction at the end.
+//! Blocks are executed in the order of a [`LinearizationPlan`]. The function's blocks and branches are made first, from the plan
+//! alone; then the blocks are filled in that order. Every block that needs a mask has one that collects the waiting lanes
+//! ([`Masks`]). Block parameters are variables that each edge assigns under its mask. Variables, and values whose definition no
+//! longer dominates a use, are resolved by SSA construction at the end.
 //!
 //! - `how.rs`: what happens to each op, by class;
 //! - `control.rs`: blocks, edges, masks;
 //! - `forms.rs`: values in their forms, and variables;
-//! - `inst.rs`: instructions without effects; `memory.rs`: accesses; `collective.rs`: exchange between lanes; `perlane.rs`: what has
-//!   no form on packs.
+//! - `inst.rs`: instructions without effects; `memory.rs`: accesses; `collective.rs`: exchange between lanes; `perlane.rs`:
+//!   instructions without a vector form.
 
 mod collective;
 mod control;
@@ -35,33 +35,38 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::linearize::{Pending, Plan};
+use super::linearize::{LinearizationPlan, Pending};
 use super::masks::Masks;
 use crate::spmd::analysis::divergence::Divergence;
-use crate::spmd::report::Report;
-use crate::spmd::transform::normalize::Prepared;
+use crate::spmd::report::VectorizationReport;
+use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::transform::private_arrays::Interleaved;
-use forms::{Form, Packs};
+use forms::{Packs, WideForm};
 pub(crate) use memory::record_step;
 
-/// Makes the code of a pack. With `tail`, lanes beyond the end of the work-group's row are inactive; without, all W exist.
-pub(crate) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail: bool) -> (Function, Report) {
-    let plan = Plan::new(prepared, divergence);
-    let masks = Masks::new(prepared, divergence, &plan);
-    let mut out = Function::new(prepared.func.name.clone(), &[]);
+/// Makes the code of a pack. With `tail`, lanes beyond the end of the work-group's row are inactive; otherwise all W lanes exist.
+pub(crate) fn run(
+    normal: &NormalForm,
+    divergence: &Divergence,
+    width: u32,
+    tail: bool,
+) -> (Function, VectorizationReport) {
+    let plan = LinearizationPlan::new(normal, divergence);
+    let masks = Masks::new(normal, divergence, &plan);
+    let mut out = Function::new(normal.func.name.clone(), &[]);
     out.stage = Stage::Widened;
-    out.slots = prepared.func.slots.clone();
+    out.slots = normal.func.slots.clone();
     for data in out.slots.values_mut() {
         data.size = data.size.next_multiple_of(u64::from(data.align.max(1))).saturating_mul(u64::from(width));
     }
-    out.next_barrier = prepared.func.next_barrier;
+    out.next_barrier = normal.func.next_barrier;
     let entry = out.append_block();
-    let interleaved = Interleaved::new(&prepared.func, &plan.order);
+    let interleaved = Interleaved::new(&normal.func, &plan.order);
     let mut widener = Widener {
-        prepared,
-        func: &prepared.func,
+        normal,
+        func: &normal.func,
         divergence,
-        uses: UseCounts::new(&prepared.func),
+        uses: UseCounts::new(&normal.func),
         guarded: EntitySet::new(),
         plan,
         masks,
@@ -87,86 +92,87 @@ pub(crate) fn run(prepared: &Prepared, divergence: &Divergence, width: u32, tail
         dispatch: FxHashMap::default(),
         edges: SecondaryMap::new(),
         tests: Vec::new(),
-        remade: FxHashMap::default(),
+        recomputed: FxHashMap::default(),
         splats: FxHashMap::default(),
         tail_mask: None,
         mask_constants: [None.into(); 2],
         whole_slots: FxHashSet::default(),
         lanes_in_loops: false,
-        report: Report::default(),
+        report: VectorizationReport::default(),
     };
     widener.report.width = width;
-    widener.report.versions = prepared.pieces;
+    widener.report.versions = normal.pieces;
     widener.run(tail);
     (widener.out, widener.report)
 }
 
-/// Lanes that execute a block: `None` for all of the pack.
+/// The lanes that execute a block; `None` for all lanes of the pack.
 type Mask = Option<Value>;
 
 struct Widener<'a> {
-    prepared: &'a Prepared,
+    normal: &'a NormalForm,
     func: &'a Function,
     divergence: &'a Divergence,
     uses: UseCounts,
-    plan: Plan,
+    plan: LinearizationPlan,
     masks: Masks,
     interleaved: Interleaved,
-    /// Roots that are skipped when no lane waits for them.
+    /// Roots that are skipped if no lane waits for them.
     guarded: EntitySet<Block>,
     width: u32,
     out: Function,
     entry: Block,
     /// The first block made for each block of the kernel.
     heads: SecondaryMap<Block, PackedOption<Block>>,
-    /// Dominators of the blocks made from the plan.
+    /// The dominator tree of the blocks made from the plan.
     skeleton: Option<DomTree>,
-    /// The kernel's block being filled.
+    /// The block of the kernel that is being filled.
     block: Block,
-    /// Where instructions are put: before this block's terminator.
+    /// The current block of the output. Instructions are inserted before its terminator.
     here: Block,
     loc: Loc,
-    forms: SecondaryMap<Value, Option<Form>>,
+    forms: SecondaryMap<Value, Option<WideForm>>,
     /// The block in which a value of the kernel was made.
     made_in: SecondaryMap<Value, PackedOption<Block>>,
     ssa: SsaBuilder,
-    /// Values that stand for "the variable at the start of the block".
+    /// Values that stand for a variable's value at the start of a block.
     placeholders: FxHashMap<(Var, Block), Value>,
-    /// Last definitions of variables.
+    /// The last definition of each variable in a block.
     current: FxHashMap<(Var, Block), Value>,
-    /// Variables for values that are used where their definition does not dominate.
+    /// Variables for values with a use that their definition does not dominate.
     repaired: FxHashMap<Value, Vec<Var>>,
     /// Variables of block parameters.
     params: FxHashMap<Value, Vec<Var>>,
-    /// Masks of the lanes that wait for a root.
+    /// For each root, the mask of the lanes that wait for it.
     waiting: SecondaryMap<Block, Option<Var>>,
-    /// Masks of roots as their blocks found them.
+    /// For each root, the mask at the start of its block.
     mask_values: SecondaryMap<Block, PackedOption<Value>>,
     mask_vars: FxHashMap<Block, Var>,
-    /// Blocks that go on to the first of several that wait.
+    /// Blocks that continue with the first of several pending blocks.
     dispatch: FxHashMap<Pending, Block>,
-    /// Where the assignments of each edge go, by target; nothing for those at the block's own end.
+    /// For each block, the targets and the blocks that hold the assignments of their edges; empty if these are at the end of the
+    /// block itself.
     edges: SecondaryMap<Block, Vec<(Block, Block)>>,
-    /// Branches that ask whether a lane waits for a root.
+    /// Branches that test whether a lane waits for a root.
     tests: Vec<(Inst, Block)>,
-    /// Packs made where they were needed: by value and block.
-    remade: FxHashMap<(Value, Block), Packs>,
-    /// Packs made of scalars: by scalar, step and block.
+    /// Packs recomputed where they are needed, by value and block.
+    recomputed: FxHashMap<(Value, Block), Packs>,
+    /// Packs made from scalars, by scalar, stride and block.
     splats: FxHashMap<(Value, i64, Block), Value>,
     tail_mask: Mask,
-    /// Masks without lanes and with all, in the entry.
+    /// The masks with no lanes and with all lanes, made in the entry.
     mask_constants: [PackedOption<Value>; 2],
-    /// Variables that are read and written as a whole even where some lanes are inactive.
+    /// Variables that are read and written as a whole even if some lanes are inactive.
     whole_slots: FxHashSet<Slot>,
-    /// Whether what is executed lane by lane is so in loops.
+    /// Whether instructions without a vector form are executed in loops over the lanes.
     lanes_in_loops: bool,
-    report: Report,
+    report: VectorizationReport,
 }
 
 impl Widener<'_> {
     fn run(&mut self, tail: bool) {
         self.find_guards();
-        self.find_many_lanes();
+        self.choose_lane_loops();
         self.find_whole_slots();
         self.make_skeleton();
         if tail {
@@ -181,7 +187,7 @@ impl Widener<'_> {
         self.finish();
     }
 
-    /// Lanes that lie within the work-group's row.
+    /// The lanes within the work-group's row.
     fn existing_lanes(&mut self) -> Value {
         let iota = self.iota(Type::I64, 1);
         let width = self.width;
@@ -203,12 +209,12 @@ impl Widener<'_> {
         builder
     }
 
-    /// Makes an instruction with one result.
+    /// Emits an instruction with one result.
     fn emit(&mut self, op: Opcode, args: &[Value], imm: Imm, ty: Type) -> Value {
         self.at().value(op, args, imm, ty)
     }
 
-    /// An immediate in the new function: constants move to its pool.
+    /// Converts an immediate for the output; constants are copied to its pool.
     fn imm(&mut self, imm: &Imm) -> Imm {
         match imm {
             Imm::Const(id) => Imm::Const(self.out.dfg.make_const(self.func.dfg.constant(*id).clone())),

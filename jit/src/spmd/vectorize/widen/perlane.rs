@@ -1,43 +1,43 @@
-//! What has no form on packs: executed once per active lane, in lane order, with scalars. Few such instructions are copied for
-//! each lane; where there are many of them, and for what takes long anyway, one copy stands in a loop over the active lanes.
+//! Instructions without a vector form: executed as scalars once per active lane, in lane order. A few such instructions are
+//! copied for each lane; if there are many of them, or if each takes long anyway, one copy is in a loop over the active lanes.
 
 use clift_kir::inst::{BlockCall, Imm};
 use clift_kir::{AtomicOp, Elem, Inst, IntCond, Opcode, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
-use super::forms::{Form, Packs};
+use super::forms::{Packs, WideForm};
 use super::how::{How, how};
 use super::{Mask, Widener};
 use crate::spmd::analysis::shape::Scope;
-use crate::spmd::vectorize::aggregated_atomics::together;
+use crate::spmd::vectorize::aggregated_atomics::aggregated;
 
-/// Up to so many copies of instructions for one lane each stand in a row.
-const MOST_COPIES: usize = 512;
+/// The most copies of instructions for single lanes; beyond that, loops are used.
+const MAX_COPIES: usize = 512;
 
 /// An operand of an instruction that is executed lane by lane.
-enum PerLane {
+enum LaneOperand {
     Same(Value),
     Packs(Packs),
 }
 
 impl Widener<'_> {
-    /// An atomic, a copy of bytes, or a `printf`.
+    /// An atomic operation, a copy of bytes, or a `printf`.
     pub(super) fn per_lane(&mut self, inst: Inst, mask: Mask) {
         let data = self.func.dfg.inst(inst);
-        if self.together(inst, mask) || self.once(inst) {
+        if self.aggregated_atomic(inst, mask) || self.uniform_atomic(inst) {
             return;
         }
         self.report.per_lane.push((data.op, self.loc));
         let result = self.func.dfg.single_result(inst);
         let components = result.map(|result| self.func.dfg.ty(result));
         if self.lanes_in_loops || data.op == Opcode::Printf {
-            let packs = self.each_lane(inst, mask);
+            let packs = self.loop_over_lanes(inst, mask);
             if let Some(result) = result {
-                self.set(result, Form::Packs(packs));
+                self.set(result, WideForm::Packs(packs));
             }
             return;
         }
-        // Lanes of the result, by component; inactive ones are unspecified.
+        // The lanes of the result, by component; those of inactive lanes are unspecified.
         let mut lanes: Vec<SmallVec<[Value; 4]>> = Vec::new();
         for lane in 0..self.width {
             let made = match mask {
@@ -56,33 +56,33 @@ impl Widener<'_> {
                 self.at().vec(&values)
             })
             .collect();
-        self.set(result, Form::Packs(packs));
+        self.set(result, WideForm::Packs(packs));
     }
 
-    /// Whether copies for each lane would be too many.
-    pub(super) fn find_many_lanes(&mut self) {
+    /// Whether there would be too many copies for single lanes.
+    pub(super) fn choose_lane_loops(&mut self) {
         let insts = self.plan.order.iter().flat_map(|&block| self.func.layout.insts(block));
         let count = insts.filter(|&&inst| how(self.func.dfg.inst(inst).op) == How::PerLane).count();
-        self.lanes_in_loops = count * self.width as usize > MOST_COPIES;
+        self.lanes_in_loops = count * self.width as usize > MAX_COPIES;
     }
 
-    /// The instruction in a loop over the active lanes; gives its result's components.
+    /// Emits the instruction in a loop over the active lanes. Returns the components of the result.
     ///
     /// ```text
     /// before:                       bits of the mask
     /// header(bits, packs):          a bit left? body : after
     /// body:                         lane = the lowest bit; instruction; packs with its result; -> header
     /// ```
-    fn each_lane(&mut self, inst: Inst, mask: Mask) -> Packs {
+    fn loop_over_lanes(&mut self, inst: Inst, mask: Mask) -> Packs {
         let func = self.func;
         let data = func.dfg.inst(inst);
-        let args: Vec<PerLane> = data
+        let args: Vec<LaneOperand> = data
             .args
             .iter()
             .map(|&arg| match self.form(arg) {
-                Form::Uniform(scalar) => PerLane::Same(scalar),
-                Form::Affine { .. } | Form::Provided(_) | Form::Flat(_) | Form::Packs(_) => {
-                    PerLane::Packs(self.packs(arg))
+                WideForm::Uniform(scalar) => LaneOperand::Same(scalar),
+                WideForm::Affine { .. } | WideForm::FirstLane(_) | WideForm::Flat(_) | WideForm::Packs(_) => {
+                    LaneOperand::Packs(self.packs(arg))
                 }
             })
             .collect();
@@ -120,8 +120,8 @@ impl Widener<'_> {
         let args: SmallVec<[Value; 4]> = args
             .iter()
             .map(|arg| match arg {
-                PerLane::Same(scalar) => *scalar,
-                PerLane::Packs(packs) => {
+                LaneOperand::Same(scalar) => *scalar,
+                LaneOperand::Packs(packs) => {
                     let components: SmallVec<[Value; 4]> =
                         packs.iter().map(|&pack| b.extract_dyn(pack, lane)).collect();
                     b.vec(&components)
@@ -142,7 +142,7 @@ impl Widener<'_> {
         params[1..].into()
     }
 
-    /// The instruction of one lane.
+    /// Emits the instruction for one lane.
     fn one_lane(&mut self, inst: Inst, lane: u32) -> Option<Value> {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -153,7 +153,7 @@ impl Widener<'_> {
         self.out.dfg.results(made).first().copied()
     }
 
-    /// The instruction of one lane, if that is active.
+    /// Emits the instruction for one lane, to be executed if that lane is active.
     fn one_lane_if(&mut self, inst: Inst, lane: u32, mask: Value) -> Option<Value> {
         let result = self.func.dfg.single_result(inst).map(|value| self.func.dfg.ty(value));
         let active = self.at().extract(mask, lane);
@@ -172,10 +172,10 @@ impl Widener<'_> {
         param
     }
 
-    /// One atomic for the pack instead of one per lane. Gives whether that was possible.
-    fn together(&mut self, inst: Inst, mask: Mask) -> bool {
+    /// Emits one atomic for the pack instead of one per lane, if possible. Returns whether it was.
+    fn aggregated_atomic(&mut self, inst: Inst, mask: Mask) -> bool {
         let func = self.func;
-        let Some(together) = together(func, &self.uses, self.divergence, inst) else { return false };
+        let Some(atomic) = aggregated(func, &self.uses, self.divergence, inst) else { return false };
         let data = func.dfg.inst(inst);
         let Imm::Atomic(info) = data.imm else { return false };
         let result = func.dfg.result(inst);
@@ -185,50 +185,51 @@ impl Widener<'_> {
         }
         let place = self.scalar(pointer);
         let pack = self.pack_type(func.dfg.ty(result));
-        let neutral = self.at().iconst(pack, together.neutral as i64);
+        let identity = self.at().iconst(pack, atomic.identity_bits as i64);
         let mut lanes = self.packs(operand)[0];
         if let Some(mask) = mask {
-            lanes = self.at().select(mask, lanes, neutral);
+            lanes = self.at().select(mask, lanes, identity);
         }
-        if !together.asked {
+        if !atomic.result_used {
             let mut b = self.at();
-            let whole = b.reduce(together.combine, lanes);
+            let whole = b.reduce(atomic.combine, lanes);
             b.atomic_rmw(place, whole, info);
             return true;
         }
-        let added = if mask.is_none() && together.combine == AtomicOp::Add { self.known_sum(operand) } else { None };
+        let added = if mask.is_none() && atomic.combine == AtomicOp::Add { self.constant_sum(operand) } else { None };
         if let Some((one, all)) = added {
             let mut b = self.at();
             let whole = b.iconst(func.dfg.ty(result), all);
             let found = b.atomic_rmw(place, whole, info);
-            let each = self.steps(found, if info.op == AtomicOp::Sub { one.wrapping_neg() } else { one });
-            self.set(result, Form::Packs(smallvec![each]));
+            let each = self.strided(found, if info.op == AtomicOp::Sub { one.wrapping_neg() } else { one });
+            self.set(result, WideForm::Packs(smallvec![each]));
             return true;
         }
-        let up_to = self.scan_lanes(lanes, together.combine, false);
-        let before = self.move_up(up_to, neutral, 1);
+        let up_to = self.scan_lanes(lanes, atomic.combine, false);
+        let before = self.shift_up(up_to, identity, 1);
         let width = self.width;
         let mut b = self.at();
         let whole = b.extract(up_to, width - 1);
         let found = b.atomic_rmw(place, whole, info);
         let found = b.splat(found, width);
         let each = self.combine(info.op, found, before);
-        self.set(result, Form::Packs(smallvec![each]));
+        self.set(result, WideForm::Packs(smallvec![each]));
         true
     }
 
-    /// A constant that all lanes bring, and what they bring in all.
-    fn known_sum(&mut self, operand: Value) -> Option<(i64, i64)> {
+    /// The operand that all lanes have, and the sum over all lanes, if it is a constant.
+    fn constant_sum(&mut self, operand: Value) -> Option<(i64, i64)> {
         if !self.is_uniform(operand) {
             return None;
         }
         let operand = self.scalar(operand);
-        let one = *self.known_lanes(operand)?.first()? as i64;
+        let one = *self.constant_lanes(operand)?.first()? as i64;
         Some((one, one.wrapping_mul(i64::from(self.width))))
     }
 
-    /// An atomic access of all lanes to one place that reads it, or writes the same: once. Gives whether it was that.
-    fn once(&mut self, inst: Inst) -> bool {
+    /// An atomic load, or a store of a uniform value, at a uniform address: emits it once. Returns whether the instruction was
+    /// one.
+    fn uniform_atomic(&mut self, inst: Inst) -> bool {
         let data = self.func.dfg.inst(inst);
         let is_access = data.op == Opcode::AtomicLoad || data.op == Opcode::AtomicStore;
         let one_place = is_access && self.shape(data.args[0]).is_uniform(Scope::Pack);
@@ -237,12 +238,12 @@ impl Widener<'_> {
         }
         let made = self.one_lane(inst, 0);
         if let (Some(result), Some(made)) = (self.func.dfg.single_result(inst), made) {
-            self.set(result, Form::Uniform(made));
+            self.set(result, WideForm::Uniform(made));
         }
         true
     }
 
-    /// Two packs combined as a reduction's operation does.
+    /// Combines two packs with the operation of an atomic or reduction.
     pub(super) fn combine(&mut self, op: AtomicOp, a: Value, b: Value) -> Value {
         let (opcode, float) = match op {
             AtomicOp::Xchg => return b,

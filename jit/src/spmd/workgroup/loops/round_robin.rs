@@ -1,31 +1,32 @@
-//! Regions that take turns, for kernels with named barriers: packs get to barriers at different times there, and a pack ahead may be
-//! what those behind wait for.
+//! Round-robin scheduling of regions, for kernels with named barriers. Their packs reach barriers at different times, and a pack
+//! may wait for one that is ahead of it.
 //!
-//! After a region comes the next one, in the order of their numbers and around, that somebody waits for. Packs that may not go
-//! on yet stay: those at a named barrier look for themselves (`named.rs`), those at a barrier of the group are counted. When
-//! all regions have had a turn and no pack has gone on, none ever will: the group ends with a fault.
+//! After a region, the next one runs for which a pack waits, in the order of their numbers, starting over after the last one.
+//! Packs that may not proceed stay where they are: those at a named barrier test for themselves (`named_barriers.rs`), those at a
+//! barrier of the group are counted. If a whole round passes in which no pack proceeds, none ever will, and the group ends with a
+//! fault.
 
 use clift_kir::inst::{BlockCall, Imm};
 use clift_kir::ops::Opcode;
 use clift_kir::{Block, IntCond, MemInfo, Type, Value};
 
 use super::Loops;
-use crate::spmd::workgroup::context::Turns;
+use crate::spmd::workgroup::context::RoundRobinCounters;
 use crate::spmd::workgroup::env::Levels;
-use crate::spmd::workgroup::regions::{Begins, RegionId};
+use crate::spmd::workgroup::regions::{EntryRule, RegionId};
 
 impl Loops<'_> {
-    /// Sets the counters for a new group.
-    pub(super) fn begin_turns(&mut self, group: Block) {
-        for offset in self.context.turns.iter().flat_map(Turns::offsets) {
+    /// Resets the counters for a new group.
+    pub(super) fn reset_round_robin(&mut self, group: Block) {
+        for offset in self.context.round_robin.iter().flat_map(RoundRobinCounters::offsets) {
             let zero = self.env.at(group).iconst(Type::I32, 0);
-            self.count(group, offset, zero);
+            self.store_counter(group, offset, zero);
         }
     }
 
-    /// Makes the place where a group ends whose packs wait for one another in vain.
-    pub(super) fn end_turns(&mut self) {
-        if self.context.turns.is_none() {
+    /// Emits the block where a group ends whose packs are deadlocked.
+    pub(super) fn emit_deadlock(&mut self) {
+        if self.context.round_robin.is_none() {
             return;
         }
         let (deadlock, next_group) = (self.deadlock, self.next_group);
@@ -36,47 +37,48 @@ impl Loops<'_> {
         b.jump(next_group, &[]);
     }
 
-    /// For a region that packs run together: whether all are here that have not ended, which begins a new count.
-    pub(super) fn all_here(&mut self, id: RegionId, levels: &mut Levels) -> Option<Value> {
-        let turns = self.context.turns.as_ref()?;
-        let offset = turns.arrived[id]?;
+    /// For a region that all packs run together: whether all packs that have not ended have arrived. If so, a new count begins.
+    pub(super) fn all_arrived(&mut self, id: RegionId, levels: &mut Levels) -> Option<Value> {
+        let counters = self.context.round_robin.as_ref()?;
+        let offset = counters.arrived[id]?;
         let enter = self.enter[id];
         let Some(packs) = self.env.known(levels, Opcode::NumSubGroups, &Imm::None, Type::I32) else {
             unreachable!("broken invariant: a group of unknown size")
         };
-        let arrived = self.counted(enter, offset);
-        let ended = self.counted(enter, turns.ended);
+        let arrived = self.load_counter(enter, offset);
+        let ended = self.load_counter(enter, counters.ended);
         let mut b = self.env.at(enter);
         let here_or_ended = b.int2(Opcode::Iadd, arrived, ended);
         let all = b.icmp(IntCond::Eq, here_or_ended, packs);
         let none = b.iconst(Type::I32, 0);
         let left = b.select(all, none, arrived);
-        self.count(enter, offset, left);
+        self.store_counter(enter, offset, left);
         Some(all)
     }
 
-    /// Notes, where regions take turns, that a pack goes from region to region.
-    pub(super) fn note_turn(&mut self, from: RegionId, block: Block, at: Block, next: Option<RegionId>) {
-        let Some(turns) = &self.context.turns else { return };
+    /// Counts the transition of a pack from one region to another, if scheduling is round-robin.
+    pub(super) fn count_transition(&mut self, from: RegionId, block: Block, at: Block, next: Option<RegionId>) {
+        let Some(counters) = &self.context.round_robin else { return };
         let region = &self.regions.list[from];
-        // What stays in a region that is checked has not gone on.
-        if region.begins == Begins::Checked && block == region.start && next == Some(from) {
+        // A pack that stays in a checked region has made no progress.
+        if region.entry_rule == EntryRule::Checked && block == region.start && next == Some(from) {
             return;
         }
         let none = self.env.at(at).iconst(Type::I32, 0);
-        self.count(at, turns.idle, none);
+        self.store_counter(at, counters.idle_passes, none);
         let counter = match next {
-            Some(next) => turns.arrived[next],
-            None => Some(turns.ended),
+            Some(next) => counters.arrived[next],
+            None => Some(counters.ended),
         };
         if let Some(offset) = counter {
-            self.count_one(at, offset);
+            self.increment_counter(at, offset);
         }
     }
 
-    /// The lesser the sooner is it a region's turn after another one, whose number is `from`; those that have ended come last.
-    pub(super) fn turn(&mut self, at: Block, from: RegionId, next: Value) -> Value {
-        if self.context.turns.is_none() {
+    /// The position of a region in the round that follows the region `from`: the lowest is the next one. The end of the kernel
+    /// has the highest.
+    pub(super) fn round_position(&mut self, at: Block, from: RegionId, next: Value) -> Value {
+        if self.context.round_robin.is_none() {
             return next;
         }
         let [behind, count, from] =
@@ -85,33 +87,34 @@ impl Loops<'_> {
         let ahead = b.int2(Opcode::Isub, next, behind);
         let around = b.int2(Opcode::Iadd, ahead, count);
         let is_ahead = b.icmp(IntCond::Ugt, next, from);
-        let turn = b.select(is_ahead, ahead, around);
+        let position = b.select(is_ahead, ahead, around);
         let has_ended = b.icmp(IntCond::Eq, next, count);
-        b.select(has_ended, count, turn)
+        b.select(has_ended, count, position)
     }
 
-    /// The region whose [`Self::turn`] that is.
-    pub(super) fn whose_turn(&mut self, at: Block, from: RegionId, turn: Value) -> Value {
-        if self.context.turns.is_none() {
-            return turn;
+    /// The region at a position; the inverse of [`Self::round_position`].
+    pub(super) fn region_at_position(&mut self, at: Block, from: RegionId, position: Value) -> Value {
+        if self.context.round_robin.is_none() {
+            return position;
         }
         let [behind, count] = [from + 1, self.regions.list.len()].map(|n| self.env.at(at).iconst(Type::I32, n as i64));
         let mut b = self.env.at(at);
-        let region = b.int2(Opcode::Iadd, turn, behind);
+        let region = b.int2(Opcode::Iadd, position, behind);
         let around = b.int2(Opcode::Isub, region, count);
         let is_around = b.icmp(IntCond::Uge, region, count);
         let region = b.select(is_around, around, region);
-        let has_ended = b.icmp(IntCond::Eq, turn, count);
+        let has_ended = b.icmp(IntCond::Eq, position, count);
         b.select(has_ended, count, region)
     }
 
-    /// Where regions take turns: ends the group when all of them had one and nobody has gone on. Gives where it is known.
-    pub(super) fn check_turns(&mut self, at: Block) -> Block {
-        let Some(turns) = &self.context.turns else { return at };
-        let idle = self.count_one(at, turns.idle);
+    /// For round-robin scheduling: ends the group if a whole round has passed without progress. Returns the block that continues
+    /// otherwise.
+    pub(super) fn check_progress(&mut self, at: Block) -> Block {
+        let Some(counters) = &self.context.round_robin else { return at };
+        let idle = self.increment_counter(at, counters.idle_passes);
         let go_on = self.env.out.append_block();
         let mut b = self.env.at(at);
-        // One pass more: the count may begin in the middle of a pass.
+        // One more pass, because the count may begin in the middle of a round.
         let most = b.iconst(Type::I32, self.regions.list.len() as i64 + 1);
         let too_long = b.icmp(IntCond::Ugt, idle, most);
         b.branch(too_long, BlockCall::new(self.deadlock, &[]), BlockCall::new(go_on, &[]));
@@ -119,24 +122,24 @@ impl Loops<'_> {
     }
 
     /// Stores a counter of the group.
-    fn count(&mut self, at: Block, offset: u64, value: Value) {
+    fn store_counter(&mut self, at: Block, offset: u64, value: Value) {
         let address = self.env.shared_addr(offset);
         self.env.at(at).store(address, value, MemInfo::aligned(4));
     }
 
-    /// A counter of the group.
-    fn counted(&mut self, at: Block, offset: u64) -> Value {
+    /// Loads a counter of the group.
+    fn load_counter(&mut self, at: Block, offset: u64) -> Value {
         let address = self.env.shared_addr(offset);
         self.env.at(at).load(Type::I32, address, MemInfo::aligned(4))
     }
 
-    /// Adds one to a counter of the group; gives its new value.
-    fn count_one(&mut self, at: Block, offset: u64) -> Value {
-        let before = self.counted(at, offset);
+    /// Increments a counter of the group. Returns its new value.
+    fn increment_counter(&mut self, at: Block, offset: u64) -> Value {
+        let before = self.load_counter(at, offset);
         let mut b = self.env.at(at);
         let one = b.iconst(Type::I32, 1);
         let now = b.int2(Opcode::Iadd, before, one);
-        self.count(at, offset, now);
+        self.store_counter(at, offset, now);
         now
     }
 }

@@ -1,5 +1,4 @@
-//! Pieces in two versions: that results stay the same, and that packs of which assumptions hold have contiguous accesses and no
-//! masks.
+//! Versioning: results stay the same, and packs for which the assumptions hold have contiguous accesses and no masks.
 
 use clift_kir::{Module, text};
 
@@ -8,27 +7,27 @@ use super::generate::Rng;
 use super::harness::{compare, make_all};
 use super::launches;
 use crate::Options;
-use crate::spmd::report::Report;
+use crate::spmd::report::VectorizationReport;
 use crate::spmd::workgroup::regions::Growth;
 
-/// Compares results at all widths, and gives the report for eight lanes.
-fn report(module: &Module) -> Report {
+/// Compares the results at all widths. Returns the report for eight lanes.
+fn report(module: &Module) -> VectorizationReport {
     for growth in [Growth::default(), Growth { factor: 1, slack: 0 }] {
         compare("versions", module, &Options::default(), growth, &launches(&mut Rng(11), 16));
     }
     made(module)
 }
 
-fn made(module: &Module) -> Report {
+fn made(module: &Module) -> VectorizationReport {
     make_all(module, &Options { width: Some(8), ..Options::default() }, Growth::default()).report
 }
 
-/// Versions, masked blocks, and accesses to anywhere, for most packs.
-fn numbers(report: &Report) -> [usize; 4] {
+/// The numbers of versions, masked blocks and scattered accesses, for most packs.
+fn numbers(report: &VectorizationReport) -> [usize; 4] {
     [report.versions, report.masked_blocks.len(), report.gathers.len(), report.scatters.len()]
 }
 
-/// Word `at` of the input, of which there are eight.
+/// Word `at` of the input, which has eight.
 fn kernel_of(head: &str) -> Module {
     kernel(&format!(
         "
@@ -68,7 +67,7 @@ fn clamped_neighbours() {
 }
 
 #[test]
-fn borders_of_a_picture() {
+fn borders_of_an_image() {
     let module = kernel_of(
         "
     v20: b1 = icmp eq v11, v13
@@ -149,7 +148,7 @@ fn remainders_of_rows() {
     assert_eq!((report.versions, report.gathers.len()), (1, 0), "{report}");
 }
 
-/// Steps of a sort: partners are found by masks that are powers of two less one.
+/// Steps of a sort: partners are computed with masks of the form 2^n - 1.
 #[test]
 fn partners_in_local_memory() {
     let module = kernel_of(
@@ -193,7 +192,7 @@ b4:
     assert!(report.versions >= 1 && report.gathers.is_empty(), "{report}");
 }
 
-/// Steps of a bitonic sort: partners are as far apart as a power of two that may be smaller than a pack.
+/// Steps of a bitonic sort: the distance of partners is a power of two, which may be smaller than a pack.
 #[test]
 fn partners_within_a_pack() {
     let module = kernel_of(
@@ -242,11 +241,11 @@ b4:
     ret",
     );
     let report = report(&module);
-    // The results lie 32 bytes apart.
+    // The results are 32 bytes apart.
     assert!(report.versions >= 1 && report.gathers.is_empty() && report.scatters.len() == 1, "{report}");
 }
 
-/// Exchanges with a neighbour at a known distance take no versions.
+/// Exchanges with a neighbour at a constant distance need no versions.
 #[test]
 fn neighbours_by_constants() {
     let module = kernel_of(
@@ -273,9 +272,9 @@ fn neighbours_by_constants() {
     assert!(report.gathers.is_empty(), "{report}");
 }
 
-/// `if (i < n)`: packs on this side of the bound have no mask.
+/// `if (i < n)`: packs within the bound have no mask.
 #[test]
 fn the_bound_of_a_range() {
-    let module = text::parse_module(include_str!("indices.kir")).unwrap_or_else(|e| panic!("{e}"));
+    let module = text::parse_module(include_str!("index_widening.kir")).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(numbers(&made(&module)), [1, 0, 0, 0]);
 }

@@ -1,4 +1,4 @@
-//! Loops in which lanes wait for each other, and loops that only look like it.
+//! Spin loops: loops in which lanes wait for each other, and loops that only look like that.
 
 use clift_kir::text;
 
@@ -6,9 +6,9 @@ use crate::Options;
 use crate::spmd::cost::width::Width;
 use crate::target::machine::Machine;
 
-/// Why a kernel has one lane, if it has. Its values: `v0` the shared place, `v1` an input of its own, `v2` the output, `v3` 0,
-/// `v4` 1, `v5` a bound.
-fn scalar(body: &str) -> Option<String> {
+/// Why a kernel has one lane because of a spin loop, if it does. Its values: `v0` is a shared address, `v1` an input of the
+/// work-item, `v2` its output, `v3` 0, `v4` 1, `v5` a bound.
+fn spin_loop(body: &str) -> Option<String> {
     let module = format!(
         r#"
 function f0 "k" canonical {{
@@ -31,10 +31,10 @@ kernel f0 args 32
     );
     let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
     let kernel = &module.kernels[0];
-    // The cost of atomics must not decide: much else is done.
+    // The kernel does enough other work that the cost of atomics does not decide.
     match Width::choose(&module.funcs[kernel.func], kernel, &Options::default(), &Machine::COMMON) {
         Width::Packs(..) => None,
-        Width::Scalar(reason) => Some(reason).filter(|reason| reason.contains("waits")),
+        Width::Scalar(reason) => Some(reason).filter(|reason| reason.contains("spin loop")),
     }
 }
 
@@ -52,15 +52,15 @@ b1:
     v11: b1 = icmp eq v10, v3
     branch v11, b2, b1
 b2:";
-    assert!(scalar(&format!("{compare}{UNLOCK}")).is_some());
+    assert!(spin_loop(&format!("{compare}{UNLOCK}")).is_some());
     let exchange = compare.replace("atomic_cmpxchg relaxed device v0, v3, v4", "atomic_rmw xchg relaxed device v0, v4");
-    assert!(scalar(&format!("{exchange}{UNLOCK}")).is_some());
+    assert!(spin_loop(&format!("{exchange}{UNLOCK}")).is_some());
     let load = compare.replace("atomic_cmpxchg relaxed device v0, v3, v4", "load align 4 volatile v0");
-    assert!(scalar(&format!("{load}{UNLOCK}")).is_some());
-    // Nobody writes there: it would not end either way.
-    assert!(scalar(compare).is_none());
-    // Whoever waits has passed a barrier by then.
-    assert!(scalar(&format!("{compare}\n    barrier 0 work_group work_group global{UNLOCK}")).is_none());
+    assert!(spin_loop(&format!("{load}{UNLOCK}")).is_some());
+    // Nothing writes to the lock, so the loop would not end either way.
+    assert!(spin_loop(compare).is_none());
+    // A lane that waits has passed the barrier by then.
+    assert!(spin_loop(&format!("{compare}\n    barrier 0 work_group work_group global{UNLOCK}")).is_none());
 }
 
 #[test]
@@ -80,12 +80,12 @@ b3(v16: i32):
     branch v17, b1(v16), b4
 b4:{UNLOCK}"
     );
-    assert!(scalar(&text).is_some());
+    assert!(spin_loop(&text).is_some());
 }
 
 #[test]
 fn a_leader_that_waits_for_another_group() {
-    // Only one lane waits; the others wait for it at the barrier.
+    // Only one lane waits; the others are at the barrier.
     let leader = |behind: &str| {
         format!(
             "v10: i64 = local_id 0
@@ -103,8 +103,8 @@ b3:
 {behind}"
         )
     };
-    assert_eq!(scalar(&leader("barrier 0 work_group work_group global\n store align 4 v2, v4")), None);
-    assert!(scalar(&leader("store align 4 v2, v4")).is_some(), "another lane may be the one that sets it");
+    assert_eq!(spin_loop(&leader("barrier 0 work_group work_group global\n store align 4 v2, v4")), None);
+    assert!(spin_loop(&leader("store align 4 v2, v4")).is_some(), "another lane may be the one that sets it");
 }
 
 #[test]
@@ -121,7 +121,7 @@ b1:
     branch v16, b2, b1
 b2:
     store align 4 v2, v4";
-    assert_eq!(scalar(retry), None);
+    assert_eq!(spin_loop(retry), None);
     let carried = "v9: i32 = load align 4 v0
     jump b1(v9)
 b1(v10: i32):
@@ -131,8 +131,8 @@ b1(v10: i32):
     branch v16, b1(v15), b2
 b2:
     store align 4 v2, v4";
-    assert_eq!(scalar(carried), None);
-    // What is expected is free of the lock's bit: a lock with a counter.
+    assert_eq!(spin_loop(carried), None);
+    // The expected value lacks the lock's bit: this is a lock with a counter.
     let versioned = "jump b1
 b1:
     v9: i32 = load align 4 volatile v0
@@ -143,7 +143,7 @@ b1:
     branch v16, b2, b1
 b2:
     store align 4 v2, v4";
-    assert!(scalar(versioned).is_some());
+    assert!(spin_loop(versioned).is_some());
     let queue = "jump b1
 b1:
     v10: i32 = atomic_rmw add relaxed device v0, v4
@@ -156,7 +156,7 @@ b2:
     jump b1
 b3:
     store align 4 v2, v4";
-    assert_eq!(scalar(queue), None);
+    assert_eq!(spin_loop(queue), None);
     let probe = "jump b1(v1)
 b1(v10: i32):
     v11: i64 = zext v10
@@ -167,7 +167,7 @@ b1(v10: i32):
     branch v14, b2, b1(v15)
 b2:
     store align 4 v2, v4";
-    assert_eq!(scalar(probe), None);
+    assert_eq!(spin_loop(probe), None);
     let counted = "jump b1(v3)
 b1(v10: i32):
     v11: i32 = load align 4 volatile v0
@@ -178,5 +178,5 @@ b2:
     jump b1(v13)
 b3:
     store align 4 v2, v10";
-    assert_eq!(scalar(counted), None);
+    assert_eq!(spin_loop(counted), None);
 }

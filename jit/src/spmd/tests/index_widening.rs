@@ -1,4 +1,4 @@
-//! Indices of real kernels: the steps of their accesses along the lanes.
+//! Indices of real kernels: the strides of their accesses along the lanes, after index widening.
 
 use clift_kir::{Module, Opcode, text};
 
@@ -6,22 +6,23 @@ use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Assumptions, Scope, Shape};
 use crate::spmd::transform::{index_widening, normalize};
 
-/// What an analysis says about the addresses of a kernel's loads and stores, in order: `=` shared, a step in bytes, a step with a
-/// question mark and the number of checks, or `*`. Without and with what whole packs bring.
-fn steps(module: &Module, kernel: usize) -> [String; 2] {
-    let mut prepared = normalize::run(&module.funcs[module.kernels[kernel].func]).unwrap();
-    index_widening::run(&mut prepared, 8);
+/// The result of the divergence analysis for the addresses of a kernel's loads and stores, in order: `=` for a uniform address, a
+/// stride in bytes, a stride with a question mark and the number of checks, or `*` for varying. First without, then with the
+/// assumptions of whole packs.
+fn strides(module: &Module, kernel: usize) -> [String; 2] {
+    let mut normal = normalize::run(&module.funcs[module.kernels[kernel].func]).unwrap();
+    index_widening::run(&mut normal, 8);
     let general = Assumptions { local_below: Some(4097), ..Assumptions::lanes(8) };
     let whole = Assumptions { packs_aligned: true, ids_below: Some(1 << 31), ..general };
     [general, whole].map(|assumptions| {
-        let func = &prepared.func;
-        let divergence = Divergence::new(func, &prepared.cfg, Scope::Pack, &assumptions);
-        let mut steps = Vec::new();
-        for &block in prepared.cfg.rpo() {
+        let func = &normal.func;
+        let divergence = Divergence::new(func, &normal.cfg, Scope::Pack, &assumptions);
+        let mut strides = Vec::new();
+        for &block in normal.cfg.rpo() {
             for &inst in func.layout.insts(block) {
                 let data = func.dfg.inst(inst);
                 if data.op == Opcode::Load || data.op == Opcode::Store {
-                    steps.push(match divergence.shape(data.args[0]) {
+                    strides.push(match divergence.shape(data.args[0]) {
                         Shape::Uniform(_) => "=".to_owned(),
                         Shape::Affine { stride, .. } => stride.to_string(),
                         Shape::Varying => divergence
@@ -31,14 +32,14 @@ fn steps(module: &Module, kernel: usize) -> [String; 2] {
                 }
             }
         }
-        steps.join(" ")
+        strides.join(" ")
     })
 }
 
-/// Kernel, steps in the general variant, steps in the one for whole packs.
-const STEPS: [(&str, &str, &str); 20] = [
+/// Kernel, strides in the general variant, strides in the variant for whole packs.
+const STRIDES: [(&str, &str, &str); 20] = [
     ("saxpy", "4?1 4?1 4?1", "4 4 4"),
-    // A step that is an argument is no step that is known.
+    // A stride that is an argument is unknown.
     ("strided", "* 16?1 4?1", "* 16 4"),
     ("rows_int", "4?1 4?1", "4 4"),
     ("rows_uint", "4?1 4?1", "4?1 4?1"),
@@ -55,19 +56,19 @@ const STEPS: [(&str, &str, &str); 20] = [
     ("flip", "4?1 -4?1", "4 -4?1"),
     ("records", "16?1 16?1 16?1 16?1", "16 16 16 16"),
     ("offsets", "= 4?1 4?1", "= 4 4"),
-    // Below the first work-item the index wraps.
+    // Below the first work-item, the index wraps.
     ("guarded", "4?1 4?1 4?1", "4?1 4 4"),
     ("shorts", "4 4?1", "4 4"),
     ("sorted", "4?1 * 4?1", "4 * 4"),
 ];
 
 #[test]
-fn steps_of_accesses() {
-    let module = text::parse_module(include_str!("indices.kir")).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(module.kernels.len(), STEPS.len());
+fn strides_of_accesses() {
+    let module = text::parse_module(include_str!("index_widening.kir")).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(module.kernels.len(), STRIDES.len());
     for (i, kernel) in module.kernels.iter().enumerate() {
         let name = &module.funcs[kernel.func].name;
-        let [general, whole] = steps(&module, i);
-        assert_eq!((name.as_str(), general.as_str(), whole.as_str()), STEPS[i]);
+        let [general, whole] = strides(&module, i);
+        assert_eq!((name.as_str(), general.as_str(), whole.as_str()), STRIDES[i]);
     }
 }

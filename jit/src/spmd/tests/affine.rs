@@ -1,4 +1,5 @@
-//! Random index arithmetic, computed lane by lane: what is called a line is one, in every pack the assumptions allow.
+//! Random index arithmetic, computed lane by lane: values that the analysis calls affine are affine in every pack that the
+//! assumptions permit.
 
 use clift_kir::analysis::Cfg;
 use clift_kir::eval::{LaneCx, WholeCx};
@@ -10,14 +11,14 @@ use smallvec::SmallVec;
 
 use super::generate::Rng;
 use super::seeds;
-use crate::spmd::analysis::assumptions::{Assume, Assumed, MOST_OTHERS};
+use crate::spmd::analysis::assumptions::{Assume, Assumed, MAX_ALTERNATIVES};
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::ranges::Ranges;
 use crate::spmd::analysis::shape::{Assumptions, Bound, Check, Scope, Shape};
 
 const WIDTHS: [Type; 4] = [Type::I8, Type::I16, Type::I32, Type::I64];
 
-/// Small numbers, powers of two and their neighbours, seldom anything.
+/// Mostly small numbers, powers of two and their neighbours, seldom any number.
 fn number(rng: &mut Rng) -> u64 {
     let power = 1u64 << rng.below(64);
     match rng.below(8) {
@@ -31,7 +32,7 @@ fn number(rng: &mut Rng) -> u64 {
 
 /// A function of one block: queries, arguments, and ops on them.
 fn expressions(rng: &mut Rng) -> Function {
-    let mut func = Function::new("lines", &[]);
+    let mut func = Function::new("affine", &[]);
     func.stage = Stage::Canonical;
     let block = func.append_block();
     let mut b = Builder::at_end(&mut func, block);
@@ -53,7 +54,7 @@ fn expressions(rng: &mut Rng) -> Function {
         }
     }
     for _ in 0..30 {
-        // Of the newest values more often.
+        // Prefers the newest values.
         let at = values.len() - 1 - (rng.below(8) * rng.below(8)) as usize % values.len();
         let x = values[at];
         let ty = b.ty(x);
@@ -96,7 +97,7 @@ fn expressions(rng: &mut Rng) -> Function {
                     let bit = b.icmp(conds[rng.below(10) as usize], x, y);
                     b.select(bit, x, y)
                 } else if choice == 5 {
-                    // Masks and borders that nobody knows before.
+                    // Masks and bounds that are unknown at compile time.
                     let shared = b.arg(8 * WIDTHS.iter().position(|&t| t == ty).unwrap_or_default() as u32, ty);
                     let ops = [Opcode::And, Opcode::Or, Opcode::Xor, Opcode::Urem, Opcode::Srem, Opcode::Udiv];
                     b.int2(ops[rng.below(6) as usize], x, shared)
@@ -117,7 +118,7 @@ fn value_is_const(b: &Builder<'_>, value: Value) -> bool {
     b.func.dfg.as_const(value).is_some()
 }
 
-/// A pack somewhere in a launch.
+/// Some pack of a launch.
 struct Pack {
     global: u64,
     local: u64,
@@ -146,7 +147,7 @@ impl Pack {
             y: number(rng) % bound,
             linear: local + local_size * rng.below(4),
             args: [0; 4].map(|_| match rng.below(3) {
-                // Around what the ids are.
+                // Near the ids.
                 0 => (start + local).wrapping_add(rng.below(64)).wrapping_sub(32),
                 _ => number(rng),
             }),
@@ -167,7 +168,7 @@ impl Pack {
     }
 }
 
-/// What a lane computes.
+/// The values that a lane computes.
 fn run(func: &Function, pack: &Pack, lane: u64) -> SecondaryMap<Value, u64> {
     let mut known: SecondaryMap<Value, u64> = SecondaryMap::with_capacity(func.dfg.value_count());
     for &inst in func.layout.insts(func.layout.blocks()[0]) {
@@ -197,11 +198,11 @@ struct Found {
     uniform: u32,
     affine: u32,
     conditional: u32,
-    held: u32,
+    hold: u32,
     clamped: u32,
     assumed: u32,
-    apart: u32,
-    assumed_apart: u32,
+    offsets_found: u32,
+    assumed_offsets_found: u32,
 }
 
 fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
@@ -231,7 +232,7 @@ fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
                     divergence.conditional(value)
                 )
             };
-            let line = |stride: i64, align: u32, what: &str| {
+            let is_affine = |stride: i64, align: u32, what: &str| {
                 for lane in 0..pack.lanes {
                     let step = (stride as u64).wrapping_mul(lane);
                     if at(lane) != at(0).wrapping_add(step) & mask {
@@ -253,21 +254,21 @@ fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
             }
             match divergence.shape(value) {
                 Shape::Uniform(_) => {
-                    line(0, divergence.align(value), "uniform");
+                    is_affine(0, divergence.align(value), "uniform");
                     found.uniform += 1;
                 }
                 Shape::Affine { stride, align } => {
-                    line(stride, align, "affine");
+                    is_affine(stride, align, "affine");
                     found.affine += 1;
                 }
                 Shape::Varying => {
                     if let Some(offsets) = divergence.offsets(value) {
                         for lane in 0..pack.lanes {
                             if at(lane) != at(0).wrapping_add_signed(offsets.by(lane as u32)) & mask {
-                                fail("as far apart as it should be");
+                                fail("as far offsets_found as it should be");
                             }
                         }
-                        found.apart += 1;
+                        found.offsets_found += 1;
                     }
                     let Some(condition) = divergence.conditional(value) else { continue };
                     found.conditional += 1;
@@ -282,8 +283,8 @@ fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
                         clift_kir::eval::int::icmp(&cx, &[sum, bound]) & 1 == 1
                     };
                     if condition.checks.iter().all(holds) {
-                        line(condition.stride, condition.align, "affine where it should be");
-                        found.held += 1;
+                        is_affine(condition.stride, condition.align, "affine though its checks succeed");
+                        found.hold += 1;
                         let shared = |check: &Check| matches!(check.bound, Bound::Shared(_));
                         found.clamped += u32::from(condition.checks.iter().any(shared));
                     }
@@ -293,15 +294,15 @@ fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
     }
 }
 
-/// The same under assumptions: where the tests hold that the code before a version makes, what is called a line is one.
+/// As [`check`], with assumptions: where the tests succeed that the code before a version makes, values called affine are affine.
 fn check_assumed(seed: u64, assumptions: &Assumptions, found: &mut Found) {
     let mut rng = Rng(seed);
     let mut func = expressions(&mut rng);
     let cfg = Cfg::new(&func);
     let block = func.layout.blocks()[0];
     let insts: Vec<Inst> = func.layout.insts(block).to_vec();
-    // Some of what can be assumed; seldom all of it would hold.
-    let which = rng.below(1 + u64::from(MOST_OTHERS)) as u8;
+    // Only some of the possible assumptions, because all of them would seldom hold.
+    let which = rng.below(1 + u64::from(MAX_ALTERNATIVES)) as u8;
     let chosen: Assumed = insts.iter().filter(|_| rng.below(3) == 0).map(|&inst| (inst, which)).collect();
     let divergence = Divergence::assuming(&func, &cfg, Scope::Pack, assumptions, Assume::These(&chosen));
     let end = func.layout.insts(block).len() - 1;
@@ -327,19 +328,19 @@ fn check_assumed(seed: u64, assumptions: &Assumptions, found: &mut Found) {
                 Shape::Affine { stride, .. } => Box::new(move |lane| stride.wrapping_mul(lane.into())),
                 Shape::Varying => match divergence.offsets(value) {
                     Some(offsets) => {
-                        found.assumed_apart += 1;
+                        found.assumed_offsets_found += 1;
                         Box::new(move |lane| offsets.by(lane))
                     }
                     None => continue,
                 },
             };
             let numbers: Vec<u64> = lanes.iter().map(|lane| lane[value] & mask).collect();
-            let line =
+            let strided =
                 (0..).zip(&numbers).all(|(lane, &number)| number == numbers[0].wrapping_add_signed(by(lane)) & mask);
             let aligned = numbers[0] & (u64::from(divergence.align(value)) - 1) & mask == 0;
             assert!(
-                line && aligned,
-                "seed {seed} {assumptions:?}: {} is no {:?} under {:?}: {numbers:?}\n{func}",
+                strided && aligned,
+                "seed {seed} {assumptions:?}: {} is not {:?} under {:?}: {numbers:?}\n{func}",
                 func.inst_text(inst),
                 divergence.shape(value),
                 divergence.assumed()
@@ -349,7 +350,7 @@ fn check_assumed(seed: u64, assumptions: &Assumptions, found: &mut Found) {
 }
 
 #[test]
-fn lines_are_straight() {
+fn affine_values_have_constant_strides() {
     let mut found = Found::default();
     for seed in seeds(30) {
         for width in [2, 8] {
@@ -363,10 +364,14 @@ fn lines_are_straight() {
             }
         }
     }
-    let Found { uniform, affine, conditional, held, clamped, assumed, apart, assumed_apart } = found;
-    let enough = uniform.min(affine).min(held).min(clamped).min(assumed) > 1000 && apart.min(assumed_apart) > 100;
-    assert!(enough, "{uniform} {affine} {conditional} {held} {clamped} {assumed} {apart} {assumed_apart}");
+    let Found { uniform, affine, conditional, hold, clamped, assumed, offsets_found, assumed_offsets_found } = found;
+    let enough = uniform.min(affine).min(hold).min(clamped).min(assumed) > 1000
+        && offsets_found.min(assumed_offsets_found) > 100;
+    assert!(
+        enough,
+        "{uniform} {affine} {conditional} {hold} {clamped} {assumed} {offsets_found} {assumed_offsets_found}"
+    );
     println!(
-        "{uniform} uniform, {affine} affine, {conditional} conditional: {held} hold, {clamped} of them not clamped"
+        "{uniform} uniform, {affine} affine, {conditional} conditional: {hold} hold, {clamped} of them not clamped"
     );
 }
