@@ -172,7 +172,7 @@ pub(super) fn expand(
     args: &[Value],
     result: Option<Type>,
 ) -> Result<Val, Fault> {
-    let wrong = || Fault::malformed("arguments of a built-in function are of the wrong types");
+    let wrong = || Fault::malformed("the arguments of a built-in function have the wrong types");
     if let BuiltinImport::Image(access) = builtin {
         return image::access(cx, access, ids, result);
     }

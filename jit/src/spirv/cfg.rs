@@ -36,7 +36,7 @@ pub(crate) fn targets(inst: &Inst) -> Result<Vec<u32>, Fault> {
                 match operand {
                     Operand::LiteralBit32(_) | Operand::LiteralBit64(_) if index % 2 == 0 => {}
                     Operand::IdRef(label) if index % 2 == 1 => labels.push(*label),
-                    _ => return Err(Fault::malformed("cases are pairs of a literal and a label")),
+                    _ => return Err(Fault::malformed("a case is not a literal followed by a label")),
                 }
             }
             if inst.len() % 2 == 1 {
@@ -74,10 +74,10 @@ impl Cfg {
             let mut list = Vec::new();
             for label in targets(inst).map_err(|fault| fault.at(inst))? {
                 let Some(&target) = index.get(&label) else {
-                    return Err(Fault::malformed(format!("%{label} is no block of this function")).at(inst));
+                    return Err(Fault::malformed(format!("%{label} is not a block of this function")).at(inst));
                 };
                 if target == 0 {
-                    return Err(Fault::malformed("the entry block is no target").at(inst));
+                    return Err(Fault::malformed("a branch targets the entry block").at(inst));
                 }
                 list.push(target);
             }

@@ -99,10 +99,10 @@ impl Consts {
                 Ok(data.lane(0))
             }
             Some(Constant { value: Value::Computed | Value::Address { .. }, .. }) => {
-                Err(Fault::unsupported(format!("%{id} depends on an address and must be known before the kernel runs")))
+                Err(Fault::unsupported(format!("%{id} must be known at compile time but depends on an address")))
             }
-            Some(_) => Err(Fault::malformed(format!("%{id} is no integer constant"))),
-            None => Err(Fault::malformed(format!("%{id} is not a constant defined before"))),
+            Some(_) => Err(Fault::malformed(format!("%{id} is not an integer constant"))),
+            None => Err(Fault::malformed(format!("%{id} is not a constant that is defined earlier"))),
         }
     }
 
@@ -129,7 +129,7 @@ impl Consts {
         let value = match inst.op() {
             Op::ConstantTrue | Op::ConstantFalse | Op::SpecConstantTrue | Op::SpecConstantFalse => {
                 if types.value(ty)? != Type::B1 {
-                    return Err(Fault::malformed("the result type is not a bool"));
+                    return Err(Fault::malformed("the result type is not Boolean"));
                 }
                 let default = matches!(inst.op(), Op::ConstantTrue | Op::SpecConstantTrue);
                 let truth = match given {
@@ -141,12 +141,12 @@ impl Consts {
             Op::Constant | Op::SpecConstant => {
                 let scalar = types.value(ty)?;
                 if scalar.is_vector() || !(scalar.is_int() || scalar.is_float()) {
-                    return Err(Fault::malformed("the result type is no integer or float"));
+                    return Err(Fault::malformed("the result type is neither an integer nor a float"));
                 }
                 let bits = match (scalar.elem.bits(), inst.operand(0)?) {
                     (64, &Operand::LiteralBit64(bits)) => bits,
                     (8 | 16 | 32, &Operand::LiteralBit32(bits)) => bits.into(),
-                    _ => return Err(Fault::malformed("the literal does not have the width of the type")),
+                    _ => return Err(Fault::malformed("the literal does not have the width of the result type")),
                 };
                 let bits = match given {
                     Some(bytes) => bytes.iter().take(8).rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte)),
@@ -160,18 +160,18 @@ impl Consts {
                 match info.value {
                     Some(value) => Value::Lanes(ConstData::splat(value, 0)),
                     None if info.is_sized() => Value::Null,
-                    None => return Err(Fault::malformed("the type has no null value")),
+                    None => return Err(Fault::malformed("the result type has no null value")),
                 }
             }
             Op::Undef => {
                 if !types.get(ty)?.is_sized() {
-                    return Err(Fault::malformed("the type has no values"));
+                    return Err(Fault::malformed("the result type has no values"));
                 }
                 Value::Undef
             }
             Op::ConstantSampler => {
                 if types.get(ty)?.kind != TypeKind::Sampler {
-                    return Err(Fault::malformed("the result type is no sampler"));
+                    return Err(Fault::malformed("the result type is not a sampler"));
                 }
                 Value::Lanes(ConstData::splat(Type::I64, sampler(inst)?.0))
             }
@@ -188,18 +188,18 @@ impl Consts {
             TypeKind::Vector { lanes, .. } => u64::from(*lanes),
             TypeKind::Array { len, .. } => *len,
             TypeKind::Struct { members, .. } => members.len() as u64,
-            _ => return Err(Fault::malformed("the result type is no composite")),
+            _ => return Err(Fault::malformed("the result type is not a composite")),
         };
         if parts.len() as u64 != count {
-            return Err(Fault::malformed(format!("{} parts for a composite of {count}", parts.len())));
+            return Err(Fault::malformed(format!("{} constituents for a composite of {count} parts", parts.len())));
         }
         for (index, &part) in parts.iter().enumerate() {
             let wanted = types.step(ty, index as u64)?.ty;
             let found =
-                self.get(part).ok_or_else(|| Fault::malformed(format!("%{part} is not a constant defined before")))?;
+                self.get(part).ok_or_else(|| Fault::malformed(format!("%{part} is not a constant that is defined earlier")))?;
             if !types.same_layout(found.ty, wanted)? {
                 let (found, wanted) = (types.name(found.ty), types.name(wanted));
-                return Err(Fault::malformed(format!("part {index} (%{part}) is of type {found}, not {wanted}")));
+                return Err(Fault::malformed(format!("constituent {index} (%{part}) has type {found}, not {wanted}")));
             }
         }
         let Some(vector) = info.value else { return Ok(self.aggregate(parts)) };
@@ -210,7 +210,7 @@ impl Consts {
                 Some(Value::Undef | Value::Null) => lanes.push(0),
                 Some(Value::Address { .. } | Value::Computed) => return Ok(Value::Composite(parts.to_vec())),
                 Some(Value::Composite(_) | Value::Flat(_)) | None => {
-                    return Err(Fault::malformed(format!("%{part} is no element of a vector")));
+                    return Err(Fault::malformed(format!("%{part} is not a scalar")));
                 }
             }
         }
@@ -264,7 +264,7 @@ impl Consts {
 
     fn store_at(&self, id: u32, types: &Types, offset: u64, image: &mut Image) -> Result<(), Fault> {
         let Some(constant) = self.get(id) else {
-            return Err(Fault::malformed(format!("%{id} is not a constant defined before")));
+            return Err(Fault::malformed(format!("%{id} is not a constant that is defined earlier")));
         };
         let info = types.get(constant.ty)?;
         match &constant.value {

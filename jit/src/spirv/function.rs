@@ -124,7 +124,7 @@ fn bind_parameters(cx: &mut FuncCx<'_>, function: &FunctionDef, role: &Role<'_>)
         let inst = &unit.module.insts[inst];
         let (id, ty) = (inst.result()?, inst.result_type()?);
         if ty != types[index] {
-            return Err(Fault::malformed(format!("parameter {index} has another type than in the function type")));
+            return Err(Fault::malformed(format!("the type of parameter {index} differs from the function type's")));
         }
         let info = cx.type_info(ty)?;
         let val = match role {
@@ -168,7 +168,7 @@ fn by_value<'a>(cx: &FuncCx<'a>, id: u32, info: &TypeInfo) -> Result<Option<&'a 
             Ok(if is_private { Some(cx.type_info(pointee)?) } else { None })
         }
         TypeKind::Pointer { pointee: None, .. } if cx.unit.module.decorations.of(id).by_val => {
-            Err(Fault::unsupported("a parameter by value that is a pointer without a type"))
+            Err(Fault::unsupported("a ByVal parameter that is an untyped pointer"))
         }
         _ => Ok(None),
     }
@@ -241,10 +241,10 @@ fn make_phi(
     let cfg = cx.cfg;
     let (id, info) = (inst.result()?, cx.type_info(inst.result_type()?)?);
     if number == 0 {
-        return Err(Fault::malformed("a phi in the entry block"));
+        return Err(Fault::malformed("the entry block has a phi"));
     }
     if !info.is_sized() {
-        return Err(Fault::malformed("a phi of a type without values"));
+        return Err(Fault::malformed("the phi's type has no values"));
     }
     let phis = cx.phis[number].len();
     if info.is_flat() {
@@ -261,28 +261,28 @@ fn make_phi(
     }
     let pairs = inst.ids_from(0)?;
     if pairs.len() % 2 == 1 {
-        return Err(Fault::malformed("the last value has no block"));
+        return Err(Fault::malformed("the last value has no parent block"));
     }
     for pair in pairs.chunks_exact(2) {
         let (value, label) = (pair[0], pair[1]);
         let Some(&pred) = cfg.index.get(&label) else {
-            return Err(Fault::malformed(format!("%{label} is no block of this function")));
+            return Err(Fault::malformed(format!("%{label} is not a block of this function")));
         };
         if !cfg.reached[pred] {
             continue;
         }
         if cfg.preds[number].binary_search_by_key(&cfg.position(pred), |&p| cfg.position(p)).is_err() {
-            return Err(Fault::malformed(format!("%{label} does not lead here")));
+            return Err(Fault::malformed(format!("%{label} is not a predecessor of this block")));
         }
         let values = edges.entry((pred, number)).or_default();
         if values.len() != phis {
-            return Err(Fault::malformed(format!("%{label} occurs twice, or not in every phi")));
+            return Err(Fault::malformed(format!("%{label} occurs twice, or not in every phi of this block")));
         }
         values.push(value);
     }
     for &pred in &cfg.preds[number] {
         if edges.get(&(pred, number)).map_or(0, Vec::len) != phis + 1 {
-            return Err(Fault::malformed("a block that leads here has no value"));
+            return Err(Fault::malformed("the phi has no value for a predecessor of this block"));
         }
     }
     Ok(())
@@ -317,7 +317,7 @@ fn import_block(cx: &mut FuncCx<'_>, function: &FunctionDef, number: usize) -> R
         cx.set_loc(inst);
         if inst.op() == Op::Phi {
             if phis_over {
-                return Err(Fault::malformed("stands behind other instructions of its block").at(inst));
+                return Err(Fault::malformed("a phi follows other instructions of its block").at(inst));
             }
             continue;
         }
@@ -330,7 +330,7 @@ fn import_block(cx: &mut FuncCx<'_>, function: &FunctionDef, number: usize) -> R
 /// The kir target of an edge from the current block: evaluates what the phis there take.
 pub(super) fn edge(cx: &mut FuncCx<'_>, label: u32) -> Result<BlockCall, Fault> {
     let Some(&target) = cx.cfg.index.get(&label) else {
-        return Err(Fault::malformed(format!("%{label} is no block of this function")));
+        return Err(Fault::malformed(format!("%{label} is not a block of this function")));
     };
     let Some(block) = cx.blocks[target] else { unreachable!("broken invariant: targets are reached") };
     let mut args: Vec<Value> = Vec::new();
@@ -338,7 +338,7 @@ pub(super) fn edge(cx: &mut FuncCx<'_>, label: u32) -> Result<BlockCall, Fault> 
     for (phi, &id) in cx.phis[target].clone().iter().zip(&values) {
         let ty = cx.unit.module.insts[phi.inst].result_type()?;
         if !cx.unit.types.same_shape(cx.type_of(id)?, ty)? {
-            return Err(Fault::malformed(format!("%{id} has another type than the phi it goes to")));
+            return Err(Fault::malformed(format!("%{id} does not have the type of the phi that takes it")));
         }
         let info = cx.type_info(ty)?;
         match (cx.val(id)?, phi.staging) {

@@ -80,7 +80,7 @@ impl Links {
             };
             let kind = |s: Symbol| modules[s.module].def(s.id).map(|inst| inst.op() == Op::Function);
             if kind(symbol) != kind(target) {
-                return Err(BuildError::Link(format!("`{name}` is a function here and a variable there")));
+                return Err(BuildError::Link(format!("`{name}` is a function in one module and a variable in another")));
             }
             links.imports.insert(symbol, Some(target));
         }
@@ -129,13 +129,13 @@ fn calls(
         }
         let id = inst.id(0).map_err(|fault| fault.at(inst))?;
         if module.function(id).is_none() {
-            let reason = format!("{} is no function", module.describe(id));
+            let reason = format!("{} is not a function", module.describe(id));
             return Err(Fault::malformed(reason).at(inst).into());
         }
         match links.resolve(Symbol { module: symbol.module, id }) {
             Some(callee) if has_body(modules, callee) => list.push((index, callee)),
             Some(_) => {
-                let reason = format!("{} has neither body nor linkage", module.describe(id));
+                let reason = format!("{} has neither a body nor a LinkageAttributes decoration", module.describe(id));
                 return Err(Fault::malformed(reason).at(inst).into());
             }
             None if completeness == Completeness::Module => {}

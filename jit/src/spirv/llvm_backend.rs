@@ -127,10 +127,10 @@ pub(crate) fn funnel(module: &Module, function: u32) -> Option<Funnel> {
 
 /// The high (left) or low (right) half of `a` over `b`, shifted by a count modulo the width.
 pub(crate) fn shift(cx: &mut FuncCx<'_>, funnel: Funnel, args: &[Value]) -> Result<Value, Fault> {
-    let &[a, b, count] = args else { return Err(Fault::malformed("a funnel shift takes three arguments")) };
+    let &[a, b, count] = args else { return Err(Fault::malformed("the funnel shift does not have three arguments")) };
     let ty: Type = cx.b.ty(a);
     if !ty.is_int() || cx.b.ty(b) != ty || cx.b.ty(count) != ty {
-        return Err(Fault::malformed("a funnel shift takes three integers of one type"));
+        return Err(Fault::malformed("the funnel shift's arguments are not three integers of one type"));
     }
     // Shifts count modulo the width, and the complement of a count is what remains to the width, less one.
     let one = cx.b.iconst(ty, 1);

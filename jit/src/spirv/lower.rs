@@ -229,7 +229,7 @@ impl<'a> FuncCx<'a> {
     pub(crate) fn type_of(&self, id: u32) -> Result<u32, Fault> {
         let inst = self.unit.module.def(id);
         inst.and_then(|inst| inst.dr.result_type)
-            .ok_or_else(|| Fault::malformed(format!("{} is no value", self.unit.module.describe(id))))
+            .ok_or_else(|| Fault::malformed(format!("{} is not a value", self.unit.module.describe(id))))
     }
 
     /// What a pointer's id points to.
@@ -249,7 +249,7 @@ impl<'a> FuncCx<'a> {
         if let Some((val, block)) = self.vals.get(&id) {
             if !self.cfg.dominates(*block, self.block) {
                 let name = self.unit.module.describe(id);
-                return Err(Fault::malformed(format!("{name} is not defined on every way to its use")));
+                return Err(Fault::malformed(format!("{name} is not defined on every path to its use")));
             }
             return Ok(val.clone());
         }
@@ -260,7 +260,7 @@ impl<'a> FuncCx<'a> {
             let name = self.unit.module.describe(id);
             let reason = match self.unit.module.def(id) {
                 None => format!("{name} is not defined"),
-                Some(inst) if inst.dr.result_type.is_none() => format!("{name} is no value"),
+                Some(inst) if inst.dr.result_type.is_none() => format!("{name} is not a value"),
                 Some(_) => format!("{name} is not defined before its use"),
             };
             return Err(Fault::malformed(reason));
@@ -299,7 +299,7 @@ impl<'a> FuncCx<'a> {
                 super::ops::built_in::address(self, input, class)
             }
             Val::Leaves(_) | Val::Memory(_) => {
-                Err(Fault::malformed(format!("{} is no scalar, vector or pointer", self.unit.module.describe(id))))
+                Err(Fault::malformed(format!("{} is not a scalar, vector or pointer", self.unit.module.describe(id))))
             }
         }
     }
@@ -309,7 +309,7 @@ impl<'a> FuncCx<'a> {
         let value = self.value(id)?;
         let ty = self.b.ty(value);
         if !ty.is_int() || ty.is_vector() {
-            return Err(Fault::malformed(format!("{} is no integer", self.unit.module.describe(id))));
+            return Err(Fault::malformed(format!("{} is not a scalar integer", self.unit.module.describe(id))));
         }
         Ok(value)
     }
@@ -318,7 +318,7 @@ impl<'a> FuncCx<'a> {
     pub(crate) fn pointer(&mut self, id: u32) -> Result<Value, Fault> {
         let value = self.value(id)?;
         if !self.b.ty(value).is_ptr() {
-            return Err(Fault::malformed(format!("{} is no pointer", self.unit.module.describe(id))));
+            return Err(Fault::malformed(format!("{} is not a pointer", self.unit.module.describe(id))));
         }
         Ok(value)
     }
@@ -328,7 +328,7 @@ impl<'a> FuncCx<'a> {
         let (a, b) = (self.value(a)?, self.value(b)?);
         if self.b.ty(a) != self.b.ty(b) {
             let (a, b) = (self.b.ty(a), self.b.ty(b));
-            return Err(Fault::malformed(format!("operands of types {a} and {b}")));
+            return Err(Fault::malformed(format!("the operands have different types: {a} and {b}")));
         }
         Ok((a, b))
     }
@@ -337,7 +337,7 @@ impl<'a> FuncCx<'a> {
     pub(crate) fn set(&mut self, inst: &Inst, value: Value) -> Result<(), Fault> {
         let (declared, found) = (self.kir_type(inst.result_type()?)?, self.b.ty(value));
         if declared != found {
-            return Err(Fault::malformed(format!("the result is a {found}, not a {declared} as declared")));
+            return Err(Fault::malformed(format!("the result has type {found}, but {declared} is declared")));
         }
         if let Some(name) = self.unit.module.names.get(&inst.result()?) {
             self.b.func.names.insert(value, name.clone());
@@ -352,7 +352,7 @@ impl<'a> FuncCx<'a> {
             let info = self.type_info(inst.result_type()?)?;
             let found = leaves.iter().map(|&leaf| self.b.ty(leaf));
             if !found.eq(info.leaves.iter().map(|leaf| leaf.ty)) {
-                return Err(Fault::malformed("the result is not of the declared type"));
+                return Err(Fault::malformed("the result does not have the declared type"));
             }
         }
         self.define(inst.result()?, val);
@@ -394,7 +394,7 @@ impl<'a> FuncCx<'a> {
     fn constant(&mut self, id: u32) -> Result<Val, Fault> {
         let unit = self.unit;
         let Some(constant) = unit.consts.get(id) else {
-            return Err(Fault::malformed(format!("%{id} is no constant")));
+            return Err(Fault::malformed(format!("%{id} is not a constant")));
         };
         let info = unit.types.get(constant.ty)?;
         Ok(match &constant.value {
@@ -568,7 +568,7 @@ impl<'a> FuncCx<'a> {
         match val {
             Val::Leaves(leaves) => {
                 if leaves.len() != info.leaves.len() {
-                    return Err(Fault::malformed("the value is not of the type pointed to"));
+                    return Err(Fault::malformed("the value does not have the type that the pointer points to"));
                 }
                 for (&value, leaf) in leaves.iter().zip(&info.leaves) {
                     self.store_leaf(pointer, leaf.offset, value, access);

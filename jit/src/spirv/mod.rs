@@ -110,10 +110,10 @@ fn summarize(module: &Module) -> Result<ModuleSummary, ImportError> {
             Op::SpecConstantTrue | Op::SpecConstantFalse => 1,
             Op::SpecConstant => {
                 let bits = inst.result_type().ok().and_then(|ty| module.def(ty)).and_then(|ty| ty.literal(0).ok());
-                let bits = bits.ok_or_else(|| Fault::malformed("the type is no integer or float").at(inst))?;
+                let bits = bits.ok_or_else(|| Fault::malformed("the result type is neither an integer nor a float").at(inst))?;
                 bits / 8
             }
-            _ => return Err(Fault::malformed("SpecId on something else than a specialization constant").at(inst)),
+            _ => return Err(Fault::malformed("SpecId decorates something other than a scalar specialization constant").at(inst)),
         };
         spec_constants.push(SpecConstant { id, size });
     }
@@ -315,7 +315,7 @@ fn variables(modules: &[Module], links: &Links, shared: &Shared) -> Result<Vec<M
     }
     for (symbol, target) in imported {
         let Some(&(global, _)) = all[target.module].get(&target.id) else {
-            return Err(BuildError::Link("an import leads to something that is no variable in memory".to_owned()));
+            return Err(BuildError::Link("an imported variable resolves to something that is not a variable in memory".to_owned()));
         };
         all[symbol.module].insert(symbol.id, (global, Ownership::Imported));
     }

@@ -144,15 +144,15 @@ impl Module {
         }
         let end = |reason: &str| ImportError::malformed(insts.last().map_or(5, |i| i.word), reason);
         if state.open.is_some() {
-            return Err(end("the last function is not ended"));
+            return Err(end("the last function has no OpFunctionEnd"));
         }
         if !state.memory_model {
-            return Err(end("there is no OpMemoryModel"));
+            return Err(end("the module has no OpMemoryModel"));
         }
         for entry in &module.entry_points {
             let defined = module.function_index.get(&entry.function).map(|&f| &module.functions[f]);
             if defined.is_none_or(|f| f.blocks.is_empty()) {
-                let reason = format!("entry point `{}` names no function with a body", entry.name);
+                let reason = format!("entry point `{}` does not name a function with a body", entry.name);
                 return Err(Fault::malformed(reason).at(&insts[entry.inst]));
             }
         }
@@ -196,7 +196,7 @@ impl Module {
         let here = if inst.spec_op { Some(Section::Globals) } else { section(inst.op()) };
         match here {
             Some(section) if section < state.section => {
-                return Err(Fault::malformed("stands behind a later section of the module"));
+                return Err(Fault::malformed("the instruction follows a later section of the module"));
             }
             Some(section) => state.section = section,
             None => {}
@@ -228,7 +228,7 @@ impl Module {
             }
             Op::MemoryModel => {
                 if state.memory_model {
-                    return Err(Fault::malformed("a second memory model"));
+                    return Err(Fault::malformed("the module has a second memory model"));
                 }
                 state.memory_model = true;
                 match (inst.operand(0)?, inst.operand(1)?) {
@@ -238,11 +238,11 @@ impl Module {
                     ) => {}
                     (Operand::AddressingModel(addressing), Operand::MemoryModel(memory)) => {
                         return Err(Fault::unsupported(format!(
-                            "addressing model {addressing:?} with memory model {memory:?}; this device takes Physical64 \
+                            "addressing model {addressing:?} with memory model {memory:?}; this device supports Physical64 \
                              with OpenCL"
                         )));
                     }
-                    _ => return Err(Fault::malformed("the models are missing")),
+                    _ => return Err(Fault::malformed("the addressing model and the memory model are missing")),
                 }
             }
             Op::EntryPoint => {
@@ -254,14 +254,14 @@ impl Module {
                 }
                 let name = inst.string(2)?.to_owned();
                 if self.entry_points.iter().any(|entry| entry.name == name) {
-                    return Err(Fault::malformed(format!("a second entry point `{name}`")));
+                    return Err(Fault::malformed(format!("entry point `{name}` is declared twice")));
                 }
                 self.entry_points.push(EntryPoint { inst: index, function: inst.id(1)?, name });
             }
             Op::ExecutionMode | Op::ExecutionModeId => {
                 let target = inst.id(0)?;
                 if !self.entry_points.iter().any(|entry| entry.function == target) {
-                    return Err(Fault::malformed("the target is no entry point"));
+                    return Err(Fault::malformed("the target is not an entry point"));
                 }
                 if !matches!(inst.operand(1)?, Operand::ExecutionMode(_)) {
                     return Err(Fault::malformed("the execution mode is missing"));
@@ -289,14 +289,14 @@ impl Module {
             | Op::GroupMemberDecorate => self.decorations.add(inst)?,
             Op::Variable | Op::UntypedVariableKHR | Op::Undef => {
                 if state.section > Section::Globals {
-                    return Err(Fault::malformed("stands outside of a function"));
+                    return Err(Fault::malformed("the instruction is outside a function"));
                 }
                 state.section = Section::Globals;
                 self.globals.push(index);
             }
             Op::ExtInst | Op::ExtInstWithForwardRefsKHR => {
                 if !self.is_debug(inst)? {
-                    return Err(Fault::malformed("stands outside of a function"));
+                    return Err(Fault::malformed("the instruction is outside a function"));
                 }
             }
             Op::Function => {
@@ -306,7 +306,7 @@ impl Module {
                 state.open = Some(Open::Header);
             }
             _ if state.section == Section::Globals => self.globals.push(index),
-            _ => return Err(Fault::malformed("stands outside of a function")),
+            _ => return Err(Fault::malformed("the instruction is outside a function")),
         }
         Ok(())
     }
@@ -318,7 +318,7 @@ impl Module {
         };
         let Some(open) = state.open else { unreachable!("broken invariant: a function is open") };
         match (inst.op(), open) {
-            _ if inst.spec_op => return Err(Fault::malformed("stands inside of a function")),
+            _ if inst.spec_op => return Err(Fault::malformed("the instruction is not allowed inside a function")),
             (Op::Line | Op::NoLine, _) => {}
             (Op::ExtInst | Op::ExtInstWithForwardRefsKHR, Open::Header | Open::Between)
                 if self.ext_sets.get(&inst.id(0)?).is_some_and(|set| set.is_debug()) => {}
@@ -329,7 +329,7 @@ impl Module {
                 state.open = Some(Open::Block);
             }
             (Op::FunctionParameter | Op::FunctionEnd | Op::Label, Open::Between | Open::Block) => {
-                return Err(Fault::malformed("the block before has no terminator"));
+                return Err(Fault::malformed("the preceding block has no terminator"));
             }
             (op, Open::Block) if matches!(section(op), None | Some(Section::Functions)) && op != Op::Function => {
                 if is_terminator(op) {
@@ -340,8 +340,8 @@ impl Module {
                     state.open = Some(Open::Between);
                 }
             }
-            (_, Open::Header | Open::Between) => return Err(Fault::malformed("stands outside of a block")),
-            (_, Open::Block) => return Err(Fault::malformed("stands inside of a function")),
+            (_, Open::Header | Open::Between) => return Err(Fault::malformed("the instruction is outside a block")),
+            (_, Open::Block) => return Err(Fault::malformed("the instruction is not allowed inside a function")),
         }
         Ok(())
     }

@@ -46,7 +46,7 @@ pub(super) fn kernel(
 ) -> Result<(KernelDesc, u32), Fault> {
     let (ret, params) = unit.function_type(function)?;
     if unit.types.get(ret)?.kind != TypeKind::Void {
-        return Err(Fault::malformed("a kernel returns nothing"));
+        return Err(Fault::malformed("the kernel's result type is not void"));
     }
     let type_names = texts(unit, "kernel_arg_type", &entry.name, params.len());
     let qualifiers = texts(unit, "kernel_arg_type_qual", &entry.name, params.len());
@@ -125,11 +125,11 @@ fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), Fault>
                 }
                 StorageClass::Function => {
                     let Some(pointee) = pointee.filter(|pointee| pointee.is_sized()) else {
-                        return Err(Fault::malformed("a kernel parameter by value without a size"));
+                        return Err(Fault::malformed("a kernel parameter points to private memory of a type without a size"));
                     };
                     return Ok((arg, pointee.size, pointee.align));
                 }
-                other => return Err(Fault::malformed(format!("a kernel parameter that points to {other:?}"))),
+                other => return Err(Fault::malformed(format!("a kernel parameter points to storage class {other:?}"))),
             }
         }
         TypeKind::Image { access, .. } => {
@@ -157,7 +157,7 @@ fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), Fault>
         | TypeKind::Event
         | TypeKind::SampledImage { .. }
         | TypeKind::Handle
-        | TypeKind::NamedBarrier => return Err(Fault::malformed("a type that no kernel parameter may have")),
+        | TypeKind::NamedBarrier => return Err(Fault::malformed("the type is not allowed for kernel parameters")),
     }
     Ok((arg, info.size, info.align))
 }
@@ -199,7 +199,7 @@ fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result<(), Fault>
             ExecutionMode::LocalSize | ExecutionMode::LocalSizeId => {
                 let size = size()?;
                 if size.contains(&0) {
-                    return Err(Fault::malformed("a required work-group size of 0"));
+                    return Err(Fault::malformed("the required work-group size is 0"));
                 }
                 desc.required_local_size = Some(size);
             }
@@ -211,7 +211,7 @@ fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result<(), Fault>
                     _ => return Err(Fault::malformed("the number of sub-groups is missing")),
                 };
                 if count == 0 {
-                    return Err(Fault::malformed("work-groups of no sub-groups"));
+                    return Err(Fault::malformed("the required number of sub-groups is 0"));
                 }
                 desc.required_sub_groups = Some(count);
             }

@@ -206,10 +206,10 @@ fn image(inst: &Inst) -> Result<TypeKind, Fault> {
     };
     let (arrayed, multisampled) = (inst.literal(3)? != 0, inst.literal(4)? != 0);
     if multisampled {
-        return Err(Fault::unsupported("images with several samples"));
+        return Err(Fault::unsupported("multisampled images"));
     }
     if arrayed && (dims == ImageDims::Three || matches!(inst.operand(1)?, Operand::Dim(Dim::DimBuffer))) {
-        return Err(Fault::malformed("an array of such images"));
+        return Err(Fault::malformed("images of this dimensionality cannot be arrayed"));
     }
     let access = inst.dr.operands.iter().find_map(|operand| match operand {
         Operand::AccessQualifier(access) => Some(*access),
@@ -239,19 +239,19 @@ pub(crate) struct Types {
 impl Types {
     /// The type of an id.
     pub(crate) fn get(&self, id: u32) -> Result<&TypeInfo, Fault> {
-        self.by_id.get(&id).ok_or_else(|| Fault::malformed(format!("%{id} is not a type defined before")))
+        self.by_id.get(&id).ok_or_else(|| Fault::malformed(format!("%{id} is not a type that is defined earlier")))
     }
 
     /// The kir type of a type that is a single value.
     pub(crate) fn value(&self, id: u32) -> Result<Type, Fault> {
-        self.get(id)?.value.ok_or_else(|| Fault::malformed(format!("type %{id} is no scalar, vector or pointer")))
+        self.get(id)?.value.ok_or_else(|| Fault::malformed(format!("type %{id} is not a scalar, vector or pointer")))
     }
 
     /// Storage class and pointee of a pointer type.
     pub(crate) fn pointer(&self, id: u32) -> Result<(StorageClass, u32), Fault> {
         match self.get(id)?.kind {
             TypeKind::Pointer { class, pointee: Some(pointee) } => Ok((class, pointee)),
-            _ => Err(Fault::malformed(format!("type %{id} is no pointer"))),
+            _ => Err(Fault::malformed(format!("type %{id} is not a typed pointer"))),
         }
     }
 
@@ -259,13 +259,13 @@ impl Types {
     pub(crate) fn any_pointer(&self, id: u32) -> Result<(StorageClass, Option<u32>), Fault> {
         match self.get(id)?.kind {
             TypeKind::Pointer { class, pointee } => Ok((class, pointee)),
-            _ => Err(Fault::malformed(format!("type %{id} is no pointer"))),
+            _ => Err(Fault::malformed(format!("type %{id} is not a pointer"))),
         }
     }
 
     /// The part of a composite that a constant index names; elements of vectors are their own leaves' lanes.
     pub(crate) fn step(&self, ty: u32, index: u64) -> Result<Step, Fault> {
-        let out_of_range = |count: u64| Fault::malformed(format!("index {index} into a composite of {count} parts"));
+        let out_of_range = |count: u64| Fault::malformed(format!("index {index} is out of range for a composite of {count} parts"));
         match &self.get(ty)?.kind {
             TypeKind::Struct { members, offsets, leaf_starts } => {
                 let at = usize::try_from(index).unwrap_or(usize::MAX);
@@ -299,7 +299,7 @@ impl Types {
             | TypeKind::Pipe { .. }
             | TypeKind::Queue
             | TypeKind::Handle
-            | TypeKind::NamedBarrier => Err(Fault::malformed(format!("type %{ty} has no parts"))),
+            | TypeKind::NamedBarrier => Err(Fault::malformed(format!("too many indices: type %{ty} has no parts"))),
         }
     }
 
@@ -330,7 +330,7 @@ impl Types {
             return Ok(());
         }
         let (found, wanted) = (self.name(initializer), self.name(variable));
-        Err(Fault::malformed(format!("the initializer is of type {found}, the variable of type {wanted}")))
+        Err(Fault::malformed(format!("the initializer has type {found}, the variable type {wanted}")))
     }
 
     /// A type as messages call it.
@@ -357,7 +357,7 @@ impl Types {
             let pointer = TypeKind::Pointer { class, pointee: None };
             let ty = Type::ptr(space(class)?);
             if self.by_id.insert(inst.id(0)?, TypeInfo::value(pointer, ty, POINTER_BYTES)).is_some() {
-                return Err(Fault::malformed("the type is defined already"));
+                return Err(Fault::malformed("the type is already defined"));
             }
             return Ok(());
         }
@@ -370,7 +370,7 @@ impl Types {
                 let bits = inst.literal(0)?;
                 let elem = Elem::int(bits).ok_or_else(|| Fault::unsupported(format!("integers of {bits} bits")))?;
                 if inst.literal(1)? > 1 {
-                    return Err(Fault::malformed("signedness is 0 or 1"));
+                    return Err(Fault::malformed("the signedness is neither 0 nor 1"));
                 }
                 TypeInfo::value(TypeKind::Int, Type::scalar(elem), elem.bytes().into())
             }
@@ -398,7 +398,7 @@ impl Types {
                     Some(TypeKind::Pointer { class: declared, pointee: None }) if *declared == class => {
                         self.by_id.remove(&id);
                     }
-                    Some(_) => return Err(Fault::malformed("differs from its forward declaration")),
+                    Some(_) => return Err(Fault::malformed("the type differs from its forward declaration")),
                     None => {}
                 }
                 info
@@ -415,7 +415,7 @@ impl Types {
                 self.get(ret)?;
                 for &param in &params {
                     if !self.get(param)?.is_sized() {
-                        return Err(Fault::malformed(format!("%{param} is no type of a parameter")));
+                        return Err(Fault::malformed(format!("%{param} is not a type that parameters can have")));
                     }
                 }
                 TypeInfo::plain(TypeKind::Function { ret, params }, 0, 1)
@@ -430,7 +430,7 @@ impl Types {
             Op::TypeSampledImage => {
                 let image = inst.id(0)?;
                 let TypeKind::Image { .. } = self.get(image)?.kind else {
-                    return Err(Fault::malformed(format!("%{image} is no image type")));
+                    return Err(Fault::malformed(format!("%{image} is not an image type")));
                 };
                 let parts = [Type::ptr(Space::Host), Type::I64];
                 let offsets = [0, POINTER_BYTES];
@@ -450,7 +450,7 @@ impl Types {
             _ => return Err(Fault::unsupported("this type")),
         };
         if self.by_id.insert(id, info).is_some() {
-            return Err(Fault::malformed("the type is defined already"));
+            return Err(Fault::malformed("the type is already defined"));
         }
         Ok(())
     }
@@ -463,7 +463,7 @@ impl Types {
             TypeKind::Pointer { .. } => return Err(Fault::unsupported("vectors of pointers")),
             _ => None,
         };
-        let scalar = scalar.ok_or_else(|| Fault::malformed(format!("%{elem} is no scalar type")))?;
+        let scalar = scalar.ok_or_else(|| Fault::malformed(format!("%{elem} is not a scalar type")))?;
         // The specification knows 2, 3, 4, 8 and 16 components. LLVM's back end writes what its optimizer made, 1 and 7
         // included; a vector of one component is the scalar.
         if !(1..=Type::MAX_LANES).contains(&lanes) {
@@ -476,7 +476,7 @@ impl Types {
     fn array(&self, elem: u32, len: u64) -> Result<TypeInfo, Fault> {
         let info = self.get(elem)?;
         if !info.is_sized() {
-            return Err(Fault::malformed(format!("%{elem} is no type of an element")));
+            return Err(Fault::malformed(format!("%{elem} is not a type that array elements can have")));
         }
         let depth = deeper(info.depth)?;
         let size = info.size.checked_mul(len).filter(|&size| size <= MAX_SIZE).ok_or_else(too_large)?;
@@ -498,7 +498,7 @@ impl Types {
         for &member in members {
             let info = self.get(member)?;
             if !info.is_sized() {
-                return Err(Fault::malformed(format!("%{member} is no type of a member")));
+                return Err(Fault::malformed(format!("%{member} is not a type that struct members can have")));
             }
             let member_align = if packed { 1 } else { info.align };
             let offset = size.next_multiple_of(member_align.into());

@@ -159,12 +159,12 @@ impl Unit {
             return Ok((id, Variable::Input { built_in, ty: pointee }, None));
         }
         if class == StorageClass::Input {
-            return Err(Fault::malformed("an Input variable without BuiltIn"));
+            return Err(Fault::malformed("a variable of storage class Input has no BuiltIn decoration"));
         }
         let space = variable_space(class)?;
         let info = self.types.get(pointee)?;
         if !info.is_sized() {
-            return Err(Fault::malformed("a variable of a type without size"));
+            return Err(Fault::malformed("the variable's type has no size"));
         }
         let literal_sampler = space == Space::Constant && info.kind == TypeKind::Sampler && initializer.is_some();
         if !literal_sampler
@@ -186,14 +186,14 @@ impl Unit {
         let variable = Variable::Global { global, space };
         if ownership == Ownership::Imported {
             if initializer.is_some() {
-                return Err(Fault::malformed("an imported variable with an initializer"));
+                return Err(Fault::malformed("an imported variable has an initializer"));
             }
             return Ok((id, variable, Some(address)));
         }
         let mut init = GlobalInit::default();
         if let Some(initializer) = initializer {
             let constant = self.consts.get(initializer);
-            let found = constant.ok_or_else(|| Fault::malformed(format!("%{initializer} is no constant")))?;
+            let found = constant.ok_or_else(|| Fault::malformed(format!("the initializer %{initializer} is not a constant")))?;
             self.types.check_initializer(found.ty, pointee)?;
             if space != Space::Local {
                 init = self.consts.initialize(initializer, &self.types)?;
@@ -219,15 +219,15 @@ impl Unit {
         match &self.types.get(inst.id(1)?)?.kind {
             TypeKind::Function { ret, params } => {
                 if *ret != inst.result_type()? {
-                    return Err(Fault::malformed("the result type is not that of the function type"));
+                    return Err(Fault::malformed("the result type differs from the function type's"));
                 }
                 if params.len() != function.params.len() {
                     let (declared, found) = (params.len(), function.params.len());
-                    return Err(Fault::malformed(format!("{found} parameters for a type of {declared}")));
+                    return Err(Fault::malformed(format!("{found} parameters for a function type of {declared}")));
                 }
                 Ok((*ret, params))
             }
-            _ => Err(Fault::malformed("the function type is no function type")),
+            _ => Err(Fault::malformed("the function's type is not a function type")),
         }
     }
 
@@ -260,13 +260,13 @@ pub(crate) fn declared(inst: &Inst, types: &Types) -> Result<(StorageClass, u32,
         return Err(Fault::malformed("the storage class is missing"));
     };
     if declared != class {
-        return Err(Fault::malformed(format!("storage class {declared:?} in a pointer to {class:?}")));
+        return Err(Fault::malformed(format!("the variable has storage class {declared:?}, its pointer type {class:?}")));
     }
     let untyped = inst.op() == Op::UntypedVariableKHR;
     let ty = match pointee {
         _ if untyped => inst.id(1)?,
         Some(pointee) => pointee,
-        None => return Err(Fault::malformed(format!("type %{} is no pointer", inst.result_type()?))),
+        None => return Err(Fault::malformed(format!("type %{} is not a typed pointer", inst.result_type()?))),
     };
     let place = if untyped { 2 } else { 1 };
     let initializer = if inst.len() > place { Some(inst.id(place)?) } else { None };
@@ -290,7 +290,7 @@ pub(crate) fn variable_space(class: StorageClass) -> Result<Space, Fault> {
     match types::space(class)? {
         space @ (Space::Global | Space::Constant | Space::Local) => Ok(space),
         Space::Private | Space::Generic | Space::Host => {
-            Err(Fault::malformed(format!("a module-scope variable in {class:?}")))
+            Err(Fault::malformed(format!("a module-scope variable has storage class {class:?}")))
         }
     }
 }

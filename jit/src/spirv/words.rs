@@ -81,12 +81,12 @@ impl Inst {
 
     /// The result id.
     pub(crate) fn result(&self) -> Result<u32, Fault> {
-        self.dr.result_id.ok_or_else(|| Fault::malformed("no result id"))
+        self.dr.result_id.ok_or_else(|| Fault::malformed("the result id is missing"))
     }
 
     /// The result type's id.
     pub(crate) fn result_type(&self) -> Result<u32, Fault> {
-        self.dr.result_type.ok_or_else(|| Fault::malformed("no result type"))
+        self.dr.result_type.ok_or_else(|| Fault::malformed("the result type is missing"))
     }
 
     /// Number of operands.
@@ -206,7 +206,7 @@ fn header(words: &[u32]) -> Result<((u8, u8), u32), ImportError> {
         return bad(words.len(), format!("{} words are too few for a header", words.len()));
     };
     if magic == MAGIC_NUMBER.swap_bytes() {
-        return bad(0, "the words are in the other byte order".to_owned());
+        return bad(0, "the words are in the wrong byte order".to_owned());
     }
     if magic != MAGIC_NUMBER {
         return bad(0, format!("magic number {magic:#010x} instead of {MAGIC_NUMBER:#010x}"));
@@ -253,11 +253,11 @@ fn walk(words: &[u32]) -> Result<Walked, ImportError> {
         let (count, opcode) = ((words[at] >> 16) as usize, words[at] as u16);
         let bad = |fault: Fault| fault.at_word(at, opcode_name(opcode));
         if count == 0 {
-            return Err(bad(Fault::malformed("word count 0")));
+            return Err(bad(Fault::malformed("the word count is 0")));
         }
         let Some(inst) = words.get(at..at + count) else {
             let left = words.len() - at;
-            return Err(bad(Fault::malformed(format!("{count} words, but only {left} are left in the module"))));
+            return Err(bad(Fault::malformed(format!("the instruction has {count} words, but the module has only {left} more"))));
         };
         if matches!(inst, [first, POISON_FREEZE] if *first as u16 == Op::Capability as u16)
             || matches!(inst, [first, _, POISON_FREEZE_MODE] if *first as u16 == Op::ExecutionMode as u16)
@@ -318,7 +318,7 @@ fn unwrap_spec_op(inst: &[u32], out: &mut Vec<u32>) -> Result<(), Fault> {
     };
     let class = CORE.lookup_opcode(*opcode).ok_or_else(|| Fault::malformed(format!("unknown opcode {opcode}")))?;
     if !super::specialize::is_foldable(class.opcode) {
-        return Err(Fault::malformed(format!("Op{} may not be applied to constants", class.opname)));
+        return Err(Fault::malformed(format!("Op{} may not be used in OpSpecConstantOp", class.opname)));
     }
     let count = (first >> 16) - 1;
     out.extend_from_slice(&[count << 16 | opcode, *result_type, *result]);
@@ -355,8 +355,8 @@ fn repair_strings(kinds: impl Iterator<Item = OperandKind>, inst: &mut [u32]) {
 fn parse_fault(state: &ParseState) -> Fault {
     match state {
         ParseState::OperandExpected(..) => Fault::malformed("operands are missing"),
-        ParseState::OperandExceeded(..) => Fault::malformed("more operands than the instruction has"),
-        ParseState::WordCountZero(..) => Fault::malformed("word count 0"),
+        ParseState::OperandExceeded(..) => Fault::malformed("there are too many operands"),
+        ParseState::WordCountZero(..) => Fault::malformed("the word count is 0"),
         ParseState::OpcodeUnknown(..) | ParseState::SpecConstantOpIntegerIncorrect(..) => {
             Fault::malformed("unknown opcode")
         }
@@ -369,7 +369,7 @@ fn parse_fault(state: &ParseState) -> Fault {
             other => Fault::malformed(format!("unknown enumerant: {other:?}")),
         },
         ParseState::HeaderIncomplete(_) | ParseState::HeaderIncorrect | ParseState::EndiannessUnsupported => {
-            Fault::malformed("bad header")
+            Fault::malformed("the header is invalid")
         }
         ParseState::Complete | ParseState::ConsumerStopRequested | ParseState::ConsumerError(_) => {
             unreachable!("broken invariant: the collector never stops the parser")

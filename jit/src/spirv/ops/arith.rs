@@ -49,7 +49,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::FmaKHR => {
             let ((a, b), c) = (float_pair(cx, inst)?, cx.value(inst.id(2)?)?);
             if cx.b.ty(c) != cx.b.ty(a) {
-                return Err(Fault::malformed("the addend is of another type"));
+                return Err(Fault::malformed("the addend does not have the type of the factors"));
             }
             cx.b.fma(a, b, c)
         }
@@ -78,7 +78,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let (vector, scalar) = (cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?);
             float(cx, vector)?;
             if cx.b.ty(vector).lane() != cx.b.ty(scalar) {
-                return Err(Fault::malformed("the scalar is not of the vector's component type"));
+                return Err(Fault::malformed("the scalar does not have the vector's component type"));
             }
             cx.set_fp(inst);
             let lanes = cx.b.ty(vector).lanes();
@@ -103,12 +103,12 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 
 /// Checks that a value is of integers.
 pub(super) fn int(cx: &FuncCx<'_>, value: Value) -> Result<(), Fault> {
-    if cx.b.ty(value).is_int() { Ok(()) } else { Err(Fault::malformed("an operand is no integer")) }
+    if cx.b.ty(value).is_int() { Ok(()) } else { Err(Fault::malformed("an operand is not an integer")) }
 }
 
 /// Checks that a value is of floats.
 pub(super) fn float(cx: &FuncCx<'_>, value: Value) -> Result<(), Fault> {
-    if cx.b.ty(value).is_float() { Ok(()) } else { Err(Fault::malformed("an operand is no float")) }
+    if cx.b.ty(value).is_float() { Ok(()) } else { Err(Fault::malformed("an operand is not a float")) }
 }
 
 /// An op on two integers of one type.
@@ -186,7 +186,7 @@ fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
     };
     let result = cx.kir_type(inst.result_type()?)?;
     if !result.is_int() || result.is_vector() {
-        return Err(Fault::malformed("the result is no integer"));
+        return Err(Fault::malformed("the result type is not a scalar integer"));
     }
     let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     int(cx, a)?;
@@ -206,7 +206,7 @@ pub(in crate::spirv) fn dot(
     let ty = cx.b.ty(a);
     let packed = !ty.is_vector();
     if packed && ty != Type::I32 {
-        return Err(Fault::malformed("packed vectors are 32-bit integers"));
+        return Err(Fault::malformed("a packed vector is not a 32-bit integer"));
     }
     let bits = if packed { 8 } else { ty.elem.bits() };
     if bits > result.elem.bits() {
@@ -230,7 +230,7 @@ pub(in crate::spirv) fn dot(
     let sum = cx.b.int_resize(sum, result.elem, signed_a);
     let Some(accumulator) = accumulator else { return Ok(sum) };
     if cx.b.ty(accumulator) != result {
-        return Err(Fault::malformed("the accumulator is not of the result type"));
+        return Err(Fault::malformed("the accumulator does not have the result type"));
     }
     let op = if signed_a { Opcode::SaddSat } else { Opcode::UaddSat };
     Ok(cx.b.int2(op, sum, accumulator))

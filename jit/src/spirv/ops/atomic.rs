@@ -44,7 +44,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let (new, expected) = (operand(cx, inst, 4, true)?, operand(cx, inst, 5, true)?);
             let ty = cx.b.ty(new);
             if ty != cx.b.ty(expected) {
-                return Err(Fault::malformed("value and comparator are of different types"));
+                return Err(Fault::malformed("value and comparator have different types"));
             }
             let info = AtomicInfo { order: stronger(info.order, unequal), ..info };
             if !ty.is_float() {
@@ -100,7 +100,8 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             };
             let value = operand(cx, inst, 3, float)?;
             if cx.b.ty(value).is_float() != float {
-                return Err(Fault::malformed("the value is of the wrong class"));
+                let class = if float { "a float" } else { "an integer" };
+                return Err(Fault::malformed(format!("the value is not {class}")));
             }
             let old = cx.b.atomic_rmw(pointer, value, AtomicInfo { op, ..info });
             cx.set(inst, old)
@@ -120,7 +121,7 @@ fn stronger(equal: MemOrder, unequal: MemOrder) -> MemOrder {
 fn check(ty: Type, float: bool) -> Result<(), Fault> {
     let class = ty.is_int() || (float && ty.is_float());
     if ty.is_vector() || !class {
-        return Err(Fault::malformed(format!("an atomic {ty}")));
+        return Err(Fault::malformed(format!("the instruction cannot access {ty}")));
     }
     let has_atomics = match ty.elem.bits() {
         32 | 64 => true,
@@ -129,7 +130,7 @@ fn check(ty: Type, float: bool) -> Result<(), Fault> {
         _ => false,
     };
     if !has_atomics {
-        return Err(Fault::unsupported(format!("an atomic {ty}")));
+        return Err(Fault::unsupported(format!("atomic accesses to {ty}")));
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 GroupOperation::Reduce => possible(cx),
                 GroupOperation::InclusiveScan => up_to_own(cx),
                 GroupOperation::ExclusiveScan => before_own(cx),
-                other => return Err(Fault::unsupported(format!("the group operation {other:?}"))),
+                other => return Err(Fault::unsupported(format!("group operation {other:?}"))),
             };
             let bits = cx.b.int2(Opcode::And, ballot, counted);
             let counts = cx.b.int1(Opcode::Popcnt, bits);
@@ -100,7 +100,7 @@ pub(super) fn first_here(cx: &mut FuncCx<'_>) -> Value {
 /// An operand that must be a ballot.
 fn ballot(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
     let value = cx.value(id)?;
-    if cx.b.ty(value) == words() { Ok(value) } else { Err(Fault::malformed("the ballot is no vector of four words")) }
+    if cx.b.ty(value) == words() { Ok(value) } else { Err(Fault::malformed("the ballot is not a vector of four 32-bit integers")) }
 }
 
 /// The bits of an operand that stand for work-items there may be.
@@ -114,7 +114,7 @@ fn relevant(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
 fn sized(cx: &mut FuncCx<'_>, inst: &Inst, number: Value) -> Result<Value, Fault> {
     let ty = cx.kir_type(inst.result_type()?)?;
     if !ty.is_int() || ty.is_vector() {
-        return Err(Fault::malformed("the result is no integer"));
+        return Err(Fault::malformed("the result type is not a scalar integer"));
     }
     Ok(cx.b.int_resize(number, ty.elem, false))
 }

@@ -23,7 +23,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let count = int1(cx, inst, Opcode::Popcnt)?;
             let to = cx.kir_type(inst.result_type()?)?;
             if !to.is_int() {
-                return Err(Fault::malformed("the result is no integer"));
+                return Err(Fault::malformed("the result type is not an integer"));
             }
             cx.b.int_resize(count, to.elem, false)
         }
@@ -90,7 +90,7 @@ fn shift(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, Fault> {
     int(cx, count)?;
     let ty = cx.b.ty(base);
     if cx.b.ty(count).lanes() != ty.lanes() {
-        return Err(Fault::malformed("value and count have different numbers of components"));
+        return Err(Fault::malformed("base and shift have different numbers of components"));
     }
     let count = cx.b.int_resize(count, ty.elem, false);
     let flags = if op == Opcode::Shl { cx.wrap_flags(inst) } else { WrapFlags::empty() };

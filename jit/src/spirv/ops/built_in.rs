@@ -70,7 +70,7 @@ pub(super) fn step(
         };
         let at = match number {
             Ok(number) if number >= count && count > 0 => {
-                return Err(Fault::malformed(format!("component {number} of {count}")));
+                return Err(Fault::malformed(format!("index {number} is out of range for {count} elements")));
             }
             Ok(number) => further(input.at, number, cx.type_info(elem)?.size),
             Err(_) => {
@@ -191,7 +191,7 @@ pub(super) fn read(cx: &mut FuncCx<'_>, input: Input) -> Result<Val, Fault> {
         && bytes.checked_add(info.size).is_none_or(|end| end > whole.size)
     {
         return Err(Fault::malformed(format!(
-            "{} bytes at {bytes} of a built-in variable of {}",
+            "a read of {} bytes at offset {bytes} exceeds the built-in variable's {} bytes",
             info.size, whole.size
         )));
     }
@@ -202,7 +202,7 @@ pub(super) fn read(cx: &mut FuncCx<'_>, input: Input) -> Result<Val, Fault> {
 /// Reads a built-in variable.
 fn read_whole(cx: &mut FuncCx<'_>, input: Input) -> Result<Value, Fault> {
     let ty = cx.kir_type(input.whole)?;
-    let wrong = || Fault::malformed(format!("built-in variable {:?} as {ty}", input.built_in));
+    let wrong = || Fault::malformed(format!("built-in variable {:?} cannot have type {ty}", input.built_in));
     if !ty.is_int() {
         return Err(wrong());
     }
@@ -249,7 +249,7 @@ pub(in crate::spirv) fn address(cx: &mut FuncCx<'_>, input: Input, class: Storag
         Space::Global | Space::Constant | Space::Local | Space::Host => {
             let built_in = input.built_in;
             Err(Fault::unsupported(format!(
-                "built-in variable {built_in:?} in {class:?}, used for more than reading it"
+                "built-in variable {built_in:?} in storage class {class:?} whose address is used other than for reads"
             )))
         }
     }

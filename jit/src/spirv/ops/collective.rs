@@ -114,7 +114,7 @@ fn combine(
         Class::Bool => ty.is_bool(),
     };
     if !fits {
-        return Err(Fault::malformed(format!("the operand is of type {ty}")));
+        return Err(Fault::malformed(format!("the instruction cannot combine values of type {ty}")));
     }
     let info = GroupInfo { scope, op: operation, cluster: 0 };
     Ok(match how {
@@ -126,7 +126,7 @@ fn combine(
             let cluster = cluster(cx, inst.id(3)?)?;
             cx.b.group(Opcode::GroupReduce, GroupInfo { cluster, ..info }, value)
         }
-        other => return Err(Fault::unsupported(format!("the group operation {other:?}"))),
+        other => return Err(Fault::unsupported(format!("group operation {other:?}"))),
     })
 }
 
@@ -136,10 +136,10 @@ fn cluster(cx: &mut FuncCx<'_>, id: u32) -> Result<u32, Fault> {
         .unit
         .consts
         .integer(id)
-        .map_err(|_| Fault::malformed("the number of work-items in a cluster is not constant"))?;
+        .map_err(|_| Fault::malformed("the cluster size is not constant"))?;
     match u32::try_from(size) {
         Ok(size) if size.is_power_of_two() => Ok(size),
-        _ => Err(Fault::malformed(format!("clusters of {size} work-items"))),
+        _ => Err(Fault::malformed(format!("the cluster size {size} is not a power of two"))),
     }
 }
 
@@ -149,13 +149,13 @@ pub(super) fn reduce(cx: &mut FuncCx<'_>, scope: MemScope, op: AtomicOp, value: 
 
 /// Refuses whole work-groups.
 pub(super) fn sub_group(scope: MemScope) -> Result<(), Fault> {
-    if scope == MemScope::SubGroup { Ok(()) } else { Err(Fault::unsupported("this operation of a whole work-group")) }
+    if scope == MemScope::SubGroup { Ok(()) } else { Err(Fault::unsupported("this instruction with work-group scope")) }
 }
 
 /// A scalar truth value.
 pub(super) fn truth(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
     let value = cx.value(id)?;
-    if cx.b.ty(value) == Type::B1 { Ok(value) } else { Err(Fault::malformed("the predicate is no bool")) }
+    if cx.b.ty(value) == Type::B1 { Ok(value) } else { Err(Fault::malformed("the predicate is not a Boolean")) }
 }
 
 /// A value that may go from one work-item to another.
@@ -209,7 +209,7 @@ fn broadcast(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
     let id = cx.value(inst.id(2)?)?;
     let id_ty = cx.b.ty(id);
     if !id_ty.is_int() || id_ty.lanes() > 3 {
-        return Err(Fault::malformed("the local id is no integer and no vector of two or three"));
+        return Err(Fault::malformed("the local id is not an integer or a vector of two or three integers"));
     }
     let mut here = None;
     for dim in 0..3 {

@@ -28,7 +28,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let (vector, element) = (vector(cx, inst.id(0)?)?, cx.value(inst.id(1)?)?);
             let lane = cx.scalar_int(inst.id(2)?)?;
             if cx.b.ty(element) != cx.b.ty(vector).lane() {
-                return Err(Fault::malformed("the component is not of the vector's component type"));
+                return Err(Fault::malformed("the component does not have the vector's component type"));
             }
             let lane = cx.b.int_resize(lane, Elem::I32, false);
             let is_vector = cx.b.ty(vector).is_vector();
@@ -42,7 +42,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::CopyObject | Op::CopyLogical => {
             let (id, ty) = (inst.id(0)?, inst.result_type()?);
             if !cx.unit.types.same_shape(cx.type_of(id)?, ty)? {
-                return Err(Fault::malformed("the operand is not of the result type"));
+                return Err(Fault::malformed("the operand does not have the result type"));
             }
             let val = cx.val(id)?;
             cx.set_val(inst, val)
@@ -50,7 +50,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::Undef => {
             let info = cx.type_info(inst.result_type()?)?;
             if !info.is_sized() {
-                return Err(Fault::malformed("the type has no values"));
+                return Err(Fault::malformed("the result type has no values"));
             }
             let val = if info.is_flat() {
                 Val::Leaves(info.leaves.iter().map(|leaf| cx.b.undef(leaf.ty)).collect())
@@ -68,7 +68,7 @@ fn vector(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
     let ty = cx.type_of(id)?;
     let value = cx.value(id)?;
     let is_vector = matches!(cx.type_info(ty)?.kind, TypeKind::Vector { .. });
-    if is_vector { Ok(value) } else { Err(Fault::malformed("the operand is no vector")) }
+    if is_vector { Ok(value) } else { Err(Fault::malformed("the operand is not a vector")) }
 }
 
 /// A component by a number known only when the kernel runs. A short vector just put together (the ids and sizes of work-items
@@ -113,11 +113,11 @@ fn shuffle(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let wrong =
         taken.map(|&number| if number < first.lanes() { first } else { second }).any(|ty| ty.elem != result.elem);
     if wrong || ![first.elem, second.elem].contains(&result.elem) || numbers.len() != result.lanes() as usize {
-        return Err(Fault::malformed(format!("{} components of {first} and {second} as {result}", numbers.len())));
+        return Err(Fault::malformed(format!("{} components of {first} and {second} do not make {result}", numbers.len())));
     }
     let total = first.lanes() + second.lanes();
     if let Some(number) = numbers.iter().find(|&&n| n >= total && n != UNDEFINED_LANE) {
-        return Err(Fault::malformed(format!("component {number} of {total}")));
+        return Err(Fault::malformed(format!("component {number} is out of range for vectors of {total} components")));
     }
     // An undefined component may be any: the one in its place keeps whole-vector moves recognizable.
     let lanes: Vec<u8> = numbers
@@ -163,12 +163,12 @@ fn construct(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 let value = cx.value(part)?;
                 let part_ty = cx.b.ty(value);
                 if part_ty.elem != result.elem {
-                    return Err(Fault::malformed("a constituent is not of the component type"));
+                    return Err(Fault::malformed("a constituent does not have the component type"));
                 }
                 elements.extend((0..part_ty.lanes()).map(|lane| cx.extract(value, lane)));
             }
             if elements.len() != result.lanes() as usize {
-                return Err(Fault::malformed(format!("{} components for {result}", elements.len())));
+                return Err(Fault::malformed(format!("{} components do not make {result}", elements.len())));
             }
             let value = cx.b.vec(&elements);
             cx.set(inst, value)
@@ -180,14 +180,14 @@ fn construct(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 _ => unreachable!("broken invariant: checked just above"),
             };
             if parts.len() as u64 != count {
-                return Err(Fault::malformed(format!("{} constituents for {count} parts", parts.len())));
+                return Err(Fault::malformed(format!("{} constituents for a composite of {count} parts", parts.len())));
             }
             let slot = if info.is_flat() { None } else { Some(cx.slot(info.size, info.align)?) };
             let mut leaves = Leaves::new();
             for (index, &part) in parts.iter().enumerate() {
                 let step = cx.unit.types.step(ty, index as u64)?;
                 if !cx.unit.types.same_shape(cx.type_of(part)?, step.ty)? {
-                    return Err(Fault::malformed(format!("constituent {index} has another type than its place")));
+                    return Err(Fault::malformed(format!("constituent {index} does not have the type of part {index}")));
                 }
                 let val = cx.val(part)?;
                 match (slot, val) {
@@ -202,7 +202,7 @@ fn construct(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             }
             cx.set_val(inst, slot.map_or(Val::Leaves(leaves), Val::Memory))
         }
-        _ => Err(Fault::malformed("the result type is no composite")),
+        _ => Err(Fault::malformed("the result type is not a composite")),
     }
 }
 
@@ -222,7 +222,7 @@ fn part(cx: &FuncCx<'_>, ty: u32, indices: &[u32]) -> Result<Part, Fault> {
     let mut part = Part { ty, leaf: 0, offset: 0, lane: None };
     for &index in indices {
         if part.lane.is_some() {
-            return Err(Fault::malformed("an index into a component of a vector"));
+            return Err(Fault::malformed("too many indices: a vector component has no parts"));
         }
         let step = cx.unit.types.step(part.ty, index.into())?;
         if matches!(cx.type_info(part.ty)?.kind, TypeKind::Vector { .. }) {
@@ -260,7 +260,7 @@ fn extract(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 Val::Memory(address)
             }
         }
-        Val::Input(_) => return Err(Fault::malformed("the operand is no composite")),
+        Val::Input(_) => return Err(Fault::malformed("the operand is not a composite")),
     };
     match (part.lane, &val) {
         (Some(lane), Val::Leaves(leaves)) => {
@@ -281,13 +281,13 @@ fn insert(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let (object, composite) = (inst.id(0)?, inst.id(1)?);
     let ty = cx.type_of(composite)?;
     if !cx.unit.types.same_shape(ty, inst.result_type()?)? {
-        return Err(Fault::malformed("the composite is not of the result type"));
+        return Err(Fault::malformed("the composite does not have the result type"));
     }
     let part = part(cx, ty, &inst.literals_from(2)?)?;
     if let Some(lane) = part.lane {
         let element = cx.value(object)?;
         if cx.b.ty(element) != cx.kir_type(part.ty)?.lane() {
-            return Err(Fault::malformed("the object is not of the component type"));
+            return Err(Fault::malformed("the object does not have the vector's component type"));
         }
         match cx.val(composite)? {
             Val::Leaves(mut leaves) => {
@@ -302,11 +302,11 @@ fn insert(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 cx.store_leaf(slot, offset, element, Access::aligned(scalar.elem.bytes()));
                 return cx.set_val(inst, Val::Memory(slot));
             }
-            Val::Input(_) => return Err(Fault::malformed("the operand is no composite")),
+            Val::Input(_) => return Err(Fault::malformed("the operand is not a composite")),
         }
     }
     if !cx.unit.types.same_shape(cx.type_of(object)?, part.ty)? {
-        return Err(Fault::malformed("the object is not of the type of its place"));
+        return Err(Fault::malformed("the object does not have the type of the part that it replaces"));
     }
     let object = match cx.val(object)? {
         Val::Input(_) => Val::one(cx.value(object)?),
@@ -325,7 +325,7 @@ fn insert(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             cx.store(part.ty, address, &object, Access::aligned(align))?;
             cx.set_val(inst, Val::Memory(slot))
         }
-        (Val::Leaves(_) | Val::Input(_), _) => Err(Fault::malformed("the operand is no composite")),
+        (Val::Leaves(_) | Val::Input(_), _) => Err(Fault::malformed("the operand is not a composite")),
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::BranchConditional => {
             let cond = cx.value(inst.id(0)?)?;
             if cx.b.ty(cond) != Type::B1 {
-                return Err(Fault::malformed("the condition is no bool"));
+                return Err(Fault::malformed("the condition is not a Boolean"));
             }
             let (then, otherwise) = (edge(cx, inst.id(1)?)?, edge(cx, inst.id(2)?)?);
             cx.b.branch(cond, then, otherwise);
@@ -33,17 +33,17 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::Switch => switch(cx, inst)?,
         Op::Return => {
             if cx.return_type.is_some() {
-                return Err(Fault::malformed("the function returns a value"));
+                return Err(Fault::malformed("the function must return a value"));
             }
             cx.b.ret(&[]);
         }
         Op::ReturnValue => {
             let Some(ty) = cx.return_type else {
-                return Err(Fault::malformed("the function returns nothing"));
+                return Err(Fault::malformed("the function's result type is void"));
             };
             let id = inst.id(0)?;
             if !cx.unit.types.same_shape(cx.type_of(id)?, ty)? {
-                return Err(Fault::malformed("the value is not of the function's result type"));
+                return Err(Fault::malformed("the value does not have the function's result type"));
             }
             match (cx.val(id)?, cx.result_address) {
                 (val, Some(address)) => {
@@ -72,7 +72,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 if matches!(&val, Val::Leaves(leaves) if leaves.is_empty()) {
                     return Ok(());
                 }
-                return Err(Fault::malformed("the function returns a value"));
+                return Err(Fault::malformed("the result type is void, but the function returns a value"));
             }
             cx.set_val(inst, val)?;
         }
@@ -100,10 +100,10 @@ fn switch(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         let value = match (&pair[0], elem.bits()) {
             (&Operand::LiteralBit64(value), 64) => value,
             (&Operand::LiteralBit32(value), 8 | 16 | 32) => u64::from(value) & elem.mask(),
-            _ => return Err(Fault::malformed("a case does not have the width of the selector")),
+            _ => return Err(Fault::malformed("a case literal does not have the width of the selector")),
         };
         let Operand::IdRef(label) = pair[1] else {
-            return Err(Fault::malformed("cases are pairs of a literal and a label"));
+            return Err(Fault::malformed("a case is not a literal followed by a label"));
         };
         if !seen.insert(value) {
             return Err(Fault::malformed(format!("case {value} occurs twice")));
@@ -118,11 +118,11 @@ fn switch(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 pub(in crate::spirv) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Result<Val, Fault> {
     let unit = cx.unit;
     let Some(function) = unit.module.function(id) else {
-        return Err(Fault::malformed(format!("{} is no function", unit.module.describe(id))));
+        return Err(Fault::malformed(format!("{} is not a function", unit.module.describe(id))));
     };
     let (ret, params) = unit.function_type(function)?;
     if args.len() != params.len() {
-        return Err(Fault::malformed(format!("{} arguments for {} parameters", args.len(), params.len())));
+        return Err(Fault::malformed(format!("{} arguments for a function of {} parameters", args.len(), params.len())));
     }
     let result = cx.type_info(ret)?;
     let mut values: Vec<Value> = Vec::new();
@@ -135,7 +135,7 @@ pub(in crate::spirv) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Resu
     let first = values.len();
     for (index, (&arg, &ty)) in args.iter().zip(params).enumerate() {
         if !unit.types.same_shape(cx.type_of(arg)?, ty)? {
-            return Err(Fault::malformed(format!("argument {index} is not of the parameter's type")));
+            return Err(Fault::malformed(format!("argument {index} does not have the parameter's type")));
         }
         match cx.val(arg)? {
             Val::Leaves(leaves) => values.extend(leaves),

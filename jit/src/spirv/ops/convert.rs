@@ -26,10 +26,10 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let saturate = decorations.saturate;
     let how = |default| Convert { rounding: decorations.rounding.map_or(default, rounding), saturate };
     let same_lanes = || {
-        if source.lanes() == to.lanes() { Ok(()) } else { Err(Fault::malformed("the numbers of components differ")) }
+        if source.lanes() == to.lanes() { Ok(()) } else { Err(Fault::malformed("operand and result have different numbers of components")) }
     };
     let classes = |from_class: bool, to_class: bool| {
-        if from_class && to_class { same_lanes() } else { Err(Fault::malformed(format!("from {source} to {to}"))) }
+        if from_class && to_class { same_lanes() } else { Err(Fault::malformed(format!("the instruction cannot convert {source} to {to}"))) }
     };
     let value = match inst.op() {
         Op::ConvertFToS | Op::ConvertFToU => {
@@ -100,7 +100,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             };
             let space = types::space(class)?;
             if to != Type::ptr(space) || !matches!(space, Space::Private | Space::Global | Space::Local) {
-                return Err(Fault::malformed(format!("a cast to {to} that asks for {class:?}")));
+                return Err(Fault::malformed(format!("the result type {to} does not match the storage class {class:?}")));
             }
             let inside = cx.b.in_space(from, space);
             let pointer = cx.b.cast(Opcode::SpaceCast, from, to);
@@ -125,7 +125,7 @@ fn bitcast(cx: &mut FuncCx<'_>, from: Value, to: Type) -> Result<Value, Fault> {
         return Ok(from);
     }
     if source.is_bool() || to.is_bool() || source.bits() != to.bits() {
-        return Err(Fault::malformed(format!("from {source} to {to}")));
+        return Err(Fault::malformed(format!("the instruction cannot convert {source} to {to}")));
     }
     if source.is_ptr() && to.is_ptr() {
         return Ok(pointer_cast(cx, from, to));

@@ -53,7 +53,7 @@ pub(super) fn scope(cx: &mut FuncCx<'_>, id: u32) -> Result<MemScope, Fault> {
         2 => Ok(MemScope::WorkGroup),
         3 => Ok(MemScope::SubGroup),
         4 => Ok(MemScope::WorkItem),
-        _ => Err(Fault::malformed(format!("scope {number}"))),
+        _ => Err(Fault::malformed(format!("scope {number} does not exist"))),
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn order(cx: &mut FuncCx<'_>, id: u32) -> Result<MemOrder, Fault> {
     match (found.next(), found.next()) {
         (None, _) => Ok(MemOrder::Relaxed),
         (Some((_, order)), None) => Ok(*order),
-        (Some(_), Some(_)) => Err(Fault::malformed("memory semantics with two orders")),
+        (Some(_), Some(_)) => Err(Fault::malformed("the memory semantics name more than one order")),
     }
 }
 
@@ -117,7 +117,7 @@ enum Element {
 /// An asynchronous copy: each work-item copies its share at once; waiting for the event is a barrier.
 fn async_copy(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     if execution_scope(cx, inst.id(0)?)? != MemScope::WorkGroup {
-        return Err(Fault::unsupported("asynchronous copies by less than a work-group"));
+        return Err(Fault::unsupported("an asynchronous copy whose execution scope is not the work-group"));
     }
     let (to, from) = (cx.pointer(inst.id(1)?)?, cx.pointer(inst.id(2)?)?);
     // Elements are of a type, or of a number of bytes that stands before their number.
@@ -126,9 +126,9 @@ fn async_copy(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     } else {
         let (_, elem) = cx.unit.types.any_pointer(cx.type_of(inst.id(1)?)?)?;
         // The SPIR-V-LLVM translator writes such copies: nothing says how large an element is.
-        let elem = elem.ok_or_else(|| Fault::unsupported("asynchronous copies to a pointer without a type"))?;
+        let elem = elem.ok_or_else(|| Fault::unsupported("an asynchronous copy to an untyped pointer"))?;
         if !cx.unit.types.same_shape(cx.pointee(inst.id(2)?)?, elem)? || !cx.type_info(elem)?.is_sized() {
-            return Err(Fault::malformed("the pointers are to different types"));
+            return Err(Fault::malformed("the pointers point to different types"));
         }
         Element::Type(elem)
     };

@@ -123,14 +123,14 @@ fn sizes(cx: &mut FuncCx<'_>, level: Value, shape: ImageShape) -> Vec<Value> {
 fn sampled(cx: &mut FuncCx<'_>, id: u32) -> Result<(Value, Value, ImageShape), Fault> {
     let ty = cx.type_of(id)?;
     let TypeKind::SampledImage { image } = cx.type_info(ty)?.kind else {
-        return Err(Fault::malformed(format!("%{id} is no sampled image")));
+        return Err(Fault::malformed(format!("%{id} is not a sampled image")));
     };
     let TypeKind::Image { shape, .. } = cx.type_info(image)?.kind else {
-        return Err(Fault::malformed(format!("%{image} is no image type")));
+        return Err(Fault::malformed(format!("%{image} is not an image type")));
     };
     match cx.val(id)? {
         Val::Leaves(leaves) if leaves.len() == 2 => Ok((leaves[0], leaves[1], shape)),
-        _ => Err(Fault::malformed(format!("%{id} is no sampled image"))),
+        _ => Err(Fault::malformed(format!("%{id} is not a sampled image"))),
     }
 }
 
@@ -138,7 +138,7 @@ fn shape(cx: &mut FuncCx<'_>, id: u32) -> Result<ImageShape, Fault> {
     let ty = cx.type_of(id)?;
     match cx.type_info(ty)?.kind {
         TypeKind::Image { shape, .. } => Ok(shape),
-        _ => Err(Fault::malformed(format!("%{id} is no image"))),
+        _ => Err(Fault::malformed(format!("%{id} is not an image"))),
     }
 }
 
@@ -147,17 +147,17 @@ fn coordinates(cx: &mut FuncCx<'_>, id: u32, shape: ImageShape) -> Result<Value,
     let value = cx.value(id)?;
     let ty = cx.b.ty(value);
     if ![Elem::I32, Elem::F32].contains(&ty.elem) {
-        return Err(Fault::malformed("coordinates are floats or integers of 32 bits"));
+        return Err(Fault::malformed("the coordinates are neither 32-bit floats nor 32-bit integers"));
     }
     if ty.lanes() < shape.dims.count() + u32::from(shape.arrayed) {
-        return Err(Fault::malformed("too few coordinates"));
+        return Err(Fault::malformed("the coordinates have too few components"));
     }
     Ok(four(cx, value))
 }
 
 fn integers(cx: &mut FuncCx<'_>, id: u32, shape: ImageShape) -> Result<Value, Fault> {
     let value = coordinates(cx, id, shape)?;
-    if cx.b.ty(value).is_int() { Ok(value) } else { Err(Fault::malformed("coordinates of an element are integers")) }
+    if cx.b.ty(value).is_int() { Ok(value) } else { Err(Fault::malformed("the coordinates are not integers")) }
 }
 
 /// A value's first four lanes; what is missing repeats the last one.
@@ -176,7 +176,7 @@ fn level(cx: &mut FuncCx<'_>, inst: &Inst, at: usize, shape: ImageShape, image: 
         return Ok(None);
     }
     let Operand::ImageOperands(mask) = *inst.operand(at)? else {
-        return Err(Fault::malformed("the image operands' mask is missing"));
+        return Err(Fault::malformed("the image operands mask is missing"));
     };
     let harmless = ImageOperands::SIGN_EXTEND | ImageOperands::ZERO_EXTEND | ImageOperands::NONTEMPORAL;
     let known = harmless | ImageOperands::LOD | ImageOperands::GRAD;
@@ -197,7 +197,7 @@ fn level(cx: &mut FuncCx<'_>, inst: &Inst, at: usize, shape: ImageShape, image: 
 fn number_of_level(cx: &mut FuncCx<'_>, level: Value) -> Result<Option<Value>, Fault> {
     let ty = cx.b.ty(level);
     if ty.is_vector() || !(ty.is_int() || ty == Type::F32) {
-        return Err(Fault::malformed("the level of detail is no scalar"));
+        return Err(Fault::malformed("the level of detail is not a scalar integer or 32-bit float"));
     }
     // Plus zero as a float is zero as an integer.
     if cx.b.func.dfg.as_splat_bits(level) == Some(0) {
@@ -215,7 +215,7 @@ fn gradients(cx: &mut FuncCx<'_>, dx: u32, dy: u32, shape: ImageShape, image: Va
         let gradient = cx.value(gradient)?;
         let ty = cx.b.ty(gradient);
         if ty.elem != Elem::F32 || ty.lanes() < dims {
-            return Err(Fault::malformed("a gradient is a float for each dimension"));
+            return Err(Fault::malformed("a gradient does not have a 32-bit float for each dimension"));
         }
         let mut square = cx.b.fconst(Type::F32, 0.0);
         for (lane, &size) in (0..).zip(&sizes) {
@@ -226,9 +226,9 @@ fn gradients(cx: &mut FuncCx<'_>, dx: u32, dy: u32, shape: ImageShape, image: Va
         }
         longest = Some(longest.map_or(square, |other| cx.b.float2(Opcode::Fmax, other, square)));
     }
-    let square = longest.ok_or_else(|| Fault::malformed("gradients are missing"))?;
+    let square = longest.ok_or_else(|| Fault::malformed("the gradients are missing"))?;
     let log = builtins::expand(&mut cx.b, ClOp::log2, &[builtins::Operand::Value(square)], Some(Type::F32));
-    let log = log.map_err(Fault::malformed)?.ok_or_else(|| Fault::malformed("no logarithm"))?;
+    let log = log.map_err(Fault::malformed)?.ok_or_else(|| Fault::malformed("the logarithm has no result"))?;
     let half = cx.b.fconst(Type::F32, 0.5);
     Ok(cx.b.float2(Opcode::Fmul, log, half))
 }
@@ -265,7 +265,7 @@ pub(in crate::spirv) fn access(
     result: Option<Type>,
 ) -> Result<Val, Fault> {
     let Some(&image_id) = args.first() else {
-        return Err(Fault::malformed("arguments of an image function are missing"));
+        return Err(Fault::malformed("the image function has too few arguments"));
     };
     let shape = shape(cx, image_id)?;
     let image = cx.value(image_id)?;
@@ -285,7 +285,7 @@ pub(in crate::spirv) fn access(
                     number_of_level(cx, level)?
                 }
                 [dx, dy] => Some(gradients(cx, dx, dy, shape, image)?),
-                _ => return Err(Fault::malformed("a level or two gradients are missing")),
+                _ => return Err(Fault::malformed("the image function has too many arguments")),
             };
             let sampler = cx.value(sampler)?;
             let value = read(cx, result, ImageFlags::SAMPLER, shape, [image, sampler, coordinates], level)?;
@@ -299,13 +299,13 @@ pub(in crate::spirv) fn access(
                     let level = cx.value(level)?;
                     number_of_level(cx, level)?
                 }
-                _ => return Err(Fault::malformed("an image function has other arguments")),
+                _ => return Err(Fault::malformed("the image function has too many arguments")),
             };
             let colour = cx.value(colour)?;
             write(cx, shape, [image, coordinates, colour], level)?;
             Ok(Val::Leaves(Leaves::new()))
         }
-        (Access::Read | Access::Write, _, _) => Err(Fault::malformed("an image function has other arguments")),
+        (Access::Read | Access::Write, _, _) => Err(Fault::malformed("the arguments do not match the image function")),
     }
 }
 
@@ -318,7 +318,7 @@ fn write(
 ) -> Result<(), Fault> {
     let colour = four(cx, colour);
     if ![Elem::I32, Elem::F32, Elem::F16].contains(&cx.b.ty(colour).elem) {
-        return Err(Fault::malformed("the texel is no float and no integer of 32 bits"));
+        return Err(Fault::malformed("the texel's components are not 16-bit floats, 32-bit floats or 32-bit integers"));
     }
     let has = flags(shape, level);
     let level = match level {
@@ -340,7 +340,7 @@ fn read(
     level: Option<Value>,
 ) -> Result<Value, Fault> {
     if ![Elem::I32, Elem::F32, Elem::F16].contains(&result.elem) || ![1, 4].contains(&result.lanes()) {
-        return Err(Fault::malformed("the result is not four floats or integers of 32 bits"));
+        return Err(Fault::malformed("the result is not one or four 16-bit floats, 32-bit floats or 32-bit integers"));
     }
     let has = has | flags(shape, level);
     let level = match level {
@@ -357,7 +357,7 @@ fn read(
 fn set_integer(cx: &mut FuncCx<'_>, inst: &Inst, value: Value) -> Result<(), Fault> {
     let ty = cx.kir_type(inst.result_type()?)?;
     if !ty.is_int() {
-        return Err(Fault::malformed("the result is no integer"));
+        return Err(Fault::malformed("the result type is not an integer"));
     }
     let mut value = cx.b.int_resize(value, ty.elem, false);
     let lanes = cx.b.ty(value).lanes();

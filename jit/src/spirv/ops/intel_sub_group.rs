@@ -44,7 +44,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 fn of_two(cx: &mut FuncCx<'_>, inst: &Inst, place: Value) -> Result<Value, Fault> {
     let (first, second) = (exchanged(cx, inst.id(0)?)?, exchanged(cx, inst.id(1)?)?);
     if cx.b.ty(first) != cx.b.ty(second) {
-        return Err(Fault::malformed("values of two types"));
+        return Err(Fault::malformed("the two values have different types"));
     }
     let size = cx.b.query_linear(Opcode::MaxSubGroupSize);
     let one = cx.b.iconst(Type::I32, 1);

@@ -19,7 +19,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 let zero = cx.b.iconst(ty, 0);
                 mask = cx.b.icmp(IntCond::Slt, mask, zero);
             } else if !ty.is_bool() {
-                return Err(Fault::malformed("the operand is no vector of bools"));
+                return Err(Fault::malformed("the operand is not a vector of Booleans"));
             }
             match inst.op() {
                 _ if !ty.is_vector() => mask,
@@ -35,7 +35,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::LogicalNot => {
             let a = cx.value(inst.id(0)?)?;
             if !cx.b.ty(a).is_bool() {
-                return Err(Fault::malformed("the operand is no bool"));
+                return Err(Fault::malformed("the operand is not a Boolean"));
             }
             cx.b.int1(Opcode::Not, a)
         }
@@ -77,7 +77,7 @@ fn logical(
 ) -> Result<Value, Fault> {
     let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     if !cx.b.ty(a).is_bool() {
-        return Err(Fault::malformed("the operands are no bools"));
+        return Err(Fault::malformed("the operands are not Booleans"));
     }
     Ok(op(cx, a, b))
 }
@@ -98,7 +98,7 @@ fn compare(cx: &mut FuncCx<'_>, inst: &Inst, cond: IntCond) -> Result<Value, Fau
         return Ok(cx.b.icmp(cond, a, b));
     }
     if !ty.is_int() {
-        return Err(Fault::malformed("the operands are no integers"));
+        return Err(Fault::malformed("the operands are not integers"));
     }
     Ok(cx.b.icmp(cond, a, b))
 }
@@ -158,12 +158,12 @@ fn select(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let cond = cx.value(inst.id(0)?)?;
     let cond_ty = cx.b.ty(cond);
     if !cond_ty.is_bool() {
-        return Err(Fault::malformed("the condition is no bool"));
+        return Err(Fault::malformed("the condition is not a Boolean"));
     }
     for operand in [1, 2] {
         let id = inst.id(operand)?;
         if !cx.unit.types.same_shape(cx.type_of(id)?, ty)? {
-            return Err(Fault::malformed("the objects are not of the result type"));
+            return Err(Fault::malformed("an object does not have the result type"));
         }
     }
     let (a, b) = (cx.val(inst.id(1)?)?, cx.val(inst.id(2)?)?);
@@ -171,14 +171,14 @@ fn select(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         (Val::Leaves(a), Val::Leaves(b)) => {
             let fits = |v: &Value| cond_ty == Type::B1 || cx.b.ty(*v).as_mask() == cond_ty;
             if !a.iter().all(fits) || (cond_ty.is_vector() && a.len() != 1) {
-                return Err(Fault::malformed("the condition has another number of components than the objects"));
+                return Err(Fault::malformed("condition and objects have different numbers of components"));
             }
             let leaves = a.iter().zip(&b).map(|(&a, &b)| cx.b.select(cond, a, b)).collect();
             cx.set_val(inst, Val::Leaves(leaves))
         }
         (a @ (Val::Leaves(_) | Val::Memory(_)), b @ (Val::Leaves(_) | Val::Memory(_))) => {
             if cond_ty.is_vector() {
-                return Err(Fault::malformed("the condition of a composite is a single bool"));
+                return Err(Fault::malformed("the condition for composites is not a scalar Boolean"));
             }
             let (a, b) = (private_copy(cx, ty, &a)?, private_copy(cx, ty, &b)?);
             let address = cx.b.select(cond, a, b);
@@ -187,7 +187,7 @@ fn select(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         (Val::Input(_), _) | (_, Val::Input(_)) => {
             let (a, b) = (cx.value(inst.id(1)?)?, cx.value(inst.id(2)?)?);
             if cond_ty.is_vector() {
-                return Err(Fault::malformed("the condition has more components than the objects"));
+                return Err(Fault::malformed("condition and objects have different numbers of components"));
             }
             let pointer = cx.b.select(cond, a, b);
             cx.set(inst, pointer)

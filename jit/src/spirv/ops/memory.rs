@@ -25,7 +25,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 (_, None) => cx.pointee(from)?,
             };
             if !cx.unit.types.same_shape(cx.pointee_or(from, ty)?, ty)? {
-                return Err(Fault::malformed("the pointers are to different types"));
+                return Err(Fault::malformed("the pointers point to different types"));
             }
             let (access, _) = access(cx, inst, 2, Some(ty))?;
             let target = cx.pointer(to)?;
@@ -35,7 +35,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             }
             let info = cx.type_info(ty)?;
             if !info.is_sized() {
-                return Err(Fault::malformed("the type pointed to has no values"));
+                return Err(Fault::malformed("the type that the pointers point to has no values"));
             }
             let source = cx.pointer(from)?;
             cx.copy(target, source, info.size, access);
@@ -72,7 +72,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let local = cx.b.in_space(pointer, Space::Local);
             let ty = cx.kir_type(inst.result_type()?)?;
             if ty != Type::I32 {
-                return Err(Fault::malformed("the result is no 32-bit integer"));
+                return Err(Fault::malformed("the result type is not a 32-bit integer"));
             }
             let (workgroup, global) = (cx.b.iconst(ty, 0x100), cx.b.iconst(ty, 0x200));
             let value = cx.b.select(local, workgroup, global);
@@ -89,7 +89,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let size = cx.type_info(cx.pointee(inst.id(0)?)?)?.size.max(1);
             let to = cx.kir_type(inst.result_type()?)?;
             if !to.is_int() || to.is_vector() {
-                return Err(Fault::malformed("the result is no integer"));
+                return Err(Fault::malformed("the result type is not a scalar integer"));
             }
             let bytes = cx.b.int2(Opcode::Isub, a, b);
             let size = cx.b.iconst(Type::I64, size as i64);
@@ -101,7 +101,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let size = cx.type_info(cx.pointee(inst.id(0)?)?)?.size;
             let to = cx.kir_type(inst.result_type()?)?;
             if !to.is_int() || to.is_vector() {
-                return Err(Fault::malformed("the result is no integer"));
+                return Err(Fault::malformed("the result type is not a scalar integer"));
             }
             let value = cx.b.iconst(to, size as i64);
             cx.set(inst, value)
@@ -116,7 +116,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 fn pointers(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(Value, Value), Fault> {
     let (a, b) = (cx.pointer(inst.id(0)?)?, cx.pointer(inst.id(1)?)?);
     if cx.b.ty(a) != cx.b.ty(b) || cx.b.ty(a).is_vector() {
-        return Err(Fault::malformed("the pointers are of different types"));
+        return Err(Fault::malformed("the pointers have different types"));
     }
     Ok((cx.b.cast(Opcode::PtrToInt, a, Type::I64), cx.b.cast(Opcode::PtrToInt, b, Type::I64)))
 }
@@ -138,11 +138,11 @@ fn decorated_align(cx: &FuncCx<'_>, id: u32) -> Result<u32, Fault> {
 fn variable(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let (class, pointee, initializer) = declared(inst, &cx.unit.types)?;
     if class != StorageClass::Function {
-        return Err(Fault::malformed(format!("a variable of a function in {class:?}")));
+        return Err(Fault::malformed(format!("a variable in a function has storage class {class:?} instead of Function")));
     }
     let info = cx.type_info(pointee)?;
     if !info.is_sized() {
-        return Err(Fault::malformed("a variable of a type without size"));
+        return Err(Fault::malformed("the variable's type has no size"));
     }
     let align = info.align.max(decorated_align(cx, inst.result()?)?);
     let slot = cx.slot(info.size, align)?;
@@ -161,7 +161,7 @@ fn access(cx: &FuncCx<'_>, inst: &Inst, operand: usize, ty: Option<u32>) -> Resu
     let mut access = Access::aligned(align);
     let Some(operands) = inst.dr.operands.get(operand) else { return Ok((access, 0)) };
     let Operand::MemoryAccess(mask) = *operands else {
-        return Err(Fault::malformed("the memory operands are missing"));
+        return Err(Fault::malformed("the memory operands mask is missing"));
     };
     access.volatile = mask.contains(MemoryAccess::VOLATILE);
     let mut used = 1;
@@ -180,7 +180,7 @@ fn load(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let (ty, id) = (inst.result_type()?, inst.id(0)?);
     // The SPIR-V-LLVM translator of LLVM 17 keeps events in variables of pointers.
     if !cx.unit.types.same_layout(cx.pointee_or(id, ty)?, ty)? {
-        return Err(Fault::malformed("the result is not of the type pointed to"));
+        return Err(Fault::malformed("the result does not have the type that the pointer points to"));
     }
     if let Val::Input(input) = cx.val(id)? {
         let value = built_in::read(cx, Input { ty, ..input })?;
@@ -218,7 +218,7 @@ fn store(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let (pointer, object) = (inst.id(0)?, inst.id(1)?);
     let ty = cx.type_of(object)?;
     if !cx.unit.types.same_layout(ty, cx.pointee_or(pointer, ty)?)? {
-        return Err(Fault::malformed("the object is not of the type pointed to"));
+        return Err(Fault::malformed("the object does not have the type that the pointer points to"));
     }
     if let Val::Input(_) = cx.val(pointer)? {
         return Err(Fault::malformed("a built-in variable is read-only"));
@@ -250,7 +250,7 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
             built_in::step(cx, Input { ty, ..input }, &indices, over_objects, is_byte_offset(cx, inst))?
     {
         if !cx.unit.types.same_shape(input.ty, pointee.unwrap_or(input.ty))? {
-            return Err(Fault::malformed("the result points to another type than the indices lead to"));
+            return Err(Fault::malformed("the result does not point to the type that the indices select"));
         }
         cx.define(inst.result()?, Val::Input(input));
         return Ok(());
@@ -272,7 +272,7 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
         match &cx.type_info(ty)?.kind {
             TypeKind::Struct { .. } => {
                 let member = cx.unit.consts.integer(index);
-                let member = member.map_err(|_| Fault::malformed("a struct is indexed by constants only"))?;
+                let member = member.map_err(|_| Fault::malformed("the index of a struct member is not a constant"))?;
                 let step = cx.unit.types.step(ty, member)?;
                 address.disp = address.disp.wrapping_add(step.offset as i64);
                 ty = step.ty;
@@ -282,13 +282,13 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
                 address.step(cx, index, size)?;
                 ty = elem;
             }
-            _ => return Err(Fault::malformed("an index into something that has no parts")),
+            _ => return Err(Fault::malformed("too many indices: the type that they select has no parts")),
         }
     }
     // The SPIR-V-LLVM translator of LLVM 17 to 19 gives all addresses among constants the type of pointers to bytes.
     let relabeled = inst.spec_op && cx.unit.module.generator == TRANSLATOR;
     if !relabeled && !cx.unit.types.same_shape(ty, pointee.unwrap_or(ty))? && cx.type_info(ty)?.is_sized() {
-        return Err(Fault::malformed("the result points to another type than the indices lead to"));
+        return Err(Fault::malformed("the result does not point to the type that the indices select"));
     }
     let value = address.finish(cx);
     cx.set(inst, value)

@@ -31,7 +31,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 return cx.set(inst, time);
             }
             if ty != Type::vector(Elem::I32, 2) {
-                return Err(Fault::malformed(format!("a time of type {ty}")));
+                return Err(Fault::malformed(format!("the clock cannot be read as {ty}")));
             }
             let halves = cx.b.cast(Opcode::Bitcast, time, ty);
             cx.set(inst, halves)
@@ -74,12 +74,12 @@ fn ext_inst(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             debug_line(cx, inst);
             return Ok(());
         }
-        None => return Err(Fault::malformed("the set is not imported")),
+        None => return Err(Fault::malformed("the extended instruction set is not imported")),
     }
     let number = inst.literal(1)?;
-    let op = ClOp::from_u32(number).ok_or_else(|| Fault::malformed(format!("OpenCL.std has no number {number}")))?;
+    let op = ClOp::from_u32(number).ok_or_else(|| Fault::malformed(format!("OpenCL.std has no instruction {number}")))?;
     let Some(class) = OPENCL_STD_100_INSTRUCTION_TABLE.lookup_opcode(number) else {
-        return Err(Fault::malformed(format!("OpenCL.std has no number {number}")));
+        return Err(Fault::malformed(format!("OpenCL.std has no instruction {number}")));
     };
     // The parser takes all operands for ids; the set's grammar knows which are literals.
     let mut args = Vec::new();
@@ -90,7 +90,7 @@ fn ext_inst(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             return Err(Fault::malformed(format!("too many operands for {}", class.opname)));
         };
         let &Operand::IdRef(word) = operand else {
-            return Err(Fault::malformed("an operand of an unknown kind"));
+            return Err(Fault::malformed("an operand has an unknown kind"));
         };
         args.push(match expected.kind {
             OperandKind::LiteralInteger | OperandKind::FPRoundingMode => builtins::Operand::Literal(word),
@@ -116,7 +116,7 @@ fn ext_inst(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             cx.define(inst.result()?, Val::Leaves(Default::default()));
             Ok(())
         }
-        (None, false) => Err(Fault::malformed(format!("{} gives no value", class.opname))),
+        (None, false) => Err(Fault::malformed(format!("{} has no result, but the result type is not void", class.opname))),
         (Some(_), true) => Ok(()),
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::MemoryNamedBarrier => {
             let barrier = inst.id(0)?;
             if cx.type_info(cx.type_of(barrier)?)?.kind != TypeKind::NamedBarrier {
-                return Err(Fault::malformed("the operand is no named barrier"));
+                return Err(Fault::malformed("the operand is not a named barrier"));
             }
             let at = cx.value(barrier)?;
             let (memory, spaces) = (group::scope(cx, inst.id(1)?)?, group::spaces(cx, inst.id(2)?)?);
@@ -37,10 +37,10 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 fn make(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let count = cx.scalar_int(inst.id(0)?)?;
     if cx.b.ty(count) != Type::I32 {
-        return Err(Fault::malformed("the number of sub-groups is not of 32 bits"));
+        return Err(Fault::malformed("the number of sub-groups is not a 32-bit integer"));
     }
     if cx.copies != Copies::One {
-        return Err(Fault::unsupported("a named barrier of a function that is called from several places"));
+        return Err(Fault::unsupported("a named barrier in a function that is called from several places"));
     }
     let data = GlobalData {
         name: String::from("named_barrier"),
