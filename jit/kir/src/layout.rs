@@ -12,7 +12,7 @@ pub struct Layout {
     insts: SecondaryMap<Block, Vec<Inst>>,
     inst_block: SecondaryMap<Inst, PackedOption<Block>>,
     placed: SecondaryMap<Block, bool>,
-    rare: SecondaryMap<Block, bool>,
+    cold: SecondaryMap<Block, bool>,
 }
 
 impl Layout {
@@ -31,20 +31,20 @@ impl Layout {
         self.placed[block]
     }
 
-    /// Whether the block is executed seldom: nothing should be done ahead of it only for its sake. What it dominates is
-    /// executed as seldom ([`crate::analysis::Rare`]).
-    pub fn is_rare(&self, block: Block) -> bool {
-        self.rare[block]
+    /// Whether the block is marked as cold: it is seldom executed, and nothing should be hoisted above it only for its sake. The
+    /// blocks that it dominates are cold too ([`crate::analysis::Cold`]).
+    pub fn is_cold(&self, block: Block) -> bool {
+        self.cold[block]
     }
 
-    /// Notes that a block is executed seldom.
-    pub fn set_rare(&mut self, block: Block) {
-        self.rare[block] = true;
+    /// Marks a block as cold.
+    pub fn set_cold(&mut self, block: Block) {
+        self.cold[block] = true;
     }
 
-    /// Notes that a block is executed as often as others.
-    pub fn clear_rare(&mut self, block: Block) {
-        self.rare[block] = false;
+    /// Removes the mark of a cold block.
+    pub fn clear_cold(&mut self, block: Block) {
+        self.cold[block] = false;
     }
 
     /// Puts a block at the end.

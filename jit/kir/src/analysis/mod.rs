@@ -5,7 +5,7 @@
 //! - [`Frontiers`]: where definitions of different blocks meet;
 //! - [`LoopForest`]: natural loops, and whether the graph is irreducible;
 //! - [`Liveness`]: values live into each block;
-//! - [`Rare`]: blocks that are executed seldom;
+//! - [`Cold`]: cold blocks;
 //! - [`UseCounts`]: how often each value is used;
 //! - [`written_args`]: the arguments that a kernel writes through.
 
@@ -14,7 +14,7 @@ mod dom;
 mod frontiers;
 mod liveness;
 mod loops;
-mod rare;
+mod cold;
 mod uses;
 mod written;
 
@@ -23,6 +23,6 @@ pub use dom::DomTree;
 pub use frontiers::Frontiers;
 pub use liveness::Liveness;
 pub use loops::{Loop, LoopForest, LoopId};
-pub use rare::Rare;
+pub use cold::Cold;
 pub use uses::UseCounts;
 pub use written::written_args;

@@ -104,7 +104,7 @@ fn usually_normal<'m>(
     unscaled: impl Fn(Num<'m>) -> (Num<'m>, Num<'m>),
 ) -> Num<'m> {
     let (y, shifted) = unscaled(x);
-    let [y] = x.abs().above_or_nan(usual).rarely_all([scale_normal(y, shifted)], || {
+    let [y] = x.abs().above_or_nan(usual).cold_path_all([scale_normal(y, shifted)], || {
         let (y, shifted) = unscaled(x.between(low, high));
         let bias = if x.is_double() { 1023 } else { 127 };
         [scale_by(y, shifted.bits() + bias)]

@@ -71,7 +71,7 @@ pub(in crate::builtins) fn lgamma<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0].to(Elem::F64);
     let magnitude = x.abs();
     let y = log_gamma(magnitude, args[0].is_double());
-    let [y] = x.lt(0.0).rarely([y], || {
+    let [y] = x.lt(0.0).cold_path([y], || {
         // gamma(-m) = -pi / (m sin(pi m) gamma(m))
         let (sine, integral) = sine_of_multiple(magnitude);
         let reflected = log(&[x.lit(consts::PI) / (magnitude * sine.abs())]) - y;

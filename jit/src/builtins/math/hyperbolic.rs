@@ -21,7 +21,7 @@ fn half_exp(x: Num<'_>) -> Num<'_> {
 pub(in crate::builtins) fn sinh<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
     let [sinh, _] = sinh_cosh(x);
-    let [y] = x.abs().above_or_nan(usual(x)).rarely([sinh], || [half_exp(x)]);
+    let [y] = x.abs().above_or_nan(usual(x)).cold_path([sinh], || [half_exp(x)]);
     y.copysign(x)
 }
 
@@ -29,7 +29,7 @@ pub(in crate::builtins) fn sinh<'m>(args: &[Num<'m>]) -> Num<'m> {
 pub(in crate::builtins) fn cosh<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
     let [_, cosh] = sinh_cosh(x);
-    let [y] = x.abs().above_or_nan(usual(x)).rarely([cosh], || [half_exp(x)]);
+    let [y] = x.abs().above_or_nan(usual(x)).cold_path([cosh], || [half_exp(x)]);
     y
 }
 
@@ -75,7 +75,7 @@ pub(in crate::builtins) fn asinh<'m>(args: &[Num<'m>]) -> Num<'m> {
     let square = magnitude * magnitude;
     // x plus the root of x^2 + 1, less one: the root would lose what makes it more than one.
     let usual = log1p(&[magnitude + square / ((square + 1.0).sqrt() + 1.0)]);
-    let [y] = magnitude.above_or_nan(large(x)).rarely([usual], || [log_of_twice(magnitude)]);
+    let [y] = magnitude.above_or_nan(large(x)).cold_path([usual], || [log_of_twice(magnitude)]);
     y.copysign(x)
 }
 
@@ -91,7 +91,7 @@ pub(in crate::builtins) fn acosh<'m>(args: &[Num<'m>]) -> Num<'m> {
     } else {
         outside(x.bits(), i64::from(1.0f32.to_bits()), i64::from(1.0e9f32.to_bits()))
     };
-    let [y] = rare.rarely([usual], || [x.lt(1.0).select(x.lit(f64::NAN), log_of_twice(x))]);
+    let [y] = rare.cold_path([usual], || [x.lt(1.0).select(x.lit(f64::NAN), log_of_twice(x))]);
     y
 }
 
@@ -110,7 +110,7 @@ pub(in crate::builtins) fn atanh<'m>(args: &[Num<'m>]) -> Num<'m> {
     let usual = log(magnitude.fma(more, less), magnitude.fma(less, more));
     // Where the sums with the power are not exact the result is so large that those of one are good enough.
     let close = 1.0 - 2f64.powi(if x.is_double() { -51 } else { -22 });
-    let [y] = (!magnitude.lt(close)).rarely([usual], || {
+    let [y] = (!magnitude.lt(close)).cold_path([usual], || {
         let y = log(power.fma(-below, above), power.fma(below, above));
         let pole = magnitude.eq(1.0).select(x.lit(f64::INFINITY), f64::NAN);
         [magnitude.lt(1.0).select(y, pole)]

@@ -68,7 +68,7 @@ fn atan2_in<'m>(y: Num<'m>, x: Num<'m>, unit: Unit) -> Num<'m> {
     let equal = small.eq(large);
     let t = small / large;
     // Of two zeros, infinities, or NaN.
-    let [t] = t.is_nan().rarely([t], || {
+    let [t] = t.is_nan().cold_path([t], || {
         let t = equal.select(small.lit(1.0), t);
         [large.eq(0.0).select(small, t)]
     });

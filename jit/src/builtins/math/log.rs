@@ -93,7 +93,7 @@ pub(super) fn outside(bits: Num<'_>, least: i64, end: i64) -> Num<'_> {
 
 /// A logarithm: of the exponent and the mantissa, with what is extraordinary on a branch of its own.
 fn logarithm<'m>(x: Num<'m>, of: impl Fn(Split<'m>) -> Num<'m>) -> Num<'m> {
-    let [y] = extraordinary(x).rarely_all([of(split_ordinary(x))], || [specials(x, of(split(x)))]);
+    let [y] = extraordinary(x).cold_path_all([of(split_ordinary(x))], || [specials(x, of(split(x)))]);
     y
 }
 
@@ -265,7 +265,7 @@ pub(in crate::builtins) fn log1p<'m>(args: &[Num<'m>]) -> Num<'m> {
     };
     // Not positive, or far beyond where one counts.
     let rare = outside(y.bits(), 1 << bits, (infinity - 8) << bits);
-    let [log] = rare.rarely([log], || [specials(y, log_of(y))]);
+    let [log] = rare.cold_path([log], || [specials(y, log_of(y))]);
     // A tiny x is its own logarithm, zeros with their signs.
     log.copysign(x)
 }

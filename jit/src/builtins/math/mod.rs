@@ -7,7 +7,7 @@
 //!
 //! A function emits its code in place rather than as a kir function to be inlined: inlining would make the same code, and the
 //! constants are then visible to every pass at once. Where rare arguments need long code (arguments of `sin` beyond 10^5),
-//! [`num::Num::rarely`] puts it on a branch that is taken when any lane wants it: the vectorizer and OpenCL vectors alike test once.
+//! [`num::Num::cold_path`] puts it on a branch that is taken when any lane wants it: the vectorizer and OpenCL vectors alike test once.
 //!
 //! Functions of floats may go through doubles where that is simpler than compensated arithmetic (`pow`, `tgamma`). Halves are the
 //! caller's business: floats in between. The one call that remains, lane by lane, is for sines of huge doubles.

@@ -388,28 +388,28 @@ impl<'m> Num<'m> {
 
     /// The values, or those that `slow` computes in lanes where the mask is true: code that is branched over where no lane needs
     /// it.
-    pub(super) fn rarely<const N: usize>(
+    pub(super) fn cold_path<const N: usize>(
         self,
         values: [Num<'m>; N],
         slow: impl FnOnce() -> [Num<'m>; N],
     ) -> [Num<'m>; N] {
-        self.branch_over(values, slow, Where::Asked)
+        self.branch_over(values, slow, CountedLanes::Masked)
     }
 
     /// The values, or those that `slow` computes, which it does for all lanes: for those where the mask is false it must give equal
-    /// values. Cheaper than [`Num::rarely`], as neither the mask nor the values are needed any more where it runs.
-    pub(super) fn rarely_all<const N: usize>(
+    /// values. Cheaper than [`Num::cold_path`], as neither the mask nor the values are needed any more where it runs.
+    pub(super) fn cold_path_all<const N: usize>(
         self,
         values: [Num<'m>; N],
         slow: impl FnOnce() -> [Num<'m>; N],
     ) -> [Num<'m>; N] {
-        self.branch_over(values, slow, Where::Everywhere)
+        self.branch_over(values, slow, CountedLanes::All)
     }
 
     /// What `usual` gives, but in lanes where it says so what `any` gives, which is rare.
-    pub(super) fn usually(usual: impl Fn() -> (Num<'m>, Num<'m>), any: impl FnOnce() -> Num<'m>) -> Num<'m> {
+    pub(super) fn with_cold_path(usual: impl Fn() -> (Num<'m>, Num<'m>), any: impl FnOnce() -> Num<'m>) -> Num<'m> {
         let (rare, y) = usual();
-        let [y] = rare.rarely_all([y], || {
+        let [y] = rare.cold_path_all([y], || {
             // What is not rare among it keeps its value.
             let (rare, y) = usual();
             [rare.select(any(), y)]
@@ -421,17 +421,17 @@ impl<'m> Num<'m> {
         self,
         values: [Num<'m>; N],
         slow: impl FnOnce() -> [Num<'m>; N],
-        counts: Where,
+        counts: CountedLanes,
     ) -> [Num<'m>; N] {
         let at = self.at;
         let mut blocks = None;
         at.with(&mut |b| {
             let (rare, join) = (b.func.append_block(), append_like(b));
-            b.func.layout.set_rare(rare);
+            b.func.layout.set_cold(rare);
             let any = if b.ty(self.value).is_vector() { b.any(self.value) } else { self.value };
             let any = match counts {
-                Where::Asked => any,
-                Where::Everywhere => b.value(Opcode::PackAny, &[any], Imm::None, Type::B1),
+                CountedLanes::Masked => any,
+                CountedLanes::All => b.value(Opcode::PackAny, &[any], Imm::None, Type::B1),
             };
             let plain = values.map(|v| v.value);
             b.branch(any, BlockCall::new(rare, &[]), BlockCall::new(join, &plain));
@@ -443,7 +443,7 @@ impl<'m> Num<'m> {
         let mut results = values;
         at.with(&mut |b| {
             let mut out = slow.map(|v| v.value);
-            if counts == Where::Asked && b.ty(self.value).is_vector() {
+            if counts == CountedLanes::Masked && b.ty(self.value).is_vector() {
                 for (out, plain) in out.iter_mut().zip(&values) {
                     *out = b.select(self.value, *out, plain.value);
                 }
@@ -462,19 +462,19 @@ impl<'m> Num<'m> {
 /// A new block, as rare as the current one.
 fn append_like(b: &mut Builder<'_>) -> Block {
     let block = b.func.append_block();
-    if b.func.layout.is_rare(b.block()) {
-        b.func.layout.set_rare(block);
+    if b.func.layout.is_cold(b.block()) {
+        b.func.layout.set_cold(block);
     }
     block
 }
 
 /// For which lanes rare code's results count.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Where {
+enum CountedLanes {
     /// Those that asked for it.
-    Asked,
+    Masked,
     /// All.
-    Everywhere,
+    All,
 }
 
 macro_rules! operators {

@@ -83,7 +83,7 @@ fn usual_power<'m>(x: Num<'m>, y: Num<'m>, any: impl FnOnce() -> Num<'m>) -> Num
         let (power, leaves) = ordinary_power(x, y);
         (extraordinary(x) | leaves, power)
     };
-    Num::usually(usual, any)
+    Num::with_cold_path(usual, any)
 }
 
 /// The power of a magnitude, in the magnitude's precision: anything for NaN. Zero and infinity have infinite logarithms.
@@ -195,7 +195,7 @@ fn inexact(n: Num<'_>) -> Num<'_> {
 /// x^n: by products where n is small.
 pub(in crate::builtins) fn pown<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, n) = (args[0], args[1]);
-    Num::usually(|| few_products(x, n), || any_pown(x, n))
+    Num::with_cold_path(|| few_products(x, n), || any_pown(x, n))
 }
 
 /// x^n for n of three bits, and where it has more or the result is so large or small that a product may have lost digits.
@@ -227,7 +227,7 @@ fn any_pown<'m>(x: Num<'m>, n: Num<'m>) -> Num<'m> {
         let rare = inexact.map_or(rare, |inexact| rare | inexact);
         (rare, (power.bits() | (x.bits() & sign)).float())
     };
-    Num::usually(usual, any)
+    Num::with_cold_path(usual, any)
 }
 
 /// The n-th root of x.
@@ -251,14 +251,14 @@ pub(in crate::builtins) fn rootn<'m>(args: &[Num<'m>]) -> Num<'m> {
         let rare = extraordinary(x) | leaves_range(z) | inexact(n);
         (rare, exp2_of_normal_pair(z, low))
     };
-    Num::usually(usual, any)
+    Num::with_cold_path(usual, any)
 }
 
 // -- fast forms of floats: to what 20 bits of the logarithm give --
 
 fn power_fast<'m>(x: Num<'m>, y: Num<'m>, any: impl FnOnce(Power<'m>) -> Num<'m>) -> Num<'m> {
     let z = y * log2_of_split(split_ordinary(x));
-    let [power] = (extraordinary(x) | z.is_nan()).rarely_all([exp2_fast_of(z)], || {
+    let [power] = (extraordinary(x) | z.is_nan()).cold_path_all([exp2_fast_of(z)], || {
         let magnitude = x.abs();
         let z = y * log2(&[magnitude]);
         [any(Power { value: exp2_fast_of(z), exponent: z })]

@@ -44,7 +44,7 @@ fn divide<'m>(x: Num<'m>, y: Num<'m>) -> Division<'m> {
     let (x, divisor) = (x.abs().to(Elem::F64), y.abs().to(Elem::F64));
     let large = (x / divisor).ge(9_007_199_254_740_992.0);
     let (rest, quotient) = step(x, divisor, x.lit(0.0));
-    let [rest, quotient] = large.rarely([rest, quotient], || {
+    let [rest, quotient] = large.cold_path([rest, quotient], || {
         if double {
             return steps(x, divisor);
         }
@@ -97,7 +97,7 @@ pub(in crate::builtins) fn fmod<'m>(args: &[Num<'m>]) -> Num<'m> {
     let rest = rest.lt(0.0).select(rest + divisor, rest);
     // Negative numbers and NaN have large bits.
     let rare = rest.bits().not_below(divisor.bits());
-    let [rest] = rare.rarely_all([rest], || [with_specials(x, y, divide(x, y).rest)]);
+    let [rest] = rare.cold_path_all([rest], || [with_specials(x, y, divide(x, y).rest)]);
     times_sign(rest, x)
 }
 
@@ -114,7 +114,7 @@ fn near<'m>(x: Num<'m>, y: Num<'m>) -> (Num<'m>, Num<'m>, Num<'m>) {
 pub(in crate::builtins) fn remainder<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
     let (rest, rare, _) = near(x, y);
-    let [rest] = rare.rarely_all([rest], || [with_specials(x, y, divide_nearest(x, y).rest)]);
+    let [rest] = rare.cold_path_all([rest], || [with_specials(x, y, divide_nearest(x, y).rest)]);
     times_sign(rest, x)
 }
 
@@ -123,7 +123,7 @@ pub(in crate::builtins) fn quotient_bits<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
     let (_, rare, quotient) = near(x, y);
     let rare = rare | quotient.ge(2f64.powi(30));
-    let [bits] = rare.rarely_all([quotient.to_i32() & 0x7f], || {
+    let [bits] = rare.cold_path_all([quotient.to_i32() & 0x7f], || {
         let bits = divide_nearest(x, y).quotient.to_i32() & 0x7f;
         let none = undefined(x, y) | y.abs().eq(f64::INFINITY);
         [none.select(bits.lit(0), bits)]

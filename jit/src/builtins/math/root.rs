@@ -10,7 +10,7 @@ use super::num::Num;
 pub(in crate::builtins) fn cbrt<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
     let magnitude = x.abs();
-    let [root] = extraordinary(magnitude).rarely_all([cbrt_of_normal(magnitude)], || {
+    let [root] = extraordinary(magnitude).cold_path_all([cbrt_of_normal(magnitude)], || {
         // Scaled by a power of eight.
         let (least, lift, drop) = if x.is_double() {
             (f64::MIN_POSITIVE, 2f64.powi(54), 2f64.powi(-18))
@@ -66,7 +66,7 @@ pub(in crate::builtins) fn hypot<'m>(args: &[Num<'m>]) -> Num<'m> {
     } else {
         outside(sum.bits(), 27 << 23, 0xff << 23)
     };
-    let [length] = rare.rarely([sum.near_sqrt()], || [any_hypot(x, y)]);
+    let [length] = rare.cold_path([sum.near_sqrt()], || [any_hypot(x, y)]);
     length
 }
 

@@ -137,7 +137,7 @@ fn signed<'m>(y: Num<'m>, parity: Num<'m>) -> Num<'m> {
 /// library's function is called lane by lane, as a reduction in kernel IR would have to choose among some fifty pieces of 1/pi.
 fn function<'m>(x: Num<'m>, period: Period, library: LibFn, of: impl Fn(Reduced<'m>) -> Num<'m>) -> Num<'m> {
     let usual = || of(reduce_small(x, period, 3));
-    let [y] = huge(x).rarely_all([usual()], || {
+    let [y] = huge(x).cold_path_all([usual()], || {
         let far = if x.is_double() { x.library(library) } else { of(reduce_huge(x, period)) };
         [huge(x).select(far, usual())]
     });
@@ -162,7 +162,7 @@ pub(in crate::builtins) fn cos<'m>(args: &[Num<'m>]) -> Num<'m> {
 pub(in crate::builtins) fn sincos<'m>(args: &[Num<'m>]) -> [Num<'m>; 2] {
     let x = args[0];
     let usual = || sincos_of(reduce_small(x, Period::Tangent, 3));
-    huge(x).rarely_all(usual(), || {
+    huge(x).cold_path_all(usual(), || {
         let far = if x.is_double() {
             [x.library(LibFn::Sin), x.library(LibFn::Cos)]
         } else {

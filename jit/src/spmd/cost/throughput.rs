@@ -91,7 +91,7 @@ pub(crate) fn estimate(prepared: &Prepared, divergence: &Divergence, lanes: u32,
         costs.scalar += often * own * one * model.lanes;
         let times = often * stretch * executed;
         costs.pack += times * all;
-        if !prepared.func.layout.is_rare(block) {
+        if !prepared.func.layout.is_cold(block) {
             costs.usual += times * all;
             costs.scattered += times * scattered;
         }
@@ -146,7 +146,7 @@ impl Model<'_> {
             if plan.latches[pred].is_some() {
                 continue;
             }
-            let rare = cfg.succs(pred).iter().any(|&succ| func.layout.is_rare(succ));
+            let rare = cfg.succs(pred).iter().any(|&succ| func.layout.is_cold(succ));
             let ways = if self.divergence.diverges(pred) && !self.leaves_loop(pred) && !rare {
                 cfg.succs(pred).len() as f64
             } else {
@@ -161,11 +161,11 @@ impl Model<'_> {
     fn usual(&self, from: Block, to: Block) -> f64 {
         let Prepared { func, cfg, .. } = self.prepared;
         let share = self.lanes * UNUSUAL;
-        if func.layout.is_rare(from) {
+        if func.layout.is_cold(from) {
             1.0
-        } else if func.layout.is_rare(to) {
+        } else if func.layout.is_cold(to) {
             share
-        } else if cfg.succs(from).iter().any(|&succ| func.layout.is_rare(succ)) {
+        } else if cfg.succs(from).iter().any(|&succ| func.layout.is_cold(succ)) {
             1.0 - share
         } else {
             1.0

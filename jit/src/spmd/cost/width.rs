@@ -157,7 +157,7 @@ impl<'a> Candidate<'a> {
         let Prepared { func, cfg, .. } = self.whole();
         let divergence = self.whole().divergence(self.lanes, true);
         let mut any = false;
-        for &block in cfg.rpo().iter().filter(|&&block| !func.layout.is_rare(block)) {
+        for &block in cfg.rpo().iter().filter(|&&block| !func.layout.is_cold(block)) {
             for &inst in func.layout.insts(block) {
                 let data = func.dfg.inst(inst);
                 let accessed = match how(data.op) {
@@ -241,7 +241,7 @@ fn usual_bits(prepared: &Prepared) -> u32 {
     let post = DomTree::post(cfg);
     let (mut narrow, mut wide) = (0usize, 0usize);
     // The rare cases of functions are long, and may be in doubles.
-    for &block in func.layout.blocks().iter().filter(|&&block| !func.layout.is_rare(block)) {
+    for &block in func.layout.blocks().iter().filter(|&&block| !func.layout.is_cold(block)) {
         // What a branch may pass by counts less.
         let level = loops.innermost(block);
         let passed = dom.parent(block).is_some_and(|at| loops.innermost(at) == level && !post.dominates(block, at));

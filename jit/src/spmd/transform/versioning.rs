@@ -82,8 +82,8 @@ fn with_version(prepared: &mut Prepared, gains: &Gains, done: &mut EntitySet<Blo
     // What the normal form adds on the way.
     for &block in prepared.cfg.rpo() {
         let preds = prepared.cfg.preds(block);
-        if !preds.is_empty() && preds.iter().all(|&pred| prepared.func.layout.is_rare(pred)) {
-            prepared.func.layout.set_rare(block);
+        if !preds.is_empty() && preds.iter().all(|&pred| prepared.func.layout.is_cold(pred)) {
+            prepared.func.layout.set_cold(block);
         }
     }
     done.extend(piece.blocks);
@@ -332,10 +332,10 @@ fn version(prepared: &Prepared, gains: &Gains, at: Block) -> Option<(Function, P
     join(&mut func, &blocks, &places, &copies);
     // Packs of which an assumption does not hold are few.
     if gains.which > 0 {
-        func.layout.clear_rare(at);
+        func.layout.clear_cold(at);
     }
     for &block in &blocks {
-        func.layout.set_rare(block);
+        func.layout.set_cold(block);
     }
     let all = blocks.iter().chain(places.values()).copied().chain([at]).collect();
     Some((func, Piece { assumed, slow: blocks, blocks: all }))

@@ -459,7 +459,7 @@ impl Generator {
             self.kernel.block = way;
             let outer = self.computes;
             if rare && way == two {
-                self.kernel.func.layout.set_rare(two);
+                self.kernel.func.layout.set_cold(two);
                 self.computes = true;
             }
             self.sequence(4, depth + 1);

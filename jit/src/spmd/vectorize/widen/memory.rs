@@ -155,7 +155,7 @@ impl Widener<'_> {
     /// Notes an access to anywhere. Where a test before found that a pack is not as most are, it is one that was tested.
     fn note_scattered(&mut self, write: bool) {
         let report = &mut self.report;
-        let list = if self.func.layout.is_rare(self.block) {
+        let list = if self.func.layout.is_cold(self.block) {
             &mut report.tested
         } else if write {
             &mut report.scatters
