@@ -19,7 +19,7 @@
 //! The loop gets several entries by this, which passes that look for natural loops do not like: it is the last of its kind. Left
 //! alone are switches that no table of jumps would be made for, long ways and switches of many cases, whose copies would be large.
 
-use clift_kir::analysis::{Cfg, DomTree, Frontiers, LoopForest, Cold};
+use clift_kir::analysis::{Cfg, Cold, DomTree, Frontiers, LoopForest};
 use clift_kir::ssa::{SsaBuilder, remove_trivial_params};
 use clift_kir::{Block, BlockCall, Function, Imm, Inst, InstData, Opcode, Value};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -3,7 +3,7 @@
 //! that may write there. What seldom executed blocks compute of floats they compute themselves: else it would occupy a register on the usual
 //! way, which costs more. A branch on a condition that a branch before it has decided goes the same way.
 
-use clift_kir::analysis::{Cfg, DomTree, Cold};
+use clift_kir::analysis::{Cfg, Cold, DomTree};
 use clift_kir::ops::TypeRule;
 use clift_kir::{
     Block, BlockCall, DataFlowGraph, Effects, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value,

@@ -2,7 +2,7 @@
 //! always give the same and may run at any time. Inner loops first, so that a value climbs as far as it can. What only blocks
 //! need that are executed seldom stays there.
 
-use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId, Cold};
+use clift_kir::analysis::{Cfg, Cold, DomTree, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, BlockCall, Function, Imm, InstData, Opcode};
 use cranelift_entity::SecondaryMap;

@@ -286,7 +286,7 @@ fn capabilities_load_or_are_refused_by_name() {
     }
 }
 
-/// Every instruction of the reported capabilities is known to the importer: it may find fault with operands, not with the
+/// Every instruction of the reported capabilities is known to the importer: it may find error with operands, not with the
 /// instruction.
 #[test]
 fn instructions_of_reported_capabilities_are_known() {
@@ -316,7 +316,8 @@ fn instructions_of_reported_capabilities_are_known() {
         let words = kernel(&[op(class.opcode, &operands), op(Op::Return, &[])]);
         if let Err(error) = import(&[Input::new(&words)], &Options::default()) {
             let text = error.to_string();
-            let unknown = text.contains("not supported by this device") || text.contains("not defined for OpenCL kernels");
+            let unknown =
+                text.contains("not supported by this device") || text.contains("not defined for OpenCL kernels");
             if unknown {
                 missing.push(text);
             }

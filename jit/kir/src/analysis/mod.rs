@@ -10,19 +10,19 @@
 //! - [`written_args`]: the arguments that a kernel writes through.
 
 mod cfg;
+mod cold;
 mod dom;
 mod frontiers;
 mod liveness;
 mod loops;
-mod cold;
 mod uses;
 mod written;
 
 pub use cfg::Cfg;
+pub use cold::Cold;
 pub use dom::DomTree;
 pub use frontiers::Frontiers;
 pub use liveness::Liveness;
 pub use loops::{Loop, LoopForest, LoopId};
-pub use cold::Cold;
 pub use uses::UseCounts;
 pub use written::written_args;

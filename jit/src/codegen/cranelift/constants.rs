@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 use std::rc::Rc;
 
-use clift_kir::analysis::{Cfg, DomTree, Liveness, LoopForest, LoopId, Cold};
+use clift_kir::analysis::{Cfg, Cold, DomTree, Liveness, LoopForest, LoopId};
 use clift_kir::dfg::ConstData;
 use clift_kir::{Block, Function, Value};
 use cranelift_codegen::cursor::{Cursor, CursorPosition};

@@ -20,10 +20,10 @@ mod named_barrier;
 use rspirv::spirv::Op;
 
 use super::lower::FuncCx;
-use super::words::{Fault, Inst};
+use super::words::{Inst, InstError};
 
 /// Imports one instruction of a function, or of an `OpSpecConstantOp`.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     match inst.op() {
         Op::SNegate
         | Op::FNegate
@@ -273,11 +273,11 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             misc::lower(cx, inst)
         }
 
-        _ => Err(Fault::unsupported(missing(inst.op()))),
+        _ => Err(InstError::unsupported(missing(inst.op()))),
     }
 }
 
-/// Why an instruction that is not in the list above cannot be imported.
+/// The reason why an instruction that is not in the list above cannot be imported.
 fn missing(op: Op) -> String {
     let name = format!("{op:?}");
     let reason = if name.starts_with("Image") {
