@@ -254,7 +254,7 @@ pub(super) fn levels(
     let (low, high) = (bound(b, Sampler::LOD_MIN_BIT), bound(b, Sampler::LOD_MAX_BIT));
     let detail = b.float2(Opcode::Fmax, detail, low);
     let detail = b.float2(Opcode::Fmin, detail, high);
-    if modes.mixes_levels() {
+    if modes.filters_levels() {
         let floor = b.float1(Opcode::Floor, detail);
         let weight = b.float2(Opcode::Fsub, detail, floor);
         let first = to_int(b, floor);
