@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fen
 
 use clift_include::abi::{KernelEntry, PrintfArg, PrintfArgKind, WgContext};
 use clift_kir::interp::{
-    Accessor, Fault, Geometry, GlobalAddresses, GroupLaunch, InterpError, Interpreter, Memory, NearbyAllocation,
-    Observer, InterpOptions, PreparedModule, PrintfCall, Report,
+    Accessor, Fault, Geometry, GlobalAddresses, GroupLaunch, InterpError, InterpOptions, Interpreter, Memory,
+    NearbyAllocation, Observer, PreparedModule, PrintfCall, Report,
 };
 use clift_kir::{Elem, Func, Module, Space};
 

@@ -3,7 +3,7 @@
 use clift_jit::spirv::Imported;
 use clift_kir::Space;
 use clift_kir::interp::{
-    Geometry, GroupLaunch, Interpreter, Memory, NoObserver, InterpOptions, PreparedModule, SimMemory, SimOptions,
+    Geometry, GroupLaunch, InterpOptions, Interpreter, Memory, NoObserver, PreparedModule, SimMemory, SimOptions,
     load_globals,
 };
 

@@ -1,8 +1,8 @@
-//! Facts about a function. Analyses change nothing, are kept by whoever asked, and are asked again after an edit.
+//! Analyses of functions. They do not change the function, are owned by their user, and are computed again after an edit.
 //!
 //! - [`Cfg`]: predecessors, reverse postorder;
 //! - [`DomTree`]: dominators and post-dominators;
-//! - [`Frontiers`]: where definitions of different blocks meet;
+//! - [`Frontiers`]: dominance frontiers;
 //! - [`LoopForest`]: natural loops, and whether the graph is irreducible;
 //! - [`Liveness`]: values live into each block;
 //! - [`Cold`]: cold blocks;

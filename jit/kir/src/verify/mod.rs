@@ -1,4 +1,4 @@
-//! The verifier: what must hold of a function at its stage.
+//! The verifier: checks the rules for a function at its stage.
 //!
 //! - `structure`: blocks, terminators, ids, definitions, dominance;
 //! - [`typing`]: operand and result types against the op table's rules;
