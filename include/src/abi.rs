@@ -1,12 +1,11 @@
-//! The ABI of generated code: what `jit` emits, what `runtime` calls.
+//! The ABI of generated code, which `jit` emits and `runtime` calls.
 //!
 //! A kernel is entered through a [`GroupRunFn`]: one call executes a *run*, a number of consecutive work-groups along x with
 //! the same y and z. Everything that is constant for the launch, the run and the worker is in the [`WgContext`]; the
-//! arguments are in the *argument block* (see [`ArgSlot`]). Generated code keeps no state between calls and never
-//! allocates: all memory it needs besides the arguments comes from two arenas of the worker, whose sizes follow from the
-//! kernel's [`Resources`].
+//! arguments are in the *argument block* (see [`ArgSlot`]). Generated code keeps no state between calls and does not
+//! allocate memory: besides the arguments it uses two arenas of the worker, whose sizes follow from the kernel's [`Resources`].
 //!
-//! `docs/abi.md` explains the whole with a drawing.
+//! `docs/abi.md` explains the ABI with a drawing.
 
 use core::ffi::c_void;
 
@@ -20,37 +19,37 @@ use core::ffi::c_void;
 /// [`Resources::arg_block_bytes`], aligned to [`ARG_BLOCK_ALIGN`]. Both stay unchanged during the call.
 pub type GroupRunFn = unsafe extern "C" fn(ctx: *const WgContext, args: *const u8, first_group: u64, group_count: u64);
 
-/// An entry together with the data it needs: for compiled code `data` is null, for the interpreter it is the kernel.
+/// An entry together with its data: for compiled code `data` is null, for the interpreter it is the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelEntry {
-    /// The function to call; takes any work-group.
+    /// The function to call for any work-group.
     pub run: GroupRunFn,
-    /// A faster one for work-groups made of whole packs. It may be called when, with W the kernel's [`Resources::width`],
+    /// A faster function for work-groups that consist of whole packs. It may be called if, with W the kernel's [`Resources::width`],
     ///
     /// - the size along x of each work-group of the run is a multiple of W, and so is the global offset along x;
     /// - in every dimension global offset plus global size is at most [`PACKED_ID_BOUND`].
     pub packed: Option<GroupRunFn>,
-    /// Goes into [`WgContext::entry_data`].
+    /// The value of [`WgContext::entry_data`].
     pub data: *const c_void,
 }
 
 // SAFETY-free marker: the data behind `data` is immutable for the life of the program that owns it.
 #[allow(unsafe_code, reason = "KernelEntry is a plain pair of pointers to immutable code and data")]
 mod entry_is_shared {
-    // SAFETY: both pointers lead to immutable memory owned by the program object, which outlives every launch.
+    // SAFETY: both pointers point to immutable memory owned by the program object, which outlives every launch.
     unsafe impl Send for super::KernelEntry {}
     // SAFETY: as above.
     unsafe impl Sync for super::KernelEntry {}
 }
 
-/// What a run of work-groups may read about its launch, its place and its worker.
+/// The properties of the launch, the run and the worker that generated code can read.
 ///
-/// Generated code addresses the fields by `offset_of!`; none may move without a rebuild of both sides (they are always
-/// built together: machine code is never stored).
+/// Generated code addresses the fields by `offset_of!`. Machine code is never stored, so both sides are always built together and
+/// the layout may change.
 #[repr(C)]
 #[derive(Debug)]
 pub struct WgContext {
-    /// Dimensions of the NDRange, 1 to 3. Dimensions above are 1 in size, 0 in offset and id.
+    /// Dimensions of the NDRange, 1 to 3. Higher dimensions have size 1, offset 0 and id 0.
     pub work_dim: u32,
     /// Explicit padding, zero.
     pub reserved: u32,
@@ -58,7 +57,7 @@ pub struct WgContext {
     pub global_size: [u64; 3],
     /// Global offset per dimension, in work-items.
     pub global_offset: [u64; 3],
-    /// *Enqueued* local size per dimension. The last group of a dimension is smaller when the global size is no multiple
+    /// *Enqueued* local size per dimension. The last group of a dimension is smaller if the global size is not a multiple
     /// of it (non-uniform work-groups): its size is `min(local_size, global_size - group_id * local_size)`.
     pub local_size: [u64; 3],
     /// Number of work-groups per dimension, the smaller last one included.
@@ -73,11 +72,11 @@ pub struct WgContext {
     /// Size of the local-memory arena in bytes, for generic-pointer tests (`to_local`).
     pub local_mem_bytes: u64,
     /// The worker's scratch arena, [`Resources::scratch_bytes_for`] bytes, aligned to [`ARENA_ALIGN`]: private variables
-    /// that stayed in memory, and values that live across barriers.
+    /// in memory, and values that are live across barriers.
     pub scratch: *mut u8,
     /// Size of the scratch arena in bytes, for generic-pointer tests (`to_private`).
     pub scratch_bytes: u64,
-    /// Functions generated code may call.
+    /// Functions that generated code may call.
     pub callbacks: *const Callbacks,
     /// The runtime's own state of the launch; opaque to generated code, passed back through the callbacks' `ctx`.
     pub launch: *const c_void,
@@ -85,10 +84,10 @@ pub struct WgContext {
     pub entry_data: *const c_void,
 }
 
-/// No work-group has as many work-items.
+/// An exclusive upper bound on the work-items of a work-group.
 pub const MAX_LOCAL_SIZE: u64 = 1 << 31;
 
-/// Ids of launches that [`KernelEntry::packed`] takes are below this: they are the same as signed 32-bit numbers.
+/// An exclusive upper bound on the ids of launches for [`KernelEntry::packed`]: they are representable as signed 32-bit integers.
 pub const PACKED_ID_BOUND: u64 = 1 << 31;
 
 /// Alignment of the local and scratch arenas in bytes: a cache line, and the widest OpenCL type (long16/double16).
@@ -97,7 +96,7 @@ pub const ARENA_ALIGN: usize = 128;
 /// Alignment of the argument block in bytes.
 pub const ARG_BLOCK_ALIGN: usize = 128;
 
-/// Functions of the runtime that generated code may call. Each is panic-proof and may be called from any worker.
+/// Functions of the runtime that generated code may call. They do not panic and may be called from any worker.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Callbacks {
@@ -112,19 +111,19 @@ pub struct Callbacks {
         count: u64,
         data: *const u8,
     ) -> i32,
-    /// The kernel did something undefined, as the interpreter sees it, or its sub-groups wait for one another in vain: `message` is
-    /// UTF-8 of `len` bytes. The launch ends with an error status; the run should return soon after.
+    /// Reports undefined behaviour that the interpreter detected, or a deadlock of sub-groups: `message` is UTF-8 of `len` bytes.
+    /// The launch ends with an error status; the run should return soon after.
     pub fault: unsafe extern "C" fn(ctx: *const WgContext, message: *const u8, len: u64),
-    /// The time in nanoseconds, on the clock that profiling uses. It never goes back.
+    /// The time in nanoseconds, of the monotonic clock that profiling uses.
     pub clock: extern "C" fn() -> u64,
 }
 
-/// One `printf` value as the generated code stored it. Values are stored little-endian and unpadded: `lanes` elements of
-/// `elem_bytes` each.
+/// One `printf` value that generated code has stored. Values are little-endian and unpadded: `lanes` elements of `elem_bytes`
+/// each.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrintfArg {
-    /// What the bytes are.
+    /// The class of the value.
     pub kind: PrintfArgKind,
     /// Bytes per element: 1, 2, 4 or 8.
     pub elem_bytes: u8,
@@ -148,7 +147,7 @@ pub enum PrintfArgKind {
     Pointer = 2,
 }
 
-/// The place of one kernel argument in the argument block, and what has to be stored there.
+/// The place of a kernel argument in the argument block. The stored value depends on the kind of argument:
 ///
 /// | kind | stored |
 /// |---|---|
@@ -164,27 +163,26 @@ pub struct ArgSlot {
     pub size: u32,
 }
 
-/// What one launch of a kernel needs of a worker's memory.
+/// The memory that a launch of a kernel needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Size of the argument block in bytes.
     pub arg_block_bytes: u32,
-    /// `__local` variables of the kernel itself, in bytes; local pointer arguments are placed behind them.
+    /// Size of the kernel's own `__local` variables in bytes; local pointer arguments are placed after them.
     pub local_bytes: u64,
-    /// Scratch memory in bytes whatever the group's size.
+    /// Scratch memory in bytes that does not depend on the group's size.
     pub scratch_fixed_bytes: u64,
     /// Scratch memory in bytes for each work-item of a group, the work-items of a row (along x) rounded up to a multiple of
     /// `width`.
     pub scratch_item_bytes: u64,
     /// Lanes per pack; a pack is a sub-group. 1 when the kernel is not vectorized.
     pub width: u32,
-    /// Whether a launch may have larger groups along x than were asked for: the kernel cannot tell, and passes once over runs
-    /// of memory.
-    pub groups_may_grow: bool,
+    /// Whether the runtime may coalesce work-groups along x: the kernel cannot observe it, and accesses contiguous memory once.
+    pub may_coalesce_groups: bool,
 }
 
 impl Resources {
-    /// Scratch bytes for a group of the given size, or `None` when that overflows.
+    /// Scratch bytes for a group of the given size; `None` on overflow.
     pub fn scratch_bytes_for(&self, local_size: [u64; 3]) -> Option<u64> {
         let [x, y, z] = local_size;
         let row = x.checked_next_multiple_of(u64::from(self.width.max(1)))?;
@@ -192,7 +190,8 @@ impl Resources {
         self.scratch_item_bytes.checked_mul(items)?.checked_add(self.scratch_fixed_bytes)
     }
 
-    /// How many work-groups of a row of groups, from its start, [`KernelEntry::packed`] takes in a launch of these sizes.
+    /// The number of work-groups at the start of a row of groups for which [`KernelEntry::packed`] may be called in a launch of
+    /// these sizes.
     pub fn packed_groups(&self, global_size: [u64; 3], global_offset: [u64; 3], local_size: [u64; 3]) -> u64 {
         let width = u64::from(self.width.max(1));
         let ends = |d: usize| global_size[d].checked_add(global_offset[d]);
@@ -208,7 +207,7 @@ impl Resources {
         whole + u64::from(rest > 0 && rest.is_multiple_of(width))
     }
 
-    /// What serves two entries of one kernel alike.
+    /// Resources that are sufficient for two entries of a kernel.
     #[must_use]
     pub fn max(self, other: Resources) -> Resources {
         Resources {
@@ -217,7 +216,7 @@ impl Resources {
             scratch_fixed_bytes: self.scratch_fixed_bytes.max(other.scratch_fixed_bytes),
             scratch_item_bytes: self.scratch_item_bytes.max(other.scratch_item_bytes),
             width: self.width.max(other.width),
-            groups_may_grow: self.groups_may_grow && other.groups_may_grow,
+            may_coalesce_groups: self.may_coalesce_groups && other.may_coalesce_groups,
         }
     }
 }

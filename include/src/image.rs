@@ -1,13 +1,12 @@
-//! Image formats, descriptors and samplers: what host transfers, generated code and queries agree on.
+//! Image formats, descriptors and samplers, shared by host transfers, generated code and queries.
 //!
-//! [`formats`] lists what is supported, from one table of channel orders and one of data types. The *layout* of a format follows
-//! from the two ([`Format::layout`]): an element is a row of *fields*, each with a place in bits and the component of the colour
-//! that it holds.
+//! [`formats`] lists the supported formats, from one table of channel orders and one of data types. The *layout* of a format
+//! follows from both ([`Format::layout`]): an element consists of *fields*, each with its bits and the component of the colour in it.
 //!
-//! A kernel gets the address of an [`ImageDescriptor`], and samplers by value ([`Sampler`]). Generated code is made for given
-//! formats and samplers; which ones it takes is a list of [`ArgFact`]s.
+//! A kernel gets the address of an [`ImageDescriptor`], and samplers by value ([`Sampler`]). Generated code is specialized for
+//! formats and samplers, which are given by a list of [`ArgFact`]s.
 //!
-//! Not here: the conversion of colours (the runtime's for fills, kernel IR for kernels), and any memory.
+//! Not here: the conversion of colours (in the runtime for fills, in kernel IR for kernels), and the memory of images.
 
 use crate::cl::{
     CL_A, CL_ABGR, CL_ARGB, CL_BGRA, CL_DEPTH, CL_FLOAT, CL_HALF_FLOAT, CL_INTENSITY, CL_LUMINANCE, CL_R, CL_RA, CL_RG,
@@ -16,22 +15,22 @@ use crate::cl::{
     CL_UNSIGNED_INT8, CL_UNSIGNED_INT16, CL_UNSIGNED_INT32, CL_sBGRA, CL_sRGBA, cl_uint,
 };
 
-/// Levels of the largest mipmapped image.
+/// Maximum number of mip levels.
 pub const MAX_LEVELS: usize = 15;
-/// Width and height of the largest 1-D and 2-D image, in elements.
+/// Maximum width and height of 1-D and 2-D images, in elements.
 pub const MAX_2D: u32 = 16384;
-/// Width, height and depth of the largest 3-D image, in elements.
+/// Maximum width, height and depth of 3-D images, in elements.
 pub const MAX_3D: u32 = 2048;
-/// Layers of the largest image array.
+/// Maximum number of layers of image arrays.
 pub const MAX_LAYERS: u32 = 2048;
-/// Elements of the largest 1-D image made of a buffer. Indices of elements fit in 31 bits.
+/// Maximum number of elements of a 1-D image created from a buffer. Indices of elements fit in 31 bits.
 pub const MAX_BUFFER: u32 = 1 << 28;
 
-/// What a kernel reads of an image: the argument block holds its address.
+/// The description of an image for a kernel. The argument block contains its address.
 #[repr(C)]
 #[derive(Clone, Debug)]
 pub struct ImageDescriptor {
-    /// Its levels, the largest first; those of an image without mipmaps but the first are not used.
+    /// Its levels, the largest first. An image without mipmaps uses only the first.
     pub levels: [ImageLevel; MAX_LEVELS],
     /// Number of levels, at least 1.
     pub level_count: u32,
@@ -43,7 +42,7 @@ pub struct ImageDescriptor {
     pub reserved: u32,
 }
 
-/// One level of an image: rows of elements, one after the other, in slices (of 3-D images, or layers of arrays).
+/// One level of an image: slices (of 3-D images) or layers (of arrays), which consist of rows of elements.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ImageLevel {
@@ -57,22 +56,22 @@ pub struct ImageLevel {
     pub depth: u32,
     /// Slices of an array, else 1.
     pub layers: u32,
-    /// Bytes from a row to the next.
+    /// Distance of rows in bytes.
     pub row_pitch: u64,
-    /// Bytes from a slice to the next; for arrays of 1-D images from a layer to the next.
+    /// Distance of slices or layers in bytes.
     pub slice_pitch: u64,
 }
 
-// SAFETY-free marker: a descriptor is read only, and what its pointers lead to is guarded by the rules for memory objects.
+// SAFETY-free marker: a descriptor is read-only, and access to the memory it points to follows the rules for memory objects.
 #[allow(unsafe_code, reason = "descriptors are plain data that workers read")]
 mod descriptor_is_shared {
-    // SAFETY: nothing of the level is reachable but through the rules of memory objects.
+    // SAFETY: the memory of the level is only accessed by the rules for memory objects.
     unsafe impl Send for super::ImageLevel {}
     // SAFETY: as above.
     unsafe impl Sync for super::ImageLevel {}
 }
 
-/// How a sampler turns coordinates into elements, as it stands in an argument block: one 64-bit word.
+/// A sampler in the representation of the argument block: one 64-bit word.
 ///
 /// | bits | |
 /// |---|---|
@@ -84,39 +83,39 @@ mod descriptor_is_shared {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Sampler(pub u64);
 
-/// What is read outside an image. The numbers are those of SPIR-V's sampler addressing modes.
+/// Addressing mode: what is read outside an image. The values are those of SPIR-V's sampler addressing modes.
 #[repr(u8)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Addressing {
-    /// Anything: coordinates are inside.
+    /// Undefined: the coordinates are always inside.
     None = 0,
     /// The nearest element.
     ClampToEdge = 1,
     /// The border colour.
     Clamp = 2,
-    /// The image again.
+    /// The image repeated.
     Repeat = 3,
-    /// The image in the mirror, and so on.
+    /// The image repeated, mirrored each time.
     MirroredRepeat = 4,
 }
 
 impl Sampler {
-    /// Bits that code is made for; the rest is read when it runs.
+    /// The bits for which code is specialized; the rest is read at run time.
     const MODES: u64 = 0x3F;
-    /// Where the lowest level of detail stands.
+    /// Lowest bit of the minimum level of detail.
     pub const LOD_MIN_BIT: u32 = 32;
-    /// Where the highest level of detail stands.
+    /// Lowest bit of the maximum level of detail.
     pub const LOD_MAX_BIT: u32 = 48;
-    /// Steps of a level of detail.
+    /// The representation's steps per level of detail.
     pub const LOD_STEPS: f32 = 256.0;
 
-    /// A sampler for images without mipmaps; of others it reads the nearest level of any.
+    /// A sampler without a filter between levels, and without bounds on the level of detail.
     pub fn new(normalized: bool, addressing: Addressing, linear: bool) -> Sampler {
         let modes = u64::from(normalized) | (addressing as u64) << 1 | u64::from(linear) << 4;
         Sampler(modes).with_levels(false, 0.0, 255.0)
     }
 
-    /// The sampler with a filter between levels and a range of levels of detail, from 0 to 255.
+    /// The sampler with a filter between levels and bounds on the level of detail, from 0 to 255.
     #[must_use]
     pub fn with_levels(self, linear: bool, min: f32, max: f32) -> Sampler {
         let steps = |lod: f32| u64::from((lod * Self::LOD_STEPS) as u16);
@@ -124,36 +123,36 @@ impl Sampler {
         Sampler(self.0 & 0x1F | u64::from(linear) << 5 | range)
     }
 
-    /// The part of it that code is made for.
+    /// The modes, for which code is specialized.
     #[must_use]
     pub fn modes(self) -> Sampler {
         Sampler(self.0 & Self::MODES)
     }
 
-    /// Whether coordinates go from 0 to 1.
+    /// Whether coordinates are normalized to the range from 0 to 1.
     pub fn is_normalized(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// What is outside.
+    /// The addressing mode.
     pub fn addressing(self) -> Addressing {
         use Addressing::*;
         let all = [None, ClampToEdge, Clamp, Repeat, MirroredRepeat];
         all[(self.0 >> 1 & 7).min(4) as usize]
     }
 
-    /// Whether it mixes neighbours.
+    /// Whether the filter is linear.
     pub fn is_linear(self) -> bool {
         self.0 & 1 << 4 != 0
     }
 
-    /// Whether it mixes levels.
-    pub fn mixes_levels(self) -> bool {
+    /// Whether it filters linearly between levels.
+    pub fn filters_levels(self) -> bool {
         self.0 & 1 << 5 != 0
     }
 }
 
-/// What a launch says of an argument that code may be made for.
+/// A property of a launch argument for which code may be specialized.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ArgFact {
     /// An image of a format.
@@ -189,12 +188,12 @@ pub enum Component {
     A = 3,
 }
 
-/// How the bits of a field stand for a number.
+/// The encoding of a number in the bits of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Encoding {
-    /// From 0 to 1.
+    /// A normalized number from 0 to 1.
     Unorm,
-    /// From -1 to 1; the lowest two numbers are both -1.
+    /// A normalized number from -1 to 1; the lowest two values are both -1.
     Snorm,
     /// A signed integer.
     Sint,
@@ -205,7 +204,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Whether kernels read and write it as floats.
+    /// Whether kernels read and write the components as floats.
     pub fn is_float(self) -> bool {
         match self {
             Encoding::Unorm | Encoding::Snorm | Encoding::Float => true,
@@ -214,21 +213,21 @@ impl Encoding {
     }
 }
 
-/// A number in an element.
+/// A field of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Field {
-    /// Its lowest bit in the element, a little-endian number.
+    /// Its lowest bit in the element, taken as a little-endian number.
     pub bit: u32,
-    /// How many bits it has.
+    /// Number of bits.
     pub bits: u32,
-    /// What a write stores there.
+    /// The component that a write stores there.
     pub holds: Component,
 }
 
-/// What a component of the colour is that a read gives.
+/// The source of a component of the colour that a read returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// The field of this number.
+    /// The field with this index.
     Field(usize),
     /// 0.
     Zero,
@@ -236,20 +235,20 @@ pub enum Source {
     One,
 }
 
-/// How the elements of a format are laid out.
+/// The layout of a format's elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     /// Bytes of an element, a power of two.
     pub bytes: u32,
-    /// Of all fields.
+    /// The encoding of all fields.
     pub encoding: Encoding,
-    /// The fields in order of memory; only the first [`Layout::count`] exist.
+    /// The fields in memory order; only the first [`Layout::count`] exist.
     pub fields: [Field; 4],
-    /// How many fields there are.
+    /// Number of fields.
     pub count: usize,
-    /// What a read gives as red, green, blue and alpha; in the border, all fields are zero.
+    /// The sources of red, green, blue and alpha in a read. For the border colour all fields are zero.
     pub sources: [Source; 4],
-    /// Whether red, green and blue are stored by the sRGB curve.
+    /// Whether red, green and blue are sRGB-encoded.
     pub srgb: bool,
 }
 
@@ -260,18 +259,18 @@ impl Layout {
     }
 }
 
-/// A channel order: what the fields of an element hold, in order of memory, and how a read fills what is not there.
+/// A channel order: the components in the fields of an element, in memory order, and the sources of the components of a read.
 struct Order {
     order: cl_uint,
     holds: &'static [Component],
     sources: [Source; 4],
     srgb: bool,
     types: &'static [cl_uint],
-    /// Whether 1-D and 3-D images can have it; else 2-D ones and arrays of these alone.
+    /// Whether images of all dimensions can have it; otherwise only 2-D images and arrays of them.
     any_dimensions: bool,
 }
 
-/// A data type: bits of its fields as numbers from the highest on where the element is one packed number, else those of each field.
+/// A channel data type: the encoding and the bits of the fields.
 struct DataType {
     data_type: cl_uint,
     encoding: Encoding,
@@ -279,13 +278,13 @@ struct DataType {
 }
 
 enum Bits {
-    /// Each field has so many.
+    /// The number of bits of each field.
     Each(u32),
-    /// An element of so many bytes, with fields (lowest bit, bits) in order of the channels.
+    /// A packed element: its bytes, and the fields (lowest bit, number of bits) in the order of the channels.
     Packed(u32, &'static [(u32, u32)]),
 }
 
-/// Types that any one to four channels may have.
+/// Types for one to four channels in common orders.
 const COMMON: &[cl_uint] = &[
     CL_UNORM_INT8,
     CL_UNORM_INT16,
@@ -300,18 +299,18 @@ const COMMON: &[cl_uint] = &[
     CL_HALF_FLOAT,
     CL_FLOAT,
 ];
-/// Types of four channels in another order.
+/// Types for four channels in other orders.
 const SWAPPED: &[cl_uint] = &[CL_UNORM_INT8, CL_SNORM_INT8, CL_SNORM_INT16, CL_SIGNED_INT8, CL_UNSIGNED_INT8];
-/// Types that intensity and luminance may have.
+/// Types for intensity and luminance.
 const GRAY: &[cl_uint] = &[CL_UNORM_INT8, CL_UNORM_INT16, CL_SNORM_INT8, CL_SNORM_INT16, CL_HALF_FLOAT, CL_FLOAT];
-/// Types of three channels.
+/// Types for three channels.
 const PACKED: &[cl_uint] = &[CL_UNORM_SHORT_565, CL_UNORM_SHORT_555, CL_UNORM_INT_101010];
 
-/// All channel orders, and what types they are supported with.
+/// All channel orders with the types that are supported for them.
 ///
-/// Not here: orders whose elements would have three bytes (`CL_sRGB`, `CL_RGx`), and those with an unused channel (`CL_Rx`, `CL_RGBx`,
-/// `CL_sRGBx`): the specification gives them a transparent border and `CL_Rx` two channels, the conformance tests an opaque one and
-/// one channel.
+/// Not supported: orders whose elements would have three bytes (`CL_sRGB`, `CL_RGx`), and those with an unused channel (`CL_Rx`,
+/// `CL_RGBx`, `CL_sRGBx`), for which specification and conformance tests differ: the former has a transparent border colour and
+/// two channels for `CL_Rx`, the latter expect an opaque border colour and one channel.
 const ORDERS: &[Order] = {
     use Component::{A, B, G, R};
     use Source::{Field as F, One, Zero};
@@ -380,19 +379,19 @@ pub fn formats() -> impl Iterator<Item = Format> {
 }
 
 impl Format {
-    /// RGBA of four bytes from 0 to 1.
+    /// RGBA with normalized bytes.
     pub const RGBA8: Format = Format { order: CL_RGBA, data_type: CL_UNORM_INT8 };
 
     fn row(self) -> Option<&'static Order> {
         ORDERS.iter().find(|row| row.order == self.order && row.types.contains(&self.data_type))
     }
 
-    /// Whether 1-D and 3-D images can have it; else 2-D ones and arrays of these alone. `None` when it is not supported.
+    /// Whether images of all dimensions can have it; otherwise only 2-D images and arrays of them. `None` when it is not supported.
     pub fn any_dimensions(self) -> Option<bool> {
         self.row().map(|row| row.any_dimensions)
     }
 
-    /// How its elements are laid out; `None` when it is not supported.
+    /// The layout of its elements; `None` if it is not supported.
     pub fn layout(self) -> Option<Layout> {
         let row = self.row()?;
         let data = TYPES.iter().find(|data| data.data_type == self.data_type)?;
@@ -446,13 +445,13 @@ mod tests {
             }
             count += 1;
         }
-        assert!(count >= 86, "as many as others have");
+        assert!(count >= 86, "fewer formats than before: {count}");
     }
 
     #[test]
     fn samplers_keep_what_they_are_given() {
         let sampler = Sampler::new(true, Addressing::MirroredRepeat, true).with_levels(true, 0.5, 3.0);
-        assert!(sampler.is_normalized() && sampler.is_linear() && sampler.mixes_levels());
+        assert!(sampler.is_normalized() && sampler.is_linear() && sampler.filters_levels());
         assert_eq!(sampler.addressing(), Addressing::MirroredRepeat);
         assert_eq!(sampler.0 >> Sampler::LOD_MIN_BIT & 0xFFFF, 128);
         assert_eq!(sampler.0 >> Sampler::LOD_MAX_BIT, 768);

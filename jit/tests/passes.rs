@@ -2,7 +2,7 @@
 
 use arbitrary::{Result, Unstructured};
 use clift_jit::passes::{self, CANONICAL, CLEAN, MINIMAL};
-use clift_kir::interp::{Interpreter, Lanes, NoObserver, Options, Prepared, SimMemory, load_globals};
+use clift_kir::interp::{InterpOptions, Interpreter, Lanes, NoObserver, PreparedModule, SimMemory, load_globals};
 use clift_kir::{
     Block, BlockCall, Builder, Elem, Func, Function, IntCond, KernelData, MemInfo, Module, Opcode, Slot, SlotData,
     Type, Value, WrapFlags, verify,
@@ -399,7 +399,7 @@ fn check(module: &Module, what: &str) {
 
 /// What the function gives on a few arguments.
 fn results(module: &Module, func: Func) -> Vec<u64> {
-    let prepared = Prepared::new(module);
+    let prepared = PreparedModule::new(module);
     let samples: [[u64; 2]; 4] = [[0, 0], [1, 0xffff_ffff], [7, 9], [0x8000_0000, 12345]];
     samples
         .iter()
@@ -408,8 +408,9 @@ fn results(module: &Module, func: Func) -> Vec<u64> {
             let globals = load_globals(module, &mut memory).unwrap();
             let args = args.map(|bits| Lanes { ty: Type::I32, bits: vec![bits] });
             let run = Interpreter::new(module, &prepared);
-            let (outcome, returned) =
-                run.run_function(func, &args, &globals, &Options::default(), &mut memory, &mut NoObserver).unwrap();
+            let (outcome, returned) = run
+                .run_function(func, &args, &globals, &InterpOptions::default(), &mut memory, &mut NoObserver)
+                .unwrap();
             assert!(outcome.is_clean(), "{:?}\n{module}", outcome.faults);
             returned[0].bits[0]
         })

@@ -1,6 +1,6 @@
-//! Making instructions: a cursor into a function that appends (or inserts before an instruction) and infers result types.
+//! Creates instructions: a cursor into a function that appends (or inserts before an instruction) and infers result types.
 //!
-//! One method per shape of op rather than per op: `int2(Opcode::Iadd, a, b)`; the few that every pass needs have names of
+//! There is one method per shape of op instead of per op: `int2(Opcode::Iadd, a, b)`; ops that many passes create have methods of
 //! their own. Types are inferred from operands by the op's [`TypeRule`](crate::ops::TypeRule) where it determines them.
 
 use crate::dfg::ConstData;
@@ -67,12 +67,12 @@ impl<'f> Builder<'f> {
         self.loc = loc;
     }
 
-    /// Floating-point liberties given to the float ops made from now on.
+    /// Sets the fast-math flags of the float ops created from now on.
     pub fn set_fp_flags(&mut self, flags: FpFlags) {
         self.fp = flags;
     }
 
-    /// The floating-point liberties in force.
+    /// The current fast-math flags.
     pub fn fp_flags(&self) -> FpFlags {
         self.fp
     }
@@ -113,7 +113,7 @@ impl<'f> Builder<'f> {
         self.value(Opcode::Const, &[], Imm::Const(id), ty)
     }
 
-    /// The same integer (or truth value, or address) in every lane; bits beyond the element are cut off.
+    /// The same integer (or Boolean, or address) in every lane; bits beyond the element are dropped.
     pub fn iconst(&mut self, ty: Type, value: i64) -> Value {
         self.constant(ConstData::splat(ty, value as u64))
     }
@@ -174,19 +174,19 @@ impl<'f> Builder<'f> {
         self.value(op, &[a, b], Imm::None, ty)
     }
 
-    /// As [`Self::int2`], of an op that may wrap, with the source's promises that it does not.
+    /// As [`Self::int2`], for an op with no-wrap flags.
     pub fn int2_wrap(&mut self, op: Opcode, a: Value, b: Value, flags: WrapFlags) -> Value {
         let ty = self.ty(a);
         self.value(op, &[a, b], flags.imm(), ty)
     }
 
-    /// One operand, result of the same type: float ops, with the liberties in force.
+    /// One operand, result of the same type: float ops, with the current fast-math flags.
     pub fn float1(&mut self, op: Opcode, a: Value) -> Value {
         let (ty, fp) = (self.ty(a), self.fp);
         self.value(op, &[a], Imm::Fp(fp), ty)
     }
 
-    /// Two operands of one type, result of the same: float ops, with the liberties in force.
+    /// Two operands of one type, result of the same: float ops, with the current fast-math flags.
     pub fn float2(&mut self, op: Opcode, a: Value, b: Value) -> Value {
         let (ty, fp) = (self.ty(a), self.fp);
         self.value(op, &[a, b], Imm::Fp(fp), ty)
@@ -198,7 +198,7 @@ impl<'f> Builder<'f> {
         self.value(Opcode::Fma, &[a, b, c], Imm::Fp(fp), ty)
     }
 
-    /// Comparison of integers, truth values or pointers.
+    /// Comparison of integers, Booleans or pointers.
     pub fn icmp(&mut self, cond: IntCond, a: Value, b: Value) -> Value {
         let ty = self.ty(a).as_mask();
         self.value(Opcode::Icmp, &[a, b], Imm::IntCond(cond), ty)
@@ -237,7 +237,7 @@ impl<'f> Builder<'f> {
         }
     }
 
-    /// Whether a pointer leads into a space.
+    /// Whether a pointer points to an address space.
     pub fn in_space(&mut self, pointer: Value, space: Space) -> Value {
         let ty = self.ty(pointer).as_mask();
         self.value(Opcode::InSpace, &[pointer], Imm::Space(space), ty)
@@ -404,7 +404,7 @@ impl<'f> Builder<'f> {
         self.value(op, &[value], Imm::Group(info), ty)
     }
 
-    /// Which work-items of the sub-group are here with a true value.
+    /// The ballot of the sub-group: a bit for each active work-item with a true value.
     pub fn group_ballot(&mut self, value: Value) -> Value {
         self.value(Opcode::GroupBallot, &[value], Imm::None, Type::I32.with_lanes(4))
     }

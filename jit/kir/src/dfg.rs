@@ -1,4 +1,4 @@
-//! Data flow: what each instruction computes from what, apart from where it stands.
+//! Data flow: values, instructions and constants, apart from the order of instructions (`layout`).
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use rustc_hash::FxHashMap;
@@ -8,7 +8,7 @@ use crate::entities::{Block, Const, Inst, Value};
 use crate::inst::{BlockCall, Imm, InstData};
 use crate::types::Type;
 
-/// Where a value comes from.
+/// The definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueDef {
     /// The n-th result of an instruction.
@@ -43,7 +43,7 @@ impl ConstData {
     /// One word of bits per lane.
     ///
     /// # Panics
-    /// When the count is not that of the type's lanes: the caller broke its own invariant.
+    /// If the count differs from the type's number of lanes, which is a bug of the caller.
     pub fn new(ty: Type, lanes: &[u64]) -> ConstData {
         assert_eq!(lanes.len(), ty.lanes() as usize, "broken invariant: lanes of a constant");
         let first = lanes[0] & ty.elem.mask();
@@ -59,7 +59,7 @@ impl ConstData {
         self.lanes[if self.lanes.len() == 1 { 0 } else { lane as usize }]
     }
 
-    /// The bits that every lane has, when they are equal.
+    /// The bits of all lanes if they are equal.
     pub fn as_splat(&self) -> Option<u64> {
         (self.lanes.len() == 1).then(|| self.lanes[0])
     }
@@ -82,7 +82,7 @@ pub struct DataFlowGraph {
 }
 
 impl DataFlowGraph {
-    /// A new instruction with results of the given types. It stands nowhere yet.
+    /// Creates an instruction with results of the given types. It is not in the layout yet.
     pub fn make_inst(&mut self, data: InstData, result_types: &[Type]) -> Inst {
         let inst = self.insts.push(data);
         let results = result_types
@@ -99,12 +99,12 @@ impl DataFlowGraph {
         &self.insts[inst]
     }
 
-    /// The instruction's data, to be changed in place; its results stay.
+    /// Mutable access to the instruction's data; its results are not changed.
     pub fn inst_mut(&mut self, inst: Inst) -> &mut InstData {
         &mut self.insts[inst]
     }
 
-    /// Replaces what an instruction computes; the number and types of its results stay.
+    /// Replaces an instruction's data; the number and types of its results must stay the same.
     pub fn replace_inst(&mut self, inst: Inst, data: InstData) {
         self.insts[inst] = data;
     }
@@ -117,7 +117,7 @@ impl DataFlowGraph {
     /// The only result.
     ///
     /// # Panics
-    /// When there is not exactly one: the caller broke its own invariant.
+    /// If there is not exactly one, which is a bug of the caller.
     pub fn result(&self, inst: Inst) -> Value {
         match *self.results(inst) {
             [value] => value,
@@ -138,7 +138,7 @@ impl DataFlowGraph {
         self.values[value].ty
     }
 
-    /// Where a value comes from.
+    /// The definition of a value.
     pub fn def(&self, value: Value) -> ValueDef {
         self.values[value].def
     }
@@ -151,7 +151,7 @@ impl DataFlowGraph {
         }
     }
 
-    /// The constant a value is, if its definition is a `const`.
+    /// The constant, if the value's definition is a `const`.
     pub fn as_const(&self, value: Value) -> Option<&ConstData> {
         let Imm::Const(id) = self.inst(self.def_inst(value)?).imm else { return None };
         Some(&self.consts[id])
@@ -162,7 +162,7 @@ impl DataFlowGraph {
         self.as_const(value)?.as_splat()
     }
 
-    /// A new block without parameters. It stands nowhere yet.
+    /// Creates a block without parameters. It is not in the layout yet.
     pub fn make_block(&mut self) -> Block {
         self.blocks.push(SmallVec::new())
     }
@@ -172,7 +172,7 @@ impl DataFlowGraph {
         &self.blocks[block]
     }
 
-    /// A further parameter at the end. Every call of the block then needs a further argument.
+    /// Appends a parameter. Every branch to the block then needs one more argument.
     pub fn append_param(&mut self, block: Block, ty: Type) -> Value {
         let index = self.blocks[block].len() as u16;
         let value = self.values.push(ValueData { ty, def: ValueDef::Param(block, index) });
@@ -180,7 +180,7 @@ impl DataFlowGraph {
         value
     }
 
-    /// Removes the n-th parameter. Every call of the block then needs one argument less; the value must have no uses left.
+    /// Removes the n-th parameter. Every branch to the block then needs one argument less; the value must have no uses left.
     pub fn remove_param(&mut self, block: Block, index: usize) {
         self.blocks[block].remove(index);
         for i in index..self.blocks[block].len() {
@@ -189,7 +189,7 @@ impl DataFlowGraph {
         }
     }
 
-    /// Removes the parameters that `keep` does not hold for. Every call of the block then needs as many arguments less; the values
+    /// Removes the parameters for which `keep` is false. Every branch to the block then needs as many arguments less; the values
     /// must have no uses left.
     pub fn retain_params(&mut self, block: Block, mut keep: impl FnMut(Value) -> bool) {
         if self.blocks[block].iter().all(|&param| keep(param)) {
@@ -201,7 +201,7 @@ impl DataFlowGraph {
         }
     }
 
-    /// The id of a constant, entered into the pool if it is new.
+    /// The id of a constant, which is added to the pool if it is new.
     pub fn make_const(&mut self, data: ConstData) -> Const {
         if let Some(&id) = self.const_ids.get(&data) {
             return id;
@@ -216,17 +216,17 @@ impl DataFlowGraph {
         &self.consts[id]
     }
 
-    /// Number of values made so far, dead ones included: the size of dense side tables.
+    /// Number of values created so far, including dead ones: the size of dense side tables.
     pub fn value_count(&self) -> usize {
         self.values.len()
     }
 
-    /// Number of instructions made so far, dead ones included.
+    /// Number of instructions created so far, including dead ones.
     pub fn inst_count(&self) -> usize {
         self.insts.len()
     }
 
-    /// Number of blocks made so far, dead ones included.
+    /// Number of blocks created so far, including dead ones.
     pub fn block_count(&self) -> usize {
         self.blocks.len()
     }
@@ -244,7 +244,7 @@ impl DataFlowGraph {
         }
     }
 
-    /// Lets `f` replace every value an instruction uses.
+    /// Replaces every value that an instruction uses by the result of `f`.
     pub fn map_uses(&mut self, inst: Inst, mut f: impl FnMut(Value) -> Value) {
         for arg in &mut self.insts[inst].args {
             *arg = f(*arg);
@@ -256,12 +256,12 @@ impl DataFlowGraph {
         }
     }
 
-    /// The branch targets of an instruction, in order (for a switch: cases, then default); empty if it is no branch.
+    /// The branch targets of an instruction, in order (for a switch: cases, then default); empty if it is not a branch.
     pub fn targets(&self, inst: Inst) -> SmallVec<[&BlockCall; 2]> {
         self.insts[inst].imm.targets()
     }
 
-    /// As [`Self::targets`], to be changed.
+    /// Mutable [`Self::targets`].
     pub fn targets_mut(&mut self, inst: Inst) -> SmallVec<[&mut BlockCall; 2]> {
         self.insts[inst].imm.targets_mut()
     }

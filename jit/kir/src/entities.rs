@@ -1,4 +1,4 @@
-//! Entity ids. All are small copyable indices; what they stand for lives in the maps of [`crate::Function`] (values, instructions,
+//! Entity ids. All are small copyable indices; the entities are in the maps of [`crate::Function`] (values, instructions,
 //! blocks, slots, constants) and [`crate::Module`] (functions, globals).
 
 use cranelift_entity::entity_impl;

@@ -1,4 +1,4 @@
-//! A function: data flow, order, private variables, and where things come from.
+//! A function: data flow, layout, private variables, and source positions.
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use rustc_hash::FxHashMap;
@@ -8,11 +8,11 @@ use crate::entities::{Block, Inst, Slot, Value};
 use crate::layout::Layout;
 use crate::types::Type;
 
-/// How far a function has come. Each stage has its own rules; the verifier knows them.
+/// The stage of a function. The verifier has rules for each stage.
 ///
-/// | stage | what holds |
+/// | stage | properties |
 /// |---|---|
-/// | imported | calls, anything the importer makes |
+/// | imported | the importer's output, with calls |
 /// | canonical | no calls; variables promoted; one work-item's code |
 /// | widened | one pack's code: varying values have W lanes, queries are those of the first |
 /// | regioned | barriers end their blocks |
@@ -41,7 +41,7 @@ impl Stage {
     ];
 }
 
-/// A private variable that lives in memory.
+/// A private variable in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotData {
     /// Bytes.
@@ -50,7 +50,7 @@ pub struct SlotData {
     pub align: u32,
 }
 
-/// Where an instruction comes from.
+/// The source position of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Loc {
     /// Word offset in the SPIR-V module plus one; 0 when unknown.
@@ -69,9 +69,9 @@ pub struct Loc {
 pub struct Function {
     /// Its name; kernels are found by it.
     pub name: String,
-    /// How far it has come.
+    /// Its stage.
     pub stage: Stage,
-    /// What it returns.
+    /// Result types.
     pub returns: Vec<Type>,
     /// Values, instructions, constants.
     pub dfg: DataFlowGraph,
@@ -79,7 +79,7 @@ pub struct Function {
     pub layout: Layout,
     /// Private variables in memory.
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Where instructions come from.
+    /// Source positions of instructions.
     pub locs: SecondaryMap<Inst, Loc>,
     /// Names for readers.
     pub names: FxHashMap<Value, String>,

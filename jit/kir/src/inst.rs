@@ -1,4 +1,4 @@
-//! What an instruction carries besides its operands.
+//! Instructions and their immediates.
 
 use smallvec::SmallVec;
 
@@ -32,9 +32,9 @@ pub enum Imm {
     IntCond(IntCond),
     /// Floating-point comparison.
     FloatCond(FloatCond, FpFlags),
-    /// Liberties of a floating-point operation.
+    /// Fast-math flags of a floating-point operation.
     Fp(FpFlags),
-    /// What the source promises of an integer operation. An operation without promises has [`Imm::None`].
+    /// No-wrap flags of an integer operation. An operation without flags has [`Imm::None`].
     Wrap(WrapFlags),
     /// Rounding and saturation of a conversion.
     Convert(Convert),
@@ -116,7 +116,7 @@ impl Imm {
         }
     }
 
-    /// As [`Self::targets`], to be changed.
+    /// Mutable [`Self::targets`].
     pub fn targets_mut(&mut self) -> SmallVec<[&mut BlockCall; 2]> {
         match self {
             Imm::Jump(call) => std::iter::once(call).collect(),
@@ -152,7 +152,7 @@ impl Imm {
 /// A branch target and the values for its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BlockCall {
-    /// Where to go.
+    /// The target block.
     pub block: Block,
     /// One value per block parameter.
     pub args: Operands,
@@ -319,7 +319,7 @@ impl FloatCond {
 }
 
 bitflags::bitflags! {
-    /// Liberties that one floating-point operation grants the compiler (SPIR-V FPFastMathMode and build options).
+    /// Fast-math flags of a floating-point operation (SPIR-V FPFastMathMode and build options).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
     pub struct FpFlags: u8 {
         /// Operands and result are never NaN.
@@ -339,7 +339,7 @@ bitflags::bitflags! {
         /// A division or a square root may be off by one unit in the last place. It may be anything where an operand or the
         /// result is not well inside the range of normal numbers, or the divisor's reciprocal is not; but zero divided is zero, of
         /// any sign. One divided by a square root, both of them so, is the reciprocal root to two units, also of special operands.
-        /// Only expansions of functions grant this.
+        /// Only expansions of built-in functions set this.
         const ESTIMATE = 128;
     }
 }
@@ -359,7 +359,7 @@ impl FpFlags {
 }
 
 bitflags::bitflags! {
-    /// Promises that an integer operation stays within its type (SPIR-V `NoSignedWrap`, `NoUnsignedWrap`). Where one is broken,
+    /// No-wrap flags of an integer operation (SPIR-V `NoSignedWrap`, `NoUnsignedWrap`). If an operand violates one,
     /// the result may be anything, as long as a work-item uses it; an operation may still be computed where it was not.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
     pub struct WrapFlags: u8 {
@@ -374,14 +374,14 @@ impl WrapFlags {
     /// Each flag with its text form.
     pub const NAMES: [(WrapFlags, &'static str); 2] = [(WrapFlags::NO_SIGNED, "nsw"), (WrapFlags::NO_UNSIGNED, "nuw")];
 
-    /// The immediate with these promises.
+    /// The immediate with these flags.
     pub fn imm(self) -> Imm {
         if self.is_empty() { Imm::None } else { Imm::Wrap(self) }
     }
 }
 
 impl Imm {
-    /// Promises about wrapping.
+    /// The no-wrap flags.
     pub fn wrap(&self) -> WrapFlags {
         if let Imm::Wrap(flags) = self { *flags } else { WrapFlags::empty() }
     }
@@ -407,7 +407,7 @@ impl Rounding {
         [(Rounding::NearestEven, "rte"), (Rounding::TowardZero, "rtz"), (Rounding::Up, "rtp"), (Rounding::Down, "rtn")];
 }
 
-/// How a conversion rounds and what it does out of range.
+/// Rounding and out-of-range behaviour of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Convert {
     /// Rounding when the result is inexact.
@@ -416,16 +416,16 @@ pub struct Convert {
     pub saturate: bool,
 }
 
-/// Facts about a memory access.
+/// Properties of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemInfo {
     /// Known alignment of the address in bytes, a power of two.
     pub align: u32,
-    /// Must happen exactly as written.
+    /// Whether the access is volatile.
     pub volatile: bool,
     /// The memory does not change while the kernel runs: a load may move and be merged freely.
     pub invariant: bool,
-    /// Accesses of different non-zero classes never overlap (`restrict` pointers); 0 says nothing.
+    /// Alias class: accesses of different nonzero classes never overlap (`restrict` pointers); 0 is unknown.
     pub alias: u32,
 }
 
@@ -541,7 +541,7 @@ impl AtomicOp {
     ];
 }
 
-/// Facts about an atomic access.
+/// Properties of an atomic access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AtomicInfo {
     /// The operation of `atomic_rmw`; ignored (and [`AtomicOp::Xchg`]) for the others.
@@ -574,28 +574,28 @@ impl SpaceSet {
 /// An access to an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ImageInfo {
-    /// Its dimensions; as many coordinates count, and one more for the layer of an array.
+    /// Its dimensions: the number of coordinates, without that for the layer of an array.
     pub dims: ImageDims,
-    /// What else there is.
+    /// Further properties.
     pub has: ImageFlags,
 }
 
 impl ImageInfo {
-    /// How many coordinates count.
+    /// Number of coordinates.
     pub fn coordinates(self) -> u32 {
         self.dims.count() + u32::from(self.has.contains(ImageFlags::LAYERS))
     }
 }
 
 bitflags::bitflags! {
-    /// What an access to an image has besides coordinates in its dimensions.
+    /// Properties of an access to an image.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
     pub struct ImageFlags: u8 {
         /// The image is an array: a coordinate is the layer.
         const LAYERS = 1;
-        /// A sampler says how coordinates are meant. Without one they are those of an element.
+        /// The access has a sampler. Without one, coordinates are those of an element.
         const SAMPLER = 2;
-        /// A level of detail; else it is the first.
+        /// The access has a level of detail; otherwise it uses the first level.
         const LEVEL = 4;
     }
 }
@@ -609,11 +609,11 @@ impl ImageFlags {
 /// Dimensions of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImageDims {
-    /// A row; also one made of a buffer.
+    /// 1-D, also created from a buffer.
     One,
-    /// A rectangle.
+    /// 2-D.
     Two,
-    /// A box.
+    /// 3-D.
     Three,
 }
 
@@ -635,22 +635,22 @@ impl ImageDims {
 /// A work-group (or sub-group) barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BarrierInfo {
-    /// Identity: work-items meet only at the same barrier. Copies made by the compiler get new ids.
+    /// Identity: work-items only synchronize at the same barrier. Copies created by the compiler get new ids.
     pub id: u32,
-    /// Who waits: [`MemScope::WorkGroup`] or [`MemScope::SubGroup`].
+    /// Execution scope: [`MemScope::WorkGroup`] or [`MemScope::SubGroup`].
     pub execution: MemScope,
-    /// Whose memory is ordered.
+    /// Memory scope.
     pub memory: MemScope,
-    /// Which spaces are ordered.
+    /// The address spaces whose accesses are ordered.
     pub spaces: SpaceSet,
 }
 
 /// A reduction or a scan over work-items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GroupInfo {
-    /// Who takes part: [`MemScope::WorkGroup`] or [`MemScope::SubGroup`].
+    /// The participants: [`MemScope::WorkGroup`] or [`MemScope::SubGroup`].
     pub scope: MemScope,
-    /// How values are combined. Truth values know `and`, `or` and `xor`.
+    /// The operation. Booleans support `and`, `or` and `xor`.
     pub op: AtomicOp,
     /// Work-items of a sub-group whose values are combined, those with neighbouring numbers: a power of two; 0 for all.
     pub cluster: u32,

@@ -1,4 +1,4 @@
-//! Order: which blocks a function has, in which order, and which instructions stand in each.
+//! Layout: the blocks of a function and their instructions, in order.
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -12,7 +12,7 @@ pub struct Layout {
     insts: SecondaryMap<Block, Vec<Inst>>,
     inst_block: SecondaryMap<Inst, PackedOption<Block>>,
     placed: SecondaryMap<Block, bool>,
-    rare: SecondaryMap<Block, bool>,
+    cold: SecondaryMap<Block, bool>,
 }
 
 impl Layout {
@@ -26,25 +26,25 @@ impl Layout {
         self.order.first().copied()
     }
 
-    /// Whether the block stands in the function.
+    /// Whether the block is in the function.
     pub fn contains(&self, block: Block) -> bool {
         self.placed[block]
     }
 
-    /// Whether the block is executed seldom: nothing should be done ahead of it only for its sake. What it dominates is
-    /// executed as seldom ([`crate::analysis::Rare`]).
-    pub fn is_rare(&self, block: Block) -> bool {
-        self.rare[block]
+    /// Whether the block is marked as cold: it is seldom executed, and nothing should be hoisted above it only for its sake. The
+    /// blocks that it dominates are cold too ([`crate::analysis::Cold`]).
+    pub fn is_cold(&self, block: Block) -> bool {
+        self.cold[block]
     }
 
-    /// Notes that a block is executed seldom.
-    pub fn set_rare(&mut self, block: Block) {
-        self.rare[block] = true;
+    /// Marks a block as cold.
+    pub fn set_cold(&mut self, block: Block) {
+        self.cold[block] = true;
     }
 
-    /// Notes that a block is executed as often as others.
-    pub fn clear_rare(&mut self, block: Block) {
-        self.rare[block] = false;
+    /// Removes the mark of a cold block.
+    pub fn clear_cold(&mut self, block: Block) {
+        self.cold[block] = false;
     }
 
     /// Puts a block at the end.
@@ -62,7 +62,7 @@ impl Layout {
         self.order.insert(at, block);
     }
 
-    /// Takes a block out, with all its instructions.
+    /// Removes a block with all its instructions.
     pub fn remove_block(&mut self, block: Block) {
         self.placed[block] = false;
         self.order.retain(|&b| b != block);
@@ -100,7 +100,7 @@ impl Layout {
         self.insts[block].last().copied()
     }
 
-    /// The block an instruction stands in.
+    /// The block that contains an instruction.
     pub fn block_of(&self, inst: Inst) -> Option<Block> {
         self.inst_block[inst].expand()
     }
@@ -132,7 +132,7 @@ impl Layout {
         Some((block, index))
     }
 
-    /// Takes instructions out, wherever they stand. Linear in the function's length.
+    /// Removes instructions from all blocks. Linear in the function's length.
     pub fn remove_insts(&mut self, removed: &EntitySet<Inst>) {
         if removed.is_empty() {
             return;
@@ -142,7 +142,7 @@ impl Layout {
         }
     }
 
-    /// Takes an instruction out. Linear in the block's length; passes that remove many use [`Self::remove_insts`].
+    /// Removes an instruction. Linear in the block's length; passes that remove many use [`Self::remove_insts`].
     pub fn remove_inst(&mut self, inst: Inst) {
         if let Some((block, index)) = self.position(inst) {
             self.insts[block].remove(index);
@@ -162,7 +162,7 @@ impl Layout {
         });
     }
 
-    /// Takes out all instructions of a block and hands them over.
+    /// Removes all instructions of a block and returns them.
     pub fn take_insts(&mut self, block: Block) -> Vec<Inst> {
         let insts = std::mem::take(&mut self.insts[block]);
         for &inst in &insts {

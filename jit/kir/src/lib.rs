@@ -1,18 +1,18 @@
 //! Clift's kernel IR (*kir*): an SSA form for OpenCL kernels from import to code generation.
 //!
-//! - [`entities`], [`types`], [`ops`]: ids, types, and the op table, the one place where an operation's name, operands, typing,
-//!   effects, uniformity and meaning are stated;
+//! - [`entities`], [`types`], [`ops`]: ids, types, and the op table, which defines each operation's name, operands, typing,
+//!   effects, uniformity and semantics;
 //! - [`inst`], [`dfg`], [`layout`], [`function`], [`module`]: the data structures (data flow apart from order, ids instead of
 //!   references, facts in side tables);
-//! - [`builder`]: making instructions;
-//! - [`analysis`], [`ssa`]: facts about functions, and making SSA form;
-//! - [`text`]: the text form, complete and readable;
-//! - [`verify`]: what must hold at each stage;
+//! - [`builder`]: creates instructions;
+//! - [`analysis`], [`ssa`]: analyses of functions, and SSA construction;
+//! - [`text`]: the text form;
+//! - [`verify`]: the verifier, with the rules of each stage;
 //! - [`interp`]: the reference interpreter;
-//! - [`eval`]: the meaning of ops whose result follows from their operands, shared by the constant folder and the interpreter.
+//! - [`eval`]: the semantics of ops whose result depends only on their operands, shared by the constant folder and the interpreter.
 //!
-//! Deliberately not here: SPIR-V, OpenCL, Cranelift, and any analysis result stored in the IR. The crate forbids `unsafe`.
-//! `docs/kernel-ir.md` is the reference for readers.
+//! Deliberately not here: SPIR-V, OpenCL, Cranelift, and analysis results stored in the IR. The crate forbids `unsafe`.
+//! `docs/kernel-ir.md` is the reference.
 #![forbid(unsafe_code)]
 
 pub mod analysis;

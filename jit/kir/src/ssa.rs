@@ -31,17 +31,17 @@ pub struct SsaBuilder {
     vars: PrimaryMap<Var, Variable>,
 }
 
-/// What is known of a variable.
+/// The state of a variable.
 #[derive(Debug)]
 struct Variable {
     ty: Type,
     /// The last definition in each block that has one.
     defined: FxHashMap<Block, Value>,
-    /// Where its definitions meet; known from the first question on.
+    /// The join points of its definitions; computed on the first use.
     sites: Option<Sites>,
     /// Parameters made so far.
     params: FxHashMap<Block, Value>,
-    /// Its value where no definition reaches.
+    /// Its value where no definition reaches: `undef`.
     undefined: Option<Value>,
 }
 
@@ -245,7 +245,7 @@ pub fn remove_trivial_params(func: &mut Function) -> bool {
             args[number[param] as usize - 1].clear();
         }
     }
-    // What each parameter stands for; chains are followed, and shortened on the way.
+    // The replacement of each parameter; chains are followed and compressed.
     let mut stands: Vec<Option<Value>> = vec![None; params.len()];
     let mut open: Vec<u32> = (0..params.len() as u32).rev().collect();
     let mut any = false;
@@ -298,7 +298,7 @@ pub fn remove_trivial_params(func: &mut Function) -> bool {
     true
 }
 
-/// What a value stands for.
+/// The value that replaces a value.
 fn resolve(stands: &mut [Option<Value>], number: &SecondaryMap<Value, u32>, value: Value) -> Value {
     let next = |stands: &[Option<Value>], value: Value| match number[value] {
         0 => None,

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Where a pointer points.
+/// An address space.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Space {
     /// A work-item's own memory (SPIR-V Function and Private).
@@ -63,7 +63,7 @@ impl Space {
 /// The type of one lane.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Elem {
-    /// A truth value; a vector of them is a mask. Has no memory form and no defined width until the backend.
+    /// A Boolean; a vector of them is a mask. It cannot be loaded or stored, and has no defined width before the backend.
     B1,
     /// 8-bit integer; integers have no signedness, ops have.
     I8,
@@ -95,7 +95,7 @@ impl Elem {
         }
     }
 
-    /// Size in memory in bytes; a truth value counts as one byte but is never loaded or stored.
+    /// Size in memory in bytes; a Boolean counts as one byte but is never loaded or stored.
     pub fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
     }
@@ -149,7 +149,7 @@ impl Elem {
         }
     }
 
-    /// The integer element of the same width, for bit manipulation of floats; a truth value gives `i8`.
+    /// The integer element of the same width, for bit manipulation of floats; `i8` for a Boolean.
     pub fn as_int(self) -> Elem {
         match self {
             Elem::B1 | Elem::I8 => Elem::I8,
@@ -187,7 +187,7 @@ pub struct Type {
 impl Type {
     /// Most lanes a value may have.
     pub const MAX_LANES: u32 = 64;
-    /// A scalar truth value.
+    /// A scalar Boolean.
     pub const B1: Type = Type::scalar(Elem::B1);
     /// A scalar 8-bit integer.
     pub const I8: Type = Type::scalar(Elem::I8);
@@ -282,7 +282,7 @@ impl Type {
         self.elem.is_float()
     }
 
-    /// Whether its elements are truth values.
+    /// Whether its elements are Booleans.
     pub fn is_bool(self) -> bool {
         self.elem == Elem::B1
     }

@@ -1,8 +1,8 @@
 //! The OpenCL.std extended instruction set as kernel IR.
 //!
-//! The SPIR-V importer calls [`expand()`] for each `OpExtInst` of the set; what comes back is plain kir, so builtins widen with the
-//! kernel like everything else. [`table`] says for each of the 162 instructions what its operands are and how it is built:
-//! one op, or an expansion from `expand/` (exact operations) or `math/` (transcendental functions).
+//! The SPIR-V importer calls [`expand()`] for each `OpExtInst` of the set. The result is plain kir, so that built-in functions are
+//! vectorized with the kernel. [`table`] lists the operands and the implementation of each of the 162 instructions: one op, or an
+//! expansion from `expand/` (exact operations) or `math/` (transcendental functions). `docs/add-a-builtin.md` is the recipe.
 
 mod expand;
 pub(crate) mod image;
@@ -11,7 +11,7 @@ pub mod table;
 
 use clift_kir::{Builder, Elem, FpFlags, Imm, Opcode, Type, Value};
 
-use table::{Math, Shape, Strategy};
+use table::{Math, OperandShape, Strategy};
 
 /// An instruction of the OpenCL.std set.
 pub use rspirv::spirv::OpenclStd100Op as ClOp;
@@ -25,19 +25,19 @@ pub enum Operand {
     Literal(u32),
 }
 
-/// What an expansion sees: its operands (literals apart), already of the types its [`Shape`] promises.
-pub(crate) struct Args {
+/// The operands of an expansion, literals apart. Their types have been checked against the [`OperandShape`].
+pub(crate) struct BuiltinArgs {
     values: Vec<Value>,
     literals: Vec<u32>,
-    /// Declared result type; a stand-in `i32` when the instruction gives nothing.
+    /// Declared result type; a placeholder `i32` if the instruction has no result.
     result: Type,
 }
 
-/// Emits what `op` does at the builder's cursor and gives its result; `result` is the declared result type, `None` for void.
+/// Emits `op` at the builder's cursor and returns its result; `result` is the declared result type, `None` for void.
 /// May create blocks: continue at `b.block()`.
 ///
 /// # Errors
-/// A reason why the instruction cannot be built, for the build log.
+/// The reason why the instruction cannot be built, for the build log.
 pub fn expand(b: &mut Builder<'_>, op: ClOp, args: &[Operand], result: Option<Type>) -> Result<Option<Value>, String> {
     let row = table::row(op);
     let mut values = Vec::new();
@@ -48,21 +48,21 @@ pub fn expand(b: &mut Builder<'_>, op: ClOp, args: &[Operand], result: Option<Ty
             Operand::Literal(n) => literals.push(n),
         }
     }
-    let mut args = Args { values, literals, result: result.unwrap_or(Type::I32) };
+    let mut args = BuiltinArgs { values, literals, result: result.unwrap_or(Type::I32) };
     check(b, row.shape, &mut args).map_err(|reason| format!("OpenCL.std {op:?}: {reason}"))?;
     Ok(apply(b, row, args))
 }
 
-/// An instruction on operands that are what its row says, for expansions that are made of others.
+/// Emits another instruction as part of an expansion. The operands must have the types of its row.
 fn call(b: &mut Builder<'_>, op: ClOp, values: &[Value]) -> Value {
-    let args = Args { values: values.to_vec(), literals: Vec::new(), result: b.ty(values[0]) };
+    let args = BuiltinArgs { values: values.to_vec(), literals: Vec::new(), result: b.ty(values[0]) };
     match apply(b, table::row(op), args) {
         Some(value) => value,
-        None => unreachable!("broken invariant: {op:?} gives no value"),
+        None => unreachable!("broken invariant: {op:?} has no result"),
     }
 }
 
-fn apply(b: &mut Builder<'_>, row: &table::Row, args: Args) -> Option<Value> {
+fn apply(b: &mut Builder<'_>, row: &table::BuiltinRow, args: BuiltinArgs) -> Option<Value> {
     let half = args.values.first().is_some_and(|&v| b.ty(v).elem == Elem::F16);
     if half && matches!(row.strategy, Strategy::Math(_)) {
         return Some(in_single(b, row, args));
@@ -90,8 +90,8 @@ fn apply(b: &mut Builder<'_>, row: &table::Row, args: Args) -> Option<Value> {
     }
 }
 
-/// A half function by way of floats: 13 more bits make the last rounding the only one that counts.
-fn in_single(b: &mut Builder<'_>, row: &table::Row, mut args: Args) -> Value {
+/// A function of halves, computed in floats: with 13 more bits only the final rounding matters.
+fn in_single(b: &mut Builder<'_>, row: &table::BuiltinRow, mut args: BuiltinArgs) -> Value {
     let result = args.result;
     for value in &mut args.values {
         if b.ty(*value).elem == Elem::F16 {
@@ -103,34 +103,38 @@ fn in_single(b: &mut Builder<'_>, row: &table::Row, mut args: Args) -> Value {
     match apply(b, row, args) {
         Some(value) if b.ty(value).is_float() => b.convert(Opcode::FptoFp, value, result, Default::default()),
         Some(value) => value,
-        None => unreachable!("broken invariant: mathematical functions give a value"),
+        None => unreachable!("broken invariant: mathematical functions have a result"),
     }
 }
 
-/// Checks operands against the instruction's shape. Scalars where vectors belong are spread out: front ends leave that to us.
-fn check(b: &mut Builder<'_>, shape: Shape, args: &mut Args) -> Result<(), String> {
+/// Checks operands against the instruction's shape. Scalar operands of vector instructions are splatted, as front ends rely on it.
+fn check(b: &mut Builder<'_>, shape: OperandShape, args: &mut BuiltinArgs) -> Result<(), String> {
     let result = args.result;
     let (count, class) = match shape {
-        Shape::Float(n) => (n, Type::is_float as fn(Type) -> bool),
-        Shape::Int(n) => (n, Type::is_int as fn(Type) -> bool),
-        Shape::FloatInt => {
+        OperandShape::Float(n) => (n, Type::is_float as fn(Type) -> bool),
+        OperandShape::Int(n) => (n, Type::is_int as fn(Type) -> bool),
+        OperandShape::FloatInt => {
             expect_count(args, 2)?;
-            spread(b, &mut args.values[..], result.lanes());
+            splat_scalars(b, &mut args.values[..], result.lanes());
             let int = result.with_elem(Elem::I32);
             let fits = b.ty(args.values[0]) == result && result.is_float() && b.ty(args.values[1]) == int;
-            return if fits { Ok(()) } else { Err("operands must be a float and an int of its lanes".into()) };
+            return if fits {
+                Ok(())
+            } else {
+                Err("the operands must be a float and an int with as many components".into())
+            };
         }
-        Shape::FloatToInt => {
+        OperandShape::FloatToInt => {
             expect_count(args, 1)?;
             let ty = b.ty(args.values[0]);
             let fits = ty.is_float() && result == ty.with_elem(Elem::I32);
             return if fits {
                 Ok(())
             } else {
-                Err("the operand must be a float, the result an int of its lanes".into())
+                Err("the operand must be a float, the result an int with as many components".into())
             };
         }
-        Shape::FloatPointer(n) => {
+        OperandShape::FloatPointer(n) => {
             expect_count(args, n + 1)?;
             let pointer = b.ty(args.values[n]);
             if !pointer.is_ptr() || pointer.is_vector() {
@@ -138,21 +142,21 @@ fn check(b: &mut Builder<'_>, shape: Shape, args: &mut Args) -> Result<(), Strin
             }
             return same(b, &mut args.values[..n], result, Type::is_float);
         }
-        Shape::Custom(check) => return check(b, args),
+        OperandShape::Custom(check) => return check(b, args),
     };
     expect_count(args, count)?;
     same(b, &mut args.values, result, class)
 }
 
-fn expect_count(args: &Args, count: usize) -> Result<(), String> {
+fn expect_count(args: &BuiltinArgs, count: usize) -> Result<(), String> {
     if args.values.len() == count {
         Ok(())
     } else {
-        Err(format!("{count} operands wanted, {} given", args.values.len()))
+        Err(format!("it takes {count} operands, not {}", args.values.len()))
     }
 }
 
-fn spread(b: &mut Builder<'_>, values: &mut [Value], lanes: u32) {
+fn splat_scalars(b: &mut Builder<'_>, values: &mut [Value], lanes: u32) {
     for value in values {
         if !b.ty(*value).is_vector() && lanes > 1 && !b.ty(*value).is_ptr() {
             *value = b.splat(*value, lanes);
@@ -161,12 +165,12 @@ fn spread(b: &mut Builder<'_>, values: &mut [Value], lanes: u32) {
 }
 
 fn same(b: &mut Builder<'_>, values: &mut [Value], ty: Type, class: fn(Type) -> bool) -> Result<(), String> {
-    spread(b, values, ty.lanes());
+    splat_scalars(b, values, ty.lanes());
     if !class(ty) {
-        return Err(format!("the result cannot be {ty}"));
+        return Err(format!("the result cannot have type {ty}"));
     }
     match values.iter().find(|&&v| b.ty(v) != ty) {
-        Some(&v) => Err(format!("operand of type {} where {ty} belongs", b.ty(v))),
+        Some(&v) => Err(format!("an operand has type {}, not {ty}", b.ty(v))),
         None => Ok(()),
     }
 }

@@ -1,69 +1,69 @@
-//! One row per OpenCL.std instruction: operands, strategy, accuracy.
+//! The table of OpenCL.std instructions: operands, implementation and accuracy of each.
 
 use clift_kir::{Builder, Opcode, Value};
 
 use super::expand::{common, float, geometric, int, memory, misc};
-use super::math::{Function, erf, exp, gamma, hyperbolic, inverse, log, pow, remainder, root, trig};
-use super::{Args, ClOp};
+use super::math::{MathFunction, erf, exp, gamma, hyperbolic, inverse, log, pow, remainder, root, trig};
+use super::{BuiltinArgs, ClOp};
 
-/// How an instruction is built.
+/// The implementation of an instruction.
 #[derive(Clone, Copy)]
 pub(crate) enum Strategy {
-    /// One kir op, lane by lane, of exactly its meaning.
+    /// One lane-wise kir op with the same semantics.
     Op(Opcode),
-    /// A function of `math/`; halves are widened to floats on the way.
+    /// A function of `math/`; halves are computed in floats.
     Math(Math),
     /// The first operand, unchanged.
     First,
     /// No code at all.
     Nothing,
-    /// Several ops.
-    Expand(fn(&mut Builder<'_>, &Args) -> Option<Value>),
+    /// Several ops, emitted by this function.
+    Expand(fn(&mut Builder<'_>, &BuiltinArgs) -> Option<Value>),
 }
 
 /// A transcendental function.
 #[derive(Clone, Copy)]
 pub(crate) struct Math {
-    /// Within the row's bound.
-    pub(crate) full: Function,
-    /// Of floats, where the source allows approximations.
-    pub(crate) fast: Function,
-    /// Of doubles, where `full` has no form for them.
-    pub(crate) double: Option<Function>,
+    /// Accurate to the row's bound.
+    pub(crate) full: MathFunction,
+    /// For floats, if the fast-math flags allow approximations.
+    pub(crate) fast: MathFunction,
+    /// For doubles, if `full` does not support them.
+    pub(crate) double: Option<MathFunction>,
 }
 
-/// What the operands are.
+/// The operand types.
 #[derive(Clone, Copy)]
-pub(crate) enum Shape {
-    /// That many floats of the result's type.
+pub(crate) enum OperandShape {
+    /// This many floats of the result's type.
     Float(usize),
-    /// That many integers of the result's type.
+    /// This many integers of the result's type.
     Int(usize),
-    /// A float of the result's type and an `i32` of its lanes.
+    /// A float of the result's type and an `i32` with as many lanes.
     FloatInt,
-    /// A float; the result is an `i32` of its lanes.
+    /// A float; the result is an `i32` with as many lanes.
     FloatToInt,
-    /// That many floats of the result's type, then a pointer for a second result.
+    /// This many floats of the result's type, then a pointer for a second result.
     FloatPointer(usize),
-    /// Anything else; the function checks and spreads.
-    Custom(fn(&mut Builder<'_>, &mut Args) -> Result<(), String>),
+    /// Anything else; the function checks and splats the operands.
+    Custom(fn(&mut Builder<'_>, &mut BuiltinArgs) -> Result<(), String>),
 }
 
-/// Greatest error of an instruction by element width, in units in the last place of the correctly rounded result.
+/// Error bound of an instruction by element width, in units in the last place of the correctly rounded result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Accuracy {
     /// Correctly rounded, or exact.
     Exact,
-    /// At most this for f64, f32, f16.
+    /// The bounds for f64, f32 and f16.
     Ulp(f32, f32, f32),
-    /// Whatever the implementation gives.
+    /// Implementation-defined.
     Any,
 }
 
 /// A row of the table.
-pub(crate) struct Row {
+pub(crate) struct BuiltinRow {
     pub(crate) strategy: Strategy,
-    pub(crate) shape: Shape,
+    pub(crate) shape: OperandShape,
     pub(crate) accuracy: Accuracy,
 }
 
@@ -72,28 +72,32 @@ pub fn accuracy(op: ClOp) -> Accuracy {
     row(op).accuracy
 }
 
-const fn op(op: Opcode, shape: Shape) -> Row {
-    Row { strategy: Strategy::Op(op), shape, accuracy: Accuracy::Exact }
+const fn op(op: Opcode, shape: OperandShape) -> BuiltinRow {
+    BuiltinRow { strategy: Strategy::Op(op), shape, accuracy: Accuracy::Exact }
 }
 
-const fn math(function: Function, shape: Shape, accuracy: Accuracy) -> Row {
+const fn math(function: MathFunction, shape: OperandShape, accuracy: Accuracy) -> BuiltinRow {
     fast_math(function, function, shape, accuracy)
 }
 
-const fn fast_math(full: Function, fast: Function, shape: Shape, accuracy: Accuracy) -> Row {
-    Row { strategy: Strategy::Math(Math { full, fast, double: None }), shape, accuracy }
+const fn fast_math(full: MathFunction, fast: MathFunction, shape: OperandShape, accuracy: Accuracy) -> BuiltinRow {
+    BuiltinRow { strategy: Strategy::Math(Math { full, fast, double: None }), shape, accuracy }
 }
 
-/// A function whose bound leaves room for the fast form of floats.
-const fn rough_math(fast: Function, double: Function, shape: Shape, accuracy: Accuracy) -> Row {
-    Row { strategy: Strategy::Math(Math { full: fast, fast, double: Some(double) }), shape, accuracy }
+/// A function whose bound the fast variant for floats meets.
+const fn rough_math(fast: MathFunction, double: MathFunction, shape: OperandShape, accuracy: Accuracy) -> BuiltinRow {
+    BuiltinRow { strategy: Strategy::Math(Math { full: fast, fast, double: Some(double) }), shape, accuracy }
 }
 
-const fn expand(build: fn(&mut Builder<'_>, &Args) -> Option<Value>, shape: Shape, accuracy: Accuracy) -> Row {
-    Row { strategy: Strategy::Expand(build), shape, accuracy }
+const fn expand(
+    build: fn(&mut Builder<'_>, &BuiltinArgs) -> Option<Value>,
+    shape: OperandShape,
+    accuracy: Accuracy,
+) -> BuiltinRow {
+    BuiltinRow { strategy: Strategy::Expand(build), shape, accuracy }
 }
 
-const fn exact(build: fn(&mut Builder<'_>, &Args) -> Option<Value>, shape: Shape) -> Row {
+const fn exact(build: fn(&mut Builder<'_>, &BuiltinArgs) -> Option<Value>, shape: OperandShape) -> BuiltinRow {
     expand(build, shape, Accuracy::Exact)
 }
 
@@ -103,18 +107,18 @@ const fn ulp(f64: f32, f32: f32, f16: f32) -> Accuracy {
 
 /// The bound of the `half_` functions.
 const HALF: Accuracy = ulp(8192.0, 8192.0, 8192.0);
-const F1: Shape = Shape::Float(1);
-const F2: Shape = Shape::Float(2);
-const F3: Shape = Shape::Float(3);
-const I1: Shape = Shape::Int(1);
-const I2: Shape = Shape::Int(2);
-const I3: Shape = Shape::Int(3);
+const F1: OperandShape = OperandShape::Float(1);
+const F2: OperandShape = OperandShape::Float(2);
+const F3: OperandShape = OperandShape::Float(3);
+const I1: OperandShape = OperandShape::Int(1);
+const I2: OperandShape = OperandShape::Int(2);
+const I3: OperandShape = OperandShape::Int(3);
 
 /// The table. Bounds are those of the full profile (OpenCL SPIR-V environment specification, "Numerical compliance").
-pub(crate) fn row(instruction: ClOp) -> &'static Row {
+pub(crate) fn row(instruction: ClOp) -> &'static BuiltinRow {
     macro_rules! rows {
         ($($name:ident => $row:expr;)+) => {
-            match instruction { $(ClOp::$name => { const ROW: Row = $row; &ROW })+ }
+            match instruction { $(ClOp::$name => { const ROW: BuiltinRow = $row; &ROW })+ }
         };
     }
     rows! {
@@ -134,7 +138,7 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         cosh => math(hyperbolic::cosh, F1, ulp(4.0, 4.0, 2.0));
         cospi => math(trig::cospi, F1, ulp(4.0, 4.0, 2.0));
         sin => fast_math(trig::sin, trig::sin_fast, F1, ulp(4.0, 4.0, 2.0));
-        sincos => expand(float::sincos, Shape::FloatPointer(1), ulp(4.0, 4.0, 2.0));
+        sincos => expand(float::sincos, OperandShape::FloatPointer(1), ulp(4.0, 4.0, 2.0));
         sinh => math(hyperbolic::sinh, F1, ulp(4.0, 4.0, 2.0));
         sinpi => math(trig::sinpi, F1, ulp(4.0, 4.0, 2.0));
         tan => fast_math(trig::tan, trig::tan_fast, F1, ulp(5.0, 5.0, 2.5));
@@ -151,15 +155,15 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         expm1 => math(exp::expm1, F1, ulp(3.0, 3.0, 2.0));
         hypot => math(root::hypot, F2, ulp(4.0, 4.0, 2.0));
         lgamma => math(gamma::lgamma, F1, Accuracy::Any);
-        lgamma_r => expand(float::lgamma_r, Shape::FloatPointer(1), Accuracy::Any);
+        lgamma_r => expand(float::lgamma_r, OperandShape::FloatPointer(1), Accuracy::Any);
         log => math(log::log, F1, ulp(3.0, 3.0, 2.0));
         log2 => math(log::log2, F1, ulp(3.0, 3.0, 2.0));
         log10 => math(log::log10, F1, ulp(3.0, 3.0, 2.0));
         log1p => math(log::log1p, F1, ulp(2.0, 2.0, 2.0));
         pow => fast_math(pow::pow, pow::pow_fast, F2, ulp(16.0, 16.0, 4.0));
-        pown => math(pow::pown, Shape::FloatInt, ulp(16.0, 16.0, 4.0));
+        pown => math(pow::pown, OperandShape::FloatInt, ulp(16.0, 16.0, 4.0));
         powr => fast_math(pow::powr, pow::powr_fast, F2, ulp(16.0, 16.0, 4.0));
-        rootn => math(pow::rootn, Shape::FloatInt, ulp(16.0, 16.0, 4.0));
+        rootn => math(pow::rootn, OperandShape::FloatInt, ulp(16.0, 16.0, 4.0));
         rsqrt => math(root::rsqrt, F1, ulp(2.0, 2.0, 1.0));
         sqrt => op(Opcode::Sqrt, F1);
         tgamma => math(gamma::tgamma, F1, ulp(16.0, 16.0, 4.0));
@@ -174,19 +178,19 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         fmax => op(Opcode::Fmax, F2);
         fmin => op(Opcode::Fmin, F2);
         fmod => math(remainder::fmod, F2, Accuracy::Exact);
-        fract => exact(float::fract, Shape::FloatPointer(1));
-        frexp => exact(float::frexp, Shape::FloatPointer(1));
-        ilogb => exact(float::ilogb, Shape::FloatToInt);
-        ldexp => math(root::ldexp, Shape::FloatInt, Accuracy::Exact);
+        fract => exact(float::fract, OperandShape::FloatPointer(1));
+        frexp => exact(float::frexp, OperandShape::FloatPointer(1));
+        ilogb => exact(float::ilogb, OperandShape::FloatToInt);
+        ldexp => math(root::ldexp, OperandShape::FloatInt, Accuracy::Exact);
         logb => exact(float::logb, F1);
         mad => op(Opcode::Fma, F3);
         maxmag => exact(float::maxmag, F2);
         minmag => exact(float::minmag, F2);
-        modf => exact(float::modf, Shape::FloatPointer(1));
-        nan => exact(float::nan, Shape::Custom(float::check_nan));
+        modf => exact(float::modf, OperandShape::FloatPointer(1));
+        nan => exact(float::nan, OperandShape::Custom(float::check_nan));
         nextafter => exact(float::nextafter, F2);
         remainder => math(remainder::remainder, F2, Accuracy::Exact);
-        remquo => exact(float::remquo, Shape::FloatPointer(2));
+        remquo => exact(float::remquo, OperandShape::FloatPointer(2));
         rint => op(Opcode::Rint, F1);
         round => exact(float::round, F1);
         trunc => op(Opcode::Trunc, F1);
@@ -231,12 +235,12 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         step => exact(common::step, F2);
         smoothstep => expand(common::smoothstep, F3, Accuracy::Any);
         sign => exact(common::sign, F1);
-        cross => expand(geometric::cross, Shape::Custom(geometric::check_cross), Accuracy::Any);
-        distance => expand(geometric::distance, Shape::Custom(geometric::check_two), Accuracy::Any);
-        length => expand(geometric::length, Shape::Custom(geometric::check_one), Accuracy::Any);
+        cross => expand(geometric::cross, OperandShape::Custom(geometric::check_cross), Accuracy::Any);
+        distance => expand(geometric::distance, OperandShape::Custom(geometric::check_two), Accuracy::Any);
+        length => expand(geometric::length, OperandShape::Custom(geometric::check_one), Accuracy::Any);
         normalize => expand(geometric::normalize, F1, Accuracy::Any);
-        fast_distance => expand(geometric::distance, Shape::Custom(geometric::check_two), Accuracy::Any);
-        fast_length => expand(geometric::length, Shape::Custom(geometric::check_one), Accuracy::Any);
+        fast_distance => expand(geometric::distance, OperandShape::Custom(geometric::check_two), Accuracy::Any);
+        fast_length => expand(geometric::length, OperandShape::Custom(geometric::check_one), Accuracy::Any);
         fast_normalize => expand(geometric::normalize, F1, Accuracy::Any);
 
         // -- integers --
@@ -263,37 +267,37 @@ pub(crate) fn row(instruction: ClOp) -> &'static Row {
         rotate => op(Opcode::Rotl, I2);
         s_sub_sat => op(Opcode::SsubSat, I2);
         u_sub_sat => op(Opcode::UsubSat, I2);
-        u_upsample => exact(int::upsample, Shape::Custom(int::check_upsample));
-        s_upsample => exact(int::upsample, Shape::Custom(int::check_upsample));
+        u_upsample => exact(int::upsample, OperandShape::Custom(int::check_upsample));
+        s_upsample => exact(int::upsample, OperandShape::Custom(int::check_upsample));
         popcount => op(Opcode::Popcnt, I1);
         s_mad24 => exact(int::mad, I3);
         u_mad24 => exact(int::mad, I3);
         s_mul24 => op(Opcode::Imul, I2);
         u_mul24 => op(Opcode::Imul, I2);
-        u_abs => Row { strategy: Strategy::First, shape: I1, accuracy: Accuracy::Exact };
+        u_abs => BuiltinRow { strategy: Strategy::First, shape: I1, accuracy: Accuracy::Exact };
         u_abs_diff => exact(int::u_abs_diff, I2);
         u_mul_hi => op(Opcode::Umulh, I2);
         u_mad_hi => exact(int::u_mad_hi, I3);
 
         // -- vectors in memory --
-        vloadn => exact(memory::vloadn, Shape::Custom(memory::check_load));
-        vstoren => exact(memory::vstoren, Shape::Custom(memory::check_store));
-        vload_half => exact(memory::vload_half, Shape::Custom(memory::check_half_load));
-        vload_halfn => exact(memory::vload_half, Shape::Custom(memory::check_half_load));
-        vstore_half => exact(memory::vstore_half, Shape::Custom(memory::check_half_store));
-        vstore_half_r => exact(memory::vstore_half, Shape::Custom(memory::check_half_store));
-        vstore_halfn => exact(memory::vstore_half, Shape::Custom(memory::check_half_store));
-        vstore_halfn_r => exact(memory::vstore_half, Shape::Custom(memory::check_half_store));
-        vloada_halfn => exact(memory::vloada_half, Shape::Custom(memory::check_half_load));
-        vstorea_halfn => exact(memory::vstorea_half, Shape::Custom(memory::check_half_store));
-        vstorea_halfn_r => exact(memory::vstorea_half, Shape::Custom(memory::check_half_store));
+        vloadn => exact(memory::vloadn, OperandShape::Custom(memory::check_load));
+        vstoren => exact(memory::vstoren, OperandShape::Custom(memory::check_store));
+        vload_half => exact(memory::vload_half, OperandShape::Custom(memory::check_half_load));
+        vload_halfn => exact(memory::vload_half, OperandShape::Custom(memory::check_half_load));
+        vstore_half => exact(memory::vstore_half, OperandShape::Custom(memory::check_half_store));
+        vstore_half_r => exact(memory::vstore_half, OperandShape::Custom(memory::check_half_store));
+        vstore_halfn => exact(memory::vstore_half, OperandShape::Custom(memory::check_half_store));
+        vstore_halfn_r => exact(memory::vstore_half, OperandShape::Custom(memory::check_half_store));
+        vloada_halfn => exact(memory::vloada_half, OperandShape::Custom(memory::check_half_load));
+        vstorea_halfn => exact(memory::vstorea_half, OperandShape::Custom(memory::check_half_store));
+        vstorea_halfn_r => exact(memory::vstorea_half, OperandShape::Custom(memory::check_half_store));
 
         // -- the rest --
-        shuffle => exact(misc::shuffle, Shape::Custom(misc::check_shuffle));
-        shuffle2 => exact(misc::shuffle2, Shape::Custom(misc::check_shuffle2));
-        printf => exact(misc::printf, Shape::Custom(misc::check_printf));
-        prefetch => Row { strategy: Strategy::Nothing, shape: Shape::Custom(misc::check_prefetch), accuracy: Accuracy::Exact };
-        bitselect => exact(misc::bitselect, Shape::Custom(misc::check_bitselect));
-        select => exact(misc::select, Shape::Custom(misc::check_select));
+        shuffle => exact(misc::shuffle, OperandShape::Custom(misc::check_shuffle));
+        shuffle2 => exact(misc::shuffle2, OperandShape::Custom(misc::check_shuffle2));
+        printf => exact(misc::printf, OperandShape::Custom(misc::check_printf));
+        prefetch => BuiltinRow { strategy: Strategy::Nothing, shape: OperandShape::Custom(misc::check_prefetch), accuracy: Accuracy::Exact };
+        bitselect => exact(misc::bitselect, OperandShape::Custom(misc::check_bitselect));
+        select => exact(misc::select, OperandShape::Custom(misc::check_select));
     }
 }

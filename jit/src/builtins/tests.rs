@@ -1,4 +1,4 @@
-//! Expansions on constants: folded by the ops' own meanings and compared with host arithmetic.
+//! Expansions applied to constants, folded by the simplifier and compared with host arithmetic.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::{Builder, Elem, Function, Type, Value};
@@ -148,7 +148,7 @@ fn vectors() {
     let half = 0.5f32.sqrt();
     assert_eq!(unit, lanes([half, 0.0, 0.0, -half]));
     assert_eq!(eval(ClOp::normalize, &[(f4, &lanes([0.0; 4]))], f4), lanes([0.0; 4]));
-    // A lane that scaling the vector by its largest would lose, and one that dividing before it would round.
+    // Lanes that would underflow if the vector were scaled before the division, or be rounded if it were scaled after it.
     let apart = eval(ClOp::normalize, &[(d2, &[(-2.25e-178f64).to_bits(), 9e-307f64.to_bits()])], d2);
     assert_eq!(f64::from_bits(apart[0]), -1.0);
     assert!((f64::from_bits(apart[1]) / 4e-129 - 1.0).abs() < 1e-15);

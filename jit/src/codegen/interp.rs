@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fen
 
 use clift_include::abi::{KernelEntry, PrintfArg, PrintfArgKind, WgContext};
 use clift_kir::interp::{
-    Access, Fault, Geometry, GlobalAddresses, GroupLaunch, InterpError, Interpreter, Memory, Near, Observer, Options,
-    Prepared, PrintfCall, Report,
+    Accessor, Fault, Geometry, GlobalAddresses, GroupLaunch, InterpError, InterpOptions, Interpreter, Memory,
+    NearbyAllocation, Observer, PreparedModule, PrintfCall, Report,
 };
 use clift_kir::{Elem, Func, Module, Space};
 
@@ -32,7 +32,7 @@ pub(crate) struct InterpBackend;
 #[derive(Debug)]
 struct Shared {
     module: Module,
-    prepared: Prepared,
+    prepared: PreparedModule,
     globals: GlobalAddresses,
     /// Behind the addresses in `globals`.
     _data: Arc<ProgramData>,
@@ -70,7 +70,7 @@ impl Backend for InterpBackend {
             }
         }
         let module = module.clone();
-        let shared = Arc::new(Shared { prepared: Prepared::new(&module), module, globals, _data: data });
+        let shared = Arc::new(Shared { prepared: PreparedModule::new(&module), module, globals, _data: data });
         let kernels: Vec<Box<Kernel>> = kernels
             .iter()
             .map(|code| {
@@ -129,7 +129,7 @@ fn run_group(context: &WgContext, kernel: &Kernel, args: &[u8], group: u64) -> b
         local_base: context.local_mem as u64,
     };
     let sub_group_size = kernel.sub_group_size;
-    let options = Options { fuel: u64::MAX, max_faults: 1, sub_group_size, ..Options::default() };
+    let options = InterpOptions { fuel: u64::MAX, max_faults: 1, sub_group_size, ..InterpOptions::default() };
     let mut memory = HostMemory { context, allocations: BTreeMap::new() };
     let mut observer = Reporter { context, faulted: false };
     let interpreter = Interpreter::new(&shared.module, &shared.prepared);
@@ -216,7 +216,7 @@ impl HostMemory<'_> {
         if let Some((&base, &(layout, space))) = self.allocations.range(..=address).next_back() {
             let end = base + layout.size() as u64;
             if address < end && address + size > end {
-                return Err(fault(Some(Near { space, base, size: layout.size() as u64 })));
+                return Err(fault(Some(NearbyAllocation { space, base, size: layout.size() as u64 })));
             }
         }
         Ok(())
@@ -250,17 +250,17 @@ impl Memory for HostMemory<'_> {
     }
 
     fn initialize(&mut self, address: u64, bytes: &[u8]) -> Result<(), InterpError> {
-        self.write(&Access::default(), address, bytes).map_err(|fault| InterpError::Memory(fault.to_string()))
+        self.write(&Accessor::default(), address, bytes).map_err(|fault| InterpError::Memory(fault.to_string()))
     }
 
-    fn read(&mut self, _access: &Access, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+    fn read(&mut self, _access: &Accessor, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         self.check(address, bytes.len() as u64, false)?;
         // SAFETY: that the address is readable is the kernel's promise, as for compiled code.
         unsafe { std::ptr::copy(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
         Ok(())
     }
 
-    fn write(&mut self, _access: &Access, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+    fn write(&mut self, _access: &Accessor, address: u64, bytes: &[u8]) -> Result<(), Fault> {
         self.check(address, bytes.len() as u64, true)?;
         // SAFETY: that the address is writable is the kernel's promise, as for compiled code.
         unsafe { std::ptr::copy(bytes.as_ptr(), address as *mut u8, bytes.len()) };
@@ -269,7 +269,7 @@ impl Memory for HostMemory<'_> {
 
     fn update(
         &mut self,
-        _access: &Access,
+        _access: &Accessor,
         address: u64,
         size: u32,
         old: &mut u64,

@@ -19,7 +19,7 @@
 //! The loop gets several entries by this, which passes that look for natural loops do not like: it is the last of its kind. Left
 //! alone are switches that no table of jumps would be made for, long ways and switches of many cases, whose copies would be large.
 
-use clift_kir::analysis::{Cfg, DomTree, Frontiers, LoopForest, Rare};
+use clift_kir::analysis::{Cfg, Cold, DomTree, Frontiers, LoopForest};
 use clift_kir::ssa::{SsaBuilder, remove_trivial_params};
 use clift_kir::{Block, BlockCall, Function, Imm, Inst, InstData, Opcode, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -96,7 +96,7 @@ impl Way {
         let dom = DomTree::new(&cfg);
         let loops = LoopForest::new(&cfg, &dom);
         let id = loops.innermost(switch)?;
-        if Rare::new(func, &cfg).contains(switch) {
+        if Cold::new(func, &cfg).contains(switch) {
             return None;
         }
         let inside: FxHashSet<Block> = loops.get(id).blocks.iter().copied().collect();

@@ -3,7 +3,7 @@
 //! that may write there. What seldom executed blocks compute of floats they compute themselves: else it would occupy a register on the usual
 //! way, which costs more. A branch on a condition that a branch before it has decided goes the same way.
 
-use clift_kir::analysis::{Cfg, DomTree, Rare};
+use clift_kir::analysis::{Cfg, Cold, DomTree};
 use clift_kir::ops::TypeRule;
 use clift_kir::{
     Block, BlockCall, DataFlowGraph, Effects, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value,
@@ -19,7 +19,7 @@ use super::util::{Replacements, is_invariant_load, set_jump};
 pub(super) fn run(func: &mut Function) -> Changed {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(&cfg);
-    let rare = Rare::new(func, &cfg);
+    let rare = Cold::new(func, &cfg);
     let mut table: FxHashMap<(InstData, Type), Vec<Value>> = FxHashMap::default();
     let mut replacements = Replacements::default();
     let mut removed: EntitySet<Inst> = EntitySet::new();

@@ -108,8 +108,8 @@ fn copy_body(func: &mut Function, body: &Function, next: Block) -> Vec<(Block, V
     let mut barriers: FxHashMap<u32, u32> = FxHashMap::default();
     for &block in body.layout.blocks() {
         let copy = func.dfg.make_block();
-        if body.layout.is_rare(block) {
-            func.layout.set_rare(copy);
+        if body.layout.is_cold(block) {
+            func.layout.set_cold(copy);
         }
         blocks[block] = Some(copy);
         for &param in body.dfg.params(block) {

@@ -2,7 +2,7 @@
 //! always give the same and may run at any time. Inner loops first, so that a value climbs as far as it can. What only blocks
 //! need that are executed seldom stays there.
 
-use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId, Rare};
+use clift_kir::analysis::{Cfg, Cold, DomTree, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, BlockCall, Function, Imm, InstData, Opcode};
 use cranelift_entity::SecondaryMap;
@@ -25,7 +25,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
         dom = DomTree::new(&cfg);
         loops = LoopForest::new(&cfg, &dom);
     }
-    let rare = Rare::new(func, &cfg);
+    let rare = Cold::new(func, &cfg);
     let mut changed = false;
     for (id, l) in loops.iter().rev() {
         let inside = |block: Block| loops.contains(id, block);

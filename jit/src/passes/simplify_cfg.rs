@@ -184,8 +184,8 @@ fn merge_chains(func: &mut Function) -> bool {
             insts.pop();
             insts.extend(func.layout.take_insts(next));
             func.layout.set_insts(block, insts);
-            if func.layout.is_rare(next) {
-                func.layout.set_rare(block);
+            if func.layout.is_cold(next) {
+                func.layout.set_cold(block);
             }
             gone[next] = true;
             changed = true;

@@ -34,7 +34,7 @@ pub(super) fn compile(
         has_barrier: general.has_barrier,
         report: groups.report,
     };
-    needs.resources.groups_may_grow =
+    needs.resources.may_coalesce_groups =
         needs.report.accesses_runs() && spmd::may_coalesce_groups(&module.funcs[kernel.func], kernel);
     let scalar = needs.resources.width == 1 && options.width != Some(1);
     let backend = if scalar { backends.scalars } else { backends.packs };

@@ -43,7 +43,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
                 observer.log,
                 "kernel {name}: what is said of it is about its code for images of RGBA bytes; a launch gets its own"
             );
-            expand_images(&observer, &mut module, kernel.func, &Facts::usual(&desc.args), options)?;
+            expand_images(&observer, &mut module, kernel.func, &Facts::default_for(&desc.args), options)?;
         }
     }
     let module = Arc::new(module);
@@ -63,7 +63,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
                 let width = needs.resources.width;
                 let source = ImageKernel::new(&desc.name, accesses, number, data.clone(), options, width)?;
                 let make = Box::new(move |facts: &Facts| source.compile(facts));
-                Some(Arc::new(Specializations::new(Facts::usual(&desc.args), usual, make)))
+                Some(Arc::new(Specializations::new(Facts::default_for(&desc.args), usual, make)))
             });
             Kernel {
                 name: desc.name,

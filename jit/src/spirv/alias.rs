@@ -1,8 +1,8 @@
-//! `restrict`: which accesses go through which pointer parameter.
+//! `restrict`: assigns alias classes to accesses.
 //!
-//! A kernel's `restrict` pointers each found an alias class; the class follows the pointer through address arithmetic, casts,
-//! choices and loops, and into a function that is called from one place only. Other functions' parameters say nothing: what is
-//! `restrict` inside a callee may well be accessed through another pointer by its caller, and both end in one function.
+//! Each `restrict` pointer of a kernel has an alias class of its own. The class follows the pointer through address arithmetic,
+//! casts, selections and loops, and into functions that are called from one place only. `restrict` parameters of other functions
+//! are ignored: the caller may access the same memory through another pointer, and inlining puts both accesses into one function.
 
 use cranelift_entity::SecondaryMap;
 
@@ -11,56 +11,59 @@ use clift_kir::{Function, Imm, Opcode, Value};
 /// Pointers known to belong to a class.
 pub(super) type Seeds = Vec<(Value, u32)>;
 
-/// Rounds over a function after which it is left alone: real code needs as many as its loops are nested.
+/// Maximum number of iterations over a function; without a fixed point by then it has no classes. Real code needs as many
+/// iterations as its loops are nested.
 const MAX_ROUNDS: u32 = 32;
 
-/// What a pointer is derived from.
+/// The alias class that a pointer is derived from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Origin {
-    /// Nothing seen yet.
+enum PointerOrigin {
+    /// Not visited yet.
     #[default]
     Unseen,
-    /// A pointer of a class only.
+    /// Only pointers of this class.
     Class(u32),
-    /// Anything.
+    /// Any pointer.
     Any,
 }
 
-impl Origin {
-    fn join(self, other: Origin) -> Origin {
+impl PointerOrigin {
+    fn join(self, other: PointerOrigin) -> PointerOrigin {
         match (self, other) {
-            (Origin::Unseen, origin) | (origin, Origin::Unseen) => origin,
-            (Origin::Class(a), Origin::Class(b)) if a == b => self,
-            (Origin::Class(_) | Origin::Any, Origin::Class(_) | Origin::Any) => Origin::Any,
+            (PointerOrigin::Unseen, origin) | (origin, PointerOrigin::Unseen) => origin,
+            (PointerOrigin::Class(a), PointerOrigin::Class(b)) if a == b => self,
+            (PointerOrigin::Class(_) | PointerOrigin::Any, PointerOrigin::Class(_) | PointerOrigin::Any) => {
+                PointerOrigin::Any
+            }
         }
     }
 }
 
 /// The classes of a function's pointers.
-pub(super) struct Classes(SecondaryMap<Value, Origin>);
+pub(super) struct Classes(SecondaryMap<Value, PointerOrigin>);
 
 impl Classes {
     /// The class of a pointer; 0 for none.
     pub(super) fn of(&self, pointer: Value) -> u32 {
         match self.0[pointer] {
-            Origin::Class(class) => class,
-            Origin::Unseen | Origin::Any => 0,
+            PointerOrigin::Class(class) => class,
+            PointerOrigin::Unseen | PointerOrigin::Any => 0,
         }
     }
 }
 
-/// Follows the seeds through a function and marks its accesses.
+/// Propagates the classes of the seeds through a function and sets those of its accesses.
 pub(super) fn run(func: &mut Function, seeds: &Seeds) -> Classes {
-    let mut origins: SecondaryMap<Value, Origin> = SecondaryMap::new();
+    let mut origins: SecondaryMap<Value, PointerOrigin> = SecondaryMap::new();
     let blocks = func.layout.blocks().to_vec();
     if seeds.is_empty() {
         return Classes(origins);
     }
     if let Some(&entry) = blocks.first() {
-        func.dfg.params(entry).iter().for_each(|&param| origins[param] = Origin::Any);
+        func.dfg.params(entry).iter().for_each(|&param| origins[param] = PointerOrigin::Any);
     }
     let seeded: SecondaryMap<Value, bool> = seeds.iter().fold(SecondaryMap::new(), |mut map, &(value, class)| {
-        origins[value] = Origin::Class(class);
+        origins[value] = PointerOrigin::Class(class);
         map[value] = true;
         map
     });
@@ -77,7 +80,7 @@ pub(super) fn run(func: &mut Function, seeds: &Seeds) -> Classes {
             let origin = match data.op {
                 Opcode::Addr | Opcode::SpaceCast => origins[data.args[0]],
                 Opcode::Select => origins[data.args[1]].join(origins[data.args[2]]),
-                _ => Origin::Any,
+                _ => PointerOrigin::Any,
             };
             for &result in func.dfg.results(inst).iter().filter(|&&result| !seeded[result]) {
                 changed |= origins[result] != origin;

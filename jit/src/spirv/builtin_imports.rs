@@ -1,8 +1,7 @@
-//! OpenCL C functions that a producer left as imports by their mangled names although instructions exist for them.
+//! OpenCL C functions that producers leave as imports with mangled names although there are instructions for them.
 //!
-//! Some versions of clang's SPIR-V back end emit `_Z10atomic_incPU3AS1Vi` as an imported function, some of the SPIR-V-LLVM translator
-//! `_Z20dot_4x8packed_ss_intjj`. The table of what is known is
-//! here; anything else stays an unresolved symbol.
+//! Some versions of clang's SPIR-V back end emit `_Z10atomic_incPU3AS1Vi` as an imported function, some versions of the
+//! SPIR-V-LLVM translator `_Z20dot_4x8packed_ss_intjj`. The table of known functions is here; other imports stay unresolved.
 
 use clift_kir::{
     AtomicInfo, AtomicOp, BarrierInfo, Convert, MemOrder, MemScope, Opcode, Rounding, Space, SpaceSet, Type, Value,
@@ -10,7 +9,7 @@ use clift_kir::{
 
 use super::lower::{FuncCx, Leaves, Val};
 use super::ops::{arith, image};
-use super::words::Fault;
+use super::words::InstError;
 
 /// A function known by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,27 +20,28 @@ pub(crate) enum BuiltinImport {
     RmwOne(AtomicOp),
     /// Compare-exchange: pointer, expected, new.
     CompareExchange,
-    /// Read-modify-write with an operand, sequentially consistent; order and scope may follow and can only ask for less.
+    /// Read-modify-write with an operand, sequentially consistent. Order and scope operands may follow and are ignored: they can only
+    /// weaken it.
     Ordered(AtomicOp),
-    /// Orders the memory accesses of the work-item: `mem_fence` and its halves.
+    /// Memory fences: `mem_fence`, `read_mem_fence`, `write_mem_fence`.
     Fence,
-    /// A barrier of a sub-group, with flags of the spaces it orders.
+    /// A sub-group barrier, with flags for the address spaces it orders.
     SubGroupBarrier,
-    /// A generic pointer as one into this space, null when it does not lead there.
+    /// A generic pointer converted to this address space, null if it points to another one.
     ToSpace(Space),
-    /// `get_fence`: the flags of the space that a generic pointer leads to.
+    /// `get_fence`: the flags of the address space that a generic pointer points to.
     GetFence,
     /// `get_image_channel_order` and `get_image_channel_data_type`.
     ImageFormat(image::FormatPart),
-    /// Reads and writes of half colours, and those of a level of a mipmapped image, which our front end names so.
-    Image(image::Access),
+    /// Reads and writes of half colours, and those of a level of a mipmapped image, for which our front end uses these names.
+    Image(image::ImageFunction),
     /// `dot_4x8packed` and `dot_acc_sat_4x8packed`: which of the two words have signed bytes, and whether an accumulator follows.
     PackedDot { signed: [bool; 2], accumulate: bool },
     /// `convert_half`, `convert_float`, `convert_double` and their vectors, from signed or unsigned integers or from floats.
     ToFloat { signed: bool, rounding: Rounding },
 }
 
-/// The known function of a mangled name.
+/// The known function with a mangled name.
 pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
     match mangled {
         "_Z9mem_fencej" | "_Z14read_mem_fencej" | "_Z15write_mem_fencej" => return Some(BuiltinImport::Fence),
@@ -62,10 +62,10 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
         "get_image_channel_order" => return Some(BuiltinImport::ImageFormat(image::FormatPart::Order)),
         "get_image_channel_data_type" => return Some(BuiltinImport::ImageFormat(image::FormatPart::DataType)),
         "read_imageh" | "clift_read_imagef" | "clift_read_imagei" | "clift_read_imageui" | "clift_read_imageh" => {
-            return Some(BuiltinImport::Image(image::Access::Read));
+            return Some(BuiltinImport::Image(image::ImageFunction::Read));
         }
         "write_imageh" | "clift_write_imagef" | "clift_write_imagei" | "clift_write_imageui" | "clift_write_imageh" => {
-            return Some(BuiltinImport::Image(image::Access::Write));
+            return Some(BuiltinImport::Image(image::ImageFunction::Write));
         }
         _ => {}
     }
@@ -115,7 +115,7 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
     })
 }
 
-/// The dot product of a name's last part.
+/// The dot product with a name's last part.
 fn packed_dot(signs: &str, accumulate: bool) -> Option<BuiltinImport> {
     let signed = match signs {
         "uu_uint" => [false, false],
@@ -127,7 +127,7 @@ fn packed_dot(signs: &str, accumulate: bool) -> Option<BuiltinImport> {
     Some(BuiltinImport::PackedDot { signed, accumulate })
 }
 
-/// The conversion to floats of a name behind its `convert_`, with the mangled type of its argument.
+/// The conversion to floats with this name after `convert_`, and the mangled type of its argument.
 fn conversion(target: &str, parameter: &str) -> Option<BuiltinImport> {
     let mode = ["half", "float", "double"].iter().find_map(|name| target.strip_prefix(name))?;
     let rounding = match mode.trim_start_matches(|c: char| c.is_ascii_digit()) {
@@ -163,16 +163,15 @@ const MEMORY_SCOPES: [(u64, MemScope); 5] = [
 /// `CLK_IMAGE_MEM_FENCE`.
 const IMAGE_FENCE: u64 = 4;
 
-/// Emits a call of a known function: `ids` are its arguments and `args` their values, `result` is the type of what it returns, if it
-/// returns something.
+/// Emits a known function. `ids` are its arguments and `args` their values; `result` is its result type, `None` for void.
 pub(super) fn expand(
     cx: &mut FuncCx<'_>,
     builtin: BuiltinImport,
     ids: &[u32],
     args: &[Value],
     result: Option<Type>,
-) -> Result<Val, Fault> {
-    let wrong = || Fault::malformed("arguments of a built-in function are of the wrong types");
+) -> Result<Val, InstError> {
+    let wrong = || InstError::malformed("the arguments of a built-in function have the wrong types");
     if let BuiltinImport::Image(access) = builtin {
         return image::access(cx, access, ids, result);
     }
@@ -183,7 +182,7 @@ pub(super) fn expand(
     if builtin == BuiltinImport::SubGroupBarrier {
         let constant = |arg: &Value| {
             let bits = cx.b.func.dfg.as_splat_bits(*arg);
-            bits.ok_or_else(|| Fault::unsupported("a barrier with flags or a scope that is not constant"))
+            bits.ok_or_else(|| InstError::unsupported("a barrier with flags or a scope that is not constant"))
         };
         let flags = args.first().map_or(Err(wrong()), constant)?;
         let memory = match args.get(1).map(constant).transpose()? {
@@ -322,7 +321,7 @@ mod tests {
         assert_eq!(find("__to_local"), Some(BuiltinImport::ToSpace(Space::Local)));
         let order = BuiltinImport::ImageFormat(image::FormatPart::Order);
         assert_eq!(find("_Z23get_image_channel_order14ocl_image2d_ro"), Some(order));
-        let read = BuiltinImport::Image(image::Access::Read);
+        let read = BuiltinImport::Image(image::ImageFunction::Read);
         assert_eq!(find("_Z17clift_read_imagef14ocl_image2d_ro11ocl_samplerDv2_ff"), Some(read));
         assert_eq!(find("_Z11read_imageh14ocl_image2d_roDv2_i"), Some(read));
         let conversion = |signed, rounding| Some(BuiltinImport::ToFloat { signed, rounding });

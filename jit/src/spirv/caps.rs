@@ -1,8 +1,8 @@
-//! What a module may ask for: one table of capabilities and one of SPIR-V extensions, used to check modules and to report to
-//! applications (`CL_DEVICE_SPIRV_CAPABILITIES_KHR`, `CL_DEVICE_SPIRV_EXTENSIONS_KHR`).
+//! The capabilities and SPIR-V extensions that modules may declare, one table each. The tables are used to check modules and to
+//! report to applications (`CL_DEVICE_SPIRV_CAPABILITIES_KHR`, `CL_DEVICE_SPIRV_EXTENSIONS_KHR`).
 //!
-//! A row that is accepted but not reported covers what producers declare without need: the module loads, and an instruction
-//! that really needs the missing feature is refused where it stands.
+//! Producers declare some capabilities without need. These are accepted but not reported: the module loads, and instructions that
+//! need the missing feature are rejected individually.
 
 use rspirv::spirv::Capability;
 
@@ -75,7 +75,7 @@ const CAPABILITIES: &[(Capability, Support)] = &[
     (Capability::FloatControls2, Support::Accepted),
     (Capability::FPMaxErrorINTEL, Support::Accepted),
     (Capability::MemoryAccessAliasingINTEL, Support::Accepted),
-    // Lengths of arrays without one are for shaders.
+    // Lengths of runtime arrays are only for shaders.
     (Capability::UntypedPointersKHR, Support::Accepted),
     (Capability::FMAKHR, Support::Reported),
     // Blocks of buffers and images, the rest of its extension, are missing.
@@ -177,12 +177,12 @@ pub(crate) enum ExtSet {
     OpenCl,
     /// `NonSemantic.Shader.DebugInfo.100`: source lines matter, the rest does not.
     DebugInfo,
-    /// Debug information and other sets without meaning for execution.
+    /// Debug information and other sets that do not affect execution.
     Ignored,
 }
 
 impl ExtSet {
-    /// Whether its instructions may be skipped, and stand outside of blocks.
+    /// Whether its instructions may be skipped, and may be outside blocks.
     pub(crate) fn is_debug(self) -> bool {
         match self {
             ExtSet::OpenCl => false,
@@ -190,7 +190,7 @@ impl ExtSet {
         }
     }
 
-    /// The set of a name, if it is one that modules may import.
+    /// The set with a name, if modules may import it.
     pub(crate) fn from_name(name: &str) -> Option<ExtSet> {
         match name {
             "OpenCL.std" => Some(ExtSet::OpenCl),
@@ -216,7 +216,7 @@ mod tests {
         assert!(SUPPORTED_EXTENSIONS.iter().all(|name| accepts_extension(name)));
     }
 
-    /// Capabilities from this number on come from extensions, or came from one.
+    /// Capabilities from this number on are, or were, defined by extensions.
     const OF_EXTENSIONS: u32 = 4160;
 
     #[test]

@@ -1,31 +1,31 @@
-//! The control-flow graph of a SPIR-V function: which blocks are reached, in which order they are imported, and which
-//! dominate which. Any graph is allowed; merge instructions are hints and not looked at.
+//! The control-flow graph of a SPIR-V function: reachable blocks, the order in which they are imported, and dominance. Any graph
+//! is accepted, irreducible ones included; merge instructions are hints and ignored.
 
 use rspirv::dr::Operand;
 use rspirv::spirv::Op;
 use rustc_hash::FxHashMap;
 
 use super::module::{FunctionDef, Module};
-use super::words::{Fault, Inst};
+use super::words::{Inst, InstError};
 
-/// A function's graph. Blocks are numbered as they stand in the function.
+/// A function's graph. Blocks are numbered in the order of the function.
 #[derive(Clone, Debug)]
 pub(crate) struct Cfg {
     /// Block number by label.
     pub(crate) index: FxHashMap<u32, usize>,
-    /// Reached blocks in reverse postorder: a block comes after all that dominate it.
+    /// Reachable blocks in reverse postorder: a block comes after its dominators.
     pub(crate) order: Vec<usize>,
-    /// Whether a block is reached.
+    /// Whether a block is reachable.
     pub(crate) reached: Vec<bool>,
-    /// Reached predecessors of each block, each once, in that order.
+    /// Reachable predecessors of each block, without duplicates, in that order.
     pub(crate) preds: Vec<Vec<usize>>,
     positions: Vec<usize>,
     /// Interval of each block in a walk over the dominator tree.
     spans: Vec<(u32, u32)>,
 }
 
-/// Labels a terminator may go to, in operand order.
-pub(crate) fn targets(inst: &Inst) -> Result<Vec<u32>, Fault> {
+/// The target labels of a terminator, in operand order.
+pub(crate) fn targets(inst: &Inst) -> Result<Vec<u32>, InstError> {
     match inst.op() {
         Op::Branch => Ok(vec![inst.id(0)?]),
         Op::BranchConditional => Ok(vec![inst.id(1)?, inst.id(2)?]),
@@ -36,11 +36,11 @@ pub(crate) fn targets(inst: &Inst) -> Result<Vec<u32>, Fault> {
                 match operand {
                     Operand::LiteralBit32(_) | Operand::LiteralBit64(_) if index % 2 == 0 => {}
                     Operand::IdRef(label) if index % 2 == 1 => labels.push(*label),
-                    _ => return Err(Fault::malformed("cases are pairs of a literal and a label")),
+                    _ => return Err(InstError::malformed("a case is not a literal followed by a label")),
                 }
             }
             if inst.len() % 2 == 1 {
-                return Err(Fault::malformed("the last case has no label"));
+                return Err(InstError::malformed("the last case has no label"));
             }
             Ok(labels)
         }
@@ -49,7 +49,7 @@ pub(crate) fn targets(inst: &Inst) -> Result<Vec<u32>, Fault> {
 }
 
 impl Cfg {
-    /// The graph of straight code: one block.
+    /// The graph of straight-line code: one block.
     pub(crate) fn single() -> Cfg {
         Cfg {
             index: FxHashMap::default(),
@@ -72,12 +72,12 @@ impl Cfg {
             };
             let inst = &module.insts[last];
             let mut list = Vec::new();
-            for label in targets(inst).map_err(|fault| fault.at(inst))? {
+            for label in targets(inst).map_err(|error| error.at(inst))? {
                 let Some(&target) = index.get(&label) else {
-                    return Err(Fault::malformed(format!("%{label} is no block of this function")).at(inst));
+                    return Err(InstError::malformed(format!("%{label} is not a block of this function")).at(inst));
                 };
                 if target == 0 {
-                    return Err(Fault::malformed("the entry block is no target").at(inst));
+                    return Err(InstError::malformed("a branch targets the entry block").at(inst));
                 }
                 list.push(target);
             }
@@ -97,12 +97,12 @@ impl Cfg {
         Ok(Cfg { index, order, reached, preds, positions, spans })
     }
 
-    /// Place of a reached block in the order.
+    /// Position of a reachable block in the order.
     pub(crate) fn position(&self, block: usize) -> usize {
         self.positions[block]
     }
 
-    /// Whether every way to `below` leads through `above`, or they are the same block.
+    /// Whether every path to `below` goes through `above`, or they are the same block.
     pub(crate) fn dominates(&self, above: usize, below: usize) -> bool {
         let (outer, inner) = (self.spans[above], self.spans[below]);
         outer.0 <= inner.0 && inner.1 <= outer.1
@@ -139,7 +139,7 @@ fn positions(order: &[usize], count: usize) -> Vec<usize> {
     positions
 }
 
-/// Immediate dominators by the iteration of Cooper, Harvey and Kennedy, then a numbering of their tree.
+/// Immediate dominators by the algorithm of Cooper, Harvey and Kennedy, then a numbering of the dominator tree.
 fn dominator_spans(order: &[usize], position: &[usize], preds: &[Vec<usize>]) -> Vec<(u32, u32)> {
     // Immediate dominators as positions in the order.
     let mut idom = vec![usize::MAX; order.len()];

@@ -1,24 +1,24 @@
-//! Decorations: what annotations say about ids, groups resolved.
+//! The decorations of ids, with decoration groups resolved.
 //!
-//! Only decorations that matter to a kernel are kept; the rest is legal and ignored. Member decorations matter nowhere.
+//! Only decorations that affect kernels are kept; all others are valid and ignored, as are all decorations of members.
 
 use clift_kir::WrapFlags;
 use rspirv::dr::Operand;
 use rspirv::spirv::{BuiltIn, Decoration, FPFastMathMode, FPRoundingMode, FunctionParameterAttribute, LinkageType, Op};
 use rustc_hash::FxHashMap;
 
-use super::words::{Fault, Inst};
+use super::words::{Inst, InstError};
 
-/// A symbol that other modules see or provide.
+/// A symbol that a module exports or imports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Linkage {
     /// Its name.
     pub(crate) name: String,
-    /// How it takes part.
+    /// Whether it is an export or an import.
     pub(crate) kind: LinkageType,
 }
 
-/// What the decorations of one id say.
+/// The decorations of one id.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decorations {
     /// `SpecId`.
@@ -51,7 +51,7 @@ pub(crate) struct Decorations {
     pub(crate) restrict: bool,
     /// `Volatile`.
     pub(crate) volatile: bool,
-    /// `Constant`. The parameter attribute `NoWrite` is no such promise of the source: optimizers infer it.
+    /// `Constant`. The parameter attribute `NoWrite` does not count as `const` in the source, because optimizers infer it.
     pub(crate) constant: bool,
     /// Parameter attribute `ByVal`.
     pub(crate) by_val: bool,
@@ -60,11 +60,11 @@ pub(crate) struct Decorations {
 }
 
 impl Decorations {
-    fn add(&mut self, operands: &[Operand]) -> Result<(), Fault> {
+    fn add(&mut self, operands: &[Operand]) -> Result<(), InstError> {
         let Some(Operand::Decoration(decoration)) = operands.first() else {
-            return Err(Fault::malformed("a decoration is missing"));
+            return Err(InstError::malformed("a decoration is missing"));
         };
-        let missing = || Fault::malformed(format!("{decoration:?} lacks its operand"));
+        let missing = || InstError::malformed(format!("{decoration:?} lacks its operand"));
         match (decoration, operands.get(1)) {
             (Decoration::SpecId, Some(&Operand::LiteralBit32(id))) => self.spec_id = Some(id),
             (Decoration::BuiltIn, Some(&Operand::BuiltIn(built_in))) => self.built_in = Some(built_in),
@@ -72,7 +72,7 @@ impl Decorations {
                 // LLVM's back end writes 128 as a sign-extended byte.
                 let bytes = if bytes == -128i32 as u32 { 128 } else { bytes };
                 if !bytes.is_power_of_two() {
-                    return Err(Fault::malformed(format!("alignment {bytes} is not a power of two")));
+                    return Err(InstError::malformed(format!("alignment {bytes} is not a power of two")));
                 }
                 self.alignment = Some(bytes);
             }
@@ -115,7 +115,7 @@ impl Decorations {
             (Decoration::NoUnsignedWrap, _) => self.wrap |= WrapFlags::NO_UNSIGNED,
             (Decoration::Volatile, _) => self.volatile = true,
             (Decoration::Constant, _) => self.constant = true,
-            // The rest changes nothing in how a kernel executes.
+            // The other decorations do not affect execution.
             _ => {}
         }
         Ok(())
@@ -132,20 +132,21 @@ fn same_kind(earlier: &[Operand], later: &[Operand]) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecorationTable {
     by_id: FxHashMap<u32, Decorations>,
-    /// Decorations whose target turns out to be a group.
+    /// Decorations by target, in case the target is a decoration group.
     raw: FxHashMap<u32, Vec<Vec<Operand>>>,
     none: Decorations,
 }
 
 impl DecorationTable {
-    /// Takes an annotation instruction.
-    pub(crate) fn add(&mut self, inst: &Inst) -> Result<(), Fault> {
+    /// Adds an annotation instruction.
+    pub(crate) fn add(&mut self, inst: &Inst) -> Result<(), InstError> {
         match inst.op() {
             Op::Decorate | Op::DecorateId | Op::DecorateString => {
                 let target = inst.id(0)?;
                 let operands = &inst.dr.operands[1..];
                 self.by_id.entry(target).or_default().add(operands)?;
-                // Of several of one kind the last counts; a group may be as large as the module and have as many targets.
+                // Only the last decoration of a kind counts. Keeping all would be quadratic: a group may be as large as the module
+                // and have as many targets.
                 let raw = self.raw.entry(target).or_default();
                 raw.retain(|earlier| !same_kind(earlier, operands));
                 raw.push(operands.to_vec());
@@ -166,12 +167,12 @@ impl DecorationTable {
         Ok(())
     }
 
-    /// What is said about an id.
+    /// The decorations of an id.
     pub(crate) fn of(&self, id: u32) -> &Decorations {
         self.by_id.get(&id).unwrap_or(&self.none)
     }
 
-    /// Everything that is said, by id in no order.
+    /// All decorations by id, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Decorations)> {
         self.by_id.iter().map(|(&id, decorations)| (id, decorations))
     }

@@ -1,21 +1,21 @@
 //! Linking: imports of one module resolved by exports of another, and the call graph over all of them.
 //!
-//! Modules keep their own ids and types; a resolved import simply leads to another module's function or variable. What is
-//! called must exist, and nothing may call itself, however indirectly.
+//! Modules keep their own ids and types; a resolved import refers to a function or variable of another module. All functions that
+//! are called must exist, and recursion is an error.
 
 use rspirv::spirv::{LinkageType, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::module::{FunctionDef, Module};
-use super::words::Fault;
+use super::words::InstError;
 use crate::BuildError;
 
 /// Whether symbols may stay unresolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Completeness {
-    /// An executable: everything used must be there.
+    /// An executable: all symbols that are used must be defined.
     Executable,
-    /// One module looked at on its own.
+    /// A check of one module by itself.
     Module,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Symbol {
     pub(crate) id: u32,
 }
 
-/// Where imports lead.
+/// The symbols that imports resolve to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     imports: FxHashMap<Symbol, Option<Symbol>>,
@@ -80,14 +80,16 @@ impl Links {
             };
             let kind = |s: Symbol| modules[s.module].def(s.id).map(|inst| inst.op() == Op::Function);
             if kind(symbol) != kind(target) {
-                return Err(BuildError::Link(format!("`{name}` is a function here and a variable there")));
+                return Err(BuildError::Link(format!(
+                    "`{name}` is a function in one module and a variable in another"
+                )));
             }
             links.imports.insert(symbol, Some(target));
         }
         Ok(links)
     }
 
-    /// What a symbol is: itself unless imported, then what exports it; `None` when nothing does.
+    /// The definition of a symbol: the exporting symbol for an import (`None` if there is none), otherwise the symbol itself.
     pub(crate) fn resolve(&self, symbol: Symbol) -> Option<Symbol> {
         match self.imports.get(&symbol) {
             Some(target) => *target,
@@ -101,18 +103,18 @@ impl Links {
     }
 }
 
-/// Functions that are used.
+/// The call graph of the functions that are used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallGraph {
     /// Functions with bodies, callers before the functions they call.
     pub(crate) order: Vec<Symbol>,
-    /// Number of calls of each.
+    /// Number of calls of each function.
     pub(crate) calls: FxHashMap<Symbol, u32>,
     /// Caller and callee of each call.
     edges: Vec<(Symbol, Symbol)>,
 }
 
-/// Functions a body calls: instruction and callee, imports resolved.
+/// The calls in a function: instruction and callee, imports resolved.
 fn calls(
     modules: &[Module],
     links: &Links,
@@ -127,16 +129,16 @@ fn calls(
         if inst.op() != Op::FunctionCall {
             continue;
         }
-        let id = inst.id(0).map_err(|fault| fault.at(inst))?;
+        let id = inst.id(0).map_err(|error| error.at(inst))?;
         if module.function(id).is_none() {
-            let reason = format!("{} is no function", module.describe(id));
-            return Err(Fault::malformed(reason).at(inst).into());
+            let reason = format!("{} is not a function", module.describe(id));
+            return Err(InstError::malformed(reason).at(inst).into());
         }
         match links.resolve(Symbol { module: symbol.module, id }) {
             Some(callee) if has_body(modules, callee) => list.push((index, callee)),
             Some(_) => {
-                let reason = format!("{} has neither body nor linkage", module.describe(id));
-                return Err(Fault::malformed(reason).at(inst).into());
+                let reason = format!("{} has neither a body nor a LinkageAttributes decoration", module.describe(id));
+                return Err(InstError::malformed(reason).at(inst).into());
             }
             None if completeness == Completeness::Module => {}
             None => {
@@ -189,7 +191,7 @@ impl CallGraph {
                     Some(Visit::Active) => {
                         let inst = &modules[symbol.module].insts[index];
                         let name = modules[callee.module].describe(callee.id);
-                        return Err(Fault::malformed(format!("recursion: {name} calls itself")).at(inst).into());
+                        return Err(InstError::malformed(format!("recursion: {name} calls itself")).at(inst).into());
                     }
                     Some(Visit::Done) => {}
                     None => {
@@ -204,8 +206,8 @@ impl CallGraph {
         Ok(graph)
     }
 
-    /// Functions of which kernels with these entry points contain one copy in all, once calls are inlined.
-    pub(crate) fn lone(&self, entries: impl Iterator<Item = Symbol>) -> FxHashSet<Symbol> {
+    /// Functions of which all kernels with these entry points together contain at most one copy, once calls are inlined.
+    pub(crate) fn single_copies(&self, entries: impl Iterator<Item = Symbol>) -> FxHashSet<Symbol> {
         let mut copies: FxHashMap<Symbol, u32> = FxHashMap::default();
         entries.for_each(|symbol| *copies.entry(symbol).or_default() += 1);
         let mut callees: FxHashMap<Symbol, Vec<Symbol>> = FxHashMap::default();

@@ -1,9 +1,9 @@
-//! Whole idioms that LLVM's SPIR-V back end (clang's) translates wrongly, and what is meant by them.
+//! Idioms that LLVM's SPIR-V back end (clang's) translates wrongly, and their correct translation.
 //!
-//! Repairs that concern one instruction alone stand where it is imported, under a test of [`GENERATOR`]; here are those that have to
-//! recognize more than that:
+//! Workarounds that concern a single instruction are where it is imported, under a test of [`GENERATOR`]. Those here recognize
+//! several instructions:
 //!
-//! | LLVM IR | what the back end writes | what is wrong |
+//! | LLVM IR | output of the back end | error |
 //! |---|---|---|
 //! | `sitofp i1 %c` | `ConvertSToF (Select %c 1 0)` | true is -1 as a signed number of one bit |
 //! | `llvm.fshl`, `llvm.fshr` | a function `spirv.llvm_fshl_i32`: `a << n % 32 \| b >> 32 - n % 32` | a count of zero shifts `b` by its width |
@@ -15,15 +15,15 @@ use rspirv::spirv::{FunctionControl, Op, StorageClass};
 use super::consts;
 use super::lower::FuncCx;
 use super::module::{FunctionDef, Module};
-use super::words::{Fault, Inst};
+use super::words::{Inst, InstError};
 
-/// Its number in a module's header.
+/// The back end's tool number in the header of a module.
 pub(crate) const GENERATOR: u32 = 43;
 
-/// Whether LLVM's optimizer has seen a function: one compiled without is never inlined and begins by storing its parameters.
+/// Whether LLVM's optimizer ran on a function. An unoptimized function is not inlined and begins by storing its parameters.
 ///
-/// It matters where unoptimized code means what it says: `(float)(a < b)` is `sitofp (zext i1 %c)` there, and the back end
-/// writes the same for that. Optimized, that is `uitofp`.
+/// Unoptimized code can contain the idiom of [`signed_bit`] with its literal meaning: `(float)(a < b)` is `sitofp (zext i1 %c)`
+/// there, for which the back end writes the same instructions. The optimizer makes that `uitofp`.
 pub(crate) fn is_optimized(module: &Module, function: &FunctionDef) -> bool {
     let keeps_apart = |inst: &Inst| matches!(inst.operand(0), Ok(Operand::FunctionControl(control)) if control.contains(FunctionControl::DONT_INLINE));
     if !keeps_apart(&module.insts[function.inst]) {
@@ -47,11 +47,11 @@ fn is_private_variable(inst: &Inst) -> bool {
     inst.op() == Op::Variable && matches!(inst.operand(0), Ok(Operand::StorageClass(StorageClass::Function)))
 }
 
-/// The Boolean whose conversion from a signed number of one bit this `ConvertSToF` is.
+/// The Boolean operand if this `ConvertSToF` is the conversion of a signed one-bit number.
 ///
-/// Known of optimized functions of our own front end alone: elsewhere the back end writes `convert_float` of an `int` of 0 or 1 so,
-/// too (`repairs.rs` of the front end defines that function), and `isless` of scalars.
-pub(crate) fn signed_bit(cx: &FuncCx<'_>, convert: &Inst) -> Result<Option<u32>, Fault> {
+/// This is only known for optimized functions of our own front end. In other modules the back end also writes these instructions
+/// for `convert_float` of an `int` of 0 or 1 (`repairs.rs` of the front end defines that function), and for `isless` of scalars.
+pub(crate) fn signed_bit(cx: &FuncCx<'_>, convert: &Inst) -> Result<Option<u32>, InstError> {
     if cx.unit.module.generator != GENERATOR || !cx.unit.compiled_here || !cx.is_optimized {
         return Ok(None);
     }
@@ -59,8 +59,8 @@ pub(crate) fn signed_bit(cx: &FuncCx<'_>, convert: &Inst) -> Result<Option<u32>,
         return Ok(None);
     };
     let is_all = |id: u32, wanted: u64| match cx.unit.consts.get(id).map(|constant| &constant.value) {
-        Some(consts::Value::Lanes(data)) => (0..data.ty.lanes()).all(|lane| data.lane(lane) == wanted),
-        Some(consts::Value::Null) => wanted == 0,
+        Some(consts::ConstValue::Lanes(data)) => (0..data.ty.lanes()).all(|lane| data.lane(lane) == wanted),
+        Some(consts::ConstValue::Null) => wanted == 0,
         Some(_) | None => false,
     };
     let condition = select.id(0)?;
@@ -68,8 +68,9 @@ pub(crate) fn signed_bit(cx: &FuncCx<'_>, convert: &Inst) -> Result<Option<u32>,
     Ok((is_meant && is_all(select.id(1)?, 1) && is_all(select.id(2)?, 0)).then_some(condition))
 }
 
-/// Whether a Boolean comes of an instruction of LLVM. Those that OpenCL C's functions give (`isnan`, `any`, `sub_group_all`) are
-/// numbers to LLVM, which are 1 where they are true; `isless` and its like are comparisons here, but never calls (`repairs.rs`).
+/// Whether an instruction is the translation of an LLVM instruction with a Boolean result. Boolean results of OpenCL C's functions
+/// (`isnan`, `any`, `sub_group_all`) are integers in LLVM IR, 1 for true. `isless` and similar functions are comparisons here,
+/// never calls (`repairs.rs`).
 fn is_of_llvm(op: Op) -> bool {
     matches!(
         op,
@@ -112,7 +113,7 @@ pub(crate) enum Funnel {
     Right,
 }
 
-/// Which funnel shift a function is.
+/// The funnel shift that a function implements, if any.
 pub(crate) fn funnel(module: &Module, function: u32) -> Option<Funnel> {
     if module.generator != GENERATOR {
         return None;
@@ -125,14 +126,16 @@ pub(crate) fn funnel(module: &Module, function: u32) -> Option<Funnel> {
     }
 }
 
-/// The high (left) or low (right) half of `a` over `b`, shifted by a count modulo the width.
-pub(crate) fn shift(cx: &mut FuncCx<'_>, funnel: Funnel, args: &[Value]) -> Result<Value, Fault> {
-    let &[a, b, count] = args else { return Err(Fault::malformed("a funnel shift takes three arguments")) };
+/// The high half (left) or low half (right) of the concatenation of `a` and `b`, shifted by a count modulo the width.
+pub(crate) fn shift(cx: &mut FuncCx<'_>, funnel: Funnel, args: &[Value]) -> Result<Value, InstError> {
+    let &[a, b, count] = args else {
+        return Err(InstError::malformed("the funnel shift does not have three arguments"));
+    };
     let ty: Type = cx.b.ty(a);
     if !ty.is_int() || cx.b.ty(b) != ty || cx.b.ty(count) != ty {
-        return Err(Fault::malformed("a funnel shift takes three integers of one type"));
+        return Err(InstError::malformed("the funnel shift's arguments are not three integers of one type"));
     }
-    // Shifts count modulo the width, and the complement of a count is what remains to the width, less one.
+    // Shift counts are taken modulo the width, and the complement of a count is the width minus one minus the count.
     let one = cx.b.iconst(ty, 1);
     let rest = cx.b.int1(Opcode::Not, count);
     Ok(match funnel {

@@ -1,5 +1,5 @@
-//! Local variables whose initializer is null: the first work-item of each work-group fills them with zeros before any other
-//! reads them. Other initializers of local variables are refused where the variable is declared.
+//! Local variables with a null initializer: the first work-item of each work-group fills them with zeros, and a barrier follows.
+//! Other initializers of local variables are rejected at the declaration of the variable.
 
 use clift_kir::{
     BarrierInfo, BlockCall, Builder, Func, Function, Global, Imm, IntCond, MemInfo, MemScope, Module, Opcode, Space,
@@ -7,7 +7,7 @@ use clift_kir::{
 };
 use rustc_hash::FxHashSet;
 
-/// Puts the zeroing of the variables that a kernel uses in front of its body.
+/// Inserts the zeroing of the variables that a kernel uses before its body.
 pub(super) fn run(module: &mut Module, zeroed: &[Global]) {
     if zeroed.is_empty() {
         return;
@@ -15,10 +15,10 @@ pub(super) fn run(module: &mut Module, zeroed: &[Global]) {
     for number in 0..module.kernels.len() {
         let kernel = module.kernels[number].func;
         let used = used(module, kernel);
-        let fills: Vec<Fill> = zeroed
+        let fills: Vec<ZeroFill> = zeroed
             .iter()
             .filter(|global| used.contains(global))
-            .map(|&global| Fill { global, size: module.globals[global].size, align: module.globals[global].align })
+            .map(|&global| ZeroFill { global, size: module.globals[global].size, align: module.globals[global].align })
             .collect();
         if !fills.is_empty() {
             prepend(&mut module.funcs[kernel], &fills);
@@ -27,7 +27,7 @@ pub(super) fn run(module: &mut Module, zeroed: &[Global]) {
 }
 
 /// A variable to be filled.
-struct Fill {
+struct ZeroFill {
     global: Global,
     size: u64,
     align: u32,
@@ -53,7 +53,7 @@ fn used(module: &Module, root: Func) -> FxHashSet<Global> {
 }
 
 /// `if first { fill }; barrier;` in front of a function's body.
-fn prepend(func: &mut Function, fills: &[Fill]) {
+fn prepend(func: &mut Function, fills: &[ZeroFill]) {
     let Some(entry) = func.layout.entry() else { unreachable!("broken invariant: a kernel has a body") };
     let body = func.layout.take_insts(entry);
     let (fill, rest) = (func.append_block(), func.append_block());
@@ -65,7 +65,7 @@ fn prepend(func: &mut Function, fills: &[Fill]) {
     b.branch(is_first, BlockCall::new(fill, &[]), BlockCall::new(rest, &[]));
     b.switch_to(fill);
     let byte = b.iconst(Type::I8, 0);
-    for &Fill { global, size, align } in fills {
+    for &ZeroFill { global, size, align } in fills {
         let address = b.global_addr(global, Space::Local);
         let count = b.iconst(Type::I64, size as i64);
         b.memset(address, byte, count, MemInfo::aligned(align));

@@ -1,7 +1,7 @@
-//! The state of importing one function: values of ids, constants and variables on demand, aggregates as rows of leaves.
+//! The state of importing one function: values of ids, constants and variables on demand, aggregates as sequences of leaves.
 //!
-//! `ops/` says what each instruction does; this file knows how ids become kir values. Every id used is checked to be defined on
-//! all ways to its use, and every result to have the declared type, so that what comes out is well-formed whatever goes in.
+//! `ops/` translates each instruction; this file maps ids to kir values. It checks that the definition of each id dominates its
+//! uses and that each result has the declared type, so that the output is well-formed for any input.
 
 use std::cell::{Cell, RefCell};
 
@@ -17,27 +17,27 @@ use smallvec::{SmallVec, smallvec};
 use super::alias::Seeds;
 use super::cfg::Cfg;
 use super::consts::{self, MAX_INIT_BYTES};
-use super::function::Copies;
 use super::function::Edges;
+use super::function::InlinedCopies;
 use super::types::{MAX_ALIGN, TypeInfo};
-use super::unit::{Unit, Variable};
-use super::words::{Fault, Inst};
+use super::unit::{ModuleVariable, Unit};
+use super::words::{Inst, InstError};
 
-/// Largest private variable or temporary in bytes.
+/// Maximum size of a private variable or temporary in bytes.
 pub(crate) const MAX_SLOT_BYTES: u64 = 1 << 30;
 
 /// Kir values that make up an aggregate.
 pub(crate) type Leaves = SmallVec<[Value; 1]>;
 
-/// What an id stands for in a function.
+/// The value of an id in a function.
 #[derive(Clone, Debug)]
 pub(crate) enum Val {
     /// Its leaves; one for scalars, vectors and pointers, none for void.
     Leaves(Leaves),
-    /// An aggregate too large for leaves: address of a copy that nothing writes any more.
+    /// An aggregate too large for leaves: the address of a copy that is not modified any more.
     Memory(Value),
     /// The address of a built-in variable, or of a part of it.
-    Input(Input),
+    BuiltIn(BuiltInPointer),
 }
 
 impl Val {
@@ -47,58 +47,58 @@ impl Val {
     }
 }
 
-/// A pointer to a built-in variable or into one.
+/// A pointer to a built-in variable or to a part of one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Input {
+pub(crate) struct BuiltInPointer {
     /// Which variable.
     pub(crate) built_in: BuiltIn,
     /// The variable's type.
     pub(crate) whole: u32,
-    /// Type of what is pointed to.
+    /// The pointee type.
     pub(crate) ty: u32,
-    /// Where in the variable it points.
-    pub(crate) at: Part,
+    /// The place in the variable that it points to.
+    pub(crate) at: BuiltInPlace,
 }
 
 /// A place in a built-in variable.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Part {
-    /// Bytes behind its start.
+pub(crate) enum BuiltInPlace {
+    /// An offset in bytes.
     Bytes(u64),
-    /// The component of a number known only when the kernel runs.
+    /// The component at a dynamic index.
     Component(Value),
 }
 
-/// What all functions of a build share.
+/// State that all functions of a build share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     /// Variables of the kir module.
     pub(crate) globals: RefCell<PrimaryMap<Global, GlobalData>>,
     /// Bytes of initializers so far.
     pub(crate) init_bytes: Cell<u64>,
     /// Bytes of variables so far.
     pub(crate) variable_bytes: Cell<u64>,
-    /// Floating-point liberties of the build options.
+    /// Fast-math flags of the build options.
     pub(crate) fp: FpFlags,
     /// Whether multiply-add may contract even where a kernel says `ContractionOff`.
     pub(crate) force_contract: bool,
     /// The next alias class.
     pub(crate) next_alias: Cell<u32>,
-    /// Alias classes of the parameters of functions that are called once.
+    /// Alias classes of the parameters of functions that are called from one place.
     pub(crate) param_alias: RefCell<FxHashMap<Func, Vec<u32>>>,
     /// Local variables that are zero when a work-group begins.
     pub(crate) zeroed: RefCell<Vec<Global>>,
 }
 
-impl Shared {
-    /// Adds a variable; counts its initializer.
-    pub(crate) fn add_global(&self, data: GlobalData) -> Result<Global, Fault> {
+impl SharedState {
+    /// Adds a variable and counts the bytes of its initializer.
+    pub(crate) fn add_global(&self, data: GlobalData) -> Result<Global, InstError> {
         self.count_init(data.init.bytes.len() as u64)?;
         Ok(self.globals.borrow_mut().push(data))
     }
 
-    /// Counts bytes of an initializer.
-    pub(crate) fn count_init(&self, bytes: u64) -> Result<(), Fault> {
+    /// Adds to the bytes of initializers and checks the limit.
+    pub(crate) fn count_init(&self, bytes: u64) -> Result<(), InstError> {
         let total = self.init_bytes.get().saturating_add(bytes);
         self.init_bytes.set(total);
         if total > MAX_INIT_BYTES { Err(consts::too_large()) } else { Ok(()) }
@@ -112,19 +112,19 @@ impl Shared {
     }
 }
 
-/// What is known about an access.
+/// Properties of a memory access.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Access {
+pub(crate) struct MemAccess {
     /// Alignment of the address in bytes.
     pub(crate) align: u32,
-    /// Must happen as written.
+    /// Whether the access is volatile.
     pub(crate) volatile: bool,
 }
 
-impl Access {
-    /// An ordinary access.
-    pub(crate) fn aligned(align: u32) -> Access {
-        Access { align, volatile: false }
+impl MemAccess {
+    /// A non-volatile access.
+    pub(crate) fn aligned(align: u32) -> MemAccess {
+        MemAccess { align, volatile: false }
     }
 }
 
@@ -132,9 +132,9 @@ impl Access {
 pub(crate) struct FuncCx<'a> {
     /// The module it is from.
     pub(crate) unit: &'a Unit,
-    /// What all functions share.
-    pub(crate) shared: &'a Shared,
-    /// Where instructions go.
+    /// State that all functions share.
+    pub(crate) shared: &'a SharedState,
+    /// The builder of the kir function.
     pub(crate) b: Builder<'a>,
     /// Its control flow.
     pub(crate) cfg: &'a Cfg,
@@ -144,27 +144,27 @@ pub(crate) struct FuncCx<'a> {
     pub(crate) blocks: Vec<Option<Block>>,
     /// Phis of each SPIR-V block.
     pub(crate) phis: Vec<Vec<Phi>>,
-    /// What the phis of a block take on each edge.
+    /// The values that the phis of a block take on each edge.
     pub(crate) edges: Edges,
     /// Pointers whose alias class is known.
     pub(crate) alias_seeds: Seeds,
-    /// Calls of functions whose only call they are: callee and arguments.
+    /// Calls of functions that are called from one place only: callee and arguments.
     pub(crate) only_calls: Vec<(Func, Vec<Value>)>,
-    /// How many copies of the function kernels contain.
-    pub(crate) copies: Copies,
+    /// The number of copies of the function that kernels contain.
+    pub(crate) copies: InlinedCopies,
     /// Type of the function's result; `None` for void.
     pub(crate) return_type: Option<u32>,
-    /// Where the function puts its result, if that is too large for values.
+    /// The address for the function's result, if that is too large for values.
     pub(crate) result_address: Option<Value>,
     vals: FxHashMap<u32, (Val, usize)>,
     consts: (Option<Block>, FxHashMap<u32, Val>),
-    /// Whether LLVM's optimizer has seen the function, where LLVM made it.
+    /// Whether LLVM's optimizer ran on the function, if LLVM compiled it.
     pub(crate) is_optimized: bool,
     contract: bool,
     line: (u32, u32),
 }
 
-/// A phi and where its value goes on the edges.
+/// A phi and the destination of its value on edges.
 #[derive(Clone, Debug)]
 pub(crate) struct Phi {
     /// Index of its instruction.
@@ -174,8 +174,14 @@ pub(crate) struct Phi {
 }
 
 impl<'a> FuncCx<'a> {
-    /// A function whose entry block exists already.
-    pub(crate) fn new(unit: &'a Unit, shared: &'a Shared, func: &'a mut Function, cfg: &'a Cfg, entry: Block) -> Self {
+    /// The state for a function whose entry block already exists.
+    pub(crate) fn new(
+        unit: &'a Unit,
+        shared: &'a SharedState,
+        func: &'a mut Function,
+        cfg: &'a Cfg,
+        entry: Block,
+    ) -> Self {
         let blocks = vec![None; cfg.reached.len()];
         let phis = vec![Vec::new(); cfg.reached.len()];
         FuncCx {
@@ -188,7 +194,7 @@ impl<'a> FuncCx<'a> {
             phis,
             edges: Edges::default(),
             only_calls: Vec::new(),
-            copies: Copies::One,
+            copies: InlinedCopies::One,
             return_type: None,
             result_address: None,
             vals: FxHashMap::default(),
@@ -202,13 +208,13 @@ impl<'a> FuncCx<'a> {
 
     // -- positions --
 
-    /// Gives the instructions made from now on the place of a SPIR-V instruction.
+    /// Sets the source position of the instructions created from now on to that of a SPIR-V instruction.
     pub(crate) fn set_loc(&mut self, inst: &Inst) {
         let word = u32::try_from(inst.word + 1).unwrap_or(u32::MAX);
         self.b.set_loc(Loc { word, line: self.line.0, column: self.line.1 });
     }
 
-    /// The source line from here on.
+    /// Sets the source line from here on.
     pub(crate) fn set_line(&mut self, line: u32, column: u32) {
         self.line = (line, column);
     }
@@ -216,40 +222,40 @@ impl<'a> FuncCx<'a> {
     // -- types --
 
     /// The type of a type id.
-    pub(crate) fn type_info(&self, ty: u32) -> Result<&'a TypeInfo, Fault> {
+    pub(crate) fn type_info(&self, ty: u32) -> Result<&'a TypeInfo, InstError> {
         self.unit.types.get(ty)
     }
 
     /// The kir type of a type id that is a single value.
-    pub(crate) fn kir_type(&self, ty: u32) -> Result<Type, Fault> {
+    pub(crate) fn kir_type(&self, ty: u32) -> Result<Type, InstError> {
         self.unit.types.value(ty)
     }
 
     /// The type id of a value's id.
-    pub(crate) fn type_of(&self, id: u32) -> Result<u32, Fault> {
+    pub(crate) fn type_of(&self, id: u32) -> Result<u32, InstError> {
         let inst = self.unit.module.def(id);
         inst.and_then(|inst| inst.dr.result_type)
-            .ok_or_else(|| Fault::malformed(format!("{} is no value", self.unit.module.describe(id))))
+            .ok_or_else(|| InstError::malformed(format!("{} is not a value", self.unit.module.describe(id))))
     }
 
-    /// What a pointer's id points to.
-    pub(crate) fn pointee(&self, pointer: u32) -> Result<u32, Fault> {
+    /// The pointee type of a pointer.
+    pub(crate) fn pointee(&self, pointer: u32) -> Result<u32, InstError> {
         Ok(self.unit.types.pointer(self.type_of(pointer)?)?.1)
     }
 
-    /// What a pointer's id points to, or what an access says if it is a pointer without a type.
-    pub(crate) fn pointee_or(&self, pointer: u32, accessed: u32) -> Result<u32, Fault> {
+    /// The pointee type of a pointer, or the accessed type if the pointer is untyped.
+    pub(crate) fn pointee_or(&self, pointer: u32, accessed: u32) -> Result<u32, InstError> {
         Ok(self.unit.types.any_pointer(self.type_of(pointer)?)?.1.unwrap_or(accessed))
     }
 
     // -- values --
 
-    /// What an id stands for.
-    pub(crate) fn val(&mut self, id: u32) -> Result<Val, Fault> {
+    /// The value of an id.
+    pub(crate) fn val(&mut self, id: u32) -> Result<Val, InstError> {
         if let Some((val, block)) = self.vals.get(&id) {
             if !self.cfg.dominates(*block, self.block) {
                 let name = self.unit.module.describe(id);
-                return Err(Fault::malformed(format!("{name} is not defined on every way to its use")));
+                return Err(InstError::malformed(format!("{name} is not defined on every path to its use")));
             }
             return Ok(val.clone());
         }
@@ -260,10 +266,10 @@ impl<'a> FuncCx<'a> {
             let name = self.unit.module.describe(id);
             let reason = match self.unit.module.def(id) {
                 None => format!("{name} is not defined"),
-                Some(inst) if inst.dr.result_type.is_none() => format!("{name} is no value"),
+                Some(inst) if inst.dr.result_type.is_none() => format!("{name} is not a value"),
                 Some(_) => format!("{name} is not defined before its use"),
             };
-            return Err(Fault::malformed(reason));
+            return Err(InstError::malformed(reason));
         }
         let block = Some(self.b.block());
         if self.consts.0 != block {
@@ -287,57 +293,58 @@ impl<'a> FuncCx<'a> {
     }
 
     /// The single value of an id.
-    pub(crate) fn value(&mut self, id: u32) -> Result<Value, Fault> {
+    pub(crate) fn value(&mut self, id: u32) -> Result<Value, InstError> {
         match self.val(id)? {
             Val::Leaves(leaves) if leaves.len() == 1 => {
-                // A struct or array of one leaf is no scalar.
+                // A struct or array of one leaf is not a scalar.
                 self.kir_type(self.type_of(id)?)?;
                 Ok(leaves[0])
             }
-            Val::Input(input) => {
+            Val::BuiltIn(input) => {
                 let (class, _) = self.unit.types.any_pointer(self.type_of(id)?)?;
                 super::ops::built_in::address(self, input, class)
             }
-            Val::Leaves(_) | Val::Memory(_) => {
-                Err(Fault::malformed(format!("{} is no scalar, vector or pointer", self.unit.module.describe(id))))
-            }
+            Val::Leaves(_) | Val::Memory(_) => Err(InstError::malformed(format!(
+                "{} is not a scalar, vector or pointer",
+                self.unit.module.describe(id)
+            ))),
         }
     }
 
     /// A value that must be a scalar integer.
-    pub(crate) fn scalar_int(&mut self, id: u32) -> Result<Value, Fault> {
+    pub(crate) fn scalar_int(&mut self, id: u32) -> Result<Value, InstError> {
         let value = self.value(id)?;
         let ty = self.b.ty(value);
         if !ty.is_int() || ty.is_vector() {
-            return Err(Fault::malformed(format!("{} is no integer", self.unit.module.describe(id))));
+            return Err(InstError::malformed(format!("{} is not a scalar integer", self.unit.module.describe(id))));
         }
         Ok(value)
     }
 
     /// A value that must be a pointer.
-    pub(crate) fn pointer(&mut self, id: u32) -> Result<Value, Fault> {
+    pub(crate) fn pointer(&mut self, id: u32) -> Result<Value, InstError> {
         let value = self.value(id)?;
         if !self.b.ty(value).is_ptr() {
-            return Err(Fault::malformed(format!("{} is no pointer", self.unit.module.describe(id))));
+            return Err(InstError::malformed(format!("{} is not a pointer", self.unit.module.describe(id))));
         }
         Ok(value)
     }
 
     /// Two values that must have the same type.
-    pub(crate) fn pair(&mut self, a: u32, b: u32) -> Result<(Value, Value), Fault> {
+    pub(crate) fn pair(&mut self, a: u32, b: u32) -> Result<(Value, Value), InstError> {
         let (a, b) = (self.value(a)?, self.value(b)?);
         if self.b.ty(a) != self.b.ty(b) {
             let (a, b) = (self.b.ty(a), self.b.ty(b));
-            return Err(Fault::malformed(format!("operands of types {a} and {b}")));
+            return Err(InstError::malformed(format!("the operands have different types: {a} and {b}")));
         }
         Ok((a, b))
     }
 
-    /// The single value that is the instruction's result.
-    pub(crate) fn set(&mut self, inst: &Inst, value: Value) -> Result<(), Fault> {
+    /// Defines the instruction's result as a single value.
+    pub(crate) fn set(&mut self, inst: &Inst, value: Value) -> Result<(), InstError> {
         let (declared, found) = (self.kir_type(inst.result_type()?)?, self.b.ty(value));
         if declared != found {
-            return Err(Fault::malformed(format!("the result is a {found}, not a {declared} as declared")));
+            return Err(InstError::malformed(format!("the result has type {found}, but {declared} is declared")));
         }
         if let Some(name) = self.unit.module.names.get(&inst.result()?) {
             self.b.func.names.insert(value, name.clone());
@@ -346,13 +353,13 @@ impl<'a> FuncCx<'a> {
         Ok(())
     }
 
-    /// The leaves or the address that are the instruction's result, already of the declared type.
-    pub(crate) fn set_val(&mut self, inst: &Inst, val: Val) -> Result<(), Fault> {
+    /// Defines the instruction's result as leaves or an address, which must have the declared type.
+    pub(crate) fn set_val(&mut self, inst: &Inst, val: Val) -> Result<(), InstError> {
         if let Val::Leaves(leaves) = &val {
             let info = self.type_info(inst.result_type()?)?;
             let found = leaves.iter().map(|&leaf| self.b.ty(leaf));
             if !found.eq(info.leaves.iter().map(|leaf| leaf.ty)) {
-                return Err(Fault::malformed("the result is not of the declared type"));
+                return Err(InstError::malformed("the result does not have the declared type"));
             }
         }
         self.define(inst.result()?, val);
@@ -371,15 +378,17 @@ impl<'a> FuncCx<'a> {
 
     fn variable(&mut self, id: u32) -> Option<Val> {
         match *self.unit.variables.get(&id)? {
-            Variable::Global { global, space } => Some(Val::one(self.b.global_addr(global, space))),
-            Variable::Input { built_in, ty } => Some(Val::Input(Input { built_in, whole: ty, ty, at: Part::Bytes(0) })),
+            ModuleVariable::Global { global, space } => Some(Val::one(self.b.global_addr(global, space))),
+            ModuleVariable::BuiltIn { built_in, ty } => {
+                Some(Val::BuiltIn(BuiltInPointer { built_in, whole: ty, ty, at: BuiltInPlace::Bytes(0) }))
+            }
         }
     }
 
     // -- constants --
 
-    /// The value of a constant that its instruction computes, here. What it depends on has been computed in this block.
-    fn compute(&mut self, id: u32) -> Result<Val, Fault> {
+    /// Computes a constant by its instruction at the current position. Its operands have been computed in this block.
+    fn compute(&mut self, id: u32) -> Result<Val, InstError> {
         let Some(inst) = self.unit.module.def(id) else {
             unreachable!("broken invariant: a constant has a definition")
         };
@@ -390,33 +399,33 @@ impl<'a> FuncCx<'a> {
         Ok(val)
     }
 
-    /// The value of a constant, made here.
-    fn constant(&mut self, id: u32) -> Result<Val, Fault> {
+    /// Creates the value of a constant at the current position.
+    fn constant(&mut self, id: u32) -> Result<Val, InstError> {
         let unit = self.unit;
         let Some(constant) = unit.consts.get(id) else {
-            return Err(Fault::malformed(format!("%{id} is no constant")));
+            return Err(InstError::malformed(format!("%{id} is not a constant")));
         };
         let info = unit.types.get(constant.ty)?;
         Ok(match &constant.value {
-            consts::Value::Flat(leaves) => {
+            consts::ConstValue::Flat(leaves) => {
                 let values = leaves.iter().zip(&info.leaves);
                 Val::Leaves(values.map(|(value, leaf)| self.plain_constant(value, leaf.ty)).collect())
             }
-            value @ (consts::Value::Lanes(_) | consts::Value::Address { .. }) => {
+            value @ (consts::ConstValue::Lanes(_) | consts::ConstValue::Address { .. }) => {
                 Val::one(self.plain_constant(value, unit.types.value(constant.ty)?))
             }
-            consts::Value::Undef if info.is_flat() => {
+            consts::ConstValue::Undef if info.is_flat() => {
                 Val::Leaves(info.leaves.iter().map(|leaf| self.b.undef(leaf.ty)).collect())
             }
-            consts::Value::Null if info.is_flat() => {
+            consts::ConstValue::Null if info.is_flat() => {
                 Val::Leaves(info.leaves.iter().map(|leaf| self.b.iconst(leaf.ty, 0)).collect())
             }
-            consts::Value::Composite(parts) if info.is_flat() => {
+            consts::ConstValue::Composite(parts) if info.is_flat() => {
                 let mut leaves = Leaves::new();
                 for &part in parts {
                     match self.val(part)? {
                         Val::Leaves(inner) => leaves.extend(inner),
-                        Val::Memory(_) | Val::Input(_) => leaves.push(self.value(part)?),
+                        Val::Memory(_) | Val::BuiltIn(_) => leaves.push(self.value(part)?),
                     }
                 }
                 if let Some(vector) = info.value {
@@ -425,16 +434,16 @@ impl<'a> FuncCx<'a> {
                     }
                     return Ok(Val::one(self.b.vec(&leaves)));
                 }
-                // Parts may be integers in the place of pointers (`Types::same_layout`).
+                // Parts may be integers instead of pointers (`Types::same_layout`).
                 for (value, leaf) in leaves.iter_mut().zip(&info.leaves) {
                     *value = self.retyped(*value, leaf.ty);
                 }
                 Val::Leaves(leaves)
             }
-            consts::Value::Undef | consts::Value::Null | consts::Value::Composite(_) => {
+            consts::ConstValue::Undef | consts::ConstValue::Null | consts::ConstValue::Composite(_) => {
                 let (init, computed) = unit.consts.store(id, &unit.types)?;
                 if info.size > MAX_SLOT_BYTES {
-                    return Err(Fault::unsupported(format!("constants of {} bytes", info.size)));
+                    return Err(InstError::unsupported(format!("constants of {} bytes", info.size)));
                 }
                 let (name, space, align) = (format!("constant.{id}"), Space::Constant, info.align);
                 let global = self.shared.add_global(GlobalData { name, space, size: info.size, align, init })?;
@@ -442,22 +451,22 @@ impl<'a> FuncCx<'a> {
                 if computed.is_empty() {
                     return Ok(Val::Memory(address));
                 }
-                let slot = self.copy_to_slot(address, info, Access::aligned(info.align))?;
+                let slot = self.copy_to_slot(address, info, MemAccess::aligned(info.align))?;
                 for (part, offset) in computed {
                     let (val, ty) = (self.val(part)?, self.type_of(part)?);
                     let address = self.offset(slot, offset);
-                    let access = Access::aligned(self.type_info(ty)?.align.min(info.align));
+                    let access = MemAccess::aligned(self.type_info(ty)?.align.min(info.align));
                     self.store(ty, address, &val, access)?;
                 }
                 Val::Memory(slot)
             }
-            consts::Value::Computed => {
+            consts::ConstValue::Computed => {
                 unreachable!("broken invariant: what a constant depends on is computed before it")
             }
         })
     }
 
-    /// A 64-bit integer or a pointer as another such type.
+    /// Converts between 64-bit integers and pointers, and between pointer types.
     fn retyped(&mut self, value: Value, ty: Type) -> Value {
         let op = match (self.b.ty(value), ty) {
             (found, wanted) if found == wanted => return value,
@@ -469,19 +478,19 @@ impl<'a> FuncCx<'a> {
     }
 
     /// A constant that is a single value.
-    fn plain_constant(&mut self, value: &consts::Value, ty: Type) -> Value {
+    fn plain_constant(&mut self, value: &consts::ConstValue, ty: Type) -> Value {
         match value {
-            consts::Value::Lanes(data) => self.b.constant(data.clone()),
-            consts::Value::Undef => self.b.undef(ty),
-            consts::Value::Null => self.b.iconst(ty, 0),
-            &consts::Value::Address { global, space, offset, ty } => {
+            consts::ConstValue::Lanes(data) => self.b.constant(data.clone()),
+            consts::ConstValue::Undef => self.b.undef(ty),
+            consts::ConstValue::Null => self.b.iconst(ty, 0),
+            &consts::ConstValue::Address { global, space, offset, ty } => {
                 let mut address = self.b.global_addr(global, space);
                 if offset != 0 {
                     address = self.b.addr(address, None, 1, offset);
                 }
                 self.retyped(address, ty)
             }
-            consts::Value::Composite(_) | consts::Value::Flat(_) | consts::Value::Computed => {
+            consts::ConstValue::Composite(_) | consts::ConstValue::Flat(_) | consts::ConstValue::Computed => {
                 unreachable!("broken invariant: composites are made of their parts")
             }
         }
@@ -489,31 +498,31 @@ impl<'a> FuncCx<'a> {
 
     // -- aggregates --
 
-    /// The address of fresh private memory for a value of a type.
-    pub(crate) fn slot(&mut self, size: u64, align: u32) -> Result<Value, Fault> {
+    /// The address of new private memory for a value of a type.
+    pub(crate) fn slot(&mut self, size: u64, align: u32) -> Result<Value, InstError> {
         if size > MAX_SLOT_BYTES {
-            return Err(Fault::unsupported(format!("private variables of {size} bytes")));
+            return Err(InstError::unsupported(format!("private variables of {size} bytes")));
         }
         let slot = self.b.func.slots.push(SlotData { size, align: align.clamp(1, MAX_ALIGN) });
         Ok(self.b.slot_addr(slot))
     }
 
     /// The address of a private copy of memory that holds a value of a type.
-    pub(crate) fn copy_to_slot(&mut self, from: Value, info: &TypeInfo, access: Access) -> Result<Value, Fault> {
+    pub(crate) fn copy_to_slot(&mut self, from: Value, info: &TypeInfo, access: MemAccess) -> Result<Value, InstError> {
         let slot = self.slot(info.size, info.align)?;
         self.copy(slot, from, info.size, access);
         Ok(slot)
     }
 
-    /// Copies bytes.
-    pub(crate) fn copy(&mut self, to: Value, from: Value, bytes: u64, access: Access) {
+    /// InlinedCopies bytes.
+    pub(crate) fn copy(&mut self, to: Value, from: Value, bytes: u64, access: MemAccess) {
         let count = self.b.iconst(Type::I64, bytes as i64);
         let mem = MemInfo { volatile: access.volatile, ..MemInfo::aligned(access.align) };
         self.b.memcpy(to, from, count, mem);
     }
 
-    /// Facts about an access to a leaf.
-    fn mem_info(&self, pointer: Value, access: Access, offset: u64) -> MemInfo {
+    /// The properties of an access to a leaf.
+    fn mem_info(&self, pointer: Value, access: MemAccess, offset: u64) -> MemInfo {
         let offset_align = if offset == 0 { access.align } else { 1 << offset.trailing_zeros().min(31) };
         MemInfo {
             align: access.align.min(offset_align).max(1),
@@ -523,8 +532,8 @@ impl<'a> FuncCx<'a> {
         }
     }
 
-    /// Reads one leaf at an offset from a pointer.
-    pub(crate) fn load_leaf(&mut self, ty: Type, pointer: Value, offset: u64, access: Access) -> Value {
+    /// Loads a leaf at an offset from a pointer.
+    pub(crate) fn load_leaf(&mut self, ty: Type, pointer: Value, offset: u64, access: MemAccess) -> Value {
         let mem = self.mem_info(pointer, access, offset);
         let address = self.offset(pointer, offset);
         if !ty.is_bool() {
@@ -535,8 +544,8 @@ impl<'a> FuncCx<'a> {
         self.b.icmp(IntCond::Ne, bytes, zero)
     }
 
-    /// Writes one leaf at an offset from a pointer.
-    pub(crate) fn store_leaf(&mut self, pointer: Value, offset: u64, value: Value, access: Access) {
+    /// Stores a leaf at an offset from a pointer.
+    pub(crate) fn store_leaf(&mut self, pointer: Value, offset: u64, value: Value, access: MemAccess) {
         let mem = self.mem_info(pointer, access, offset);
         let address = self.offset(pointer, offset);
         let ty = self.b.ty(value);
@@ -549,11 +558,11 @@ impl<'a> FuncCx<'a> {
         if offset == 0 { pointer } else { self.b.addr(pointer, None, 1, offset as i64) }
     }
 
-    /// Reads a value of any type.
-    pub(crate) fn load(&mut self, ty: u32, pointer: Value, access: Access) -> Result<Val, Fault> {
+    /// Loads a value of any type.
+    pub(crate) fn load(&mut self, ty: u32, pointer: Value, access: MemAccess) -> Result<Val, InstError> {
         let info = self.type_info(ty)?;
         if !info.is_sized() {
-            return Err(Fault::malformed(format!("type %{ty} has no values")));
+            return Err(InstError::malformed(format!("type %{ty} has no values")));
         }
         if !info.is_flat() {
             return Ok(Val::Memory(self.copy_to_slot(pointer, info, access)?));
@@ -562,22 +571,22 @@ impl<'a> FuncCx<'a> {
         Ok(Val::Leaves(leaves))
     }
 
-    /// Writes a value of any type.
-    pub(crate) fn store(&mut self, ty: u32, pointer: Value, val: &Val, access: Access) -> Result<(), Fault> {
+    /// Stores a value of any type.
+    pub(crate) fn store(&mut self, ty: u32, pointer: Value, val: &Val, access: MemAccess) -> Result<(), InstError> {
         let info = self.type_info(ty)?;
         match val {
             Val::Leaves(leaves) => {
                 if leaves.len() != info.leaves.len() {
-                    return Err(Fault::malformed("the value is not of the type pointed to"));
+                    return Err(InstError::malformed("the value does not have the type that the pointer points to"));
                 }
                 for (&value, leaf) in leaves.iter().zip(&info.leaves) {
                     self.store_leaf(pointer, leaf.offset, value, access);
                 }
             }
             &Val::Memory(from) => {
-                self.copy(pointer, from, info.size, Access { align: access.align.min(info.align), ..access })
+                self.copy(pointer, from, info.size, MemAccess { align: access.align.min(info.align), ..access })
             }
-            &Val::Input(input) => {
+            &Val::BuiltIn(input) => {
                 let (class, _) = self.unit.types.any_pointer(ty)?;
                 let value = super::ops::built_in::address(self, input, class)?;
                 self.store_leaf(pointer, 0, value, access);
@@ -587,19 +596,19 @@ impl<'a> FuncCx<'a> {
     }
 
     /// The address of memory that holds a value, for parts of it to be read.
-    pub(crate) fn in_memory(&mut self, ty: u32, val: &Val) -> Result<Value, Fault> {
+    pub(crate) fn in_memory(&mut self, ty: u32, val: &Val) -> Result<Value, InstError> {
         if let &Val::Memory(address) = val {
             return Ok(address);
         }
         let info = self.type_info(ty)?;
         let slot = self.slot(info.size, info.align)?;
-        self.store(ty, slot, val, Access::aligned(info.align))?;
+        self.store(ty, slot, val, MemAccess::aligned(info.align))?;
         Ok(slot)
     }
 
     // -- facts --
 
-    /// Sets the liberties for the float ops of an instruction.
+    /// Sets the fast-math flags for the float ops of an instruction.
     pub(crate) fn set_fp(&mut self, inst: &Inst) {
         let decorations = inst.dr.result_id.map(|id| self.unit.module.decorations.of(id));
         let mut flags = self.shared.fp;
@@ -615,7 +624,7 @@ impl<'a> FuncCx<'a> {
         self.b.set_fp_flags(flags);
     }
 
-    /// What the source promises about an integer operation.
+    /// The no-wrap flags of an integer operation.
     pub(crate) fn wrap_flags(&self, inst: &Inst) -> WrapFlags {
         inst.dr.result_id.map_or(WrapFlags::empty(), |id| self.unit.module.decorations.of(id).wrap)
     }
@@ -627,7 +636,7 @@ impl<'a> FuncCx<'a> {
         Some((data.op, data))
     }
 
-    /// One lane of a vector; the element itself when the vector was just put together.
+    /// One lane of a vector; the element itself if a `vec` op defines the vector.
     pub(crate) fn extract(&mut self, vector: Value, lane: u32) -> Value {
         match self.def_op(vector) {
             Some((Opcode::Vec, data)) => data.args[lane as usize],
@@ -636,7 +645,7 @@ impl<'a> FuncCx<'a> {
     }
 }
 
-/// Whether an instruction only tells about source positions.
+/// Whether an instruction only sets the source position.
 pub(crate) fn is_position(op: Op) -> bool {
     matches!(op, Op::Line | Op::NoLine)
 }

@@ -7,9 +7,9 @@
 //!            kernels' descriptions <── reflect.rs ──  units ── function.rs lower.rs ops/* local_init.rs ──> clift_kir::Module
 //! ```
 //!
-//! Everything a module can get wrong is found here and reported with word offset and instruction; what leaves is well-formed
-//! kir at [`Stage::Imported`](clift_kir::Stage). Deliberately not here: any optimization (unoptimized input is the passes'
-//! business) and OpenCL.std (`builtins/`). `docs/add-a-spirv-op.md` shows how an instruction is added.
+//! The importer validates its input: each error in a module is reported with its word offset and instruction, and the result is
+//! well-formed kir at [`Stage::Imported`](clift_kir::Stage). Deliberately not here: optimizations (`passes/` handles unoptimized
+//! code) and OpenCL.std (`builtins/`). `docs/add-a-spirv-op.md` shows how to add an instruction.
 
 mod alias;
 mod builtin_imports;
@@ -42,32 +42,32 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use reflect::KernelDesc;
 
-use self::function::Role;
+use self::function::FunctionRole;
 use self::link::{CallGraph, Completeness, Links, Symbol};
-use self::lower::Shared;
+use self::lower::SharedState;
 use self::module::Module;
 use self::unit::{Callee, ModuleGlobals, Ownership, Unit};
-use self::words::Fault;
+use self::words::InstError;
 use super::{BuildError, ImportError, Input, ModuleSummary, Options, SpecConstant};
 
-/// What an import gives.
+/// The result of an import.
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// The kernels with everything they need, linked.
     pub module: clift_kir::Module,
-    /// What the application may know of the kernels, in the order of `module.kernels`.
+    /// Descriptions of the kernels for the application, in the order of `module.kernels`.
     pub kernels: Vec<KernelDesc>,
 }
 
 /// Reads header, instruction stream and declarations of a module.
 ///
 /// # Errors
-/// [`ImportError`] when the words are no SPIR-V module.
+/// [`ImportError`] when the words are not a SPIR-V module.
 pub fn inspect(words: &[u32]) -> Result<ModuleSummary, ImportError> {
     summarize(&Module::new(words::parse(words)?)?)
 }
 
-/// Imports one module without linking: every function is looked at.
+/// Imports one module without linking. All functions are checked, also those that no kernel calls.
 ///
 /// # Errors
 /// [`BuildError::Import`] says what is wrong with the module.
@@ -91,7 +91,7 @@ pub fn import(inputs: &[Input<'_>], options: &Options) -> Result<Imported, Build
     build(modules, inputs, options, Completeness::Executable)
 }
 
-/// The error with the number of its module, when there are several.
+/// Adds the number of the module to an error when there are several modules.
 fn in_module(mut error: ImportError, number: usize, count: usize) -> ImportError {
     if count > 1 {
         let (ImportError::Malformed { reason, .. } | ImportError::Unsupported { reason, .. }) = &mut error;
@@ -100,7 +100,7 @@ fn in_module(mut error: ImportError, number: usize, count: usize) -> ImportError
     error
 }
 
-/// What a module declares.
+/// Summarizes the declarations of a module.
 fn summarize(module: &Module) -> Result<ModuleSummary, ImportError> {
     let mut spec_constants = Vec::new();
     for &index in &module.globals {
@@ -110,10 +110,17 @@ fn summarize(module: &Module) -> Result<ModuleSummary, ImportError> {
             Op::SpecConstantTrue | Op::SpecConstantFalse => 1,
             Op::SpecConstant => {
                 let bits = inst.result_type().ok().and_then(|ty| module.def(ty)).and_then(|ty| ty.literal(0).ok());
-                let bits = bits.ok_or_else(|| Fault::malformed("the type is no integer or float").at(inst))?;
+                let bits = bits.ok_or_else(|| {
+                    InstError::malformed("the result type is neither an integer nor a float").at(inst)
+                })?;
                 bits / 8
             }
-            _ => return Err(Fault::malformed("SpecId on something else than a specialization constant").at(inst)),
+            _ => {
+                return Err(InstError::malformed(
+                    "SpecId decorates something other than a scalar specialization constant",
+                )
+                .at(inst));
+            }
         };
         spec_constants.push(SpecConstant { id, size });
     }
@@ -134,7 +141,7 @@ fn build(
             module.entry_points.iter().map(move |entry| (Symbol { module: number, id: entry.function }, entry.clone()))
         })
     };
-    // Kernels are found by name: no other function may have theirs.
+    // Kernels are found by name, so no other function may have the same name.
     let mut names = FxHashSet::default();
     for (_, entry) in entries() {
         if !names.insert(entry.name.clone()) {
@@ -165,21 +172,21 @@ fn build(
     }
     check_imported_variables(&units, &links, &shared)?;
 
-    // Which kir function is what: kernels first, then the functions that are called.
-    let mut plans: PrimaryMap<Func, Plan> = PrimaryMap::new();
+    // Assigns a kir function to each symbol: kernels first, then the functions that are called.
+    let mut plans: PrimaryMap<Func, FunctionPlan> = PrimaryMap::new();
     let mut kernels = Vec::new();
     let mut entry_counts: FxHashMap<Symbol, u32> = FxHashMap::default();
     entries.iter().for_each(|(symbol, _)| *entry_counts.entry(*symbol).or_default() += 1);
     for (number, (symbol, _)) in entries.iter().enumerate() {
         let alone = entry_counts[symbol] == 1 && !graph.calls.contains_key(symbol);
-        let func = plans.push(if alone { Plan::Kernel(number) } else { Plan::Wrapper(number) });
+        let func = plans.push(if alone { FunctionPlan::Kernel(number) } else { FunctionPlan::Wrapper(number) });
         kernels.push(func);
     }
     let mut funcs: FxHashMap<Symbol, Func> = FxHashMap::default();
     for &symbol in &graph.order {
         let only_kernel = entry_counts.get(&symbol) == Some(&1) && !graph.calls.contains_key(&symbol);
         if !only_kernel {
-            funcs.insert(symbol, plans.push(Plan::Callee(symbol)));
+            funcs.insert(symbol, plans.push(FunctionPlan::Callee(symbol)));
         }
     }
     connect(&mut units, &links, &funcs, &mut plans)?;
@@ -189,8 +196,8 @@ fn build(
         }
     }
 
-    let lone = graph.lone(entries.iter().map(|(symbol, _)| *symbol));
-    let lone = |symbol: &Symbol| lone.contains(symbol);
+    let single = graph.single_copies(entries.iter().map(|(symbol, _)| *symbol));
+    let single = |symbol: &Symbol| single.contains(symbol);
 
     let mut descs = Vec::new();
     let mut blocks = Vec::new();
@@ -198,35 +205,36 @@ fn build(
         let unit = &units[symbol.module];
         let inst = &unit.module.insts[entry.inst];
         let function = defined(unit, symbol.id);
-        let told = reflect::kernel(unit, entry, function, options.arg_info);
-        let (desc, bytes) = told.map_err(|fault| place(fault.at(inst), symbol))?;
+        let described = reflect::kernel(unit, entry, function, options.arg_info);
+        let (desc, bytes) = described.map_err(|error| place(error.at(inst), symbol))?;
         descs.push(desc);
         blocks.push(bytes);
     }
     let mut module = clift_kir::Module::default();
     for (func, plan) in &plans {
         let made = match plan {
-            &Plan::Kernel(number) => {
+            &FunctionPlan::Kernel(number) => {
                 let symbol = entries[number].0;
                 let unit = &units[symbol.module];
-                function::import(unit, &shared, defined(unit, symbol.id), &Role::Kernel(&descs[number]))
+                function::import(unit, &shared, defined(unit, symbol.id), &FunctionRole::Kernel(&descs[number]))
                     .map_err(|error| place(error, &symbol))?
             }
-            &Plan::Wrapper(number) => {
+            &FunctionPlan::Wrapper(number) => {
                 let symbol = entries[number].0;
                 let unit = &units[symbol.module];
                 function::wrapper(unit, &shared, defined(unit, symbol.id), &descs[number])
                     .map_err(|error| place(error, &symbol))?
             }
-            &Plan::Callee(symbol) => {
+            &FunctionPlan::Callee(symbol) => {
                 let unit = &units[symbol.module];
                 let named = unit.module.names.get(&symbol.id).map_or("function", |name| name);
-                let copies = if lone(&symbol) { function::Copies::One } else { function::Copies::Several };
-                let role = Role::Callee(Callee { func }, unique(&mut names, named), copies);
+                let copies =
+                    if single(&symbol) { function::InlinedCopies::One } else { function::InlinedCopies::Several };
+                let role = FunctionRole::Callee(Callee { func }, unique(&mut names, named), copies);
                 function::import(unit, &shared, defined(unit, symbol.id), &role)
                     .map_err(|error| place(error, &symbol))?
             }
-            Plan::Missing(function) => {
+            FunctionPlan::Missing(function) => {
                 let name = unique(&mut names, &function.name);
                 Function { name, ..(**function).clone() }
             }
@@ -242,7 +250,7 @@ fn build(
     Ok(Imported { module, kernels: descs })
 }
 
-/// A name that no function has yet.
+/// A function name that is not used yet.
 fn unique(names: &mut FxHashSet<String>, wanted: &str) -> String {
     let mut name = wanted.to_owned();
     while !names.insert(name.clone()) {
@@ -251,32 +259,32 @@ fn unique(names: &mut FxHashSet<String>, wanted: &str) -> String {
     name
 }
 
-/// What a kir function is made from.
+/// The source of a kir function.
 #[derive(Clone, Debug)]
-enum Plan {
-    /// An entry point whose function nobody else uses.
+enum FunctionPlan {
+    /// The function of exactly one entry point, which no function calls.
     Kernel(usize),
-    /// An entry point that calls its function.
+    /// A kernel that calls the function of its entry point.
     Wrapper(usize),
     /// A function that is called.
     Callee(Symbol),
-    /// Nothing: an unresolved import in a check.
+    /// A placeholder for an unresolved import, in a check without linking.
     Missing(Box<Function>),
 }
 
-/// A function that is known to be defined.
+/// Finds a function that is known to be defined.
 fn defined(unit: &Unit, id: u32) -> &module::FunctionDef {
     unit.module.function(id).unwrap_or_else(|| unreachable!("broken invariant: %{id} is a function"))
 }
 
-/// What all functions share, from the build options.
-fn shared(options: &Options) -> Shared {
+/// The state that all functions share, initialized from the build options.
+fn shared(options: &Options) -> SharedState {
     let math = options.fast_math;
     let mut fp = FpFlags::empty();
     fp.set(FpFlags::NO_SIGNED_ZERO, math.no_signed_zeros || math.unsafe_math || math.relaxed);
     fp.set(FpFlags::REASSOC | FpFlags::RECIPROCAL | FpFlags::APPROX, math.unsafe_math || math.relaxed);
     fp.set(FpFlags::NO_NAN | FpFlags::NO_INF, math.finite_only || math.relaxed);
-    Shared {
+    SharedState {
         globals: RefCell::new(PrimaryMap::new()),
         init_bytes: Cell::new(0),
         variable_bytes: Cell::new(0),
@@ -288,8 +296,8 @@ fn shared(options: &Options) -> Shared {
     }
 }
 
-/// Makes a kir variable for each variable in memory that a module defines, and leads imports to them.
-fn variables(modules: &[Module], links: &Links, shared: &Shared) -> Result<Vec<ModuleGlobals>, BuildError> {
+/// Creates a kir variable for each variable in memory that a module defines, and resolves imported variables to them.
+fn variables(modules: &[Module], links: &Links, shared: &SharedState) -> Result<Vec<ModuleGlobals>, BuildError> {
     let mut all = vec![ModuleGlobals::default(); modules.len()];
     let mut imported = Vec::new();
     for (number, module) in modules.iter().enumerate() {
@@ -307,7 +315,7 @@ fn variables(modules: &[Module], links: &Links, shared: &Shared) -> Result<Vec<M
                 imported.push((symbol, target));
                 continue;
             }
-            let space = unit::variable_space(class).map_err(|fault| fault.at(inst))?;
+            let space = unit::variable_space(class).map_err(|error| error.at(inst))?;
             let placeholder = GlobalData { name: String::new(), space, size: 0, align: 1, init: GlobalInit::default() };
             let ownership = if links.is_import(symbol) { Ownership::Imported } else { Ownership::Defined };
             all[number].insert(id, (shared.globals.borrow_mut().push(placeholder), ownership));
@@ -315,19 +323,21 @@ fn variables(modules: &[Module], links: &Links, shared: &Shared) -> Result<Vec<M
     }
     for (symbol, target) in imported {
         let Some(&(global, _)) = all[target.module].get(&target.id) else {
-            return Err(BuildError::Link("an import leads to something that is no variable in memory".to_owned()));
+            return Err(BuildError::Link(
+                "an imported variable resolves to something that is not a variable in memory".to_owned(),
+            ));
         };
         all[symbol.module].insert(symbol.id, (global, Ownership::Imported));
     }
     Ok(all)
 }
 
-/// Imported variables must be in the space and of the size of what they lead to.
-fn check_imported_variables(units: &[Unit], links: &Links, shared: &Shared) -> Result<(), BuildError> {
+/// Checks that imported variables have the address space and size of the variables they resolve to.
+fn check_imported_variables(units: &[Unit], links: &Links, shared: &SharedState) -> Result<(), BuildError> {
     for (number, unit) in units.iter().enumerate() {
         for (&id, variable) in &unit.variables {
             let symbol = Symbol { module: number, id };
-            let &unit::Variable::Global { global, space } = variable else { continue };
+            let &unit::ModuleVariable::Global { global, space } = variable else { continue };
             if !links.is_import(symbol) || links.resolve(symbol).is_none() {
                 continue;
             }
@@ -345,12 +355,12 @@ fn check_imported_variables(units: &[Unit], links: &Links, shared: &Shared) -> R
     Ok(())
 }
 
-/// Tells each unit which kir functions its function ids are.
+/// Sets the kir functions of each unit's function ids.
 fn connect(
     units: &mut [Unit],
     links: &Links,
     funcs: &FxHashMap<Symbol, Func>,
-    plans: &mut PrimaryMap<Func, Plan>,
+    plans: &mut PrimaryMap<Func, FunctionPlan>,
 ) -> Result<(), BuildError> {
     for number in 0..units.len() {
         let mut callees = FxHashMap::default();
@@ -361,9 +371,9 @@ fn connect(
                 let name = linkage.map_or_else(String::new, |linkage| linkage.name.clone());
                 if builtin_imports::find(&name).is_none() {
                     let inst = &units[number].module.insts[function.inst];
-                    let signature = units[number].signature(function).map_err(|fault| fault.at(inst))?;
+                    let signature = units[number].signature(function).map_err(|error| error.at(inst))?;
                     let made = function::placeholder(&name, &signature.params, &signature.returns);
-                    callees.insert(function.id, Callee { func: plans.push(Plan::Missing(Box::new(made))) });
+                    callees.insert(function.id, Callee { func: plans.push(FunctionPlan::Missing(Box::new(made))) });
                 }
                 continue;
             };
@@ -373,7 +383,7 @@ fn connect(
                 let unit = &units[target.module];
                 let there = unit.signature(defined(unit, target.id));
                 let inst = &units[number].module.insts[function.inst];
-                if here.map_err(|fault| fault.at(inst))? != there.map_err(|fault| fault.at(inst))? {
+                if here.map_err(|error| error.at(inst))? != there.map_err(|error| error.at(inst))? {
                     let linkage = units[number].module.decorations.of(function.id).linkage.as_ref();
                     let name = linkage.map_or("", |linkage| &linkage.name);
                     return Err(BuildError::Link(format!("function `{name}` has different types in two modules")));

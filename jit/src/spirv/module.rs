@@ -1,7 +1,7 @@
 //! The index of a module: which instruction defines which id, the sections, functions and their blocks.
 //!
-//! Building it checks the logical layout: each instruction in its section, one definition per id, functions closed, blocks
-//! ended by a terminator. Types and meanings come later.
+//! Building it checks the logical layout of the module: each instruction is in its section, each id has one definition, functions
+//! have an end, and blocks have a terminator. Types and semantics are checked later.
 
 use rspirv::dr::Operand;
 use rspirv::spirv::{AddressingModel, ExecutionMode, ExecutionModel, MemoryModel, Op};
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::caps::{ExtSet, accepts_capability, accepts_extension};
 use super::decorations::DecorationTable;
-use super::words::{Fault, Inst, Parsed};
+use super::words::{Inst, InstError, Parsed};
 use crate::ImportError;
 
 /// An entry point.
@@ -76,8 +76,7 @@ pub(crate) struct Module {
     pub(crate) function_index: FxHashMap<u32, usize>,
 }
 
-/// Sections of the logical layout that instructions are checked against; annotations and debug information, which some
-/// producers mix, are one.
+/// Sections of the logical layout of a module. Annotations and debug information are one section because some producers mix them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Section {
     Capability,
@@ -91,7 +90,7 @@ enum Section {
     Functions,
 }
 
-/// The section of an instruction; `None` when it may stand in several.
+/// The section of an instruction; `None` if several sections may contain it.
 fn section(op: Op) -> Option<Section> {
     Some(match op {
         Op::Capability | Op::ConditionalCapabilityINTEL => Section::Capability,
@@ -138,22 +137,22 @@ impl Module {
             functions: Vec::new(),
             function_index: FxHashMap::default(),
         };
-        let mut state = Layout { section: Section::Capability, open: None, memory_model: false };
+        let mut state = LayoutCheck { section: Section::Capability, open: None, memory_model: false };
         for (index, inst) in insts.iter().enumerate() {
-            module.take(&mut state, index, inst).map_err(|fault| fault.at(inst))?;
+            module.take(&mut state, index, inst).map_err(|error| error.at(inst))?;
         }
         let end = |reason: &str| ImportError::malformed(insts.last().map_or(5, |i| i.word), reason);
         if state.open.is_some() {
-            return Err(end("the last function is not ended"));
+            return Err(end("the last function has no OpFunctionEnd"));
         }
         if !state.memory_model {
-            return Err(end("there is no OpMemoryModel"));
+            return Err(end("the module has no OpMemoryModel"));
         }
         for entry in &module.entry_points {
             let defined = module.function_index.get(&entry.function).map(|&f| &module.functions[f]);
             if defined.is_none_or(|f| f.blocks.is_empty()) {
-                let reason = format!("entry point `{}` names no function with a body", entry.name);
-                return Err(Fault::malformed(reason).at(&insts[entry.inst]));
+                let reason = format!("entry point `{}` does not name a function with a body", entry.name);
+                return Err(InstError::malformed(reason).at(&insts[entry.inst]));
             }
         }
         module.insts = insts;
@@ -178,17 +177,17 @@ impl Module {
         self.function_index.get(&id).map(|&index| &self.functions[index])
     }
 
-    /// Whether an extended instruction is of a set for debuggers.
-    pub(crate) fn is_debug(&self, inst: &Inst) -> Result<bool, Fault> {
+    /// Whether an extended instruction belongs to a debug information set.
+    pub(crate) fn is_debug(&self, inst: &Inst) -> Result<bool, InstError> {
         Ok(self.ext_sets.get(&inst.id(0)?).is_some_and(|set| set.is_debug()))
     }
 
-    /// Takes the next instruction into the index.
-    fn take(&mut self, state: &mut Layout, index: usize, inst: &Inst) -> Result<(), Fault> {
+    /// Adds the next instruction to the index.
+    fn take(&mut self, state: &mut LayoutCheck, index: usize, inst: &Inst) -> Result<(), InstError> {
         if let Some(id) = inst.dr.result_id
             && self.defs.insert(id, index).is_some()
         {
-            return Err(Fault::malformed(format!("id {id} is defined twice")));
+            return Err(InstError::malformed(format!("id {id} is defined twice")));
         }
         if state.open.is_some() {
             return self.take_in_function(state, index, inst);
@@ -196,7 +195,7 @@ impl Module {
         let here = if inst.spec_op { Some(Section::Globals) } else { section(inst.op()) };
         match here {
             Some(section) if section < state.section => {
-                return Err(Fault::malformed("stands behind a later section of the module"));
+                return Err(InstError::malformed("the instruction follows a later section of the module"));
             }
             Some(section) => state.section = section,
             None => {}
@@ -208,27 +207,27 @@ impl Module {
         match inst.op() {
             Op::Capability => {
                 let Operand::Capability(capability) = *inst.operand(0)? else {
-                    return Err(Fault::malformed("the capability is missing"));
+                    return Err(InstError::malformed("the capability is missing"));
                 };
                 if !accepts_capability(capability) {
-                    return Err(Fault::unsupported(format!("capability {capability:?}")));
+                    return Err(InstError::unsupported(format!("capability {capability:?}")));
                 }
             }
             Op::Extension => {
                 let name = inst.string(0)?;
                 if !accepts_extension(name) {
-                    return Err(Fault::unsupported(format!("extension {name}")));
+                    return Err(InstError::unsupported(format!("extension {name}")));
                 }
             }
             Op::ExtInstImport => {
                 let name = inst.string(0)?;
                 let set = ExtSet::from_name(name)
-                    .ok_or_else(|| Fault::unsupported(format!("extended instruction set {name}")))?;
+                    .ok_or_else(|| InstError::unsupported(format!("extended instruction set {name}")))?;
                 self.ext_sets.insert(inst.result()?, set);
             }
             Op::MemoryModel => {
                 if state.memory_model {
-                    return Err(Fault::malformed("a second memory model"));
+                    return Err(InstError::malformed("the module has a second memory model"));
                 }
                 state.memory_model = true;
                 match (inst.operand(0)?, inst.operand(1)?) {
@@ -237,34 +236,34 @@ impl Module {
                         Operand::MemoryModel(MemoryModel::OpenCL),
                     ) => {}
                     (Operand::AddressingModel(addressing), Operand::MemoryModel(memory)) => {
-                        return Err(Fault::unsupported(format!(
-                            "addressing model {addressing:?} with memory model {memory:?}; this device takes Physical64 \
+                        return Err(InstError::unsupported(format!(
+                            "addressing model {addressing:?} with memory model {memory:?}; this device supports Physical64 \
                              with OpenCL"
                         )));
                     }
-                    _ => return Err(Fault::malformed("the models are missing")),
+                    _ => return Err(InstError::malformed("the addressing model and the memory model are missing")),
                 }
             }
             Op::EntryPoint => {
                 let Operand::ExecutionModel(model) = *inst.operand(0)? else {
-                    return Err(Fault::malformed("the execution model is missing"));
+                    return Err(InstError::malformed("the execution model is missing"));
                 };
                 if model != ExecutionModel::Kernel {
-                    return Err(Fault::unsupported(format!("execution model {model:?}")));
+                    return Err(InstError::unsupported(format!("execution model {model:?}")));
                 }
                 let name = inst.string(2)?.to_owned();
                 if self.entry_points.iter().any(|entry| entry.name == name) {
-                    return Err(Fault::malformed(format!("a second entry point `{name}`")));
+                    return Err(InstError::malformed(format!("entry point `{name}` is declared twice")));
                 }
                 self.entry_points.push(EntryPoint { inst: index, function: inst.id(1)?, name });
             }
             Op::ExecutionMode | Op::ExecutionModeId => {
                 let target = inst.id(0)?;
                 if !self.entry_points.iter().any(|entry| entry.function == target) {
-                    return Err(Fault::malformed("the target is no entry point"));
+                    return Err(InstError::malformed("the target is not an entry point"));
                 }
                 if !matches!(inst.operand(1)?, Operand::ExecutionMode(_)) {
-                    return Err(Fault::malformed("the execution mode is missing"));
+                    return Err(InstError::malformed("the execution mode is missing"));
                 }
                 self.modes.push(index);
             }
@@ -272,7 +271,7 @@ impl Module {
             Op::Name => {
                 self.names.insert(inst.id(0)?, inst.string(1)?.to_owned());
             }
-            // Hints about aliasing that nothing here needs are skipped.
+            // Debug information and aliasing hints that are not used.
             Op::MemberName
             | Op::Line
             | Op::NoLine
@@ -289,59 +288,68 @@ impl Module {
             | Op::GroupMemberDecorate => self.decorations.add(inst)?,
             Op::Variable | Op::UntypedVariableKHR | Op::Undef => {
                 if state.section > Section::Globals {
-                    return Err(Fault::malformed("stands outside of a function"));
+                    return Err(InstError::malformed("the instruction is outside a function"));
                 }
                 state.section = Section::Globals;
                 self.globals.push(index);
             }
             Op::ExtInst | Op::ExtInstWithForwardRefsKHR => {
                 if !self.is_debug(inst)? {
-                    return Err(Fault::malformed("stands outside of a function"));
+                    return Err(InstError::malformed("the instruction is outside a function"));
                 }
             }
             Op::Function => {
                 let id = inst.result()?;
                 self.function_index.insert(id, self.functions.len());
                 self.functions.push(FunctionDef { inst: index, id, params: Vec::new(), blocks: Vec::new() });
-                state.open = Some(Open::Header);
+                state.open = Some(FunctionPosition::Header);
             }
             _ if state.section == Section::Globals => self.globals.push(index),
-            _ => return Err(Fault::malformed("stands outside of a function")),
+            _ => return Err(InstError::malformed("the instruction is outside a function")),
         }
         Ok(())
     }
 
-    /// Takes an instruction between `OpFunction` and `OpFunctionEnd`.
-    fn take_in_function(&mut self, state: &mut Layout, index: usize, inst: &Inst) -> Result<(), Fault> {
+    /// Adds an instruction between `OpFunction` and `OpFunctionEnd`.
+    fn take_in_function(&mut self, state: &mut LayoutCheck, index: usize, inst: &Inst) -> Result<(), InstError> {
         let Some(function) = self.functions.last_mut() else {
             unreachable!("broken invariant: an open function is in the list")
         };
         let Some(open) = state.open else { unreachable!("broken invariant: a function is open") };
         match (inst.op(), open) {
-            _ if inst.spec_op => return Err(Fault::malformed("stands inside of a function")),
+            _ if inst.spec_op => return Err(InstError::malformed("the instruction is not allowed inside a function")),
             (Op::Line | Op::NoLine, _) => {}
-            (Op::ExtInst | Op::ExtInstWithForwardRefsKHR, Open::Header | Open::Between)
+            (Op::ExtInst | Op::ExtInstWithForwardRefsKHR, FunctionPosition::Header | FunctionPosition::Between)
                 if self.ext_sets.get(&inst.id(0)?).is_some_and(|set| set.is_debug()) => {}
-            (Op::FunctionParameter, Open::Header) => function.params.push(index),
-            (Op::FunctionEnd, Open::Header | Open::Between) => state.open = None,
-            (Op::Label, Open::Header | Open::Between) => {
+            (Op::FunctionParameter, FunctionPosition::Header) => function.params.push(index),
+            (Op::FunctionEnd, FunctionPosition::Header | FunctionPosition::Between) => state.open = None,
+            (Op::Label, FunctionPosition::Header | FunctionPosition::Between) => {
                 function.blocks.push(BlockDef { label: inst.result()?, insts: index + 1..index + 1 });
-                state.open = Some(Open::Block);
+                state.open = Some(FunctionPosition::Block);
             }
-            (Op::FunctionParameter | Op::FunctionEnd | Op::Label, Open::Between | Open::Block) => {
-                return Err(Fault::malformed("the block before has no terminator"));
+            (
+                Op::FunctionParameter | Op::FunctionEnd | Op::Label,
+                FunctionPosition::Between | FunctionPosition::Block,
+            ) => {
+                return Err(InstError::malformed("the preceding block has no terminator"));
             }
-            (op, Open::Block) if matches!(section(op), None | Some(Section::Functions)) && op != Op::Function => {
+            (op, FunctionPosition::Block)
+                if matches!(section(op), None | Some(Section::Functions)) && op != Op::Function =>
+            {
                 if is_terminator(op) {
                     let Some(block) = function.blocks.last_mut() else {
                         unreachable!("broken invariant: an open block is in the list")
                     };
                     block.insts.end = index + 1;
-                    state.open = Some(Open::Between);
+                    state.open = Some(FunctionPosition::Between);
                 }
             }
-            (_, Open::Header | Open::Between) => return Err(Fault::malformed("stands outside of a block")),
-            (_, Open::Block) => return Err(Fault::malformed("stands inside of a function")),
+            (_, FunctionPosition::Header | FunctionPosition::Between) => {
+                return Err(InstError::malformed("the instruction is outside a block"));
+            }
+            (_, FunctionPosition::Block) => {
+                return Err(InstError::malformed("the instruction is not allowed inside a function"));
+            }
         }
         Ok(())
     }
@@ -370,20 +378,20 @@ pub(crate) fn is_terminator(op: Op) -> bool {
     )
 }
 
-/// How far the walk over the module has come.
-struct Layout {
+/// State of the layout check while it walks over the module.
+struct LayoutCheck {
     section: Section,
-    open: Option<Open>,
+    open: Option<FunctionPosition>,
     memory_model: bool,
 }
 
-/// Where in a function the walk is.
+/// Position of the layout check in a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Open {
+enum FunctionPosition {
     /// Before the first block.
     Header,
     /// In a block.
     Block,
-    /// Behind a terminator.
+    /// After a terminator.
     Between,
 }

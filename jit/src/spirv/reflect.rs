@@ -1,7 +1,7 @@
-//! What a kernel tells about itself: its parameters with their places in the argument block, and its size attributes.
+//! Descriptions of kernels: their parameters with the places in the argument block, and their size attributes.
 //!
-//! Types and qualifiers come from the types and decorations; where a producer left `OpString`s in the convention
-//! `kernel_arg_type.<kernel>.<type>,<type>,` (and `kernel_arg_type_qual.`), those texts, which are closer to the source, win.
+//! Types and qualifiers come from the SPIR-V types and decorations. If the producer wrote `OpString`s of the form
+//! `kernel_arg_type.<kernel>.<type>,<type>,` (and `kernel_arg_type_qual.`), these take precedence, as they are closer to the source.
 
 use clift_include::abi::ArgSlot;
 use rspirv::dr::Operand;
@@ -10,15 +10,15 @@ use rspirv::spirv::{AccessQualifier as SpirvAccess, ExecutionMode, StorageClass}
 use super::module::{EntryPoint, FunctionDef};
 use super::types::{MAX_ALIGN, TypeKind};
 use super::unit::Unit;
-use super::words::Fault;
+use super::words::InstError;
 use crate::{AccessQualifier, AddressQualifier, ArgInfo, ArgKind, TypeQualifiers};
 
-/// Largest argument block in bytes.
+/// Maximum size of the argument block in bytes.
 const MAX_ARG_BLOCK: u64 = 64 << 10;
-/// Alignment of a local pointer whose pointee is not told.
+/// Alignment of a local pointer whose pointee type is unknown.
 const UNKNOWN_ALIGN: u32 = MAX_ALIGN;
 
-/// A kernel as the application sees it.
+/// The description of a kernel for the application.
 #[derive(Clone, Default, Debug)]
 pub struct KernelDesc {
     /// Name of the entry point.
@@ -31,22 +31,22 @@ pub struct KernelDesc {
     pub local_size_hint: Option<[u64; 3]>,
     /// `vec_type_hint`.
     pub vec_type_hint: Option<String>,
-    /// Sub-groups that a work-group must have (`SubgroupsPerWorkgroup`).
+    /// Required number of sub-groups in a work-group (`SubgroupsPerWorkgroup`).
     pub required_sub_groups: Option<u64>,
-    /// Work-items that a sub-group must have (`SubgroupSize`): one of [`crate::SUB_GROUP_SIZES`].
+    /// Required number of work-items in a sub-group (`SubgroupSize`): one of [`crate::SUB_GROUP_SIZES`].
     pub required_sub_group_size: Option<u32>,
 }
 
-/// Describes a kernel; the size of its argument block.
+/// The description of a kernel, and the size of its argument block.
 pub(super) fn kernel(
     unit: &Unit,
     entry: &EntryPoint,
     function: &FunctionDef,
     arg_info: bool,
-) -> Result<(KernelDesc, u32), Fault> {
+) -> Result<(KernelDesc, u32), InstError> {
     let (ret, params) = unit.function_type(function)?;
     if unit.types.get(ret)?.kind != TypeKind::Void {
-        return Err(Fault::malformed("a kernel returns nothing"));
+        return Err(InstError::malformed("the kernel's result type is not void"));
     }
     let type_names = texts(unit, "kernel_arg_type", &entry.name, params.len());
     let qualifiers = texts(unit, "kernel_arg_type_qual", &entry.name, params.len());
@@ -58,7 +58,7 @@ pub(super) fn kernel(
         let offset = end.next_multiple_of(align.clamp(1, MAX_ALIGN).into());
         end = offset + size;
         if end > MAX_ARG_BLOCK {
-            return Err(Fault::unsupported(format!("arguments of more than {MAX_ARG_BLOCK} bytes")));
+            return Err(InstError::unsupported(format!("arguments of more than {MAX_ARG_BLOCK} bytes")));
         }
         info.slot = ArgSlot { offset: offset as u32, size: size as u32 };
         if let Some(texts) = &qualifiers {
@@ -79,8 +79,8 @@ pub(super) fn kernel(
     Ok((desc, end.next_multiple_of(8) as u32))
 }
 
-/// One parameter: what is told about it, its size and alignment in the argument block.
-fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), Fault> {
+/// One parameter: its description, and its size and alignment in the argument block.
+fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), InstError> {
     let info = unit.types.get(ty)?;
     let decorations = unit.module.decorations.of(id);
     let mut arg = ArgInfo {
@@ -125,11 +125,15 @@ fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), Fault>
                 }
                 StorageClass::Function => {
                     let Some(pointee) = pointee.filter(|pointee| pointee.is_sized()) else {
-                        return Err(Fault::malformed("a kernel parameter by value without a size"));
+                        return Err(InstError::malformed(
+                            "a kernel parameter points to private memory of a type without a size",
+                        ));
                     };
                     return Ok((arg, pointee.size, pointee.align));
                 }
-                other => return Err(Fault::malformed(format!("a kernel parameter that points to {other:?}"))),
+                other => {
+                    return Err(InstError::malformed(format!("a kernel parameter points to storage class {other:?}")));
+                }
             }
         }
         TypeKind::Image { access, .. } => {
@@ -157,7 +161,7 @@ fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), Fault>
         | TypeKind::Event
         | TypeKind::SampledImage { .. }
         | TypeKind::Handle
-        | TypeKind::NamedBarrier => return Err(Fault::malformed("a type that no kernel parameter may have")),
+        | TypeKind::NamedBarrier => return Err(InstError::malformed("the type is not allowed for kernel parameters")),
     }
     Ok((arg, info.size, info.align))
 }
@@ -170,7 +174,7 @@ fn access_qualifier(access: SpirvAccess) -> AccessQualifier {
     }
 }
 
-/// The texts a producer left about a kernel's parameters, if there is one for each.
+/// The producer's strings about a kernel's parameters, if there is one for each parameter.
 fn texts(unit: &Unit, what: &str, kernel: &str, count: usize) -> Option<Vec<String>> {
     let rest = unit.module.strings.iter().find_map(|text| {
         let rest = text.strip_prefix(what)?.strip_prefix('.')?;
@@ -182,15 +186,15 @@ fn texts(unit: &Unit, what: &str, kernel: &str, count: usize) -> Option<Vec<Stri
 }
 
 /// Reads the execution modes of a kernel.
-fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result<(), Fault> {
+fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result<(), InstError> {
     for (mode, inst) in unit.module.modes_of(function) {
-        let size = || -> Result<[u64; 3], Fault> {
+        let size = || -> Result<[u64; 3], InstError> {
             let mut size = [0; 3];
             for (dim, size) in size.iter_mut().enumerate() {
                 *size = match *inst.operand(dim + 2)? {
                     Operand::LiteralBit32(size) => size.into(),
                     Operand::IdRef(id) => unit.consts.integer(id)?,
-                    _ => return Err(Fault::malformed("a size is missing")),
+                    _ => return Err(InstError::malformed("a size is missing")),
                 };
             }
             Ok(size)
@@ -199,7 +203,7 @@ fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result<(), Fault>
             ExecutionMode::LocalSize | ExecutionMode::LocalSizeId => {
                 let size = size()?;
                 if size.contains(&0) {
-                    return Err(Fault::malformed("a required work-group size of 0"));
+                    return Err(InstError::malformed("the required work-group size is 0"));
                 }
                 desc.required_local_size = Some(size);
             }
@@ -208,22 +212,22 @@ fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result<(), Fault>
                 let count = match *inst.operand(2)? {
                     Operand::LiteralBit32(count) => count.into(),
                     Operand::IdRef(id) => unit.consts.integer(id)?,
-                    _ => return Err(Fault::malformed("the number of sub-groups is missing")),
+                    _ => return Err(InstError::malformed("the number of sub-groups is missing")),
                 };
                 if count == 0 {
-                    return Err(Fault::malformed("work-groups of no sub-groups"));
+                    return Err(InstError::malformed("the required number of sub-groups is 0"));
                 }
                 desc.required_sub_groups = Some(count);
             }
             ExecutionMode::SubgroupSize => {
                 let size = inst.literal(2)?;
                 if !crate::SUB_GROUP_SIZES.contains(&size) {
-                    return Err(Fault::unsupported(format!("sub-groups of {size} work-items")));
+                    return Err(InstError::unsupported(format!("sub-groups of {size} work-items")));
                 }
                 desc.required_sub_group_size = Some(size);
             }
             ExecutionMode::VecTypeHint => desc.vec_type_hint = vec_type_hint(inst.literal(2)?),
-            // Hints, and demands that every kernel meets.
+            // Hints, and requirements that every kernel meets.
             _ => {}
         }
     }

@@ -1,21 +1,21 @@
 //! Specialization: folding `OpSpecConstantOp`.
 //!
-//! The wrapped instruction is imported into a scratch function like any other and simplified to a constant, so there is one
-//! statement of what each instruction means. What does not become constant depends on an address: such a constant is computed
-//! by the instruction itself wherever it is used (`lower.rs`).
+//! The wrapped instruction is imported into a scratch function like any other and simplified to a constant, so that the semantics
+//! of each instruction are implemented once. A value that does not become constant depends on an address; it is computed by the
+//! instruction itself wherever it is used (`lower.rs`).
 
 use clift_kir::{Function, Imm, Opcode, Type, Value};
 use rspirv::spirv::Op;
 
 use super::cfg::Cfg;
 use super::consts::{self, Constant};
-use super::lower::{FuncCx, Shared, Val};
+use super::lower::{FuncCx, SharedState, Val};
 use super::ops;
 use super::unit::Unit;
-use super::words::{Fault, Inst};
+use super::words::{Inst, InstError};
 use crate::passes;
 
-/// Whether an instruction may be applied to constants.
+/// Whether `OpSpecConstantOp` may wrap an instruction.
 pub(crate) fn is_foldable(op: Op) -> bool {
     matches!(
         op,
@@ -85,15 +85,15 @@ pub(crate) fn is_foldable(op: Op) -> bool {
     )
 }
 
-/// The constant that an `OpSpecConstantOp` is.
-pub(crate) fn fold(unit: &Unit, shared: &Shared, inst: &Inst) -> Result<Constant, Fault> {
+/// The constant that an `OpSpecConstantOp` defines.
+pub(crate) fn fold(unit: &Unit, shared: &SharedState, inst: &Inst) -> Result<Constant, InstError> {
     let mut func = Function::new("", &[]);
     let entry = func.append_block();
     let cfg = Cfg::single();
     let mut cx = FuncCx::new(unit, shared, &mut func, &cfg, entry);
     ops::lower(&mut cx, inst)?;
     let (id, ty) = (inst.result()?, inst.result_type()?);
-    let computed = Constant { ty, value: consts::Value::Computed };
+    let computed = Constant { ty, value: consts::ConstValue::Computed };
     let Val::Leaves(leaves) = cx.val(id)? else { return Ok(computed) };
     cx.b.ret(&leaves);
     passes::run(&mut func, &["simplify"], &mut |_, _| ());
@@ -105,21 +105,21 @@ pub(crate) fn fold(unit: &Unit, shared: &Shared, inst: &Inst) -> Result<Constant
         (Some(_), Some(value)) => value,
         (_, last) => {
             values.extend(last);
-            consts::Value::Flat(values)
+            consts::ConstValue::Flat(values)
         }
     };
     Ok(Constant { ty, value })
 }
 
-/// What a simplified value is, if it is constant or the address of a variable plus a constant.
-fn constant(func: &Function, value: Value) -> Option<consts::Value> {
+/// A simplified value as a constant, if it is constant or the address of a variable plus a constant.
+fn constant(func: &Function, value: Value) -> Option<consts::ConstValue> {
     let data = func.dfg.inst(func.dfg.def_inst(value)?);
     let ty = func.dfg.ty(value);
     match (data.op, &data.imm) {
-        (Opcode::Const, &Imm::Const(id)) => Some(consts::Value::Lanes(func.dfg.constant(id).clone())),
-        (Opcode::Undef, _) => Some(consts::Value::Undef),
+        (Opcode::Const, &Imm::Const(id)) => Some(consts::ConstValue::Lanes(func.dfg.constant(id).clone())),
+        (Opcode::Undef, _) => Some(consts::ConstValue::Undef),
         (Opcode::GlobalAddr, &Imm::Global(global)) => {
-            Some(consts::Value::Address { global, space: ty.elem.space()?, offset: 0, ty })
+            Some(consts::ConstValue::Address { global, space: ty.elem.space()?, offset: 0, ty })
         }
         (Opcode::Addr, &Imm::Addr { scale, disp }) => {
             let index = match data.args.get(1) {
@@ -129,7 +129,7 @@ fn constant(func: &Function, value: Value) -> Option<consts::Value> {
             displaced(constant(func, data.args[0])?, disp.wrapping_add(index.wrapping_mul(scale) as i64), ty)
         }
         (Opcode::SpaceCast | Opcode::PtrToInt | Opcode::IntToPtr, _) => displaced(constant(func, data.args[0])?, 0, ty),
-        // Only one side may be an address, so there is only one way on.
+        // Only one operand can be an address, so the recursion does not branch.
         (Opcode::Iadd, _) => match (func.dfg.as_splat_bits(data.args[0]), func.dfg.as_splat_bits(data.args[1])) {
             (_, Some(bits)) => displaced(constant(func, data.args[0])?, bits as i64, ty),
             (Some(bits), None) => displaced(constant(func, data.args[1])?, bits as i64, ty),
@@ -143,11 +143,11 @@ fn constant(func: &Function, value: Value) -> Option<consts::Value> {
     }
 }
 
-/// A variable's address, some bytes further and as another type.
-fn displaced(value: consts::Value, bytes: i64, ty: Type) -> Option<consts::Value> {
+/// A variable's address with an offset added and as another type.
+fn displaced(value: consts::ConstValue, bytes: i64, ty: Type) -> Option<consts::ConstValue> {
     match value {
-        consts::Value::Address { global, space, offset, .. } if !ty.is_vector() => {
-            Some(consts::Value::Address { global, space, offset: offset.wrapping_add(bytes), ty })
+        consts::ConstValue::Address { global, space, offset, .. } if !ty.is_vector() => {
+            Some(consts::ConstValue::Address { global, space, offset: offset.wrapping_add(bytes), ty })
         }
         _ => None,
     }

@@ -1,8 +1,8 @@
 //! Types: each SPIR-V type with its size, alignment and the kir values it is made of.
 //!
-//! Kir knows no structs and arrays. A value of such a type is a row of *leaves*, the scalars, vectors and pointers it consists
-//! of, each with its byte offset; a type of more than [`MAX_LEAVES`] leaves lives in memory instead. Layout follows
-//! OpenCL C: natural alignment, vectors as large as their power of two, structs padded unless `CPacked`.
+//! Kir has no structs and arrays. A value of such a type is a sequence of *leaves*, the scalars, vectors and pointers it consists
+//! of, each with its byte offset. Values of types with more than [`MAX_LEAVES`] leaves are kept in memory instead. Layout follows
+//! OpenCL C: natural alignment, vectors padded to a power of two, structs padded unless `CPacked`.
 
 use clift_kir::inst::ImageDims;
 use clift_kir::{Elem, Space, Type};
@@ -11,31 +11,31 @@ use rspirv::spirv::{AccessQualifier, Dim, Op, StorageClass};
 use rustc_hash::FxHashMap;
 
 use super::decorations::DecorationTable;
-use super::words::{Fault, Inst};
+use super::words::{Inst, InstError};
 
-/// Most leaves of a type whose values are kept as kir values.
+/// Maximum number of leaves of a type whose values are kept as kir values.
 pub(crate) const MAX_LEAVES: u64 = 64;
-/// Largest alignment of any object.
+/// Maximum alignment of any object.
 pub(crate) const MAX_ALIGN: u32 = 128;
-/// Deepest nesting of structs and arrays: SPIR-V's universal limit.
+/// Maximum nesting depth of structs and arrays: SPIR-V's universal limit.
 const MAX_DEPTH: u32 = 255;
-/// Largest size of a type: address arithmetic on it cannot overflow.
+/// Maximum size of a type: address arithmetic on it cannot overflow.
 const MAX_SIZE: u64 = 1 << 48;
 /// Size and alignment of pointers and handles.
 const POINTER_BYTES: u64 = 8;
 
-/// What a type is.
+/// The kind of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TypeKind {
     /// No value.
     Void,
-    /// Truth value.
+    /// Boolean.
     Bool,
     /// Integer of 8 to 64 bits.
     Int,
     /// Float of 16 to 64 bits.
     Float,
-    /// Vector of bools, integers or floats.
+    /// Vector of Booleans, integers or floats.
     Vector {
         /// Type of its elements.
         elem: u32,
@@ -60,16 +60,16 @@ pub(crate) enum TypeKind {
     },
     /// Pointer.
     Pointer {
-        /// Where it points.
+        /// Storage class of the memory it points to.
         class: StorageClass,
-        /// To what; `None` while only declared, and for pointers without a type.
+        /// Type it points to; `None` for forward declarations and untyped pointers.
         pointee: Option<u32>,
     },
     /// Function.
     Function {
-        /// What it returns.
+        /// Result type.
         ret: u32,
-        /// What it takes.
+        /// Parameter types.
         params: Vec<u32>,
     },
     /// A type without a known definition: only pointers to it exist.
@@ -78,7 +78,7 @@ pub(crate) enum TypeKind {
     Event,
     /// Image.
     Image {
-        /// How it is accessed.
+        /// Access qualifier.
         access: Option<AccessQualifier>,
         /// Its shape.
         shape: ImageShape,
@@ -92,7 +92,7 @@ pub(crate) enum TypeKind {
     },
     /// Pipe.
     Pipe {
-        /// How it is accessed.
+        /// Access qualifier.
         access: AccessQualifier,
     },
     /// Device queue.
@@ -103,19 +103,19 @@ pub(crate) enum TypeKind {
     NamedBarrier,
 }
 
-/// Which coordinates an image has.
+/// Dimensions of an image, which determine its coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ImageShape {
-    /// Its dimensions; one for an image made of a buffer.
+    /// Its dimensions; one for an image created from a buffer.
     pub(crate) dims: ImageDims,
     /// Whether it is an array.
     pub(crate) arrayed: bool,
 }
 
-/// A part of an aggregate that kir can hold.
+/// A scalar, vector or pointer in an aggregate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Leaf {
-    /// Its type; truth values lie in memory as bytes.
+    /// Its type; Booleans are bytes in memory.
     pub(crate) ty: Type,
     /// Its offset in bytes.
     pub(crate) offset: u64,
@@ -128,7 +128,7 @@ pub(crate) struct TypeInfo {
     pub(crate) kind: TypeKind,
     /// The kir type, if it is a single value.
     pub(crate) value: Option<Type>,
-    /// Size in bytes: what an array of it steps by.
+    /// Size in bytes, which is also the stride of arrays.
     pub(crate) size: u64,
     /// Alignment in bytes.
     pub(crate) align: u32,
@@ -156,12 +156,12 @@ impl TypeInfo {
         }
     }
 
-    /// Whether values of it are kept as kir values (else in memory).
+    /// Whether its values are kept as kir values (otherwise in memory).
     pub(crate) fn is_flat(&self) -> bool {
         self.leaf_count <= MAX_LEAVES
     }
 
-    /// Whether variables of it can exist.
+    /// Whether there can be variables of this type.
     pub(crate) fn is_sized(&self) -> bool {
         match self.kind {
             TypeKind::Void | TypeKind::Function { .. } | TypeKind::Opaque => false,
@@ -196,20 +196,20 @@ pub(crate) struct Step {
 }
 
 /// The type that an `OpTypeImage` declares.
-fn image(inst: &Inst) -> Result<TypeKind, Fault> {
+fn image(inst: &Inst) -> Result<TypeKind, InstError> {
     let dims = match *inst.operand(1)? {
         Operand::Dim(Dim::Dim1D | Dim::DimBuffer) => ImageDims::One,
         Operand::Dim(Dim::Dim2D) => ImageDims::Two,
         Operand::Dim(Dim::Dim3D) => ImageDims::Three,
-        Operand::Dim(other) => return Err(Fault::unsupported(format!("images of dimensions {other:?}"))),
-        _ => return Err(Fault::malformed("the dimensions are missing")),
+        Operand::Dim(other) => return Err(InstError::unsupported(format!("images of dimensions {other:?}"))),
+        _ => return Err(InstError::malformed("the dimensions are missing")),
     };
     let (arrayed, multisampled) = (inst.literal(3)? != 0, inst.literal(4)? != 0);
     if multisampled {
-        return Err(Fault::unsupported("images with several samples"));
+        return Err(InstError::unsupported("multisampled images"));
     }
     if arrayed && (dims == ImageDims::Three || matches!(inst.operand(1)?, Operand::Dim(Dim::DimBuffer))) {
-        return Err(Fault::malformed("an array of such images"));
+        return Err(InstError::malformed("images of this dimensionality cannot be arrayed"));
     }
     let access = inst.dr.operands.iter().find_map(|operand| match operand {
         Operand::AccessQualifier(access) => Some(*access),
@@ -219,14 +219,14 @@ fn image(inst: &Inst) -> Result<TypeKind, Fault> {
 }
 
 /// The kir space of a storage class.
-pub(crate) fn space(class: StorageClass) -> Result<Space, Fault> {
+pub(crate) fn space(class: StorageClass) -> Result<Space, InstError> {
     match class {
         StorageClass::Function | StorageClass::Private | StorageClass::Input => Ok(Space::Private),
         StorageClass::CrossWorkgroup => Ok(Space::Global),
         StorageClass::UniformConstant => Ok(Space::Constant),
         StorageClass::Workgroup => Ok(Space::Local),
         StorageClass::Generic => Ok(Space::Generic),
-        other => Err(Fault::unsupported(format!("storage class {other:?}"))),
+        other => Err(InstError::unsupported(format!("storage class {other:?}"))),
     }
 }
 
@@ -238,34 +238,38 @@ pub(crate) struct Types {
 
 impl Types {
     /// The type of an id.
-    pub(crate) fn get(&self, id: u32) -> Result<&TypeInfo, Fault> {
-        self.by_id.get(&id).ok_or_else(|| Fault::malformed(format!("%{id} is not a type defined before")))
+    pub(crate) fn get(&self, id: u32) -> Result<&TypeInfo, InstError> {
+        self.by_id.get(&id).ok_or_else(|| InstError::malformed(format!("%{id} is not a type that is defined earlier")))
     }
 
     /// The kir type of a type that is a single value.
-    pub(crate) fn value(&self, id: u32) -> Result<Type, Fault> {
-        self.get(id)?.value.ok_or_else(|| Fault::malformed(format!("type %{id} is no scalar, vector or pointer")))
+    pub(crate) fn value(&self, id: u32) -> Result<Type, InstError> {
+        self.get(id)?
+            .value
+            .ok_or_else(|| InstError::malformed(format!("type %{id} is not a scalar, vector or pointer")))
     }
 
     /// Storage class and pointee of a pointer type.
-    pub(crate) fn pointer(&self, id: u32) -> Result<(StorageClass, u32), Fault> {
+    pub(crate) fn pointer(&self, id: u32) -> Result<(StorageClass, u32), InstError> {
         match self.get(id)?.kind {
             TypeKind::Pointer { class, pointee: Some(pointee) } => Ok((class, pointee)),
-            _ => Err(Fault::malformed(format!("type %{id} is no pointer"))),
+            _ => Err(InstError::malformed(format!("type %{id} is not a typed pointer"))),
         }
     }
 
-    /// Storage class of a pointer type, and what it points to unless it is without a type.
-    pub(crate) fn any_pointer(&self, id: u32) -> Result<(StorageClass, Option<u32>), Fault> {
+    /// Storage class of a pointer type, and its pointee unless it is untyped.
+    pub(crate) fn any_pointer(&self, id: u32) -> Result<(StorageClass, Option<u32>), InstError> {
         match self.get(id)?.kind {
             TypeKind::Pointer { class, pointee } => Ok((class, pointee)),
-            _ => Err(Fault::malformed(format!("type %{id} is no pointer"))),
+            _ => Err(InstError::malformed(format!("type %{id} is not a pointer"))),
         }
     }
 
-    /// The part of a composite that a constant index names; elements of vectors are their own leaves' lanes.
-    pub(crate) fn step(&self, ty: u32, index: u64) -> Result<Step, Fault> {
-        let out_of_range = |count: u64| Fault::malformed(format!("index {index} into a composite of {count} parts"));
+    /// The part of a composite at a constant index. A vector is one leaf, so the leaf number of its components is 0.
+    pub(crate) fn step(&self, ty: u32, index: u64) -> Result<Step, InstError> {
+        let out_of_range = |count: u64| {
+            InstError::malformed(format!("index {index} is out of range for a composite of {count} parts"))
+        };
         match &self.get(ty)?.kind {
             TypeKind::Struct { members, offsets, leaf_starts } => {
                 let at = usize::try_from(index).unwrap_or(usize::MAX);
@@ -299,12 +303,12 @@ impl Types {
             | TypeKind::Pipe { .. }
             | TypeKind::Queue
             | TypeKind::Handle
-            | TypeKind::NamedBarrier => Err(Fault::malformed(format!("type %{ty} has no parts"))),
+            | TypeKind::NamedBarrier => Err(InstError::malformed(format!("too many indices: type %{ty} has no parts"))),
         }
     }
 
-    /// Whether values of two types are made of the same kir values: what an access needs.
-    pub(crate) fn same_shape(&self, a: u32, b: u32) -> Result<bool, Fault> {
+    /// Whether values of two types consist of the same kir values, so that one may be accessed as the other.
+    pub(crate) fn same_shape(&self, a: u32, b: u32) -> Result<bool, InstError> {
         if a == b {
             return Ok(true);
         }
@@ -312,9 +316,9 @@ impl Types {
         Ok(a.leaf_count == b.leaf_count && a.size == b.size && (!a.is_flat() || a.leaves == b.leaves))
     }
 
-    /// Whether a constant of one type may stand for one of the other: it has the same shape, or would have it if pointers of
-    /// every space were 64-bit integers. LLVM's back end writes the null pointers of most spaces as such integers.
-    pub(crate) fn same_layout(&self, a: u32, b: u32) -> Result<bool, Fault> {
+    /// Whether a constant of one type may be used as one of the other: both have the same shape, or would have it if all pointers
+    /// were 64-bit integers. LLVM's back end writes the null pointers of most address spaces as such integers.
+    pub(crate) fn same_layout(&self, a: u32, b: u32) -> Result<bool, InstError> {
         if self.same_shape(a, b)? {
             return Ok(true);
         }
@@ -324,16 +328,16 @@ impl Types {
         Ok(a.is_flat() && a.size == b.size && a.leaves.iter().map(in_memory).eq(b.leaves.iter().map(in_memory)))
     }
 
-    /// Refuses an initializer of a type that does not lie in memory as the variable's does.
-    pub(crate) fn check_initializer(&self, initializer: u32, variable: u32) -> Result<(), Fault> {
+    /// Rejects an initializer whose memory layout differs from that of the variable.
+    pub(crate) fn check_initializer(&self, initializer: u32, variable: u32) -> Result<(), InstError> {
         if self.same_layout(initializer, variable)? {
             return Ok(());
         }
         let (found, wanted) = (self.name(initializer), self.name(variable));
-        Err(Fault::malformed(format!("the initializer is of type {found}, the variable of type {wanted}")))
+        Err(InstError::malformed(format!("the initializer has type {found}, the variable type {wanted}")))
     }
 
-    /// A type as messages call it.
+    /// The name of a type for messages.
     pub(crate) fn name(&self, id: u32) -> String {
         match self.get(id) {
             Ok(TypeInfo { value: Some(value), .. }) => value.to_string(),
@@ -343,21 +347,21 @@ impl Types {
         }
     }
 
-    /// Takes a type instruction. Lengths of arrays come through `length`, which evaluates constants.
+    /// Defines the type of a type instruction. `length` evaluates the constants that are lengths of arrays.
     pub(crate) fn define(
         &mut self,
         inst: &Inst,
         decorations: &DecorationTable,
-        length: impl Fn(u32) -> Result<u64, Fault>,
-    ) -> Result<(), Fault> {
+        length: impl Fn(u32) -> Result<u64, InstError>,
+    ) -> Result<(), InstError> {
         if inst.op() == Op::TypeForwardPointer {
             let Operand::StorageClass(class) = *inst.operand(1)? else {
-                return Err(Fault::malformed("the storage class is missing"));
+                return Err(InstError::malformed("the storage class is missing"));
             };
             let pointer = TypeKind::Pointer { class, pointee: None };
             let ty = Type::ptr(space(class)?);
             if self.by_id.insert(inst.id(0)?, TypeInfo::value(pointer, ty, POINTER_BYTES)).is_some() {
-                return Err(Fault::malformed("the type is defined already"));
+                return Err(InstError::malformed("the type is already defined"));
             }
             return Ok(());
         }
@@ -368,17 +372,17 @@ impl Types {
             Op::TypeBool => TypeInfo::value(TypeKind::Bool, Type::B1, 1),
             Op::TypeInt => {
                 let bits = inst.literal(0)?;
-                let elem = Elem::int(bits).ok_or_else(|| Fault::unsupported(format!("integers of {bits} bits")))?;
+                let elem = Elem::int(bits).ok_or_else(|| InstError::unsupported(format!("integers of {bits} bits")))?;
                 if inst.literal(1)? > 1 {
-                    return Err(Fault::malformed("signedness is 0 or 1"));
+                    return Err(InstError::malformed("the signedness is neither 0 nor 1"));
                 }
                 TypeInfo::value(TypeKind::Int, Type::scalar(elem), elem.bytes().into())
             }
             Op::TypeFloat => {
                 let bits = inst.literal(0)?;
-                let elem = Elem::float(bits).ok_or_else(|| Fault::unsupported(format!("floats of {bits} bits")))?;
+                let elem = Elem::float(bits).ok_or_else(|| InstError::unsupported(format!("floats of {bits} bits")))?;
                 if inst.len() > 1 {
-                    return Err(Fault::unsupported("floats that are not IEEE 754"));
+                    return Err(InstError::unsupported("floats that are not IEEE 754"));
                 }
                 TypeInfo::value(TypeKind::Float, Type::scalar(elem), elem.bytes().into())
             }
@@ -388,7 +392,7 @@ impl Types {
             Op::TypeStruct => self.structure(&inst.ids_from(0)?, decorations.of(id).packed)?,
             Op::TypePointer => {
                 let Operand::StorageClass(class) = *inst.operand(0)? else {
-                    return Err(Fault::malformed("the storage class is missing"));
+                    return Err(InstError::malformed("the storage class is missing"));
                 };
                 let pointee = inst.id(1)?;
                 self.get(pointee)?;
@@ -398,14 +402,14 @@ impl Types {
                     Some(TypeKind::Pointer { class: declared, pointee: None }) if *declared == class => {
                         self.by_id.remove(&id);
                     }
-                    Some(_) => return Err(Fault::malformed("differs from its forward declaration")),
+                    Some(_) => return Err(InstError::malformed("the type differs from its forward declaration")),
                     None => {}
                 }
                 info
             }
             Op::TypeUntypedPointerKHR => {
                 let Operand::StorageClass(class) = *inst.operand(0)? else {
-                    return Err(Fault::malformed("the storage class is missing"));
+                    return Err(InstError::malformed("the storage class is missing"));
                 };
                 TypeInfo::value(TypeKind::Pointer { class, pointee: None }, Type::ptr(space(class)?), POINTER_BYTES)
             }
@@ -415,7 +419,7 @@ impl Types {
                 self.get(ret)?;
                 for &param in &params {
                     if !self.get(param)?.is_sized() {
-                        return Err(Fault::malformed(format!("%{param} is no type of a parameter")));
+                        return Err(InstError::malformed(format!("%{param} is not a type that parameters can have")));
                     }
                 }
                 TypeInfo::plain(TypeKind::Function { ret, params }, 0, 1)
@@ -430,7 +434,7 @@ impl Types {
             Op::TypeSampledImage => {
                 let image = inst.id(0)?;
                 let TypeKind::Image { .. } = self.get(image)?.kind else {
-                    return Err(Fault::malformed(format!("%{image} is no image type")));
+                    return Err(InstError::malformed(format!("%{image} is not an image type")));
                 };
                 let parts = [Type::ptr(Space::Host), Type::I64];
                 let offsets = [0, POINTER_BYTES];
@@ -442,41 +446,41 @@ impl Types {
             }
             Op::TypePipe => match inst.operand(0)? {
                 Operand::AccessQualifier(access) => handle(TypeKind::Pipe { access: *access }),
-                _ => return Err(Fault::malformed("the access qualifier is missing")),
+                _ => return Err(InstError::malformed("the access qualifier is missing")),
             },
             Op::TypeQueue => handle(TypeKind::Queue),
             Op::TypeDeviceEvent | Op::TypeReserveId => handle(TypeKind::Handle),
             Op::TypeNamedBarrier => TypeInfo::value(TypeKind::NamedBarrier, Type::ptr(Space::Local), POINTER_BYTES),
-            _ => return Err(Fault::unsupported("this type")),
+            _ => return Err(InstError::unsupported("this type")),
         };
         if self.by_id.insert(id, info).is_some() {
-            return Err(Fault::malformed("the type is defined already"));
+            return Err(InstError::malformed("the type is already defined"));
         }
         Ok(())
     }
 
-    fn vector(&self, inst: &Inst) -> Result<TypeInfo, Fault> {
+    fn vector(&self, inst: &Inst) -> Result<TypeInfo, InstError> {
         let (elem, lanes) = (inst.id(0)?, inst.literal(1)?);
         let info = self.get(elem)?;
         let scalar = match info.kind {
             TypeKind::Bool | TypeKind::Int | TypeKind::Float => info.value,
-            TypeKind::Pointer { .. } => return Err(Fault::unsupported("vectors of pointers")),
+            TypeKind::Pointer { .. } => return Err(InstError::unsupported("vectors of pointers")),
             _ => None,
         };
-        let scalar = scalar.ok_or_else(|| Fault::malformed(format!("%{elem} is no scalar type")))?;
-        // The specification knows 2, 3, 4, 8 and 16 components. LLVM's back end writes what its optimizer made, 1 and 7
-        // included; a vector of one component is the scalar.
+        let scalar = scalar.ok_or_else(|| InstError::malformed(format!("%{elem} is not a scalar type")))?;
+        // The specification allows 2, 3, 4, 8 and 16 components. LLVM's back end also writes other numbers that its optimizer
+        // created, such as 1 and 7. A vector of one component is the scalar.
         if !(1..=Type::MAX_LANES).contains(&lanes) {
-            return Err(Fault::malformed(format!("vectors have 1 to {} components, not {lanes}", Type::MAX_LANES)));
+            return Err(InstError::malformed(format!("vectors have 1 to {} components, not {lanes}", Type::MAX_LANES)));
         }
         let size = info.size * u64::from(lanes.next_power_of_two());
         Ok(TypeInfo::value(TypeKind::Vector { elem, lanes }, scalar.with_lanes(lanes), size))
     }
 
-    fn array(&self, elem: u32, len: u64) -> Result<TypeInfo, Fault> {
+    fn array(&self, elem: u32, len: u64) -> Result<TypeInfo, InstError> {
         let info = self.get(elem)?;
         if !info.is_sized() {
-            return Err(Fault::malformed(format!("%{elem} is no type of an element")));
+            return Err(InstError::malformed(format!("%{elem} is not a type that array elements can have")));
         }
         let depth = deeper(info.depth)?;
         let size = info.size.checked_mul(len).filter(|&size| size <= MAX_SIZE).ok_or_else(too_large)?;
@@ -491,14 +495,14 @@ impl Types {
         Ok(TypeInfo { kind, value: None, size, align: info.align, leaf_count, leaves, depth })
     }
 
-    fn structure(&self, members: &[u32], packed: bool) -> Result<TypeInfo, Fault> {
+    fn structure(&self, members: &[u32], packed: bool) -> Result<TypeInfo, InstError> {
         let (mut size, mut align, mut depth, mut leaf_count) = (0u64, 1u32, 0, 0u64);
         let mut offsets = Vec::with_capacity(members.len());
         let mut leaf_starts = Vec::with_capacity(members.len());
         for &member in members {
             let info = self.get(member)?;
             if !info.is_sized() {
-                return Err(Fault::malformed(format!("%{member} is no type of a member")));
+                return Err(InstError::malformed(format!("%{member} is not a type that struct members can have")));
             }
             let member_align = if packed { 1 } else { info.align };
             let offset = size.next_multiple_of(member_align.into());
@@ -522,13 +526,13 @@ impl Types {
     }
 }
 
-fn deeper(depth: u32) -> Result<u32, Fault> {
+fn deeper(depth: u32) -> Result<u32, InstError> {
     if depth >= MAX_DEPTH {
-        return Err(Fault::unsupported(format!("types nested deeper than {MAX_DEPTH}")));
+        return Err(InstError::unsupported(format!("types nested deeper than {MAX_DEPTH}")));
     }
     Ok(depth + 1)
 }
 
-fn too_large() -> Fault {
-    Fault::unsupported(format!("types larger than {MAX_SIZE} bytes"))
+fn too_large() -> InstError {
+    InstError::unsupported(format!("types larger than {MAX_SIZE} bytes"))
 }

@@ -1,4 +1,4 @@
-//! One module of a build with everything at module scope resolved: types, constants, variables, and what its functions call.
+//! One module of a build with everything at module scope resolved: types, constants, variables, and the callees of its functions.
 
 use clift_kir::{Func, Global, GlobalData, GlobalInit, Space, Type};
 use rspirv::dr::Operand;
@@ -6,39 +6,39 @@ use rspirv::spirv::{BuiltIn, ExecutionMode, FPFastMathMode, Op, StorageClass};
 use rustc_hash::FxHashMap;
 
 use super::consts::{self, Constant, Consts, SpecValues};
-use super::lower::{MAX_SLOT_BYTES, Shared};
+use super::lower::{MAX_SLOT_BYTES, SharedState};
 use super::module::{FunctionDef, Module};
 use super::specialize;
 use super::types::{self, TypeKind, Types};
-use super::words::{Fault, Inst};
+use super::words::{Inst, InstError};
 use crate::ImportError;
 
-/// Largest alignment of a program-scope variable.
+/// Maximum alignment of a program-scope variable.
 const MAX_GLOBAL_ALIGN: u32 = 4096;
 
 /// A module-scope variable.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Variable {
-    /// It lives in memory.
+pub(crate) enum ModuleVariable {
+    /// A variable in memory.
     Global {
         /// The kir variable; that of the exporting module for an import.
         global: Global,
-        /// Where it lives.
+        /// Its address space.
         space: Space,
     },
-    /// A work-item query in the guise of a variable, whatever its storage class.
-    Input {
-        /// Which.
+    /// A built-in variable, which is a work-item query, whatever its storage class.
+    BuiltIn {
+        /// The built-in.
         built_in: BuiltIn,
         /// Its type.
         ty: u32,
     },
 }
 
-/// How a function is called in kir.
+/// The kir signature of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
-    /// Parameters; the address of the result comes first where it is too large for values.
+    /// Parameters. The first is the address of the result if the result type is too large for values.
     pub(crate) params: Vec<Type>,
     /// Results.
     pub(crate) returns: Vec<Type>,
@@ -61,12 +61,12 @@ pub(crate) struct Unit {
     /// Its constants, addresses of variables included.
     pub(crate) consts: Consts,
     /// Its variables.
-    pub(crate) variables: FxHashMap<u32, Variable>,
-    /// Functions that are reached, by id; imports lead to the exporting module's.
+    pub(crate) variables: FxHashMap<u32, ModuleVariable>,
+    /// Reachable functions by id; an import is mapped to the function of the exporting module.
     pub(crate) callees: FxHashMap<u32, Callee>,
     /// Whether a kernel forbids contraction.
     pub(crate) contraction_off: bool,
-    /// Whether our own front end made it.
+    /// Whether our own front end compiled it.
     pub(crate) compiled_here: bool,
 }
 
@@ -88,22 +88,22 @@ impl Unit {
         }
     }
 
-    /// Resolves types, constants and variables in order. `globals` says which kir variable each `OpVariable` in memory is.
+    /// Resolves types, constants and variables in order. `globals` maps each `OpVariable` in memory to its kir variable.
     pub(crate) fn resolve(
         &mut self,
-        shared: &Shared,
+        shared: &SharedState,
         spec_values: SpecValues<'_>,
         globals: &ModuleGlobals,
     ) -> Result<(), ImportError> {
         for index in self.module.globals.clone() {
             self.resolve_one(index, shared, spec_values, globals)
-                .map_err(|fault| fault.at(&self.module.insts[index]))?;
+                .map_err(|error| error.at(&self.module.insts[index]))?;
         }
-        // A default for all float instructions that does not name contraction forbids it.
+        // A default fast-math mode without `AllowContract` forbids contraction.
         for entry in &self.module.entry_points {
             for (mode, inst) in self.module.modes_of(entry.function) {
                 if mode == ExecutionMode::FPFastMathDefault {
-                    let flags = inst.id(3).and_then(|id| self.consts.integer(id)).map_err(|fault| fault.at(inst))?;
+                    let flags = inst.id(3).and_then(|id| self.consts.integer(id)).map_err(|error| error.at(inst))?;
                     let flags = FPFastMathMode::from_bits_truncate(flags as u32);
                     self.contraction_off |= !flags.contains(FPFastMathMode::ALLOW_CONTRACT);
                 }
@@ -115,10 +115,10 @@ impl Unit {
     fn resolve_one(
         &mut self,
         index: usize,
-        shared: &Shared,
+        shared: &SharedState,
         spec_values: SpecValues<'_>,
         globals: &ModuleGlobals,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), InstError> {
         let inst = &self.module.insts[index];
         if inst.spec_op {
             let constant = specialize::fold(self, shared, inst)?;
@@ -149,22 +149,22 @@ impl Unit {
     fn variable(
         &self,
         inst: &Inst,
-        shared: &Shared,
+        shared: &SharedState,
         globals: &ModuleGlobals,
-    ) -> Result<(u32, Variable, Option<Constant>), Fault> {
+    ) -> Result<(u32, ModuleVariable, Option<Constant>), InstError> {
         let (id, ty) = (inst.result()?, inst.result_type()?);
         let (class, pointee, initializer) = declared(inst, &self.types)?;
         let decorations = self.module.decorations.of(id);
         if let Some(built_in) = decorations.built_in {
-            return Ok((id, Variable::Input { built_in, ty: pointee }, None));
+            return Ok((id, ModuleVariable::BuiltIn { built_in, ty: pointee }, None));
         }
         if class == StorageClass::Input {
-            return Err(Fault::malformed("an Input variable without BuiltIn"));
+            return Err(InstError::malformed("a variable of storage class Input has no BuiltIn decoration"));
         }
         let space = variable_space(class)?;
         let info = self.types.get(pointee)?;
         if !info.is_sized() {
-            return Err(Fault::malformed("a variable of a type without size"));
+            return Err(InstError::malformed("the variable's type has no size"));
         }
         let literal_sampler = space == Space::Constant && info.kind == TypeKind::Sampler && initializer.is_some();
         if !literal_sampler
@@ -177,30 +177,32 @@ impl Unit {
                     | TypeKind::Queue
             )
         {
-            return Err(Fault::unsupported("variables of this type"));
+            return Err(InstError::unsupported("variables of this type"));
         }
         let Some(&(global, ownership)) = globals.get(&id) else {
             unreachable!("broken invariant: every variable in memory has been counted")
         };
-        let address = Constant { ty, value: consts::Value::Address { global, space, offset: 0, ty: Type::ptr(space) } };
-        let variable = Variable::Global { global, space };
+        let address =
+            Constant { ty, value: consts::ConstValue::Address { global, space, offset: 0, ty: Type::ptr(space) } };
+        let variable = ModuleVariable::Global { global, space };
         if ownership == Ownership::Imported {
             if initializer.is_some() {
-                return Err(Fault::malformed("an imported variable with an initializer"));
+                return Err(InstError::malformed("an imported variable has an initializer"));
             }
             return Ok((id, variable, Some(address)));
         }
         let mut init = GlobalInit::default();
         if let Some(initializer) = initializer {
             let constant = self.consts.get(initializer);
-            let found = constant.ok_or_else(|| Fault::malformed(format!("%{initializer} is no constant")))?;
+            let found = constant
+                .ok_or_else(|| InstError::malformed(format!("the initializer %{initializer} is not a constant")))?;
             self.types.check_initializer(found.ty, pointee)?;
             if space != Space::Local {
                 init = self.consts.initialize(initializer, &self.types)?;
             } else if !self.consts.is_undefined(initializer) {
                 let GlobalInit { bytes, addresses } = self.consts.initialize(initializer, &self.types)?;
                 if !addresses.is_empty() || bytes.iter().any(|&byte| byte != 0) {
-                    return Err(Fault::unsupported("a local variable with an initializer other than null"));
+                    return Err(InstError::unsupported("a local variable with an initializer other than null"));
                 }
                 shared.zeroed.borrow_mut().push(global);
             }
@@ -213,26 +215,26 @@ impl Unit {
         Ok((id, variable, Some(address)))
     }
 
-    /// Types of a function by its `OpFunction`: result and parameters.
-    pub(crate) fn function_type(&self, function: &FunctionDef) -> Result<(u32, &[u32]), Fault> {
+    /// Result type and parameter types of a function.
+    pub(crate) fn function_type(&self, function: &FunctionDef) -> Result<(u32, &[u32]), InstError> {
         let inst = &self.module.insts[function.inst];
         match &self.types.get(inst.id(1)?)?.kind {
             TypeKind::Function { ret, params } => {
                 if *ret != inst.result_type()? {
-                    return Err(Fault::malformed("the result type is not that of the function type"));
+                    return Err(InstError::malformed("the result type differs from the function type's"));
                 }
                 if params.len() != function.params.len() {
                     let (declared, found) = (params.len(), function.params.len());
-                    return Err(Fault::malformed(format!("{found} parameters for a type of {declared}")));
+                    return Err(InstError::malformed(format!("{found} parameters for a function type of {declared}")));
                 }
                 Ok((*ret, params))
             }
-            _ => Err(Fault::malformed("the function type is no function type")),
+            _ => Err(InstError::malformed("the function's type is not a function type")),
         }
     }
 
-    /// How a function is called in kir.
-    pub(crate) fn signature(&self, function: &FunctionDef) -> Result<Signature, Fault> {
+    /// The kir signature of a function.
+    pub(crate) fn signature(&self, function: &FunctionDef) -> Result<Signature, InstError> {
         let (ret, param_types) = self.function_type(function)?;
         let (mut params, mut returns) = (Vec::new(), Vec::new());
         let info = self.types.get(ret)?;
@@ -253,20 +255,22 @@ impl Unit {
     }
 }
 
-/// What a variable is declared as: storage class, type, initializer.
-pub(crate) fn declared(inst: &Inst, types: &Types) -> Result<(StorageClass, u32, Option<u32>), Fault> {
+/// The declaration of a variable: storage class, type, initializer.
+pub(crate) fn declared(inst: &Inst, types: &Types) -> Result<(StorageClass, u32, Option<u32>), InstError> {
     let (class, pointee) = types.any_pointer(inst.result_type()?)?;
     let Operand::StorageClass(declared) = *inst.operand(0)? else {
-        return Err(Fault::malformed("the storage class is missing"));
+        return Err(InstError::malformed("the storage class is missing"));
     };
     if declared != class {
-        return Err(Fault::malformed(format!("storage class {declared:?} in a pointer to {class:?}")));
+        return Err(InstError::malformed(format!(
+            "the variable has storage class {declared:?}, its pointer type {class:?}"
+        )));
     }
     let untyped = inst.op() == Op::UntypedVariableKHR;
     let ty = match pointee {
         _ if untyped => inst.id(1)?,
         Some(pointee) => pointee,
-        None => return Err(Fault::malformed(format!("type %{} is no pointer", inst.result_type()?))),
+        None => return Err(InstError::malformed(format!("type %{} is not a typed pointer", inst.result_type()?))),
     };
     let place = if untyped { 2 } else { 1 };
     let initializer = if inst.len() > place { Some(inst.id(place)?) } else { None };
@@ -281,27 +285,27 @@ pub(crate) type ModuleGlobals = FxHashMap<u32, (Global, Ownership)>;
 pub(crate) enum Ownership {
     /// This module defines it.
     Defined,
-    /// Another module defines it, or none in a check without linking.
+    /// Another module defines it, or no module in a check without linking.
     Imported,
 }
 
 /// The space of a module-scope variable in memory.
-pub(crate) fn variable_space(class: StorageClass) -> Result<Space, Fault> {
+pub(crate) fn variable_space(class: StorageClass) -> Result<Space, InstError> {
     match types::space(class)? {
         space @ (Space::Global | Space::Constant | Space::Local) => Ok(space),
         Space::Private | Space::Generic | Space::Host => {
-            Err(Fault::malformed(format!("a module-scope variable in {class:?}")))
+            Err(InstError::malformed(format!("a module-scope variable has storage class {class:?}")))
         }
     }
 }
 
-impl Shared {
-    /// Counts bytes of variables.
-    fn count_variable(&self, bytes: u64) -> Result<(), Fault> {
+impl SharedState {
+    /// Adds to the bytes of variables and checks the limit.
+    fn count_variable(&self, bytes: u64) -> Result<(), InstError> {
         let total = self.variable_bytes.get().saturating_add(bytes);
         self.variable_bytes.set(total);
         if total > MAX_SLOT_BYTES {
-            return Err(Fault::unsupported(format!("more than {MAX_SLOT_BYTES} bytes of variables")));
+            return Err(InstError::unsupported(format!("more than {MAX_SLOT_BYTES} bytes of variables")));
         }
         Ok(())
     }

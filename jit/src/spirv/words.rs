@@ -1,9 +1,9 @@
-//! From words to instructions: header, the instruction stream's shape, and rspirv's parser behind checks it lacks.
+//! From words to instructions: checks the header and the shape of the instruction stream, then runs rspirv's parser.
 //!
-//! The stream is walked once before the parser sees it: every word count must stay inside the module, instructions without
-//! meaning (source text) are left out, and `OpSpecConstantOp` is rewritten as the instruction it wraps, so that the
-//! grammar's operand rules apply to it. The walk also yields each instruction's word offset, which the parser does not keep.
-//! What an instruction *means* is not looked at here.
+//! A walk over the stream prepares it for the parser. It checks that each word count stays inside the module, removes instructions
+//! without semantics (source text), and rewrites `OpSpecConstantOp` as the instruction that it wraps, so that the grammar's
+//! operand rules apply to it. It also records each instruction's word offset, which the parser does not keep.
+//! The semantics of instructions are not checked here.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -21,20 +21,20 @@ const HEADER_WORDS: usize = 5;
 
 /// Why an instruction cannot be imported, before its position is attached.
 #[derive(Clone, Debug)]
-pub(crate) struct Fault {
+pub(crate) struct InstError {
     unsupported: bool,
     reason: String,
 }
 
-impl Fault {
-    /// The module breaks a rule.
-    pub(crate) fn malformed(reason: impl Into<String>) -> Fault {
-        Fault { unsupported: false, reason: reason.into() }
+impl InstError {
+    /// The module violates a rule of SPIR-V.
+    pub(crate) fn malformed(reason: impl Into<String>) -> InstError {
+        InstError { unsupported: false, reason: reason.into() }
     }
 
-    /// The module is right but needs something we lack.
-    pub(crate) fn unsupported(reason: impl Into<String>) -> Fault {
-        Fault { unsupported: true, reason: reason.into() }
+    /// The module is valid but needs a feature that is not implemented.
+    pub(crate) fn unsupported(reason: impl Into<String>) -> InstError {
+        InstError { unsupported: true, reason: reason.into() }
     }
 
     /// The error at an instruction.
@@ -42,9 +42,9 @@ impl Fault {
         self.at_word(inst.word, inst.name())
     }
 
-    /// The error at a place.
+    /// The error at a word offset.
     pub(crate) fn at_word(self, word: usize, instruction: String) -> ImportError {
-        let Fault { unsupported, reason } = self;
+        let InstError { unsupported, reason } = self;
         if unsupported {
             ImportError::Unsupported { word, instruction, reason }
         } else {
@@ -53,19 +53,19 @@ impl Fault {
     }
 }
 
-/// One instruction with its place.
+/// One instruction with its position.
 #[derive(Clone, Debug)]
 pub(crate) struct Inst {
     /// Word offset in the module.
     pub(crate) word: usize,
-    /// Whether it stood wrapped in an `OpSpecConstantOp`.
+    /// Whether it was wrapped in an `OpSpecConstantOp`.
     pub(crate) spec_op: bool,
     /// The instruction.
     pub(crate) dr: dr::Instruction,
 }
 
 impl Inst {
-    /// Its opcode; of an `OpSpecConstantOp` the opcode it applies.
+    /// Its opcode; for an `OpSpecConstantOp` the opcode that it wraps.
     pub(crate) fn op(&self) -> Op {
         self.dr.class.opcode
     }
@@ -80,13 +80,13 @@ impl Inst {
     }
 
     /// The result id.
-    pub(crate) fn result(&self) -> Result<u32, Fault> {
-        self.dr.result_id.ok_or_else(|| Fault::malformed("no result id"))
+    pub(crate) fn result(&self) -> Result<u32, InstError> {
+        self.dr.result_id.ok_or_else(|| InstError::malformed("the result id is missing"))
     }
 
     /// The result type's id.
-    pub(crate) fn result_type(&self) -> Result<u32, Fault> {
-        self.dr.result_type.ok_or_else(|| Fault::malformed("no result type"))
+    pub(crate) fn result_type(&self) -> Result<u32, InstError> {
+        self.dr.result_type.ok_or_else(|| InstError::malformed("the result type is missing"))
     }
 
     /// Number of operands.
@@ -95,38 +95,38 @@ impl Inst {
     }
 
     /// Any operand.
-    pub(crate) fn operand(&self, index: usize) -> Result<&dr::Operand, Fault> {
-        self.dr.operands.get(index).ok_or_else(|| Fault::malformed(format!("operand {index} is missing")))
+    pub(crate) fn operand(&self, index: usize) -> Result<&dr::Operand, InstError> {
+        self.dr.operands.get(index).ok_or_else(|| InstError::malformed(format!("operand {index} is missing")))
     }
 
     /// An operand that is an id.
-    pub(crate) fn id(&self, index: usize) -> Result<u32, Fault> {
-        self.operand(index)?.id_ref_any().ok_or_else(|| Fault::malformed(format!("operand {index} is not an id")))
+    pub(crate) fn id(&self, index: usize) -> Result<u32, InstError> {
+        self.operand(index)?.id_ref_any().ok_or_else(|| InstError::malformed(format!("operand {index} is not an id")))
     }
 
     /// The ids from an operand on; all operands from there must be ids.
-    pub(crate) fn ids_from(&self, index: usize) -> Result<Vec<u32>, Fault> {
+    pub(crate) fn ids_from(&self, index: usize) -> Result<Vec<u32>, InstError> {
         (index..self.len()).map(|i| self.id(i)).collect()
     }
 
     /// A literal number of one word.
-    pub(crate) fn literal(&self, index: usize) -> Result<u32, Fault> {
+    pub(crate) fn literal(&self, index: usize) -> Result<u32, InstError> {
         match self.operand(index)? {
             dr::Operand::LiteralBit32(value) | dr::Operand::LiteralExtInstInteger(value) => Ok(*value),
-            _ => Err(Fault::malformed(format!("operand {index} is not a literal number"))),
+            _ => Err(InstError::malformed(format!("operand {index} is not a literal number"))),
         }
     }
 
     /// The literal numbers from an operand on.
-    pub(crate) fn literals_from(&self, index: usize) -> Result<Vec<u32>, Fault> {
+    pub(crate) fn literals_from(&self, index: usize) -> Result<Vec<u32>, InstError> {
         (index..self.len()).map(|i| self.literal(i)).collect()
     }
 
     /// A literal string.
-    pub(crate) fn string(&self, index: usize) -> Result<&str, Fault> {
+    pub(crate) fn string(&self, index: usize) -> Result<&str, InstError> {
         match self.operand(index)? {
             dr::Operand::LiteralString(text) => Ok(text),
-            _ => Err(Fault::malformed(format!("operand {index} is not a string"))),
+            _ => Err(InstError::malformed(format!("operand {index} is not a string"))),
         }
     }
 }
@@ -138,14 +138,14 @@ pub(crate) struct Parsed {
     pub(crate) version: (u8, u8),
     /// Number of the tool that made the module.
     pub(crate) generator: u32,
-    /// The instructions in order, those without meaning left out.
+    /// The instructions in order, without those that have no semantics.
     pub(crate) insts: Vec<Inst>,
 }
 
 /// Parses a module's words.
 ///
 /// # Errors
-/// [`ImportError`] when they are no SPIR-V of a supported version, or an instruction is not shaped as the grammar says.
+/// [`ImportError`] when they are not SPIR-V of a supported version, or an instruction does not follow the grammar.
 pub(crate) fn parse(words: &[u32]) -> Result<Parsed, ImportError> {
     let (version, bound) = header(words)?;
     let Walked { words: cleaned, places } = walk(words)?;
@@ -154,18 +154,18 @@ pub(crate) fn parse(words: &[u32]) -> Result<Parsed, ImportError> {
     // The parser has panicked on broken input; the walk above removes the known cause.
     let outcome = catch_unwind(AssertUnwindSafe(|| Parser::new(&bytes, &mut collector).parse()));
     let mut drs = collector.insts;
-    let failed = |reason: Fault| {
+    let failed = |reason: InstError| {
         let place = places.get(drs.len());
         let (word, opcode) = place.map_or((words.len(), None), |p| (p.word, Some(p.opcode)));
         reason.at_word(word, opcode.map_or_else(|| "module".to_owned(), opcode_name))
     };
     match outcome {
         Ok(Ok(())) => {}
-        Ok(Err(state)) => return Err(failed(parse_fault(&state))),
-        Err(_) => return Err(failed(Fault::malformed("operands cannot be read"))),
+        Ok(Err(state)) => return Err(failed(parse_error(&state))),
+        Err(_) => return Err(failed(InstError::malformed("operands cannot be read"))),
     }
     if drs.len() != places.len() {
-        return Err(failed(Fault::malformed("operands cannot be read")));
+        return Err(failed(InstError::malformed("operands cannot be read")));
     }
     let insts = drs
         .drain(..)
@@ -173,19 +173,19 @@ pub(crate) fn parse(words: &[u32]) -> Result<Parsed, ImportError> {
         .map(|(dr, place)| Inst { word: place.word, spec_op: place.spec_op, dr })
         .collect::<Vec<_>>();
     for inst in &insts {
-        check_ids(inst, bound).map_err(|fault| fault.at(inst))?;
+        check_ids(inst, bound).map_err(|error| error.at(inst))?;
     }
     Ok(Parsed { version, generator: words[2] >> 16, insts })
 }
 
-/// Ids must lie below the bound; 0 is none.
-fn check_ids(inst: &Inst, bound: u32) -> Result<(), Fault> {
-    // Operands of extended instructions may be literals, which the parser takes for ids; the set's grammar checks them.
+/// Checks that ids are below the bound and not 0.
+fn check_ids(inst: &Inst, bound: u32) -> Result<(), InstError> {
+    // Operands of extended instructions may be literals, which the parser reads as ids; `ops/misc.rs` checks them.
     let checked = if matches!(inst.op(), Op::ExtInst) { 1 } else { inst.dr.operands.len() };
     let used = inst.dr.operands.iter().take(checked).filter_map(dr::Operand::id_ref_any);
     for id in used.chain(inst.dr.result_id).chain(inst.dr.result_type) {
         if id == 0 || id >= bound {
-            return Err(Fault::malformed(format!("id {id} is out of bounds (bound {bound})")));
+            return Err(InstError::malformed(format!("id {id} is out of bounds (bound {bound})")));
         }
     }
     Ok(())
@@ -201,12 +201,12 @@ fn opcode_name(opcode: u16) -> String {
 
 /// Checks the header; version and id bound.
 fn header(words: &[u32]) -> Result<((u8, u8), u32), ImportError> {
-    let bad = |word, reason: String| Err(Fault::malformed(reason).at_word(word, "header".to_owned()));
+    let bad = |word, reason: String| Err(InstError::malformed(reason).at_word(word, "header".to_owned()));
     let [magic, version, _generator, bound, schema, ..] = *words else {
         return bad(words.len(), format!("{} words are too few for a header", words.len()));
     };
     if magic == MAGIC_NUMBER.swap_bytes() {
-        return bad(0, "the words are in the other byte order".to_owned());
+        return bad(0, "the words are in the wrong byte order".to_owned());
     }
     if magic != MAGIC_NUMBER {
         return bad(0, format!("magic number {magic:#010x} instead of {MAGIC_NUMBER:#010x}"));
@@ -224,8 +224,8 @@ fn header(words: &[u32]) -> Result<((u8, u8), u32), ImportError> {
     Ok(((major, minor), bound))
 }
 
-/// Where an instruction of the cleaned stream stood.
-struct Place {
+/// Original position of an instruction of the cleaned stream.
+struct InstPlace {
     word: usize,
     opcode: u16,
     spec_op: bool,
@@ -233,13 +233,13 @@ struct Place {
 
 struct Walked {
     words: Vec<u32>,
-    places: Vec<Place>,
+    places: Vec<InstPlace>,
 }
 
-/// Instructions that the parser's grammar lacks, by number, and what says the same: `OpPoisonKHR` and `OpFreezeKHR`
-/// (`SPV_KHR_poison_freeze`). A value of ours that is undefined is the same for all who use it.
+/// Opcodes that the parser's grammar lacks, and equivalent instructions: `OpPoisonKHR` and `OpFreezeKHR`
+/// (`SPV_KHR_poison_freeze`). In kir an undefined value is the same at all its uses, so freezing it is a copy.
 const SYNONYMS: [(u16, Op); 2] = [(5158, Op::Undef), (5159, Op::CopyObject)];
-/// The capability that enables them, and the execution mode that asks for them.
+/// The capability that enables them, and their execution mode.
 const POISON_FREEZE: u32 = 5156;
 const POISON_FREEZE_MODE: u32 = 5157;
 
@@ -251,13 +251,15 @@ fn walk(words: &[u32]) -> Result<Walked, ImportError> {
     let mut at = HEADER_WORDS;
     while at < words.len() {
         let (count, opcode) = ((words[at] >> 16) as usize, words[at] as u16);
-        let bad = |fault: Fault| fault.at_word(at, opcode_name(opcode));
+        let bad = |error: InstError| error.at_word(at, opcode_name(opcode));
         if count == 0 {
-            return Err(bad(Fault::malformed("word count 0")));
+            return Err(bad(InstError::malformed("the word count is 0")));
         }
         let Some(inst) = words.get(at..at + count) else {
             let left = words.len() - at;
-            return Err(bad(Fault::malformed(format!("{count} words, but only {left} are left in the module"))));
+            return Err(bad(InstError::malformed(format!(
+                "the instruction has {count} words, but the module has only {left} more"
+            ))));
         };
         if matches!(inst, [first, POISON_FREEZE] if *first as u16 == Op::Capability as u16)
             || matches!(inst, [first, _, POISON_FREEZE_MODE] if *first as u16 == Op::ExecutionMode as u16)
@@ -272,7 +274,7 @@ fn walk(words: &[u32]) -> Result<Walked, ImportError> {
             out.extend_from_slice(&inst[1..]);
         } else {
             let Some(class) = CORE.lookup_opcode(opcode.into()) else {
-                return Err(bad(Fault::unsupported("unknown opcode")));
+                return Err(bad(InstError::unsupported("unknown opcode")));
             };
             match class.opcode {
                 Op::Nop | Op::SourceContinued | Op::Source | Op::SourceExtension | Op::ModuleProcessed => {
@@ -287,7 +289,7 @@ fn walk(words: &[u32]) -> Result<Walked, ImportError> {
                     unwrap_spec_op(inst, &mut out).map_err(bad)?;
                     spec_op = true;
                 }
-                // LLVM's back end repeats the type behind the result each time that it meets a null event again.
+                // LLVM's back end appends the type once more for each further use of a null event.
                 Op::ConstantNull if matches!(inst, [_, ty, _, again @ ..] if again.iter().all(|word| word == ty)) => {
                     out.extend_from_slice(&[3 << 16 | u32::from(opcode), inst[1], inst[2]]);
                 }
@@ -298,27 +300,27 @@ fn walk(words: &[u32]) -> Result<Walked, ImportError> {
         if let Some(class) = CORE.lookup_opcode(opcode.into()) {
             repair_strings(class.operands.iter().map(|operand| operand.kind), &mut out[start..]);
         }
-        places.push(Place { word: at, opcode, spec_op });
+        places.push(InstPlace { word: at, opcode, spec_op });
         at += count;
     }
     Ok(Walked { words: out, places })
 }
 
-/// Whether an instruction decorates with the linkage "internal", which is none: versions of the SPIR-V-LLVM translator up to 15
-/// write it for the helper functions that they make.
+/// Whether an instruction decorates with the linkage "internal", which means no linkage. Versions of the SPIR-V-LLVM translator up
+/// to 15 write it for helper functions that they generate.
 fn is_internal_linkage(decorate: &[u32]) -> bool {
     const INTERNAL: u32 = i32::MAX as u32 - 1;
     matches!(decorate, [_, _, kind, .., linkage] if *kind == Decoration::LinkageAttributes as u32 && *linkage == INTERNAL)
 }
 
 /// Appends the instruction that an `OpSpecConstantOp` wraps.
-fn unwrap_spec_op(inst: &[u32], out: &mut Vec<u32>) -> Result<(), Fault> {
+fn unwrap_spec_op(inst: &[u32], out: &mut Vec<u32>) -> Result<(), InstError> {
     let [first, result_type, result, opcode, operands @ ..] = inst else {
-        return Err(Fault::malformed("operands are missing"));
+        return Err(InstError::malformed("operands are missing"));
     };
-    let class = CORE.lookup_opcode(*opcode).ok_or_else(|| Fault::malformed(format!("unknown opcode {opcode}")))?;
+    let class = CORE.lookup_opcode(*opcode).ok_or_else(|| InstError::malformed(format!("unknown opcode {opcode}")))?;
     if !super::specialize::is_foldable(class.opcode) {
-        return Err(Fault::malformed(format!("Op{} may not be applied to constants", class.opname)));
+        return Err(InstError::malformed(format!("Op{} may not be used in OpSpecConstantOp", class.opname)));
     }
     let count = (first >> 16) - 1;
     out.extend_from_slice(&[count << 16 | opcode, *result_type, *result]);
@@ -326,8 +328,8 @@ fn unwrap_spec_op(inst: &[u32], out: &mut Vec<u32>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Names and strings for readers may come in any encoding; the parser takes only UTF-8. Replaces what is not by `?`.
-/// A leading string operand (after ids of one word each) is all that such instructions have.
+/// Makes strings valid UTF-8, which the parser requires: replaces the bytes that are not ASCII by `?` in strings of other encodings.
+/// Only the first string operand is repaired, which follows ids of one word each; no instruction has another one that matters.
 fn repair_strings(kinds: impl Iterator<Item = OperandKind>, inst: &mut [u32]) {
     let mut at = 1;
     for kind in kinds {
@@ -351,25 +353,25 @@ fn repair_strings(kinds: impl Iterator<Item = OperandKind>, inst: &mut [u32]) {
     }
 }
 
-/// The parser's complaint in our words; its own positions refer to the cleaned stream.
-fn parse_fault(state: &ParseState) -> Fault {
+/// Translates an error of the parser. The positions in it refer to the cleaned stream and are dropped.
+fn parse_error(state: &ParseState) -> InstError {
     match state {
-        ParseState::OperandExpected(..) => Fault::malformed("operands are missing"),
-        ParseState::OperandExceeded(..) => Fault::malformed("more operands than the instruction has"),
-        ParseState::WordCountZero(..) => Fault::malformed("word count 0"),
+        ParseState::OperandExpected(..) => InstError::malformed("operands are missing"),
+        ParseState::OperandExceeded(..) => InstError::malformed("there are too many operands"),
+        ParseState::WordCountZero(..) => InstError::malformed("the word count is 0"),
         ParseState::OpcodeUnknown(..) | ParseState::SpecConstantOpIntegerIncorrect(..) => {
-            Fault::malformed("unknown opcode")
+            InstError::malformed("unknown opcode")
         }
-        ParseState::TypeUnsupported(..) => Fault::unsupported("a literal of this width"),
+        ParseState::TypeUnsupported(..) => InstError::unsupported("a literal of this width"),
         ParseState::OperandError(error) => match error {
             rspirv::binary::DecodeError::StreamExpected(_) | rspirv::binary::DecodeError::LimitReached(_) => {
-                Fault::malformed("operands are missing")
+                InstError::malformed("operands are missing")
             }
-            rspirv::binary::DecodeError::DecodeStringFailed(..) => Fault::malformed("a string is not UTF-8"),
-            other => Fault::malformed(format!("unknown enumerant: {other:?}")),
+            rspirv::binary::DecodeError::DecodeStringFailed(..) => InstError::malformed("a string is not UTF-8"),
+            other => InstError::malformed(format!("unknown enumerant: {other:?}")),
         },
         ParseState::HeaderIncomplete(_) | ParseState::HeaderIncorrect | ParseState::EndiannessUnsupported => {
-            Fault::malformed("bad header")
+            InstError::malformed("the header is invalid")
         }
         ParseState::Complete | ParseState::ConsumerStopRequested | ParseState::ConsumerError(_) => {
             unreachable!("broken invariant: the collector never stops the parser")
@@ -377,7 +379,7 @@ fn parse_fault(state: &ParseState) -> Fault {
     }
 }
 
-/// Takes what the parser reads.
+/// Collects the instructions that the parser reads.
 struct Collector {
     insts: Vec<dr::Instruction>,
 }

@@ -206,7 +206,7 @@ fn add_loops(
         scratch_fixed_bytes: context.fixed_bytes + env::slack(context.align),
         scratch_item_bytes: context.item_bytes,
         width: packing.lanes,
-        groups_may_grow: false,
+        may_coalesce_groups: false,
     };
     let private_bytes = context.private_bytes / u64::from(packing.lanes);
     let made = GroupFunction { func, widened: None, resources, private_bytes, has_barrier: regions.has_barrier };

@@ -3,7 +3,8 @@
 use clift_jit::spirv::Imported;
 use clift_kir::Space;
 use clift_kir::interp::{
-    Geometry, GroupLaunch, Interpreter, Memory, NoObserver, Options, Prepared, SimMemory, SimOptions, load_globals,
+    Geometry, GroupLaunch, InterpOptions, Interpreter, Memory, NoObserver, PreparedModule, SimMemory, SimOptions,
+    load_globals,
 };
 
 use crate::case::{Arg, Run};
@@ -50,9 +51,9 @@ pub(crate) fn run(imported: &Imported, run: &Run) -> Result<(), String> {
     let work_dim = 3 - run.global.iter().rev().take_while(|&&size| size == 1).count().min(2) as u32;
     let geometry = Geometry { work_dim, global_size: run.global, global_offset: run.offset, local_size: run.local };
     let launch = GroupLaunch { geometry, group: [0; 3], args: &block, local_base };
-    let prepared = Prepared::new(module);
+    let prepared = PreparedModule::new(module);
     let interpreter = Interpreter::new(module, &prepared);
-    let options = Options { seed: 7, sub_group_size: run.sub_group, ..Options::default() };
+    let options = InterpOptions { seed: 7, sub_group_size: run.sub_group, ..InterpOptions::default() };
     let outcome =
         interpreter.run_launch(data.func, &launch, &globals, &options, &mut memory, &mut NoObserver).map_err(text)?;
     if !outcome.is_clean() {

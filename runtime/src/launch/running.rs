@@ -77,7 +77,7 @@ pub(crate) enum Seat {
 impl Running {
     /// Starts a launch on this thread. Returns the command if this thread ended it.
     pub(crate) fn begin(mut launch: Box<Launch>, node: Arc<Node>) -> Option<Ended> {
-        if launch.resources.groups_may_grow && launch.resources.scratch_item_bytes == 0 {
+        if launch.resources.may_coalesce_groups && launch.resources.scratch_item_bytes == 0 {
             launch.nd = launch.nd.with_longer_rows(node.crew.size());
         }
         let Some((local_bytes, scratch_bytes)) = arena_sizes(&launch) else {

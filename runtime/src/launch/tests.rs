@@ -77,13 +77,13 @@ proptest! {
         offset in [0u64..10, 0u64..10, 0u64..10],
         local in [1u64..40, 1u64..9, 1u64..5],
         known_cost in any::<bool>(),
-        groups_may_grow in any::<bool>(),
+        may_coalesce_groups in any::<bool>(),
     ) {
         let nd = range(dims, global, offset, local);
         let total = usize::try_from(nd.total_items()).expect("it is small");
         let counts: Arc<Vec<AtomicU32>> = Arc::new((0..total).map(|_| AtomicU32::new(0)).collect());
         let seen = counts.clone();
-        let resources = Resources { groups_may_grow, ..Resources::default() };
+        let resources = Resources { may_coalesce_groups, ..Resources::default() };
         let (mut launch, body) = launch(nd, resources, Box::new(move |ctx, _, first, count| {
             assert_eq!((ctx.work_dim, ctx.global_offset), (dims, core::array::from_fn(|d| if d < dims as usize { offset[d] } else { 0 })));
             assert!(first + count <= ctx.num_groups[0] && count > 0);
@@ -140,7 +140,7 @@ fn arenas_and_arguments() {
         scratch_fixed_bytes: 10,
         scratch_item_bytes: 16 << 10,
         width: 8,
-        groups_may_grow: false,
+        may_coalesce_groups: false,
     };
     let nd = range(1, [1000, 1, 1], [0; 3], [1000, 1, 1]);
     let (mut launch, body) = launch(

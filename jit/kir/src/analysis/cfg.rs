@@ -1,4 +1,4 @@
-//! The control-flow graph seen from both ends.
+//! The control-flow graph: predecessors and successors.
 
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::entities::Block;
 use crate::function::Function;
 
-/// Predecessors, successors and a reverse postorder of the blocks that the entry reaches.
+/// Predecessors, successors and a reverse postorder of the reachable blocks.
 #[derive(Clone, Debug)]
 pub struct Cfg {
     preds: SecondaryMap<Block, SmallVec<[Block; 4]>>,
@@ -65,7 +65,7 @@ impl Cfg {
         &self.succs[block]
     }
 
-    /// Reached blocks in reverse postorder, entry first.
+    /// Reachable blocks in reverse postorder, entry first.
     pub fn rpo(&self) -> &[Block] {
         &self.rpo
     }

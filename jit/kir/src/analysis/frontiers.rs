@@ -1,4 +1,4 @@
-//! Dominance frontiers: where what one block defines meets what others do.
+//! Dominance frontiers.
 
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;

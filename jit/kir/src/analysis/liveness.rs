@@ -1,4 +1,4 @@
-//! Which values are live into which block.
+//! Live values at the start of blocks.
 
 use cranelift_entity::SecondaryMap;
 
@@ -14,12 +14,13 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// Of all values, everywhere. Lists grow with how far values live: who needs to know it of some only, says so.
+    /// The liveness of all values in all blocks. If only some are needed, use [`Liveness::of`]: the lists can be long.
     pub fn new(func: &Function, cfg: &Cfg) -> Liveness {
         Self::of(func, cfg, |_| true, |_| true)
     }
 
-    /// Of the values that `wanted` holds for, at the blocks that `noted` holds for. Walks upward from every use to the definition.
+    /// The liveness of the values for which `wanted` holds, at the blocks for which `noted` holds. Walks from every use up to the
+    /// definition.
     pub fn of(func: &Function, cfg: &Cfg, wanted: impl Fn(Value) -> bool, noted: impl Fn(Block) -> bool) -> Liveness {
         let mut live_in: SecondaryMap<Block, Vec<Value>> = SecondaryMap::new();
         // Uses outside the block of the definition.

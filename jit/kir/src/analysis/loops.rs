@@ -111,7 +111,7 @@ impl LoopForest {
         self.innermost(block).is_some_and(|inner| (start..end).contains(&self.spans[inner].0))
     }
 
-    /// Whether some cycle has more than one entry; such cycles are no loops of this forest.
+    /// Whether the graph is irreducible: some cycle has more than one entry. Such cycles are not loops of this forest.
     pub fn irreducible(&self) -> bool {
         self.irreducible
     }

@@ -1,28 +1,28 @@
-//! Facts about a function. Analyses change nothing, are kept by whoever asked, and are asked again after an edit.
+//! Analyses of functions. They do not change the function, are owned by their user, and are computed again after an edit.
 //!
 //! - [`Cfg`]: predecessors, reverse postorder;
 //! - [`DomTree`]: dominators and post-dominators;
-//! - [`Frontiers`]: where definitions of different blocks meet;
+//! - [`Frontiers`]: dominance frontiers;
 //! - [`LoopForest`]: natural loops, and whether the graph is irreducible;
 //! - [`Liveness`]: values live into each block;
-//! - [`Rare`]: blocks that are executed seldom;
+//! - [`Cold`]: cold blocks;
 //! - [`UseCounts`]: how often each value is used;
 //! - [`written_args`]: the arguments that a kernel writes through.
 
 mod cfg;
+mod cold;
 mod dom;
 mod frontiers;
 mod liveness;
 mod loops;
-mod rare;
 mod uses;
 mod written;
 
 pub use cfg::Cfg;
+pub use cold::Cold;
 pub use dom::DomTree;
 pub use frontiers::Frontiers;
 pub use liveness::Liveness;
 pub use loops::{Loop, LoopForest, LoopId};
-pub use rare::Rare;
 pub use uses::UseCounts;
 pub use written::written_args;

@@ -28,7 +28,7 @@ impl UseCounts {
         self.counts[value]
     }
 
-    /// Notes that one use of a value is gone; gives how many are left.
+    /// Removes one use of a value; returns the number of remaining uses.
     pub fn remove_one(&mut self, value: Value) -> u32 {
         self.counts[value] -= 1;
         self.counts[value]

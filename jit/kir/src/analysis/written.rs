@@ -1,4 +1,4 @@
-//! Which arguments a kernel writes through.
+//! The pointer arguments through which a kernel writes.
 //!
 //! Follows the addresses of writes back to the arguments they are computed from: through address arithmetic, casts, choices and
 //! loops, but not through memory or integers. So an argument that is not found may be written all the same; one that is

@@ -1,4 +1,4 @@
-//! Integer and truth-value meanings.
+//! Integer and Boolean meanings.
 
 use super::LaneCx;
 use crate::inst::{Imm, IntCond};

@@ -1,4 +1,4 @@
-//! The meaning of the ops whose result follows from their operands: lane by lane ([`int`], [`float`], [`convert`]) or from all
+//! The semantics of ops whose result depends only on their operands: lane by lane ([`int`], [`float`], [`convert`]) or from all
 //! lanes at once ([`whole`]).
 //!
 //! A lane is the low `bits()` bits of a `u64`, the rest zero, for every element type. The functions are total, need no memory
@@ -17,7 +17,7 @@ use crate::types::{Elem, Type};
 /// Lanes of one value.
 pub type LaneVec = SmallVec<[u64; 4]>;
 
-/// What a lane-wise meaning may ask besides its operands.
+/// The inputs of a lane-wise meaning besides its operands.
 #[derive(Clone, Copy, Debug)]
 pub struct LaneCx<'a> {
     /// The instruction's immediate.
@@ -28,7 +28,7 @@ pub struct LaneCx<'a> {
     pub dst: Elem,
 }
 
-/// What a meaning of whole values may ask besides its operands.
+/// The inputs of a meaning of whole values besides its operands.
 #[derive(Clone, Copy, Debug)]
 pub struct WholeCx<'a> {
     /// The instruction's immediate.
@@ -47,7 +47,7 @@ pub fn lib_call(cx: &LaneCx<'_>, args: &[u64]) -> u64 {
     }
 }
 
-/// What an atomic operation or a step of a reduction makes of the old value and the operand.
+/// Combines two values by an atomic operation or a step of a reduction.
 pub fn combine(op: AtomicOp, elem: Elem, old: u64, operand: u64) -> u64 {
     let cx = LaneCx { imm: &Imm::None, src: elem, dst: elem };
     let args = [old, operand];
@@ -70,7 +70,7 @@ pub fn combine(op: AtomicOp, elem: Elem, old: u64, operand: u64) -> u64 {
     }
 }
 
-/// The value that an operation combines with any other to that other one: what a reduction or scan starts with.
+/// The identity of an operation: the start value of a reduction or scan.
 pub fn identity(op: AtomicOp, elem: Elem) -> u64 {
     let smallest = int::wrap(elem, int::signed_range(elem).0);
     let float = |number| convert::round_f64(elem, number, Rounding::NearestEven);
@@ -88,13 +88,13 @@ pub fn identity(op: AtomicOp, elem: Elem) -> u64 {
     }
 }
 
-/// Lanes as they lie in memory.
+/// The memory representation of lanes.
 pub fn to_bytes(elem: Elem, lanes: &[u64]) -> SmallVec<[u8; 64]> {
     let size = elem.bytes() as usize;
     lanes.iter().flat_map(|lane| lane.to_le_bytes().into_iter().take(size)).collect()
 }
 
-/// Memory as lanes.
+/// Lanes from their memory representation.
 pub fn from_bytes(elem: Elem, bytes: &[u8]) -> LaneVec {
     let lane = |chunk: &[u8]| chunk.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
     bytes.chunks_exact(elem.bytes() as usize).map(lane).collect()

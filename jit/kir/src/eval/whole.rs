@@ -1,5 +1,4 @@
-//! Ops that are no lane-by-lane functions but follow from their operands all the same: selection, rearrangement, reduction,
-//! addresses. Operands are all lanes of each value; the result has as many as its type.
+//! Ops that are not lane-wise but depend only on their operands: selection, rearrangement, reduction, addresses. Operands are all lanes of each value; the result has as many as its type.
 
 use smallvec::smallvec;
 

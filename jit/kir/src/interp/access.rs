@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::memory::{Access, Fault};
-use super::observe::Touch;
+use super::memory::{Accessor, Fault};
+use super::observe::AccessEvent;
 use super::step::{LaneVec, Machine, Thread, frame};
 use crate::entities::{Inst, Value};
 use crate::eval::{combine, from_bytes, to_bytes};
@@ -154,7 +154,7 @@ impl<'m> Machine<'m, '_> {
     }
 
     fn touch(&mut self, thread: &Thread<'m>, inst: Inst, address: u64, size: u64, write: bool) {
-        self.observer.touch(inst, &Touch { access: thread.access, address, size, write });
+        self.observer.touch(inst, &AccessEvent { access: thread.access, address, size, write });
     }
 
     fn read(&mut self, thread: &Thread<'m>, inst: Inst, address: u64, ty: Type) -> LaneVec {
@@ -181,7 +181,7 @@ impl<'m> Machine<'m, '_> {
         }
     }
 
-    /// Copies bytes. Those never written may be copied: padding of structs is.
+    /// Copies bytes. Uninitialized bytes may be copied, such as the padding of structs.
     fn copy(&mut self, thread: &Thread<'m>, inst: Inst, to: u64, from: u64, count: u64) {
         let mut bytes = [0; CHUNK];
         self.in_chunks(thread, count, |machine, thread, at, size| {
@@ -195,8 +195,8 @@ impl<'m> Machine<'m, '_> {
         });
     }
 
-    /// Calls `part` with the offset and size of each part of `count` bytes, until something is wrong with one: a wild count
-    /// is reported once, not for 2^64 bytes.
+    /// Calls `part` with the offset and size of each chunk of `count` bytes, until one has a fault, so that a huge count is
+    /// reported only once.
     fn in_chunks(&mut self, thread: &Thread<'m>, count: u64, mut part: impl FnMut(&mut Self, &Thread<'m>, u64, usize)) {
         let before = |machine: &Self| machine.outcome.faults.iter().map(|f| f.count).sum::<u64>();
         let faults = before(self);
@@ -211,7 +211,7 @@ impl<'m> Machine<'m, '_> {
         }
     }
 
-    /// One atomic step; the value read.
+    /// An atomic read-modify-write; returns the old value.
     fn update(
         &mut self,
         thread: &Thread<'m>,
@@ -222,13 +222,13 @@ impl<'m> Machine<'m, '_> {
         new: &mut dyn FnMut(u64) -> Option<u64>,
     ) -> LaneVec {
         let size = ty.bytes();
-        // Atomics need their natural alignment whether or not stated alignments are checked.
+        // Atomics always require their natural alignment, also if stated alignments are not checked.
         if !address.is_multiple_of(u64::from(size)) {
             self.fault(thread, inst, Fault::Misaligned { address, align: u64::from(size) });
             return SmallVec::from_elem(0, 1);
         }
         self.touch(thread, inst, address, u64::from(size), write);
-        let access = Access { atomic: true, ..thread.access };
+        let access = Accessor { atomic: true, ..thread.access };
         let mut old = 0;
         if let Err(fault) = self.memory.update(&access, address, size, &mut old, new) {
             self.fault(thread, inst, fault);

@@ -1,7 +1,7 @@
-//! Control flow, calls, `printf`, the clock; barriers and collective operations, at which a thread only stops here.
+//! Control flow, calls, `printf` and the clock. At barriers and collective operations a thread stops; `sync` executes them.
 
 use super::InterpError;
-use super::memory::{Access, Fault};
+use super::memory::{Accessor, Fault};
 use super::observe::{Lanes, PrintfCall};
 use super::step::{Flow, LaneVec, Machine, Thread, frame};
 use crate::entities::Inst;
@@ -86,7 +86,7 @@ impl<'m> Machine<'m, '_> {
         for (&result, lanes) in func.dfg.results(call).iter().zip(&values) {
             caller.set(result, lanes);
         }
-        // The caller still stands at the call.
+        // The caller is still at the call.
         Flow::Next
     }
 
@@ -111,9 +111,9 @@ impl<'m> Machine<'m, '_> {
         frame.set(result, &[u64::from(status as u32)]);
     }
 
-    /// The values of a legal `printf`: they lie in memory, described by 8 bytes each: class (0 integer, 1 float, 2 pointer),
-    /// bytes of a lane, lanes, a zero, offset in the data (the ABI's `PrintfArg`).
-    fn stored_values(&mut self, access: &Access, descriptors: u64, count: u64, stored: u64) -> Vec<Lanes> {
+    /// The values of a `printf` at the legal stage. They are in memory, each with a descriptor of 8 bytes (the ABI's `PrintfArg`):
+    /// class (0 integer, 1 float, 2 pointer), bytes of a lane, lanes, a zero, offset in the data.
+    fn stored_values(&mut self, access: &Accessor, descriptors: u64, count: u64, stored: u64) -> Vec<Lanes> {
         let mut values = Vec::new();
         for i in 0..count.min(MAX_PRINTF_VALUES) {
             let mut descriptor = [0; 8];
@@ -135,10 +135,10 @@ impl<'m> Machine<'m, '_> {
     }
 }
 
-/// Most values that a call of a legal `printf` may have.
+/// Maximum number of values of a `printf` at the legal stage.
 const MAX_PRINTF_VALUES: u64 = 1024;
 
-/// Goes to a block: all arguments are read before any parameter is written.
+/// Branches to a block: all arguments are read before any parameter is written.
 fn goto(thread: &mut Thread<'_>, call: &BlockCall) -> Flow {
     let frame = frame(thread);
     let values: smallvec::SmallVec<[LaneVec; 4]> = call.args.iter().map(|&v| frame.lanes_vec(v)).collect();

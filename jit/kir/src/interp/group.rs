@@ -1,21 +1,22 @@
-//! Runs: a work-group, whose work-items take turns and meet (`meet`) at barriers and collective operations; or a plain function.
+//! Runs a work-group, whose work-items are scheduled in turn and synchronized (`sync`) at barriers and collective operations, or a
+//! plain function.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::meet::{Item, Meeting, State};
-use super::memory::{Access, Memory};
+use super::memory::{Accessor, Memory};
 use super::observe::{ItemId, Lanes, Observer};
 use super::prepare::GlobalAddresses;
-use super::step::{Flow, LaneVec, Machine, Place, Thread};
-use super::{Interleave, InterpError, Interpreter, Options, Outcome};
+use super::step::{Flow, LaneVec, LaunchContext, Machine, Thread};
+use super::sync::{ItemState, SyncPoint, WorkItem};
+use super::{Interleave, InterpError, InterpOptions, Interpreter, Outcome};
 use crate::entities::Func;
 use crate::types::Space;
 
 /// The sizes of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Dimensions, 1 to 3; those above are 1 in size and 0 in offset.
+    /// Dimensions, 1 to 3; higher ones have size 1 and offset 0.
     pub work_dim: u32,
     /// Work-items per dimension.
     pub global_size: [u64; 3],
@@ -47,7 +48,7 @@ impl Geometry {
         (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])))
     }
 
-    /// Size of a group: smaller in the last one of a dimension that its size does not divide.
+    /// Size of a group; the last group of a dimension may be smaller.
     pub fn group_size(&self, group: [u64; 3]) -> [u64; 3] {
         [0, 1, 2].map(|d| {
             let start = group[d].saturating_mul(self.local_size[d]);
@@ -56,7 +57,7 @@ impl Geometry {
     }
 }
 
-/// One work-group to be run.
+/// A work-group to run.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupLaunch<'a> {
     /// Sizes of the launch.
@@ -65,21 +66,21 @@ pub struct GroupLaunch<'a> {
     pub group: [u64; 3],
     /// The argument block. Pointers are addresses in the interpreter's memory, local ones offsets from `local_base`.
     pub args: &'a [u8],
-    /// Address that local pointer arguments count from.
+    /// Base address of local pointer arguments.
     pub local_base: u64,
 }
 
 impl<'m> Interpreter<'m> {
-    /// Runs one work-group of a kernel (or any function without parameters) of a stage before the looped one.
+    /// Runs one work-group of a kernel (or any function without parameters) at a stage before the looped one.
     ///
     /// # Errors
-    /// When the run cannot be made. What the program does wrong is in the outcome.
+    /// If the program cannot be run. Faults of the program are in the outcome.
     pub fn run_group(
         &self,
         func: Func,
         launch: &GroupLaunch<'_>,
         globals: &GlobalAddresses,
-        options: &Options,
+        options: &InterpOptions,
         memory: &mut dyn Memory,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, InterpError> {
@@ -106,7 +107,7 @@ impl<'m> Interpreter<'m> {
             memory.initialize(arg_block, launch.args)?;
             owned.push(arg_block);
         }
-        let place = Place {
+        let place = LaunchContext {
             work_dim: launch.geometry.work_dim,
             global_size: launch.geometry.global_size,
             global_offset: launch.geometry.global_offset,
@@ -125,7 +126,7 @@ impl<'m> Interpreter<'m> {
         Ok(outcome)
     }
 
-    /// Runs every work-group of a launch, one after the other, and joins the outcomes.
+    /// Runs all work-groups of a launch in order and combines the outcomes.
     ///
     /// # Errors
     /// As [`Self::run_group`].
@@ -134,14 +135,14 @@ impl<'m> Interpreter<'m> {
         func: Func,
         launch: &GroupLaunch<'_>,
         globals: &GlobalAddresses,
-        options: &Options,
+        options: &InterpOptions,
         memory: &mut dyn Memory,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, InterpError> {
         let mut whole = Outcome::default();
         for group in launch.geometry.groups() {
             let launch = GroupLaunch { group, ..*launch };
-            let options = Options {
+            let options = InterpOptions {
                 fuel: options.fuel.saturating_sub(whole.steps),
                 seed: if options.seed == 0 { 0 } else { options.seed.wrapping_add(whole.steps) | 1 },
                 ..*options
@@ -166,17 +167,17 @@ impl<'m> Interpreter<'m> {
         Ok(whole)
     }
 
-    /// Runs a function with arguments to its end and gives what it returns; nothing when it did not get there. A looped kernel
-    /// is such a function.
+    /// Runs a function with arguments to its end and returns its results, or none if it did not reach its end. A looped kernel is
+    /// such a function.
     ///
     /// # Errors
-    /// When the run cannot be made. What the program does wrong is in the outcome.
+    /// If the program cannot be run. Faults of the program are in the outcome.
     pub fn run_function(
         &self,
         func: Func,
         args: &[Lanes],
         globals: &GlobalAddresses,
-        options: &Options,
+        options: &InterpOptions,
         memory: &mut dyn Memory,
         observer: &mut dyn Observer,
     ) -> Result<(Outcome, Vec<Lanes>), InterpError> {
@@ -187,14 +188,14 @@ impl<'m> Interpreter<'m> {
         if args.len() != params.len() || !args.iter().zip(&params).all(fits) {
             return Err(InterpError::BadLaunch(format!("arguments do not fit `{}`", function.name)));
         }
-        let mut machine = self.machine(globals.clone(), Place::default(), options, memory, observer);
+        let mut machine = self.machine(globals.clone(), LaunchContext::default(), options, memory, observer);
         let mut thread =
-            Thread { frames: Vec::new(), id: None, access: Access::default(), yielded: false, returned: Vec::new() };
+            Thread { frames: Vec::new(), id: None, access: Accessor::default(), yielded: false, returned: Vec::new() };
         let args: Vec<LaneVec> = args.iter().map(|lanes| LaneVec::from_slice(&lanes.bits)).collect();
         machine.enter(&mut thread, func, &args)?;
         while matches!(machine.run(&mut thread)?, Flow::Wait | Flow::Yield) {
-            // Nobody to wait for.
-            machine.alone(&mut thread);
+            // There are no other threads to wait for.
+            machine.execute_alone(&mut thread);
         }
         while machine.leave(&mut thread).is_some() {}
         let returned = function.returns.iter().zip(thread.returned);
@@ -205,8 +206,8 @@ impl<'m> Interpreter<'m> {
     fn machine<'r>(
         &self,
         globals: GlobalAddresses,
-        place: Place<'r>,
-        options: &Options,
+        place: LaunchContext<'r>,
+        options: &InterpOptions,
         memory: &'r mut dyn Memory,
         observer: &'r mut dyn Observer,
     ) -> Machine<'m, 'r> {
@@ -224,20 +225,21 @@ impl<'m> Interpreter<'m> {
     }
 }
 
-/// Most work-items of a group that are interpreted.
+/// Maximum number of work-items of a group.
 const MAX_ITEMS: u64 = 1 << 20;
 
 /// Alignment of the argument block.
 const ARG_ALIGN: u32 = 128;
 
 impl<'m> Machine<'m, '_> {
-    /// Runs the work-items of a group from meeting to meeting.
+    /// Runs the work-items of a group from one synchronization point to the next.
     fn group(&mut self, func: Func, launch: &GroupLaunch<'_>, count: u32) -> Result<(), InterpError> {
         let mut rng = self.options.seed;
         let mut epochs = (0, 0);
-        let mut items: Vec<Item<'m>> = (0..count).map(|linear| self.item(launch, linear)).collect();
+        let mut items: Vec<WorkItem<'m>> = (0..count).map(|linear| self.item(launch, linear)).collect();
         loop {
-            let mut ready: Vec<usize> = (0..items.len()).filter(|&i| matches!(items[i].state, State::Ready)).collect();
+            let mut ready: Vec<usize> =
+                (0..items.len()).filter(|&i| matches!(items[i].state, ItemState::Ready)).collect();
             if ready.is_empty() {
                 break;
             }
@@ -245,11 +247,11 @@ impl<'m> Machine<'m, '_> {
                 items[i].thread.access.local_epoch = epochs.0;
                 items[i].thread.access.global_epoch = epochs.1;
             }
-            // Taken from the end.
+            // Work-items are taken from the end.
             ready.reverse();
             while !ready.is_empty() {
                 let at = if self.options.seed == 0 {
-                    // Ascending order; with interleaving: round robin.
+                    // Ascending order, or round-robin with interleaving.
                     ready.len() - 1
                 } else {
                     (random(&mut rng) % ready.len() as u64) as usize
@@ -268,11 +270,11 @@ impl<'m> Machine<'m, '_> {
                         }
                     }
                     Flow::Wait => {
-                        item.state = State::Waiting(Meeting::of(&item.thread));
+                        item.state = ItemState::Waiting(SyncPoint::of(&item.thread));
                         ready.pop();
                     }
                     Flow::End | Flow::Next | Flow::Moved => {
-                        item.state = State::Done;
+                        item.state = ItemState::Done;
                         ready.pop();
                     }
                     Flow::Stop => {
@@ -283,12 +285,12 @@ impl<'m> Machine<'m, '_> {
                     }
                 }
             }
-            self.meet(&mut items, &mut epochs);
+            self.synchronize(&mut items, &mut epochs);
         }
         Ok(())
     }
 
-    fn item(&self, launch: &GroupLaunch<'_>, linear: u32) -> Item<'m> {
+    fn item(&self, launch: &GroupLaunch<'_>, linear: u32) -> WorkItem<'m> {
         let [width, height, _] = self.place.local_size;
         let number = u64::from(linear);
         let local = [number % width, number / width % height, number / width / height];
@@ -299,14 +301,14 @@ impl<'m> Machine<'m, '_> {
         let [x, y, z] = launch.group;
         let [groups_x, groups_y, _] = self.place.num_groups;
         let group = z.wrapping_mul(groups_y).wrapping_add(y).wrapping_mul(groups_x).wrapping_add(x);
-        let access = Access { group, item: linear, ..Access::default() };
+        let access = Accessor { group, item: linear, ..Accessor::default() };
         let id = Some(ItemId { group: launch.group, local, global });
         let thread = Thread { frames: Vec::new(), id, access, yielded: false, returned: Vec::new() };
-        Item { thread, state: State::Ready, started: false }
+        WorkItem { thread, state: ItemState::Ready, started: false }
     }
 }
 
-/// The next of a sequence of random numbers (SplitMix64).
+/// The next random number (SplitMix64).
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

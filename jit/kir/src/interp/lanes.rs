@@ -1,4 +1,4 @@
-//! Ops whose result follows from their operands: what the op table says they mean, applied to registers.
+//! Ops whose result depends only on their operands: their semantics from the op table, applied to registers.
 
 use smallvec::SmallVec;
 
@@ -9,12 +9,12 @@ use crate::inst::InstData;
 use crate::ops::{LaneMeaning, WholeMeaning};
 use crate::types::Elem;
 
-/// Element type of the first operand; that of the result where there is none.
+/// Element type of the first operand, or of the result if there is no operand.
 fn source(frame: &Frame<'_>, inst: Inst, data: &InstData) -> Elem {
     frame.ty(data.args.first().copied().unwrap_or_else(|| frame.func.dfg.result(inst))).elem
 }
 
-/// An op that works lane by lane.
+/// A lane-wise op.
 pub(super) fn lane_wise(frame: &mut Frame<'_>, inst: Inst, data: &InstData, meaning: LaneMeaning) {
     let result = frame.func.dfg.result(inst);
     let ty = frame.ty(result);
@@ -31,7 +31,7 @@ pub(super) fn lane_wise(frame: &mut Frame<'_>, inst: Inst, data: &InstData, mean
     }
 }
 
-/// An op that takes all lanes of its operands.
+/// An op on all lanes of its operands.
 pub(super) fn whole(frame: &mut Frame<'_>, inst: Inst, data: &InstData, meaning: WholeMeaning) {
     let result = frame.func.dfg.result(inst);
     let cx = WholeCx { imm: &data.imm, src: source(frame, inst, data), dst: frame.ty(result) };

@@ -1,82 +1,82 @@
-//! What the interpreter needs of memory, and the faults that memory can see.
+//! The interpreter's interface to memory, and the faults of programs.
 
 use crate::types::Space;
 
 use super::InterpError;
 
-/// Who accesses memory: what a race detector needs.
+/// The origin of a memory access, for race detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Access {
+pub struct Accessor {
     /// Linear id of the work-group in the launch.
     pub group: u64,
     /// Linear id of the work-item in the group.
     pub item: u32,
-    /// Barriers passed by the group that order local memory.
+    /// Number of barriers that order local memory which the group has passed.
     pub local_epoch: u32,
-    /// Barriers passed by the group that order global memory.
+    /// Number of barriers that order global memory which the group has passed.
     pub global_epoch: u32,
     /// Whether the access is atomic.
     pub atomic: bool,
 }
 
-/// Memory as the interpreter sees it: 64-bit addresses, bytes in little-endian order.
+/// Memory of the interpreter: 64-bit addresses, bytes in little-endian order.
 ///
-/// When an access returns a fault, it has been carried out as far as possible: what cannot be read is zero, what cannot be
-/// written is dropped. The interpreter reports the fault and goes on.
+/// An access that returns a fault has been executed as far as possible: bytes that cannot be read are zero, and those that cannot be
+/// written are dropped. The interpreter reports the fault and continues.
 pub trait Memory {
-    /// New memory of undefined content: a work-item's variable (private), a work-group's (local), a program's (global,
+    /// Allocates memory with undefined content: a variable of a work-item (private), a work-group (local) or a program (global,
     /// constant), or the argument block (host).
     ///
     /// # Errors
-    /// When there is no more.
+    /// If memory is exhausted.
     fn allocate(&mut self, space: Space, size: u64, align: u32) -> Result<u64, InterpError>;
 
-    /// Ends the life of an allocation.
+    /// Frees an allocation.
     fn release(&mut self, address: u64);
 
-    /// Writes initial content, read-only memory included.
+    /// Writes initial content, also to read-only memory.
     ///
     /// # Errors
-    /// When the bytes do not lie in one allocation.
+    /// If the bytes are not inside one allocation.
     fn initialize(&mut self, address: u64, bytes: &[u8]) -> Result<(), InterpError>;
 
     /// Reads bytes.
     ///
     /// # Errors
     /// The fault found.
-    fn read(&mut self, access: &Access, address: u64, bytes: &mut [u8]) -> Result<(), Fault>;
+    fn read(&mut self, access: &Accessor, address: u64, bytes: &mut [u8]) -> Result<(), Fault>;
 
     /// Writes bytes.
     ///
     /// # Errors
     /// The fault found.
-    fn write(&mut self, access: &Access, address: u64, bytes: &[u8]) -> Result<(), Fault>;
+    fn write(&mut self, access: &Accessor, address: u64, bytes: &[u8]) -> Result<(), Fault>;
 
-    /// Reads `size` (1, 2, 4 or 8) bytes into `old`, lets `new` say what to store (`None`: nothing), stores it; all in one
-    /// atomic step. `new` may be called more than once. Sequentially consistent.
+    /// Atomically reads `size` (1, 2, 4 or 8) bytes into `old` and stores the value that `new` computes from it, if any.
+    /// Sequentially consistent. `new` may be called more than once.
     ///
     /// # Errors
     /// The fault found.
     fn update(
         &mut self,
-        access: &Access,
+        access: &Accessor,
         address: u64,
         size: u32,
         old: &mut u64,
         new: &mut dyn FnMut(u64) -> Option<u64>,
     ) -> Result<(), Fault>;
 
-    /// Orders memory accesses of different work-items, where that means anything.
+    /// Orders memory accesses of different work-items, if the implementation needs it.
     fn fence(&mut self) {}
 
-    /// Whether a generic pointer leads into private, local or global memory.
+    /// Whether a generic pointer points to private, local or global memory.
     fn is_in(&self, space: Space, address: u64) -> bool;
 }
 
 /// An allocation near an address, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Near {
-    /// Its space.
+pub struct NearbyAllocation {
+    /// Its address space.
     pub space: Space,
     /// Its address.
     pub base: u64,
@@ -84,38 +84,38 @@ pub struct Near {
     pub size: u64,
 }
 
-/// What a program did that has no defined meaning.
+/// Undefined behaviour of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// An access outside of any allocation.
     OutOfBounds {
-        /// Where.
+        /// The address.
         address: u64,
-        /// Bytes accessed.
+        /// Number of bytes accessed.
         size: u64,
-        /// Whether it was written.
+        /// Whether the access is a write.
         write: bool,
-        /// The closest allocation below (or the one the access leaves).
-        near: Option<Near>,
+        /// The allocation that the access leaves, or else the closest one below.
+        near: Option<NearbyAllocation>,
     },
     /// A write to read-only memory.
     ReadOnly {
-        /// Where.
+        /// The address.
         address: u64,
     },
-    /// A read of bytes never written.
+    /// A read of bytes that have not been written.
     Uninitialized {
         /// The first such byte.
         address: u64,
     },
-    /// An address that is not aligned as the instruction says (or an atomic needs).
+    /// An address that is not aligned as the instruction states, or as an atomic requires.
     Misaligned {
-        /// Where.
+        /// The address.
         address: u64,
-        /// The alignment wanted.
+        /// The required alignment.
         align: u64,
     },
-    /// Two work-items access the same byte, one of them writing, with nothing that orders them.
+    /// Unordered accesses of two work-items to the same byte, at least one of which is a write.
     Race {
         /// The byte.
         address: u64,
@@ -123,23 +123,23 @@ pub enum Fault {
         write: bool,
         /// Whether the other one wrote.
         other_write: bool,
-        /// The other work-item: linear group, linear work-item; `None` when there are several.
+        /// The other work-item: linear group id, linear work-item id; `None` if there are several.
         other: Option<(u64, u32)>,
     },
     /// Work-items of the group (or sub-group) wait at different barriers.
     DivergentBarrier {
-        /// How many wait at this one.
+        /// Number of work-items that wait at this barrier.
         waiting: u32,
-        /// How many wait at any.
+        /// Number of work-items that wait at any barrier.
         expected: u32,
     },
-    /// The sub-groups of the group wait for one another at barriers: none can go on.
+    /// A deadlock of the group's sub-groups at barriers.
     Deadlock,
-    /// `unreachable` was reached.
+    /// `unreachable` was executed.
     Unreachable,
     /// Calls nested too deeply.
     CallDepth,
-    /// An access to an image; a kernel is interpreted for formats and samplers that are known.
+    /// An access to an image whose format is not known.
     Image,
 }
 
@@ -218,10 +218,10 @@ impl std::fmt::Display for Fault {
             Fault::DivergentBarrier { waiting, expected } => {
                 write!(f, "divergent barrier: {waiting} of {expected} work-items wait here")
             }
-            Fault::Deadlock => f.write_str(
-                "deadlock: the sub-groups of the work-group wait for one another at barriers, and none can go on",
-            ),
-            Fault::Unreachable => f.write_str("`unreachable` was reached"),
+            Fault::Deadlock => {
+                f.write_str("deadlock: all sub-groups of the work-group wait at barriers, and none can continue")
+            }
+            Fault::Unreachable => f.write_str("`unreachable` was executed"),
             Fault::CallDepth => f.write_str("calls are nested too deeply"),
             Fault::Image => f.write_str("an access to an image of unknown format"),
         }

@@ -1,4 +1,4 @@
-//! What one may watch while a program runs, and reports of faults.
+//! Callbacks for the events of a run, and reports of faults.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::entities::{Func, Inst};
 use crate::function::Loc;
 use crate::types::{Space, Type};
 
-use super::memory::{Access, Fault, Memory};
+use super::memory::{Accessor, Fault, Memory};
 
 /// A work-item by its ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Report {
     pub loc: Loc,
     /// The work-item; `None` in a plain function.
     pub item: Option<ItemId>,
-    /// How often the same kind of fault happened at this instruction.
+    /// Number of faults of the same kind at this instruction.
     pub count: u64,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Report {
             let [a, b, c] = [global, local, group].map(|[x, y, z]| format!("({x}, {y}, {z})"));
             write!(f, ", work-item {a} (local {b}, group {c})")?;
         }
-        if self.count > 1 { write!(f, ", {} times in all", self.count) } else { Ok(()) }
+        if self.count > 1 { write!(f, ", {} times", self.count) } else { Ok(()) }
     }
 }
 
@@ -71,12 +71,12 @@ pub struct PrintfCall {
     pub values: Vec<Lanes>,
 }
 
-/// A memory access as an observer sees it.
+/// A memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Touch {
-    /// Who.
-    pub access: Access,
-    /// Where.
+pub struct AccessEvent {
+    /// Its origin.
+    pub access: Accessor,
+    /// Its address.
     pub address: u64,
     /// Bytes.
     pub size: u64,
@@ -84,7 +84,7 @@ pub struct Touch {
     pub write: bool,
 }
 
-/// Watches a run. All methods do nothing by default, so that an observer states what it cares for.
+/// Callbacks for the events of a run. By default all methods do nothing.
 pub trait Observer {
     /// A fault, the first of its kind at its instruction.
     fn fault(&mut self, report: &Report) {
@@ -97,7 +97,7 @@ pub trait Observer {
     }
 
     /// Memory is about to be accessed.
-    fn touch(&mut self, inst: Inst, touch: &Touch) {
+    fn touch(&mut self, inst: Inst, touch: &AccessEvent) {
         let _ = (inst, touch);
     }
 
@@ -106,19 +106,19 @@ pub trait Observer {
         let _ = id;
     }
 
-    /// `printf`; gives its result.
+    /// A call of `printf`; returns its result.
     fn printf(&mut self, memory: &mut dyn Memory, call: &PrintfCall) -> i32 {
         let _ = (memory, call);
         0
     }
 
-    /// The time that the kernel reads.
+    /// The value of the clock.
     fn clock(&mut self) -> u64 {
         0
     }
 }
 
-/// Watches nothing.
+/// An observer that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 
@@ -129,7 +129,7 @@ pub fn read_c_string(memory: &mut dyn Memory, address: u64, limit: usize) -> Vec
     let mut text = Vec::new();
     while text.len() < limit {
         let mut byte = [0];
-        let outcome = memory.read(&Access::default(), address.wrapping_add(text.len() as u64), &mut byte);
+        let outcome = memory.read(&Accessor::default(), address.wrapping_add(text.len() as u64), &mut byte);
         if byte[0] == 0 || outcome.is_err_and(|fault| matches!(fault, Fault::OutOfBounds { .. })) {
             break;
         }

@@ -1,5 +1,5 @@
-//! What is computed once per module: where values live in a frame, which variables a function needs, and the order of its code
-//! where work-items of a sub-group must find each other again.
+//! Data that is computed once per module: the registers of values in a frame, the variables that a function needs, and the order of
+//! its code, by which work-items of a sub-group reconverge.
 
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 
@@ -15,47 +15,47 @@ use crate::module::Module;
 use crate::ops::Opcode;
 use crate::types::Space;
 
-/// Facts about a module that every run needs.
+/// Data about a module that every run needs.
 #[derive(Clone, Debug)]
-pub struct Prepared {
+pub struct PreparedModule {
     funcs: PrimaryMap<Func, PreparedFunction>,
 }
 
-/// Facts about a function.
+/// Data about a function.
 #[derive(Clone, Debug)]
 pub(super) struct PreparedFunction {
-    /// First word of each value in a frame's registers, by the value's number.
+    /// First word of each value in a frame's registers, by the number of the value.
     pub(super) offsets: Vec<u32>,
     /// Words of a frame.
     pub(super) words: usize,
-    /// `__local` variables that it or a function it calls names.
+    /// `__local` variables that the function or its callees use.
     locals: Vec<Global>,
-    /// Whether it or a function it calls takes the address of the argument block.
+    /// Whether the function or its callees take the address of the argument block.
     pub(super) arg_addr: bool,
-    /// The order of its code; only in modules with operations of sub-groups.
-    pub(super) order: Option<Order>,
+    /// The order of its code; only in modules with collective operations of sub-groups.
+    pub(super) order: Option<CodeOrder>,
 }
 
-/// The order of a function's code: decides which of two work-items is behind. Loops count as one place seen from outside, so
-/// those who have left one are ahead of those still in it, and a later repetition is ahead of an earlier one.
+/// The order of a function's code, which says which of two work-items is ahead. From outside, a loop counts as one position: a
+/// work-item that has left it is ahead of those in it, and a later iteration is ahead of an earlier one.
 #[derive(Clone, Debug)]
-pub(super) struct Order {
+pub(super) struct CodeOrder {
     cfg: Cfg,
     forest: LoopForest,
 }
 
-impl Order {
-    fn new(func: &Function) -> Order {
+impl CodeOrder {
+    fn new(func: &Function) -> CodeOrder {
         let cfg = Cfg::new(func);
         let forest = LoopForest::new(&cfg, &DomTree::new(&cfg));
-        Order { cfg, forest }
+        CodeOrder { cfg, forest }
     }
 
     fn number(&self, block: Block) -> u32 {
         self.cfg.number(block).unwrap_or(u32::MAX)
     }
 
-    /// The loops around a block, outer first.
+    /// The loops that contain a block, outer loops first.
     pub(super) fn loops(&self, block: Block) -> SmallVec<[LoopId; 4]> {
         let mut loops: SmallVec<[LoopId; 4]> = SmallVec::new();
         let mut up = self.forest.innermost(block);
@@ -67,7 +67,7 @@ impl Order {
         loops
     }
 
-    /// Counts repetitions of loops along an edge.
+    /// Updates the iteration counts of loops along an edge.
     pub(super) fn follow(&self, from: Block, to: Block, trips: &mut SmallVec<[u32; 4]>) {
         let (old, new) = (self.loops(from), self.loops(to));
         let common = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -81,7 +81,7 @@ impl Order {
         trips.resize(new.len(), 0);
     }
 
-    /// A place: of two the one that compares less is behind.
+    /// Appends a position; the lesser of two positions is behind.
     pub(super) fn place(&self, block: Block, index: usize, trips: &[u32], place: &mut Vec<u32>) {
         for (id, &trip) in self.loops(block).into_iter().zip(trips) {
             place.extend([self.number(self.forest.get(id).header), trip]);
@@ -90,13 +90,13 @@ impl Order {
     }
 }
 
-impl Prepared {
-    /// Walks all functions.
-    pub fn new(module: &Module) -> Prepared {
+impl PreparedModule {
+    /// Computes the data for all functions.
+    pub fn new(module: &Module) -> PreparedModule {
         let mut funcs: PrimaryMap<Func, PreparedFunction> = module.funcs.values().map(prepare).collect();
         if module.funcs.values().any(has_sub_group_op) {
             for (id, func) in &module.funcs {
-                funcs[id].order = Some(Order::new(func));
+                funcs[id].order = Some(CodeOrder::new(func));
             }
         }
         let calls: Vec<Vec<Func>> = module.funcs.values().map(|f| calls(f, module.funcs.len())).collect();
@@ -119,10 +119,10 @@ impl Prepared {
             funcs[start].locals = locals;
             funcs[start].arg_addr = arg_addr;
         }
-        Prepared { funcs }
+        PreparedModule { funcs }
     }
 
-    /// The `__local` variables that a function needs, in ascending order.
+    /// The `__local` variables that a function and its callees need, in ascending order.
     pub fn locals(&self, func: Func) -> &[Global] {
         &self.funcs[func].locals
     }
@@ -142,7 +142,7 @@ fn prepare(func: &Function) -> PreparedFunction {
     PreparedFunction { offsets, words, locals: Vec::new(), arg_addr: false, order: None }
 }
 
-/// Whether work-items of a sub-group exchange values in a function.
+/// Whether a function has collective operations of sub-groups.
 fn has_sub_group_op(func: &Function) -> bool {
     let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
     insts.map(|&inst| func.dfg.inst(inst)).any(|data| match &data.imm {
@@ -165,7 +165,7 @@ fn calls(func: &Function, count: usize) -> Vec<Func> {
     list
 }
 
-/// Local variables a function names itself, and whether it takes the address of the argument block.
+/// The local variables that a function itself uses, and whether it takes the address of the argument block.
 fn named(module: &Module, func: &Function) -> (Vec<Global>, bool) {
     let mut list = Vec::new();
     let mut arg_addr = false;
@@ -183,19 +183,19 @@ fn named(module: &Module, func: &Function) -> (Vec<Global>, bool) {
     (list, arg_addr)
 }
 
-/// Addresses of the variables of a module: program-scope ones, and while a group runs its local ones.
+/// Addresses of the variables of a module: program-scope variables, and the local ones of the group that runs.
 #[derive(Clone, Debug, Default)]
 pub struct GlobalAddresses {
     addresses: SecondaryMap<Global, u64>,
 }
 
 impl GlobalAddresses {
-    /// The address of a variable; 0 when it has none (yet).
+    /// The address of a variable; 0 if it has none.
     pub fn get(&self, global: Global) -> u64 {
         self.addresses[global]
     }
 
-    /// States the address of a variable.
+    /// Sets the address of a variable.
     pub fn set(&mut self, global: Global, address: u64) {
         self.addresses[global] = address;
     }
@@ -204,7 +204,7 @@ impl GlobalAddresses {
 /// Allocates and initializes the variables of a module in global and constant memory.
 ///
 /// # Errors
-/// When memory fails.
+/// If memory cannot be allocated or initialized.
 pub fn load_globals(module: &Module, memory: &mut dyn Memory) -> Result<GlobalAddresses, InterpError> {
     let mut addresses = GlobalAddresses::default();
     for (id, global) in &module.globals {

@@ -1,4 +1,4 @@
-//! What has no operands: constants, arguments, addresses of variables, and work-item queries.
+//! Ops without operands: constants, arguments, addresses of variables, and work-item queries.
 
 use super::step::{LaneVec, Machine, Thread, frame};
 use crate::entities::Inst;
@@ -30,7 +30,7 @@ impl<'m> Machine<'m, '_> {
                 return;
             }
             Opcode::Undef => {
-                // Unspecified; zero is as good as any, and the same at every use.
+                // An unspecified value, which must be the same at every use: zero.
                 frame.set(result, &LaneVec::from_elem(0, frame.ty(result).lanes() as usize));
                 return;
             }

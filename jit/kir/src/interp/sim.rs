@@ -1,20 +1,20 @@
-//! Simulated memory: every allocation apart from all others, every byte with its history.
+//! Simulated memory that checks bounds, initialization and races.
 
 use std::collections::BTreeMap;
 
 use super::InterpError;
-use super::memory::{Access, Fault, Memory, Near};
+use super::memory::{Accessor, Fault, Memory, NearbyAllocation};
 use crate::types::Space;
 
-/// What [`SimMemory`] looks for besides bounds.
+/// The checks of [`SimMemory`] besides bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SimOptions {
-    /// Reads of bytes never written.
+    /// Reads of uninitialized bytes.
     pub uninitialized: bool,
-    /// Accesses of several work-items with nothing that orders them. Two writes of the same value are none; neither fences nor
-    /// what atomics may order between other accesses is understood.
+    /// Races: unordered accesses of several work-items. Two writes of the same value are not a race. The order that fences and
+    /// atomics establish between other accesses is not taken into account.
     pub races: bool,
-    /// Most bytes that may be allocated at a time.
+    /// Maximum number of bytes allocated at the same time.
     pub limit: u64,
 }
 
@@ -24,9 +24,9 @@ impl Default for SimOptions {
     }
 }
 
-/// Memory of allocations with gaps between them, which are never reused: any access that leaves one is found.
+/// Memory in which allocations are separated by gaps and addresses are never reused, so that all out-of-bounds accesses are found.
 ///
-/// Each space has its own range of addresses, so that an address tells its space.
+/// Each address space has its own range of addresses.
 #[derive(Clone, Debug, Default)]
 pub struct SimMemory {
     options: SimOptions,
@@ -41,20 +41,20 @@ struct Allocation {
     bytes: Vec<u8>,
     /// Which bytes have been written.
     written: Vec<bool>,
-    /// Last accesses of each byte; empty until there is one to remember.
+    /// Last accesses to each byte; empty before the first one.
     history: Vec<History>,
 }
 
-/// Last accesses of a byte.
+/// Last accesses to a byte.
 #[derive(Clone, Copy, Debug, Default)]
 struct History {
-    write: Option<Past>,
-    read: Option<Past>,
+    write: Option<PastAccess>,
+    read: Option<PastAccess>,
 }
 
-/// An access in the past, or several of the same kind.
+/// An earlier access, or several of the same kind.
 #[derive(Clone, Copy, Debug)]
-struct Past {
+struct PastAccess {
     /// `None`: several groups.
     group: Option<u64>,
     /// `None`: several work-items.
@@ -63,24 +63,24 @@ struct Past {
     atomic: bool,
 }
 
-impl Past {
-    fn new(access: &Access, epoch: u32) -> Past {
-        Past { group: Some(access.group), item: Some(access.item), epoch, atomic: access.atomic }
+impl PastAccess {
+    fn new(access: &Accessor, epoch: u32) -> PastAccess {
+        PastAccess { group: Some(access.group), item: Some(access.item), epoch, atomic: access.atomic }
     }
 
-    /// Whether nothing orders it and an access now.
-    fn concurrent(&self, now: &Past) -> bool {
+    /// Whether it is unordered with a current access.
+    fn concurrent(&self, now: &PastAccess) -> bool {
         let by_barrier = self.group == now.group && (self.epoch != now.epoch || self.item == now.item);
         let atomic = self.atomic && now.atomic;
         !(by_barrier || atomic)
     }
 
-    /// Remembers both.
-    fn join(&self, now: &Past) -> Past {
+    /// Combines both accesses.
+    fn join(&self, now: &PastAccess) -> PastAccess {
         if self.group == now.group && (self.epoch < now.epoch || self.item == now.item) {
-            return Past { atomic: now.atomic && (self.atomic || self.epoch != now.epoch), ..*now };
+            return PastAccess { atomic: now.atomic && (self.atomic || self.epoch != now.epoch), ..*now };
         }
-        Past {
+        PastAccess {
             group: self.group.filter(|_| self.group == now.group),
             item: None,
             epoch: now.epoch,
@@ -89,9 +89,9 @@ impl Past {
     }
 }
 
-/// Unused addresses after each allocation, at least.
+/// Minimum gap after each allocation.
 const GAP: u64 = 4096;
-/// Bits of an address below its space.
+/// Number of address bits below the address space.
 const SPACE_SHIFT: u32 = 40;
 
 impl SimMemory {
@@ -105,12 +105,12 @@ impl SimMemory {
         self.allocations.get(&address).map(|a| &*a.bytes)
     }
 
-    /// Bytes allocated now.
+    /// Number of bytes that are allocated.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// Forgets who accessed what: what follows is ordered after all that was.
+    /// Clears the histories: all further accesses are ordered after all earlier ones.
     pub fn clear_history(&mut self) {
         for allocation in self.allocations.values_mut() {
             allocation.history.clear();
@@ -126,17 +126,17 @@ impl SimMemory {
         let length = allocation.bytes.len() as u64;
         let offset = address - base;
         if offset.checked_add(size).is_none_or(|end| end > length) {
-            return Err(fault(Some(Near { space: allocation.space, base, size: length })));
+            return Err(fault(Some(NearbyAllocation { space: allocation.space, base, size: length })));
         }
         Ok((allocation, offset as usize))
     }
 }
 
 impl Allocation {
-    /// Remembers an access to some bytes; the first conflict, if there is any. `changes` says which bytes a write changes.
+    /// Records an access to some bytes; returns the first race, if there is one. `changes` says which bytes a write changes.
     fn remember(
         &mut self,
-        access: &Access,
+        access: &Accessor,
         address: u64,
         at: usize,
         size: usize,
@@ -150,10 +150,10 @@ impl Allocation {
         if self.history.is_empty() {
             self.history = vec![History::default(); self.bytes.len()];
         }
-        let now = Past::new(access, epoch);
+        let now = PastAccess::new(access, epoch);
         let mut found = None;
         for (i, history) in self.history[at..at + size].iter_mut().enumerate() {
-            let mut conflict = |past: Option<Past>, other_write: bool| {
+            let mut conflict = |past: Option<PastAccess>, other_write: bool| {
                 if let Some(past) = past.filter(|past| past.concurrent(&now)) {
                     let other = past.group.zip(past.item);
                     let address = address + i as u64;
@@ -166,7 +166,7 @@ impl Allocation {
                     history.read = Some(history.read.map_or(now, |past| past.join(&now)));
                 }
                 Some(changes) => {
-                    // Several work-items may write what is there already.
+                    // Several work-items may write the value that is already there.
                     if changes(i) {
                         conflict(history.write, true);
                     }
@@ -215,7 +215,7 @@ impl Memory for SimMemory {
         Ok(())
     }
 
-    fn read(&mut self, access: &Access, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
+    fn read(&mut self, access: &Accessor, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         let options = self.options;
         bytes.fill(0);
         let size = bytes.len();
@@ -230,7 +230,7 @@ impl Memory for SimMemory {
         race.map_or(Ok(()), Err)
     }
 
-    fn write(&mut self, access: &Access, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+    fn write(&mut self, access: &Accessor, address: u64, bytes: &[u8]) -> Result<(), Fault> {
         let options = self.options;
         let size = bytes.len();
         let (allocation, at) = self.find(address, size as u64, true)?;
@@ -249,7 +249,7 @@ impl Memory for SimMemory {
 
     fn update(
         &mut self,
-        access: &Access,
+        access: &Accessor,
         address: u64,
         size: u32,
         old: &mut u64,
@@ -260,7 +260,7 @@ impl Memory for SimMemory {
         *old = u64::from_le_bytes(bytes);
         let stored = if matches!(read, Err(Fault::OutOfBounds { .. })) { None } else { new(*old) };
         let Some(stored) = stored else { return read };
-        // A store (or exchange) does not depend on what was there.
+        // A store or an exchange does not depend on the old value.
         if matches!(read, Err(Fault::Uninitialized { .. })) && new(!*old) == Some(stored) {
             read = Ok(());
         }

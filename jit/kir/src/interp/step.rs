@@ -1,12 +1,12 @@
-//! One instruction: the dispatch, and how arms reach operands and results.
+//! Execution of one instruction: the dispatch, and access to operands and results.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::memory::{Access, Fault, FaultKind, Memory};
+use super::memory::{Accessor, Fault, FaultKind, Memory};
 use super::observe::{ItemId, Observer, Report};
-use super::prepare::{GlobalAddresses, Order};
-use super::{InterpError, Interpreter, Options, Outcome, lanes};
+use super::prepare::{CodeOrder, GlobalAddresses};
+use super::{InterpError, InterpOptions, Interpreter, Outcome, lanes};
 use crate::entities::{Block, Func, Inst, Value};
 pub(super) use crate::eval::LaneVec;
 use crate::function::Function;
@@ -25,10 +25,10 @@ pub(super) struct Frame<'m> {
     pub(super) registers: Vec<u64>,
     /// Addresses of the slots.
     pub(super) slots: SmallVec<[u64; 4]>,
-    /// How often each loop around the block has been repeated, outer loops first; kept only if `order` is there.
+    /// Number of iterations of each loop around the block, outer loops first; only maintained with `order`.
     pub(super) trips: SmallVec<[u32; 4]>,
-    /// What decides who is ahead of whom.
-    pub(super) order: Option<&'m Order>,
+    /// The order of the code, which says which work-item is ahead.
+    pub(super) order: Option<&'m CodeOrder>,
 }
 
 impl Frame<'_> {
@@ -63,7 +63,7 @@ impl Frame<'_> {
         self.registers[at..at + lanes.len()].copy_from_slice(lanes);
     }
 
-    /// The instruction to be executed next.
+    /// The next instruction.
     pub(super) fn inst(&self) -> Inst {
         self.func.layout.insts(self.block)[self.index]
     }
@@ -74,15 +74,15 @@ impl Frame<'_> {
 pub(super) enum Flow {
     /// The next instruction.
     Next,
-    /// Goes on wherever the frames say.
+    /// Continues at the position of the innermost frame.
     Moved,
     /// Waits at a barrier or collective operation, which is the next instruction.
     Wait,
-    /// Lets others go first.
+    /// Yields to other threads.
     Yield,
-    /// Has ended.
+    /// The thread has ended.
     End,
-    /// The whole run ends: no fuel, too many faults.
+    /// The whole run ends: out of fuel, or too many faults.
     Stop,
 }
 
@@ -91,31 +91,31 @@ pub(super) enum Flow {
 pub(super) struct Thread<'m> {
     pub(super) frames: Vec<Frame<'m>>,
     pub(super) id: Option<ItemId>,
-    pub(super) access: Access,
-    /// Whether it has already let others go first at this instruction.
+    pub(super) access: Accessor,
+    /// Whether it has already yielded at this instruction.
     pub(super) yielded: bool,
     /// Values returned from the outermost function.
     pub(super) returned: Vec<LaneVec>,
 }
 
-/// Everything a run shares between its threads.
+/// The state that the threads of a run share.
 pub(super) struct Machine<'m, 'r> {
     pub(super) interpreter: Interpreter<'m>,
-    pub(super) options: Options,
+    pub(super) options: InterpOptions,
     pub(super) memory: &'r mut dyn Memory,
     pub(super) observer: &'r mut dyn Observer,
     pub(super) globals: GlobalAddresses,
     /// Work-group and launch, for queries and arguments.
-    pub(super) place: Place<'r>,
+    pub(super) place: LaunchContext<'r>,
     pub(super) outcome: Outcome,
     pub(super) seen: FxHashMap<(Func, Inst, FaultKind), usize>,
-    /// Whether threads let others go first at memory accesses.
+    /// Whether threads yield at memory accesses.
     pub(super) yields: bool,
 }
 
-/// Where in a launch a run takes place; all zero for a plain function.
+/// The work-group and launch of a run; all zero for a plain function.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place<'r> {
+pub(super) struct LaunchContext<'r> {
     pub(super) work_dim: u32,
     pub(super) global_size: [u64; 3],
     pub(super) global_offset: [u64; 3],
@@ -127,7 +127,7 @@ pub(super) struct Place<'r> {
     pub(super) local_base: u64,
 }
 
-/// Most frames a thread may have.
+/// Maximum number of frames of a thread.
 const MAX_DEPTH: usize = 256;
 
 impl<'m> Machine<'m, '_> {
@@ -240,7 +240,7 @@ impl<'m> Machine<'m, '_> {
         Ok(())
     }
 
-    /// Whether a thread may call once more.
+    /// Whether a thread may call another function.
     pub(super) fn may_call(&self, thread: &Thread<'m>) -> bool {
         thread.frames.len() < MAX_DEPTH
     }

@@ -1,8 +1,8 @@
 //! Programs and what they must do, faults included.
 
 use super::{
-    FaultKind, Geometry, GroupLaunch, Interleave, InterpError, Interpreter, Lanes, Memory, NoObserver, Observer,
-    Options, Outcome, Prepared, PrintfCall, SimMemory, SimOptions, load_globals, read_c_string,
+    FaultKind, Geometry, GroupLaunch, Interleave, InterpError, InterpOptions, Interpreter, Lanes, Memory, NoObserver,
+    Observer, Outcome, PreparedModule, PrintfCall, SimMemory, SimOptions, load_globals, read_c_string,
 };
 use crate::entities::Func;
 use crate::module::Module;
@@ -27,14 +27,14 @@ fn words(memory: &SimMemory, address: u64) -> Vec<i32> {
 }
 
 /// Runs all groups over one buffer of `words` words, zero at first; the buffer and the outcome.
-fn run_with(module: &Module, geometry: Geometry, size: usize, options: &Options) -> (Vec<i32>, Outcome) {
+fn run_with(module: &Module, geometry: Geometry, size: usize, options: &InterpOptions) -> (Vec<i32>, Outcome) {
     let mut memory = SimMemory::new(SimOptions::default());
     let globals = load_globals(module, &mut memory).unwrap();
     let buffer = memory.allocate(Space::Global, size as u64 * 4, 128).unwrap();
     memory.initialize(buffer, &vec![0; size * 4]).unwrap();
     let mut args = [0; 32];
     args[..8].copy_from_slice(&buffer.to_le_bytes());
-    let prepared = Prepared::new(module);
+    let prepared = PreparedModule::new(module);
     let launch = GroupLaunch { geometry, group: [0; 3], args: &args, local_base: 0 };
     let used = memory.used();
     let interpreter = Interpreter::new(module, &prepared);
@@ -45,7 +45,7 @@ fn run_with(module: &Module, geometry: Geometry, size: usize, options: &Options)
 }
 
 fn run(module: &Module, global: u64, local: u64, size: usize) -> (Vec<i32>, Outcome) {
-    run_with(module, Geometry::linear(global, local), size, &Options::default())
+    run_with(module, Geometry::linear(global, local), size, &InterpOptions::default())
 }
 
 fn kinds(outcome: &Outcome) -> Vec<FaultKind> {
@@ -141,7 +141,7 @@ fn barriers_order_local_memory() {
     let right = kernel(&body.replace("BARRIER", "barrier 0 work_group work_group local"), tile);
     for seed in 0..20 {
         for interleave in [Interleave::Barriers, Interleave::Accesses] {
-            let options = Options { seed, interleave, ..Options::default() };
+            let options = InterpOptions { seed, interleave, ..InterpOptions::default() };
             let (data, outcome) = run_with(&right, Geometry::linear(10, 4), 10, &options);
             assert_eq!(data, [3, 2, 1, 0, 7, 6, 5, 4, 9, 8]);
             assert!(outcome.is_clean());
@@ -150,7 +150,7 @@ fn barriers_order_local_memory() {
     let global_only = kernel(&body.replace("BARRIER", "barrier 0 work_group work_group global"), tile);
     assert_eq!(kinds(&run(&global_only, 10, 4, 10).1)[0], FaultKind::Race);
     let missing = kernel(&body.replace("BARRIER", ""), tile);
-    let options = Options { seed: 3, interleave: Interleave::Accesses, ..Options::default() };
+    let options = InterpOptions { seed: 3, interleave: Interleave::Accesses, ..InterpOptions::default() };
     let faults = kinds(&run_with(&missing, Geometry::linear(10, 4), 10, &options).1);
     assert!(faults.contains(&FaultKind::Race) || faults.contains(&FaultKind::Uninitialized), "{faults:?}");
 }
@@ -221,7 +221,7 @@ fn sub_groups_meet_by_themselves() {
         store align 4 v21, v19
         ret";
     let m = kernel(body, "");
-    let options = Options { sub_group_size: 4, ..Options::default() };
+    let options = InterpOptions { sub_group_size: 4, ..InterpOptions::default() };
     let (data, outcome) = run_with(&m, Geometry::linear(8, 6), 8, &options);
     assert!(outcome.is_clean(), "{:?}", outcome.faults);
     assert_eq!(data, [4242, 14242, 24242, 34242, 102242, 112242, 2142, 12142]);
@@ -264,7 +264,7 @@ fn geometry_in_three_dimensions() {
          store align 4 v98, v97\n ret"
     );
     let geometry = Geometry { work_dim: 3, global_size: [5, 4, 3], global_offset: [10, 20, 30], local_size: [2, 3, 2] };
-    let (data, outcome) = run_with(&kernel(&body, ""), geometry, 60, &Options::default());
+    let (data, outcome) = run_with(&kernel(&body, ""), geometry, 60, &InterpOptions::default());
     assert!(outcome.is_clean());
     for z in 0..3 {
         for y in 0..4 {
@@ -348,11 +348,11 @@ fn unreachable_ends_the_work_item() {
 #[test]
 fn fuel_and_fault_limits() {
     let m = kernel("b0:\n jump b1\nb1:\n jump b1", "");
-    let options = Options { fuel: 1000, ..Options::default() };
+    let options = InterpOptions { fuel: 1000, ..InterpOptions::default() };
     let (_, outcome) = run_with(&m, Geometry::linear(4, 2), 1, &options);
     assert!(outcome.out_of_fuel && !outcome.is_clean() && outcome.steps == 1000);
     let m = kernel("b0:\n v0: ptr(global) = const 0\n v1: i8 = load align 1 v0\n v2: i8 = load align 1 v0\n ret", "");
-    let options = Options { max_faults: 1, ..Options::default() };
+    let options = InterpOptions { max_faults: 1, ..InterpOptions::default() };
     let (_, outcome) = run_with(&m, Geometry::linear(4, 2), 1, &options);
     assert!(outcome.too_many_faults && outcome.faults.len() == 1);
 }
@@ -396,7 +396,7 @@ fn atomics_and_generic_pointers() {
         ret";
     let m = kernel(&format!("slot s0 size 4 align 4\n{body}"), "global g0 \"\" local size 4 align 4");
     for seed in 0..5 {
-        let options = Options { seed, interleave: Interleave::Accesses, ..Options::default() };
+        let options = InterpOptions { seed, interleave: Interleave::Accesses, ..InterpOptions::default() };
         let (data, outcome) = run_with(&m, Geometry::linear(8, 8), 5, &options);
         assert!(outcome.is_clean(), "{}", outcome.faults[0]);
         assert_eq!(data, [28, 7, 42, 42, 4]);
@@ -475,10 +475,10 @@ fn argument_block_and_globals() {
     let buffer = memory.allocate(Space::Global, 16, 16).unwrap();
     let mut args = buffer.to_le_bytes().to_vec();
     args.extend([5, 0, 0, 0, 9, 0, 0, 0]);
-    let prepared = Prepared::new(&m);
+    let prepared = PreparedModule::new(&m);
     let launch = GroupLaunch { geometry: Geometry::linear(1, 1), group: [0; 3], args: &args, local_base: 0 };
     let outcome = Interpreter::new(&m, &prepared)
-        .run_group(Func::from_u32(0), &launch, &globals, &Options::default(), &mut memory, &mut NoObserver)
+        .run_group(Func::from_u32(0), &launch, &globals, &InterpOptions::default(), &mut memory, &mut NoObserver)
         .unwrap();
     assert!(outcome.is_clean(), "{}", outcome.faults[0]);
     assert_eq!(words(&memory, buffer), [10, 18, 2, 0]);
@@ -515,13 +515,13 @@ fn plain_functions_and_printf() {
     );
     let mut memory = SimMemory::new(SimOptions::default());
     let globals = load_globals(&m, &mut memory).unwrap();
-    let prepared = Prepared::new(&m);
+    let prepared = PreparedModule::new(&m);
     let interpreter = Interpreter::new(&m, &prepared);
     let mut printer = Printer(Vec::new());
     let scalar = |ty, bits| Lanes { ty, bits: vec![bits] };
     let host = Type::ptr(Space::Host);
     let args = [scalar(host, 0), scalar(host, 0), scalar(Type::I64, 3), scalar(Type::I64, 4)];
-    let options = Options::default();
+    let options = InterpOptions::default();
     let (outcome, returned) =
         interpreter.run_function(Func::from_u32(0), &args, &globals, &options, &mut memory, &mut printer).unwrap();
     assert!(outcome.is_clean() && returned.is_empty());
@@ -555,12 +555,12 @@ fn printf_of_the_legal_stage() {
     );
     let mut memory = SimMemory::new(SimOptions::default());
     let globals = load_globals(&m, &mut memory).unwrap();
-    let prepared = Prepared::new(&m);
+    let prepared = PreparedModule::new(&m);
     let mut printer = Printer(Vec::new());
     let args =
         [Type::ptr(Space::Host), Type::ptr(Space::Host), Type::I64, Type::I64].map(|ty| Lanes { ty, bits: vec![0] });
     let (outcome, _) = Interpreter::new(&m, &prepared)
-        .run_function(Func::from_u32(0), &args, &globals, &Options::default(), &mut memory, &mut printer)
+        .run_function(Func::from_u32(0), &args, &globals, &InterpOptions::default(), &mut memory, &mut printer)
         .unwrap();
     assert!(outcome.is_clean());
     assert_eq!(printer.0, ["%d [(f32x2, [1065353216, 1073741824]), (i64, [5]), (ptr(generic), [255])]"]);
@@ -569,7 +569,7 @@ fn printf_of_the_legal_stage() {
 #[test]
 fn memory_limits_are_tool_failures() {
     let m = kernel("slot s0 size 4000000000 align 8\nb0:\n ret", "");
-    let prepared = Prepared::new(&m);
+    let prepared = PreparedModule::new(&m);
     let launch = GroupLaunch { geometry: Geometry::linear(1, 1), group: [0; 3], args: &[], local_base: 0 };
     let mut memory = SimMemory::new(SimOptions::default());
     let interpreter = Interpreter::new(&m, &prepared);
@@ -577,7 +577,7 @@ fn memory_limits_are_tool_failures() {
         Func::from_u32(0),
         &launch,
         &super::GlobalAddresses::default(),
-        &Options::default(),
+        &InterpOptions::default(),
         &mut memory,
         &mut NoObserver,
     );

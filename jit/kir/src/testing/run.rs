@@ -22,8 +22,8 @@ use super::filetest::{Directive, FileTest, blessing};
 use crate::entities::Func;
 use crate::function::Stage;
 use crate::interp::{
-    FaultKind, Geometry, GlobalAddresses, GroupLaunch, Interleave, InterpError, Interpreter, Lanes, Memory, Observer,
-    Options, Outcome, Prepared, PrintfCall, SimMemory, SimOptions, load_globals, read_c_string,
+    FaultKind, Geometry, GlobalAddresses, GroupLaunch, Interleave, InterpError, InterpOptions, Interpreter, Lanes,
+    Memory, Observer, Outcome, PreparedModule, PrintfCall, SimMemory, SimOptions, load_globals, read_c_string,
 };
 use crate::module::Module;
 use crate::text::literal::{read_lane, write_lane, write_string};
@@ -405,7 +405,8 @@ pub fn interpret(module: &Module, case: &RunCase) -> Result<Vec<(String, RunResu
     };
     let mut results = Vec::new();
     for (seed, interleave) in orders {
-        let options = Options { seed, interleave, sub_group_size: case.sub_group_size, ..Options::default() };
+        let options =
+            InterpOptions { seed, interleave, sub_group_size: case.sub_group_size, ..InterpOptions::default() };
         let mut result = interpret_once(module, case, &options)?;
         if (seed, interleave) != (0, Interleave::Barriers) {
             result.prints = None;
@@ -419,7 +420,7 @@ pub fn interpret(module: &Module, case: &RunCase) -> Result<Vec<(String, RunResu
 ///
 /// # Errors
 /// When it cannot be made.
-pub fn interpret_once(module: &Module, case: &RunCase, options: &Options) -> Result<RunResult, String> {
+pub fn interpret_once(module: &Module, case: &RunCase, options: &InterpOptions) -> Result<RunResult, String> {
     let kernel = module.kernel(&case.kernel).ok_or_else(|| format!("there is no kernel `{}`", case.kernel))?;
     let mut memory = SimMemory::new(SimOptions::default());
     let globals = load_globals(module, &mut memory).map_err(|e| e.to_string())?;
@@ -445,7 +446,7 @@ pub fn interpret_once(module: &Module, case: &RunCase, options: &Options) -> Res
         };
         place(&mut args, *offset, &bytes)?;
     }
-    let prepared = Prepared::new(module);
+    let prepared = PreparedModule::new(module);
     let interpreter = Interpreter::new(module, &prepared);
     let mut prints = Prints::default();
     let mut result = RunResult::default();
@@ -483,7 +484,7 @@ fn run_looped(
     func: Func,
     launch: &GroupLaunch<'_>,
     globals: &GlobalAddresses,
-    options: &Options,
+    options: &InterpOptions,
     memory: &mut SimMemory,
     prints: &mut Prints,
 ) -> Result<Outcome, InterpError> {

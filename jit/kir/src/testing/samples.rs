@@ -629,7 +629,7 @@ mod tests {
     use super::*;
     use crate::eval::LaneCx;
     use crate::inst::InstData;
-    use crate::interp::{GlobalAddresses, Interpreter, Lanes, NoObserver, Options, Prepared, SimMemory};
+    use crate::interp::{GlobalAddresses, InterpOptions, Interpreter, Lanes, NoObserver, PreparedModule, SimMemory};
     use crate::ops::{Meaning, OPS};
     use crate::text::{parse_module, same_module};
     use crate::verify::{self, typing};
@@ -711,7 +711,7 @@ mod tests {
             let Meaning::Lanes(meaning) = info.meaning else { continue };
             for sample in samples(info.op) {
                 let module = sample.function();
-                let prepared = Prepared::new(&module);
+                let prepared = PreparedModule::new(&module);
                 let interpreter = Interpreter::new(&module, &prepared);
                 for _ in 0..4 {
                     let args: Vec<Lanes> = sample
@@ -724,7 +724,7 @@ mod tests {
                             Func::from_u32(0),
                             &args,
                             &GlobalAddresses::default(),
-                            &Options::default(),
+                            &InterpOptions::default(),
                             &mut SimMemory::default(),
                             &mut NoObserver,
                         )

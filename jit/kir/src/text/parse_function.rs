@@ -103,8 +103,8 @@ impl Reader {
             return Err(p.error(format!("b{number} is defined twice")));
         }
         self.current = Some(block);
-        if p.accept_word("rare") {
-            self.func.layout.set_rare(block);
+        if p.accept_word("cold") {
+            self.func.layout.set_cold(block);
         }
         if p.accept(Token::Open) {
             for param in definitions(p)? {

@@ -65,8 +65,8 @@ impl Pairs<'_> {
     /// Pairs the definitions in two blocks.
     fn block(&mut self, x: Block, y: Block) -> Result<(), String> {
         self.blocks.insert(x, y);
-        if self.a.layout.is_rare(x) != self.b.layout.is_rare(y) {
-            return Err(format!("only one of {x} and {y} is rare"));
+        if self.a.layout.is_cold(x) != self.b.layout.is_cold(y) {
+            return Err(format!("only one of {x} and {y} is cold"));
         }
         self.define(self.a.dfg.params(x), self.b.dfg.params(y), &|| format!("parameters of {x}"))?;
         let (insts, others) = (self.a.layout.insts(x), self.b.layout.insts(y));

@@ -101,8 +101,8 @@ fn write_function(f: &mut Formatter<'_>, func: &Function, id: Option<&dyn Displa
 
 fn write_block(f: &mut Formatter<'_>, func: &Function, block: Block) -> fmt::Result {
     write!(f, "{block}")?;
-    if func.layout.is_rare(block) {
-        f.write_str(" rare")?;
+    if func.layout.is_cold(block) {
+        f.write_str(" cold")?;
     }
     let params = func.dfg.params(block);
     if !params.is_empty() {

@@ -1,6 +1,6 @@
 //! Immediates: of the kind the op asks for, in range, naming what exists.
 
-use super::{Report, each_inst};
+use super::{Checker, each_inst};
 use crate::entities::Inst;
 use crate::function::Function;
 use crate::inst::{AtomicOp, BarrierInfo, BlockCall, GroupInfo, ImageDims, ImageFlags, Imm, IntCond, MemScope};
@@ -9,7 +9,7 @@ use crate::ops::Opcode;
 use crate::types::{Space, Type};
 
 /// Checks the immediate of every instruction.
-pub(super) fn check(report: &mut Report<'_>, module: &Module) {
+pub(super) fn check(report: &mut Checker<'_>, module: &Module) {
     for (block, inst) in each_inst(report.func) {
         if let Err(message) = one(module, report.func, inst) {
             report.inst(block, inst, message);

@@ -1,4 +1,4 @@
-//! The verifier: what must hold of a function at its stage.
+//! The verifier: checks the rules for a function at its stage.
 //!
 //! - `structure`: blocks, terminators, ids, definitions, dominance;
 //! - [`typing`]: operand and result types against the op table's rules;
@@ -75,7 +75,7 @@ impl fmt::Display for VerifyErrors {
 /// # Errors
 /// Every rule found broken.
 pub fn function(module: &Module, func: &Function) -> Result<(), VerifyErrors> {
-    let mut report = Report { func, errors: Vec::new() };
+    let mut report = Checker { func, errors: Vec::new() };
     // Later checks look up what the earlier ones found to exist.
     structure::ids(&mut report);
     if report.errors.is_empty() {
@@ -122,12 +122,12 @@ pub fn module(module: &Module) -> Result<(), VerifyErrors> {
 }
 
 /// The function being checked and what was found so far.
-struct Report<'f> {
+struct Checker<'f> {
     func: &'f Function,
     errors: Vec<VerifyError>,
 }
 
-impl Report<'_> {
+impl Checker<'_> {
     /// An error of the whole function.
     fn function(&mut self, message: impl Into<String>) {
         self.push(None, None, message.into());
@@ -154,7 +154,7 @@ fn each_inst(func: &Function) -> impl Iterator<Item = (Block, Inst)> + '_ {
 }
 
 /// Typing of every instruction.
-fn types(report: &mut Report<'_>, module: &Module) {
+fn types(report: &mut Checker<'_>, module: &Module) {
     let func = report.func;
     let mut args = Vec::new();
     let mut results = Vec::new();

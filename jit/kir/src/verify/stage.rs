@@ -1,7 +1,7 @@
 //! What each [`Stage`] allows, and the module's own rules: variables and kernels.
 
 use super::immediate::power_of_two;
-use super::{Report, VerifyError, each_inst};
+use super::{Checker, VerifyError, each_inst};
 use crate::entities::{Block, Inst};
 use crate::function::Stage;
 use crate::inst::{Imm, MemScope};
@@ -13,7 +13,7 @@ use crate::types::{Space, Type};
 pub const LOOPED_PARAMS: [Type; 4] = [Type::ptr(Space::Host), Type::ptr(Space::Host), Type::I64, Type::I64];
 
 /// The function's stage and, if it is a kernel, its form.
-pub(super) fn check(report: &mut Report<'_>, module: &Module) {
+pub(super) fn check(report: &mut Checker<'_>, module: &Module) {
     let func = report.func;
     for (slot, data) in &func.slots {
         if let Err(message) = power_of_two(data.align.into()) {
@@ -52,7 +52,7 @@ pub(super) fn check(report: &mut Report<'_>, module: &Module) {
     }
 }
 
-fn allowed(report: &Report<'_>, module: &Module, block: Block, inst: Inst) -> Result<(), String> {
+fn allowed(report: &Checker<'_>, module: &Module, block: Block, inst: Inst) -> Result<(), String> {
     let func = report.func;
     let data = func.dfg.inst(inst);
     let gone_since = |stage: Stage| {

@@ -2,14 +2,14 @@
 
 use cranelift_entity::{EntityRef, EntitySet};
 
-use super::{Report, each_inst};
+use super::{Checker, each_inst};
 use crate::analysis::{Cfg, DomTree};
 use crate::dfg::ValueDef;
 use crate::entities::{Inst, Value};
 use crate::inst::Imm;
 
 /// Every id names something of this function. All other checks rely on it.
-pub(super) fn ids(report: &mut Report<'_>) {
+pub(super) fn ids(report: &mut Checker<'_>) {
     let func = report.func;
     let dfg = &func.dfg;
     for &block in func.layout.blocks() {
@@ -50,7 +50,7 @@ pub(super) fn ids(report: &mut Report<'_>) {
 }
 
 /// Blocks are complete, instructions stand once, definitions know where they are.
-pub(super) fn blocks(report: &mut Report<'_>) {
+pub(super) fn blocks(report: &mut Checker<'_>) {
     let func = report.func;
     let Some(entry) = func.layout.entry() else {
         report.function("has no blocks");
@@ -94,7 +94,7 @@ pub(super) fn blocks(report: &mut Report<'_>) {
 
 /// Every used value is defined in the function, before the use on every path. Blocks that the entry does not reach may use
 /// anything that is defined somewhere.
-pub(super) fn dominance(report: &mut Report<'_>) {
+pub(super) fn dominance(report: &mut Checker<'_>) {
     let func = report.func;
     let cfg = Cfg::new(func);
     let dom = DomTree::new(&cfg);

@@ -198,7 +198,7 @@ fn errors_name_their_place() {
 
 #[test]
 fn mutated_kernels_never_panic() {
-    use crate::interp::{GroupLaunch, Interpreter, NoObserver, Options, Prepared, SimMemory, load_globals};
+    use crate::interp::{GroupLaunch, InterpOptions, Interpreter, NoObserver, PreparedModule, SimMemory, load_globals};
     use crate::testing::generate::{Shape, kernel};
 
     arbtest::arbtest(|u| {
@@ -217,11 +217,11 @@ fn mutated_kernels_never_panic() {
             return Ok(());
         }
         // Valid: it may do anything undefined now, which must end in a report.
-        let prepared = Prepared::new(&changed);
+        let prepared = PreparedModule::new(&changed);
         let mut memory = SimMemory::default();
         let Ok(globals) = load_globals(&changed, &mut memory) else { return Ok(()) };
         let launch = GroupLaunch { geometry: case.geometry, group: [0; 3], args: &[0; 40], local_base: 0 };
-        let options = Options { fuel: 20_000, seed: 5, ..Options::default() };
+        let options = InterpOptions { fuel: 20_000, seed: 5, ..InterpOptions::default() };
         let func = changed.kernels[0].func;
         let _ = Interpreter::new(&changed, &prepared).run_group(
             func,

@@ -2,42 +2,42 @@
 
 use clift_kir::{Builder, FloatCond, Opcode, Value};
 
-use crate::builtins::Args;
+use crate::builtins::BuiltinArgs;
 
 /// fmin(fmax(x, low), high).
-pub(in crate::builtins) fn fclamp(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn fclamp(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let low = b.float2(Opcode::Fmax, args.values[0], args.values[1]);
     Some(b.float2(Opcode::Fmin, low, args.values[2]))
 }
 
 /// Radians to degrees.
-pub(in crate::builtins) fn degrees(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn degrees(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let factor = b.fconst(args.result, 180.0 / std::f64::consts::PI);
     Some(b.float2(Opcode::Fmul, args.values[0], factor))
 }
 
 /// Degrees to radians.
-pub(in crate::builtins) fn radians(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn radians(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let factor = b.fconst(args.result, std::f64::consts::PI / 180.0);
     Some(b.float2(Opcode::Fmul, args.values[0], factor))
 }
 
 /// x + (y - x) * a.
-pub(in crate::builtins) fn mix(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn mix(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let (x, y, a) = (args.values[0], args.values[1], args.values[2]);
     let span = b.float2(Opcode::Fsub, y, x);
     Some(b.fma(span, a, x))
 }
 
 /// 0 below the edge, else 1.
-pub(in crate::builtins) fn step(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn step(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let below = b.fcmp(FloatCond::Olt, args.values[1], args.values[0]);
     let (zero, one) = (b.fconst(args.result, 0.0), b.fconst(args.result, 1.0));
     Some(b.select(below, zero, one))
 }
 
 /// Hermite interpolation between two edges.
-pub(in crate::builtins) fn smoothstep(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn smoothstep(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let (low, high, x, ty) = (args.values[0], args.values[1], args.values[2], args.result);
     let way = b.float2(Opcode::Fsub, x, low);
     let span = b.float2(Opcode::Fsub, high, low);
@@ -52,7 +52,7 @@ pub(in crate::builtins) fn smoothstep(b: &mut Builder<'_>, args: &Args) -> Optio
 }
 
 /// 1, -1, the zero itself, or 0 for NaN.
-pub(in crate::builtins) fn sign(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn sign(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let (x, ty) = (args.values[0], args.result);
     let (zero, one) = (b.fconst(ty, 0.0), b.fconst(ty, 1.0));
     let unit = b.float2(Opcode::Fcopysign, one, x);

@@ -2,17 +2,17 @@
 
 use clift_kir::{Builder, Convert, Elem, FloatCond, FpFlags, IntCond, MemInfo, Opcode, Type, Value};
 
-use crate::builtins::{Args, ClOp, call, expect_count, math};
+use crate::builtins::{BuiltinArgs, ClOp, call, expect_count, math};
 
 /// Layout of a float element.
-struct Format {
+struct FloatFormat {
     int: Type,
     mantissa_bits: u32,
     exponent_mask: i64,
     bias: i64,
 }
 
-fn format(ty: Type) -> Format {
+fn format(ty: Type) -> FloatFormat {
     let (mantissa_bits, exponent_bits) = match ty.elem {
         Elem::F16 => (10, 5),
         Elem::F32 => (23, 8),
@@ -22,7 +22,7 @@ fn format(ty: Type) -> Format {
         }
     };
     let exponent_mask = (1i64 << exponent_bits) - 1;
-    Format { int: ty.as_int(), mantissa_bits, exponent_mask, bias: exponent_mask >> 1 }
+    FloatFormat { int: ty.as_int(), mantissa_bits, exponent_mask, bias: exponent_mask >> 1 }
 }
 
 fn store(b: &mut Builder<'_>, pointer: Value, value: Value) {
@@ -30,8 +30,8 @@ fn store(b: &mut Builder<'_>, pointer: Value, value: Value) {
     b.store(pointer, value, MemInfo::aligned(align));
 }
 
-/// A function that gives an `int`, of floats; halves go through floats.
-fn to_int(b: &mut Builder<'_>, function: math::Function, args: &[Value]) -> Value {
+/// A function of floats with an `int` result; halves are computed in floats.
+fn to_int(b: &mut Builder<'_>, function: math::MathFunction, args: &[Value]) -> Value {
     let args: Vec<Value> = args
         .iter()
         .map(|&v| match b.ty(v) {
@@ -43,13 +43,13 @@ fn to_int(b: &mut Builder<'_>, function: math::Function, args: &[Value]) -> Valu
 }
 
 /// 1 / x.
-pub(in crate::builtins) fn recip(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn recip(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let one = b.fconst(args.result, 1.0);
     Some(b.float2(Opcode::Fdiv, one, args.values[0]))
 }
 
 /// x - y where x > y, NaN where either is, else 0.
-pub(in crate::builtins) fn fdim(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn fdim(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let (x, y) = (args.values[0], args.values[1]);
     let difference = b.float2(Opcode::Fsub, x, y);
     let none = b.fcmp(FloatCond::Ole, x, y);
@@ -58,10 +58,10 @@ pub(in crate::builtins) fn fdim(b: &mut Builder<'_>, args: &Args) -> Option<Valu
 }
 
 /// Sine; the cosine is stored.
-pub(in crate::builtins) fn sincos(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn sincos(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let x = args.values[0];
     let ty = args.result;
-    // Halves, and floats that may be approximated, have other forms.
+    // Halves and approximate floats have separate implementations of sine and cosine.
     let [sine, cosine] = if ty.elem == Elem::F16 || (ty.elem == Elem::F32 && b.fp_flags().contains(FpFlags::APPROX)) {
         [call(b, ClOp::sin, &[x]), call(b, ClOp::cos, &[x])]
     } else {
@@ -72,22 +72,22 @@ pub(in crate::builtins) fn sincos(b: &mut Builder<'_>, args: &Args) -> Option<Va
 }
 
 /// Logarithm of |gamma|; the sign of gamma is stored.
-pub(in crate::builtins) fn lgamma_r(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn lgamma_r(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let sign = to_int(b, math::gamma::sign, &args.values[..1]);
     store(b, args.values[1], sign);
     Some(call(b, ClOp::lgamma, &args.values[..1]))
 }
 
 /// IEEE remainder; low bits of the quotient are stored.
-pub(in crate::builtins) fn remquo(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn remquo(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let operands = &args.values[..2];
     let bits = to_int(b, math::remainder::quotient_bits, operands);
     store(b, args.values[2], bits);
     Some(call(b, ClOp::remainder, operands))
 }
 
-/// x - floor(x) below 1; floor(x) is stored. Zeros keep their sign, infinities give a zero of theirs.
-pub(in crate::builtins) fn fract(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+/// x - floor(x), less than 1; floor(x) is stored. Zeros keep their sign; the result for infinity is a zero with its sign.
+pub(in crate::builtins) fn fract(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let (x, ty) = (args.values[0], args.result);
     let floor = b.float1(Opcode::Floor, x);
     store(b, args.values[1], floor);
@@ -110,7 +110,7 @@ pub(in crate::builtins) fn fract(b: &mut Builder<'_>, args: &Args) -> Option<Val
 }
 
 /// Fraction toward zero; the integral part is stored. Both have the sign of x.
-pub(in crate::builtins) fn modf(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn modf(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let (x, ty) = (args.values[0], args.result);
     let whole = b.float1(Opcode::Trunc, x);
     store(b, args.values[1], whole);
@@ -123,9 +123,9 @@ pub(in crate::builtins) fn modf(b: &mut Builder<'_>, args: &Args) -> Option<Valu
     Some(b.float2(Opcode::Fcopysign, rest, x))
 }
 
-/// A float taken apart.
-struct Parts {
-    /// Mantissa in [0.5, 1) with the sign of x; meaningless for zero, infinity, NaN.
+/// A float split into mantissa and exponent.
+struct FloatParts {
+    /// Mantissa in [0.5, 1) with the sign of x; undefined for zero, infinity and NaN.
     mantissa: Value,
     /// Exponent (i32 lanes): x = mantissa * 2^exponent.
     exponent: Value,
@@ -136,7 +136,7 @@ struct Parts {
 }
 
 /// Mantissa and exponent; subnormals are scaled up first, exactly.
-fn take_apart(b: &mut Builder<'_>, x: Value) -> Parts {
+fn split(b: &mut Builder<'_>, x: Value) -> FloatParts {
     let ty = b.ty(x);
     let f = format(ty);
     let magnitude = b.float1(Opcode::Fabs, x);
@@ -167,13 +167,13 @@ fn take_apart(b: &mut Builder<'_>, x: Value) -> Parts {
     let (normal, low) = (b.iconst(int, f.bias - 1), b.iconst(int, f.bias - 1 + shift));
     let offset = b.select(subnormal, low, normal);
     let exponent = b.int2(Opcode::Isub, field, offset);
-    Parts { mantissa, exponent, zero: is_zero, special }
+    FloatParts { mantissa, exponent, zero: is_zero, special }
 }
 
-/// Mantissa in [0.5, 1); the exponent is stored. Zero, infinity and NaN stay, with exponent 0.
-pub(in crate::builtins) fn frexp(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+/// Mantissa in [0.5, 1); the exponent is stored. Zero, infinity and NaN are returned unchanged, with exponent 0.
+pub(in crate::builtins) fn frexp(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let x = args.values[0];
-    let parts = take_apart(b, x);
+    let parts = split(b, x);
     let keep = b.int2(Opcode::Or, parts.zero, parts.special);
     let none = b.iconst(b.ty(parts.exponent), 0);
     let exponent = b.select(keep, none, parts.exponent);
@@ -182,8 +182,8 @@ pub(in crate::builtins) fn frexp(b: &mut Builder<'_>, args: &Args) -> Option<Val
 }
 
 /// The exponent as an integer: INT_MIN for 0, INT_MAX for infinity and NaN (`FP_ILOGB0`, `FP_ILOGBNAN`).
-pub(in crate::builtins) fn ilogb(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
-    let parts = take_apart(b, args.values[0]);
+pub(in crate::builtins) fn ilogb(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
+    let parts = split(b, args.values[0]);
     let int = b.ty(parts.exponent);
     let one = b.iconst(int, 1);
     let value = b.int2(Opcode::Isub, parts.exponent, one);
@@ -193,9 +193,9 @@ pub(in crate::builtins) fn ilogb(b: &mut Builder<'_>, args: &Args) -> Option<Val
 }
 
 /// The exponent as a float: -inf for 0, inf for infinities, NaN for NaN.
-pub(in crate::builtins) fn logb(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn logb(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let (x, ty) = (args.values[0], args.result);
-    let parts = take_apart(b, x);
+    let parts = split(b, x);
     let one = b.iconst(b.ty(parts.exponent), 1);
     let value = b.int2(Opcode::Isub, parts.exponent, one);
     let value = b.convert(Opcode::StoFp, value, ty, Convert::default());
@@ -206,12 +206,12 @@ pub(in crate::builtins) fn logb(b: &mut Builder<'_>, args: &Args) -> Option<Valu
 }
 
 /// The neighbour of x toward y.
-pub(in crate::builtins) fn nextafter(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn nextafter(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let (x, y, ty) = (args.values[0], args.values[1], args.result);
     let int = ty.as_int();
     let bits = b.cast(Opcode::Bitcast, x, int);
     let (zero, one) = (b.fconst(ty, 0.0), b.iconst(int, 1));
-    // Away from zero is the next larger pattern, toward zero the next smaller.
+    // Away from zero is the next larger bit pattern, toward zero the next smaller one.
     let magnitude_x = b.float1(Opcode::Fabs, x);
     let is_zero = b.fcmp(FloatCond::Oeq, x, zero);
     let up = b.fcmp(FloatCond::Olt, x, y);
@@ -231,17 +231,17 @@ pub(in crate::builtins) fn nextafter(b: &mut Builder<'_>, args: &Args) -> Option
     Some(b.select(unordered, sum, moved))
 }
 
-/// The operand with the larger magnitude; their maximum when equal.
-pub(in crate::builtins) fn maxmag(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+/// The operand with the larger magnitude; the maximum if the magnitudes are equal.
+pub(in crate::builtins) fn maxmag(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     by_magnitude(b, args, FloatCond::Ogt, Opcode::Fmax)
 }
 
-/// The operand with the smaller magnitude; their minimum when equal.
-pub(in crate::builtins) fn minmag(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+/// The operand with the smaller magnitude; the minimum if the magnitudes are equal.
+pub(in crate::builtins) fn minmag(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     by_magnitude(b, args, FloatCond::Olt, Opcode::Fmin)
 }
 
-fn by_magnitude(b: &mut Builder<'_>, args: &Args, cond: FloatCond, tie: Opcode) -> Option<Value> {
+fn by_magnitude(b: &mut Builder<'_>, args: &BuiltinArgs, cond: FloatCond, tie: Opcode) -> Option<Value> {
     let (x, y) = (args.values[0], args.values[1]);
     let magnitude_x = b.float1(Opcode::Fabs, x);
     let magnitude_y = b.float1(Opcode::Fabs, y);
@@ -252,15 +252,15 @@ fn by_magnitude(b: &mut Builder<'_>, args: &Args, cond: FloatCond, tie: Opcode) 
     Some(b.select(first, x, otherwise))
 }
 
-/// An integer of the result's width.
-pub(in crate::builtins) fn check_nan(b: &mut Builder<'_>, args: &mut Args) -> Result<(), String> {
+/// Checks for one integer of the result's width.
+pub(in crate::builtins) fn check_nan(b: &mut Builder<'_>, args: &mut BuiltinArgs) -> Result<(), String> {
     expect_count(args, 1)?;
     let fits = args.result.is_float() && b.ty(args.values[0]) == args.result.as_int();
-    if fits { Ok(()) } else { Err("an integer of the result's width wanted".into()) }
+    if fits { Ok(()) } else { Err("the operand must be an integer of the result's width".into()) }
 }
 
 /// A quiet NaN with a payload.
-pub(in crate::builtins) fn nan(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn nan(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let f = format(args.result);
     let quiet = (f.exponent_mask << f.mantissa_bits) | (1 << (f.mantissa_bits - 1));
     let quiet = b.iconst(f.int, quiet);
@@ -269,7 +269,7 @@ pub(in crate::builtins) fn nan(b: &mut Builder<'_>, args: &Args) -> Option<Value
 }
 
 /// Nearest integer, halves away from zero.
-pub(in crate::builtins) fn round(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn round(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let (x, ty) = (args.values[0], args.result);
     let whole = b.float1(Opcode::Trunc, x);
     let rest = b.float2(Opcode::Fsub, x, whole);

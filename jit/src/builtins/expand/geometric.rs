@@ -1,37 +1,37 @@
-//! Geometric functions. Lengths are computed wide enough that squares neither overflow nor vanish.
+//! Geometric functions. Lengths are computed with enough range that squares neither overflow nor underflow.
 
 use clift_kir::{AtomicOp, Builder, Convert, Elem, FloatCond, Opcode, Type, Value};
 
-use crate::builtins::{Args, expect_count};
+use crate::builtins::{BuiltinArgs, expect_count};
 
-/// One vector; a scalar result.
-pub(in crate::builtins) fn check_one(b: &mut Builder<'_>, args: &mut Args) -> Result<(), String> {
+/// Checks for one vector and a scalar result.
+pub(in crate::builtins) fn check_one(b: &mut Builder<'_>, args: &mut BuiltinArgs) -> Result<(), String> {
     expect_count(args, 1)?;
     check_operands(b, args)
 }
 
-/// Two vectors; a scalar result.
-pub(in crate::builtins) fn check_two(b: &mut Builder<'_>, args: &mut Args) -> Result<(), String> {
+/// Checks for two vectors and a scalar result.
+pub(in crate::builtins) fn check_two(b: &mut Builder<'_>, args: &mut BuiltinArgs) -> Result<(), String> {
     expect_count(args, 2)?;
     check_operands(b, args)
 }
 
-fn check_operands(b: &Builder<'_>, args: &Args) -> Result<(), String> {
+fn check_operands(b: &Builder<'_>, args: &BuiltinArgs) -> Result<(), String> {
     let ty = b.ty(args.values[0]);
     let fits = ty.is_float() && args.result == ty.lane() && args.values.iter().all(|&v| b.ty(v) == ty);
-    if fits { Ok(()) } else { Err("float vectors and their element as result wanted".into()) }
+    if fits { Ok(()) } else { Err("the operands must be float vectors, the result their component type".into()) }
 }
 
-/// Two vectors of three or four lanes.
-pub(in crate::builtins) fn check_cross(b: &mut Builder<'_>, args: &mut Args) -> Result<(), String> {
+/// Checks for two vectors of three or four components.
+pub(in crate::builtins) fn check_cross(b: &mut Builder<'_>, args: &mut BuiltinArgs) -> Result<(), String> {
     expect_count(args, 2)?;
     let ty = args.result;
     let fits = ty.is_float() && matches!(ty.lanes(), 3 | 4) && args.values.iter().all(|&v| b.ty(v) == ty);
-    if fits { Ok(()) } else { Err("vectors of three or four lanes wanted".into()) }
+    if fits { Ok(()) } else { Err("the operands must be float vectors of three or four components".into()) }
 }
 
-/// The cross product; a fourth lane is 0.
-pub(in crate::builtins) fn cross(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+/// The cross product; a fourth component is 0.
+pub(in crate::builtins) fn cross(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let (x, y) = (args.values[0], args.values[1]);
     let mut elements: Vec<Value> = (0..3)
         .map(|i| {
@@ -49,17 +49,17 @@ pub(in crate::builtins) fn cross(b: &mut Builder<'_>, args: &Args) -> Option<Val
 }
 
 /// |x - y|.
-pub(in crate::builtins) fn distance(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn distance(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let difference = b.float2(Opcode::Fsub, args.values[0], args.values[1]);
     Some(norm(b, difference))
 }
 
 /// |x|.
-pub(in crate::builtins) fn length(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn length(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     Some(norm(b, args.values[0]))
 }
 
-/// The element in which squares of an element neither overflow nor vanish; none is wide enough for doubles.
+/// The element type in which squares neither overflow nor underflow; for doubles there is none.
 fn wide(elem: Elem) -> Elem {
     if elem == Elem::F16 { Elem::F32 } else { Elem::F64 }
 }
@@ -75,7 +75,7 @@ fn root_of_squares(b: &mut Builder<'_>, x: Value) -> Value {
     b.float1(Opcode::Sqrt, sum)
 }
 
-/// A power of two that brings the largest lane of doubles to a harmless size, and its reciprocal.
+/// A power of two that scales the largest lane of doubles so that squares neither overflow nor underflow, and its reciprocal.
 fn scale(b: &mut Builder<'_>, x: Value) -> (Value, Value) {
     let magnitude = b.float1(Opcode::Fabs, x);
     let most = if b.ty(x).is_vector() { b.reduce(AtomicOp::Fmax, magnitude) } else { magnitude };
@@ -108,8 +108,8 @@ fn norm(b: &mut Builder<'_>, x: Value) -> Value {
     b.float2(Opcode::Fmul, root, inverse)
 }
 
-/// x / |x|; a zero vector stays, infinite lanes count as 1 and all others then as 0.
-pub(in crate::builtins) fn normalize(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+/// x / |x|; a zero vector is returned unchanged. If there are infinite lanes, they count as 1 and all others as 0.
+pub(in crate::builtins) fn normalize(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let (x, ty) = (args.values[0], args.result);
     let infinity = b.fconst(ty, f64::INFINITY);
     let magnitude = b.float1(Opcode::Fabs, x);
@@ -118,13 +118,13 @@ pub(in crate::builtins) fn normalize(b: &mut Builder<'_>, args: &Args) -> Option
     let (zero, one) = (b.fconst(ty, 0.0), b.fconst(ty, 1.0));
     let unit = b.select(infinite, one, zero);
     let unit = b.float2(Opcode::Fcopysign, unit, x);
-    // NaN lanes stay: they make everything NaN.
+    // NaN lanes are kept, so that all lanes of the result are NaN.
     let unordered = b.fcmp(FloatCond::Uno, x, x);
     let unit = b.select(unordered, x, unit);
     let y = b.select(any_infinite, unit, x);
     let y = resize(b, y, wide(ty.elem));
-    // A factor that makes lanes larger comes before the division, one that makes them smaller after it: so that no lane far
-    // smaller than the largest loses bits on the way.
+    // A factor above 1 is applied before the division, one below 1 after it, so that lanes much smaller than the largest do not
+    // lose bits in between.
     let factor = (ty.elem == Elem::F64).then(|| scale(b, y).0);
     let times = |b: &mut Builder<'_>, x: Value, factor: Option<Value>| match factor {
         Some(factor) => {

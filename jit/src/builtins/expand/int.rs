@@ -2,46 +2,46 @@
 
 use clift_kir::{Builder, Elem, IntCond, Opcode, Type, Value};
 
-use crate::builtins::Args;
+use crate::builtins::BuiltinArgs;
 
 /// |x - y| of signed numbers, as unsigned.
-pub(in crate::builtins) fn s_abs_diff(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn s_abs_diff(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     difference(b, args, Opcode::Smax, Opcode::Smin)
 }
 
 /// |x - y| of unsigned numbers.
-pub(in crate::builtins) fn u_abs_diff(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn u_abs_diff(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     difference(b, args, Opcode::Umax, Opcode::Umin)
 }
 
-fn difference(b: &mut Builder<'_>, args: &Args, max: Opcode, min: Opcode) -> Option<Value> {
+fn difference(b: &mut Builder<'_>, args: &BuiltinArgs, max: Opcode, min: Opcode) -> Option<Value> {
     let high = b.int2(max, args.values[0], args.values[1]);
     let low = b.int2(min, args.values[0], args.values[1]);
     Some(b.int2(Opcode::Isub, high, low))
 }
 
 /// (x + y) >> 1 without overflow, signed.
-pub(in crate::builtins) fn s_hadd(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn s_hadd(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     half_sum(b, args, Opcode::And, Opcode::Iadd, Opcode::Ashr)
 }
 
 /// (x + y) >> 1 without overflow, unsigned.
-pub(in crate::builtins) fn u_hadd(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn u_hadd(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     half_sum(b, args, Opcode::And, Opcode::Iadd, Opcode::Lshr)
 }
 
 /// (x + y + 1) >> 1 without overflow, signed.
-pub(in crate::builtins) fn s_rhadd(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn s_rhadd(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     half_sum(b, args, Opcode::Or, Opcode::Isub, Opcode::Ashr)
 }
 
 /// (x + y + 1) >> 1 without overflow, unsigned.
-pub(in crate::builtins) fn u_rhadd(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn u_rhadd(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     half_sum(b, args, Opcode::Or, Opcode::Isub, Opcode::Lshr)
 }
 
-/// x + y is 2(x & y) + (x ^ y), and 2(x | y) - (x ^ y).
-fn half_sum(b: &mut Builder<'_>, args: &Args, common: Opcode, join: Opcode, shift: Opcode) -> Option<Value> {
+/// Half of x + y, which is 2(x & y) + (x ^ y), and also 2(x | y) - (x ^ y).
+fn half_sum(b: &mut Builder<'_>, args: &BuiltinArgs, common: Opcode, join: Opcode, shift: Opcode) -> Option<Value> {
     let (x, y) = (args.values[0], args.values[1]);
     let common = b.int2(common, x, y);
     let differing = b.int2(Opcode::Xor, x, y);
@@ -51,37 +51,37 @@ fn half_sum(b: &mut Builder<'_>, args: &Args, common: Opcode, join: Opcode, shif
 }
 
 /// min(max(x, low), high), signed.
-pub(in crate::builtins) fn s_clamp(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn s_clamp(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let low = b.int2(Opcode::Smax, args.values[0], args.values[1]);
     Some(b.int2(Opcode::Smin, low, args.values[2]))
 }
 
 /// min(max(x, low), high), unsigned.
-pub(in crate::builtins) fn u_clamp(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn u_clamp(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let low = b.int2(Opcode::Umax, args.values[0], args.values[1]);
     Some(b.int2(Opcode::Umin, low, args.values[2]))
 }
 
 /// High half of x * y, plus z, signed.
-pub(in crate::builtins) fn s_mad_hi(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn s_mad_hi(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let high = b.int2(Opcode::Smulh, args.values[0], args.values[1]);
     Some(b.int2(Opcode::Iadd, high, args.values[2]))
 }
 
 /// High half of x * y, plus z, unsigned.
-pub(in crate::builtins) fn u_mad_hi(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+pub(in crate::builtins) fn u_mad_hi(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let high = b.int2(Opcode::Umulh, args.values[0], args.values[1]);
     Some(b.int2(Opcode::Iadd, high, args.values[2]))
 }
 
-/// x * y + z, wrapping: what the 24-bit forms may compute for operands in range.
-pub(in crate::builtins) fn mad(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+/// x * y + z, wrapping. The 24-bit functions are defined as this for operands in range.
+pub(in crate::builtins) fn mad(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let product = b.int2(Opcode::Imul, args.values[0], args.values[1]);
     Some(b.int2(Opcode::Iadd, product, args.values[2]))
 }
 
-/// x * y + z clamped to the range, unsigned: any high half, or a carry of the sum, means the largest value.
-pub(in crate::builtins) fn u_mad_sat(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+/// x * y + z clamped to the range, unsigned: the maximum if the product has a high half or the sum a carry.
+pub(in crate::builtins) fn u_mad_sat(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let (x, y, z, ty) = (args.values[0], args.values[1], args.values[2], args.result);
     let high = b.int2(Opcode::Umulh, x, y);
     let low = b.int2(Opcode::Imul, x, y);
@@ -92,8 +92,8 @@ pub(in crate::builtins) fn u_mad_sat(b: &mut Builder<'_>, args: &Args) -> Option
     Some(b.select(fits, sum, most))
 }
 
-/// x * y + z clamped to the range, signed, in double width.
-pub(in crate::builtins) fn s_mad_sat(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+/// x * y + z clamped to the range, signed, computed in double width.
+pub(in crate::builtins) fn s_mad_sat(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let (x, y, z, ty) = (args.values[0], args.values[1], args.values[2], args.result);
     let width = ty.elem.bits();
     if let Some(wide) = Elem::int(width * 2) {
@@ -107,7 +107,7 @@ pub(in crate::builtins) fn s_mad_sat(b: &mut Builder<'_>, args: &Args) -> Option
         let sum = b.int2(Opcode::Smin, sum, high);
         return Some(b.int_resize(sum, ty.elem, true));
     }
-    // 64 bits: the sum as high and low half.
+    // 64 bits: the sum as a high and a low half.
     let high = b.int2(Opcode::Smulh, x, y);
     let low = b.int2(Opcode::Imul, x, y);
     let sum = b.int2(Opcode::Iadd, low, z);
@@ -126,17 +126,17 @@ pub(in crate::builtins) fn s_mad_sat(b: &mut Builder<'_>, args: &Args) -> Option
     Some(b.select(fits, sum, limit))
 }
 
-/// Operands of half the result's width.
-pub(in crate::builtins) fn check_upsample(b: &mut Builder<'_>, args: &mut Args) -> Result<(), String> {
+/// Checks for operands of half the result's width.
+pub(in crate::builtins) fn check_upsample(b: &mut Builder<'_>, args: &mut BuiltinArgs) -> Result<(), String> {
     crate::builtins::expect_count(args, 2)?;
     let half =
         Elem::int(args.result.elem.bits() / 2).filter(|_| args.result.is_int()).map(|e| args.result.with_elem(e));
     let fits = half.is_some_and(|ty| args.values.iter().all(|&v| b.ty(v) == ty));
-    if fits { Ok(()) } else { Err("operands must be integers of half the result's width".into()) }
+    if fits { Ok(()) } else { Err("the operands must be integers of half the result's width".into()) }
 }
 
-/// The first operand above the second; signedness makes no difference once they are joined.
-pub(in crate::builtins) fn upsample(b: &mut Builder<'_>, args: &Args) -> Option<Value> {
+/// The concatenation of both operands, the first one high. Signedness does not matter.
+pub(in crate::builtins) fn upsample(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let ty: Type = args.result;
     let high = b.cast(Opcode::Zext, args.values[0], ty);
     let low = b.cast(Opcode::Zext, args.values[1], ty);

@@ -1,4 +1,4 @@
-//! Expansions of OpenCL.std instructions into kernel IR, by class. Branch-free: they run on all lanes.
+//! Expansions of OpenCL.std instructions into kernel IR, by class. They have no branches, as they execute for all lanes.
 
 pub(super) mod common;
 pub(super) mod float;

@@ -1,8 +1,8 @@
-//! From coordinates to elements.
+//! From coordinates to element indices.
 //!
-//! Along each dimension a sampler gives one element (nearest) or two with a weight (linear), by the tables of the OpenCL C
-//! specification, section "Image addressing and filtering". What is outside is clamped in any case; that the border colour is
-//! meant is told apart.
+//! Along each dimension a sampler selects one element (nearest) or two with a weight (linear), by the tables of the OpenCL C
+//! specification, section "Image addressing and filtering". Indices are always clamped to the image; a separate mask says where
+//! the border colour replaces the element.
 
 use std::mem::offset_of;
 
@@ -13,31 +13,31 @@ use smallvec::SmallVec;
 
 use super::DESCRIPTOR;
 
-/// An element's number along one dimension.
+/// The index of an element along one dimension.
 #[derive(Clone, Copy)]
 pub(super) struct Index {
-    /// Inside the image, `i32`.
+    /// The index clamped to the image, `i32`.
     pub(super) inside: Value,
-    /// Whether the border is meant, if that may be.
+    /// Whether the border colour is used; `None` if it never is.
     pub(super) border: Option<Value>,
 }
 
-/// What a coordinate leads to.
+/// The elements that a coordinate selects.
 #[derive(Clone, Copy)]
 pub(super) enum Taps {
     /// One element.
     One(Index),
-    /// Two of them, and the weight of the second, `f32`.
+    /// Two elements, and the weight of the second, `f32`.
     Two(Index, Index, Value),
 }
 
-/// A lane of a vector of coordinates, computed from lanes where that is as cheap: what it was converted from can be seen then.
+/// A lane of a vector of coordinates, computed from scalars if that is as cheap, so that conversions from integers are visible.
 pub(super) fn lane(b: &mut Builder<'_>, vector: Value, number: u32) -> Value {
     lane_within(b, vector, number, LANE_STEPS)
 }
 
-/// Most definitions on the way from a vector of coordinates to the lane that is looked for. A sum goes two ways, and what is
-/// summed may be shared: without a bound the work grows exponentially with the length of a chain of sums.
+/// Maximum number of definitions to follow from a vector of coordinates to a lane. The recursion branches at sums, whose operands
+/// may be shared: without a bound the work would be exponential in the length of a chain of sums.
 const LANE_STEPS: u32 = 5;
 
 fn lane_within(b: &mut Builder<'_>, vector: Value, number: u32, steps: u32) -> Value {
@@ -70,7 +70,7 @@ fn lane_within(b: &mut Builder<'_>, vector: Value, number: u32, steps: u32) -> V
     b.extract(vector, number)
 }
 
-/// The numbers of elements of a level: in each dimension, and the layers of an array.
+/// The size of a level in each dimension, and the number of layers of an array.
 pub(super) fn sizes(b: &mut Builder<'_>, level: Value, info: ImageInfo) -> SmallVec<[Value; 4]> {
     let fields = [offset_of!(ImageLevel, width), offset_of!(ImageLevel, height), offset_of!(ImageLevel, depth)];
     let layers = offset_of!(ImageLevel, layers);
@@ -86,7 +86,7 @@ pub(super) fn number(b: &mut Builder<'_>, level: Value, offset: usize, ty: Type)
     b.load(ty, place, mem)
 }
 
-/// The address of an element of a level: `x` and its row and slice.
+/// The address of an element of a level.
 pub(super) fn address(b: &mut Builder<'_>, level: Value, info: ImageInfo, at: &[Value], bytes: u32) -> Value {
     let mut place = number(b, level, offset_of!(ImageLevel, data), Type::ptr(clift_kir::Space::Global));
     let step = |b: &mut Builder<'_>, place: Value, index: Value, pitch: usize| {
@@ -113,14 +113,14 @@ pub(super) fn address(b: &mut Builder<'_>, level: Value, info: ImageInfo, at: &[
     b.addr(place, Some(x), u64::from(bytes), 0)
 }
 
-/// What a coordinate leads to along a dimension of `size` elements.
+/// The elements that a coordinate selects along a dimension of `size` elements.
 pub(super) fn taps(b: &mut Builder<'_>, coordinate: Value, size: Value, sampler: Sampler, linear: bool) -> Taps {
     let addressing = sampler.addressing();
     if b.ty(coordinate).is_int() {
         return Taps::One(addressed(b, coordinate, size, addressing));
     }
     if !linear && !sampler.is_normalized() {
-        // A whole number as a float is what it was before, or too large for any image.
+        // A float converted from an integer is equal to it, or too large for any image.
         let index = whole(b, coordinate, true).unwrap_or_else(|| floor_to_int(b, coordinate));
         return Taps::One(addressed(b, index, size, addressing));
     }
@@ -173,14 +173,14 @@ pub(super) fn layer(b: &mut Builder<'_>, coordinate: Value, layers: Value) -> Va
     clamped(b, index, layers)
 }
 
-/// An element of a dimension that is not one where a mode repeats the image: coordinates are not normalized.
+/// The element at an index, for addressing modes other than `Repeat`.
 fn addressed(b: &mut Builder<'_>, index: Value, size: Value, addressing: Addressing) -> Index {
     let inside = clamped(b, index, size);
     let border = (addressing == Addressing::Clamp).then(|| b.icmp(IntCond::Uge, index, size));
     Index { inside, border }
 }
 
-/// An element next to one inside: a mode that repeats finds it on the other side.
+/// The element at an index that is at most one outside the image; with `Repeat` it wraps around.
 fn wrapped(b: &mut Builder<'_>, index: Value, size: Value, addressing: Addressing) -> Index {
     match addressing {
         Addressing::None | Addressing::ClampToEdge | Addressing::Clamp | Addressing::MirroredRepeat => {
@@ -199,7 +199,7 @@ fn wrapped(b: &mut Builder<'_>, index: Value, size: Value, addressing: Addressin
     }
 }
 
-/// The nearest number from 0 to below a size.
+/// An index clamped to the range from 0 to `size - 1`.
 pub(super) fn clamped(b: &mut Builder<'_>, index: Value, size: Value) -> Value {
     let (zero, one) = (b.iconst(Type::I32, 0), b.iconst(Type::I32, 1));
     let last = b.int2(Opcode::Isub, size, one);
@@ -207,8 +207,8 @@ pub(super) fn clamped(b: &mut Builder<'_>, index: Value, size: Value) -> Value {
     b.int2(Opcode::Smin, index, last)
 }
 
-/// The integer that a float was converted from: the same number, unless it is too large for a float, and so for any image. So is
-/// the integral part of one half more (`halves`).
+/// The integer that a float was converted from. They are equal unless the integer is too large for a float, and so for any image.
+/// With `halves`, also if one half was added, which does not change the integral part.
 fn whole(b: &mut Builder<'_>, coordinate: Value, halves: bool) -> Option<Value> {
     let dfg = &b.func.dfg;
     let def = |value: Value| dfg.def_inst(value).map(|inst| dfg.inst(inst));
@@ -224,9 +224,9 @@ fn floor_to_int(b: &mut Builder<'_>, value: Value) -> Value {
     to_int(b, floor)
 }
 
-/// An integral float as an integer; NaN is 0, what is too large the largest.
+/// An integral float as an integer, clamped; NaN becomes the lower bound.
 fn to_int(b: &mut Builder<'_>, value: Value) -> Value {
-    // Far outside of any image, and well inside what integers hold.
+    // Far outside any image, and well inside the range of integers.
     let (low, high) = (b.fconst(Type::F32, -1e9), b.fconst(Type::F32, 1e9));
     let value = b.float2(Opcode::Fmax, value, low);
     let value = b.float2(Opcode::Fmin, value, high);
@@ -234,8 +234,7 @@ fn to_int(b: &mut Builder<'_>, value: Value) -> Value {
     b.convert(Opcode::FptoS, value, Type::I32, how)
 }
 
-/// The level of detail of a sampled read of an image with several levels: the numbers of one or two levels, and the weight of
-/// the second.
+/// The mip levels that a level of detail selects: the numbers of one or two levels, and the weight of the second.
 pub(super) fn levels(
     b: &mut Builder<'_>,
     detail: Value,
@@ -255,7 +254,7 @@ pub(super) fn levels(
     let (low, high) = (bound(b, Sampler::LOD_MIN_BIT), bound(b, Sampler::LOD_MAX_BIT));
     let detail = b.float2(Opcode::Fmax, detail, low);
     let detail = b.float2(Opcode::Fmin, detail, high);
-    if modes.mixes_levels() {
+    if modes.filters_levels() {
         let floor = b.float1(Opcode::Floor, detail);
         let weight = b.float2(Opcode::Fsub, detail, floor);
         let first = to_int(b, floor);

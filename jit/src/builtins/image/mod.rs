@@ -1,20 +1,19 @@
-//! Accesses to images as kernel IR, made for the formats and samplers of a launch.
+//! Accesses to images as kernel IR, specialized for the formats and samplers of a launch.
 //!
-//! `image_read` and `image_write` say which element or place of an image is meant. What that takes depends on the format and the
-//! sampler, which only a launch knows; code is made for those it has ([`Facts`]). [`expand()`] replaces each access by plain kir,
-//! so that sampling widens with the kernel like everything else and what it knows of coordinates (that they count along the lanes)
-//! leads to contiguous loads:
+//! `image_read` and `image_write` are independent of the image's format and the sampler, which are only known at the launch. The
+//! kernel is specialized for those of the launch ([`Facts`]): [`expand()`] replaces each access by plain kir, so that sampling is
+//! vectorized with the kernel, and accesses at consecutive coordinates become contiguous loads:
 //!
 //! - `coordinates.rs`: from coordinates to elements, by addressing and filter mode;
-//! - `texel.rs`: from the bits of an element to a colour and back, by the format's layout;
+//! - `texel.rs`: conversion between the bits of an element and a colour, by the format's layout;
 //! - `sample.rs`: reads; `store.rs`: writes.
 //!
-//! Where several images may be meant (a compiler has merged two accesses), the code for each of their formats is there, and the
-//! descriptor says which runs.
+//! If an access may refer to several images (because a compiler merged two accesses), there is code for each of their formats,
+//! selected by the descriptor at run time.
 //!
-//! Coordinates outside of an image never lead outside of its memory: reads are clamped, writes are dropped.
+//! Coordinates outside the image never access memory outside it: reads are clamped, writes are dropped.
 //!
-//! Not here: what formats there are ([`clift_include::image`]), and descriptors.
+//! Not here: the list of formats and the descriptors ([`clift_include::image`]).
 
 mod coordinates;
 mod sample;
@@ -32,27 +31,29 @@ use smallvec::SmallVec;
 
 use crate::program::{ArgInfo, ArgKind};
 
-/// What is known of a kernel's image and sampler arguments, by their offsets in the argument block.
+/// The known properties of a kernel's image and sampler arguments, by their offsets in the argument block.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Facts(pub(crate) Vec<(u32, ArgFact)>);
 
-/// An image as far as code is made for it.
+/// The properties of an image for which code is specialized.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Kind {
+struct ImageKind {
     format: Format,
     mipmapped: bool,
 }
 
-impl Kind {
-    /// What an image is taken for of which nothing is known.
-    const USUAL: Kind = Kind { format: Format::RGBA8, mipmapped: false };
+impl ImageKind {
+    /// The properties that are assumed of an unknown image.
+    const DEFAULT: ImageKind = ImageKind { format: Format::RGBA8, mipmapped: false };
 }
 
 impl Facts {
-    /// What is usual: images of bytes, samplers that mix nothing.
-    pub(crate) fn usual(args: &[ArgInfo]) -> Facts {
+    /// Typical arguments: images with byte components, samplers without filtering.
+    pub(crate) fn default_for(args: &[ArgInfo]) -> Facts {
         let fact = |arg: &ArgInfo| match arg.kind {
-            ArgKind::Image => Some(ArgFact::Image { format: Kind::USUAL.format, mipmapped: Kind::USUAL.mipmapped }),
+            ArgKind::Image => {
+                Some(ArgFact::Image { format: ImageKind::DEFAULT.format, mipmapped: ImageKind::DEFAULT.mipmapped })
+            }
             ArgKind::Sampler => Some(ArgFact::Sampler(Sampler::new(false, Addressing::ClampToEdge, false).modes())),
             ArgKind::Value
             | ArgKind::GlobalPointer
@@ -64,7 +65,7 @@ impl Facts {
         Facts(args.iter().filter_map(|arg| Some((arg.slot.offset, fact(arg)?))).collect())
     }
 
-    fn images(&self) -> SmallVec<[Kind; 4]> {
+    fn images(&self) -> SmallVec<[ImageKind; 4]> {
         self.0.iter().filter_map(|(_, fact)| image(fact)).collect()
     }
 
@@ -77,9 +78,9 @@ impl Facts {
     }
 }
 
-fn image(fact: &ArgFact) -> Option<Kind> {
+fn image(fact: &ArgFact) -> Option<ImageKind> {
     match *fact {
-        ArgFact::Image { format, mipmapped } => Some(Kind { format, mipmapped }),
+        ArgFact::Image { format, mipmapped } => Some(ImageKind { format, mipmapped }),
         ArgFact::Sampler(_) => None,
     }
 }
@@ -106,9 +107,9 @@ fn is_access(op: Opcode) -> bool {
     [Opcode::ImageRead, Opcode::ImageWrite].contains(&op)
 }
 
-/// Replaces all accesses to images.
+/// Replaces all accesses to images by plain kir.
 pub(crate) fn expand(func: &mut Function, facts: &Facts) {
-    let origins = Origins::new(func);
+    let origins = ArgOrigins::new(func);
     let mut results: FxHashMap<Value, Value> = FxHashMap::default();
     let mut work: Vec<Block> = func.layout.blocks().to_vec();
     while let Some(block) = work.pop() {
@@ -118,7 +119,7 @@ pub(crate) fn expand(func: &mut Function, facts: &Facts) {
         let rest = func.append_block();
         func.layout.split_off(block, at + 1, rest);
         func.layout.remove_inst(inst);
-        let access = Access::new(func, inst);
+        let access = ImageAccess::new(func, inst);
         let images = origins.images(func, facts, access.image);
         let samplers = match access.sampler {
             Some(value) => origins.samplers(func, facts, value),
@@ -146,37 +147,37 @@ pub(crate) fn expand(func: &mut Function, facts: &Facts) {
     }
 }
 
-/// One access.
+/// An access to an image.
 #[derive(Clone, Copy)]
-struct Access {
+struct ImageAccess {
     info: ImageInfo,
     image: Value,
-    /// `None` when coordinates are those of an element, or for a write.
+    /// `None` for reads without a sampler and for writes.
     sampler: Option<Value>,
     coordinates: Value,
     /// A float for reads, an integer for writes.
     level: Value,
-    /// What is written, or the type of what is read.
+    /// The colour that is written, or the type of the colour that is read.
     colour: Result<Value, Type>,
 }
 
-impl Access {
-    fn new(func: &Function, inst: Inst) -> Access {
+impl ImageAccess {
+    fn new(func: &Function, inst: Inst) -> ImageAccess {
         let data = func.dfg.inst(inst);
         let Imm::Image(info) = data.imm else { unreachable!("broken invariant: {:?} with {:?}", data.op, data.imm) };
         let args = &data.args;
         if data.op == Opcode::ImageWrite {
             let colour = Ok(args[3]);
-            return Access { info, image: args[0], sampler: None, coordinates: args[1], level: args[2], colour };
+            return ImageAccess { info, image: args[0], sampler: None, coordinates: args[1], level: args[2], colour };
         }
         let sampled = info.has.contains(clift_kir::inst::ImageFlags::SAMPLER);
         let colour = Err(func.dfg.ty(func.dfg.result(inst)));
         let sampler = sampled.then_some(args[1]);
-        Access { info, image: args[0], sampler, coordinates: args[2], level: args[3], colour }
+        ImageAccess { info, image: args[0], sampler, coordinates: args[2], level: args[3], colour }
     }
 
-    /// The access for whichever of the kinds the image is.
-    fn by_image(self, b: &mut Builder<'_>, kinds: &[Kind], samplers: &[Option<Sampler>]) -> Option<Value> {
+    /// Emits the access for each kind that the image may have.
+    fn by_image(self, b: &mut Builder<'_>, kinds: &[ImageKind], samplers: &[Option<Sampler>]) -> Option<Value> {
         let keys: Vec<u64> = kinds.iter().map(|kind| key(kind.format)).collect();
         let select = |b: &mut Builder<'_>| {
             let mut number = |offset: usize| {
@@ -193,8 +194,8 @@ impl Access {
         self.cases(b, &keys, select, |b, i| self.by_sampler(b, kinds[i], samplers))
     }
 
-    /// The access for whichever of the modes the sampler has.
-    fn by_sampler(self, b: &mut Builder<'_>, kind: Kind, samplers: &[Option<Sampler>]) -> Option<Value> {
+    /// Emits the access for each of the modes that the sampler may have.
+    fn by_sampler(self, b: &mut Builder<'_>, kind: ImageKind, samplers: &[Option<Sampler>]) -> Option<Value> {
         let keys: Vec<u64> = samplers.iter().map(|sampler| sampler.map_or(0, |sampler| sampler.0)).collect();
         let select = |b: &mut Builder<'_>| match self.sampler {
             Some(sampler) => {
@@ -206,7 +207,7 @@ impl Access {
         self.cases(b, &keys, select, |b, i| self.emit(b, kind, samplers[i]))
     }
 
-    /// Code for each of several cases; the selector is not computed for a single one. The last one is the default.
+    /// Emits code for each case and a switch over them. The last case is the default; a single case needs no selector.
     fn cases(
         self,
         b: &mut Builder<'_>,
@@ -232,7 +233,7 @@ impl Access {
         self.colour.err().map(|ty| b.func.dfg.append_param(join, ty))
     }
 
-    fn emit(self, b: &mut Builder<'_>, kind: Kind, sampler: Option<Sampler>) -> Option<Value> {
+    fn emit(self, b: &mut Builder<'_>, kind: ImageKind, sampler: Option<Sampler>) -> Option<Value> {
         let Some(layout) = kind.format.layout() else { unreachable!("broken invariant: {kind:?} is not supported") };
         match self.colour {
             Ok(colour) => {
@@ -244,22 +245,22 @@ impl Access {
     }
 }
 
-/// A format as a number.
+/// A format as the key of a switch.
 fn key(format: Format) -> u64 {
     u64::from(format.order) << 32 | u64::from(format.data_type)
 }
 
-/// Loads from descriptors.
+/// The properties of loads from descriptors.
 const DESCRIPTOR: MemInfo = MemInfo { align: 4, volatile: false, invariant: true, alias: 0 };
 
-/// Where images and samplers come from.
-struct Origins {
-    /// What the parameters of blocks get.
+/// The origins of images and samplers.
+struct ArgOrigins {
+    /// The arguments passed to each block parameter.
     incoming: FxHashMap<Value, SmallVec<[Value; 2]>>,
 }
 
-impl Origins {
-    fn new(func: &Function) -> Origins {
+impl ArgOrigins {
+    fn new(func: &Function) -> ArgOrigins {
         let mut incoming: FxHashMap<Value, SmallVec<[Value; 2]>> = FxHashMap::default();
         for &block in func.layout.blocks() {
             let Some(terminator) = func.layout.terminator(block) else { continue };
@@ -269,11 +270,11 @@ impl Origins {
                 }
             }
         }
-        Origins { incoming }
+        ArgOrigins { incoming }
     }
 
-    /// The arguments and constants that a value may be; `None` when it may be anything else.
-    fn of(&self, func: &Function, value: Value) -> Option<Vec<Origin>> {
+    /// The kernel arguments and constants that a value may originate from; `None` if it may be anything else.
+    fn of(&self, func: &Function, value: Value) -> Option<Vec<ArgOrigin>> {
         let mut seen = Vec::new();
         let mut work = vec![value];
         let mut found = Vec::new();
@@ -287,8 +288,10 @@ impl Origins {
                 ValueDef::Result(inst, _) => {
                     let data = func.dfg.inst(inst);
                     match (&data.imm, func.dfg.as_splat_bits(value)) {
-                        (_, Some(bits)) => found.push(Origin::Constant(bits)),
-                        (&Imm::Offset(offset), None) if data.op == Opcode::Arg => found.push(Origin::Argument(offset)),
+                        (_, Some(bits)) => found.push(ArgOrigin::Constant(bits)),
+                        (&Imm::Offset(offset), None) if data.op == Opcode::Arg => {
+                            found.push(ArgOrigin::Argument(offset))
+                        }
                         (_, None) if data.op == Opcode::Select => work.extend(&data.args[1..]),
                         _ => return None,
                     }
@@ -299,17 +302,17 @@ impl Origins {
     }
 
     /// The kinds an image may have.
-    fn images(&self, func: &Function, facts: &Facts, image_value: Value) -> SmallVec<[Kind; 4]> {
+    fn images(&self, func: &Function, facts: &Facts, image_value: Value) -> SmallVec<[ImageKind; 4]> {
         let origins = self.of(func, image_value).unwrap_or_default();
         let known = origins.iter().map(|origin| match origin {
-            Origin::Argument(offset) => facts.of(*offset).and_then(image),
-            Origin::Constant(_) => None,
+            ArgOrigin::Argument(offset) => facts.of(*offset).and_then(image),
+            ArgOrigin::Constant(_) => None,
         });
-        let kinds = known.collect::<Option<SmallVec<[Kind; 4]>>>().filter(|kinds| !kinds.is_empty());
+        let kinds = known.collect::<Option<SmallVec<[ImageKind; 4]>>>().filter(|kinds| !kinds.is_empty());
         let mut kinds = kinds.unwrap_or_else(|| facts.images());
         unique(&mut kinds);
         if kinds.is_empty() {
-            kinds.push(Kind::USUAL);
+            kinds.push(ImageKind::DEFAULT);
         }
         kinds
     }
@@ -318,8 +321,8 @@ impl Origins {
     fn samplers(&self, func: &Function, facts: &Facts, value: Value) -> SmallVec<[Option<Sampler>; 4]> {
         let origins = self.of(func, value).unwrap_or_default();
         let known = origins.iter().map(|origin| match origin {
-            Origin::Argument(offset) => facts.of(*offset).and_then(sampler),
-            Origin::Constant(bits) => Some(Sampler(*bits).modes()),
+            ArgOrigin::Argument(offset) => facts.of(*offset).and_then(sampler),
+            ArgOrigin::Constant(bits) => Some(Sampler(*bits).modes()),
         });
         let modes = known.collect::<Option<SmallVec<[Sampler; 4]>>>().filter(|modes| !modes.is_empty());
         let mut modes: SmallVec<[Option<Sampler>; 4]> =
@@ -332,9 +335,9 @@ impl Origins {
     }
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Copy, Debug)]
-enum Origin {
+enum ArgOrigin {
     /// The kernel argument at an offset.
     Argument(u32),
     /// A constant.

@@ -8,13 +8,13 @@ use clift_kir::{Builder, Elem, Opcode, Type, Value};
 use smallvec::SmallVec;
 
 use super::coordinates::{self, Index, Taps};
-use super::{Access, Kind, texel};
+use super::{ImageAccess, ImageKind, texel};
 
-/// Emits a read that gives a colour of type `ty`; `modes` says how the sampler works, if there is one.
+/// Emits a read of a colour of type `ty`; `modes` are the modes of the sampler, if there is one.
 pub(super) fn emit(
     b: &mut Builder<'_>,
-    access: Access,
-    kind: Kind,
+    access: ImageAccess,
+    kind: ImageKind,
     layout: &Layout,
     modes: Option<Sampler>,
     ty: Type,
@@ -56,7 +56,7 @@ pub(super) fn emit(
     texel::colour(b, layout, &raw, ty)
 }
 
-/// The element that coordinates without a sampler name, moved inside.
+/// The element at unsampled coordinates, clamped to the image.
 fn element(b: &mut Builder<'_>, info: ImageInfo, at: Value, level: Value) -> SmallVec<[Value; 4]> {
     let mut at_inside = SmallVec::new();
     for (i, size) in (0..).zip(coordinates::sizes(b, level, info)) {
@@ -66,12 +66,12 @@ fn element(b: &mut Builder<'_>, info: ImageInfo, at: Value, level: Value) -> Sma
     at_inside
 }
 
-/// What a sampler gives of a level.
-fn sampled(b: &mut Builder<'_>, access: Access, layout: &Layout, level: Value, modes: Sampler) -> texel::Raw {
+/// Samples a level.
+fn sampled(b: &mut Builder<'_>, access: ImageAccess, layout: &Layout, level: Value, modes: Sampler) -> texel::Raw {
     let info = access.info;
     let sizes = coordinates::sizes(b, level, info);
     let dims = info.dims.count();
-    // Integers cannot be mixed.
+    // Integers cannot be filtered.
     let linear = modes.is_linear() && layout.encoding.is_float();
     let mut taps: SmallVec<[Taps; 4]> = SmallVec::new();
     for (i, &size) in (0..).zip(&sizes) {
@@ -85,10 +85,10 @@ fn sampled(b: &mut Builder<'_>, access: Access, layout: &Layout, level: Value, m
     mix(b, access, layout, level, &taps, &mut SmallVec::new())
 }
 
-/// The taps along the dimensions from the last one on, mixed; `chosen` are the elements of those behind.
+/// Filters the taps along the remaining dimensions, beginning with the last; `chosen` are the elements of the dimensions done.
 fn mix(
     b: &mut Builder<'_>,
-    access: Access,
+    access: ImageAccess,
     layout: &Layout,
     level: Value,
     taps: &[Taps],
@@ -110,8 +110,8 @@ fn mix(
     }
 }
 
-/// One element, by its numbers in the order of the last dimension first, or the border.
-fn tap(b: &mut Builder<'_>, access: Access, layout: &Layout, level: Value, chosen: &[Index]) -> texel::Raw {
+/// One element by its indices, the last dimension first, or the border colour.
+fn tap(b: &mut Builder<'_>, access: ImageAccess, layout: &Layout, level: Value, chosen: &[Index]) -> texel::Raw {
     let at: SmallVec<[Value; 4]> = chosen.iter().rev().map(|index| index.inside).collect();
     let place = coordinates::address(b, level, access.info, &at, layout.bytes);
     let raw = texel::load(b, layout, place);
@@ -122,7 +122,7 @@ fn tap(b: &mut Builder<'_>, access: Access, layout: &Layout, level: Value, chose
     raw.iter().zip(border).map(|(&inside, border)| b.select(outside, border, inside)).collect()
 }
 
-/// Numbers of two elements, mixed: no difference of large numbers, which may be too large.
+/// Linear interpolation of two elements, as a sum of products: a difference could overflow.
 fn mixed(b: &mut Builder<'_>, near: &[Value], far: &[Value], weight: Value) -> texel::Raw {
     if near.first().is_some_and(|&value| b.ty(value).elem != Elem::F32) {
         return near.into();

@@ -7,10 +7,10 @@ use clift_kir::inst::ImageFlags;
 use clift_kir::{BlockCall, Builder, Elem, IntCond, Opcode, Type, Value};
 use smallvec::SmallVec;
 
-use super::{Access, Kind, coordinates, texel};
+use super::{ImageAccess, ImageKind, coordinates, texel};
 
-/// Emits a write; nothing is written outside of the image.
-pub(super) fn emit(b: &mut Builder<'_>, access: Access, kind: Kind, layout: &Layout, colour: Value) {
+/// Emits a write; writes outside the image are dropped.
+pub(super) fn emit(b: &mut Builder<'_>, access: ImageAccess, kind: ImageKind, layout: &Layout, colour: Value) {
     let level = if access.info.has.contains(ImageFlags::LEVEL) && kind.mipmapped {
         let count = coordinates::number(b, access.image, offset_of!(ImageDescriptor, level_count), Type::I32);
         let number = coordinates::clamped(b, access.level, count);

@@ -1,4 +1,4 @@
-//! From the bits of an element to a colour and back.
+//! Conversion between the bits of an element and a colour.
 
 use clift_include::image::{Encoding, Field, Layout, Source};
 use clift_kir::dfg::ConstData;
@@ -8,47 +8,49 @@ use smallvec::SmallVec;
 
 use crate::builtins::{self, ClOp, Operand};
 
-/// The fields of an element as numbers: integers as they are read, floats; of normalized formats the integers as floats, to be
-/// scaled by [`colour`] once they are mixed.
+/// The fields of an element as numbers: integers, floats, and for normalized formats the integers converted to floats, which
+/// [`colour`] scales after filtering.
 pub(super) type Raw = SmallVec<[Value; 4]>;
 
-/// Reads an element.
+/// Loads an element.
 pub(super) fn load(b: &mut Builder<'_>, layout: &Layout, address: Value) -> Raw {
     let bits = load_fields(b, layout, address);
     let fields = layout.fields().iter().zip(bits);
     fields.map(|(field, bits)| decode(b, layout, *field, bits)).collect()
 }
 
-/// The bits of each field, in integers or floats as wide as it, or wider with the rest to be cut off.
-fn load_fields(b: &mut Builder<'_>, layout: &Layout, address: Value) -> SmallVec<[Bits; 4]> {
+/// The bits of each field, in a value of its width or shifted in a wider integer.
+fn load_fields(b: &mut Builder<'_>, layout: &Layout, address: Value) -> SmallVec<[FieldBits; 4]> {
     let first = layout.fields[0];
     let mem = access(layout);
     if whole_fields(layout) {
         let ty = memory_type(layout, first);
         let element = b.load(ty, address, mem);
-        return (0..layout.count as u32).map(|lane| Bits { value: b.extract(element, lane), shifted: None }).collect();
+        return (0..layout.count as u32)
+            .map(|lane| FieldBits { value: b.extract(element, lane), shifted: None })
+            .collect();
     }
     let elem = if layout.bytes == 2 { Elem::I16 } else { Elem::I32 };
     let element = b.load(Type::vector(elem, 1), address, mem);
     let element = b.int_resize(element, Elem::I32, false);
-    layout.fields().iter().map(|field| Bits { value: element, shifted: Some(field.bit) }).collect()
+    layout.fields().iter().map(|field| FieldBits { value: element, shifted: Some(field.bit) }).collect()
 }
 
-/// A field where it was loaded.
+/// A loaded field.
 #[derive(Clone, Copy)]
-struct Bits {
+struct FieldBits {
     value: Value,
-    /// Where in a 32-bit integer it lies; `None` when the value is the field.
+    /// Its bit offset in a 32-bit integer; `None` if the value is the field.
     shifted: Option<u32>,
 }
 
-/// Whether an element is loaded field by field: they are large, or there is one.
+/// Whether an element is loaded as a vector of its fields, because they are large or there is only one.
 fn whole_fields(layout: &Layout) -> bool {
     let field = layout.fields[0];
     layout.count == 1 || field.bits >= 16
 }
 
-/// An element in memory, where its fields are whole.
+/// The type of an element in memory, if it is loaded as a vector of its fields.
 fn memory_type(layout: &Layout, field: Field) -> Type {
     let elem = match (layout.encoding, field.bits) {
         (Encoding::Float, 16) => Elem::F16,
@@ -60,14 +62,14 @@ fn memory_type(layout: &Layout, field: Field) -> Type {
     Type::vector(elem, layout.count as u32)
 }
 
-/// Facts about the access to an element: memory given by applications need not be aligned to more than a field.
+/// The properties of an access to an element: memory from applications is only aligned to a field.
 fn access(layout: &Layout) -> MemInfo {
     let align = if whole_fields(layout) { layout.fields[0].bits / 8 } else { 1 };
     MemInfo { align, volatile: false, invariant: false, alias: 0 }
 }
 
-/// A field's number.
-fn decode(b: &mut Builder<'_>, layout: &Layout, field: Field, bits: Bits) -> Value {
+/// The number in a field.
+fn decode(b: &mut Builder<'_>, layout: &Layout, field: Field, bits: FieldBits) -> Value {
     let signed = match layout.encoding {
         Encoding::Snorm | Encoding::Sint => true,
         Encoding::Unorm | Encoding::Uint => false,
@@ -105,7 +107,7 @@ fn decode(b: &mut Builder<'_>, layout: &Layout, field: Field, bits: Bits) -> Val
             }
         }
         Encoding::Snorm => {
-            // The lowest number stands for -1 as the one above it.
+            // The two lowest numbers both represent -1.
             let least = b.iconst(Type::I32, -max_of(layout, field));
             let number = b.int2(Opcode::Smax, number, least);
             b.convert(Opcode::StoFp, number, Type::F32, Convert::default())
@@ -117,13 +119,13 @@ fn constant(b: &mut Builder<'_>, number: u32) -> Value {
     b.iconst(Type::I32, i64::from(number))
 }
 
-/// The number that stands for 1.
+/// The number that represents 1.
 fn max_of(layout: &Layout, field: Field) -> i64 {
     let bits = if layout.encoding == Encoding::Snorm { field.bits - 1 } else { field.bits };
     (1i64 << bits) - 1
 }
 
-/// What a read gives of an element's numbers: `colour` is the type of the result, four components.
+/// The result of a read from an element's numbers: a colour of type `ty`, which has four components.
 pub(super) fn colour(b: &mut Builder<'_>, layout: &Layout, raw: &[Value], ty: Type) -> Value {
     let lane = if layout.encoding.is_float() { Type::F32 } else { Type::I32 };
     let scaled: Raw = layout.fields().iter().zip(raw).map(|(field, &value)| scaled(b, layout, *field, value)).collect();
@@ -142,7 +144,7 @@ pub(super) fn colour(b: &mut Builder<'_>, layout: &Layout, raw: &[Value], ty: Ty
     converted(b, colour, ty)
 }
 
-/// A colour as a read declares it: floats of another width, or (undefined by OpenCL) the bits of another kind of number.
+/// A colour converted to the declared type: floats of another width, or (undefined in OpenCL) the bits as another kind of number.
 pub(super) fn converted(b: &mut Builder<'_>, colour: Value, ty: Type) -> Value {
     let from = b.ty(colour);
     match (from.is_float(), ty.is_float()) {
@@ -157,7 +159,7 @@ pub(super) fn converted(b: &mut Builder<'_>, colour: Value, ty: Type) -> Value {
     }
 }
 
-/// A normalized number from 0 (or -1) to 1.
+/// Scales a normalized number to the range from 0 (or -1) to 1.
 fn scaled(b: &mut Builder<'_>, layout: &Layout, field: Field, value: Value) -> Value {
     match layout.encoding {
         Encoding::Sint | Encoding::Uint | Encoding::Float => value,
@@ -168,14 +170,14 @@ fn scaled(b: &mut Builder<'_>, layout: &Layout, field: Field, value: Value) -> V
     }
 }
 
-/// What stands in an image's border, as the numbers of its fields.
+/// The border colour, as the numbers of an element's fields.
 pub(super) fn border(b: &mut Builder<'_>, layout: &Layout) -> Raw {
-    // Of what is opaque, alpha is no field.
+    // All fields are zero: where the border's alpha is 1, the format has no field for it.
     let ty = if layout.encoding.is_float() { Type::F32 } else { Type::I32 };
     layout.fields().iter().map(|_| b.constant(ConstData::splat(ty, 0))).collect()
 }
 
-/// Writes a colour: four floats of 32 bits or four integers.
+/// Stores a colour: four 32-bit floats or four integers.
 pub(super) fn store(b: &mut Builder<'_>, layout: &Layout, address: Value, colour: Value) {
     let numbers: Raw = layout
         .fields()
@@ -216,7 +218,7 @@ pub(super) fn store(b: &mut Builder<'_>, layout: &Layout, address: Value, colour
     }
 }
 
-/// The number that stands for a component in a field, as an `i32` without anything above the field when it is unsigned, or a float.
+/// The number that represents a component in a field: a float, or an `i32`, which has no bits above the field if it is unsigned.
 fn encode(b: &mut Builder<'_>, layout: &Layout, field: Field, component: Value) -> Value {
     match layout.encoding {
         Encoding::Float => component,
@@ -244,7 +246,7 @@ fn encode(b: &mut Builder<'_>, layout: &Layout, field: Field, component: Value) 
     }
 }
 
-/// The nearest integer to a scaled float within bounds; of NaN the lowest.
+/// The nearest integer to a scaled float, clamped to bounds; the lower bound for NaN.
 fn rounded(b: &mut Builder<'_>, value: Value, scale: f64, low: f64, high: f64) -> Value {
     let [scale, low, high] = [scale, low, high].map(|number| b.fconst(Type::F32, number));
     let value = b.float2(Opcode::Fmul, value, scale);
@@ -253,7 +255,7 @@ fn rounded(b: &mut Builder<'_>, value: Value, scale: f64, low: f64, high: f64) -
     b.convert(Opcode::FptoS, value, Type::I32, Convert { rounding: Rounding::NearestEven, saturate: false })
 }
 
-/// The linear number (times the number for 1) of one on the sRGB curve.
+/// Converts an sRGB number to linear. Both are scaled by the number that represents 1.
 fn linear_from_srgb(b: &mut Builder<'_>, number: Value, field: Field) -> Value {
     let max = ((1u64 << field.bits) - 1) as f64;
     let c = |b: &mut Builder<'_>, number: f64| b.fconst(Type::F32, number);
@@ -270,7 +272,7 @@ fn linear_from_srgb(b: &mut Builder<'_>, number: Value, field: Field) -> Value {
     b.float2(Opcode::Fmul, linear, scale)
 }
 
-/// A linear number as one on the sRGB curve; of NaN 0.
+/// Converts a linear number to sRGB; 0 for NaN.
 fn srgb_from_linear(b: &mut Builder<'_>, value: Value) -> Value {
     let c = |b: &mut Builder<'_>, number: f64| b.fconst(Type::F32, number);
     let (zero, one) = (c(b, 0.0), c(b, 1.0));
@@ -286,12 +288,12 @@ fn srgb_from_linear(b: &mut Builder<'_>, value: Value) -> Value {
     b.select(is_low, low, high)
 }
 
-/// A power of a number that is not negative.
+/// A power of a nonnegative number.
 fn power(b: &mut Builder<'_>, base: Value, exponent: f64) -> Value {
     let exponent = b.fconst(Type::F32, exponent);
     let operands = [Operand::Value(base), Operand::Value(exponent)];
     match builtins::expand(b, ClOp::powr, &operands, Some(Type::F32)) {
         Ok(Some(value)) => value,
-        other => unreachable!("broken invariant: powr of floats gives {other:?}"),
+        other => unreachable!("broken invariant: powr of floats is {other:?}"),
     }
 }

@@ -1,14 +1,14 @@
 //! The error function and its complement.
 //!
-//! Both come from `erfc(x) = exp(-x^2) g(x)` for x >= 0, where g is smooth: `(x + K) g(x)` is a polynomial of `(x - K) / (x + K)`, which
-//! takes the whole half line to an interval. The error function is a polynomial up to one, and has shorter forms beyond: what is
-//! subtracted from one there needs fewer digits.
+//! Both use `erfc(x) = exp(-x^2) g(x)` for x >= 0, where g is smooth: `(x + K) g(x)` is approximated by a polynomial of
+//! `(x - K) / (x + K)`, which maps the half line to an interval. The error function is a polynomial up to 1. Beyond, it is one minus
+//! a complement that needs fewer digits, so a shorter approximation is enough.
 
 use super::coefficients as poly;
 use super::exp::{exp_of, exp_of_normal};
 use super::num::Num;
 
-/// erfc(x) for x from 0 to where it underflows.
+/// erfc(x) for x >= 0, up to where it underflows.
 fn erfc_positive(x: Num<'_>) -> Num<'_> {
     let middle = if x.is_double() { 4.0 } else { 2.0 };
     let q = x.lit(1.0) / (x + middle);

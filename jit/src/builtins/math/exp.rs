@@ -1,26 +1,26 @@
-//! Exponentials: reduction by a power of two to a small interval, a polynomial, and scaling in two steps so that subnormal
-//! results are rounded once.
+//! Exponentials: reduction by a power of two to a small interval, a polynomial, and scaling by the power, in two steps where the
+//! result may be subnormal, so that it is rounded once.
 
 use super::coefficients as poly;
 use super::num::Num;
 
-/// Halves of a scaling by `2^n`: the low bits of a float near [`Format::magic`] hold `n` plus twice the bias.
-struct Format {
-    /// One and a half times the number from which floats are integers, plus twice the exponent's bias. Adding it rounds to an
-    /// integer, which stands in the low bits.
+/// The constants of a scaling by `2^n`: the low bits of a float near [`ScaleConstants::magic`] are `n` plus twice the bias.
+struct ScaleConstants {
+    /// 1.5 times the number from which on all floats are integers, plus twice the exponent's bias. Adding it rounds to an integer,
+    /// which is in the low bits.
     magic: f64,
     mantissa_bits: u32,
 }
 
-fn format(x: Num<'_>) -> Format {
+fn format(x: Num<'_>) -> ScaleConstants {
     if x.is_double() {
-        Format { magic: 6_755_399_441_055_744.0 + 2046.0, mantissa_bits: 52 }
+        ScaleConstants { magic: 6_755_399_441_055_744.0 + 2046.0, mantissa_bits: 52 }
     } else {
-        Format { magic: 12_582_912.0 + 254.0, mantissa_bits: 23 }
+        ScaleConstants { magic: 12_582_912.0 + 254.0, mantissa_bits: 23 }
     }
 }
 
-/// The integer nearest to `x * factor` as a number, and in the low bits of a float for [`scale`].
+/// The integer nearest to `x * factor`, as a number and in the low bits of a float for [`scale`].
 fn nearest<'m>(x: Num<'m>, factor: f64) -> (Num<'m>, Num<'m>) {
     let magic = format(x).magic;
     let shifted = x.fma(factor, magic);
@@ -32,7 +32,7 @@ fn scale<'m>(y: Num<'m>, shifted: Num<'m>) -> Num<'m> {
     scale_by(y, shifted.bits())
 }
 
-/// `y * 2^n` likewise, n plus twice the bias in the low bits of an integer.
+/// As [`scale`], with n plus twice the bias in an integer.
 fn scale_by<'m>(y: Num<'m>, bits: Num<'m>) -> Num<'m> {
     let count = format(y).mantissa_bits;
     let half = bits.lshr(1);
@@ -40,8 +40,8 @@ fn scale_by<'m>(y: Num<'m>, bits: Num<'m>) -> Num<'m> {
     y * (half << count).float() * (rest << count).float()
 }
 
-/// NaN where x is.
-fn keep_nan<'m>(x: Num<'m>, y: Num<'m>) -> Num<'m> {
+/// y, but NaN where x is NaN.
+fn select_nan<'m>(x: Num<'m>, y: Num<'m>) -> Num<'m> {
     x.is_nan().select(x, y)
 }
 
@@ -84,7 +84,7 @@ pub(super) fn exp_of_normal(x: Num<'_>) -> Num<'_> {
     scale_normal(y, shifted)
 }
 
-/// e^x over a power of two, and what [`nearest_field`] gives. Of floats by the power of two.
+/// e^x divided by a power of two, and the power as [`nearest_field`] returns it. Floats are computed as powers of two.
 fn unscaled_exp(x: Num<'_>) -> (Num<'_>, Num<'_>) {
     if x.is_double() {
         let (n, shifted) = nearest_field(x, std::f64::consts::LOG2_E);
@@ -95,8 +95,8 @@ fn unscaled_exp(x: Num<'_>) -> (Num<'_>, Num<'_>) {
     (r.fma(r.poly(&poly::EXP2_F32), 1.0), shifted)
 }
 
-/// An exponential: a normal number at once up to the magnitude `usual`, all others on a branch, where arguments are taken to lie
-/// between bounds. What is not scaled comes from a function, with what [`nearest_field`] gives.
+/// An exponential. Up to the magnitude `usual` the result is normal; larger arguments are handled in a cold block, clamped to
+/// bounds. `unscaled` computes the result before scaling and the power as [`nearest_field`] returns it.
 fn usually_normal<'m>(
     x: Num<'m>,
     usual: f64,
@@ -104,35 +104,35 @@ fn usually_normal<'m>(
     unscaled: impl Fn(Num<'m>) -> (Num<'m>, Num<'m>),
 ) -> Num<'m> {
     let (y, shifted) = unscaled(x);
-    let [y] = x.abs().above_or_nan(usual).rarely_all([scale_normal(y, shifted)], || {
-        let (y, shifted) = unscaled(x.between(low, high));
+    let [y] = x.abs().gt_or_nan(usual).cold_path_all([scale_normal(y, shifted)], || {
+        let (y, shifted) = unscaled(x.clamp_keeping_nan(low, high));
         let bias = if x.is_double() { 1023 } else { 127 };
         [scale_by(y, shifted.bits() + bias)]
     });
     y
 }
 
-/// The integer nearest to `x * factor` as a number, and in the low bits of a float for [`scale_normal`].
+/// The integer nearest to `x * factor`, as a number and in the low bits of a float for [`scale_normal`].
 fn nearest_field<'m>(x: Num<'m>, factor: f64) -> (Num<'m>, Num<'m>) {
     let magic = if x.is_double() { MAGIC_F64 } else { MAGIC_F32 };
     let shifted = x.fma(factor, magic);
     (shifted - magic, shifted)
 }
 
-/// One and a half times the number from which floats are integers, plus the exponent's bias: adding it rounds to an integer, and an
-/// exponent field stands in the low bits.
+/// 1.5 times the number from which on all floats are integers, plus the exponent's bias. Adding it rounds to an integer, and the low
+/// bits are an exponent field.
 const MAGIC_F32: f64 = 12_582_912.0 + 127.0;
 const MAGIC_F64: f64 = 6_755_399_441_055_744.0 + 1023.0;
 
 /// log2 e as the sum of two floats.
 pub(super) const LOG2_E_F32: [f64; 2] = [1.4426950216293335, 1.925963033500011e-8];
 
-/// `y * 2^n` of normal numbers, the exponent field in the low bits of `shifted`.
+/// `y * 2^n` for normal results, with the exponent field in the low bits of `shifted`.
 pub(super) fn scale_normal<'m>(y: Num<'m>, shifted: Num<'m>) -> Num<'m> {
     y * (shifted.bits() << format(y).mantissa_bits).float()
 }
 
-/// Half of e^x for x >= 0, which overflows later; anything for NaN.
+/// Half of e^x for x >= 0, which overflows later than e^x; arbitrary for NaN.
 pub(super) fn exp_half(x: Num<'_>) -> Num<'_> {
     let (high, ln_2) = if x.is_double() { (711.0, LN_2_F64) } else { (90.0, LN_2_F32) };
     let x = x.min(high);
@@ -140,7 +140,7 @@ pub(super) fn exp_half(x: Num<'_>) -> Num<'_> {
     scale(small_exp(reduce(x, n, ln_2)), shifted - 1.0)
 }
 
-/// sinh(x) and cosh(x), of magnitudes up to 700, or 86 for floats: where e^x and its reciprocal are far from the ends of the range.
+/// sinh(x) and cosh(x) for magnitudes up to 700, or 86 for floats, where e^x and its reciprocal are far from overflow and underflow.
 pub(super) fn sinh_cosh(x: Num<'_>) -> [Num<'_>; 2] {
     let (magic, ln_2, sum) =
         if x.is_double() { (MAGIC_F64 - 1.0, LN_2_F64, 2044 << 52) } else { (MAGIC_F32 - 1.0, LN_2_F32, 252 << 23) };
@@ -152,21 +152,21 @@ pub(super) fn sinh_cosh(x: Num<'_>) -> [Num<'_>; 2] {
     } else {
         (s.poly(&poly::COSH_F32), s.poly(&poly::SINH_F32))
     };
-    // cosh(r) - 1 and sinh(r); half of the power of two, and half of its reciprocal.
+    // cosh(r) - 1 and sinh(r); half the power of two, and half its reciprocal.
     let (cosh, sinh) = (s * cosh, (r * s).fma(sinh, r));
     let up = (shifted.bits() << format(x).mantissa_bits).float();
     let down = (up.bits().lit(sum) - up.bits()).float();
-    // cosh and sinh of the multiple of log 2 that was taken off.
+    // cosh and sinh of the multiple of ln 2 that was subtracted.
     let (even, odd) = (up + down, up - down);
     [odd + odd.fma(cosh, even * sinh), even + even.fma(cosh, odd * sinh)]
 }
 
-/// e^(x + rest) of doubles with a small rest; anything for NaN.
+/// e^(x + rest) of doubles with a small rest; arbitrary for NaN.
 pub(super) fn exp_of_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
     exp_of_pair_times(x, rest, x.lit(1.0))
 }
 
-/// e^(x + rest) of doubles likewise, where it is a normal number and the rest at most 0.2.
+/// As [`exp_of_pair`], for normal results and a rest of at most 0.2.
 pub(super) fn exp_of_normal_parts<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
     let shifted = (x + rest).fma(std::f64::consts::LOG2_E, MAGIC_F64);
     let n = shifted - MAGIC_F64;
@@ -174,7 +174,7 @@ pub(super) fn exp_of_normal_parts<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
     scale_normal(small_exp(r), shifted)
 }
 
-/// A factor, which may be huge or tiny, times e^(x + rest) of doubles, likewise.
+/// As [`exp_of_pair`], times a factor, which may be huge or tiny.
 pub(super) fn exp_of_pair_times<'m>(x: Num<'m>, rest: Num<'m>, factor: Num<'m>) -> Num<'m> {
     let x = x.min(720.0).max(-1000.0);
     let (n, shifted) = nearest(x, std::f64::consts::LOG2_E);
@@ -193,7 +193,7 @@ pub(in crate::builtins) fn exp2<'m>(args: &[Num<'m>]) -> Num<'m> {
     })
 }
 
-/// 2^(x + rest) of floats with a small rest; anything for NaN.
+/// 2^(x + rest) of floats with a small rest; arbitrary for NaN.
 pub(super) fn exp2_of_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
     let x = x.min(129.0).max(-151.0);
     let (n, shifted) = nearest(x, 1.0);
@@ -201,7 +201,7 @@ pub(super) fn exp2_of_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
     scale(r.fma(r.poly(&poly::EXP2_F32), 1.0), shifted)
 }
 
-/// 2^(x + rest) of floats likewise, where it is a normal number.
+/// As [`exp2_of_pair`], for normal results.
 pub(super) fn exp2_of_normal_pair<'m>(x: Num<'m>, rest: Num<'m>) -> Num<'m> {
     let shifted = x + MAGIC_F32;
     let r = (x - (shifted - MAGIC_F32)) + rest;
@@ -223,13 +223,13 @@ pub(in crate::builtins) fn exp10<'m>(args: &[Num<'m>]) -> Num<'m> {
 /// e^x - 1.
 pub(in crate::builtins) fn expm1<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
-    keep_nan(x, expm1_of(x).copysign(x))
+    select_nan(x, expm1_of(x).copysign(x))
 }
 
-/// e^x - 1; anything for NaN, and a zero of any sign.
+/// e^x - 1; arbitrary for NaN, and zeros have any sign.
 pub(super) fn expm1_of(x: Num<'_>) -> Num<'_> {
     let double = x.is_double();
-    let Format { mantissa_bits, .. } = format(x);
+    let ScaleConstants { mantissa_bits, .. } = format(x);
     // One less than the bias, so that the low bits are those of half the power.
     let (low, high, ln_2, magic) = if double {
         (-40.0, 710.0, LN_2_F64, 6_755_399_441_055_744.0 + 1022.0)
@@ -246,12 +246,12 @@ pub(super) fn expm1_of(x: Num<'_>) -> Num<'_> {
     half + half
 }
 
-// -- fast forms of floats --
+// -- fast variants for floats --
 
 /// e^x to 18 bits.
 pub(in crate::builtins) fn exp_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
-    let x = args[0].between(-104.0, 89.0);
-    power_fast(x, 0.5 * LOG2_E_F32[0])
+    let x = args[0].clamp_keeping_nan(-104.0, 89.0);
+    fast_power(x, 0.5 * LOG2_E_F32[0])
 }
 
 /// 2^x to 20 bits.
@@ -261,16 +261,16 @@ pub(in crate::builtins) fn exp2_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
 
 /// 2^x to 20 bits.
 pub(super) fn exp2_fast_of(x: Num<'_>) -> Num<'_> {
-    power_fast(x.between(-151.0, 129.0), 0.5)
+    fast_power(x.clamp_keeping_nan(-151.0, 129.0), 0.5)
 }
 
 /// 10^x to 18 bits.
 pub(in crate::builtins) fn exp10_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
-    power_fast(args[0].between(-46.0, 39.0), 0.5 * std::f64::consts::LOG2_10)
+    fast_power(args[0].clamp_keeping_nan(-46.0, 39.0), 0.5 * std::f64::consts::LOG2_10)
 }
 
 /// The square of 2^(x * factor).
-fn power_fast(x: Num<'_>, factor: f64) -> Num<'_> {
+fn fast_power(x: Num<'_>, factor: f64) -> Num<'_> {
     let shifted = x.fma(factor, MAGIC_F32);
     let r = x.fma(factor, -(shifted - MAGIC_F32));
     let root = scale_normal(r.fma(r.poly(&poly::EXP2_FAST), 1.0), shifted);

@@ -1,5 +1,5 @@
-//! The gamma function and its logarithm, by Stirling's formula: `log gamma(w) = (w - 1/2) log w - w + log(2 pi)/2 + L(1/w)/w` from 4
-//! on. Floats are computed in doubles, with fewer terms.
+//! The gamma function and its logarithm, by Stirling's formula for w >= 4:
+//! `log gamma(w) = (w - 1/2) log w - w + log(2 pi)/2 + L(1/w)/w`. Floats are computed in doubles, with fewer terms.
 
 use std::f64::consts;
 
@@ -11,10 +11,10 @@ use super::log::{log, log_of, log_pair};
 use super::num::Num;
 use super::trig::{reduce_pi, sine_pi};
 
-/// From here on Stirling's formula is used.
+/// The least argument for which Stirling's formula is used.
 const LEAST: f64 = 4.0;
 
-/// sin(pi x) with a sign, and whether x is integral.
+/// sin(pi x), and whether x is integral.
 fn sine_of_multiple(x: Num<'_>) -> (Num<'_>, Num<'_>) {
     let (r, odd) = reduce_pi(x);
     let y = sine_pi(r);
@@ -29,19 +29,19 @@ pub(in crate::builtins) fn tgamma<'m>(args: &[Num<'m>]) -> Num<'m> {
     let y = gamma(x.to(Elem::F64), sine, double).to(x.ty().elem);
     let tiny = x.abs().lt(if double { 1.0e-17 } else { 1.0e-9 });
     let y = tiny.select(y.lit(1.0) / x, y);
-    // Less than anything integral there is infinity.
+    // Poles at negative integers; minus infinity counts as one.
     let pole = x.lt(-0.5) & (integral | x.abs().eq(f64::INFINITY));
     (pole | x.is_nan()).select(x.lit(f64::NAN), y)
 }
 
-/// The gamma function away from zero and its poles, given the sine of pi x. Below one half `gamma(x) gamma(1 - x) = pi / sin(pi x)`;
-/// less than [`LEAST`] is moved up by so much, and the product of the steps taken off. With `full` accuracy what roundings lose is
-/// kept.
+/// The gamma function away from zero and its poles, given the sine of pi x. Arguments below one half use
+/// `gamma(x) gamma(1 - x) = pi / sin(pi x)`; arguments below [`LEAST`] are increased by it, and the result is divided by the product
+/// of the steps. With `full` accuracy, rounding errors are compensated.
 fn gamma<'m>(x: Num<'m>, sine: Num<'m>, full: bool) -> Num<'m> {
     let reflected = x.lt(0.5);
     let y = reflected.select(x.lit(1.0) - x, x);
     let short = y.lt(LEAST);
-    // Beyond 200 everything overflows or vanishes.
+    // Beyond 200 the result overflows or underflows.
     let w = short.select(y + LEAST, y).min(200.0);
     let product = short.select(y * (y + 1.0) * ((y + 2.0) * (y + 3.0)), 1.0);
     let half_pi_root = consts::FRAC_PI_2.sqrt();
@@ -52,7 +52,7 @@ fn gamma<'m>(x: Num<'m>, sine: Num<'m>, full: bool) -> Num<'m> {
         let exponent = (w - 0.5).fma(log_of(w), -w) + v * (v * v).poly(&poly::STIRLING_F32);
         return exp_of(signed(exponent)) * factor;
     }
-    // What 1 - x and the step up have lost.
+    // The rounding errors of 1 - x and of the increase.
     let back = y - 1.0;
     let lost = reflected.select((x.lit(1.0) - (y - back)) - (x + back), 0.0);
     let lost = short.select(lost + (y - (w - LEAST)), lost);
@@ -65,13 +65,13 @@ fn gamma<'m>(x: Num<'m>, sine: Num<'m>, full: bool) -> Num<'m> {
     exp_of_pair_times(signed(exponent), signed(rest), factor)
 }
 
-/// The logarithm of the gamma function's magnitude. At negative arguments it is the difference of two logarithms, which near its zeros
-/// there leaves their absolute error; the specification sets no bound.
+/// The logarithm of the gamma function's magnitude. At negative arguments it is the difference of two logarithms, so the relative
+/// error is large near its zeros; the specification sets no bound.
 pub(in crate::builtins) fn lgamma<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0].to(Elem::F64);
     let magnitude = x.abs();
     let y = log_gamma(magnitude, args[0].is_double());
-    let [y] = x.lt(0.0).rarely([y], || {
+    let [y] = x.lt(0.0).cold_path([y], || {
         // gamma(-m) = -pi / (m sin(pi m) gamma(m))
         let (sine, integral) = sine_of_multiple(magnitude);
         let reflected = log(&[x.lit(consts::PI) / (magnitude * sine.abs())]) - y;
@@ -82,7 +82,8 @@ pub(in crate::builtins) fn lgamma<'m>(args: &[Num<'m>]) -> Num<'m> {
     y.to(args[0].ty().elem)
 }
 
-/// The logarithm of the gamma function for x >= 0: one form up to 1/2, one with its zeros taken out, and Stirling's.
+/// The logarithm of the gamma function for x >= 0: one approximation up to 1/2, one with the zeros at 1 and 2 factored out, and
+/// Stirling's formula.
 fn log_gamma(x: Num<'_>, full: bool) -> Num<'_> {
     let log = log(&[x]);
     let v = x.lit(1.0) / x;
@@ -92,7 +93,7 @@ fn log_gamma(x: Num<'_>, full: bool) -> Num<'_> {
         (x.poly(&poly::LGAMMA_SMALL_F32), log.poly(&poly::LGAMMA_F32), (v * v).poly(&poly::STIRLING_F32))
     };
     let small = x.fma(small, -log);
-    // A zero that is positive.
+    // Adding 0 makes zeros positive.
     let middle = ((x - 1.0) * (x - 2.0)).fma(middle, 0.0);
     // log(2 pi)/2 - 1/2
     let large = (x - 0.5).fma(log - 1.0, v.fma(stirling, 0.418_938_533_204_672_7));

@@ -1,5 +1,5 @@
-//! Logarithms: the exponent is split off so that the mantissa lies between the square roots of one half and of two, and a
-//! polynomial takes the mantissa's distance from one.
+//! Logarithms: a number is split into exponent and mantissa so that the mantissa is between the square roots of one half and two.
+//! The logarithm of the mantissa is a polynomial of its difference to one.
 
 use std::f64::consts;
 
@@ -16,13 +16,13 @@ pub(super) struct Split<'m> {
 }
 
 impl<'m> Split<'m> {
-    /// The mantissa less one, exactly.
+    /// The mantissa minus one, exactly.
     pub(super) fn f(&self) -> Num<'m> {
         self.m - 1.0
     }
 }
 
-/// Bits of sqrt(1/2), mantissa bits, least normal, a power of two that lifts subnormals, its exponent.
+/// Bits of sqrt(1/2), number of mantissa bits, least normal number, a power of two that scales subnormals, its exponent.
 pub(super) fn format(x: Num<'_>) -> (i64, u32, f64, f64, i64) {
     if x.is_double() {
         (0x3fe6_a09e_667f_3bcd, 52, f64::MIN_POSITIVE, 18_014_398_509_481_984.0, 54)
@@ -31,7 +31,7 @@ pub(super) fn format(x: Num<'_>) -> (i64, u32, f64, f64, i64) {
     }
 }
 
-/// Splits a positive finite number; anything for others.
+/// Splits a positive finite number; arbitrary for other numbers.
 pub(super) fn split(x: Num<'_>) -> Split<'_> {
     let (_, _, least, lift, shift) = format(x);
     let small = x.lt(least);
@@ -54,11 +54,11 @@ fn split_by<'m>(x: Num<'m>, exponent: Num<'m>, e: Num<'m>) -> Split<'m> {
     Split { e: e.to_float(elem), m: mantissa }
 }
 
-/// Splits a number that is not [`extraordinary`].
-pub(super) fn split_ordinary(x: Num<'_>) -> Split<'_> {
+/// Splits a positive normal number.
+pub(super) fn split_normal(x: Num<'_>) -> Split<'_> {
     let (root, bits, ..) = format(x);
     if x.is_double() {
-        // With the bias the exponent is positive, and the low bits of a float that it becomes without a conversion.
+        // The biased exponent is positive: put into the low bits of a double it needs no conversion.
         let above = x.bits() + ((1023 << bits) - root);
         let e = (above.lshr(bits) | INTEGERS_BITS).float() - (INTEGERS + 1023.0);
         let mantissa = ((above & ((1 << bits) - 1)) + root).float();
@@ -69,47 +69,46 @@ pub(super) fn split_ordinary(x: Num<'_>) -> Split<'_> {
     Split { e: above.ashr(bits).to_float(x.ty().elem), m: mantissa }
 }
 
-/// The double from which doubles are integers, and its bits.
+/// The number from which on all doubles are integers, and its bits.
 pub(super) const INTEGERS: f64 = 4_503_599_627_370_496.0;
 pub(super) const INTEGERS_BITS: i64 = 0x4330_0000_0000_0000;
 
-/// Which numbers are not positive, not normal or not finite.
-pub(super) fn extraordinary(x: Num<'_>) -> Num<'_> {
+/// A mask of the numbers that are not positive normal numbers.
+pub(super) fn not_positive_normal(x: Num<'_>) -> Num<'_> {
     if x.is_double() { outside(x.bits(), 1 << 52, 0x7ff << 52) } else { outside(x.bits(), 1 << 23, 0xff << 23) }
 }
 
-/// Which numbers are far from one in magnitude, or not finite.
-pub(super) fn distant(x: Num<'_>) -> Num<'_> {
+/// A mask of the numbers that are close to overflow or underflow, or not finite.
+pub(super) fn near_range_limits(x: Num<'_>) -> Num<'_> {
     let bits = x.abs().bits();
     if x.is_double() { outside(bits, 23 << 52, 2023 << 52) } else { outside(bits, 7 << 23, 247 << 23) }
 }
 
-/// Which patterns are not among those from one to below another: moved to where signed integers begin, those are less than their
-/// number.
+/// A mask of the bit patterns that are not in the range from `least` to below `end`, by one signed comparison of the difference.
 pub(super) fn outside(bits: Num<'_>, least: i64, end: i64) -> Num<'_> {
     let begin = if bits.is_double() { i64::MIN } else { i64::from(i32::MIN) };
     (bits + begin.wrapping_sub(least)).gt(begin.wrapping_add(end - least - 1))
 }
 
-/// A logarithm: of the exponent and the mantissa, with what is extraordinary on a branch of its own.
+/// A logarithm as a function of exponent and mantissa. Numbers that are not positive normal are handled in a cold block.
 fn logarithm<'m>(x: Num<'m>, of: impl Fn(Split<'m>) -> Num<'m>) -> Num<'m> {
-    let [y] = extraordinary(x).rarely_all([of(split_ordinary(x))], || [specials(x, of(split(x)))]);
+    let [y] = not_positive_normal(x).cold_path_all([of(split_normal(x))], || [specials(x, of(split(x)))]);
     y
 }
 
-/// The result for what has no exponent: zeros, negative numbers, infinity, NaN.
+/// Selects the results for special values: zeros, negative numbers, infinity, NaN.
 fn specials<'m>(x: Num<'m>, y: Num<'m>) -> Num<'m> {
     let y = x.lt(f64::INFINITY).select(y, x);
     let pole = x.eq(0.0).select(x.lit(f64::NEG_INFINITY), f64::NAN);
     x.le(0.0).select(pole, y)
 }
 
-/// log(1 + f) of doubles, with something small added where the sum is small.
+/// log(1 + f) of doubles, plus a small number that is added with little error.
 fn log1p_small<'m>(f: Num<'m>, more: Option<Num<'m>>) -> Num<'m> {
     let s = f / (f + 2.0);
     let z = s * s;
     let half = f * 0.5 * f;
-    // log(1 + f) = 2s + s r, and 2s = f - s f: the rounding of s counts little.
+    // log(1 + f) = 2s + s r, and 2s = f - s f, so the rounding error of s has little effect.
     let sum = z.fma(z.poly(&poly::ATANH_F64), half);
     let product = match more {
         Some(more) => s.fma(sum, more),
@@ -118,20 +117,20 @@ fn log1p_small<'m>(f: Num<'m>, more: Option<Num<'m>>) -> Num<'m> {
     f - (half - product)
 }
 
-/// The natural logarithm of a positive finite double to some 62 bits, as the sum of two.
+/// The natural logarithm of a positive finite double to about 62 bits, as the sum of two numbers.
 pub(super) fn log_pair(x: Num<'_>) -> [Num<'_>; 2] {
     let [first, second] = log_parts(split(x));
     let log = first + second;
     [log, second - (log - first)]
 }
 
-/// The natural logarithm of a split double likewise, but the second number may be up to 2^-12 of the first.
+/// As [`log_pair`] for a split double, but the second number may be up to 2^-12 of the first.
 pub(super) fn log_parts(Split { e, m }: Split<'_>) -> [Num<'_>; 2] {
-    // 2 atanh(s), s = h / (1 + h). What the division left is exact: s and h are within a factor of two.
+    // 2 atanh(s), s = h / (1 + h). The remainder of the division is exact: s and h are within a factor of two.
     let h = m.fma(0.5, -0.5);
     let s = h / m.fma(0.5, 0.5);
     let left = (-s).fma(h, h - s);
-    // The factor that takes s to the logarithm of m: 2 + 2/3 s^2 with what its roundings lose, and the other powers.
+    // The logarithm of m divided by s: 2 + 2/3 s^2 with its rounding errors, and the terms of higher powers.
     let z = s * s;
     let [third, ref others @ ..] = poly::ATANH_F64;
     let factor = z.fma(third, 2.0);
@@ -141,7 +140,7 @@ pub(super) fn log_parts(Split { e, m }: Split<'_>) -> [Num<'_>; 2] {
     let log = s * factor;
     let log_rest = s.fma(factor_rest, s.fma(factor, -log));
     let log_rest = left.fma(s.poly(&poly::ATANH_SLOPE), log_rest);
-    // The exponent's part is exact, and larger or zero.
+    // The product with the exponent is exact, and larger than the rest or zero.
     let high = e * LN_2_F64[0];
     let sum = high + log;
     let rest = log - (sum - high);
@@ -170,22 +169,21 @@ fn log_of_parts<'m>(e: Num<'m>, f: Num<'m>) -> Num<'m> {
     e.fma(consts::LN_2, log1p_narrow(f))
 }
 
-/// A power of two near a number that is the quotient of floats with these bits: that of equal floats is one. As a float, and its
-/// exponent likewise.
-pub(super) struct Power<'m> {
+/// A power of two, and its exponent as a float.
+pub(super) struct PowerOfTwo<'m> {
     pub(super) power: Num<'m>,
     pub(super) exponent: Num<'m>,
 }
 
-/// The power of two for a ratio's bits: the exponent, with its bias, is what stands above the mantissa.
-pub(super) fn power_at(field: Num<'_>) -> Power<'_> {
+/// The power of two with a biased exponent.
+pub(super) fn power_at(field: Num<'_>) -> PowerOfTwo<'_> {
     let (integers, bits, bias) = if field.is_double() {
         (INTEGERS, INTEGERS_BITS, 1023.0)
     } else {
         (8_388_608.0, i64::from(8_388_608.0f32.to_bits()), 127.0)
     };
     let mantissa = if field.is_double() { 52 } else { 23 };
-    Power { power: (field << mantissa).float(), exponent: (field | bits).float() - (integers + bias) }
+    PowerOfTwo { power: (field << mantissa).float(), exponent: (field | bits).float() - (integers + bias) }
 }
 
 /// 2 atanh(s) and a multiple of the logarithm of two, for |s| to 0.2.
@@ -202,13 +200,13 @@ pub(super) fn log_of_ratio<'m>(s: Num<'m>, exponent: Num<'m>) -> Num<'m> {
 
 /// log(1 + f) of floats.
 fn log1p_narrow(f: Num<'_>) -> Num<'_> {
-    // A number that it is an odd function of. s = f - s f/2: the rounding of s counts little.
+    // The logarithm is an odd function of s. s = f - s f/2, so the rounding error of s has little effect.
     let s = f / f.fma(0.5, 1.0);
     let z = s * s;
     s.fma(z.fma(z.poly(&poly::LOG_F32), f * -0.5), f)
 }
 
-/// A number times a constant that is the sum of two floats.
+/// The product with a constant that is the sum of two floats.
 fn times<'m>(x: Num<'m>, [high, low]: [f64; 2]) -> Num<'m> {
     x.fma(high, x * low)
 }
@@ -216,7 +214,7 @@ fn times<'m>(x: Num<'m>, [high, low]: [f64; 2]) -> Num<'m> {
 /// log10 e as the sum of two floats.
 const LOG10_E_F32: [f64; 2] = [0.4342944920063019, -1.0103050052231684e-8];
 
-/// ln 2 in two parts, the first short.
+/// ln 2 in two parts; the first has few bits.
 const LN_2_F64: [f64; 2] = [0.6931471805598903, 5.497923018708371e-14];
 
 /// The logarithm to base two.
@@ -244,16 +242,16 @@ pub(in crate::builtins) fn log10<'m>(args: &[Num<'m>]) -> Num<'m> {
     })
 }
 
-/// log(1 + x): with a power of two near 1 + x taken off, `f = (1 + x) / 2^k - 1` has one rounding.
+/// log(1 + x): with 2^k near 1 + x, `f = (1 + x) / 2^k - 1` is rounded once.
 pub(in crate::builtins) fn log1p<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
     let (root, bits, ..) = format(x);
     let (bias, infinity) = if x.is_double() { (1023, 0x7ff) } else { (127, 0xff) };
     let y = x + 1.0;
-    let Power { power, exponent } = power_at((y.bits() + ((bias << bits) - root)).lshr(bits));
+    let PowerOfTwo { power, exponent } = power_at((y.bits() + ((bias << bits) - root)).lshr(bits));
     let inverse = (power.bits().lit((2 * bias) << bits) - power.bits()).float();
     let f = (x + (power.lit(1.0) - power)) * inverse;
-    // 2 atanh(s) with 2s = f - s f: the rounding of s counts little.
+    // 2 atanh(s) with 2s = f - s f, so the rounding error of s has little effect.
     let s = f / (f + 2.0);
     let z = s * s;
     let tail = if x.is_double() { z.poly(&poly::LOG_WIDE_F64) } else { z.poly(&poly::LOG_WIDE_F32) };
@@ -263,9 +261,9 @@ pub(in crate::builtins) fn log1p<'m>(args: &[Num<'m>]) -> Num<'m> {
     } else {
         exponent.fma(consts::LN_2, s.fma(-less, f))
     };
-    // Not positive, or far beyond where one counts.
-    let rare = outside(y.bits(), 1 << bits, (infinity - 8) << bits);
-    let [log] = rare.rarely([log], || [specials(y, log_of(y))]);
-    // A tiny x is its own logarithm, zeros with their signs.
+    // Not positive, or so large that adding one has no effect.
+    let special = outside(y.bits(), 1 << bits, (infinity - 8) << bits);
+    let [log] = special.cold_path([log], || [specials(y, log_of(y))]);
+    // The result has the sign of x, also for zeros.
     log.copysign(x)
 }

@@ -1,10 +1,10 @@
 //! Kernel IR written as arithmetic: [`Num`] is a value with Rust's operators.
 //!
-//! An expansion reads as the formula it computes, `(x - n * C).fma(y, z)`; each operator emits one op at the builder's cursor.
-//! Literals become constants of the other operand's type. Ops carry no floating-point liberties: what an expansion writes is what
-//! is computed, error-free transformations included.
+//! An expansion looks like the formula it computes, `(x - n * C).fma(y, z)`; each operator emits one op at the builder's cursor.
+//! Literals become constants of the other operand's type. Ops have no fast-math flags, so that optimizations preserve error-free
+//! transformations.
 //!
-//! Not here: anything about particular functions.
+//! Not here: the functions themselves.
 
 use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Sub};
@@ -14,35 +14,35 @@ use clift_kir::{
     Block, Builder, Convert, Elem, FloatCond, FpFlags, Imm, IntCond, LibFn, Opcode, Rounding, Type, Value,
 };
 
-/// Where ops go: a builder that several values share.
+/// A builder that several values share.
 pub(super) trait Cursor {
-    /// Runs something with the builder.
+    /// Calls a function with the builder.
     fn with(&self, emit: &mut dyn FnMut(&mut Builder<'_>));
 }
 
-/// The cursor of one expansion. Float ops have no liberties while it lives.
-struct Shared<'a, 'f>(RefCell<&'a mut Builder<'f>>);
+/// The cursor of one expansion. Float ops have no fast-math flags while it lives.
+struct SharedCursor<'a, 'f>(RefCell<&'a mut Builder<'f>>);
 
-impl Cursor for Shared<'_, '_> {
+impl Cursor for SharedCursor<'_, '_> {
     fn with(&self, emit: &mut dyn FnMut(&mut Builder<'_>)) {
         emit(&mut self.0.borrow_mut());
     }
 }
 
-/// A function of numbers, as the table names it: operands have been checked.
-pub(crate) type Function = for<'m> fn(&[Num<'m>]) -> Num<'m>;
+/// A mathematical function for the table. Its operands have been checked.
+pub(crate) type MathFunction = for<'m> fn(&[Num<'m>]) -> Num<'m>;
 
-/// A function of two results.
-pub(crate) type Pair = for<'m> fn(&[Num<'m>]) -> [Num<'m>; 2];
+/// A mathematical function with two results.
+pub(crate) type MathPair = for<'m> fn(&[Num<'m>]) -> [Num<'m>; 2];
 
-/// Emits a function of values.
-pub(in crate::builtins) fn emit(b: &mut Builder<'_>, function: Function, args: &[Value]) -> Value {
+/// Emits a function.
+pub(in crate::builtins) fn emit(b: &mut Builder<'_>, function: MathFunction, args: &[Value]) -> Value {
     let [result] = emit_all(b, |args| [function(args)], args);
     result
 }
 
-/// Emits a function of two results.
-pub(in crate::builtins) fn emit_pair(b: &mut Builder<'_>, function: Pair, args: &[Value]) -> [Value; 2] {
+/// Emits a function with two results.
+pub(in crate::builtins) fn emit_pair(b: &mut Builder<'_>, function: MathPair, args: &[Value]) -> [Value; 2] {
     emit_all(b, function, args)
 }
 
@@ -51,41 +51,41 @@ fn emit_all<const N: usize>(
     function: impl for<'m> Fn(&[Num<'m>]) -> [Num<'m>; N],
     args: &[Value],
 ) -> [Value; N] {
-    let liberties = b.fp_flags();
+    let flags = b.fp_flags();
     b.set_fp_flags(FpFlags::empty());
-    let cursor = Shared(RefCell::new(b));
+    let cursor = SharedCursor(RefCell::new(b));
     let args: Vec<Num<'_>> = args.iter().map(|&value| Num { at: &cursor, value }).collect();
     let results = function(&args).map(|result| result.value);
-    cursor.with(&mut |b| b.set_fp_flags(liberties));
+    cursor.with(&mut |b| b.set_fp_flags(flags));
     results
 }
 
-/// A value that ops can be made with.
+/// A value with operators that emit ops.
 #[derive(Clone, Copy)]
 pub(crate) struct Num<'m> {
     at: &'m dyn Cursor,
     value: Value,
 }
 
-/// A second operand: a value, or a literal that takes the type of the first.
-pub(crate) trait Operand<'m>: Copy {
-    /// As a value beside another.
+/// A second operand: a value, or a literal that gets the type of the first operand.
+pub(crate) trait NumOperand<'m>: Copy {
+    /// The operand as a value, for an op with `other`.
     fn beside(self, other: Num<'m>) -> Num<'m>;
 }
 
-impl<'m> Operand<'m> for Num<'m> {
+impl<'m> NumOperand<'m> for Num<'m> {
     fn beside(self, _: Num<'m>) -> Num<'m> {
         self
     }
 }
 
-impl<'m> Operand<'m> for f64 {
+impl<'m> NumOperand<'m> for f64 {
     fn beside(self, other: Num<'m>) -> Num<'m> {
         other.emit(|b, v| b.fconst(b.ty(v), self))
     }
 }
 
-impl<'m> Operand<'m> for i64 {
+impl<'m> NumOperand<'m> for i64 {
     fn beside(self, other: Num<'m>) -> Num<'m> {
         other.emit(|b, v| b.iconst(b.ty(v), self))
     }
@@ -98,7 +98,7 @@ impl<'m> Num<'m> {
         Num { at: self.at, value: made }
     }
 
-    fn emit2(self, other: impl Operand<'m>, make: impl Fn(&mut Builder<'_>, Value, Value) -> Value) -> Num<'m> {
+    fn emit2(self, other: impl NumOperand<'m>, make: impl Fn(&mut Builder<'_>, Value, Value) -> Value) -> Num<'m> {
         let other = other.beside(self).value;
         self.emit(|b, v| make(b, v, other))
     }
@@ -110,30 +110,30 @@ impl<'m> Num<'m> {
         ty
     }
 
-    /// Whether it is made of doubles (or 64-bit integers).
+    /// Whether the elements are doubles or 64-bit integers.
     pub(super) fn is_double(self) -> bool {
         self.ty().elem.bits() == 64
     }
 
     /// A literal of this type.
-    pub(super) fn lit(self, literal: impl Operand<'m>) -> Num<'m> {
+    pub(super) fn lit(self, literal: impl NumOperand<'m>) -> Num<'m> {
         literal.beside(self)
     }
 
-    fn arith(self, other: impl Operand<'m>, float: Opcode, int: Opcode) -> Num<'m> {
+    fn arith(self, other: impl NumOperand<'m>, float: Opcode, int: Opcode) -> Num<'m> {
         self.emit2(other, |b, x, y| if b.ty(x).is_float() { b.float2(float, x, y) } else { b.int2(int, x, y) })
     }
 
     // -- floats --
 
     /// `self * b + c`, rounded once.
-    pub(super) fn fma(self, b: impl Operand<'m>, c: impl Operand<'m>) -> Num<'m> {
+    pub(super) fn fma(self, b: impl NumOperand<'m>, c: impl NumOperand<'m>) -> Num<'m> {
         let c = c.beside(self).value;
         self.emit2(b, |at, x, y| at.fma(x, y, c))
     }
 
-    /// The polynomial with these coefficients, lowest degree first: by Horner's rule where it is short. Of a long one the terms but
-    /// the first are summed in groups, which do not wait for each other; the last step keeps the first coefficient's precision.
+    /// The polynomial with these coefficients, lowest degree first. Short ones are evaluated by Horner's rule. The terms of long
+    /// ones except the first are summed in independent groups; the first is added last, for its precision.
     pub(super) fn poly(self, coefficients: &[f64]) -> Num<'m> {
         match coefficients {
             [first, rest @ ..] if rest.len() >= self.long() => self.grouped(rest).fma(self, *first),
@@ -141,12 +141,13 @@ impl<'m> Num<'m> {
         }
     }
 
-    /// From how many coefficients on a chain of them takes too long. A pack of doubles has few registers to fill the time.
+    /// The number of coefficients from which on a polynomial counts as long. It is less for doubles, as a pack has fewer
+    /// registers of them to hide latencies with.
     fn long(self) -> usize {
         if self.is_double() { 5 } else { 8 }
     }
 
-    /// A polynomial whose terms are summed in groups of four, after Estrin.
+    /// A polynomial whose terms are summed in groups of four (Estrin's scheme).
     fn grouped(self, coefficients: &[f64]) -> Num<'m> {
         let square = self * self;
         let pair = |pair: &[f64]| match *pair {
@@ -158,7 +159,7 @@ impl<'m> Num<'m> {
         Num::horner(square * square, &fours)
     }
 
-    /// The polynomial in `x` with coefficients that are no literals.
+    /// The polynomial in `x` with coefficients that are values.
     fn horner(x: Num<'m>, coefficients: &[Num<'m>]) -> Num<'m> {
         let mut rest = coefficients.iter().rev();
         let last = rest.next().copied().unwrap_or_else(|| x.lit(0.0));
@@ -179,7 +180,7 @@ impl<'m> Num<'m> {
         self.float1(Opcode::Sqrt)
     }
 
-    /// What an op gives where it grants [`FpFlags::ESTIMATE`].
+    /// Emits an op with [`FpFlags::ESTIMATE`].
     fn estimated(self, make: impl Fn(&mut Builder<'_>, Value) -> Value) -> Num<'m> {
         self.emit(|b, x| {
             b.set_fp_flags(FpFlags::ESTIMATE);
@@ -189,22 +190,22 @@ impl<'m> Num<'m> {
         })
     }
 
-    /// The quotient to one unit in the last place, where both operands, it and the divisor's reciprocal are well inside the range of
-    /// normal numbers. Of zero it is zero, of any sign; of others it may be anything.
-    pub(super) fn over(self, other: impl Operand<'m>) -> Num<'m> {
+    /// The quotient to one unit in the last place if the operands, the quotient and the divisor's reciprocal are well inside the
+    /// range of normal numbers. For a zero dividend it is a zero of any sign; in all other cases it is arbitrary.
+    pub(super) fn div_estimate(self, other: impl NumOperand<'m>) -> Num<'m> {
         let other = other.beside(self).value;
         self.estimated(|b, x| b.float2(Opcode::Fdiv, x, other))
     }
 
-    /// The square root of a positive normal number to one unit in the last place; of others it may be anything.
-    pub(super) fn near_sqrt(self) -> Num<'m> {
+    /// The square root of a positive normal number to one unit in the last place; arbitrary for other numbers.
+    pub(super) fn sqrt_estimate(self) -> Num<'m> {
         self.estimated(|b, x| b.float1(Opcode::Sqrt, x))
     }
 
-    /// The reciprocal of the square root to two units in the last place, of all numbers.
-    pub(super) fn near_rsqrt(self) -> Num<'m> {
-        let root = self.near_sqrt();
-        root.lit(1.0).over(root)
+    /// The reciprocal square root of any number to two units in the last place.
+    pub(super) fn rsqrt_estimate(self) -> Num<'m> {
+        let root = self.sqrt_estimate();
+        root.lit(1.0).div_estimate(root)
     }
 
     /// Nearest integral value, ties to even.
@@ -217,68 +218,68 @@ impl<'m> Num<'m> {
         self.float1(Opcode::Trunc)
     }
 
-    /// The smaller one; the other where one is NaN.
-    pub(super) fn min(self, other: impl Operand<'m>) -> Num<'m> {
+    /// The minimum; if one operand is NaN, the other.
+    pub(super) fn min(self, other: impl NumOperand<'m>) -> Num<'m> {
         self.emit2(other, |b, x, y| b.float2(Opcode::Fmin, x, y))
     }
 
-    /// The larger one; the other where one is NaN.
-    pub(super) fn max(self, other: impl Operand<'m>) -> Num<'m> {
+    /// The maximum; if one operand is NaN, the other.
+    pub(super) fn max(self, other: impl NumOperand<'m>) -> Num<'m> {
         self.emit2(other, |b, x, y| b.float2(Opcode::Fmax, x, y))
     }
 
-    /// Not less than one and not greater than the other bound; NaN stays.
-    pub(super) fn between(self, low: f64, high: f64) -> Num<'m> {
+    /// The value clamped to bounds; NaN is kept.
+    pub(super) fn clamp_keeping_nan(self, low: f64, high: f64) -> Num<'m> {
         let (low, high) = (self.lit(low), self.lit(high));
         let x = low.gt(self).select(low, self);
         high.lt(x).select(high, x)
     }
 
-    /// This magnitude with the other's sign.
-    pub(super) fn copysign(self, sign: impl Operand<'m>) -> Num<'m> {
+    /// The magnitude of this value with the sign of the other.
+    pub(super) fn copysign(self, sign: impl NumOperand<'m>) -> Num<'m> {
         self.emit2(sign, |b, x, y| b.float2(Opcode::Fcopysign, x, y))
     }
 
-    fn fcmp(self, cond: FloatCond, other: impl Operand<'m>) -> Num<'m> {
+    fn fcmp(self, cond: FloatCond, other: impl NumOperand<'m>) -> Num<'m> {
         self.emit2(other, |b, x, y| b.fcmp(cond, x, y))
     }
 
-    fn cmp(self, float: FloatCond, int: IntCond, other: impl Operand<'m>) -> Num<'m> {
+    fn cmp(self, float: FloatCond, int: IntCond, other: impl NumOperand<'m>) -> Num<'m> {
         self.emit2(other, |b, x, y| if b.ty(x).is_float() { b.fcmp(float, x, y) } else { b.icmp(int, x, y) })
     }
 
-    /// Less; false for NaN. Integers are signed.
-    pub(super) fn lt(self, other: impl Operand<'m>) -> Num<'m> {
+    /// Less than; false for NaN. Integers are signed.
+    pub(super) fn lt(self, other: impl NumOperand<'m>) -> Num<'m> {
         self.cmp(FloatCond::Olt, IntCond::Slt, other)
     }
 
     /// Less or equal; false for NaN.
-    pub(super) fn le(self, other: impl Operand<'m>) -> Num<'m> {
+    pub(super) fn le(self, other: impl NumOperand<'m>) -> Num<'m> {
         self.cmp(FloatCond::Ole, IntCond::Sle, other)
     }
 
     /// Greater; false for NaN.
-    pub(super) fn gt(self, other: impl Operand<'m>) -> Num<'m> {
+    pub(super) fn gt(self, other: impl NumOperand<'m>) -> Num<'m> {
         self.cmp(FloatCond::Ogt, IntCond::Sgt, other)
     }
 
     /// Greater or equal; false for NaN.
-    pub(super) fn ge(self, other: impl Operand<'m>) -> Num<'m> {
+    pub(super) fn ge(self, other: impl NumOperand<'m>) -> Num<'m> {
         self.cmp(FloatCond::Oge, IntCond::Sge, other)
     }
 
     /// Equal; false for NaN.
-    pub(super) fn eq(self, other: impl Operand<'m>) -> Num<'m> {
+    pub(super) fn eq(self, other: impl NumOperand<'m>) -> Num<'m> {
         self.cmp(FloatCond::Oeq, IntCond::Eq, other)
     }
 
     /// Different; true for NaN.
-    pub(super) fn ne(self, other: impl Operand<'m>) -> Num<'m> {
+    pub(super) fn ne(self, other: impl NumOperand<'m>) -> Num<'m> {
         self.cmp(FloatCond::Une, IntCond::Ne, other)
     }
 
-    /// Not less as an integer without sign.
-    pub(super) fn not_below(self, other: impl Operand<'m>) -> Num<'m> {
+    /// Greater or equal as unsigned integers.
+    pub(super) fn uge(self, other: impl NumOperand<'m>) -> Num<'m> {
         self.emit2(other, |b, x, y| b.icmp(IntCond::Uge, x, y))
     }
 
@@ -288,12 +289,12 @@ impl<'m> Num<'m> {
     }
 
     /// Whether either is NaN.
-    pub(super) fn unordered(self, other: Num<'m>) -> Num<'m> {
+    pub(super) fn either_nan(self, other: Num<'m>) -> Num<'m> {
         self.fcmp(FloatCond::Uno, other)
     }
 
     /// Greater, or either is NaN.
-    pub(super) fn above_or_nan(self, other: impl Operand<'m>) -> Num<'m> {
+    pub(super) fn gt_or_nan(self, other: impl NumOperand<'m>) -> Num<'m> {
         self.fcmp(FloatCond::Ugt, other)
     }
 
@@ -305,13 +306,13 @@ impl<'m> Num<'m> {
         })
     }
 
-    /// A number as `i32`, rounded toward zero; out of range anything.
+    /// A float as `i32`, rounded toward zero; arbitrary if out of range.
     pub(super) fn to_i32(self) -> Num<'m> {
         let how = Convert { rounding: Rounding::TowardZero, saturate: false };
         self.emit(|b, x| b.convert(Opcode::FptoS, x, b.ty(x).with_elem(Elem::I32), how))
     }
 
-    /// A library function of it, called lane by lane.
+    /// A library function of the value, called lane by lane.
     pub(super) fn library(self, function: LibFn) -> Num<'m> {
         self.emit(|b, x| b.lib_call(function, &[x]))
     }
@@ -336,28 +337,29 @@ impl<'m> Num<'m> {
         self.emit(|b, x| b.convert(Opcode::StoFp, x, b.ty(x).with_elem(elem), Convert::default()))
     }
 
-    /// The integer in another width, sign-extended or cut off.
+    /// The integer in another width, sign-extended or truncated.
     pub(super) fn resize(self, elem: Elem) -> Num<'m> {
         self.emit(|b, x| b.int_resize(x, elem, true))
     }
 
-    /// Shifted right, zeros coming in.
+    /// Logical shift right.
     pub(super) fn lshr(self, count: u32) -> Num<'m> {
         self.emit2(i64::from(count), |b, x, n| b.int2(Opcode::Lshr, x, n))
     }
 
-    /// Shifted right, signs coming in.
+    /// Arithmetic shift right.
     pub(super) fn ashr(self, count: u32) -> Num<'m> {
         self.emit2(i64::from(count), |b, x, n| b.int2(Opcode::Ashr, x, n))
     }
 
-    /// One where the mask is true, else the other.
-    pub(super) fn select(self, yes: Num<'m>, no: impl Operand<'m>) -> Num<'m> {
+    /// `yes` where the mask is true, else `no`.
+    pub(super) fn select(self, yes: Num<'m>, no: impl NumOperand<'m>) -> Num<'m> {
         let (mask, no) = (self.value, no.beside(yes).value);
         yes.emit(|b, yes| b.select(mask, yes, no))
     }
 
-    /// What a step makes of the values, again as long as it says so of any lane: in lanes where it says no, it must leave them.
+    /// A loop: `step` returns a mask and the next values, and is repeated while the mask is true in any lane. In lanes where it is
+    /// false, the step must not change the values.
     pub(super) fn repeat<const N: usize>(
         values: [Num<'m>; N],
         step: impl FnOnce([Num<'m>; N]) -> (Num<'m>, [Num<'m>; N]),
@@ -386,33 +388,33 @@ impl<'m> Num<'m> {
         next
     }
 
-    /// The values, or those that `slow` computes in lanes where the mask is true: code that is branched over where no lane needs
-    /// it.
-    pub(super) fn rarely<const N: usize>(
+    /// The values, replaced by those that `slow` computes in lanes where the mask is true. The code of `slow` is a cold block, which
+    /// is executed if the mask is true in any lane of the vector.
+    pub(super) fn cold_path<const N: usize>(
         self,
         values: [Num<'m>; N],
         slow: impl FnOnce() -> [Num<'m>; N],
     ) -> [Num<'m>; N] {
-        self.branch_over(values, slow, Where::Asked)
+        self.branch_over(values, slow, CountedLanes::Masked)
     }
 
-    /// The values, or those that `slow` computes, which it does for all lanes: for those where the mask is false it must give equal
-    /// values. Cheaper than [`Num::rarely`], as neither the mask nor the values are needed any more where it runs.
-    pub(super) fn rarely_all<const N: usize>(
+    /// As [`Num::cold_path`], but all lanes take the values that `slow` computes: where the mask is false, these must be equal to
+    /// `values`. It is cheaper, because neither the mask nor the values are live in the cold block.
+    pub(super) fn cold_path_all<const N: usize>(
         self,
         values: [Num<'m>; N],
         slow: impl FnOnce() -> [Num<'m>; N],
     ) -> [Num<'m>; N] {
-        self.branch_over(values, slow, Where::Everywhere)
+        self.branch_over(values, slow, CountedLanes::All)
     }
 
-    /// What `usual` gives, but in lanes where it says so what `any` gives, which is rare.
-    pub(super) fn usually(usual: impl Fn() -> (Num<'m>, Num<'m>), any: impl FnOnce() -> Num<'m>) -> Num<'m> {
-        let (rare, y) = usual();
-        let [y] = rare.rarely_all([y], || {
-            // What is not rare among it keeps its value.
-            let (rare, y) = usual();
-            [rare.select(any(), y)]
+    /// The value that `usual` computes, replaced by that of `any` in lanes where the mask of `usual` is true.
+    pub(super) fn with_cold_path(usual: impl Fn() -> (Num<'m>, Num<'m>), any: impl FnOnce() -> Num<'m>) -> Num<'m> {
+        let (special, y) = usual();
+        let [y] = special.cold_path_all([y], || {
+            // The other lanes recompute their values.
+            let (special, y) = usual();
+            [special.select(any(), y)]
         });
         y
     }
@@ -421,21 +423,21 @@ impl<'m> Num<'m> {
         self,
         values: [Num<'m>; N],
         slow: impl FnOnce() -> [Num<'m>; N],
-        counts: Where,
+        counts: CountedLanes,
     ) -> [Num<'m>; N] {
         let at = self.at;
         let mut blocks = None;
         at.with(&mut |b| {
-            let (rare, join) = (b.func.append_block(), append_like(b));
-            b.func.layout.set_rare(rare);
+            let (cold, join) = (b.func.append_block(), append_like(b));
+            b.func.layout.set_cold(cold);
             let any = if b.ty(self.value).is_vector() { b.any(self.value) } else { self.value };
             let any = match counts {
-                Where::Asked => any,
-                Where::Everywhere => b.value(Opcode::PackAny, &[any], Imm::None, Type::B1),
+                CountedLanes::Masked => any,
+                CountedLanes::All => b.value(Opcode::PackAny, &[any], Imm::None, Type::B1),
             };
             let plain = values.map(|v| v.value);
-            b.branch(any, BlockCall::new(rare, &[]), BlockCall::new(join, &plain));
-            b.switch_to(rare);
+            b.branch(any, BlockCall::new(cold, &[]), BlockCall::new(join, &plain));
+            b.switch_to(cold);
             blocks = Some(join);
         });
         let Some(join) = blocks else { unreachable!("broken invariant: cursor without a builder") };
@@ -443,7 +445,7 @@ impl<'m> Num<'m> {
         let mut results = values;
         at.with(&mut |b| {
             let mut out = slow.map(|v| v.value);
-            if counts == Where::Asked && b.ty(self.value).is_vector() {
+            if counts == CountedLanes::Masked && b.ty(self.value).is_vector() {
                 for (out, plain) in out.iter_mut().zip(&values) {
                     *out = b.select(self.value, *out, plain.value);
                 }
@@ -459,27 +461,27 @@ impl<'m> Num<'m> {
     }
 }
 
-/// A new block, as rare as the current one.
+/// A new block, which is cold if the current one is.
 fn append_like(b: &mut Builder<'_>) -> Block {
     let block = b.func.append_block();
-    if b.func.layout.is_rare(b.block()) {
-        b.func.layout.set_rare(block);
+    if b.func.layout.is_cold(b.block()) {
+        b.func.layout.set_cold(block);
     }
     block
 }
 
-/// For which lanes rare code's results count.
+/// The lanes that take the results of a cold block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Where {
-    /// Those that asked for it.
-    Asked,
+enum CountedLanes {
+    /// Those in which the mask is true.
+    Masked,
     /// All.
-    Everywhere,
+    All,
 }
 
 macro_rules! operators {
     ($($trait:ident $method:ident $float:ident $int:ident;)+) => {$(
-        impl<'m, T: Operand<'m>> $trait<T> for Num<'m> {
+        impl<'m, T: NumOperand<'m>> $trait<T> for Num<'m> {
             type Output = Num<'m>;
 
             fn $method(self, other: T) -> Num<'m> {
@@ -495,7 +497,7 @@ operators! {
     Mul mul Fmul Imul;
 }
 
-impl<'m, T: Operand<'m>> Div<T> for Num<'m> {
+impl<'m, T: NumOperand<'m>> Div<T> for Num<'m> {
     type Output = Num<'m>;
 
     fn div(self, other: T) -> Num<'m> {
@@ -503,7 +505,7 @@ impl<'m, T: Operand<'m>> Div<T> for Num<'m> {
     }
 }
 
-impl<'m, T: Operand<'m>> BitAnd<T> for Num<'m> {
+impl<'m, T: NumOperand<'m>> BitAnd<T> for Num<'m> {
     type Output = Num<'m>;
 
     fn bitand(self, other: T) -> Num<'m> {
@@ -511,7 +513,7 @@ impl<'m, T: Operand<'m>> BitAnd<T> for Num<'m> {
     }
 }
 
-impl<'m, T: Operand<'m>> BitOr<T> for Num<'m> {
+impl<'m, T: NumOperand<'m>> BitOr<T> for Num<'m> {
     type Output = Num<'m>;
 
     fn bitor(self, other: T) -> Num<'m> {
@@ -519,7 +521,7 @@ impl<'m, T: Operand<'m>> BitOr<T> for Num<'m> {
     }
 }
 
-impl<'m, T: Operand<'m>> BitXor<T> for Num<'m> {
+impl<'m, T: NumOperand<'m>> BitXor<T> for Num<'m> {
     type Output = Num<'m>;
 
     fn bitxor(self, other: T) -> Num<'m> {

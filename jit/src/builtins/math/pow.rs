@@ -1,14 +1,17 @@
-//! Powers and roots. The logarithm and the product are sums of two numbers of the operands' type. Floats have a short way for the usual
-//! operands, with all others on a branch; where the exponent is an integer that no float holds, doubles are used there.
+//! Powers and roots. The logarithm and the product are represented as sums of two numbers of the operands' type. Operands with a
+//! positive normal base and result are computed directly, all others in a cold block, which uses doubles for exponents that are
+//! integers and not representable as floats.
 
 use clift_kir::Elem;
 
 use super::coefficients as poly;
 use super::exp::{exp_of_normal_parts, exp_of_pair, exp2_fast_of, exp2_of_normal_pair, exp2_of_pair};
-use super::log::{Split, distant, extraordinary, log_pair, log_parts, log2, log2_of_split, split, split_ordinary};
+use super::log::{
+    Split, log_pair, log_parts, log2, log2_of_split, near_range_limits, not_positive_normal, split, split_normal,
+};
 use super::num::Num;
 
-/// log2 of a magnitude as a double: to 30 bits, exact for powers of two; -inf for 0, inf for inf, anything for NaN.
+/// log2 of a magnitude as a double: to 30 bits, exact for powers of two; -inf for 0, inf for inf, arbitrary for NaN.
 fn log2_wide(magnitude: Num<'_>) -> Num<'_> {
     let parts = split(magnitude);
     let (e, f) = (parts.e.to(Elem::F64), parts.f().to(Elem::F64));
@@ -17,11 +20,11 @@ fn log2_wide(magnitude: Num<'_>) -> Num<'_> {
     magnitude.eq(f64::INFINITY).select(y.lit(f64::INFINITY), y)
 }
 
-/// 2^z as a float, to the last place, exact for integers; anything for NaN.
+/// 2^z as a float, to the last place, exact for integers; arbitrary for NaN.
 fn exp2_narrow(z: Num<'_>) -> Num<'_> {
-    // Beyond these the conversion gives infinity or zero.
+    // Beyond these bounds the conversion overflows or underflows.
     let z = z.min(200.0).max(-200.0);
-    // The bias, so that the low bits are an exponent field.
+    // Includes the bias, so that the low bits are an exponent field.
     let magic = 6_755_399_441_055_744.0 + 1023.0;
     let shifted = z + magic;
     let r = z - (shifted - magic);
@@ -29,12 +32,12 @@ fn exp2_narrow(z: Num<'_>) -> Num<'_> {
     (power * r.fma(r.poly(&poly::EXP2_WIDE), 1.0)).to(Elem::F32)
 }
 
-/// log2 of a positive finite float to some 28 bits, as the sum of two.
+/// log2 of a positive finite float to about 28 bits, as the sum of two floats.
 fn log2_pair<'m>(split: Split<'m>) -> [Num<'m>; 2] {
     let (e, f) = (split.e, split.f());
     let [first, second, ref others @ ..] = poly::LOG2_PAIR;
     let high = f64::from(first as f32);
-    // The last two steps of the polynomial with what their roundings lose.
+    // The last two steps of the polynomial with their rounding errors.
     let third = f.poly(others);
     let inner = f.fma(third, second);
     let inner_rest = f.fma(third, inner.lit(second) - inner);
@@ -42,27 +45,27 @@ fn log2_pair<'m>(split: Split<'m>) -> [Num<'m>; 2] {
     let outer_rest = f.fma(inner, outer.lit(high) - outer) + f.fma(inner_rest, first - high);
     let log = f * outer;
     let log_rest = f.fma(outer_rest, f.fma(outer, -log));
-    // In descending order, except where the exponent is zero: then its sum is exact.
+    // The larger term first, except if the exponent is zero, when the sum is exact.
     let sum = e + log;
     [sum, (log - (sum - e)) + log_rest]
 }
 
-/// A power of an ordinary number, and where it is no normal number, or none at all, and this way not to be taken.
-fn ordinary_power<'m>(x: Num<'m>, exponent: Num<'m>) -> (Num<'m>, Num<'m>) {
-    let split = split_ordinary(x);
+/// The power of a positive normal number, and a mask of the results that are not normal numbers and therefore wrong.
+fn power_of_normal<'m>(x: Num<'m>, exponent: Num<'m>) -> (Num<'m>, Num<'m>) {
+    let split = split_normal(x);
     let [log, rest] = if x.is_double() { log_parts(split) } else { log2_pair(split) };
     let z = log * exponent;
     let low = rest.fma(exponent, log.fma(exponent, -z));
     if x.is_double() {
-        (exp_of_normal_parts(z, low), z.abs().above_or_nan(700.0))
+        (exp_of_normal_parts(z, low), z.abs().gt_or_nan(700.0))
     } else {
-        (exp2_of_normal_pair(z, low), leaves_range(z))
+        (exp2_of_normal_pair(z, low), not_normal_exp2(z))
     }
 }
 
-/// Whether 2^z is no normal float, or z none at all.
-fn leaves_range(z: Num<'_>) -> Num<'_> {
-    z.abs().above_or_nan(125.0)
+/// A mask of the z for which 2^z is not a normal float, or z is NaN.
+fn not_normal_exp2(z: Num<'_>) -> Num<'_> {
+    z.abs().gt_or_nan(125.0)
 }
 
 /// The power of floats: as [`power`].
@@ -72,21 +75,21 @@ fn power_of_floats<'m>(magnitude: Num<'m>, exponent: Num<'m>) -> Power<'m> {
     let log = (magnitude.gt(0.0) & magnitude.lt(f64::INFINITY)).select(log, pole);
     let z = log * exponent;
     let low = rest.fma(exponent, log.fma(exponent, -z));
-    // Where the product is huge or no number, so may be its rest: neither matters then.
+    // If the product is huge or NaN, its rest may be so too, and has no effect.
     let low = z.abs().lt(200.0).select(low, 0.0);
     Power { value: exp2_of_pair(z, low), exponent: z }
 }
 
-/// A power: at once where base and result are positive normal numbers, else by `any`.
+/// A power, computed directly if base and result are positive normal numbers, else by `any` in a cold block.
 fn usual_power<'m>(x: Num<'m>, y: Num<'m>, any: impl FnOnce() -> Num<'m>) -> Num<'m> {
     let usual = || {
-        let (power, leaves) = ordinary_power(x, y);
-        (extraordinary(x) | leaves, power)
+        let (power, not_normal) = power_of_normal(x, y);
+        (not_positive_normal(x) | not_normal, power)
     };
-    Num::usually(usual, any)
+    Num::with_cold_path(usual, any)
 }
 
-/// The power of a magnitude, in the magnitude's precision: anything for NaN. Zero and infinity have infinite logarithms.
+/// The power of a magnitude, in the magnitude's precision; arbitrary for NaN. Zero and infinity have infinite logarithms.
 fn power<'m>(magnitude: Num<'m>, exponent: Exponent<'m>) -> Power<'m> {
     if !magnitude.is_double() {
         let log = log2_wide(magnitude);
@@ -110,19 +113,19 @@ fn power<'m>(magnitude: Num<'m>, exponent: Exponent<'m>) -> Power<'m> {
             (z, (z.fma(-n, log) + rest) / n)
         }
     };
-    // Where the product is huge or no number, so may be its rest: neither matters then.
+    // If the product is huge or NaN, its rest may be so too, and has no effect.
     let low = z.abs().lt(1000.0).select(low, 0.0);
     Power { value: exp_of_pair(z, low), exponent: z }
 }
 
-/// What is done with the logarithm: multiplied by a number, or divided by an integer. Doubles.
+/// The operation on the logarithm: multiplication by a number or division by an integer, both as doubles.
 #[derive(Clone, Copy)]
 enum Exponent<'m> {
     Times(Num<'m>),
     Root(Num<'m>),
 }
 
-/// A power, and the exponent that it is of two or e.
+/// A power, and its logarithm to base 2 or e.
 struct Power<'m> {
     value: Num<'m>,
     exponent: Num<'m>,
@@ -149,7 +152,7 @@ pub(in crate::builtins) fn pow<'m>(args: &[Num<'m>]) -> Num<'m> {
 /// x^y of all operands.
 fn any_pow<'m>(x: Num<'m>, y: Num<'m>) -> Num<'m> {
     let magnitude = x.abs();
-    // A finite exponent takes 1 to 1 and everything else where an infinite one takes it.
+    // Infinite exponents are replaced by large finite ones, which give the same results, but 1 for a magnitude of 1.
     let bound = if x.is_double() { 1.0e30 } else { 1.0e10 };
     let bounded = y.min(bound).max(-bound);
     let power = if x.is_double() {
@@ -165,11 +168,11 @@ fn pow_of_magnitude<'m>(x: Num<'m>, y: Num<'m>, power: Num<'m>) -> Num<'m> {
     let (whole, odd) = parity(y);
     let power = sign_where(odd, x, power);
     let impossible = x.lt(0.0) & x.gt(f64::NEG_INFINITY) & !whole;
-    let power = (impossible | x.unordered(y)).select(x.lit(f64::NAN), power);
+    let power = (impossible | x.either_nan(y)).select(x.lit(f64::NAN), power);
     (y.eq(0.0) | x.eq(1.0)).select(x.lit(1.0), power)
 }
 
-/// x^y for x not negative: NaN wherever the limit depends on the way.
+/// x^y for x >= 0: NaN where the limit does not exist.
 pub(in crate::builtins) fn powr<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
     let any = || {
@@ -184,22 +187,22 @@ fn powr_of_magnitude<'m>(x: Num<'m>, power: Power<'m>) -> Num<'m> {
     nan.select(x.lit(f64::NAN), power.value)
 }
 
-/// Integers that floats hold.
+/// The bound up to which all integers are representable as floats.
 const EXACT: i64 = 1 << 24;
 
-/// Which integers floats may not hold.
+/// A mask of integers that may not be representable as floats.
 fn inexact(n: Num<'_>) -> Num<'_> {
     n.gt(EXACT) | n.lt(-EXACT)
 }
 
-/// x^n: by products where n is small.
+/// x^n: by multiplications if n is small.
 pub(in crate::builtins) fn pown<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, n) = (args[0], args[1]);
-    Num::usually(|| few_products(x, n), || any_pown(x, n))
+    Num::with_cold_path(|| small_power(x, n), || any_pown(x, n))
 }
 
-/// x^n for n of three bits, and where it has more or the result is so large or small that a product may have lost digits.
-fn few_products<'m>(x: Num<'m>, n: Num<'m>) -> (Num<'m>, Num<'m>) {
+/// x^n for n of three bits, and a mask of larger n and of results so large or small that a product may have lost digits.
+fn small_power<'m>(x: Num<'m>, n: Num<'m>) -> (Num<'m>, Num<'m>) {
     let count = n.lt(0).select(-n, n);
     let bit = |bit: i64| (count & bit).ne(0);
     let square = x * x;
@@ -207,7 +210,7 @@ fn few_products<'m>(x: Num<'m>, n: Num<'m>) -> (Num<'m>, Num<'m>) {
     let power = bit(2).select(power * square, power);
     let power = bit(4).select(power * (square * square), power);
     let power = n.lt(0).select(x.lit(1.0) / power, power);
-    (n.gt(7) | n.lt(-7) | distant(power), power)
+    (n.gt(7) | n.lt(-7) | near_range_limits(power), power)
 }
 
 /// x^n of all operands.
@@ -220,14 +223,14 @@ fn any_pown<'m>(x: Num<'m>, n: Num<'m>) -> Num<'m> {
     };
     let magnitude = x.abs();
     let usual = || {
-        let (power, leaves) = ordinary_power(magnitude, n.to_float(x.ty().elem));
+        let (power, not_normal) = power_of_normal(magnitude, n.to_float(x.ty().elem));
         let (sign, inexact) =
             if x.is_double() { (n.resize(Elem::I64) << 63, None) } else { (n << 31, Some(inexact(n))) };
-        let rare = extraordinary(magnitude) | leaves;
-        let rare = inexact.map_or(rare, |inexact| rare | inexact);
-        (rare, (power.bits() | (x.bits() & sign)).float())
+        let special = not_positive_normal(magnitude) | not_normal;
+        let special = inexact.map_or(special, |inexact| special | inexact);
+        (special, (power.bits() | (x.bits() & sign)).float())
     };
-    Num::usually(usual, any)
+    Num::with_cold_path(usual, any)
 }
 
 /// The n-th root of x.
@@ -244,21 +247,21 @@ pub(in crate::builtins) fn rootn<'m>(args: &[Num<'m>]) -> Num<'m> {
         return any();
     }
     let usual = || {
-        let [log, rest] = log2_pair(split_ordinary(x));
+        let [log, rest] = log2_pair(split_normal(x));
         let divisor = n.to_float(Elem::F32);
         let z = log / divisor;
         let low = (z.fma(-divisor, log) + rest) / divisor;
-        let rare = extraordinary(x) | leaves_range(z) | inexact(n);
-        (rare, exp2_of_normal_pair(z, low))
+        let special = not_positive_normal(x) | not_normal_exp2(z) | inexact(n);
+        (special, exp2_of_normal_pair(z, low))
     };
-    Num::usually(usual, any)
+    Num::with_cold_path(usual, any)
 }
 
-// -- fast forms of floats: to what 20 bits of the logarithm give --
+// -- fast variants for floats: to the accuracy that 20 bits of the logarithm give --
 
-fn power_fast<'m>(x: Num<'m>, y: Num<'m>, any: impl FnOnce(Power<'m>) -> Num<'m>) -> Num<'m> {
-    let z = y * log2_of_split(split_ordinary(x));
-    let [power] = (extraordinary(x) | z.is_nan()).rarely_all([exp2_fast_of(z)], || {
+fn fast_power<'m>(x: Num<'m>, y: Num<'m>, any: impl FnOnce(Power<'m>) -> Num<'m>) -> Num<'m> {
+    let z = y * log2_of_split(split_normal(x));
+    let [power] = (not_positive_normal(x) | z.is_nan()).cold_path_all([exp2_fast_of(z)], || {
         let magnitude = x.abs();
         let z = y * log2(&[magnitude]);
         [any(Power { value: exp2_fast_of(z), exponent: z })]
@@ -266,14 +269,14 @@ fn power_fast<'m>(x: Num<'m>, y: Num<'m>, any: impl FnOnce(Power<'m>) -> Num<'m>
     power
 }
 
-/// x^y for x not negative.
+/// x^y for x >= 0.
 pub(in crate::builtins) fn powr_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    power_fast(x, y, |power| powr_of_magnitude(x, power))
+    fast_power(x, y, |power| powr_of_magnitude(x, power))
 }
 
 /// x^y.
 pub(in crate::builtins) fn pow_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    power_fast(x, y, |power| pow_of_magnitude(x, y, power.value))
+    fast_power(x, y, |power| pow_of_magnitude(x, y, power.value))
 }

@@ -3,14 +3,14 @@
 use clift_kir::Elem;
 
 use super::coefficients as poly;
-use super::log::{INTEGERS, INTEGERS_BITS, extraordinary, outside};
+use super::log::{INTEGERS, INTEGERS_BITS, not_positive_normal, outside};
 use super::num::Num;
 
-/// Cube root: of normal numbers at once, of others on a branch.
+/// Cube root; numbers that are not normal are handled in a cold block.
 pub(in crate::builtins) fn cbrt<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
     let magnitude = x.abs();
-    let [root] = extraordinary(magnitude).rarely_all([cbrt_of_normal(magnitude)], || {
+    let [root] = not_positive_normal(magnitude).cold_path_all([cbrt_of_normal(magnitude)], || {
         // Scaled by a power of eight.
         let (least, lift, drop) = if x.is_double() {
             (f64::MIN_POSITIVE, 2f64.powi(54), 2f64.powi(-18))
@@ -27,18 +27,18 @@ pub(in crate::builtins) fn cbrt<'m>(args: &[Num<'m>]) -> Num<'m> {
     root.copysign(x)
 }
 
-/// Cube root of a positive normal number: the reciprocal root from a guess and a polynomial of its error, and from it the root with
-/// a last step by Newton's method, which makes the errors before it small.
+/// Cube root of a positive normal number: the reciprocal root from an estimate and a polynomial of its error, then the root with a
+/// final Newton step.
 fn cbrt_of_normal<'m>(a: Num<'m>) -> Num<'m> {
-    // A third of the bits and four thirds of the bias, less what makes the errors on both sides equal.
+    // Four thirds of the bias minus a third of the bits, with a correction that balances the errors on both sides.
     let guess = if a.is_double() {
-        // Of the upper half, by a number from which floats are integers.
+        // Computed from the upper half, which is converted to a double by its bits.
         let upper = (a.bits().lshr(32) | INTEGERS_BITS).float();
         (upper.fma(-1.0 / 3.0, INTEGERS * (4.0 / 3.0) + 1_430_186_324.0).bits() << 32).float()
     } else {
         a.bits().to_float(Elem::F32).fma(-1.0 / 3.0, 1_419_900_236.0).to_i32().float()
     };
-    // What is left of one, and what takes that off again.
+    // The error of an estimate y: 1 - a y^3.
     let left = |y: Num<'m>| (a * y).fma(-(y * y), 1.0);
     let e = left(guess);
     let inverse = if a.is_double() {
@@ -54,19 +54,20 @@ fn cbrt_of_normal<'m>(a: Num<'m>) -> Num<'m> {
 
 /// Reciprocal of the square root.
 pub(in crate::builtins) fn rsqrt<'m>(args: &[Num<'m>]) -> Num<'m> {
-    args[0].near_rsqrt()
+    args[0].rsqrt_estimate()
 }
 
-/// Square root of the sum of squares; infinite if either is. Sums that squares have left the range of are on a branch.
+/// Square root of the sum of squares; infinite if either operand is. Sums that may have overflowed or lost bits are handled in a
+/// cold block.
 pub(in crate::builtins) fn hypot<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
     let sum = x.fma(x, y * y);
-    let rare = if x.is_double() {
+    let special = if x.is_double() {
         outside(sum.bits(), 63 << 52, 0x7ff << 52)
     } else {
         outside(sum.bits(), 27 << 23, 0xff << 23)
     };
-    let [length] = rare.rarely([sum.near_sqrt()], || [any_hypot(x, y)]);
+    let [length] = special.cold_path([sum.sqrt_estimate()], || [any_hypot(x, y)]);
     length
 }
 
@@ -87,8 +88,8 @@ fn any_hypot<'m>(x: Num<'m>, y: Num<'m>) -> Num<'m> {
     infinite.select(x.lit(f64::INFINITY), length)
 }
 
-/// x * 2^n, rounded once: the last of three factors does all that one can, so that what comes before it is exact, or so far beyond
-/// the range that it does not count.
+/// x * 2^n, rounded once, as a product with three powers of two. The last factor is as large or small as possible, so that the
+/// products before it are exact, or the result overflows or underflows anyway.
 pub(in crate::builtins) fn ldexp<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, n) = (args[0], args[1]);
     let (limit, least, most, bias, bits) =

@@ -1,65 +1,65 @@
-//! Sine, cosine and tangent: of radians by a reduction to half a period in three steps (Cody and Waite), with huge arguments on a
-//! branch of their own; of multiples of pi by an exact reduction.
+//! Sine, cosine and tangent. Radians are reduced to half a period in three steps (Cody and Waite), huge arguments in a cold block;
+//! multiples of pi are reduced exactly.
 //!
-//! Sine and cosine are reduced by whole periods of pi, not of pi/2: one polynomial serves both, and no lane has to choose. Where
-//! both are asked for, they share a reduction by pi/2 and choose.
+//! Sine and cosine are reduced by multiples of pi, not pi/2: one polynomial is enough for both, without selections. `sincos` shares
+//! a reduction by pi/2 and selects between two polynomials.
 
 use clift_kir::{Elem, LibFn};
 
 use super::coefficients as poly;
 use super::num::Num;
 
-/// What the reduction needs of a format.
-struct Format {
-    /// One and a half times the number from which floats are integers: adding it rounds to an integer, whose parity is the last
-    /// bit.
+/// The constants of the reduction for a format.
+struct ReductionConstants {
+    /// 1.5 times the number from which on all floats are integers. Adding it rounds to an integer, whose parity is the last bit.
     magic: f64,
-    /// Pi in three parts, each rounded down (so that products with them do not change the sign of a zero). The first difference `x - j * PI[0]` is exact where it matters: with j odd
-    /// multiples of one half at least, x and the product are multiples of one unit, of which the difference has few.
+    /// Pi in three parts, each rounded down, so that products with them do not change the sign of a zero. The first difference
+    /// `x - j * PI[0]` is exact where it matters: x and the product are multiples of a common unit, and the difference is a small
+    /// multiple of it.
     pi: [f64; 3],
-    /// Beyond this magnitude the parts are too few.
+    /// The magnitude beyond which the three parts are not accurate enough.
     huge: f64,
     sign_shift: u32,
 }
 
-const F32: Format = Format {
+const F32: ReductionConstants = ReductionConstants {
     magic: 12_582_912.0,
     pi: [3.141592502593994, 1.5099578831723193e-7, 1.078060505991553e-14],
     huge: 100_000.0,
     sign_shift: 31,
 };
 
-const F64: Format = Format {
+const F64: ReductionConstants = ReductionConstants {
     magic: 6_755_399_441_055_744.0,
     pi: [std::f64::consts::PI, 1.224646799147353e-16, 2.1657133478438278e-32],
     huge: 1.0e9,
     sign_shift: 63,
 };
 
-fn format(x: Num<'_>) -> &'static Format {
+fn format(x: Num<'_>) -> &'static ReductionConstants {
     if x.is_double() { &F64 } else { &F32 }
 }
 
-/// An angle less a multiple of the period.
+/// An angle minus a multiple of the period.
 struct Reduced<'m> {
-    /// What is left.
+    /// The difference.
     r: Num<'m>,
-    /// A float whose last bit says whether the multiple was odd.
+    /// A float whose last bit is the parity of the multiple.
     parity: Num<'m>,
 }
 
-/// Which multiples are taken off.
+/// The multiples to subtract.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Period {
-    /// n pi; leaves x - n pi.
+    /// n pi; the difference is x - n pi.
     Sine,
-    /// (n + 1/2) pi; leaves (n + 1/2) pi - x.
+    /// (n + 1/2) pi; the difference is (n + 1/2) pi - x.
     Cosine,
-    /// n pi/2; leaves x - n pi/2.
+    /// n pi/2; the difference is x - n pi/2.
     Tangent,
 }
 
-/// Takes off multiples of `period`, of numbers below [`Format::huge`].
+/// Subtracts a multiple of `period` from numbers below [`ReductionConstants::huge`].
 fn reduce_small<'m>(x: Num<'m>, period: Period, parts: usize) -> Reduced<'m> {
     let format = format(x);
     let per_unit = if period == Period::Tangent { std::f64::consts::FRAC_2_PI } else { std::f64::consts::FRAC_1_PI };
@@ -82,7 +82,7 @@ fn reduce_small<'m>(x: Num<'m>, period: Period, parts: usize) -> Reduced<'m> {
     Reduced { r, parity }
 }
 
-/// What the short reduction does not reach.
+/// A mask of the numbers for which [`reduce_small`] is not accurate.
 fn huge(x: Num<'_>) -> Num<'_> {
     x.abs().gt(format(x).huge)
 }
@@ -90,8 +90,8 @@ fn huge(x: Num<'_>) -> Num<'_> {
 /// Bits of 1/pi in pieces of 28.
 const INVERSE_PI: [f64; 7] = [85445659.0, 120005130.0, 156229946.0, 199817882.0, 116262619.0, 21679262.0, 35422735.0];
 
-/// Takes off multiples of `period` from floats of any size, after Payne and Hanek: of the product of x and 1/pi only the pieces
-/// that are neither multiples of 2 nor negligible are computed, in doubles, where each is exact (24 bits by 28).
+/// Subtracts a multiple of `period` from floats of any size (Payne and Hanek). Of the product of x and 1/pi, only the pieces that
+/// are neither multiples of 2 nor negligible are computed, in doubles, where each is exact (24 bits by 28).
 fn reduce_huge<'m>(x: Num<'m>, period: Period) -> Reduced<'m> {
     let wide = x.to(Elem::F64);
     let magnitude = x.abs();
@@ -123,9 +123,9 @@ fn reduce_huge<'m>(x: Num<'m>, period: Period) -> Reduced<'m> {
 /// sin(r) for |r| up to a little more than pi/2.
 fn sine(r: Num<'_>) -> Num<'_> {
     let s = r * r;
-    // 1 is the first coefficient: the product keeps the sign of a zero. Its roundings may end beyond one.
+    // The first coefficient is 1, so the product keeps the sign of a zero. Rounding errors may take it beyond 1.
     let y = r * if r.is_double() { s.poly(&poly::SIN_F64) } else { s.poly(&poly::SIN_F32) };
-    y.between(-1.0, 1.0)
+    y.clamp_keeping_nan(-1.0, 1.0)
 }
 
 /// The value with its sign changed where the parity is odd.
@@ -133,11 +133,11 @@ fn signed<'m>(y: Num<'m>, parity: Num<'m>) -> Num<'m> {
     (y.bits() ^ (parity.bits() << format(y).sign_shift)).float()
 }
 
-/// A function of what the reduction leaves. Huge arguments are rare. Of floats they have a reduction of their own; of doubles the
-/// library's function is called lane by lane, as a reduction in kernel IR would have to choose among some fifty pieces of 1/pi.
+/// A function of a reduced argument. Huge arguments are handled in a cold block. Floats have a reduction for them; for doubles the
+/// library function is called lane by lane, because a reduction in kernel IR would have to select among some fifty pieces of 1/pi.
 fn function<'m>(x: Num<'m>, period: Period, library: LibFn, of: impl Fn(Reduced<'m>) -> Num<'m>) -> Num<'m> {
     let usual = || of(reduce_small(x, period, 3));
-    let [y] = huge(x).rarely_all([usual()], || {
+    let [y] = huge(x).cold_path_all([usual()], || {
         let far = if x.is_double() { x.library(library) } else { of(reduce_huge(x, period)) };
         [huge(x).select(far, usual())]
     });
@@ -158,11 +158,11 @@ pub(in crate::builtins) fn cos<'m>(args: &[Num<'m>]) -> Num<'m> {
     function(args[0], Period::Cosine, LibFn::Cos, sine_of)
 }
 
-/// Sine and cosine: by a reduction to a quarter of a period, which one polynomial for each serves.
+/// Sine and cosine: by a reduction to a quarter of a period and one polynomial for each.
 pub(in crate::builtins) fn sincos<'m>(args: &[Num<'m>]) -> [Num<'m>; 2] {
     let x = args[0];
     let usual = || sincos_of(reduce_small(x, Period::Tangent, 3));
-    huge(x).rarely_all(usual(), || {
+    huge(x).cold_path_all(usual(), || {
         let far = if x.is_double() {
             [x.library(LibFn::Sin), x.library(LibFn::Cos)]
         } else {
@@ -175,7 +175,7 @@ pub(in crate::builtins) fn sincos<'m>(args: &[Num<'m>]) -> [Num<'m>; 2] {
 
 fn sincos_of<'m>(Reduced { r, parity }: Reduced<'m>) -> [Num<'m>; 2] {
     let s = r * r;
-    // 1 is the first coefficient: the product keeps the sign of a zero.
+    // The first coefficient is 1, so the product keeps the sign of a zero.
     let (sine, cosine) = if r.is_double() {
         (r * s.poly(&poly::SIN_SHORT_F64), s.poly(&poly::COS_SHORT_F64))
     } else {
@@ -183,7 +183,7 @@ fn sincos_of<'m>(Reduced { r, parity }: Reduced<'m>) -> [Num<'m>; 2] {
     };
     let quarters = parity.bits();
     let odd = (quarters & 1).ne(0);
-    // The second bit has the sign of the sine; with the first added to it that of the cosine.
+    // The second bit is the sign of the sine. After adding one to the quarters it is the sign of the cosine.
     let sign = if r.is_double() { i64::MIN } else { i64::from(i32::MIN) };
     let shift = format(r).sign_shift - 1;
     let with = |y: Num<'m>, quarters: Num<'m>| (y.bits() ^ ((quarters << shift) & sign)).float();
@@ -203,10 +203,10 @@ fn tan_of(Reduced { r, parity }: Reduced<'_>) -> Num<'_> {
     odd.select(t.lit(-1.0), t) / odd.select(t, 1.0)
 }
 
-/// An argument in units of pi, less the nearest integer; a mask of odd integers.
+/// An argument in units of pi minus the nearest integer, and a mask of odd integers.
 pub(super) fn reduce_pi(x: Num<'_>) -> (Num<'_>, Num<'_>) {
     let n = x.rint();
-    // The parity of numbers that have no bits for it is even.
+    // Numbers too large to have a bit for the parity are even.
     let half = n * 0.5;
     (x - n, half.rint().ne(half))
 }
@@ -215,7 +215,7 @@ pub(super) fn reduce_pi(x: Num<'_>) -> (Num<'_>, Num<'_>) {
 pub(super) fn sine_pi(r: Num<'_>) -> Num<'_> {
     let s = r * r;
     let y = r * if r.is_double() { s.poly(&poly::SINPI_F64) } else { s.poly(&poly::SINPI_F32) };
-    y.between(-1.0, 1.0)
+    y.clamp_keeping_nan(-1.0, 1.0)
 }
 
 /// sin(pi x); integers give a zero with the sign of x.
@@ -234,12 +234,12 @@ pub(in crate::builtins) fn cospi<'m>(args: &[Num<'m>]) -> Num<'m> {
     odd.select(-y, y) + 0.0
 }
 
-/// tan(pi x): integers give copysign(0, x) when even, copysign(0, -x) when odd; n + 1/2 gives +inf for even n, -inf for odd n,
-/// which is the sign of what is left: halves are rounded to the even side.
+/// tan(pi x): copysign(0, x) for even integers, copysign(0, -x) for odd ones; +inf for n + 1/2 with even n, -inf with odd n, which
+/// is the sign of the reduced argument, as halves are rounded to even.
 pub(in crate::builtins) fn tanpi<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
     let (r, odd) = reduce_pi(x);
-    // Beyond a quarter the cotangent of what is left to one half.
+    // Beyond a quarter, the cotangent of the difference to one half.
     let outer = r.abs().gt(0.25);
     let near = outer.select(r.lit(0.5) - r.abs(), r.abs());
     let s = near * near;
@@ -250,11 +250,11 @@ pub(in crate::builtins) fn tanpi<'m>(args: &[Num<'m>]) -> Num<'m> {
     r.eq(0.0).select(y.abs().copysign(zero), y)
 }
 
-// -- fast forms of floats: arguments up to 2^16 --
+// -- fast variants for floats: arguments up to 2^16 --
 
 fn sine_fast(Reduced { r, parity }: Reduced<'_>) -> Num<'_> {
-    // Where the reduction does not reach, something between -1 and 1; NaN stays.
-    let r = r.between(-2.0, 2.0);
+    // Beyond the range of the reduction the result is arbitrary between -1 and 1; NaN is kept.
+    let r = r.clamp_keeping_nan(-2.0, 2.0);
     signed(r * (r * r).poly(&poly::SIN_FAST), parity)
 }
 

@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 use std::rc::Rc;
 
-use clift_kir::analysis::{Cfg, DomTree, Liveness, LoopForest, LoopId, Rare};
+use clift_kir::analysis::{Cfg, Cold, DomTree, Liveness, LoopForest, LoopId};
 use clift_kir::dfg::ConstData;
 use clift_kir::{Block, Function, Value};
 use cranelift_codegen::cursor::{Cursor, CursorPosition};
@@ -55,7 +55,7 @@ pub(super) struct Constants {
 
 impl Constants {
     /// Chooses for the blocks of a function. What is executed seldom does not count.
-    pub(super) fn new(func: &Function, cfg: &Cfg, rare: &Rare) -> Constants {
+    pub(super) fn new(func: &Function, cfg: &Cfg, rare: &Cold) -> Constants {
         let loops = LoopForest::new(cfg, &DomTree::new(cfg));
         // How often constants are used in each loop.
         let mut uses: FxHashMap<LoopId, FxHashMap<u128, u64>> = FxHashMap::default();

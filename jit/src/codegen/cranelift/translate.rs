@@ -1,6 +1,6 @@
 //! The walk over a function, and what all classes of ops share.
 
-use clift_kir::analysis::{Cfg, Rare, UseCounts};
+use clift_kir::analysis::{Cfg, Cold, UseCounts};
 use clift_kir::ops::{AddressOp, OpClass, SyncOp};
 use clift_kir::{Block, Elem, Function, Imm, Inst, IntCond, Opcode, Slot, Stage, Type, Value};
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
@@ -85,7 +85,7 @@ impl<'a> Translator<'a> {
     ) -> Translated {
         debug_assert_eq!(func.stage, Stage::Legal);
         let cfg = Cfg::new(func);
-        let rare = Rare::new(func, &cfg);
+        let rare = Cold::new(func, &cfg);
         let outline = Outline::new(func, &cfg, &rare);
         let call_conv = isa.default_call_conv();
         let mut signature = ir::Signature::new(call_conv);
@@ -107,7 +107,7 @@ impl<'a> Translator<'a> {
 
     /// A body in Cranelift's form, without places in the source: several of them may share it.
     fn body(func: &Function, isa: &dyn TargetIsa, features: Features, data: &ProgramData) -> ir::Function {
-        let rare = Rare::new(func, &Cfg::new(func));
+        let rare = Cold::new(func, &Cfg::new(func));
         let mut ir = ir::Function::with_name_signature(ir::UserFuncName::default(), exchange::body_signature());
         let translator = Translator::new(func, &mut ir, isa.default_call_conv(), (features, data), rare);
         Translator { role: Role::Body { place: None }, ..translator }.function();
@@ -119,7 +119,7 @@ impl<'a> Translator<'a> {
         ir: &'a mut ir::Function,
         call_conv: cranelift_codegen::isa::CallConv,
         (features, data): (Features, &'a ProgramData),
-        rare: Rare,
+        rare: Cold,
     ) -> Translator<'a> {
         Translator {
             legal,

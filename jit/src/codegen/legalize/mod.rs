@@ -140,8 +140,8 @@ impl Legalizer<'_> {
         for (i, &old) in cfg.rpo().iter().enumerate() {
             let block = if i == 0 { self.block } else { self.new.append_block() };
             self.blocks[old] = Some(block).into();
-            if self.old.layout.is_rare(old) {
-                self.new.layout.set_rare(block);
+            if self.old.layout.is_cold(old) {
+                self.new.layout.set_cold(block);
             }
             for &param in self.old.dfg.params(old) {
                 let ty = self.old.dfg.ty(param);

@@ -5,10 +5,10 @@ use rspirv::spirv::{FPFastMathMode, Op};
 
 use crate::builtins::{self, ClOp, Operand};
 use crate::spirv::lower::{FuncCx, Val};
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let value = match inst.op() {
         Op::SNegate => {
             let a = cx.value(inst.id(0)?)?;
@@ -49,7 +49,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::FmaKHR => {
             let ((a, b), c) = (float_pair(cx, inst)?, cx.value(inst.id(2)?)?);
             if cx.b.ty(c) != cx.b.ty(a) {
-                return Err(Fault::malformed("the addend is of another type"));
+                return Err(InstError::malformed("the addend does not have the type of the factors"));
             }
             cx.b.fma(a, b, c)
         }
@@ -78,7 +78,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let (vector, scalar) = (cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?);
             float(cx, vector)?;
             if cx.b.ty(vector).lane() != cx.b.ty(scalar) {
-                return Err(Fault::malformed("the scalar is not of the vector's component type"));
+                return Err(InstError::malformed("the scalar does not have the vector's component type"));
             }
             cx.set_fp(inst);
             let lanes = cx.b.ty(vector).lanes();
@@ -101,33 +101,33 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     cx.set(inst, value)
 }
 
-/// Checks that a value is of integers.
-pub(super) fn int(cx: &FuncCx<'_>, value: Value) -> Result<(), Fault> {
-    if cx.b.ty(value).is_int() { Ok(()) } else { Err(Fault::malformed("an operand is no integer")) }
+/// Checks that a value is an integer or a vector of integers.
+pub(super) fn int(cx: &FuncCx<'_>, value: Value) -> Result<(), InstError> {
+    if cx.b.ty(value).is_int() { Ok(()) } else { Err(InstError::malformed("an operand is not an integer")) }
 }
 
-/// Checks that a value is of floats.
-pub(super) fn float(cx: &FuncCx<'_>, value: Value) -> Result<(), Fault> {
-    if cx.b.ty(value).is_float() { Ok(()) } else { Err(Fault::malformed("an operand is no float")) }
+/// Checks that a value is a float or a vector of floats.
+pub(super) fn float(cx: &FuncCx<'_>, value: Value) -> Result<(), InstError> {
+    if cx.b.ty(value).is_float() { Ok(()) } else { Err(InstError::malformed("an operand is not a float")) }
 }
 
 /// An op on two integers of one type.
-pub(super) fn int2(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, Fault> {
+pub(super) fn int2(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, InstError> {
     let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     int(cx, a)?;
     Ok(cx.b.int2(op, a, b))
 }
 
-/// As [`int2`], of an op that may wrap.
-fn int2_wrap(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, Fault> {
+/// As [`int2`], for an op with no-wrap flags.
+fn int2_wrap(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, InstError> {
     let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     int(cx, a)?;
     let flags = cx.wrap_flags(inst);
     Ok(cx.b.int2_wrap(op, a, b, flags))
 }
 
-/// Two float operands of one type; sets the liberties.
-fn float_pair(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(Value, Value), Fault> {
+/// Two float operands of one type; sets the fast-math flags.
+fn float_pair(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(Value, Value), InstError> {
     let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     float(cx, a)?;
     cx.set_fp(inst);
@@ -135,12 +135,12 @@ fn float_pair(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(Value, Value), Fault>
 }
 
 /// An op on two floats of one type.
-fn float2(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, Fault> {
+fn float2(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, InstError> {
     let (a, b) = float_pair(cx, inst)?;
     Ok(cx.b.float2(op, a, b))
 }
 
-/// Remainder with the sign of the dividend: exact, so the builtin is the operation.
+/// Remainder with the sign of the dividend. It is exact, so the built-in function implements it.
 fn fmod(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     let ty = b.ty(x);
     let value = builtins::expand(b, ClOp::fmod, &[Operand::Value(x), Operand::Value(y)], Some(ty));
@@ -150,8 +150,8 @@ fn fmod(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     }
 }
 
-/// Instructions that give a struct of two values.
-fn two_results(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+/// Instructions whose result is a struct of two values.
+fn two_results(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     int(cx, a)?;
     let ty = cx.b.ty(a);
@@ -174,7 +174,7 @@ fn two_results(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 }
 
 /// Integer dot products, of vectors or of four bytes packed in a word, with or without saturating accumulation.
-fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
+fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, InstError> {
     let (signed_a, signed_b, accumulate) = match inst.op() {
         Op::SDot => (true, true, false),
         Op::UDot => (false, false, false),
@@ -186,7 +186,7 @@ fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
     };
     let result = cx.kir_type(inst.result_type()?)?;
     if !result.is_int() || result.is_vector() {
-        return Err(Fault::malformed("the result is no integer"));
+        return Err(InstError::malformed("the result type is not a scalar integer"));
     }
     let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     int(cx, a)?;
@@ -194,25 +194,25 @@ fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
     dot(cx, (a, signed_a), (b, signed_b), accumulator, result)
 }
 
-/// The dot product of two integer vectors of one type, each with whether it is signed (the second only where the first is), as a
-/// scalar integer; added to an accumulator with saturation if there is one.
+/// The dot product of two integer vectors of one type as a scalar integer, added to an accumulator with saturation if there is one.
+/// Each vector is given with its signedness; the second may be signed only if the first is.
 pub(in crate::spirv) fn dot(
     cx: &mut FuncCx<'_>,
     (a, signed_a): (Value, bool),
     (b, signed_b): (Value, bool),
     accumulator: Option<Value>,
     result: Type,
-) -> Result<Value, Fault> {
+) -> Result<Value, InstError> {
     let ty = cx.b.ty(a);
     let packed = !ty.is_vector();
     if packed && ty != Type::I32 {
-        return Err(Fault::malformed("packed vectors are 32-bit integers"));
+        return Err(InstError::malformed("a packed vector is not a 32-bit integer"));
     }
     let bits = if packed { 8 } else { ty.elem.bits() };
     if bits > result.elem.bits() {
-        return Err(Fault::malformed("the result is narrower than the components"));
+        return Err(InstError::malformed("the result is narrower than the components"));
     }
-    // Wide enough that the sum is exact; then wrapped or clamped.
+    // The sum is exact in this width; it is wrapped or clamped afterwards.
     let wide = if bits == 8 { Elem::I32 } else { Elem::I64 };
     let (a, b) = if packed {
         (packed_bytes(cx, a, signed_a), packed_bytes(cx, b, signed_b))
@@ -230,13 +230,13 @@ pub(in crate::spirv) fn dot(
     let sum = cx.b.int_resize(sum, result.elem, signed_a);
     let Some(accumulator) = accumulator else { return Ok(sum) };
     if cx.b.ty(accumulator) != result {
-        return Err(Fault::malformed("the accumulator is not of the result type"));
+        return Err(InstError::malformed("the accumulator does not have the result type"));
     }
     let op = if signed_a { Opcode::SaddSat } else { Opcode::UaddSat };
     Ok(cx.b.int2(op, sum, accumulator))
 }
 
-/// The four bytes of a word as words, the lowest first: by shifts, so that the lanes of a pack stay where they are.
+/// The four bytes of a word as words, the lowest first. Shifts do that without moving values between lanes of a pack.
 fn packed_bytes(cx: &mut FuncCx<'_>, word: Value, signed: bool) -> Vec<Value> {
     (0..4)
         .map(|byte| {
@@ -252,7 +252,7 @@ fn packed_bytes(cx: &mut FuncCx<'_>, word: Value, signed: bool) -> Vec<Value> {
         .collect()
 }
 
-/// The liberties that a fast math mode grants.
+/// The fast-math flags of a fast-math mode.
 pub(in crate::spirv) fn fast_math_flags(mode: FPFastMathMode) -> FpFlags {
     let mut flags = FpFlags::empty();
     flags.set(FpFlags::NO_NAN, mode.contains(FPFastMathMode::NOT_NAN));

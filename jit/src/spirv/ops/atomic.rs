@@ -5,10 +5,10 @@ use rspirv::spirv::Op;
 
 use super::group::{order, scope};
 use crate::spirv::lower::FuncCx;
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let pointer = cx.pointer(inst.id(0)?)?;
     let info = AtomicInfo { op: AtomicOp::Xchg, order: order(cx, inst.id(2)?)?, scope: scope(cx, inst.id(1)?)? };
     match inst.op() {
@@ -39,19 +39,19 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             cx.set(inst, old)
         }
         Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => {
-            // A weak exchange may fail for no reason; ours never does.
+            // A weak exchange may fail spuriously; this one does not.
             let unequal = order(cx, inst.id(3)?)?;
             let (new, expected) = (operand(cx, inst, 4, true)?, operand(cx, inst, 5, true)?);
             let ty = cx.b.ty(new);
             if ty != cx.b.ty(expected) {
-                return Err(Fault::malformed("value and comparator are of different types"));
+                return Err(InstError::malformed("value and comparator have different types"));
             }
             let info = AtomicInfo { order: stronger(info.order, unequal), ..info };
             if !ty.is_float() {
                 let old = cx.b.atomic_cmpxchg(pointer, expected, new, info);
                 return cx.set(inst, old);
             }
-            // Not SPIR-V, but what clang's back end makes of OpenCL C's exchange of floats, which compares bits.
+            // Not valid SPIR-V, but clang's back end writes it for OpenCL C's compare-exchange of floats, which compares bits.
             let [new, expected] = [new, expected].map(|value| cx.b.cast(Opcode::Bitcast, value, ty.as_int()));
             let old = cx.b.atomic_cmpxchg(pointer, expected, new, info);
             let old = cx.b.cast(Opcode::Bitcast, old, ty);
@@ -100,7 +100,8 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             };
             let value = operand(cx, inst, 3, float)?;
             if cx.b.ty(value).is_float() != float {
-                return Err(Fault::malformed("the value is of the wrong class"));
+                let class = if float { "a float" } else { "an integer" };
+                return Err(InstError::malformed(format!("the value is not {class}")));
             }
             let old = cx.b.atomic_rmw(pointer, value, AtomicInfo { op, ..info });
             cx.set(inst, old)
@@ -108,7 +109,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     }
 }
 
-/// The stronger of two orders: what a compare-exchange needs that has one for each outcome.
+/// The stronger of two orders, for a compare-exchange that has one order for each outcome.
 fn stronger(equal: MemOrder, unequal: MemOrder) -> MemOrder {
     match (equal, unequal) {
         (MemOrder::Release, MemOrder::Acquire) => MemOrder::AcqRel,
@@ -117,25 +118,25 @@ fn stronger(equal: MemOrder, unequal: MemOrder) -> MemOrder {
 }
 
 /// Checks the type of an atomic object.
-fn check(ty: Type, float: bool) -> Result<(), Fault> {
+fn check(ty: Type, float: bool) -> Result<(), InstError> {
     let class = ty.is_int() || (float && ty.is_float());
     if ty.is_vector() || !class {
-        return Err(Fault::malformed(format!("an atomic {ty}")));
+        return Err(InstError::malformed(format!("the instruction cannot access {ty}")));
     }
     let has_atomics = match ty.elem.bits() {
         32 | 64 => true,
-        // Halves have, integers of their size have not.
+        // There are atomics for 16-bit floats, but not for 16-bit integers.
         16 => ty.is_float(),
         _ => false,
     };
     if !has_atomics {
-        return Err(Fault::unsupported(format!("an atomic {ty}")));
+        return Err(InstError::unsupported(format!("atomic accesses to {ty}")));
     }
     Ok(())
 }
 
 /// A value operand.
-fn operand(cx: &mut FuncCx<'_>, inst: &Inst, index: usize, float: bool) -> Result<Value, Fault> {
+fn operand(cx: &mut FuncCx<'_>, inst: &Inst, index: usize, float: bool) -> Result<Value, InstError> {
     let value = cx.value(inst.id(index)?)?;
     check(cx.b.ty(value), float)?;
     Ok(value)

@@ -1,4 +1,5 @@
-//! Ballots of sub-groups, and what is computed from them: a ballot is four words with a bit for each work-item, by number.
+//! Ballots of sub-groups, and operations on ballots. A ballot is a vector of four words with one bit per work-item, by its number
+//! in the sub-group.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::{AtomicOp, Elem, IntCond, Opcode, Type, Value};
@@ -8,7 +9,7 @@ use rspirv::spirv::{BuiltIn, GroupOperation, Op};
 use super::collective::{sub_group, truth};
 use super::group::execution_scope;
 use crate::spirv::lower::FuncCx;
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::words::{Inst, InstError};
 
 /// Type of a ballot.
 fn words() -> Type {
@@ -16,7 +17,7 @@ fn words() -> Type {
 }
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let scope = execution_scope(cx, inst.id(0)?)?;
     sub_group(scope)?;
     let value = match inst.op() {
@@ -42,14 +43,14 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         }
         Op::GroupNonUniformBallotBitCount => {
             let Operand::GroupOperation(how) = *inst.operand(1)? else {
-                return Err(Fault::malformed("the group operation is missing"));
+                return Err(InstError::malformed("the group operation is missing"));
             };
             let ballot = ballot(cx, inst.id(2)?)?;
             let counted = match how {
                 GroupOperation::Reduce => possible(cx),
                 GroupOperation::InclusiveScan => up_to_own(cx),
                 GroupOperation::ExclusiveScan => before_own(cx),
-                other => return Err(Fault::unsupported(format!("the group operation {other:?}"))),
+                other => return Err(InstError::unsupported(format!("group operation {other:?}"))),
             };
             let bits = cx.b.int2(Opcode::And, ballot, counted);
             let counts = cx.b.int1(Opcode::Popcnt, bits);
@@ -71,7 +72,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     cx.set(inst, value)
 }
 
-/// The mask that a built-in variable stands for, if it is one of those.
+/// The value of a built-in variable that is a mask of work-items; `None` for other variables.
 pub(super) fn mask(cx: &mut FuncCx<'_>, built_in: BuiltIn) -> Option<Value> {
     let (of, without) = match built_in {
         BuiltIn::SubgroupEqMask => (up_to_own(cx), Some(before_own(cx))),
@@ -90,7 +91,7 @@ pub(super) fn mask(cx: &mut FuncCx<'_>, built_in: BuiltIn) -> Option<Value> {
     })
 }
 
-/// Number of the first work-item that is here.
+/// Number of the first active work-item.
 pub(super) fn first_here(cx: &mut FuncCx<'_>) -> Value {
     let here = cx.b.iconst(Type::B1, 1);
     let ballot = cx.b.group_ballot(here);
@@ -98,28 +99,32 @@ pub(super) fn first_here(cx: &mut FuncCx<'_>) -> Value {
 }
 
 /// An operand that must be a ballot.
-fn ballot(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
+fn ballot(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, InstError> {
     let value = cx.value(id)?;
-    if cx.b.ty(value) == words() { Ok(value) } else { Err(Fault::malformed("the ballot is no vector of four words")) }
+    if cx.b.ty(value) == words() {
+        Ok(value)
+    } else {
+        Err(InstError::malformed("the ballot is not a vector of four 32-bit integers"))
+    }
 }
 
-/// The bits of an operand that stand for work-items there may be.
-fn relevant(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
+/// A ballot operand restricted to the work-items that a sub-group may have.
+fn relevant(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, InstError> {
     let value = ballot(cx, id)?;
     let possible = possible(cx);
     Ok(cx.b.int2(Opcode::And, value, possible))
 }
 
-/// A number as the integer that the instruction declares.
-fn sized(cx: &mut FuncCx<'_>, inst: &Inst, number: Value) -> Result<Value, Fault> {
+/// A number as the declared integer type.
+fn sized(cx: &mut FuncCx<'_>, inst: &Inst, number: Value) -> Result<Value, InstError> {
     let ty = cx.kir_type(inst.result_type()?)?;
     if !ty.is_int() || ty.is_vector() {
-        return Err(Fault::malformed("the result is no integer"));
+        return Err(InstError::malformed("the result type is not a scalar integer"));
     }
     Ok(cx.b.int_resize(number, ty.elem, false))
 }
 
-/// Bits below a number.
+/// A ballot with the bits below a number set.
 fn below(cx: &mut FuncCx<'_>, number: Value) -> Value {
     let starts = cx.b.constant(ConstData::new(words(), &[0, 32, 64, 96]));
     let [zero, one, all, full] = [0, 1, -1, 32].map(|n| cx.b.iconst(words(), n));
@@ -132,7 +137,7 @@ fn below(cx: &mut FuncCx<'_>, number: Value) -> Value {
     cx.b.select(whole, all, part)
 }
 
-/// Bits of all work-items that a sub-group may have.
+/// The bits of all work-items that a sub-group may have.
 fn possible(cx: &mut FuncCx<'_>) -> Value {
     let size = cx.b.query_linear(Opcode::MaxSubGroupSize);
     below(cx, size)
@@ -150,7 +155,7 @@ fn up_to_own(cx: &mut FuncCx<'_>) -> Value {
     below(cx, next)
 }
 
-/// One bit.
+/// A bit of a ballot.
 fn bit(cx: &mut FuncCx<'_>, ballot: Value, number: Value) -> Value {
     let [one, five] = [1, 5].map(|n| cx.b.iconst(Type::I32, n));
     let index = cx.b.int2(Opcode::Lshr, number, five);
@@ -161,13 +166,13 @@ fn bit(cx: &mut FuncCx<'_>, ballot: Value, number: Value) -> Value {
     cx.b.icmp(IntCond::Eq, bit, one)
 }
 
-/// Number of the lowest bit that is set; some number when there is none.
+/// Number of the lowest bit that is set; an arbitrary number if there is none.
 fn first(cx: &mut FuncCx<'_>, ballot: Value) -> Value {
     let counts = cx.b.int1(Opcode::Ctz, ballot);
     choose(cx, ballot, counts, [3, 2, 1, 0])
 }
 
-/// Number of the highest bit that is set; some number when there is none.
+/// Number of the highest bit that is set; an arbitrary number if there is none.
 fn last(cx: &mut FuncCx<'_>, ballot: Value) -> Value {
     let counts = cx.b.int1(Opcode::Clz, ballot);
     let top = cx.b.iconst(words(), 31);
@@ -175,7 +180,7 @@ fn last(cx: &mut FuncCx<'_>, ballot: Value) -> Value {
     choose(cx, ballot, places, [0, 1, 2, 3])
 }
 
-/// The place of a bit in the last of the words in an order that is not zero, counted from the ballot's beginning.
+/// The position of a bit in the ballot: `places` gives the position in each word, and the last nonzero word in `order` is used.
 fn choose(cx: &mut FuncCx<'_>, ballot: Value, places: Value, order: [u32; 4]) -> Value {
     let zero = cx.b.iconst(Type::I32, 0);
     let mut found = zero;

@@ -6,10 +6,10 @@ use rspirv::spirv::Op;
 use super::arith::{int, int2};
 use crate::spirv::llvm_backend;
 use crate::spirv::lower::FuncCx;
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let value = match inst.op() {
         Op::ShiftRightLogical => shift(cx, inst, Opcode::Lshr)?,
         Op::ShiftRightArithmetic => shift(cx, inst, Opcode::Ashr)?,
@@ -23,13 +23,13 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let count = int1(cx, inst, Opcode::Popcnt)?;
             let to = cx.kir_type(inst.result_type()?)?;
             if !to.is_int() {
-                return Err(Fault::malformed("the result is no integer"));
+                return Err(InstError::malformed("the result type is not an integer"));
             }
             cx.b.int_resize(count, to.elem, false)
         }
         Op::BitFieldInsert => {
             let (base, insert) = cx.pair(inst.id(0)?, inst.id(1)?)?;
-            let field = Field::new(cx, inst, base, 2)?;
+            let field = BitField::new(cx, inst, base, 2)?;
             let mask = field.mask(cx);
             let insert = cx.b.int2(Opcode::And, insert, mask);
             let insert = cx.b.int2(Opcode::Shl, insert, field.offset);
@@ -40,18 +40,18 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         }
         Op::BitFieldUExtract => {
             let base = cx.value(inst.id(0)?)?;
-            let field = Field::new(cx, inst, base, 1)?;
+            let field = BitField::new(cx, inst, base, 1)?;
             let mask = field.mask(cx);
             let low = cx.b.int2(Opcode::Lshr, base, field.offset);
             cx.b.int2(Opcode::And, low, mask)
         }
         Op::BitFieldSExtract => {
             let base = cx.value(inst.id(0)?)?;
-            let field = Field::new(cx, inst, base, 1)?;
+            let field = BitField::new(cx, inst, base, 1)?;
             let mask = field.mask(cx);
             let low = cx.b.int2(Opcode::Lshr, base, field.offset);
             let low = cx.b.int2(Opcode::And, low, mask);
-            // Shifts count modulo the width: an empty field, all zero already, is shifted by nothing.
+            // Shift counts are taken modulo the width: an empty field, which is already zero, is shifted by 0.
             let width = cx.b.iconst(field.ty, field.ty.elem.bits().into());
             let up = cx.b.int2(Opcode::Isub, width, field.count);
             let high = cx.b.int2(Opcode::Shl, low, up);
@@ -62,14 +62,14 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     cx.set(inst, value)
 }
 
-/// The bits that are in both.
-fn and(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
+/// Bitwise and.
+fn and(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, InstError> {
     let [a, b] = [cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?];
     let (wide, narrow) = (cx.b.ty(a), cx.b.ty(b));
     let cut_off =
         wide.is_int() && narrow.is_int() && wide == narrow.with_elem(wide.elem) && wide.bits() > narrow.bits();
     if cut_off && cx.unit.module.generator == llvm_backend::GENERATOR {
-        // What clang's back end makes, without optimization, of extending what was cut off before: it forgets the latter.
+        // Without optimization, clang's back end omits the truncation when it translates a zero extension of a truncated value.
         let a = cx.b.int_resize(a, narrow.elem, false);
         return Ok(cx.b.int2(Opcode::And, a, b));
     }
@@ -77,46 +77,46 @@ fn and(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
 }
 
 /// An op on one integer.
-fn int1(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, Fault> {
+fn int1(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, InstError> {
     let a = cx.value(inst.id(0)?)?;
     int(cx, a)?;
     Ok(cx.b.int1(op, a))
 }
 
-/// A shift; the count may have another width than the value.
-fn shift(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, Fault> {
+/// A shift; the count may have a different width than the value.
+fn shift(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, InstError> {
     let (base, count) = (cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?);
     int(cx, base)?;
     int(cx, count)?;
     let ty = cx.b.ty(base);
     if cx.b.ty(count).lanes() != ty.lanes() {
-        return Err(Fault::malformed("value and count have different numbers of components"));
+        return Err(InstError::malformed("base and shift have different numbers of components"));
     }
     let count = cx.b.int_resize(count, ty.elem, false);
     let flags = if op == Opcode::Shl { cx.wrap_flags(inst) } else { WrapFlags::empty() };
     Ok(cx.b.int2_wrap(op, base, count, flags))
 }
 
-/// Offset and size of a bit field, in every lane of the type it is in.
-struct Field {
+/// Offset and size of a bit field, in each lane of the base type.
+struct BitField {
     ty: Type,
     offset: Value,
     count: Value,
 }
 
-impl Field {
-    fn new(cx: &mut FuncCx<'_>, inst: &Inst, base: Value, operand: usize) -> Result<Field, Fault> {
+impl BitField {
+    fn new(cx: &mut FuncCx<'_>, inst: &Inst, base: Value, operand: usize) -> Result<BitField, InstError> {
         int(cx, base)?;
         let ty = cx.b.ty(base);
-        let mut lanes = |index| -> Result<Value, Fault> {
+        let mut lanes = |index| -> Result<Value, InstError> {
             let value = cx.scalar_int(inst.id(index)?)?;
             let value = cx.b.int_resize(value, ty.elem, false);
             Ok(cx.b.splat(value, ty.lanes()))
         };
-        Ok(Field { ty, offset: lanes(operand)?, count: lanes(operand + 1)? })
+        Ok(BitField { ty, offset: lanes(operand)?, count: lanes(operand + 1)? })
     }
 
-    /// Ones in the low bits, as many as the field has.
+    /// A mask with as many low bits set as the field has.
     fn mask(&self, cx: &mut FuncCx<'_>) -> Value {
         let (ones, one) = (cx.b.iconst(self.ty, -1), cx.b.iconst(self.ty, 1));
         let width = cx.b.iconst(self.ty, self.ty.elem.bits().into());

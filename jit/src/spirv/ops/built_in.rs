@@ -1,36 +1,36 @@
-//! Built-in variables: queries of work-items in the guise of variables.
+//! Built-in variables: work-item queries that SPIR-V models as variables.
 //!
-//! A pointer to one stays what it is, variable and place ([`Input`]), through casts and steps, so that a read of it is the query.
-//! Only where its address is used for something else does a copy in private memory stand for the variable.
+//! A pointer to a built-in variable is tracked as variable and place ([`BuiltInPointer`]) through casts and access chains, so that a load
+//! becomes the query. Only if its address is used otherwise, a copy in private memory replaces the variable.
 
 use clift_kir::{Elem, Opcode, Space, Type, Value};
 use rspirv::spirv::{BuiltIn, Op, StorageClass};
 
 use super::ballot::mask;
 use super::composite::choose;
-use crate::spirv::lower::{Access, FuncCx, Input, Part, Val};
+use crate::spirv::lower::{BuiltInPlace, BuiltInPointer, FuncCx, MemAccess, Val};
 use crate::spirv::types::{self, TypeKind};
-use crate::spirv::unit::Variable;
-use crate::spirv::words::Fault;
+use crate::spirv::unit::ModuleVariable;
+use crate::spirv::words::InstError;
 
-/// The number of a component.
+/// The index of a component.
 #[derive(Clone, Copy)]
-pub(super) enum Number {
+pub(super) enum ComponentIndex {
     /// A constant.
     Constant(u32),
-    /// Known only when the kernel runs.
+    /// A dynamic value.
     Dynamic(Value),
 }
 
-/// The part of a built-in variable that the indices of an access chain lead to; `None` when it takes an address to say.
-/// `over_objects`: the first index steps over whole objects; `by_bytes`: the second is a number of bytes.
+/// The part of a built-in variable that the indices of an access chain select; `None` if that requires an address.
+/// `over_objects`: the first index steps over whole objects; `by_bytes`: the second is an offset in bytes.
 pub(super) fn step(
     cx: &mut FuncCx<'_>,
-    mut input: Input,
+    mut input: BuiltInPointer,
     indices: &[u32],
     over_objects: bool,
     by_bytes: bool,
-) -> Result<Option<Input>, Fault> {
+) -> Result<Option<BuiltInPointer>, InstError> {
     let mut indices = indices.iter();
     if over_objects && by_bytes && indices.len() == 1 {
         // The only index is the number of bytes.
@@ -52,7 +52,7 @@ pub(super) fn step(
         let number = cx.unit.consts.integer(index);
         let (elem, count) = match &cx.type_info(input.ty)?.kind {
             _ if by_bytes => {
-                // What is there the result's type says.
+                // The result type determines the type of the part.
                 let Some(at) = number.ok().and_then(|number| further(input.at, number, 1)) else { return Ok(None) };
                 input.at = at;
                 continue;
@@ -70,7 +70,7 @@ pub(super) fn step(
         };
         let at = match number {
             Ok(number) if number >= count && count > 0 => {
-                return Err(Fault::malformed(format!("component {number} of {count}")));
+                return Err(InstError::malformed(format!("index {number} is out of range for {count} elements")));
             }
             Ok(number) => further(input.at, number, cx.type_info(elem)?.size),
             Err(_) => {
@@ -84,27 +84,37 @@ pub(super) fn step(
     Ok(Some(input))
 }
 
-/// A place some objects further.
-fn further(at: Part, number: u64, size: u64) -> Option<Part> {
+/// A place with a number of objects of a size added.
+fn further(at: BuiltInPlace, number: u64, size: u64) -> Option<BuiltInPlace> {
     match at {
-        Part::Bytes(bytes) => Some(Part::Bytes(bytes.wrapping_add(number.wrapping_mul(size)))),
-        Part::Component(_) => (number == 0 || size == 0).then_some(at),
+        BuiltInPlace::Bytes(bytes) => Some(BuiltInPlace::Bytes(bytes.wrapping_add(number.wrapping_mul(size)))),
+        BuiltInPlace::Component(_) => (number == 0 || size == 0).then_some(at),
     }
 }
 
-/// The component of a dynamic number, when a pointer to elements of the variable is stepped by it from the start.
-fn numbered(cx: &FuncCx<'_>, input: Input, stepped: u32, number: Value) -> Result<Option<Part>, Fault> {
+/// The component at a dynamic index, if the index steps over elements from the start of the variable.
+fn numbered(
+    cx: &FuncCx<'_>,
+    input: BuiltInPointer,
+    stepped: u32,
+    number: Value,
+) -> Result<Option<BuiltInPlace>, InstError> {
     let TypeKind::Vector { elem, .. } = cx.type_info(input.whole)?.kind else { return Ok(None) };
     let fits = cx.kir_type(elem)? == cx.type_info(stepped)?.value.unwrap_or(Type::B1);
-    Ok((fits && matches!(input.at, Part::Bytes(0))).then_some(Part::Component(number)))
+    Ok((fits && matches!(input.at, BuiltInPlace::Bytes(0))).then_some(BuiltInPlace::Component(number)))
 }
 
-/// A component of a built-in variable that has been read as a whole, where the number may be beyond its last: the SPIR-V-LLVM
-/// translator writes `get_global_size(n)` so, whatever `n` is.
-pub(super) fn component_of_loaded(cx: &mut FuncCx<'_>, vector: u32, lane: Number) -> Result<Option<Value>, Fault> {
+/// A component of a built-in variable that was loaded as a whole. The index may be out of range: the SPIR-V-LLVM translator writes
+/// `get_global_size(n)` this way for any `n`.
+pub(super) fn component_of_loaded(
+    cx: &mut FuncCx<'_>,
+    vector: u32,
+    lane: ComponentIndex,
+) -> Result<Option<Value>, InstError> {
     let Some(load) = cx.unit.module.def(vector).filter(|inst| inst.op() == Op::Load) else { return Ok(None) };
-    let Some(&Variable::Input { built_in, ty }) = cx.unit.variables.get(&load.id(0)?) else { return Ok(None) };
-    let (Ok(Query::Dims(op, beyond)), &TypeKind::Vector { elem, .. }) = (query(built_in), &cx.type_info(ty)?.kind)
+    let Some(&ModuleVariable::BuiltIn { built_in, ty }) = cx.unit.variables.get(&load.id(0)?) else { return Ok(None) };
+    let (Ok(BuiltInQuery::Dims(op, beyond)), &TypeKind::Vector { elem, .. }) =
+        (query(built_in), &cx.type_info(ty)?.kind)
     else {
         return Ok(None);
     };
@@ -115,43 +125,43 @@ pub(super) fn component_of_loaded(cx: &mut FuncCx<'_>, vector: u32, lane: Number
     Ok(Some(component(cx, op, beyond, elem, lane)))
 }
 
-/// The queries behind a built-in variable: one per dimension, or one.
-enum Query {
-    /// Of a dimension; what `OpenCL C` gives beyond the third.
+/// The queries of a built-in variable: one per dimension, or a single one.
+enum BuiltInQuery {
+    /// A query per dimension, and the value that OpenCL C defines for dimensions beyond the third.
     Dims(Opcode, i64),
-    /// Of none.
+    /// A query without dimension.
     Linear(Opcode),
 }
 
-fn query(built_in: BuiltIn) -> Result<Query, Fault> {
+fn query(built_in: BuiltIn) -> Result<BuiltInQuery, InstError> {
     Ok(match built_in {
-        BuiltIn::GlobalInvocationId => Query::Dims(Opcode::GlobalId, 0),
-        BuiltIn::LocalInvocationId => Query::Dims(Opcode::LocalId, 0),
-        BuiltIn::WorkgroupId => Query::Dims(Opcode::GroupId, 0),
-        BuiltIn::GlobalOffset => Query::Dims(Opcode::GlobalOffset, 0),
-        BuiltIn::GlobalSize => Query::Dims(Opcode::GlobalSize, 1),
-        BuiltIn::WorkgroupSize => Query::Dims(Opcode::LocalSize, 1),
-        BuiltIn::EnqueuedWorkgroupSize => Query::Dims(Opcode::EnqueuedLocalSize, 1),
-        BuiltIn::NumWorkgroups => Query::Dims(Opcode::NumGroups, 1),
-        BuiltIn::WorkDim => Query::Linear(Opcode::WorkDim),
-        BuiltIn::GlobalLinearId => Query::Linear(Opcode::GlobalLinearId),
-        BuiltIn::LocalInvocationIndex => Query::Linear(Opcode::LocalLinearId),
-        BuiltIn::SubgroupSize => Query::Linear(Opcode::SubGroupSize),
-        BuiltIn::SubgroupMaxSize => Query::Linear(Opcode::MaxSubGroupSize),
-        BuiltIn::NumSubgroups => Query::Linear(Opcode::NumSubGroups),
-        BuiltIn::NumEnqueuedSubgroups => Query::Linear(Opcode::EnqueuedNumSubGroups),
-        BuiltIn::SubgroupId => Query::Linear(Opcode::SubGroupId),
-        BuiltIn::SubgroupLocalInvocationId => Query::Linear(Opcode::SubGroupLocalId),
-        other => return Err(Fault::unsupported(format!("built-in variable {other:?}"))),
+        BuiltIn::GlobalInvocationId => BuiltInQuery::Dims(Opcode::GlobalId, 0),
+        BuiltIn::LocalInvocationId => BuiltInQuery::Dims(Opcode::LocalId, 0),
+        BuiltIn::WorkgroupId => BuiltInQuery::Dims(Opcode::GroupId, 0),
+        BuiltIn::GlobalOffset => BuiltInQuery::Dims(Opcode::GlobalOffset, 0),
+        BuiltIn::GlobalSize => BuiltInQuery::Dims(Opcode::GlobalSize, 1),
+        BuiltIn::WorkgroupSize => BuiltInQuery::Dims(Opcode::LocalSize, 1),
+        BuiltIn::EnqueuedWorkgroupSize => BuiltInQuery::Dims(Opcode::EnqueuedLocalSize, 1),
+        BuiltIn::NumWorkgroups => BuiltInQuery::Dims(Opcode::NumGroups, 1),
+        BuiltIn::WorkDim => BuiltInQuery::Linear(Opcode::WorkDim),
+        BuiltIn::GlobalLinearId => BuiltInQuery::Linear(Opcode::GlobalLinearId),
+        BuiltIn::LocalInvocationIndex => BuiltInQuery::Linear(Opcode::LocalLinearId),
+        BuiltIn::SubgroupSize => BuiltInQuery::Linear(Opcode::SubGroupSize),
+        BuiltIn::SubgroupMaxSize => BuiltInQuery::Linear(Opcode::MaxSubGroupSize),
+        BuiltIn::NumSubgroups => BuiltInQuery::Linear(Opcode::NumSubGroups),
+        BuiltIn::NumEnqueuedSubgroups => BuiltInQuery::Linear(Opcode::EnqueuedNumSubGroups),
+        BuiltIn::SubgroupId => BuiltInQuery::Linear(Opcode::SubGroupId),
+        BuiltIn::SubgroupLocalInvocationId => BuiltInQuery::Linear(Opcode::SubGroupLocalId),
+        other => return Err(InstError::unsupported(format!("built-in variable {other:?}"))),
     })
 }
 
-/// A dimension of a query, of any number.
-fn component(cx: &mut FuncCx<'_>, op: Opcode, beyond: i64, ty: Type, number: Number) -> Value {
+/// The query for a dimension, which may be out of range.
+fn component(cx: &mut FuncCx<'_>, op: Opcode, beyond: i64, ty: Type, number: ComponentIndex) -> Value {
     match number {
-        Number::Constant(dim) if dim < 3 => dimension(cx, op, dim, ty),
-        Number::Constant(_) => cx.b.iconst(ty, beyond),
-        Number::Dynamic(number) => {
+        ComponentIndex::Constant(dim) if dim < 3 => dimension(cx, op, dim, ty),
+        ComponentIndex::Constant(_) => cx.b.iconst(ty, beyond),
+        ComponentIndex::Dynamic(number) => {
             let parts: Vec<Value> = (0..3).map(|dim| dimension(cx, op, dim, ty)).collect();
             let beyond = cx.b.iconst(ty, beyond);
             choose(cx, &parts, beyond, number)
@@ -164,10 +174,10 @@ fn dimension(cx: &mut FuncCx<'_>, op: Opcode, dim: u32, ty: Type) -> Value {
     cx.b.int_resize(value, ty.elem, false)
 }
 
-/// Reads what a pointer to a built-in variable points to.
-pub(super) fn read(cx: &mut FuncCx<'_>, input: Input) -> Result<Val, Fault> {
+/// Loads from a pointer to a built-in variable.
+pub(super) fn read(cx: &mut FuncCx<'_>, input: BuiltInPointer) -> Result<Val, InstError> {
     let (info, whole) = (cx.type_info(input.ty)?, cx.type_info(input.whole)?);
-    if let (Part::Bytes(0), true) = (input.at, cx.unit.types.same_shape(input.ty, input.whole)?) {
+    if let (BuiltInPlace::Bytes(0), true) = (input.at, cx.unit.types.same_shape(input.ty, input.whole)?) {
         return Ok(Val::one(read_whole(cx, input)?));
     }
     let elem = match whole.kind {
@@ -176,33 +186,35 @@ pub(super) fn read(cx: &mut FuncCx<'_>, input: Input) -> Result<Val, Fault> {
     };
     if let (Some(elem), Some(ty)) = (elem, info.value)
         && elem == ty
-        && let Ok(Query::Dims(op, beyond)) = query(input.built_in)
+        && let Ok(BuiltInQuery::Dims(op, beyond)) = query(input.built_in)
     {
         let number = match input.at {
-            Part::Bytes(bytes) if bytes % info.size == 0 => u32::try_from(bytes / info.size).ok().map(Number::Constant),
-            Part::Bytes(_) => None,
-            Part::Component(number) => Some(Number::Dynamic(number)),
+            BuiltInPlace::Bytes(bytes) if bytes % info.size == 0 => {
+                u32::try_from(bytes / info.size).ok().map(ComponentIndex::Constant)
+            }
+            BuiltInPlace::Bytes(_) => None,
+            BuiltInPlace::Component(number) => Some(ComponentIndex::Dynamic(number)),
         };
         if let Some(number) = number.filter(|_| ty.is_int()) {
             return Ok(Val::one(component(cx, op, beyond, ty, number)));
         }
     }
-    if let Part::Bytes(bytes) = input.at
+    if let BuiltInPlace::Bytes(bytes) = input.at
         && bytes.checked_add(info.size).is_none_or(|end| end > whole.size)
     {
-        return Err(Fault::malformed(format!(
-            "{} bytes at {bytes} of a built-in variable of {}",
+        return Err(InstError::malformed(format!(
+            "a read of {} bytes at offset {bytes} exceeds the built-in variable's {} bytes",
             info.size, whole.size
         )));
     }
     let address = copy(cx, input)?;
-    cx.load(input.ty, address, Access::aligned(1))
+    cx.load(input.ty, address, MemAccess::aligned(1))
 }
 
-/// Reads a built-in variable.
-fn read_whole(cx: &mut FuncCx<'_>, input: Input) -> Result<Value, Fault> {
+/// Loads a whole built-in variable.
+fn read_whole(cx: &mut FuncCx<'_>, input: BuiltInPointer) -> Result<Value, InstError> {
     let ty = cx.kir_type(input.whole)?;
-    let wrong = || Fault::malformed(format!("built-in variable {:?} as {ty}", input.built_in));
+    let wrong = || InstError::malformed(format!("built-in variable {:?} cannot have type {ty}", input.built_in));
     if !ty.is_int() {
         return Err(wrong());
     }
@@ -210,27 +222,27 @@ fn read_whole(cx: &mut FuncCx<'_>, input: Input) -> Result<Value, Fault> {
         return if cx.b.ty(mask) == ty { Ok(mask) } else { Err(wrong()) };
     }
     match query(input.built_in)? {
-        Query::Linear(op) if !ty.is_vector() => {
+        BuiltInQuery::Linear(op) if !ty.is_vector() => {
             let value = cx.b.query_linear(op);
             Ok(cx.b.int_resize(value, ty.elem, false))
         }
-        Query::Dims(op, _) if ty.lanes() == 3 => {
+        BuiltInQuery::Dims(op, _) if ty.lanes() == 3 => {
             let parts: Vec<Value> = (0..3).map(|dim| dimension(cx, op, dim, ty.lane())).collect();
             Ok(cx.b.vec(&parts))
         }
-        Query::Dims(..) | Query::Linear(_) => Err(wrong()),
+        BuiltInQuery::Dims(..) | BuiltInQuery::Linear(_) => Err(wrong()),
     }
 }
 
-/// The address of private memory that holds what a pointer to a built-in variable points to.
-pub(super) fn copy(cx: &mut FuncCx<'_>, input: Input) -> Result<Value, Fault> {
+/// The address in a private copy of the built-in variable that a pointer points to.
+pub(super) fn copy(cx: &mut FuncCx<'_>, input: BuiltInPointer) -> Result<Value, InstError> {
     let value = read_whole(cx, input)?;
     let info = cx.type_info(input.whole)?;
     let slot = cx.slot(info.size, info.align)?;
-    cx.store_leaf(slot, 0, value, Access::aligned(info.align));
+    cx.store_leaf(slot, 0, value, MemAccess::aligned(info.align));
     Ok(match input.at {
-        Part::Bytes(bytes) => cx.offset(slot, bytes),
-        Part::Component(number) => {
+        BuiltInPlace::Bytes(bytes) => cx.offset(slot, bytes),
+        BuiltInPlace::Component(number) => {
             let size = cx.b.ty(value).elem.bytes();
             let number = cx.b.int_resize(number, Elem::I64, true);
             cx.b.addr(slot, Some(number), size.into(), 0)
@@ -238,8 +250,12 @@ pub(super) fn copy(cx: &mut FuncCx<'_>, input: Input) -> Result<Value, Fault> {
     })
 }
 
-/// The address of a copy of a built-in variable, as a pointer of a storage class: for uses that are no plain reads.
-pub(in crate::spirv) fn address(cx: &mut FuncCx<'_>, input: Input, class: StorageClass) -> Result<Value, Fault> {
+/// The address in a copy of a built-in variable, as a pointer of a storage class: for uses other than plain loads.
+pub(in crate::spirv) fn address(
+    cx: &mut FuncCx<'_>,
+    input: BuiltInPointer,
+    class: StorageClass,
+) -> Result<Value, InstError> {
     match types::space(class)? {
         Space::Private => copy(cx, input),
         Space::Generic => {
@@ -248,8 +264,8 @@ pub(in crate::spirv) fn address(cx: &mut FuncCx<'_>, input: Input, class: Storag
         }
         Space::Global | Space::Constant | Space::Local | Space::Host => {
             let built_in = input.built_in;
-            Err(Fault::unsupported(format!(
-                "built-in variable {built_in:?} in {class:?}, used for more than reading it"
+            Err(InstError::unsupported(format!(
+                "built-in variable {built_in:?} in storage class {class:?} whose address is used other than for reads"
             )))
         }
     }

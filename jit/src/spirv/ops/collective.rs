@@ -1,7 +1,7 @@
 //! Operations in which the work-items of a group or sub-group exchange values: votes, reductions, scans, broadcasts, shuffles.
 //!
-//! Kir has few of them. A vote is a reduction of truth values; a broadcast in a work-group is the bitwise or of the one value
-//! that is not zeroed; every shuffle is the one by number. Ballots and what is computed from them are in `ballot.rs`.
+//! Kir has few of them. A vote is a reduction of Booleans; a broadcast in a work-group is the bitwise or of the value and zeros
+//! for all other work-items; all shuffles are the shuffle by work-item number. Ballots and operations on them are in `ballot.rs`.
 
 use clift_kir::{AtomicOp, Elem, FloatCond, GroupInfo, IntCond, MemScope, Opcode, Type, Value};
 use rspirv::dr::Operand;
@@ -10,10 +10,10 @@ use rspirv::spirv::{GroupOperation, Op};
 use super::ballot::first_here;
 use super::group::execution_scope;
 use crate::spirv::lower::FuncCx;
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let scope = execution_scope(cx, inst.id(0)?)?;
     let value = match inst.op() {
         Op::GroupAll | Op::GroupNonUniformAll => {
@@ -64,33 +64,33 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     cx.set(inst, value)
 }
 
-/// What an operation combines.
+/// The class of an operation's operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum OperandClass {
     Int,
     Float,
     Bool,
 }
 
-/// What an instruction's reductions and scans combine, and how.
-fn operation(op: Op) -> Option<(Class, AtomicOp)> {
+/// The operand class and the operation of an instruction's reductions and scans.
+fn operation(op: Op) -> Option<(OperandClass, AtomicOp)> {
     Some(match op {
-        Op::GroupIAdd | Op::GroupNonUniformIAdd => (Class::Int, AtomicOp::Add),
-        Op::GroupIMulKHR | Op::GroupNonUniformIMul => (Class::Int, AtomicOp::Mul),
-        Op::GroupUMin | Op::GroupNonUniformUMin => (Class::Int, AtomicOp::Umin),
-        Op::GroupSMin | Op::GroupNonUniformSMin => (Class::Int, AtomicOp::Smin),
-        Op::GroupUMax | Op::GroupNonUniformUMax => (Class::Int, AtomicOp::Umax),
-        Op::GroupSMax | Op::GroupNonUniformSMax => (Class::Int, AtomicOp::Smax),
-        Op::GroupBitwiseAndKHR | Op::GroupNonUniformBitwiseAnd => (Class::Int, AtomicOp::And),
-        Op::GroupBitwiseOrKHR | Op::GroupNonUniformBitwiseOr => (Class::Int, AtomicOp::Or),
-        Op::GroupBitwiseXorKHR | Op::GroupNonUniformBitwiseXor => (Class::Int, AtomicOp::Xor),
-        Op::GroupFAdd | Op::GroupNonUniformFAdd => (Class::Float, AtomicOp::Fadd),
-        Op::GroupFMulKHR | Op::GroupNonUniformFMul => (Class::Float, AtomicOp::Fmul),
-        Op::GroupFMin | Op::GroupNonUniformFMin => (Class::Float, AtomicOp::Fmin),
-        Op::GroupFMax | Op::GroupNonUniformFMax => (Class::Float, AtomicOp::Fmax),
-        Op::GroupLogicalAndKHR | Op::GroupNonUniformLogicalAnd => (Class::Bool, AtomicOp::And),
-        Op::GroupLogicalOrKHR | Op::GroupNonUniformLogicalOr => (Class::Bool, AtomicOp::Or),
-        Op::GroupLogicalXorKHR | Op::GroupNonUniformLogicalXor => (Class::Bool, AtomicOp::Xor),
+        Op::GroupIAdd | Op::GroupNonUniformIAdd => (OperandClass::Int, AtomicOp::Add),
+        Op::GroupIMulKHR | Op::GroupNonUniformIMul => (OperandClass::Int, AtomicOp::Mul),
+        Op::GroupUMin | Op::GroupNonUniformUMin => (OperandClass::Int, AtomicOp::Umin),
+        Op::GroupSMin | Op::GroupNonUniformSMin => (OperandClass::Int, AtomicOp::Smin),
+        Op::GroupUMax | Op::GroupNonUniformUMax => (OperandClass::Int, AtomicOp::Umax),
+        Op::GroupSMax | Op::GroupNonUniformSMax => (OperandClass::Int, AtomicOp::Smax),
+        Op::GroupBitwiseAndKHR | Op::GroupNonUniformBitwiseAnd => (OperandClass::Int, AtomicOp::And),
+        Op::GroupBitwiseOrKHR | Op::GroupNonUniformBitwiseOr => (OperandClass::Int, AtomicOp::Or),
+        Op::GroupBitwiseXorKHR | Op::GroupNonUniformBitwiseXor => (OperandClass::Int, AtomicOp::Xor),
+        Op::GroupFAdd | Op::GroupNonUniformFAdd => (OperandClass::Float, AtomicOp::Fadd),
+        Op::GroupFMulKHR | Op::GroupNonUniformFMul => (OperandClass::Float, AtomicOp::Fmul),
+        Op::GroupFMin | Op::GroupNonUniformFMin => (OperandClass::Float, AtomicOp::Fmin),
+        Op::GroupFMax | Op::GroupNonUniformFMax => (OperandClass::Float, AtomicOp::Fmax),
+        Op::GroupLogicalAndKHR | Op::GroupNonUniformLogicalAnd => (OperandClass::Bool, AtomicOp::And),
+        Op::GroupLogicalOrKHR | Op::GroupNonUniformLogicalOr => (OperandClass::Bool, AtomicOp::Or),
+        Op::GroupLogicalXorKHR | Op::GroupNonUniformLogicalXor => (OperandClass::Bool, AtomicOp::Xor),
         _ => return None,
     })
 }
@@ -100,21 +100,21 @@ fn combine(
     cx: &mut FuncCx<'_>,
     inst: &Inst,
     scope: MemScope,
-    class: Class,
+    class: OperandClass,
     operation: AtomicOp,
-) -> Result<Value, Fault> {
+) -> Result<Value, InstError> {
     let Operand::GroupOperation(how) = *inst.operand(1)? else {
-        return Err(Fault::malformed("the group operation is missing"));
+        return Err(InstError::malformed("the group operation is missing"));
     };
     let value = cx.value(inst.id(2)?)?;
     let ty = cx.b.ty(value);
     let fits = match class {
-        Class::Int => ty.is_int(),
-        Class::Float => ty.is_float(),
-        Class::Bool => ty.is_bool(),
+        OperandClass::Int => ty.is_int(),
+        OperandClass::Float => ty.is_float(),
+        OperandClass::Bool => ty.is_bool(),
     };
     if !fits {
-        return Err(Fault::malformed(format!("the operand is of type {ty}")));
+        return Err(InstError::malformed(format!("the instruction cannot combine values of type {ty}")));
     }
     let info = GroupInfo { scope, op: operation, cluster: 0 };
     Ok(match how {
@@ -126,20 +126,16 @@ fn combine(
             let cluster = cluster(cx, inst.id(3)?)?;
             cx.b.group(Opcode::GroupReduce, GroupInfo { cluster, ..info }, value)
         }
-        other => return Err(Fault::unsupported(format!("the group operation {other:?}"))),
+        other => return Err(InstError::unsupported(format!("group operation {other:?}"))),
     })
 }
 
 /// Work-items per cluster, from a constant.
-fn cluster(cx: &mut FuncCx<'_>, id: u32) -> Result<u32, Fault> {
-    let size = cx
-        .unit
-        .consts
-        .integer(id)
-        .map_err(|_| Fault::malformed("the number of work-items in a cluster is not constant"))?;
+fn cluster(cx: &mut FuncCx<'_>, id: u32) -> Result<u32, InstError> {
+    let size = cx.unit.consts.integer(id).map_err(|_| InstError::malformed("the cluster size is not constant"))?;
     match u32::try_from(size) {
         Ok(size) if size.is_power_of_two() => Ok(size),
-        _ => Err(Fault::malformed(format!("clusters of {size} work-items"))),
+        _ => Err(InstError::malformed(format!("the cluster size {size} is not a power of two"))),
     }
 }
 
@@ -147,31 +143,35 @@ pub(super) fn reduce(cx: &mut FuncCx<'_>, scope: MemScope, op: AtomicOp, value: 
     cx.b.group(Opcode::GroupReduce, GroupInfo { scope, op, cluster: 0 }, value)
 }
 
-/// Refuses whole work-groups.
-pub(super) fn sub_group(scope: MemScope) -> Result<(), Fault> {
-    if scope == MemScope::SubGroup { Ok(()) } else { Err(Fault::unsupported("this operation of a whole work-group")) }
+/// Rejects work-group scope.
+pub(super) fn sub_group(scope: MemScope) -> Result<(), InstError> {
+    if scope == MemScope::SubGroup {
+        Ok(())
+    } else {
+        Err(InstError::unsupported("this instruction with work-group scope"))
+    }
 }
 
-/// A scalar truth value.
-pub(super) fn truth(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
+/// A scalar Boolean operand.
+pub(super) fn truth(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, InstError> {
     let value = cx.value(id)?;
-    if cx.b.ty(value) == Type::B1 { Ok(value) } else { Err(Fault::malformed("the predicate is no bool")) }
+    if cx.b.ty(value) == Type::B1 { Ok(value) } else { Err(InstError::malformed("the predicate is not a Boolean")) }
 }
 
-/// A value that may go from one work-item to another.
-pub(super) fn exchanged(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
+/// An operand that may be exchanged between work-items: not a pointer.
+pub(super) fn exchanged(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, InstError> {
     let value = cx.value(id)?;
-    if cx.b.ty(value).is_ptr() { Err(Fault::malformed("the operand is a pointer")) } else { Ok(value) }
+    if cx.b.ty(value).is_ptr() { Err(InstError::malformed("the operand is a pointer")) } else { Ok(value) }
 }
 
 /// A work-item's number in its sub-group, or a difference of two.
-pub(super) fn number(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
+pub(super) fn number(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, InstError> {
     let value = cx.scalar_int(id)?;
     Ok(cx.b.int_resize(value, Elem::I32, false))
 }
 
-/// The value of the work-item whose number is this one's combined with an operand.
-fn shuffle(cx: &mut FuncCx<'_>, inst: &Inst, scope: MemScope, op: Opcode) -> Result<Value, Fault> {
+/// The value of the work-item whose number is this work-item's number combined with an operand.
+fn shuffle(cx: &mut FuncCx<'_>, inst: &Inst, scope: MemScope, op: Opcode) -> Result<Value, InstError> {
     sub_group(scope)?;
     let value = exchanged(cx, inst.id(1)?)?;
     let by = number(cx, inst.id(2)?)?;
@@ -180,8 +180,8 @@ fn shuffle(cx: &mut FuncCx<'_>, inst: &Inst, scope: MemScope, op: Opcode) -> Res
     Ok(cx.b.group_shuffle(value, number))
 }
 
-/// The value of the work-item so many places further on, around the cluster or the largest possible sub-group.
-fn rotate(cx: &mut FuncCx<'_>, inst: &Inst, scope: MemScope) -> Result<Value, Fault> {
+/// The value of the work-item that is a number of places further on, modulo the cluster size or the maximum sub-group size.
+fn rotate(cx: &mut FuncCx<'_>, inst: &Inst, scope: MemScope) -> Result<Value, InstError> {
     sub_group(scope)?;
     let value = exchanged(cx, inst.id(1)?)?;
     let by = number(cx, inst.id(2)?)?;
@@ -203,13 +203,13 @@ fn rotate(cx: &mut FuncCx<'_>, inst: &Inst, scope: MemScope) -> Result<Value, Fa
     Ok(cx.b.group_shuffle(value, number))
 }
 
-/// The value of one work-item of a work-group for all: all others' are made zero, and the bits combined.
-fn broadcast(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
+/// The value of one work-item of a work-group for all work-items: a bitwise or in which all other values are zero.
+fn broadcast(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, InstError> {
     let value = exchanged(cx, inst.id(1)?)?;
     let id = cx.value(inst.id(2)?)?;
     let id_ty = cx.b.ty(id);
     if !id_ty.is_int() || id_ty.lanes() > 3 {
-        return Err(Fault::malformed("the local id is no integer and no vector of two or three"));
+        return Err(InstError::malformed("the local id is not an integer or a vector of two or three integers"));
     }
     let mut here = None;
     for dim in 0..3 {

@@ -1,24 +1,24 @@
-//! Composites: vectors, structs and arrays taken apart and put together.
+//! Composites: construction, extraction and insertion for vectors, structs and arrays.
 
 use clift_kir::{Elem, IntCond, Opcode, Value};
 use rspirv::spirv::Op;
 
-use super::built_in::{Number, component_of_loaded};
-use crate::spirv::lower::{Access, FuncCx, Leaves, Val};
+use super::built_in::{ComponentIndex, component_of_loaded};
+use crate::spirv::lower::{FuncCx, Leaves, MemAccess, Val};
 use crate::spirv::types::TypeKind;
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::words::{Inst, InstError};
 
-/// A lane number of a shuffle whose result does not matter.
+/// The component literal of a shuffle for an undefined component.
 const UNDEFINED_LANE: u32 = u32::MAX;
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     match inst.op() {
         Op::VectorExtractDynamic => {
             let id = inst.id(0)?;
             let vector = vector(cx, id)?;
             let lane = cx.scalar_int(inst.id(1)?)?;
-            let value = match component_of_loaded(cx, id, Number::Dynamic(lane))? {
+            let value = match component_of_loaded(cx, id, ComponentIndex::Dynamic(lane))? {
                 Some(value) => value,
                 None => extract_dynamic(cx, vector, lane),
             };
@@ -28,7 +28,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let (vector, element) = (vector(cx, inst.id(0)?)?, cx.value(inst.id(1)?)?);
             let lane = cx.scalar_int(inst.id(2)?)?;
             if cx.b.ty(element) != cx.b.ty(vector).lane() {
-                return Err(Fault::malformed("the component is not of the vector's component type"));
+                return Err(InstError::malformed("the component does not have the vector's component type"));
             }
             let lane = cx.b.int_resize(lane, Elem::I32, false);
             let is_vector = cx.b.ty(vector).is_vector();
@@ -42,7 +42,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::CopyObject | Op::CopyLogical => {
             let (id, ty) = (inst.id(0)?, inst.result_type()?);
             if !cx.unit.types.same_shape(cx.type_of(id)?, ty)? {
-                return Err(Fault::malformed("the operand is not of the result type"));
+                return Err(InstError::malformed("the operand does not have the result type"));
             }
             let val = cx.val(id)?;
             cx.set_val(inst, val)
@@ -50,7 +50,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::Undef => {
             let info = cx.type_info(inst.result_type()?)?;
             if !info.is_sized() {
-                return Err(Fault::malformed("the type has no values"));
+                return Err(InstError::malformed("the result type has no values"));
             }
             let val = if info.is_flat() {
                 Val::Leaves(info.leaves.iter().map(|leaf| cx.b.undef(leaf.ty)).collect())
@@ -64,15 +64,15 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 }
 
 /// A value that must be a vector.
-fn vector(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, Fault> {
+fn vector(cx: &mut FuncCx<'_>, id: u32) -> Result<Value, InstError> {
     let ty = cx.type_of(id)?;
     let value = cx.value(id)?;
     let is_vector = matches!(cx.type_info(ty)?.kind, TypeKind::Vector { .. });
-    if is_vector { Ok(value) } else { Err(Fault::malformed("the operand is no vector")) }
+    if is_vector { Ok(value) } else { Err(InstError::malformed("the operand is not a vector")) }
 }
 
-/// A component by a number known only when the kernel runs. A short vector just put together (the ids and sizes of work-items
-/// are) becomes a choice among its components.
+/// A component at a dynamic index. For a short vector that a `vec` op defines (such as the ids and sizes of work-items), a chain
+/// of selections among its elements.
 pub(super) fn extract_dynamic(cx: &mut FuncCx<'_>, vector: Value, lane: Value) -> Value {
     let components = match cx.def_op(vector) {
         Some((Opcode::Vec, data)) if data.args.len() <= 4 => Some(data.args.clone()),
@@ -88,7 +88,7 @@ pub(super) fn extract_dynamic(cx: &mut FuncCx<'_>, vector: Value, lane: Value) -
     }
 }
 
-/// The element of a number, or another value when there is none of that number.
+/// The element at a dynamic index, or `otherwise` if the index is out of range.
 pub(super) fn choose(cx: &mut FuncCx<'_>, elements: &[Value], otherwise: Value, number: Value) -> Value {
     let ty = cx.b.ty(number);
     let mut result = otherwise;
@@ -103,23 +103,28 @@ pub(super) fn choose(cx: &mut FuncCx<'_>, elements: &[Value], otherwise: Value, 
     result
 }
 
-fn shuffle(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+fn shuffle(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let (a, b) = (vector(cx, inst.id(0)?)?, vector(cx, inst.id(1)?)?);
     let (first, second) = (cx.b.ty(a), cx.b.ty(b));
     let result = cx.kir_type(inst.result_type()?)?;
     let numbers = inst.literals_from(2)?;
-    // The elements of a vector that nothing is taken from may be others: clang leaves one like that for "undefined".
+    // A vector from which no component is taken may have another element type: clang writes such vectors for "undefined".
     let taken = numbers.iter().filter(|&&number| number != UNDEFINED_LANE);
     let wrong =
         taken.map(|&number| if number < first.lanes() { first } else { second }).any(|ty| ty.elem != result.elem);
     if wrong || ![first.elem, second.elem].contains(&result.elem) || numbers.len() != result.lanes() as usize {
-        return Err(Fault::malformed(format!("{} components of {first} and {second} as {result}", numbers.len())));
+        return Err(InstError::malformed(format!(
+            "{} components of {first} and {second} do not make {result}",
+            numbers.len()
+        )));
     }
     let total = first.lanes() + second.lanes();
     if let Some(number) = numbers.iter().find(|&&n| n >= total && n != UNDEFINED_LANE) {
-        return Err(Fault::malformed(format!("component {number} of {total}")));
+        return Err(InstError::malformed(format!(
+            "component {number} is out of range for vectors of {total} components"
+        )));
     }
-    // An undefined component may be any: the one in its place keeps whole-vector moves recognizable.
+    // An undefined component may have any value: the one at the same position keeps whole-vector moves recognizable.
     let lanes: Vec<u8> = numbers
         .iter()
         .enumerate()
@@ -133,7 +138,7 @@ fn shuffle(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let value = if first == second && first.is_vector() && result.is_vector() {
         cx.b.shuffle(a, b, &lanes)
     } else {
-        // Vectors of different lengths: only what is taken from each matters.
+        // Vectors of different lengths: extract the components one by one.
         let taken: Vec<Value> = lanes
             .iter()
             .map(|&lane| {
@@ -151,7 +156,7 @@ fn shuffle(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     cx.set(inst, value)
 }
 
-fn construct(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+fn construct(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let ty = inst.result_type()?;
     let info = cx.type_info(ty)?;
     let parts = inst.ids_from(0)?;
@@ -163,12 +168,12 @@ fn construct(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 let value = cx.value(part)?;
                 let part_ty = cx.b.ty(value);
                 if part_ty.elem != result.elem {
-                    return Err(Fault::malformed("a constituent is not of the component type"));
+                    return Err(InstError::malformed("a constituent does not have the component type"));
                 }
                 elements.extend((0..part_ty.lanes()).map(|lane| cx.extract(value, lane)));
             }
             if elements.len() != result.lanes() as usize {
-                return Err(Fault::malformed(format!("{} components for {result}", elements.len())));
+                return Err(InstError::malformed(format!("{} components do not make {result}", elements.len())));
             }
             let value = cx.b.vec(&elements);
             cx.set(inst, value)
@@ -180,49 +185,54 @@ fn construct(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 _ => unreachable!("broken invariant: checked just above"),
             };
             if parts.len() as u64 != count {
-                return Err(Fault::malformed(format!("{} constituents for {count} parts", parts.len())));
+                return Err(InstError::malformed(format!(
+                    "{} constituents for a composite of {count} parts",
+                    parts.len()
+                )));
             }
             let slot = if info.is_flat() { None } else { Some(cx.slot(info.size, info.align)?) };
             let mut leaves = Leaves::new();
             for (index, &part) in parts.iter().enumerate() {
                 let step = cx.unit.types.step(ty, index as u64)?;
                 if !cx.unit.types.same_shape(cx.type_of(part)?, step.ty)? {
-                    return Err(Fault::malformed(format!("constituent {index} has another type than its place")));
+                    return Err(InstError::malformed(format!(
+                        "constituent {index} does not have the type of part {index}"
+                    )));
                 }
                 let val = cx.val(part)?;
                 match (slot, val) {
                     (Some(slot), val) => {
                         let address = cx.offset(slot, step.offset);
                         let align = cx.type_info(step.ty)?.align.min(info.align);
-                        cx.store(step.ty, address, &val, Access::aligned(align))?;
+                        cx.store(step.ty, address, &val, MemAccess::aligned(align))?;
                     }
                     (None, Val::Leaves(inner)) => leaves.extend(inner),
-                    (None, Val::Memory(_) | Val::Input(_)) => leaves.push(cx.value(part)?),
+                    (None, Val::Memory(_) | Val::BuiltIn(_)) => leaves.push(cx.value(part)?),
                 }
             }
             cx.set_val(inst, slot.map_or(Val::Leaves(leaves), Val::Memory))
         }
-        _ => Err(Fault::malformed("the result type is no composite")),
+        _ => Err(InstError::malformed("the result type is not a composite")),
     }
 }
 
-/// A part of a composite by constant indices.
-struct Part {
-    /// Type of the part; of a component of a vector, the vector's type.
+/// A part of a composite at constant indices.
+struct CompositePart {
+    /// Type of the part; for a component of a vector, the type of the vector.
     ty: u32,
     /// Its first leaf.
     leaf: u64,
     /// Its offset in bytes.
     offset: u64,
-    /// The component of the vector that is meant.
+    /// The component, if the part is a component of a vector.
     lane: Option<u32>,
 }
 
-fn part(cx: &FuncCx<'_>, ty: u32, indices: &[u32]) -> Result<Part, Fault> {
-    let mut part = Part { ty, leaf: 0, offset: 0, lane: None };
+fn part(cx: &FuncCx<'_>, ty: u32, indices: &[u32]) -> Result<CompositePart, InstError> {
+    let mut part = CompositePart { ty, leaf: 0, offset: 0, lane: None };
     for &index in indices {
         if part.lane.is_some() {
-            return Err(Fault::malformed("an index into a component of a vector"));
+            return Err(InstError::malformed("too many indices: a vector component has no parts"));
         }
         let step = cx.unit.types.step(part.ty, index.into())?;
         if matches!(cx.type_info(part.ty)?.kind, TypeKind::Vector { .. }) {
@@ -236,12 +246,12 @@ fn part(cx: &FuncCx<'_>, ty: u32, indices: &[u32]) -> Result<Part, Fault> {
     Ok(part)
 }
 
-fn extract(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+fn extract(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let composite = inst.id(0)?;
     if let ([index], TypeKind::Vector { lanes, .. }) =
         (&inst.literals_from(1)?[..], &cx.type_info(cx.type_of(composite)?)?.kind)
         && index >= lanes
-        && let Some(value) = component_of_loaded(cx, composite, Number::Constant(*index))?
+        && let Some(value) = component_of_loaded(cx, composite, ComponentIndex::Constant(*index))?
     {
         return cx.set(inst, value);
     }
@@ -255,19 +265,19 @@ fn extract(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Val::Memory(address) => {
             let address = cx.offset(address, part.offset);
             if info.is_flat() {
-                cx.load(part.ty, address, Access::aligned(info.align.min(align_of(part.offset))))?
+                cx.load(part.ty, address, MemAccess::aligned(info.align.min(align_of(part.offset))))?
             } else {
                 Val::Memory(address)
             }
         }
-        Val::Input(_) => return Err(Fault::malformed("the operand is no composite")),
+        Val::BuiltIn(_) => return Err(InstError::malformed("the operand is not a composite")),
     };
     match (part.lane, &val) {
         (Some(lane), Val::Leaves(leaves)) => {
             let value = cx.extract(leaves[0], lane);
             cx.set(inst, value)
         }
-        (Some(_), Val::Memory(_) | Val::Input(_)) => unreachable!("broken invariant: vectors are values"),
+        (Some(_), Val::Memory(_) | Val::BuiltIn(_)) => unreachable!("broken invariant: vectors are values"),
         (None, _) => cx.set_val(inst, val),
     }
 }
@@ -277,17 +287,17 @@ fn align_of(offset: u64) -> u32 {
     if offset == 0 { crate::spirv::types::MAX_ALIGN } else { 1 << offset.trailing_zeros().min(7) }
 }
 
-fn insert(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+fn insert(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let (object, composite) = (inst.id(0)?, inst.id(1)?);
     let ty = cx.type_of(composite)?;
     if !cx.unit.types.same_shape(ty, inst.result_type()?)? {
-        return Err(Fault::malformed("the composite is not of the result type"));
+        return Err(InstError::malformed("the composite does not have the result type"));
     }
     let part = part(cx, ty, &inst.literals_from(2)?)?;
     if let Some(lane) = part.lane {
         let element = cx.value(object)?;
         if cx.b.ty(element) != cx.kir_type(part.ty)?.lane() {
-            return Err(Fault::malformed("the object is not of the component type"));
+            return Err(InstError::malformed("the object does not have the vector's component type"));
         }
         match cx.val(composite)? {
             Val::Leaves(mut leaves) => {
@@ -299,17 +309,17 @@ fn insert(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 let slot = fresh_copy(cx, ty, &val)?;
                 let scalar = cx.b.ty(element);
                 let offset = part.offset + u64::from(lane * scalar.elem.bytes());
-                cx.store_leaf(slot, offset, element, Access::aligned(scalar.elem.bytes()));
+                cx.store_leaf(slot, offset, element, MemAccess::aligned(scalar.elem.bytes()));
                 return cx.set_val(inst, Val::Memory(slot));
             }
-            Val::Input(_) => return Err(Fault::malformed("the operand is no composite")),
+            Val::BuiltIn(_) => return Err(InstError::malformed("the operand is not a composite")),
         }
     }
     if !cx.unit.types.same_shape(cx.type_of(object)?, part.ty)? {
-        return Err(Fault::malformed("the object is not of the type of its place"));
+        return Err(InstError::malformed("the object does not have the type of the part that it replaces"));
     }
     let object = match cx.val(object)? {
-        Val::Input(_) => Val::one(cx.value(object)?),
+        Val::BuiltIn(_) => Val::one(cx.value(object)?),
         val => val,
     };
     match (cx.val(composite)?, object) {
@@ -322,16 +332,16 @@ fn insert(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let slot = fresh_copy(cx, ty, &val)?;
             let address = cx.offset(slot, part.offset);
             let align = cx.type_info(part.ty)?.align.min(align_of(part.offset));
-            cx.store(part.ty, address, &object, Access::aligned(align))?;
+            cx.store(part.ty, address, &object, MemAccess::aligned(align))?;
             cx.set_val(inst, Val::Memory(slot))
         }
-        (Val::Leaves(_) | Val::Input(_), _) => Err(Fault::malformed("the operand is no composite")),
+        (Val::Leaves(_) | Val::BuiltIn(_), _) => Err(InstError::malformed("the operand is not a composite")),
     }
 }
 
-/// A copy of a large value that may be written.
-fn fresh_copy(cx: &mut FuncCx<'_>, ty: u32, val: &Val) -> Result<Value, Fault> {
+/// A writable copy of a large value.
+fn fresh_copy(cx: &mut FuncCx<'_>, ty: u32, val: &Val) -> Result<Value, InstError> {
     let info = cx.type_info(ty)?;
     let address = cx.in_memory(ty, val)?;
-    cx.copy_to_slot(address, info, Access::aligned(info.align))
+    cx.copy_to_slot(address, info, MemAccess::aligned(info.align))
 }

@@ -9,14 +9,14 @@ use super::logic::private_copy;
 use crate::spirv::builtin_imports;
 use crate::spirv::function::edge;
 use crate::spirv::llvm_backend;
-use crate::spirv::lower::{Access, FuncCx, Val};
+use crate::spirv::lower::{FuncCx, MemAccess, Val};
 use crate::spirv::types::TypeKind;
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     match inst.op() {
-        // Hints; the graph says all that counts.
+        // Hints, which the importer does not need.
         Op::LoopMerge | Op::SelectionMerge => {}
         Op::Branch => {
             let target = edge(cx, inst.id(0)?)?;
@@ -25,7 +25,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::BranchConditional => {
             let cond = cx.value(inst.id(0)?)?;
             if cx.b.ty(cond) != Type::B1 {
-                return Err(Fault::malformed("the condition is no bool"));
+                return Err(InstError::malformed("the condition is not a Boolean"));
             }
             let (then, otherwise) = (edge(cx, inst.id(1)?)?, edge(cx, inst.id(2)?)?);
             cx.b.branch(cond, then, otherwise);
@@ -33,28 +33,28 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::Switch => switch(cx, inst)?,
         Op::Return => {
             if cx.return_type.is_some() {
-                return Err(Fault::malformed("the function returns a value"));
+                return Err(InstError::malformed("the function must return a value"));
             }
             cx.b.ret(&[]);
         }
         Op::ReturnValue => {
             let Some(ty) = cx.return_type else {
-                return Err(Fault::malformed("the function returns nothing"));
+                return Err(InstError::malformed("the function's result type is void"));
             };
             let id = inst.id(0)?;
             if !cx.unit.types.same_shape(cx.type_of(id)?, ty)? {
-                return Err(Fault::malformed("the value is not of the function's result type"));
+                return Err(InstError::malformed("the value does not have the function's result type"));
             }
             match (cx.val(id)?, cx.result_address) {
                 (val, Some(address)) => {
                     let align = cx.type_info(ty)?.align;
-                    cx.store(ty, address, &val, Access::aligned(align))?;
+                    cx.store(ty, address, &val, MemAccess::aligned(align))?;
                     cx.b.ret(&[]);
                 }
                 (Val::Leaves(leaves), None) => {
                     cx.b.ret(&leaves);
                 }
-                (Val::Memory(_) | Val::Input(_), None) => {
+                (Val::Memory(_) | Val::BuiltIn(_), None) => {
                     let value = cx.value(id)?;
                     cx.b.ret(&[value]);
                 }
@@ -72,7 +72,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 if matches!(&val, Val::Leaves(leaves) if leaves.is_empty()) {
                     return Ok(());
                 }
-                return Err(Fault::malformed("the function returns a value"));
+                return Err(InstError::malformed("the result type is void, but the function returns a value"));
             }
             cx.set_val(inst, val)?;
         }
@@ -81,11 +81,11 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     Ok(())
 }
 
-fn switch(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+fn switch(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let selector = cx.scalar_int(inst.id(0)?)?;
     let elem = cx.b.ty(selector).elem;
     let mut made: FxHashMap<u32, BlockCall> = FxHashMap::default();
-    let mut target = |cx: &mut FuncCx<'_>, label: u32| -> Result<BlockCall, Fault> {
+    let mut target = |cx: &mut FuncCx<'_>, label: u32| -> Result<BlockCall, InstError> {
         if let Some(call) = made.get(&label) {
             return Ok(call.clone());
         }
@@ -100,13 +100,13 @@ fn switch(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         let value = match (&pair[0], elem.bits()) {
             (&Operand::LiteralBit64(value), 64) => value,
             (&Operand::LiteralBit32(value), 8 | 16 | 32) => u64::from(value) & elem.mask(),
-            _ => return Err(Fault::malformed("a case does not have the width of the selector")),
+            _ => return Err(InstError::malformed("a case literal does not have the width of the selector")),
         };
         let Operand::IdRef(label) = pair[1] else {
-            return Err(Fault::malformed("cases are pairs of a literal and a label"));
+            return Err(InstError::malformed("a case is not a literal followed by a label"));
         };
         if !seen.insert(value) {
-            return Err(Fault::malformed(format!("case {value} occurs twice")));
+            return Err(InstError::malformed(format!("case {value} occurs twice")));
         }
         cases.push((value, target(cx, label)?));
     }
@@ -114,15 +114,19 @@ fn switch(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Calls a function; what it returns.
-pub(in crate::spirv) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Result<Val, Fault> {
+/// Emits a call; returns its result.
+pub(in crate::spirv) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Result<Val, InstError> {
     let unit = cx.unit;
     let Some(function) = unit.module.function(id) else {
-        return Err(Fault::malformed(format!("{} is no function", unit.module.describe(id))));
+        return Err(InstError::malformed(format!("{} is not a function", unit.module.describe(id))));
     };
     let (ret, params) = unit.function_type(function)?;
     if args.len() != params.len() {
-        return Err(Fault::malformed(format!("{} arguments for {} parameters", args.len(), params.len())));
+        return Err(InstError::malformed(format!(
+            "{} arguments for a function of {} parameters",
+            args.len(),
+            params.len()
+        )));
     }
     let result = cx.type_info(ret)?;
     let mut values: Vec<Value> = Vec::new();
@@ -135,12 +139,12 @@ pub(in crate::spirv) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Resu
     let first = values.len();
     for (index, (&arg, &ty)) in args.iter().zip(params).enumerate() {
         if !unit.types.same_shape(cx.type_of(arg)?, ty)? {
-            return Err(Fault::malformed(format!("argument {index} is not of the parameter's type")));
+            return Err(InstError::malformed(format!("argument {index} does not have the parameter's type")));
         }
         match cx.val(arg)? {
             Val::Leaves(leaves) => values.extend(leaves),
             val @ Val::Memory(_) => values.push(private_copy(cx, ty, &val)?),
-            Val::Input(_) => values.push(cx.value(arg)?),
+            Val::BuiltIn(_) => values.push(cx.value(arg)?),
         }
     }
     if let Some(funnel) = llvm_backend::funnel(&unit.module, id) {
@@ -149,7 +153,7 @@ pub(in crate::spirv) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Resu
     let Some(callee) = unit.callees.get(&id) else {
         let name = unit.module.decorations.of(id).linkage.as_ref().map_or("", |linkage| &linkage.name);
         let Some(builtin) = builtin_imports::find(name) else {
-            return Err(Fault::malformed(format!("{} has no body", unit.module.describe(id))));
+            return Err(InstError::malformed(format!("{} has no body", unit.module.describe(id))));
         };
         return builtin_imports::expand(cx, builtin, args, &values, result.value);
     };

@@ -5,19 +5,19 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{FPRoundingMode, Op};
 
 use crate::spirv::llvm_backend;
-use crate::spirv::lower::{FuncCx, Input, Val};
+use crate::spirv::lower::{BuiltInPointer, FuncCx, Val};
 use crate::spirv::types;
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let to = cx.kir_type(inst.result_type()?)?;
     if matches!(inst.op(), Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr)
         && to.is_ptr()
-        && let Val::Input(input) = cx.val(inst.id(0)?)?
+        && let Val::BuiltIn(input) = cx.val(inst.id(0)?)?
     {
         let ty = cx.unit.types.any_pointer(inst.result_type()?)?.1.unwrap_or(input.ty);
-        cx.define(inst.result()?, Val::Input(Input { ty, ..input }));
+        cx.define(inst.result()?, Val::BuiltIn(BuiltInPointer { ty, ..input }));
         return Ok(());
     }
     let from = cx.value(inst.id(0)?)?;
@@ -26,10 +26,18 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let saturate = decorations.saturate;
     let how = |default| Convert { rounding: decorations.rounding.map_or(default, rounding), saturate };
     let same_lanes = || {
-        if source.lanes() == to.lanes() { Ok(()) } else { Err(Fault::malformed("the numbers of components differ")) }
+        if source.lanes() == to.lanes() {
+            Ok(())
+        } else {
+            Err(InstError::malformed("operand and result have different numbers of components"))
+        }
     };
     let classes = |from_class: bool, to_class: bool| {
-        if from_class && to_class { same_lanes() } else { Err(Fault::malformed(format!("from {source} to {to}"))) }
+        if from_class && to_class {
+            same_lanes()
+        } else {
+            Err(InstError::malformed(format!("the instruction cannot convert {source} to {to}")))
+        }
     };
     let value = match inst.op() {
         Op::ConvertFToS | Op::ConvertFToU => {
@@ -96,11 +104,13 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::GenericCastToPtrExplicit => {
             classes(source == Type::ptr(Space::Generic), to.is_ptr())?;
             let Operand::StorageClass(class) = *inst.operand(1)? else {
-                return Err(Fault::malformed("the storage class is missing"));
+                return Err(InstError::malformed("the storage class is missing"));
             };
             let space = types::space(class)?;
             if to != Type::ptr(space) || !matches!(space, Space::Private | Space::Global | Space::Local) {
-                return Err(Fault::malformed(format!("a cast to {to} that asks for {class:?}")));
+                return Err(InstError::malformed(format!(
+                    "the result type {to} does not match the storage class {class:?}"
+                )));
             }
             let inside = cx.b.in_space(from, space);
             let pointer = cx.b.cast(Opcode::SpaceCast, from, to);
@@ -113,19 +123,19 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     cx.set(inst, value)
 }
 
-/// The pointer in another space.
+/// A pointer converted to another address space.
 fn pointer_cast(cx: &mut FuncCx<'_>, from: Value, to: Type) -> Value {
     if cx.b.ty(from) == to { from } else { cx.b.cast(Opcode::SpaceCast, from, to) }
 }
 
-/// The same bits as another type.
-fn bitcast(cx: &mut FuncCx<'_>, from: Value, to: Type) -> Result<Value, Fault> {
+/// A value's bits as another type.
+fn bitcast(cx: &mut FuncCx<'_>, from: Value, to: Type) -> Result<Value, InstError> {
     let source = cx.b.ty(from);
     if source == to {
         return Ok(from);
     }
     if source.is_bool() || to.is_bool() || source.bits() != to.bits() {
-        return Err(Fault::malformed(format!("from {source} to {to}")));
+        return Err(InstError::malformed(format!("the instruction cannot convert {source} to {to}")));
     }
     if source.is_ptr() && to.is_ptr() {
         return Ok(pointer_cast(cx, from, to));
@@ -139,13 +149,13 @@ fn bitcast(cx: &mut FuncCx<'_>, from: Value, to: Type) -> Result<Value, Fault> {
     Ok(if cx.b.ty(plain) == to { plain } else { cx.b.cast(Opcode::Bitcast, plain, to) })
 }
 
-/// The integer clamped to the range of another integer type.
+/// An integer clamped to the range of another integer type.
 fn saturating(b: &mut Builder<'_>, value: Value, signed: bool, to: Type, to_signed: bool) -> Value {
     let from = b.ty(value);
     let (low, high) = clift_kir::eval::int::signed_range(to.elem);
     let unsigned_high = i128::from(to.elem.mask());
     let mut value = value;
-    // Clamping happens in the source's width, so only bounds that it can hold matter.
+    // Values are clamped in the source's width, so only bounds within its range have an effect.
     if signed {
         let least = if to_signed { low } else { 0 };
         let (own_low, own_high) = clift_kir::eval::int::signed_range(from.elem);
@@ -168,7 +178,7 @@ fn saturating(b: &mut Builder<'_>, value: Value, signed: bool, to: Type, to_sign
     b.int_resize(value, to.elem, signed)
 }
 
-/// The rounding that a decoration names.
+/// The rounding mode of a decoration.
 pub(super) fn rounding(mode: FPRoundingMode) -> Rounding {
     match mode {
         FPRoundingMode::RTE => Rounding::NearestEven,

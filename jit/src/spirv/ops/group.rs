@@ -5,11 +5,11 @@ use clift_kir::{
 };
 use rspirv::spirv::{MemorySemantics, Op};
 
-use crate::spirv::lower::{Access, FuncCx};
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::lower::{FuncCx, MemAccess};
+use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     match inst.op() {
         Op::ControlBarrier => {
             let execution = execution_scope(cx, inst.id(0)?)?;
@@ -41,8 +41,8 @@ fn barrier(cx: &mut FuncCx<'_>, execution: MemScope, memory: MemScope, spaces: S
     cx.b.barrier(BarrierInfo { id, execution, memory, spaces });
 }
 
-/// The scope a constant names; the widest when it is not constant.
-pub(super) fn scope(cx: &mut FuncCx<'_>, id: u32) -> Result<MemScope, Fault> {
+/// The scope of a constant id; the widest scope if the id is not constant.
+pub(super) fn scope(cx: &mut FuncCx<'_>, id: u32) -> Result<MemScope, InstError> {
     let Ok(number) = cx.unit.consts.integer(id) else {
         cx.scalar_int(id)?;
         return Ok(MemScope::AllDevices);
@@ -53,23 +53,23 @@ pub(super) fn scope(cx: &mut FuncCx<'_>, id: u32) -> Result<MemScope, Fault> {
         2 => Ok(MemScope::WorkGroup),
         3 => Ok(MemScope::SubGroup),
         4 => Ok(MemScope::WorkItem),
-        _ => Err(Fault::malformed(format!("scope {number}"))),
+        _ => Err(InstError::malformed(format!("scope {number} does not exist"))),
     }
 }
 
-/// The scope of those who wait for each other.
-pub(super) fn execution_scope(cx: &mut FuncCx<'_>, id: u32) -> Result<MemScope, Fault> {
+/// The execution scope of a constant id.
+pub(super) fn execution_scope(cx: &mut FuncCx<'_>, id: u32) -> Result<MemScope, InstError> {
     let number =
-        cx.unit.consts.integer(id).map_err(|_| Fault::unsupported("an execution scope that is not constant"))?;
+        cx.unit.consts.integer(id).map_err(|_| InstError::unsupported("an execution scope that is not constant"))?;
     match number {
         2 => Ok(MemScope::WorkGroup),
         3 => Ok(MemScope::SubGroup),
-        _ => Err(Fault::unsupported(format!("execution scope {number}"))),
+        _ => Err(InstError::unsupported(format!("execution scope {number}"))),
     }
 }
 
-/// Memory semantics; `None` when they are not constant.
-fn semantics(cx: &mut FuncCx<'_>, id: u32) -> Result<Option<MemorySemantics>, Fault> {
+/// Memory semantics; `None` if they are not constant.
+fn semantics(cx: &mut FuncCx<'_>, id: u32) -> Result<Option<MemorySemantics>, InstError> {
     match cx.unit.consts.integer(id) {
         Ok(bits) => Ok(Some(MemorySemantics::from_bits_truncate(bits as u32))),
         Err(_) => {
@@ -79,8 +79,8 @@ fn semantics(cx: &mut FuncCx<'_>, id: u32) -> Result<Option<MemorySemantics>, Fa
     }
 }
 
-/// The order that memory semantics name; the strongest when they are not constant.
-pub(super) fn order(cx: &mut FuncCx<'_>, id: u32) -> Result<MemOrder, Fault> {
+/// The memory order of memory semantics; the strongest order if they are not constant.
+pub(super) fn order(cx: &mut FuncCx<'_>, id: u32) -> Result<MemOrder, InstError> {
     let Some(semantics) = semantics(cx, id)? else { return Ok(MemOrder::SeqCst) };
     let named = [
         (MemorySemantics::ACQUIRE, MemOrder::Acquire),
@@ -92,12 +92,12 @@ pub(super) fn order(cx: &mut FuncCx<'_>, id: u32) -> Result<MemOrder, Fault> {
     match (found.next(), found.next()) {
         (None, _) => Ok(MemOrder::Relaxed),
         (Some((_, order)), None) => Ok(*order),
-        (Some(_), Some(_)) => Err(Fault::malformed("memory semantics with two orders")),
+        (Some(_), Some(_)) => Err(InstError::malformed("the memory semantics name more than one order")),
     }
 }
 
-/// The spaces whose accesses a barrier orders.
-pub(super) fn spaces(cx: &mut FuncCx<'_>, id: u32) -> Result<SpaceSet, Fault> {
+/// The address spaces whose accesses a barrier orders.
+pub(super) fn spaces(cx: &mut FuncCx<'_>, id: u32) -> Result<SpaceSet, InstError> {
     let Some(semantics) = semantics(cx, id)? else { return Ok(SpaceSet::all()) };
     let mut spaces = SpaceSet::empty();
     spaces.set(SpaceSet::LOCAL, semantics.contains(MemorySemantics::WORKGROUP_MEMORY));
@@ -106,29 +106,29 @@ pub(super) fn spaces(cx: &mut FuncCx<'_>, id: u32) -> Result<SpaceSet, Fault> {
     Ok(spaces)
 }
 
-/// What an asynchronous copy copies.
+/// The elements of an asynchronous copy.
 enum Element {
     /// Values of a type.
     Type(u32),
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
 }
 
-/// An asynchronous copy: each work-item copies its share at once; waiting for the event is a barrier.
-fn async_copy(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+/// An asynchronous copy: each work-item copies its share immediately; waiting for the event is a barrier.
+fn async_copy(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     if execution_scope(cx, inst.id(0)?)? != MemScope::WorkGroup {
-        return Err(Fault::unsupported("asynchronous copies by less than a work-group"));
+        return Err(InstError::unsupported("an asynchronous copy whose execution scope is not the work-group"));
     }
     let (to, from) = (cx.pointer(inst.id(1)?)?, cx.pointer(inst.id(2)?)?);
-    // Elements are of a type, or of a number of bytes that stands before their number.
+    // Elements have a type, or a size in bytes in an operand before the number of elements.
     let elem = if inst.op() == Op::UntypedGroupAsyncCopyKHR {
         Element::Bytes(cx.unit.consts.integer(inst.id(3)?)?)
     } else {
         let (_, elem) = cx.unit.types.any_pointer(cx.type_of(inst.id(1)?)?)?;
-        // The SPIR-V-LLVM translator writes such copies: nothing says how large an element is.
-        let elem = elem.ok_or_else(|| Fault::unsupported("asynchronous copies to a pointer without a type"))?;
+        // The SPIR-V-LLVM translator writes copies of untyped pointers without an element size.
+        let elem = elem.ok_or_else(|| InstError::unsupported("an asynchronous copy to an untyped pointer"))?;
         if !cx.unit.types.same_shape(cx.pointee(inst.id(2)?)?, elem)? || !cx.type_info(elem)?.is_sized() {
-            return Err(Fault::malformed("the pointers are to different types"));
+            return Err(InstError::malformed("the pointers point to different types"));
         }
         Element::Type(elem)
     };
@@ -138,7 +138,7 @@ fn async_copy(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let count = cx.b.int_resize(count, Elem::I64, false);
     let stride = cx.b.int_resize(stride, Elem::I64, false);
     let one = cx.b.iconst(Type::I64, 1);
-    // The stride is that of the side in global memory.
+    // The stride applies to the pointer to global memory.
     let into_local = cx.b.ty(to) == Type::ptr(clift_kir::Space::Local);
     let (to_stride, from_stride) = if into_local { (one, stride) } else { (stride, one) };
     let first = cx.b.query_linear(Opcode::LocalLinearId);
@@ -164,11 +164,11 @@ fn async_copy(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let (target, source) = (address(cx, to, to_stride), address(cx, from, from_stride));
     match elem {
         Element::Type(ty) => {
-            let access = Access::aligned(cx.type_info(ty)?.align);
+            let access = MemAccess::aligned(cx.type_info(ty)?.align);
             let val = cx.load(ty, source, access)?;
             cx.store(ty, target, &val, access)?;
         }
-        Element::Bytes(bytes) => cx.copy(target, source, bytes, Access::aligned(1)),
+        Element::Bytes(bytes) => cx.copy(target, source, bytes, MemAccess::aligned(1)),
     }
     let next = cx.b.int2(Opcode::Iadd, number, step);
     cx.b.jump(head, &[next]);

@@ -1,4 +1,4 @@
-//! Images: accesses become `image_read` and `image_write`, to be made for a format later; queries read the descriptor.
+//! Images: accesses become `image_read` and `image_write`, which are expanded for a format later; queries load from the descriptor.
 
 use std::mem::offset_of;
 
@@ -13,10 +13,10 @@ use crate::builtins::{self, ClOp};
 use crate::spirv::llvm_backend;
 use crate::spirv::lower::{FuncCx, Leaves, Val};
 use crate::spirv::types::{ImageShape, TypeKind};
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     match inst.op() {
         Op::SampledImage => {
             let parts = [cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?];
@@ -58,7 +58,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let image = cx.value(inst.id(0)?)?;
             let is_order = inst.op() == Op::ImageQueryOrder;
             let value = format_part(cx, image, if is_order { FormatPart::Order } else { FormatPart::DataType });
-            // SPIR-V counts from the first number of OpenCL C. LLVM's back end takes the result for OpenCL C's.
+            // SPIR-V's enumerants begin with 0, OpenCL C's with `CL_R` and `CL_SNORM_INT8`. LLVM's back end expects OpenCL C's values.
             let counted = cx.unit.module.generator != llvm_backend::GENERATOR;
             let first = if is_order { CL_R } else { CL_SNORM_INT8 };
             let first = cx.b.iconst(Type::I32, if counted { first.into() } else { 0 });
@@ -87,7 +87,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     }
 }
 
-/// One of the two numbers of a format.
+/// One of the two enumerants of an image format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::spirv) enum FormatPart {
     /// The channel order.
@@ -96,7 +96,7 @@ pub(in crate::spirv) enum FormatPart {
     DataType,
 }
 
-/// A number of an image's format, as OpenCL C's functions give it.
+/// An enumerant of an image's format, as OpenCL C's functions return it.
 pub(in crate::spirv) fn format_part(cx: &mut FuncCx<'_>, image: Value, part: FormatPart) -> Value {
     let offset = match part {
         FormatPart::Order => offset_of!(ImageDescriptor, order),
@@ -105,7 +105,7 @@ pub(in crate::spirv) fn format_part(cx: &mut FuncCx<'_>, image: Value, part: For
     number(cx, image, offset)
 }
 
-/// A 32-bit number of a descriptor.
+/// Loads a 32-bit field of a descriptor.
 fn number(cx: &mut FuncCx<'_>, image: Value, offset: usize) -> Value {
     let place = cx.b.addr(image, None, 1, offset as i64);
     cx.b.load(Type::I32, place, MemInfo { align: 4, volatile: false, invariant: true, alias: 0 })
@@ -119,48 +119,48 @@ fn sizes(cx: &mut FuncCx<'_>, level: Value, shape: ImageShape) -> Vec<Value> {
     dims.iter().copied().chain(layers).map(|field| number(cx, level, field)).collect()
 }
 
-/// An image, a sampler, and the image's shape.
-fn sampled(cx: &mut FuncCx<'_>, id: u32) -> Result<(Value, Value, ImageShape), Fault> {
+/// The image and the sampler of a sampled image, and the image's shape.
+fn sampled(cx: &mut FuncCx<'_>, id: u32) -> Result<(Value, Value, ImageShape), InstError> {
     let ty = cx.type_of(id)?;
     let TypeKind::SampledImage { image } = cx.type_info(ty)?.kind else {
-        return Err(Fault::malformed(format!("%{id} is no sampled image")));
+        return Err(InstError::malformed(format!("%{id} is not a sampled image")));
     };
     let TypeKind::Image { shape, .. } = cx.type_info(image)?.kind else {
-        return Err(Fault::malformed(format!("%{image} is no image type")));
+        return Err(InstError::malformed(format!("%{image} is not an image type")));
     };
     match cx.val(id)? {
         Val::Leaves(leaves) if leaves.len() == 2 => Ok((leaves[0], leaves[1], shape)),
-        _ => Err(Fault::malformed(format!("%{id} is no sampled image"))),
+        _ => Err(InstError::malformed(format!("%{id} is not a sampled image"))),
     }
 }
 
-fn shape(cx: &mut FuncCx<'_>, id: u32) -> Result<ImageShape, Fault> {
+fn shape(cx: &mut FuncCx<'_>, id: u32) -> Result<ImageShape, InstError> {
     let ty = cx.type_of(id)?;
     match cx.type_info(ty)?.kind {
         TypeKind::Image { shape, .. } => Ok(shape),
-        _ => Err(Fault::malformed(format!("%{id} is no image"))),
+        _ => Err(InstError::malformed(format!("%{id} is not an image"))),
     }
 }
 
-/// Coordinates as four lanes, those that do not count being anything.
-fn coordinates(cx: &mut FuncCx<'_>, id: u32, shape: ImageShape) -> Result<Value, Fault> {
+/// Coordinates as four lanes; unused lanes have arbitrary values.
+fn coordinates(cx: &mut FuncCx<'_>, id: u32, shape: ImageShape) -> Result<Value, InstError> {
     let value = cx.value(id)?;
     let ty = cx.b.ty(value);
     if ![Elem::I32, Elem::F32].contains(&ty.elem) {
-        return Err(Fault::malformed("coordinates are floats or integers of 32 bits"));
+        return Err(InstError::malformed("the coordinates are neither 32-bit floats nor 32-bit integers"));
     }
     if ty.lanes() < shape.dims.count() + u32::from(shape.arrayed) {
-        return Err(Fault::malformed("too few coordinates"));
+        return Err(InstError::malformed("the coordinates have too few components"));
     }
     Ok(four(cx, value))
 }
 
-fn integers(cx: &mut FuncCx<'_>, id: u32, shape: ImageShape) -> Result<Value, Fault> {
+fn integers(cx: &mut FuncCx<'_>, id: u32, shape: ImageShape) -> Result<Value, InstError> {
     let value = coordinates(cx, id, shape)?;
-    if cx.b.ty(value).is_int() { Ok(value) } else { Err(Fault::malformed("coordinates of an element are integers")) }
+    if cx.b.ty(value).is_int() { Ok(value) } else { Err(InstError::malformed("the coordinates are not integers")) }
 }
 
-/// A value's first four lanes; what is missing repeats the last one.
+/// A value extended to four lanes by repeating the last one.
 fn four(cx: &mut FuncCx<'_>, value: Value) -> Value {
     let lanes = cx.b.ty(value).lanes();
     if lanes == 4 {
@@ -170,18 +170,24 @@ fn four(cx: &mut FuncCx<'_>, value: Value) -> Value {
     cx.b.vec(&parts)
 }
 
-/// The level of detail that the image operands from a position on ask for, a float or an integer.
-fn level(cx: &mut FuncCx<'_>, inst: &Inst, at: usize, shape: ImageShape, image: Value) -> Result<Option<Value>, Fault> {
+/// The level of detail of the image operands that begin at a position, a float or an integer.
+fn level(
+    cx: &mut FuncCx<'_>,
+    inst: &Inst,
+    at: usize,
+    shape: ImageShape,
+    image: Value,
+) -> Result<Option<Value>, InstError> {
     if inst.len() <= at {
         return Ok(None);
     }
     let Operand::ImageOperands(mask) = *inst.operand(at)? else {
-        return Err(Fault::malformed("the image operands' mask is missing"));
+        return Err(InstError::malformed("the image operands mask is missing"));
     };
     let harmless = ImageOperands::SIGN_EXTEND | ImageOperands::ZERO_EXTEND | ImageOperands::NONTEMPORAL;
     let known = harmless | ImageOperands::LOD | ImageOperands::GRAD;
     if !known.contains(mask) {
-        return Err(Fault::unsupported(format!("image operands {:?}", mask - known)));
+        return Err(InstError::unsupported(format!("image operands {:?}", mask - known)));
     }
     if mask.contains(ImageOperands::GRAD) {
         return gradients(cx, inst.id(at + 1)?, inst.id(at + 2)?, shape, image).map(Some);
@@ -194,10 +200,10 @@ fn level(cx: &mut FuncCx<'_>, inst: &Inst, at: usize, shape: ImageShape, image: 
 }
 
 /// A level of detail, `None` for the constant 0; integers have 32 bits.
-fn number_of_level(cx: &mut FuncCx<'_>, level: Value) -> Result<Option<Value>, Fault> {
+fn number_of_level(cx: &mut FuncCx<'_>, level: Value) -> Result<Option<Value>, InstError> {
     let ty = cx.b.ty(level);
     if ty.is_vector() || !(ty.is_int() || ty == Type::F32) {
-        return Err(Fault::malformed("the level of detail is no scalar"));
+        return Err(InstError::malformed("the level of detail is not a scalar integer or 32-bit float"));
     }
     // Plus zero as a float is zero as an integer.
     if cx.b.func.dfg.as_splat_bits(level) == Some(0) {
@@ -206,8 +212,8 @@ fn number_of_level(cx: &mut FuncCx<'_>, level: Value) -> Result<Option<Value>, F
     Ok(Some(if ty.is_int() { cx.b.int_resize(level, Elem::I32, true) } else { level }))
 }
 
-/// The level of detail at which neighbours lie about one element apart: the logarithm of the longer gradient, in elements.
-fn gradients(cx: &mut FuncCx<'_>, dx: u32, dy: u32, shape: ImageShape, image: Value) -> Result<Value, Fault> {
+/// The level of detail for two gradients: the logarithm of the longer one, measured in elements.
+fn gradients(cx: &mut FuncCx<'_>, dx: u32, dy: u32, shape: ImageShape, image: Value) -> Result<Value, InstError> {
     let dims = shape.dims.count();
     let sizes = sizes(cx, image, ImageShape { arrayed: false, ..shape });
     let mut longest = None;
@@ -215,7 +221,7 @@ fn gradients(cx: &mut FuncCx<'_>, dx: u32, dy: u32, shape: ImageShape, image: Va
         let gradient = cx.value(gradient)?;
         let ty = cx.b.ty(gradient);
         if ty.elem != Elem::F32 || ty.lanes() < dims {
-            return Err(Fault::malformed("a gradient is a float for each dimension"));
+            return Err(InstError::malformed("a gradient does not have a 32-bit float for each dimension"));
         }
         let mut square = cx.b.fconst(Type::F32, 0.0);
         for (lane, &size) in (0..).zip(&sizes) {
@@ -226,9 +232,9 @@ fn gradients(cx: &mut FuncCx<'_>, dx: u32, dy: u32, shape: ImageShape, image: Va
         }
         longest = Some(longest.map_or(square, |other| cx.b.float2(Opcode::Fmax, other, square)));
     }
-    let square = longest.ok_or_else(|| Fault::malformed("gradients are missing"))?;
+    let square = longest.ok_or_else(|| InstError::malformed("the gradients are missing"))?;
     let log = builtins::expand(&mut cx.b, ClOp::log2, &[builtins::Operand::Value(square)], Some(Type::F32));
-    let log = log.map_err(Fault::malformed)?.ok_or_else(|| Fault::malformed("no logarithm"))?;
+    let log = log.map_err(InstError::malformed)?.ok_or_else(|| InstError::malformed("the logarithm has no result"))?;
     let half = cx.b.fconst(Type::F32, 0.5);
     Ok(cx.b.float2(Opcode::Fmul, log, half))
 }
@@ -248,35 +254,35 @@ fn flags(shape: ImageShape, level: Option<Value>) -> ImageFlags {
     has
 }
 
-/// What a function of OpenCL C does with an image.
+/// Whether an image function of OpenCL C reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::spirv) enum Access {
+pub(in crate::spirv) enum ImageFunction {
     /// Reads: image, coordinates; or image, sampler, coordinates, perhaps a level or two gradients.
     Read,
     /// Writes: image, coordinates, perhaps a level, colour.
     Write,
 }
 
-/// Accesses an image as a function of OpenCL C does; what a read gives is of type `result`.
+/// Emits an image function of OpenCL C; `result` is the result type of a read.
 pub(in crate::spirv) fn access(
     cx: &mut FuncCx<'_>,
-    access: Access,
+    access: ImageFunction,
     args: &[u32],
     result: Option<Type>,
-) -> Result<Val, Fault> {
+) -> Result<Val, InstError> {
     let Some(&image_id) = args.first() else {
-        return Err(Fault::malformed("arguments of an image function are missing"));
+        return Err(InstError::malformed("the image function has too few arguments"));
     };
     let shape = shape(cx, image_id)?;
     let image = cx.value(image_id)?;
     match (access, &args[1..], result) {
-        (Access::Read, &[position], Some(result)) => {
+        (ImageFunction::Read, &[position], Some(result)) => {
             let coordinates = integers(cx, position, shape)?;
             let sampler = cx.b.iconst(Type::I64, 0);
             let value = read(cx, result, ImageFlags::empty(), shape, [image, sampler, coordinates], None)?;
             Ok(Val::one(value))
         }
-        (Access::Read, &[sampler, position, ref level @ ..], Some(result)) => {
+        (ImageFunction::Read, &[sampler, position, ref level @ ..], Some(result)) => {
             let coordinates = coordinates(cx, position, shape)?;
             let level = match *level {
                 [] => None,
@@ -285,13 +291,13 @@ pub(in crate::spirv) fn access(
                     number_of_level(cx, level)?
                 }
                 [dx, dy] => Some(gradients(cx, dx, dy, shape, image)?),
-                _ => return Err(Fault::malformed("a level or two gradients are missing")),
+                _ => return Err(InstError::malformed("the image function has too many arguments")),
             };
             let sampler = cx.value(sampler)?;
             let value = read(cx, result, ImageFlags::SAMPLER, shape, [image, sampler, coordinates], level)?;
             Ok(Val::one(value))
         }
-        (Access::Write, &[position, ref level @ .., colour], None) => {
+        (ImageFunction::Write, &[position, ref level @ .., colour], None) => {
             let coordinates = integers(cx, position, shape)?;
             let level = match *level {
                 [] => None,
@@ -299,26 +305,30 @@ pub(in crate::spirv) fn access(
                     let level = cx.value(level)?;
                     number_of_level(cx, level)?
                 }
-                _ => return Err(Fault::malformed("an image function has other arguments")),
+                _ => return Err(InstError::malformed("the image function has too many arguments")),
             };
             let colour = cx.value(colour)?;
             write(cx, shape, [image, coordinates, colour], level)?;
             Ok(Val::Leaves(Leaves::new()))
         }
-        (Access::Read | Access::Write, _, _) => Err(Fault::malformed("an image function has other arguments")),
+        (ImageFunction::Read | ImageFunction::Write, _, _) => {
+            Err(InstError::malformed("the arguments do not match the image function"))
+        }
     }
 }
 
-/// Writes; the operands are image, coordinates and colour.
+/// Emits a write; the operands are image, coordinates and colour.
 fn write(
     cx: &mut FuncCx<'_>,
     shape: ImageShape,
     [image, coordinates, colour]: [Value; 3],
     level: Option<Value>,
-) -> Result<(), Fault> {
+) -> Result<(), InstError> {
     let colour = four(cx, colour);
     if ![Elem::I32, Elem::F32, Elem::F16].contains(&cx.b.ty(colour).elem) {
-        return Err(Fault::malformed("the texel is no float and no integer of 32 bits"));
+        return Err(InstError::malformed(
+            "the texel's components are not 16-bit floats, 32-bit floats or 32-bit integers",
+        ));
     }
     let has = flags(shape, level);
     let level = match level {
@@ -330,7 +340,7 @@ fn write(
     Ok(())
 }
 
-/// Reads what is of type `result`; the operands are image, sampler and coordinates.
+/// Emits a read of type `result`; the operands are image, sampler and coordinates.
 fn read(
     cx: &mut FuncCx<'_>,
     result: Type,
@@ -338,9 +348,11 @@ fn read(
     shape: ImageShape,
     [image, sampler, coordinates]: [Value; 3],
     level: Option<Value>,
-) -> Result<Value, Fault> {
+) -> Result<Value, InstError> {
     if ![Elem::I32, Elem::F32, Elem::F16].contains(&result.elem) || ![1, 4].contains(&result.lanes()) {
-        return Err(Fault::malformed("the result is not four floats or integers of 32 bits"));
+        return Err(InstError::malformed(
+            "the result is not one or four 16-bit floats, 32-bit floats or 32-bit integers",
+        ));
     }
     let has = has | flags(shape, level);
     let level = match level {
@@ -353,16 +365,16 @@ fn read(
     Ok(if result.is_vector() { colour } else { cx.b.extract(colour, 0) })
 }
 
-/// Sets a result of integers, which may be declared wider than what they were read as.
-fn set_integer(cx: &mut FuncCx<'_>, inst: &Inst, value: Value) -> Result<(), Fault> {
+/// Sets an integer result, whose declared type may be wider or have more components.
+fn set_integer(cx: &mut FuncCx<'_>, inst: &Inst, value: Value) -> Result<(), InstError> {
     let ty = cx.kir_type(inst.result_type()?)?;
     if !ty.is_int() {
-        return Err(Fault::malformed("the result is no integer"));
+        return Err(InstError::malformed("the result type is not an integer"));
     }
     let mut value = cx.b.int_resize(value, ty.elem, false);
     let lanes = cx.b.ty(value).lanes();
     if ty.lanes() > lanes {
-        // OpenCL C asks arrays for more components than they have.
+        // OpenCL C's function for array images returns more components than the query.
         let zero = cx.b.iconst(ty.lane(), 0);
         let parts: Vec<Value> =
             (0..ty.lanes()).map(|lane| if lane < lanes { cx.b.extract(value, lane) } else { zero }).collect();

@@ -1,15 +1,15 @@
-//! Shuffles of `SPV_INTEL_subgroups`, which SYCL compilers write: without a scope, and with two values that stand behind each
-//! other where the work-item asked may be in neither end's sub-group.
+//! Shuffles of `SPV_INTEL_subgroups`, which SYCL compilers write. They have no scope operand, and up and down shuffles have two
+//! values: they select from the concatenation of both values of the sub-group.
 
 use clift_kir::{IntCond, Opcode, Type, Value};
 use rspirv::spirv::Op;
 
 use super::collective::{exchanged, number};
 use crate::spirv::lower::FuncCx;
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let own = cx.b.query_linear(Opcode::SubGroupLocalId);
     let value = match inst.op() {
         Op::SubgroupShuffleINTEL => {
@@ -40,11 +40,11 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     cx.set(inst, value)
 }
 
-/// The element of two rows of values, one behind the other.
-fn of_two(cx: &mut FuncCx<'_>, inst: &Inst, place: Value) -> Result<Value, Fault> {
+/// The element at an index into the concatenation of two values of the sub-group.
+fn of_two(cx: &mut FuncCx<'_>, inst: &Inst, place: Value) -> Result<Value, InstError> {
     let (first, second) = (exchanged(cx, inst.id(0)?)?, exchanged(cx, inst.id(1)?)?);
     if cx.b.ty(first) != cx.b.ty(second) {
-        return Err(Fault::malformed("values of two types"));
+        return Err(InstError::malformed("the two values have different types"));
     }
     let size = cx.b.query_linear(Opcode::MaxSubGroupSize);
     let one = cx.b.iconst(Type::I32, 1);

@@ -6,20 +6,20 @@ use rspirv::spirv::Op;
 use super::arith::float;
 use crate::spirv::llvm_backend;
 use crate::spirv::lower::{FuncCx, Val};
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let value = match inst.op() {
         Op::Any | Op::All => {
             let mut mask = cx.value(inst.id(0)?)?;
             let ty = cx.b.ty(mask);
             if ty.is_int() {
-                // Against the rules, but what clang's back end makes of OpenCL C's any and all: the sign bits count.
+                // Not valid SPIR-V, but clang's back end writes it for OpenCL C's `any` and `all`, which test the sign bits.
                 let zero = cx.b.iconst(ty, 0);
                 mask = cx.b.icmp(IntCond::Slt, mask, zero);
             } else if !ty.is_bool() {
-                return Err(Fault::malformed("the operand is no vector of bools"));
+                return Err(InstError::malformed("the operand is not a vector of Booleans"));
             }
             match inst.op() {
                 _ if !ty.is_vector() => mask,
@@ -35,7 +35,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         Op::LogicalNot => {
             let a = cx.value(inst.id(0)?)?;
             if !cx.b.ty(a).is_bool() {
-                return Err(Fault::malformed("the operand is no bool"));
+                return Err(InstError::malformed("the operand is not a Boolean"));
             }
             cx.b.int1(Opcode::Not, a)
         }
@@ -69,21 +69,21 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     cx.set(inst, value)
 }
 
-/// An op on two truth values, or vectors of them.
+/// An op on two Booleans, or vectors of them.
 fn logical(
     cx: &mut FuncCx<'_>,
     inst: &Inst,
     op: impl Fn(&mut FuncCx<'_>, Value, Value) -> Value,
-) -> Result<Value, Fault> {
+) -> Result<Value, InstError> {
     let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     if !cx.b.ty(a).is_bool() {
-        return Err(Fault::malformed("the operands are no bools"));
+        return Err(InstError::malformed("the operands are not Booleans"));
     }
     Ok(op(cx, a, b))
 }
 
-/// A comparison of integers (or pointers, which some producers compare so).
-fn compare(cx: &mut FuncCx<'_>, inst: &Inst, cond: IntCond) -> Result<Value, Fault> {
+/// A comparison of integers, or of pointers, for which some producers use the same instructions.
+fn compare(cx: &mut FuncCx<'_>, inst: &Inst, cond: IntCond) -> Result<Value, InstError> {
     let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     let ty = cx.b.ty(a);
     if ty.is_ptr() {
@@ -93,31 +93,31 @@ fn compare(cx: &mut FuncCx<'_>, inst: &Inst, cond: IntCond) -> Result<Value, Fau
     }
     if ty.is_float() && cx.unit.module.generator == llvm_backend::GENERATOR && matches!(cond, IntCond::Eq | IntCond::Ne)
     {
-        // How clang's back end tells whether a compare-exchange of floats took place: the bits count.
+        // Clang's back end compares floats with integer comparisons to test whether a compare-exchange succeeded.
         let [a, b] = [a, b].map(|value| cx.b.cast(Opcode::Bitcast, value, ty.as_int()));
         return Ok(cx.b.icmp(cond, a, b));
     }
     if !ty.is_int() {
-        return Err(Fault::malformed("the operands are no integers"));
+        return Err(InstError::malformed("the operands are not integers"));
     }
     Ok(cx.b.icmp(cond, a, b))
 }
 
 /// A comparison of floats.
-fn compare_floats(cx: &mut FuncCx<'_>, inst: &Inst, cond: FloatCond) -> Result<Value, Fault> {
+fn compare_floats(cx: &mut FuncCx<'_>, inst: &Inst, cond: FloatCond) -> Result<Value, InstError> {
     let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     float(cx, a)?;
     cx.set_fp(inst);
     if matches!(cond, FloatCond::Ord | FloatCond::Uno) {
-        // A question about NaN is answered, whatever the build options promise.
+        // Tests for NaN must work even if the build options exclude NaN.
         let flags = cx.b.fp_flags() - (FpFlags::NO_NAN | FpFlags::NO_INF);
         cx.b.set_fp_flags(flags);
     }
     Ok(cx.b.fcmp(cond, a, b))
 }
 
-/// Instructions that ask what kind of float a value is. They look at bits, so that no liberty changes the answer.
-fn classify(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
+/// Instructions that classify floats. They test bits, so that fast-math flags do not affect the result.
+fn classify(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, InstError> {
     let a = cx.value(inst.id(0)?)?;
     float(cx, a)?;
     let ty = cx.b.ty(a);
@@ -153,17 +153,17 @@ fn classify(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, Fault> {
 }
 
 /// Selection between values of any type.
-fn select(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+fn select(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let ty = inst.result_type()?;
     let cond = cx.value(inst.id(0)?)?;
     let cond_ty = cx.b.ty(cond);
     if !cond_ty.is_bool() {
-        return Err(Fault::malformed("the condition is no bool"));
+        return Err(InstError::malformed("the condition is not a Boolean"));
     }
     for operand in [1, 2] {
         let id = inst.id(operand)?;
         if !cx.unit.types.same_shape(cx.type_of(id)?, ty)? {
-            return Err(Fault::malformed("the objects are not of the result type"));
+            return Err(InstError::malformed("an object does not have the result type"));
         }
     }
     let (a, b) = (cx.val(inst.id(1)?)?, cx.val(inst.id(2)?)?);
@@ -171,23 +171,23 @@ fn select(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         (Val::Leaves(a), Val::Leaves(b)) => {
             let fits = |v: &Value| cond_ty == Type::B1 || cx.b.ty(*v).as_mask() == cond_ty;
             if !a.iter().all(fits) || (cond_ty.is_vector() && a.len() != 1) {
-                return Err(Fault::malformed("the condition has another number of components than the objects"));
+                return Err(InstError::malformed("condition and objects have different numbers of components"));
             }
             let leaves = a.iter().zip(&b).map(|(&a, &b)| cx.b.select(cond, a, b)).collect();
             cx.set_val(inst, Val::Leaves(leaves))
         }
         (a @ (Val::Leaves(_) | Val::Memory(_)), b @ (Val::Leaves(_) | Val::Memory(_))) => {
             if cond_ty.is_vector() {
-                return Err(Fault::malformed("the condition of a composite is a single bool"));
+                return Err(InstError::malformed("the condition for composites is not a scalar Boolean"));
             }
             let (a, b) = (private_copy(cx, ty, &a)?, private_copy(cx, ty, &b)?);
             let address = cx.b.select(cond, a, b);
             cx.set_val(inst, Val::Memory(address))
         }
-        (Val::Input(_), _) | (_, Val::Input(_)) => {
+        (Val::BuiltIn(_), _) | (_, Val::BuiltIn(_)) => {
             let (a, b) = (cx.value(inst.id(1)?)?, cx.value(inst.id(2)?)?);
             if cond_ty.is_vector() {
-                return Err(Fault::malformed("the condition has more components than the objects"));
+                return Err(InstError::malformed("condition and objects have different numbers of components"));
             }
             let pointer = cx.b.select(cond, a, b);
             cx.set(inst, pointer)
@@ -196,11 +196,11 @@ fn select(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 }
 
 /// The address of private memory that holds a large value.
-pub(super) fn private_copy(cx: &mut FuncCx<'_>, ty: u32, val: &Val) -> Result<Value, Fault> {
+pub(super) fn private_copy(cx: &mut FuncCx<'_>, ty: u32, val: &Val) -> Result<Value, InstError> {
     let address = cx.in_memory(ty, val)?;
     if cx.b.ty(address) == Type::ptr(clift_kir::Space::Private) {
         return Ok(address);
     }
     let info = cx.type_info(ty)?;
-    cx.copy_to_slot(address, info, crate::spirv::lower::Access::aligned(info.align))
+    cx.copy_to_slot(address, info, crate::spirv::lower::MemAccess::aligned(info.align))
 }

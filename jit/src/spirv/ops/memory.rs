@@ -6,36 +6,36 @@ use rspirv::spirv::{MemoryAccess, Op, StorageClass};
 
 use super::built_in;
 use crate::spirv::llvm_backend;
-use crate::spirv::lower::{Access, FuncCx, Input, Val};
+use crate::spirv::lower::{BuiltInPointer, FuncCx, MemAccess, Val};
 use crate::spirv::types::{MAX_ALIGN, TypeKind};
 use crate::spirv::unit::declared;
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     match inst.op() {
         Op::Variable | Op::UntypedVariableKHR => variable(cx, inst),
         Op::Load => load(cx, inst),
         Op::Store => store(cx, inst),
         Op::CopyMemory => {
             let (to, from) = (inst.id(0)?, inst.id(1)?);
-            // One of the two may be without a type.
+            // One of the two pointers may be untyped.
             let ty = match cx.unit.types.any_pointer(cx.type_of(to)?)? {
                 (_, Some(pointee)) => pointee,
                 (_, None) => cx.pointee(from)?,
             };
             if !cx.unit.types.same_shape(cx.pointee_or(from, ty)?, ty)? {
-                return Err(Fault::malformed("the pointers are to different types"));
+                return Err(InstError::malformed("the pointers point to different types"));
             }
             let (access, _) = access(cx, inst, 2, Some(ty))?;
             let target = cx.pointer(to)?;
-            if let Val::Input(input) = cx.val(from)? {
-                let value = built_in::read(cx, Input { ty, ..input })?;
+            if let Val::BuiltIn(input) = cx.val(from)? {
+                let value = built_in::read(cx, BuiltInPointer { ty, ..input })?;
                 return cx.store(ty, target, &value, access);
             }
             let info = cx.type_info(ty)?;
             if !info.is_sized() {
-                return Err(Fault::malformed("the type pointed to has no values"));
+                return Err(InstError::malformed("the type that the pointers point to has no values"));
             }
             let source = cx.pointer(from)?;
             cx.copy(target, source, info.size, access);
@@ -43,14 +43,14 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         }
         Op::CopyMemorySized => {
             let from = match cx.val(inst.id(1)?)? {
-                Val::Input(input) => built_in::copy(cx, input)?,
+                Val::BuiltIn(input) => built_in::copy(cx, input)?,
                 Val::Leaves(_) | Val::Memory(_) => cx.pointer(inst.id(1)?)?,
             };
             let (to, count) = (cx.pointer(inst.id(0)?)?, cx.scalar_int(inst.id(2)?)?);
             let (_, ty) = cx.unit.types.any_pointer(cx.type_of(inst.id(0)?)?)?;
             let stated = inst.len() > 3;
             let (access, _) = access(cx, inst, 3, ty)?;
-            // Clang's back end states what holds for the target as if it held for the source as well.
+            // Clang's back end states the alignment of the target as if it held for the source as well.
             let for_both = stated && cx.unit.module.generator != llvm_backend::GENERATOR;
             let align = if for_both { access.align } else { 1 };
             let count = cx.b.int_resize(count, Elem::I64, false);
@@ -65,14 +65,14 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         | Op::InBoundsPtrAccessChain
         | Op::UntypedPtrAccessChainKHR
         | Op::UntypedInBoundsPtrAccessChainKHR => access_chain(cx, inst, true),
-        // What is fetched ahead is fetched again.
+        // Prefetches have no effect on results and are dropped.
         Op::UntypedPrefetchKHR => Ok(()),
         Op::GenericPtrMemSemantics => {
             let pointer = cx.pointer(inst.id(0)?)?;
             let local = cx.b.in_space(pointer, Space::Local);
             let ty = cx.kir_type(inst.result_type()?)?;
             if ty != Type::I32 {
-                return Err(Fault::malformed("the result is no 32-bit integer"));
+                return Err(InstError::malformed("the result type is not a 32-bit integer"));
             }
             let (workgroup, global) = (cx.b.iconst(ty, 0x100), cx.b.iconst(ty, 0x200));
             let value = cx.b.select(local, workgroup, global);
@@ -89,7 +89,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let size = cx.type_info(cx.pointee(inst.id(0)?)?)?.size.max(1);
             let to = cx.kir_type(inst.result_type()?)?;
             if !to.is_int() || to.is_vector() {
-                return Err(Fault::malformed("the result is no integer"));
+                return Err(InstError::malformed("the result type is not a scalar integer"));
             }
             let bytes = cx.b.int2(Opcode::Isub, a, b);
             let size = cx.b.iconst(Type::I64, size as i64);
@@ -101,28 +101,28 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             let size = cx.type_info(cx.pointee(inst.id(0)?)?)?.size;
             let to = cx.kir_type(inst.result_type()?)?;
             if !to.is_int() || to.is_vector() {
-                return Err(Fault::malformed("the result is no integer"));
+                return Err(InstError::malformed("the result type is not a scalar integer"));
             }
             let value = cx.b.iconst(to, size as i64);
             cx.set(inst, value)
         }
-        // A variable lives as long as its function runs.
+        // Variables live until their function returns.
         Op::LifetimeStart | Op::LifetimeStop => Ok(()),
         _ => unreachable!("broken invariant: {} is no memory instruction", inst.name()),
     }
 }
 
 /// Two pointers as integers.
-fn pointers(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(Value, Value), Fault> {
+fn pointers(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(Value, Value), InstError> {
     let (a, b) = (cx.pointer(inst.id(0)?)?, cx.pointer(inst.id(1)?)?);
     if cx.b.ty(a) != cx.b.ty(b) || cx.b.ty(a).is_vector() {
-        return Err(Fault::malformed("the pointers are of different types"));
+        return Err(InstError::malformed("the pointers have different types"));
     }
     Ok((cx.b.cast(Opcode::PtrToInt, a, Type::I64), cx.b.cast(Opcode::PtrToInt, b, Type::I64)))
 }
 
-/// Alignment that a decoration states for an id.
-fn decorated_align(cx: &FuncCx<'_>, id: u32) -> Result<u32, Fault> {
+/// The alignment that decorations state for an id.
+fn decorated_align(cx: &FuncCx<'_>, id: u32) -> Result<u32, InstError> {
     let decorations = cx.unit.module.decorations.of(id);
     let by_id = match decorations.alignment_id {
         Some(id) => cx.unit.consts.integer(id)?,
@@ -130,45 +130,47 @@ fn decorated_align(cx: &FuncCx<'_>, id: u32) -> Result<u32, Fault> {
     };
     let align = u64::from(decorations.alignment.unwrap_or(1)).max(by_id);
     if !align.is_power_of_two() {
-        return Err(Fault::malformed(format!("alignment {align} is not a power of two")));
+        return Err(InstError::malformed(format!("alignment {align} is not a power of two")));
     }
     Ok(align.min(MAX_ALIGN.into()) as u32)
 }
 
-fn variable(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+fn variable(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let (class, pointee, initializer) = declared(inst, &cx.unit.types)?;
     if class != StorageClass::Function {
-        return Err(Fault::malformed(format!("a variable of a function in {class:?}")));
+        return Err(InstError::malformed(format!(
+            "a variable in a function has storage class {class:?} instead of Function"
+        )));
     }
     let info = cx.type_info(pointee)?;
     if !info.is_sized() {
-        return Err(Fault::malformed("a variable of a type without size"));
+        return Err(InstError::malformed("the variable's type has no size"));
     }
     let align = info.align.max(decorated_align(cx, inst.result()?)?);
     let slot = cx.slot(info.size, align)?;
     if let Some(initializer) = initializer {
         cx.unit.types.check_initializer(cx.type_of(initializer)?, pointee)?;
         let val = cx.val(initializer)?;
-        cx.store(pointee, slot, &val, Access::aligned(info.align))?;
+        cx.store(pointee, slot, &val, MemAccess::aligned(info.align))?;
     }
     cx.set(inst, slot)
 }
 
-/// Facts about an access from its memory operands, and how many operands they are. Without a stated alignment the type's
-/// counts.
-fn access(cx: &FuncCx<'_>, inst: &Inst, operand: usize, ty: Option<u32>) -> Result<(Access, usize), Fault> {
+/// The properties of an access from its memory operands, and the number of these operands. Without a stated alignment the
+/// alignment of the type is used.
+fn access(cx: &FuncCx<'_>, inst: &Inst, operand: usize, ty: Option<u32>) -> Result<(MemAccess, usize), InstError> {
     let align = ty.map_or(Ok(1), |ty| cx.type_info(ty).map(|info| info.align))?;
-    let mut access = Access::aligned(align);
+    let mut access = MemAccess::aligned(align);
     let Some(operands) = inst.dr.operands.get(operand) else { return Ok((access, 0)) };
     let Operand::MemoryAccess(mask) = *operands else {
-        return Err(Fault::malformed("the memory operands are missing"));
+        return Err(InstError::malformed("the memory operands mask is missing"));
     };
     access.volatile = mask.contains(MemoryAccess::VOLATILE);
     let mut used = 1;
     if mask.contains(MemoryAccess::ALIGNED) {
         let align = inst.literal(operand + used)?;
         if !align.is_power_of_two() {
-            return Err(Fault::malformed(format!("alignment {align} is not a power of two")));
+            return Err(InstError::malformed(format!("alignment {align} is not a power of two")));
         }
         access.align = align.min(MAX_ALIGN);
         used += 1;
@@ -176,14 +178,14 @@ fn access(cx: &FuncCx<'_>, inst: &Inst, operand: usize, ty: Option<u32>) -> Resu
     Ok((access, used))
 }
 
-fn load(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+fn load(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let (ty, id) = (inst.result_type()?, inst.id(0)?);
-    // The SPIR-V-LLVM translator of LLVM 17 keeps events in variables of pointers.
+    // The SPIR-V-LLVM translator of LLVM 17 stores events in variables of pointer type.
     if !cx.unit.types.same_layout(cx.pointee_or(id, ty)?, ty)? {
-        return Err(Fault::malformed("the result is not of the type pointed to"));
+        return Err(InstError::malformed("the result does not have the type that the pointer points to"));
     }
-    if let Val::Input(input) = cx.val(id)? {
-        let value = built_in::read(cx, Input { ty, ..input })?;
+    if let Val::BuiltIn(input) = cx.val(id)? {
+        let value = built_in::read(cx, BuiltInPointer { ty, ..input })?;
         return cx.set_val(inst, value);
     }
     if let Some(sampler) = literal_sampler(cx, id)? {
@@ -202,8 +204,9 @@ fn load(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     cx.set_val(inst, val)
 }
 
-/// The constant in a variable that holds a sampler: images are accessed by samplers known when the kernel is compiled.
-fn literal_sampler(cx: &FuncCx<'_>, id: u32) -> Result<Option<u32>, Fault> {
+/// The initializer of a variable that holds a sampler. Loads of it are replaced by the constant, so that the sampler is known at
+/// compile time.
+fn literal_sampler(cx: &FuncCx<'_>, id: u32) -> Result<Option<u32>, InstError> {
     match cx.unit.module.def(id) {
         Some(variable) if matches!(variable.op(), Op::Variable | Op::UntypedVariableKHR) => {
             let (_, ty, initializer) = declared(variable, &cx.unit.types)?;
@@ -214,14 +217,14 @@ fn literal_sampler(cx: &FuncCx<'_>, id: u32) -> Result<Option<u32>, Fault> {
     }
 }
 
-fn store(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+fn store(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let (pointer, object) = (inst.id(0)?, inst.id(1)?);
     let ty = cx.type_of(object)?;
     if !cx.unit.types.same_layout(ty, cx.pointee_or(pointer, ty)?)? {
-        return Err(Fault::malformed("the object is not of the type pointed to"));
+        return Err(InstError::malformed("the object does not have the type that the pointer points to"));
     }
-    if let Val::Input(_) = cx.val(pointer)? {
-        return Err(Fault::malformed("a built-in variable is read-only"));
+    if let Val::BuiltIn(_) = cx.val(pointer)? {
+        return Err(InstError::malformed("a built-in variable is read-only"));
     }
     let (mut access, _) = access(cx, inst, 2, Some(ty))?;
     access.volatile |= cx.unit.module.decorations.of(pointer).volatile;
@@ -230,9 +233,9 @@ fn store(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     cx.store(ty, address, &val, access)
 }
 
-/// `AccessChain` and `PtrAccessChain`: the latter's first index steps over whole objects.
-fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<(), Fault> {
-    // A pointer without a type is stepped as if it were one to the type that comes first.
+/// `AccessChain` and `PtrAccessChain`; the first index of the latter steps over whole objects.
+fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<(), InstError> {
+    // The first operand of an untyped access chain is the type that the base is taken to point to.
     let untyped = matches!(
         inst.op(),
         Op::UntypedAccessChainKHR
@@ -245,26 +248,26 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
     let indices = inst.ids_from(place + 1)?;
     let (_, pointee) = cx.unit.types.any_pointer(inst.result_type()?)?;
     let mut ty = if untyped { inst.id(0)? } else { cx.pointee(base)? };
-    if let Val::Input(input) = cx.val(base)?
+    if let Val::BuiltIn(input) = cx.val(base)?
         && let Some(input) =
-            built_in::step(cx, Input { ty, ..input }, &indices, over_objects, is_byte_offset(cx, inst))?
+            built_in::step(cx, BuiltInPointer { ty, ..input }, &indices, over_objects, is_byte_offset(cx, inst))?
     {
         if !cx.unit.types.same_shape(input.ty, pointee.unwrap_or(input.ty))? {
-            return Err(Fault::malformed("the result points to another type than the indices lead to"));
+            return Err(InstError::malformed("the result does not point to the type that the indices select"));
         }
-        cx.define(inst.result()?, Val::Input(input));
+        cx.define(inst.result()?, Val::BuiltIn(input));
         return Ok(());
     }
-    let mut address = Address { base: cx.pointer(base)?, index: None, disp: 0 };
+    let mut address = AddressBuilder { base: cx.pointer(base)?, index: None, disp: 0 };
     if is_byte_offset(cx, inst) {
-        let &bytes = indices.last().ok_or_else(|| Fault::malformed("the element index is missing"))?;
+        let &bytes = indices.last().ok_or_else(|| InstError::malformed("the element index is missing"))?;
         address.step(cx, bytes, 1)?;
         let value = address.finish(cx);
         return cx.set(inst, value);
     }
     let mut indices = indices.into_iter();
     if over_objects {
-        let index = indices.next().ok_or_else(|| Fault::malformed("the element index is missing"))?;
+        let index = indices.next().ok_or_else(|| InstError::malformed("the element index is missing"))?;
         let size = cx.type_info(ty)?.size;
         address.step(cx, index, size)?;
     }
@@ -272,7 +275,8 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
         match &cx.type_info(ty)?.kind {
             TypeKind::Struct { .. } => {
                 let member = cx.unit.consts.integer(index);
-                let member = member.map_err(|_| Fault::malformed("a struct is indexed by constants only"))?;
+                let member =
+                    member.map_err(|_| InstError::malformed("the index of a struct member is not a constant"))?;
                 let step = cx.unit.types.step(ty, member)?;
                 address.disp = address.disp.wrapping_add(step.offset as i64);
                 ty = step.ty;
@@ -282,13 +286,13 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
                 address.step(cx, index, size)?;
                 ty = elem;
             }
-            _ => return Err(Fault::malformed("an index into something that has no parts")),
+            _ => return Err(InstError::malformed("too many indices: the type that they select has no parts")),
         }
     }
-    // The SPIR-V-LLVM translator of LLVM 17 to 19 gives all addresses among constants the type of pointers to bytes.
+    // In constants, the SPIR-V-LLVM translator of LLVM 17 to 19 declares all addresses as pointers to bytes.
     let relabeled = inst.spec_op && cx.unit.module.generator == TRANSLATOR;
     if !relabeled && !cx.unit.types.same_shape(ty, pointee.unwrap_or(ty))? && cx.type_info(ty)?.is_sized() {
-        return Err(Fault::malformed("the result points to another type than the indices lead to"));
+        return Err(InstError::malformed("the result does not point to the type that the indices select"));
     }
     let value = address.finish(cx);
     cx.set(inst, value)
@@ -297,16 +301,16 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
 /// Tool number of the SPIR-V-LLVM translator.
 const TRANSLATOR: u32 = 6;
 
-/// How producers write a variable's address plus constant bytes, whatever the variable's type is: LLVM's back end as
-/// `InBoundsPtrAccessChain %variable %zero %bytes`, the SPIR-V-LLVM translator of LLVM 22 as `UntypedPtrAccessChainKHR %type
-/// %variable %bytes`, and that of LLVM 19 as `PtrAccessChain %variable %bytes` with a result that points to bytes.
+/// Whether an access chain in a constant adds bytes to a variable's address, whatever the variable's type is. LLVM's back end writes
+/// `InBoundsPtrAccessChain %variable %zero %bytes`, the SPIR-V-LLVM translator of LLVM 22 `UntypedPtrAccessChainKHR %type
+/// %variable %bytes`, and that of LLVM 19 `PtrAccessChain %variable %bytes` with a result that points to bytes.
 fn is_byte_offset(cx: &FuncCx<'_>, inst: &Inst) -> bool {
     let generator = cx.unit.module.generator;
     inst.spec_op
         && match inst.op() {
             Op::PtrAccessChain | Op::InBoundsPtrAccessChain if generator == llvm_backend::GENERATOR => inst.len() == 3,
             Op::PtrAccessChain | Op::InBoundsPtrAccessChain if generator == TRANSLATOR => {
-                let pointee = |ty: Result<u32, Fault>| Some(cx.unit.types.pointer(ty.ok()?).ok()?.1);
+                let pointee = |ty: Result<u32, InstError>| Some(cx.unit.types.pointer(ty.ok()?).ok()?.1);
                 let base = inst.id(0).and_then(|base| cx.type_of(base));
                 let (from, to) = (pointee(base), pointee(inst.result_type()));
                 let to_bytes =
@@ -321,15 +325,15 @@ fn is_byte_offset(cx: &FuncCx<'_>, inst: &Inst) -> bool {
 }
 
 /// An address under construction: `base + index * scale + disp`.
-struct Address {
+struct AddressBuilder {
     base: Value,
     index: Option<(Value, u64)>,
     disp: i64,
 }
 
-impl Address {
+impl AddressBuilder {
     /// Adds an index (signed, of any width) times a size.
-    fn step(&mut self, cx: &mut FuncCx<'_>, index: u32, size: u64) -> Result<(), Fault> {
+    fn step(&mut self, cx: &mut FuncCx<'_>, index: u32, size: u64) -> Result<(), InstError> {
         if let Ok(number) = cx.unit.consts.signed_integer(index) {
             self.disp = self.disp.wrapping_add(number.wrapping_mul(size as i64));
             return Ok(());

@@ -10,10 +10,10 @@ use crate::builtins::{self, ClOp};
 use crate::spirv::caps::ExtSet;
 use crate::spirv::lower::{FuncCx, Val};
 use crate::spirv::types::TypeKind;
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     match inst.op() {
         Op::ExtInst | Op::ExtInstWithForwardRefsKHR => ext_inst(cx, inst),
         Op::AssumeTrueKHR => cx.value(inst.id(0)?).map(|_| ()),
@@ -23,7 +23,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             cx.set(inst, value)
         }
         Op::ReadClockKHR => {
-            // One clock for all; a scope that is no constant changes nothing.
+            // The clock is the same for all scopes, so the scope need not be constant.
             scope(cx, inst.id(0)?)?;
             let time = cx.b.value(Opcode::Clock, &[], Imm::None, Type::I64);
             let ty = cx.kir_type(inst.result_type()?)?;
@@ -31,7 +31,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
                 return cx.set(inst, time);
             }
             if ty != Type::vector(Elem::I32, 2) {
-                return Err(Fault::malformed(format!("a time of type {ty}")));
+                return Err(InstError::malformed(format!("the clock cannot be read as {ty}")));
             }
             let halves = cx.b.cast(Opcode::Bitcast, time, ty);
             cx.set(inst, halves)
@@ -41,7 +41,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
 }
 
 /// `OpLine` and `OpNoLine`.
-pub(in crate::spirv) fn position(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(in crate::spirv) fn position(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     if inst.op() == Op::Line {
         cx.set_line(inst.literal(1)?, inst.literal(2)?);
     } else {
@@ -50,7 +50,7 @@ pub(in crate::spirv) fn position(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(),
     Ok(())
 }
 
-/// Takes the source line from a `DebugLine` or `DebugNoLine`.
+/// Sets the source line of a `DebugLine` or `DebugNoLine`.
 fn debug_line(cx: &mut FuncCx<'_>, inst: &Inst) {
     let number = |operand: usize| {
         let value = inst.id(operand).and_then(|id| cx.unit.consts.integer(id));
@@ -66,7 +66,7 @@ fn debug_line(cx: &mut FuncCx<'_>, inst: &Inst) {
     }
 }
 
-fn ext_inst(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+fn ext_inst(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     match cx.unit.module.ext_sets.get(&inst.id(0)?) {
         Some(ExtSet::OpenCl) => {}
         Some(ExtSet::Ignored) => return Ok(()),
@@ -74,23 +74,24 @@ fn ext_inst(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             debug_line(cx, inst);
             return Ok(());
         }
-        None => return Err(Fault::malformed("the set is not imported")),
+        None => return Err(InstError::malformed("the extended instruction set is not imported")),
     }
     let number = inst.literal(1)?;
-    let op = ClOp::from_u32(number).ok_or_else(|| Fault::malformed(format!("OpenCL.std has no number {number}")))?;
+    let op = ClOp::from_u32(number)
+        .ok_or_else(|| InstError::malformed(format!("OpenCL.std has no instruction {number}")))?;
     let Some(class) = OPENCL_STD_100_INSTRUCTION_TABLE.lookup_opcode(number) else {
-        return Err(Fault::malformed(format!("OpenCL.std has no number {number}")));
+        return Err(InstError::malformed(format!("OpenCL.std has no instruction {number}")));
     };
-    // The parser takes all operands for ids; the set's grammar knows which are literals.
+    // The parser reads all operands as ids; the set's grammar says which are literals.
     let mut args = Vec::new();
     let mut kinds = class.operands.iter();
     let mut kind = kinds.next();
     for operand in &inst.dr.operands[2..] {
         let Some(expected) = kind else {
-            return Err(Fault::malformed(format!("too many operands for {}", class.opname)));
+            return Err(InstError::malformed(format!("too many operands for {}", class.opname)));
         };
         let &Operand::IdRef(word) = operand else {
-            return Err(Fault::malformed("an operand of an unknown kind"));
+            return Err(InstError::malformed("an operand has an unknown kind"));
         };
         args.push(match expected.kind {
             OperandKind::LiteralInteger | OperandKind::FPRoundingMode => builtins::Operand::Literal(word),
@@ -101,7 +102,7 @@ fn ext_inst(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
         }
     }
     if kind.is_some_and(|kind| kind.quantifier == OperandQuantifier::One) {
-        return Err(Fault::malformed(format!("too few operands for {}", class.opname)));
+        return Err(InstError::malformed(format!("too few operands for {}", class.opname)));
     }
     let ty = inst.result_type()?;
     let info = cx.type_info(ty)?;
@@ -109,14 +110,16 @@ fn ext_inst(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     let result = if void { None } else { Some(cx.kir_type(ty)?) };
     cx.set_fp(inst);
     let value = builtins::expand(&mut cx.b, op, &args, result)
-        .map_err(|reason| Fault::unsupported(format!("{}: {reason}", class.opname)))?;
+        .map_err(|reason| InstError::unsupported(format!("{}: {reason}", class.opname)))?;
     match (value, void) {
         (Some(value), false) => cx.set(inst, value),
         (None, true) => {
             cx.define(inst.result()?, Val::Leaves(Default::default()));
             Ok(())
         }
-        (None, false) => Err(Fault::malformed(format!("{} gives no value", class.opname))),
+        (None, false) => {
+            Err(InstError::malformed(format!("{} has no result, but the result type is not void", class.opname)))
+        }
         (Some(_), true) => Ok(()),
     }
 }

@@ -20,10 +20,10 @@ mod named_barrier;
 use rspirv::spirv::Op;
 
 use super::lower::FuncCx;
-use super::words::{Fault, Inst};
+use super::words::{Inst, InstError};
 
 /// Imports one instruction of a function, or of an `OpSpecConstantOp`.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     match inst.op() {
         Op::SNegate
         | Op::FNegate
@@ -273,28 +273,28 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
             misc::lower(cx, inst)
         }
 
-        _ => Err(Fault::unsupported(missing(inst.op()))),
+        _ => Err(InstError::unsupported(missing(inst.op()))),
     }
 }
 
-/// Why an instruction that is not in the list above cannot be imported.
+/// The reason why an instruction that is not in the list above cannot be imported.
 fn missing(op: Op) -> String {
     let name = format!("{op:?}");
-    let class = if name.starts_with("Image") {
-        "these image functions"
+    let reason = if name.starts_with("Image") {
+        "this image instruction is not supported by this device"
     } else if name.starts_with("Group") {
-        "these group functions"
+        "this group instruction is not supported by this device"
     } else if name.contains("Pipe") || name.contains("ReserveId") {
-        "pipes"
+        "pipes are not supported by this device"
     } else if name.contains("Enqueue")
         || name.contains("Event")
         || name.contains("Ndrange")
         || name.contains("Queue")
         || name.starts_with("GetKernel")
     {
-        return "device-side enqueue is not available on this device".to_owned();
+        "device-side enqueue is not supported by this device"
     } else {
-        return "this instruction has no meaning in an OpenCL kernel".to_owned();
+        "this instruction is not defined for OpenCL kernels"
     };
-    format!("{class} are not available on this device")
+    reason.to_owned()
 }

@@ -1,27 +1,28 @@
-//! Named barriers: some of a work-group's sub-groups meet there, in control flow of their own.
+//! Named barriers: barriers for some of a work-group's sub-groups, in divergent control flow.
 //!
-//! A named barrier is a place in local memory, one for each instruction that makes one: how many sub-groups meet there, how many
-//! have arrived, how often all have. Making one is an operation of the whole work-group, between two of its barriers: nobody
-//! waits any more at what the place was before, and nobody arrives before it is made.
+//! A named barrier is a variable in local memory, one for each instruction that initializes one. It holds the number of sub-groups
+//! that take part, the number that have arrived, and how often all have arrived. The initialization is an operation of the whole
+//! work-group between two work-group barriers: no sub-group still waits at the previous barrier in the same variable, and none
+//! arrives before the initialization is complete.
 
 use clift_kir::module::GlobalInit;
 use clift_kir::{BarrierInfo, BlockCall, GlobalData, IntCond, MemInfo, MemScope, Opcode, Space, SpaceSet, Type};
 use rspirv::spirv::Op;
 
 use super::group;
-use crate::spirv::function::Copies;
+use crate::spirv::function::InlinedCopies;
 use crate::spirv::lower::FuncCx;
 use crate::spirv::types::TypeKind;
-use crate::spirv::words::{Fault, Inst};
+use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     match inst.op() {
         Op::NamedBarrierInitialize => make(cx, inst),
         Op::MemoryNamedBarrier => {
             let barrier = inst.id(0)?;
             if cx.type_info(cx.type_of(barrier)?)?.kind != TypeKind::NamedBarrier {
-                return Err(Fault::malformed("the operand is no named barrier"));
+                return Err(InstError::malformed("the operand is not a named barrier"));
             }
             let at = cx.value(barrier)?;
             let (memory, spaces) = (group::scope(cx, inst.id(1)?)?, group::spaces(cx, inst.id(2)?)?);
@@ -33,14 +34,14 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     }
 }
 
-/// Makes a named barrier.
-fn make(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
+/// Initializes a named barrier.
+fn make(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let count = cx.scalar_int(inst.id(0)?)?;
     if cx.b.ty(count) != Type::I32 {
-        return Err(Fault::malformed("the number of sub-groups is not of 32 bits"));
+        return Err(InstError::malformed("the number of sub-groups is not a 32-bit integer"));
     }
-    if cx.copies != Copies::One {
-        return Err(Fault::unsupported("a named barrier of a function that is called from several places"));
+    if cx.copies != InlinedCopies::One {
+        return Err(InstError::unsupported("a named barrier in a function that is called from several places"));
     }
     let data = GlobalData {
         name: String::from("named_barrier"),
@@ -69,7 +70,7 @@ fn make(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), Fault> {
     cx.set(inst, at)
 }
 
-/// A barrier of the work-group for its local memory.
+/// A work-group barrier for local memory.
 fn whole_group(cx: &mut FuncCx<'_>) {
     let id = cx.b.func.fresh_barrier();
     let (execution, memory) = (MemScope::WorkGroup, MemScope::WorkGroup);

@@ -91,7 +91,7 @@ pub(crate) fn estimate(normal: &NormalForm, divergence: &Divergence, lanes: u32,
         costs.scalar += frequency * own * one * model.lanes;
         let times = frequency * divergence_factor * executed;
         costs.pack += times * all;
-        if !normal.func.layout.is_rare(block) {
+        if !normal.func.layout.is_cold(block) {
             costs.hot += times * all;
             costs.scattered += times * scattered;
         }
@@ -146,7 +146,7 @@ impl ThroughputModel<'_> {
             if plan.latches[pred].is_some() {
                 continue;
             }
-            let cold = cfg.succs(pred).iter().any(|&succ| func.layout.is_rare(succ));
+            let cold = cfg.succs(pred).iter().any(|&succ| func.layout.is_cold(succ));
             let paths = if self.divergence.diverges(pred) && !self.is_loop_exit(pred) && !cold {
                 cfg.succs(pred).len() as f64
             } else {
@@ -161,11 +161,11 @@ impl ThroughputModel<'_> {
     fn edge_probability(&self, from: Block, to: Block) -> f64 {
         let NormalForm { func, cfg, .. } = self.normal;
         let share = self.lanes * UNUSUAL;
-        if func.layout.is_rare(from) {
+        if func.layout.is_cold(from) {
             1.0
-        } else if func.layout.is_rare(to) {
+        } else if func.layout.is_cold(to) {
             share
-        } else if cfg.succs(from).iter().any(|&succ| func.layout.is_rare(succ)) {
+        } else if cfg.succs(from).iter().any(|&succ| func.layout.is_cold(succ)) {
             1.0 - share
         } else {
             1.0

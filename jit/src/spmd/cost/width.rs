@@ -159,7 +159,7 @@ impl<'a> WidthCandidate<'a> {
         let NormalForm { func, cfg, .. } = self.whole();
         let divergence = self.whole().divergence(self.lanes, true);
         let mut any = false;
-        for &block in cfg.rpo().iter().filter(|&&block| !func.layout.is_rare(block)) {
+        for &block in cfg.rpo().iter().filter(|&&block| !func.layout.is_cold(block)) {
             for &inst in func.layout.insts(block) {
                 let data = func.dfg.inst(inst);
                 let accessed = match how(data.op) {
@@ -244,7 +244,7 @@ fn dominant_element_bits(normal: &NormalForm) -> u32 {
     let post = DomTree::post(cfg);
     let (mut narrow, mut wide) = (0usize, 0usize);
     // Cold paths of functions are long, and may compute with doubles.
-    for &block in func.layout.blocks().iter().filter(|&&block| !func.layout.is_rare(block)) {
+    for &block in func.layout.blocks().iter().filter(|&&block| !func.layout.is_cold(block)) {
         // Blocks that a branch may skip count less.
         let level = loops.innermost(block);
         let skippable = dom.parent(block).is_some_and(|at| loops.innermost(at) == level && !post.dominates(block, at));

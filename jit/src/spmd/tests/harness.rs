@@ -4,8 +4,8 @@ use std::mem::offset_of;
 
 use clift_include::abi::{Resources, WgContext};
 use clift_kir::interp::{
-    Fault, Geometry, GroupLaunch, InterpError, Interpreter, Lanes, Memory, NoObserver, Options as RunOptions, Outcome,
-    Prepared, SimMemory, SimOptions, load_globals,
+    Fault, Geometry, GroupLaunch, InterpError, InterpOptions as RunOptions, Interpreter, Lanes, Memory, NoObserver,
+    Outcome, PreparedModule, SimMemory, SimOptions, load_globals,
 };
 use clift_kir::verify::LOOPED_PARAMS;
 use clift_kir::{Func, Module, Space, verify};
@@ -64,7 +64,7 @@ impl Launch {
 
     /// Runs the kernel as it is, with sub-groups of some size.
     pub(super) fn run_kernel(&self, module: &Module, seed: u64, sub_group_size: u32) -> Ran {
-        let prepared = Prepared::new(module);
+        let prepared = PreparedModule::new(module);
         let interpreter = Interpreter::new(module, &prepared);
         let mut memory = SimMemory::new(SimOptions::default());
         let globals = load_globals(module, &mut memory).expect("globals");
@@ -100,7 +100,7 @@ impl Launch {
         let resources = resources(made);
         let Geometry { global_size, global_offset, local_size, .. } = self.geometry;
         let packed_groups = resources.packed_groups(global_size, global_offset, local_size);
-        let prepared = Prepared::new(&module);
+        let prepared = PreparedModule::new(&module);
         let interpreter = Interpreter::new(&module, &prepared);
         let mut memory = SimMemory::new(SimOptions::default());
         let globals = load_globals(&module, &mut memory).expect("globals");

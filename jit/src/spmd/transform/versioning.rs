@@ -85,8 +85,8 @@ fn version_first_piece(normal: &mut NormalForm, gains: &Gains, done: &mut Entity
     // Blocks that normalization has added in cold code are cold.
     for &block in normal.cfg.rpo() {
         let preds = normal.cfg.preds(block);
-        if !preds.is_empty() && preds.iter().all(|&pred| normal.func.layout.is_rare(pred)) {
-            normal.func.layout.set_rare(block);
+        if !preds.is_empty() && preds.iter().all(|&pred| normal.func.layout.is_cold(pred)) {
+            normal.func.layout.set_cold(block);
         }
     }
     done.extend(piece.blocks);
@@ -338,10 +338,10 @@ fn copy_piece(normal: &NormalForm, gains: &Gains, at: Block) -> Option<(Function
     join(&mut func, &blocks, &places, &copies);
     // The assumption fails for few packs, so the slow copy is cold.
     if gains.which > 0 {
-        func.layout.clear_rare(at);
+        func.layout.clear_cold(at);
     }
     for &block in &blocks {
-        func.layout.set_rare(block);
+        func.layout.set_cold(block);
     }
     let all = blocks.iter().chain(places.values()).copied().chain([at]).collect();
     Some((func, VersionedPiece { assumed, slow: blocks, blocks: all }))

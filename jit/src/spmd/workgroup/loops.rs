@@ -213,8 +213,8 @@ impl<'a> Loops<'a> {
         for &block in &region.blocks {
             let copy = self.env.out.append_block();
             body.blocks.insert(block, copy);
-            if self.regions.func.layout.is_rare(block) {
-                self.env.out.layout.set_rare(copy);
+            if self.regions.func.layout.is_cold(block) {
+                self.env.out.layout.set_cold(copy);
             }
             if block == region.start {
                 continue;

@@ -10,7 +10,7 @@
 //!
 //! Deliberately not here: how the call is made (`translate`) and which bodies are equal (`place`).
 
-use clift_kir::analysis::{Cfg, Rare};
+use clift_kir::analysis::{Cfg, Cold};
 use clift_kir::{Block, BlockCall, Function, Imm, Inst, InstData, Opcode, Stage, Type, Value};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -56,7 +56,7 @@ pub(crate) struct Outline {
 
 impl Outline {
     /// The bodies of a function.
-    pub(crate) fn new(func: &Function, cfg: &Cfg, rare: &Rare) -> Outline {
+    pub(crate) fn new(func: &Function, cfg: &Cfg, rare: &Cold) -> Outline {
         let mut outline = Outline::default();
         if !rare.any() {
             return outline;

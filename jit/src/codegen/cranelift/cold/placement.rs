@@ -6,7 +6,7 @@
 //! to be one, read from the stack frame where such a block begins, is added to the bits of scalars before they become vectors.
 
 use clift_kir::Block;
-use clift_kir::analysis::Rare;
+use clift_kir::analysis::Cold;
 use cranelift_codegen::cursor::{Cursor, CursorPosition};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use rustc_hash::FxHashMap;
@@ -15,7 +15,7 @@ use crate::codegen::cranelift::translate::Translator;
 
 /// What is executed seldom.
 pub(crate) struct Seldom {
-    rare: Rare,
+    rare: Cold,
     /// Holds zero.
     slot: Option<ir::StackSlot>,
     /// The zeros, by the block that reads them.
@@ -23,7 +23,7 @@ pub(crate) struct Seldom {
 }
 
 impl Seldom {
-    pub(crate) fn new(rare: Rare) -> Seldom {
+    pub(crate) fn new(rare: Cold) -> Seldom {
         Seldom { rare, slot: None, zeros: FxHashMap::default() }
     }
 }

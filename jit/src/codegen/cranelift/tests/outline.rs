@@ -15,7 +15,7 @@ const FLOATS: Type = Type::scalar(Elem::F32);
 fn reduced(kernel: &mut Kernel, x: Value, factor: Value, rare_stores: Option<Value>) -> Value {
     let lanes = kernel.func.dfg.ty(x);
     let (rare, join) = (kernel.func.append_block(), kernel.func.append_block());
-    kernel.func.layout.set_rare(rare);
+    kernel.func.layout.set_cold(rare);
     let mut b = kernel.at();
     let limit = b.fconst(lanes, 100.0);
     let large = b.fcmp(FloatCond::Ogt, x, limit);

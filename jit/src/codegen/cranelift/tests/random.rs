@@ -6,7 +6,8 @@
 
 use clift_include::abi::WgContext;
 use clift_kir::interp::{
-    Interpreter, Lanes, Memory, NoObserver, Options as RunOptions, Prepared, SimMemory, SimOptions, load_globals,
+    InterpOptions as RunOptions, Interpreter, Lanes, Memory, NoObserver, PreparedModule, SimMemory, SimOptions,
+    load_globals,
 };
 use clift_kir::verify::LOOPED_PARAMS;
 use clift_kir::{
@@ -459,7 +460,7 @@ impl Generator {
             self.kernel.block = way;
             let outer = self.computes;
             if rare && way == two {
-                self.kernel.func.layout.set_rare(two);
+                self.kernel.func.layout.set_cold(two);
                 self.computes = true;
             }
             self.sequence(4, depth + 1);
@@ -537,7 +538,7 @@ fn program(seed: u64) -> Function {
 fn interpret(func: &Function, input: &[u8]) -> Vec<u8> {
     let mut module = Module::default();
     let id = module.funcs.push(func.clone());
-    let prepared = Prepared::new(&module);
+    let prepared = PreparedModule::new(&module);
     let mut memory = SimMemory::new(SimOptions { uninitialized: false, races: false, ..SimOptions::default() });
     let globals = load_globals(&module, &mut memory).unwrap();
     let mut place = |space: Space, bytes: &[u8]| {

@@ -190,7 +190,7 @@ impl<'a> Selector<'a> {
                 self.values[param] = Some(Held::Register(register));
                 self.homes[param] = Some(block);
             }
-            self.blocks.push(MachBlock { params, cold: legal.layout.is_rare(block), ..MachBlock::default() });
+            self.blocks.push(MachBlock { params, cold: legal.layout.is_cold(block), ..MachBlock::default() });
             if let Some(last) = legal.layout.terminator(block) {
                 for target in legal.dfg.targets(last) {
                     self.preds[target.block] += 1;

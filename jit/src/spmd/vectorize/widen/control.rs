@@ -21,7 +21,7 @@ impl Widener<'_> {
         for &block in &self.plan.order {
             let root = self.masks.root(block);
             let insts = self.func.layout.insts(block);
-            let cold = self.func.layout.is_rare(block);
+            let cold = self.func.layout.is_cold(block);
             if insts.iter().any(|&inst| self.needs_lanes(inst)) || self.is_header(block) || cold {
                 self.guarded.insert(root);
             }
@@ -79,8 +79,8 @@ impl Widener<'_> {
         for &block in &order {
             let head = self.out.append_block();
             self.heads[block] = Some(head).into();
-            if self.func.layout.is_rare(block) {
-                self.out.layout.set_rare(head);
+            if self.func.layout.is_cold(block) {
+                self.out.layout.set_cold(head);
             }
         }
         let first = self.head(order[0]);
@@ -229,7 +229,7 @@ impl Widener<'_> {
                 let none = self.mask_constant(false);
                 self.assign(var, none);
             }
-            if !self.func.layout.is_rare(block) {
+            if !self.func.layout.is_cold(block) {
                 let locs = self.func.layout.insts(block).iter().map(|&inst| self.func.locs[inst]);
                 self.report.masked_blocks.push(locs.max_by_key(|loc| loc.line != 0).unwrap_or_default());
             }

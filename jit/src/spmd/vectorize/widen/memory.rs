@@ -158,7 +158,7 @@ impl Widener<'_> {
     /// tested.
     fn note_scattered(&mut self, write: bool) {
         let report = &mut self.report;
-        let list = if self.func.layout.is_rare(self.block) {
+        let list = if self.func.layout.is_cold(self.block) {
             &mut report.tested
         } else if write {
             &mut report.scatters

@@ -31,7 +31,7 @@ impl Loops<'_> {
         }
         let (deadlock, next_group) = (self.deadlock, self.next_group);
         self.env.out.layout.append_block(deadlock);
-        self.env.out.layout.set_rare(deadlock);
+        self.env.out.layout.set_cold(deadlock);
         let mut b = self.env.at(deadlock);
         b.inst(Opcode::Deadlock, &[], Imm::None, &[]);
         b.jump(next_group, &[]);

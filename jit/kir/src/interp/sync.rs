@@ -1,9 +1,9 @@
-//! Where work-items meet: barriers, and operations in which they exchange values.
+//! Synchronization of work-items: barriers and collective operations.
 //!
-//! The operations of a sub-group are executed by those of its work-items that are at the same place: the same instruction, in
-//! the same repetition of the loops around it. Of several such places the one furthest behind comes first, so that work-items
-//! that a branch has parted are together again where its ways meet. The operations of a work-group are executed when all of
-//! its work-items are there, like barriers. Nobody waits for work-items that have ended: programs return early beside a barrier.
+//! A collective operation of a sub-group is executed by those of its work-items that are at the same point: the same instruction,
+//! in the same iteration of the loops around it. Of several such points the earliest in code order is executed first, so that
+//! work-items reconverge after a divergent branch. A collective operation of a work-group is executed when all its work-items have
+//! reached it, like a barrier. Work-items that have ended are not waited for, because programs return early beside barriers.
 
 use super::memory::Fault;
 use super::step::{Frame, LaneVec, Machine, Thread};
@@ -14,25 +14,25 @@ use crate::ops::Opcode;
 use crate::types::Elem;
 
 /// A work-item.
-pub(super) struct Item<'m> {
+pub(super) struct WorkItem<'m> {
     pub(super) thread: Thread<'m>,
-    pub(super) state: State,
+    pub(super) state: ItemState,
     pub(super) started: bool,
 }
 
-/// A work-item between its turns.
+/// The scheduling state of a work-item.
 #[derive(Clone, Copy)]
-pub(super) enum State {
+pub(super) enum ItemState {
     Ready,
-    Waiting(Meeting),
+    Waiting(SyncPoint),
     Done,
 }
 
-/// What a work-item waits for.
+/// A synchronization point that a work-item waits at.
 #[derive(Clone, Copy)]
-pub(super) enum Meeting {
+pub(super) enum SyncPoint {
     Barrier(BarrierInfo),
-    /// The named barrier that lies at an address.
+    /// The named barrier at an address.
     Named(u64, BarrierInfo),
     Operation {
         func: Func,
@@ -41,131 +41,131 @@ pub(super) enum Meeting {
     },
 }
 
-impl Meeting {
-    /// What a thread has come to.
-    pub(super) fn of(thread: &Thread<'_>) -> Meeting {
+impl SyncPoint {
+    /// The synchronization point that a thread has reached.
+    pub(super) fn of(thread: &Thread<'_>) -> SyncPoint {
         let Some(frame) = thread.frames.last() else { unreachable!("broken invariant: waiting without a frame") };
         let inst = frame.inst();
         let data = frame.func.dfg.inst(inst);
         let scope = match &data.imm {
             Imm::Barrier(info) if data.op == Opcode::NamedBarrier => {
-                return Meeting::Named(frame.scalar(data.args[0]), *info);
+                return SyncPoint::Named(frame.scalar(data.args[0]), *info);
             }
-            Imm::Barrier(info) => return Meeting::Barrier(*info),
+            Imm::Barrier(info) => return SyncPoint::Barrier(*info),
             Imm::Group(info) => info.scope,
             _ => MemScope::SubGroup,
         };
-        Meeting::Operation { func: frame.id, inst, scope }
+        SyncPoint::Operation { func: frame.id, inst, scope }
     }
 
-    fn same(self, other: Meeting) -> bool {
+    fn same(self, other: SyncPoint) -> bool {
         match (self, other) {
-            (Meeting::Barrier(a), Meeting::Barrier(b)) => a.id == b.id,
-            // Sub-groups may arrive at a named barrier from anywhere.
-            (Meeting::Named(a, _), Meeting::Named(b, _)) => a == b,
-            (Meeting::Operation { func: f, inst: i, .. }, Meeting::Operation { func: g, inst: j, .. }) => {
+            (SyncPoint::Barrier(a), SyncPoint::Barrier(b)) => a.id == b.id,
+            // Sub-groups may arrive at a named barrier from different instructions.
+            (SyncPoint::Named(a, _), SyncPoint::Named(b, _)) => a == b,
+            (SyncPoint::Operation { func: f, inst: i, .. }, SyncPoint::Operation { func: g, inst: j, .. }) => {
                 (f, i) == (g, j)
             }
-            (Meeting::Barrier(_), Meeting::Named(..) | Meeting::Operation { .. })
-            | (Meeting::Named(..), Meeting::Barrier(_) | Meeting::Operation { .. })
-            | (Meeting::Operation { .. }, Meeting::Barrier(_) | Meeting::Named(..)) => false,
+            (SyncPoint::Barrier(_), SyncPoint::Named(..) | SyncPoint::Operation { .. })
+            | (SyncPoint::Named(..), SyncPoint::Barrier(_) | SyncPoint::Operation { .. })
+            | (SyncPoint::Operation { .. }, SyncPoint::Barrier(_) | SyncPoint::Named(..)) => false,
         }
     }
 }
 
-impl Item<'_> {
-    /// What it waits for.
-    fn meeting(&self) -> Option<Meeting> {
+impl WorkItem<'_> {
+    /// The synchronization point that it waits at.
+    fn point(&self) -> Option<SyncPoint> {
         match self.state {
-            State::Waiting(meeting) => Some(meeting),
-            State::Ready | State::Done => None,
+            ItemState::Waiting(point) => Some(point),
+            ItemState::Ready | ItemState::Done => None,
         }
     }
 
-    fn waits_for(&self, meeting: Meeting) -> bool {
-        self.meeting().is_some_and(|other| other.same(meeting))
+    fn waits_at(&self, point: SyncPoint) -> bool {
+        self.point().is_some_and(|other| other.same(point))
     }
 
-    /// The operation of its sub-group that it waits for, and where that is: of two places the lesser is behind.
-    fn sub_group_operation(&self) -> Option<(Vec<u32>, Meeting)> {
+    /// The collective operation of its sub-group that it waits at, with its position: the lesser of two positions is the earlier one.
+    fn sub_group_operation(&self) -> Option<(Vec<u32>, SyncPoint)> {
         match self.state {
-            State::Waiting(meeting @ Meeting::Operation { scope: MemScope::SubGroup, .. }) => {
+            ItemState::Waiting(point @ SyncPoint::Operation { scope: MemScope::SubGroup, .. }) => {
                 let mut place = Vec::new();
                 for frame in &self.thread.frames {
                     if let Some(order) = frame.order {
                         order.place(frame.block, frame.index, &frame.trips, &mut place);
                     }
                 }
-                Some((place, meeting))
+                Some((place, point))
             }
-            State::Ready | State::Waiting(_) | State::Done => None,
+            ItemState::Ready | ItemState::Waiting(_) | ItemState::Done => None,
         }
     }
 }
 
-/// What all work-items wait for that have not ended.
-fn all_at_one(items: &[Item<'_>]) -> Option<Meeting> {
-    let mut meetings = items.iter().filter_map(Item::meeting);
-    let first = meetings.next()?;
-    meetings.all(|other| other.same(first)).then_some(first)
+/// The synchronization point that all work-items wait at, apart from those that have ended.
+fn common_point(items: &[WorkItem<'_>]) -> Option<SyncPoint> {
+    let mut points = items.iter().filter_map(WorkItem::point);
+    let first = points.next()?;
+    points.all(|other| other.same(first)).then_some(first)
 }
 
 impl<'m> Machine<'m, '_> {
-    /// All work-items wait or have ended: lets go on who may. First those who meet in their sub-groups, then the whole group;
-    /// when neither is so, the meetings diverge: that is reported, and all go on.
-    pub(super) fn meet(&mut self, items: &mut [Item<'m>], epochs: &mut (u32, u32)) {
+    /// Called when all work-items wait or have ended. Releases those that can continue: first those that wait at points of their
+    /// sub-groups, then the whole group. If there are none, the barriers are divergent: this is reported, and all are released.
+    pub(super) fn synchronize(&mut self, items: &mut [WorkItem<'m>], epochs: &mut (u32, u32)) {
         let mut any = false;
         for pack in self.packs(items.len()) {
             let pack = &mut items[pack];
-            if let Some(meeting @ Meeting::Barrier(info)) = all_at_one(pack)
+            if let Some(point @ SyncPoint::Barrier(info)) = common_point(pack)
                 && info.execution == MemScope::SubGroup
             {
-                self.release(pack, meeting, |_| true, epochs);
+                self.release(pack, point, |_| true, epochs);
                 any = true;
                 continue;
             }
-            let places: Vec<_> = pack.iter().map(Item::sub_group_operation).collect();
-            if let Some((place, meeting)) = places.iter().flatten().min_by(|a, b| a.0.cmp(&b.0)).cloned() {
+            let places: Vec<_> = pack.iter().map(WorkItem::sub_group_operation).collect();
+            if let Some((place, point)) = places.iter().flatten().min_by(|a, b| a.0.cmp(&b.0)).cloned() {
                 let here = |i: usize| places[i].as_ref().is_some_and(|(other, _)| *other == place);
-                self.release(pack, meeting, here, epochs);
+                self.release(pack, point, here, epochs);
                 any = true;
             }
         }
-        if any || self.meet_at_named_barriers(items, epochs) {
+        if any || self.release_named_barriers(items, epochs) {
             return;
         }
-        let meeting = all_at_one(items);
-        if let Some(meeting @ (Meeting::Barrier(_) | Meeting::Operation { .. })) = meeting {
-            self.release(items, meeting, |_| true, epochs);
+        let point = common_point(items);
+        if let Some(point @ (SyncPoint::Barrier(_) | SyncPoint::Operation { .. })) = point {
+            self.release(items, point, |_| true, epochs);
             return;
         }
-        let named = items.iter().find(|item| matches!(item.meeting(), Some(Meeting::Named(..))));
+        let named = items.iter().find(|item| matches!(item.point(), Some(SyncPoint::Named(..))));
         if let Some(item) = named
             && let Some(frame) = item.thread.frames.last()
         {
             self.fault(&item.thread, frame.inst(), Fault::Deadlock);
             for i in 0..items.len() {
-                if let Some(meeting) = items[i].meeting() {
-                    self.release(items, meeting, |_| true, epochs);
+                if let Some(point) = items[i].point() {
+                    self.release(items, point, |_| true, epochs);
                 }
             }
             return;
         }
-        let expected = items.iter().filter_map(Item::meeting).count() as u32;
-        let mut meetings: Vec<Meeting> = Vec::new();
+        let expected = items.iter().filter_map(WorkItem::point).count() as u32;
+        let mut points: Vec<SyncPoint> = Vec::new();
         for i in 0..items.len() {
-            let Some(meeting) = items[i].meeting() else { continue };
-            if meetings.iter().any(|known| known.same(meeting)) {
+            let Some(point) = items[i].point() else { continue };
+            if points.iter().any(|known| known.same(point)) {
                 continue;
             }
-            let waiting = items.iter().filter(|item| item.waits_for(meeting)).count() as u32;
-            meetings.push(meeting);
+            let waiting = items.iter().filter(|item| item.waits_at(point)).count() as u32;
+            points.push(point);
             if let Some(inst) = items[i].thread.frames.last().map(|f| f.inst()) {
                 self.fault(&items[i].thread, inst, Fault::DivergentBarrier { waiting, expected });
             }
         }
-        for meeting in meetings {
-            self.release(items, meeting, |_| true, epochs);
+        for point in points {
+            self.release(items, point, |_| true, epochs);
         }
     }
 
@@ -177,27 +177,27 @@ impl<'m> Machine<'m, '_> {
         self.place.local_size[0].max(1) as usize
     }
 
-    /// The sub-groups of a group of so many work-items; each lies within a row.
+    /// The sub-groups of a group with `count` work-items; each is within a row.
     fn packs(&self, count: usize) -> Vec<std::ops::Range<usize>> {
         let (row, width) = (self.row_size(), self.sub_group_size());
         let rows = (0..count).step_by(row).map(|start| start..(start + row).min(count));
         rows.flat_map(|row| row.clone().step_by(width).map(move |start| start..(start + width).min(row.end))).collect()
     }
 
-    /// Lets the sub-groups go on that wait at a named barrier at which enough have arrived; whether there are any.
-    fn meet_at_named_barriers(&mut self, items: &mut [Item<'m>], epochs: &mut (u32, u32)) -> bool {
-        let mut arrived: Vec<(Meeting, Vec<usize>)> = Vec::new();
+    /// Releases the sub-groups at named barriers where enough sub-groups have arrived; returns whether there are any.
+    fn release_named_barriers(&mut self, items: &mut [WorkItem<'m>], epochs: &mut (u32, u32)) -> bool {
+        let mut arrived: Vec<(SyncPoint, Vec<usize>)> = Vec::new();
         for pack in self.packs(items.len()) {
-            if let Some(meeting @ Meeting::Named(..)) = all_at_one(&items[pack.clone()]) {
-                match arrived.iter_mut().find(|(known, _)| known.same(meeting)) {
+            if let Some(point @ SyncPoint::Named(..)) = common_point(&items[pack.clone()]) {
+                match arrived.iter_mut().find(|(known, _)| known.same(point)) {
                     Some((_, members)) => members.push(pack.start),
-                    None => arrived.push((meeting, vec![pack.start])),
+                    None => arrived.push((point, vec![pack.start])),
                 }
             }
         }
         let mut any = false;
-        for (meeting, packs) in arrived {
-            let Meeting::Named(address, _) = meeting else { continue };
+        for (point, packs) in arrived {
+            let SyncPoint::Named(address, _) = point else { continue };
             let Some(&first) = packs.first() else { continue };
             let thread = &items[first].thread;
             let mut count = [0; 4];
@@ -211,61 +211,62 @@ impl<'m> Machine<'m, '_> {
                 let width = self.sub_group_size();
                 let row = self.row_size();
                 let start = |i: usize| i - i % row % width;
-                self.release(items, meeting, |i| packs[..count].contains(&start(i)), epochs);
+                self.release(items, point, |i| packs[..count].contains(&start(i)), epochs);
                 any = true;
             }
         }
         any
     }
 
-    /// Executes a meeting of those of the work-items who wait for it and are here, and lets them go on.
+    /// Executes a synchronization point for the work-items that wait at it and for which `here` holds, and releases them.
     fn release(
         &mut self,
-        items: &mut [Item<'m>],
-        meeting: Meeting,
+        items: &mut [WorkItem<'m>],
+        point: SyncPoint,
         here: impl Fn(usize) -> bool,
         epochs: &mut (u32, u32),
     ) {
         let mut members: Vec<Option<&mut Thread<'m>>> = Vec::with_capacity(items.len());
         for (i, item) in items.iter_mut().enumerate() {
-            let goes_on = here(i) && item.waits_for(meeting);
+            let goes_on = here(i) && item.waits_at(point);
             if goes_on {
-                item.state = State::Ready;
+                item.state = ItemState::Ready;
             }
             members.push(goes_on.then_some(&mut item.thread));
         }
-        match meeting {
-            Meeting::Barrier(info) | Meeting::Named(_, info) => {
+        match point {
+            SyncPoint::Barrier(info) | SyncPoint::Named(_, info) => {
                 epochs.0 += u32::from(info.spaces.contains(SpaceSet::LOCAL));
                 epochs.1 += u32::from(info.spaces.contains(SpaceSet::GLOBAL));
                 self.memory.fence();
                 self.observer.barrier(info.id);
             }
-            Meeting::Operation { .. } => exchange(&mut members),
+            SyncPoint::Operation { .. } => exchange(&mut members),
         }
         for thread in members.into_iter().flatten() {
-            pass(thread);
+            advance(thread);
         }
     }
 
-    /// A plain function has come to a meeting: nobody else takes part.
-    pub(super) fn alone(&mut self, thread: &mut Thread<'m>) {
-        match Meeting::of(thread) {
-            Meeting::Barrier(_) | Meeting::Named(..) => {}
-            Meeting::Operation { .. } => exchange(&mut [Some(thread)]),
+    /// Executes a synchronization point in a plain function, without other participants.
+    pub(super) fn execute_alone(&mut self, thread: &mut Thread<'m>) {
+        match SyncPoint::of(thread) {
+            SyncPoint::Barrier(_) | SyncPoint::Named(..) => {}
+            SyncPoint::Operation { .. } => exchange(&mut [Some(thread)]),
         }
-        pass(thread);
+        advance(thread);
     }
 }
 
-/// Goes on behind a meeting.
-fn pass(thread: &mut Thread<'_>) {
+/// Continues after a synchronization point.
+fn advance(thread: &mut Thread<'_>) {
     if let Some(frame) = thread.frames.last_mut() {
         frame.index += 1;
     }
 }
 
-/// A collective operation: the members of the group or sub-group, by number, those who take part with their threads.
+/// Executes a collective operation. `members` are the members of the group or sub-group by number, with the threads of those that
+/// take part.
 fn exchange(members: &mut [Option<&mut Thread<'_>>]) {
     let mut frames: Vec<Option<&mut Frame<'_>>> =
         members.iter_mut().map(|thread| thread.as_mut().and_then(|thread| thread.frames.last_mut())).collect();
@@ -296,7 +297,7 @@ fn exchange(members: &mut [Option<&mut Thread<'_>>]) {
             let own = values.iter();
             frames.iter().zip(own).map(|(frame, own)| pick(number(frame)).or(own.clone()).unwrap_or_default()).collect()
         }
-        op => unreachable!("broken invariant: {op:?} is no collective operation"),
+        op => unreachable!("broken invariant: {op:?} is not a collective operation"),
     };
     for (frame, lanes) in frames.iter_mut().zip(&results) {
         if let Some(frame) = frame {
@@ -321,9 +322,9 @@ fn combined(data: &InstData, elem: Elem, values: &[Option<LaneVec>]) -> Vec<Lane
             if let Some(value) = value {
                 sum = Some(sum.map_or_else(|| value.clone(), |sum| join(&sum, value)));
             }
-            let neutral = || value.iter().flatten().map(|_| identity(info.op, elem)).collect();
+            let identities = || value.iter().flatten().map(|_| identity(info.op, elem)).collect();
             results.push(if data.op == Opcode::GroupScanExclusive {
-                before.unwrap_or_else(neutral)
+                before.unwrap_or_else(identities)
             } else {
                 sum.clone().unwrap_or_default()
             });
