@@ -1,4 +1,5 @@
-//! The stages of a module: the canonical passes over all kernels, each kernel's own stages, and code for all of them at once.
+//! The stages of a module: the canonical passes over all kernels, the stages of each kernel, and code generation for all kernels
+//! at once.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use clift_kir::{Func, Function, Module, Stage};
 
 use super::PANIC;
 use super::backends::Backends;
-use super::kernel::{self, Needs};
-use super::observer::Observer;
+use super::kernel::{self, KernelNeeds};
+use super::observer::StageObserver;
 use super::on_demand::ImageKernel;
 use crate::builtins::image::{self, Facts};
 use crate::codegen::data::ProgramData;
@@ -20,9 +21,9 @@ use crate::specialize::{Specialization, Specializations};
 use crate::spirv::Imported;
 use crate::{BuildError, Kernel, Options, Program, passes};
 
-/// Everything after the import of a module.
+/// Runs all stages after the import of a module.
 pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> Result<Program, BuildError> {
-    let mut observer = Observer::new(options, started);
+    let mut observer = StageObserver::new(options, started);
     let Imported { mut module, mut kernels } = imported;
     observer.module("imported", &module)?;
     canonicalize(&observer, &mut module, options)?;
@@ -41,17 +42,17 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             let name = &desc.name;
             let _ = writeln!(
                 observer.log,
-                "kernel {name}: what is said of it is about its code for images of RGBA bytes; a launch gets its own"
+                "kernel {name}: the remarks are about its code for RGBA8 images; each launch gets code for its own images"
             );
             expand_images(&observer, &mut module, kernel.func, &Facts::usual(&desc.args), options)?;
         }
     }
     let module = Arc::new(module);
-    let heads: Vec<KernelHead<'_>> = kernels
+    let requests: Vec<KernelRequest<'_>> = kernels
         .iter()
-        .map(|desc| KernelHead { name: &desc.name, sub_group_size: desc.required_sub_group_size })
+        .map(|desc| KernelRequest { name: &desc.name, sub_group_size: desc.required_sub_group_size })
         .collect();
-    let (needs, executable) = compile_kernels(&mut observer, &module, &heads, &data, options)?;
+    let (needs, executable) = compile_kernels(&mut observer, &module, &requests, &data, options)?;
     let kernels = kernels
         .into_iter()
         .enumerate()
@@ -84,9 +85,9 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
     Ok(Program { kernels, log: observer.log, global_variable_bytes, memory: executable.memory })
 }
 
-/// Takes every kernel of a module to the canonical stage. Functions that are not kernels lose their bodies: they live on only
-/// in their callers.
-fn canonicalize(observer: &Observer<'_>, module: &mut Module, options: &Options) -> Result<(), BuildError> {
+/// Takes every kernel of a module to stage *canonical*. Other functions lose their bodies; they have been inlined into their
+/// callers.
+fn canonicalize(observer: &StageObserver<'_>, module: &mut Module, options: &Options) -> Result<(), BuildError> {
     passes::inline(module)?;
     for kernel in module.kernels.clone() {
         if module.funcs[kernel.func].stage == Stage::Imported {
@@ -99,9 +100,9 @@ fn canonicalize(observer: &Observer<'_>, module: &mut Module, options: &Options)
     Ok(())
 }
 
-/// Makes code of a kernel's accesses to images, for images and samplers as `facts` says. The kernel stays *canonical*.
+/// Expands a kernel's image accesses for the images and samplers that `facts` describes. The kernel stays *canonical*.
 pub(super) fn expand_images(
-    observer: &Observer<'_>,
+    observer: &StageObserver<'_>,
     module: &mut Module,
     func: Func,
     facts: &Facts,
@@ -113,7 +114,7 @@ pub(super) fn expand_images(
     })
 }
 
-/// Edits a function of a module beside what the rest of the module says.
+/// Edits a function of a module while the rest of the module is readable.
 fn with_function<T>(module: &mut Module, func: Func, edit: impl FnOnce(&Module, &mut Function) -> T) -> T {
     let mut taken = std::mem::replace(&mut module.funcs[func], Function::new("", &[]));
     let done = edit(module, &mut taken);
@@ -121,27 +122,27 @@ fn with_function<T>(module: &mut Module, func: Func, edit: impl FnOnce(&Module, 
     done
 }
 
-/// A kernel on its way through the last stages.
+/// A kernel to be compiled.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct KernelHead<'a> {
+pub(super) struct KernelRequest<'a> {
     pub(super) name: &'a str,
-    /// Work-items that a sub-group must have.
+    /// The sub-group size that the kernel requires.
     pub(super) sub_group_size: Option<u32>,
 }
 
-/// Everything behind the canonical stage, for all kernels of a module.
+/// Runs everything after stage *canonical* for all kernels of a module.
 pub(super) fn compile_kernels(
-    observer: &mut Observer<'_>,
+    observer: &mut StageObserver<'_>,
     module: &Arc<Module>,
-    heads: &[KernelHead<'_>],
+    requests: &[KernelRequest<'_>],
     data: &Arc<ProgramData>,
     options: &Options,
-) -> Result<(Vec<Needs>, Executable), BuildError> {
+) -> Result<(Vec<KernelNeeds>, Executable), BuildError> {
     let backends = Backends::choose(options)?;
     let mut needs = Vec::new();
     let (mut packs, mut scalars) = (Vec::new(), Vec::new());
     let mut places = Vec::new();
-    for (number, &KernelHead { name, sub_group_size }) in heads.iter().enumerate() {
+    for (number, &KernelRequest { name, sub_group_size }) in requests.iter().enumerate() {
         let demanding = sub_group_size.map(|size| Options { width: Some(size), ..options.clone() });
         let options = demanding.as_ref().unwrap_or(options);
         let made = guarded(PANIC, || kernel::compile(observer, module, number, backends, options));

@@ -1,4 +1,5 @@
-//! Kernels through all stages after the import, run by machine code and by the interpreter in the same way a launch does.
+//! Runs kernels through all stages after the import, and executes them as a launch does, with machine code and with the
+//! interpreter.
 
 #![allow(unsafe_code, reason = "compiled kernels are called")]
 
@@ -13,9 +14,9 @@ use crate::spirv::{Imported, KernelDesc};
 use crate::spmd::tests::generate::{Barriers, Rng, kernel};
 use crate::spmd::tests::harness::Launch;
 use crate::spmd::tests::{launches, seeds};
-use crate::{Backend, BuildError, Kernel, Options, Program};
+use crate::{BackendChoice, BuildError, Kernel, Options, Program};
 
-/// A module made by hand, as if it had been imported.
+/// A handwritten module as if it had been imported.
 pub(crate) fn imported(module: Module) -> Imported {
     let kernels = module
         .kernels
@@ -29,11 +30,11 @@ fn parse(source: &str) -> Module {
     text::parse_module(source).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn build(module: &Module, backend: Backend) -> Program {
+fn build(module: &Module, backend: BackendChoice) -> Program {
     build_at(module, backend, None)
 }
 
-fn build_at(module: &Module, backend: Backend, width: Option<u32>) -> Program {
+fn build_at(module: &Module, backend: BackendChoice, width: Option<u32>) -> Program {
     let options = Options { backend, width, ..Options::default() };
     super::build(imported(module.clone()), &options).unwrap_or_else(|error| panic!("{error}\n{module}"))
 }
@@ -57,7 +58,7 @@ impl Arena {
     }
 }
 
-/// What callbacks of a launch leave.
+/// What the callbacks of a launch recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
     faults: Mutex<Vec<String>>,
@@ -71,7 +72,7 @@ unsafe extern "C" fn printf(
     count: u64,
     data: *const u8,
 ) -> i32 {
-    // SAFETY: the test's context leads to what it heard; code passes what the ABI says.
+    // SAFETY: the test's context points to the record; the code passes what the ABI specifies.
     unsafe {
         let heard = &*(*ctx).launch.cast::<Heard>();
         let format = std::ffi::CStr::from_ptr(format.cast()).to_string_lossy().into_owned();
@@ -110,7 +111,7 @@ extern "C" fn clock() -> u64 {
 
 static CALLBACKS: Callbacks = Callbacks { printf, fault, clock };
 
-/// Runs all groups of a launch, in runs of at most `run`.
+/// Runs all groups of a launch, in runs of at most `run` groups.
 pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, args: &[u8], run: u64) -> Heard {
     let heard = Heard::default();
     let scratch_bytes = kernel.resources.scratch_bytes_for(geometry.local_size).unwrap();
@@ -147,7 +148,7 @@ pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, arg
                     launch: (&raw const heard).cast::<c_void>(),
                     entry_data: kernel.entry.data,
                 };
-                // SAFETY: the context and the block are what the kernel's resources ask for.
+                // SAFETY: the context and the argument block satisfy the kernel's resources.
                 unsafe { entry(&context, block.base(), first, count) };
                 first += count;
             }
@@ -156,7 +157,7 @@ pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, arg
     heard
 }
 
-const BACKENDS: [Backend; 3] = [Backend::Auto, Backend::Clif, Backend::Interp];
+const BACKENDS: [BackendChoice; 3] = [BackendChoice::Auto, BackendChoice::Cranelift, BackendChoice::Interp];
 
 fn block(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -270,7 +271,7 @@ fn printf_hands_over_its_values() {
 #[test]
 fn the_interpreter_reports_faults() {
     let module = parse(ADD);
-    let program = build(&module, Backend::Interp);
+    let program = build(&module, BackendChoice::Interp);
     let heard = launch(&program.kernels[0], &Geometry::linear(4, 2), 0, &block(&[0, 0, 0]), u64::MAX);
     let faults = heard.faults.lock().unwrap();
     assert!(!faults.is_empty() && faults[0].contains("out-of-bounds"), "{faults:?}");
@@ -289,13 +290,14 @@ fn dumps_go_to_the_log() {
     let module = parse(ADD);
     let dump = super::DUMPS.iter().map(|&name| name.to_owned()).collect();
     let program =
-        super::build(imported(module), &Options { dump, backend: Backend::Clif, ..Options::default() }).unwrap();
+        super::build(imported(module), &Options { dump, backend: BackendChoice::Cranelift, ..Options::default() })
+            .unwrap();
     for stage in super::DUMPS {
         assert!(program.log.contains(&format!("; {stage}")), "{stage}");
     }
 }
 
-/// What the buffers of a launch hold after all its groups.
+/// The contents of the buffers of a launch after all its groups have run.
 fn run_generated(program: &Program, launch_of: &Launch) -> Vec<Vec<u8>> {
     let mut buffers = launch_of.buffers.clone();
     let local_offset = program.kernels[0].resources.local_bytes.next_multiple_of(128);
@@ -312,10 +314,11 @@ fn generated_kernels_agree_between_backends() {
     for mode in [Barriers::None, Barriers::Uniform, Barriers::Hidden] {
         for seed in seeds(25) {
             let module = kernel(seed, mode);
-            let interpreted = build(&module, Backend::Interp);
-            // The usual width, and another.
+            let interpreted = build(&module, BackendChoice::Interp);
+            // The usual width and another one.
             let widths = [None, Some([1, 2, 4, 8, 16, 32][seed as usize % 6])];
-            let variants = widths.into_iter().flat_map(|width| [(Backend::Auto, width), (Backend::Clif, width)]);
+            let variants =
+                widths.into_iter().flat_map(|width| [(BackendChoice::Auto, width), (BackendChoice::Cranelift, width)]);
             let compiled: Vec<_> =
                 variants.map(|(backend, width)| (backend, width, build_at(&module, backend, width))).collect();
             for launch in launches(&mut Rng(seed), 3) {

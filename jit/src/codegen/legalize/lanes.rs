@@ -1,18 +1,18 @@
-//! Movement between lanes: parts of other sizes, selection, dynamic lanes, masks as a whole, reductions.
+//! Movement between lanes: changing the size of parts, selection, dynamic lanes, tests of masks, reductions.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::{AtomicOp, Elem, FpFlags, Imm, Inst, MemInfo, Opcode, Type, Value};
 use smallvec::SmallVec;
 
-use super::{Legalizer, Wide, carrier};
+use super::{Legalizer, SplitValue, carrier};
 
 impl Legalizer<'_> {
     /// One lane as a scalar.
-    pub(super) fn lane(&mut self, wide: &Wide, lane: u32) -> Value {
+    pub(super) fn lane(&mut self, wide: &SplitValue, lane: u32) -> Value {
         self.part_lane(wide.parts[(lane / wide.chunk) as usize], lane % wide.chunk)
     }
 
-    /// One lane of a part. Where the part was made of scalars, the scalar itself.
+    /// One lane of a part. If the part was made of scalars, this is the scalar itself.
     pub(super) fn part_lane(&mut self, part: Value, lane: u32) -> Value {
         let ty = self.new.dfg.ty(part);
         if !ty.is_vector() {
@@ -34,17 +34,17 @@ impl Legalizer<'_> {
     }
 
     /// All lanes as scalars.
-    pub(super) fn lanes(&mut self, wide: &Wide) -> Vec<Value> {
+    pub(super) fn lanes(&mut self, wide: &SplitValue) -> Vec<Value> {
         (0..wide.ty.lanes()).map(|lane| self.lane(wide, lane)).collect()
     }
 
-    /// A value from scalars, one per lane.
-    pub(super) fn join_lanes(&mut self, ty: Type, lanes: &[Value]) -> Wide {
+    /// A value made of scalars, one per lane.
+    pub(super) fn join_lanes(&mut self, ty: Type, lanes: &[Value]) -> SplitValue {
         self.join_in_parts(ty, lanes, self.caps.part_lanes(ty))
     }
 
-    /// As [`Self::join_lanes`], in parts of `chunk` lanes. Unused lanes repeat the last one.
-    fn join_in_parts(&mut self, ty: Type, lanes: &[Value], chunk: u32) -> Wide {
+    /// As [`Self::join_lanes`], in parts of `chunk` lanes. Unused lanes repeat the last lane.
+    fn join_in_parts(&mut self, ty: Type, lanes: &[Value], chunk: u32) -> SplitValue {
         let parts = lanes
             .chunks(chunk as usize)
             .map(|part| {
@@ -58,11 +58,11 @@ impl Legalizer<'_> {
                 }
             })
             .collect();
-        Wide { ty, chunk, parts }
+        SplitValue { ty, chunk, parts }
     }
 
     /// The same value in parts of `chunk` lanes.
-    pub(super) fn regroup(&mut self, wide: &Wide, chunk: u32) -> Wide {
+    pub(super) fn regroup(&mut self, wide: &SplitValue, chunk: u32) -> SplitValue {
         if wide.chunk == chunk {
             return wide.clone();
         }
@@ -78,7 +78,7 @@ impl Legalizer<'_> {
                     } else if let Some(&splat) = self.splat_operand(from) {
                         self.at().splat(splat, chunk)
                     } else if let Some(data) = self.new.dfg.as_const(from) {
-                        // Still a constant: a shift by the same in all lanes has to stay one.
+                        // Constants stay constants: a shift by the same count in all lanes has to remain recognizable.
                         let bits: SmallVec<[u64; 16]> = (lane..lane + chunk).map(|l| data.lane(l)).collect();
                         let data = ConstData::new(data.ty.with_lanes(chunk), &bits);
                         self.at().constant(data)
@@ -91,7 +91,7 @@ impl Legalizer<'_> {
         } else if wide.chunk == 1 {
             return self.join_in_parts(wide.ty, &wide.parts, chunk);
         } else if let Some(complement) = self.complement(wide) {
-            // The complement of all is one op, and often none.
+            // The complement of the whole is one op, and often folds away.
             let joined = self.regroup(&complement, chunk);
             return self.lanewise(Opcode::Not, &Imm::None, &[joined], wide.ty);
         } else {
@@ -114,11 +114,11 @@ impl Legalizer<'_> {
             parts
         };
         debug_assert_eq!(parts.len() as u32, count);
-        Wide { ty: wide.ty, chunk, parts }
+        SplitValue { ty: wide.ty, chunk, parts }
     }
 
-    /// What a mask is the complement of, part by part.
-    fn complement(&self, wide: &Wide) -> Option<Wide> {
+    /// The value that a mask is the complement of, part by part.
+    fn complement(&self, wide: &SplitValue) -> Option<SplitValue> {
         let dfg = &self.new.dfg;
         let inner = |&part: &Value| {
             let data = dfg.inst(dfg.def_inst(part)?);
@@ -126,31 +126,31 @@ impl Legalizer<'_> {
         };
         let parts: Option<SmallVec<[Value; 4]>> = wide.parts.iter().map(inner).collect();
         let parts = parts.filter(|_| wide.ty.is_bool())?;
-        Some(Wide { parts, ..wide.clone() })
+        Some(SplitValue { parts, ..wide.clone() })
     }
 
-    /// Whether every part is the same in all lanes.
-    pub(super) fn is_splat(&self, wide: &Wide) -> bool {
+    /// Whether every part has the same value in all its lanes.
+    pub(super) fn is_splat(&self, wide: &SplitValue) -> bool {
         wide.parts.iter().all(|&part| self.splat_operand(part).is_some() || self.new.dfg.as_splat_bits(part).is_some())
     }
 
-    /// The bits of a constant that is the same in all lanes.
-    pub(super) fn constant_of_splat(&self, wide: &Wide) -> Option<u64> {
+    /// The bits of a constant that has the same bits in all lanes.
+    pub(super) fn constant_of_splat(&self, wide: &SplitValue) -> Option<u64> {
         let bits = self.new.dfg.as_splat_bits(wide.parts[0])?;
         wide.parts.iter().all(|&part| self.new.dfg.as_splat_bits(part) == Some(bits)).then_some(bits)
     }
 
-    /// The lane of a value that is the same in all lanes.
-    pub(super) fn scalar_of_splat(&mut self, wide: &Wide) -> Wide {
+    /// One lane of a value that is the same in all lanes.
+    pub(super) fn scalar_of_splat(&mut self, wide: &SplitValue) -> SplitValue {
         let lane = self.lane(wide, 0);
-        Wide::scalar(wide.ty.lane(), lane)
+        SplitValue::scalar(wide.ty.lane(), lane)
     }
 
-    /// A scalar in every lane.
-    pub(super) fn splat_wide(&mut self, value: Value, ty: Type) -> Wide {
+    /// A scalar in all lanes.
+    pub(super) fn splat_value(&mut self, value: Value, ty: Type) -> SplitValue {
         let chunk = self.caps.part_lanes(ty);
         let part = self.at().splat(value, chunk);
-        Wide { ty, chunk, parts: std::iter::repeat_n(part, ty.lanes().div_ceil(chunk) as usize).collect() }
+        SplitValue { ty, chunk, parts: std::iter::repeat_n(part, ty.lanes().div_ceil(chunk) as usize).collect() }
     }
 
     fn splat_operand(&self, part: Value) -> Option<&Value> {
@@ -159,7 +159,7 @@ impl Legalizer<'_> {
     }
 
     /// `a` where the mask is true, else `b`.
-    pub(super) fn select(&mut self, mask: &Wide, a: &Wide, b: &Wide) -> Wide {
+    pub(super) fn select(&mut self, mask: &SplitValue, a: &SplitValue, b: &SplitValue) -> SplitValue {
         let ty = a.ty;
         let natural = if ty.is_bool() { mask.chunk } else { self.caps.part_lanes(ty) };
         let native = natural > 1 && (self.caps.native)(Opcode::Select, &Imm::None, Elem::B1, carrier(ty.elem));
@@ -167,7 +167,7 @@ impl Legalizer<'_> {
         let (mask, a, b) = (self.regroup(mask, chunk), self.regroup(a, chunk), self.regroup(b, chunk));
         let parts: SmallVec<[Value; 4]> =
             (0..a.parts.len()).map(|i| self.at().select(mask.parts[i], a.parts[i], b.parts[i])).collect();
-        let wide = Wide { ty, chunk, parts };
+        let wide = SplitValue { ty, chunk, parts };
         if native { wide } else { self.regroup(&wide, natural) }
     }
 
@@ -176,11 +176,11 @@ impl Legalizer<'_> {
         let wide = if cond.ty.is_vector() || !a.ty.is_vector() {
             self.select(cond, a, b)
         } else {
-            // One condition for all lanes. Masks may differ in their parts.
+            // One condition for all lanes. The parts of masks may have different sizes.
             let b = self.regroup(b, a.chunk);
             let cond = cond.only();
             let parts = (0..a.parts.len()).map(|i| self.at().select(cond, a.parts[i], b.parts[i])).collect();
-            Wide { parts, ..a.clone() }
+            SplitValue { parts, ..a.clone() }
         };
         self.set(inst, wide);
     }
@@ -193,19 +193,19 @@ impl Legalizer<'_> {
     }
 
     /// The same bits as another type.
-    pub(super) fn bitcast(&mut self, wide: &Wide, ty: Type) -> Wide {
+    pub(super) fn bitcast(&mut self, wide: &SplitValue, ty: Type) -> SplitValue {
         let (from, to) = (carrier(wide.ty.elem), carrier(ty.elem));
         let wide = &self.regroup(wide, self.caps.part_lanes(wide.ty));
         if from == to {
-            return Wide { ty, ..wide.clone() };
+            return SplitValue { ty, ..wide.clone() };
         }
         let chunk = self.caps.part_lanes(ty);
         if wide.chunk * from.bits() == chunk * to.bits() {
             let part_type = self.part_type(ty.elem, chunk);
             let parts = wide.parts.iter().map(|&part| self.at().cast(Opcode::Bitcast, part, part_type)).collect();
-            return Wide { ty, chunk, parts };
+            return SplitValue { ty, chunk, parts };
         }
-        // Parts of different sizes: through integer lanes, joined or taken apart.
+        // The parts have different sizes: go through integer lanes, joined or split.
         let lanes = self.lanes(wide);
         let int = Type::scalar(from.as_int());
         let lanes: Vec<Value> = lanes
@@ -257,7 +257,7 @@ impl Legalizer<'_> {
     pub(super) fn splat_inst(&mut self, inst: Inst) {
         let value = self.get_scalar(self.old.dfg.inst(inst).args[0]);
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
-        let wide = self.splat_wide(value, ty);
+        let wide = self.splat_value(value, ty);
         self.set(inst, wide);
     }
 
@@ -266,7 +266,7 @@ impl Legalizer<'_> {
         let Imm::Lane(lane) = data.imm else { unreachable!("broken invariant: extract without a lane") };
         let wide = self.get(data.args[0]);
         let value = self.lane(&wide, u32::from(lane));
-        self.set(inst, Wide::scalar(wide.ty.lane(), value));
+        self.set(inst, SplitValue::scalar(wide.ty.lane(), value));
     }
 
     pub(super) fn insert_inst(&mut self, inst: Inst) {
@@ -299,8 +299,8 @@ impl Legalizer<'_> {
         self.set(inst, wide);
     }
 
-    /// A vector in a place on the stack: its address, and an access to its first lane.
-    pub(super) fn spill(&mut self, wide: &Wide) -> Value {
+    /// Stores a vector to the stack. Returns the address of its first lane.
+    pub(super) fn spill(&mut self, wide: &SplitValue) -> Value {
         let bytes = carrier(wide.ty.elem).bytes();
         let size = u64::from(bytes * wide.chunk) * wide.parts.len() as u64;
         let slot = self.stack(size.next_power_of_two(), 16);
@@ -314,8 +314,9 @@ impl Legalizer<'_> {
         base
     }
 
-    /// The address of a dynamic lane, taken modulo the number of lanes (three counting as four: the place is large enough).
-    fn spilled_lane(&mut self, wide: &Wide, base: Value, lane: Value) -> Value {
+    /// The address of a dynamic lane. The number is taken modulo the number of lanes; three lanes count as four, and the slot is
+    /// large enough for that.
+    fn spilled_lane(&mut self, wide: &SplitValue, base: Value, lane: Value) -> Value {
         let lanes = if wide.ty.lanes() == 3 { 4 } else { wide.ty.lanes() };
         let mut at = self.at();
         let lane = if lanes.is_power_of_two() {
@@ -337,16 +338,16 @@ impl Legalizer<'_> {
         if wide.ty.is_bool() {
             let bytes = self.extend(&wide, Elem::I8, false);
             let byte = self.extract_dyn_value(&bytes, lane);
-            let byte = Wide::scalar(Type::I8, byte);
+            let byte = SplitValue::scalar(Type::I8, byte);
             let value = self.compare_bits(clift_kir::IntCond::Ne, &byte, 0);
-            self.set(inst, Wide { ty, ..value });
+            self.set(inst, SplitValue { ty, ..value });
             return;
         }
         let value = self.extract_dyn_value(&wide, lane);
-        self.set(inst, Wide::scalar(ty, value));
+        self.set(inst, SplitValue::scalar(ty, value));
     }
 
-    fn extract_dyn_value(&mut self, wide: &Wide, lane: Value) -> Value {
+    fn extract_dyn_value(&mut self, wide: &SplitValue, lane: Value) -> Value {
         let base = self.spill(wide);
         let address = self.spilled_lane(wide, base, lane);
         let ty = self.part_type(wide.ty.elem, 1);
@@ -358,14 +359,14 @@ impl Legalizer<'_> {
         let wide = self.get(data.args[0]);
         let element = self.get(data.args[1]);
         let lane = self.get_scalar(data.args[2]);
-        // Each lane compares its number with the wanted one.
+        // Each lane compares its number with the requested one.
         let ty = wide.ty;
         let number_ty = Type::vector(Elem::I32, ty.lanes());
         let numbers =
             self.constant(&clift_kir::dfg::ConstData::new(number_ty, &(0..u64::from(ty.lanes())).collect::<Vec<_>>()));
-        let wanted = self.splat_wide(lane, number_ty);
+        let wanted = self.splat_value(lane, number_ty);
         let mask = self.compare(clift_kir::IntCond::Eq, &numbers, &wanted);
-        let element = self.splat_wide(element.only(), ty);
+        let element = self.splat_value(element.only(), ty);
         let wide = self.select(&mask, &element, &wide);
         self.set(inst, wide);
     }
@@ -374,11 +375,11 @@ impl Legalizer<'_> {
         let data = self.old.dfg.inst(inst);
         let wide = self.get(data.args[0]);
         let value = self.test_mask(data.op, &wide);
-        self.set(inst, Wide::scalar(Type::B1, value));
+        self.set(inst, SplitValue::scalar(Type::B1, value));
     }
 
-    /// Whether any or all lanes of a mask are true.
-    pub(super) fn test_mask(&mut self, op: Opcode, wide: &Wide) -> Value {
+    /// Whether any lane or all lanes of a mask are true.
+    pub(super) fn test_mask(&mut self, op: Opcode, wide: &SplitValue) -> Value {
         let any = op == Opcode::Any;
         let join = if any { Opcode::Or } else { Opcode::And };
         let mut whole: Option<Value> = None;
@@ -389,7 +390,7 @@ impl Legalizer<'_> {
                 part
             } else {
                 debug_assert_eq!(i, last);
-                // Unused lanes repeat the first one, which changes neither answer.
+                // Unused lanes repeat the first lane, which changes neither answer.
                 let lanes: SmallVec<[u8; 16]> =
                     (0..wide.chunk).map(|lane| if lane < used { lane as u8 } else { 0 }).collect();
                 self.at().shuffle(part, part, &lanes)
@@ -409,7 +410,7 @@ impl Legalizer<'_> {
         }
     }
 
-    /// The lanes of a mask as bits: those of each part, one behind the other.
+    /// The lanes of a mask as bits; the bits of each part follow those of the part before.
     pub(super) fn mask_bits(&mut self, inst: Inst) {
         let wide = self.get(self.old.dfg.inst(inst).args[0]);
         let mut whole: Option<Value> = None;
@@ -431,7 +432,7 @@ impl Legalizer<'_> {
             });
         }
         let whole = whole.unwrap_or_else(|| unreachable!("broken invariant: mask without parts"));
-        self.set(inst, Wide::scalar(Type::I64, whole));
+        self.set(inst, SplitValue::scalar(Type::I64, whole));
     }
 
     pub(super) fn reduce(&mut self, inst: Inst) {
@@ -459,21 +460,21 @@ impl Legalizer<'_> {
             Opcode::Fadd | Opcode::Fmul | Opcode::Fmin | Opcode::Fmax => Imm::Fp(FpFlags::empty()),
             _ => Imm::None,
         };
-        // Full parts are combined as vectors first, where the order does not matter.
+        // Full parts are combined as vectors first if the order does not matter.
         let mut wide = wide;
         if !in_order && wide.chunk > 1 && wide.parts.len() > 1 && wide.used(wide.parts.len() - 1) == wide.chunk {
             let ty = wide.ty.with_lanes(wide.chunk);
-            let mut sum = Wide { ty, chunk: wide.chunk, parts: SmallVec::from_slice(&[wide.parts[0]]) };
+            let mut sum = SplitValue { ty, chunk: wide.chunk, parts: SmallVec::from_slice(&[wide.parts[0]]) };
             for &part in &wide.parts[1..] {
-                let part = Wide { ty, chunk: wide.chunk, parts: SmallVec::from_slice(&[part]) };
+                let part = SplitValue { ty, chunk: wide.chunk, parts: SmallVec::from_slice(&[part]) };
                 sum = self.lanewise(op, &imm, &[sum, part], ty);
             }
             wide = sum;
         }
         let lanes = self.lanes(&wide);
-        let mut sum = Wide::scalar(elem, lanes[0]);
+        let mut sum = SplitValue::scalar(elem, lanes[0]);
         for &lane in &lanes[1..] {
-            let lane = Wide::scalar(elem, lane);
+            let lane = SplitValue::scalar(elem, lane);
             sum = self.lanewise(op, &imm, &[sum, lane], elem);
         }
         self.set(inst, sum);
