@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn huge_variables_are_refused() {
+    fn huge_variables_are_rejected() {
         let mut module = Module::default();
         for _ in 0..2 {
             module.globals.push(GlobalData {

@@ -146,7 +146,7 @@ mod tests {
     use super::narrower_lanes;
 
     #[test]
-    fn short_rows_get_packs_that_they_fill() {
+    fn short_rows_get_narrower_packs() {
         let lanes = |width, row| narrower_lanes(width, row, 0);
         assert_eq!(lanes(16, 8), Some(8));
         assert_eq!(lanes(16, 24), Some(8), "half a pack");

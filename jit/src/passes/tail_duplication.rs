@@ -69,7 +69,7 @@ struct DispatchPath {
 fn duplicate_path(func: &mut Function, switch: Block) -> bool {
     let Some(path) = DispatchPath::find(func, switch) else { return false };
     let entries = switch_of(func, switch).unwrap_or(0);
-    // Which instructions will be sunk is not known yet; this many are duplicated in any case.
+    // A cheap test first; which instructions will be sunk is not known yet.
     if path.edges.len() * entries > MAX_TABLE_ENTRIES || path.size(func, None) > MAX_COPIED {
         return false;
     }
@@ -315,17 +315,17 @@ fn sink(func: &mut Function, switch: Block, needed: &FxHashSet<Inst>) {
         let Some(value) = func.dfg.single_result(inst) else { continue };
         let mut outside: Vec<Inst> = users.get(&value).cloned().unwrap_or_default();
         outside.retain(|user| !gone.contains(user) && func.layout.block_of(*user) != Some(switch));
-        let def_blocks: Option<Vec<Block>> =
+        let user_cases: Option<Vec<Block>> =
             outside.iter().map(|&user| func.layout.block_of(user).and_then(case_of)).collect();
         let inside = users.get(&value).is_some_and(|users| {
             users.iter().any(|user| !gone.contains(user) && func.layout.block_of(*user) == Some(switch))
         });
-        let Some(def_blocks) = def_blocks.filter(|_| stays || !inside) else { continue };
+        let Some(user_cases) = user_cases.filter(|_| stays || !inside) else { continue };
         let mut copies: FxHashMap<Block, Value> = FxHashMap::default();
-        for (user, def_block) in outside.into_iter().zip(def_blocks) {
-            let copy = *copies.entry(def_block).or_insert_with(|| {
+        for (user, case) in outside.into_iter().zip(user_cases) {
+            let copy = *copies.entry(case).or_insert_with(|| {
                 let clone = clone_inst(func, inst, |value| value);
-                func.layout.insert_inst(def_block, 0, clone);
+                func.layout.insert_inst(case, 0, clone);
                 func.dfg.for_each_use(clone, |value| users.entry(value).or_default().push(clone));
                 func.dfg.result(clone)
             });

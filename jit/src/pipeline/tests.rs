@@ -60,7 +60,7 @@ impl Arena {
 
 /// What the callbacks of a launch recorded.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct CallbackLog {
     faults: Mutex<Vec<String>>,
     printed: Mutex<Vec<String>>,
 }
@@ -74,7 +74,7 @@ unsafe extern "C" fn printf(
 ) -> i32 {
     // SAFETY: the test's context points to the record; the code passes what the ABI specifies.
     unsafe {
-        let heard = &*(*ctx).launch.cast::<Heard>();
+        let log = &*(*ctx).launch.cast::<CallbackLog>();
         let format = std::ffi::CStr::from_ptr(format.cast()).to_string_lossy().into_owned();
         let mut line = format;
         for i in 0..count as usize {
@@ -91,7 +91,7 @@ unsafe extern "C" fn printf(
                 line += &format!(" {kind}{}:{:x}", arg.elem_bytes, u64::from_le_bytes(word));
             }
         }
-        heard.printed.lock().unwrap().push(line);
+        log.printed.lock().unwrap().push(line);
     }
     7
 }
@@ -99,9 +99,9 @@ unsafe extern "C" fn printf(
 unsafe extern "C" fn fault(ctx: *const WgContext, message: *const u8, len: u64) {
     // SAFETY: as above.
     unsafe {
-        let heard = &*(*ctx).launch.cast::<Heard>();
+        let log = &*(*ctx).launch.cast::<CallbackLog>();
         let message = std::slice::from_raw_parts(message, len as usize);
-        heard.faults.lock().unwrap().push(String::from_utf8_lossy(message).into_owned());
+        log.faults.lock().unwrap().push(String::from_utf8_lossy(message).into_owned());
     }
 }
 
@@ -112,8 +112,8 @@ extern "C" fn clock() -> u64 {
 static CALLBACKS: Callbacks = Callbacks { printf, fault, clock };
 
 /// Runs all groups of a launch, in runs of at most `run` groups.
-pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, args: &[u8], run: u64) -> Heard {
-    let heard = Heard::default();
+pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, args: &[u8], run: u64) -> CallbackLog {
+    let log = CallbackLog::default();
     let scratch_bytes = kernel.resources.scratch_bytes_for(geometry.local_size).unwrap();
     let local_bytes = kernel.resources.local_bytes + local_bytes;
     let (mut scratch, mut local) = (Arena::new(scratch_bytes as usize), Arena::new(local_bytes as usize));
@@ -145,7 +145,7 @@ pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, arg
                     scratch: scratch.base(),
                     scratch_bytes: scratch.bytes as u64,
                     callbacks: &CALLBACKS,
-                    launch: (&raw const heard).cast::<c_void>(),
+                    launch: (&raw const log).cast::<c_void>(),
                     entry_data: kernel.entry.data,
                 };
                 // SAFETY: the context and the argument block satisfy the kernel's resources.
@@ -154,7 +154,7 @@ pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, arg
             }
         }
     }
-    heard
+    log
 }
 
 const BACKENDS: [BackendChoice; 3] = [BackendChoice::Auto, BackendChoice::Cranelift, BackendChoice::Interp];
@@ -189,8 +189,8 @@ fn a_kernel_adds() {
         let input: Vec<i32> = (0..37).collect();
         let mut output = vec![0i32; 37];
         let args = block(&[input.as_ptr() as u64, output.as_mut_ptr() as u64, 100]);
-        let heard = launch(&program.kernels[0], &Geometry::linear(37, 8), 0, &args, u64::MAX);
-        assert!(heard.faults.lock().unwrap().is_empty());
+        let log = launch(&program.kernels[0], &Geometry::linear(37, 8), 0, &args, u64::MAX);
+        assert!(log.faults.lock().unwrap().is_empty());
         assert_eq!(output, (100..137).collect::<Vec<i32>>(), "{backend:?}");
     }
 }
@@ -251,15 +251,15 @@ kernel f0 args 8
 "#;
 
 #[test]
-fn printf_hands_over_its_values() {
+fn printf_passes_its_values() {
     let module = parse(PRINT);
     for backend in BACKENDS {
         let program = build(&module, backend);
         let mut results = [0i32; 2];
         let args = block(&[results.as_mut_ptr() as u64]);
-        let heard = launch(&program.kernels[0], &Geometry::linear(2, 1), 0, &args, u64::MAX);
+        let log = launch(&program.kernels[0], &Geometry::linear(2, 1), 0, &args, u64::MAX);
         assert_eq!(results, [7, 7]);
-        let printed = heard.printed.lock().unwrap();
+        let printed = log.printed.lock().unwrap();
         for (i, line) in printed.iter().enumerate() {
             let start = format!("%d %f i4:{i:x} f4:3f800000 f4:40000000 f4:3f000000 i1:9 p8:");
             assert!(line.starts_with(&start), "{backend:?}: {line}");
@@ -272,8 +272,8 @@ fn printf_hands_over_its_values() {
 fn the_interpreter_reports_faults() {
     let module = parse(ADD);
     let program = build(&module, BackendChoice::Interp);
-    let heard = launch(&program.kernels[0], &Geometry::linear(4, 2), 0, &block(&[0, 0, 0]), u64::MAX);
-    let faults = heard.faults.lock().unwrap();
+    let log = launch(&program.kernels[0], &Geometry::linear(4, 2), 0, &block(&[0, 0, 0]), u64::MAX);
+    let faults = log.faults.lock().unwrap();
     assert!(!faults.is_empty() && faults[0].contains("out-of-bounds"), "{faults:?}");
 }
 
@@ -304,8 +304,8 @@ fn run_generated(program: &Program, launch_of: &Launch) -> Vec<Vec<u8>> {
     let words: Vec<u64> = buffers.iter_mut().map(|b| b.as_mut_ptr() as u64).chain([local_offset]).collect();
     let mut args = block(&words);
     args.extend(&launch_of.rest);
-    let heard = launch(&program.kernels[0], &launch_of.geometry, launch_of.local_bytes + 128, &args, 2);
-    assert_eq!(*heard.faults.lock().unwrap(), Vec::<String>::new());
+    let log = launch(&program.kernels[0], &launch_of.geometry, launch_of.local_bytes + 128, &args, 2);
+    assert_eq!(*log.faults.lock().unwrap(), Vec::<String>::new());
     buffers
 }
 

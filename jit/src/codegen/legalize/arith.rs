@@ -8,8 +8,8 @@ use super::{Legalizer, SplitValue, carrier};
 impl Legalizer<'_> {
     /// Applies a lane-wise op to values with equal numbers of lanes.
     pub(super) fn lanewise(&mut self, op: Opcode, imm: &Imm, args: &[SplitValue], result: Type) -> SplitValue {
-        if let Some(wide) = self.expand_float(op, imm, args, result) {
-            return wide;
+        if let Some(split) = self.expand_float(op, imm, args, result) {
+            return split;
         }
         let from = args.first().map_or(result, |arg| arg.ty);
         if let Some(between) = self.intermediate_type(op, from, result) {
@@ -18,9 +18,9 @@ impl Legalizer<'_> {
         }
         let chunk = self.common_chunk(args, result);
         if chunk > 1
-            && let Some(wide) = self.reduce_strength(op, imm, args, result)
+            && let Some(split) = self.reduce_strength(op, imm, args, result)
         {
-            return wide;
+            return split;
         }
         if chunk > 1 && self.is_native(op, imm, args, from.elem, result.elem) {
             let args: SmallVec<[SplitValue; 4]> = args.iter().map(|arg| self.regroup(arg, chunk)).collect();
@@ -34,9 +34,9 @@ impl Legalizer<'_> {
             return SplitValue { ty: result, chunk, parts };
         }
         if chunk > 1
-            && let Some(wide) = self.expand_vector(op, args, result)
+            && let Some(split) = self.expand_vector(op, args, result)
         {
-            return wide;
+            return split;
         }
         let lane_type = self.part_type(result.elem, 1);
         let lanes: Vec<Value> = (0..result.lanes())

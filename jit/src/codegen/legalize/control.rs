@@ -15,8 +15,8 @@ impl Legalizer<'_> {
         for (&arg, &param) in call.args.iter().zip(params) {
             // Parameters have natural parts; a mask argument may have others.
             let chunk = self.caps.part_lanes(self.old.dfg.ty(param));
-            let wide = self.get(arg);
-            args.extend(self.regroup(&wide, chunk).parts);
+            let split = self.get(arg);
+            args.extend(self.regroup(&split, chunk).parts);
         }
         BlockCall { block, args }
     }

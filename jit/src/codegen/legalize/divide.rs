@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn unsigned_by_multiplication() {
+    fn unsigned_division_by_multiplication() {
         for divisor in numbers().filter(|&d| d > 1 && !d.is_power_of_two()) {
             let magic = unsigned_magic(divisor, 32);
             assert!(magic.factor >> 32 == 0);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn signed_by_multiplication() {
+    fn signed_division_by_multiplication() {
         for divisor in numbers().filter(|&d| d > 1 && d <= 1 << 31 && !d.is_power_of_two()) {
             let magic = signed_magic(divisor, 32);
             for n in numbers().flat_map(|n| [n, n.wrapping_neg(), n * divisor, (n * divisor).wrapping_neg()]) {

@@ -55,18 +55,18 @@ impl Legalizer<'_> {
 
     /// An operand of a vector of addresses as one scalar per lane. Extensions apply to the scalars, where they are often free.
     fn address_lanes(&mut self, operand: Value, lanes: u32) -> SmallVec<[Value; 8]> {
-        let wide = self.get(operand);
-        if !wide.ty.is_vector() {
-            return std::iter::repeat_n(wide.only(), lanes as usize).collect();
+        let split = self.get(operand);
+        if !split.ty.is_vector() {
+            return std::iter::repeat_n(split.only(), lanes as usize).collect();
         }
         let extended = self.old.dfg.def_inst(operand).map(|def| self.old.dfg.inst(def));
         let (signed, narrow) = match extended {
             Some(data) if data.op == Opcode::Sext => (true, self.get(data.args[0])),
             Some(data) if data.op == Opcode::Zext => (false, self.get(data.args[0])),
-            _ => return self.lanes(&wide).into(),
+            _ => return self.lanes(&split).into(),
         };
         if narrow.ty.is_bool() || narrow.chunk == 1 {
-            return self.lanes(&wide).into();
+            return self.lanes(&split).into();
         }
         if narrow.ty.elem == Elem::I32 && narrow.chunk == 4 {
             return self.extended_pairs(&narrow, signed);
@@ -107,9 +107,9 @@ impl Legalizer<'_> {
     pub(super) fn load(&mut self, inst: Inst) {
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
         let pointer = self.get_scalar(self.old.dfg.inst(inst).args[0]);
-        let wide = self.load_value(ty, pointer, self.mem(inst));
+        let split = self.load_value(ty, pointer, self.mem(inst));
         self.note_access(inst, ty);
-        self.set(inst, wide);
+        self.set(inst, split);
     }
 
     /// Records how many bytes from its address an access touches.
@@ -301,19 +301,19 @@ impl Legalizer<'_> {
         let (mem, ty) = (self.mem(inst), other.ty);
         let pointer = pointer.only();
         if self.constant_of_splat(mask) == Some(1) {
-            let wide = self.load_value(ty, pointer, mem);
+            let split = self.load_value(ty, pointer, mem);
             self.note_access(inst, ty);
-            return self.set(inst, wide);
+            return self.set(inst, split);
         }
         if self.accesses_natively(Opcode::MaskedLoad, ty) {
             let mask = mask.clone();
             return self.masked_load_natively(inst, ty, pointer, &mask, mem);
         }
         if self.spans(inst, ty) && !mem.volatile {
-            let wide = self.load_value(ty, pointer, mem);
-            let wide = self.masked_or_other(mask, wide, inst);
+            let split = self.load_value(ty, pointer, mem);
+            let split = self.masked_or_other(mask, split, inst);
             self.note_access(inst, ty);
-            return self.set(inst, wide);
+            return self.set(inst, split);
         }
         let join = self.new.append_block();
         // Mostly all lanes are active; then one whole load suffices.
@@ -422,15 +422,15 @@ impl Legalizer<'_> {
     /// The addresses of a pack of pointers, and a safe address where the mask is false. They are selected as vectors if the
     /// addresses are, or can be computed as, vectors.
     fn select_addresses(&mut self, pointers: Value, mask: &SplitValue, safe: Value) -> Vec<Value> {
-        let wide = self.get(pointers);
-        let ty = wide.ty;
-        let vector = if wide.chunk > 1 {
-            Some(self.lanewise(Opcode::PtrToInt, &Imm::None, std::slice::from_ref(&wide), ty.with_elem(Elem::I64)))
+        let split = self.get(pointers);
+        let ty = split.ty;
+        let vector = if split.chunk > 1 {
+            Some(self.lanewise(Opcode::PtrToInt, &Imm::None, std::slice::from_ref(&split), ty.with_elem(Elem::I64)))
         } else {
             self.pointer_vector(pointers)
         };
         let Some(vector) = vector else {
-            let addresses = self.lanes(&wide);
+            let addresses = self.lanes(&split);
             return self.select_lane_addresses(&addresses, mask, safe);
         };
         let safe = self.at().cast(Opcode::PtrToInt, safe, Type::I64);
@@ -465,8 +465,8 @@ impl Legalizer<'_> {
         }
         let addresses = self.lanes(&pointers);
         if self.constant_of_splat(&mask) == Some(1) {
-            let wide = self.load_lanes(ty, &addresses, mem);
-            return self.set(inst, wide);
+            let split = self.load_lanes(ty, &addresses, mem);
+            return self.set(inst, split);
         }
         let join = self.new.append_block();
         let all = self.test_mask(Opcode::All, &mask);
@@ -575,9 +575,9 @@ impl Legalizer<'_> {
             } else if ty == Type::I8 {
                 byte
             } else {
-                let wide = b.cast(Opcode::Zext, byte, ty);
+                let split = b.cast(Opcode::Zext, byte, ty);
                 let ones = b.iconst(ty, 0x0101_0101_0101_0101);
-                b.int2(Opcode::Imul, wide, ones)
+                b.int2(Opcode::Imul, split, ones)
             };
             b.store(address, value, aligned_at(mem, at));
         }
@@ -587,9 +587,9 @@ impl Legalizer<'_> {
     pub(super) fn in_space(&mut self, inst: Inst) {
         let data = self.old.dfg.inst(inst);
         let Imm::Space(space) = data.imm else { unreachable!("broken invariant: in_space without a space") };
-        let wide = self.get(data.args[0]);
+        let split = self.get(data.args[0]);
         let (local, private) = (LOCAL_ARENA, PRIVATE_ARENA);
-        let pointers = self.lanes(&wide);
+        let pointers = self.lanes(&split);
         let lanes: Vec<Value> = pointers
             .iter()
             .map(|&pointer| match space {
@@ -607,8 +607,8 @@ impl Legalizer<'_> {
                 }
             })
             .collect();
-        let wide = self.join_lanes(wide.ty.as_mask(), &lanes);
-        self.set(inst, wide);
+        let split = self.join_lanes(split.ty.as_mask(), &lanes);
+        self.set(inst, split);
     }
 
     /// The arena that a pointer points into according to its type, if only the thread that runs the work-group uses it.

@@ -185,7 +185,7 @@ impl Legalizer<'_> {
     /// The parts of an operand.
     fn get(&self, value: Value) -> SplitValue {
         match &self.values[value] {
-            Some(wide) => wide.clone(),
+            Some(split) => split.clone(),
             None => unreachable!("broken invariant: {value} used before its definition"),
         }
     }
@@ -201,12 +201,12 @@ impl Legalizer<'_> {
 
     /// Records the parts of an instruction's only result. Parts have the natural number of lanes, except those of masks and of
     /// pointers, which are mostly computed and used one by one.
-    fn set(&mut self, inst: Inst, wide: SplitValue) {
+    fn set(&mut self, inst: Inst, split: SplitValue) {
         let result = self.old.dfg.result(inst);
-        debug_assert_eq!(wide.ty, self.old.dfg.ty(result), "broken invariant: type of {:?}", self.old.dfg.inst(inst));
-        let free = wide.ty.is_bool() || wide.ty.is_ptr();
-        let wide = if free { wide } else { self.regroup(&wide, self.caps.part_lanes(wide.ty)) };
-        self.values[result] = Some(wide);
+        debug_assert_eq!(split.ty, self.old.dfg.ty(result), "broken invariant: type of {:?}", self.old.dfg.inst(inst));
+        let free = split.ty.is_bool() || split.ty.is_ptr();
+        let split = if free { split } else { self.regroup(&split, self.caps.part_lanes(split.ty)) };
+        self.values[result] = Some(split);
     }
 
     /// Appends an instruction with one result to the new function.
@@ -280,7 +280,7 @@ impl Legalizer<'_> {
         let old = self.old;
         let data = old.dfg.inst(inst);
         let ty = old.dfg.ty(old.dfg.result(inst));
-        let wide = match op {
+        let split = match op {
             LeafOp::Const => {
                 let Imm::Const(id) = data.imm else { unreachable!("broken invariant: const without a constant") };
                 self.constant(old.dfg.constant(id))
@@ -292,7 +292,7 @@ impl Legalizer<'_> {
             }
             LeafOp::Arg | LeafOp::ArgAddr | LeafOp::SlotAddr => not_looped(data.op),
         };
-        self.set(inst, wide);
+        self.set(inst, split);
     }
 
     fn lanewise_inst(&mut self, inst: Inst) {
@@ -300,8 +300,8 @@ impl Legalizer<'_> {
         let data = old.dfg.inst(inst);
         let args = self.operands(inst);
         let ty = old.dfg.ty(old.dfg.result(inst));
-        let wide = self.lanewise(data.op, &data.imm, &args, ty);
-        self.set(inst, wide);
+        let split = self.lanewise(data.op, &data.imm, &args, ty);
+        self.set(inst, split);
     }
 
     fn lane_op(&mut self, op: LaneOp, inst: Inst) {

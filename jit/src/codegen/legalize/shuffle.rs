@@ -37,21 +37,21 @@ impl Legalizer<'_> {
             .collect();
         let parts: SmallVec<[Value; 8]> = a.parts.iter().chain(&b.parts).copied().collect();
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
-        let wide = self.gather_lanes(ty, &parts, a.chunk, &sources);
-        self.set(inst, wide);
+        let split = self.gather_lanes(ty, &parts, a.chunk, &sources);
+        self.set(inst, split);
     }
 
     /// Every second lane, starting with the lane `first` (0 or 1).
-    pub(super) fn every_second(&mut self, wide: &SplitValue, first: u32) -> SplitValue {
-        let wide = self.regroup(wide, self.caps.part_lanes(wide.ty));
-        let ty = wide.ty.with_lanes(wide.ty.lanes() / 2);
+    pub(super) fn every_other_lane(&mut self, split: &SplitValue, first: u32) -> SplitValue {
+        let split = self.regroup(split, self.caps.part_lanes(split.ty));
+        let ty = split.ty.with_lanes(split.ty.lanes() / 2);
         let sources: Vec<LaneSource> = (0..ty.lanes())
             .map(|i| {
                 let lane = 2 * i + first;
-                Some(((lane / wide.chunk) as usize, lane % wide.chunk))
+                Some(((lane / split.chunk) as usize, lane % split.chunk))
             })
             .collect();
-        self.gather_lanes(ty, &wide.parts, wide.chunk, &sources)
+        self.gather_lanes(ty, &split.parts, split.chunk, &sources)
     }
 
     /// A value whose lanes come from given lanes of parts, which have `from` lanes each.

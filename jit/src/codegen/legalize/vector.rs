@@ -19,7 +19,7 @@ impl Legalizer<'_> {
             O::Umulh | O::Smulh if matches!(elem, Elem::I8 | Elem::I16 | Elem::I32) => {
                 let product = self.widening_multiply(a, &args[1], wider(elem), op == O::Smulh);
                 let halves = self.bitcast(&product, Type::vector(elem, 2 * product.ty.lanes()));
-                Some(self.every_second(&halves, 1))
+                Some(self.every_other_lane(&halves, 1))
             }
             O::Udiv | O::Sdiv | O::Urem | O::Srem => self.vector_division(op, a, &args[1]),
             // In 32-bit words, if those can be shifted by varying counts.

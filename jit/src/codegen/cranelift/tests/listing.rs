@@ -10,7 +10,7 @@ use crate::codegen::data::ProgramData;
 use crate::codegen::{AcceptedStage, Backend, KernelCode, KernelFunction};
 
 #[test]
-fn places_labels_and_constants() {
+fn locations_labels_and_constants() {
     let mut kernel = KernelBuilder::new("listed");
     let pointer = kernel.pointer(0);
     kernel.repeat(10, |kernel, index| {

@@ -379,14 +379,14 @@ impl Selector<'_> {
             let immediate = lanes.iter().rev().fold(0, |bits, &lane| bits << 2 | i64::from(lane));
             return self.v1_imm(t::VPSHUFD, Size::X, RegMem::Register(a), immediate);
         }
-        self.permuted(a, b, from, to, &lanes, alone)
+        self.permute(a, b, from, to, &lanes, alone)
     }
 
     /// A permutation of the lanes of one or two vectors.
-    fn permuted(&mut self, a: VReg, b: VReg, from: Type, to: Type, lanes: &[u32], alone: bool) -> VReg {
+    fn permute(&mut self, a: VReg, b: VReg, from: Type, to: Type, lanes: &[u32], alone: bool) -> VReg {
         let bytes = from.elem.bytes();
         if bytes == 1 && self.level == Avx512Level::Skylake {
-            return self.permuted_bytes(a, b, from, to, lanes, alone);
+            return self.permute_bytes(a, b, from, to, lanes, alone);
         }
         let least = if alone && bytes >= 4 { Size::Y } else { Size::X };
         let size = size(from).max(size(to)).max(least);
@@ -409,15 +409,15 @@ impl Selector<'_> {
     }
 
     /// A permutation of bytes without an instruction for it. Within 16 bytes there is one; otherwise it is done on words.
-    fn permuted_bytes(&mut self, a: VReg, b: VReg, from: Type, to: Type, lanes: &[u32], alone: bool) -> VReg {
+    fn permute_bytes(&mut self, a: VReg, b: VReg, from: Type, to: Type, lanes: &[u32], alone: bool) -> VReg {
         /// The words of a register.
         const WORDS: u32 = 32;
         if from.lanes() <= 16 && to.lanes() <= 16 {
-            let first = self.picked_bytes(a, 0..from.lanes(), lanes);
+            let first = self.shuffle_within_16_bytes(a, 0..from.lanes(), lanes);
             if alone {
                 return first;
             }
-            let second = self.picked_bytes(b, from.lanes()..2 * from.lanes(), lanes);
+            let second = self.shuffle_within_16_bytes(b, from.lanes()..2 * from.lanes(), lanes);
             return self.v2(t::VPORD, Size::X, first, RegMem::Register(second));
         }
         // Each source as words, 32 per register; lanes of the second source follow those of the first.
@@ -439,7 +439,7 @@ impl Selector<'_> {
             .chunks(WORDS as usize)
             .map(|part| {
                 let places: Vec<u32> = part.iter().map(place).collect();
-                let permuted = self.permuted_words(&words, &places);
+                let permuted = self.permute_words(&words, &places);
                 let result = self.fresh(ZMM);
                 self.push_row(
                     t::VPMOVWB,
@@ -457,7 +457,7 @@ impl Selector<'_> {
     }
 
     /// A byte shuffle within 16 bytes, whose numbers are `own`; zero for all other numbers.
-    fn picked_bytes(&mut self, a: VReg, own: Range<u32>, lanes: &[u32]) -> VReg {
+    fn shuffle_within_16_bytes(&mut self, a: VReg, own: Range<u32>, lanes: &[u32]) -> VReg {
         const ZERO: u64 = 0x80;
         let number = |lane: &u32| if own.contains(lane) { u64::from(lane - own.start) } else { ZERO };
         let mut numbers: Vec<u64> = lanes.iter().map(number).collect();
@@ -467,7 +467,7 @@ impl Selector<'_> {
     }
 
     /// A permutation of the words of one to four registers, numbered across all of them.
-    fn permuted_words(&mut self, words: &[VReg], places: &[u32]) -> VReg {
+    fn permute_words(&mut self, words: &[VReg], places: &[u32]) -> VReg {
         let held = 32;
         let of_pair = |pair: u32| places.iter().map(move |&place| (place / (2 * held) == pair, place % (2 * held)));
         let mut result = None;
@@ -531,7 +531,7 @@ impl Selector<'_> {
         let alone = lanes.iter().all(|&lane| lane < count);
         let first = self.v1(mask_to_lanes(1), size, RegMem::Register(a));
         let second = if alone { first } else { self.v1(mask_to_lanes(1), size, RegMem::Register(b)) };
-        let bytes = self.permuted(first, second, from, result, lanes, alone);
+        let bytes = self.permute(first, second, from, result, lanes, alone);
         self.make(MASK, t::VPMOVB2M, size, RegMem::Register(bytes), ExtraOperands::default())
     }
 

@@ -280,18 +280,18 @@ impl Selector<'_> {
         let args = &self.legal.dfg.inst(inst).args;
         let ty = self.result_type(inst);
         let (mask, other) = (self.get(args[1]), self.get(args[2]));
-        let places = self.lane_addresses(args[0], ty);
+        let addresses = self.lane_addresses(args[0], ty);
         let (result, left) = (self.fresh(ZMM), self.fresh(MASK));
         let mut operands: SmallVec<[Operand; 4]> = SmallVec::from_slice(&[
             Operand::reg_use(other),
             Operand::reg_reuse_def(result, 0),
             Operand::reg_use(mask),
             Operand::reg_reuse_def(left, 2),
-            Operand::reg_use_at_end(places.lanes),
+            Operand::reg_use_at_end(addresses.lanes),
         ]);
-        operands.extend(places.base.map(|(base, _)| Operand::reg_use(base)));
+        operands.extend(addresses.base.map(|(base, _)| Operand::reg_use(base)));
         let rows = if ty.elem.bytes() == 4 { [t::VPGATHERQD, t::VPGATHERDD] } else { [t::VPGATHERQQ, t::VPGATHERDQ] };
-        self.push(places.access(rows, ty, 1, 3, 4), operands);
+        self.push(addresses.access(rows, ty, 1, 3, 4), operands);
         self.set(inst, result);
     }
 
@@ -299,18 +299,18 @@ impl Selector<'_> {
         let args = &self.legal.dfg.inst(inst).args;
         let ty = self.arg_type(inst, 1);
         let (value, mask) = (self.get(args[1]), self.get(args[2]));
-        let places = self.lane_addresses(args[0], ty);
+        let addresses = self.lane_addresses(args[0], ty);
         let left = self.fresh(MASK);
         let mut operands: SmallVec<[Operand; 4]> = SmallVec::from_slice(&[
             Operand::reg_use(value),
             Operand::reg_use(mask),
             Operand::reg_reuse_def(left, 1),
-            Operand::reg_use(places.lanes),
+            Operand::reg_use(addresses.lanes),
         ]);
-        operands.extend(places.base.map(|(base, _)| Operand::reg_use(base)));
+        operands.extend(addresses.base.map(|(base, _)| Operand::reg_use(base)));
         let rows =
             if ty.elem.bytes() == 4 { [t::VPSCATTERQD, t::VPSCATTERDD] } else { [t::VPSCATTERQQ, t::VPSCATTERDQ] };
-        self.push(places.access(rows, ty, 0, 2, 3), operands);
+        self.push(addresses.access(rows, ty, 0, 2, 3), operands);
     }
 
     /// The addresses of the lanes of an access. A sum of one address and an index in each lane is folded into the instruction,

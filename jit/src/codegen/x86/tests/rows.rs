@@ -112,7 +112,7 @@ fn bytes_of(encoding: &Encoding) -> Vec<u8> {
 }
 
 #[test]
-fn rows_are_what_they_are_called() {
+fn rows_decode_to_their_names() {
     let mut wrong = Vec::new();
     for &row in table::ALL {
         let sizes: &[Size] = match row.format {
@@ -157,7 +157,7 @@ fn rows_are_what_they_are_called() {
 }
 
 #[test]
-fn operands_are_where_they_belong() {
+fn operands_decode_as_given() {
     let text = |encoding: Encoding| {
         let mut bytes = Vec::new();
         encoding.write(&mut bytes);
