@@ -115,9 +115,9 @@ pub(super) struct PlacedCode {
 pub(super) fn describe(error: ModuleError) -> BuildError {
     match error {
         ModuleError::Compilation(CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge) => {
-            BuildError::Limit("too large to compile".to_owned())
+            BuildError::Limit("too large for the code generator".to_owned())
         }
-        ModuleError::Allocation { err } => BuildError::Limit(format!("no memory for code: {err}")),
+        ModuleError::Allocation { err } => BuildError::Limit(format!("no executable memory: {err}")),
         ModuleError::Compilation(CodegenError::Verifier(errors)) => internal(&errors),
         other => internal(&other),
     }

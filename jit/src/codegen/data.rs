@@ -34,7 +34,7 @@ impl ProgramData {
     /// # Errors
     /// [`BuildError::Limit`] when their total size overflows or exceeds what the host may allocate.
     pub(crate) fn new(module: &Module) -> Result<ProgramData, BuildError> {
-        let limit = || BuildError::Limit("program-scope variables are too large".to_owned());
+        let limit = || BuildError::Limit("the program-scope variables need too much memory".to_owned());
         let mut offsets: SecondaryMap<Global, Option<u64>> = SecondaryMap::new();
         let (mut size, mut align, mut global_bytes) = (0u64, 128u64, 0u64);
         for (global, data) in &module.globals {

@@ -20,7 +20,7 @@ use clift_kir::interp::{
 use clift_kir::{Elem, Func, Module, Space};
 
 use super::data::ProgramData;
-use super::{AcceptedStage, Backend, Executable, KernelCode, KernelFunction};
+use super::{AcceptedStage, Backend, CompiledKernels, KernelCode, KernelFunction};
 use crate::BuildError;
 use crate::guard::panic_text;
 
@@ -62,7 +62,7 @@ impl Backend for InterpBackend {
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         _dump: &[String],
-    ) -> Result<Executable, BuildError> {
+    ) -> Result<CompiledKernels, BuildError> {
         let mut globals = GlobalAddresses::default();
         for (global, variable) in &module.globals {
             if variable.space != Space::Local {
@@ -86,7 +86,7 @@ impl Backend for InterpBackend {
             .iter()
             .map(|kernel| KernelEntry { run, packed: None, data: std::ptr::from_ref(&**kernel).cast() })
             .collect();
-        Ok(Executable { entries, log: String::new(), memory: Arc::new(kernels) })
+        Ok(CompiledKernels { entries, log: String::new(), memory: Arc::new(kernels) })
     }
 }
 

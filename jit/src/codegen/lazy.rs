@@ -21,13 +21,13 @@ use clift_kir::Function;
 use super::LazySource;
 use super::code_memory::PlacedCode;
 use super::data::ProgramData;
-use super::native::{Native, PANIC};
+use super::native::{NativeBackend, PANIC};
 use crate::BuildError;
 use crate::guard::guarded;
 
 /// The lazily compiled functions of one kernel.
 pub(super) struct LazyKernel {
-    backend: &'static dyn Native,
+    backend: &'static dyn NativeBackend,
     name: String,
     source: Box<dyn LazySource>,
     data: Arc<ProgramData>,
@@ -42,7 +42,7 @@ const WIDTHS: usize = 5;
 impl LazyKernel {
     /// A kernel of which no function is compiled yet.
     pub(super) fn new(
-        backend: &'static dyn Native,
+        backend: &'static dyn NativeBackend,
         name: &str,
         source: Box<dyn LazySource>,
         data: Arc<ProgramData>,

@@ -76,7 +76,7 @@ pub(crate) trait LazySource: std::fmt::Debug + Send + Sync {
 
 /// The executable form of a program's kernels.
 #[derive(Debug)]
-pub(crate) struct Executable {
+pub(crate) struct CompiledKernels {
     /// One entry per kernel, in the order of the kernels given.
     pub(crate) entries: Vec<KernelEntry>,
     /// The dumps that were requested.
@@ -114,7 +114,7 @@ pub(crate) trait Backend: Sync {
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         dump: &[String],
-    ) -> Result<Executable, BuildError>;
+    ) -> Result<CompiledKernels, BuildError>;
 }
 
 /// The capabilities of a backend's vector unit, for the legalizer. Scalars need none: every backend supports all ops on scalars

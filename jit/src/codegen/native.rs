@@ -10,12 +10,12 @@ use clift_kir::Function;
 use super::code_memory::PlacedCode;
 use super::data::ProgramData;
 use super::lazy::{self, LazyKernel};
-use super::{Executable, KernelCode, KernelFunction};
+use super::{CompiledKernels, KernelCode, KernelFunction};
 use crate::BuildError;
 use crate::guard::guarded;
 
 /// A backend that makes machine code.
-pub(super) trait Native: Send + Sync {
+pub(super) trait NativeBackend: Send + Sync {
     /// A session, which compiles the functions of one program and logs what `dump` lists.
     fn session(&'static self, dump: &[String]) -> Box<dyn Session>;
 }
@@ -48,11 +48,11 @@ enum GeneralEntry {
 
 /// Implements [`super::Backend::compile`].
 pub(super) fn compile(
-    backend: &'static dyn Native,
+    backend: &'static dyn NativeBackend,
     kernels: Vec<KernelCode>,
     data: Arc<ProgramData>,
     dump: &[String],
-) -> Result<Executable, BuildError> {
+) -> Result<CompiledKernels, BuildError> {
     let mut session = backend.session(dump);
     let mut entries = Vec::new();
     let mut lazy_kernels: Vec<Arc<LazyKernel>> = Vec::new();
@@ -85,5 +85,5 @@ pub(super) fn compile(
             }
         })
         .collect();
-    Ok(Executable { entries, log, memory: Arc::new((memory, lazy_kernels)) })
+    Ok(CompiledKernels { entries, log, memory: Arc::new((memory, lazy_kernels)) })
 }

@@ -63,7 +63,7 @@ fn inline_into(module: &mut Module, id: Func) -> Result<(), BuildError> {
                 let name = func.name.clone();
                 module.funcs[id] = func;
                 return Err(BuildError::Limit(format!(
-                    "kernel `{name}` has more than {MAX_INSTS} instructions once its calls are inlined"
+                    "kernel `{name}` has more than {MAX_INSTS} instructions after inlining"
                 )));
             }
             let next = func.dfg.make_block();

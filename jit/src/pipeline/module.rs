@@ -15,7 +15,7 @@ use super::observer::StageObserver;
 use super::on_demand::ImageKernel;
 use crate::builtins::image::{self, Facts};
 use crate::codegen::data::ProgramData;
-use crate::codegen::{Backend, Executable, KernelCode};
+use crate::codegen::{Backend, CompiledKernels, KernelCode};
 use crate::guard::guarded;
 use crate::specialize::{Specialization, Specializations};
 use crate::spirv::Imported;
@@ -137,7 +137,7 @@ pub(super) fn compile_kernels(
     requests: &[KernelRequest<'_>],
     data: &Arc<ProgramData>,
     options: &Options,
-) -> Result<(Vec<KernelNeeds>, Executable), BuildError> {
+) -> Result<(Vec<KernelNeeds>, CompiledKernels), BuildError> {
     let backends = Backends::choose(options)?;
     let mut needs = Vec::new();
     let (mut packs, mut scalars) = (Vec::new(), Vec::new());
@@ -148,7 +148,8 @@ pub(super) fn compile_kernels(
         let made = guarded(PANIC, || kernel::compile(observer, module, number, backends, options));
         let made = made.map_err(|error| error.in_kernel(name))?;
         if let Some(size) = sub_group_size.filter(|size| *size != made.needs.resources.width) {
-            let why = format!("sub-groups of {size} work-items: {}", made.needs.report);
+            let why =
+                format!("it requires sub-groups of {size} work-items, which are not possible: {}", made.needs.report);
             return Err(BuildError::Limit(why).in_kernel(name));
         }
         observer.report(name, &made.needs.report);
@@ -167,9 +168,9 @@ pub(super) fn compile_kernels(
         Ok::<_, BuildError>(Some(executable))
     };
     let (packs, scalars) = (emit(backends.packs, packs)?, emit(backends.scalars, scalars)?);
-    let entries = |made: &Option<Executable>| made.as_ref().map_or(Vec::new(), |made| made.entries.clone());
+    let entries = |made: &Option<CompiledKernels>| made.as_ref().map_or(Vec::new(), |made| made.entries.clone());
     let (of_packs, of_scalars) = (entries(&packs), entries(&scalars));
     let entries = places.iter().map(|&(scalar, at)| if scalar { of_scalars[at] } else { of_packs[at] }).collect();
     let memory = Arc::new([packs, scalars].map(|made| made.map(|made| made.memory)));
-    Ok((needs, Executable { entries, log: String::new(), memory }))
+    Ok((needs, CompiledKernels { entries, log: String::new(), memory }))
 }

@@ -44,8 +44,8 @@ use clift_kir::{Function, Module};
 
 use super::code_memory::CodeMemory;
 use super::data::ProgramData;
-use super::native::{self, Native, Session};
-use super::{AcceptedStage, Backend, Executable, KernelCode, VectorCaps};
+use super::native::{self, NativeBackend, Session};
+use super::{AcceptedStage, Backend, CompiledKernels, KernelCode, VectorCaps};
 use crate::BuildError;
 use translate::{Translated, Translator};
 
@@ -98,12 +98,12 @@ impl Backend for CraneliftBackend {
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         dump: &[String],
-    ) -> Result<Executable, BuildError> {
+    ) -> Result<CompiledKernels, BuildError> {
         native::compile(self, kernels, data, dump)
     }
 }
 
-impl Native for CraneliftBackend {
+impl NativeBackend for CraneliftBackend {
     fn session(&'static self, dump: &[String]) -> Box<dyn Session> {
         Box::new(compile::CraneliftSession::new(self, dump))
     }

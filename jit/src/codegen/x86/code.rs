@@ -13,7 +13,7 @@ use regalloc2::{
 };
 use smallvec::SmallVec;
 
-use super::encode::{Format, Row, Size};
+use super::encode::{InstFormat, InstRow, OperandSize};
 use super::pool::PoolOffset;
 
 /// Scalar integers, addresses, Booleans.
@@ -110,8 +110,8 @@ pub(super) enum RmField {
 /// An instruction that is a row of the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowInst {
-    pub(super) row: Row,
-    pub(super) size: Size,
+    pub(super) row: InstRow,
+    pub(super) size: OperandSize,
     pub(super) reg: RegField,
     pub(super) second: Option<u8>,
     pub(super) source: RmField,
@@ -126,7 +126,7 @@ pub(super) struct RowInst {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum AtomicUpdate {
     /// With an instruction of two operands.
-    By(Row),
+    By(InstRow),
     /// The operand, if comparing the old value with it gives the condition; else the old value.
     Where(Cond),
 }
@@ -154,7 +154,7 @@ pub(super) enum InstKind {
     /// Calls the function whose address is the first operand.
     Call,
     /// A compare-exchange loop. Operands: old value, address, value, temporary.
-    AtomicLoop(AtomicUpdate, Size),
+    AtomicLoop(AtomicUpdate, OperandSize),
     /// A full memory fence.
     Fence,
 }
@@ -172,7 +172,13 @@ pub(super) struct MachInst {
 impl MachInst {
     /// The instruction that defines a register, restricted to the lanes of a mask. The other lanes come from the register
     /// `others`, which the result overwrites, or are zero. `None` if the instruction has no masked form.
-    pub(super) fn masked(&self, register: VReg, mask: VReg, others: Option<VReg>, size: Size) -> Option<MachInst> {
+    pub(super) fn masked(
+        &self,
+        register: VReg,
+        mask: VReg,
+        others: Option<VReg>,
+        size: OperandSize,
+    ) -> Option<MachInst> {
         let InstKind::Row(mut plain) = self.kind else { return None };
         let in_registers = matches!(plain.source, RmField::Operand(_) | RmField::Constant(_));
         if !plain.row.is_evex() || plain.size != size || plain.mask.is_some() || !in_registers {
@@ -202,7 +208,9 @@ impl MachInst {
     fn is_pure(&self) -> bool {
         match self.kind {
             // Scatters also define a register: the rest of their mask.
-            InstKind::Row(plain) => plain.row.format != Format::Legacy && !matches!(plain.source, RmField::Lanes(..)),
+            InstKind::Row(plain) => {
+                plain.row.format != InstFormat::Legacy && !matches!(plain.source, RmField::Lanes(..))
+            }
             InstKind::Zero | InstKind::Ones | InstKind::Constant64(_) => true,
             InstKind::Arguments
             | InstKind::Jump

@@ -8,7 +8,7 @@ use regalloc2::{Allocation, AllocationKind, Block, Edit, Inst, InstOrEdit, Machi
 use super::code::{
     AtomicUpdate, BaseOperand, CALLEE_SAVED, Cond, GPR, InstKind, MASK, MachFunc, RAX, RegField, RmField, RowInst, ZMM,
 };
-use super::encode::{Encoding, Fixup, Map, RmOperand, Row, Size};
+use super::encode::{Fixup, InstEncoding, InstRow, Map, OperandSize, RmOperand};
 use super::oracle;
 use super::pool::{ALIGN, ConstantPool};
 use super::table::{
@@ -123,7 +123,7 @@ impl Emitter<'_> {
         CALLEE_SAVED.into_iter().filter(|&number| used.contains(PReg::new(usize::from(number), GPR))).collect()
     }
 
-    fn put(&mut self, encoding: Encoding) {
+    fn put(&mut self, encoding: InstEncoding) {
         let start = self.code.len();
         if let Some(fixup) = encoding.write(&mut self.code) {
             self.constants.push(fixup);
@@ -133,8 +133,8 @@ impl Emitter<'_> {
         }
     }
 
-    fn two(&mut self, row: Row, size: Size, reg: u8, rm: RmOperand) {
-        self.put(Encoding::new(row, size, reg, rm));
+    fn two(&mut self, row: InstRow, size: OperandSize, reg: u8, rm: RmOperand) {
+        self.put(InstEncoding::new(row, size, reg, rm));
     }
 
     /// A stack slot in the frame.
@@ -159,7 +159,7 @@ impl Emitter<'_> {
             }
             for (number, register) in self.saved.clone().into_iter().enumerate() {
                 let rm = self.stack(self.frame - 8 * (number as u32 + 1));
-                self.two(MOV_TO, Size::S64, register, rm);
+                self.two(MOV_TO, OperandSize::S64, register, rm);
             }
         }
         for block in 0..self.func.blocks.len() {
@@ -179,7 +179,7 @@ impl Emitter<'_> {
     fn leave(&mut self) {
         for (number, register) in self.saved.clone().into_iter().enumerate() {
             let rm = self.stack(self.frame - 8 * (number as u32 + 1));
-            self.two(MOV, Size::S64, register, rm);
+            self.two(MOV, OperandSize::S64, register, rm);
         }
         // vzeroupper
         self.code.extend([0xc5, 0xf8, 0x77]);
@@ -195,9 +195,9 @@ impl Emitter<'_> {
             |this: &Self, allocation: Allocation| allocation.as_stack().map(|slot| this.stack(8 * slot.index() as u32));
         let number = |allocation: Allocation| allocation.as_reg().map(|register| register.hw_enc() as u8);
         let (load, store, copy, size) = match class {
-            Some(class) if class == GPR => (MOV, MOV_TO, MOV, Size::S64),
-            Some(class) if class == ZMM => (VMOVUPS, VMOVUPS_TO, VMOVAPS, Size::Z),
-            Some(_) => (KMOVQ, KMOVQ_TO, KMOVQ, Size::X),
+            Some(class) if class == GPR => (MOV, MOV_TO, MOV, OperandSize::S64),
+            Some(class) if class == ZMM => (VMOVUPS, VMOVUPS_TO, VMOVAPS, OperandSize::Z),
+            Some(_) => (KMOVQ, KMOVQ_TO, KMOVQ, OperandSize::X),
             None => unreachable!("broken invariant: a move from memory to memory"),
         };
         match (number(from), number(to), slot(self, from), slot(self, to)) {
@@ -225,22 +225,22 @@ impl Emitter<'_> {
             InstKind::Row(inst) => self.row_inst(&inst, register),
             InstKind::Zero => {
                 let number = register(0);
-                self.put(Encoding {
+                self.put(InstEncoding {
                     second: Some(number),
-                    ..Encoding::new(VPXORD, Size::X, number, RmOperand::Register(number))
+                    ..InstEncoding::new(VPXORD, OperandSize::X, number, RmOperand::Register(number))
                 });
             }
             InstKind::Ones if registers[0].as_reg().is_some_and(|register| register.class() == MASK) => {
                 let number = register(0);
-                self.put(Encoding {
+                self.put(InstEncoding {
                     second: Some(number),
-                    ..Encoding::new(KXNORQ, Size::X, number, RmOperand::Register(number))
+                    ..InstEncoding::new(KXNORQ, OperandSize::X, number, RmOperand::Register(number))
                 });
             }
             InstKind::Ones => {
                 let number = register(0);
-                let encoding = Encoding::new(VPTERNLOGD, Size::Z, number, RmOperand::Register(number));
-                self.put(Encoding { second: Some(number), immediate: Some((0xff, 1)), ..encoding });
+                let encoding = InstEncoding::new(VPTERNLOGD, OperandSize::Z, number, RmOperand::Register(number));
+                self.put(InstEncoding { second: Some(number), immediate: Some((0xff, 1)), ..encoding });
             }
             InstKind::Constant64(value) => {
                 let number = register(0);
@@ -253,20 +253,20 @@ impl Emitter<'_> {
             InstKind::JumpTable => {
                 let (index, base, entry) = (register(0), register(1), register(2));
                 let start = self.code.len();
-                self.two(LEA, Size::S64, base, RmOperand::Code(0));
+                self.two(LEA, OperandSize::S64, base, RmOperand::Code(0));
                 let Some(lea) = self.constants.pop() else {
                     unreachable!("broken invariant: no displacement at {start}")
                 };
-                self.two(MOVSXD, Size::S64, entry, RmOperand::Memory(base, Some((index, 2)), 0));
-                self.two(ADD, Size::S64, entry, RmOperand::Register(base));
-                self.two(CALL_JUMP, Size::S32, 4, RmOperand::Register(entry));
+                self.two(MOVSXD, OperandSize::S64, entry, RmOperand::Memory(base, Some((index, 2)), 0));
+                self.two(ADD, OperandSize::S64, entry, RmOperand::Register(base));
+                self.two(CALL_JUMP, OperandSize::S32, 4, RmOperand::Register(entry));
                 let targets = succs.iter().map(|to| self.final_targets[to.index()]).collect();
                 self.tables.push(JumpTable { lea, targets });
             }
             InstKind::Return => self.leave(),
             InstKind::Call => {
                 self.code.extend([0xc5, 0xf8, 0x77]);
-                self.two(CALL_JUMP, Size::S32, 2, RmOperand::Register(register(0)));
+                self.two(CALL_JUMP, OperandSize::S32, 2, RmOperand::Register(register(0)));
             }
             InstKind::AtomicLoop(update, size) => self.atomic_loop(update, size, register(1), register(2), register(3)),
             InstKind::Fence => self.code.extend([0x0f, 0xae, 0xf0]),
@@ -294,7 +294,7 @@ impl Emitter<'_> {
             RegField::Operand(operand) => register(operand),
             RegField::Digit(digit) => digit,
         };
-        self.put(Encoding {
+        self.put(InstEncoding {
             row: inst.row,
             size: inst.size,
             reg,
@@ -363,23 +363,23 @@ impl Emitter<'_> {
     }
 
     /// The old value is in `rax` and stays there.
-    fn atomic_loop(&mut self, update: AtomicUpdate, size: Size, address: u8, value: u8, new: u8) {
+    fn atomic_loop(&mut self, update: AtomicUpdate, size: OperandSize, address: u8, value: u8, new: u8) {
         let rax = RAX.hw_enc() as u8;
         let memory = RmOperand::Memory(address, None, 0);
         let signed = matches!(update, AtomicUpdate::Where(Cond::Less | Cond::Greater));
         let (extend, exchange) = match (size, signed) {
-            (Size::S8, false) => (Some(MOVZX8), CMPXCHG8),
-            (Size::S8, true) => (Some(MOVSX8), CMPXCHG8),
-            (Size::S16, false) => (Some(MOVZX16), CMPXCHG),
-            (Size::S16, true) => (Some(MOVSX16), CMPXCHG),
+            (OperandSize::S8, false) => (Some(MOVZX8), CMPXCHG8),
+            (OperandSize::S8, true) => (Some(MOVSX8), CMPXCHG8),
+            (OperandSize::S16, false) => (Some(MOVZX16), CMPXCHG),
+            (OperandSize::S16, true) => (Some(MOVSX16), CMPXCHG),
             _ => (None, CMPXCHG),
         };
-        let whole = if size == Size::S64 { Size::S64 } else { Size::S32 };
+        let whole = if size == OperandSize::S64 { OperandSize::S64 } else { OperandSize::S32 };
         self.two(extend.unwrap_or(MOV), whole, rax, memory);
         let start = self.code.len();
         if let Some(extend) = extend {
             // A failed exchange leaves only the low bits in `rax`.
-            self.two(extend, Size::S32, rax, RmOperand::Register(rax));
+            self.two(extend, OperandSize::S32, rax, RmOperand::Register(rax));
         }
         match update {
             AtomicUpdate::By(row) => {
@@ -389,11 +389,11 @@ impl Emitter<'_> {
             AtomicUpdate::Where(cond) => {
                 self.two(MOV, whole, new, RmOperand::Register(rax));
                 self.two(CMP, whole, rax, RmOperand::Register(value));
-                let cmov = Row { opcode: CMOVCC.opcode | cond as u8, map: Map::M0F, ..CMOVCC };
+                let cmov = InstRow { opcode: CMOVCC.opcode | cond as u8, map: Map::M0F, ..CMOVCC };
                 self.two(cmov, whole, new, RmOperand::Register(value));
             }
         }
-        self.put(Encoding { locked: true, ..Encoding::new(exchange, size, new, memory) });
+        self.put(InstEncoding { locked: true, ..InstEncoding::new(exchange, size, new, memory) });
         let distance = start as i64 - (self.code.len() as i64 + 2);
         self.code.extend([0x75, distance as u8]);
     }

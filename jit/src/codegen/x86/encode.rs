@@ -8,7 +8,7 @@
 
 /// The encoding format of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum InstFormat {
     /// The legacy encoding: an opcode with an optional REX prefix.
     Legacy,
     /// A three-byte VEX prefix, with the value of its vector length bit.
@@ -32,7 +32,7 @@ pub(super) enum Lengths {
 
 impl Lengths {
     /// Whether the instruction supports a size.
-    pub(super) fn have(self, size: Size) -> bool {
+    pub(super) fn have(self, size: OperandSize) -> bool {
         match self {
             Lengths::All => true,
             Lengths::X => size.length() == 0,
@@ -62,10 +62,10 @@ pub(super) enum Map {
 
 /// A row of the instruction table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct InstRow {
     /// The mnemonic in Intel's manual, in a variant that has these prefixes.
     pub(super) name: &'static str,
-    pub(super) format: Format,
+    pub(super) format: InstFormat,
     pub(super) prefix: Prefix,
     pub(super) map: Map,
     /// The W bit, which selects 64-bit operands. Legacy instructions derive it from their size.
@@ -73,21 +73,21 @@ pub(super) struct Row {
     pub(super) opcode: u8,
 }
 
-impl Row {
+impl InstRow {
     /// Whether the register field extends the opcode, as in shifts of vectors by an immediate.
     pub(super) fn has_digit(self) -> bool {
-        matches!((self.format, self.map, self.opcode), (Format::Evex(_), Map::M0F, 0x71..=0x73))
+        matches!((self.format, self.map, self.opcode), (InstFormat::Evex(_), Map::M0F, 0x71..=0x73))
     }
 
     /// Whether it is a vector instruction.
     pub(super) fn is_evex(self) -> bool {
-        matches!(self.format, Format::Evex(_))
+        matches!(self.format, InstFormat::Evex(_))
     }
 }
 
 /// The operand size of an instruction: of a scalar in bytes, or of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Size {
+pub(super) enum OperandSize {
     S8,
     S16,
     S32,
@@ -100,37 +100,37 @@ pub(super) enum Size {
     Z,
 }
 
-impl Size {
+impl OperandSize {
     /// The size of a scalar of `bits` bits; at least 32 bits, as in registers.
-    pub(super) fn scalar(bits: u32) -> Size {
-        if bits == 64 { Size::S64 } else { Size::S32 }
+    pub(super) fn scalar(bits: u32) -> OperandSize {
+        if bits == 64 { OperandSize::S64 } else { OperandSize::S32 }
     }
 
     /// The size of a scalar of `bits` bits in memory.
-    pub(super) fn memory(bits: u32) -> Size {
+    pub(super) fn memory(bits: u32) -> OperandSize {
         match bits {
-            8 => Size::S8,
-            16 => Size::S16,
-            32 => Size::S32,
-            _ => Size::S64,
+            8 => OperandSize::S8,
+            16 => OperandSize::S16,
+            32 => OperandSize::S32,
+            _ => OperandSize::S64,
         }
     }
 
     /// The smallest vector size for `bits` bits.
-    pub(super) fn vector(bits: u32) -> Size {
+    pub(super) fn vector(bits: u32) -> OperandSize {
         match bits {
-            0..=128 => Size::X,
-            129..=256 => Size::Y,
-            _ => Size::Z,
+            0..=128 => OperandSize::X,
+            129..=256 => OperandSize::Y,
+            _ => OperandSize::Z,
         }
     }
 
     /// The vector length bits of an EVEX prefix.
     fn length(self) -> u8 {
         match self {
-            Size::S8 | Size::S16 | Size::S32 | Size::S64 | Size::X => 0,
-            Size::Y => 1,
-            Size::Z => 2,
+            OperandSize::S8 | OperandSize::S16 | OperandSize::S32 | OperandSize::S64 | OperandSize::X => 0,
+            OperandSize::Y => 1,
+            OperandSize::Z => 2,
         }
     }
 }
@@ -149,9 +149,9 @@ pub(super) enum RmOperand {
 
 /// An instruction with physical registers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Encoding {
-    pub(super) row: Row,
-    pub(super) size: Size,
+pub(super) struct InstEncoding {
+    pub(super) row: InstRow,
+    pub(super) size: OperandSize,
     /// The register, or the opcode extension.
     pub(super) reg: u8,
     /// The second register operand, if there is one.
@@ -183,10 +183,10 @@ pub(super) struct Fixup {
 const BASE_POINTER: u8 = 5;
 const STACK_POINTER: u8 = 4;
 
-impl Encoding {
+impl InstEncoding {
     /// An instruction with two register operands.
-    pub(super) fn new(row: Row, size: Size, reg: u8, rm: RmOperand) -> Encoding {
-        Encoding {
+    pub(super) fn new(row: InstRow, size: OperandSize, reg: u8, rm: RmOperand) -> InstEncoding {
+        InstEncoding {
             row,
             size,
             reg,
@@ -230,11 +230,11 @@ impl Encoding {
         };
         let second = self.second.unwrap_or(0);
         match row.format {
-            Format::Legacy => {
+            InstFormat::Legacy => {
                 if self.locked {
                     code.push(0xf0);
                 }
-                if self.size == Size::S16 {
+                if self.size == OperandSize::S16 {
                     code.push(0x66);
                 }
                 code.extend(match row.prefix {
@@ -243,11 +243,11 @@ impl Encoding {
                     Prefix::F3 => Some(0xf3),
                     Prefix::F2 => Some(0xf2),
                 });
-                let wide = row.wide || self.size == Size::S64;
+                let wide = row.wide || self.size == OperandSize::S64;
                 let bits = u8::from(wide) << 3 | (self.reg >> 3 & 1) << 2 | u8::from(x) << 1 | u8::from(b);
                 // The low bytes of registers 4 to 7 need a REX prefix, also as the source of an extension.
                 let extends_byte = row.map == Map::M0F && matches!(row.opcode, 0xb6 | 0xbe);
-                if bits != 0 || self.size == Size::S8 || extends_byte {
+                if bits != 0 || self.size == OperandSize::S8 || extends_byte {
                     code.push(0x40 | bits);
                 }
                 match row.map {
@@ -257,13 +257,13 @@ impl Encoding {
                     Map::M0F3A => code.extend([0x0f, 0x3a]),
                 }
             }
-            Format::Vex(long) => {
-                let wide = row.wide || self.size == Size::S64;
+            InstFormat::Vex(long) => {
+                let wide = row.wide || self.size == OperandSize::S64;
                 code.push(0xc4);
                 code.push(inverted(self.reg & 8 != 0, 7) | inverted(x, 6) | inverted(b, 5) | map);
                 code.push(u8::from(wide) << 7 | (!second & 15) << 3 | u8::from(long) << 2 | prefix);
             }
-            Format::Evex(lengths) => {
+            InstFormat::Evex(lengths) => {
                 assert!(lengths.have(self.size), "broken invariant: {} of {:?}", row.name, self.size);
                 code.push(0x62);
                 code.push(
@@ -273,7 +273,7 @@ impl Encoding {
                         | inverted(self.reg & 16 != 0, 4)
                         | map,
                 );
-                let wide = row.wide || self.size == Size::S64;
+                let wide = row.wide || self.size == OperandSize::S64;
                 code.push(u8::from(wide) << 7 | (!second & 15) << 3 | 4 | prefix);
                 let mask = self.mask.unwrap_or(0);
                 code.push(

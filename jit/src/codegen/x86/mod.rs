@@ -34,8 +34,8 @@ use super::code_memory::{CodeMemory, PlacedCode};
 use super::cranelift::CraneliftBackend;
 use super::data::ProgramData;
 use super::listing::{self, ListingInput};
-use super::native::{self, Native, Session};
-use super::{AcceptedStage, Backend, Executable, KernelCode};
+use super::native::{self, NativeBackend, Session};
+use super::{AcceptedStage, Backend, CompiledKernels, KernelCode};
 use crate::BuildError;
 
 /// The x86 backend for the host.
@@ -126,12 +126,12 @@ impl Backend for X86Backend {
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         dump: &[String],
-    ) -> Result<Executable, BuildError> {
+    ) -> Result<CompiledKernels, BuildError> {
         native::compile(self, kernels, data, dump)
     }
 }
 
-impl Native for X86Backend {
+impl NativeBackend for X86Backend {
     fn session(&'static self, dump: &[String]) -> Box<dyn Session> {
         let lists_code = dump.iter().any(|wanted| wanted == "asm");
         Box::new(X86Session { level: self.level, memory: self.cranelift.code_memory(), lists_code, log: String::new() })
@@ -153,7 +153,9 @@ impl Session for X86Session {
         let output = regalloc2::run(&code, &emit::environment(), &options)
             .map_err(|error| BuildError::Internal(format!("register allocation: {error}")))?;
         if variables > MAX_FRAME || output.num_spillslots > (MAX_FRAME / 8) as usize {
-            return Err(BuildError::Limit("its variables and values take too much of the stack".to_owned()));
+            return Err(BuildError::Limit(format!(
+                "its variables and spilled values need more than {MAX_FRAME} bytes of stack"
+            )));
         }
         let emitted = emit::emit(&code, &output, &pool, variables);
         if self.lists_code {

@@ -4,20 +4,20 @@
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
 
-use super::encode::{Encoding, Format, RmOperand};
+use super::encode::{InstEncoding, InstFormat, RmOperand};
 
 /// Checks the bytes of one instruction.
 ///
 /// # Panics
 /// When the bytes do not encode the instruction.
-pub(super) fn check(encoding: &Encoding, bytes: &[u8]) {
+pub(super) fn check(encoding: &InstEncoding, bytes: &[u8]) {
     if let Err(error) = compare(encoding, bytes) {
         unreachable!("broken invariant: {} {:?} as {bytes:02x?}: {error}", encoding.row.name, encoding.size);
     }
 }
 
 /// Compares the bytes of one instruction with what they should encode, and describes a difference.
-pub(super) fn compare(encoding: &Encoding, bytes: &[u8]) -> Result<(), String> {
+pub(super) fn compare(encoding: &InstEncoding, bytes: &[u8]) -> Result<(), String> {
     let mut decoder = Decoder::new(64, bytes, DecoderOptions::NONE);
     let instruction = decoder.decode();
     if instruction.is_invalid() || instruction.len() != bytes.len() {
@@ -52,7 +52,7 @@ pub(super) fn compare(encoding: &Encoding, bytes: &[u8]) -> Result<(), String> {
         expect(instruction.zeroing_masking() == encoding.zeroing, "zeroing")?;
         expect(instruction.is_broadcast() == encoding.broadcast, "broadcast")?;
     }
-    if !matches!(encoding.row.format, Format::Legacy) {
+    if !matches!(encoding.row.format, InstFormat::Legacy) {
         expect(operands(&instruction) == given(encoding), "the number of operands")?;
     }
     Ok(())
@@ -64,7 +64,7 @@ fn operands(instruction: &Instruction) -> usize {
 
 /// The operands of an instruction: the register or opcode extension, the second register, the register or memory operand, the
 /// immediate. Not for legacy instructions.
-fn given(encoding: &Encoding) -> usize {
+fn given(encoding: &InstEncoding) -> usize {
     let digit = usize::from(encoding.row.has_digit());
     2 - digit + usize::from(encoding.second.is_some()) + usize::from(encoding.immediate.is_some())
 }

@@ -1,29 +1,29 @@
 //! The instructions that this backend uses, one row each.
 //!
-//! The rows of vector instructions are named for one element. If an instruction exists for several elements, its [`Row`]s are in
+//! The rows of vector instructions are named for one element. If an instruction exists for several elements, its [`InstRow`]s are in
 //! an array indexed by the bytes of the element (`None` if it does not exist).
 
-use super::encode::{Format, Lengths, Map, Prefix, Row};
+use super::encode::{InstFormat, InstRow, Lengths, Map, Prefix};
 
-const fn row(format: Format, name: &'static str, prefix: Prefix, map: Map, wide: bool, opcode: u8) -> Row {
-    Row { name, format, prefix, map, wide, opcode }
+const fn row(format: InstFormat, name: &'static str, prefix: Prefix, map: Map, wide: bool, opcode: u8) -> InstRow {
+    InstRow { name, format, prefix, map, wide, opcode }
 }
 
 macro_rules! rows {
     ($($kind:ident $constant:ident $name:literal $prefix:ident $map:ident $wide:literal $opcode:literal;)+) => {
-        $(pub(super) const $constant: Row = row(rows!(@$kind), $name, Prefix::$prefix, Map::$map, $wide == 1, $opcode);)+
+        $(pub(super) const $constant: InstRow = row(rows!(@$kind), $name, Prefix::$prefix, Map::$map, $wide == 1, $opcode);)+
 
         /// All rows.
         #[cfg(test)]
-        pub(super) const ALL: &[Row] = &[$($constant),+];
+        pub(super) const ALL: &[InstRow] = &[$($constant),+];
     };
-    (@plain) => { Format::Legacy };
-    (@vex) => { Format::Vex(false) };
-    (@vex1) => { Format::Vex(true) };
-    (@evex) => { Format::Evex(Lengths::All) };
-    (@evex_x) => { Format::Evex(Lengths::X) };
-    (@evex_yz) => { Format::Evex(Lengths::YZ) };
-    (@evex_z) => { Format::Evex(Lengths::Z) };
+    (@plain) => { InstFormat::Legacy };
+    (@vex) => { InstFormat::Vex(false) };
+    (@vex1) => { InstFormat::Vex(true) };
+    (@evex) => { InstFormat::Evex(Lengths::All) };
+    (@evex_x) => { InstFormat::Evex(Lengths::X) };
+    (@evex_yz) => { InstFormat::Evex(Lengths::YZ) };
+    (@evex_z) => { InstFormat::Evex(Lengths::Z) };
 }
 
 rows! {

@@ -18,13 +18,13 @@ use super::{CraneliftBackend, isa};
 use crate::BuildError;
 use crate::codegen::data::ProgramData;
 use crate::codegen::x86::{Avx512Level, X86Backend};
-use crate::codegen::{AcceptedStage, Backend, Executable, KernelCode, KernelFunction, VectorCaps, legalize};
+use crate::codegen::{AcceptedStage, Backend, CompiledKernels, KernelCode, KernelFunction, VectorCaps, legalize};
 
 /// A compiled function.
 pub(super) struct CompiledFunction {
     /// The backend's name.
     pub(super) backend: &'static str,
-    executable: Executable,
+    executable: CompiledKernels,
 }
 
 /// The backends that make machine code for the host.

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::{AddressBase, ExtraOperands, Immediate, NO_DIGIT, RegMem, Selector};
 use crate::codegen::x86::code::{BaseOperand, Cond, GPR, InstKind, MachInst, RegField, RmField, RowInst, ZMM};
-use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
 impl Selector<'_> {
@@ -30,8 +30,8 @@ impl Selector<'_> {
     #[allow(clippy::too_many_arguments, reason = "an instruction's fields, all at one place")]
     pub(super) fn push_row(
         &mut self,
-        row: Row,
-        size: Size,
+        row: InstRow,
+        size: OperandSize,
         result: Option<VReg>,
         reg: Option<VReg>,
         digit: u8,
@@ -105,24 +105,31 @@ impl Selector<'_> {
     }
 
     /// An instruction with a result in the register field.
-    pub(super) fn make(&mut self, class: RegClass, row: Row, size: Size, source: RegMem, more: ExtraOperands) -> VReg {
+    pub(super) fn make(
+        &mut self,
+        class: RegClass,
+        row: InstRow,
+        size: OperandSize,
+        source: RegMem,
+        more: ExtraOperands,
+    ) -> VReg {
         let result = self.fresh(class);
         self.push_row(row, size, Some(result), None, NO_DIGIT, source, more);
         result
     }
 
     /// A vector instruction of one operand.
-    pub(super) fn v1(&mut self, row: Row, size: Size, source: RegMem) -> VReg {
+    pub(super) fn v1(&mut self, row: InstRow, size: OperandSize, source: RegMem) -> VReg {
         self.make(ZMM, row, size, source, ExtraOperands::default())
     }
 
     /// A vector instruction of two operands.
-    pub(super) fn v2(&mut self, row: Row, size: Size, a: VReg, b: RegMem) -> VReg {
+    pub(super) fn v2(&mut self, row: InstRow, size: OperandSize, a: VReg, b: RegMem) -> VReg {
         self.make(ZMM, row, size, b, ExtraOperands { second: Some(a), ..ExtraOperands::default() })
     }
 
     /// A vector instruction of two operands and an immediate byte.
-    pub(super) fn v2_imm(&mut self, row: Row, size: Size, a: VReg, b: RegMem, immediate: i64) -> VReg {
+    pub(super) fn v2_imm(&mut self, row: InstRow, size: OperandSize, a: VReg, b: RegMem, immediate: i64) -> VReg {
         self.make(
             ZMM,
             row,
@@ -133,12 +140,12 @@ impl Selector<'_> {
     }
 
     /// A vector instruction of one operand and an immediate byte.
-    pub(super) fn v1_imm(&mut self, row: Row, size: Size, source: RegMem, immediate: i64) -> VReg {
+    pub(super) fn v1_imm(&mut self, row: InstRow, size: OperandSize, source: RegMem, immediate: i64) -> VReg {
         self.make(ZMM, row, size, source, ExtraOperands { immediate: Some((immediate, 1)), ..ExtraOperands::default() })
     }
 
     /// A shift of vectors by a constant, selected by an opcode extension.
-    pub(super) fn shifted(&mut self, row: Row, digit: u8, size: Size, a: VReg, count: i64) -> VReg {
+    pub(super) fn shifted(&mut self, row: InstRow, digit: u8, size: OperandSize, a: VReg, count: i64) -> VReg {
         let result = self.fresh(ZMM);
         let more = ExtraOperands { immediate: Some((count, 1)), ..ExtraOperands::default() };
         self.push_row(row, size, Some(result), None, digit, RegMem::Register(a), more);
@@ -146,26 +153,26 @@ impl Selector<'_> {
     }
 
     /// A vector instruction whose result overwrites its first operand.
-    pub(super) fn v3(&mut self, row: Row, size: Size, tied: VReg, a: VReg, b: RegMem) -> VReg {
+    pub(super) fn v3(&mut self, row: InstRow, size: OperandSize, tied: VReg, a: VReg, b: RegMem) -> VReg {
         self.make(ZMM, row, size, b, ExtraOperands { tied: Some(tied), second: Some(a), ..ExtraOperands::default() })
     }
 
     /// A scalar instruction whose result overwrites its first operand.
-    pub(super) fn g2(&mut self, row: Row, size: Size, tied: VReg, b: RegMem) -> VReg {
+    pub(super) fn g2(&mut self, row: InstRow, size: OperandSize, tied: VReg, b: RegMem) -> VReg {
         self.make(GPR, row, size, b, ExtraOperands { tied: Some(tied), ..ExtraOperands::default() })
     }
 
     /// A scalar instruction of one operand.
-    pub(super) fn g1(&mut self, row: Row, size: Size, source: RegMem) -> VReg {
+    pub(super) fn g1(&mut self, row: InstRow, size: OperandSize, source: RegMem) -> VReg {
         self.make(GPR, row, size, source, ExtraOperands::default())
     }
 
     /// A scalar instruction that overwrites its operand, selected by an opcode extension.
     pub(super) fn g_digit(
         &mut self,
-        row: Row,
+        row: InstRow,
         digit: u8,
-        size: Size,
+        size: OperandSize,
         tied: VReg,
         immediate: Option<(i64, u8)>,
     ) -> VReg {
@@ -176,17 +183,17 @@ impl Selector<'_> {
     }
 
     /// A scalar operation with an immediate.
-    pub(super) fn g_imm(&mut self, operation: Immediate, size: Size, a: VReg, value: i64) -> VReg {
+    pub(super) fn g_imm(&mut self, operation: Immediate, size: OperandSize, a: VReg, value: i64) -> VReg {
         self.g_digit(t::ALU_IMM, operation as u8, size, a, Some((value, 4)))
     }
 
     /// An instruction of two scalars that only sets flags.
-    pub(super) fn flags(&mut self, row: Row, size: Size, a: VReg, b: RegMem) {
+    pub(super) fn flags(&mut self, row: InstRow, size: OperandSize, a: VReg, b: RegMem) {
         self.push_row(row, size, None, Some(a), NO_DIGIT, b, ExtraOperands::default());
     }
 
     /// Compares a scalar with a constant.
-    pub(super) fn compare_imm(&mut self, size: Size, a: VReg, value: i64) {
+    pub(super) fn compare_imm(&mut self, size: OperandSize, a: VReg, value: i64) {
         let more = ExtraOperands { immediate: Some((value, 4)), ..ExtraOperands::default() };
         self.push_row(t::ALU_IMM, size, None, None, 7, RegMem::Register(a), more);
     }
@@ -194,12 +201,12 @@ impl Selector<'_> {
     /// A Boolean from the flags.
     pub(super) fn bool_from_flags(&mut self, cond: Cond) -> VReg {
         let byte = self.fresh(GPR);
-        let row = Row { opcode: t::SETCC.opcode | cond as u8, ..t::SETCC };
+        let row = InstRow { opcode: t::SETCC.opcode | cond as u8, ..t::SETCC };
         let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();
         operands.push(Operand::reg_def(byte));
         let plain = RowInst {
             row,
-            size: Size::S8,
+            size: OperandSize::S8,
             reg: RegField::Digit(0),
             second: None,
             source: RmField::Operand(0),
@@ -210,12 +217,12 @@ impl Selector<'_> {
             locked: false,
         };
         self.push(InstKind::Row(plain), operands);
-        self.g1(t::MOVZX8, Size::S32, RegMem::Register(byte))
+        self.g1(t::MOVZX8, OperandSize::S32, RegMem::Register(byte))
     }
 
     /// `a` if the flags satisfy the condition, else `b`.
-    pub(super) fn choose(&mut self, cond: Cond, size: Size, a: VReg, b: VReg) -> VReg {
-        let row = Row { opcode: t::CMOVCC.opcode | cond as u8, ..t::CMOVCC };
+    pub(super) fn choose(&mut self, cond: Cond, size: OperandSize, a: VReg, b: VReg) -> VReg {
+        let row = InstRow { opcode: t::CMOVCC.opcode | cond as u8, ..t::CMOVCC };
         self.g2(row, size, b, RegMem::Register(a))
     }
 

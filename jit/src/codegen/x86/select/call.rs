@@ -9,11 +9,11 @@ use clift_kir::{Imm, Inst, Value};
 use regalloc2::{Operand, PReg, VReg};
 use smallvec::SmallVec;
 
-use super::{Address, AddressBase, RegMem, Selector, class, wrong_imm};
+use super::{AddressBase, MemAddress, RegMem, Selector, class, wrong_imm};
 use crate::codegen::host;
 use crate::codegen::not_legal;
 use crate::codegen::x86::code::{ARGUMENTS, GPR, InstKind, RAX, ZMM, clobbered_by_calls};
-use crate::codegen::x86::encode::Size;
+use crate::codegen::x86::encode::OperandSize;
 use crate::codegen::x86::table as t;
 
 impl Selector<'_> {
@@ -21,7 +21,7 @@ impl Selector<'_> {
     pub(super) fn deadlock(&mut self) {
         let text = host::deadlock(&self.legal.name);
         let constant = self.pool.add(text.as_bytes());
-        let pointer = self.g1(t::LEA, Size::S64, RegMem::Bytes(constant));
+        let pointer = self.g1(t::LEA, OperandSize::S64, RegMem::Bytes(constant));
         let length = self.number(text.len() as i64, 64);
         let context = self.context();
         let callee = self.callback(context, offset_of!(Callbacks, fault));
@@ -72,10 +72,10 @@ impl Selector<'_> {
 
     fn callback(&mut self, context: VReg, offset: usize) -> VReg {
         let at = |base, disp: usize| {
-            RegMem::Memory(Address { base: AddressBase::Register(base), index: None, disp: disp as i32 })
+            RegMem::Memory(MemAddress { base: AddressBase::Register(base), index: None, disp: disp as i32 })
         };
-        let callbacks = self.g1(t::MOV, Size::S64, at(context, offset_of!(WgContext, callbacks)));
-        self.g1(t::MOV, Size::S64, at(callbacks, offset))
+        let callbacks = self.g1(t::MOV, OperandSize::S64, at(context, offset_of!(WgContext, callbacks)));
+        self.g1(t::MOV, OperandSize::S64, at(callbacks, offset))
     }
 
     /// A call by the System V convention. The result is a float or fits a scalar register.

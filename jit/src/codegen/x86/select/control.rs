@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::{RegMem, Selector, size, wrong_imm};
 use crate::codegen::x86::code::{Cond, GPR, InstKind, MachBlock, MachEdge};
-use crate::codegen::x86::encode::Size;
+use crate::codegen::x86::encode::OperandSize;
 use crate::codegen::x86::table as t;
 
 /// The least number of dense cases for a jump table.
@@ -53,7 +53,7 @@ impl Selector<'_> {
             };
         }
         let value = self.get(cond);
-        self.flags(t::TEST, Size::S32, value, RegMem::Register(value));
+        self.flags(t::TEST, OperandSize::S32, value, RegMem::Register(value));
         Cond::NotEqual
     }
 

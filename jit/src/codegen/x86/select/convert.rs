@@ -8,11 +8,11 @@ use regalloc2::VReg;
 use super::float::predicate;
 use super::{ExtraOperands, NO_DIGIT, RegMem, Selector, broadcast_row, size};
 use crate::codegen::x86::code::{GPR, MASK, ZMM};
-use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
 /// Truncation of lanes, by their bytes before and after.
-fn narrowing(from: u32, to: u32) -> Row {
+fn narrowing(from: u32, to: u32) -> InstRow {
     match (from, to) {
         (2, _) => t::VPMOVWB,
         (4, 1) => t::VPMOVDB,
@@ -24,7 +24,7 @@ fn narrowing(from: u32, to: u32) -> Row {
 }
 
 /// Extension of lanes, by their bytes before and after.
-fn widening(from: u32, to: u32, signed: bool) -> Row {
+fn widening(from: u32, to: u32, signed: bool) -> InstRow {
     match (from, to, signed) {
         (1, 2, true) => t::VPMOVSXBW,
         (1, 4, true) => t::VPMOVSXBD,
@@ -42,7 +42,7 @@ fn widening(from: u32, to: u32, signed: bool) -> Row {
 }
 
 /// Float to integer of four or eight bytes, rounding toward zero.
-fn to_int(from: Elem, to: Elem, signed: bool) -> Row {
+fn to_int(from: Elem, to: Elem, signed: bool) -> InstRow {
     match (from == Elem::F64, to == Elem::I64, signed) {
         (false, false, true) => t::VCVTTPS2DQ,
         (false, false, false) => t::VCVTTPS2UDQ,
@@ -56,7 +56,7 @@ fn to_int(from: Elem, to: Elem, signed: bool) -> Row {
 }
 
 /// Integer of four or eight bytes to float.
-fn to_float(from: Elem, to: Elem, signed: bool) -> Row {
+fn to_float(from: Elem, to: Elem, signed: bool) -> InstRow {
     match (from == Elem::I64, to == Elem::F64, signed) {
         (false, false, true) => t::VCVTDQ2PS,
         (false, false, false) => t::VCVTUDQ2PS,
@@ -70,7 +70,7 @@ fn to_float(from: Elem, to: Elem, signed: bool) -> Row {
 }
 
 /// A mask as lanes of a given size.
-pub(super) fn mask_to_lanes(bytes: u32) -> Row {
+pub(super) fn mask_to_lanes(bytes: u32) -> InstRow {
     match bytes {
         1 => t::VPMOVM2B,
         2 => t::VPMOVM2W,
@@ -101,13 +101,13 @@ impl Selector<'_> {
                 self.v1(row, longer, RegMem::Register(a))
             }
             O::Zext => match from.elem.bits() {
-                32 => self.g1(t::MOV, Size::S32, RegMem::Register(a)),
+                32 => self.g1(t::MOV, OperandSize::S32, RegMem::Register(a)),
                 bits => self.zero_extended(a, bits),
             },
             O::Sext => match from.elem.bits() {
                 8 => self.g1(t::MOVSX8, size(to), RegMem::Register(a)),
                 16 => self.g1(t::MOVSX16, size(to), RegMem::Register(a)),
-                _ => self.g1(t::MOVSXD, Size::S64, RegMem::Register(a)),
+                _ => self.g1(t::MOVSXD, OperandSize::S64, RegMem::Register(a)),
             },
             O::FptoS | O::FptoU => {
                 let saturates = matches!(&data.imm, Imm::Convert(mode) if mode.saturate);
@@ -130,8 +130,8 @@ impl Selector<'_> {
             O::FptoFp => match (from.is_vector(), to.elem == Elem::F64) {
                 (true, true) => self.v1(t::VCVTPS2PD, longer, RegMem::Register(a)),
                 (true, false) => self.v1(t::VCVTPD2PS, longer, RegMem::Register(a)),
-                (false, true) => self.v2(t::VCVTSS2SD, Size::X, a, RegMem::Register(a)),
-                (false, false) => self.v2(t::VCVTSD2SS, Size::X, a, RegMem::Register(a)),
+                (false, true) => self.v2(t::VCVTSS2SD, OperandSize::X, a, RegMem::Register(a)),
+                (false, false) => self.v2(t::VCVTSD2SS, OperandSize::X, a, RegMem::Register(a)),
             },
             O::PtrToInt | O::IntToPtr | O::SpaceCast => a,
             O::Bitcast => self.bitcast(a, to),
@@ -172,13 +172,13 @@ impl Selector<'_> {
     /// Lanes (the first one, for a scalar) converted to integers. If `saturates`, values out of range are clamped and NaN gives
     /// zero.
     fn float_to_int(&mut self, a: VReg, from: Type, to: Type, signed: bool, saturates: bool) -> VReg {
-        let longer = Size::vector(from.lanes() * from.elem.bits().max(to.elem.bits()));
+        let longer = OperandSize::vector(from.lanes() * from.elem.bits().max(to.elem.bits()));
         let value = self.v1(to_int(from.elem, to.elem, signed), longer, RegMem::Register(a));
         if !saturates {
             return value;
         }
-        let vector = Size::vector(from.lanes() * from.elem.bits());
-        let lanes = Size::vector(from.lanes() * to.elem.bits());
+        let vector = OperandSize::vector(from.lanes() * from.elem.bits());
+        let lanes = OperandSize::vector(from.lanes() * to.elem.bits());
         let compare = if from.elem == Elem::F64 { t::VCMPPD } else { t::VCMPPS };
         let and = if to.elem == Elem::I64 { t::VPANDQ } else { t::VPANDD };
         let test = |this: &mut Self, cond: FloatCond, with: RegMem| {

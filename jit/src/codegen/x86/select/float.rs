@@ -6,11 +6,11 @@ use regalloc2::VReg;
 
 use super::{ExtraOperands, RegMem, Selector, size, wrong_imm};
 use crate::codegen::x86::code::{GPR, MASK, ZMM};
-use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
 /// Rows for vectors of singles and of doubles, and for scalars of both.
-pub(super) type FloatRows = [Row; 4];
+pub(super) type FloatRows = [InstRow; 4];
 
 const ADD: FloatRows = [t::VADDPS, t::VADDPD, t::VADDSS, t::VADDSD];
 const SUB: FloatRows = [t::VSUBPS, t::VSUBPD, t::VSUBSS, t::VSUBSD];
@@ -36,7 +36,7 @@ pub(super) const FMA231: [FloatRows; 4] = [
 ];
 pub(super) const CMP: FloatRows = [t::VCMPPS, t::VCMPPD, t::VCMPSS, t::VCMPSD];
 
-pub(super) fn of(rows: &FloatRows, ty: Type) -> Row {
+pub(super) fn of(rows: &FloatRows, ty: Type) -> InstRow {
     rows[usize::from(ty.elem == Elem::F64) + if ty.is_vector() { 0 } else { 2 }]
 }
 
@@ -116,7 +116,7 @@ impl Selector<'_> {
                 if ty.is_vector() {
                     mask
                 } else {
-                    self.make(GPR, t::KMOVQ_TO_SCALAR, Size::X, RegMem::Register(mask), ExtraOperands::default())
+                    self.make(GPR, t::KMOVQ_TO_SCALAR, OperandSize::X, RegMem::Register(mask), ExtraOperands::default())
                 }
             }
         };
@@ -188,7 +188,7 @@ impl Selector<'_> {
     }
 
     /// A bitwise operation with the same constant in every lane.
-    fn with_signs(&mut self, ty: Type, a: Value, words: Row, longs: Row, bits: u64) -> VReg {
+    fn with_signs(&mut self, ty: Type, a: Value, words: InstRow, longs: InstRow, bits: u64) -> VReg {
         let a = self.get(a);
         let constant = self.lanes_of(ty.with_lanes(2), bits & ty.elem.mask());
         let row = if ty.elem == Elem::F64 { longs } else { words };

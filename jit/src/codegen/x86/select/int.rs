@@ -6,9 +6,9 @@ use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
 use super::vectors::not_a_shift;
-use super::{Address, AddressBase, ExtraOperands, Immediate, RegMem, Selector, size, wrong_imm};
+use super::{AddressBase, ExtraOperands, Immediate, MemAddress, RegMem, Selector, size, wrong_imm};
 use crate::codegen::x86::code::{Cond, GPR, InstKind, MASK, RAX, RCX, RDX, RegField, RmField, RowInst};
-use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
 /// The condition on the flags for a comparison.
@@ -53,18 +53,18 @@ impl Selector<'_> {
 
     // -- masks and Booleans --
 
-    pub(super) fn mask2(&mut self, row: Row, a: VReg, b: VReg) -> VReg {
+    pub(super) fn mask2(&mut self, row: InstRow, a: VReg, b: VReg) -> VReg {
         self.make(
             MASK,
             row,
-            Size::X,
+            OperandSize::X,
             RegMem::Register(b),
             ExtraOperands { second: Some(a), ..ExtraOperands::default() },
         )
     }
 
     pub(super) fn mask_not(&mut self, a: VReg) -> VReg {
-        self.make(MASK, t::KNOTQ, Size::X, RegMem::Register(a), ExtraOperands::default())
+        self.make(MASK, t::KNOTQ, OperandSize::X, RegMem::Register(a), ExtraOperands::default())
     }
 
     /// The operand of a complement that has no other use.
@@ -146,10 +146,10 @@ impl Selector<'_> {
         let a = self.get(data.args[0]);
         let b = data.args.get(1).map(|&b| self.get(b)).unwrap_or(a);
         match (op, &data.imm) {
-            (O::And, _) => self.g2(t::AND, Size::S32, a, RegMem::Register(b)),
-            (O::Or, _) => self.g2(t::OR, Size::S32, a, RegMem::Register(b)),
-            (O::Xor, _) => self.g2(t::XOR, Size::S32, a, RegMem::Register(b)),
-            (O::Not, _) => self.g_imm(Immediate::Xor, Size::S32, a, 1),
+            (O::And, _) => self.g2(t::AND, OperandSize::S32, a, RegMem::Register(b)),
+            (O::Or, _) => self.g2(t::OR, OperandSize::S32, a, RegMem::Register(b)),
+            (O::Xor, _) => self.g2(t::XOR, OperandSize::S32, a, RegMem::Register(b)),
+            (O::Not, _) => self.g_imm(Immediate::Xor, OperandSize::S32, a, 1),
             (O::Icmp, Imm::IntCond(cond)) => {
                 // True is 1 as an unsigned and -1 as a signed number.
                 let cond = match cond {
@@ -159,7 +159,7 @@ impl Selector<'_> {
                     IntCond::Sge => IntCond::Ule,
                     IntCond::Eq | IntCond::Ne | IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => *cond,
                 };
-                self.flags(t::CMP, Size::S32, a, RegMem::Register(b));
+                self.flags(t::CMP, OperandSize::S32, a, RegMem::Register(b));
                 self.bool_from_flags(condition(cond))
             }
             (O::Icmp, imm) => wrong_imm(imm),
@@ -201,8 +201,8 @@ impl Selector<'_> {
     /// A scalar zero-extended from `bits` bits.
     pub(super) fn zero_extended(&mut self, value: VReg, bits: u32) -> VReg {
         match bits {
-            8 => self.g1(t::MOVZX8, Size::S32, RegMem::Register(value)),
-            16 => self.g1(t::MOVZX16, Size::S32, RegMem::Register(value)),
+            8 => self.g1(t::MOVZX8, OperandSize::S32, RegMem::Register(value)),
+            16 => self.g1(t::MOVZX16, OperandSize::S32, RegMem::Register(value)),
             _ => value,
         }
     }
@@ -210,8 +210,8 @@ impl Selector<'_> {
     /// A scalar of 8 or 16 bits sign-extended to 32.
     pub(super) fn sign_extended(&mut self, value: VReg, bits: u32) -> VReg {
         match bits {
-            8 => self.g1(t::MOVSX8, Size::S32, RegMem::Register(value)),
-            16 => self.g1(t::MOVSX16, Size::S32, RegMem::Register(value)),
+            8 => self.g1(t::MOVSX8, OperandSize::S32, RegMem::Register(value)),
+            16 => self.g1(t::MOVSX16, OperandSize::S32, RegMem::Register(value)),
             _ => value,
         }
     }
@@ -225,8 +225,8 @@ impl Selector<'_> {
     }
 
     /// `a + b * 2^scale + disp`; the flags are preserved.
-    pub(super) fn lea(&mut self, size: Size, a: VReg, index: Option<(VReg, u8)>, disp: i32) -> VReg {
-        let address = Address { base: AddressBase::Register(a), index, disp };
+    pub(super) fn lea(&mut self, size: OperandSize, a: VReg, index: Option<(VReg, u8)>, disp: i32) -> VReg {
+        let address = MemAddress { base: AddressBase::Register(a), index, disp };
         self.g1(t::LEA, size, RegMem::Memory(address))
     }
 
@@ -324,7 +324,7 @@ impl Selector<'_> {
         }
     }
 
-    fn negated(&mut self, size: Size, a: VReg) -> VReg {
+    fn negated(&mut self, size: OperandSize, a: VReg) -> VReg {
         self.g_digit(t::GROUP3, 3, size, a, None)
     }
 
@@ -334,7 +334,7 @@ impl Selector<'_> {
         if self.constant(args[0]).is_some() { (args[1], args[0]) } else { (args[0], args[1]) }
     }
 
-    fn bitwise(&mut self, inst: Inst, size: Size, operation: Immediate, row: Row) -> VReg {
+    fn bitwise(&mut self, inst: Inst, size: OperandSize, operation: Immediate, row: InstRow) -> VReg {
         let (a, b) = self.constant_last(inst);
         match self.small(b) {
             Some(value) => {
@@ -399,7 +399,7 @@ impl Selector<'_> {
         }
         let mut count = self.get(data.args[1]);
         if bits < 32 {
-            count = self.g_imm(Immediate::And, Size::S32, count, i64::from(bits) - 1);
+            count = self.g_imm(Immediate::And, OperandSize::S32, count, i64::from(bits) - 1);
         }
         self.make(
             GPR,
@@ -417,9 +417,9 @@ impl Selector<'_> {
             let a = self.extended(data.args[0], ty, false);
             let count = self.get(data.args[1]);
             let most = i64::from(bits) - 1;
-            let left = self.g_imm(Immediate::And, Size::S32, count, most);
-            let right = self.negated(Size::S32, count);
-            let right = self.g_imm(Immediate::And, Size::S32, right, most);
+            let left = self.g_imm(Immediate::And, OperandSize::S32, count, most);
+            let right = self.negated(OperandSize::S32, count);
+            let right = self.g_imm(Immediate::And, OperandSize::S32, right, most);
             let up = self.make(
                 GPR,
                 t::SHLX,
@@ -452,7 +452,7 @@ impl Selector<'_> {
     }
 
     /// An instruction whose only named operand is the register or memory operand.
-    fn of_group(&self, row: Row, size: Size, digit: u8, operand: u8) -> InstKind {
+    fn of_group(&self, row: InstRow, size: OperandSize, digit: u8, operand: u8) -> InstKind {
         InstKind::Row(RowInst {
             row,
             size,
@@ -498,26 +498,26 @@ impl Selector<'_> {
                 Operand::reg_fixed_def(high, RDX),
                 Operand::reg_fixed_def(low, RAX),
             ]);
-            self.push(self.of_group(t::GROUP3, Size::S64, if signed { 5 } else { 4 }, 1), operands);
+            self.push(self.of_group(t::GROUP3, OperandSize::S64, if signed { 5 } else { 4 }, 1), operands);
             return high;
         }
         let extend = |this: &mut Self, value: Value| {
             let register = this.extended(value, ty, signed);
             match (bits, signed) {
-                (32, true) => this.g1(t::MOVSXD, Size::S64, RegMem::Register(register)),
+                (32, true) => this.g1(t::MOVSXD, OperandSize::S64, RegMem::Register(register)),
                 // The move clears the upper half.
-                (32, false) => this.g1(t::MOV, Size::S32, RegMem::Register(register)),
+                (32, false) => this.g1(t::MOV, OperandSize::S32, RegMem::Register(register)),
                 _ => register,
             }
         };
         let (a, b) = (extend(self, data.args[0]), extend(self, data.args[1]));
-        let size = if bits == 32 { Size::S64 } else { Size::S32 };
+        let size = if bits == 32 { OperandSize::S64 } else { OperandSize::S32 };
         let product = self.g2(t::IMUL, size, a, RegMem::Register(b));
         self.g_digit(t::SHIFT_IMM, if signed { 7 } else { 5 }, size, product, Some((bits.into(), 1)))
     }
 
     /// Quotient and remainder of the number in `rdx` and `rax`.
-    fn divide(&mut self, size: Size, signed: bool, a: VReg, upper: VReg, divisor: VReg) -> (VReg, VReg) {
+    fn divide(&mut self, size: OperandSize, signed: bool, a: VReg, upper: VReg, divisor: VReg) -> (VReg, VReg) {
         let (quotient, rest) = (self.fresh(GPR), self.fresh(GPR));
         let operands = SmallVec::from_slice(&[
             Self::fixed_use(a, RAX),

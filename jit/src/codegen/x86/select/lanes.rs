@@ -14,11 +14,11 @@ use super::{ExtraOperands, Immediate, NO_DIGIT, RegMem, Selector, class, size, w
 use crate::codegen::not_legal;
 use crate::codegen::x86::Avx512Level;
 use crate::codegen::x86::code::{Cond, GPR, MASK, MachInst, ZMM};
-use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
 /// Blends of lanes of a given size in bytes.
-fn blend_row(bytes: u32) -> Row {
+fn blend_row(bytes: u32) -> InstRow {
     match bytes {
         1 => t::VPBLENDMB,
         2 => t::VPBLENDMW,
@@ -28,7 +28,7 @@ fn blend_row(bytes: u32) -> Row {
 }
 
 /// Broadcasts of a scalar register to lanes of a given size in bytes.
-fn splat_row(bytes: u32) -> Row {
+fn splat_row(bytes: u32) -> InstRow {
     match bytes {
         1 => t::VPBROADCASTB_SCALAR,
         2 => t::VPBROADCASTW_SCALAR,
@@ -41,11 +41,11 @@ fn splat_row(bytes: u32) -> Row {
 const MAX_DISTANCE: usize = 64;
 
 /// Bits of a vector of a size.
-fn bits(size: Size) -> u32 {
+fn bits(size: OperandSize) -> u32 {
     match size {
-        Size::S8 | Size::S16 | Size::S32 | Size::S64 | Size::X => 128,
-        Size::Y => 256,
-        Size::Z => 512,
+        OperandSize::S8 | OperandSize::S16 | OperandSize::S32 | OperandSize::S64 | OperandSize::X => 128,
+        OperandSize::Y => 256,
+        OperandSize::Z => 512,
     }
 }
 
@@ -110,8 +110,8 @@ impl Selector<'_> {
                 let all = self.bits_of_mask(a);
                 match self.arg_type(inst, 0).lanes() {
                     64 => all,
-                    32 => self.g1(t::MOV, Size::S32, RegMem::Register(all)),
-                    lanes => self.g_imm(Immediate::And, Size::S32, all, (1 << lanes) - 1),
+                    32 => self.g1(t::MOV, OperandSize::S32, RegMem::Register(all)),
+                    lanes => self.g_imm(Immediate::And, OperandSize::S32, all, (1 << lanes) - 1),
                 }
             }
             O::ExtractDyn | O::InsertDyn | O::Reduce => not_legal(op),
@@ -127,7 +127,7 @@ impl Selector<'_> {
 
     /// A mask whose bits all have the value of a Boolean.
     fn mask_of_bool(&mut self, value: VReg) -> VReg {
-        let all = self.g_digit(t::GROUP3, 3, Size::S64, value, None);
+        let all = self.g_digit(t::GROUP3, 3, OperandSize::S64, value, None);
         self.mask_from_bits(all)
     }
 
@@ -154,7 +154,7 @@ impl Selector<'_> {
         let cond = self.get(args[0]);
         if class(to) == GPR {
             let (a, b) = (self.get(args[1]), self.get(args[2]));
-            self.flags(t::TEST, Size::S32, cond, RegMem::Register(cond));
+            self.flags(t::TEST, OperandSize::S32, cond, RegMem::Register(cond));
             return self.choose(Cond::NotEqual, size(to), a, b);
         }
         let mask = if by_lanes { cond } else { self.mask_of_bool(cond) };
@@ -203,18 +203,18 @@ impl Selector<'_> {
             _ => None,
         };
         if let Some(row) = row {
-            self.flags(row, Size::X, mask, RegMem::Register(mask));
+            self.flags(row, OperandSize::X, mask, RegMem::Register(mask));
             // The carry flag: all lanes are true.
             return if any { Cond::NotEqual } else { Cond::Below };
         }
         let all = self.bits_of_mask(mask);
-        let used = self.g_imm(Immediate::And, Size::S32, all, (1 << lanes) - 1);
+        let used = self.g_imm(Immediate::And, OperandSize::S32, all, (1 << lanes) - 1);
         if any {
             // The flags are those of the operation itself.
-            self.flags(t::TEST, Size::S32, used, RegMem::Register(used));
+            self.flags(t::TEST, OperandSize::S32, used, RegMem::Register(used));
             return Cond::NotEqual;
         }
-        self.compare_imm(Size::S32, used, (1 << lanes) - 1);
+        self.compare_imm(OperandSize::S32, used, (1 << lanes) - 1);
         Cond::Equal
     }
 
@@ -237,7 +237,7 @@ impl Selector<'_> {
     }
 
     /// 128 bits of a longer vector.
-    fn part(&mut self, a: VReg, size: Size, quarter: u32) -> VReg {
+    fn part(&mut self, a: VReg, size: OperandSize, quarter: u32) -> VReg {
         let result = self.fresh(ZMM);
         let more = ExtraOperands { immediate: Some((quarter.into(), 1)), ..ExtraOperands::default() };
         self.push_row(t::VEXTRACTI32X4, size, Some(result), Some(a), NO_DIGIT, RegMem::Result, more);
@@ -250,16 +250,16 @@ impl Selector<'_> {
             let all = self.bits_of_mask(a);
             let moved = match lane {
                 0 => all,
-                lane => self.g_digit(t::SHIFT_IMM, 5, Size::S64, all, Some((lane.into(), 1))),
+                lane => self.g_digit(t::SHIFT_IMM, 5, OperandSize::S64, all, Some((lane.into(), 1))),
             };
-            return self.g_imm(Immediate::And, Size::S32, moved, 1);
+            return self.g_imm(Immediate::And, OperandSize::S32, moved, 1);
         }
         if from.elem.bytes() < 4 {
             let (a, lane) = self.quarter(a, from, lane);
             let result = self.fresh(GPR);
             let row = if from.elem.bytes() == 1 { t::VPEXTRB } else { t::VPEXTRW };
             let more = ExtraOperands { immediate: Some((lane.into(), 1)), ..ExtraOperands::default() };
-            self.push_row(row, Size::S32, Some(result), Some(a), NO_DIGIT, RegMem::Result, more);
+            self.push_row(row, OperandSize::S32, Some(result), Some(a), NO_DIGIT, RegMem::Result, more);
             return result;
         }
         let first = match lane {
@@ -276,9 +276,9 @@ impl Selector<'_> {
         if ty.is_bool() {
             let all = self.bits_of_mask(a);
             let others = self.number(!(1i64 << lane), 64);
-            let all = self.g2(t::AND, Size::S64, all, RegMem::Register(others));
-            let bit = self.g_digit(t::SHIFT_IMM, 4, Size::S64, element, Some((lane.into(), 1)));
-            let all = self.g2(t::OR, Size::S64, all, RegMem::Register(bit));
+            let all = self.g2(t::AND, OperandSize::S64, all, RegMem::Register(others));
+            let bit = self.g_digit(t::SHIFT_IMM, 4, OperandSize::S64, element, Some((lane.into(), 1)));
+            let all = self.g2(t::OR, OperandSize::S64, all, RegMem::Register(bit));
             return self.mask_from_bits(all);
         }
         let bit = self.number(1 << lane, 64);
@@ -294,20 +294,20 @@ impl Selector<'_> {
         if to.is_bool() {
             let mut all = parts[0];
             for (lane, &part) in parts.iter().enumerate().skip(1) {
-                let bit = self.g_digit(t::SHIFT_IMM, 4, Size::S64, part, Some((lane as i64, 1)));
-                all = self.g2(t::OR, Size::S64, all, RegMem::Register(bit));
+                let bit = self.g_digit(t::SHIFT_IMM, 4, OperandSize::S64, part, Some((lane as i64, 1)));
+                all = self.g2(t::OR, OperandSize::S64, all, RegMem::Register(bit));
             }
             return self.mask_from_bits(all);
         }
         let each = (128 / to.elem.bits()) as usize;
         let mut groups: Vec<VReg> = parts.chunks(each).map(|chunk| self.group(chunk, to)).collect();
         if groups.len() > 1 {
-            groups = groups.chunks(2).map(|pair| self.joined(t::VINSERTI32X4, Size::Y, pair)).collect();
+            groups = groups.chunks(2).map(|pair| self.joined(t::VINSERTI32X4, OperandSize::Y, pair)).collect();
         }
-        self.joined(t::VINSERTI64X4, Size::Z, &groups)
+        self.joined(t::VINSERTI64X4, OperandSize::Z, &groups)
     }
 
-    fn joined(&mut self, row: Row, size: Size, pair: &[VReg]) -> VReg {
+    fn joined(&mut self, row: InstRow, size: OperandSize, pair: &[VReg]) -> VReg {
         match *pair {
             [low, high] => self.v2_imm(row, size, low, RegMem::Register(high), 1),
             _ => pair[0],
@@ -317,7 +317,7 @@ impl Selector<'_> {
     /// A vector of up to 128 bits made of scalars.
     fn group(&mut self, parts: &[VReg], to: Type) -> VReg {
         let bytes = to.elem.bytes();
-        let wide = if bytes == 8 { Size::S64 } else { Size::S32 };
+        let wide = if bytes == 8 { OperandSize::S64 } else { OperandSize::S32 };
         let mut vector = match parts[0].class() {
             class if class == GPR => self.v1(t::VMOVD_FROM_SCALAR, wide, RegMem::Register(parts[0])),
             _ => parts[0],
@@ -325,10 +325,10 @@ impl Selector<'_> {
         for (lane, &part) in parts.iter().enumerate().skip(1) {
             let lane = lane as i64;
             let (row, size, immediate) = match (bytes, part.class() == ZMM) {
-                (4, true) => (t::VINSERTPS, Size::X, Some(lane << 4)),
-                (_, true) => (t::VUNPCKLPD, Size::X, None),
-                (1, false) => (t::VPINSRB, Size::S32, Some(lane)),
-                (2, false) => (t::VPINSRW, Size::S32, Some(lane)),
+                (4, true) => (t::VINSERTPS, OperandSize::X, Some(lane << 4)),
+                (_, true) => (t::VUNPCKLPD, OperandSize::X, None),
+                (1, false) => (t::VPINSRB, OperandSize::S32, Some(lane)),
+                (2, false) => (t::VPINSRW, OperandSize::S32, Some(lane)),
                 (_, false) => (t::VPINSRD, wide, Some(lane)),
             };
             let more = ExtraOperands {
@@ -365,7 +365,8 @@ impl Selector<'_> {
         }
         let part = to.elem.bits() * to.lanes();
         if joins && part >= 256 {
-            let (row, size) = if part == 256 { (t::VINSERTI32X4, Size::Y) } else { (t::VINSERTI64X4, Size::Z) };
+            let (row, size) =
+                if part == 256 { (t::VINSERTI32X4, OperandSize::Y) } else { (t::VINSERTI64X4, OperandSize::Z) };
             return self.joined(row, size, &[a, b]);
         }
         if straight(lanes[0]) && alone && part == 128 && lanes[0].is_multiple_of(to.lanes()) {
@@ -375,9 +376,9 @@ impl Selector<'_> {
             return self.upper_half(a);
         }
         let words = from.elem.bytes() == 4 && alone;
-        if words && size(from) == Size::X && size(to) == Size::X {
+        if words && size(from) == OperandSize::X && size(to) == OperandSize::X {
             let immediate = lanes.iter().rev().fold(0, |bits, &lane| bits << 2 | i64::from(lane));
-            return self.v1_imm(t::VPSHUFD, Size::X, RegMem::Register(a), immediate);
+            return self.v1_imm(t::VPSHUFD, OperandSize::X, RegMem::Register(a), immediate);
         }
         self.permute(a, b, from, to, &lanes, alone)
     }
@@ -388,7 +389,7 @@ impl Selector<'_> {
         if bytes == 1 && self.level == Avx512Level::Skylake {
             return self.permute_bytes(a, b, from, to, lanes, alone);
         }
-        let least = if alone && bytes >= 4 { Size::Y } else { Size::X };
+        let least = if alone && bytes >= 4 { OperandSize::Y } else { OperandSize::X };
         let size = size(from).max(size(to)).max(least);
         let held = bits(size) / from.elem.bits();
         let index = |&lane: &u32| u64::from(if lane < from.lanes() { lane } else { held + lane - from.lanes() });
@@ -418,7 +419,7 @@ impl Selector<'_> {
                 return first;
             }
             let second = self.shuffle_within_16_bytes(b, from.lanes()..2 * from.lanes(), lanes);
-            return self.v2(t::VPORD, Size::X, first, RegMem::Register(second));
+            return self.v2(t::VPORD, OperandSize::X, first, RegMem::Register(second));
         }
         // Each source as words, 32 per register; lanes of the second source follow those of the first.
         let each = from.lanes().div_ceil(WORDS);
@@ -428,7 +429,7 @@ impl Selector<'_> {
             .flat_map(|&source| (0..each).map(move |part| (source, part)))
             .map(|(source, part)| {
                 let half = if part == 0 { source } else { self.upper_half(source) };
-                self.v1(t::VPMOVZXBW, Size::Z, RegMem::Register(half))
+                self.v1(t::VPMOVZXBW, OperandSize::Z, RegMem::Register(half))
             })
             .collect();
         let place = |&lane: &u32| match lane.checked_sub(from.lanes()) {
@@ -443,7 +444,7 @@ impl Selector<'_> {
                 let result = self.fresh(ZMM);
                 self.push_row(
                     t::VPMOVWB,
-                    Size::Z,
+                    OperandSize::Z,
                     Some(result),
                     Some(permuted),
                     NO_DIGIT,
@@ -453,7 +454,7 @@ impl Selector<'_> {
                 result
             })
             .collect();
-        self.joined(t::VINSERTI64X4, Size::Z, &parts)
+        self.joined(t::VINSERTI64X4, OperandSize::Z, &parts)
     }
 
     /// A byte shuffle within 16 bytes, whose numbers are `own`; zero for all other numbers.
@@ -463,7 +464,7 @@ impl Selector<'_> {
         let mut numbers: Vec<u64> = lanes.iter().map(number).collect();
         numbers.resize(16, ZERO);
         let numbers = self.vector_constant(&ConstData::new(Type::vector(Elem::I8, 16), &numbers));
-        self.v2(t::VPSHUFB, Size::X, a, RegMem::Register(numbers))
+        self.v2(t::VPSHUFB, OperandSize::X, a, RegMem::Register(numbers))
     }
 
     /// A permutation of the words of one to four registers, numbered across all of them.
@@ -479,8 +480,8 @@ impl Selector<'_> {
             numbers.resize(held as usize, 0);
             let numbers = self.vector_constant(&ConstData::new(Type::vector(Elem::I16, held), &numbers));
             let made = match *registers {
-                [low, high] => self.v3(t::VPERMI2W, Size::Z, numbers, low, RegMem::Register(high)),
-                _ => self.v2(t::VPERMW, Size::Z, numbers, RegMem::Register(registers[0])),
+                [low, high] => self.v3(t::VPERMI2W, OperandSize::Z, numbers, low, RegMem::Register(high)),
+                _ => self.v2(t::VPERMW, OperandSize::Z, numbers, RegMem::Register(registers[0])),
             };
             result = Some(match result {
                 None => made,
@@ -490,7 +491,7 @@ impl Selector<'_> {
                     let bits = self.number(bits, 64);
                     let mask = self.mask_from_bits(bits);
                     let more = ExtraOperands { second: Some(others), mask: Some(mask), ..ExtraOperands::default() };
-                    self.make(ZMM, t::VPBLENDMW, Size::Z, RegMem::Register(made), more)
+                    self.make(ZMM, t::VPBLENDMW, OperandSize::Z, RegMem::Register(made), more)
                 }
             });
         }
@@ -501,7 +502,7 @@ impl Selector<'_> {
     fn upper_half(&mut self, a: VReg) -> VReg {
         let result = self.fresh(ZMM);
         let more = ExtraOperands { immediate: Some((1, 1)), ..ExtraOperands::default() };
-        self.push_row(t::VEXTRACTI64X4, Size::Z, Some(result), Some(a), NO_DIGIT, RegMem::Result, more);
+        self.push_row(t::VEXTRACTI64X4, OperandSize::Z, Some(result), Some(a), NO_DIGIT, RegMem::Result, more);
         result
     }
 
@@ -509,7 +510,7 @@ impl Selector<'_> {
         let straight = |first: u32| lanes.iter().zip(first..).all(|(&lane, wanted)| lane == wanted);
         if straight(lanes[0]) && lanes.iter().all(|&lane| lane < count) {
             let more = ExtraOperands { immediate: Some((lanes[0].into(), 1)), ..ExtraOperands::default() };
-            return self.make(MASK, t::KSHIFTRQ, Size::X, RegMem::Register(a), more);
+            return self.make(MASK, t::KSHIFTRQ, OperandSize::X, RegMem::Register(a), more);
         }
         let unpack = match count {
             8 => Some(t::KUNPCKBW),
@@ -521,7 +522,7 @@ impl Selector<'_> {
             return self.make(
                 MASK,
                 row,
-                Size::X,
+                OperandSize::X,
                 RegMem::Register(a),
                 ExtraOperands { second: Some(b), ..ExtraOperands::default() },
             );
@@ -539,7 +540,7 @@ impl Selector<'_> {
     pub(super) fn bitcast(&mut self, a: VReg, to: Type) -> VReg {
         match (a.class() == GPR, class(to) == GPR) {
             (true, false) => {
-                let size = if to.bits() == 64 { Size::S64 } else { Size::S32 };
+                let size = if to.bits() == 64 { OperandSize::S64 } else { OperandSize::S32 };
                 self.v1(t::VMOVD_FROM_SCALAR, size, RegMem::Register(a))
             }
             (false, true) => self.first_lane(a, to),

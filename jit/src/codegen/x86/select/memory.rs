@@ -5,16 +5,18 @@ use clift_kir::{AtomicOp, Elem, Imm, Inst, MemOrder, Opcode, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
-use super::{Address, AddressBase, ExtraOperands, NO_DIGIT, RegMem, Selector, ValueLocation, class, size, wrong_imm};
+use super::{
+    AddressBase, ExtraOperands, MemAddress, NO_DIGIT, RegMem, Selector, ValueLocation, class, size, wrong_imm,
+};
 use crate::codegen::host;
 use crate::codegen::x86::code::{
     AtomicUpdate, BaseOperand, Cond, GPR, InstKind, MASK, RAX, RegField, RmField, RowInst, ZMM,
 };
-use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
 /// Loads and stores of lanes of a given size in bytes.
-fn move_row(bytes: u32) -> [Row; 2] {
+fn move_row(bytes: u32) -> [InstRow; 2] {
     match bytes {
         1 => [t::VMOVDQU8, t::VMOVDQU8_TO],
         2 => [t::VMOVDQU16, t::VMOVDQU16_TO],
@@ -37,11 +39,11 @@ impl LaneAddresses {
     /// A gather or scatter of elements of a type. The rows are for 64-bit and for 32-bit lanes; `reg`, `mask` and `lanes` are the
     /// operand indices of the register that is read or written, of the mask, and of the lanes. The operand of the base follows
     /// that of the lanes.
-    fn access(&self, [row, narrow_row]: [Row; 2], ty: Type, reg: u8, mask: u8, lanes: u8) -> InstKind {
+    fn access(&self, [row, narrow_row]: [InstRow; 2], ty: Type, reg: u8, mask: u8, lanes: u8) -> InstKind {
         let (row, bits) = if self.narrow { (narrow_row, ty.elem.bits()) } else { (row, 64) };
         InstKind::Row(RowInst {
             row,
-            size: Size::vector(bits * ty.lanes()),
+            size: OperandSize::vector(bits * ty.lanes()),
             reg: RegField::Operand(reg),
             second: None,
             source: RmField::Lanes(lanes, self.base.map(|(_, scale)| (lanes + 1, scale))),
@@ -75,7 +77,7 @@ impl Selector<'_> {
                 offset
             }
         };
-        self.set_address(inst, Address { base: AddressBase::Stack(offset), index: None, disp: 0 });
+        self.set_address(inst, MemAddress { base: AddressBase::Stack(offset), index: None, disp: 0 });
     }
 
     pub(super) fn memory_op(&mut self, op: MemoryOp, inst: Inst) {
@@ -129,7 +131,7 @@ impl Selector<'_> {
     }
 
     /// Sets the result of an address computation; addresses that only accesses use are folded into these.
-    pub(super) fn set_address(&mut self, inst: Inst, address: Address) {
+    pub(super) fn set_address(&mut self, inst: Inst, address: MemAddress) {
         let result = self.legal.dfg.result(inst);
         if self.addresses.contains(result) {
             self.values[result] = Some(ValueLocation::Address(address));
@@ -140,22 +142,22 @@ impl Selector<'_> {
     }
 
     /// Computes an address into a register.
-    pub(super) fn address_of(&mut self, address: Address) -> VReg {
+    pub(super) fn address_of(&mut self, address: MemAddress) -> VReg {
         match address {
-            Address { base: AddressBase::Register(base), index: None, disp: 0 } => base,
-            address => self.g1(t::LEA, Size::S64, RegMem::Memory(address)),
+            MemAddress { base: AddressBase::Register(base), index: None, disp: 0 } => base,
+            address => self.g1(t::LEA, OperandSize::S64, RegMem::Memory(address)),
         }
     }
 
     /// The address of an access.
-    fn address(&mut self, pointer: Value) -> Address {
+    fn address(&mut self, pointer: Value) -> MemAddress {
         match self.values[pointer] {
             Some(ValueLocation::Address(address)) => address,
-            _ => Address { base: AddressBase::Register(self.get(pointer)), index: None, disp: 0 },
+            _ => MemAddress { base: AddressBase::Register(self.get(pointer)), index: None, disp: 0 },
         }
     }
 
-    pub(super) fn address_inst(&mut self, inst: Inst) -> Address {
+    pub(super) fn address_inst(&mut self, inst: Inst) -> MemAddress {
         let data = self.legal.dfg.inst(inst);
         let Imm::Addr { scale, disp } = data.imm else { wrong_imm(&data.imm) };
         let mut address = self.address(data.args[0]);
@@ -171,64 +173,64 @@ impl Selector<'_> {
                 };
                 if address.index.is_some() {
                     let base = self.address_of(address);
-                    address = Address { base: AddressBase::Register(base), index: None, disp: 0 };
+                    address = MemAddress { base: AddressBase::Register(base), index: None, disp: 0 };
                 }
                 address.index = Some(index);
             }
         }
         match i32::try_from(i64::from(address.disp).wrapping_add(disp)) {
-            Ok(disp) => Address { disp, ..address },
+            Ok(disp) => MemAddress { disp, ..address },
             Err(_) => {
                 let base = self.address_of(address);
                 let disp = self.number(disp, 64);
-                Address { base: AddressBase::Register(base), index: Some((disp, 0)), disp: 0 }
+                MemAddress { base: AddressBase::Register(base), index: Some((disp, 0)), disp: 0 }
             }
         }
     }
 
     fn scaled(&mut self, index: VReg, scale: u64) -> VReg {
         if scale.is_power_of_two() {
-            return self.g_digit(t::SHIFT_IMM, 4, Size::S64, index, Some((scale.trailing_zeros().into(), 1)));
+            return self.g_digit(t::SHIFT_IMM, 4, OperandSize::S64, index, Some((scale.trailing_zeros().into(), 1)));
         }
         match i32::try_from(scale) {
             Ok(scale) => {
                 let more = ExtraOperands { immediate: Some((scale.into(), 4)), ..ExtraOperands::default() };
-                self.make(GPR, t::IMUL_IMM, Size::S64, RegMem::Register(index), more)
+                self.make(GPR, t::IMUL_IMM, OperandSize::S64, RegMem::Register(index), more)
             }
             Err(_) => {
                 let scale = self.number(scale as i64, 64);
-                self.g2(t::IMUL, Size::S64, index, RegMem::Register(scale))
+                self.g2(t::IMUL, OperandSize::S64, index, RegMem::Register(scale))
             }
         }
     }
 
-    fn load(&mut self, ty: Type, address: Address) -> VReg {
+    fn load(&mut self, ty: Type, address: MemAddress) -> VReg {
         let from = RegMem::Memory(address);
         if class(ty) == GPR {
             return match ty.elem.bits() {
-                8 => self.g1(t::MOVZX8, Size::S32, from),
-                16 => self.g1(t::MOVZX16, Size::S32, from),
+                8 => self.g1(t::MOVZX8, OperandSize::S32, from),
+                16 => self.g1(t::MOVZX16, OperandSize::S32, from),
                 _ => self.g1(t::MOV, size(ty), from),
             };
         }
         match ty.bytes() {
             2 => {
-                let scalar = self.g1(t::MOVZX16, Size::S32, from);
-                self.v1(t::VMOVD_FROM_SCALAR, Size::S32, RegMem::Register(scalar))
+                let scalar = self.g1(t::MOVZX16, OperandSize::S32, from);
+                self.v1(t::VMOVD_FROM_SCALAR, OperandSize::S32, RegMem::Register(scalar))
             }
-            4 => self.v1(t::VMOVSS, Size::X, from),
-            8 => self.v1(t::VMOVSD, Size::X, from),
+            4 => self.v1(t::VMOVSS, OperandSize::X, from),
+            8 => self.v1(t::VMOVSD, OperandSize::X, from),
             _ => self.v1(t::VMOVUPS, size(ty), from),
         }
     }
 
-    fn store(&mut self, ty: Type, address: Address, value: VReg) {
+    fn store(&mut self, ty: Type, address: MemAddress, value: VReg) {
         let (row, size, value) = match (class(ty) == GPR, ty.bytes()) {
-            (true, 1) => (t::MOV_BYTE_TO, Size::S8, value),
-            (true, bytes) => (t::MOV_TO, Size::memory(bytes * 8), value),
-            (false, 2) => (t::MOV_TO, Size::S16, self.first_lane(value, Type::scalar(Elem::I32))),
-            (false, 4) => (t::VMOVSS_TO, Size::X, value),
-            (false, 8) => (t::VMOVSD_TO, Size::X, value),
+            (true, 1) => (t::MOV_BYTE_TO, OperandSize::S8, value),
+            (true, bytes) => (t::MOV_TO, OperandSize::memory(bytes * 8), value),
+            (false, 2) => (t::MOV_TO, OperandSize::S16, self.first_lane(value, Type::scalar(Elem::I32))),
+            (false, 4) => (t::VMOVSS_TO, OperandSize::X, value),
+            (false, 8) => (t::VMOVSD_TO, OperandSize::X, value),
             (false, _) => (t::VMOVUPS_TO, size(ty), value),
         };
         self.push_row(row, size, None, Some(value), NO_DIGIT, RegMem::Memory(address), ExtraOperands::default());
@@ -247,7 +249,7 @@ impl Selector<'_> {
         self.make(
             MASK,
             t::KANDQ,
-            Size::X,
+            OperandSize::X,
             RegMem::Register(lanes),
             ExtraOperands { second: Some(mask), ..ExtraOperands::default() },
         )
@@ -350,7 +352,7 @@ impl Selector<'_> {
     // -- atomics --
 
     /// An instruction that exchanges a register with memory.
-    fn exchange(&mut self, ty: Type, row: Row, byte: Row, address: VReg, value: VReg) -> VReg {
+    fn exchange(&mut self, ty: Type, row: InstRow, byte: InstRow, address: VReg, value: VReg) -> VReg {
         let result = self.fresh(GPR);
         let operands = SmallVec::from_slice(&[
             Operand::reg_use(value),
@@ -358,12 +360,12 @@ impl Selector<'_> {
             Operand::reg_use(address),
         ]);
         let bits = ty.elem.bits();
-        self.push(Self::locked(if bits == 8 { byte } else { row }, Size::memory(bits), 1, 2), operands);
+        self.push(Self::locked(if bits == 8 { byte } else { row }, OperandSize::memory(bits), 1, 2), operands);
         result
     }
 
     /// A locked instruction on memory.
-    fn locked(row: Row, size: Size, reg: u8, address: u8) -> InstKind {
+    fn locked(row: InstRow, size: OperandSize, reg: u8, address: u8) -> InstKind {
         InstKind::Row(RowInst {
             row,
             size,
@@ -419,7 +421,7 @@ impl Selector<'_> {
             Operand::reg_use_at_end(value),
             Operand::reg_temp(new),
         ]);
-        self.push(InstKind::AtomicLoop(update, Size::memory(ty.elem.bits())), operands);
+        self.push(InstKind::AtomicLoop(update, OperandSize::memory(ty.elem.bits())), operands);
         self.set(inst, old);
     }
 
@@ -437,7 +439,7 @@ impl Selector<'_> {
         ]);
         let bits = ty.elem.bits();
         let row = if bits == 8 { t::CMPXCHG8 } else { t::CMPXCHG };
-        self.push(Self::locked(row, Size::memory(bits), 2, 3), operands);
+        self.push(Self::locked(row, OperandSize::memory(bits), 2, 3), operands);
         self.set(inst, old);
     }
 }

@@ -37,7 +37,7 @@ use rustc_hash::FxHashMap;
 
 use super::Avx512Level;
 use super::code::{self, ARGUMENTS, GPR, InstKind, MASK, MachBlock, MachFunc, ZMM};
-use super::encode::{Row, Size};
+use super::encode::{InstRow, OperandSize};
 use super::pool::ConstantPool;
 use super::table as t;
 use crate::codegen::data::ProgramData;
@@ -83,7 +83,7 @@ pub(super) fn run(func: &Function, data: &ProgramData, level: Avx512Level) -> Se
 
 /// An address in the form of a memory operand.
 #[derive(Clone, Copy, Debug)]
-struct Address {
+struct MemAddress {
     base: AddressBase,
     index: Option<(VReg, u8)>,
     disp: i32,
@@ -102,14 +102,14 @@ enum AddressBase {
 enum ValueLocation {
     Register(VReg),
     /// An address that is folded into the accesses that use it.
-    Address(Address),
+    Address(MemAddress),
 }
 
 /// The register or memory operand of an instruction.
 #[derive(Clone, Copy, Debug)]
 enum RegMem {
     Register(VReg),
-    Memory(Address),
+    Memory(MemAddress),
     /// A constant in the pool.
     Bytes(super::pool::PoolOffset),
     /// A constant of one lane in the pool, which is broadcast.
@@ -172,10 +172,10 @@ fn class(ty: Type) -> RegClass {
 }
 
 /// The operand size of instructions for a type.
-fn size(ty: Type) -> Size {
+fn size(ty: Type) -> OperandSize {
     match class(ty) {
-        GPR => Size::scalar(ty.elem.bits()),
-        _ => Size::vector(ty.lanes() * ty.elem.bits()),
+        GPR => OperandSize::scalar(ty.elem.bits()),
+        _ => OperandSize::vector(ty.lanes() * ty.elem.bits()),
     }
 }
 
@@ -255,7 +255,7 @@ enum Immediate {
 }
 
 /// The broadcast of a lane of a given size in bytes from memory.
-fn broadcast_row(bytes: usize) -> Row {
+fn broadcast_row(bytes: usize) -> InstRow {
     match bytes {
         1 => t::VPBROADCASTB,
         2 => t::VPBROADCASTW,

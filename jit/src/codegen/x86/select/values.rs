@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::{ExtraOperands, RegMem, Selector, ValueLocation, broadcast_row, class, size};
 use crate::codegen::x86::code::{GPR, InstKind, MASK, RegField, RmField, RowInst, ZMM};
-use crate::codegen::x86::encode::Size;
+use crate::codegen::x86::encode::OperandSize;
 use crate::codegen::x86::table as t;
 
 impl<'a> Selector<'a> {
@@ -62,9 +62,9 @@ impl<'a> Selector<'a> {
                 let mut constant = whole(&mut (0..data.ty.lanes()).map(|lane| data.lane(lane)));
                 // The bytes that an instruction reads.
                 let size = match size(data.ty) {
-                    Size::Y => 32,
-                    Size::Z => 64,
-                    Size::S8 | Size::S16 | Size::S32 | Size::S64 | Size::X => 16,
+                    OperandSize::Y => 32,
+                    OperandSize::Z => 64,
+                    OperandSize::S8 | OperandSize::S16 | OperandSize::S32 | OperandSize::S64 | OperandSize::X => 16,
                 };
                 constant.resize(size, 0);
                 RegMem::Bytes(self.pool.add(&constant))
@@ -117,8 +117,8 @@ impl<'a> Selector<'a> {
             RegMem::Bytes(self.pool.add(&data.lane(0).to_le_bytes()[..bytes]))
         };
         match (ty.is_vector(), bytes) {
-            (false, 4) => self.v1(t::VMOVSS, Size::X, place),
-            (false, _) => self.v1(t::VMOVSD, Size::X, place),
+            (false, 4) => self.v1(t::VMOVSS, OperandSize::X, place),
+            (false, _) => self.v1(t::VMOVSD, OperandSize::X, place),
             (true, _) => self.v1(t::VMOVUPS, size(ty), place),
         }
     }
@@ -140,7 +140,7 @@ impl<'a> Selector<'a> {
         let operands: SmallVec<[Operand; 4]> = SmallVec::from_slice(&[Operand::reg_def(result)]);
         if i32::try_from(value).is_ok() {
             // Nothing reads the upper half of values of at most 32 bits.
-            let size = if bits == 64 && value < 0 { Size::S64 } else { Size::S32 };
+            let size = if bits == 64 && value < 0 { OperandSize::S64 } else { OperandSize::S32 };
             let plain = RowInst {
                 row: t::MOV_IMM,
                 size,
@@ -162,12 +162,12 @@ impl<'a> Selector<'a> {
 
     /// A mask from the bits of a scalar register.
     pub(super) fn mask_from_bits(&mut self, bits: VReg) -> VReg {
-        self.make(MASK, t::KMOVQ_FROM_SCALAR, Size::X, RegMem::Register(bits), ExtraOperands::default())
+        self.make(MASK, t::KMOVQ_FROM_SCALAR, OperandSize::X, RegMem::Register(bits), ExtraOperands::default())
     }
 
     /// The bits of a mask in a scalar register.
     pub(super) fn bits_of_mask(&mut self, mask: VReg) -> VReg {
-        self.make(GPR, t::KMOVQ_TO_SCALAR, Size::X, RegMem::Register(mask), ExtraOperands::default())
+        self.make(GPR, t::KMOVQ_TO_SCALAR, OperandSize::X, RegMem::Register(mask), ExtraOperands::default())
     }
 
     /// The type of an operand.

@@ -10,11 +10,11 @@ use super::{ExtraOperands, RegMem, Selector, size, wrong_imm};
 use crate::codegen::not_legal;
 use crate::codegen::x86::Avx512Level;
 use crate::codegen::x86::code::{InstKind, MASK, ZMM};
-use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
 /// Rows for lanes of 1, 2, 4 and 8 bytes.
-type LaneRows = [Option<Row>; 4];
+type LaneRows = [Option<InstRow>; 4];
 
 const ADD: LaneRows = [Some(t::VPADDB), Some(t::VPADDW), Some(t::VPADDD), Some(t::VPADDQ)];
 const SUB: LaneRows = [Some(t::VPSUBB), Some(t::VPSUBW), Some(t::VPSUBD), Some(t::VPSUBQ)];
@@ -94,7 +94,7 @@ pub(super) fn is_lanewise(op: Opcode) -> bool {
 }
 
 /// The row for the lanes of a type.
-fn of(rows: &LaneRows, ty: Type) -> Row {
+fn of(rows: &LaneRows, ty: Type) -> InstRow {
     let bytes = ty.elem.bytes();
     rows[bytes.trailing_zeros() as usize].unwrap_or_else(|| unreachable!("broken invariant: no row for {ty}"))
 }
@@ -193,7 +193,7 @@ impl Selector<'_> {
     }
 
     /// The population count of each byte: the sum of table entries for its two halves.
-    fn byte_population_count(&mut self, a: Value, size: Size) -> VReg {
+    fn byte_population_count(&mut self, a: Value, size: OperandSize) -> VReg {
         const COUNTS: [u64; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
         let a = self.get(a);
         let (table, low): (Vec<u64>, Vec<u64>) = (0..64).map(|lane| (COUNTS[lane % 16], 0x0f)).unzip();

@@ -2,7 +2,7 @@
 
 use iced_x86::{Decoder, DecoderOptions, Formatter, NasmFormatter};
 
-use crate::codegen::x86::encode::{Encoding, Format, Lengths, RmOperand, Row, Size};
+use crate::codegen::x86::encode::{InstEncoding, InstFormat, InstRow, Lengths, OperandSize, RmOperand};
 use crate::codegen::x86::{oracle, table};
 
 /// An instruction's text.
@@ -17,7 +17,7 @@ fn decoded(bytes: &[u8]) -> String {
 }
 
 /// An immediate for a row that takes one, with its size of one or four bytes.
-fn immediate(row: Row) -> Option<(i64, u8)> {
+fn immediate(row: InstRow) -> Option<(i64, u8)> {
     let four = [table::ALU_IMM, table::IMUL_IMM, table::MOV_IMM];
     let one = [
         table::SHIFT_IMM,
@@ -58,7 +58,7 @@ fn immediate(row: Row) -> Option<(i64, u8)> {
         table::VPINSRD,
         table::VINSERTPS,
     ];
-    let among = |rows: &[Row]| rows.iter().any(|other| (other.name, other.opcode) == (row.name, row.opcode));
+    let among = |rows: &[InstRow]| rows.iter().any(|other| (other.name, other.opcode) == (row.name, row.opcode));
     if among(&four) {
         Some((0x1234, 4))
     } else if among(&one) {
@@ -70,7 +70,7 @@ fn immediate(row: Row) -> Option<(i64, u8)> {
 
 /// All forms of a row at one size: register or opcode extension, second register, register or memory operand, mask, zeroing,
 /// broadcast.
-fn forms(row: Row, size: Size) -> Vec<Encoding> {
+fn forms(row: InstRow, size: OperandSize) -> Vec<InstEncoding> {
     let mut forms = Vec::new();
     let places = [
         RmOperand::Register(2),
@@ -85,8 +85,8 @@ fn forms(row: Row, size: Size) -> Vec<Encoding> {
                 if broadcast && (!row.is_evex() || !matches!(rm, RmOperand::Memory(..))) {
                     continue;
                 }
-                let encoding = Encoding::new(row, size, reg, rm);
-                forms.push(Encoding {
+                let encoding = InstEncoding::new(row, size, reg, rm);
+                forms.push(InstEncoding {
                     second,
                     mask: *mask,
                     zeroing: *zeroing,
@@ -105,7 +105,7 @@ fn combinations(regs: &[u8], seconds: &[Option<u8>], places: &[RmOperand]) -> Ve
     pairs.flat_map(|(reg, second)| places.iter().map(move |&rm| (reg, second, rm))).collect()
 }
 
-fn bytes_of(encoding: &Encoding) -> Vec<u8> {
+fn bytes_of(encoding: &InstEncoding) -> Vec<u8> {
     let mut bytes = Vec::new();
     encoding.write(&mut bytes);
     bytes
@@ -115,19 +115,19 @@ fn bytes_of(encoding: &Encoding) -> Vec<u8> {
 fn rows_decode_to_their_names() {
     let mut wrong = Vec::new();
     for &row in table::ALL {
-        let sizes: &[Size] = match row.format {
-            Format::Legacy if row.name == "setcc" => &[Size::S8],
-            Format::Legacy => &[Size::S32, Size::S64],
-            Format::Vex(_) => &[Size::X],
-            Format::Evex(_) => &[Size::X, Size::Y, Size::Z],
+        let sizes: &[OperandSize] = match row.format {
+            InstFormat::Legacy if row.name == "setcc" => &[OperandSize::S8],
+            InstFormat::Legacy => &[OperandSize::S32, OperandSize::S64],
+            InstFormat::Vex(_) => &[OperandSize::X],
+            InstFormat::Evex(_) => &[OperandSize::X, OperandSize::Y, OperandSize::Z],
         };
         let mut texts = Vec::new();
         for &size in sizes {
-            let exists = !matches!(row.format, Format::Evex(lengths) if !lengths.have(size));
+            let exists = !matches!(row.format, InstFormat::Evex(lengths) if !lengths.have(size));
             // Whether a length exists is decided by the decoder, whatever the table says.
             let lengths_ignored = match row.format {
-                Format::Evex(_) => Row { format: Format::Evex(Lengths::All), ..row },
-                Format::Legacy | Format::Vex(_) => row,
+                InstFormat::Evex(_) => InstRow { format: InstFormat::Evex(Lengths::All), ..row },
+                InstFormat::Legacy | InstFormat::Vex(_) => row,
             };
             let forms = forms(lengths_ignored, size);
             let found: Vec<_> = forms
@@ -158,29 +158,39 @@ fn rows_decode_to_their_names() {
 
 #[test]
 fn operands_decode_as_given() {
-    let text = |encoding: Encoding| {
+    let text = |encoding: InstEncoding| {
         let mut bytes = Vec::new();
         encoding.write(&mut bytes);
         decoded(&bytes)
     };
-    let three = Encoding { second: Some(20), ..Encoding::new(table::VADDPS, Size::Z, 9, RmOperand::Register(30)) };
+    let three = InstEncoding {
+        second: Some(20),
+        ..InstEncoding::new(table::VADDPS, OperandSize::Z, 9, RmOperand::Register(30))
+    };
     assert_eq!(text(three), "vaddps zmm9,zmm20,zmm30");
-    let masked = Encoding { mask: Some(3), zeroing: true, ..three };
+    let masked = InstEncoding { mask: Some(3), zeroing: true, ..three };
     assert_eq!(text(masked), "vaddps zmm9{k3}{z},zmm20,zmm30");
-    let memory = Encoding { rm: RmOperand::Memory(13, Some((12, 2)), -64), broadcast: true, ..three };
+    let memory = InstEncoding { rm: RmOperand::Memory(13, Some((12, 2)), -64), broadcast: true, ..three };
     assert_eq!(text(memory), "vaddps zmm9,zmm20,[r13+r12*4-40h]{1to16}");
-    let lanes = Encoding { mask: Some(2), ..Encoding::new(table::VPGATHERQD, Size::Z, 17, RmOperand::Lanes(26, None)) };
+    let lanes = InstEncoding {
+        mask: Some(2),
+        ..InstEncoding::new(table::VPGATHERQD, OperandSize::Z, 17, RmOperand::Lanes(26, None))
+    };
     assert_eq!(text(lanes), "vpgatherqd ymm17{k2},[zmm26*1]");
-    let indexed = |base: u8| Encoding { rm: RmOperand::Lanes(26, Some((base, 3))), ..lanes };
+    let indexed = |base: u8| InstEncoding { rm: RmOperand::Lanes(26, Some((base, 3))), ..lanes };
     assert_eq!(text(indexed(9)), "vpgatherqd ymm17{k2},[r9+zmm26*8]");
     assert_eq!(text(indexed(13)), "vpgatherqd ymm17{k2},[r13+zmm26*8]");
     assert_eq!(text(indexed(12)), "vpgatherqd ymm17{k2},[r12+zmm26*8]");
-    let plain = Encoding::new(table::MOV, Size::S64, 8, RmOperand::Memory(4, None, 0x40));
+    let plain = InstEncoding::new(table::MOV, OperandSize::S64, 8, RmOperand::Memory(4, None, 0x40));
     assert_eq!(text(plain), "mov r8,[rsp+40h]");
-    let byte = Encoding::new(table::MOV_BYTE_TO, Size::S8, 6, RmOperand::Memory(5, None, 0));
+    let byte = InstEncoding::new(table::MOV_BYTE_TO, OperandSize::S8, 6, RmOperand::Memory(5, None, 0));
     assert_eq!(text(byte), "mov [rbp],sil");
-    let mask = Encoding { second: Some(2), ..Encoding::new(table::KANDNQ, Size::X, 1, RmOperand::Register(7)) };
+    let mask =
+        InstEncoding { second: Some(2), ..InstEncoding::new(table::KANDNQ, OperandSize::X, 1, RmOperand::Register(7)) };
     assert_eq!(text(mask), "kandnq k1,k2,k7");
-    let shift = Encoding { second: Some(9), ..Encoding::new(table::SHLX, Size::S64, 8, RmOperand::Register(10)) };
+    let shift = InstEncoding {
+        second: Some(9),
+        ..InstEncoding::new(table::SHLX, OperandSize::S64, 8, RmOperand::Register(10))
+    };
     assert_eq!(text(shift), "shlx r8,r10,r9");
 }
