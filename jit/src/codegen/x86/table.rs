@@ -1,7 +1,7 @@
 //! The instructions that this backend uses, one row each.
 //!
-//! The rows of vector instructions are named for one element. If an instruction exists for several elements, its [`InstRow`]s are in
-//! an array indexed by the bytes of the element (`None` if it does not exist).
+//! The rows of vector instructions are named for one element. If an instruction exists for several elements, its [`InstRow`]s
+//! are in an array indexed by the bytes of the element (`None` if it does not exist).
 
 use super::encode::{InstFormat, InstRow, Lengths, Map, Prefix};
 
