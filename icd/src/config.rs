@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use clift_jit::Backend;
+use clift_jit::BackendChoice;
 use clift_runtime::pool;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -23,7 +23,7 @@ pub struct Config {
     /// `CLIFT_DEBUG`.
     pub debug: Vec<&'static DebugFlag>,
     /// `CLIFT_BACKEND`.
-    pub backend: Backend,
+    pub backend: BackendChoice,
     /// `CLIFT_WIDTH`.
     pub width: Option<u32>,
     /// `CLIFT_THREADS`.
@@ -93,7 +93,7 @@ pub const DEBUG_FLAGS: &[DebugFlag] = &[
     flag("looped", "kernel IR with work-item loops", DebugEffect::Dump("looped")),
     flag("clean", "kernel IR with work-item loops, cleaned up", DebugEffect::Dump("clean")),
     flag("legal", "kernel IR as the backend gets it", DebugEffect::Dump("legal")),
-    flag("clif", "the backend's own IR", DebugEffect::Dump("clif")),
+    flag("clif", "Cranelift's IR (CLIF)", DebugEffect::Dump("clif")),
     flag("asm", "machine code", DebugEffect::Dump("asm")),
 ];
 
@@ -123,16 +123,16 @@ const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "CLIFT_BACKEND",
-        values: "auto | clif | interp",
+        values: "auto | cranelift | interp",
         default: "auto",
-        doc: "what runs kernels: machine code with the longest vectors of the machine, with vectors of 128 bits, or the interpreter that reports undefined behaviour",
+        doc: "what runs kernels: `auto` is machine code with the longest vectors of the machine, `cranelift` machine code with vectors of 128 bits, `interp` an interpreter that reports undefined behaviour",
         takes_empty: false,
         set: |config, value| {
             config.backend = match text(value)? {
-                "auto" => Backend::Auto,
-                "clif" => Backend::Clif,
-                "interp" => Backend::Interp,
-                _ => return Err("none of auto, clif and interp".to_owned()),
+                "auto" => BackendChoice::Auto,
+                "cranelift" | "clif" => BackendChoice::Cranelift,
+                "interp" => BackendChoice::Interp,
+                _ => return Err("none of auto, cranelift and interp".to_owned()),
             };
             Ok(())
         },
@@ -218,7 +218,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             debug: Vec::new(),
-            backend: Backend::default(),
+            backend: BackendChoice::default(),
             width: None,
             threads: None,
             clang: None,
@@ -258,7 +258,7 @@ impl Config {
 
     /// The messages that are printed of any part of the driver: none, unless somebody looks for faults.
     fn messages(&self) -> LevelFilter {
-        let looks = !self.debug.is_empty() || self.backend == Backend::Interp;
+        let looks = !self.debug.is_empty() || self.backend == BackendChoice::Interp;
         if looks { LevelFilter::WARN } else { LevelFilter::OFF }
     }
 }
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn good_values_are_taken() {
-        assert_eq!(read("CLIFT_BACKEND", "interp").0.backend, Backend::Interp);
+        assert_eq!(read("CLIFT_BACKEND", "interp").0.backend, BackendChoice::Interp);
         assert_eq!(read("CLIFT_WIDTH", "16").0.width, Some(16));
         assert_eq!(read("CLIFT_THREADS", "3").0.threads, Some(3));
         assert_eq!(read("CLIFT_CACHE_SIZE", "0").0.cache_bytes, 0);

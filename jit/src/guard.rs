@@ -1,11 +1,11 @@
-//! Panics of ours end as build errors, not in the application.
+//! Turns panics of the compiler into build errors, so that they do not end the application.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::BuildError;
 
-/// Runs `work`; a panic in it is an internal error whose message begins with `what`.
+/// Runs `work` and turns a panic into an internal error whose message begins with `what`.
 pub(crate) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T, BuildError>) -> Result<T, BuildError> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|payload| Err(BuildError::Internal(format!("{what}: {}", panic_text(&*payload)))))

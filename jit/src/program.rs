@@ -1,4 +1,4 @@
-//! What a build gives: the program, its kernels, and the errors that say why there is none.
+//! The result of a build: the program and its kernels, or the error that explains the failure.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::specialize::Specializations;
 pub struct Program {
     /// Kernels in the order of the modules' entry points.
     pub kernels: Vec<Kernel>,
-    /// Remarks for the build log; empty when there is nothing to say.
+    /// Remarks for the build log; empty if there are none.
     pub log: String,
     /// Bytes of program-scope variables in global memory (`CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE`).
     pub global_variable_bytes: u64,
@@ -25,9 +25,9 @@ pub struct Program {
 pub struct Kernel {
     /// Name of the entry point.
     pub name: String,
-    /// How to run it.
+    /// The entry that runs it.
     pub entry: KernelEntry,
-    /// Memory it needs.
+    /// The memory it needs.
     pub resources: Resources,
     /// Its parameters in order.
     pub args: Vec<ArgInfo>,
@@ -41,20 +41,20 @@ pub struct Kernel {
     pub required_sub_groups: Option<u64>,
     /// Work-items that a sub-group must have (`SubgroupSize`; `CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL`).
     pub required_sub_group_size: Option<u32>,
-    /// Private memory per work-item that stayed in memory, in bytes (`CL_KERNEL_PRIVATE_MEM_SIZE`).
+    /// Private memory per work-item that was not promoted to registers, in bytes (`CL_KERNEL_PRIVATE_MEM_SIZE`).
     pub private_bytes: u64,
     /// Whether it contains a work-group barrier.
     pub has_barrier: bool,
-    /// Its code for the images of a launch. `None` unless it accesses images; else [`Kernel::entry`] is for no launch.
+    /// Code specialized for the images of a launch, if the kernel accesses images. [`Kernel::entry`] must not be launched then.
     pub specializations: Option<Arc<Specializations>>,
 }
 
 /// One kernel parameter.
 #[derive(Clone, Debug)]
 pub struct ArgInfo {
-    /// What `clSetKernelArg` has to accept.
+    /// The kind of value that `clSetKernelArg` must accept.
     pub kind: ArgKind,
-    /// Where the value goes in the argument block.
+    /// The place of the value in the argument block.
     pub slot: ArgSlot,
     /// `CL_KERNEL_ARG_ADDRESS_QUALIFIER`.
     pub address: AddressQualifier,
@@ -62,7 +62,7 @@ pub struct ArgInfo {
     pub access: AccessQualifier,
     /// `CL_KERNEL_ARG_TYPE_QUALIFIER`.
     pub qualifiers: TypeQualifiers,
-    /// Whether the kernel is known to write through it, for a pointer; where that cannot be seen, it is not.
+    /// For a pointer: whether the kernel is known to write through it. False if this could not be determined.
     pub written: bool,
     /// Bytes that the object behind a pointer may have, where the module says so (`MaxByteOffset`).
     pub max_bytes: Option<u64>,
@@ -81,7 +81,7 @@ pub enum ArgKind {
     GlobalPointer,
     /// Pointer to `__constant` memory: a buffer, or NULL.
     ConstantPointer,
-    /// Pointer to `__local` memory: a size, no value. The alignment the pointee needs, in bytes.
+    /// Pointer to `__local` memory: the argument is a size without a value.
     LocalPointer {
         /// Alignment of the pointee in bytes, a power of two.
         align: u32,
@@ -151,37 +151,37 @@ pub struct ModuleSummary {
 pub struct SpecConstant {
     /// Its `SpecId`.
     pub id: u32,
-    /// Bytes that `clSetProgramSpecializationConstant` must be given: 1 for bool.
+    /// Bytes of the value that `clSetProgramSpecializationConstant` must get; 1 for a Boolean.
     pub size: u32,
 }
 
 /// Why a module cannot be used. Positions are word offsets from the start of the module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// The module breaks SPIR-V's rules: the producer's or the application's fault.
+    /// The module violates the SPIR-V specification. The producer or the application is at fault.
     #[error("malformed SPIR-V at word {word} ({instruction}): {reason}")]
     Malformed {
         /// Word offset of the instruction.
         word: usize,
-        /// The instruction's name, or what stands there.
+        /// The instruction's name, or a description of what was found there.
         instruction: String,
-        /// The rule broken.
+        /// The violated rule.
         reason: String,
     },
-    /// A valid module that needs something this driver does not offer.
+    /// The module is valid, but needs something that this driver does not support.
     #[error("unsupported SPIR-V at word {word} ({instruction}): {reason}")]
     Unsupported {
         /// Word offset of the instruction.
         word: usize,
         /// The instruction's name.
         instruction: String,
-        /// What is missing.
+        /// The missing feature.
         reason: String,
     },
 }
 
 impl ImportError {
-    /// A [`ImportError::Malformed`] that concerns no particular instruction.
+    /// An [`ImportError::Malformed`] that is not about one particular instruction.
     pub fn malformed(word: usize, reason: impl Into<String>) -> Self {
         Self::Malformed { word, instruction: "module".to_owned(), reason: reason.into() }
     }
@@ -193,19 +193,19 @@ pub enum BuildError {
     /// A module could not be imported.
     #[error(transparent)]
     Import(#[from] ImportError),
-    /// Modules do not fit together: an import without an export, two exports of one name, types that differ.
+    /// The modules do not fit together: an import without an export, two exports with one name, or different types.
     #[error("link error: {0}")]
     Link(String),
     /// A kernel exceeds a limit of the device.
     #[error("limit exceeded: {0}")]
     Limit(String),
-    /// Our own mistake; never expected. The message names the stage and the broken invariant.
+    /// A bug of the compiler. The message names the stage and the broken invariant.
     #[error("internal error: {0}")]
     Internal(String),
 }
 
 impl BuildError {
-    /// The error with the kernel it is about. Errors of modules name their places themselves.
+    /// Adds the name of the kernel to the error. Errors about modules already say where they are.
     pub(crate) fn in_kernel(self, name: &str) -> BuildError {
         match self {
             BuildError::Limit(text) => BuildError::Limit(format!("kernel {name}: {text}")),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use clift_jit::spirv::{self, Imported};
 use clift_jit::testing::launch::make;
-use clift_jit::{Input, Options, Program};
+use clift_jit::{ModuleInput, Options, Program};
 use clift_kir::{Module, text, verify};
 
 /// What can be compiled.
@@ -34,7 +34,7 @@ impl Source {
     /// Compiles it.
     pub(crate) fn compile(&self, options: &Options) -> Result<Program> {
         match self {
-            Source::Words(words) => Ok(clift_jit::compile(&[Input::new(words)], options)?),
+            Source::Words(words) => Ok(clift_jit::compile(&[ModuleInput::new(words)], options)?),
             Source::Module(module) => make(module.clone(), options).map_err(|reason| anyhow!(reason)),
         }
     }
@@ -43,7 +43,7 @@ impl Source {
 /// Imports the modules of a program and verifies what came of them.
 pub(crate) fn import(paths: &[PathBuf]) -> Result<Imported> {
     let modules = paths.iter().map(|path| words(path)).collect::<Result<Vec<_>>>()?;
-    let inputs: Vec<_> = modules.iter().map(|words| Input::new(words)).collect();
+    let inputs: Vec<_> = modules.iter().map(|words| ModuleInput::new(words)).collect();
     let imported = spirv::import(&inputs, &Options { arg_info: true, ..Options::default() })?;
     verify::module(&imported.module).map_err(|errors| anyhow!("not well-formed: {errors}"))?;
     Ok(imported)

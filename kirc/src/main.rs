@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clift_jit::testing::launch::{Launch, make};
-use clift_jit::{Backend, Options, Program, pipeline};
+use clift_jit::{BackendChoice, Options, Program, pipeline};
 use clift_kir::testing::filetest::FileTest;
 use clift_kir::testing::run::RunCase;
 
@@ -99,7 +99,8 @@ enum Executor {
     /// Machine code with the longest vectors of the machine.
     Auto,
     /// Machine code by Cranelift.
-    Clif,
+    #[value(alias = "clif")]
+    Cranelift,
     /// The reference interpreter.
     Interp,
 }
@@ -108,9 +109,9 @@ impl How {
     /// The options of a build that prints `dump`.
     fn options(self, dump: Vec<String>) -> Options {
         let backend = match self.backend {
-            Executor::Auto => Backend::Auto,
-            Executor::Clif => Backend::Clif,
-            Executor::Interp => Backend::Interp,
+            Executor::Auto => BackendChoice::Auto,
+            Executor::Cranelift => BackendChoice::Cranelift,
+            Executor::Interp => BackendChoice::Interp,
         };
         Options { backend, width: self.width, opt_disable: self.opt_disable, dump, ..Options::default() }
     }

@@ -68,9 +68,9 @@ const WAYS: &[(&str, &[(&str, &str)])] = &[
     ("4", &[("CLIFT_WIDTH", "4")]),
     ("16", &[("CLIFT_WIDTH", "16")]),
     ("32", &[("CLIFT_WIDTH", "32")]),
-    ("clif", &[("CLIFT_BACKEND", "clif")]),
-    ("clif-1", &[("CLIFT_BACKEND", "clif"), ("CLIFT_WIDTH", "1")]),
-    ("clif-8", &[("CLIFT_BACKEND", "clif"), ("CLIFT_WIDTH", "8")]),
+    ("cranelift", &[("CLIFT_BACKEND", "cranelift")]),
+    ("cranelift-1", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "1")]),
+    ("cranelift-8", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "8")]),
     ("interp", &[("CLIFT_BACKEND", "interp")]),
     // What all others have in common: clang's optimizer, and what its back end makes of the optimizer's own instructions.
     ("unoptimized", &[(child::OPTIONS, "-cl-opt-disable")]),

@@ -21,7 +21,7 @@ use clap::Parser;
 use clift::caps;
 use clift::frontend::options::Stage;
 use clift::frontend::{BuildOptions, Compiler, Job, LEVELS};
-use clift_jit::{Input, Options};
+use clift_jit::{ModuleInput, Options};
 use sources::FAMILIES;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context as LayerContext, SubscriberExt};
@@ -197,7 +197,7 @@ fn child(path: &str, width: Option<u32>) -> Result<()> {
     let before = peak_megabytes()?;
     let started = processor_seconds()?;
     let options = Options { width, ..Options::default() };
-    let input = Input::new(&words);
+    let input = ModuleInput::new(&words);
     let program = clift_jit::compile(&[input], &options).map_err(|error| anyhow!("{error}"))?;
     let seconds = processor_seconds()? - started;
     let mut stages = String::new();

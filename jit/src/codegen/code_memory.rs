@@ -1,4 +1,6 @@
-//! Executable memory: machine code of functions that lives as long as the program.
+//! Executable memory. Machine code lives there as long as the program.
+//!
+//! Deliberately not here: how code is generated.
 
 #![allow(unsafe_code, reason = "machine code is entered through a pointer and freed by hand")]
 
@@ -17,7 +19,7 @@ use parking_lot::Mutex;
 use super::data::ProgramData;
 use crate::BuildError;
 
-/// Functions on their way into executable memory.
+/// Functions that are being put into executable memory.
 pub(super) struct CodeMemory {
     module: OwnedModule,
     entries: Vec<FuncId>,
@@ -35,7 +37,7 @@ impl CodeMemory {
         module
     }
 
-    /// Names a function that relocations may refer to before its code is there.
+    /// Declares a function, so that relocations can refer to it before its code exists.
     ///
     /// # Errors
     /// As [`describe`].
@@ -43,10 +45,10 @@ impl CodeMemory {
         self.module().declare_anonymous_function(signature).map_err(describe)
     }
 
-    /// The code of a declared function.
+    /// Adds the code of a declared function.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// [`BuildError::Limit`] when there is no memory for it.
     pub(super) fn define(
         &mut self,
         id: FuncId,
@@ -57,16 +59,16 @@ impl CodeMemory {
         self.module().define_function_bytes(id, align, code, relocs).map_err(describe)
     }
 
-    /// Makes a function an entry; gives its index in [`Placed::functions`].
+    /// Makes a function an entry and returns its index in [`PlacedCode::functions`].
     pub(super) fn add_entry(&mut self, id: FuncId) -> usize {
         self.entries.push(id);
         self.entries.len() - 1
     }
 
-    /// An entry whose code refers to no other function; gives its index in [`Placed::functions`].
+    /// Adds an entry whose code refers to no other function, and returns its index in [`PlacedCode::functions`].
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// [`BuildError::Limit`] when there is no memory for it.
     pub(super) fn define_entry(&mut self, code: &[u8], align: u64) -> Result<usize, BuildError> {
         let signature = self.module().make_signature();
         let id = self.declare(&signature)?;
@@ -74,16 +76,16 @@ impl CodeMemory {
         Ok(self.add_entry(id))
     }
 
-    /// Makes all functions executable. They keep `data` and `constants` alive.
+    /// Makes all functions executable. The result keeps `data` and `constants` alive.
     ///
     /// # Errors
-    /// When there is no memory for them.
+    /// [`BuildError::Limit`] when there is no memory for them.
     pub(super) fn finish(
         mut self,
         data: Arc<ProgramData>,
         constants: Box<dyn Any + Send + Sync>,
         log: String,
-    ) -> Result<Placed, BuildError> {
+    ) -> Result<PlacedCode, BuildError> {
         self.module().finalize_definitions().map_err(describe)?;
         let entries = std::mem::take(&mut self.entries);
         let module = self.module();
@@ -93,29 +95,29 @@ impl CodeMemory {
             unsafe { std::mem::transmute::<*const u8, GroupRunFn>(code) }
         };
         let functions = entries.into_iter().map(entry).collect();
-        let memory = Memory { _code: Mutex::new(self.module), _data: data, _constants: constants };
-        Ok(Placed { functions, log, memory })
+        let memory = ProgramMemory { _code: Mutex::new(self.module), _data: data, _constants: constants };
+        Ok(PlacedCode { functions, log, memory })
     }
 }
 
 /// Functions in executable memory.
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(super) struct PlacedCode {
     /// The entries, in the order of their definitions.
     pub(super) functions: Vec<GroupRunFn>,
-    /// The listings that were asked for.
+    /// The requested listings.
     pub(super) log: String,
-    /// Keeps them and the program's variables alive.
-    pub(super) memory: Memory,
+    /// Keeps the functions and the program's variables alive.
+    pub(super) memory: ProgramMemory,
 }
 
-/// Whose fault an error is: a kernel may be too large, all else is ours.
+/// Translates an error: a kernel may be too large, everything else is a bug of the compiler.
 pub(super) fn describe(error: ModuleError) -> BuildError {
     match error {
         ModuleError::Compilation(CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge) => {
-            BuildError::Limit("too large to compile".to_owned())
+            BuildError::Limit("too large for the code generator".to_owned())
         }
-        ModuleError::Allocation { err } => BuildError::Limit(format!("no memory for code: {err}")),
+        ModuleError::Allocation { err } => BuildError::Limit(format!("no executable memory: {err}")),
         ModuleError::Compilation(CodegenError::Verifier(errors)) => internal(&errors),
         other => internal(&other),
     }
@@ -133,22 +135,22 @@ struct OwnedModule {
 impl Drop for OwnedModule {
     fn drop(&mut self) {
         if let Some(module) = self.module.take() {
-            // SAFETY: the owner of a program keeps it while any of its code may run.
+            // SAFETY: the owner of a program keeps it alive while any of its code may run.
             unsafe { module.free_memory() };
         }
     }
 }
 
-/// What a compiled program keeps alive.
-pub(super) struct Memory {
-    // Never locked: the lock only makes the module shareable.
+/// What keeps a compiled program alive.
+pub(super) struct ProgramMemory {
+    // The mutex is never locked. It only makes the module `Sync`.
     _code: Mutex<OwnedModule>,
     _data: Arc<ProgramData>,
     _constants: Box<dyn Any + Send + Sync>,
 }
 
-impl fmt::Debug for Memory {
+impl fmt::Debug for ProgramMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memory").finish_non_exhaustive()
+        f.debug_struct("ProgramMemory").finish_non_exhaustive()
     }
 }

@@ -1,7 +1,7 @@
-//! Program-scope variables: memory for every global and constant variable of a module, initialized once, kept as long as the
-//! program.
+//! Program-scope variables: memory for all global and constant variables of a module. It is initialized once and lives as long as
+//! the program.
 //!
-//! Deliberately not here: `__local` variables, which have no memory of their own but a place in the worker's arena.
+//! Deliberately not here: `__local` variables, which are in the worker's arena.
 
 #![allow(unsafe_code, reason = "raw allocation that generated code reads and writes")]
 
@@ -34,7 +34,7 @@ impl ProgramData {
     /// # Errors
     /// [`BuildError::Limit`] when their total size overflows or exceeds what the host may allocate.
     pub(crate) fn new(module: &Module) -> Result<ProgramData, BuildError> {
-        let limit = || BuildError::Limit("program-scope variables are too large".to_owned());
+        let limit = || BuildError::Limit("the program-scope variables need too much memory".to_owned());
         let mut offsets: SecondaryMap<Global, Option<u64>> = SecondaryMap::new();
         let (mut size, mut align, mut global_bytes) = (0u64, 128u64, 0u64);
         for (global, data) in &module.globals {
@@ -50,7 +50,7 @@ impl ProgramData {
             align = align.max(data_align);
             let offset = size.checked_next_multiple_of(data_align).ok_or_else(limit)?;
             offsets[global] = Some(offset);
-            // An empty variable gets a byte, so that no two share an address.
+            // An empty variable gets a byte, so that no two variables share an address.
             size = offset.checked_add(data.size.max(1)).ok_or_else(limit)?;
         }
         let size = usize::try_from(size.max(1)).map_err(|_| limit())?;
@@ -73,7 +73,7 @@ impl ProgramData {
     }
 
     fn initialize(&mut self, module: &Module, offsets: &SecondaryMap<Global, Option<u64>>) {
-        // SAFETY: base and size are those of the allocation, which nothing else knows yet.
+        // SAFETY: base and size are those of the allocation, and nothing else refers to it yet.
         let memory = unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.layout.size()) };
         for (global, data) in &module.globals {
             let Some(offset) = offsets[global] else { continue };
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn huge_variables_are_refused() {
+    fn huge_variables_are_rejected() {
         let mut module = Module::default();
         for _ in 0..2 {
             module.globals.push(GlobalData {

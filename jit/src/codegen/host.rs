@@ -1,4 +1,5 @@
-//! Functions of the host that generated code calls, whatever backend made it: library functions through trampolines, and bulk memory.
+//! Host functions that generated code calls, for all backends: library functions through trampolines, and copying and filling
+//! memory.
 
 #![allow(unsafe_code, reason = "memory functions called by generated code")]
 
@@ -13,7 +14,7 @@ macro_rules! trampolines {
             }
         )+
 
-        /// The function to call with the address of an implementation and its arguments, and that address.
+        /// The trampoline for an implementation, and the address of the implementation, which is the trampoline's first argument.
         pub(crate) fn trampoline(implementation: LibImpl) -> (usize, usize) {
             match implementation {
                 $(LibImpl::$variant(function) => ($name as *const () as usize, function as *const () as usize),)+
@@ -36,20 +37,20 @@ trampolines! {
 }
 
 /// # Safety
-/// As `memcpy`; source and target may be the same.
+/// As `memcpy`, but source and target may overlap.
 pub(crate) unsafe extern "C" fn copy_bytes(to: *mut u8, from: *const u8, bytes: u64) {
-    // SAFETY: the kernel promised memory of that size; `copy` allows what the op leaves undefined.
+    // SAFETY: the kernel guarantees that the memory is valid; `copy` also defines overlaps, which the op leaves undefined.
     unsafe { std::ptr::copy(from, to, bytes as usize) }
 }
 
 /// # Safety
 /// As `memset`.
 pub(crate) unsafe extern "C" fn fill_bytes(to: *mut u8, byte: u8, bytes: u64) {
-    // SAFETY: the kernel promised memory of that size.
+    // SAFETY: the kernel guarantees that the memory is valid.
     unsafe { std::ptr::write_bytes(to, byte, bytes as usize) }
 }
 
-/// What a launch that ends in a deadlock is told.
+/// The message of a launch that ends in a deadlock.
 pub(crate) fn deadlock(kernel: &str) -> String {
     format!("kernel `{kernel}`: the sub-groups of a work-group wait for one another at barriers, and none can go on")
 }

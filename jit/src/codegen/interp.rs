@@ -1,8 +1,8 @@
-//! The reference interpreter as a backend: the entry interprets the canonical kernel, one work-group after the other, in the
-//! application's own memory. Slow; what it can see of undefined behaviour goes to the launch as a fault.
+//! The reference interpreter as a backend. The entry interprets the canonical kernel, one work-group after the other, in the
+//! application's own memory. It is slow. Undefined behaviour that it detects is reported to the launch as a fault.
 //!
-//! Deliberately not here: the meaning of any op (it is the interpreter's), and checks that need to know the bounds of
-//! buffers, which only the runtime does.
+//! Deliberately not here: the meaning of any op (the interpreter defines it), and checks against the bounds of buffers, which
+//! only the runtime knows.
 
 #![allow(unsafe_code, reason = "interpreted kernels access the application's memory by address")]
 
@@ -20,7 +20,7 @@ use clift_kir::interp::{
 use clift_kir::{Elem, Func, Module, Space};
 
 use super::data::ProgramData;
-use super::{Backend, Body, Executable, Input, KernelCode};
+use super::{AcceptedStage, Backend, CompiledKernels, KernelCode, KernelFunction};
 use crate::BuildError;
 use crate::guard::panic_text;
 
@@ -30,18 +30,18 @@ pub(crate) struct InterpBackend;
 
 /// What all kernels of a program share.
 #[derive(Debug)]
-struct Shared {
+struct InterpProgram {
     module: Module,
     prepared: PreparedModule,
     globals: GlobalAddresses,
-    /// Behind the addresses in `globals`.
+    /// Keeps the memory behind the addresses in `globals` alive.
     _data: Arc<ProgramData>,
 }
 
-/// What an entry's data leads to.
+/// A kernel; an entry's data points to it.
 #[derive(Debug)]
-struct Kernel {
-    shared: Arc<Shared>,
+struct InterpKernel {
+    shared: Arc<InterpProgram>,
     func: Func,
     arg_block_bytes: usize,
     sub_group_size: u32,
@@ -52,8 +52,8 @@ impl Backend for InterpBackend {
         "interp"
     }
 
-    fn input(&self) -> Input<'_> {
-        Input::Canonical
+    fn accepted_stage(&self) -> AcceptedStage<'_> {
+        AcceptedStage::Canonical
     }
 
     fn compile(
@@ -62,7 +62,7 @@ impl Backend for InterpBackend {
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         _dump: &[String],
-    ) -> Result<Executable, BuildError> {
+    ) -> Result<CompiledKernels, BuildError> {
         let mut globals = GlobalAddresses::default();
         for (global, variable) in &module.globals {
             if variable.space != Space::Local {
@@ -70,23 +70,23 @@ impl Backend for InterpBackend {
             }
         }
         let module = module.clone();
-        let shared = Arc::new(Shared { prepared: PreparedModule::new(&module), module, globals, _data: data });
-        let kernels: Vec<Box<Kernel>> = kernels
+        let shared = Arc::new(InterpProgram { prepared: PreparedModule::new(&module), module, globals, _data: data });
+        let kernels: Vec<Box<InterpKernel>> = kernels
             .iter()
             .map(|code| {
-                let Body::Canonical(func, sub_group_size) = code.general else {
+                let KernelFunction::Canonical(func, sub_group_size) = code.general else {
                     unreachable!("broken invariant: code for another backend");
                 };
                 let kernel = shared.module.kernels.iter().find(|kernel| kernel.func == func);
                 let arg_block_bytes = kernel.map_or(0, |kernel| kernel.arg_block_bytes as usize);
-                Box::new(Kernel { shared: shared.clone(), func, arg_block_bytes, sub_group_size })
+                Box::new(InterpKernel { shared: shared.clone(), func, arg_block_bytes, sub_group_size })
             })
             .collect();
         let entries = kernels
             .iter()
             .map(|kernel| KernelEntry { run, packed: None, data: std::ptr::from_ref(&**kernel).cast() })
             .collect();
-        Ok(Executable { entries, log: String::new(), memory: Arc::new(kernels) })
+        Ok(CompiledKernels { entries, log: String::new(), memory: Arc::new(kernels) })
     }
 }
 
@@ -99,7 +99,7 @@ unsafe extern "C" fn run(ctx: *const WgContext, args: *const u8, first_group: u6
         // SAFETY: the caller keeps the context alive and unchanged during the call.
         let context = unsafe { &*ctx };
         // SAFETY: the entry's data is a kernel of a program that is alive while it runs.
-        let kernel = unsafe { &*context.entry_data.cast::<Kernel>() };
+        let kernel = unsafe { &*context.entry_data.cast::<InterpKernel>() };
         let args = if kernel.arg_block_bytes == 0 {
             &[]
         } else {
@@ -114,8 +114,8 @@ unsafe extern "C" fn run(ctx: *const WgContext, args: *const u8, first_group: u6
     }
 }
 
-/// Runs a work-group; whether the run may go on.
-fn run_group(context: &WgContext, kernel: &Kernel, args: &[u8], group: u64) -> bool {
+/// Runs a work-group. Returns whether the run may continue.
+fn run_group(context: &WgContext, kernel: &InterpKernel, args: &[u8], group: u64) -> bool {
     let shared = &*kernel.shared;
     let launch = GroupLaunch {
         geometry: Geometry {
@@ -141,13 +141,13 @@ fn run_group(context: &WgContext, kernel: &Kernel, args: &[u8], group: u64) -> b
     !observer.faulted
 }
 
-/// Tells the launch what went wrong.
+/// Reports an error to the launch.
 fn report(context: &WgContext, message: &str) {
     // SAFETY: the context's callbacks are valid while the kernel runs, and so is the text.
     unsafe { ((*context.callbacks).fault)(context, message.as_ptr(), message.len() as u64) }
 }
 
-/// Hands faults and `printf` to the launch, and the launch's clock to the kernel.
+/// Passes faults and `printf` calls to the launch, and the launch's clock to the kernel.
 struct Reporter<'a> {
     context: &'a WgContext,
     faulted: bool,
@@ -166,7 +166,7 @@ impl Observer for Reporter<'_> {
             let (kind, elem_bytes) = match value.ty.elem {
                 Elem::F16 | Elem::F32 | Elem::F64 => (PrintfArgKind::Float, value.ty.elem.bytes()),
                 Elem::Ptr(_) => (PrintfArgKind::Pointer, 8),
-                // Truth values are printed as `int`.
+                // Booleans are printed as `int`.
                 Elem::B1 => (PrintfArgKind::Int, 4),
                 Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 => (PrintfArgKind::Int, value.ty.elem.bytes()),
             };
@@ -178,7 +178,7 @@ impl Observer for Reporter<'_> {
             let (elem_bytes, lanes) = (elem_bytes as u8, value.ty.lanes() as u8);
             args.push(PrintfArg { kind, elem_bytes, lanes, reserved: 0, offset });
         }
-        // SAFETY: the callbacks are valid while the kernel runs; the format's address is the kernel's responsibility.
+        // SAFETY: the callbacks are valid while the kernel runs. The kernel is responsible for the format's address.
         unsafe {
             ((*self.context.callbacks).printf)(
                 self.context,
@@ -196,23 +196,23 @@ impl Observer for Reporter<'_> {
     }
 }
 
-/// The application's memory, and what the interpreter allocates besides.
+/// The application's memory, and the memory that the interpreter allocates.
 struct HostMemory<'a> {
     context: &'a WgContext,
     allocations: BTreeMap<u64, (Layout, Space)>,
 }
 
-/// Addresses below are never mapped: a null pointer and what is reached through it.
+/// Lower addresses are never mapped: accesses there go through a null pointer.
 const NULL_PAGE: u64 = 4096;
 
 impl HostMemory<'_> {
-    /// The access, if it can be made at all.
+    /// Checks that an access is possible at all.
     fn check(&self, address: u64, size: u64, write: bool) -> Result<(), Fault> {
         let fault = |near| Fault::OutOfBounds { address, size, write, near };
         if address < NULL_PAGE || address.checked_add(size).is_none() {
             return Err(fault(None));
         }
-        // What starts in one of our own allocations must end there.
+        // An access that starts in one of our own allocations must end there.
         if let Some((&base, &(layout, space))) = self.allocations.range(..=address).next_back() {
             let end = base + layout.size() as u64;
             if address < end && address + size > end {
@@ -255,14 +255,14 @@ impl Memory for HostMemory<'_> {
 
     fn read(&mut self, _access: &Accessor, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         self.check(address, bytes.len() as u64, false)?;
-        // SAFETY: that the address is readable is the kernel's promise, as for compiled code.
+        // SAFETY: the kernel guarantees that the address is readable, as for compiled code.
         unsafe { std::ptr::copy(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
         Ok(())
     }
 
     fn write(&mut self, _access: &Accessor, address: u64, bytes: &[u8]) -> Result<(), Fault> {
         self.check(address, bytes.len() as u64, true)?;
-        // SAFETY: that the address is writable is the kernel's promise, as for compiled code.
+        // SAFETY: the kernel guarantees that the address is writable, as for compiled code.
         unsafe { std::ptr::copy(bytes.as_ptr(), address as *mut u8, bytes.len()) };
         Ok(())
     }
@@ -278,7 +278,7 @@ impl Memory for HostMemory<'_> {
         self.check(address, u64::from(size), true)?;
         macro_rules! update {
             ($atomic:ty, $int:ty) => {{
-                // SAFETY: the interpreter checked the alignment; that the address is valid is the kernel's promise.
+                // SAFETY: the interpreter checked the alignment, and the kernel guarantees that the address is valid.
                 let place = unsafe { <$atomic>::from_ptr(address as *mut $int) };
                 let mut seen = place.load(Ordering::SeqCst);
                 loop {

@@ -1,13 +1,14 @@
-//! Functions compiled when they are first called: those that few launches need.
+//! Lazy compilation: functions that few launches need are compiled when they are first called.
 //!
-//! Launches whose rows are whole packs run a function compiled with the program. All others come here:
+//! Launches whose rows are whole packs run a function that was compiled with the program. All other launches come here:
 //!
-//! - where rows are short for packs of the kernel's width but whole packs of fewer lanes, a function for such packs;
-//! - else the one that takes any work-group.
+//! - if the rows are too short for packs of the kernel's width but are whole packs of fewer lanes, they run a function for such
+//!   packs;
+//! - otherwise they run the function that takes any work-group.
 //!
-//! The entry is one function for all kernels, which finds what to compile by the context's entry data. Whoever comes first
-//! compiles, the others wait. What cannot be compiled ends the launch with a fault that says so; a narrower function that cannot
-//! is done without.
+//! All kernels share one entry, which finds the kernel by the context's entry data. The first thread that needs a function
+//! compiles it, and others wait for it. If the general function cannot be compiled, the launch ends with a fault that gives the
+//! reason. If a narrower function cannot be compiled, the general one is used instead.
 
 #![allow(unsafe_code, reason = "entries get their data through a pointer")]
 
@@ -17,33 +18,33 @@ use std::time::Instant;
 use clift_include::abi::{GroupRunFn, Resources, WgContext};
 use clift_kir::Function;
 
-use super::Deferred;
-use super::code_memory::Placed;
+use super::LazySource;
+use super::code_memory::PlacedCode;
 use super::data::ProgramData;
-use super::native::{Native, PANIC};
+use super::native::{NativeBackend, PANIC};
 use crate::BuildError;
 use crate::guard::guarded;
 
-/// The functions of one kernel that are compiled on demand.
+/// The lazily compiled functions of one kernel.
 pub(super) struct LazyKernel {
-    backend: &'static dyn Native,
+    backend: &'static dyn NativeBackend,
     name: String,
-    source: Box<dyn Deferred>,
+    source: Box<dyn LazySource>,
     data: Arc<ProgramData>,
-    general: OnceLock<Result<Placed, BuildError>>,
-    /// By the logarithm of their lanes.
-    narrower: [OnceLock<Option<(Placed, Resources)>>; WIDTHS],
+    general: OnceLock<Result<PlacedCode, BuildError>>,
+    /// By the binary logarithm of the number of lanes.
+    narrower: [OnceLock<Option<(PlacedCode, Resources)>>; WIDTHS],
 }
 
 /// Widths from 1 to 16 lanes.
 const WIDTHS: usize = 5;
 
 impl LazyKernel {
-    /// A kernel of which nothing is compiled yet.
+    /// A kernel of which no function is compiled yet.
     pub(super) fn new(
-        backend: &'static dyn Native,
+        backend: &'static dyn NativeBackend,
         name: &str,
-        source: Box<dyn Deferred>,
+        source: Box<dyn LazySource>,
         data: Arc<ProgramData>,
     ) -> LazyKernel {
         let name = name.to_owned();
@@ -52,14 +53,14 @@ impl LazyKernel {
 
     fn general(&self) -> Result<GroupRunFn, &BuildError> {
         let code = self.general.get_or_init(|| {
-            // No panic here: it would leave the entry.
+            // A panic must not unwind out of the entry.
             let legal = guarded(PANIC, || self.source.general()).map_err(|error| error.in_kernel(&self.name))?;
             self.compile("any group", &legal)
         });
         code.as_ref().map(|placed| placed.functions[0])
     }
 
-    /// The function for packs of `lanes` lanes, if there can be one, and what it needs.
+    /// The function for packs of `lanes` lanes and the resources it needs, if such a function exists.
     fn narrower(&self, lanes: u32) -> Option<(GroupRunFn, Resources)> {
         let made = self.narrower.get(lanes.trailing_zeros() as usize)?.get_or_init(|| {
             let made = guarded(PANIC, || self.source.narrower(lanes)).and_then(|made| {
@@ -73,7 +74,7 @@ impl LazyKernel {
         made.as_ref().map(|(placed, needs)| (placed.functions[0], *needs))
     }
 
-    fn compile(&self, what: &str, legal: &Function) -> Result<Placed, BuildError> {
+    fn compile(&self, what: &str, legal: &Function) -> Result<PlacedCode, BuildError> {
         let started = Instant::now();
         let made = guarded(PANIC, || {
             let mut session = self.backend.session(&[]);
@@ -85,7 +86,8 @@ impl LazyKernel {
         made.map_err(|error| error.in_kernel(&self.name))
     }
 
-    /// A function for the first groups of a run, and how many of its row, from the row's start, it takes.
+    /// A function for narrower packs that serves the first groups of a row, and the number of those groups, counted from the
+    /// row's start.
     fn for_short_rows(&self, context: &WgContext) -> Option<(GroupRunFn, u64)> {
         let (row, offset) = (context.local_size[0], context.global_offset[0]);
         let lanes = narrower_lanes(self.source.resources().width, row, offset)?;
@@ -97,8 +99,8 @@ impl LazyKernel {
     }
 }
 
-/// How many lanes packs of a short row should have instead of `width`: where no other row length is in sight, and packs that are
-/// not whole would leave half of their lanes idle, or half as many lanes fill them.
+/// The number of lanes that packs of a short row should have instead of `width`. Worthwhile if all rows have this length, and
+/// packs of the full width would be half empty, or packs of half the width would be full.
 fn narrower_lanes(width: u32, row: u64, offset: u64) -> Option<u32> {
     let most = 1u64 << row.trailing_zeros().min(offset.trailing_zeros()).min(width.trailing_zeros());
     let width = u64::from(width);
@@ -107,19 +109,20 @@ fn narrower_lanes(width: u32, row: u64, offset: u64) -> Option<u32> {
     worth.then(|| u32::try_from(most).unwrap_or(1))
 }
 
-/// The entry of every kernel with late functions.
+/// The entry of every kernel with lazily compiled functions.
 ///
 /// # Safety
 /// As [`GroupRunFn`]; the context's entry data is a [`LazyKernel`].
 pub(super) unsafe extern "C" fn enter(ctx: *const WgContext, args: *const u8, first_group: u64, group_count: u64) {
-    // SAFETY: the caller keeps the context alive and unchanged during the call; its entry data is the one of this entry, which
-    // lives as long as the program.
+    // SAFETY: the caller keeps the context alive and unchanged during the call. Its entry data belongs to this entry and lives as
+    // long as the program.
     let (context, lazy) = unsafe { (&*ctx, &*(*ctx).entry_data.cast::<LazyKernel>()) };
     let (mut first, mut left) = (first_group, group_count);
     if let Some((run, groups)) = lazy.for_short_rows(context) {
         let count = groups.saturating_sub(first).min(left);
         if count > 0 {
-            // SAFETY: it takes these groups; the scratch memory was found to be large enough, all else is as for this function.
+            // SAFETY: the function takes these groups, and the scratch memory is large enough for it; its other requirements are
+            // those of this function.
             unsafe { run(ctx, args, first, count) };
             (first, left) = (first + count, left - count);
         }
@@ -128,11 +131,11 @@ pub(super) unsafe extern "C" fn enter(ctx: *const WgContext, args: *const u8, fi
         return;
     }
     match lazy.general() {
-        // SAFETY: it takes what this function takes.
+        // SAFETY: the general function has the same requirements as this one.
         Ok(run) => unsafe { run(ctx, args, first, left) },
         Err(error) => {
             let message = error.to_string();
-            // SAFETY: the context carries the runtime's callbacks; the message lives during the call.
+            // SAFETY: the context contains the runtime's callbacks, and the message lives during the call.
             unsafe { ((*context.callbacks).fault)(ctx, message.as_ptr(), message.len() as u64) }
         }
     }
@@ -143,7 +146,7 @@ mod tests {
     use super::narrower_lanes;
 
     #[test]
-    fn short_rows_get_packs_that_they_fill() {
+    fn short_rows_get_narrower_packs() {
         let lanes = |width, row| narrower_lanes(width, row, 0);
         assert_eq!(lanes(16, 8), Some(8));
         assert_eq!(lanes(16, 24), Some(8), "half a pack");

@@ -1,59 +1,59 @@
-//! Machine code as text, for `CLIFT_DEBUG=asm`: instructions with their offsets, labels where blocks begin, the place in the
-//! kernel's source where it changes, and constants beside the instructions that read them.
+//! Listings of machine code for `CLIFT_DEBUG=asm`: instructions with their offsets, labels where blocks begin, the source
+//! location where it changes, and the constants that instructions read.
 //!
-//! On machines whose instructions nobody here can read it is the backend's own text.
+//! On architectures without a disassembler here, the listing is the text of the backend.
 
 use std::fmt::Write;
 
 use clift_kir::Loc;
 
-/// Machine code to be shown.
+/// A function's machine code and what the listing needs besides.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Listed<'a> {
-    /// Instructions, and the tables and constants between and behind them.
+pub(super) struct ListingInput<'a> {
+    /// Instructions, with jump tables and constants between and after them.
     pub(super) bytes: &'a [u8],
-    /// Where blocks begin, and all else that is no instruction.
+    /// Where blocks begin, and where jump tables and constants begin.
     pub(super) starts: &'a [u32],
-    /// From which byte on instructions come from which place, in ascending order.
-    pub(super) places: &'a [(u32, Place)],
-    /// Constants elsewhere that instructions read.
+    /// Source locations with the offsets where they begin, in ascending order.
+    pub(super) places: &'a [(u32, SourcePlace)],
+    /// Constants outside the code that instructions read.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "the backend's own text is shown"))]
     pub(super) pool: &'a [u128],
-    /// What the backend calls it, on machines whose instructions nobody here can read.
+    /// The backend's own listing, for architectures without a disassembler here.
     #[cfg_attr(target_arch = "x86_64", allow(dead_code, reason = "the bytes are read"))]
     pub(super) own: Option<&'a str>,
 }
 
-/// A place in the source: a line, or a word of the SPIR-V module for code without lines.
+/// A source location: a line, or a word of the SPIR-V module if the code has no line information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SourcePlace {
     Nowhere,
     Word(u32),
     Line(u32),
 }
 
-impl From<Loc> for Place {
-    fn from(loc: Loc) -> Place {
+impl From<Loc> for SourcePlace {
+    fn from(loc: Loc) -> SourcePlace {
         match loc {
-            Loc { line: 0, word: 0, .. } => Place::Nowhere,
-            Loc { line: 0, word, .. } => Place::Word(word - 1),
-            Loc { line, .. } => Place::Line(line),
+            Loc { line: 0, word: 0, .. } => SourcePlace::Nowhere,
+            Loc { line: 0, word, .. } => SourcePlace::Word(word - 1),
+            Loc { line, .. } => SourcePlace::Line(line),
         }
     }
 }
 
-/// What a place is called in a listing.
+/// The text for a source location in a listing.
 #[cfg(target_arch = "x86_64")]
-fn place(place: Place) -> String {
+fn place(place: SourcePlace) -> String {
     match place {
-        Place::Nowhere => "no place in the source".to_owned(),
-        Place::Word(word) => format!("word {word} of the module"),
-        Place::Line(line) => format!("line {line}"),
+        SourcePlace::Nowhere => "no place in the source".to_owned(),
+        SourcePlace::Word(word) => format!("word {word} of the module"),
+        SourcePlace::Line(line) => format!("line {line}"),
     }
 }
 
 /// The listing of a function.
-pub(super) fn listing(code: Listed<'_>) -> String {
+pub(super) fn listing(code: ListingInput<'_>) -> String {
     let mut text = String::new();
     #[cfg(target_arch = "x86_64")]
     x86::write(&mut text, code);
@@ -71,11 +71,11 @@ mod x86 {
 
     use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter, Instruction, Mnemonic, OpKind, Register};
 
-    use super::{Listed, Place, Write, place};
+    use super::{ListingInput, SourcePlace, Write, place};
 
-    /// Writes the instructions of every block. What lies between blocks are tables of jumps and constants.
-    pub(super) fn write(text: &mut String, code: Listed<'_>) {
-        let Listed { bytes, pool, .. } = code;
+    /// Writes the instructions of every block. Jump tables and constants lie between blocks and are skipped.
+    pub(super) fn write(text: &mut String, code: ListingInput<'_>) {
+        let ListingInput { bytes, pool, .. } = code;
         let decode = |from: u32| {
             let mut decoder = Decoder::with_ip(64, &bytes[from as usize..], u64::from(from), DecoderOptions::NONE);
             decoder.decode()
@@ -98,11 +98,11 @@ mod x86 {
         }
         let source = |at: u64| {
             let known = code.places.partition_point(|&(from, _)| u64::from(from) <= at);
-            code.places[..known].last().map_or(Place::Nowhere, |&(_, place)| place)
+            code.places[..known].last().map_or(SourcePlace::Nowhere, |&(_, place)| place)
         };
         let mut formatter = GasFormatter::new();
         let mut last = None;
-        let mut bases = Bases { slot: slot_of(&instructions, pool), known: Vec::new() };
+        let mut bases = PoolBases { slot: slot_of(&instructions, pool), known: Vec::new() };
         for instruction in &instructions {
             let at = instruction.ip();
             if targets.contains(&at) {
@@ -131,7 +131,7 @@ mod x86 {
         }
     }
 
-    /// Where in the stack frame the address of the pool is.
+    /// The stack offset where the address of the pool is stored.
     fn slot_of(instructions: &[Instruction], pool: &[u128]) -> Option<u64> {
         let address = pool.as_ptr().expose_provenance() as u64;
         let made = instructions.iter().position(|instruction| {
@@ -146,14 +146,14 @@ mod x86 {
         Some(stored.memory_displacement64())
     }
 
-    /// Registers that hold the address of the pool.
-    struct Bases {
+    /// The registers that hold the address of the pool.
+    struct PoolBases {
         slot: Option<u64>,
         known: Vec<Register>,
     }
 
-    impl Bases {
-        /// The place in the pool that an instruction reads.
+    impl PoolBases {
+        /// The index of the constant in the pool that an instruction reads.
         fn place(&self, instruction: &Instruction) -> Option<usize> {
             let reads = self.known.contains(&instruction.memory_base());
             reads.then(|| instruction.memory_displacement64() as usize / 16)
@@ -173,13 +173,13 @@ mod x86 {
         }
     }
 
-    /// Where a jump within the function goes.
+    /// The target of a jump within the function.
     fn target(instruction: &Instruction) -> Option<u64> {
         (instruction.op_count() == 1 && instruction.op0_kind() == OpKind::NearBranch64)
             .then(|| instruction.near_branch_target())
     }
 
-    /// The words of a constant that lies behind the code.
+    /// The words of a constant that follows the code.
     fn constant(bytes: &[u8], at: u64) -> String {
         let words: Vec<String> = bytes
             .iter()

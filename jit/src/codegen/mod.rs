@@ -1,15 +1,16 @@
-//! Code generation: from looped functions to something that runs.
+//! Code generation: from looped functions to executable code.
 //!
-//! - [`Backend`] is the trait all backends implement, [`VectorCaps`] what a backend says about its vector unit;
+//! - [`Backend`] is the trait of all backends, [`VectorCaps`] a backend's description of its vector unit;
 //! - [`legalize`] rewrites looped functions for given capabilities, for all backends that make machine code;
-//! - `clif` is the backend that goes through Cranelift, `interp` the reference interpreter as a backend;
-//! - `wide` is the backend for machines with vectors of 512 bits;
-//! - `native` is what these two have in common: functions compiled with the program or when they are called (`late`), what they call
-//!   (`host`), how they are shown (`listing`);
-//! - `data` owns the program-scope variables.
+//! - [`cranelift`] is the backend that uses Cranelift, with 128-bit vectors;
+//! - [`x86`] is the backend for x86-64 machines with AVX-512, with 512-bit vectors;
+//! - [`interp`] is the reference interpreter as a backend;
+//! - [`native`] has what `cranelift` and `x86` share: functions compiled with the program or lazily ([`lazy`]), host functions
+//!   that the code calls ([`host`]), executable memory ([`code_memory`]), and listings ([`listing`]);
+//! - [`data`] owns the program-scope variables.
 //!
-//! Deliberately not here: anything about OpenCL (gone after `spmd`), optimization above single instructions, and threads.
-//! `docs/add-a-backend.md` says what a further backend has to bring.
+//! Deliberately not here: OpenCL (nothing of it is left after `spmd`), optimizations beyond single instructions, and threads.
+//! `docs/add-a-backend.md` describes what a new backend has to provide.
 
 mod code_memory;
 pub(crate) mod cranelift;
@@ -32,105 +33,105 @@ use super::BuildError;
 use super::target::machine::Machine;
 use data::ProgramData;
 
-/// A kernel on its way into a backend.
+/// A kernel to be compiled by a backend.
 #[derive(Debug)]
 pub(crate) struct KernelCode {
     /// Its name, for messages.
     pub(crate) name: String,
-    /// Its function for any work-group; the module's own is the canonical one.
-    pub(crate) general: Body,
-    /// Its legal function for work-groups made of whole packs.
+    /// Its function for any work-group.
+    pub(crate) general: KernelFunction,
+    /// Its function for work-groups that consist of whole packs, at stage *legal*.
     pub(crate) packed: Option<Function>,
 }
 
-/// A function that a backend gets.
+/// The form in which a backend gets a function.
 #[derive(Debug)]
-pub(crate) enum Body {
-    /// Stage *legal*.
+pub(crate) enum KernelFunction {
+    /// A function at stage *legal*.
     Legal(Box<Function>),
-    /// Few launches need it: the backend compiles it when one does.
-    Deferred(Box<dyn Deferred>),
-    /// The backend takes the kernel's function of the module, stage *canonical*, and runs it with sub-groups of this size.
+    /// The source of functions that few launches need; the backend compiles them when they are first called.
+    Lazy(Box<dyn LazySource>),
+    /// The kernel's function in the module, at stage *canonical*, and the sub-group size to run it with.
     Canonical(Func, u32),
 }
 
-/// Makes the functions of a kernel that serve the launches its packed function does not take, each when it is first needed.
-pub(crate) trait Deferred: std::fmt::Debug + Send + Sync {
-    /// What launches provide for the kernel.
+/// Makes the functions that serve the launches a kernel's packed function does not take, each when it is first needed.
+pub(crate) trait LazySource: std::fmt::Debug + Send + Sync {
+    /// The resources that launches provide for the kernel.
     fn resources(&self) -> &Resources;
 
-    /// The function for any work-group, stage *legal*.
+    /// The function for any work-group, at stage *legal*.
     ///
     /// # Errors
     /// [`BuildError::Internal`] when a stage broke an invariant.
     fn general(&self) -> Result<Function, BuildError>;
 
-    /// A function for groups whose rows are whole packs of `lanes` lanes, stage *legal*, and what it needs. `None` where the kernel
-    /// can tell how large its packs are.
+    /// A function for groups whose rows are whole packs of `lanes` lanes, at stage *legal*, and the resources it needs. `None` if
+    /// the kernel can observe the number of lanes per pack.
     ///
     /// # Errors
-    /// As [`Deferred::general`]; [`BuildError::Limit`] when it would need too much memory.
+    /// As [`LazySource::general`]; also [`BuildError::Limit`] when the function would need too much memory.
     fn narrower(&self, lanes: u32) -> Result<Option<(Function, Resources)>, BuildError>;
 }
 
-/// What a backend made of a program's kernels.
+/// The executable form of a program's kernels.
 #[derive(Debug)]
-pub(crate) struct Executable {
-    /// One entry per kernel, in the order they were given.
+pub(crate) struct CompiledKernels {
+    /// One entry per kernel, in the order of the kernels given.
     pub(crate) entries: Vec<KernelEntry>,
-    /// What was asked to be dumped.
+    /// The dumps that were requested.
     pub(crate) log: String,
     /// Keeps code and data alive.
     pub(crate) memory: Arc<dyn Any + Send + Sync>,
 }
 
-/// At which stage a backend takes functions.
+/// The stage at which a backend takes functions.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Input<'a> {
-    /// One work-item's code, as the canonical passes leave it in the module.
+pub(crate) enum AcceptedStage<'a> {
+    /// Stage *canonical*: one work-item's code.
     Canonical,
-    /// Whole work-groups, legalized for these capabilities.
+    /// Stage *legal*: whole work-groups, legalized for these capabilities.
     Legal(&'a VectorCaps),
 }
 
 /// Makes kernels executable.
 pub(crate) trait Backend: Sync {
-    /// Its name, for messages and traces.
+    /// The name for messages and traces.
     fn name(&self) -> &'static str;
 
     /// The stage at which it takes functions.
-    fn input(&self) -> Input<'_>;
+    fn accepted_stage(&self) -> AcceptedStage<'_>;
 
-    /// Makes the kernels of a module executable, all of them in the module's order; `data` holds the module's variables,
-    /// `dump` names what goes to the log.
+    /// Makes the kernels of a module executable, in the module's order. `data` holds the module's variables, `dump` lists what
+    /// goes to the log.
     ///
     /// # Errors
-    /// [`BuildError::Limit`] when a kernel is too large for the backend, [`BuildError::Internal`] when it breaks an
-    /// invariant; both name the kernel.
+    /// [`BuildError::Limit`] when a kernel is too large for the backend, [`BuildError::Internal`] when it breaks an invariant.
+    /// Both name the kernel.
     fn compile(
         &'static self,
         module: &Module,
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         dump: &[String],
-    ) -> Result<Executable, BuildError>;
+    ) -> Result<CompiledKernels, BuildError>;
 }
 
-/// What a backend's vector unit can do, for the legalizer. Scalars need no capabilities: every backend does all ops on
-/// scalars of all elements but `f16` (which is legalized to integers and `f32`).
+/// The capabilities of a backend's vector unit, for the legalizer. Scalars need none: every backend supports all ops on scalars
+/// of all elements except `f16`, which is legalized to integers and `f32`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VectorCaps {
-    /// Bits of a vector register; 0 when there are no vectors.
+    /// Bits of a vector register; 0 without vectors.
     pub(crate) register_bits: u32,
-    /// Vector registers.
+    /// The number of vector registers.
     pub(crate) registers: u32,
-    /// Whether the backend does an op on vectors of up to a register. Operand and result element are those of the first
-    /// operand and of the result (for ops without a result: of the stored value).
+    /// Whether the backend supports an op on vectors of up to a register. `from` is the element of the first operand, `to` that
+    /// of the result (of the stored value, for ops without a result).
     pub(crate) native: fn(op: Opcode, imm: &Imm, from: Elem, to: Elem) -> bool,
-    /// Whether a shift or rotation of an element takes a count of its own in every lane. All that `native` says of them is meant
-    /// for counts that are the same in every lane.
+    /// Whether a shift or rotation of an element supports a different count in each lane. `native` describes these ops with the
+    /// same count in all lanes.
     pub(crate) varying_shifts: fn(op: Opcode, elem: Elem) -> bool,
-    /// Whether any lanes of two registers take one instruction, not only those of simple patterns.
+    /// Whether any selection of lanes from two registers is one instruction. Otherwise only simple patterns are.
     pub(crate) any_shuffle: bool,
 }
 
@@ -144,7 +145,7 @@ impl VectorCaps {
         any_shuffle: false,
     };
 
-    /// What packs are made for. Without vectors that is what machines have in common.
+    /// The machine that the vectorizer makes packs for; without vectors, the common machine.
     pub(crate) fn machine(&self) -> Machine {
         if self.register_bits == 0 {
             return Machine::COMMON;
@@ -152,16 +153,16 @@ impl VectorCaps {
         Machine { register_bits: self.register_bits, registers: self.registers }
     }
 
-    /// Lanes of the parts that a value is split into: those of a register, fewer when the value has no more (rounded up to a
+    /// Lanes of the parts that a value is split into: as many as a register has, fewer if the value has fewer (rounded up to a
     /// power of two).
     pub(crate) fn part_lanes(&self, ty: Type) -> u32 {
-        // A mask's natural width is that of 32-bit elements; comparisons give theirs the width of what they compare.
+        // A mask's natural width is that of 32-bit elements. Comparisons give their result the width of the operands.
         let bits = if ty.is_bool() { 32 } else { ty.elem.bits() };
         (self.register_bits / bits).max(1).min(ty.lanes().next_power_of_two())
     }
 }
 
-/// An op that legalization has replaced.
+/// Called for an op that does not occur in legal functions.
 fn not_legal(op: impl Into<Opcode>) -> ! {
     unreachable!("broken invariant: {} in a legal function", op.into().info().name)
 }

@@ -1,26 +1,28 @@
-//! What backends that make machine code have in common: functions one by one, those that few launches need when they are called.
+//! What the backends that make machine code share: compiling functions one by one, some of them lazily.
+//!
+//! Deliberately not here: instruction selection, and how code gets into executable memory (`code_memory.rs`).
 
 use std::sync::Arc;
 
 use clift_include::abi::KernelEntry;
 use clift_kir::Function;
 
-use super::code_memory::Placed;
+use super::code_memory::PlacedCode;
 use super::data::ProgramData;
 use super::lazy::{self, LazyKernel};
-use super::{Body, Executable, KernelCode};
+use super::{CompiledKernels, KernelCode, KernelFunction};
 use crate::BuildError;
 use crate::guard::guarded;
 
 /// A backend that makes machine code.
-pub(super) trait Native: Send + Sync {
-    /// A session that compiles the functions of one program and logs what `dump` names.
+pub(super) trait NativeBackend: Send + Sync {
+    /// A session, which compiles the functions of one program and logs what `dump` lists.
     fn session(&'static self, dump: &[String]) -> Box<dyn Session>;
 }
 
-/// Functions of one program on their way into executable memory.
+/// The functions of one program until they are in executable memory.
 pub(super) trait Session {
-    /// Compiles a legal function; gives its index in [`Placed::functions`].
+    /// Compiles a legal function and returns its index in [`PlacedCode::functions`].
     ///
     /// # Errors
     /// As [`super::Backend::compile`]; the message does not name the kernel.
@@ -29,28 +31,28 @@ pub(super) trait Session {
     /// Makes all functions executable.
     ///
     /// # Errors
-    /// When there is no memory for them.
-    fn finish(self: Box<Self>, data: Arc<ProgramData>) -> Result<Placed, BuildError>;
+    /// [`BuildError::Limit`] when there is no memory for them.
+    fn finish(self: Box<Self>, data: Arc<ProgramData>) -> Result<PlacedCode, BuildError>;
 }
 
-/// What libraries panicked at: they do so where they have no rule for an instruction.
+/// Prefix of the message for a panic in a library. Libraries panic when they have no rule for an instruction.
 pub(super) const PANIC: &str = "code generation";
 
-/// A kernel's function for any work-group.
-enum Entry {
-    /// Compiled with the others, by number.
+/// How a kernel's function for any work-group is entered.
+enum GeneralEntry {
+    /// Compiled with the program; the index of the function.
     Placed(usize),
-    /// Compiled when it is called.
+    /// Compiled when it is first called.
     Lazy(Arc<LazyKernel>),
 }
 
-/// Makes kernels executable, as [`super::Backend::compile`] has to.
+/// Implements [`super::Backend::compile`].
 pub(super) fn compile(
-    backend: &'static dyn Native,
+    backend: &'static dyn NativeBackend,
     kernels: Vec<KernelCode>,
     data: Arc<ProgramData>,
     dump: &[String],
-) -> Result<Executable, BuildError> {
+) -> Result<CompiledKernels, BuildError> {
     let mut session = backend.session(dump);
     let mut entries = Vec::new();
     let mut lazy_kernels: Vec<Arc<LazyKernel>> = Vec::new();
@@ -59,21 +61,23 @@ pub(super) fn compile(
             guarded(PANIC, || session.define(name, func, &data)).map_err(|error| error.in_kernel(name))
         };
         let general = match general {
-            Body::Legal(func) => Entry::Placed(define(&name, &func)?),
-            Body::Deferred(deferred) => Entry::Lazy(Arc::new(LazyKernel::new(backend, &name, deferred, data.clone()))),
-            Body::Canonical(..) => unreachable!("broken invariant: kernel without code"),
+            KernelFunction::Legal(func) => GeneralEntry::Placed(define(&name, &func)?),
+            KernelFunction::Lazy(source) => {
+                GeneralEntry::Lazy(Arc::new(LazyKernel::new(backend, &name, source, data.clone())))
+            }
+            KernelFunction::Canonical(..) => unreachable!("broken invariant: kernel without code"),
         };
         let packed = packed.map(|func| define(&format!("{name} (whole packs)"), &func)).transpose()?;
         entries.push((general, packed));
     }
-    let Placed { functions, log, memory } = session.finish(data)?;
+    let PlacedCode { functions, log, memory } = session.finish(data)?;
     let entries = entries
         .into_iter()
         .map(|(general, packed)| {
             let packed = packed.map(|number| functions[number]);
             match general {
-                Entry::Placed(number) => KernelEntry { run: functions[number], packed, data: std::ptr::null() },
-                Entry::Lazy(lazy) => {
+                GeneralEntry::Placed(number) => KernelEntry { run: functions[number], packed, data: std::ptr::null() },
+                GeneralEntry::Lazy(lazy) => {
                     let data = Arc::as_ptr(&lazy).cast();
                     lazy_kernels.push(lazy);
                     KernelEntry { run: lazy::enter, packed, data }
@@ -81,5 +85,5 @@ pub(super) fn compile(
             }
         })
         .collect();
-    Ok(Executable { entries, log, memory: Arc::new((memory, lazy_kernels)) })
+    Ok(CompiledKernels { entries, log, memory: Arc::new((memory, lazy_kernels)) })
 }

@@ -1,6 +1,6 @@
-//! Strength reduction of addresses: constant parts of an index go into the displacement, constant factors into the scale, and
-//! an address of an address becomes one. All exact: addresses wrap at 64 bits, as the index arithmetic does. An index in fewer bits
-//! is looked into where the source promises that it does not wrap.
+//! Folds index arithmetic into addresses: constant parts of an index become displacements, constant factors become scales, and an
+//! address based on an address becomes one. All of it is exact, because addresses wrap at 64 bits as the index arithmetic does.
+//! The computation of an index with fewer bits is folded only if its flags say that it does not wrap.
 
 use clift_kir::{Builder, Function, Imm, Inst, Opcode, Value, WrapFlags};
 
@@ -44,7 +44,7 @@ fn fold(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
     let constant = |b: &Builder<'_>, v: Value| b.func.dfg.as_splat_bits(v);
     let def = |b: &Builder<'_>, v: Value| b.func.dfg.def_inst(v).map(|i| b.func.dfg.inst(i).clone());
     if let Some(index) = index {
-        // A scalar constant index is a displacement; a vector of them keeps its lanes.
+        // A scalar constant index is a displacement. A vector of constants stays an index.
         if (!b.ty(index).is_vector() || b.ty(base).is_vector())
             && let Some(bits) = constant(b, index)
         {
@@ -75,7 +75,7 @@ fn fold(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
     } else if disp == 0 {
         return Some(base);
     }
-    // An address with only a displacement below: take it over.
+    // The base is an address with only a displacement: fold it.
     if let Some(inner) = def(b, base)
         && let Imm::Addr { scale: inner_scale, disp: inner_disp } = inner.imm
     {
@@ -84,7 +84,7 @@ fn fold(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
             (&[inner_base, inner_index], None) => {
                 return Some(b.addr(inner_base, Some(inner_index), inner_scale, disp.wrapping_add(inner_disp)));
             }
-            // base + i*s + c, indexed again: the displacement moves outward, so that it may meet others.
+            // base + i*s + c with a further index: move the displacement outward, where it can combine with others.
             (&[inner_base, inner_index], Some(_)) if inner_disp != 0 => {
                 let inner = b.addr(inner_base, Some(inner_index), inner_scale, 0);
                 return Some(b.addr(inner, index, scale, disp.wrapping_add(inner_disp)));
@@ -95,8 +95,8 @@ fn fold(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
     None
 }
 
-/// An index that was computed in fewer bits, with the source's promise that these were enough: the constant part of the sum or
-/// product goes into the address all the same.
+/// An index computed with fewer bits and a flag that it does not wrap: the constant part of the sum or product can still be
+/// folded into the address.
 fn fold_extended(b: &mut Builder<'_>, base: Value, index: Value, scale: u64, disp: i64) -> Option<Value> {
     let def = |b: &Builder<'_>, v: Value| b.func.dfg.def_inst(v).map(|i| b.func.dfg.inst(i).clone());
     let extension = def(b, index)?;

@@ -1,4 +1,4 @@
-//! Dead-code elimination: instructions and block parameters that contribute to nothing anybody can see.
+//! Dead-code elimination: removes instructions and block parameters that do not contribute to any visible effect.
 
 use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Effects, Function, Imm, Inst, InstData, Opcode, Value};
@@ -7,14 +7,14 @@ use rustc_hash::FxHashMap;
 
 use super::Changed;
 
-/// Marks what is needed, starting from effects and control flow; removes the rest.
+/// Marks what is needed, starting from effects and control flow, and removes the rest.
 pub(super) fn run(func: &mut Function) -> Changed {
     let mut live: EntitySet<Value> = EntitySet::new();
     let mut stack: Vec<Value> = Vec::new();
     for &block in func.layout.blocks() {
         for &inst in func.layout.insts(block) {
             if is_root(func, inst) {
-                // Arguments of branch targets are needed only if the parameter is: see below.
+                // Arguments of branch targets are needed only if the parameter is; see below.
                 stack.extend(func.dfg.inst(inst).args.iter().copied());
             }
         }
@@ -75,13 +75,13 @@ fn is_removable(data: &InstData) -> bool {
     match data.op.info().effects {
         Effects::Pure => true,
         Effects::Read => !matches!(&data.imm, Imm::Mem(mem) if mem.volatile),
-        // Work-items that exchange values order nothing.
+        // Exchanging values between work-items does not order memory.
         Effects::Convergent => !matches!(data.op, Opcode::Barrier | Opcode::NamedBarrier | Opcode::Call),
         Effects::Write | Effects::ReadWrite | Effects::Terminator => false,
     }
 }
 
-/// For each block the argument lists of all branches to it.
+/// By block: the argument lists of all branches to it.
 fn incoming_args(func: &Function) -> FxHashMap<Block, Vec<Vec<Value>>> {
     let mut map: FxHashMap<Block, Vec<Vec<Value>>> = Default::default();
     for &block in func.layout.blocks() {
@@ -96,7 +96,7 @@ fn incoming_args(func: &Function) -> FxHashMap<Block, Vec<Vec<Value>>> {
     map
 }
 
-/// Removes parameters, by block and number, with the arguments of all branches to them.
+/// Removes parameters, given by block and number, and the arguments for them.
 fn remove_params(func: &mut Function, unneeded: &FxHashMap<Block, Vec<usize>>) {
     let Function { layout, dfg, .. } = func;
     for &from in layout.blocks() {

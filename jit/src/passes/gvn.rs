@@ -1,7 +1,7 @@
-//! Global value numbering: an instruction that computes what a dominating one already computed is replaced by it. Covers pure
-//! ops, loads of memory that does not change, and, within a block, loads and stores of the same address with nothing between
-//! that may write there. What seldom executed blocks compute of floats they compute themselves: else it would occupy a register on the usual
-//! way, which costs more. A branch on a condition that a branch before it has decided goes the same way.
+//! Global value numbering: an instruction that computes the same as a dominating one is replaced by it. This covers pure ops and
+//! loads of memory that does not change. Within a block it also covers loads and stores of the same address without a write in
+//! between. Float computations of cold blocks are not replaced by values from outside: those would occupy a register on the hot
+//! path, which costs more. A branch on a condition that a dominating branch has decided becomes a jump.
 
 use clift_kir::analysis::{Cfg, Cold, DomTree};
 use clift_kir::ops::TypeRule;
@@ -15,11 +15,11 @@ use rustc_hash::FxHashMap;
 use super::Changed;
 use super::util::{Replacements, is_invariant_load, set_jump};
 
-/// Runs over the dominator tree with a scoped table.
+/// Visits the dominator tree with a scoped table.
 pub(super) fn run(func: &mut Function) -> Changed {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(&cfg);
-    let rare = Cold::new(func, &cfg);
+    let cold = Cold::new(func, &cfg);
     let mut table: FxHashMap<(InstData, Type), Vec<Value>> = FxHashMap::default();
     let mut replacements = Replacements::default();
     let mut removed: EntitySet<Inst> = EntitySet::new();
@@ -47,16 +47,17 @@ pub(super) fn run(func: &mut Function) -> Changed {
             let ty = func.dfg.ty(result);
             if data.op.is_pure() || invariant {
                 let found = table.entry((normalized(data), ty)).or_default();
-                // Entries of the same key are few: one per disjoint subtree that has been walked.
-                let apart = is_float_math(data.op).then(|| rare.head(block)).flatten();
+                // There are few entries per key: one per disjoint subtree that has been visited.
+                let cold_head = is_float_math(data.op).then(|| cold.head(block)).flatten();
                 let known = found.iter().copied().find(|&v| {
-                    home(func, v)
-                        .is_some_and(|at| dom.dominates(at, block) && (apart.is_none() || rare.head(at) == apart))
+                    home(func, v).is_some_and(|at| {
+                        dom.dominates(at, block) && (cold_head.is_none() || cold.head(at) == cold_head)
+                    })
                 });
                 match known {
                     Some(value) => {
                         let flags = data.imm.wrap();
-                        keep_promises(&mut func.dfg, value, flags);
+                        intersect_wrap_flags(&mut func.dfg, value, flags);
                         replacements.set(result, value);
                         removed.insert(inst);
                     }
@@ -79,7 +80,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
     Changed(changed)
 }
 
-/// The condition that holds, or does not, whenever a block executes: that of the branch which alone leads there.
+/// The condition that is known to hold or not to hold when a block executes: that of the only branch that leads there.
 fn decided_before(func: &Function, cfg: &Cfg, block: Block) -> Option<(Value, bool)> {
     let &[pred] = cfg.preds(block) else { return None };
     let data = func.dfg.inst(func.layout.terminator(pred)?);
@@ -87,7 +88,7 @@ fn decided_before(func: &Function, cfg: &Cfg, block: Block) -> Option<(Value, bo
     (calls[0].block != calls[1].block).then(|| (data.args[0], calls[0].block == block))
 }
 
-/// Where a known value of the table stands: in a block that was walked before.
+/// The block of a known value; it has been visited before.
 fn home(func: &Function, value: Value) -> Option<Block> {
     func.dfg.def_inst(value).and_then(|inst| func.layout.block_of(inst))
 }
@@ -97,8 +98,8 @@ fn is_float_math(op: Opcode) -> bool {
     matches!(op.info().rule, TypeRule::Float1 | TypeRule::Float2 | TypeRule::Float3 | TypeRule::FloatCompare)
 }
 
-/// Leaves of a value's promises about wrapping those that hold for another use of it, too.
-fn keep_promises(dfg: &mut DataFlowGraph, value: Value, flags: WrapFlags) {
+/// Keeps only those wrap flags of a value that also hold for another use of it.
+fn intersect_wrap_flags(dfg: &mut DataFlowGraph, value: Value, flags: WrapFlags) {
     if let Some(inst) = dfg.def_inst(value)
         && let Imm::Wrap(own) = dfg.inst(inst).imm
     {
@@ -106,7 +107,7 @@ fn keep_promises(dfg: &mut DataFlowGraph, value: Value, flags: WrapFlags) {
     }
 }
 
-/// The same computation in one form: operands of commutative ops in order of their numbers, no promises about wrapping.
+/// The normal form of a computation: operands of commutative ops in order of their numbers, and no wrap flags.
 fn normalized(data: &InstData) -> InstData {
     let mut data = data.clone();
     if let Imm::Wrap(_) = data.imm {
@@ -121,14 +122,14 @@ fn normalized(data: &InstData) -> InstData {
 /// The most places of memory that are remembered at once: each store is compared with all of them.
 const MAX_KNOWN: usize = 256;
 
-/// What is known of memory at a point of a block.
+/// What is known about memory at a point of a block.
 #[derive(Default)]
 struct BlockMemory {
     known: Vec<(Value, Space, Type, Value)>,
 }
 
 impl BlockMemory {
-    /// The value a load would give.
+    /// The value that a load would give, if known.
     fn known(&self, func: &Function, inst: Inst, ty: Type) -> Option<Value> {
         let data = func.dfg.inst(inst);
         match (data.op, &data.imm) {
@@ -139,7 +140,7 @@ impl BlockMemory {
         }
     }
 
-    /// Takes note of what an instruction reads or writes; the oldest half is forgotten when there is too much.
+    /// Records what an instruction reads or writes. Forgets the older half when there is too much.
     fn note(&mut self, func: &Function, inst: Inst) {
         if self.known.len() > MAX_KNOWN {
             self.known.drain(..MAX_KNOWN / 2);
@@ -165,7 +166,7 @@ impl BlockMemory {
             (_, Effects::Pure | Effects::Read | Effects::Terminator) => (),
             (_, Effects::Write | Effects::ReadWrite | Effects::Convergent) => {
                 match data.args.first().map(|&v| func.dfg.ty(v).elem.space()) {
-                    // An op that writes through its first operand, and orders nothing else.
+                    // An op that writes only through its first operand.
                     Some(Some(to)) if data.op.info().effects == Effects::Write || data.op == Opcode::Memcpy => {
                         self.known.retain(|k| !k.1.may_alias(to));
                     }
@@ -176,7 +177,7 @@ impl BlockMemory {
     }
 }
 
-/// Whether two accesses are at constant distance from one base and do not overlap.
+/// Whether two accesses are at constant distances from the same base and do not overlap.
 fn disjoint(func: &Function, a: (Value, Type), b: (Value, Type)) -> bool {
     let (base_a, off_a) = split(func, a.0);
     let (base_b, off_b) = split(func, b.0);
@@ -184,7 +185,7 @@ fn disjoint(func: &Function, a: (Value, Type), b: (Value, Type)) -> bool {
         && (off_a.wrapping_add(i64::from(a.1.bytes())) <= off_b || off_b.wrapping_add(i64::from(b.1.bytes())) <= off_a)
 }
 
-/// An address as base and constant displacement.
+/// An address as a base and a constant displacement.
 fn split(func: &Function, pointer: Value) -> (Value, i64) {
     if let Some(inst) = func.dfg.def_inst(pointer) {
         let data = func.dfg.inst(inst);

@@ -1,7 +1,8 @@
-//! Inlining: every call of a function of the module becomes a copy of its body.
+//! Inlining: every call of a function in the module is replaced by a copy of the function's body.
 //!
-//! OpenCL forbids recursion (the importer refuses it), so this ends. A body is copied with its calls, which are then replaced
-//! in the copy: the work is that of writing down the kernel, however deep calls go. Afterwards only kernels have bodies.
+//! OpenCL forbids recursion (the importer rejects it), so this terminates. A body is copied with its calls, which are then
+//! replaced in the copy. The work is proportional to the size of the result, however deeply calls are nested. Afterwards only
+//! kernels have bodies.
 
 use clift_kir::{Block, BlockCall, Func, Function, Imm, Inst, InstData, Module, Opcode, Slot, Stage, Value};
 use cranelift_entity::SecondaryMap;
@@ -9,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::program::BuildError;
 
-/// Most instructions a kernel may have after inlining: beyond, a build would take minutes and gigabytes.
+/// The most instructions of a kernel after inlining. A larger kernel would take minutes and gigabytes to build.
 const MAX_INSTS: usize = 4_000_000;
 
 /// Inlines all calls in all kernels.
@@ -42,7 +43,7 @@ fn inline_into(module: &mut Module, id: Func) -> Result<(), BuildError> {
     let mut func = std::mem::replace(&mut module.funcs[id], placeholder);
     let mut order = Vec::new();
     let mut results: FxHashMap<Value, Value> = FxHashMap::default();
-    // Blocks that are to come, the next one last, with the instructions that are to be in them.
+    // Blocks still to be processed, the next one last, with the instructions that belong in them.
     let mut pending: Vec<(Block, std::vec::IntoIter<Inst>)> = Vec::new();
     for block in func.layout.blocks().to_vec().into_iter().rev() {
         let insts = func.layout.take_insts(block);
@@ -62,7 +63,7 @@ fn inline_into(module: &mut Module, id: Func) -> Result<(), BuildError> {
                 let name = func.name.clone();
                 module.funcs[id] = func;
                 return Err(BuildError::Limit(format!(
-                    "kernel `{name}` has more than {MAX_INSTS} instructions once its calls are inlined"
+                    "kernel `{name}` has more than {MAX_INSTS} instructions after inlining"
                 )));
             }
             let next = func.dfg.make_block();
@@ -99,8 +100,8 @@ fn jump_to(block: Block, args: Vec<Value>) -> InstData {
     InstData { op: Opcode::Jump, args: Default::default(), imm: Imm::Jump(BlockCall::new(block, &args)) }
 }
 
-/// Copies a callee's blocks; returns go to `next`. Gives the copies with what is to be in them, the entry first, whose parameters
-/// are the callee's.
+/// Copies a callee's blocks; returns become jumps to `next`. Returns the copies with the instructions that belong in them. The
+/// entry comes first; its parameters are those of the callee.
 fn copy_body(func: &mut Function, body: &Function, next: Block) -> Vec<(Block, Vec<Inst>)> {
     let mut blocks: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
     let mut values: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
@@ -146,7 +147,7 @@ fn copy_body(func: &mut Function, body: &Function, next: Block) -> Vec<(Block, V
         }
         made.push((to, insts));
     }
-    // Targets of copied branches are still the callee's blocks, except those of returns, which are already ours.
+    // The targets of copied branches are still the callee's blocks, except for those of returns.
     for (copy, is_return) in copies {
         if !is_return {
             for target in func.dfg.targets_mut(copy) {

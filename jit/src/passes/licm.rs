@@ -1,6 +1,6 @@
-//! Loop-invariant code motion: pure values whose operands do not change in a loop are computed before it; so are loads that
-//! always give the same and may run at any time. Inner loops first, so that a value climbs as far as it can. What only blocks
-//! need that are executed seldom stays there.
+//! Loop-invariant code motion: pure values whose operands do not change in a loop are computed before the loop. The same holds
+//! for loads that always give the same value and may be executed at any time. Inner loops come first, so that values move out as
+//! far as possible. Values that only cold blocks use stay where they are.
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
@@ -25,18 +25,18 @@ pub(super) fn run(func: &mut Function) -> Changed {
         dom = DomTree::new(&cfg);
         loops = LoopForest::new(&cfg, &dom);
     }
-    let rare = Cold::new(func, &cfg);
+    let cold = Cold::new(func, &cfg);
     let mut changed = false;
     for (id, l) in loops.iter().rev() {
         let inside = |block: Block| loops.contains(id, block);
         let mut hoisted = Vec::new();
         let mut is_hoisted = FxHashSet::default();
         for &block in &l.blocks {
-            // A loop that is executed seldom as a whole is as good as any other.
-            if rare.contains(block) && !rare.contains(l.header) {
+            // A loop that is cold as a whole is treated like any other.
+            if cold.contains(block) && !cold.contains(l.header) {
                 continue;
             }
-            // A block of the loop that every iteration passes before anything can leave or fault.
+            // A block that every iteration executes before it can leave the loop or fault.
             let always = l.latches.iter().all(|&latch| dom.dominates(block, latch)) && block == l.header;
             for &inst in func.layout.insts(block) {
                 let data = func.dfg.inst(inst);
@@ -54,7 +54,8 @@ pub(super) fn run(func: &mut Function) -> Changed {
                     ValueDef::Param(home, _) => !inside(home),
                 });
                 if invariant {
-                    // Constants stay where they are used, but a hoisted user needs them before the loop.
+                    // Constants stay where they are used, but the operands of a hoisted instruction must be defined before the
+                    // loop.
                     for &arg in &data.args {
                         if let Some(def) = func.dfg.def_inst(arg)
                             && is_free(func.dfg.inst(def).op)
@@ -83,28 +84,28 @@ pub(super) fn run(func: &mut Function) -> Changed {
     Changed(changed)
 }
 
-/// Ops that cost nothing where they stand: hoisting them would only lengthen live ranges.
+/// Ops that cost nothing where they are. Hoisting them would only lengthen live ranges.
 fn is_free(op: Opcode) -> bool {
     matches!(op, Opcode::Const | Opcode::Undef)
 }
 
-/// The blocks from which a loop is entered.
-fn ways_in<'a>(cfg: &'a Cfg, loops: &'a LoopForest, id: LoopId) -> impl Iterator<Item = Block> + 'a {
+/// The blocks outside a loop that branch to its header.
+fn entering_blocks<'a>(cfg: &'a Cfg, loops: &'a LoopForest, id: LoopId) -> impl Iterator<Item = Block> + 'a {
     cfg.preds(loops.get(id).header).iter().copied().filter(move |&pred| !loops.contains(id, pred))
 }
 
-/// The block from which a loop is entered and which goes nowhere else, if there is one.
+/// The preheader of a loop: the block that enters it and has no other successor, if there is one.
 fn preheader(func: &Function, cfg: &Cfg, loops: &LoopForest, id: LoopId) -> Option<Block> {
-    let mut outside = ways_in(cfg, loops, id);
+    let mut outside = entering_blocks(cfg, loops, id);
     let only = outside.next()?;
     (outside.next().is_none() && func.successors(only).count() == 1).then_some(only)
 }
 
-/// Makes a block from which a loop is entered and which goes nowhere else, where there is none; it stands nowhere yet. `None` for a
-/// loop at the function's entry, too.
+/// Makes a preheader for a loop that has none; it is not in the layout yet. `None` also for a loop that starts at the function's
+/// entry.
 fn make_preheader(func: &mut Function, cfg: &Cfg, loops: &LoopForest, id: LoopId) -> Option<Block> {
     let header = loops.get(id).header;
-    let outside: Vec<Block> = ways_in(cfg, loops, id).collect();
+    let outside: Vec<Block> = entering_blocks(cfg, loops, id).collect();
     if outside.is_empty() || preheader(func, cfg, loops, id).is_some() {
         return None;
     }
@@ -125,7 +126,7 @@ fn make_preheader(func: &mut Function, cfg: &Cfg, loops: &LoopForest, id: LoopId
     Some(block)
 }
 
-/// Puts new blocks right before others.
+/// Inserts new blocks directly before others.
 fn place_before(func: &mut Function, new: Vec<(Block, Block)>) {
     let mut before: SecondaryMap<Block, PackedOption<Block>> = SecondaryMap::new();
     for (at, block) in new {

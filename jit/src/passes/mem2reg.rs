@@ -1,8 +1,8 @@
-//! Private variables become values.
+//! Promotes private variables to values.
 //!
-//! A slot whose address is used only by plain loads, stores, copies and fills at constant offsets is taken apart into the pieces
-//! that its accesses touch separately (scalar replacement of aggregates), and each piece becomes an SSA variable. Every other
-//! slot, one with a variable index for instance, stays in memory.
+//! A slot is promoted if its address is used only by plain loads, stores, copies and fills at constant offsets. It is split into
+//! the pieces that are accessed separately (scalar replacement of aggregates), and each piece becomes an SSA variable. Other
+//! slots, for instance those with a variable index, stay in memory.
 
 mod pieces;
 
@@ -15,12 +15,12 @@ use rustc_hash::FxHashMap;
 
 use super::Changed;
 use super::util::Replacements;
-use pieces::Pieces;
+use pieces::SlotPieces;
 
-/// Largest slot, in bytes, that is taken apart; larger ones are arrays that nobody indexes by constants throughout.
+/// The largest slot, in bytes, that is split. Larger ones are arrays that are rarely indexed only by constants.
 const MAX_SLOT_BYTES: u64 = 4096;
 
-/// Promotes what can be promoted.
+/// Promotes all slots for which that is possible.
 pub(super) fn run(func: &mut Function) -> Changed {
     let mut slots = Candidates::find(func);
     if slots.accesses.is_empty() {
@@ -35,42 +35,42 @@ pub(super) fn run(func: &mut Function) -> Changed {
     Changed(true)
 }
 
-/// A constant place in a slot.
+/// A constant offset in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct SlotOffset {
     slot: Slot,
     offset: u64,
 }
 
 /// What an instruction does to candidate slots.
 #[derive(Clone, Copy, Debug)]
-enum Access {
+enum SlotAccess {
     Load {
-        place: Place,
+        place: SlotOffset,
         ty: Type,
     },
     Store {
-        place: Place,
+        place: SlotOffset,
         ty: Type,
     },
     Fill {
-        place: Place,
+        place: SlotOffset,
         bytes: u64,
     },
-    /// A copy whose source, target or both lie in candidates.
+    /// A copy whose source, target or both are in candidates.
     Copy {
-        to: Option<Place>,
-        from: Option<Place>,
+        to: Option<SlotOffset>,
+        from: Option<SlotOffset>,
         bytes: u64,
     },
 }
 
 /// Slots that may be promoted, and their accesses in layout order.
 struct Candidates {
-    /// Address values that are constant places.
-    places: SecondaryMap<Value, Option<Place>>,
+    /// Addresses with a constant offset in a slot.
+    places: SecondaryMap<Value, Option<SlotOffset>>,
     rejected: SecondaryMap<Slot, bool>,
-    accesses: Vec<(Inst, Access)>,
+    accesses: Vec<(Inst, SlotAccess)>,
 }
 
 impl Candidates {
@@ -79,7 +79,7 @@ impl Candidates {
         for (slot, data) in func.slots.iter() {
             this.rejected[slot] = data.size > MAX_SLOT_BYTES;
         }
-        // Definitions dominate uses, so one walk in reverse postorder sees every address before its users.
+        // Definitions dominate uses, so a walk in reverse postorder visits every address before its users.
         let cfg = Cfg::new(func);
         for &block in cfg.rpo() {
             for &inst in func.layout.insts(block) {
@@ -90,14 +90,14 @@ impl Candidates {
         this
     }
 
-    /// Forgets the accesses that touch no candidate.
+    /// Drops accesses that do not touch any candidate.
     fn drop_rejected(&mut self) {
         let rejected = &self.rejected;
         self.accesses.retain(|(_, access)| match access {
-            Access::Load { place, .. } | Access::Store { place, .. } | Access::Fill { place, .. } => {
+            SlotAccess::Load { place, .. } | SlotAccess::Store { place, .. } | SlotAccess::Fill { place, .. } => {
                 !rejected[place.slot]
             }
-            Access::Copy { to, from, .. } => {
+            SlotAccess::Copy { to, from, .. } => {
                 to.is_some_and(|p| !rejected[p.slot]) || from.is_some_and(|p| !rejected[p.slot])
             }
         });
@@ -109,7 +109,7 @@ impl Candidates {
         let constant = |v: Value| func.dfg.as_splat_bits(v);
         match (data.op, &data.imm) {
             (Opcode::SlotAddr, Imm::Slot(slot)) => {
-                self.places[func.dfg.result(inst)] = Some(Place { slot: *slot, offset: 0 });
+                self.places[func.dfg.result(inst)] = Some(SlotOffset { slot: *slot, offset: 0 });
                 return;
             }
             (Opcode::SpaceCast, _) if !func.dfg.ty(data.args[0]).is_vector() => {
@@ -123,37 +123,37 @@ impl Candidates {
                 };
                 if let (Some(place), Some(index)) = (place(data.args[0]), index) {
                     let offset = place.offset.wrapping_add(index.wrapping_mul(*scale)).wrapping_add_signed(*disp);
-                    self.places[func.dfg.result(inst)] = Some(Place { offset, ..place });
+                    self.places[func.dfg.result(inst)] = Some(SlotOffset { offset, ..place });
                     return;
                 }
             }
             (Opcode::Load, Imm::Mem(MemInfo { volatile: false, .. })) => {
                 if let Some(place) = place(data.args[0]) {
                     let ty = func.dfg.ty(func.dfg.result(inst));
-                    self.accept(func, inst, Access::Load { place, ty }, place, u64::from(ty.bytes()));
+                    self.accept(func, inst, SlotAccess::Load { place, ty }, place, u64::from(ty.bytes()));
                 }
                 return;
             }
             (Opcode::Store, Imm::Mem(MemInfo { volatile: false, .. })) => {
                 if let Some(place) = place(data.args[0]) {
                     let ty = func.dfg.ty(data.args[1]);
-                    self.accept(func, inst, Access::Store { place, ty }, place, u64::from(ty.bytes()));
+                    self.accept(func, inst, SlotAccess::Store { place, ty }, place, u64::from(ty.bytes()));
                 }
                 self.escape(data.args[1]);
                 return;
             }
             (Opcode::Memset, Imm::Mem(MemInfo { volatile: false, .. })) => {
                 if let (Some(place), Some(bytes)) = (place(data.args[0]), constant(data.args[2])) {
-                    self.accept(func, inst, Access::Fill { place, bytes }, place, bytes);
+                    self.accept(func, inst, SlotAccess::Fill { place, bytes }, place, bytes);
                     return;
                 }
             }
             (Opcode::Memcpy, Imm::Mem(MemInfo { volatile: false, .. })) => {
                 let (to, from) = (place(data.args[0]), place(data.args[1]));
                 if let Some(bytes) = constant(data.args[2]).filter(|_| to.is_some() || from.is_some()) {
-                    let fits = |p: Place| in_bounds(func, p, bytes);
+                    let fits = |p: SlotOffset| in_bounds(func, p, bytes);
                     if to.is_none_or(fits) && from.is_none_or(fits) {
-                        self.accesses.push((inst, Access::Copy { to, from, bytes }));
+                        self.accesses.push((inst, SlotAccess::Copy { to, from, bytes }));
                         return;
                     }
                 }
@@ -163,7 +163,7 @@ impl Candidates {
         func.dfg.for_each_use(inst, |v| self.escape(v));
     }
 
-    fn accept(&mut self, func: &Function, inst: Inst, access: Access, place: Place, bytes: u64) {
+    fn accept(&mut self, func: &Function, inst: Inst, access: SlotAccess, place: SlotOffset, bytes: u64) {
         if in_bounds(func, place, bytes) {
             self.accesses.push((inst, access));
         } else {
@@ -177,25 +177,27 @@ impl Candidates {
         }
     }
 
-    /// Finds the pieces of each candidate; candidates that cannot be taken apart are rejected.
-    fn partition(&mut self) -> FxHashMap<Slot, Pieces> {
+    /// Splits each candidate into pieces, and rejects those that cannot be split.
+    fn partition(&mut self) -> FxHashMap<Slot, SlotPieces> {
         loop {
-            let mut pieces: FxHashMap<Slot, Pieces> = FxHashMap::default();
+            let mut pieces: FxHashMap<Slot, SlotPieces> = FxHashMap::default();
             let ok = |slot: Slot, rejected: &SecondaryMap<Slot, bool>| !rejected[slot];
             for (_, access) in &self.accesses {
                 match *access {
-                    Access::Load { place, ty } | Access::Store { place, ty } if ok(place.slot, &self.rejected) => {
+                    SlotAccess::Load { place, ty } | SlotAccess::Store { place, ty }
+                        if ok(place.slot, &self.rejected) =>
+                    {
                         pieces.entry(place.slot).or_default().add(place.offset, ty);
                     }
-                    Access::Fill { place, bytes } if ok(place.slot, &self.rejected) => {
+                    SlotAccess::Fill { place, bytes } if ok(place.slot, &self.rejected) => {
                         pieces.entry(place.slot).or_default().cut(place.offset, bytes);
                     }
-                    Access::Copy { to, from, bytes } => {
+                    SlotAccess::Copy { to, from, bytes } => {
                         for place in [to, from].into_iter().flatten().filter(|p| ok(p.slot, &self.rejected)) {
                             pieces.entry(place.slot).or_default().cut(place.offset, bytes);
                         }
                     }
-                    Access::Load { .. } | Access::Store { .. } | Access::Fill { .. } => (),
+                    SlotAccess::Load { .. } | SlotAccess::Store { .. } | SlotAccess::Fill { .. } => (),
                 }
             }
             self.link_copies(&mut pieces);
@@ -210,13 +212,13 @@ impl Candidates {
         }
     }
 
-    /// A copy between two candidates cuts both at the same places, until nothing new is cut.
-    fn link_copies(&self, pieces: &mut FxHashMap<Slot, Pieces>) {
+    /// Splits both slots of a copy at the same offsets, until there are no new splits.
+    fn link_copies(&self, pieces: &mut FxHashMap<Slot, SlotPieces>) {
         let mut again = true;
         while again {
             again = false;
             for (_, access) in &self.accesses {
-                if let Access::Copy { to: Some(to), from: Some(from), bytes } = *access
+                if let SlotAccess::Copy { to: Some(to), from: Some(from), bytes } = *access
                     && pieces.contains_key(&to.slot)
                     && pieces.contains_key(&from.slot)
                 {
@@ -234,12 +236,12 @@ impl Candidates {
     }
 }
 
-fn in_bounds(func: &Function, place: Place, bytes: u64) -> bool {
+fn in_bounds(func: &Function, place: SlotOffset, bytes: u64) -> bool {
     place.offset.checked_add(bytes).is_some_and(|end| end <= func.slots[place.slot].size)
 }
 
-/// Rewrites every access of the promoted slots.
-fn promote(func: &mut Function, slots: &Candidates, pieces: &FxHashMap<Slot, Pieces>) {
+/// Rewrites all accesses to the promoted slots.
+fn promote(func: &mut Function, slots: &Candidates, pieces: &FxHashMap<Slot, SlotPieces>) {
     let cfg = Cfg::new(func);
     let graph = Frontiers::new(&cfg);
     let mut ssa = SsaBuilder::new();
@@ -251,9 +253,9 @@ fn promote(func: &mut Function, slots: &Candidates, pieces: &FxHashMap<Slot, Pie
             vars.insert((slot, i), ssa.declare(piece.ty));
         }
     }
-    let accesses: FxHashMap<Inst, Access> = slots.accesses.iter().copied().collect();
+    let accesses: FxHashMap<Inst, SlotAccess> = slots.accesses.iter().copied().collect();
     let mut replacements = Replacements::default();
-    // A use at a block's start is asked for only when all definitions are known: it stands as a placeholder until then.
+    // The value at the start of a block can be determined only when all definitions are known. Until then a placeholder is used.
     let mut placeholders: Vec<(clift_kir::Block, Var, Value)> = Vec::new();
     for &block in cfg.rpo() {
         let old = func.layout.take_insts(block);
@@ -275,7 +277,7 @@ fn promote(func: &mut Function, slots: &Candidates, pieces: &FxHashMap<Slot, Pie
                 })
             };
             match access {
-                Access::Load { place, ty } => {
+                SlotAccess::Load { place, ty } => {
                     let list = &pieces[&place.slot];
                     let parts: Vec<(u64, Value)> = list
                         .within(place.offset, u64::from(ty.bytes()))
@@ -285,26 +287,26 @@ fn promote(func: &mut Function, slots: &Candidates, pieces: &FxHashMap<Slot, Pie
                     let result = b.func.dfg.result(inst);
                     replacements.set(result, value);
                 }
-                Access::Store { place, ty } => {
+                SlotAccess::Store { place, ty } => {
                     for (i, piece) in pieces[&place.slot].within(place.offset, u64::from(ty.bytes())) {
                         let part = pieces::part(&mut b, args[1], piece.start - place.offset, piece.ty);
                         current.insert(vars[&(place.slot, i)], part);
                     }
                 }
-                Access::Fill { place, bytes } => {
+                SlotAccess::Fill { place, bytes } => {
                     for (i, piece) in pieces[&place.slot].within(place.offset, bytes) {
                         let value = fill(&mut b, args[1], piece.ty);
                         current.insert(vars[&(place.slot, i)], value);
                     }
                 }
-                Access::Copy { to, from, bytes } => {
-                    let promoted = |p: Option<Place>| p.filter(|p| pieces.contains_key(&p.slot));
+                SlotAccess::Copy { to, from, bytes } => {
+                    let promoted = |p: Option<SlotOffset>| p.filter(|p| pieces.contains_key(&p.slot));
                     let mem = |b: &mut Builder<'_>, base: Value, at: u64| {
                         (b.addr(base, None, 1, at as i64), MemInfo::aligned(1))
                     };
                     match (promoted(to), promoted(from)) {
                         (Some(to), Some(from)) => {
-                            // Read everything before writing: source and target may be parts of one slot.
+                            // Read everything before writing: source and target may be parts of the same slot.
                             let values: Vec<(u64, Value)> = pieces[&from.slot]
                                 .within(from.offset, bytes)
                                 .map(|(i, p)| (p.start - from.offset, get(&mut b, vars[&(from.slot, i)], p.ty)))
@@ -347,8 +349,8 @@ fn promote(func: &mut Function, slots: &Candidates, pieces: &FxHashMap<Slot, Pie
     replacements.apply(func);
 }
 
-/// The piece of a copy that starts at a byte and is of a type, from the pieces of the source. Both slots are cut at the same
-/// places, but between two cuts one may be a single piece and the other, which nobody else touches there, several.
+/// The value of a copied piece with the given start and type, made of the source's pieces. Both slots are split at the same
+/// offsets. Between two offsets, however, one may have a single piece and the other, if nothing else accesses it there, several.
 fn copied(b: &mut Builder<'_>, source: &[(u64, Value)], at: u64, ty: Type) -> Value {
     let bytes = |b: &Builder<'_>, v: Value| u64::from(b.ty(v).bytes());
     let end = at + u64::from(ty.bytes());
@@ -363,7 +365,7 @@ fn copied(b: &mut Builder<'_>, source: &[(u64, Value)], at: u64, ty: Type) -> Va
     pieces::assemble(b, ty, &parts)
 }
 
-/// A byte in every byte of a value.
+/// A value whose bytes are all the same.
 fn fill(b: &mut Builder<'_>, byte: Value, ty: Type) -> Value {
     if let Some(bits) = b.func.dfg.as_splat_bits(byte) {
         let word = (bits & 0xff) * 0x0101_0101_0101_0101;

@@ -1,13 +1,14 @@
-//! Canonical passes: from what a front end wrote to the form the rest of the compiler expects.
+//! Canonical passes: from the form that a front end emits to the form that the rest of the compiler expects.
 //!
-//! [`inline`] and [`canonicalize`] take kernels from *imported* to *canonical*: calls inlined, private variables in values, constants folded,
-//! common code shared, loop-invariant code outside loops. [`clean`] repeats the cheap half after work-items became loops.
-//! One pass is one file with one `run`; a pass neither verifies nor prints nor times, the pipeline does. The order is
-//! [`CANONICAL`]; a new pass is a row there (`docs/add-a-pass.md`).
+//! [`inline`] and [`canonicalize`] take kernels from stage *imported* to *canonical*: calls are inlined, private variables are
+//! promoted, constants are folded, common subexpressions are shared, and loop-invariant code is hoisted. [`clean`] repeats the
+//! cheaper passes after work-items have become loops. A pass is one file with one function `run`; the pipeline verifies, prints
+//! and times. The order is [`CANONICAL`]. How to add a pass: `docs/add-a-pass.md`.
+//!
+//! Deliberately not here: anything that depends on lanes or on a backend.
 
 mod addr;
 mod dce;
-mod dispatch;
 mod gvn;
 mod inline_calls;
 mod licm;
@@ -15,6 +16,7 @@ mod mem2reg;
 mod narrow;
 mod simplify;
 mod simplify_cfg;
+mod tail_duplication;
 mod util;
 
 pub(crate) use util::Replacements;
@@ -33,7 +35,7 @@ pub struct Changed(pub bool);
 pub struct Pass {
     /// Its name, as in `CLIFT_DEBUG` and in file tests.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// What it does, in one line.
     pub doc: &'static str,
     /// Runs it.
     pub run: fn(&mut Function) -> Changed,
@@ -45,20 +47,20 @@ macro_rules! pass {
     };
 }
 
-/// Every pass over functions, by name.
+/// All passes over functions, by name.
 pub static PASSES: &[Pass] = &[
     pass!(simplify_cfg, "removes unreached blocks, merges and threads blocks, folds branches"),
-    pass!(mem2reg, "private variables, split into their parts, become values"),
+    pass!(mem2reg, "promotes private variables to values, split into their parts"),
     pass!(simplify, "folds constants and algebraic identities"),
-    pass!(narrow, "computes in as few bits as are used"),
-    pass!(gvn, "computes equal values once"),
+    pass!(narrow, "narrows computations to the bits that are used"),
+    pass!(gvn, "computes equal values only once"),
     pass!(licm, "moves loop-invariant values out of loops"),
     pass!(addr, "folds index arithmetic into addresses"),
-    pass!(dce, "removes what nobody uses"),
-    pass!(dispatch, "cases of a switch in a loop go on to the next by themselves"),
+    pass!(dce, "removes instructions and parameters without uses"),
+    pass!(tail_duplication, "threaded dispatch: each case of a switch in a loop dispatches the next one"),
 ];
 
-/// Order of the canonical passes over a kernel. Inlining comes before.
+/// The order of the canonical passes over a kernel, after inlining.
 pub static CANONICAL: &[&str] = &[
     "simplify_cfg",
     "simplify",
@@ -78,19 +80,29 @@ pub static CANONICAL: &[&str] = &[
     "simplify_cfg",
 ];
 
-/// Order of the passes after work-items became loops.
-pub static CLEAN: &[&str] =
-    &["simplify_cfg", "simplify", "addr", "gvn", "licm", "simplify", "dce", "simplify_cfg", "dispatch", "simplify_cfg"];
+/// The order of the passes after work-items have become loops.
+pub static CLEAN: &[&str] = &[
+    "simplify_cfg",
+    "simplify",
+    "addr",
+    "gvn",
+    "licm",
+    "simplify",
+    "dce",
+    "simplify_cfg",
+    "tail_duplication",
+    "simplify_cfg",
+];
 
-/// The passes correctness needs: what `-cl-opt-disable` leaves.
+/// The passes needed for correctness, which also run with `-cl-opt-disable`.
 pub static MINIMAL: &[&str] = &["simplify_cfg", "mem2reg", "dce"];
 
-/// The pass of a name.
+/// The pass with the given name.
 pub fn pass(name: &str) -> Option<&'static Pass> {
     PASSES.iter().find(|p| p.name == name)
 }
 
-/// Runs passes by name; `after` is called after each that changed something.
+/// Runs passes by name. `after` is called after each pass that changed something.
 pub fn run(func: &mut Function, names: &[&str], after: &mut dyn FnMut(&str, &Function)) {
     for name in names {
         let Some(pass) = pass(name) else { unreachable!("broken invariant: no pass `{name}`") };
@@ -100,7 +112,7 @@ pub fn run(func: &mut Function, names: &[&str], after: &mut dyn FnMut(&str, &Fun
     }
 }
 
-/// Inlines all calls in all kernels. Functions that are not kernels lose their bodies.
+/// Inlines all calls in all kernels. Other functions lose their bodies.
 ///
 /// # Errors
 /// [`BuildError::Limit`] when a kernel becomes too large.
@@ -108,20 +120,20 @@ pub fn inline(module: &mut Module) -> Result<(), BuildError> {
     inline_calls::run(module)
 }
 
-/// Takes a kernel without calls to the canonical form. `after` is as in [`run`].
+/// Takes a kernel without calls to stage *canonical*. `after` is as in [`run`].
 pub fn canonicalize(func: &mut Function, options: &Options, after: &mut dyn FnMut(&str, &Function)) {
     run(func, if options.opt_disable { MINIMAL } else { CANONICAL }, after);
 }
 
-/// Order of the passes after work-items became lanes: what the layout of contexts gains from.
+/// The order of the passes after work-items have become lanes. They reduce the values that a work-item's context has to keep.
 pub static WIDENED: &[&str] = &["simplify_cfg", "simplify", "gvn", "dce"];
 
-/// Cleans up a function whose work-items became lanes.
+/// Cleans up a function after its work-items have become lanes.
 pub fn clean_widened(func: &mut Function, options: &Options) {
     run(func, if options.opt_disable { &["simplify_cfg", "dce"] } else { WIDENED }, &mut |_, _| ());
 }
 
-/// Cleans up a function whose work-items became loops. `after` is as in [`run`].
+/// Cleans up a function after its work-items have become loops. `after` is as in [`run`].
 pub fn clean(func: &mut Function, options: &Options, after: &mut dyn FnMut(&str, &Function)) {
     run(func, if options.opt_disable { &["simplify_cfg", "dce"] } else { CLEAN }, after);
 }

@@ -1,9 +1,9 @@
-//! 64-bit values of which only the lowest bits are used become as narrow as that. Compilers like to compute in the width of
-//! addresses what the program computes in fewer bits, and cut it down at each use. In its own width a sum is one addition, and
-//! many of them fit in a vector; multiplications of 64 bits vectors often lack altogether.
+//! Narrows 64-bit values of which only the low bits are used. Compilers tend to compute in the width of addresses what the
+//! program computes with fewer bits, and truncate at each use. A narrow operation is cheaper: more lanes fit in a vector, and
+//! many vector units have no 64-bit multiplication.
 //!
-//! Each such value becomes the extension of a narrow one, made of the lowest bits of its operands; `simplify` then cancels
-//! extensions against cuts. Sums without an operand that is narrow anyway are left alone: cutting their operands costs more.
+//! Each such value becomes the extension of a narrow value, computed from the low bits of its operands; `simplify` then cancels
+//! extensions and truncations. Sums without a narrow operand are not changed, because truncating their operands costs more.
 
 use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Builder, Elem, Function, Imm, Inst, Opcode, Value};
@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::Changed;
 use super::util::Replacements;
 
-/// As narrow as values become: in less, machines do not compute faster.
+/// The narrowest type used. Narrower operations are not faster.
 const NARROW: Elem = Elem::I32;
 
 /// Narrows every value that allows it.
@@ -39,7 +39,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
             }
             let is_shift = func.dfg.inst(inst).op == Opcode::Shl;
             let small = constant(func, inst).is_some_and(|count| count < NARROW.bits().into());
-            if !(carries(func.dfg.inst(inst).op) || is_shift && small) {
+            if !(is_low_bits_op(func.dfg.inst(inst).op) || is_shift && small) {
                 continue;
             }
             if func.dfg.inst(inst).args.iter().any(|&arg| narrow(func, arg) || is_extension(func, arg)) {
@@ -51,8 +51,8 @@ pub(super) fn run(func: &mut Function) -> Changed {
     Changed(replacements.any())
 }
 
-/// Whether the lowest bits of an op's result follow from as many of its operands.
-fn carries(op: Opcode) -> bool {
+/// Whether the low bits of an op's result depend only on the same number of low bits of its operands.
+fn is_low_bits_op(op: Opcode) -> bool {
     matches!(
         op,
         Opcode::Iadd
@@ -66,7 +66,7 @@ fn carries(op: Opcode) -> bool {
     )
 }
 
-/// Whether a value is an extension of something no wider than what is narrow here.
+/// Whether a value is an extension of a value that is at most as wide as [`NARROW`].
 fn is_extension(func: &Function, value: Value) -> bool {
     func.dfg.def_inst(value).is_some_and(|inst| {
         let data = func.dfg.inst(inst);
@@ -74,7 +74,7 @@ fn is_extension(func: &Function, value: Value) -> bool {
     })
 }
 
-/// The terminators that lead to each block.
+/// The terminators that branch to each block.
 fn edges(func: &Function) -> SecondaryMap<Block, Vec<Inst>> {
     let mut edges: SecondaryMap<Block, Vec<Inst>> = SecondaryMap::with_capacity(func.dfg.block_count());
     for &block in func.layout.blocks() {
@@ -88,7 +88,7 @@ fn edges(func: &Function) -> SecondaryMap<Block, Vec<Inst>> {
     edges
 }
 
-/// How many of its lowest bits matter to the users of each value.
+/// By value: the number of low bits that its users need.
 fn used_bits(func: &Function, edges: &SecondaryMap<Block, Vec<Inst>>) -> SecondaryMap<Value, u32> {
     let mut used: SecondaryMap<Value, u32> = SecondaryMap::with_capacity(func.dfg.value_count());
     let mut work: Vec<Inst> = Vec::new();
@@ -124,7 +124,7 @@ fn used_bits(func: &Function, edges: &SecondaryMap<Block, Vec<Inst>>) -> Seconda
     used
 }
 
-/// How many of an operand's lowest bits matter, when `used` of the result do.
+/// The number of low bits of an operand that are needed if `used` low bits of the result are.
 fn bits_of_operand(func: &Function, inst: Inst, operand: usize, used: u32) -> u32 {
     let data = func.dfg.inst(inst);
     let bits = func.dfg.single_result(inst).map_or(u32::MAX, |result| func.dfg.ty(result).elem.bits());
@@ -134,7 +134,7 @@ fn bits_of_operand(func: &Function, inst: Inst, operand: usize, used: u32) -> u3
         used.min(64 - mask.leading_zeros())
     } else if let (Opcode::Shl, 0, Some(count)) = (data.op, operand, constant(func, inst)) {
         if used > bits { bits } else { used.saturating_sub(count as u32 % bits).max(1) }
-    } else if carries(data.op) {
+    } else if is_low_bits_op(data.op) {
         used
     } else if data.op == Opcode::Itrunc {
         used.min(bits)
@@ -143,15 +143,15 @@ fn bits_of_operand(func: &Function, inst: Inst, operand: usize, used: u32) -> u3
     }
 }
 
-/// The second operand, if it is a constant.
+/// The second operand, if it is constant.
 fn constant(func: &Function, inst: Inst) -> Option<u64> {
     func.dfg.inst(inst).args.get(1).and_then(|&arg| func.dfg.as_splat_bits(arg))
 }
 
-/// A narrow parameter in place of a wide one; gives its extension at the start of the block.
+/// Replaces a wide parameter by a narrow one. Returns its extension at the start of the block.
 fn narrow_param(func: &mut Function, block: Block, param: Value, terminators: &[Inst]) -> Value {
     let Some(index) = func.dfg.params(block).iter().position(|&p| p == param) else {
-        unreachable!("broken invariant: {param} is no parameter of {block}")
+        unreachable!("broken invariant: {param} is not a parameter of {block}")
     };
     let ty = func.dfg.ty(param);
     for &terminator in terminators {
@@ -176,7 +176,7 @@ fn narrow_param(func: &mut Function, block: Block, param: Value, terminators: &[
     Builder::before(func, block, 0).cast(Opcode::Zext, kept, ty)
 }
 
-/// An op on the lowest bits of its operands, at the end of a block, and the extension of its result. Gives the extension.
+/// Appends an op on the low bits of its operands to the block, and the extension of its result. Returns the extension.
 fn narrow_op(func: &mut Function, block: Block, inst: Inst) -> Value {
     let data = func.dfg.inst(inst).clone();
     let ty = func.dfg.ty(func.dfg.result(inst));

@@ -1,5 +1,5 @@
-//! Control-flow simplification: unreached blocks go, branches whose way is known become jumps, chains of blocks become one,
-//! empty blocks are threaded.
+//! Control-flow simplification: removes unreachable blocks, turns branches with a known outcome into jumps, merges chains of
+//! blocks, and threads jumps through empty blocks.
 
 use clift_kir::analysis::Cfg;
 use clift_kir::ssa::remove_trivial_params;
@@ -9,7 +9,7 @@ use cranelift_entity::SecondaryMap;
 use super::Changed;
 use super::util::{Replacements, set_jump};
 
-/// Repeats the steps until none changes anything.
+/// Repeats all steps until none changes anything.
 pub(super) fn run(func: &mut Function) -> Changed {
     let mut changed = false;
     loop {
@@ -25,7 +25,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
     }
 }
 
-/// Branches and switches on constants, or whose targets are all the same, become jumps.
+/// Turns branches and switches on constants, or with equal targets, into jumps.
 fn fold_branches(func: &mut Function) -> bool {
     let mut changed = false;
     for block in func.layout.blocks().to_vec() {
@@ -64,7 +64,8 @@ fn remove_unreached(func: &mut Function) -> bool {
     true
 }
 
-/// A block that only jumps on is skipped by those who come to it. Its parameters may be used by nobody but its own jump.
+/// Jump threading: branches to a block that only jumps go directly to its target. The block's parameters must not be used outside
+/// of its own jump.
 fn thread_empty(func: &mut Function) -> bool {
     let entry = func.layout.entry();
     let mut forward: SecondaryMap<Block, Option<BlockCall>> = SecondaryMap::new();
@@ -100,7 +101,7 @@ fn thread_empty(func: &mut Function) -> bool {
     for block in func.layout.blocks().to_vec() {
         let Some(inst) = func.layout.terminator(block) else { continue };
         if forward[block].is_some() {
-            continue; // its own callers are redirected; it will be unreached
+            // its own callers are redirected; it will be unreached
         }
         let params: Vec<Vec<_>> =
             func.dfg.targets(inst).iter().map(|call| func.dfg.params(call.block).to_vec()).collect();
@@ -114,7 +115,7 @@ fn thread_empty(func: &mut Function) -> bool {
     changed
 }
 
-/// Where a call of a block with these parameters, which only makes another, ends.
+/// The combined call for a call of a block with the parameters `params` that only makes the call `next`.
 fn through(call: &BlockCall, params: &[Value], next: &BlockCall) -> BlockCall {
     let args = next.args.iter().map(|v| match params.iter().position(|p| p == v) {
         Some(i) => call.args[i],
@@ -123,7 +124,7 @@ fn through(call: &BlockCall, params: &[Value], next: &BlockCall) -> BlockCall {
     BlockCall { block: next.block, args: args.collect() }
 }
 
-/// Lets blocks that jump to others that only jump on lead to the last of them. One block of a cycle of such stays.
+/// Resolves chains of blocks that only jump, so that each leads to the end of its chain. In a cycle of such blocks one stays.
 fn follow(func: &Function, forward: &mut SecondaryMap<Block, Option<BlockCall>>) {
     let mut on_path: SecondaryMap<Block, bool> = SecondaryMap::new();
     let mut done: SecondaryMap<Block, bool> = SecondaryMap::new();
@@ -154,7 +155,7 @@ fn follow(func: &Function, forward: &mut SecondaryMap<Block, Option<BlockCall>>)
     }
 }
 
-/// A block whose only predecessor jumps to it, and nowhere else, is appended to that predecessor.
+/// Merges a block into its only predecessor if that jumps to it unconditionally.
 fn merge_chains(func: &mut Function) -> bool {
     let mut edges: SecondaryMap<Block, u32> = SecondaryMap::new();
     for &block in func.layout.blocks() {

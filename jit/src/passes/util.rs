@@ -1,9 +1,9 @@
-//! What several passes need.
+//! Helpers that several passes use.
 
 use clift_kir::{BlockCall, Function, Imm, Inst, InstData, Opcode, Space, Value};
 use cranelift_entity::SecondaryMap;
 
-/// Values to be replaced by others, applied to the whole function at once.
+/// Replacements of values, applied to the whole function at once.
 #[derive(Default)]
 pub(crate) struct Replacements {
     to: SecondaryMap<Value, Option<Value>>,
@@ -11,13 +11,13 @@ pub(crate) struct Replacements {
 }
 
 impl Replacements {
-    /// From now on `old` stands for `new`.
+    /// Replaces `old` by `new` from now on.
     pub(crate) fn set(&mut self, old: Value, new: Value) {
         self.to[old] = Some(new);
         self.any = true;
     }
 
-    /// What a value stands for.
+    /// The value that replaces a value, or the value itself.
     pub(crate) fn get(&self, mut value: Value) -> Value {
         while let Some(next) = self.to[value] {
             value = next;
@@ -36,7 +36,7 @@ impl Replacements {
             return;
         }
         let Function { layout, dfg, .. } = func;
-        // What chains end in, so that each is followed once.
+        // Resolve chains once.
         let mut ends = self.to.clone();
         let mut end = |value: Value| {
             let (mut end, mut at) = (value, value);
@@ -57,8 +57,8 @@ impl Replacements {
     }
 }
 
-/// Whether an instruction is a load that gives the same value whenever it runs: marked invariant, or from memory that cannot
-/// change while a kernel runs.
+/// Whether an instruction is a load that always gives the same value: it is marked invariant, or reads memory that cannot change
+/// while a kernel runs.
 pub(super) fn is_invariant_load(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     match (data.op, &data.imm) {
@@ -73,8 +73,8 @@ pub(super) fn is_invariant_load(func: &Function, inst: Inst) -> bool {
     }
 }
 
-/// Whether a load may run where it did not before: it reads the runtime's own structures or a kernel's arguments, which are
-/// always there.
+/// Whether a load may be executed speculatively: it reads the runtime's structures or the kernel's arguments, which are always
+/// accessible.
 pub(super) fn is_speculatable_load(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     data.op == Opcode::Load
@@ -82,7 +82,7 @@ pub(super) fn is_speculatable_load(func: &Function, inst: Inst) -> bool {
         && func.dfg.ty(data.args[0]).elem.space() == Some(Space::Host)
 }
 
-/// Makes a terminator a jump.
+/// Replaces a terminator by a jump.
 pub(super) fn set_jump(func: &mut Function, inst: Inst, call: BlockCall) {
     func.dfg.replace_inst(inst, InstData { op: Opcode::Jump, args: Default::default(), imm: Imm::Jump(call) });
 }

@@ -1,40 +1,40 @@
-//! Which backend makes the code of a kernel.
+//! The backends of a build.
 
-use crate::codegen::cranelift::ClifBackend;
+use crate::codegen::cranelift::CraneliftBackend;
 use crate::codegen::interp::InterpBackend;
-use crate::codegen::x86::WideBackend;
-use crate::codegen::{Backend, Input};
+use crate::codegen::x86::X86Backend;
+use crate::codegen::{AcceptedStage, Backend};
 use crate::target::machine::Machine;
 use crate::{BuildError, Options, options};
 
 /// The backends of one build.
 #[derive(Clone, Copy)]
 pub(super) struct Backends {
-    /// For packs of several lanes.
+    /// Compiles kernels with several lanes per pack.
     pub(super) packs: &'static dyn Backend,
-    /// For kernels for which the vectorizer chose one lane.
+    /// Compiles kernels for which the vectorizer chose one lane.
     pub(super) scalars: &'static dyn Backend,
 }
 
 impl Backends {
-    /// Those that options ask for. Cranelift's scalar code is the better one.
+    /// Selects the backends by the options. Cranelift's scalar code is better than that of the x86 backend.
     pub(super) fn choose(options: &Options) -> Result<Backends, BuildError> {
         let both = |backend| Backends { packs: backend, scalars: backend };
         Ok(match options.backend {
-            options::Backend::Clif => both(ClifBackend::host()?),
-            options::Backend::Interp => both(&InterpBackend),
-            options::Backend::Auto => match WideBackend::host()? {
-                Some(wide) => Backends { packs: wide, scalars: ClifBackend::host()? },
-                None => both(ClifBackend::host()?),
+            options::BackendChoice::Cranelift => both(CraneliftBackend::host()?),
+            options::BackendChoice::Interp => both(&InterpBackend),
+            options::BackendChoice::Auto => match X86Backend::host()? {
+                Some(x86) => Backends { packs: x86, scalars: CraneliftBackend::host()? },
+                None => both(CraneliftBackend::host()?),
             },
         })
     }
 
-    /// What packs are made for.
+    /// The machine that the vectorizer makes packs for.
     pub(super) fn machine(self) -> Machine {
-        match self.packs.input() {
-            Input::Legal(caps) => caps.machine(),
-            Input::Canonical => Machine::COMMON,
+        match self.packs.accepted_stage() {
+            AcceptedStage::Legal(caps) => caps.machine(),
+            AcceptedStage::Canonical => Machine::COMMON,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The stages of one kernel behind *canonical*: work-items to loops and lanes, cleaning, legalization.
+//! The stages of one kernel after *canonical*: work-items to loops and lanes, cleanup, legalization.
 
 use std::sync::Arc;
 
@@ -6,29 +6,29 @@ use clift_include::abi::Resources;
 use clift_kir::{Function, KernelData, Module, Stage};
 
 use super::backends::Backends;
-use super::observer::Observer;
-use super::on_demand::KernelRest;
-use crate::codegen::{Body, Input, VectorCaps, legalize};
+use super::observer::StageObserver;
+use super::on_demand::LazyKernelSource;
+use crate::codegen::{AcceptedStage, KernelFunction, VectorCaps, legalize};
 use crate::spmd::report::VectorizationReport;
 use crate::{BuildError, Options, passes, spmd};
 
-/// The stages that work on one kernel.
+/// Runs the stages of one kernel.
 pub(super) fn compile(
-    observer: &mut Observer<'_>,
+    observer: &mut StageObserver<'_>,
     module: &Arc<Module>,
     number: usize,
     backends: Backends,
     options: &Options,
-) -> Result<Made, BuildError> {
+) -> Result<StagedKernel, BuildError> {
     let kernel = &module.kernels[number];
     let machine = backends.machine();
     let groups = match module.funcs[kernel.func].stage {
-        Stage::Looped => by_hand(module, kernel),
+        Stage::Looped => already_looped(module, kernel),
         _ => spmd::group_functions(module, kernel, options, &machine)?,
     };
     let packed = groups.packed.as_ref().map(|packed| packed.resources);
     let general = &groups.general;
-    let mut needs = Needs {
+    let mut needs = KernelNeeds {
         resources: packed.map_or(general.resources, |packed| general.resources.max(packed)),
         private_bytes: general.private_bytes,
         has_barrier: general.has_barrier,
@@ -38,19 +38,19 @@ pub(super) fn compile(
         needs.report.accesses_runs() && spmd::may_coalesce_groups(&module.funcs[kernel.func], kernel);
     let scalar = needs.resources.width == 1 && options.width != Some(1);
     let backend = if scalar { backends.scalars } else { backends.packs };
-    let Input::Legal(caps) = backend.input() else {
-        // The reference interpreter steps work-items, in sub-groups of any size.
+    let AcceptedStage::Legal(caps) = backend.accepted_stage() else {
+        // The reference interpreter executes work-items one by one, in sub-groups of any size.
         let size = options.width.unwrap_or(1);
         needs.resources.width = size;
-        return Ok(Made { needs, scalar, general: Body::Canonical(kernel.func, size), packed: None });
+        return Ok(StagedKernel { needs, scalar, general: KernelFunction::Canonical(kernel.func, size), packed: None });
     };
-    let packed = groups.packed.map(|made| finish(observer, module, &made, caps, options)).transpose()?;
-    // Most launches have whole packs only. What is asked to be seen has to be there, though.
+    let packed = groups.packed.map(|made| to_legal(observer, module, &made, caps, options)).transpose()?;
+    // Most launches consist of whole packs and need only the packed function. A dump must contain the general one too.
     let general = if packed.is_some() && options.dump.is_empty() {
         if cfg!(debug_assertions) {
-            finish(observer, module, &groups.general, caps, options)?;
+            to_legal(observer, module, &groups.general, caps, options)?;
         }
-        Body::Deferred(Box::new(KernelRest {
+        KernelFunction::Lazy(Box::new(LazyKernelSource {
             module: module.clone(),
             kernel: number,
             general: groups.general,
@@ -59,14 +59,14 @@ pub(super) fn compile(
             options: options.clone(),
         }))
     } else {
-        Body::Legal(Box::new(finish(observer, module, &groups.general, caps, options)?))
+        KernelFunction::Legal(Box::new(to_legal(observer, module, &groups.general, caps, options)?))
     };
-    Ok(Made { needs, scalar, general, packed })
+    Ok(StagedKernel { needs, scalar, general, packed })
 }
 
-/// The last stages before a backend's own: from *looped* to *legal*.
-pub(super) fn finish(
-    observer: &mut Observer<'_>,
+/// The last stages before the backend: from *looped* to *legal*.
+pub(super) fn to_legal(
+    observer: &mut StageObserver<'_>,
     module: &Module,
     made: &spmd::GroupFunction,
     caps: &VectorCaps,
@@ -84,8 +84,8 @@ pub(super) fn finish(
     Ok(legal)
 }
 
-/// A kernel that is looped already: one function for all groups.
-fn by_hand(module: &Module, kernel: &KernelData) -> spmd::GroupFunctions {
+/// A kernel that is already looped: one function for all groups.
+fn already_looped(module: &Module, kernel: &KernelData) -> spmd::GroupFunctions {
     let general = spmd::GroupFunction {
         func: module.funcs[kernel.func].clone(),
         widened: None,
@@ -93,20 +93,20 @@ fn by_hand(module: &Module, kernel: &KernelData) -> spmd::GroupFunctions {
         private_bytes: 0,
         has_barrier: false,
     };
-    spmd::GroupFunctions { general, packed: None, report: VectorizationReport::scalar("made by hand") }
+    spmd::GroupFunctions { general, packed: None, report: VectorizationReport::scalar("handwritten kernel IR") }
 }
 
-/// What the stages make of a kernel: what it needs, and its legal functions where the backend wants them.
-pub(super) struct Made {
-    pub(super) needs: Needs,
-    /// Whether it has one lane, and is for the backend of such kernels.
+/// A kernel after its stages: its requirements, and its legal functions if the backend takes those.
+pub(super) struct StagedKernel {
+    pub(super) needs: KernelNeeds,
+    /// Whether it has one lane per pack and goes to the backend for such kernels.
     pub(super) scalar: bool,
-    pub(super) general: Body,
+    pub(super) general: KernelFunction,
     pub(super) packed: Option<Function>,
 }
 
-/// What a kernel needs of its launches, and what was done with it.
-pub(super) struct Needs {
+/// What a kernel requires of its launches, and the vectorizer's report.
+pub(super) struct KernelNeeds {
     pub(super) resources: Resources,
     pub(super) private_bytes: u64,
     pub(super) has_barrier: bool,

@@ -1,23 +1,23 @@
-//! The stages of a build in order. The only place that orders, verifies, dumps and times them, for what is compiled when a
-//! launch needs it too.
+//! The stages of a build. This is the only place that orders, verifies, dumps and times them, also for code that is compiled when
+//! a launch first needs it.
 //!
-//! | stage | by | gives |
+//! | stage | module | result |
 //! |---|---|---|
-//! | import | `spirv` | module at *imported*, descriptions of the kernels |
-//! | canonical | `passes` | *canonical*: the interpreter takes it from here |
-//! | images | `builtins::image` | accesses to images as code for certain formats and samplers |
-//! | spmd | `spmd` | *looped*, memory needs, a line of the build log where it is asked for |
-//! | clean | `passes` | *looped*, cleaned up |
-//! | legalize | `codegen::legalize` | *legal* for the backend's capabilities |
+//! | import | `spirv` | a module at stage *imported*, and descriptions of the kernels |
+//! | canonical | `passes` | stage *canonical*; the interpreter runs kernels at this stage |
+//! | images | `builtins::image` | image accesses expanded for certain formats and samplers |
+//! | spmd | `spmd` | stage *looped*, memory requirements, and a line of the build log on request |
+//! | clean | `passes` | stage *looped*, cleaned up |
+//! | legalize | `codegen::legalize` | stage *legal* for the backend's capabilities |
 //! | emit | the backend | entries |
 //!
-//! [`module`] takes a module through the stages that concern all of it, [`kernel`] a kernel through its own; [`on_demand`] does
-//! the same for what only some launches need; [`observer`] verifies, dumps and times; [`backends`] says what makes the code.
-//! Nothing below calls back up: what is compiled on demand is handed down as a trait object or a closure.
+//! [`module`] runs the stages that concern a whole module, [`kernel`] those of one kernel. [`on_demand`] runs them again for code
+//! that only some launches need. [`observer`] verifies, dumps and times. [`backends`] selects the backends. Nothing that the
+//! stages call knows the pipeline: code to be compiled on demand is passed down as a trait object or a closure.
 //!
-//! A kernel of a module made by hand may be *looped* already; it then skips what comes before.
+//! The kernels of a handwritten module may already be *looped*; the earlier stages are then skipped.
 //!
-//! Deliberately not here: what the stages do, and any decision by OpenCL.
+//! Deliberately not here: the work of the stages, and any decision that depends on OpenCL's rules.
 
 mod backends;
 mod kernel;
@@ -32,19 +32,19 @@ use std::time::Instant;
 use crate::guard::guarded;
 use crate::{BuildError, Options, Program, spirv};
 
-/// Names that [`Options::dump`] may contain: stages whose result goes to the build log, and forms of the backend's own.
+/// Names that [`Options::dump`] may contain: stages whose result goes to the build log, and the output of the backends.
 ///
-/// [`REPORT`] is another.
+/// [`REPORT`] is another such name.
 pub const DUMPS: &[&str] = &["imported", "canonical", "widened", "looped", "clean", "legal", "clif", "asm"];
 
-/// The name in [`Options::dump`] by which the build log tells what the vectorizer did with each kernel.
+/// The name in [`Options::dump`] that puts the vectorizer's report on each kernel into the build log.
 pub const REPORT: &str = "vectorize";
 
-/// What a panic in a stage is called in the build log.
+/// Prefix of the message for a panic in a stage.
 const PANIC: &str = "compiler";
 
 /// Builds a program from SPIR-V.
-pub(crate) fn run(inputs: &[crate::Input<'_>], options: &Options) -> Result<Program, BuildError> {
+pub(crate) fn run(inputs: &[crate::ModuleInput<'_>], options: &Options) -> Result<Program, BuildError> {
     guarded(PANIC, || {
         let started = Instant::now();
         let imported = spirv::import(inputs, options)?;
@@ -52,8 +52,8 @@ pub(crate) fn run(inputs: &[crate::Input<'_>], options: &Options) -> Result<Prog
     })
 }
 
-/// Builds a program from an imported module, or one made by hand whose kernels are at any stage up to *looped*: everything
-/// after the import. The machine code of kernels at *looped* alone can run; the interpreter refuses them.
+/// Builds a program from an imported or handwritten module whose kernels are at any stage up to *looped*. This runs everything
+/// after the import. The interpreter rejects kernels that are already *looped*.
 ///
 /// # Errors
 /// As [`crate::compile`].

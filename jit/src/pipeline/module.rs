@@ -1,4 +1,5 @@
-//! The stages of a module: the canonical passes over all kernels, each kernel's own stages, and code for all of them at once.
+//! The stages of a module: the canonical passes over all kernels, the stages of each kernel, and code generation for all kernels
+//! at once.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -9,20 +10,20 @@ use clift_kir::{Func, Function, Module, Stage};
 
 use super::PANIC;
 use super::backends::Backends;
-use super::kernel::{self, Needs};
-use super::observer::Observer;
+use super::kernel::{self, KernelNeeds};
+use super::observer::StageObserver;
 use super::on_demand::ImageKernel;
 use crate::builtins::image::{self, Facts};
 use crate::codegen::data::ProgramData;
-use crate::codegen::{Backend, Executable, KernelCode};
+use crate::codegen::{Backend, CompiledKernels, KernelCode};
 use crate::guard::guarded;
 use crate::specialize::{Specialization, Specializations};
 use crate::spirv::Imported;
 use crate::{BuildError, Kernel, Options, Program, passes};
 
-/// Everything after the import of a module.
+/// Runs all stages after the import of a module.
 pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> Result<Program, BuildError> {
-    let mut observer = Observer::new(options, started);
+    let mut observer = StageObserver::new(options, started);
     let Imported { mut module, mut kernels } = imported;
     observer.module("imported", &module)?;
     canonicalize(&observer, &mut module, options)?;
@@ -41,17 +42,17 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             let name = &desc.name;
             let _ = writeln!(
                 observer.log,
-                "kernel {name}: what is said of it is about its code for images of RGBA bytes; a launch gets its own"
+                "kernel {name}: the remarks are about its code for RGBA8 images; each launch gets code for its own images"
             );
             expand_images(&observer, &mut module, kernel.func, &Facts::default_for(&desc.args), options)?;
         }
     }
     let module = Arc::new(module);
-    let heads: Vec<KernelHead<'_>> = kernels
+    let requests: Vec<KernelRequest<'_>> = kernels
         .iter()
-        .map(|desc| KernelHead { name: &desc.name, sub_group_size: desc.required_sub_group_size })
+        .map(|desc| KernelRequest { name: &desc.name, sub_group_size: desc.required_sub_group_size })
         .collect();
-    let (needs, executable) = compile_kernels(&mut observer, &module, &heads, &data, options)?;
+    let (needs, executable) = compile_kernels(&mut observer, &module, &requests, &data, options)?;
     let kernels = kernels
         .into_iter()
         .enumerate()
@@ -84,9 +85,9 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
     Ok(Program { kernels, log: observer.log, global_variable_bytes, memory: executable.memory })
 }
 
-/// Takes every kernel of a module to the canonical stage. Functions that are not kernels lose their bodies: they live on only
-/// in their callers.
-fn canonicalize(observer: &Observer<'_>, module: &mut Module, options: &Options) -> Result<(), BuildError> {
+/// Takes every kernel of a module to stage *canonical*. Other functions lose their bodies; they have been inlined into their
+/// callers.
+fn canonicalize(observer: &StageObserver<'_>, module: &mut Module, options: &Options) -> Result<(), BuildError> {
     passes::inline(module)?;
     for kernel in module.kernels.clone() {
         if module.funcs[kernel.func].stage == Stage::Imported {
@@ -99,9 +100,9 @@ fn canonicalize(observer: &Observer<'_>, module: &mut Module, options: &Options)
     Ok(())
 }
 
-/// Makes code of a kernel's accesses to images, for images and samplers as `facts` says. The kernel stays *canonical*.
+/// Expands a kernel's image accesses for the images and samplers that `facts` describes. The kernel stays *canonical*.
 pub(super) fn expand_images(
-    observer: &Observer<'_>,
+    observer: &StageObserver<'_>,
     module: &mut Module,
     func: Func,
     facts: &Facts,
@@ -113,7 +114,7 @@ pub(super) fn expand_images(
     })
 }
 
-/// Edits a function of a module beside what the rest of the module says.
+/// Edits a function of a module while the rest of the module is readable.
 fn with_function<T>(module: &mut Module, func: Func, edit: impl FnOnce(&Module, &mut Function) -> T) -> T {
     let mut taken = std::mem::replace(&mut module.funcs[func], Function::new("", &[]));
     let done = edit(module, &mut taken);
@@ -121,33 +122,34 @@ fn with_function<T>(module: &mut Module, func: Func, edit: impl FnOnce(&Module, 
     done
 }
 
-/// A kernel on its way through the last stages.
+/// A kernel to be compiled.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct KernelHead<'a> {
+pub(super) struct KernelRequest<'a> {
     pub(super) name: &'a str,
-    /// Work-items that a sub-group must have.
+    /// The sub-group size that the kernel requires.
     pub(super) sub_group_size: Option<u32>,
 }
 
-/// Everything behind the canonical stage, for all kernels of a module.
+/// Runs everything after stage *canonical* for all kernels of a module.
 pub(super) fn compile_kernels(
-    observer: &mut Observer<'_>,
+    observer: &mut StageObserver<'_>,
     module: &Arc<Module>,
-    heads: &[KernelHead<'_>],
+    requests: &[KernelRequest<'_>],
     data: &Arc<ProgramData>,
     options: &Options,
-) -> Result<(Vec<Needs>, Executable), BuildError> {
+) -> Result<(Vec<KernelNeeds>, CompiledKernels), BuildError> {
     let backends = Backends::choose(options)?;
     let mut needs = Vec::new();
     let (mut packs, mut scalars) = (Vec::new(), Vec::new());
     let mut places = Vec::new();
-    for (number, &KernelHead { name, sub_group_size }) in heads.iter().enumerate() {
+    for (number, &KernelRequest { name, sub_group_size }) in requests.iter().enumerate() {
         let demanding = sub_group_size.map(|size| Options { width: Some(size), ..options.clone() });
         let options = demanding.as_ref().unwrap_or(options);
         let made = guarded(PANIC, || kernel::compile(observer, module, number, backends, options));
         let made = made.map_err(|error| error.in_kernel(name))?;
         if let Some(size) = sub_group_size.filter(|size| *size != made.needs.resources.width) {
-            let why = format!("sub-groups of {size} work-items: {}", made.needs.report);
+            let why =
+                format!("it requires sub-groups of {size} work-items, which are not possible: {}", made.needs.report);
             return Err(BuildError::Limit(why).in_kernel(name));
         }
         observer.report(name, &made.needs.report);
@@ -166,9 +168,9 @@ pub(super) fn compile_kernels(
         Ok::<_, BuildError>(Some(executable))
     };
     let (packs, scalars) = (emit(backends.packs, packs)?, emit(backends.scalars, scalars)?);
-    let entries = |made: &Option<Executable>| made.as_ref().map_or(Vec::new(), |made| made.entries.clone());
+    let entries = |made: &Option<CompiledKernels>| made.as_ref().map_or(Vec::new(), |made| made.entries.clone());
     let (of_packs, of_scalars) = (entries(&packs), entries(&scalars));
     let entries = places.iter().map(|&(scalar, at)| if scalar { of_scalars[at] } else { of_packs[at] }).collect();
     let memory = Arc::new([packs, scalars].map(|made| made.map(|made| made.memory)));
-    Ok((needs, Executable { entries, log: String::new(), memory }))
+    Ok((needs, CompiledKernels { entries, log: String::new(), memory }))
 }

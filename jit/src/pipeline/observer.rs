@@ -1,4 +1,4 @@
-//! Verifies, dumps and times after each stage, and verifies after each pass; verification is for debug builds.
+//! Verifies, dumps and times each stage, and verifies after each pass. Only debug builds verify.
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -10,27 +10,27 @@ use crate::spmd::report::VectorizationReport;
 use crate::{BuildError, Options};
 
 /// Observes the stages of one build.
-pub(super) struct Observer<'a> {
+pub(super) struct StageObserver<'a> {
     options: &'a Options,
-    /// What goes to the build log.
+    /// The text for the build log.
     pub(super) log: String,
     started: Instant,
 }
 
-impl<'a> Observer<'a> {
-    /// An observer of what began at `started`.
-    pub(super) fn new(options: &'a Options, started: Instant) -> Observer<'a> {
-        Observer { options, log: String::new(), started }
+impl<'a> StageObserver<'a> {
+    /// An observer of a build that began at `started`.
+    pub(super) fn new(options: &'a Options, started: Instant) -> StageObserver<'a> {
+        StageObserver { options, log: String::new(), started }
     }
 
-    /// Notes how long a stage took since the last one.
+    /// Records the time since the last stage.
     pub(super) fn passed(&mut self, stage: &str, what: &str) {
         let now = Instant::now();
         tracing::debug!(target: "clift::time", stage, what, micros = (now - self.started).as_micros() as u64);
         self.started = now;
     }
 
-    /// What the vectorizer did with a kernel.
+    /// Records the vectorizer's report on a kernel.
     pub(super) fn report(&mut self, kernel: &str, report: &VectorizationReport) {
         tracing::debug!(target: "clift::vectorize", kernel, "{report}");
         if self.dumps(REPORT) {
@@ -42,7 +42,7 @@ impl<'a> Observer<'a> {
         self.options.dump.iter().any(|name| name == stage)
     }
 
-    /// After a stage that concerns the whole module.
+    /// Observes a stage that concerns the whole module.
     pub(super) fn module(&mut self, stage: &str, module: &Module) -> Result<(), BuildError> {
         self.passed(stage, "module");
         if self.dumps(stage) {
@@ -55,7 +55,7 @@ impl<'a> Observer<'a> {
         Ok(())
     }
 
-    /// After a stage that concerns one function.
+    /// Observes a stage that concerns one function.
     pub(super) fn function(&mut self, stage: &str, module: &Module, func: &Function) -> Result<(), BuildError> {
         self.passed(stage, &func.name);
         if self.dumps(stage) {
@@ -68,7 +68,7 @@ impl<'a> Observer<'a> {
         Ok(())
     }
 
-    /// Runs passes over a function, each of which is verified.
+    /// Runs passes over a function and verifies it after each.
     pub(super) fn passes(
         &self,
         module: &Module,

@@ -1,4 +1,5 @@
-//! Kernels through all stages after the import, run by machine code and by the interpreter in the same way a launch does.
+//! Runs kernels through all stages after the import, and executes them as a launch does, with machine code and with the
+//! interpreter.
 
 #![allow(unsafe_code, reason = "compiled kernels are called")]
 
@@ -13,9 +14,9 @@ use crate::spirv::{Imported, KernelDesc};
 use crate::spmd::tests::generate::{Barriers, Rng, kernel};
 use crate::spmd::tests::harness::Launch;
 use crate::spmd::tests::{launches, seeds};
-use crate::{Backend, BuildError, Kernel, Options, Program};
+use crate::{BackendChoice, BuildError, Kernel, Options, Program};
 
-/// A module made by hand, as if it had been imported.
+/// A handwritten module as if it had been imported.
 pub(crate) fn imported(module: Module) -> Imported {
     let kernels = module
         .kernels
@@ -29,11 +30,11 @@ fn parse(source: &str) -> Module {
     text::parse_module(source).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn build(module: &Module, backend: Backend) -> Program {
+fn build(module: &Module, backend: BackendChoice) -> Program {
     build_at(module, backend, None)
 }
 
-fn build_at(module: &Module, backend: Backend, width: Option<u32>) -> Program {
+fn build_at(module: &Module, backend: BackendChoice, width: Option<u32>) -> Program {
     let options = Options { backend, width, ..Options::default() };
     super::build(imported(module.clone()), &options).unwrap_or_else(|error| panic!("{error}\n{module}"))
 }
@@ -57,9 +58,9 @@ impl Arena {
     }
 }
 
-/// What callbacks of a launch leave.
+/// What the callbacks of a launch recorded.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct CallbackLog {
     faults: Mutex<Vec<String>>,
     printed: Mutex<Vec<String>>,
 }
@@ -71,9 +72,9 @@ unsafe extern "C" fn printf(
     count: u64,
     data: *const u8,
 ) -> i32 {
-    // SAFETY: the test's context leads to what it heard; code passes what the ABI says.
+    // SAFETY: the test's context points to the record; the code passes what the ABI specifies.
     unsafe {
-        let heard = &*(*ctx).launch.cast::<Heard>();
+        let log = &*(*ctx).launch.cast::<CallbackLog>();
         let format = std::ffi::CStr::from_ptr(format.cast()).to_string_lossy().into_owned();
         let mut line = format;
         for i in 0..count as usize {
@@ -90,7 +91,7 @@ unsafe extern "C" fn printf(
                 line += &format!(" {kind}{}:{:x}", arg.elem_bytes, u64::from_le_bytes(word));
             }
         }
-        heard.printed.lock().unwrap().push(line);
+        log.printed.lock().unwrap().push(line);
     }
     7
 }
@@ -98,9 +99,9 @@ unsafe extern "C" fn printf(
 unsafe extern "C" fn fault(ctx: *const WgContext, message: *const u8, len: u64) {
     // SAFETY: as above.
     unsafe {
-        let heard = &*(*ctx).launch.cast::<Heard>();
+        let log = &*(*ctx).launch.cast::<CallbackLog>();
         let message = std::slice::from_raw_parts(message, len as usize);
-        heard.faults.lock().unwrap().push(String::from_utf8_lossy(message).into_owned());
+        log.faults.lock().unwrap().push(String::from_utf8_lossy(message).into_owned());
     }
 }
 
@@ -110,9 +111,9 @@ extern "C" fn clock() -> u64 {
 
 static CALLBACKS: Callbacks = Callbacks { printf, fault, clock };
 
-/// Runs all groups of a launch, in runs of at most `run`.
-pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, args: &[u8], run: u64) -> Heard {
-    let heard = Heard::default();
+/// Runs all groups of a launch, in runs of at most `run` groups.
+pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, args: &[u8], run: u64) -> CallbackLog {
+    let log = CallbackLog::default();
     let scratch_bytes = kernel.resources.scratch_bytes_for(geometry.local_size).unwrap();
     let local_bytes = kernel.resources.local_bytes + local_bytes;
     let (mut scratch, mut local) = (Arena::new(scratch_bytes as usize), Arena::new(local_bytes as usize));
@@ -144,19 +145,19 @@ pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, arg
                     scratch: scratch.base(),
                     scratch_bytes: scratch.bytes as u64,
                     callbacks: &CALLBACKS,
-                    launch: (&raw const heard).cast::<c_void>(),
+                    launch: (&raw const log).cast::<c_void>(),
                     entry_data: kernel.entry.data,
                 };
-                // SAFETY: the context and the block are what the kernel's resources ask for.
+                // SAFETY: the context and the argument block satisfy the kernel's resources.
                 unsafe { entry(&context, block.base(), first, count) };
                 first += count;
             }
         }
     }
-    heard
+    log
 }
 
-const BACKENDS: [Backend; 3] = [Backend::Auto, Backend::Clif, Backend::Interp];
+const BACKENDS: [BackendChoice; 3] = [BackendChoice::Auto, BackendChoice::Cranelift, BackendChoice::Interp];
 
 fn block(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -188,8 +189,8 @@ fn a_kernel_adds() {
         let input: Vec<i32> = (0..37).collect();
         let mut output = vec![0i32; 37];
         let args = block(&[input.as_ptr() as u64, output.as_mut_ptr() as u64, 100]);
-        let heard = launch(&program.kernels[0], &Geometry::linear(37, 8), 0, &args, u64::MAX);
-        assert!(heard.faults.lock().unwrap().is_empty());
+        let log = launch(&program.kernels[0], &Geometry::linear(37, 8), 0, &args, u64::MAX);
+        assert!(log.faults.lock().unwrap().is_empty());
         assert_eq!(output, (100..137).collect::<Vec<i32>>(), "{backend:?}");
     }
 }
@@ -250,15 +251,15 @@ kernel f0 args 8
 "#;
 
 #[test]
-fn printf_hands_over_its_values() {
+fn printf_passes_its_values() {
     let module = parse(PRINT);
     for backend in BACKENDS {
         let program = build(&module, backend);
         let mut results = [0i32; 2];
         let args = block(&[results.as_mut_ptr() as u64]);
-        let heard = launch(&program.kernels[0], &Geometry::linear(2, 1), 0, &args, u64::MAX);
+        let log = launch(&program.kernels[0], &Geometry::linear(2, 1), 0, &args, u64::MAX);
         assert_eq!(results, [7, 7]);
-        let printed = heard.printed.lock().unwrap();
+        let printed = log.printed.lock().unwrap();
         for (i, line) in printed.iter().enumerate() {
             let start = format!("%d %f i4:{i:x} f4:3f800000 f4:40000000 f4:3f000000 i1:9 p8:");
             assert!(line.starts_with(&start), "{backend:?}: {line}");
@@ -270,9 +271,9 @@ fn printf_hands_over_its_values() {
 #[test]
 fn the_interpreter_reports_faults() {
     let module = parse(ADD);
-    let program = build(&module, Backend::Interp);
-    let heard = launch(&program.kernels[0], &Geometry::linear(4, 2), 0, &block(&[0, 0, 0]), u64::MAX);
-    let faults = heard.faults.lock().unwrap();
+    let program = build(&module, BackendChoice::Interp);
+    let log = launch(&program.kernels[0], &Geometry::linear(4, 2), 0, &block(&[0, 0, 0]), u64::MAX);
+    let faults = log.faults.lock().unwrap();
     assert!(!faults.is_empty() && faults[0].contains("out-of-bounds"), "{faults:?}");
 }
 
@@ -289,21 +290,22 @@ fn dumps_go_to_the_log() {
     let module = parse(ADD);
     let dump = super::DUMPS.iter().map(|&name| name.to_owned()).collect();
     let program =
-        super::build(imported(module), &Options { dump, backend: Backend::Clif, ..Options::default() }).unwrap();
+        super::build(imported(module), &Options { dump, backend: BackendChoice::Cranelift, ..Options::default() })
+            .unwrap();
     for stage in super::DUMPS {
         assert!(program.log.contains(&format!("; {stage}")), "{stage}");
     }
 }
 
-/// What the buffers of a launch hold after all its groups.
+/// The contents of the buffers of a launch after all its groups have run.
 fn run_generated(program: &Program, launch_of: &Launch) -> Vec<Vec<u8>> {
     let mut buffers = launch_of.buffers.clone();
     let local_offset = program.kernels[0].resources.local_bytes.next_multiple_of(128);
     let words: Vec<u64> = buffers.iter_mut().map(|b| b.as_mut_ptr() as u64).chain([local_offset]).collect();
     let mut args = block(&words);
     args.extend(&launch_of.rest);
-    let heard = launch(&program.kernels[0], &launch_of.geometry, launch_of.local_bytes + 128, &args, 2);
-    assert_eq!(*heard.faults.lock().unwrap(), Vec::<String>::new());
+    let log = launch(&program.kernels[0], &launch_of.geometry, launch_of.local_bytes + 128, &args, 2);
+    assert_eq!(*log.faults.lock().unwrap(), Vec::<String>::new());
     buffers
 }
 
@@ -312,10 +314,11 @@ fn generated_kernels_agree_between_backends() {
     for mode in [Barriers::None, Barriers::Uniform, Barriers::Hidden] {
         for seed in seeds(25) {
             let module = kernel(seed, mode);
-            let interpreted = build(&module, Backend::Interp);
-            // The usual width, and another.
+            let interpreted = build(&module, BackendChoice::Interp);
+            // The usual width and another one.
             let widths = [None, Some([1, 2, 4, 8, 16, 32][seed as usize % 6])];
-            let variants = widths.into_iter().flat_map(|width| [(Backend::Auto, width), (Backend::Clif, width)]);
+            let variants =
+                widths.into_iter().flat_map(|width| [(BackendChoice::Auto, width), (BackendChoice::Cranelift, width)]);
             let compiled: Vec<_> =
                 variants.map(|(backend, width)| (backend, width, build_at(&module, backend, width))).collect();
             for launch in launches(&mut Rng(seed), 3) {

@@ -48,7 +48,7 @@ use self::lower::SharedState;
 use self::module::Module;
 use self::unit::{Callee, ModuleGlobals, Ownership, Unit};
 use self::words::InstError;
-use super::{BuildError, ImportError, Input, ModuleSummary, Options, SpecConstant};
+use super::{BuildError, ImportError, ModuleInput, ModuleSummary, Options, SpecConstant};
 
 /// The result of an import.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ pub fn inspect(words: &[u32]) -> Result<ModuleSummary, ImportError> {
 ///
 /// # Errors
 /// [`BuildError::Import`] says what is wrong with the module.
-pub fn check(input: &Input<'_>, options: &Options) -> Result<ModuleSummary, BuildError> {
+pub fn check(input: &ModuleInput<'_>, options: &Options) -> Result<ModuleSummary, BuildError> {
     let module = Module::new(words::parse(input.words)?)?;
     let summary = summarize(&module)?;
     build(vec![module], std::slice::from_ref(input), options, Completeness::Module)?;
@@ -82,7 +82,7 @@ pub fn check(input: &Input<'_>, options: &Options) -> Result<ModuleSummary, Buil
 ///
 /// # Errors
 /// [`BuildError::Import`] or [`BuildError::Link`].
-pub fn import(inputs: &[Input<'_>], options: &Options) -> Result<Imported, BuildError> {
+pub fn import(inputs: &[ModuleInput<'_>], options: &Options) -> Result<Imported, BuildError> {
     let modules = inputs.iter().enumerate().map(|(number, input)| {
         let module = words::parse(input.words).and_then(Module::new);
         module.map_err(|error| in_module(error, number, inputs.len()))
@@ -131,7 +131,7 @@ fn summarize(module: &Module) -> Result<ModuleSummary, ImportError> {
 /// Imports parsed modules.
 fn build(
     modules: Vec<Module>,
-    inputs: &[Input<'_>],
+    inputs: &[ModuleInput<'_>],
     options: &Options,
     completeness: Completeness,
 ) -> Result<Imported, BuildError> {

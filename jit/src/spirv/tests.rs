@@ -4,7 +4,7 @@ use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use rspirv::spirv::{Capability, MAGIC_NUMBER, Op};
 
 use super::{caps, check, import, inspect};
-use crate::{BuildError, Input, Options};
+use crate::{BuildError, ModuleInput, Options};
 
 /// A header of version 1.2 with room for 100 ids.
 const HEADER: [u32; 5] = [MAGIC_NUMBER, 0x0001_0200, 0, 100, 0];
@@ -59,7 +59,7 @@ fn kernel(body: &[Vec<u32>]) -> Vec<u32> {
 
 /// What the import says.
 fn error(words: &[u32]) -> String {
-    let input = Input::new(words);
+    let input = ModuleInput::new(words);
     let options = Options::default();
     match import(std::slice::from_ref(&input), &options) {
         Ok(imported) => panic!("imported:\n{}", imported.module),
@@ -100,7 +100,7 @@ fn every_version_is_accepted() {
         words[1] = u32::from(major) << 16 | u32::from(minor) << 8;
         let summary = inspect(&words).unwrap();
         assert_eq!((summary.version, &summary.kernel_names[..]), ((major, minor), &["k".to_owned()][..]));
-        import(&[Input::new(&words)], &Options::default()).unwrap();
+        import(&[ModuleInput::new(&words)], &Options::default()).unwrap();
     }
 }
 
@@ -178,7 +178,7 @@ fn names_in_other_encodings() {
     let mut words = kernel(&[op(Op::Return, &[])]);
     let place = preamble().iter().map(Vec::len).sum::<usize>() + HEADER.len();
     words.splice(place..place, op(Op::Name, &[[9].to_vec(), text(b"caf\xe9")].concat()));
-    let imported = import(&[Input::new(&words)], &Options::default()).unwrap();
+    let imported = import(&[ModuleInput::new(&words)], &Options::default()).unwrap();
     assert_eq!(imported.kernels[0].name, "k");
 }
 
@@ -224,14 +224,14 @@ fn long_chains_of_constants() {
         words
     };
     let words = chain(255);
-    import(&[Input::new(&words)], &Options::default()).unwrap();
+    import(&[ModuleInput::new(&words)], &Options::default()).unwrap();
     assert!(error(&chain(50_000)).contains("takes more than 256 operations on addresses"));
 }
 
 #[test]
 fn kernels_of_one_name_do_not_link() {
     let words = kernel(&[op(Op::Return, &[])]);
-    let input = Input::new(&words);
+    let input = ModuleInput::new(&words);
     let result = import(&[input.clone(), input], &Options::default());
     assert_eq!(result.unwrap_err(), BuildError::Link("kernel `k` is defined more than once".to_owned()));
 }
@@ -239,7 +239,7 @@ fn kernels_of_one_name_do_not_link() {
 #[test]
 fn errors_name_the_module() {
     let (good, bad) = (module(&preamble()[..3]), kernel(&[op(Op::IAdd, &[2, 11, 5, 6]), op(Op::Return, &[])]));
-    let inputs = [Input::new(&good), Input::new(&bad)];
+    let inputs = [ModuleInput::new(&good), ModuleInput::new(&bad)];
     let error = import(&inputs, &Options::default()).unwrap_err().to_string();
     assert!(error.ends_with("the operands have different types: i32 and f32 (module 2 of 2)"), "{error}");
 }
@@ -264,7 +264,7 @@ fn long_call_chains() {
         words
     };
     let words = chain(0);
-    import(&[Input::new(&words)], &Options::default()).unwrap();
+    import(&[ModuleInput::new(&words)], &Options::default()).unwrap();
     assert!(error(&chain(9)).contains("recursion"));
 }
 
@@ -275,7 +275,7 @@ fn capabilities_load_or_are_refused_by_name() {
     for capability in (0..8000).filter_map(Capability::from_u32) {
         let mut words = kernel(&[op(Op::Return, &[])]);
         words.splice(5..5, op(Op::Capability, &[capability as u32]));
-        match import(&[Input::new(&words)], &Options::default()) {
+        match import(&[ModuleInput::new(&words)], &Options::default()) {
             Ok(_) => assert!(caps::accepts_capability(capability), "{capability:?}"),
             Err(error) => {
                 assert!(!caps::accepts_capability(capability), "{capability:?}: {error}");
@@ -314,7 +314,7 @@ fn instructions_of_reported_capabilities_are_known() {
             }
         }
         let words = kernel(&[op(class.opcode, &operands), op(Op::Return, &[])]);
-        if let Err(error) = import(&[Input::new(&words)], &Options::default()) {
+        if let Err(error) = import(&[ModuleInput::new(&words)], &Options::default()) {
             let text = error.to_string();
             let unknown =
                 text.contains("not supported by this device") || text.contains("not defined for OpenCL kernels");

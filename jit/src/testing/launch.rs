@@ -11,7 +11,7 @@ use clift_kir::{Imm, MemScope, Module, Opcode, Stage};
 
 use crate::pipeline::build;
 use crate::spirv::{Imported, KernelDesc};
-use crate::{Backend, Kernel, Options, Program};
+use crate::{BackendChoice, Kernel, Options, Program};
 
 /// Memory aligned as buffers and arenas are.
 struct Arena {
@@ -111,7 +111,7 @@ pub struct How {
     /// For messages.
     pub name: &'static str,
     /// What executes it.
-    pub backend: Backend,
+    pub backend: BackendChoice,
     /// Only the passes that correctness needs.
     pub opt_disable: bool,
     /// Whether the kernel goes through the canonical passes first, as if it had just been imported.
@@ -124,22 +124,35 @@ pub struct How {
 
 /// The ways in which every launch must give the same.
 pub const WAYS: [How; 11] = [
-    How { name: "clif", ..CLIF },
-    How { name: "clif, 4 lanes", width: Some(4), from_imported: false, run: 1, ..CLIF },
-    How { name: "clif, 8 lanes", width: Some(8), ..CLIF },
-    How { name: "clif, 16 lanes", width: Some(16), from_imported: false, ..CLIF },
-    How { name: "clif, no optimization", opt_disable: true, from_imported: false, run: 1, ..CLIF },
-    How { name: "host", backend: Backend::Auto, ..CLIF },
-    How { name: "host, 4 lanes", backend: Backend::Auto, width: Some(4), ..CLIF },
-    How { name: "host, 8 lanes", backend: Backend::Auto, width: Some(8), from_imported: false, run: 1, ..CLIF },
-    How { name: "host, 16 lanes", backend: Backend::Auto, width: Some(16), ..CLIF },
-    How { name: "host, 32 lanes", backend: Backend::Auto, width: Some(32), from_imported: false, ..CLIF },
-    How { name: "interp", backend: Backend::Interp, from_imported: false, run: 2, ..CLIF },
+    How { name: "cranelift", ..CRANELIFT },
+    How { name: "cranelift, 4 lanes", width: Some(4), from_imported: false, run: 1, ..CRANELIFT },
+    How { name: "cranelift, 8 lanes", width: Some(8), ..CRANELIFT },
+    How { name: "cranelift, 16 lanes", width: Some(16), from_imported: false, ..CRANELIFT },
+    How { name: "cranelift, no optimization", opt_disable: true, from_imported: false, run: 1, ..CRANELIFT },
+    How { name: "host", backend: BackendChoice::Auto, ..CRANELIFT },
+    How { name: "host, 4 lanes", backend: BackendChoice::Auto, width: Some(4), ..CRANELIFT },
+    How {
+        name: "host, 8 lanes",
+        backend: BackendChoice::Auto,
+        width: Some(8),
+        from_imported: false,
+        run: 1,
+        ..CRANELIFT
+    },
+    How { name: "host, 16 lanes", backend: BackendChoice::Auto, width: Some(16), ..CRANELIFT },
+    How { name: "host, 32 lanes", backend: BackendChoice::Auto, width: Some(32), from_imported: false, ..CRANELIFT },
+    How { name: "interp", backend: BackendChoice::Interp, from_imported: false, run: 2, ..CRANELIFT },
 ];
 
 /// Machine code for one work-item after the other, with all passes.
-pub const CLIF: How =
-    How { name: "", backend: Backend::Clif, opt_disable: false, width: Some(1), from_imported: true, run: u64::MAX };
+pub const CRANELIFT: How = How {
+    name: "",
+    backend: BackendChoice::Cranelift,
+    opt_disable: false,
+    width: Some(1),
+    from_imported: true,
+    run: u64::MAX,
+};
 
 impl How {
     /// Whether a launch may be run so: where sub-groups matter, packs are of their size.
@@ -147,7 +160,7 @@ impl How {
         let width = self.width.unwrap_or(1);
         // As a backend the interpreter starts from work-items; looped kernels it has run already.
         let looped = module.kernel(&case.kernel).is_some_and(|k| module.funcs[k.func].stage == Stage::Looped);
-        let interprets = self.backend == Backend::Interp;
+        let interprets = self.backend == BackendChoice::Interp;
         (case.sub_group_size == width || !names_sub_groups(module)) && !(looped && interprets)
     }
 }

@@ -1,11 +1,11 @@
 //! The body of the import fuzz target: shared by the test that mutates known modules and the `cargo fuzz` target.
 
-use clift_jit::{Input, Options, spirv};
+use clift_jit::{ModuleInput, Options, spirv};
 
 /// Takes any words through everything that looks at SPIR-V. Whatever they are, there is an answer; what is accepted is
 /// well-formed.
 pub(crate) fn import(words: &[u32]) {
-    let input = Input::new(words);
+    let input = ModuleInput::new(words);
     let options = Options { arg_info: true, ..Options::default() };
     let summary = spirv::inspect(words);
     let checked = spirv::check(&input, &options);

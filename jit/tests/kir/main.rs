@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clift_jit::testing::launch::{self, WAYS};
-use clift_jit::{Backend, Options, passes, spmd};
+use clift_jit::{BackendChoice, Options, passes, spmd};
 use clift_kir::interp::Geometry;
 use clift_kir::ops::OPS;
 use clift_kir::testing::filetest::{Command, FileTest, files};
@@ -155,7 +155,7 @@ fn op(sample: &Sample) -> Result<(), String> {
     case.check(&wanted)?;
     case.expected.clear();
     let ty = sample.stored_result();
-    for how in WAYS.iter().filter(|how| how.backend != Backend::Interp) {
+    for how in WAYS.iter().filter(|how| how.backend != BackendChoice::Interp) {
         let found = launch::execute(&module, &case, how).map_err(|e| format!("{}: {e}\n{module}", how.name))?;
         let buffer = |result: &run::RunResult| {
             let bytes = result.buffers.iter().find(|(at, _)| *at == 8).map(|(_, bytes)| bytes.clone());

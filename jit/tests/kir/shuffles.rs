@@ -1,7 +1,7 @@
 //! Shuffles of every type, in all the patterns that backends have instructions for and some that they have none for: of two
 //! vectors and of one twice, as one kernel per type of operand and result.
 
-use clift_jit::Backend;
+use clift_jit::BackendChoice;
 use clift_kir::interp::Geometry;
 use clift_kir::testing::run::{self, Arg, Fill, RunCase};
 use clift_kir::testing::samples::Rng;
@@ -9,7 +9,7 @@ use clift_kir::{
     Builder, Elem, Func, Function, IntCond, KernelData, MemInfo, Module, Opcode, Space, Stage, Type, Value, verify,
 };
 
-use clift_jit::testing::launch::{self, CLIF, How, WAYS};
+use clift_jit::testing::launch::{self, CRANELIFT, How, WAYS};
 
 const ELEMS: [Elem; 5] = [Elem::B1, Elem::I8, Elem::I16, Elem::I32, Elem::I64];
 /// Most lanes of a type.
@@ -80,8 +80,8 @@ fn check(ty: Type, to: u32) -> Result<(), String> {
     };
     let wanted = run::interpret(&module, &case)?.remove(0).1;
     // As it stands, too: optimized kernels have no shuffle of one vector twice.
-    let plain = How { name: "host, no optimization", backend: Backend::Auto, opt_disable: true, ..CLIF };
-    let compiled = WAYS.iter().filter(|how| how.backend != Backend::Interp && how.width == Some(1));
+    let plain = How { name: "host, no optimization", backend: BackendChoice::Auto, opt_disable: true, ..CRANELIFT };
+    let compiled = WAYS.iter().filter(|how| how.backend != BackendChoice::Interp && how.width == Some(1));
     for how in compiled.chain([&plain]) {
         let found = launch::execute(&module, &case, how).map_err(|e| format!("{}: {e}\n{module}", how.name))?;
         for ((at, wanted), (_, found)) in wanted.buffers.iter().zip(&found.buffers) {

@@ -10,7 +10,7 @@ mod shapes;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clift_jit::{Input, Options, compile};
+use clift_jit::{ModuleInput, Options, compile};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// What no module may take, in a debug build on a busy machine.
@@ -29,7 +29,7 @@ fn check(make: fn(u32) -> Vec<u32>) -> Result<(), String> {
     let words = make(depth);
     let building = std::thread::Builder::new().stack_size(STACK).spawn(move || {
         let start = Instant::now();
-        let input = Input::new(&words);
+        let input = ModuleInput::new(&words);
         let built = compile(&[input], &Options { arg_info: true, ..Options::default() });
         (start.elapsed(), built.err().map(|error| error.to_string()))
     });

@@ -26,7 +26,7 @@ mod launch;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use clift_jit::{Input, Options, spirv, testing};
+use clift_jit::{ModuleInput, Options, spirv, testing};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use case::Case;
@@ -71,8 +71,8 @@ fn check(path: &Path) -> Result<(), String> {
     let case = Case::parse(&text)?;
     let words = words(&binary)?;
     let linked = case.link.iter().map(|name| words_beside(path, name)).collect::<Result<Vec<_>, _>>()?;
-    let mut inputs = vec![Input { spec_constants: &case.spec, ..Input::new(&words) }];
-    inputs.extend(linked.iter().map(|words| Input::new(words)));
+    let mut inputs = vec![ModuleInput { spec_constants: &case.spec, ..ModuleInput::new(&words) }];
+    inputs.extend(linked.iter().map(|words| ModuleInput::new(words)));
     let options = Options { arg_info: true, ..Options::default() };
     match (spirv::import(&inputs, &options), &case.error) {
         (Err(error), _) if bless => bless_error(path, &text, &error.to_string()),
@@ -108,8 +108,8 @@ fn check_optimized(path: &Path) -> Result<(), String> {
         }
         let words = as_words(&output.stdout);
         let linked = case.link.iter().map(|name| words_beside(path, name)).collect::<Result<Vec<_>, _>>()?;
-        let mut inputs = vec![Input { spec_constants: &case.spec, ..Input::new(&words) }];
-        inputs.extend(linked.iter().map(|words| Input::new(words)));
+        let mut inputs = vec![ModuleInput { spec_constants: &case.spec, ..ModuleInput::new(&words) }];
+        inputs.extend(linked.iter().map(|words| ModuleInput::new(words)));
         let options = Options { arg_info: true, ..Options::default() };
         let imported = spirv::import(&inputs, &options).map_err(|error| format!("{level}: {error}"))?;
         clift_kir::verify::module(&imported.module).map_err(|errors| errors.to_string())?;

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use clift_jit::{BuildError, FastMath, Input, Options};
+use clift_jit::{BuildError, FastMath, ModuleInput, Options};
 
 use crate::frontend::{BuildOptions, Compiler, Header, Job, KernelReflection, Profile};
 
@@ -171,8 +171,8 @@ impl Unit {
         clift_jit::check(&self.input(), &options).map(drop)
     }
 
-    fn input(&self) -> Input<'_> {
-        Input { words: &self.words, spec_constants: &self.spec_constants, compiled_here: self.from_source }
+    fn input(&self) -> ModuleInput<'_> {
+        ModuleInput { words: &self.words, spec_constants: &self.spec_constants, compiled_here: self.from_source }
     }
 }
 
@@ -199,7 +199,7 @@ impl Executable {
     ) -> Result<(Self, String), BuildError> {
         let parts: Vec<&Unit> = units.iter().map(Arc::as_ref).collect();
         let options = combined(base, &parts, link_options);
-        let inputs: Vec<Input<'_>> = parts.iter().map(|unit| unit.input()).collect();
+        let inputs: Vec<ModuleInput<'_>> = parts.iter().map(|unit| unit.input()).collect();
         let mut program = clift_jit::compile(&inputs, &options)?;
         let log = std::mem::take(&mut program.log);
         let uniform_work_groups = options.uniform_work_groups;

@@ -1,23 +1,26 @@
-//! Which functions get the quick register allocator.
+//! Selects the functions that get the single-pass register allocator.
 //!
-//! Cranelift's default allocator splits ranges until everything fits. Its time grows with the square of the values that live
-//! through a long loop: a kernel of 500 pointers takes a minute. Where values are that many most are spilled anyway, so such
-//! functions go to its single-pass allocator. Deliberately not here: how functions are compiled (`compile.rs`).
+//! Cranelift's default allocator splits live ranges until everything fits. Its time grows with the square of the number of values
+//! that are live through a long loop: a kernel with 500 pointers takes a minute. With so many values most are spilled anyway, so
+//! such functions are compiled with Cranelift's single-pass allocator.
+//!
+//! Deliberately not here: how functions are compiled (`compile.rs`).
 
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{Value, ValueDef};
 use rustc_hash::FxHashSet;
 
-/// Fewest values alive through a loop that count as a crowd.
-const CROWD: usize = 128;
+/// The least number of values live through a loop for which the single-pass allocator is considered.
+const MIN_LIVE_VALUES: usize = 128;
 
-/// The product of values alive through loops and instructions from which the default allocator takes seconds.
-const COSTLY: usize = 1 << 20;
+/// The default allocator takes seconds if the number of values live through loops times the number of instructions is at least
+/// this.
+const MIN_COST: usize = 1 << 20;
 
-/// Whether a function has so many values alive through its loops that the default allocator would take too long.
+/// Whether so many values are live through a function's loops that the default allocator would take too long.
 pub(super) fn use_single_pass_regalloc(context: &mut Context) -> bool {
     let count = context.func.dfg.num_insts();
-    if count < COSTLY / context.func.dfg.num_values().max(1) {
+    if count < MIN_COST / context.func.dfg.num_values().max(1) {
         return false;
     }
     context.compute_cfg();
@@ -30,7 +33,7 @@ pub(super) fn use_single_pass_regalloc(context: &mut Context) -> bool {
         for inst in func.layout.block_insts(block) {
             for value in func.dfg.inst_values(inst).map(|value| func.dfg.resolve_aliases(value)) {
                 let (home, is_constant) = match func.dfg.value_def(value) {
-                    // A constant is made again where it is needed.
+                    // Constants are rematerialized where they are needed.
                     ValueDef::Result(def, _) => (func.layout.inst_block(def), func.dfg.inst_args(def).is_empty()),
                     ValueDef::Param(block, _) => (Some(block), false),
                     ValueDef::Union(..) => unreachable!("broken invariant: unions are made by the optimizer"),
@@ -41,5 +44,5 @@ pub(super) fn use_single_pass_regalloc(context: &mut Context) -> bool {
             }
         }
     }
-    through.len() >= CROWD && through.len().saturating_mul(count) >= COSTLY
+    through.len() >= MIN_LIVE_VALUES && through.len().saturating_mul(count) >= MIN_COST
 }

@@ -1,4 +1,5 @@
-//! Calls into the host: library functions lane by lane, bulk memory, `printf` and the clock through the runtime's callbacks.
+//! Calls into the host: library functions lane by lane, block copies and fills, and `printf` and the clock through the runtime's
+//! callbacks.
 
 use std::mem::offset_of;
 
@@ -45,7 +46,7 @@ impl Translator<'_> {
         }
     }
 
-    /// The fault of work-items that wait for one another.
+    /// Ends the launch with a fault, because its work-items wait for one another.
     pub(super) fn deadlock(&mut self) {
         let text = host::deadlock(&self.legal.name);
         self.fault(&text);
@@ -59,7 +60,7 @@ impl Translator<'_> {
         self.call_host(function, &[a, b, c], Some(ty))
     }
 
-    /// Ends the launch with a message, which is put on the stack: this happens once.
+    /// Ends the launch with a message. The message is built on the stack, because this runs at most once.
     fn fault(&mut self, text: &str) {
         let size = text.len().next_multiple_of(8);
         let data = ir::StackSlotData::new(ir::StackSlotKind::ExplicitSlot, size as u32, 3);
@@ -78,7 +79,7 @@ impl Translator<'_> {
         self.call(function, &[context, message, length], None);
     }
 
-    /// The launch context: the entry's first parameter.
+    /// The launch context, which is the entry's first parameter.
     fn context(&self) -> ir::Value {
         let entry = self.pos.func.layout.entry_block();
         match entry.and_then(|entry| self.pos.func.dfg.block_params(entry).first()) {
@@ -97,7 +98,7 @@ impl Translator<'_> {
         self.call(function, args, result)
     }
 
-    /// A call through a pointer; without a result the callee itself is given back.
+    /// A call through a pointer. Without a result type it returns the callee itself.
     fn call(&mut self, function: ir::Value, args: &[ir::Value], result: Option<ir::Type>) -> ir::Value {
         let mut signature = ir::Signature::new(self.call_conv);
         for &arg in args {

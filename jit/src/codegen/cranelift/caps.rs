@@ -1,4 +1,4 @@
-//! What Cranelift's lowering of 128-bit vectors covers, on all targets that this backend is for.
+//! The ops on 128-bit vectors that Cranelift can lower on all targets of this backend.
 
 use clift_kir::ops::{ConvertOp, IntOp, MemoryOp, OpClass};
 use clift_kir::{Elem, Imm, Opcode};
@@ -21,7 +21,7 @@ fn native_without_fma(op: Opcode, imm: &Imm, from: Elem, to: Elem) -> bool {
     op != Opcode::Fma && native(op, imm, from, to)
 }
 
-/// Whether an op on vectors has a lowering. Shifts are asked for with counts that are the same in every lane.
+/// Whether an op on vectors has a lowering. For shifts this assumes the same count in all lanes.
 fn native(op: Opcode, _imm: &Imm, from: Elem, to: Elem) -> bool {
     let float = matches!(from, Elem::F32 | Elem::F64);
     match op.class() {

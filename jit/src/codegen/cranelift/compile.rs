@@ -1,5 +1,5 @@
-//! Compiling functions of Cranelift's IR: which register allocator and which instructions each gets, and outlined cold functions,
-//! of which equal ones exist once in a program.
+//! Compiles functions in Cranelift's IR: chooses the register allocator and the instruction set for each function, and shares
+//! equal outlined cold functions within a program.
 
 use std::fmt::Write;
 use std::hash::{Hash, Hasher};
@@ -12,37 +12,37 @@ use cranelift_codegen::ir;
 use cranelift_module::{FuncId, ModuleError, ModuleReloc};
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::ClifBackend;
+use super::CraneliftBackend;
 use super::allocator::use_single_pass_regalloc;
 use super::cold::exchange;
-use super::constants::Pool;
+use super::constants::PoolVectors;
 use super::source::listing;
 use super::translate::Translated;
-use super::widening_multiply::only_of_widened;
+use super::widening_multiply::has_only_widening_multiplies;
 use crate::BuildError;
-use crate::codegen::code_memory::{CodeMemory, Placed, describe};
+use crate::codegen::code_memory::{CodeMemory, PlacedCode, describe};
 use crate::codegen::data::ProgramData;
 use crate::codegen::native::Session;
 
 /// Compiles the functions of one program.
-pub(super) struct Compiler {
-    backend: &'static ClifBackend,
+pub(super) struct CraneliftSession {
+    backend: &'static CraneliftBackend,
     memory: CodeMemory,
-    /// Outlined cold functions, by their hashes.
+    /// Outlined cold functions by hash.
     outlined: FxHashMap<u64, Vec<(ir::function::FunctionStencil, FuncId)>>,
-    /// Constants that functions read.
-    pools: Vec<Pool>,
+    /// The constant pools of the functions.
+    pools: Vec<PoolVectors>,
     context: Context,
     dump_clif: bool,
     dump_code: bool,
     log: String,
 }
 
-impl Compiler {
-    /// A compiler that logs Cranelift's IR and machine code where `dump` names them.
-    pub(super) fn new(backend: &'static ClifBackend, dump: &[String]) -> Compiler {
+impl CraneliftSession {
+    /// A session that logs Cranelift's IR and machine code if `dump` lists them.
+    pub(super) fn new(backend: &'static CraneliftBackend, dump: &[String]) -> CraneliftSession {
         let dumps = |name: &str| dump.iter().any(|wanted| wanted == name);
-        Compiler {
+        CraneliftSession {
             backend,
             memory: backend.code_memory(),
             outlined: FxHashMap::default(),
@@ -54,24 +54,25 @@ impl Compiler {
         }
     }
 
-    /// An outlined cold function: an equal one if there is one, else a new one.
-    fn outlined(&mut self, body: ir::Function) -> Result<FuncId, BuildError> {
+    /// Compiles an outlined cold function, or finds an equal one that has been compiled.
+    fn outlined(&mut self, outlined: ir::Function) -> Result<FuncId, BuildError> {
         let mut hasher = FxHasher::default();
-        body.stencil.hash(&mut hasher);
+        outlined.stencil.hash(&mut hasher);
         let hash = hasher.finish();
-        let known = self.outlined.get(&hash).and_then(|known| known.iter().find(|(known, _)| *known == body.stencil));
+        let known =
+            self.outlined.get(&hash).and_then(|known| known.iter().find(|(known, _)| *known == outlined.stencil));
         if let Some(&(_, id)) = known {
             return Ok(id);
         }
-        let stencil = body.stencil.clone();
-        let id = self.compile("outlined cold code", body, &[])?;
+        let stencil = outlined.stencil.clone();
+        let id = self.compile("outlined cold code", outlined, &[])?;
         self.outlined.entry(hash).or_default().push((stencil, id));
         Ok(id)
     }
 
     fn compile(&mut self, name: &str, func: ir::Function, pool: &[u128]) -> Result<FuncId, BuildError> {
         self.context.func = func;
-        // Only where nobody reads the code itself.
+        // Cranelift's text is needed only where the listing cannot decode the code.
         self.context.set_disasm(self.dump_code && cfg!(not(target_arch = "x86_64")));
         if self.dump_clif {
             let _ = writeln!(self.log, "; clif {name}\n{}", self.context.func);
@@ -79,11 +80,11 @@ impl Compiler {
         let id = self.memory.declare(&self.context.func.signature)?;
         let isas = &self.backend.isas;
         let isa = if use_single_pass_regalloc(&mut self.context) {
-            &isas.quick
-        } else if only_of_widened(&self.context.func) {
+            &isas.single_pass
+        } else if has_only_widening_multiplies(&self.context.func) {
             &isas.widening
         } else {
-            &isas.thorough
+            &isas.backtracking
         };
         let compiled = self.context.compile(&**isa, &mut ControlPlane::default()).map(|_| ());
         let compiled = compiled.map_err(|error| describe(ModuleError::Compilation(error.inner)));
@@ -103,19 +104,19 @@ impl Compiler {
     }
 }
 
-impl Session for Compiler {
+impl Session for CraneliftSession {
     fn define(&mut self, name: &str, func: &Function, data: &ProgramData) -> Result<usize, BuildError> {
-        let Translated { mut func, bodies, pool } = self.backend.translate(func, data, self.dump_code);
-        for (number, body) in (0..).zip(bodies) {
-            let id = self.outlined(body)?;
-            exchange::name_body(&mut func, number, id.as_u32());
+        let Translated { mut func, outlined, pool } = self.backend.translate(func, data, self.dump_code);
+        for (number, outlined) in (0..).zip(outlined) {
+            let id = self.outlined(outlined)?;
+            exchange::bind_outlined(&mut func, number, id.as_u32());
         }
         let id = self.compile(name, func, &pool)?;
         self.pools.push(pool);
         Ok(self.memory.add_entry(id))
     }
 
-    fn finish(self: Box<Self>, data: Arc<ProgramData>) -> Result<Placed, BuildError> {
+    fn finish(self: Box<Self>, data: Arc<ProgramData>) -> Result<PlacedCode, BuildError> {
         self.memory.finish(data, Box::new(self.pools), self.log)
     }
 }

@@ -1,5 +1,5 @@
-//! Masks in the form that takes the fewest instructions: the opposite of a comparison where its user can turn around, and the
-//! top bits of lanes where only they decide.
+//! Masks in the form that takes the fewest instructions: the inverse of a comparison if its user can swap its operands, and the
+//! top bits of lanes if the user reads nothing else.
 
 use clift_kir::{Imm, Inst, InstData, IntCond, Opcode, Type, Value};
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -7,9 +7,9 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 use super::translate::{Translator, int_cc};
 
 impl Translator<'_> {
-    /// A mask, or its opposite where the instruction being translated is all that needs it and that takes fewer instructions;
-    /// whether it is the opposite.
-    pub(super) fn mask_or_opposite(&mut self, mask: Value) -> (ir::Value, bool) {
+    /// A mask or its inverse, and whether it is the inverse. The inverse is returned if only the instruction being translated
+    /// uses the mask, and the inverse takes fewer instructions.
+    pub(super) fn mask_or_inverse(&mut self, mask: Value) -> (ir::Value, bool) {
         if let Some((cond, [a, b])) = self.comparison(mask)
             && is_costly(cond, self.legal.dfg.ty(a))
         {
@@ -24,8 +24,8 @@ impl Translator<'_> {
         (self.get(mask), false)
     }
 
-    /// A vector whose lanes' top bits are the lanes of a mask, or of its opposite (the flag says so), where comparing takes more
-    /// than getting them there. It has lanes of the width of `ty`.
+    /// A vector of lanes as wide as `ty`'s whose top bits are the lanes of a mask, or of its inverse (the flag tells which).
+    /// `None` unless this is cheaper than the comparison.
     pub(super) fn mask_as_signs(&mut self, mask: Value, ty: ir::Type) -> Option<(ir::Value, bool)> {
         let (cond, [a, b]) = self.comparison(mask)?;
         let lanes = self.legal.dfg.ty(a);
@@ -55,8 +55,9 @@ impl Translator<'_> {
         Some((signs, cond == IntCond::Eq))
     }
 
-    /// Condition and operands of a comparison of vectors of integers that only the instruction being translated needs. It may stand
-    /// in an earlier block: instruction selection computes it where it is used, unless that is in a loop and it need not be.
+    /// The condition and operands of an integer vector comparison that only the instruction being translated uses. The comparison
+    /// may be in an earlier block: instruction selection sinks it to its use, unless the use is in a loop and the comparison is
+    /// not.
     fn comparison(&self, mask: Value) -> Option<(IntCond, [Value; 2])> {
         let def: Inst = self.legal.dfg.def_inst(mask).filter(|_| self.is_only_use(mask))?;
         let data = self.legal.dfg.inst(def);
@@ -66,9 +67,9 @@ impl Translator<'_> {
     }
 }
 
-/// Whether a comparison of vectors takes more instructions than its opposite.
+/// Whether a comparison of vectors takes more instructions than its inverse.
 fn is_costly(cond: IntCond, ty: Type) -> bool {
-    // Maxima, which tell two of the unsigned orders, exist for up to 32 bits.
+    // Two of the unsigned comparisons use maxima, which exist for up to 32 bits.
     let narrow = ty.elem.bits() < 64;
     match cond {
         IntCond::Eq | IntCond::Slt | IntCond::Sgt => false,

@@ -1,12 +1,13 @@
-//! Constants in vectors.
+//! Vector constants: which are kept in registers and which are read from memory.
 //!
-//! Cranelift computes a constant once, before all loops that need it, and keeps it in a register: a loop of mathematics has more
-//! constants than there are registers, so most of them are written to the stack and read back at every use, by an instruction of
-//! its own. Such loops keep only the constants that they use most, and read the others from a *pool*. A read is part of the
-//! instruction that uses the constant if nobody else uses what was read, so each use in a block has a place of its own in the
-//! pool. The pool's address comes from the stack frame, once in each block: what depends on it cannot be computed before the loop.
+//! Cranelift materializes a constant once, before all loops that use it, and keeps it in a register. A loop of mathematical code
+//! has more constants than there are registers. Most of them would be spilled, and reloaded by a separate instruction at every
+//! use. Such loops therefore keep only the constants that they use most, and read the others from a *constant pool*. A load is
+//! folded into the instruction that uses it only if it has a single use, so each use in a block has its own entry in the pool.
+//! The pool's address is loaded from the stack frame once in each block; loads that depend on it cannot be hoisted out of the
+//! loop.
 //!
-//! In bodies constants are part of the code, so that equal bodies are equal.
+//! In outlined cold functions constants are part of the code, so that equal functions can be shared.
 
 use std::cmp::Reverse;
 use std::rc::Rc;
@@ -20,46 +21,46 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::translate::{Translator, clif_type};
 
-/// Registers that values and constants of a loop share: all but those for what is being computed.
+/// Vector registers that the values and constants of a loop share; the others are for temporaries.
 const REGISTERS: usize = 11;
 
-/// Fewest and most of them for constants.
-const FEWEST: usize = 3;
-const MOST: usize = 9;
+/// The least and the greatest number of constants that a loop keeps in registers.
+const MIN_KEPT: usize = 3;
+const MAX_KEPT: usize = 9;
 
-/// Loops with no more constants than this keep them all: those that do not find a register are read back from the stack, once for
+/// Loops with at most this many constants keep all of them. Those without a register are reloaded from the stack, once for
 /// several uses.
-const ENOUGH: usize = 15;
+const KEEP_ALL: usize = 15;
 
-/// How much more often an inner loop is taken to be executed.
+/// The assumed number of iterations of a loop.
 const ITERATIONS: u64 = 8;
 
-/// The constants of a function, as they lie in memory.
-pub(super) type Pool = Box<[u128]>;
+/// The constants of a function as they are in memory.
+pub(super) type PoolVectors = Box<[u128]>;
 
-/// Which constants blocks read from the pool, and what is in it.
+/// The constants that blocks read from the pool, and the pool itself.
 #[derive(Default)]
-pub(super) struct Constants {
-    /// Constants in registers, by block; other blocks have no need of the pool.
+pub(super) struct ConstantPlacement {
+    /// The constants in registers, by block. Blocks that are not listed do not use the pool.
     kept: FxHashMap<Block, Rc<FxHashSet<u128>>>,
     pool: Vec<u128>,
-    /// Places in the pool by constant, in the order in which a block uses them.
+    /// By constant: its entries in the pool, in the order in which a block uses them.
     places: FxHashMap<u128, Vec<usize>>,
-    /// How many of them the current block has used.
+    /// The number of entries that the current block has used.
     used: FxHashMap<u128, usize>,
     /// The pool's address in the current block.
     base: Option<ir::Value>,
-    /// Holds the pool's address.
+    /// The stack slot with the pool's address.
     slot: Option<ir::StackSlot>,
 }
 
-impl Constants {
-    /// Chooses for the blocks of a function. What is executed seldom does not count.
-    pub(super) fn new(func: &Function, cfg: &Cfg, rare: &Cold) -> Constants {
+impl ConstantPlacement {
+    /// Chooses the constants to keep for each block of a function. Cold blocks are ignored.
+    pub(super) fn new(func: &Function, cfg: &Cfg, cold: &Cold) -> ConstantPlacement {
         let loops = LoopForest::new(cfg, &DomTree::new(cfg));
-        // How often constants are used in each loop.
+        // How often each loop uses each constant.
         let mut uses: FxHashMap<LoopId, FxHashMap<u128, u64>> = FxHashMap::default();
-        let usual = || cfg.rpo().iter().copied().filter(|&block| !rare.contains(block));
+        let usual = || cfg.rpo().iter().copied().filter(|&block| !cold.contains(block));
         for block in usual() {
             let often = ITERATIONS.pow(loops.depth(block).min(8));
             for bits in vectors_in(func, block) {
@@ -70,8 +71,8 @@ impl Constants {
                 }
             }
         }
-        let mut constants = Constants::default();
-        if uses.values().all(|uses| uses.len() <= ENOUGH) {
+        let mut constants = ConstantPlacement::default();
+        if uses.values().all(|uses| uses.len() <= KEEP_ALL) {
             return constants;
         }
         let is_vector = |value: Value| func.dfg.ty(value).is_vector() && func.dfg.as_const(value).is_none();
@@ -86,11 +87,11 @@ impl Constants {
         let kept: FxHashMap<LoopId, _> = uses
             .into_iter()
             .filter_map(|(id, uses)| {
-                if uses.len() <= ENOUGH {
+                if uses.len() <= KEEP_ALL {
                     return None;
                 }
                 let alive = alive.get(&id).copied().unwrap_or(0);
-                let most = REGISTERS.saturating_sub(alive).clamp(FEWEST, MOST);
+                let most = REGISTERS.saturating_sub(alive).clamp(MIN_KEPT, MAX_KEPT);
                 let mut ranked: Vec<(u128, u64)> = uses.into_iter().collect();
                 ranked.sort_by_key(|&(bits, count)| (Reverse(count), bits));
                 let kept: FxHashSet<u128> = ranked.into_iter().take(most).map(|(bits, _)| bits).collect();
@@ -104,7 +105,7 @@ impl Constants {
     }
 }
 
-/// The constant vectors that instructions of a block use, one for each use.
+/// The constant vectors that the instructions of a block use, once per use.
 fn vectors_in(func: &Function, block: Block) -> impl Iterator<Item = u128> {
     let mut found = Vec::new();
     for &inst in func.layout.insts(block) {
@@ -115,12 +116,12 @@ fn vectors_in(func: &Function, block: Block) -> impl Iterator<Item = u128> {
     found.into_iter()
 }
 
-/// A constant vector as it is in a register.
+/// The bits of a constant vector in a register.
 pub(super) fn bits_of(data: &ConstData) -> u128 {
     let bytes = (clif_type(data.ty).lane_bits() / 8) as usize;
     let mut all = [0u8; 16];
     for (i, place) in all.chunks_mut(bytes).enumerate() {
-        // Unused lanes repeat the last one, so that splats stay splats.
+        // Unused lanes repeat the last lane, so that splats stay splats.
         let lane = data.lane((i as u32).min(data.ty.lanes() - 1));
         let bits = if data.ty.is_bool() { 0u64.wrapping_sub(lane) } else { lane };
         place.copy_from_slice(&bits.to_le_bytes()[..bytes]);
@@ -135,7 +136,7 @@ impl Translator<'_> {
         self.constants.base = None;
     }
 
-    /// A vector that is constant, for the current block.
+    /// The register with a vector value that is constant, in the current block.
     pub(super) fn constant_here(&mut self, value: Value) -> Option<ir::Value> {
         let legal = self.legal;
         let data = legal.dfg.as_const(value).filter(|data| data.ty.is_vector())?;
@@ -145,17 +146,17 @@ impl Translator<'_> {
     /// Whether the current block reads a constant from the pool.
     fn is_pooled(&self, bits: u128) -> bool {
         let kept = self.constants.kept.get(&self.current());
-        kept.map_or(self.is_seldom(), |kept| !kept.contains(&bits))
+        kept.map_or(self.in_cold_block(), |kept| !kept.contains(&bits))
     }
 
-    /// A constant in all bits of a register.
+    /// A constant with the given bits as a register's content.
     pub(super) fn vector_constant(&mut self, ty: ir::Type, bits: u128) -> ir::Value {
         if !self.is_pooled(bits) {
             let constant = self.pos.func.dfg.constants.insert(bits.to_le_bytes()[..].into());
             return self.pos.ins().vconst(ty, constant);
         }
         let base = self.pool_base();
-        let Constants { pool, places, used, .. } = &mut self.constants;
+        let ConstantPlacement { pool, places, used, .. } = &mut self.constants;
         let (places, used) = (places.entry(bits).or_default(), used.entry(bits).or_default());
         if *used == places.len() {
             places.push(pool.len());
@@ -176,15 +177,15 @@ impl Translator<'_> {
             func.create_sized_stack_slot(ir::StackSlotData::new(ir::StackSlotKind::ExplicitSlot, 8, 3))
         });
         let place = self.pos.ins().stack_addr(types::I64, slot, 0);
-        // An atomic load is one that nobody replaces by what was stored.
+        // Cranelift does not forward stored values to an atomic load.
         let base = self.pos.ins().atomic_load(types::I64, ir::MemFlagsData::trusted(), place);
         self.constants.base = Some(base);
         base
     }
 
-    /// Ends the function: its pool, whose address the entry leaves in the stack frame.
-    pub(super) fn finish_pool(&mut self) -> Pool {
-        let pool: Pool = std::mem::take(&mut self.constants.pool).into();
+    /// Finishes the function: stores the address of the pool to the stack frame in the entry block, and returns the pool.
+    pub(super) fn finish_pool(&mut self) -> PoolVectors {
+        let pool: PoolVectors = std::mem::take(&mut self.constants.pool).into();
         if let (Some(slot), Some(entry)) = (self.constants.slot, self.pos.func.layout.entry_block()) {
             self.pos.set_position(match self.pos.func.layout.first_inst(entry) {
                 Some(first) => CursorPosition::At(first),

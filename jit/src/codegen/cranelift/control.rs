@@ -1,4 +1,4 @@
-//! Control flow. A switch becomes a table where its cases lie densely, else a binary search.
+//! Control flow. A switch becomes a jump table where its cases are dense, else a binary search.
 
 use clift_kir::ops::TerminatorOp;
 use clift_kir::{BlockCall, Imm, Inst, SwitchData};
@@ -8,10 +8,10 @@ use cranelift_codegen::ir::{self, BlockArg, InstBuilder, types};
 
 use super::translate::{Translator, wrong_imm};
 
-/// A target with its arguments.
-type Target = (ir::Block, Vec<BlockArg>);
+/// A branch target with its arguments.
+type BranchTarget = (ir::Block, Vec<BlockArg>);
 
-/// Runs of cases of at least this many are tables.
+/// The least number of dense cases for a jump table.
 const TABLE_MIN: usize = 4;
 
 impl Translator<'_> {
@@ -38,9 +38,9 @@ impl Translator<'_> {
             }
             (TerminatorOp::Ret, Imm::None) => {
                 let values = self.args(inst);
-                self.leave(&values);
+                self.return_values(&values);
             }
-            // The kernel's fault, but no reason to end the process: the call ends.
+            // The kernel is at fault, but that must not end the process: the function returns.
             (TerminatorOp::Unreachable, Imm::None) => {
                 let returns: Vec<ir::Type> =
                     self.pos.func.signature.returns.iter().map(|param| param.value_type).collect();
@@ -65,7 +65,7 @@ impl Translator<'_> {
         }
     }
 
-    fn target(&mut self, call: &BlockCall) -> Target {
+    fn target(&mut self, call: &BlockCall) -> BranchTarget {
         let args = call
             .args
             .iter()
@@ -79,14 +79,14 @@ impl Translator<'_> {
 
     fn switch(&mut self, selector: ir::Value, switch: &SwitchData) {
         let default = self.target(&switch.default);
-        let mut cases: Vec<(u64, Target)> =
+        let mut cases: Vec<(u64, BranchTarget)> =
             switch.cases.iter().map(|(bits, call)| (*bits, self.target(call))).collect();
         cases.sort_by_key(|&(bits, _)| bits);
         self.search(selector, &cases, &default);
     }
 
-    /// Ends the current block with the choice among sorted cases.
-    fn search(&mut self, selector: ir::Value, cases: &[(u64, Target)], default: &Target) {
+    /// Ends the current block with a search among sorted cases.
+    fn search(&mut self, selector: ir::Value, cases: &[(u64, BranchTarget)], default: &BranchTarget) {
         let ty = self.ty(selector);
         let [(first, target), rest @ ..] = cases else {
             self.pos.ins().jump(default.0, &default.1);
@@ -112,7 +112,7 @@ impl Translator<'_> {
         }
     }
 
-    fn table(&mut self, selector: ir::Value, cases: &[(u64, Target)], default: &Target) {
+    fn table(&mut self, selector: ir::Value, cases: &[(u64, BranchTarget)], default: &BranchTarget) {
         let ty = self.ty(selector);
         let first = cases[0].0;
         let base = self.int(ty, first as i64);
@@ -120,7 +120,7 @@ impl Translator<'_> {
         let index = if ty.bits() < 32 {
             self.pos.ins().uextend(types::I32, index)
         } else if ty == types::I64 {
-            // Indices beyond 32 bits must not come back into the table.
+            // Indices beyond 32 bits must not wrap around into the table.
             let limit = self.pos.ins().iconst(types::I64, i64::from(u32::MAX));
             let clamped = self.pos.ins().umin(index, limit);
             self.pos.ins().ireduce(types::I32, clamped)
@@ -135,7 +135,7 @@ impl Translator<'_> {
             entries.push(target.clone());
         }
         let pool = &mut self.pos.func.dfg.value_lists;
-        let mut call = |target: &Target| ir::BlockCall::new(target.0, target.1.iter().copied(), pool);
+        let mut call = |target: &BranchTarget| ir::BlockCall::new(target.0, target.1.iter().copied(), pool);
         let default = call(default);
         let entries: Vec<ir::BlockCall> = entries.iter().map(call).collect();
         let table = self.pos.func.create_jump_table(ir::JumpTableData::new(default, &entries));

@@ -37,7 +37,7 @@ impl Translator<'_> {
                 None => self.pos.ins().uextend(ty, a),
             },
             O::Sext => self.pos.ins().sextend(ty, a),
-            // Out of range it gives what may be given where nothing is asked for.
+            // Values out of range may give any result if saturation is not requested.
             O::FptoS
                 if from.is_vector()
                     && self.features.x86
@@ -81,9 +81,9 @@ impl Translator<'_> {
         self.set(inst, value);
     }
 
-    /// Low bits of each lane, in the first lanes.
+    /// The low bits of each lane, in the first lanes.
     fn narrow(&mut self, a: ir::Value, from: Type, to: Type) -> ir::Value {
-        // The wanted bytes of each lane, by a shuffle of the bytes.
+        // A shuffle selects the low bytes of each lane.
         let (wide, small) = (from.elem.bytes() as u8, to.elem.bytes() as u8);
         let bytes = self.recast(a, types::I8X16);
         let mut pattern = [0u8; 16];
@@ -111,7 +111,7 @@ impl Translator<'_> {
         value
     }
 
-    /// The register whose upper half the operand of an instruction is.
+    /// The register whose upper half is the operand of an instruction.
     pub(super) fn upper_half_of(&mut self, inst: Inst, half: Type) -> Option<ir::Value> {
         let legal = self.legal;
         let def = legal.dfg.inst(legal.dfg.def_inst(legal.dfg.inst(inst).args[0])?);
@@ -131,7 +131,7 @@ impl Translator<'_> {
                 self.pos.ins().fcvt_to_uint_sat(types::I32X4, a)
             };
         }
-        // The form that instruction selection knows: through 64 bits, narrowed together with zeros.
+        // The pattern that instruction selection matches: convert to 64 bits and narrow together with zeros.
         let zero = self.zero_vector(types::I64X2);
         if signed {
             let long = self.pos.ins().fcvt_to_sint_sat(types::I64X2, a);
@@ -142,15 +142,15 @@ impl Translator<'_> {
         }
     }
 
-    /// Zeros beside which 64-bit lanes are narrowed: a constant as it stands, in rare blocks too, because instruction selection
-    /// has no other form of that.
+    /// Zeros for narrowing 64-bit lanes. They must be an inline constant, also in cold blocks, because instruction selection
+    /// matches only that pattern.
     fn zero_vector(&mut self, ty: ir::Type) -> ir::Value {
         let zero = self.pos.func.dfg.constants.insert([0u8; 16][..].into());
         self.pos.ins().vconst(ty, zero)
     }
 
-    /// Singles in range as unsigned integers: where the signed conversion gives the sign bit, the number less 2^31 is converted
-    /// too.
+    /// Singles in range to unsigned integers. Where the signed conversion gives the sign bit, the value minus 2^31 is converted
+    /// as well.
     fn float_to_unsigned(&mut self, a: ir::Value) -> ir::Value {
         let ty = types::I32X4;
         let limit = self.int(ty, i64::from(2f32.powi(31).to_bits()));
@@ -173,7 +173,7 @@ impl Translator<'_> {
     }
 }
 
-/// Whether a conversion has to clamp.
+/// Whether a conversion saturates.
 fn saturates(imm: &Imm) -> bool {
     matches!(imm, Imm::Convert(mode) if mode.saturate)
 }

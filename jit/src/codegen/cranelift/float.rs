@@ -17,13 +17,13 @@ impl Translator<'_> {
         let value = match op {
             O::Fadd => self.pos.ins().fadd(a, b),
             O::Fsub => self.pos.ins().fsub(a, b),
-            // Twice a number, without a constant that takes a register.
+            // `2 * x` as `x + x`, which needs no register for the constant.
             O::Fmul if self.is_two(data.args[1]) => self.pos.ins().fadd(a, a),
             O::Fmul if self.is_two(data.args[0]) => self.pos.ins().fadd(b, b),
             O::Fmul => self.pos.ins().fmul(a, b),
             O::Fdiv => self.pos.ins().fdiv(a, b),
             O::Fma => {
-                // The instruction overwrites its first operand: better one that nobody else needs.
+                // The instruction overwrites its first operand; prefer one without later uses.
                 let second_ends = !self.ends_here(data.args[0]) && self.ends_here(data.args[1]);
                 let (a, b) = if second_ends { (b, a) } else { (a, b) };
                 self.fma(a, b, args[2])
@@ -34,7 +34,7 @@ impl Translator<'_> {
             O::Fmin | O::Fmax => {
                 let no_nan = matches!(&data.imm, Imm::Fp(flags) if flags.contains(FpFlags::NO_NAN));
                 let (first, second) = (self.is_number(data.args[0]), self.is_number(data.args[1]));
-                // The instruction gives its second operand when one is NaN.
+                // The instruction returns its second operand if one is NaN.
                 let (a, b) = if first && !second { (b, a) } else { (a, b) };
                 self.min_max(op == O::Fmin, a, b, no_nan || first || second)
             }
@@ -44,8 +44,8 @@ impl Translator<'_> {
             O::Trunc => self.pos.ins().trunc(a),
             O::Rint => self.pos.ins().nearest(a),
             O::Fcmp => match data.imm {
-                Imm::FloatCond(cond, _) => match self.opposite_of(inst, cond) {
-                    Some(opposite) => self.invert(opposite),
+                Imm::FloatCond(cond, _) => match self.inverse_comparison(inst, cond) {
+                    Some(inverted) => self.invert(inverted),
                     None => self.compare(cond, a, b),
                 },
                 ref imm => wrong_imm(imm),
@@ -54,9 +54,9 @@ impl Translator<'_> {
         self.set(inst, value);
     }
 
-    /// The result of the opposite comparison of vectors, where the same block has it already: its complement is often combined
-    /// with another mask for nothing, and what was compared is not needed any more.
-    fn opposite_of(&mut self, inst: Inst, cond: FloatCond) -> Option<ir::Value> {
+    /// The inverse comparison of vectors, if the block has already computed it. Its complement often folds into another mask
+    /// operation, and the operands need not stay live.
+    fn inverse_comparison(&mut self, inst: Inst, cond: FloatCond) -> Option<ir::Value> {
         let legal = self.legal;
         let data = legal.dfg.inst(inst);
         if !self.arg_type(inst, 0).is_vector() {
@@ -77,7 +77,7 @@ impl Translator<'_> {
     fn compare(&mut self, cond: FloatCond, a: ir::Value, b: ir::Value) -> ir::Value {
         let ty = self.ty(a);
         match cond {
-            // Two comparisons: vectors have no such condition.
+            // Vectors have no such condition; it takes two comparisons.
             FloatCond::One | FloatCond::Ueq if ty.is_vector() => {
                 let below = self.pos.ins().fcmp(FloatCC::LessThan, a, b);
                 let above = self.pos.ins().fcmp(FloatCC::GreaterThan, a, b);
@@ -98,7 +98,7 @@ impl Translator<'_> {
         if self.features.fma { self.pos.ins().fma(a, b, c) } else { self.fma_call(a, b, c) }
     }
 
-    /// Magnitude. The instruction for vectors would make its mask each time.
+    /// The absolute value. Cranelift's lowering for vectors would build its mask each time.
     fn magnitude(&mut self, a: ir::Value) -> ir::Value {
         let ty = self.ty(a);
         if !ty.is_vector() {
@@ -116,7 +116,7 @@ impl Translator<'_> {
         self.recast(bits, ty)
     }
 
-    /// Magnitude of the first, sign of the second.
+    /// The magnitude of `a` with the sign of `b`.
     fn copy_sign(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
         let ty = self.ty(a);
         if !ty.is_vector() {
@@ -128,16 +128,16 @@ impl Translator<'_> {
         self.pos.ins().bitselect(sign, b, a)
     }
 
-    /// Whether a value is a constant without NaN.
+    /// Whether a value is a constant without NaN lanes.
     fn is_number(&self, value: Value) -> bool {
         self.legal.dfg.as_const(value).is_some_and(|data| {
             data.to_lanes().iter().all(|&bits| !clift_kir::eval::float::to_f64(data.ty.elem, bits).is_nan())
         })
     }
 
-    /// The other operand where one is NaN (the first, where it is known that the second is a number).
+    /// The minimum or maximum; if one operand is NaN, the other one. `second_is_number` tells that `b` is known not to be NaN.
     fn min_max(&mut self, min: bool, a: ir::Value, b: ir::Value, second_is_number: bool) -> ir::Value {
-        let chosen = self.lesser_or_greater(min, a, b);
+        let chosen = self.pseudo_min_max(min, a, b);
         if second_is_number {
             return chosen;
         }
@@ -145,8 +145,8 @@ impl Translator<'_> {
         self.choose(b_is_nan, a, chosen)
     }
 
-    /// The smaller or greater one of two, the second where one is NaN: in the form that instruction selection knows.
-    pub(super) fn lesser_or_greater(&mut self, min: bool, a: ir::Value, b: ir::Value) -> ir::Value {
+    /// The smaller or greater operand; the second one if either is NaN. This is the pattern that instruction selection matches.
+    pub(super) fn pseudo_min_max(&mut self, min: bool, a: ir::Value, b: ir::Value) -> ir::Value {
         let ty = self.ty(a);
         let (x, y) = if min { (a, b) } else { (b, a) };
         let first = self.pos.ins().fcmp(FloatCC::LessThan, x, y);

@@ -1,4 +1,4 @@
-//! Integer ops. Nothing traps: divisors that would are replaced first.
+//! Integer ops. Nothing traps: divisors that would trap are replaced first.
 
 use clift_kir::ops::IntOp;
 use clift_kir::{Imm, Inst, IntCond, Opcode};
@@ -44,7 +44,7 @@ impl Translator<'_> {
             O::Or => self.pos.ins().bor(a, b),
             O::Xor => self.pos.ins().bxor(a, b),
             O::Not => self.pos.ins().bnot(a),
-            // The legal form has rotations of vectors only as varying ones; a part may have the same count in all lanes.
+            // The legal form has only varying rotations of vectors; in some parts all lanes may have the same count.
             O::Rotl if operand.is_vector() => self.varying_shift(data.op, a, b),
             O::Shl | O::Lshr | O::Ashr if operand.is_vector() && !self.is_splat(data.args[1]) => {
                 self.varying_shift(data.op, a, b)
@@ -74,7 +74,7 @@ impl Translator<'_> {
         self.set(inst, value);
     }
 
-    /// Ops on truth values: `i8` of 0 or 1, or masks.
+    /// Ops on Booleans (`i8` of 0 or 1) and masks.
     fn bool_op(&mut self, op: IntOp, inst: Inst, args: &[ir::Value]) {
         use IntOp as O;
         let data = self.legal.dfg.inst(inst);
@@ -99,7 +99,7 @@ impl Translator<'_> {
                         let differ = self.pos.ins().bxor(a, b);
                         self.invert(differ)
                     }
-                    // True is 1 unsigned and -1 signed.
+                    // True is 1 as an unsigned and -1 as a signed number.
                     IntCond::Ult | IntCond::Sgt => {
                         let not_a = self.invert(a);
                         self.pos.ins().band(not_a, b)
@@ -151,27 +151,27 @@ impl Translator<'_> {
         self.set(inst, value);
     }
 
-    /// Where two masks differ, or where they are the same.
+    /// Where two masks differ, or where they are equal.
     fn masks_differ(&mut self, inst: Inst, same: bool) -> ir::Value {
         let args = &self.legal.dfg.inst(inst).args;
-        let ((a, a_opposite), (b, b_opposite)) = (self.mask_or_opposite(args[0]), self.mask_or_opposite(args[1]));
+        let ((a, a_opposite), (b, b_opposite)) = (self.mask_or_inverse(args[0]), self.mask_or_inverse(args[1]));
         let b = self.mask_of_width(b, self.ty(a).lane_bits());
         let differ = self.pos.ins().bxor(a, b);
         if same ^ a_opposite ^ b_opposite { self.invert(differ) } else { differ }
     }
 
-    /// The other truth value.
+    /// The complement of a Boolean or mask.
     pub(super) fn invert(&mut self, a: ir::Value) -> ir::Value {
         if self.ty(a).is_vector() { self.pos.ins().bnot(a) } else { self.pos.ins().bxor_imm_s(a, 1) }
     }
 
-    /// Whether a vector is known to be the same in all lanes.
+    /// Whether a vector is known to have the same value in all lanes.
     fn is_splat(&self, value: clift_kir::Value) -> bool {
         let splat = self.legal.dfg.def_inst(value).is_some_and(|def| self.legal.dfg.inst(def).op == Opcode::Splat);
         splat || self.legal.dfg.as_splat_bits(value).is_some()
     }
 
-    /// The scalar count of a shift; vectors are shifted by a splat.
+    /// The scalar count of a shift. Vectors are shifted by splats.
     fn shift_count(&mut self, inst: Inst, count: ir::Value) -> ir::Value {
         if !self.ty(count).is_vector() {
             return count;
@@ -182,7 +182,7 @@ impl Translator<'_> {
         }
         match self.legal.dfg.def_inst(operand).map(|def| self.legal.dfg.inst(def)) {
             Some(splat) if splat.op == Opcode::Splat => self.get(splat.args[0]),
-            _ => unreachable!("broken invariant: vector shifted by no splat"),
+            _ => unreachable!("broken invariant: vector shift by a count that is not a splat"),
         }
     }
 
@@ -219,7 +219,7 @@ impl Translator<'_> {
             let zero = self.int(ty, 0);
             self.pos.ins().select(is_zero, zero, value)
         } else {
-            // A remainder by one is zero, as it has to be.
+            // A remainder by one is zero, which is the required result.
             self.pos.ins().urem(a, safe)
         }
     }
@@ -237,7 +237,7 @@ impl Translator<'_> {
             Some(_) => return self.pos.ins().srem(a, b),
             None => {}
         }
-        // Divisors 0 and -1 are replaced by 1, which gives the right remainder; the quotient is then `-a & b`.
+        // The divisors 0 and -1 are replaced by 1, which gives the right remainder; the quotient is then `-a & b`.
         let one = self.int(ty, 1);
         let next = self.pos.ins().iadd(b, one);
         let special = self.pos.ins().icmp_imm_u(IntCC::UnsignedLessThan, next, 2);
@@ -281,7 +281,8 @@ impl Translator<'_> {
         }
         let bits = ty.lane_bits();
         let value = if add { self.pos.ins().iadd(a, b) } else { self.pos.ins().isub(a, b) };
-        // Overflow shows in the sign: of the sum against both operands, of the difference against the first where they differ.
+        // Overflow shows in the sign bit: a sum has a sign different from both operands, a difference one different from the
+        // first operand, where the operands' signs differ.
         let against_a = self.pos.ins().bxor(value, a);
         let second = if add { self.pos.ins().bxor(value, b) } else { self.pos.ins().bxor(a, b) };
         let sign = self.pos.ins().band(against_a, second);

@@ -1,19 +1,19 @@
-//! Instruction-set descriptions: the host's with all its features, and other targets for tests.
+//! Cranelift's target descriptions: the host's with all its features, and other targets for tests.
 
 use cranelift_codegen::isa::{Builder, OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable, Flags};
 
-/// What the translation itself must know of a target.
+/// Features of a target that the translation depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Features {
     /// Fused multiply-add instructions.
     pub(super) fma: bool,
-    /// 128-bit vectors with everything that Cranelift's lowering of them takes for granted.
+    /// 128-bit vectors with all the instructions that Cranelift's lowering of them requires.
     pub(super) simd: bool,
     /// Vector comparisons of floats with unordered conditions.
     pub(super) unordered: bool,
-    /// Instructions that only x86 has: conversions of floats to integers that do not clamp, a blend by the top bits of lanes,
-    /// the top bits of all lanes in a scalar register, shuffles of bytes by any numbers.
+    /// Instructions that exist only on x86: float to integer conversions that do not saturate, blends by the top bits of lanes,
+    /// the top bits of all lanes in a scalar register, and byte shuffles by variable numbers.
     pub(super) x86: bool,
 }
 
@@ -33,14 +33,14 @@ impl Features {
     }
 }
 
-/// A target in the ways that functions are compiled for it.
+/// A target's descriptions for the different ways of compiling a function.
 #[derive(Clone)]
 pub(super) struct Isas {
-    /// The one for almost everything.
-    pub(super) thorough: OwnedTargetIsa,
-    /// For functions on which that would take too long: another register allocator.
-    pub(super) quick: OwnedTargetIsa,
-    /// For functions whose 64-bit products are all of widened lanes: without the instruction for general ones.
+    /// For almost all functions: the backtracking allocator.
+    pub(super) backtracking: OwnedTargetIsa,
+    /// For functions that would take too long with that: the single-pass allocator.
+    pub(super) single_pass: OwnedTargetIsa,
+    /// For functions whose 64-bit multiplications are all widening: without the instruction for full multiplications.
     pub(super) widening: OwnedTargetIsa,
 }
 
@@ -54,7 +54,7 @@ fn flags(allocator: &str) -> Result<Flags, String> {
         ("enable_verifier", verify),
         ("is_pic", "false"),
         ("unwind_info", "false"),
-        // Where blocks begin, for listings.
+        // Listings need to know where blocks begin.
         ("machine_code_cfg_info", "true"),
         ("probestack_strategy", "inline"),
         ("enable_heap_access_spectre_mitigation", "false"),
@@ -65,30 +65,30 @@ fn flags(allocator: &str) -> Result<Flags, String> {
     Ok(Flags::new(builder))
 }
 
-/// The feature that brings the instruction for general products.
-const PRODUCTS: &str = "has_avx512dq";
+/// The feature with the instruction for full 64-bit vector multiplications.
+const FULL_MULTIPLY: &str = "has_avx512dq";
 
-/// A target's description in each way.
+/// All descriptions of a target.
 fn all(make: impl Fn() -> Result<Builder, String>) -> Result<Isas, String> {
     let finish = |builder: Builder, allocator| builder.finish(flags(allocator)?).map_err(|error| error.to_string());
     let mut without = make()?;
-    // Other architectures do not know it.
-    if without.iter().any(|setting| setting.name == PRODUCTS) {
-        without.set(PRODUCTS, "false").map_err(|error| format!("{PRODUCTS}: {error}"))?;
+    // Other architectures do not have this setting.
+    if without.iter().any(|setting| setting.name == FULL_MULTIPLY) {
+        without.set(FULL_MULTIPLY, "false").map_err(|error| format!("{FULL_MULTIPLY}: {error}"))?;
     }
     Ok(Isas {
-        thorough: finish(make()?, "backtracking")?,
-        quick: finish(make()?, "single_pass")?,
+        backtracking: finish(make()?, "backtracking")?,
+        single_pass: finish(make()?, "single_pass")?,
         widening: finish(without, "backtracking")?,
     })
 }
 
-/// The machine this runs on.
+/// The host.
 pub(super) fn host() -> Result<Isas, String> {
     all(|| cranelift_native::builder().map_err(str::to_owned))
 }
 
-/// Any target, by triple and the names of its features.
+/// Any target, by its triple and the names of its features.
 #[cfg(test)]
 pub(super) fn other(triple: &str, features: &[&str]) -> Result<Isas, String> {
     all(|| {

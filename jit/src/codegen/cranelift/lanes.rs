@@ -17,7 +17,7 @@ impl Translator<'_> {
         let data = legal.dfg.inst(inst);
         let to = self.result_type(inst);
         let value = match op {
-            // Made where they are used.
+            // Materialized where they are used.
             O::Const if to.is_vector() => return,
             O::Const => match data.imm {
                 Imm::Const(id) => self.constant(legal.dfg.constant(id)),
@@ -39,10 +39,10 @@ impl Translator<'_> {
         let value = match op {
             O::Splat => {
                 let a = self.args(inst)[0];
-                match self.lane_everywhere(data.args[0], to) {
+                match self.splat_lane(data.args[0], to) {
                     Some(value) => value,
                     None => {
-                        let a = self.held(a);
+                        let a = self.pin_to_block(a);
                         if to.is_bool() { self.splat_bool(a, to) } else { self.pos.ins().splat(clif_type(to), a) }
                     }
                 }
@@ -67,7 +67,8 @@ impl Translator<'_> {
             O::Shuffle => {
                 let args = self.args(inst);
                 let Imm::Lanes(lanes) = &data.imm else { wrong_imm(&data.imm) };
-                let known = self.among_zeros(inst, args[0], to, lanes).or_else(|| self.narrowed_pair(inst, lanes));
+                let known =
+                    self.shuffle_with_zero(inst, args[0], to, lanes).or_else(|| self.narrowed_pair(inst, lanes));
                 match known {
                     Some(value) => value,
                     None => self.shuffle(args[0], args[1], self.arg_type(inst, 0), to, lanes),
@@ -107,20 +108,20 @@ impl Translator<'_> {
         self.vector_constant(ty, bits_of(data))
     }
 
-    /// A truth value as a lane of a mask.
+    /// A Boolean as a lane of a mask.
     fn bool_to_lane(&mut self, value: ir::Value, lane: ir::Type) -> ir::Value {
         let wide = if lane == types::I8 { value } else { self.pos.ins().uextend(lane, value) };
         self.pos.ins().ineg(wide)
     }
 
-    /// A lane of a mask as a truth value.
+    /// A lane of a mask as a Boolean.
     fn lane_to_bool(&mut self, value: ir::Value) -> ir::Value {
         let low = if self.ty(value) == types::I8 { value } else { self.pos.ins().ireduce(types::I8, value) };
         self.pos.ins().band_imm_u(low, 1)
     }
 
-    /// A lane of a register in all lanes, without a way through a scalar.
-    fn lane_everywhere(&mut self, scalar: clift_kir::Value, to: Type) -> Option<ir::Value> {
+    /// One lane of a register in all lanes, without extracting it to a scalar.
+    fn splat_lane(&mut self, scalar: clift_kir::Value, to: Type) -> Option<ir::Value> {
         let legal = self.legal;
         let def = legal.dfg.inst(legal.dfg.def_inst(scalar)?);
         let (Opcode::Extract, &Imm::Lane(lane)) = (def.op, &def.imm) else { return None };
@@ -138,7 +139,7 @@ impl Translator<'_> {
     fn extract_lane(&mut self, a: ir::Value, lane: u8) -> ir::Value {
         let ty = self.ty(a).lane_type();
         if lane == 0 && self.features.x86 && matches!(ty, types::I32 | types::I64) {
-            // The first lane of floats is a move, cheaper than an extraction.
+            // On floats, extracting the first lane is a plain move, which is cheaper.
             let float = if ty == types::I32 { types::F32 } else { types::F64 };
             let floats = self.recast(a, vector_of(float));
             let first = self.pos.ins().extractlane(floats, 0);
@@ -147,7 +148,7 @@ impl Translator<'_> {
         self.pos.ins().extractlane(a, lane)
     }
 
-    /// One lane of a mask as a truth value.
+    /// One lane of a mask as a Boolean.
     fn mask_lane(&mut self, mask: ir::Value, lane: u8) -> ir::Value {
         if !self.features.x86 {
             let value = self.pos.ins().extractlane(mask, lane);
@@ -159,13 +160,13 @@ impl Translator<'_> {
         self.pos.ins().band_imm_u(bit, 1)
     }
 
-    /// The lanes of a mask as bits of an `i32`, on targets where that is one instruction.
+    /// The lanes of a mask as the bits of an `i32`, on targets with an instruction for that.
     fn mask_bits(&mut self, mask: ir::Value) -> ir::Value {
         debug_assert!(self.features.x86);
         self.pos.ins().vhigh_bits(types::I32, mask)
     }
 
-    /// A truth value as the condition of a branch or a selection. Where it is a lane of a mask, its bit is tested where it is.
+    /// A Boolean as the condition of a branch or select. If it is a lane of a mask, that bit is tested directly.
     pub(super) fn condition(&mut self, value: clift_kir::Value) -> ir::Value {
         if self.features.x86
             && let Some(def) = self.legal.dfg.def_inst(value)
@@ -199,17 +200,17 @@ impl Translator<'_> {
         value
     }
 
-    /// A scalar as the first lane of a register, the others unspecified.
+    /// A scalar as the first lane of a register; the other lanes are unspecified.
     pub(super) fn first_lane(&mut self, value: ir::Value, ty: ir::Type) -> ir::Value {
         let scalar = self.ty(value);
         if scalar.is_int() && scalar.bits() < 32 {
-            // Instruction selection has no move of bytes and words.
+            // Instruction selection has no such move for 8-bit and 16-bit lanes.
             let wide = self.pos.ins().uextend(types::I32, value);
             let vector = self.pos.ins().scalar_to_vector(types::I32X4, wide);
             return self.recast(vector, ty);
         }
         let vector = if scalar.is_float() {
-            // One instruction; a scalar as a vector's first lane would also clear the others.
+            // One instruction; `scalar_to_vector` would also clear the other lanes.
             self.pos.ins().splat(vector_of(scalar), value)
         } else {
             self.pos.ins().scalar_to_vector(vector_of(scalar), value)
@@ -229,37 +230,38 @@ impl Translator<'_> {
         if ty.is_bool() && ty.is_vector() {
             b = self.mask_of_width(b, self.ty(a).lane_bits());
         } else if self.arg_type(inst, 0).is_vector() {
-            // A blend takes three steps where one does.
+            // Avoid general blends, which take three instructions, where one instruction suffices.
             let [_, chosen, otherwise] = self.legal.dfg.inst(inst).args[..] else {
-                unreachable!("broken invariant: a selection of something else than two values")
+                unreachable!("broken invariant: select without two values")
             };
             let zero = |value| self.legal.dfg.as_splat_bits(value) == Some(0);
             let (no_chosen, no_otherwise) = (zero(chosen), zero(otherwise));
             let mask = self.legal.dfg.inst(inst).args[0];
             if !no_chosen
                 && !no_otherwise
-                && let Some((signs, opposite)) = self.mask_as_signs(mask, self.ty(a))
+                && let Some((signs, inverted)) = self.mask_as_signs(mask, self.ty(a))
             {
-                let (a, b) = if opposite { (b, a) } else { (a, b) };
+                let (a, b) = if inverted { (b, a) } else { (a, b) };
                 return self.blend_by_signs(signs, a, b);
             }
-            let (cond, opposite) = self.mask_or_opposite(mask);
+            let (cond, inverted) = self.mask_or_inverse(mask);
             if no_otherwise {
-                return self.lanes_of(cond, a, opposite);
+                return self.lanes_of(cond, a, inverted);
             }
             if no_chosen {
-                return self.lanes_of(cond, b, !opposite);
+                return self.lanes_of(cond, b, !inverted);
             }
-            if let Some(min) = self.is_extreme(inst) {
-                return self.lesser_or_greater(min, a, b);
+            if let Some(min) = self.is_pseudo_min_max(inst) {
+                return self.pseudo_min_max(min, a, b);
             }
-            return if opposite { self.choose(cond, b, a) } else { self.choose(cond, a, b) };
+            return if inverted { self.choose(cond, b, a) } else { self.choose(cond, a, b) };
         }
         self.choose(cond, a, b)
     }
 
-    /// Whether a selection of floats is of the smaller one of two (true) or the greater one, and of the second where one is NaN.
-    fn is_extreme(&self, inst: Inst) -> Option<bool> {
+    /// Whether a float select is a pseudo-minimum (true) or a pseudo-maximum (false), which return the second operand if one is
+    /// NaN.
+    fn is_pseudo_min_max(&self, inst: Inst) -> Option<bool> {
         let dfg = &self.legal.dfg;
         let [condition, chosen, otherwise] = dfg.inst(inst).args[..] else { return None };
         let compared = dfg.inst(dfg.def_inst(condition)?);
@@ -284,7 +286,7 @@ impl Translator<'_> {
         self.recast(value, ty)
     }
 
-    /// The lanes of a value that are in a mask, or those that are not; the others are zero.
+    /// The lanes of a value where a mask is true, or where it is false if `outside`; the others are zero.
     fn lanes_of(&mut self, mask: ir::Value, value: ir::Value, outside: bool) -> ir::Value {
         let ty = self.ty(value);
         let mask = self.mask_of_width(mask, ty.lane_bits());
@@ -306,13 +308,13 @@ impl Translator<'_> {
             };
         }
         if self.ty(mask).lane_count() > lanes {
-            // The first lanes alone fill the register in their widest form.
+            // In their widest form the first lanes alone fill the register.
             mask = self.mask_of_width(mask, 128 / lanes);
         }
         if op == Opcode::Any { self.pos.ins().vany_true(mask) } else { self.pos.ins().vall_true(mask) }
     }
 
-    /// The mask with lanes of another width; the first lanes stay the first.
+    /// The mask with lanes of another width; the order of lanes stays the same.
     pub(super) fn mask_of_width(&mut self, mask: ir::Value, bits: u32) -> ir::Value {
         let mut mask = mask;
         while self.ty(mask).lane_bits() < bits {
@@ -324,7 +326,7 @@ impl Translator<'_> {
         mask
     }
 
-    /// The lanes of two masks of one width, in lanes of half that.
+    /// The lanes of two masks of the same width, in lanes of half the width.
     fn join_masks(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
         if self.ty(a).lane_bits() == 64 {
             let pattern = [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27];
@@ -336,13 +338,13 @@ impl Translator<'_> {
         }
     }
 
-    /// The lower or upper half of a mask's lanes, in lanes of twice the width: each lane stands beside itself.
+    /// The lower or upper half of a mask's lanes, in lanes of twice the width. Each lane is duplicated.
     fn mask_half(&mut self, mask: ir::Value, upper: bool) -> ir::Value {
         let (ty, bytes) = (self.ty(mask), (self.ty(mask).lane_bits() / 8) as u8);
         let mut pattern = [0u8; 16];
         for (i, byte) in pattern.iter_mut().enumerate() {
             let (lane, offset) = (i as u8 / bytes, i as u8 % bytes);
-            // As an interleaving of two registers, a form that instruction selection knows.
+            // As an interleaving of two registers, a pattern that instruction selection matches.
             *byte = (lane / 2) * bytes + offset + if upper { 8 } else { 0 } + if lane % 2 == 1 { 16 } else { 0 };
         }
         let a = self.recast(mask, types::I8X16);
@@ -351,7 +353,7 @@ impl Translator<'_> {
         self.recast(value, wide)
     }
 
-    /// A mask as it crosses between blocks.
+    /// A mask in the form that crosses between blocks.
     pub(super) fn mask_for_block(&mut self, mask: ir::Value, ty: Type) -> ir::Value {
         if ty.is_bool() && ty.is_vector() { self.mask_of_width(mask, 128 / ty.lanes()) } else { mask }
     }
@@ -370,7 +372,7 @@ impl Translator<'_> {
         self.shuffle_lanes(a, b, ty, from.lanes(), lanes)
     }
 
-    /// Masks are shuffled in the width of the first operand, or in a smaller one when the result has more lanes than fit.
+    /// Masks are shuffled at the width of the first operand, or at a smaller width if the result has more lanes than fit.
     fn shuffle_mask(&mut self, a: ir::Value, b: ir::Value, from: Type, to: Type, lanes: &[u8]) -> ir::Value {
         let straight = |first: u32| lanes.iter().zip(first..).all(|(&lane, wanted)| u32::from(lane) == wanted);
         let full = |this: &Self, mask: ir::Value| this.ty(mask).lane_count() == from.lanes();
@@ -392,7 +394,7 @@ impl Translator<'_> {
         self.shuffle_lanes(a, b, ty, from.lanes(), lanes)
     }
 
-    /// Lanes of two registers of type `ty`, whose first `used` lanes are numbered.
+    /// Shuffles lanes of two registers of type `ty`; `used` is the number of lanes of each that count.
     fn shuffle_lanes(&mut self, a: ir::Value, b: ir::Value, ty: ir::Type, used: u32, lanes: &[u8]) -> ir::Value {
         if lanes.iter().enumerate().all(|(i, &lane)| usize::from(lane) == i) && lanes.len() as u32 <= used {
             return a;
@@ -414,16 +416,16 @@ impl Translator<'_> {
         self.recast(value, ty)
     }
 
-    /// Bytes of two registers by number, 0 to 31.
+    /// Shuffles bytes of two registers, numbered 0 to 31.
     pub(super) fn shuffle_bytes(&mut self, a: ir::Value, b: ir::Value, pattern: &[u8; 16]) -> ir::Value {
-        // Equal shuffles are computed once only when they have the same immediate.
+        // Equal shuffles are merged only if they have the same immediate.
         let func = &mut *self.pos.func;
         let immediate = *self.patterns.entry(*pattern).or_insert_with(|| func.dfg.immediates.push(pattern[..].into()));
         self.pos.ins().shuffle(a, b, immediate)
     }
 
-    /// A shuffle of a register and zeros, on targets where a shuffle of bytes can give zeros.
-    fn among_zeros(&mut self, inst: Inst, a: ir::Value, to: Type, lanes: &[u8]) -> Option<ir::Value> {
+    /// A shuffle of a register and zeros, on targets whose byte shuffle can produce zeros.
+    fn shuffle_with_zero(&mut self, inst: Inst, a: ir::Value, to: Type, lanes: &[u8]) -> Option<ir::Value> {
         let zeros = self.legal.dfg.as_splat_bits(self.legal.dfg.inst(inst).args[1]) == Some(0);
         let from = self.arg_type(inst, 0);
         if !zeros || !self.features.x86 || from != to || from.bytes() != 16 || from.is_bool() {
@@ -443,7 +445,7 @@ impl Translator<'_> {
         Some(self.recast(value, clif_type(to)))
     }
 
-    /// The low words of two registers of 64-bit lanes, where both operands are narrowed only to be joined.
+    /// The low words of two registers of 64-bit lanes, if both operands are truncations that are only joined.
     fn narrowed_pair(&mut self, inst: Inst, lanes: &[u8]) -> Option<ir::Value> {
         let legal = self.legal;
         let source = |value: clift_kir::Value| {
@@ -479,7 +481,7 @@ impl Translator<'_> {
     }
 }
 
-/// A whole pattern of bytes that has the wanted ones: one that instruction selection knows, if any fits.
+/// Completes a pattern of bytes; prefers a pattern that instruction selection matches.
 fn fill_pattern(wanted: &[Option<u8>; 16]) -> [u8; 16] {
     let fits = |pattern: &[u8; 16]| wanted.iter().zip(pattern).all(|(wanted, byte)| wanted.is_none_or(|w| w == *byte));
     let same = std::array::from_fn(|i| i as u8);
@@ -496,7 +498,7 @@ fn fill_pattern(wanted: &[Option<u8>; 16]) -> [u8; 16] {
     let first = wanted[0].unwrap_or(0);
     let window = std::array::from_fn(|i| (first + i as u8) % 32);
     let known = std::iter::once(same).chain(interleaved).chain([window]);
-    // Else the wanted bytes again and again.
+    // Otherwise the requested bytes are repeated.
     let used = wanted.iter().rposition(Option::is_some).map_or(1, |last| (last + 1).next_power_of_two());
     let again = std::array::from_fn(|i| wanted[i % used].unwrap_or(i as u8));
     known.into_iter().find(fits).unwrap_or(again)

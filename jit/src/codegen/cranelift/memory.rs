@@ -81,7 +81,7 @@ impl Translator<'_> {
         self.pos.ins().stack_addr(types::I64, stack, 0)
     }
 
-    /// `base + index * scale + disp`; a displacement that accesses can take stays apart from the sum.
+    /// `base + index * scale + disp`. A displacement that fits into accesses is kept separate from the sum.
     pub(super) fn addr(&mut self, inst: Inst) {
         let data = self.legal.dfg.inst(inst);
         let Imm::Addr { scale, disp } = data.imm else { wrong_imm(&data.imm) };
@@ -113,13 +113,13 @@ impl Translator<'_> {
         let access = access_type(to);
         let flags = flags(mem, access, host);
         let value = if mem.volatile && !access.is_vector() && mem.align >= access.bytes() {
-            // Plain loads are merged with others; an atomic one happens exactly as written.
+            // Plain loads may be merged with others; an atomic load is executed exactly as written.
             let pointer = self.get(data.args[0]);
             let int = access.as_int();
             let value = self.pos.ins().atomic_load(int, atomic_flags(), pointer);
             if int == access { value } else { self.pos.ins().bitcast(access, ir::MemFlagsData::new(), value) }
         } else if self.is_extended(self.legal.dfg.result(inst)) {
-            // The instruction that loads it clears the bits above, too.
+            // The load instruction also clears the bits above.
             let long = if access == types::I8 {
                 self.pos.ins().uload8(types::I64, flags, address.value, address.disp)
             } else {
@@ -134,7 +134,7 @@ impl Translator<'_> {
         let value = if ty == access {
             value
         } else {
-            // A short vector is loaded as a scalar of its size.
+            // A short vector is loaded as a scalar of the same size.
             self.first_lane(value, ty)
         };
         self.set(inst, value);
@@ -157,7 +157,7 @@ impl Translator<'_> {
     }
 }
 
-/// The type in which a value is accessed: short vectors as a scalar of their size.
+/// The type of the access to a value. Short vectors are accessed as scalars of the same size.
 fn access_type(ty: Type) -> ir::Type {
     if !ty.is_vector() {
         return clif_type(ty);
@@ -171,8 +171,8 @@ fn access_type(ty: Type) -> ir::Type {
 }
 
 fn flags(mem: MemInfo, access: ir::Type, host: bool) -> ir::MemFlagsData {
-    // Faults are the application's: the process gets its signal, no code here handles them. An access that may trap is one that
-    // Cranelift keeps.
+    // A fault is the application's: the process gets its signal and nothing here handles it. Cranelift does not remove accesses
+    // that may trap.
     let mut flags = ir::MemFlagsData::new();
     if !mem.volatile {
         flags = flags.with_notrap();

@@ -1,17 +1,20 @@
-//! The Cranelift backend: legal functions to machine code of the host (and, for tests, of other targets).
+//! The Cranelift backend: compiles legal functions to machine code for the host (and, in tests, for other targets).
 //!
-//! One [`Translator`] per function walks the blocks in order; the ops are split by class into files, each with an exhaustive
-//! match of its own ops: [`int`] (with [`shift`] and [`conditions`]), [`float`], [`convert`], [`lanes`], [`memory`] (with atomics), [`call`], [`control`]. [`caps`] says
-//! what Cranelift's vector lowering covers. [`isa`] builds instruction-set descriptions, [`code_memory`](super::code_memory) puts code into memory,
-//! [`allocator`] and [`widening_multiply`] choose how a function is compiled, [`source`] shows the code.
-//! What is executed seldom becomes functions of its own where it can ([`cold::outline`], called as [`cold::exchange`] says), else it is kept
-//! apart in its function ([`cold::placement`]); [`constants`] decides which constants are in registers and which in memory.
+//! One [`Translator`] per function visits the blocks in order. The ops are split by class into files, each with an exhaustive
+//! match over its own ops: [`int`] (with [`shift`] and [`conditions`]), [`float`], [`convert`], [`lanes`], [`memory`] (with
+//! atomics), [`call`], [`control`]. [`caps`] states what Cranelift's vector lowering supports. [`isa`] builds target
+//! descriptions. [`compile`] drives Cranelift; [`allocator`] and [`widening_multiply`] choose how a function is compiled.
+//! [`source`] makes listings, and [`code_memory`](super::code_memory) puts code into executable memory.
 //!
-//! Values: a scalar is a Cranelift scalar (truth values `i8` of 0 or 1, pointers `i64`); a vector is always a whole 128-bit
-//! register, shorter ones use its first lanes and leave the rest unspecified; a mask is an integer vector of 0 and -1 whose lane
-//! width is kept beside it.
+//! Cold code becomes separate functions where possible ([`cold::outline`], with the calling convention of [`cold::exchange`]).
+//! Otherwise it is placed apart within its function ([`cold::placement`]). [`constants`] decides which constants are in registers
+//! and which in memory.
 //!
-//! Deliberately not here: splitting of vectors and expansions that are not Cranelift's (see `legalize`).
+//! Values: a scalar is a Cranelift scalar (a Boolean is an `i8` of 0 or 1, a pointer an `i64`). A vector is always a whole
+//! 128-bit register; shorter ones use its first lanes and leave the rest unspecified. A mask is an integer vector of 0 and -1,
+//! and the width of its lanes is that of its Cranelift type.
+//!
+//! Deliberately not here: splitting of vectors, and expansions that do not depend on Cranelift (see `legalize`).
 
 mod allocator;
 mod call;
@@ -41,51 +44,52 @@ use clift_kir::{Function, Module};
 
 use super::code_memory::CodeMemory;
 use super::data::ProgramData;
-use super::native::{self, Native, Session};
-use super::{Backend, Executable, Input, KernelCode, VectorCaps};
+use super::native::{self, NativeBackend, Session};
+use super::{AcceptedStage, Backend, CompiledKernels, KernelCode, VectorCaps};
 use crate::BuildError;
 use translate::{Translated, Translator};
 
 /// The backend for the host.
-pub(crate) struct ClifBackend {
+pub(crate) struct CraneliftBackend {
     isas: isa::Isas,
     caps: VectorCaps,
     features: isa::Features,
 }
 
-impl ClifBackend {
+impl CraneliftBackend {
     /// The backend for the machine this runs on, with all its features.
     ///
     /// # Errors
     /// [`BuildError::Internal`] when Cranelift does not support the machine.
-    pub(crate) fn host() -> Result<&'static ClifBackend, BuildError> {
-        static HOST: LazyLock<Result<ClifBackend, String>> = LazyLock::new(|| isa::host().map(ClifBackend::for_target));
+    pub(crate) fn host() -> Result<&'static CraneliftBackend, BuildError> {
+        static HOST: LazyLock<Result<CraneliftBackend, String>> =
+            LazyLock::new(|| isa::host().map(CraneliftBackend::for_target));
         HOST.as_ref().map_err(|reason| BuildError::Internal(format!("code generation: {reason}")))
     }
 
-    fn for_target(isas: isa::Isas) -> ClifBackend {
-        let features = isa::Features::of(&*isas.thorough);
-        ClifBackend { caps: caps::of(features), features, isas }
+    fn for_target(isas: isa::Isas) -> CraneliftBackend {
+        let features = isa::Features::of(&*isas.backtracking);
+        CraneliftBackend { caps: caps::of(features), features, isas }
     }
 
     /// Empty memory for code of the target.
     pub(super) fn code_memory(&self) -> CodeMemory {
-        CodeMemory::new(self.isas.thorough.clone())
+        CodeMemory::new(self.isas.backtracking.clone())
     }
 
-    /// One function in Cranelift's form, with places in the source if wanted.
+    /// Translates one function into Cranelift's IR, with source locations if `locate` is set.
     fn translate(&self, func: &Function, data: &ProgramData, locate: bool) -> Translated {
-        Translator::run(func, &*self.isas.thorough, self.features, data, locate)
+        Translator::run(func, &*self.isas.backtracking, self.features, data, locate)
     }
 }
 
-impl Backend for ClifBackend {
+impl Backend for CraneliftBackend {
     fn name(&self) -> &'static str {
-        "clif"
+        "cranelift"
     }
 
-    fn input(&self) -> Input<'_> {
-        Input::Legal(&self.caps)
+    fn accepted_stage(&self) -> AcceptedStage<'_> {
+        AcceptedStage::Legal(&self.caps)
     }
 
     fn compile(
@@ -94,13 +98,13 @@ impl Backend for ClifBackend {
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         dump: &[String],
-    ) -> Result<Executable, BuildError> {
+    ) -> Result<CompiledKernels, BuildError> {
         native::compile(self, kernels, data, dump)
     }
 }
 
-impl Native for ClifBackend {
+impl NativeBackend for CraneliftBackend {
     fn session(&'static self, dump: &[String]) -> Box<dyn Session> {
-        Box::new(compile::Compiler::new(self, dump))
+        Box::new(compile::CraneliftSession::new(self, dump))
     }
 }

@@ -1,5 +1,5 @@
-//! Shifts and rotations of vectors by counts that vary between lanes, which x86 below AVX2 has no instructions for: as products
-//! with powers of two, which are made from the counts as exponents of floats.
+//! Shifts and rotations of vectors by counts that vary between lanes. x86 below AVX2 has no instructions for these, so they
+//! become multiplications by powers of two, which are made by writing the counts into the exponents of floats.
 
 use clift_kir::Opcode;
 use cranelift_codegen::ir::{self, InstBuilder, types};
@@ -7,7 +7,7 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 use super::translate::Translator;
 
 impl Translator<'_> {
-    /// Four words, each shifted by its own count, taken modulo 32.
+    /// Four words, each shifted by its own count modulo 32.
     pub(super) fn varying_shift(&mut self, op: Opcode, a: ir::Value, count: ir::Value) -> ir::Value {
         match op {
             Opcode::Shl => {
@@ -16,7 +16,7 @@ impl Translator<'_> {
             }
             Opcode::Lshr => self.varying_shift_right(a, count),
             Opcode::Ashr => {
-                // The complement of negative numbers is shifted.
+                // Negative numbers are complemented before and after the shift.
                 let sign = self.pos.ins().sshr_imm_u(a, 31);
                 let positive = self.pos.ins().bxor(a, sign);
                 let shifted = self.varying_shift_right(positive, count);
@@ -24,19 +24,19 @@ impl Translator<'_> {
             }
             Opcode::Rotl => {
                 let factor = self.power_of_two(count, false);
-                let (one, two) = self.products(a, factor);
+                let (one, two) = self.widening_multiply(a, factor);
                 let low = self.words_of(one, two, 0);
                 let high = self.words_of(one, two, 1);
                 self.pos.ins().bor(low, high)
             }
-            _ => unreachable!("broken invariant: {} is no shift", op.info().name),
+            _ => unreachable!("broken invariant: {} is not a shift", op.info().name),
         }
     }
 
     fn varying_shift_right(&mut self, a: ir::Value, count: ir::Value) -> ir::Value {
-        // Times 2^(31 - count), and 31 places to the right.
+        // Multiply by 2^(31 - count), then shift right by 31.
         let factor = self.power_of_two(count, true);
-        let (one, two) = self.products(a, factor);
+        let (one, two) = self.widening_multiply(a, factor);
         let (one, two) = (self.pos.ins().ushr_imm_u(one, 31), self.pos.ins().ushr_imm_u(two, 31));
         self.words_of(one, two, 0)
     }
@@ -55,18 +55,18 @@ impl Translator<'_> {
             self.pos.ins().iadd(exponent, one)
         };
         let float = self.recast(bits, types::F32X4);
-        // 2^31 is out of range, which gives just that bit.
+        // 2^31 is out of range; the conversion then gives 0x8000_0000, as required.
         self.pos.ins().x86_cvtt2dq(ty, float)
     }
 
-    /// Products of words, in 64 bits.
-    fn products(&mut self, a: ir::Value, b: ir::Value) -> (ir::Value, ir::Value) {
+    /// The 64-bit products of words.
+    fn widening_multiply(&mut self, a: ir::Value, b: ir::Value) -> (ir::Value, ir::Value) {
         let (a_low, b_low) = (self.pos.ins().uwiden_low(a), self.pos.ins().uwiden_low(b));
         let (a_high, b_high) = (self.pos.ins().uwiden_high(a), self.pos.ins().uwiden_high(b));
         (self.pos.ins().imul(a_low, b_low), self.pos.ins().imul(a_high, b_high))
     }
 
-    /// The low (0) or high (1) words of the lanes of two registers.
+    /// The low (0) or high (1) words of the 64-bit lanes of two registers.
     fn words_of(&mut self, one: ir::Value, two: ir::Value, which: u8) -> ir::Value {
         let pattern = std::array::from_fn(|i| (i as u8 / 4) * 8 + which * 4 + i as u8 % 4);
         let (one, two) = (self.recast(one, types::I8X16), self.recast(two, types::I8X16));

@@ -1,4 +1,4 @@
-//! The walk over a function, and what all classes of ops share.
+//! The translation of a function, and what all classes of ops share.
 
 use clift_kir::analysis::{Cfg, Cold, UseCounts};
 use clift_kir::ops::{AddressOp, OpClass, SyncOp};
@@ -11,21 +11,21 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::cold::exchange::{self, Role};
-use super::cold::outline::Outline;
-use super::cold::placement::Seldom;
-use super::constants::{Constants, Pool};
+use super::cold::exchange::{self, FunctionRole};
+use super::cold::outline::OutlinedFunctions;
+use super::cold::placement::ColdPlacement;
+use super::constants::{ConstantPlacement, PoolVectors};
 use super::isa::Features;
 use super::source::source_loc;
 use crate::codegen::data::ProgramData;
 use crate::codegen::not_legal;
 
-/// A value in Cranelift's form. A mask may have lanes of any width; it is in that of [`clif_type`] only across blocks.
+/// The Cranelift form of a value. A mask may have lanes of any width; across blocks it has the type [`clif_type`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lowered {
     /// The value.
     pub(super) value: ir::Value,
-    /// To be added to it, for addresses that are only used by accesses.
+    /// A displacement to be added, for addresses that only accesses use.
     pub(super) disp: i32,
 }
 
@@ -39,43 +39,43 @@ pub(super) struct Translator<'a> {
     blocks: SecondaryMap<Block, PackedOption<ir::Block>>,
     pub(super) slots: FxHashMap<Slot, ir::StackSlot>,
     pub(super) signatures: FxHashMap<ir::Signature, ir::SigRef>,
-    /// Patterns of shuffles met so far.
+    /// The shuffle patterns used so far.
     pub(super) patterns: FxHashMap<[u8; 16], ir::Immediate>,
     pub(super) call_conv: cranelift_codegen::isa::CallConv,
     uses: UseCounts,
-    /// Scalars of 8 and 16 bits that are needed with zeros above.
+    /// Scalars of 8 and 16 bits whose users need them zero-extended.
     extended: EntitySet<Value>,
-    /// Those of them that loads gave, in 64 bits.
+    /// Those of them that were loaded, extended to 64 bits.
     pub(super) long: FxHashMap<Value, ir::Value>,
-    /// Comparisons of vectors of floats in the block being translated: operands, condition, result.
+    /// Float vector comparisons in the current block: operands, condition, result.
     pub(super) comparisons: FxHashMap<(Value, Value, u8), Value>,
-    /// Whether instructions get their place in the source.
+    /// Whether instructions get source locations.
     locate: bool,
-    /// The block being translated, and where each value met so far is defined.
+    /// The block being translated, and the block in which each value translated so far is defined.
     current: Block,
     homes: SecondaryMap<Value, PackedOption<Block>>,
-    /// What is executed seldom, and how values are kept from being computed ahead of it.
-    pub(super) seldom: Seldom,
-    /// How vectors become constant.
-    pub(super) constants: Constants,
-    /// What became functions of its own.
-    pub(super) outline: Outline,
-    /// What the function is to others.
-    pub(super) role: Role,
+    /// The cold blocks, and how values are kept from being hoisted out of them.
+    pub(super) cold: ColdPlacement,
+    /// Where vector constants are.
+    pub(super) constants: ConstantPlacement,
+    /// The outlined cold functions.
+    pub(super) outline: OutlinedFunctions,
+    /// Whether the function is an entry or an outlined cold function.
+    pub(super) role: FunctionRole,
 }
 
-/// A function in Cranelift's form.
+/// A function in Cranelift's IR.
 pub(super) struct Translated {
-    /// The function. [`exchange::name_body`] says which functions its bodies became.
+    /// The function. Its calls of outlined functions are bound later, with [`exchange::bind_outlined`].
     pub(super) func: ir::Function,
-    /// The bodies of what is executed seldom.
-    pub(super) bodies: Vec<ir::Function>,
-    /// Its constants, to be kept where they are.
-    pub(super) pool: Pool,
+    /// The outlined cold functions.
+    pub(super) outlined: Vec<ir::Function>,
+    /// Its constant pool, which must stay at its address.
+    pub(super) pool: PoolVectors,
 }
 
 impl<'a> Translator<'a> {
-    /// The function in Cranelift's form.
+    /// Translates a function into Cranelift's IR.
     pub(super) fn run(
         func: &Function,
         isa: &dyn TargetIsa,
@@ -85,8 +85,8 @@ impl<'a> Translator<'a> {
     ) -> Translated {
         debug_assert_eq!(func.stage, Stage::Legal);
         let cfg = Cfg::new(func);
-        let rare = Cold::new(func, &cfg);
-        let outline = Outline::new(func, &cfg, &rare);
+        let cold = Cold::new(func, &cfg);
+        let outline = OutlinedFunctions::new(func, &cfg, &cold);
         let call_conv = isa.default_call_conv();
         let mut signature = ir::Signature::new(call_conv);
         for ty in func.param_types() {
@@ -95,22 +95,24 @@ impl<'a> Translator<'a> {
         for &ty in &func.returns {
             signature.returns.push(ir::AbiParam::new(clif_type(ty)));
         }
-        let bodies = outline.bodies().map(|body| Translator::body(body, isa, features, data)).collect();
+        let outlined =
+            outline.functions().map(|func| Translator::outlined_function(func, isa, features, data)).collect();
         let mut ir = ir::Function::with_name_signature(ir::UserFuncName::default(), signature);
-        let constants = if features.x86 { Constants::new(func, &cfg, &rare) } else { Constants::default() };
-        let translator = Translator::new(func, &mut ir, call_conv, (features, data), rare);
+        let constants =
+            if features.x86 { ConstantPlacement::new(func, &cfg, &cold) } else { ConstantPlacement::default() };
+        let translator = Translator::new(func, &mut ir, call_conv, (features, data), cold);
         let mut translator = Translator { locate, outline, constants, ..translator };
         translator.function();
         let pool = translator.finish_pool();
-        Translated { func: ir, bodies, pool }
+        Translated { func: ir, outlined, pool }
     }
 
-    /// A body in Cranelift's form, without places in the source: several of them may share it.
-    fn body(func: &Function, isa: &dyn TargetIsa, features: Features, data: &ProgramData) -> ir::Function {
-        let rare = Cold::new(func, &Cfg::new(func));
-        let mut ir = ir::Function::with_name_signature(ir::UserFuncName::default(), exchange::body_signature());
-        let translator = Translator::new(func, &mut ir, isa.default_call_conv(), (features, data), rare);
-        Translator { role: Role::Body { place: None }, ..translator }.function();
+    /// Translates an outlined cold function. It has no source locations, because several functions may share it.
+    fn outlined_function(func: &Function, isa: &dyn TargetIsa, features: Features, data: &ProgramData) -> ir::Function {
+        let cold = Cold::new(func, &Cfg::new(func));
+        let mut ir = ir::Function::with_name_signature(ir::UserFuncName::default(), exchange::outlined_signature());
+        let translator = Translator::new(func, &mut ir, isa.default_call_conv(), (features, data), cold);
+        Translator { role: FunctionRole::Outlined { place: None }, ..translator }.function();
         ir
     }
 
@@ -119,7 +121,7 @@ impl<'a> Translator<'a> {
         ir: &'a mut ir::Function,
         call_conv: cranelift_codegen::isa::CallConv,
         (features, data): (Features, &'a ProgramData),
-        rare: Cold,
+        cold: Cold,
     ) -> Translator<'a> {
         Translator {
             legal,
@@ -139,10 +141,10 @@ impl<'a> Translator<'a> {
             locate: false,
             current: Block::from_u32(0),
             homes: SecondaryMap::new(),
-            seldom: Seldom::new(rare),
-            constants: Constants::default(),
-            outline: Outline::default(),
-            role: Role::Entry { exchange: None },
+            cold: ColdPlacement::new(cold),
+            constants: ConstantPlacement::default(),
+            outline: OutlinedFunctions::default(),
+            role: FunctionRole::Entry { exchange: None },
         }
     }
 
@@ -152,8 +154,8 @@ impl<'a> Translator<'a> {
             let new = self.pos.func.dfg.make_block();
             self.pos.func.layout.append_block(new);
             self.blocks[block] = Some(new).into();
-            if legal.layout.entry() == Some(block) && matches!(self.role, Role::Body { .. }) {
-                self.take_inputs(new, legal.dfg.params(block));
+            if legal.layout.entry() == Some(block) && matches!(self.role, FunctionRole::Outlined { .. }) {
+                self.read_outlined_inputs(new, legal.dfg.params(block));
                 continue;
             }
             for &param in legal.dfg.params(block) {
@@ -163,7 +165,7 @@ impl<'a> Translator<'a> {
             }
         }
         if self.locate {
-            // All places are kept relative to the first, which must not be an unknown one.
+            // All locations are stored relative to the first, which must not be unknown.
             self.pos.set_srcloc(ir::SourceLoc::new(0));
         }
         for &block in legal.layout.blocks() {
@@ -173,10 +175,10 @@ impl<'a> Translator<'a> {
             self.comparisons.clear();
             self.enter_constants();
             if self.outline.contains(block) {
-                self.outlined(block, new);
+                self.call_outlined(block, new);
                 continue;
             }
-            self.enter_seldom(block, new);
+            self.enter_cold_block(block, new);
             for &inst in legal.layout.insts(block) {
                 if self.locate {
                     self.pos.set_srcloc(source_loc(legal.locs[inst]));
@@ -186,22 +188,22 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Notes a parameter of a block.
+    /// Sets the value of a block parameter.
     pub(super) fn set_param(&mut self, param: Value, value: ir::Value) {
         self.values[param] = Some(Lowered { value, disp: 0 });
     }
 
-    /// The block that a block became.
+    /// The Cranelift block for a block.
     pub(super) fn block(&self, block: Block) -> ir::Block {
         self.blocks[block].expand().unwrap_or_else(|| unreachable!("broken invariant: {block} not laid out"))
     }
 
-    /// A value as it is kept.
+    /// The stored form of a value.
     pub(super) fn lowered(&self, value: Value) -> Lowered {
         self.values[value].unwrap_or_else(|| unreachable!("broken invariant: {value} used before its definition"))
     }
 
-    /// A value.
+    /// The value, with its displacement added.
     pub(super) fn get(&mut self, value: Value) -> ir::Value {
         if let Some(here) = self.constant_here(value) {
             return here;
@@ -220,22 +222,22 @@ impl<'a> Translator<'a> {
         legal.dfg.inst(inst).args.iter().map(|&arg| self.get(arg)).collect()
     }
 
-    /// Type of an operand.
+    /// The type of an operand.
     pub(super) fn arg_type(&self, inst: Inst, index: usize) -> Type {
         self.legal.dfg.ty(self.legal.dfg.inst(inst).args[index])
     }
 
-    /// Type of the only result.
+    /// The type of the only result.
     pub(super) fn result_type(&self, inst: Inst) -> Type {
         self.legal.dfg.ty(self.legal.dfg.result(inst))
     }
 
-    /// Notes the only result of an instruction.
+    /// Sets the only result of an instruction.
     pub(super) fn set(&mut self, inst: Inst, value: ir::Value) {
         self.set_lowered(inst, Lowered { value, disp: 0 });
     }
 
-    /// Notes the only result of an instruction.
+    /// Sets the only result of an instruction, in its stored form.
     pub(super) fn set_lowered(&mut self, inst: Inst, lowered: Lowered) {
         let result = self.legal.dfg.result(inst);
         let ty = self.legal.dfg.ty(result);
@@ -249,17 +251,17 @@ impl<'a> Translator<'a> {
         self.homes[result] = Some(self.current).into();
     }
 
-    /// Whether the instruction being translated is the last to need a value: the only one, in the same block.
+    /// Whether this is the last use of a value: the only use, in the block that defines the value.
     pub(super) fn ends_here(&self, value: Value) -> bool {
         self.is_only_use(value) && self.homes[value].expand() == Some(self.current)
     }
 
-    /// Whether the instruction being translated is the only one to need a value.
+    /// Whether this is the only use of a value.
     pub(super) fn is_only_use(&self, value: Value) -> bool {
         self.uses.get(value) == 1
     }
 
-    /// Whether a scalar of 8 or 16 bits is needed with zeros above.
+    /// Whether users of an 8-bit or 16-bit scalar need it zero-extended.
     pub(super) fn is_extended(&self, value: Value) -> bool {
         self.extended.contains(value)
     }
@@ -274,7 +276,7 @@ impl<'a> Translator<'a> {
         self.pos.func.dfg.value_type(value)
     }
 
-    /// An integer in every lane.
+    /// An integer constant in every lane.
     pub(super) fn int(&mut self, ty: ir::Type, value: i64) -> ir::Value {
         if ty.is_vector() {
             let bytes = (ty.lane_bits() / 8) as usize;
@@ -286,7 +288,7 @@ impl<'a> Translator<'a> {
         self.pos.ins().iconst(ty, value)
     }
 
-    /// `a` where the condition is true, else `b`. The condition is a truth value for scalars, a mask for vectors.
+    /// `a` where the condition is true, else `b`. The condition is a Boolean for scalars and a mask for vectors.
     pub(super) fn choose(&mut self, cond: ir::Value, a: ir::Value, b: ir::Value) -> ir::Value {
         let ty = self.ty(a);
         if !self.ty(cond).is_vector() {
@@ -299,7 +301,7 @@ impl<'a> Translator<'a> {
             let value = self.pos.ins().bitselect(cond, a, b);
             return self.recast(value, ty);
         }
-        // Instruction selection knows three widths; bytes do for all integers.
+        // Instruction selection supports three widths; for integers, bytes suffice.
         let int = if ty.lane_type().is_float() { self.ty(cond) } else { types::I8X16 };
         let (cond, a, b) = (self.recast(cond, int), self.recast(a, int), self.recast(b, int));
         let value = self.pos.ins().blendv(cond, a, b);
@@ -336,7 +338,7 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// Scalars of 8 and 16 bits that are extended with zeros, or choose among the targets of a switch.
+/// Scalars of 8 and 16 bits that are zero-extended or select the case of a switch.
 fn extended(func: &Function) -> EntitySet<Value> {
     let mut found = EntitySet::new();
     for &block in func.layout.blocks() {
@@ -353,10 +355,10 @@ fn extended(func: &Function) -> EntitySet<Value> {
     found
 }
 
-/// The type that carries a legal type.
+/// The Cranelift type for a legal type.
 pub(super) fn clif_type(ty: Type) -> ir::Type {
     let lane = match ty.elem {
-        // A mask as blocks exchange it.
+        // The type in which masks cross between blocks.
         Elem::B1 if ty.is_vector() => return mask_type(ty.lanes()),
         Elem::B1 | Elem::I8 => types::I8,
         Elem::I16 => types::I16,
@@ -369,12 +371,12 @@ pub(super) fn clif_type(ty: Type) -> ir::Type {
     if ty.is_vector() { vector_of(lane) } else { lane }
 }
 
-/// The register full of a lane type.
+/// The type of a full register with the given lanes.
 pub(super) fn vector_of(lane: ir::Type) -> ir::Type {
     lane.by(128 / lane.bits()).unwrap_or_else(|| unreachable!("broken invariant: vector of {lane}"))
 }
 
-/// The type of a mask at its boundaries.
+/// The type of a mask that crosses between blocks.
 fn mask_type(lanes: u32) -> ir::Type {
     match lanes {
         2 => types::I64X2,
@@ -385,12 +387,12 @@ fn mask_type(lanes: u32) -> ir::Type {
     }
 }
 
-/// Flags of a bit cast between lane types.
+/// Memory flags for a bit cast between lane types.
 pub(super) fn little_endian() -> ir::MemFlagsData {
     ir::MemFlagsData::new().with_endianness(ir::Endianness::Little)
 }
 
-/// Cranelift's name of a comparison.
+/// Cranelift's condition code.
 pub(super) fn int_cc(cond: IntCond) -> ir::condcodes::IntCC {
     use ir::condcodes::IntCC;
     match cond {
@@ -407,7 +409,7 @@ pub(super) fn int_cc(cond: IntCond) -> ir::condcodes::IntCC {
     }
 }
 
-/// The immediate is not what the op's row asks for.
+/// Called when an immediate does not have the form that the op requires.
 pub(super) fn wrong_imm(imm: &Imm) -> ! {
     unreachable!("broken invariant: immediate {imm:?}")
 }

@@ -1,16 +1,17 @@
-//! Which functions multiply 64-bit lanes that were 32 bits wide a moment ago, and only such.
+//! Finds functions whose 64-bit vector multiplications are all widening: their operands are extended 32-bit lanes.
 //!
-//! Instruction selection has one instruction for the product of widened lanes, and prefers a general one that takes three times as
-//! long where the host has AVX-512. It is for factors that are both the lower halves of vectors, or both the upper ones; a constant
-//! is made what the other factor is. Functions without a general product are therefore compiled as if it had not.
+//! x86 has an instruction for widening multiplications. With AVX-512, instruction selection prefers the full 64-bit
+//! multiplication, which takes three times as long. The widening instruction is matched only if both factors are the lower halves
+//! of vectors, or both the upper halves; a constant factor is made to match the other one. Functions without a full
+//! multiplication are therefore compiled as if the instruction for it did not exist.
 
 use clift_kir::Inst;
 use cranelift_codegen::ir::{Function, InstBuilder, InstructionData, Opcode, Value, types};
 
 use super::translate::Translator;
 
-/// Whether a function has products of widened lanes and no others of 64 bits.
-pub(super) fn only_of_widened(func: &Function) -> bool {
+/// Whether a function has widening multiplications and no other 64-bit vector multiplications.
+pub(super) fn has_only_widening_multiplies(func: &Function) -> bool {
     let widening = |value: Value| {
         let inst = func.dfg.value_def(func.dfg.resolve_aliases(value)).inst()?;
         let op = func.dfg.insts[inst].opcode();
@@ -33,8 +34,8 @@ pub(super) fn only_of_widened(func: &Function) -> bool {
 }
 
 impl Translator<'_> {
-    /// The factors of a product. One that is the same constant in all lanes is widened from the upper half of a vector if the
-    /// other one is.
+    /// The factors of a multiplication. A factor that is the same constant in all lanes is widened from the upper half of a
+    /// vector if the other factor is.
     pub(super) fn widened_alike(&mut self, product: Inst, factors: [Value; 2]) -> [Value; 2] {
         use clift_kir::Opcode::{Sext, Zext};
         let legal = self.legal;

@@ -1,29 +1,29 @@
-//! Lane-wise ops: expanded where the legal form has no such op, else part by part or lane by lane.
+//! Lane-wise ops: expanded if the legal form lacks them, else applied part by part or lane by lane.
 
 use clift_kir::{Convert, Elem, Imm, IntCond, Opcode, Rounding, Type, Value};
 use smallvec::SmallVec;
 
-use super::{Legalizer, Wide, carrier};
+use super::{Legalizer, SplitValue, carrier};
 
 impl Legalizer<'_> {
-    /// A lane-wise op on values of equally many lanes.
-    pub(super) fn lanewise(&mut self, op: Opcode, imm: &Imm, args: &[Wide], result: Type) -> Wide {
-        if let Some(wide) = self.expand_float(op, imm, args, result) {
-            return wide;
+    /// Applies a lane-wise op to values with equal numbers of lanes.
+    pub(super) fn lanewise(&mut self, op: Opcode, imm: &Imm, args: &[SplitValue], result: Type) -> SplitValue {
+        if let Some(split) = self.expand_float(op, imm, args, result) {
+            return split;
         }
         let from = args.first().map_or(result, |arg| arg.ty);
-        if let Some(between) = self.stepping_stone(op, from, result) {
+        if let Some(between) = self.intermediate_type(op, from, result) {
             let half = self.lanewise(op, imm, args, between);
             return self.lanewise(op, imm, &[half], result);
         }
         let chunk = self.common_chunk(args, result);
         if chunk > 1
-            && let Some(wide) = self.cheaper(op, imm, args, result)
+            && let Some(split) = self.reduce_strength(op, imm, args, result)
         {
-            return wide;
+            return split;
         }
         if chunk > 1 && self.is_native(op, imm, args, from.elem, result.elem) {
-            let args: SmallVec<[Wide; 4]> = args.iter().map(|arg| self.regroup(arg, chunk)).collect();
+            let args: SmallVec<[SplitValue; 4]> = args.iter().map(|arg| self.regroup(arg, chunk)).collect();
             let ty = self.part_type(result.elem, chunk);
             let parts = (0..args[0].parts.len())
                 .map(|part| {
@@ -31,12 +31,12 @@ impl Legalizer<'_> {
                     self.emit(op, &operands, imm.clone(), ty)
                 })
                 .collect();
-            return Wide { ty: result, chunk, parts };
+            return SplitValue { ty: result, chunk, parts };
         }
         if chunk > 1
-            && let Some(wide) = self.expand_vector(op, args, result)
+            && let Some(split) = self.expand_vector(op, args, result)
         {
-            return wide;
+            return split;
         }
         let lane_type = self.part_type(result.elem, 1);
         let lanes: Vec<Value> = (0..result.lanes())
@@ -48,9 +48,10 @@ impl Legalizer<'_> {
         self.join_lanes(result, &lanes)
     }
 
-    /// What is better said in other ops on any vector hardware: products with a constant that has few bits, and differences of
-    /// integers, which are the complements of equalities (known already, or combined with another mask for nothing).
-    fn cheaper(&mut self, op: Opcode, imm: &Imm, args: &[Wide], result: Type) -> Option<Wide> {
+    /// Strength reductions that pay off on any vector unit. Multiplications by constants with few set bits become shifts and
+    /// sums. Inequalities of integers become complements of equalities; the equality often exists already, and the complement
+    /// often folds into another mask operation.
+    fn reduce_strength(&mut self, op: Opcode, imm: &Imm, args: &[SplitValue], result: Type) -> Option<SplitValue> {
         if op == Opcode::Imul {
             let a = &args[0];
             let factor = self.constant_of_splat(&args[1])? & a.ty.elem.mask();
@@ -76,9 +77,9 @@ impl Legalizer<'_> {
         None
     }
 
-    /// The type through which integers change their width when that is more than vectors do at once: extensions double it, and
-    /// 64 bits go to 32 first.
-    fn stepping_stone(&self, op: Opcode, from: Type, to: Type) -> Option<Type> {
+    /// The intermediate type of an integer conversion that vectors cannot do in one step: extensions double the width, and 64
+    /// bits are truncated to 32 first.
+    fn intermediate_type(&self, op: Opcode, from: Type, to: Type) -> Option<Type> {
         let registers = self.caps.part_lanes(from) > 1 && self.caps.part_lanes(to) > 1 && !from.is_bool();
         let elem = match (op, from.elem, to.elem) {
             (Opcode::Zext | Opcode::Sext, Elem::I8, Elem::I32 | Elem::I64) => Elem::I16,
@@ -89,9 +90,9 @@ impl Legalizer<'_> {
         registers.then(|| from.with_elem(elem))
     }
 
-    /// Lanes per part in which operands and result can meet.
-    fn common_chunk(&self, args: &[Wide], result: Type) -> u32 {
-        // Masks take any number of lanes; among masks alone that of the first operand.
+    /// The number of lanes per part that suits all operands and the result.
+    fn common_chunk(&self, args: &[SplitValue], result: Type) -> u32 {
+        // Masks can have any number of lanes per part. If there are only masks, the first operand decides.
         let natural = |ty: Type, chunk: u32| {
             let chunk = if ty.is_ptr() { self.caps.part_lanes(ty) } else { chunk };
             (!ty.is_bool()).then_some(chunk)
@@ -104,30 +105,30 @@ impl Legalizer<'_> {
             .unwrap_or(1)
     }
 
-    /// Two operands of one type, result of the same.
-    pub(super) fn op2(&mut self, op: Opcode, a: &Wide, b: &Wide) -> Wide {
+    /// A binary op whose operands and result have the same type.
+    pub(super) fn op2(&mut self, op: Opcode, a: &SplitValue, b: &SplitValue) -> SplitValue {
         self.lanewise(op, &Imm::None, &[a.clone(), b.clone()], a.ty)
     }
 
-    /// As [`Self::op2`], the second operand a constant with the same bits in every lane.
-    pub(super) fn op2_bits(&mut self, op: Opcode, a: &Wide, bits: u64) -> Wide {
+    /// As [`Self::op2`]; the second operand is a constant with the same bits in every lane.
+    pub(super) fn op2_bits(&mut self, op: Opcode, a: &SplitValue, bits: u64) -> SplitValue {
         let b = self.splat_bits(a.ty, bits);
         self.op2(op, a, &b)
     }
 
-    /// Integer comparison.
-    pub(super) fn compare(&mut self, cond: IntCond, a: &Wide, b: &Wide) -> Wide {
+    /// An integer comparison.
+    pub(super) fn compare(&mut self, cond: IntCond, a: &SplitValue, b: &SplitValue) -> SplitValue {
         self.lanewise(Opcode::Icmp, &Imm::IntCond(cond), &[a.clone(), b.clone()], a.ty.as_mask())
     }
 
-    /// Integer comparison with a constant that has the same bits in every lane.
-    pub(super) fn compare_bits(&mut self, cond: IntCond, a: &Wide, bits: u64) -> Wide {
+    /// An integer comparison with a constant that has the same bits in every lane.
+    pub(super) fn compare_bits(&mut self, cond: IntCond, a: &SplitValue, bits: u64) -> SplitValue {
         let b = self.splat_bits(a.ty, bits);
         self.compare(cond, a, &b)
     }
 
-    /// A conversion in the mode that the legal form has.
-    pub(super) fn convert(&mut self, op: Opcode, a: &Wide, elem: Elem) -> Wide {
+    /// A conversion in the mode of the legal form.
+    pub(super) fn convert(&mut self, op: Opcode, a: &SplitValue, elem: Elem) -> SplitValue {
         let to_int = matches!(op, Opcode::FptoS | Opcode::FptoU);
         let rounding = if to_int { Rounding::TowardZero } else { Rounding::NearestEven };
         let imm = Imm::Convert(Convert { rounding, saturate: true });
@@ -135,17 +136,17 @@ impl Legalizer<'_> {
     }
 
     /// Zero or sign extension.
-    pub(super) fn extend(&mut self, a: &Wide, elem: Elem, signed: bool) -> Wide {
+    pub(super) fn extend(&mut self, a: &SplitValue, elem: Elem, signed: bool) -> SplitValue {
         let op = if signed { Opcode::Sext } else { Opcode::Zext };
         self.lanewise(op, &Imm::None, std::slice::from_ref(a), a.ty.with_elem(elem))
     }
 
-    /// Low bits of each lane.
-    pub(super) fn truncate(&mut self, a: &Wide, elem: Elem) -> Wide {
+    /// Truncation to the low bits of each lane.
+    pub(super) fn truncate(&mut self, a: &SplitValue, elem: Elem) -> SplitValue {
         self.lanewise(Opcode::Itrunc, &Imm::None, std::slice::from_ref(a), a.ty.with_elem(elem))
     }
 
-    fn is_native(&self, op: Opcode, imm: &Imm, args: &[Wide], from: Elem, to: Elem) -> bool {
+    fn is_native(&self, op: Opcode, imm: &Imm, args: &[SplitValue], from: Elem, to: Elem) -> bool {
         if matches!(op, Opcode::Shl | Opcode::Lshr | Opcode::Ashr | Opcode::Rotl) && !self.is_splat(&args[1]) {
             return (self.caps.varying_shifts)(op, from);
         }

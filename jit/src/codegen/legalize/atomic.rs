@@ -1,13 +1,13 @@
-//! Atomics: those on pointers and floats as integers of the same width, floating-point read-modify-writes as loops around a
-//! compare-exchange. Local and private memory is used by the one thread that runs the work-group: there a plain load and a plain
-//! store do, unless the operation orders what other threads see.
+//! Atomics. Those on pointers and floats become atomics on integers of the same width; floating-point read-modify-writes become
+//! loops around a compare-exchange. Only the thread that runs the work-group accesses local and private memory: a plain load and
+//! a plain store suffice there, unless the operation orders accesses to other memory.
 
 use clift_kir::{
     AtomicInfo, AtomicOp, BlockCall, Elem, FpFlags, Imm, Inst, IntCond, MemInfo, MemOrder, MemScope, Opcode, Type,
     Value,
 };
 
-use super::{Legalizer, Wide, carrier};
+use super::{Legalizer, SplitValue, carrier};
 
 impl Legalizer<'_> {
     fn atomic_info(&self, inst: Inst) -> AtomicInfo {
@@ -17,8 +17,8 @@ impl Legalizer<'_> {
         }
     }
 
-    /// Whether nobody can look between two accesses of an atomic, and it orders nothing for anybody else.
-    fn is_alone(&self, pointer: Value, info: AtomicInfo) -> bool {
+    /// Whether no other thread can access the memory between two accesses, and the atomic orders nothing for other threads.
+    fn is_thread_private(&self, pointer: Value, info: AtomicInfo) -> bool {
         let within_group = match info.scope {
             MemScope::WorkItem | MemScope::SubGroup | MemScope::WorkGroup => true,
             MemScope::Device | MemScope::AllDevices => info.order == MemOrder::Relaxed,
@@ -26,13 +26,13 @@ impl Legalizer<'_> {
         within_group && self.own_arena(pointer).is_some()
     }
 
-    /// Facts about one of the accesses that an atomic becomes.
+    /// Memory flags of a plain access that replaces an atomic.
     fn plain(ty: Type) -> MemInfo {
         MemInfo::aligned(ty.elem.bytes())
     }
 
-    /// A scalar's bits as an integer.
-    fn scalar_bits(&mut self, value: &Wide) -> Value {
+    /// The bits of a scalar as an integer.
+    fn scalar_bits(&mut self, value: &SplitValue) -> Value {
         let bits = value.only();
         match carrier(value.ty.elem) {
             Elem::F32 | Elem::F64 => self.at().cast(Opcode::Bitcast, bits, value.ty.as_int()),
@@ -41,21 +41,21 @@ impl Legalizer<'_> {
         }
     }
 
-    /// The scalar of a type that an integer's bits are.
-    fn scalar_from_bits(&mut self, bits: Value, ty: Type) -> Wide {
+    /// The scalar of a type that has the bits of an integer.
+    fn scalar_from_bits(&mut self, bits: Value, ty: Type) -> SplitValue {
         let value = match carrier(ty.elem) {
             Elem::F32 | Elem::F64 => self.at().cast(Opcode::Bitcast, bits, ty),
             Elem::Ptr(_) => self.at().cast(Opcode::IntToPtr, bits, ty),
             Elem::B1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::F16 => bits,
         };
-        Wide::scalar(ty, value)
+        SplitValue::scalar(ty, value)
     }
 
     pub(super) fn atomic_load(&mut self, inst: Inst) {
         let info = self.atomic_info(inst);
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
         let pointer = self.get_scalar(self.old.dfg.inst(inst).args[0]);
-        let bits = if self.is_alone(pointer, info) {
+        let bits = if self.is_thread_private(pointer, info) {
             self.at().load(ty.as_int(), pointer, Self::plain(ty))
         } else {
             self.at().atomic_load(ty.as_int(), pointer, info)
@@ -68,7 +68,7 @@ impl Legalizer<'_> {
         let info = self.atomic_info(inst);
         let args = self.operands(inst);
         let bits = self.scalar_bits(&args[1]);
-        if self.is_alone(args[0].only(), info) {
+        if self.is_thread_private(args[0].only(), info) {
             self.at().store(args[0].only(), bits, Self::plain(args[1].ty));
         } else {
             self.at().atomic_store(args[0].only(), bits, info);
@@ -81,7 +81,7 @@ impl Legalizer<'_> {
         let ty = args[2].ty;
         let (expected, new) = (self.scalar_bits(&args[1]), self.scalar_bits(&args[2]));
         let pointer = args[0].only();
-        let bits = if self.is_alone(pointer, info) {
+        let bits = if self.is_thread_private(pointer, info) {
             let mut at = self.at();
             let old = at.load(ty.as_int(), pointer, Self::plain(ty));
             let same = at.icmp(IntCond::Eq, old, expected);
@@ -100,7 +100,7 @@ impl Legalizer<'_> {
         let args = self.operands(inst);
         let pointer = args[0].only();
         let ty = args[1].ty;
-        if self.is_alone(pointer, info) {
+        if self.is_thread_private(pointer, info) {
             return self.plain_rmw(inst, pointer, &args[1], info.op);
         }
         let op = match info.op {
@@ -144,8 +144,8 @@ impl Legalizer<'_> {
         self.set(inst, old);
     }
 
-    /// A read-modify-write that nobody can interrupt.
-    fn plain_rmw(&mut self, inst: Inst, pointer: Value, value: &Wide, op: AtomicOp) {
+    /// A read-modify-write of memory that only this thread accesses.
+    fn plain_rmw(&mut self, inst: Inst, pointer: Value, value: &SplitValue, op: AtomicOp) {
         let ty = value.ty;
         let bits = self.at().load(ty.as_int(), pointer, Self::plain(ty));
         let old = self.scalar_from_bits(bits, ty);

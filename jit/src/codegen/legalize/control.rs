@@ -1,9 +1,9 @@
-//! Control flow and calls: values in parts as arguments of blocks, `printf`'s values in memory.
+//! Control flow and calls: split values as arguments of blocks, and the values of `printf` in memory.
 
 use clift_include::abi::PrintfArgKind;
 use clift_kir::{BlockCall, Elem, Imm, Inst, MemInfo, Opcode, SwitchData, Type};
 
-use super::{Legalizer, Wide, carrier};
+use super::{Legalizer, SplitValue, carrier};
 
 impl Legalizer<'_> {
     fn block_call(&mut self, call: &BlockCall) -> BlockCall {
@@ -13,10 +13,10 @@ impl Legalizer<'_> {
         let params = self.old.dfg.params(call.block);
         let mut args = smallvec::SmallVec::new();
         for (&arg, &param) in call.args.iter().zip(params) {
-            // Parts of the parameter are natural; a mask's argument may be in others.
+            // Parameters have natural parts; a mask argument may have others.
             let chunk = self.caps.part_lanes(self.old.dfg.ty(param));
-            let wide = self.get(arg);
-            args.extend(self.regroup(&wide, chunk).parts);
+            let split = self.get(arg);
+            args.extend(self.regroup(&split, chunk).parts);
         }
         BlockCall { block, args }
     }
@@ -37,13 +37,13 @@ impl Legalizer<'_> {
         self.at().inst(data.op, &args, imm, &[]);
     }
 
-    /// `printf`: the values go to the stack, with a descriptor each.
+    /// `printf`: stores the values to the stack, with one descriptor each.
     pub(super) fn printf(&mut self, inst: Inst) {
         let args = self.operands(inst);
         let format = args[0].only();
         let mut values = Vec::new();
         for value in &args[1..] {
-            // Truth values are printed as integers.
+            // Booleans are printed as integers.
             values.push(if value.ty.is_bool() { self.extend(value, Elem::I32, false) } else { value.clone() });
         }
         let (data, offsets) = self.store_on_stack(&values);
@@ -58,12 +58,12 @@ impl Legalizer<'_> {
         }
         let count = self.at().iconst(Type::I64, values.len() as i64);
         let result = self.emit(Opcode::Printf, &[format, descriptors, count, data], Imm::None, Type::I32);
-        self.set(inst, Wide::scalar(Type::I32, result));
+        self.set(inst, SplitValue::scalar(Type::I32, result));
     }
 }
 
 /// The 8 bytes of a `PrintfArg`.
-fn descriptor_bits(value: &Wide, offset: u32) -> u64 {
+fn descriptor_bits(value: &SplitValue, offset: u32) -> u64 {
     let kind = match value.ty.elem {
         Elem::F16 | Elem::F32 | Elem::F64 => PrintfArgKind::Float,
         Elem::Ptr(_) => PrintfArgKind::Pointer,

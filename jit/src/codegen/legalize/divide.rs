@@ -1,22 +1,22 @@
-//! Division of vectors: by constants as multiplications, else through floats. Nothing here traps, and division by zero gives
-//! what the op says.
+//! Division of vectors: by constants through multiplications, otherwise through floats. Nothing here traps, and division by zero
+//! has the result that the op defines.
 
 use clift_kir::{Elem, FpFlags, Imm, IntCond, Opcode};
 
-use super::{Legalizer, Wide};
+use super::{Legalizer, SplitValue};
 
-/// How to divide by a constant: the high half of a product, corrected and shifted.
+/// The magic number of a division by a constant: the high half of a product with `factor`, corrected and shifted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Magic {
     factor: u64,
-    /// Whether the factor lacks its highest bit: the dividend is to be added to the high half.
+    /// Whether the factor lacks its highest bit, so that the dividend must be added to the high half.
     add: bool,
     shift: u32,
 }
 
-/// Unsigned division of `bits`-bit numbers by `divisor`, which is no power of two (Hacker's Delight, 10-9).
+/// Unsigned division of `bits`-bit numbers by `divisor`, which is not a power of two (Hacker's Delight, 10-9).
 fn unsigned_magic(divisor: u64, bits: u32) -> Magic {
-    // The least power that is large enough, and the factor rounded up, which has one bit more than fits.
+    // The least sufficient power; rounded up, the factor may need one bit more than fits.
     let shift = u64::BITS - divisor.leading_zeros();
     let power = |shift: u32| 1u128 << (bits + shift);
     let smaller = power(shift - 1).div_ceil(divisor.into());
@@ -27,7 +27,8 @@ fn unsigned_magic(divisor: u64, bits: u32) -> Magic {
     Magic { factor: (factor - (1 << bits)) as u64, add: true, shift }
 }
 
-/// Signed division of `bits`-bit numbers by a divisor of that magnitude, which is no power of two (Hacker's Delight, 10-1).
+/// Signed division of `bits`-bit numbers by a divisor of the given magnitude, which is not a power of two (Hacker's Delight,
+/// 10-1).
 fn signed_magic(magnitude: u64, bits: u32) -> Magic {
     let shift = u64::BITS - 1 - magnitude.leading_zeros();
     let factor = (1u128 << (bits + shift)) / u128::from(magnitude) + 1;
@@ -35,15 +36,15 @@ fn signed_magic(magnitude: u64, bits: u32) -> Magic {
 }
 
 impl Legalizer<'_> {
-    /// Quotient or remainder, where vectors can do it.
-    pub(super) fn vector_division(&mut self, op: Opcode, a: &Wide, b: &Wide) -> Option<Wide> {
+    /// Quotient or remainder, if vectors can compute it.
+    pub(super) fn vector_division(&mut self, op: Opcode, a: &SplitValue, b: &SplitValue) -> Option<SplitValue> {
         let bits = a.ty.elem.bits();
         let signed = matches!(op, Opcode::Sdiv | Opcode::Srem);
         let remainder = matches!(op, Opcode::Urem | Opcode::Srem);
         let quotient = match self.constant_of_splat(b) {
             Some(divisor) => match self.by_constant(a, divisor, signed, remainder) {
-                Some(Divided::Remainder(rest)) => return Some(rest),
-                Some(Divided::Quotient(quotient)) => Some(quotient),
+                Some(ConstantDivision::Remainder(rest)) => return Some(rest),
+                Some(ConstantDivision::Quotient(quotient)) => Some(quotient),
                 None => None,
             },
             None => None,
@@ -67,12 +68,12 @@ impl Legalizer<'_> {
         Some(self.select(&by_zero, &zero, &value))
     }
 
-    /// Division by a constant, if there is a way without dividing.
-    fn by_constant(&mut self, a: &Wide, divisor: u64, signed: bool, remainder: bool) -> Option<Divided> {
+    /// Division by a constant, if it can be done without dividing.
+    fn by_constant(&mut self, a: &SplitValue, divisor: u64, signed: bool, remainder: bool) -> Option<ConstantDivision> {
         let bits = a.ty.elem.bits();
         let zero = |this: &mut Self| this.splat_bits(a.ty, 0);
         if divisor == 0 {
-            return Some(Divided::Remainder(zero(self)));
+            return Some(ConstantDivision::Remainder(zero(self)));
         }
         let negative = signed && divisor >> (bits - 1) != 0;
         let magnitude = if negative { divisor.wrapping_neg() & a.ty.elem.mask() } else { divisor };
@@ -80,12 +81,12 @@ impl Legalizer<'_> {
             let shift = magnitude.trailing_zeros();
             if !signed {
                 return Some(if remainder {
-                    Divided::Remainder(self.op2_bits(Opcode::And, a, magnitude - 1))
+                    ConstantDivision::Remainder(self.op2_bits(Opcode::And, a, magnitude - 1))
                 } else {
-                    Divided::Quotient(self.op2_bits(Opcode::Lshr, a, shift.into()))
+                    ConstantDivision::Quotient(self.op2_bits(Opcode::Lshr, a, shift.into()))
                 });
             }
-            // Negative numbers are rounded up by what the shift would cut off.
+            // Negative dividends need a bias, because the shift rounds down.
             let biased = if shift == 0 {
                 a.clone()
             } else {
@@ -95,13 +96,13 @@ impl Legalizer<'_> {
             };
             if remainder {
                 let multiple = self.op2_bits(Opcode::And, &biased, magnitude.wrapping_neg());
-                return Some(Divided::Remainder(self.op2(Opcode::Isub, a, &multiple)));
+                return Some(ConstantDivision::Remainder(self.op2(Opcode::Isub, a, &multiple)));
             }
             let quotient = self.op2_bits(Opcode::Ashr, &biased, shift.into());
-            return Some(Divided::Quotient(self.negated_if(negative, quotient)));
+            return Some(ConstantDivision::Quotient(self.negated_if(negative, quotient)));
         }
         if a.ty.elem != Elem::I32 {
-            // Narrow ones are as fast through floats, wide ones as scalars.
+            // Narrower elements are as fast through floats, and wider ones as scalars.
             return None;
         }
         if !signed {
@@ -109,13 +110,13 @@ impl Legalizer<'_> {
             let factor = self.splat_bits(a.ty, magic.factor);
             let high = self.op2(Opcode::Umulh, a, &factor);
             if !magic.add {
-                return Some(Divided::Quotient(self.op2_bits(Opcode::Lshr, &high, magic.shift.into())));
+                return Some(ConstantDivision::Quotient(self.op2_bits(Opcode::Lshr, &high, magic.shift.into())));
             }
-            // Half of the sum, which has one bit more.
+            // Half of the sum; the sum itself needs one bit more.
             let rest = self.op2(Opcode::Isub, a, &high);
             let half = self.op2_bits(Opcode::Lshr, &rest, 1);
             let sum = self.op2(Opcode::Iadd, &half, &high);
-            return Some(Divided::Quotient(self.op2_bits(Opcode::Lshr, &sum, u64::from(magic.shift - 1))));
+            return Some(ConstantDivision::Quotient(self.op2_bits(Opcode::Lshr, &sum, u64::from(magic.shift - 1))));
         }
         let magic = signed_magic(magnitude, bits);
         let factor = self.splat_bits(a.ty, magic.factor);
@@ -126,15 +127,16 @@ impl Legalizer<'_> {
         let shifted = self.op2_bits(Opcode::Ashr, &high, magic.shift.into());
         let sign = self.op2_bits(Opcode::Lshr, a, u64::from(bits - 1));
         let quotient = self.op2(Opcode::Iadd, &shifted, &sign);
-        Some(Divided::Quotient(self.negated_if(negative, quotient)))
+        Some(ConstantDivision::Quotient(self.negated_if(negative, quotient)))
     }
 
-    fn negated_if(&mut self, negative: bool, a: Wide) -> Wide {
+    fn negated_if(&mut self, negative: bool, a: SplitValue) -> SplitValue {
         if negative { self.lanewise(Opcode::Ineg, &Imm::None, std::slice::from_ref(&a), a.ty) } else { a }
     }
 
-    /// Quotients as floats: those of 16 bits are exact in single precision, those of 32 in double, once the fraction is cut off.
-    fn through_floats(&mut self, a: &Wide, b: &Wide, signed: bool) -> Wide {
+    /// Quotients computed as floats. They are exact after truncation: 16-bit quotients in single precision, 32-bit ones in
+    /// double.
+    fn through_floats(&mut self, a: &SplitValue, b: &SplitValue, signed: bool) -> SplitValue {
         use Opcode as O;
         let elem = a.ty.elem;
         let to_float = if signed { O::StoFp } else { O::UtoFp };
@@ -143,7 +145,7 @@ impl Legalizer<'_> {
         let imm = Imm::Fp(FpFlags::empty());
         let quotient = self.lanewise(O::Fdiv, &imm, &[x.clone(), y], x.ty);
         let quotient = self.lanewise(O::Trunc, &imm, std::slice::from_ref(&quotient), x.ty);
-        // A number whose last place is one: the low bits of the sum are the integer, in two's complement.
+        // Add a number whose last place is one: the low bits of the sum are the integer in two's complement.
         let last_place = if elem == Elem::I32 { 1.5 * 2f64.powi(52) } else { 1.5 * 2f64.powi(23) };
         let bits = clift_kir::eval::convert::round_f64(float, last_place, clift_kir::Rounding::NearestEven);
         let last_place = self.splat_bits(x.ty, bits);
@@ -153,17 +155,17 @@ impl Legalizer<'_> {
     }
 }
 
-/// What division by a constant comes to.
-enum Divided {
-    Quotient(Wide),
-    Remainder(Wide),
+/// The result of a division by a constant.
+enum ConstantDivision {
+    Quotient(SplitValue),
+    Remainder(SplitValue),
 }
 
 #[cfg(test)]
 mod tests {
     use super::{signed_magic, unsigned_magic};
 
-    /// Divisors and dividends at the edges, and some between.
+    /// Divisors and dividends at the edges, and some in between.
     fn numbers() -> impl Iterator<Item = u64> + Clone {
         let near = |n: u64| [n.wrapping_sub(1), n, n + 1];
         let powers = (1..32).flat_map(move |k| near(1 << k));
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn unsigned_by_multiplication() {
+    fn unsigned_division_by_multiplication() {
         for divisor in numbers().filter(|&d| d > 1 && !d.is_power_of_two()) {
             let magic = unsigned_magic(divisor, 32);
             assert!(magic.factor >> 32 == 0);
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn signed_by_multiplication() {
+    fn signed_division_by_multiplication() {
         for divisor in numbers().filter(|&d| d > 1 && d <= 1 << 31 && !d.is_power_of_two()) {
             let magic = signed_magic(divisor, 32);
             for n in numbers().flat_map(|n| [n, n.wrapping_neg(), n * divisor, (n * divisor).wrapping_neg()]) {

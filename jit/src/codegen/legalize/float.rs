@@ -1,24 +1,30 @@
-//! What the legal form lacks of floating point: halves, rounding modes other than the hardware's, and conversions between floats
-//! and narrow integers. All are expansions into lane-wise ops, so they work at any number of lanes.
+//! Floating-point ops that the legal form lacks: half precision, rounding modes other than the hardware's, and conversions
+//! between floats and narrow integers. All are expanded into lane-wise ops, so they work for any number of lanes.
 
 use clift_kir::ops::Meaning;
 use clift_kir::{Convert, Elem, FloatCond, FpFlags, Imm, IntCond, Opcode, Rounding, Type};
 
-use super::{Legalizer, Wide};
+use super::{Legalizer, SplitValue};
 
-/// How a value that was rounded to nearest is moved to a neighbour.
+/// How to adjust a value that was rounded to nearest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Nudge {
-    /// To the value that the rounding mode asks for.
+    /// Move to the neighbour that the rounding mode requires.
     To(Rounding),
-    /// Inexact values to the neighbour with an odd mantissa, so that a later rounding to at least two bits less sees that
-    /// something was lost.
+    /// Round to odd: move inexact values to the neighbour with an odd mantissa, so that a later rounding to at least two bits
+    /// less is correct.
     Odd,
 }
 
 impl Legalizer<'_> {
     /// Expands float ops that the legal form does not have.
-    pub(super) fn expand_float(&mut self, op: Opcode, imm: &Imm, args: &[Wide], result: Type) -> Option<Wide> {
+    pub(super) fn expand_float(
+        &mut self,
+        op: Opcode,
+        imm: &Imm,
+        args: &[SplitValue],
+        result: Type,
+    ) -> Option<SplitValue> {
         use Opcode as O;
         let first = args.first()?;
         let half = first.ty.elem == Elem::F16;
@@ -36,12 +42,12 @@ impl Legalizer<'_> {
             | O::Rint
                 if half =>
             {
-                let args: Vec<Wide> = args.iter().map(|arg| self.half_to_single(arg)).collect();
+                let args: Vec<SplitValue> = args.iter().map(|arg| self.half_to_single(arg)).collect();
                 let wide = self.lanewise(op, imm, &args, result.with_elem(Elem::F32));
                 Some(self.single_to_half(&wide))
             }
             O::Fcmp if half => {
-                let args: Vec<Wide> = args.iter().map(|arg| self.half_to_single(arg)).collect();
+                let args: Vec<SplitValue> = args.iter().map(|arg| self.half_to_single(arg)).collect();
                 Some(self.lanewise(op, imm, &args, result))
             }
             O::Fneg if half => Some(self.op2_bits(O::Xor, &first.viewed_as(Elem::I16), 0x8000).viewed_as(Elem::F16)),
@@ -52,13 +58,13 @@ impl Legalizer<'_> {
                 Some(self.op2(O::Or, &magnitude, &sign).viewed_as(Elem::F16))
             }
             O::Fma if half => {
-                let args: Vec<Wide> = args.iter().map(|arg| self.half_to_single(arg)).collect();
+                let args: Vec<SplitValue> = args.iter().map(|arg| self.half_to_single(arg)).collect();
                 Some(self.half_fma(&args[0], &args[1], &args[2]))
             }
             O::FptoS | O::FptoU => self.expand_float_to_int(op, mode(imm), first, result),
             O::StoFp | O::UtoFp => self.expand_int_to_float(op, mode(imm), first, result),
             O::FptoFp => self.expand_float_to_float(mode(imm), first, result),
-            // All others the legal form has.
+            // The legal form has all other ops.
             op => {
                 debug_assert!(matches!(op.info().meaning, Meaning::Lanes(_)));
                 None
@@ -67,30 +73,30 @@ impl Legalizer<'_> {
     }
 
     /// A float op with two operands.
-    fn float2(&mut self, op: Opcode, a: &Wide, b: &Wide) -> Wide {
+    fn float2(&mut self, op: Opcode, a: &SplitValue, b: &SplitValue) -> SplitValue {
         self.lanewise(op, &Imm::Fp(FpFlags::empty()), &[a.clone(), b.clone()], a.ty)
     }
 
-    fn float_compare(&mut self, cond: FloatCond, a: &Wide, b: &Wide) -> Wide {
+    fn float_compare(&mut self, cond: FloatCond, a: &SplitValue, b: &SplitValue) -> SplitValue {
         let imm = Imm::FloatCond(cond, FpFlags::empty());
         self.lanewise(Opcode::Fcmp, &imm, &[a.clone(), b.clone()], a.ty.as_mask())
     }
 
-    /// Bits of a float as integers of the same width.
-    fn bits_of(&mut self, a: &Wide) -> Wide {
+    /// The bits of a float as an integer of the same width.
+    fn bits_of(&mut self, a: &SplitValue) -> SplitValue {
         self.bitcast(a, a.ty.as_int())
     }
 
-    /// `a * b + c` of values that are halves, in singles rounded to odd; the product is exact.
-    fn half_fma(&mut self, a: &Wide, b: &Wide, c: &Wide) -> Wide {
+    /// `a * b + c` on halves, computed in single precision and rounded to odd; the product is exact.
+    fn half_fma(&mut self, a: &SplitValue, b: &SplitValue, c: &SplitValue) -> SplitValue {
         let product = self.float2(Opcode::Fmul, a, b);
         let (sum, error) = self.exact_sum(&product, c);
         let odd = self.nudge_by_error(&sum, &error, Nudge::Odd);
         self.single_to_half(&odd)
     }
 
-    /// The rounded sum and its exact error: the true sum is their sum.
-    fn exact_sum(&mut self, a: &Wide, b: &Wide) -> (Wide, Wide) {
+    /// The rounded sum and its exact error, which together are the true sum.
+    fn exact_sum(&mut self, a: &SplitValue, b: &SplitValue) -> (SplitValue, SplitValue) {
         let sum = self.float2(Opcode::Fadd, a, b);
         let back = self.float2(Opcode::Fsub, &sum, a);
         let rest = self.float2(Opcode::Fsub, &sum, &back);
@@ -100,24 +106,23 @@ impl Legalizer<'_> {
         (sum, error)
     }
 
-    /// Moves a rounded value whose true value is `value + error`. Where the value is not finite the error is NaN and nothing
-    /// moves.
-    fn nudge_by_error(&mut self, value: &Wide, error: &Wide, how: Nudge) -> Wide {
+    /// Adjusts a rounded value whose true value is `value + error`. For non-finite values the error is NaN and the value stays.
+    fn nudge_by_error(&mut self, value: &SplitValue, error: &SplitValue, how: Nudge) -> SplitValue {
         let zero = self.splat_bits(error.ty, 0);
         let above = self.float_compare(FloatCond::Ogt, error, &zero);
         let below = self.float_compare(FloatCond::Olt, error, &zero);
         self.nudge(value, &above, &below, how)
     }
 
-    /// Moves a value rounded to nearest to a neighbour, where the true value is `above` or `below` it.
-    fn nudge(&mut self, value: &Wide, above: &Wide, below: &Wide, how: Nudge) -> Wide {
+    /// Adjusts a value that was rounded to nearest where the true value is `above` or `below` it.
+    fn nudge(&mut self, value: &SplitValue, above: &SplitValue, below: &SplitValue, how: Nudge) -> SplitValue {
         let elem = value.ty.elem;
         let bits = if elem == Elem::F16 { value.viewed_as(Elem::I16) } else { self.bits_of(value) };
         let zero = self.splat_bits(bits.ty, 0);
         let one = self.splat_bits(bits.ty, 1);
         let minus_one = self.splat_bits(bits.ty, u64::MAX);
         let negative = self.compare(IntCond::Slt, &bits, &zero);
-        // Steps of the magnitude: away from zero is +1 in both signs.
+        // Steps of the magnitude: +1 is away from zero for both signs.
         let up = self.select(&negative, &minus_one, &one);
         let down = self.select(&negative, &one, &minus_one);
         let step = match how {
@@ -125,7 +130,7 @@ impl Legalizer<'_> {
             Nudge::To(Rounding::Up) => self.select(above, &up, &zero),
             Nudge::To(Rounding::Down) => self.select(below, &down, &zero),
             Nudge::To(Rounding::TowardZero) => {
-                // Toward zero is down where positive: inexact when the true value lies below.
+                // Toward zero is downward for positive values; they are inexact if the true value is below.
                 let shrink_positive = self.select(below, &minus_one, &zero);
                 let shrink_negative = self.select(above, &minus_one, &zero);
                 self.select(&negative, &shrink_negative, &shrink_positive)
@@ -142,15 +147,15 @@ impl Legalizer<'_> {
         if elem == Elem::F16 { moved.viewed_as(Elem::F16) } else { self.bitcast(&moved, value.ty) }
     }
 
-    /// Halves as singles, exactly. NaN stays NaN.
-    pub(super) fn half_to_single(&mut self, a: &Wide) -> Wide {
+    /// Halves to singles, which is exact. NaN stays NaN.
+    pub(super) fn half_to_single(&mut self, a: &SplitValue) -> SplitValue {
         if a.ty.elem != Elem::F16 {
             return a.clone();
         }
         let bits = self.extend(&a.viewed_as(Elem::I16), Elem::I32, false);
         let magnitude = self.op2_bits(Opcode::And, &bits, 0x7fff);
         let shifted = self.op2_bits(Opcode::Shl, &magnitude, 13);
-        // The exponent is too small by 127 - 15; the multiplication adds that and normalizes subnormals.
+        // The exponent is too small by 127 - 15. The multiplication corrects it and normalizes subnormals.
         let small = self.bitcast(&shifted, bits.ty.with_elem(Elem::F32));
         let factor = self.splat_bits(small.ty, u64::from(2f32.powi(112).to_bits()));
         let scaled = self.float2(Opcode::Fmul, &small, &factor);
@@ -165,12 +170,12 @@ impl Legalizer<'_> {
         self.bitcast(&value, bits.ty.with_elem(Elem::F32))
     }
 
-    /// Singles rounded to the nearest half, ties to even.
-    pub(super) fn single_to_half(&mut self, a: &Wide) -> Wide {
+    /// Singles to halves, rounded to nearest even.
+    pub(super) fn single_to_half(&mut self, a: &SplitValue) -> SplitValue {
         let bits = self.bits_of(a);
         let sign = self.op2_bits(Opcode::And, &bits, 0x8000_0000);
         let magnitude = self.op2(Opcode::Xor, &bits, &sign);
-        // Normal results: rebias the exponent and round the 13 bits that fall away; a carry walks into the exponent, up to
+        // Normal results: rebias the exponent and round the 13 bits that are dropped. A carry goes into the exponent, up to
         // infinity.
         let shifted = self.op2_bits(Opcode::Lshr, &magnitude, 13);
         let odd = self.op2_bits(Opcode::And, &shifted, 1);
@@ -178,7 +183,7 @@ impl Legalizer<'_> {
         let rounded = self.op2_bits(Opcode::Iadd, &magnitude, rebias);
         let rounded = self.op2(Opcode::Iadd, &rounded, &odd);
         let normal = self.op2_bits(Opcode::Lshr, &rounded, 13);
-        // Subnormal results: adding a number whose last place is 2^-24 lets the hardware round.
+        // Subnormal results: add a number whose last place is 2^-24 and let the hardware round.
         let magic_bits = u64::from(0.5f32.to_bits());
         let magic = self.splat_bits(a.ty, magic_bits);
         let small = self.bitcast(&magnitude, a.ty);
@@ -187,7 +192,7 @@ impl Legalizer<'_> {
         let subnormal = self.op2_bits(Opcode::Isub, &sum, magic_bits);
         let is_small = self.compare_bits(IntCond::Slt, &magnitude, 113 << 23);
         let finite = self.select(&is_small, &subnormal, &normal);
-        // Beyond the largest half and its rounding range, infinities, NaN.
+        // Values beyond the largest half and its rounding range, infinities, NaN.
         let infinity = self.splat_bits(bits.ty, 0x7c00);
         let is_nan = self.compare_bits(IntCond::Sgt, &magnitude, 0x7f80_0000);
         let payload = self.op2_bits(Opcode::And, &shifted, 0x3ff);
@@ -200,7 +205,7 @@ impl Legalizer<'_> {
         self.truncate(&value, Elem::I16).viewed_as(Elem::F16)
     }
 
-    fn expand_float_to_float(&mut self, mode: Convert, a: &Wide, result: Type) -> Option<Wide> {
+    fn expand_float_to_float(&mut self, mode: Convert, a: &SplitValue, result: Type) -> Option<SplitValue> {
         let rounding = mode.rounding;
         let (from, to) = (a.ty.elem, result.elem);
         if from == Elem::F16 {
@@ -225,14 +230,14 @@ impl Legalizer<'_> {
         if rounding == Rounding::NearestEven {
             None
         } else if to == Elem::F64 {
-            // Exact whatever the mode.
+            // Exact in any rounding mode.
             Some(self.convert(Opcode::FptoFp, a, to))
         } else {
             Some(self.double_to_single(a, Nudge::To(rounding)))
         }
     }
 
-    fn double_to_single(&mut self, a: &Wide, how: Nudge) -> Wide {
+    fn double_to_single(&mut self, a: &SplitValue, how: Nudge) -> SplitValue {
         let near = self.convert(Opcode::FptoFp, a, Elem::F32);
         let back = self.convert(Opcode::FptoFp, &near, Elem::F64);
         let above = self.float_compare(FloatCond::Ogt, a, &back);
@@ -240,7 +245,7 @@ impl Legalizer<'_> {
         self.nudge(&near, &above, &below, how)
     }
 
-    fn expand_float_to_int(&mut self, op: Opcode, mode: Convert, a: &Wide, result: Type) -> Option<Wide> {
+    fn expand_float_to_int(&mut self, op: Opcode, mode: Convert, a: &SplitValue, result: Type) -> Option<SplitValue> {
         if a.ty.elem == Elem::F16 {
             let single = self.half_to_single(a);
             return Some(self.lanewise(op, &Imm::Convert(mode), &[single], result));
@@ -259,7 +264,7 @@ impl Legalizer<'_> {
         if result.elem.bits() >= 32 {
             return None;
         }
-        let narrow = |this: &mut Self, a: &Wide| {
+        let narrow = |this: &mut Self, a: &SplitValue| {
             let mode = Convert { rounding: Rounding::TowardZero, saturate: false };
             let words = a.ty.with_elem(Elem::I32);
             let words = this.lanewise(Opcode::FptoS, &Imm::Convert(mode), std::slice::from_ref(a), words);
@@ -268,7 +273,7 @@ impl Legalizer<'_> {
         if !mode.saturate {
             return Some(narrow(self, a));
         }
-        // Clamped as floats, which keeps the conversion to words in range.
+        // Clamp as floats, which keeps the conversion to words in range.
         let (low, high) = if op == Opcode::FptoS {
             let half = 2f64.powi(result.elem.bits() as i32 - 1);
             (-half, half - 1.0)
@@ -279,7 +284,7 @@ impl Legalizer<'_> {
         let (low, high) = (self.splat_bits(a.ty, number(low)), self.splat_bits(a.ty, number(high)));
         let mut clamped = a.clone();
         if op == Opcode::FptoS {
-            // NaN gives zero; a minimum of zero does that by itself.
+            // NaN gives zero; a minimum of zero does that already.
             let is_number = self.float_compare(FloatCond::Ord, a, a);
             let zero = self.splat_bits(a.ty, 0);
             clamped = self.select(&is_number, a, &zero);
@@ -289,7 +294,7 @@ impl Legalizer<'_> {
         Some(narrow(self, &clamped))
     }
 
-    fn expand_int_to_float(&mut self, op: Opcode, mode: Convert, a: &Wide, result: Type) -> Option<Wide> {
+    fn expand_int_to_float(&mut self, op: Opcode, mode: Convert, a: &SplitValue, result: Type) -> Option<SplitValue> {
         let signed = op == Opcode::StoFp;
         let rounding = mode.rounding;
         if a.ty.elem.bits() < 32 {
@@ -319,8 +324,8 @@ impl Legalizer<'_> {
         Some(self.lanewise(Opcode::FptoFp, &Imm::Convert(mode), &[double], result))
     }
 
-    /// 64-bit integers as doubles: both halves are exact, their sum's error is known.
-    fn long_to_double(&mut self, a: &Wide, signed: bool, how: Nudge) -> Wide {
+    /// 64-bit integers to doubles: both halves are exact, and the error of their sum is known.
+    fn long_to_double(&mut self, a: &SplitValue, signed: bool, how: Nudge) -> SplitValue {
         let shift = if signed { Opcode::Ashr } else { Opcode::Lshr };
         let high = self.op2_bits(shift, a, 32);
         let high = self.truncate(&high, Elem::I32);

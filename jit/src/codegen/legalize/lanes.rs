@@ -1,18 +1,18 @@
-//! Movement between lanes: parts of other sizes, selection, dynamic lanes, masks as a whole, reductions.
+//! Movement between lanes: changing the size of parts, selection, dynamic lanes, tests of masks, reductions.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::{AtomicOp, Elem, FpFlags, Imm, Inst, MemInfo, Opcode, Type, Value};
 use smallvec::SmallVec;
 
-use super::{Legalizer, Wide, carrier};
+use super::{Legalizer, SplitValue, carrier};
 
 impl Legalizer<'_> {
     /// One lane as a scalar.
-    pub(super) fn lane(&mut self, wide: &Wide, lane: u32) -> Value {
-        self.part_lane(wide.parts[(lane / wide.chunk) as usize], lane % wide.chunk)
+    pub(super) fn lane(&mut self, split: &SplitValue, lane: u32) -> Value {
+        self.part_lane(split.parts[(lane / split.chunk) as usize], lane % split.chunk)
     }
 
-    /// One lane of a part. Where the part was made of scalars, the scalar itself.
+    /// One lane of a part. If the part was made of scalars, this is the scalar itself.
     pub(super) fn part_lane(&mut self, part: Value, lane: u32) -> Value {
         let ty = self.new.dfg.ty(part);
         if !ty.is_vector() {
@@ -34,17 +34,17 @@ impl Legalizer<'_> {
     }
 
     /// All lanes as scalars.
-    pub(super) fn lanes(&mut self, wide: &Wide) -> Vec<Value> {
-        (0..wide.ty.lanes()).map(|lane| self.lane(wide, lane)).collect()
+    pub(super) fn lanes(&mut self, split: &SplitValue) -> Vec<Value> {
+        (0..split.ty.lanes()).map(|lane| self.lane(split, lane)).collect()
     }
 
-    /// A value from scalars, one per lane.
-    pub(super) fn join_lanes(&mut self, ty: Type, lanes: &[Value]) -> Wide {
+    /// A value made of scalars, one per lane.
+    pub(super) fn join_lanes(&mut self, ty: Type, lanes: &[Value]) -> SplitValue {
         self.join_in_parts(ty, lanes, self.caps.part_lanes(ty))
     }
 
-    /// As [`Self::join_lanes`], in parts of `chunk` lanes. Unused lanes repeat the last one.
-    fn join_in_parts(&mut self, ty: Type, lanes: &[Value], chunk: u32) -> Wide {
+    /// As [`Self::join_lanes`], in parts of `chunk` lanes. Unused lanes repeat the last lane.
+    fn join_in_parts(&mut self, ty: Type, lanes: &[Value], chunk: u32) -> SplitValue {
         let parts = lanes
             .chunks(chunk as usize)
             .map(|part| {
@@ -58,27 +58,27 @@ impl Legalizer<'_> {
                 }
             })
             .collect();
-        Wide { ty, chunk, parts }
+        SplitValue { ty, chunk, parts }
     }
 
     /// The same value in parts of `chunk` lanes.
-    pub(super) fn regroup(&mut self, wide: &Wide, chunk: u32) -> Wide {
-        if wide.chunk == chunk {
-            return wide.clone();
+    pub(super) fn regroup(&mut self, split: &SplitValue, chunk: u32) -> SplitValue {
+        if split.chunk == chunk {
+            return split.clone();
         }
-        let count = wide.ty.lanes().div_ceil(chunk);
-        let parts: SmallVec<[Value; 4]> = if chunk < wide.chunk {
+        let count = split.ty.lanes().div_ceil(chunk);
+        let parts: SmallVec<[Value; 4]> = if chunk < split.chunk {
             (0..count)
                 .map(|part| {
                     let first = part * chunk;
-                    let from = wide.parts[(first / wide.chunk) as usize];
-                    let lane = first % wide.chunk;
+                    let from = split.parts[(first / split.chunk) as usize];
+                    let lane = first % split.chunk;
                     if chunk == 1 {
                         self.part_lane(from, lane)
                     } else if let Some(&splat) = self.splat_operand(from) {
                         self.at().splat(splat, chunk)
                     } else if let Some(data) = self.new.dfg.as_const(from) {
-                        // Still a constant: a shift by the same in all lanes has to stay one.
+                        // Constants stay constants: a shift by the same count in all lanes has to remain recognizable.
                         let bits: SmallVec<[u64; 16]> = (lane..lane + chunk).map(|l| data.lane(l)).collect();
                         let data = ConstData::new(data.ty.with_lanes(chunk), &bits);
                         self.at().constant(data)
@@ -88,15 +88,15 @@ impl Legalizer<'_> {
                     }
                 })
                 .collect()
-        } else if wide.chunk == 1 {
-            return self.join_in_parts(wide.ty, &wide.parts, chunk);
-        } else if let Some(complement) = self.complement(wide) {
-            // The complement of all is one op, and often none.
+        } else if split.chunk == 1 {
+            return self.join_in_parts(split.ty, &split.parts, chunk);
+        } else if let Some(complement) = self.complement(split) {
+            // The complement of the whole is one op, and often folds away.
             let joined = self.regroup(&complement, chunk);
-            return self.lanewise(Opcode::Not, &Imm::None, &[joined], wide.ty);
+            return self.lanewise(Opcode::Not, &Imm::None, &[joined], split.ty);
         } else {
-            let mut parts: SmallVec<[Value; 4]> = wide.parts.clone();
-            let mut lanes = wide.chunk;
+            let mut parts: SmallVec<[Value; 4]> = split.parts.clone();
+            let mut lanes = split.chunk;
             while lanes < chunk {
                 let joined: SmallVec<[u8; 32]> = (0..2 * lanes as u8).collect();
                 parts = parts
@@ -114,43 +114,43 @@ impl Legalizer<'_> {
             parts
         };
         debug_assert_eq!(parts.len() as u32, count);
-        Wide { ty: wide.ty, chunk, parts }
+        SplitValue { ty: split.ty, chunk, parts }
     }
 
-    /// What a mask is the complement of, part by part.
-    fn complement(&self, wide: &Wide) -> Option<Wide> {
+    /// The value that a mask is the complement of, part by part.
+    fn complement(&self, split: &SplitValue) -> Option<SplitValue> {
         let dfg = &self.new.dfg;
         let inner = |&part: &Value| {
             let data = dfg.inst(dfg.def_inst(part)?);
             (data.op == Opcode::Not).then(|| data.args[0])
         };
-        let parts: Option<SmallVec<[Value; 4]>> = wide.parts.iter().map(inner).collect();
-        let parts = parts.filter(|_| wide.ty.is_bool())?;
-        Some(Wide { parts, ..wide.clone() })
+        let parts: Option<SmallVec<[Value; 4]>> = split.parts.iter().map(inner).collect();
+        let parts = parts.filter(|_| split.ty.is_bool())?;
+        Some(SplitValue { parts, ..split.clone() })
     }
 
-    /// Whether every part is the same in all lanes.
-    pub(super) fn is_splat(&self, wide: &Wide) -> bool {
-        wide.parts.iter().all(|&part| self.splat_operand(part).is_some() || self.new.dfg.as_splat_bits(part).is_some())
+    /// Whether every part has the same value in all its lanes.
+    pub(super) fn is_splat(&self, split: &SplitValue) -> bool {
+        split.parts.iter().all(|&part| self.splat_operand(part).is_some() || self.new.dfg.as_splat_bits(part).is_some())
     }
 
-    /// The bits of a constant that is the same in all lanes.
-    pub(super) fn constant_of_splat(&self, wide: &Wide) -> Option<u64> {
-        let bits = self.new.dfg.as_splat_bits(wide.parts[0])?;
-        wide.parts.iter().all(|&part| self.new.dfg.as_splat_bits(part) == Some(bits)).then_some(bits)
+    /// The bits of a constant that has the same bits in all lanes.
+    pub(super) fn constant_of_splat(&self, split: &SplitValue) -> Option<u64> {
+        let bits = self.new.dfg.as_splat_bits(split.parts[0])?;
+        split.parts.iter().all(|&part| self.new.dfg.as_splat_bits(part) == Some(bits)).then_some(bits)
     }
 
-    /// The lane of a value that is the same in all lanes.
-    pub(super) fn scalar_of_splat(&mut self, wide: &Wide) -> Wide {
-        let lane = self.lane(wide, 0);
-        Wide::scalar(wide.ty.lane(), lane)
+    /// One lane of a value that is the same in all lanes.
+    pub(super) fn scalar_of_splat(&mut self, split: &SplitValue) -> SplitValue {
+        let lane = self.lane(split, 0);
+        SplitValue::scalar(split.ty.lane(), lane)
     }
 
-    /// A scalar in every lane.
-    pub(super) fn splat_wide(&mut self, value: Value, ty: Type) -> Wide {
+    /// A scalar in all lanes.
+    pub(super) fn splat_value(&mut self, value: Value, ty: Type) -> SplitValue {
         let chunk = self.caps.part_lanes(ty);
         let part = self.at().splat(value, chunk);
-        Wide { ty, chunk, parts: std::iter::repeat_n(part, ty.lanes().div_ceil(chunk) as usize).collect() }
+        SplitValue { ty, chunk, parts: std::iter::repeat_n(part, ty.lanes().div_ceil(chunk) as usize).collect() }
     }
 
     fn splat_operand(&self, part: Value) -> Option<&Value> {
@@ -159,7 +159,7 @@ impl Legalizer<'_> {
     }
 
     /// `a` where the mask is true, else `b`.
-    pub(super) fn select(&mut self, mask: &Wide, a: &Wide, b: &Wide) -> Wide {
+    pub(super) fn select(&mut self, mask: &SplitValue, a: &SplitValue, b: &SplitValue) -> SplitValue {
         let ty = a.ty;
         let natural = if ty.is_bool() { mask.chunk } else { self.caps.part_lanes(ty) };
         let native = natural > 1 && (self.caps.native)(Opcode::Select, &Imm::None, Elem::B1, carrier(ty.elem));
@@ -167,46 +167,46 @@ impl Legalizer<'_> {
         let (mask, a, b) = (self.regroup(mask, chunk), self.regroup(a, chunk), self.regroup(b, chunk));
         let parts: SmallVec<[Value; 4]> =
             (0..a.parts.len()).map(|i| self.at().select(mask.parts[i], a.parts[i], b.parts[i])).collect();
-        let wide = Wide { ty, chunk, parts };
-        if native { wide } else { self.regroup(&wide, natural) }
+        let split = SplitValue { ty, chunk, parts };
+        if native { split } else { self.regroup(&split, natural) }
     }
 
     pub(super) fn select_inst(&mut self, inst: Inst) {
         let [cond, a, b] = &self.operands(inst)[..] else { unreachable!("broken invariant: select") };
-        let wide = if cond.ty.is_vector() || !a.ty.is_vector() {
+        let split = if cond.ty.is_vector() || !a.ty.is_vector() {
             self.select(cond, a, b)
         } else {
-            // One condition for all lanes. Masks may differ in their parts.
+            // One condition for all lanes. The parts of masks may have different sizes.
             let b = self.regroup(b, a.chunk);
             let cond = cond.only();
             let parts = (0..a.parts.len()).map(|i| self.at().select(cond, a.parts[i], b.parts[i])).collect();
-            Wide { parts, ..a.clone() }
+            SplitValue { parts, ..a.clone() }
         };
-        self.set(inst, wide);
+        self.set(inst, split);
     }
 
     pub(super) fn bitcast_inst(&mut self, inst: Inst) {
-        let wide = self.get(self.old.dfg.inst(inst).args[0]);
+        let split = self.get(self.old.dfg.inst(inst).args[0]);
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
-        let wide = self.bitcast(&wide, ty);
-        self.set(inst, wide);
+        let split = self.bitcast(&split, ty);
+        self.set(inst, split);
     }
 
     /// The same bits as another type.
-    pub(super) fn bitcast(&mut self, wide: &Wide, ty: Type) -> Wide {
-        let (from, to) = (carrier(wide.ty.elem), carrier(ty.elem));
-        let wide = &self.regroup(wide, self.caps.part_lanes(wide.ty));
+    pub(super) fn bitcast(&mut self, split: &SplitValue, ty: Type) -> SplitValue {
+        let (from, to) = (carrier(split.ty.elem), carrier(ty.elem));
+        let split = &self.regroup(split, self.caps.part_lanes(split.ty));
         if from == to {
-            return Wide { ty, ..wide.clone() };
+            return SplitValue { ty, ..split.clone() };
         }
         let chunk = self.caps.part_lanes(ty);
-        if wide.chunk * from.bits() == chunk * to.bits() {
+        if split.chunk * from.bits() == chunk * to.bits() {
             let part_type = self.part_type(ty.elem, chunk);
-            let parts = wide.parts.iter().map(|&part| self.at().cast(Opcode::Bitcast, part, part_type)).collect();
-            return Wide { ty, chunk, parts };
+            let parts = split.parts.iter().map(|&part| self.at().cast(Opcode::Bitcast, part, part_type)).collect();
+            return SplitValue { ty, chunk, parts };
         }
-        // Parts of different sizes: through integer lanes, joined or taken apart.
-        let lanes = self.lanes(wide);
+        // The parts have different sizes: go through integer lanes, joined or split.
+        let lanes = self.lanes(split);
         let int = Type::scalar(from.as_int());
         let lanes: Vec<Value> = lanes
             .iter()
@@ -222,9 +222,9 @@ impl Legalizer<'_> {
                     let mut whole = self.at().int_resize(pieces[0], target, false);
                     for (i, &piece) in pieces.iter().enumerate().skip(1) {
                         let mut at = self.at();
-                        let wide = at.int_resize(piece, target, false);
+                        let split = at.int_resize(piece, target, false);
                         let count = at.iconst(target_ty, i64::from(from.bits()) * i as i64);
-                        let shifted = at.int2(Opcode::Shl, wide, count);
+                        let shifted = at.int2(Opcode::Shl, split, count);
                         whole = at.int2(Opcode::Or, whole, shifted);
                     }
                     whole
@@ -257,26 +257,26 @@ impl Legalizer<'_> {
     pub(super) fn splat_inst(&mut self, inst: Inst) {
         let value = self.get_scalar(self.old.dfg.inst(inst).args[0]);
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
-        let wide = self.splat_wide(value, ty);
-        self.set(inst, wide);
+        let split = self.splat_value(value, ty);
+        self.set(inst, split);
     }
 
     pub(super) fn extract_inst(&mut self, inst: Inst) {
         let data = self.old.dfg.inst(inst);
         let Imm::Lane(lane) = data.imm else { unreachable!("broken invariant: extract without a lane") };
-        let wide = self.get(data.args[0]);
-        let value = self.lane(&wide, u32::from(lane));
-        self.set(inst, Wide::scalar(wide.ty.lane(), value));
+        let split = self.get(data.args[0]);
+        let value = self.lane(&split, u32::from(lane));
+        self.set(inst, SplitValue::scalar(split.ty.lane(), value));
     }
 
     pub(super) fn insert_inst(&mut self, inst: Inst) {
         let data = self.old.dfg.inst(inst);
         let Imm::Lane(lane) = data.imm else { unreachable!("broken invariant: insert without a lane") };
-        let mut wide = self.get(data.args[0]);
+        let mut split = self.get(data.args[0]);
         let value = self.get_scalar(data.args[1]);
-        let (part, lane) = (u32::from(lane) / wide.chunk, u32::from(lane) % wide.chunk);
-        wide.parts[part as usize] = self.part_insert(wide.parts[part as usize], value, lane);
-        self.set(inst, wide);
+        let (part, lane) = (u32::from(lane) / split.chunk, u32::from(lane) % split.chunk);
+        split.parts[part as usize] = self.part_insert(split.parts[part as usize], value, lane);
+        self.set(inst, split);
     }
 
     /// A part with one lane replaced.
@@ -295,28 +295,29 @@ impl Legalizer<'_> {
     pub(super) fn vec_inst(&mut self, inst: Inst) {
         let lanes: Vec<Value> = self.old.dfg.inst(inst).args.iter().map(|&arg| self.get_scalar(arg)).collect();
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
-        let wide = self.join_lanes(ty, &lanes);
-        self.set(inst, wide);
+        let split = self.join_lanes(ty, &lanes);
+        self.set(inst, split);
     }
 
-    /// A vector in a place on the stack: its address, and an access to its first lane.
-    pub(super) fn spill(&mut self, wide: &Wide) -> Value {
-        let bytes = carrier(wide.ty.elem).bytes();
-        let size = u64::from(bytes * wide.chunk) * wide.parts.len() as u64;
+    /// Stores a vector to the stack. Returns the address of its first lane.
+    pub(super) fn spill(&mut self, split: &SplitValue) -> Value {
+        let bytes = carrier(split.ty.elem).bytes();
+        let size = u64::from(bytes * split.chunk) * split.parts.len() as u64;
         let slot = self.stack(size.next_power_of_two(), 16);
         let base = self.at().slot_addr(slot);
-        for (i, &part) in wide.parts.iter().enumerate() {
-            let disp = i64::from(bytes * wide.chunk) * i as i64;
+        for (i, &part) in split.parts.iter().enumerate() {
+            let disp = i64::from(bytes * split.chunk) * i as i64;
             let mut at = self.at();
             let address = at.addr(base, None, 1, disp);
-            at.store(address, part, MemInfo::aligned((bytes * wide.chunk).min(16)));
+            at.store(address, part, MemInfo::aligned((bytes * split.chunk).min(16)));
         }
         base
     }
 
-    /// The address of a dynamic lane, taken modulo the number of lanes (three counting as four: the place is large enough).
-    fn spilled_lane(&mut self, wide: &Wide, base: Value, lane: Value) -> Value {
-        let lanes = if wide.ty.lanes() == 3 { 4 } else { wide.ty.lanes() };
+    /// The address of a dynamic lane. The number is taken modulo the number of lanes; three lanes count as four, and the slot is
+    /// large enough for that.
+    fn spilled_lane(&mut self, split: &SplitValue, base: Value, lane: Value) -> Value {
+        let lanes = if split.ty.lanes() == 3 { 4 } else { split.ty.lanes() };
         let mut at = self.at();
         let lane = if lanes.is_power_of_two() {
             let mask = at.iconst(Type::I32, i64::from(lanes) - 1);
@@ -326,72 +327,72 @@ impl Legalizer<'_> {
             at.int2(Opcode::Urem, lane, lanes)
         };
         let lane = at.cast(Opcode::Zext, lane, Type::I64);
-        at.addr(base, Some(lane), u64::from(carrier(wide.ty.elem).bytes()), 0)
+        at.addr(base, Some(lane), u64::from(carrier(split.ty.elem).bytes()), 0)
     }
 
     pub(super) fn extract_dyn(&mut self, inst: Inst) {
         let data = self.old.dfg.inst(inst);
-        let wide = self.get(data.args[0]);
+        let split = self.get(data.args[0]);
         let lane = self.get_scalar(data.args[1]);
-        let ty = wide.ty.lane();
-        if wide.ty.is_bool() {
-            let bytes = self.extend(&wide, Elem::I8, false);
+        let ty = split.ty.lane();
+        if split.ty.is_bool() {
+            let bytes = self.extend(&split, Elem::I8, false);
             let byte = self.extract_dyn_value(&bytes, lane);
-            let byte = Wide::scalar(Type::I8, byte);
+            let byte = SplitValue::scalar(Type::I8, byte);
             let value = self.compare_bits(clift_kir::IntCond::Ne, &byte, 0);
-            self.set(inst, Wide { ty, ..value });
+            self.set(inst, SplitValue { ty, ..value });
             return;
         }
-        let value = self.extract_dyn_value(&wide, lane);
-        self.set(inst, Wide::scalar(ty, value));
+        let value = self.extract_dyn_value(&split, lane);
+        self.set(inst, SplitValue::scalar(ty, value));
     }
 
-    fn extract_dyn_value(&mut self, wide: &Wide, lane: Value) -> Value {
-        let base = self.spill(wide);
-        let address = self.spilled_lane(wide, base, lane);
-        let ty = self.part_type(wide.ty.elem, 1);
+    fn extract_dyn_value(&mut self, split: &SplitValue, lane: Value) -> Value {
+        let base = self.spill(split);
+        let address = self.spilled_lane(split, base, lane);
+        let ty = self.part_type(split.ty.elem, 1);
         self.at().load(ty, address, MemInfo::aligned(ty.bytes()))
     }
 
     pub(super) fn insert_dyn(&mut self, inst: Inst) {
         let data = self.old.dfg.inst(inst);
-        let wide = self.get(data.args[0]);
+        let split = self.get(data.args[0]);
         let element = self.get(data.args[1]);
         let lane = self.get_scalar(data.args[2]);
-        // Each lane compares its number with the wanted one.
-        let ty = wide.ty;
+        // Each lane compares its number with the requested one.
+        let ty = split.ty;
         let number_ty = Type::vector(Elem::I32, ty.lanes());
         let numbers =
             self.constant(&clift_kir::dfg::ConstData::new(number_ty, &(0..u64::from(ty.lanes())).collect::<Vec<_>>()));
-        let wanted = self.splat_wide(lane, number_ty);
+        let wanted = self.splat_value(lane, number_ty);
         let mask = self.compare(clift_kir::IntCond::Eq, &numbers, &wanted);
-        let element = self.splat_wide(element.only(), ty);
-        let wide = self.select(&mask, &element, &wide);
-        self.set(inst, wide);
+        let element = self.splat_value(element.only(), ty);
+        let split = self.select(&mask, &element, &split);
+        self.set(inst, split);
     }
 
     pub(super) fn mask_test(&mut self, inst: Inst) {
         let data = self.old.dfg.inst(inst);
-        let wide = self.get(data.args[0]);
-        let value = self.test_mask(data.op, &wide);
-        self.set(inst, Wide::scalar(Type::B1, value));
+        let split = self.get(data.args[0]);
+        let value = self.test_mask(data.op, &split);
+        self.set(inst, SplitValue::scalar(Type::B1, value));
     }
 
-    /// Whether any or all lanes of a mask are true.
-    pub(super) fn test_mask(&mut self, op: Opcode, wide: &Wide) -> Value {
+    /// Whether any lane or all lanes of a mask are true.
+    pub(super) fn test_mask(&mut self, op: Opcode, split: &SplitValue) -> Value {
         let any = op == Opcode::Any;
         let join = if any { Opcode::Or } else { Opcode::And };
         let mut whole: Option<Value> = None;
-        let last = wide.parts.len() - 1;
-        for (i, &part) in wide.parts.iter().enumerate() {
-            let used = wide.used(i);
-            let part = if used == wide.chunk {
+        let last = split.parts.len() - 1;
+        for (i, &part) in split.parts.iter().enumerate() {
+            let used = split.used(i);
+            let part = if used == split.chunk {
                 part
             } else {
                 debug_assert_eq!(i, last);
-                // Unused lanes repeat the first one, which changes neither answer.
+                // Unused lanes repeat the first lane, which changes neither answer.
                 let lanes: SmallVec<[u8; 16]> =
-                    (0..wide.chunk).map(|lane| if lane < used { lane as u8 } else { 0 }).collect();
+                    (0..split.chunk).map(|lane| if lane < used { lane as u8 } else { 0 }).collect();
                 self.at().shuffle(part, part, &lanes)
             };
             whole = Some(match whole {
@@ -400,7 +401,7 @@ impl Legalizer<'_> {
             });
         }
         let whole = whole.unwrap_or_else(|| unreachable!("broken invariant: mask without parts"));
-        if wide.chunk == 1 {
+        if split.chunk == 1 {
             whole
         } else if any {
             self.at().any(whole)
@@ -409,20 +410,20 @@ impl Legalizer<'_> {
         }
     }
 
-    /// The lanes of a mask as bits: those of each part, one behind the other.
+    /// The lanes of a mask as bits; the bits of each part follow those of the part before.
     pub(super) fn mask_bits(&mut self, inst: Inst) {
-        let wide = self.get(self.old.dfg.inst(inst).args[0]);
+        let split = self.get(self.old.dfg.inst(inst).args[0]);
         let mut whole: Option<Value> = None;
-        for (i, &part) in wide.parts.iter().enumerate() {
-            let used = wide.used(i);
+        for (i, &part) in split.parts.iter().enumerate() {
+            let used = split.used(i);
             let mut at = self.at();
-            let mut bits = if wide.chunk == 1 { at.cast(Opcode::Zext, part, Type::I64) } else { at.mask_bits(part) };
-            if used != wide.chunk {
+            let mut bits = if split.chunk == 1 { at.cast(Opcode::Zext, part, Type::I64) } else { at.mask_bits(part) };
+            if used != split.chunk {
                 let wanted = at.iconst(Type::I64, (1 << used) - 1);
                 bits = at.int2(Opcode::And, bits, wanted);
             }
             if i > 0 {
-                let count = at.iconst(Type::I64, i as i64 * i64::from(wide.chunk));
+                let count = at.iconst(Type::I64, i as i64 * i64::from(split.chunk));
                 bits = at.int2(Opcode::Shl, bits, count);
             }
             whole = Some(match whole {
@@ -431,14 +432,14 @@ impl Legalizer<'_> {
             });
         }
         let whole = whole.unwrap_or_else(|| unreachable!("broken invariant: mask without parts"));
-        self.set(inst, Wide::scalar(Type::I64, whole));
+        self.set(inst, SplitValue::scalar(Type::I64, whole));
     }
 
     pub(super) fn reduce(&mut self, inst: Inst) {
         let data = self.old.dfg.inst(inst);
         let Imm::Reduce(how) = data.imm else { unreachable!("broken invariant: reduce without an operation") };
-        let wide = self.get(data.args[0]);
-        let elem = wide.ty.lane();
+        let split = self.get(data.args[0]);
+        let elem = split.ty.lane();
         let (op, in_order) = match how {
             AtomicOp::Add => (Opcode::Iadd, false),
             AtomicOp::Mul => (Opcode::Imul, false),
@@ -459,21 +460,21 @@ impl Legalizer<'_> {
             Opcode::Fadd | Opcode::Fmul | Opcode::Fmin | Opcode::Fmax => Imm::Fp(FpFlags::empty()),
             _ => Imm::None,
         };
-        // Full parts are combined as vectors first, where the order does not matter.
-        let mut wide = wide;
-        if !in_order && wide.chunk > 1 && wide.parts.len() > 1 && wide.used(wide.parts.len() - 1) == wide.chunk {
-            let ty = wide.ty.with_lanes(wide.chunk);
-            let mut sum = Wide { ty, chunk: wide.chunk, parts: SmallVec::from_slice(&[wide.parts[0]]) };
-            for &part in &wide.parts[1..] {
-                let part = Wide { ty, chunk: wide.chunk, parts: SmallVec::from_slice(&[part]) };
+        // Full parts are combined as vectors first if the order does not matter.
+        let mut split = split;
+        if !in_order && split.chunk > 1 && split.parts.len() > 1 && split.used(split.parts.len() - 1) == split.chunk {
+            let ty = split.ty.with_lanes(split.chunk);
+            let mut sum = SplitValue { ty, chunk: split.chunk, parts: SmallVec::from_slice(&[split.parts[0]]) };
+            for &part in &split.parts[1..] {
+                let part = SplitValue { ty, chunk: split.chunk, parts: SmallVec::from_slice(&[part]) };
                 sum = self.lanewise(op, &imm, &[sum, part], ty);
             }
-            wide = sum;
+            split = sum;
         }
-        let lanes = self.lanes(&wide);
-        let mut sum = Wide::scalar(elem, lanes[0]);
+        let lanes = self.lanes(&split);
+        let mut sum = SplitValue::scalar(elem, lanes[0]);
         for &lane in &lanes[1..] {
-            let lane = Wide::scalar(elem, lane);
+            let lane = SplitValue::scalar(elem, lane);
             sum = self.lanewise(op, &imm, &[sum, lane], elem);
         }
         self.set(inst, sum);

@@ -1,22 +1,22 @@
-//! Masked and scattered accesses where the backend has instructions for them: part by part.
+//! Masked and scattered accesses for backends that have instructions for them: part by part.
 //!
-//! A part of a masked access has the address of its first lane. A part of a scattered one has as many lanes as the vector of its
-//! addresses.
+//! A part of a masked access has the address of its first lane. A part of a gather or scatter has as many lanes as the vector of
+//! its addresses.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::{Imm, Inst, MemInfo, Opcode, Type, Value};
 
-use super::{Legalizer, Wide, carrier};
+use super::{Legalizer, SplitValue, carrier};
 
 impl Legalizer<'_> {
-    /// Whether the backend has an access of packs of a type.
+    /// Whether the backend supports an access to packs of a type.
     pub(super) fn accesses_natively(&self, op: Opcode, ty: Type) -> bool {
         let elem = carrier(ty.elem);
         self.caps.part_lanes(ty) > 1 && (self.caps.native)(op, &Imm::None, elem, elem)
     }
 
-    /// A mask in parts of so many lanes, false in those that are not used.
-    fn mask_parts(&mut self, mask: &Wide, chunk: u32) -> Wide {
+    /// A mask in parts of `chunk` lanes; unused lanes are false.
+    fn mask_parts(&mut self, mask: &SplitValue, chunk: u32) -> SplitValue {
         if let Some(bits) = self.constant_of_splat(mask)
             && mask.ty.lanes().is_multiple_of(chunk)
         {
@@ -34,8 +34,8 @@ impl Legalizer<'_> {
         mask
     }
 
-    /// The third operand of a masked load in parts of so many lanes; zeros where it may be anything.
-    fn other_parts(&mut self, inst: Inst, ty: Type, chunk: u32) -> Wide {
+    /// The third operand of a masked load in parts of `chunk` lanes; zeros if it is undefined.
+    fn other_parts(&mut self, inst: Inst, ty: Type, chunk: u32) -> SplitValue {
         let other = self.old.dfg.inst(inst).args[2];
         let anything = self.old.dfg.def_inst(other).is_some_and(|def| self.old.dfg.inst(def).op == Opcode::Undef);
         if anything {
@@ -48,19 +48,26 @@ impl Legalizer<'_> {
         }
     }
 
-    /// The same bits in every lane, in parts of so many lanes.
-    fn splat_parts(&mut self, ty: Type, bits: u64, chunk: u32) -> Wide {
+    /// The same bits in every lane, in parts of `chunk` lanes.
+    fn splat_parts(&mut self, ty: Type, bits: u64, chunk: u32) -> SplitValue {
         let part = self.part_type(ty.elem, chunk);
         let value = self.at().constant(ConstData::splat(part, bits));
-        Wide { ty, chunk, parts: (0..ty.lanes().div_ceil(chunk)).map(|_| value).collect() }
+        SplitValue { ty, chunk, parts: (0..ty.lanes().div_ceil(chunk)).map(|_| value).collect() }
     }
 
-    /// Parts of a result whose natural parts may have more lanes.
+    /// Sets a result from parts that may have fewer lanes than its natural parts.
     fn set_parts(&mut self, inst: Inst, ty: Type, chunk: u32, parts: Vec<Value>) {
-        self.set(inst, Wide { ty, chunk, parts: parts.into() });
+        self.set(inst, SplitValue { ty, chunk, parts: parts.into() });
     }
 
-    pub(super) fn masked_load_natively(&mut self, inst: Inst, ty: Type, pointer: Value, mask: &Wide, mem: MemInfo) {
+    pub(super) fn masked_load_natively(
+        &mut self,
+        inst: Inst,
+        ty: Type,
+        pointer: Value,
+        mask: &SplitValue,
+        mem: MemInfo,
+    ) {
         let chunk = self.caps.part_lanes(ty);
         let (mask, other) = (self.mask_parts(mask, chunk), self.other_parts(inst, ty, chunk));
         let part_type = self.part_type(ty.elem, chunk);
@@ -75,7 +82,13 @@ impl Legalizer<'_> {
         self.set_parts(inst, ty, chunk, parts);
     }
 
-    pub(super) fn masked_store_natively(&mut self, pointer: Value, value: &Wide, mask: &Wide, mem: MemInfo) {
+    pub(super) fn masked_store_natively(
+        &mut self,
+        pointer: Value,
+        value: &SplitValue,
+        mask: &SplitValue,
+        mem: MemInfo,
+    ) {
         let mask = self.mask_parts(mask, value.chunk);
         for (part, (&value_part, &mask)) in value.parts.iter().zip(&mask.parts).enumerate() {
             let offset = part as u64 * u64::from(value.chunk * value.ty.elem.bytes());
@@ -85,23 +98,23 @@ impl Legalizer<'_> {
         }
     }
 
-    /// Addresses as vectors, in parts of as many lanes as both they and what they lead to have.
-    fn address_parts(&mut self, pointers: Value, ty: Type) -> Wide {
-        let wide = self.get(pointers);
-        let chunk = self.caps.part_lanes(wide.ty).min(self.caps.part_lanes(ty));
+    /// Addresses as vectors. Each part has as many lanes as fit for both the addresses and the elements.
+    fn address_parts(&mut self, pointers: Value, ty: Type) -> SplitValue {
+        let split = self.get(pointers);
+        let chunk = self.caps.part_lanes(split.ty).min(self.caps.part_lanes(ty));
         let vector = match self.pointer_vector(pointers) {
             Some(bits) => {
                 let bits = self.regroup(&bits, chunk);
-                let part = Type::vector(wide.ty.elem, chunk);
+                let part = Type::vector(split.ty.elem, chunk);
                 let parts = bits.parts.iter().map(|&bits| self.at().cast(Opcode::IntToPtr, bits, part)).collect();
-                return Wide { ty: wide.ty, chunk, parts };
+                return SplitValue { ty: split.ty, chunk, parts };
             }
-            None => wide,
+            None => split,
         };
         self.regroup(&vector, chunk)
     }
 
-    pub(super) fn gather_natively(&mut self, inst: Inst, ty: Type, pointers: Value, mask: &Wide, mem: MemInfo) {
+    pub(super) fn gather_natively(&mut self, inst: Inst, ty: Type, pointers: Value, mask: &SplitValue, mem: MemInfo) {
         let addresses = self.address_parts(pointers, ty);
         let chunk = addresses.chunk;
         let (mask, other) = (self.mask_parts(mask, chunk), self.other_parts(inst, ty, chunk));
@@ -115,7 +128,7 @@ impl Legalizer<'_> {
         self.set_parts(inst, ty, chunk, parts);
     }
 
-    pub(super) fn scatter_natively(&mut self, pointers: Value, value: &Wide, mask: &Wide, mem: MemInfo) {
+    pub(super) fn scatter_natively(&mut self, pointers: Value, value: &SplitValue, mask: &SplitValue, mem: MemInfo) {
         let addresses = self.address_parts(pointers, value.ty);
         let value = self.regroup(value, addresses.chunk);
         let mask = self.mask_parts(mask, addresses.chunk);

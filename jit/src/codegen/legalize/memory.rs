@@ -1,5 +1,5 @@
-//! Memory: addresses, accesses in parts that touch exactly the value's elements, masked and scattered accesses by lane, blocks
-//! of bytes, and the test of generic pointers.
+//! Memory: addresses, accesses in parts that touch exactly the elements of the value, masked and scattered accesses lane by lane,
+//! block copies and fills, and the test of generic pointers.
 
 use std::mem::offset_of;
 
@@ -7,20 +7,20 @@ use clift_include::abi::WgContext;
 use clift_kir::{Block, BlockCall, Elem, Imm, Inst, IntCond, MemInfo, Opcode, Space, Type, Value};
 use smallvec::SmallVec;
 
-use super::{Legalizer, Wide, carrier};
+use super::{Legalizer, SplitValue, carrier};
 
-/// Up to this many bytes `memcpy` and `memset` of a constant count become loads and stores.
+/// `memcpy` and `memset` of a constant count up to this are expanded into loads and stores.
 const UNROLL_BYTES: u64 = 128;
 
-/// Where the context has an arena's address and its size.
-type Arena = (usize, usize);
+/// Offsets in the launch context of an arena's address and size.
+type ArenaFields = (usize, usize);
 
 /// Local memory.
-const LOCAL_ARENA: Arena = (offset_of!(WgContext, local_mem), offset_of!(WgContext, local_mem_bytes));
+const LOCAL_ARENA: ArenaFields = (offset_of!(WgContext, local_mem), offset_of!(WgContext, local_mem_bytes));
 /// Private variables.
-const PRIVATE_ARENA: Arena = (offset_of!(WgContext, scratch), offset_of!(WgContext, scratch_bytes));
+const PRIVATE_ARENA: ArenaFields = (offset_of!(WgContext, scratch), offset_of!(WgContext, scratch_bytes));
 
-/// No smaller unit of memory can be accessible in part. Pages may be larger.
+/// Memory protection is never finer than this. Pages may be larger.
 const PAGE_BYTES: u64 = 4096;
 
 impl Legalizer<'_> {
@@ -36,12 +36,12 @@ impl Legalizer<'_> {
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
         let args = self.operands(inst);
         if !ty.is_vector() {
-            let operands: SmallVec<[Value; 2]> = args.iter().map(Wide::only).collect();
+            let operands: SmallVec<[Value; 2]> = args.iter().map(SplitValue::only).collect();
             let value = self.emit(data.op, &operands, data.imm.clone(), ty);
-            self.set(inst, Wide::scalar(ty, value));
+            self.set(inst, SplitValue::scalar(ty, value));
             return;
         }
-        // Vectors of pointers: lane by lane, so that each access gets an address of its own.
+        // Vectors of pointers: lane by lane, so that each access has an address of its own.
         let lanes: Vec<SmallVec<[Value; 8]>> =
             data.args.iter().map(|&arg| self.address_lanes(arg, ty.lanes())).collect();
         let parts = (0..ty.lanes() as usize)
@@ -50,23 +50,23 @@ impl Legalizer<'_> {
                 self.emit(data.op, &operands, data.imm.clone(), ty.lane())
             })
             .collect();
-        self.set(inst, Wide { ty, chunk: 1, parts });
+        self.set(inst, SplitValue { ty, chunk: 1, parts });
     }
 
-    /// An operand of a pack of addresses for each lane. Extensions are made of scalars, which is free in many places.
+    /// An operand of a vector of addresses as one scalar per lane. Extensions apply to the scalars, where they are often free.
     fn address_lanes(&mut self, operand: Value, lanes: u32) -> SmallVec<[Value; 8]> {
-        let wide = self.get(operand);
-        if !wide.ty.is_vector() {
-            return std::iter::repeat_n(wide.only(), lanes as usize).collect();
+        let split = self.get(operand);
+        if !split.ty.is_vector() {
+            return std::iter::repeat_n(split.only(), lanes as usize).collect();
         }
         let extended = self.old.dfg.def_inst(operand).map(|def| self.old.dfg.inst(def));
         let (signed, narrow) = match extended {
             Some(data) if data.op == Opcode::Sext => (true, self.get(data.args[0])),
             Some(data) if data.op == Opcode::Zext => (false, self.get(data.args[0])),
-            _ => return self.lanes(&wide).into(),
+            _ => return self.lanes(&split).into(),
         };
         if narrow.ty.is_bool() || narrow.chunk == 1 {
-            return self.lanes(&wide).into();
+            return self.lanes(&split).into();
         }
         if narrow.ty.elem == Elem::I32 && narrow.chunk == 4 {
             return self.extended_pairs(&narrow, signed);
@@ -79,8 +79,8 @@ impl Legalizer<'_> {
             .collect()
     }
 
-    /// The lanes of 32-bit integers in 64 bits: two come out of a vector at a time.
-    fn extended_pairs(&mut self, narrow: &Wide, signed: bool) -> SmallVec<[Value; 8]> {
+    /// The lanes of 32-bit integers extended to 64 bits; they are extracted from the vector in pairs.
+    fn extended_pairs(&mut self, narrow: &SplitValue, signed: bool) -> SmallVec<[Value; 8]> {
         let pairs = Type::vector(Elem::I64, 2);
         let lanes = narrow.ty.lanes();
         let mut all: SmallVec<[Value; 8]> = SmallVec::new();
@@ -99,7 +99,7 @@ impl Legalizer<'_> {
         all
     }
 
-    /// The pointer `bytes` further.
+    /// The pointer plus `bytes`.
     pub(super) fn displaced(&mut self, pointer: Value, bytes: u64) -> Value {
         if bytes == 0 { pointer } else { self.at().addr(pointer, None, 1, bytes as i64) }
     }
@@ -107,19 +107,19 @@ impl Legalizer<'_> {
     pub(super) fn load(&mut self, inst: Inst) {
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
         let pointer = self.get_scalar(self.old.dfg.inst(inst).args[0]);
-        let wide = self.load_value(ty, pointer, self.mem(inst));
+        let split = self.load_value(ty, pointer, self.mem(inst));
         self.note_access(inst, ty);
-        self.set(inst, wide);
+        self.set(inst, split);
     }
 
-    /// Notes that an access reaches from its address over a whole value of a type.
+    /// Records how many bytes from its address an access touches.
     fn note_access(&mut self, inst: Inst, ty: Type) {
         let bytes = self.reached.entry(self.old.dfg.inst(inst).args[0]).or_default();
         *bytes = ty.bytes().max(*bytes);
     }
 
     /// Reads a value.
-    pub(super) fn load_value(&mut self, ty: Type, pointer: Value, mem: MemInfo) -> Wide {
+    pub(super) fn load_value(&mut self, ty: Type, pointer: Value, mem: MemInfo) -> SplitValue {
         let chunk = self.caps.part_lanes(ty);
         let count = ty.lanes().div_ceil(chunk);
         let elem_bytes = u64::from(ty.elem.bytes());
@@ -130,15 +130,15 @@ impl Legalizer<'_> {
                 self.load_part(ty, chunk, used, pointer, offset, mem)
             })
             .collect();
-        Wide { ty, chunk, parts }
+        SplitValue { ty, chunk, parts }
     }
 
     fn load_part(&mut self, ty: Type, chunk: u32, used: u32, pointer: Value, offset: u64, mem: MemInfo) -> Value {
         let elem_bytes = u64::from(ty.elem.bytes());
         let part_bytes = u64::from(chunk) * elem_bytes;
-        // Where a whole part is aligned to its size, reading its unused lanes touches no other page.
-        let harmless = !mem.volatile && u64::from(mem.align) >= part_bytes;
-        if used == chunk || harmless {
+        // If a part is aligned to its size, reading its unused lanes touches no other page.
+        let reads_same_pages = !mem.volatile && u64::from(mem.align) >= part_bytes;
+        if used == chunk || reads_same_pages {
             let mem = aligned_at(mem, offset);
             let address = self.displaced(pointer, offset);
             let part = self.part_type(ty.elem, chunk);
@@ -146,7 +146,7 @@ impl Legalizer<'_> {
         }
         let missing = chunk - used;
         if offset > 0 && !mem.volatile && !used.is_power_of_two() {
-            // The last lanes of a whole part that begins with what the part before ends with.
+            // Load a whole part that overlaps the part before, and move its last lanes to the front.
             let at = offset - u64::from(missing) * elem_bytes;
             let address = self.displaced(pointer, at);
             let whole = self.part_type(ty.elem, chunk);
@@ -178,7 +178,7 @@ impl Legalizer<'_> {
         value.unwrap_or_else(|| unreachable!("broken invariant: part without used lanes"))
     }
 
-    /// A short vector (or scalar) as the first lanes of a longer one.
+    /// A short vector (or scalar) as the first lanes of a longer vector.
     fn widen_part(&mut self, part: Value, lanes: u32, to: u32) -> Value {
         if lanes == to {
             part
@@ -199,7 +199,7 @@ impl Legalizer<'_> {
     }
 
     /// Writes a value.
-    pub(super) fn store_value(&mut self, pointer: Value, value: &Wide, mem: MemInfo) {
+    pub(super) fn store_value(&mut self, pointer: Value, value: &SplitValue, mem: MemInfo) {
         let elem_bytes = u64::from(value.ty.elem.bytes());
         for (i, &part) in value.parts.iter().enumerate() {
             let offset = u64::from(value.chunk) * i as u64 * elem_bytes;
@@ -223,7 +223,7 @@ impl Legalizer<'_> {
         }
     }
 
-    /// An address that may be written in place of one that must not be touched: 8 bytes of stack.
+    /// The address of 8 bytes of stack, for stores of inactive lanes.
     fn dummy_address(&mut self) -> Value {
         let slot = match self.dummy {
             Some(slot) => slot,
@@ -236,21 +236,21 @@ impl Legalizer<'_> {
         self.at().slot_addr(slot)
     }
 
-    /// The address where active, else the safe place.
-    fn guarded(&mut self, active: Value, address: Value, safe: Value) -> Value {
+    /// `address` if the lane is active, else `safe`.
+    fn select_address(&mut self, active: Value, address: Value, safe: Value) -> Value {
         let ty = self.new.dfg.ty(address);
         let mut at = self.at();
         let safe = if at.ty(safe) == ty { safe } else { at.cast(Opcode::SpaceCast, safe, ty) };
         at.select(active, address, safe)
     }
 
-    fn load_lanes(&mut self, ty: Type, addresses: &[Value], mem: MemInfo) -> Wide {
+    fn load_lanes(&mut self, ty: Type, addresses: &[Value], mem: MemInfo) -> SplitValue {
         let lane_type = self.part_type(ty.elem, 1);
         let lanes: Vec<Value> = addresses.iter().map(|&address| self.at().load(lane_type, address, mem)).collect();
         self.join_lanes(ty, &lanes)
     }
 
-    fn store_lanes(&mut self, addresses: &[Value], value: &Wide, mem: MemInfo) {
+    fn store_lanes(&mut self, addresses: &[Value], value: &SplitValue, mem: MemInfo) {
         for (i, &address) in addresses.iter().enumerate() {
             let lane = self.lane(value, i as u32);
             self.at().store(address, lane, mem);
@@ -262,13 +262,13 @@ impl Legalizer<'_> {
         (0..u64::from(ty.lanes())).map(|lane| self.displaced(pointer, lane * bytes)).collect()
     }
 
-    /// Facts about the access of any one lane.
+    /// The memory flags for the access of one lane.
     pub(super) fn lane_mem(mem: MemInfo, ty: Type) -> MemInfo {
         MemInfo { align: mem.align.min(ty.elem.bytes()), ..mem }
     }
 
-    /// `loaded` where the mask is true, else the third operand of a masked access, unless that is anything.
-    fn masked_or_other(&mut self, mask: &Wide, loaded: Wide, inst: Inst) -> Wide {
+    /// `loaded` where the mask is true, else the third operand of the masked access, unless that is undefined.
+    fn masked_or_other(&mut self, mask: &SplitValue, loaded: SplitValue, inst: Inst) -> SplitValue {
         let other = self.old.dfg.inst(inst).args[2];
         let anything = self.old.dfg.def_inst(other).is_some_and(|def| self.old.dfg.inst(def).op == Opcode::Undef);
         if anything {
@@ -278,16 +278,16 @@ impl Legalizer<'_> {
         self.select(mask, &loaded, &other)
     }
 
-    /// Makes the result of an instruction that ends in several blocks: a parameter where they meet.
+    /// Defines the result of an instruction that ends in several blocks: a parameter of the block where they meet.
     fn joined(&mut self, inst: Inst, ty: Type, join: Block) {
         let chunk = self.caps.part_lanes(ty);
         let part = self.part_type(ty.elem, chunk);
         let parts = (0..ty.lanes().div_ceil(chunk)).map(|_| self.new.dfg.append_param(join, part)).collect();
         self.block = join;
-        self.set(inst, Wide { ty, chunk, parts });
+        self.set(inst, SplitValue { ty, chunk, parts });
     }
 
-    /// Goes on in a new block where a condition is true, and gives the one where it is not.
+    /// Continues in a new block if a condition is true. Returns the block for the other case.
     fn split_if(&mut self, cond: Value) -> Block {
         let (then, otherwise) = (self.new.append_block(), self.new.append_block());
         self.at().branch(cond, BlockCall::new(then, &[]), BlockCall::new(otherwise, &[]));
@@ -301,29 +301,29 @@ impl Legalizer<'_> {
         let (mem, ty) = (self.mem(inst), other.ty);
         let pointer = pointer.only();
         if self.constant_of_splat(mask) == Some(1) {
-            let wide = self.load_value(ty, pointer, mem);
+            let split = self.load_value(ty, pointer, mem);
             self.note_access(inst, ty);
-            return self.set(inst, wide);
+            return self.set(inst, split);
         }
         if self.accesses_natively(Opcode::MaskedLoad, ty) {
             let mask = mask.clone();
             return self.masked_load_natively(inst, ty, pointer, &mask, mem);
         }
         if self.spans(inst, ty) && !mem.volatile {
-            let wide = self.load_value(ty, pointer, mem);
-            let wide = self.masked_or_other(mask, wide, inst);
+            let split = self.load_value(ty, pointer, mem);
+            let split = self.masked_or_other(mask, split, inst);
             self.note_access(inst, ty);
-            return self.set(inst, wide);
+            return self.set(inst, split);
         }
         let join = self.new.append_block();
-        // Mostly all lanes are active: one whole load then.
+        // Mostly all lanes are active; then one whole load suffices.
         let all = self.test_mask(Opcode::All, mask);
         let some = self.split_if(all);
         let whole = self.load_value(ty, pointer, mem);
         self.at().jump(join, &whole.parts);
         self.block = some;
         if !mem.volatile {
-            // Where any lane is active, all others on its page can be read too.
+            // If any lane is active, all lanes on its page can be read.
             let near = self.on_active_page(pointer, mask, u64::from(ty.bytes()), mem);
             let far = self.split_if(near);
             let whole = self.load_value(ty, pointer, mem);
@@ -333,14 +333,15 @@ impl Legalizer<'_> {
         }
         let addresses = self.consecutive(pointer, ty);
         let safe = self.context();
-        let addresses = self.guard_lanes(&addresses, mask, safe);
+        let addresses = self.select_lane_addresses(&addresses, mask, safe);
         let lanes = self.load_lanes(ty, &addresses, Self::lane_mem(mem, ty));
         let lanes = self.masked_or_other(mask, lanes, inst);
         self.at().jump(join, &lanes.parts);
         self.joined(inst, ty, join);
     }
 
-    /// Whether a masked load is known to read the first and the last lane: what lies between is on their pages and can be read too.
+    /// Whether a masked load is known to read the first and the last lane. All lanes between them are on the same pages and can
+    /// be read too.
     fn spans(&self, inst: Inst, ty: Type) -> bool {
         let Some(mask) = self.old.dfg.def_inst(self.old.dfg.inst(inst).args[1]) else { return false };
         let Imm::Const(id) = self.old.dfg.inst(mask).imm else { return false };
@@ -348,8 +349,8 @@ impl Legalizer<'_> {
         u64::from(ty.bytes()) <= PAGE_BYTES && lanes.lane(0) == 1 && lanes.lane(ty.lanes() - 1) == 1
     }
 
-    /// Whether all of `bytes` bytes lie on one page, on which an active lane's are.
-    fn on_active_page(&mut self, pointer: Value, mask: &Wide, bytes: u64, mem: MemInfo) -> Value {
+    /// Whether some lane is active and all `bytes` bytes are on one page.
+    fn on_active_page(&mut self, pointer: Value, mask: &SplitValue, bytes: u64, mem: MemInfo) -> Value {
         let any = self.test_mask(Opcode::Any, mask);
         if u64::from(mem.align) >= bytes {
             return any;
@@ -363,11 +364,11 @@ impl Legalizer<'_> {
         at.int2(Opcode::And, any, fits)
     }
 
-    /// The addresses of active lanes, for the others a safe one.
-    fn guard_lanes(&mut self, addresses: &[Value], mask: &Wide, safe: Value) -> Vec<Value> {
+    /// The addresses of active lanes, and a safe address for the others.
+    fn select_lane_addresses(&mut self, addresses: &[Value], mask: &SplitValue, safe: Value) -> Vec<Value> {
         let guard = |this: &mut Self, (i, &address): (usize, &Value)| {
             let active = this.lane(mask, i as u32);
-            this.guarded(active, address, safe)
+            this.select_address(active, address, safe)
         };
         addresses.iter().enumerate().map(|lane| guard(self, lane)).collect()
     }
@@ -387,14 +388,14 @@ impl Legalizer<'_> {
         let reached =
             self.reached.get(&self.old.dfg.inst(inst).args[0]).is_some_and(|&bytes| bytes >= value.ty.bytes());
         if arena.is_some() && reached {
-            // The kernel's own accesses tell that all of it lies in the arena.
+            // Other accesses of the kernel show that the whole value is in the arena.
             let old = self.load_value(value.ty, pointer, mem);
             let new = self.select(mask, value, &old);
             return self.store_value(pointer, &new, mem);
         }
         let join = self.new.append_block();
         if let Some(arena) = arena {
-            // Nobody else looks there meanwhile: what is not to be written is written back.
+            // No other thread accesses the arena meanwhile, so inactive lanes can be written back unchanged.
             let inside = self.lies_within(pointer, u64::from(value.ty.bytes()), arena);
             let outside = self.split_if(inside);
             let old = self.load_value(value.ty, pointer, mem);
@@ -409,38 +410,38 @@ impl Legalizer<'_> {
             self.at().jump(join, &[]);
             self.block = some;
         }
-        // What is not to be written must not even be written back: others may write there.
+        // Inactive lanes must not be written at all: other threads may write there.
         let addresses = self.consecutive(pointer, value.ty);
         let safe = self.dummy_address();
-        let addresses = self.guard_lanes(&addresses, mask, safe);
+        let addresses = self.select_lane_addresses(&addresses, mask, safe);
         self.store_lanes(&addresses, value, Self::lane_mem(mem, value.ty));
         self.at().jump(join, &[]);
         self.block = join;
     }
 
-    /// The addresses of a pack of pointers where the mask is true, elsewhere a safe one: chosen as vectors where the addresses
-    /// are (or can be computed as) vectors.
-    fn guarded_pack(&mut self, pointers: Value, mask: &Wide, safe: Value) -> Vec<Value> {
-        let wide = self.get(pointers);
-        let ty = wide.ty;
-        let vector = if wide.chunk > 1 {
-            Some(self.lanewise(Opcode::PtrToInt, &Imm::None, std::slice::from_ref(&wide), ty.with_elem(Elem::I64)))
+    /// The addresses of a pack of pointers, and a safe address where the mask is false. They are selected as vectors if the
+    /// addresses are, or can be computed as, vectors.
+    fn select_addresses(&mut self, pointers: Value, mask: &SplitValue, safe: Value) -> Vec<Value> {
+        let split = self.get(pointers);
+        let ty = split.ty;
+        let vector = if split.chunk > 1 {
+            Some(self.lanewise(Opcode::PtrToInt, &Imm::None, std::slice::from_ref(&split), ty.with_elem(Elem::I64)))
         } else {
             self.pointer_vector(pointers)
         };
         let Some(vector) = vector else {
-            let addresses = self.lanes(&wide);
-            return self.guard_lanes(&addresses, mask, safe);
+            let addresses = self.lanes(&split);
+            return self.select_lane_addresses(&addresses, mask, safe);
         };
         let safe = self.at().cast(Opcode::PtrToInt, safe, Type::I64);
-        let safe = self.splat_wide(safe, vector.ty);
+        let safe = self.splat_value(safe, vector.ty);
         let chosen = self.select(mask, &vector, &safe);
         let lanes = self.lanes(&chosen);
         lanes.iter().map(|&lane| self.at().cast(Opcode::IntToPtr, lane, ty.lane())).collect()
     }
 
-    /// Addresses with a common base as vectors of integers.
-    pub(super) fn pointer_vector(&mut self, pointers: Value) -> Option<Wide> {
+    /// Addresses with a common base, as vectors of integers.
+    pub(super) fn pointer_vector(&mut self, pointers: Value) -> Option<SplitValue> {
         let data = self.old.dfg.inst(self.old.dfg.def_inst(pointers)?);
         let (&Imm::Addr { scale, disp }, &[base, index]) = (&data.imm, &*data.args) else { return None };
         let (base, index) = (self.get(base), self.get(index));
@@ -449,7 +450,7 @@ impl Legalizer<'_> {
         }
         let base = self.displaced(base.only(), disp as u64);
         let base = self.at().cast(Opcode::PtrToInt, base, Type::I64);
-        let base = self.splat_wide(base, index.ty);
+        let base = self.splat_value(base, index.ty);
         let offset = if scale == 1 { index } else { self.op2_bits(Opcode::Shl, &index, scale.trailing_zeros().into()) };
         Some(self.op2(Opcode::Iadd, &base, &offset))
     }
@@ -464,8 +465,8 @@ impl Legalizer<'_> {
         }
         let addresses = self.lanes(&pointers);
         if self.constant_of_splat(&mask) == Some(1) {
-            let wide = self.load_lanes(ty, &addresses, mem);
-            return self.set(inst, wide);
+            let split = self.load_lanes(ty, &addresses, mem);
+            return self.set(inst, split);
         }
         let join = self.new.append_block();
         let all = self.test_mask(Opcode::All, &mask);
@@ -474,7 +475,7 @@ impl Legalizer<'_> {
         self.at().jump(join, &whole.parts);
         self.block = some;
         let safe = self.context();
-        let addresses = self.guarded_pack(data.args[0], &mask, safe);
+        let addresses = self.select_addresses(data.args[0], &mask, safe);
         let lanes = self.load_lanes(ty, &addresses, mem);
         let lanes = self.masked_or_other(&mask, lanes, inst);
         self.at().jump(join, &lanes.parts);
@@ -499,13 +500,13 @@ impl Legalizer<'_> {
         self.at().jump(join, &[]);
         self.block = some;
         let safe = self.dummy_address();
-        let addresses = self.guarded_pack(data.args[0], &mask, safe);
+        let addresses = self.select_addresses(data.args[0], &mask, safe);
         self.store_lanes(&addresses, &value, mem);
         self.at().jump(join, &[]);
         self.block = join;
     }
 
-    /// A constant count that is small enough for single accesses.
+    /// The value of a constant count that is small enough for single accesses.
     fn unrolled(&self, count: Value, mem: MemInfo) -> Option<u64> {
         let bytes = self.old.dfg.as_splat_bits(count)?;
         // Odd alignments would need many accesses.
@@ -513,7 +514,7 @@ impl Legalizer<'_> {
         (bytes <= UNROLL_BYTES && (accesses <= 24 || self.caps.register_bits >= 128)).then_some(bytes)
     }
 
-    /// Splits `bytes` into accesses: type and offset. Unaligned accesses are allowed.
+    /// Splits `bytes` into accesses, each with a type and an offset. Unaligned accesses are allowed.
     fn pieces(&self, bytes: u64) -> Vec<(Type, u64)> {
         let widest = u64::from(self.caps.register_bits / 8).max(8);
         let mut pieces = Vec::new();
@@ -542,7 +543,7 @@ impl Legalizer<'_> {
             self.at().memcpy(to, from, count, mem);
             return;
         };
-        // All is read before anything is written, a few values at a time.
+        // Read a group of values before writing any of them.
         for group in self.pieces(bytes).chunks(8) {
             let mut values: SmallVec<[Value; 8]> = SmallVec::new();
             for &(ty, at) in group {
@@ -574,21 +575,21 @@ impl Legalizer<'_> {
             } else if ty == Type::I8 {
                 byte
             } else {
-                let wide = b.cast(Opcode::Zext, byte, ty);
+                let split = b.cast(Opcode::Zext, byte, ty);
                 let ones = b.iconst(ty, 0x0101_0101_0101_0101);
-                b.int2(Opcode::Imul, wide, ones)
+                b.int2(Opcode::Imul, split, ones)
             };
             b.store(address, value, aligned_at(mem, at));
         }
     }
 
-    /// Whether a generic pointer leads into local or private memory, or (neither) global: by the arenas' ranges.
+    /// Whether a generic pointer points into local or private memory, or else global memory, by the arenas' ranges.
     pub(super) fn in_space(&mut self, inst: Inst) {
         let data = self.old.dfg.inst(inst);
         let Imm::Space(space) = data.imm else { unreachable!("broken invariant: in_space without a space") };
-        let wide = self.get(data.args[0]);
+        let split = self.get(data.args[0]);
         let (local, private) = (LOCAL_ARENA, PRIVATE_ARENA);
-        let pointers = self.lanes(&wide);
+        let pointers = self.lanes(&split);
         let lanes: Vec<Value> = pointers
             .iter()
             .map(|&pointer| match space {
@@ -606,12 +607,12 @@ impl Legalizer<'_> {
                 }
             })
             .collect();
-        let wide = self.join_lanes(wide.ty.as_mask(), &lanes);
-        self.set(inst, wide);
+        let split = self.join_lanes(split.ty.as_mask(), &lanes);
+        self.set(inst, split);
     }
 
-    /// The arena that a pointer leads to by its type, of those that only the thread uses that runs the work-group.
-    pub(super) fn own_arena(&self, pointer: Value) -> Option<Arena> {
+    /// The arena that a pointer points into according to its type, if only the thread that runs the work-group uses it.
+    pub(super) fn own_arena(&self, pointer: Value) -> Option<ArenaFields> {
         match self.new.dfg.ty(pointer).elem.space()? {
             Space::Local => Some(LOCAL_ARENA),
             Space::Private => Some(PRIVATE_ARENA),
@@ -619,8 +620,8 @@ impl Legalizer<'_> {
         }
     }
 
-    /// Whether so many bytes lie within an arena.
-    fn lies_within(&mut self, pointer: Value, size: u64, (base, bytes): Arena) -> Value {
+    /// Whether `size` bytes from a pointer are within an arena.
+    fn lies_within(&mut self, pointer: Value, size: u64, (base, bytes): ArenaFields) -> Value {
         let context = self.context();
         let mem = MemInfo::invariant(8);
         let mut at = self.at();
@@ -630,14 +631,14 @@ impl Legalizer<'_> {
         let bytes = at.load(Type::I64, bytes, mem);
         let address = at.cast(Opcode::PtrToInt, pointer, Type::I64);
         let offset = at.int2(Opcode::Isub, address, base);
-        // From here on there is no room; nowhere, in an arena that is too small.
+        // The first offset where the value does not fit any more; none fits if the arena is too small.
         let rest = at.iconst(Type::I64, size as i64 - 1);
         let least = at.int2(Opcode::Umax, bytes, rest);
         let end = at.int2(Opcode::Isub, least, rest);
         at.icmp(IntCond::Ult, offset, end)
     }
 
-    fn in_range(&mut self, pointer: Value, (base, bytes): Arena) -> Value {
+    fn in_range(&mut self, pointer: Value, (base, bytes): ArenaFields) -> Value {
         let context = self.context();
         let mem = MemInfo::invariant(8);
         let mut at = self.at();
@@ -650,8 +651,8 @@ impl Legalizer<'_> {
         at.icmp(IntCond::Ult, offset, bytes)
     }
 
-    /// Stores values one after the other on the stack, each at a multiple of 8 bytes; the base address and the offsets.
-    pub(super) fn store_on_stack(&mut self, values: &[Wide]) -> (Value, Vec<u64>) {
+    /// Stores values to the stack, each at a multiple of 8 bytes. Returns the base address and the offsets.
+    pub(super) fn store_on_stack(&mut self, values: &[SplitValue]) -> (Value, Vec<u64>) {
         let mut size = 0u64;
         let mut offsets = Vec::new();
         for value in values {
@@ -668,7 +669,7 @@ impl Legalizer<'_> {
     }
 }
 
-/// Facts about the access `offset` bytes further.
+/// The memory flags of an access at `offset`.
 fn aligned_at(mem: MemInfo, offset: u64) -> MemInfo {
     let align = if offset == 0 { mem.align } else { mem.align.min(1 << offset.trailing_zeros().min(16)) };
     MemInfo { align, ..mem }

@@ -1,25 +1,26 @@
-//! Legalization: a looped function becomes one that uses only types and ops of a backend.
+//! Legalization: rewrites a looped function so that it uses only types and ops that a backend supports.
 //!
-//! Every value turns into *parts* ([`Wide`]): scalars, or vectors of up to a register; a value whose number of lanes is no
-//! power of two has unused lanes in its last part, whose content nothing may depend on. Ops are done part by part where the
-//! backend has them, else lane by lane. In the result:
+//! Every value becomes one or more *parts* ([`SplitValue`]): scalars, or vectors of at most a register. If the number of lanes is
+//! not a power of two, the last part has unused lanes; nothing may depend on their content. An op is applied part by part if the
+//! backend supports it, else lane by lane. In the result:
 //!
 //! - vectors have a power of two of lanes and fit a register; `f16` is carried as `i16`;
-//! - masks have as many lanes as the values that made them, whatever the width of those: how wide a mask's lanes are is the
-//!   backend's business;
-//! - conversions round as the hardware does (float to integer toward zero, all others to nearest even), and integers of 8 and
-//!   16 bits are converted from and to floats through 32;
-//! - `reduce`, `in_space`, dynamic lanes and atomics on floats and pointers are gone, and `masked_load`, `masked_store`, `gather` and
-//!   `scatter` unless the backend has them; `memcpy` and `memset` of few bytes are loads and stores;
-//! - slots are the backend's stack frame, and `printf` takes exactly: format, descriptors ([`PrintfArg`]), their count, data.
+//! - masks have as many lanes as the values that they were made from; the width of a mask's lanes is up to the backend;
+//! - conversions round as the hardware does (float to integer toward zero, all others to nearest even), and 8-bit and 16-bit
+//!   integers are converted from and to floats through 32 bits;
+//! - `reduce`, `in_space`, dynamic lanes, and atomics on floats and pointers are gone; so are `masked_load`, `masked_store`,
+//!   `gather` and `scatter` unless the backend supports them; `memcpy` and `memset` of few bytes are loads and stores;
+//! - slots are in the backend's stack frame; the operands of `printf` are the format, the descriptors ([`PrintfArg`]), their
+//!   count, and the data.
 //!
 //! [`PrintfArg`]: clift_include::abi::PrintfArg
 //!
-//! Split by class of op: this file has the driver and parts, [`arith`] lane-wise ops, [`vector`] what integer ops on vectors expand to,
-//! [`divide`] divisions, [`float`] what `f16` and rounding need,
-//! [`lanes`] movement between lanes, [`shuffle`] shuffles, [`memory`] accesses, [`masked`] those that backends have for some of the lanes, [`atomic`], [`control`] control flow and calls.
+//! The ops are split by class. This file has the driver and the parts. [`arith`] has lane-wise ops, [`vector`] expansions of
+//! integer ops on vectors, [`divide`] divisions, [`float`] expansions for `f16` and for rounding modes. [`lanes`] has movement
+//! between lanes, [`shuffle`] shuffles. [`memory`] has accesses, [`masked`] masked accesses that the backend supports, [`atomic`]
+//! atomics. [`control`] has control flow and calls.
 //!
-//! Deliberately not here: which instructions a backend has (its [`VectorCaps`] say so) and general optimization.
+//! Deliberately not here: which instructions a backend has (its [`VectorCaps`]) and general optimizations.
 
 mod arith;
 mod atomic;
@@ -45,8 +46,8 @@ use super::VectorCaps;
 
 /// A value of the function being legalized, in parts.
 #[derive(Clone, Debug)]
-struct Wide {
-    /// Its type before.
+struct SplitValue {
+    /// Its type before legalization.
     ty: Type,
     /// Lanes of each part.
     chunk: u32,
@@ -54,12 +55,12 @@ struct Wide {
     parts: SmallVec<[Value; 4]>,
 }
 
-impl Wide {
-    fn scalar(ty: Type, value: Value) -> Wide {
-        Wide { ty, chunk: 1, parts: SmallVec::from_slice(&[value]) }
+impl SplitValue {
+    fn scalar(ty: Type, value: Value) -> SplitValue {
+        SplitValue { ty, chunk: 1, parts: SmallVec::from_slice(&[value]) }
     }
 
-    /// The only part.
+    /// The only part of a value that has one.
     fn only(&self) -> Value {
         match *self.parts {
             [value] => value,
@@ -67,19 +68,19 @@ impl Wide {
         }
     }
 
-    /// The same parts seen as lanes of another element that is carried in the same way.
-    fn viewed_as(&self, elem: Elem) -> Wide {
+    /// The same parts as lanes of another element with the same carrier.
+    fn viewed_as(&self, elem: Elem) -> SplitValue {
         debug_assert_eq!(carrier(self.ty.elem), carrier(elem));
-        Wide { ty: self.ty.with_elem(elem), ..self.clone() }
+        SplitValue { ty: self.ty.with_elem(elem), ..self.clone() }
     }
 
-    /// Used lanes of a part.
+    /// The number of used lanes of a part.
     fn used(&self, part: usize) -> u32 {
         (self.ty.lanes() - part as u32 * self.chunk).min(self.chunk)
     }
 }
 
-/// The element that carries an element in the legal form.
+/// The element that represents an element in the legal form.
 fn carrier(elem: Elem) -> Elem {
     match elem {
         Elem::F16 => Elem::I16,
@@ -96,7 +97,7 @@ fn carrier(elem: Elem) -> Elem {
     }
 }
 
-/// Rewrites a looped function for a backend of the given capabilities.
+/// Rewrites a looped function for a backend with the given capabilities.
 pub(crate) fn run(func: &Function, caps: &VectorCaps) -> Function {
     debug_assert_eq!(func.stage, Stage::Looped);
     let mut new = Function::new(func.name.clone(), &func.returns);
@@ -124,14 +125,14 @@ struct Legalizer<'a> {
     new: Function,
     /// Where instructions are appended.
     block: Block,
-    values: SecondaryMap<Value, Option<Wide>>,
+    values: SecondaryMap<Value, Option<SplitValue>>,
     blocks: SecondaryMap<Block, PackedOption<Block>>,
     /// The entry's first parameter: the launch context.
     context: PackedOption<Value>,
     loc: Loc,
-    /// Memory that masked-off stores go to.
+    /// Stack memory that inactive lanes store to.
     dummy: Option<Slot>,
-    /// How many bytes from an address on earlier accesses of the same block are known to reach, by the old function's pointers.
+    /// By pointer of the old function: the number of bytes from there that earlier accesses of the same block touch.
     reached: FxHashMap<Value, u32>,
 }
 
@@ -148,7 +149,7 @@ impl Legalizer<'_> {
                 let chunk = self.caps.part_lanes(ty);
                 let part = self.part_type(ty.elem, chunk);
                 let parts = (0..ty.lanes().div_ceil(chunk)).map(|_| self.new.dfg.append_param(block, part)).collect();
-                self.values[param] = Some(Wide { ty, chunk, parts });
+                self.values[param] = Some(SplitValue { ty, chunk, parts });
             }
         }
         if let Some(&context) = self.new.dfg.params(self.block).first() {
@@ -164,8 +165,7 @@ impl Legalizer<'_> {
                 self.instruction(inst);
             }
         }
-        // Blocks made for control flow inside a block stand at the end: put all in reverse postorder, so that definitions
-        // come before uses.
+        // Blocks made for control flow inside a block are at the end. Reverse postorder puts definitions before uses.
         let order = Cfg::new(&self.new).rpo().to_vec();
         self.new.layout.set_order(order);
     }
@@ -183,9 +183,9 @@ impl Legalizer<'_> {
     }
 
     /// The parts of an operand.
-    fn get(&self, value: Value) -> Wide {
+    fn get(&self, value: Value) -> SplitValue {
         match &self.values[value] {
-            Some(wide) => wide.clone(),
+            Some(split) => split.clone(),
             None => unreachable!("broken invariant: {value} used before its definition"),
         }
     }
@@ -195,27 +195,27 @@ impl Legalizer<'_> {
         self.get(value).only()
     }
 
-    fn operands(&self, inst: Inst) -> SmallVec<[Wide; 4]> {
+    fn operands(&self, inst: Inst) -> SmallVec<[SplitValue; 4]> {
         self.old.dfg.inst(inst).args.iter().map(|&arg| self.get(arg)).collect()
     }
 
-    /// Notes what became of an instruction's only result. Parts have the natural number of lanes, but for masks and for pointers,
-    /// which are mostly computed and used one by one.
-    fn set(&mut self, inst: Inst, wide: Wide) {
+    /// Records the parts of an instruction's only result. Parts have the natural number of lanes, except those of masks and of
+    /// pointers, which are mostly computed and used one by one.
+    fn set(&mut self, inst: Inst, split: SplitValue) {
         let result = self.old.dfg.result(inst);
-        debug_assert_eq!(wide.ty, self.old.dfg.ty(result), "broken invariant: type of {:?}", self.old.dfg.inst(inst));
-        let free = wide.ty.is_bool() || wide.ty.is_ptr();
-        let wide = if free { wide } else { self.regroup(&wide, self.caps.part_lanes(wide.ty)) };
-        self.values[result] = Some(wide);
+        debug_assert_eq!(split.ty, self.old.dfg.ty(result), "broken invariant: type of {:?}", self.old.dfg.inst(inst));
+        let free = split.ty.is_bool() || split.ty.is_ptr();
+        let split = if free { split } else { self.regroup(&split, self.caps.part_lanes(split.ty)) };
+        self.values[result] = Some(split);
     }
 
-    /// Makes an instruction with one result in the new function.
+    /// Appends an instruction with one result to the new function.
     fn emit(&mut self, op: Opcode, args: &[Value], imm: Imm, ty: Type) -> Value {
         self.at().value(op, args, imm, ty)
     }
 
     /// A constant of any type, in parts.
-    fn constant(&mut self, data: &ConstData) -> Wide {
+    fn constant(&mut self, data: &ConstData) -> SplitValue {
         let (ty, chunk) = (data.ty, self.caps.part_lanes(data.ty));
         let part_type = self.part_type(ty.elem, chunk);
         let parts = (0..ty.lanes().div_ceil(chunk))
@@ -223,7 +223,7 @@ impl Legalizer<'_> {
                 let part_data = match data.as_splat() {
                     Some(bits) => ConstData::splat(part_type, bits),
                     None => {
-                        // Unused lanes repeat the last one.
+                        // Unused lanes repeat the last lane.
                         let lane = |i: u32| data.lane((part * chunk + i).min(ty.lanes() - 1));
                         ConstData::new(part_type, &(0..chunk).map(lane).collect::<Vec<_>>())
                     }
@@ -231,15 +231,15 @@ impl Legalizer<'_> {
                 self.at().constant(part_data)
             })
             .collect();
-        Wide { ty, chunk, parts }
+        SplitValue { ty, chunk, parts }
     }
 
-    /// The same bits in every lane.
-    fn splat_bits(&mut self, ty: Type, bits: u64) -> Wide {
+    /// A value with the same bits in every lane.
+    fn splat_bits(&mut self, ty: Type, bits: u64) -> SplitValue {
         self.constant(&ConstData::splat(ty, bits))
     }
 
-    /// A fresh place on the stack.
+    /// Allocates a stack slot.
     fn stack(&mut self, size: u64, align: u32) -> Slot {
         self.new.slots.push(SlotData { size, align })
     }
@@ -265,7 +265,7 @@ impl Legalizer<'_> {
             OpClass::Call(CallOp::Printf) => self.printf(inst),
             OpClass::Call(CallOp::Clock) => {
                 let time = self.emit(op, &[], Imm::None, Type::I64);
-                self.set(inst, Wide::scalar(Type::I64, time));
+                self.set(inst, SplitValue::scalar(Type::I64, time));
             }
             OpClass::Terminator(_) => self.terminator(inst),
             OpClass::Call(CallOp::Call)
@@ -280,7 +280,7 @@ impl Legalizer<'_> {
         let old = self.old;
         let data = old.dfg.inst(inst);
         let ty = old.dfg.ty(old.dfg.result(inst));
-        let wide = match op {
+        let split = match op {
             LeafOp::Const => {
                 let Imm::Const(id) = data.imm else { unreachable!("broken invariant: const without a constant") };
                 self.constant(old.dfg.constant(id))
@@ -288,11 +288,11 @@ impl Legalizer<'_> {
             LeafOp::Undef => self.splat_bits(ty, 0),
             LeafOp::GlobalAddr => {
                 let value = self.emit(data.op, &[], data.imm.clone(), ty);
-                Wide::scalar(ty, value)
+                SplitValue::scalar(ty, value)
             }
             LeafOp::Arg | LeafOp::ArgAddr | LeafOp::SlotAddr => not_looped(data.op),
         };
-        self.set(inst, wide);
+        self.set(inst, split);
     }
 
     fn lanewise_inst(&mut self, inst: Inst) {
@@ -300,8 +300,8 @@ impl Legalizer<'_> {
         let data = old.dfg.inst(inst);
         let args = self.operands(inst);
         let ty = old.dfg.ty(old.dfg.result(inst));
-        let wide = self.lanewise(data.op, &data.imm, &args, ty);
-        self.set(inst, wide);
+        let split = self.lanewise(data.op, &data.imm, &args, ty);
+        self.set(inst, split);
     }
 
     fn lane_op(&mut self, op: LaneOp, inst: Inst) {
@@ -338,19 +338,19 @@ impl Legalizer<'_> {
         }
     }
 
-    /// An instruction without operands and results, as it stands.
+    /// Copies an instruction without operands and results.
     fn copied(&mut self, inst: Inst) {
         let data = self.old.dfg.inst(inst);
         self.at().inst(data.op, &[], data.imm.clone(), &[]);
     }
 }
 
-/// An op that is gone when work-groups have become loops.
+/// Called for an op that does not occur in looped functions.
 fn not_looped(op: Opcode) -> ! {
     unreachable!("broken invariant: {} in a looped function", op.info().name)
 }
 
-/// Whether backends with vectors do an op that moves lanes: all but those that legalization replaces.
+/// Whether backends with vectors support a lane op: all except those that legalization replaces.
 pub(super) fn native_lane(op: LaneOp) -> bool {
     match op {
         LaneOp::Select
@@ -366,7 +366,7 @@ pub(super) fn native_lane(op: LaneOp) -> bool {
     }
 }
 
-/// Whether an op without operands has a result in vectors.
+/// Whether backends with vectors support an op without operands.
 pub(super) fn native_leaf(op: LeafOp) -> bool {
     match op {
         LeafOp::Const | LeafOp::Undef => true,

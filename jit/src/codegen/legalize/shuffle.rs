@@ -1,21 +1,24 @@
-//! Shuffles of values in several parts: into few shuffles of two registers each, in forms that vector units have instructions for.
+//! Shuffles of values in several parts, as few shuffles of two registers each, in patterns that vector units have instructions
+//! for.
 //!
-//! Arrays of structures are the case that matters: each part of a result takes lanes from as many parts as the structure has
-//! members. In words of 32 bits any four lanes take at most three shuffles, each of which takes the lower half from one register
-//! and the upper half from another; transpositions share all but the last. Smaller elements are first sorted within each register
-//! so that words move as a whole. Where vectors have instructions for any lanes of two registers, each further register takes one.
+//! Arrays of structures are the important case: each part of a result takes lanes from as many parts as the structure has
+//! members. With 32-bit words, any four lanes need at most three shuffles; each takes the lower half from one register and the
+//! upper half from another. Transpositions share all but the last of them. Smaller elements are first sorted within each register
+//! so that whole words move. If the vector unit can select any lanes of two registers in one instruction, each further register
+//! takes one shuffle.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::{Elem, Imm, Inst, Opcode, Type, Value};
 use smallvec::SmallVec;
 
-use super::{Legalizer, Wide, carrier};
+use super::{Legalizer, SplitValue, carrier};
 
-/// Where a lane of a shuffle's result comes from: the index of a part among all parts of both operands, and its lane.
-type Source = Option<(usize, u32)>;
+/// The source of a lane of a shuffle's result: the index of a part, counted over both operands, and the lane in it. `None` if the
+/// lane is unused.
+type LaneSource = Option<(usize, u32)>;
 
 /// A lane of a register.
-type Lane = (Value, u32);
+type RegisterLane = (Value, u32);
 
 impl Legalizer<'_> {
     pub(super) fn shuffle_inst(&mut self, inst: Inst) {
@@ -24,7 +27,7 @@ impl Legalizer<'_> {
         let (a, b) = (self.get(data.args[0]), self.get(data.args[1]));
         let b = self.regroup(&b, a.chunk);
         let lanes = a.ty.lanes();
-        let sources: Vec<Source> = numbers
+        let sources: Vec<LaneSource> = numbers
             .iter()
             .map(|&number| {
                 let number = u32::from(number);
@@ -34,25 +37,25 @@ impl Legalizer<'_> {
             .collect();
         let parts: SmallVec<[Value; 8]> = a.parts.iter().chain(&b.parts).copied().collect();
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
-        let wide = self.gather_lanes(ty, &parts, a.chunk, &sources);
-        self.set(inst, wide);
+        let split = self.gather_lanes(ty, &parts, a.chunk, &sources);
+        self.set(inst, split);
     }
 
-    /// Every second lane, from the first or the second on.
-    pub(super) fn every_second(&mut self, wide: &Wide, first: u32) -> Wide {
-        let wide = self.regroup(wide, self.caps.part_lanes(wide.ty));
-        let ty = wide.ty.with_lanes(wide.ty.lanes() / 2);
-        let sources: Vec<Source> = (0..ty.lanes())
+    /// Every second lane, starting with the lane `first` (0 or 1).
+    pub(super) fn every_other_lane(&mut self, split: &SplitValue, first: u32) -> SplitValue {
+        let split = self.regroup(split, self.caps.part_lanes(split.ty));
+        let ty = split.ty.with_lanes(split.ty.lanes() / 2);
+        let sources: Vec<LaneSource> = (0..ty.lanes())
             .map(|i| {
                 let lane = 2 * i + first;
-                Some(((lane / wide.chunk) as usize, lane % wide.chunk))
+                Some(((lane / split.chunk) as usize, lane % split.chunk))
             })
             .collect();
-        self.gather_lanes(ty, &wide.parts, wide.chunk, &sources)
+        self.gather_lanes(ty, &split.parts, split.chunk, &sources)
     }
 
-    /// A value whose lanes come from any lanes of parts of `from` lanes each.
-    pub(super) fn gather_lanes(&mut self, ty: Type, parts: &[Value], from: u32, sources: &[Source]) -> Wide {
+    /// A value whose lanes come from given lanes of parts, which have `from` lanes each.
+    pub(super) fn gather_lanes(&mut self, ty: Type, parts: &[Value], from: u32, sources: &[LaneSource]) -> SplitValue {
         let chunk = self.caps.part_lanes(ty);
         let native = from > 1 && chunk > 1;
         if !native || !(self.caps.native)(Opcode::Shuffle, &Imm::None, carrier(ty.elem), carrier(ty.elem)) {
@@ -73,13 +76,13 @@ impl Legalizer<'_> {
         }
         let result =
             sources.chunks(chunk as usize).map(|wanted| self.gather_part(parts, from, chunk, wanted)).collect();
-        Wide { ty, chunk, parts: result }
+        SplitValue { ty, chunk, parts: result }
     }
 
-    /// One part of `chunk` lanes, of which the first are wanted.
-    fn gather_part(&mut self, parts: &[Value], from: u32, chunk: u32, wanted: &[Source]) -> Value {
-        // The whole of a part, as it is.
-        let whole = |i: usize, source: &Source| match (wanted[0], *source) {
+    /// One part of `chunk` lanes; `wanted` has the sources of the first of them.
+    fn gather_part(&mut self, parts: &[Value], from: u32, chunk: u32, wanted: &[LaneSource]) -> Value {
+        // A part that is used unchanged.
+        let whole = |i: usize, source: &LaneSource| match (wanted[0], *source) {
             (Some((first, 0)), Some((part, lane))) => part == first && lane == i as u32,
             (Some((_, 0)), None) => true,
             _ => false,
@@ -104,7 +107,7 @@ impl Legalizer<'_> {
             }
         }
         let position = |part: usize| used.iter().position(|&u| parts[u] == parts[part]).unwrap_or(0) as u32;
-        // Unwanted lanes repeat the number that keeps the order.
+        // Unused lanes repeat their own number, which keeps the pattern simple.
         let lane_of = |i: u32, bases: &dyn Fn(usize, u32) -> Option<u32>| -> u8 {
             match wanted.get(i as usize).copied().flatten() {
                 Some((part, lane)) => bases(part, lane).unwrap_or(i % from) as u8,
@@ -118,7 +121,7 @@ impl Legalizer<'_> {
                 self.at().shuffle(parts[one], parts[one], &lanes)
             }
             [_, _, _, ..] if from > chunk => {
-                // In the width of the operands, of which the first lanes are wanted.
+                // Shuffle at the width of the operands, then take the first lanes.
                 let whole = self.gather_part(parts, from, from, wanted);
                 let first: SmallVec<[u8; 16]> = (0..chunk as u8).collect();
                 self.at().shuffle(whole, whole, &first)
@@ -152,10 +155,10 @@ impl Legalizer<'_> {
         }
     }
 
-    /// A full register of the wanted lanes of full registers.
-    fn gather_register(&mut self, parts: &[Value], elem: Elem, wanted: &[Source]) -> Value {
+    /// A full register with the given lanes of full registers.
+    fn gather_register(&mut self, parts: &[Value], elem: Elem, wanted: &[LaneSource]) -> Value {
         let count = (self.caps.register_bits / elem.bits()) as usize;
-        let wanted: SmallVec<[Option<Lane>; 16]> =
+        let wanted: SmallVec<[Option<RegisterLane>; 16]> =
             (0..count).map(|i| wanted.get(i).copied().flatten().map(|(part, lane)| (parts[part], lane))).collect();
         let used = registers(&wanted);
         if used.len() <= 2 && (used.len() < 2 || count == 2 || is_cheap(&wanted, &used, elem.bytes())) {
@@ -168,7 +171,7 @@ impl Legalizer<'_> {
             let whole = self.gather_words(&words);
             return self.at().cast(Opcode::Bitcast, whole, Type::vector(elem, count as u32));
         }
-        // Each register's lanes apart, among zeros.
+        // Extract the lanes of each register, with zeros elsewhere, and combine them.
         let ty = Type::vector(elem, count as u32);
         let zero = self.at().constant(ConstData::splat(ty, 0));
         let mut whole = None;
@@ -189,8 +192,8 @@ impl Legalizer<'_> {
         whole.unwrap_or(zero)
     }
 
-    /// A single shuffle of at most two registers. Unwanted lanes stay where they are.
-    fn two_registers(&mut self, wanted: &[Option<Lane>], used: &[Value], nothing: Value) -> Value {
+    /// A single shuffle of at most two registers. Unused lanes keep their place.
+    fn two_registers(&mut self, wanted: &[Option<RegisterLane>], used: &[Value], nothing: Value) -> Value {
         let a = used.first().copied().unwrap_or(nothing);
         let b = used.get(1).copied().unwrap_or(a);
         let count = wanted.len() as u32;
@@ -206,7 +209,7 @@ impl Legalizer<'_> {
     }
 
     /// Any words of any registers, as integers.
-    fn gather_words(&mut self, wanted: &[Option<Lane>]) -> Value {
+    fn gather_words(&mut self, wanted: &[Option<RegisterLane>]) -> Value {
         let used = registers(wanted);
         if used.len() <= 2 && (used.len() < 2 || is_cheap(wanted, &used, 4)) {
             return self.two_registers(wanted, &used, used[0]);
@@ -214,8 +217,8 @@ impl Legalizer<'_> {
         self.four_words(wanted)
     }
 
-    /// Four words of more than two registers, or of two in no simple order.
-    fn four_words(&mut self, wanted: &[Option<Lane>]) -> Value {
+    /// Four words of more than two registers, or of two without a simple pattern.
+    fn four_words(&mut self, wanted: &[Option<RegisterLane>]) -> Value {
         let (low, one, two) = self.pair(wanted[0], wanted[1]);
         let (high, three, four) = self.pair(wanted[2], wanted[3]);
         match (low, high) {
@@ -226,8 +229,8 @@ impl Legalizer<'_> {
         }
     }
 
-    /// A register that has two words, and where.
-    fn pair(&mut self, one: Option<Lane>, two: Option<Lane>) -> (Option<Value>, u8, u8) {
+    /// A register that contains two given words, and their lanes in it.
+    fn pair(&mut self, one: Option<RegisterLane>, two: Option<RegisterLane>) -> (Option<Value>, u8, u8) {
         let (one, two) = match (one, two) {
             (Some(one), Some(two)) => (one, two),
             (Some(lane), None) | (None, Some(lane)) => (lane, lane),
@@ -239,19 +242,23 @@ impl Legalizer<'_> {
         }
         let mut at = self.at();
         match (i, k) {
-            // Interleaved halves: what transpositions share.
+            // Interleaved halves; transpositions share these.
             (0 | 1, _) if i == k => (Some(at.shuffle(a, b, &[0, 4, 1, 5])), 2 * i as u8, 2 * i as u8 + 1),
             (2 | 3, _) if i == k => (Some(at.shuffle(a, b, &[2, 6, 3, 7])), 2 * (i as u8 - 2), 2 * (i as u8 - 2) + 1),
             _ => (Some(at.shuffle(a, b, &[i as u8, i as u8, 4 + k as u8, 4 + k as u8])), 0, 2),
         }
     }
 
-    /// Bytes or halves as words of 32 bits, where each word of the result is one word of a register, or becomes one when every
-    /// register's lanes are sorted by their remainder modulo one number.
-    fn as_words(&mut self, wanted: &[Option<Lane>], elem: Elem) -> Option<SmallVec<[Option<Lane>; 16]>> {
+    /// Bytes or 16-bit lanes as 32-bit words. Possible if each word of the result is one word of a register, or becomes one when
+    /// the lanes of every register are sorted by their remainder modulo the same number.
+    fn as_words(
+        &mut self,
+        wanted: &[Option<RegisterLane>],
+        elem: Elem,
+    ) -> Option<SmallVec<[Option<RegisterLane>; 16]>> {
         let (count, per) = (wanted.len() as u32, 4 / elem.bytes());
         let mut stride = None;
-        let mut words: SmallVec<[Option<Lane>; 16]> = SmallVec::new();
+        let mut words: SmallVec<[Option<RegisterLane>; 16]> = SmallVec::new();
         for group in wanted.chunks(per as usize) {
             let Some((register, first)) = group[0] else {
                 if group.iter().any(Option::is_some) {
@@ -294,8 +301,8 @@ impl Legalizer<'_> {
     }
 }
 
-/// The registers that lanes come from, in order of their first lane.
-fn registers(wanted: &[Option<Lane>]) -> SmallVec<[Value; 4]> {
+/// The registers that the lanes come from, in order of first use.
+fn registers(wanted: &[Option<RegisterLane>]) -> SmallVec<[Value; 4]> {
     let mut used: SmallVec<[Value; 4]> = SmallVec::new();
     for &(register, _) in wanted.iter().flatten() {
         if !used.contains(&register) {
@@ -306,16 +313,16 @@ fn registers(wanted: &[Option<Lane>]) -> SmallVec<[Value; 4]> {
 }
 
 /// Whether vector units have a single instruction for a shuffle of two registers.
-fn is_cheap(wanted: &[Option<Lane>], used: &[Value], elem_bytes: u32) -> bool {
+fn is_cheap(wanted: &[Option<RegisterLane>], used: &[Value], elem_bytes: u32) -> bool {
     let count = wanted.len() as u32;
-    // Numbers as of a shuffle: lanes of the second register count on.
+    // Lane numbers of the shuffle: lanes of the second register follow those of the first.
     let number = |i: u32| wanted[i as usize].map(|(from, lane)| if from == used[0] { lane } else { count + lane });
     let all = |expected: &dyn Fn(u32) -> u32| (0..count).all(|i| number(i).is_none_or(|n| n == expected(i)));
-    // Some lanes of each, all in their places.
+    // A blend: some lanes of each register, all in their places.
     let blended = elem_bytes >= 2 && (0..count).all(|i| number(i).is_none_or(|n| n % count == i));
-    // A window of both, one behind the other.
+    // A window of both registers, one after the other.
     let window = number(0).is_some_and(|first| all(&|i| first + i));
-    // Lower or upper halves of both, interleaved in units of one or more lanes.
+    // Lower or upper halves of both registers, interleaved in units of one or more lanes.
     let units = (0..).map(|log| 1u32 << log).take_while(|&unit| unit < count);
     let mut interleaved = units.flat_map(|unit| [0, count / 2].map(|base| (unit, base))).map(|(unit, base)| {
         all(&|i| {
@@ -323,7 +330,7 @@ fn is_cheap(wanted: &[Option<Lane>], used: &[Value], elem_bytes: u32) -> bool {
             base + block / 2 * unit + within + if block % 2 == 1 { count } else { 0 }
         })
     });
-    // Each half from one of them, in words.
+    // Each half from one register, in words.
     let half = |from: u32| {
         let mut second = (from..from + 2).filter_map(number).map(|n| n >= count);
         second.next().is_none_or(|first| second.all(|other| other == first))

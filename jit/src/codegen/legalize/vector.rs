@@ -1,28 +1,28 @@
-//! Integer ops that backends lack on vectors but that other vector ops can express. Whatever is not here is done lane by lane.
+//! Integer ops that backends lack on vectors, expressed by other vector ops. Ops without an expansion here are done lane by lane.
 
 use clift_kir::ops::Meaning;
 use clift_kir::{Elem, Opcode, Type};
 
-use super::{Legalizer, Wide};
+use super::{Legalizer, SplitValue};
 
 impl Legalizer<'_> {
-    /// A lane-wise op in terms of others on vectors, where that is better than going through scalars.
-    pub(super) fn expand_vector(&mut self, op: Opcode, args: &[Wide], result: Type) -> Option<Wide> {
+    /// Expands a lane-wise op into other vector ops where that is better than scalars.
+    pub(super) fn expand_vector(&mut self, op: Opcode, args: &[SplitValue], result: Type) -> Option<SplitValue> {
         use Opcode as O;
         let a = args.first()?;
         let (elem, bits) = (a.ty.elem, u64::from(a.ty.elem.bits()));
         match op {
             O::Imul if elem == Elem::I8 => {
-                let product = self.product(a, &args[1], Elem::I16, false);
+                let product = self.widening_multiply(a, &args[1], Elem::I16, false);
                 Some(self.truncate(&product, Elem::I8))
             }
             O::Umulh | O::Smulh if matches!(elem, Elem::I8 | Elem::I16 | Elem::I32) => {
-                let product = self.product(a, &args[1], wider(elem), op == O::Smulh);
+                let product = self.widening_multiply(a, &args[1], wider(elem), op == O::Smulh);
                 let halves = self.bitcast(&product, Type::vector(elem, 2 * product.ty.lanes()));
-                Some(self.every_second(&halves, 1))
+                Some(self.every_other_lane(&halves, 1))
             }
             O::Udiv | O::Sdiv | O::Urem | O::Srem => self.vector_division(op, a, &args[1]),
-            // In words, where those have varying counts.
+            // In 32-bit words, if those can be shifted by varying counts.
             O::Shl | O::Lshr | O::Ashr if bits < 32 && (self.caps.varying_shifts)(op, Elem::I32) => {
                 let count = self.op2_bits(O::And, &args[1], bits - 1);
                 let count = self.extend(&count, Elem::I32, false);
@@ -30,7 +30,7 @@ impl Legalizer<'_> {
                 let wide = if op == O::Shl {
                     self.op2(O::Shl, &wide, &count)
                 } else {
-                    // To the left by as much less, and back: left shifts are the cheaper ones.
+                    // Shift left by the complementary count first, then right by a constant: left shifts are cheaper.
                     let width = self.splat_bits(count.ty, bits);
                     let count = self.op2(O::Isub, &width, &count);
                     let raised = self.op2(O::Shl, &wide, &count);
@@ -41,7 +41,7 @@ impl Legalizer<'_> {
             O::Rotl if bits < 32 && !self.is_splat(&args[1]) && (self.caps.varying_shifts)(op, Elem::I32) => {
                 let back = self.lanewise(O::Ineg, &clift_kir::Imm::None, &args[1..], args[1].ty);
                 let (left, right) = (self.op2(O::Shl, a, &args[1]), self.op2(O::Lshr, a, &back));
-                // A count of zero shifts by zero both ways.
+                // For a count of zero both shifts leave the value unchanged.
                 Some(self.op2(O::Or, &left, &right))
             }
             O::Rotl if self.is_splat(&args[1]) => {
@@ -51,11 +51,11 @@ impl Legalizer<'_> {
                     None => {
                         let count = self.scalar_of_splat(&args[1]);
                         let back = self.lanewise(O::Ineg, &clift_kir::Imm::None, &[count], args[1].ty.lane());
-                        self.splat_wide(back.only(), args[1].ty)
+                        self.splat_value(back.only(), args[1].ty)
                     }
                 };
                 let right = self.op2(O::Lshr, a, &back);
-                // A count of zero shifts by zero both ways.
+                // For a count of zero both shifts leave the value unchanged.
                 Some(self.op2(O::Or, &left, &right))
             }
             O::Popcnt if bits > 8 => {
@@ -71,7 +71,7 @@ impl Legalizer<'_> {
                 Some(self.op2_bits(O::And, &sum, 0xff))
             }
             O::Ctz => {
-                // The bits below the lowest one.
+                // The bits below the lowest set bit.
                 let one_less = self.op2_bits(O::Iadd, a, u64::MAX);
                 let inverted = self.op2_bits(O::Xor, a, u64::MAX);
                 let below = self.op2(O::And, &one_less, &inverted);
@@ -103,7 +103,7 @@ impl Legalizer<'_> {
                 }
                 Some(value)
             }
-            // All others go lane by lane.
+            // All other ops go lane by lane.
             op => {
                 debug_assert!(matches!(op.info().meaning, Meaning::Lanes(_)));
                 None
@@ -112,13 +112,13 @@ impl Legalizer<'_> {
     }
 
     /// The product in wider elements.
-    fn product(&mut self, a: &Wide, b: &Wide, elem: Elem, signed: bool) -> Wide {
+    fn widening_multiply(&mut self, a: &SplitValue, b: &SplitValue, elem: Elem, signed: bool) -> SplitValue {
         let (a, b) = (self.extend(a, elem, signed), self.extend(b, elem, signed));
         self.op2(Opcode::Imul, &a, &b)
     }
 
-    /// A vector as bytes, if they are lanes of a type.
-    fn byte_view(&mut self, a: &Wide) -> Option<Wide> {
+    /// A vector as bytes, if its lanes can be viewed as such.
+    fn byte_view(&mut self, a: &SplitValue) -> Option<SplitValue> {
         let ty = Type::new(Elem::I8, a.ty.bytes())?;
         Some(self.bitcast(a, ty))
     }

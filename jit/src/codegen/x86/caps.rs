@@ -1,37 +1,37 @@
-//! What vectors of 512 bits can do, for the legalizer.
+//! The capabilities of 512-bit vectors, for the legalizer.
 
 use clift_kir::ops::{ConvertOp, IntOp, MemoryOp, OpClass};
 use clift_kir::{Elem, Opcode};
 
-use super::Level;
+use super::Avx512Level;
 use super::select::native_int;
 use crate::codegen::VectorCaps;
 use crate::codegen::legalize::{native_lane, native_leaf};
 
-/// The capabilities: all that the instruction set has for lanes of any width.
-pub(super) fn caps(level: Level) -> &'static VectorCaps {
+/// The capabilities at a level: everything that the instruction set supports on lanes of any width.
+pub(super) fn caps(level: Avx512Level) -> &'static VectorCaps {
     match level {
-        Level::Skylake => &SKYLAKE,
-        Level::IceLake => &ICE_LAKE,
+        Avx512Level::Skylake => &SKYLAKE,
+        Avx512Level::IceLake => &ICE_LAKE,
     }
 }
 
 const SKYLAKE: VectorCaps = VectorCaps {
     register_bits: 512,
     registers: 32,
-    native: |op, _, from, to| native(Level::Skylake, op, from, to),
-    varying_shifts: |op, elem| native_int(Level::Skylake, op, elem.bytes()),
+    native: |op, _, from, to| native(Avx512Level::Skylake, op, from, to),
+    varying_shifts: |op, elem| native_int(Avx512Level::Skylake, op, elem.bytes()),
     any_shuffle: true,
 };
 
 const ICE_LAKE: VectorCaps = VectorCaps {
-    native: |op, _, from, to| native(Level::IceLake, op, from, to),
-    varying_shifts: |op, elem| native_int(Level::IceLake, op, elem.bytes()),
+    native: |op, _, from, to| native(Avx512Level::IceLake, op, from, to),
+    varying_shifts: |op, elem| native_int(Avx512Level::IceLake, op, elem.bytes()),
     ..SKYLAKE
 };
 
-/// Whether an op on vectors has instructions.
-fn native(level: Level, op: Opcode, from: Elem, to: Elem) -> bool {
+/// Whether there are instructions for an op on vectors.
+fn native(level: Avx512Level, op: Opcode, from: Elem, to: Elem) -> bool {
     let float = matches!(from, Elem::F32 | Elem::F64);
     let word = |elem: Elem| matches!(elem, Elem::I32 | Elem::I64);
     match op.class() {

@@ -1,20 +1,22 @@
-//! Machine code before registers are allocated: blocks of instructions over virtual registers, and what the allocator asks of them.
+//! Machine code before register allocation: blocks of instructions over virtual registers, and the view of them that the
+//! allocator requires.
 //!
-//! Three classes of registers: scalars of up to 64 bits ([`GPR`]), vectors and scalar floats ([`ZMM`]), masks ([`MASK`]). An
-//! instruction names its operands by their number in its list, so that the allocator's answer applies to it as it stands.
-//! Instructions whose bytes are more than a row of the table (jumps, calls, atomic loops) are kinds of their own.
+//! There are three classes of registers: scalars of up to 64 bits ([`GPR`]), vectors and scalar floats ([`ZMM`]), and masks
+//! ([`MASK`]). The fields of an instruction refer to its operands by index, so that the allocator's result can be used without
+//! rewriting instructions. Instructions that are more than one row of the table (jumps, calls, atomic loops) have kinds of their
+//! own.
 //!
-//! Deliberately not here: which instructions a kernel becomes (`select`), and bytes (`emit.rs`).
+//! Deliberately not here: instruction selection (`select`), and encoding (`emit.rs`, `encode.rs`).
 
 use regalloc2::{
     Block, Function, Inst, InstRange, Operand, OperandConstraint, OperandKind, PReg, PRegSet, RegClass, VReg,
 };
 use smallvec::SmallVec;
 
-use super::encode::{Format, Row, Size};
-use super::pool::Constant;
+use super::encode::{InstFormat, InstRow, OperandSize};
+use super::pool::PoolOffset;
 
-/// Scalar integers, addresses, truth values.
+/// Scalar integers, addresses, Booleans.
 pub(super) const GPR: RegClass = RegClass::Int;
 /// Vectors and scalar floats.
 pub(super) const ZMM: RegClass = RegClass::Float;
@@ -25,14 +27,14 @@ pub(super) const RAX: PReg = PReg::new(0, GPR);
 pub(super) const RCX: PReg = PReg::new(1, GPR);
 pub(super) const RDX: PReg = PReg::new(2, GPR);
 
-/// The registers that arguments of the System V convention arrive in.
+/// The registers in which the System V calling convention passes arguments.
 pub(super) const ARGUMENTS: [PReg; 6] =
     [PReg::new(7, GPR), PReg::new(6, GPR), RDX, RCX, PReg::new(8, GPR), PReg::new(9, GPR)];
 
-/// Scalars that a call leaves as they are: `rbx`, `r12` to `r15`.
-pub(super) const KEPT: [u8; 5] = [3, 12, 13, 14, 15];
+/// Callee-saved scalar registers: `rbx`, `r12` to `r15`.
+pub(super) const CALLEE_SAVED: [u8; 5] = [3, 12, 13, 14, 15];
 
-/// All that a call may change.
+/// All registers that a call may change.
 pub(super) fn clobbered_by_calls() -> PRegSet {
     let mut set = PRegSet::empty();
     for number in [0, 1, 2, 6, 7, 8, 9, 10, 11] {
@@ -43,7 +45,7 @@ pub(super) fn clobbered_by_calls() -> PRegSet {
     set
 }
 
-/// A condition on the flags, by the manual's number.
+/// A condition on the flags, numbered as in Intel's manual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cond {
     Overflow = 0,
@@ -60,7 +62,7 @@ pub(super) enum Cond {
 }
 
 impl Cond {
-    /// The opposite.
+    /// The inverse condition.
     pub(super) fn inverse(self) -> Cond {
         match self {
             Cond::Overflow => unreachable!("broken invariant: nothing branches where there is no overflow"),
@@ -78,41 +80,41 @@ impl Cond {
     }
 }
 
-/// What stands in the register field.
+/// The register field of an instruction.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Field {
+pub(super) enum RegField {
     Operand(u8),
-    /// Part of the opcode.
+    /// An extension of the opcode.
     Digit(u8),
 }
 
-/// Where an address begins.
+/// The base of an address.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Base {
+pub(super) enum BaseOperand {
     Operand(u8),
-    /// A byte of the memory on the stack that the kernel's variables have.
+    /// An offset into the stack memory of the kernel's variables.
     Stack(u32),
 }
 
-/// What stands in the field of a register or memory.
+/// The register or memory operand of an instruction.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Source {
+pub(super) enum RmField {
     Operand(u8),
-    /// Base, index with the logarithm of its scale, displacement.
-    Memory(Base, Option<(u8, u8)>, i32),
-    /// An address in each lane; with a base for all lanes, an index in each, and the logarithm of its scale.
+    /// Base, index with the binary logarithm of its scale, displacement.
+    Memory(BaseOperand, Option<(u8, u8)>, i32),
+    /// An address in each lane; or, with a base and the binary logarithm of a scale, an index in each lane.
     Lanes(u8, Option<(u8, u8)>),
-    Constant(Constant),
+    Constant(PoolOffset),
 }
 
 /// An instruction that is a row of the table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plain {
-    pub(super) row: Row,
-    pub(super) size: Size,
-    pub(super) reg: Field,
+pub(super) struct RowInst {
+    pub(super) row: InstRow,
+    pub(super) size: OperandSize,
+    pub(super) reg: RegField,
     pub(super) second: Option<u8>,
-    pub(super) source: Source,
+    pub(super) source: RmField,
     pub(super) mask: Option<u8>,
     pub(super) zeroing: bool,
     pub(super) broadcast: bool,
@@ -120,59 +122,65 @@ pub(super) struct Plain {
     pub(super) locked: bool,
 }
 
-/// What the value in memory becomes in a loop of compare-exchanges.
+/// How an atomic loop computes the new value.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Update {
-    /// By an instruction of two operands.
-    By(Row),
-    /// The operand, where the old value compared with it gives the condition.
+pub(super) enum AtomicUpdate {
+    /// With an instruction of two operands.
+    By(InstRow),
+    /// The operand, if comparing the old value with it gives the condition; else the old value.
     Where(Cond),
 }
 
-/// What an instruction does.
+/// The kind of an instruction.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
-    Plain(Plain),
-    /// All bits zero in the only operand, a vector.
+pub(super) enum InstKind {
+    Row(RowInst),
+    /// Clears all bits of the only operand, a vector.
     Zero,
-    /// All bits set in the only operand, a vector or a mask.
+    /// Sets all bits of the only operand, a vector or a mask.
     Ones,
-    /// A constant of 64 bits in the only operand.
-    Long(i64),
-    /// The function's arguments in its operands.
+    /// Loads a 64-bit constant into the only operand.
+    Constant64(i64),
+    /// Defines the operands as the function's arguments.
     Arguments,
-    /// To the first successor.
+    /// Jumps to the first successor.
     Jump,
-    /// To the first successor where the condition holds, else to the second.
+    /// Branches to the first successor if the condition holds, else to the second.
     Branch(Cond),
-    /// To the successor of the first operand's number, which is known to be in range; the others are temporary.
-    Table,
-    /// From the function.
+    /// Jumps to the successor numbered by the first operand, which is known to be in range. The other operands are temporaries.
+    JumpTable,
+    /// Returns from the function.
     Return,
-    /// Of the function whose address is the first operand.
+    /// Calls the function whose address is the first operand.
     Call,
-    /// Operands: old value, address, value, temporary.
-    AtomicLoop(Update, Size),
-    /// Orders all accesses.
+    /// A compare-exchange loop. Operands: old value, address, value, temporary.
+    AtomicLoop(AtomicUpdate, OperandSize),
+    /// A full memory fence.
     Fence,
 }
 
 /// An instruction.
 #[derive(Clone, Debug)]
 pub(super) struct MachInst {
-    pub(super) kind: Kind,
+    pub(super) kind: InstKind,
     pub(super) operands: SmallVec<[Operand; 4]>,
     pub(super) clobbers: PRegSet,
-    /// The place in the source.
+    /// The source location.
     pub(super) loc: clift_kir::Loc,
 }
 
 impl MachInst {
-    /// The instruction that gives a register, made for the lanes of a mask alone; the others are those of another register, which
-    /// the result replaces, or zero. `None` if it has no such form.
-    pub(super) fn only_where(&self, register: VReg, mask: VReg, others: Option<VReg>, size: Size) -> Option<MachInst> {
-        let Kind::Plain(mut plain) = self.kind else { return None };
-        let in_registers = matches!(plain.source, Source::Operand(_) | Source::Constant(_));
+    /// The instruction that defines a register, restricted to the lanes of a mask. The other lanes come from the register
+    /// `others`, which the result overwrites, or are zero. `None` if the instruction has no masked form.
+    pub(super) fn masked(
+        &self,
+        register: VReg,
+        mask: VReg,
+        others: Option<VReg>,
+        size: OperandSize,
+    ) -> Option<MachInst> {
+        let InstKind::Row(mut plain) = self.kind else { return None };
+        let in_registers = matches!(plain.source, RmField::Operand(_) | RmField::Constant(_));
         if !plain.row.is_evex() || plain.size != size || plain.mask.is_some() || !in_registers {
             return None;
         }
@@ -188,70 +196,74 @@ impl MachInst {
             (_, Some(others)) => {
                 operands[at] = Operand::reg_reuse_def(register, 0);
                 operands.insert(0, Operand::reg_use(others));
-                plain.move_operands();
+                plain.renumber_operands();
             }
         }
         plain.mask = Some(operands.len() as u8);
         operands.push(Operand::reg_use(mask));
-        Some(MachInst { kind: Kind::Plain(plain), operands, clobbers: self.clobbers, loc: self.loc })
+        Some(MachInst { kind: InstKind::Row(plain), operands, clobbers: self.clobbers, loc: self.loc })
     }
 
-    /// Whether all that an instruction does is to give vectors or masks.
-    fn only_gives(&self) -> bool {
+    /// Whether an instruction has no effect besides defining vectors or masks.
+    fn is_pure(&self) -> bool {
         match self.kind {
-            // Scattered stores give what is left of their mask.
-            Kind::Plain(plain) => plain.row.format != Format::Plain && !matches!(plain.source, Source::Lanes(..)),
-            Kind::Zero | Kind::Ones | Kind::Long(_) => true,
-            Kind::Arguments
-            | Kind::Jump
-            | Kind::Branch(_)
-            | Kind::Table
-            | Kind::Return
-            | Kind::Call
-            | Kind::AtomicLoop(..)
-            | Kind::Fence => false,
+            // Scatters also define a register: the rest of their mask.
+            InstKind::Row(plain) => {
+                plain.row.format != InstFormat::Legacy && !matches!(plain.source, RmField::Lanes(..))
+            }
+            InstKind::Zero | InstKind::Ones | InstKind::Constant64(_) => true,
+            InstKind::Arguments
+            | InstKind::Jump
+            | InstKind::Branch(_)
+            | InstKind::JumpTable
+            | InstKind::Return
+            | InstKind::Call
+            | InstKind::AtomicLoop(..)
+            | InstKind::Fence => false,
         }
     }
 }
 
-impl Plain {
-    /// An operand was put before all others.
-    fn move_operands(&mut self) {
+impl RowInst {
+    /// Adjusts the operand indices after an operand was inserted in front.
+    fn renumber_operands(&mut self) {
         let reg = match &mut self.reg {
-            Field::Operand(operand) => Some(operand),
-            Field::Digit(_) => None,
+            RegField::Operand(operand) => Some(operand),
+            RegField::Digit(_) => None,
         };
         let (base, index) = match &mut self.source {
-            Source::Operand(operand) => (Some(operand), None),
-            Source::Lanes(operand, base) => (Some(operand), base.as_mut().map(|(at, _)| at)),
-            Source::Memory(Base::Operand(operand), index, _) => (Some(operand), index.as_mut().map(|(at, _)| at)),
-            Source::Memory(Base::Stack(_), index, _) => (None, index.as_mut().map(|(at, _)| at)),
-            Source::Constant(_) => (None, None),
+            RmField::Operand(operand) => (Some(operand), None),
+            RmField::Lanes(operand, base) => (Some(operand), base.as_mut().map(|(at, _)| at)),
+            RmField::Memory(BaseOperand::Operand(operand), index, _) => {
+                (Some(operand), index.as_mut().map(|(at, _)| at))
+            }
+            RmField::Memory(BaseOperand::Stack(_), index, _) => (None, index.as_mut().map(|(at, _)| at)),
+            RmField::Constant(_) => (None, None),
         };
         let all = [reg, self.second.as_mut(), base, index, self.mask.as_mut()];
         all.into_iter().flatten().for_each(|operand| *operand += 1);
     }
 }
 
-/// A way out of a block.
+/// An edge to a successor.
 #[derive(Clone, Debug)]
-pub(super) struct Edge {
+pub(super) struct MachEdge {
     pub(super) to: usize,
     pub(super) args: Vec<VReg>,
 }
 
-/// A block while instructions are appended.
+/// A block that instructions are being appended to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MachBlock {
     pub(super) params: Vec<VReg>,
     pub(super) insts: Vec<MachInst>,
-    pub(super) edges: Vec<Edge>,
-    /// Out of the way of the others.
+    pub(super) edges: Vec<MachEdge>,
+    /// Placed after all blocks that are not cold.
     pub(super) cold: bool,
 }
 
-/// Takes out vectors and masks that nothing needs: what selection found to be part of other instructions.
-pub(super) fn sweep(blocks: &mut [MachBlock], order: &[usize], vregs: usize) {
+/// Dead-instruction elimination: removes unused vectors and masks, whose instructions selection has folded into others.
+pub(super) fn remove_dead_instructions(blocks: &mut [MachBlock], order: &[usize], vregs: usize) {
     let mut uses = vec![0u32; vregs];
     let used = |operand: &&Operand| operand.kind() == OperandKind::Use;
     for block in blocks.iter() {
@@ -268,7 +280,7 @@ pub(super) fn sweep(blocks: &mut [MachBlock], order: &[usize], vregs: usize) {
         for at in (0..insts.len()).rev() {
             let mut results = insts[at].operands.iter().filter(|operand| operand.kind() == OperandKind::Def).peekable();
             let needless = results.peek().is_some() && results.all(|operand| uses[operand.vreg().vreg()] == 0);
-            if needless && insts[at].only_gives() {
+            if needless && insts[at].is_pure() {
                 for operand in insts[at].operands.iter().filter(used) {
                     uses[operand.vreg().vreg()] -= 1;
                 }
@@ -280,17 +292,17 @@ pub(super) fn sweep(blocks: &mut [MachBlock], order: &[usize], vregs: usize) {
     }
 }
 
-/// A function with all blocks in their order, as the allocator wants it.
+/// A function with its blocks in final order, in the form the allocator requires.
 #[derive(Debug)]
 pub(super) struct MachFunc {
     pub(super) insts: Vec<MachInst>,
-    pub(super) blocks: Vec<Laid>,
+    pub(super) blocks: Vec<LaidOutBlock>,
     vregs: usize,
 }
 
-/// A block in its place.
+/// A block at its final place.
 #[derive(Debug)]
-pub(super) struct Laid {
+pub(super) struct LaidOutBlock {
     pub(super) range: InstRange,
     params: Vec<VReg>,
     pub(super) succs: Vec<Block>,
@@ -299,7 +311,7 @@ pub(super) struct Laid {
 }
 
 impl MachFunc {
-    /// Lays out blocks in an order, but for cold ones, which come last.
+    /// Lays out blocks in the given order, with cold blocks last.
     pub(super) fn new(blocks: Vec<MachBlock>, order: &[usize], vregs: usize) -> MachFunc {
         let (cold, warm): (Vec<usize>, Vec<usize>) =
             order.iter().copied().partition(|&block| blocks[block].cold && block != order[0]);
@@ -310,13 +322,13 @@ impl MachFunc {
         let mut order: Vec<(usize, MachBlock)> = place.iter().copied().zip(blocks).collect();
         order.sort_unstable_by_key(|&(at, _)| at);
         let mut insts = Vec::new();
-        let mut laid: Vec<Laid> = Vec::with_capacity(order.len());
+        let mut laid: Vec<LaidOutBlock> = Vec::with_capacity(order.len());
         for (_, block) in order {
             let first = Inst::new(insts.len());
             insts.extend(block.insts);
             let (succs, args) = block.edges.into_iter().map(|edge| (Block::new(place[edge.to]), edge.args)).unzip();
             let range = InstRange::new(first, Inst::new(insts.len()));
-            laid.push(Laid { range, params: block.params, succs, preds: Vec::new(), args });
+            laid.push(LaidOutBlock { range, params: block.params, succs, preds: Vec::new(), args });
         }
         for block in 0..laid.len() {
             for succ in laid[block].succs.clone() {
@@ -326,7 +338,7 @@ impl MachFunc {
         MachFunc { insts, blocks: laid, vregs }
     }
 
-    fn block(&self, block: Block) -> &Laid {
+    fn block(&self, block: Block) -> &LaidOutBlock {
         &self.blocks[block.index()]
     }
 }
@@ -361,11 +373,11 @@ impl Function for MachFunc {
     }
 
     fn is_ret(&self, inst: Inst) -> bool {
-        matches!(self.insts[inst.index()].kind, Kind::Return)
+        matches!(self.insts[inst.index()].kind, InstKind::Return)
     }
 
     fn is_branch(&self, inst: Inst) -> bool {
-        matches!(self.insts[inst.index()].kind, Kind::Jump | Kind::Branch(_) | Kind::Table)
+        matches!(self.insts[inst.index()].kind, InstKind::Jump | InstKind::Branch(_) | InstKind::JumpTable)
     }
 
     fn branch_blockparams(&self, block: Block, _inst: Inst, succ: usize) -> &[VReg] {

@@ -1,14 +1,16 @@
-//! From allocated registers to bytes: the frame, moves between registers and the stack, jumps, constants.
+//! Emission: allocated instructions to bytes, with the stack frame, moves between registers and the stack, jumps and constants.
 //!
-//! The frame begins at a multiple of 64 bytes below the saved base pointer: spilled values, the kernel's variables, and the
-//! registers that the caller wants back.
+//! The frame is aligned to 64 bytes below the saved base pointer. It contains spill slots, the kernel's variables, and the saved
+//! registers of the caller.
 
 use regalloc2::{Allocation, AllocationKind, Block, Edit, Inst, InstOrEdit, MachineEnv, Output, PReg, PRegSet};
 
-use super::code::{Base, Cond, Field, GPR, KEPT, Kind, MASK, MachFunc, Plain, RAX, Source, Update, ZMM};
-use super::encode::{Fixup, Map, Parts, Place, Row, Size};
+use super::code::{
+    AtomicUpdate, BaseOperand, CALLEE_SAVED, Cond, GPR, InstKind, MASK, MachFunc, RAX, RegField, RmField, RowInst, ZMM,
+};
+use super::encode::{Fixup, InstEncoding, InstRow, Map, OperandSize, RmOperand};
 use super::oracle;
-use super::pool::{ALIGN, Pool};
+use super::pool::{ALIGN, ConstantPool};
 use super::table::{
     ADD, CALL_JUMP, CMOVCC, CMP, CMPXCHG, CMPXCHG8, KMOVQ, KMOVQ_TO, KXNORQ, LEA, MOV, MOV_TO, MOVSX8, MOVSX16, MOVSXD,
     MOVZX8, MOVZX16, VMOVAPS, VMOVUPS, VMOVUPS_TO, VPTERNLOGD, VPXORD,
@@ -16,18 +18,18 @@ use super::table::{
 
 const STACK_POINTER: u8 = 4;
 
-/// The registers that may be allocated. The mask that means none is none of them.
+/// The allocatable registers. Mask register 0 cannot be allocated: as a mask operand it means that there is no mask.
 pub(super) fn environment() -> MachineEnv {
     let set = |numbers: &[usize], class| numbers.iter().map(|&number| PReg::new(number, class)).collect::<PRegSet>();
     let vectors: Vec<usize> = (0..32).collect();
-    let kept = KEPT.map(usize::from);
+    let callee_saved = CALLEE_SAVED.map(usize::from);
     MachineEnv {
         preferred_regs_by_class: [
             set(&[0, 1, 2, 6, 7, 8, 9, 10, 11], GPR),
             set(&vectors, ZMM),
             set(&[1, 2, 3, 4, 5, 6, 7], MASK),
         ],
-        non_preferred_regs_by_class: [set(&kept, GPR), PRegSet::empty(), PRegSet::empty()],
+        non_preferred_regs_by_class: [set(&callee_saved, GPR), PRegSet::empty(), PRegSet::empty()],
         scratch_by_class: [None; 3],
         fixed_stack_slots: Vec::new(),
     }
@@ -37,21 +39,21 @@ pub(super) fn environment() -> MachineEnv {
 #[derive(Debug)]
 pub(super) struct Emitted {
     pub(super) bytes: Vec<u8>,
-    /// Where the instructions end and the constants begin.
+    /// The offset where the instructions end and the constants begin.
     pub(super) end: usize,
-    /// Where blocks begin, and where the place in the source changes.
+    /// Offsets at which the source location changes.
     pub(super) marks: Vec<(usize, clift_kir::Loc)>,
     pub(super) starts: Vec<usize>,
 }
 
-/// Emits a function whose registers are allocated; `variables` is the size of the kernel's variables in bytes.
-pub(super) fn emit(func: &MachFunc, output: &Output, pool: &Pool, variables: u32) -> Emitted {
+/// Emits a function after register allocation. `variables` is the size of the kernel's variables in bytes.
+pub(super) fn emit(func: &MachFunc, output: &Output, pool: &ConstantPool, variables: u32) -> Emitted {
     let mut emitter = Emitter {
         func,
         output,
         code: Vec::new(),
         starts: vec![None; func.blocks.len()],
-        behind: Vec::new(),
+        final_targets: Vec::new(),
         jumps: Vec::new(),
         constants: Vec::new(),
         tables: Vec::new(),
@@ -60,25 +62,25 @@ pub(super) fn emit(func: &MachFunc, output: &Output, pool: &Pool, variables: u32
         saved: Vec::new(),
         marks: Vec::new(),
     };
-    emitter.behind = emitter.targets();
+    emitter.final_targets = emitter.final_targets();
     emitter.spilled = emitter.spilled.next_multiple_of(64);
-    emitter.saved = emitter.kept_registers();
+    emitter.saved = emitter.saved_registers();
     let bytes = emitter.spilled + variables + emitter.saved.len() as u32 * 8;
-    // Calls find the stack aligned.
-    let calls = func.insts.iter().any(|inst| matches!(inst.kind, Kind::Call));
+    // The stack is aligned at calls.
+    let calls = func.insts.iter().any(|inst| matches!(inst.kind, InstKind::Call));
     emitter.frame = bytes.max(u32::from(calls)).next_multiple_of(64);
     emitter.function();
     emitter.finish(pool)
 }
 
-/// A displacement of 32 bits to a block.
-struct Jump {
+/// A 32-bit displacement to a block, to be patched.
+struct JumpFixup {
     at: usize,
     to: Block,
 }
 
-/// A table of jumps: where its address is taken, and the targets.
-struct Table {
+/// A jump table: the instruction that takes its address, and the targets.
+struct JumpTable {
     lea: Fixup,
     targets: Vec<Block>,
 }
@@ -88,25 +90,25 @@ struct Emitter<'a> {
     output: &'a Output,
     code: Vec<u8>,
     starts: Vec<Option<usize>>,
-    /// Where blocks lead that only jump on, which take no place, and all others themselves.
-    behind: Vec<Block>,
-    jumps: Vec<Jump>,
+    /// For each block the block that is finally executed: blocks that only jump are skipped.
+    final_targets: Vec<Block>,
+    jumps: Vec<JumpFixup>,
     constants: Vec<Fixup>,
-    tables: Vec<Table>,
-    /// Bytes of spilled values, at the frame's begin.
+    tables: Vec<JumpTable>,
+    /// Bytes of spill slots, at the start of the frame.
     spilled: u32,
     /// Bytes of the frame.
     frame: u32,
-    /// Registers that the caller wants back.
+    /// Callee-saved registers that the function uses.
     saved: Vec<u8>,
     marks: Vec<(usize, clift_kir::Loc)>,
 }
 
-/// Bytes of a page, each of which the stack has to be touched on.
+/// Bytes of a page. The prologue touches each page of the frame.
 const PAGE: u32 = 4096;
 
 impl Emitter<'_> {
-    fn kept_registers(&self) -> Vec<u8> {
+    fn saved_registers(&self) -> Vec<u8> {
         let mut used = PRegSet::empty();
         let mut note = |allocation: Allocation| {
             if let Some(register) = allocation.as_reg() {
@@ -118,26 +120,26 @@ impl Emitter<'_> {
             note(*from);
             note(*to);
         }
-        KEPT.into_iter().filter(|&number| used.contains(PReg::new(usize::from(number), GPR))).collect()
+        CALLEE_SAVED.into_iter().filter(|&number| used.contains(PReg::new(usize::from(number), GPR))).collect()
     }
 
-    fn put(&mut self, parts: Parts) {
+    fn put(&mut self, encoding: InstEncoding) {
         let start = self.code.len();
-        if let Some(fixup) = parts.write(&mut self.code) {
+        if let Some(fixup) = encoding.write(&mut self.code) {
             self.constants.push(fixup);
         }
         if cfg!(debug_assertions) {
-            oracle::check(&parts, &self.code[start..]);
+            oracle::check(&encoding, &self.code[start..]);
         }
     }
 
-    fn two(&mut self, row: Row, size: Size, reg: u8, place: Place) {
-        self.put(Parts::new(row, size, reg, place));
+    fn two(&mut self, row: InstRow, size: OperandSize, reg: u8, rm: RmOperand) {
+        self.put(InstEncoding::new(row, size, reg, rm));
     }
 
-    /// A place in the frame.
-    fn stack(&self, offset: u32) -> Place {
-        Place::Memory(STACK_POINTER, None, offset as i32)
+    /// A stack slot in the frame.
+    fn stack(&self, offset: u32) -> RmOperand {
+        RmOperand::Memory(STACK_POINTER, None, offset as i32)
     }
 
     fn function(&mut self) {
@@ -156,12 +158,12 @@ impl Emitter<'_> {
                 }
             }
             for (number, register) in self.saved.clone().into_iter().enumerate() {
-                let place = self.stack(self.frame - 8 * (number as u32 + 1));
-                self.two(MOV_TO, Size::S64, register, place);
+                let rm = self.stack(self.frame - 8 * (number as u32 + 1));
+                self.two(MOV_TO, OperandSize::S64, register, rm);
             }
         }
         for block in 0..self.func.blocks.len() {
-            if self.behind[block].index() != block {
+            if self.final_targets[block].index() != block {
                 continue;
             }
             self.starts[block] = Some(self.code.len());
@@ -176,8 +178,8 @@ impl Emitter<'_> {
 
     fn leave(&mut self) {
         for (number, register) in self.saved.clone().into_iter().enumerate() {
-            let place = self.stack(self.frame - 8 * (number as u32 + 1));
-            self.two(MOV, Size::S64, register, place);
+            let rm = self.stack(self.frame - 8 * (number as u32 + 1));
+            self.two(MOV, OperandSize::S64, register, rm);
         }
         // vzeroupper
         self.code.extend([0xc5, 0xf8, 0x77]);
@@ -193,13 +195,13 @@ impl Emitter<'_> {
             |this: &Self, allocation: Allocation| allocation.as_stack().map(|slot| this.stack(8 * slot.index() as u32));
         let number = |allocation: Allocation| allocation.as_reg().map(|register| register.hw_enc() as u8);
         let (load, store, copy, size) = match class {
-            Some(class) if class == GPR => (MOV, MOV_TO, MOV, Size::S64),
-            Some(class) if class == ZMM => (VMOVUPS, VMOVUPS_TO, VMOVAPS, Size::Z),
-            Some(_) => (KMOVQ, KMOVQ_TO, KMOVQ, Size::X),
+            Some(class) if class == GPR => (MOV, MOV_TO, MOV, OperandSize::S64),
+            Some(class) if class == ZMM => (VMOVUPS, VMOVUPS_TO, VMOVAPS, OperandSize::Z),
+            Some(_) => (KMOVQ, KMOVQ_TO, KMOVQ, OperandSize::X),
             None => unreachable!("broken invariant: a move from memory to memory"),
         };
         match (number(from), number(to), slot(self, from), slot(self, to)) {
-            (Some(from), Some(to), ..) => self.two(copy, size, to, Place::Register(from)),
+            (Some(from), Some(to), ..) => self.two(copy, size, to, RmOperand::Register(from)),
             (Some(from), _, _, Some(to)) => self.two(store, size, from, to),
             (_, Some(to), Some(from), _) => self.two(load, size, to, from),
             _ => unreachable!("broken invariant: a move from memory to memory"),
@@ -220,99 +222,102 @@ impl Emitter<'_> {
         };
         let succs = &func.blocks[block.index()].succs;
         match data.kind {
-            Kind::Plain(plain) => self.plain(&plain, register),
-            Kind::Zero => {
+            InstKind::Row(inst) => self.row_inst(&inst, register),
+            InstKind::Zero => {
                 let number = register(0);
-                self.put(Parts {
+                self.put(InstEncoding {
                     second: Some(number),
-                    ..Parts::new(VPXORD, Size::X, number, Place::Register(number))
+                    ..InstEncoding::new(VPXORD, OperandSize::X, number, RmOperand::Register(number))
                 });
             }
-            Kind::Ones if registers[0].as_reg().is_some_and(|register| register.class() == MASK) => {
+            InstKind::Ones if registers[0].as_reg().is_some_and(|register| register.class() == MASK) => {
                 let number = register(0);
-                self.put(Parts {
+                self.put(InstEncoding {
                     second: Some(number),
-                    ..Parts::new(KXNORQ, Size::X, number, Place::Register(number))
+                    ..InstEncoding::new(KXNORQ, OperandSize::X, number, RmOperand::Register(number))
                 });
             }
-            Kind::Ones => {
+            InstKind::Ones => {
                 let number = register(0);
-                let parts = Parts::new(VPTERNLOGD, Size::Z, number, Place::Register(number));
-                self.put(Parts { second: Some(number), immediate: Some((0xff, 1)), ..parts });
+                let encoding = InstEncoding::new(VPTERNLOGD, OperandSize::Z, number, RmOperand::Register(number));
+                self.put(InstEncoding { second: Some(number), immediate: Some((0xff, 1)), ..encoding });
             }
-            Kind::Long(value) => {
+            InstKind::Constant64(value) => {
                 let number = register(0);
                 self.code.extend([0x48 | number >> 3, 0xb8 | number & 7]);
                 self.code.extend(value.to_le_bytes());
             }
-            Kind::Arguments => {}
-            Kind::Jump => self.jump(block, succs[0]),
-            Kind::Branch(cond) => self.branch(block, cond, succs[0], succs[1]),
-            Kind::Table => {
+            InstKind::Arguments => {}
+            InstKind::Jump => self.jump(block, succs[0]),
+            InstKind::Branch(cond) => self.branch(block, cond, succs[0], succs[1]),
+            InstKind::JumpTable => {
                 let (index, base, entry) = (register(0), register(1), register(2));
                 let start = self.code.len();
-                self.two(LEA, Size::S64, base, Place::Code(0));
+                self.two(LEA, OperandSize::S64, base, RmOperand::Code(0));
                 let Some(lea) = self.constants.pop() else {
                     unreachable!("broken invariant: no displacement at {start}")
                 };
-                self.two(MOVSXD, Size::S64, entry, Place::Memory(base, Some((index, 2)), 0));
-                self.two(ADD, Size::S64, entry, Place::Register(base));
-                self.two(CALL_JUMP, Size::S32, 4, Place::Register(entry));
-                let targets = succs.iter().map(|to| self.behind[to.index()]).collect();
-                self.tables.push(Table { lea, targets });
+                self.two(MOVSXD, OperandSize::S64, entry, RmOperand::Memory(base, Some((index, 2)), 0));
+                self.two(ADD, OperandSize::S64, entry, RmOperand::Register(base));
+                self.two(CALL_JUMP, OperandSize::S32, 4, RmOperand::Register(entry));
+                let targets = succs.iter().map(|to| self.final_targets[to.index()]).collect();
+                self.tables.push(JumpTable { lea, targets });
             }
-            Kind::Return => self.leave(),
-            Kind::Call => {
+            InstKind::Return => self.leave(),
+            InstKind::Call => {
                 self.code.extend([0xc5, 0xf8, 0x77]);
-                self.two(CALL_JUMP, Size::S32, 2, Place::Register(register(0)));
+                self.two(CALL_JUMP, OperandSize::S32, 2, RmOperand::Register(register(0)));
             }
-            Kind::AtomicLoop(update, size) => self.atomic_loop(update, size, register(1), register(2), register(3)),
-            Kind::Fence => self.code.extend([0x0f, 0xae, 0xf0]),
+            InstKind::AtomicLoop(update, size) => self.atomic_loop(update, size, register(1), register(2), register(3)),
+            InstKind::Fence => self.code.extend([0x0f, 0xae, 0xf0]),
         }
     }
 
-    fn plain(&mut self, plain: &Plain, register: impl Fn(u8) -> u8) {
-        let place = match plain.source {
-            Source::Operand(operand) => Place::Register(register(operand)),
-            Source::Memory(base, index, disp) => {
+    fn row_inst(&mut self, inst: &RowInst, register: impl Fn(u8) -> u8) {
+        let rm = match inst.source {
+            RmField::Operand(operand) => RmOperand::Register(register(operand)),
+            RmField::Memory(base, index, disp) => {
                 let index = index.map(|(operand, scale)| (register(operand), scale));
                 match base {
-                    Base::Operand(operand) => Place::Memory(register(operand), index, disp),
-                    Base::Stack(offset) => Place::Memory(STACK_POINTER, index, (self.spilled + offset) as i32 + disp),
+                    BaseOperand::Operand(operand) => RmOperand::Memory(register(operand), index, disp),
+                    BaseOperand::Stack(offset) => {
+                        RmOperand::Memory(STACK_POINTER, index, (self.spilled + offset) as i32 + disp)
+                    }
                 }
             }
-            Source::Lanes(operand, base) => {
-                Place::Lanes(register(operand), base.map(|(base, scale)| (register(base), scale)))
+            RmField::Lanes(operand, base) => {
+                RmOperand::Lanes(register(operand), base.map(|(base, scale)| (register(base), scale)))
             }
-            Source::Constant(constant) => Place::Code(constant.0),
+            RmField::Constant(constant) => RmOperand::Code(constant.0),
         };
-        let reg = match plain.reg {
-            Field::Operand(operand) => register(operand),
-            Field::Digit(digit) => digit,
+        let reg = match inst.reg {
+            RegField::Operand(operand) => register(operand),
+            RegField::Digit(digit) => digit,
         };
-        self.put(Parts {
-            row: plain.row,
-            size: plain.size,
+        self.put(InstEncoding {
+            row: inst.row,
+            size: inst.size,
             reg,
-            second: plain.second.map(&register),
-            place,
-            mask: plain.mask.map(&register),
-            zeroing: plain.zeroing,
-            broadcast: plain.broadcast,
-            immediate: plain.immediate,
-            locked: plain.locked,
+            second: inst.second.map(&register),
+            rm,
+            mask: inst.mask.map(&register),
+            zeroing: inst.zeroing,
+            broadcast: inst.broadcast,
+            immediate: inst.immediate,
+            locked: inst.locked,
         });
     }
 
-    /// Where blocks lead that only jump on, and all others themselves.
-    fn targets(&self) -> Vec<Block> {
+    /// For each block the block that is finally executed: blocks that only jump are skipped.
+    fn final_targets(&self) -> Vec<Block> {
         let next = |block: Block| {
             let laid = &self.func.blocks[block.index()];
-            let only = laid.range.len() == 1 && matches!(self.func.insts[laid.range.first().index()].kind, Kind::Jump);
+            let only =
+                laid.range.len() == 1 && matches!(self.func.insts[laid.range.first().index()].kind, InstKind::Jump);
             let moves = self.output.block_insts_and_edits(self.func, block).count() > 1;
             (only && !moves && block.index() > 0).then(|| laid.succs[0])
         };
-        let behind = |block: usize| {
+        let final_target = |block: usize| {
             let block = Block::new(block);
             let mut to = block;
             for _ in 0..self.func.blocks.len() {
@@ -321,20 +326,20 @@ impl Emitter<'_> {
                     None => return to,
                 }
             }
-            // A loop of nothing.
+            // An empty endless loop.
             block
         };
-        (0..self.func.blocks.len()).map(behind).collect()
+        (0..self.func.blocks.len()).map(final_target).collect()
     }
 
-    /// Whether a target follows a block.
+    /// Whether `to` is emitted directly after `from`.
     fn follows(&self, from: Block, to: Block) -> bool {
-        let takes_place = |&next: &usize| self.behind[next].index() == next;
-        (from.index() + 1..self.func.blocks.len()).find(takes_place) == Some(to.index())
+        let is_emitted = |&next: &usize| self.final_targets[next].index() == next;
+        (from.index() + 1..self.func.blocks.len()).find(is_emitted) == Some(to.index())
     }
 
     fn jump(&mut self, from: Block, to: Block) {
-        let to = self.behind[to.index()];
+        let to = self.final_targets[to.index()];
         if !self.follows(from, to) {
             self.code.push(0xe9);
             self.displacement(to);
@@ -342,7 +347,7 @@ impl Emitter<'_> {
     }
 
     fn branch(&mut self, from: Block, cond: Cond, then: Block, otherwise: Block) {
-        let (then, otherwise) = (self.behind[then.index()], self.behind[otherwise.index()]);
+        let (then, otherwise) = (self.final_targets[then.index()], self.final_targets[otherwise.index()]);
         let (cond, first, second) = match self.follows(from, then) {
             true => (cond.inverse(), otherwise, then),
             false => (cond, then, otherwise),
@@ -353,68 +358,68 @@ impl Emitter<'_> {
     }
 
     fn displacement(&mut self, to: Block) {
-        self.jumps.push(Jump { at: self.code.len(), to });
+        self.jumps.push(JumpFixup { at: self.code.len(), to });
         self.code.extend([0; 4]);
     }
 
     /// The old value is in `rax` and stays there.
-    fn atomic_loop(&mut self, update: Update, size: Size, address: u8, value: u8, new: u8) {
+    fn atomic_loop(&mut self, update: AtomicUpdate, size: OperandSize, address: u8, value: u8, new: u8) {
         let rax = RAX.hw_enc() as u8;
-        let memory = Place::Memory(address, None, 0);
-        let signed = matches!(update, Update::Where(Cond::Less | Cond::Greater));
+        let memory = RmOperand::Memory(address, None, 0);
+        let signed = matches!(update, AtomicUpdate::Where(Cond::Less | Cond::Greater));
         let (extend, exchange) = match (size, signed) {
-            (Size::S8, false) => (Some(MOVZX8), CMPXCHG8),
-            (Size::S8, true) => (Some(MOVSX8), CMPXCHG8),
-            (Size::S16, false) => (Some(MOVZX16), CMPXCHG),
-            (Size::S16, true) => (Some(MOVSX16), CMPXCHG),
+            (OperandSize::S8, false) => (Some(MOVZX8), CMPXCHG8),
+            (OperandSize::S8, true) => (Some(MOVSX8), CMPXCHG8),
+            (OperandSize::S16, false) => (Some(MOVZX16), CMPXCHG),
+            (OperandSize::S16, true) => (Some(MOVSX16), CMPXCHG),
             _ => (None, CMPXCHG),
         };
-        let whole = if size == Size::S64 { Size::S64 } else { Size::S32 };
+        let whole = if size == OperandSize::S64 { OperandSize::S64 } else { OperandSize::S32 };
         self.two(extend.unwrap_or(MOV), whole, rax, memory);
         let start = self.code.len();
         if let Some(extend) = extend {
-            // An exchange that fails gives the low bits alone.
-            self.two(extend, Size::S32, rax, Place::Register(rax));
+            // A failed exchange leaves only the low bits in `rax`.
+            self.two(extend, OperandSize::S32, rax, RmOperand::Register(rax));
         }
         match update {
-            Update::By(row) => {
-                self.two(MOV, whole, new, Place::Register(rax));
-                self.two(row, whole, new, Place::Register(value));
+            AtomicUpdate::By(row) => {
+                self.two(MOV, whole, new, RmOperand::Register(rax));
+                self.two(row, whole, new, RmOperand::Register(value));
             }
-            Update::Where(cond) => {
-                self.two(MOV, whole, new, Place::Register(rax));
-                self.two(CMP, whole, rax, Place::Register(value));
-                let cmov = Row { opcode: CMOVCC.opcode | cond as u8, map: Map::M0F, ..CMOVCC };
-                self.two(cmov, whole, new, Place::Register(value));
+            AtomicUpdate::Where(cond) => {
+                self.two(MOV, whole, new, RmOperand::Register(rax));
+                self.two(CMP, whole, rax, RmOperand::Register(value));
+                let cmov = InstRow { opcode: CMOVCC.opcode | cond as u8, map: Map::M0F, ..CMOVCC };
+                self.two(cmov, whole, new, RmOperand::Register(value));
             }
         }
-        self.put(Parts { locked: true, ..Parts::new(exchange, size, new, memory) });
+        self.put(InstEncoding { locked: true, ..InstEncoding::new(exchange, size, new, memory) });
         let distance = start as i64 - (self.code.len() as i64 + 2);
         self.code.extend([0x75, distance as u8]);
     }
 
-    fn finish(mut self, pool: &Pool) -> Emitted {
+    fn finish(mut self, pool: &ConstantPool) -> Emitted {
         let end = self.code.len();
         self.code.resize(end.next_multiple_of(ALIGN), 0);
         let base = self.code.len();
         self.code.extend_from_slice(pool.bytes());
-        let mend = |code: &mut Vec<u8>, at: usize, behind: usize, target: usize| {
-            let distance = target as i64 - (at + 4 + behind) as i64;
+        let patch = |code: &mut Vec<u8>, at: usize, trailing: usize, target: usize| {
+            let distance = target as i64 - (at + 4 + trailing) as i64;
             code[at..at + 4].copy_from_slice(&(distance as i32).to_le_bytes());
         };
         for fixup in &self.constants {
-            mend(&mut self.code, fixup.at as usize, fixup.behind.into(), base + fixup.target as usize);
+            patch(&mut self.code, fixup.at as usize, fixup.trailing.into(), base + fixup.target as usize);
         }
         let start = |block: Block| {
             self.starts[block.index()].unwrap_or_else(|| unreachable!("broken invariant: {block:?} not emitted"))
         };
         for jump in &self.jumps {
-            mend(&mut self.code, jump.at, 0, start(jump.to));
+            patch(&mut self.code, jump.at, 0, start(jump.to));
         }
         for table in &self.tables {
             self.code.resize(self.code.len().next_multiple_of(4), 0);
             let at = self.code.len();
-            mend(&mut self.code, table.lea.at as usize, table.lea.behind.into(), at);
+            patch(&mut self.code, table.lea.at as usize, table.lea.trailing.into(), at);
             for &target in &table.targets {
                 let distance = start(target) as i64 - at as i64;
                 self.code.extend((distance as i32).to_le_bytes());

@@ -1,37 +1,38 @@
-//! Instruction formats of x86-64: rows of the instruction table as bytes.
+//! Encoding of x86-64 instructions: rows of the instruction table to bytes.
 //!
-//! Three formats serve everything: the original one for scalar integers, VEX for masks and scalar instructions of three operands,
-//! EVEX for vectors and scalar floats. Displacements are always of 32 bits. Source: Intel's Software Developer's Manual, volume 2.
+//! There are three formats: the legacy encoding for scalar integers, VEX for masks and scalar instructions of three operands, and
+//! EVEX for vectors and scalar floats. Displacements always have 32 bits. Reference: Intel's Software Developer's Manual, volume
+//! 2.
 //!
-//! Deliberately not here: which instructions there are (`table.rs`), and where operands are (`code.rs`).
+//! Deliberately not here: the list of instructions (`table.rs`), and the assignment of operands to fields (`code.rs`).
 
-/// How an instruction is encoded.
+/// The encoding format of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
-    /// Opcode with an optional prefix for the upper registers.
-    Plain,
-    /// With a three-byte prefix, and whether its bit of the vector length is set.
+pub(super) enum InstFormat {
+    /// The legacy encoding: an opcode with an optional REX prefix.
+    Legacy,
+    /// A three-byte VEX prefix, with the value of its vector length bit.
     Vex(bool),
-    /// With a four-byte prefix, and the vector lengths that the instruction exists at.
+    /// A four-byte EVEX prefix, and the vector lengths that the instruction supports.
     Evex(Lengths),
 }
 
-/// Vector lengths of an instruction.
+/// The vector lengths that an instruction supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lengths {
-    /// All of them; or a scalar's, which ignores it.
+    /// All of them; also for scalar instructions, which ignore the length.
     All,
-    /// 128 bits: the operand is one lane.
+    /// 128 bits: one operand is a single lane.
     X,
-    /// 256 and 512 bits: the operand is moved between parts of 128 bits.
+    /// 256 and 512 bits: the instruction moves 128-bit parts.
     YZ,
     /// 512 bits.
     Z,
 }
 
 impl Lengths {
-    /// Whether an instruction of a size exists.
-    pub(super) fn have(self, size: Size) -> bool {
+    /// Whether the instruction supports a size.
+    pub(super) fn have(self, size: OperandSize) -> bool {
         match self {
             Lengths::All => true,
             Lengths::X => size.length() == 0,
@@ -41,7 +42,7 @@ impl Lengths {
     }
 }
 
-/// The prefix that is part of the opcode.
+/// The mandatory prefix of an opcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Prefix {
     None,
@@ -50,7 +51,7 @@ pub(super) enum Prefix {
     F2,
 }
 
-/// The table that an opcode is in.
+/// The opcode map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Map {
     One,
@@ -61,32 +62,32 @@ pub(super) enum Map {
 
 /// A row of the instruction table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Row {
-    /// The manual's name of it, of a form that it has with the prefixes here.
+pub(super) struct InstRow {
+    /// The mnemonic in Intel's manual, in a variant that has these prefixes.
     pub(super) name: &'static str,
-    pub(super) format: Format,
+    pub(super) format: InstFormat,
     pub(super) prefix: Prefix,
     pub(super) map: Map,
-    /// Whether the bit for 64 bits is set; plain instructions take it from their size.
+    /// The W bit, which selects 64-bit operands. Legacy instructions derive it from their size.
     pub(super) wide: bool,
     pub(super) opcode: u8,
 }
 
-impl Row {
-    /// Whether a digit of the opcode takes the place of the first register: shifts of vectors by an immediate.
+impl InstRow {
+    /// Whether the register field extends the opcode, as in shifts of vectors by an immediate.
     pub(super) fn has_digit(self) -> bool {
-        matches!((self.format, self.map, self.opcode), (Format::Evex(_), Map::M0F, 0x71..=0x73))
+        matches!((self.format, self.map, self.opcode), (InstFormat::Evex(_), Map::M0F, 0x71..=0x73))
     }
 
     /// Whether it is a vector instruction.
     pub(super) fn is_evex(self) -> bool {
-        matches!(self.format, Format::Evex(_))
+        matches!(self.format, InstFormat::Evex(_))
     }
 }
 
-/// Size of an instruction's operands: of a register of a scalar in bytes, or of a vector.
+/// The operand size of an instruction: of a scalar in bytes, or of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Size {
+pub(super) enum OperandSize {
     S8,
     S16,
     S32,
@@ -99,98 +100,98 @@ pub(super) enum Size {
     Z,
 }
 
-impl Size {
-    /// The scalar of so many bits, in a register of 32 bits at least.
-    pub(super) fn scalar(bits: u32) -> Size {
-        if bits == 64 { Size::S64 } else { Size::S32 }
+impl OperandSize {
+    /// The size of a scalar of `bits` bits; at least 32 bits, as in registers.
+    pub(super) fn scalar(bits: u32) -> OperandSize {
+        if bits == 64 { OperandSize::S64 } else { OperandSize::S32 }
     }
 
-    /// The scalar in memory of so many bits.
-    pub(super) fn memory(bits: u32) -> Size {
+    /// The size of a scalar of `bits` bits in memory.
+    pub(super) fn memory(bits: u32) -> OperandSize {
         match bits {
-            8 => Size::S8,
-            16 => Size::S16,
-            32 => Size::S32,
-            _ => Size::S64,
+            8 => OperandSize::S8,
+            16 => OperandSize::S16,
+            32 => OperandSize::S32,
+            _ => OperandSize::S64,
         }
     }
 
-    /// The smallest vector of so many bits.
-    pub(super) fn vector(bits: u32) -> Size {
+    /// The smallest vector size for `bits` bits.
+    pub(super) fn vector(bits: u32) -> OperandSize {
         match bits {
-            0..=128 => Size::X,
-            129..=256 => Size::Y,
-            _ => Size::Z,
+            0..=128 => OperandSize::X,
+            129..=256 => OperandSize::Y,
+            _ => OperandSize::Z,
         }
     }
 
-    /// The bits of a vector length.
+    /// The vector length bits of an EVEX prefix.
     fn length(self) -> u8 {
         match self {
-            Size::S8 | Size::S16 | Size::S32 | Size::S64 | Size::X => 0,
-            Size::Y => 1,
-            Size::Z => 2,
+            OperandSize::S8 | OperandSize::S16 | OperandSize::S32 | OperandSize::S64 | OperandSize::X => 0,
+            OperandSize::Y => 1,
+            OperandSize::Z => 2,
         }
     }
 }
 
-/// An operand in memory or a register, by the numbers of registers.
+/// A register or memory operand, with physical registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum RmOperand {
     Register(u8),
-    /// Base, index with the logarithm of its scale, displacement.
+    /// Base, index with the binary logarithm of its scale, displacement.
     Memory(u8, Option<(u8, u8)>, i32),
-    /// An address in each lane of a vector register; with a base for all lanes, an index in each, and the logarithm of its scale.
+    /// An address in each lane of a vector register; or, with a base and the binary logarithm of a scale, an index in each lane.
     Lanes(u8, Option<(u8, u8)>),
-    /// A place in the code, which is noted.
+    /// Relative to the instruction pointer: a constant or a jump table. The encoder returns a fixup for it.
     Code(u32),
 }
 
-/// What an instruction is made of.
+/// An instruction with physical registers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Parts {
-    pub(super) row: Row,
-    pub(super) size: Size,
-    /// The register, or the digit that belongs to the opcode.
+pub(super) struct InstEncoding {
+    pub(super) row: InstRow,
+    pub(super) size: OperandSize,
+    /// The register, or the opcode extension.
     pub(super) reg: u8,
-    /// The second register, if there is one.
+    /// The second register operand, if there is one.
     pub(super) second: Option<u8>,
-    pub(super) place: Place,
-    /// Mask of the lanes that are written; others keep what they hold.
+    pub(super) rm: RmOperand,
+    /// The mask of the lanes that are written.
     pub(super) mask: Option<u8>,
-    /// Lanes that are not written become zero.
+    /// Whether other lanes become zero instead of keeping their value.
     pub(super) zeroing: bool,
-    /// One lane of memory stands for all.
+    /// Whether one lane in memory is broadcast to all lanes.
     pub(super) broadcast: bool,
-    /// Immediate and its size in bytes.
+    /// The immediate and its size in bytes.
     pub(super) immediate: Option<(i64, u8)>,
-    /// Together with all other threads.
+    /// Whether the access is atomic (`lock` prefix).
     pub(super) locked: bool,
 }
 
-/// A displacement that leads from its end, plus some bytes, to a place in the code.
+/// A 32-bit displacement to be patched. It is relative to the end of its instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fixup {
-    /// Where it stands.
+    /// The offset of the displacement.
     pub(super) at: u32,
-    /// Bytes of the instruction behind it.
-    pub(super) behind: u8,
-    /// What it leads to.
+    /// Bytes of the instruction after the displacement.
+    pub(super) trailing: u8,
+    /// What it refers to.
     pub(super) target: u32,
 }
 
 const BASE_POINTER: u8 = 5;
 const STACK_POINTER: u8 = 4;
 
-impl Parts {
-    /// An instruction of two registers without more.
-    pub(super) fn new(row: Row, size: Size, reg: u8, place: Place) -> Parts {
-        Parts {
+impl InstEncoding {
+    /// An instruction with two register operands.
+    pub(super) fn new(row: InstRow, size: OperandSize, reg: u8, rm: RmOperand) -> InstEncoding {
+        InstEncoding {
             row,
             size,
             reg,
             second: None,
-            place,
+            rm,
             mask: None,
             zeroing: false,
             broadcast: false,
@@ -199,22 +200,22 @@ impl Parts {
         }
     }
 
-    /// The third and the second bit above the low three of the operand in memory or a register: of index and base.
+    /// The extension bits of the register or memory operand: X for the index or a high vector register, and B for the base.
     fn extensions(&self) -> (bool, bool) {
         let vector = self.row.is_evex();
-        match self.place {
-            Place::Register(number) => (vector && number & 16 != 0, number & 8 != 0),
-            Place::Memory(base, index, _) => (index.is_some_and(|(index, _)| index & 8 != 0), base & 8 != 0),
-            Place::Lanes(index, base) => (index & 8 != 0, base.is_some_and(|(base, _)| base & 8 != 0)),
-            Place::Code(_) => (false, false),
+        match self.rm {
+            RmOperand::Register(number) => (vector && number & 16 != 0, number & 8 != 0),
+            RmOperand::Memory(base, index, _) => (index.is_some_and(|(index, _)| index & 8 != 0), base & 8 != 0),
+            RmOperand::Lanes(index, base) => (index & 8 != 0, base.is_some_and(|(base, _)| base & 8 != 0)),
+            RmOperand::Code(_) => (false, false),
         }
     }
 
-    /// Writes the instruction; gives the displacement to mend, if it has one.
+    /// Appends the bytes of the instruction. Returns the displacement to be patched, if there is one.
     pub(super) fn write(&self, code: &mut Vec<u8>) -> Option<Fixup> {
         let row = self.row;
         let (x, b) = self.extensions();
-        let inverted = |bit: bool, place: u8| u8::from(!bit) << place;
+        let inverted = |bit: bool, shift: u8| u8::from(!bit) << shift;
         let prefix = match row.prefix {
             Prefix::None => 0,
             Prefix::P66 => 1,
@@ -229,11 +230,11 @@ impl Parts {
         };
         let second = self.second.unwrap_or(0);
         match row.format {
-            Format::Plain => {
+            InstFormat::Legacy => {
                 if self.locked {
                     code.push(0xf0);
                 }
-                if self.size == Size::S16 {
+                if self.size == OperandSize::S16 {
                     code.push(0x66);
                 }
                 code.extend(match row.prefix {
@@ -242,11 +243,11 @@ impl Parts {
                     Prefix::F3 => Some(0xf3),
                     Prefix::F2 => Some(0xf2),
                 });
-                let wide = row.wide || self.size == Size::S64;
+                let wide = row.wide || self.size == OperandSize::S64;
                 let bits = u8::from(wide) << 3 | (self.reg >> 3 & 1) << 2 | u8::from(x) << 1 | u8::from(b);
-                // Bytes of registers 4 to 7 are reached with the prefix alone: as operands, and as what is extended.
+                // The low bytes of registers 4 to 7 need a REX prefix, also as the source of an extension.
                 let extends_byte = row.map == Map::M0F && matches!(row.opcode, 0xb6 | 0xbe);
-                if bits != 0 || self.size == Size::S8 || extends_byte {
+                if bits != 0 || self.size == OperandSize::S8 || extends_byte {
                     code.push(0x40 | bits);
                 }
                 match row.map {
@@ -256,13 +257,13 @@ impl Parts {
                     Map::M0F3A => code.extend([0x0f, 0x3a]),
                 }
             }
-            Format::Vex(long) => {
-                let wide = row.wide || self.size == Size::S64;
+            InstFormat::Vex(long) => {
+                let wide = row.wide || self.size == OperandSize::S64;
                 code.push(0xc4);
                 code.push(inverted(self.reg & 8 != 0, 7) | inverted(x, 6) | inverted(b, 5) | map);
                 code.push(u8::from(wide) << 7 | (!second & 15) << 3 | u8::from(long) << 2 | prefix);
             }
-            Format::Evex(lengths) => {
+            InstFormat::Evex(lengths) => {
                 assert!(lengths.have(self.size), "broken invariant: {} of {:?}", row.name, self.size);
                 code.push(0x62);
                 code.push(
@@ -272,7 +273,7 @@ impl Parts {
                         | inverted(self.reg & 16 != 0, 4)
                         | map,
                 );
-                let wide = row.wide || self.size == Size::S64;
+                let wide = row.wide || self.size == OperandSize::S64;
                 code.push(u8::from(wide) << 7 | (!second & 15) << 3 | 4 | prefix);
                 let mask = self.mask.unwrap_or(0);
                 code.push(
@@ -280,7 +281,7 @@ impl Parts {
                         | self.size.length() << 5
                         | u8::from(self.broadcast) << 4
                         | inverted(
-                            second & 16 != 0 || matches!(self.place, Place::Lanes(index, _) if index & 16 != 0),
+                            second & 16 != 0 || matches!(self.rm, RmOperand::Lanes(index, _) if index & 16 != 0),
                             3,
                         )
                         | mask,
@@ -290,20 +291,20 @@ impl Parts {
         code.push(row.opcode);
         let reg = (self.reg & 7) << 3;
         let mut fixup = None;
-        match self.place {
-            Place::Register(number) => code.push(0xc0 | reg | number & 7),
-            Place::Code(target) => {
+        match self.rm {
+            RmOperand::Register(number) => code.push(0xc0 | reg | number & 7),
+            RmOperand::Code(target) => {
                 code.push(reg | BASE_POINTER);
-                let behind = self.immediate.map_or(0, |(_, bytes)| bytes);
-                fixup = Some(Fixup { at: code.len() as u32, behind, target });
+                let trailing = self.immediate.map_or(0, |(_, bytes)| bytes);
+                fixup = Some(Fixup { at: code.len() as u32, trailing, target });
                 code.extend([0; 4]);
             }
-            Place::Lanes(index, None) => {
+            RmOperand::Lanes(index, None) => {
                 code.push(reg | STACK_POINTER);
                 code.push((index & 7) << 3 | BASE_POINTER);
                 code.extend([0; 4]);
             }
-            Place::Lanes(index, Some((base, scale))) => {
+            RmOperand::Lanes(index, Some((base, scale))) => {
                 let form = if base & 7 == BASE_POINTER { 0x40 } else { 0 };
                 code.push(form | reg | STACK_POINTER);
                 code.push(scale << 6 | (index & 7) << 3 | base & 7);
@@ -311,7 +312,7 @@ impl Parts {
                     code.push(0);
                 }
             }
-            Place::Memory(base, index, disp) => {
+            RmOperand::Memory(base, index, disp) => {
                 let form = if disp != 0 || base & 7 == BASE_POINTER { 0x80 } else { 0 };
                 match index {
                     None if base & 7 != STACK_POINTER => code.push(form | reg | base & 7),

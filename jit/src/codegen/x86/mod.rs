@@ -1,15 +1,17 @@
-//! The wide x86-64 backend: legal functions to machine code with vectors of 512 bits and mask registers.
+//! The x86 backend: compiles legal functions to x86-64 machine code with 512-bit vectors and mask registers.
 //!
-//! | step | file | gives |
+//! | step | module | result |
 //! |---|---|---|
-//! | capabilities | `caps` | what the legalizer leaves as it is |
-//! | selection | `select` | instructions over virtual registers (`code`), rows of the `table` |
-//! | allocation | `allocator` | registers, and moves between instructions |
-//! | emission | `emit`, `encode` | bytes, with constants (`pool`) behind them |
+//! | capabilities | `caps` | ops that the legalizer leaves unchanged |
+//! | selection | `select` | instructions (`code`) over virtual registers; they are rows of the `table` |
+//! | allocation | `allocator` | physical registers, and moves between instructions |
+//! | emission | `emit`, `encode` | bytes, followed by the constants (`pool`) |
 //!
-//! It is for machines with AVX-512 as Skylake's servers have it, or more ([`Level`]); `clif` serves all others. Code is placed by Cranelift's module like that of `clif`.
+//! It requires AVX-512 as in Skylake's server processors, or more ([`Avx512Level`]). The `cranelift` backend serves all other
+//! machines. Both put their code into memory through Cranelift's JIT module.
 //!
-//! Deliberately not here: what follows from the width of vectors alone (see `legalize`), and any choice of width (see `spmd`).
+//! Deliberately not here: expansions that follow from the width of vectors alone (see `legalize`), and the choice of the number
+//! of lanes (see `spmd`).
 
 mod allocator;
 mod caps;
@@ -29,35 +31,35 @@ use std::sync::{Arc, OnceLock};
 
 use clift_kir::{Function, Module};
 
-use super::code_memory::{CodeMemory, Placed};
-use super::cranelift::ClifBackend;
+use super::code_memory::{CodeMemory, PlacedCode};
+use super::cranelift::CraneliftBackend;
 use super::data::ProgramData;
-use super::listing::{self, Listed};
-use super::native::{self, Native, Session};
-use super::{Backend, Executable, Input, KernelCode};
+use super::listing::{self, ListingInput};
+use super::native::{self, NativeBackend, Session};
+use super::{AcceptedStage, Backend, CompiledKernels, KernelCode};
 use crate::BuildError;
 use allocator::Allocator;
 
-/// The backend for the host.
-pub(crate) struct WideBackend {
-    /// Places the code.
-    clif: &'static ClifBackend,
-    level: Level,
+/// The x86 backend for the host.
+pub(crate) struct X86Backend {
+    /// Puts the code into executable memory.
+    cranelift: &'static CraneliftBackend,
+    level: Avx512Level,
     allocator: Allocator,
 }
 
-/// How much of AVX-512 a machine has.
+/// The AVX-512 extensions of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
-    /// As Skylake's and Cascade Lake's servers.
+pub(crate) enum Avx512Level {
+    /// As in the servers of Skylake and Cascade Lake: F, VL, BW, DQ and CD.
     Skylake,
-    /// As Ice Lake and Zen 4: besides, bytes go to any lane, and bits are counted.
+    /// As in Ice Lake and Zen 4: also byte permutations and population counts.
     IceLake,
 }
 
-/// The level of the machine this runs on, if it has one.
+/// The level of the host, if it has AVX-512.
 #[cfg(target_arch = "x86_64")]
-fn level() -> Option<Level> {
+fn level() -> Option<Avx512Level> {
     let least = is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512bw")
@@ -70,66 +72,66 @@ fn level() -> Option<Level> {
     let more = is_x86_feature_detected!("avx512vbmi")
         && is_x86_feature_detected!("avx512bitalg")
         && is_x86_feature_detected!("avx512vpopcntdq");
-    least.then_some(if more { Level::IceLake } else { Level::Skylake })
+    least.then_some(if more { Avx512Level::IceLake } else { Avx512Level::Skylake })
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn level() -> Option<Level> {
+fn level() -> Option<Avx512Level> {
     None
 }
 
-/// Bytes of a vector of this backend, where the machine has the instructions.
+/// Bytes of a vector of this backend, if the host supports the backend.
 pub(crate) fn vector_bytes() -> Option<u32> {
     level().map(|_| 64)
 }
 
-impl WideBackend {
-    /// The backend, where the machine has the instructions.
+impl X86Backend {
+    /// The backend, if the host supports it.
     ///
     /// # Errors
-    /// As [`ClifBackend::host`].
-    pub(crate) fn host() -> Result<Option<&'static WideBackend>, BuildError> {
+    /// As [`CraneliftBackend::host`].
+    pub(crate) fn host() -> Result<Option<&'static X86Backend>, BuildError> {
         match level() {
             Some(level) => Self::at(level).map(Some),
             None => Ok(None),
         }
     }
 
-    /// The backend for machines of a level, which the host must have.
+    /// The backend for a level, which the host must support.
     ///
     /// # Errors
-    /// As [`ClifBackend::host`].
-    pub(crate) fn at(level: Level) -> Result<&'static WideBackend, BuildError> {
-        static LEVELS: [OnceLock<WideBackend>; 2] = [OnceLock::new(), OnceLock::new()];
-        let clif = ClifBackend::host()?;
-        Ok(LEVELS[level as usize].get_or_init(|| WideBackend { clif, level, allocator: Allocator::ByCost }))
+    /// As [`CraneliftBackend::host`].
+    pub(crate) fn at(level: Avx512Level) -> Result<&'static X86Backend, BuildError> {
+        static LEVELS: [OnceLock<X86Backend>; 2] = [OnceLock::new(), OnceLock::new()];
+        let cranelift = CraneliftBackend::host()?;
+        Ok(LEVELS[level as usize].get_or_init(|| X86Backend { cranelift, level, allocator: Allocator::ByCost }))
     }
 }
 
 #[cfg(test)]
-impl WideBackend {
-    /// As [`Self::host`], with the register allocator of large functions for all of them.
-    pub(crate) fn single_pass() -> Result<Option<&'static WideBackend>, BuildError> {
-        static HOST: OnceLock<WideBackend> = OnceLock::new();
-        let clif = ClifBackend::host()?;
-        let make = |level| HOST.get_or_init(|| WideBackend { clif, level, allocator: Allocator::SinglePass });
+impl X86Backend {
+    /// As [`Self::host`], with the single-pass register allocator for all functions.
+    pub(crate) fn single_pass() -> Result<Option<&'static X86Backend>, BuildError> {
+        static HOST: OnceLock<X86Backend> = OnceLock::new();
+        let cranelift = CraneliftBackend::host()?;
+        let make = |level| HOST.get_or_init(|| X86Backend { cranelift, level, allocator: Allocator::SinglePass });
         Ok(level().map(make))
     }
 }
 
-/// Bytes of the stack that a function may use.
+/// The largest stack frame of a function in bytes.
 const MAX_FRAME: u32 = 1 << 20;
 
-impl Backend for WideBackend {
+impl Backend for X86Backend {
     fn name(&self) -> &'static str {
         match self.level {
-            Level::Skylake => "wide, as Skylake",
-            Level::IceLake => "wide",
+            Avx512Level::Skylake => "x86, as Skylake",
+            Avx512Level::IceLake => "x86",
         }
     }
 
-    fn input(&self) -> Input<'_> {
-        Input::Legal(caps::caps(self.level))
+    fn accepted_stage(&self) -> AcceptedStage<'_> {
+        AcceptedStage::Legal(caps::caps(self.level))
     }
 
     fn compile(
@@ -138,47 +140,49 @@ impl Backend for WideBackend {
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         dump: &[String],
-    ) -> Result<Executable, BuildError> {
+    ) -> Result<CompiledKernels, BuildError> {
         native::compile(self, kernels, data, dump)
     }
 }
 
-impl Native for WideBackend {
+impl NativeBackend for X86Backend {
     fn session(&'static self, dump: &[String]) -> Box<dyn Session> {
         let lists_code = dump.iter().any(|wanted| wanted == "asm");
         let (level, allocator) = (self.level, self.allocator);
-        Box::new(Compiler { level, allocator, memory: self.clif.code_memory(), lists_code, log: String::new() })
+        Box::new(X86Session { level, allocator, memory: self.cranelift.code_memory(), lists_code, log: String::new() })
     }
 }
 
-/// Compiles the functions of one program.
-struct Compiler {
-    level: Level,
+/// A session of this backend.
+struct X86Session {
+    level: Avx512Level,
     allocator: Allocator,
     memory: CodeMemory,
     lists_code: bool,
     log: String,
 }
 
-impl Session for Compiler {
+impl Session for X86Session {
     fn define(&mut self, name: &str, func: &Function, data: &ProgramData) -> Result<usize, BuildError> {
         let select::Selected { code, pool, variables } = select::run(func, data, self.level);
         let output = allocator::allocate(&code, self.allocator)?;
         if variables > MAX_FRAME || output.num_spillslots > (MAX_FRAME / 8) as usize {
-            return Err(BuildError::Limit("its variables and values take too much of the stack".to_owned()));
+            return Err(BuildError::Limit(format!(
+                "its variables and spilled values need more than {MAX_FRAME} bytes of stack"
+            )));
         }
         let emitted = emit::emit(&code, &output, &pool, variables);
         if self.lists_code {
             let places: Vec<_> = emitted.marks.iter().map(|&(at, loc)| (at as u32, loc.into())).collect();
             let mut starts: Vec<u32> = emitted.starts.iter().map(|&start| start as u32).collect();
             starts.push(emitted.end as u32);
-            let listed = Listed { bytes: &emitted.bytes, starts: &starts, places: &places, pool: &[], own: None };
+            let listed = ListingInput { bytes: &emitted.bytes, starts: &starts, places: &places, pool: &[], own: None };
             let _ = writeln!(self.log, "; asm {name}\n{}", listing::listing(listed));
         }
         self.memory.define_entry(&emitted.bytes, pool::ALIGN as u64)
     }
 
-    fn finish(self: Box<Self>, data: Arc<ProgramData>) -> Result<Placed, BuildError> {
+    fn finish(self: Box<Self>, data: Arc<ProgramData>) -> Result<PlacedCode, BuildError> {
         self.memory.finish(data, Box::new(()), self.log)
     }
 }

@@ -1,23 +1,23 @@
-//! Emitted instructions against somebody else's decoder, in debug builds: each must exist, with as many operands as were
-//! given and the registers that were meant. An encoder would write the bytes of an instruction that does not exist without
-//! noticing; a processor would not run them.
+//! Checks emitted instructions with an independent decoder, in debug builds. Each must be a valid instruction with the intended
+//! number of operands and the intended registers. Without this check, the encoder would silently write the bytes of an
+//! instruction that does not exist.
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
 
-use super::encode::{Format, Parts, Place};
+use super::encode::{InstEncoding, InstFormat, RmOperand};
 
 /// Checks the bytes of one instruction.
 ///
 /// # Panics
-/// When they are not the instruction.
-pub(super) fn check(parts: &Parts, bytes: &[u8]) {
-    if let Err(error) = compare(parts, bytes) {
-        unreachable!("broken invariant: {} {:?} as {bytes:02x?}: {error}", parts.row.name, parts.size);
+/// When the bytes do not encode the instruction.
+pub(super) fn check(encoding: &InstEncoding, bytes: &[u8]) {
+    if let Err(error) = compare(encoding, bytes) {
+        unreachable!("broken invariant: {} {:?} as {bytes:02x?}: {error}", encoding.row.name, encoding.size);
     }
 }
 
-/// What is wrong with the bytes of one instruction.
-pub(super) fn compare(parts: &Parts, bytes: &[u8]) -> Result<(), String> {
+/// Compares the bytes of one instruction with what they should encode, and describes a difference.
+pub(super) fn compare(encoding: &InstEncoding, bytes: &[u8]) -> Result<(), String> {
     let mut decoder = Decoder::new(64, bytes, DecoderOptions::NONE);
     let instruction = decoder.decode();
     if instruction.is_invalid() || instruction.len() != bytes.len() {
@@ -29,31 +29,31 @@ pub(super) fn compare(parts: &Parts, bytes: &[u8]) -> Result<(), String> {
         .collect();
     let has = |number: u8| registers.iter().any(|register| register.full_register().number() == usize::from(number));
     let memory = (0..instruction.op_count()).any(|i| instruction.op_kind(i) == OpKind::Memory);
-    match parts.place {
-        Place::Register(number) => expect(!memory && has(number), "the last operand")?,
-        Place::Memory(base, index, _) => {
+    match encoding.rm {
+        RmOperand::Register(number) => expect(!memory && has(number), "the last operand")?,
+        RmOperand::Memory(base, index, _) => {
             let scale = |(number, scale): (u8, u8)| (usize::from(number), 1 << scale);
             expect(memory && instruction.memory_base().number() == usize::from(base), "the base")?;
             let found = instruction.memory_index();
             let found = (found != Register::None).then(|| (found.number(), instruction.memory_index_scale()));
             expect(found == index.map(scale), "the index")?;
         }
-        Place::Lanes(index, _) => {
+        RmOperand::Lanes(index, _) => {
             expect(memory && instruction.memory_index().number() == usize::from(index), "the vector of indices")?;
         }
-        Place::Code(_) => expect(memory && instruction.is_ip_rel_memory_operand(), "the constant")?,
+        RmOperand::Code(_) => expect(memory && instruction.is_ip_rel_memory_operand(), "the constant")?,
     }
-    if let Some(second) = parts.second {
+    if let Some(second) = encoding.second {
         expect(has(second), "the second operand")?;
     }
-    if parts.row.is_evex() {
+    if encoding.row.is_evex() {
         let mask = (instruction.op_mask() != Register::None).then(|| instruction.op_mask().number() as u8);
-        expect(mask == parts.mask, "the mask")?;
-        expect(instruction.zeroing_masking() == parts.zeroing, "zeroing")?;
-        expect(instruction.is_broadcast() == parts.broadcast, "broadcast")?;
+        expect(mask == encoding.mask, "the mask")?;
+        expect(instruction.zeroing_masking() == encoding.zeroing, "zeroing")?;
+        expect(instruction.is_broadcast() == encoding.broadcast, "broadcast")?;
     }
-    if !matches!(parts.row.format, Format::Plain) {
-        expect(operands(&instruction) == given(parts), "the number of operands")?;
+    if !matches!(encoding.row.format, InstFormat::Legacy) {
+        expect(operands(&instruction) == given(encoding), "the number of operands")?;
     }
     Ok(())
 }
@@ -62,10 +62,11 @@ fn operands(instruction: &Instruction) -> usize {
     instruction.op_count() as usize
 }
 
-/// The operands of an instruction that is not plain: its register or a digit, the second, the place, the immediate.
-fn given(parts: &Parts) -> usize {
-    let digit = usize::from(parts.row.has_digit());
-    2 - digit + usize::from(parts.second.is_some()) + usize::from(parts.immediate.is_some())
+/// The operands of an instruction: the register or opcode extension, the second register, the register or memory operand, the
+/// immediate. Not for legacy instructions.
+fn given(encoding: &InstEncoding) -> usize {
+    let digit = usize::from(encoding.row.has_digit());
+    2 - digit + usize::from(encoding.second.is_some()) + usize::from(encoding.immediate.is_some())
 }
 
 fn expect(holds: bool, what: &str) -> Result<(), String> {

@@ -1,29 +1,29 @@
-//! The instructions that this backend uses: a row each.
+//! The instructions that this backend uses, one row each.
 //!
-//! Rows of vectors are named for one element; where an instruction exists for several, [`Row`]s stand in a table by the bytes of
-//! the element (`None` where there is none).
+//! The rows of vector instructions are named for one element. If an instruction exists for several elements, its [`InstRow`]s
+//! are in an array indexed by the bytes of the element (`None` if it does not exist).
 
-use super::encode::{Format, Lengths, Map, Prefix, Row};
+use super::encode::{InstFormat, InstRow, Lengths, Map, Prefix};
 
-const fn row(format: Format, name: &'static str, prefix: Prefix, map: Map, wide: bool, opcode: u8) -> Row {
-    Row { name, format, prefix, map, wide, opcode }
+const fn row(format: InstFormat, name: &'static str, prefix: Prefix, map: Map, wide: bool, opcode: u8) -> InstRow {
+    InstRow { name, format, prefix, map, wide, opcode }
 }
 
 macro_rules! rows {
     ($($kind:ident $constant:ident $name:literal $prefix:ident $map:ident $wide:literal $opcode:literal;)+) => {
-        $(pub(super) const $constant: Row = row(rows!(@$kind), $name, Prefix::$prefix, Map::$map, $wide == 1, $opcode);)+
+        $(pub(super) const $constant: InstRow = row(rows!(@$kind), $name, Prefix::$prefix, Map::$map, $wide == 1, $opcode);)+
 
         /// All rows.
         #[cfg(test)]
-        pub(super) const ALL: &[Row] = &[$($constant),+];
+        pub(super) const ALL: &[InstRow] = &[$($constant),+];
     };
-    (@plain) => { Format::Plain };
-    (@vex) => { Format::Vex(false) };
-    (@vex1) => { Format::Vex(true) };
-    (@evex) => { Format::Evex(Lengths::All) };
-    (@evex_x) => { Format::Evex(Lengths::X) };
-    (@evex_yz) => { Format::Evex(Lengths::YZ) };
-    (@evex_z) => { Format::Evex(Lengths::Z) };
+    (@plain) => { InstFormat::Legacy };
+    (@vex) => { InstFormat::Vex(false) };
+    (@vex1) => { InstFormat::Vex(true) };
+    (@evex) => { InstFormat::Evex(Lengths::All) };
+    (@evex_x) => { InstFormat::Evex(Lengths::X) };
+    (@evex_yz) => { InstFormat::Evex(Lengths::YZ) };
+    (@evex_z) => { InstFormat::Evex(Lengths::Z) };
 }
 
 rows! {
@@ -37,7 +37,7 @@ rows! {
     plain TEST     "test"     None One  0 0x85;
     plain IMUL     "imul"     None M0F  0 0xaf;
     plain IMUL_IMM "imul"     None One  0 0x69;
-    // Digits of 81: 0 add, 1 or, 4 and, 5 sub, 6 xor, 7 cmp.
+    // Opcode extensions of 81: 0 add, 1 or, 4 and, 5 sub, 6 xor, 7 cmp.
     plain ALU_IMM  "add"      None One  0 0x81;
     plain MOV      "mov"      None One  0 0x8b;
     plain MOV_TO   "mov"      None One  0 0x89;
@@ -49,9 +49,9 @@ rows! {
     plain MOVSX16  "movsx"    None M0F  0 0xbf;
     plain MOVSXD   "movsxd"   None One  1 0x63;
     plain LEA      "lea"      None One  0 0x8d;
-    // Digits of f7: 2 not, 3 neg, 4 mul, 5 imul, 6 div, 7 idiv.
+    // Opcode extensions of f7: 2 not, 3 neg, 4 mul, 5 imul, 6 div, 7 idiv.
     plain GROUP3   "not"      None One  0 0xf7;
-    // Digits of c1: 0 rol, 4 shl, 5 shr, 7 sar.
+    // Opcode extensions of c1: 0 rol, 4 shl, 5 shr, 7 sar.
     plain SHIFT_IMM "shl"     None One  0 0xc1;
     plain SHIFT_CL "rol"      None One  0 0xd3;
     plain LZCNT    "lzcnt"    F3   M0F  0 0xbd;
@@ -65,7 +65,7 @@ rows! {
     plain XADD8    "xadd"     None M0F  0 0xc0;
     plain CMPXCHG  "cmpxchg"  None M0F  0 0xb1;
     plain CMPXCHG8 "cmpxchg"  None M0F  0 0xb0;
-    // Digits of ff: 2 call, 4 jmp.
+    // Opcode extensions of ff: 2 call, 4 jmp.
     plain CALL_JUMP "call"    None One  0 0xff;
     vex   SHLX     "shlx"     P66  M0F38 0 0xf7;
     vex   SHRX     "shrx"     F2   M0F38 0 0xf7;
@@ -247,7 +247,7 @@ rows! {
     evex  VPABSW   "vpabsw"   P66  M0F38 0 0x1d;
     evex  VPABSD   "vpabsd"   P66  M0F38 0 0x1e;
     evex  VPABSQ   "vpabsq"   P66  M0F38 1 0x1f;
-    // By an immediate; digits 2 right, 4 right with signs, 6 left, of d and q also 1 rotate left.
+    // By an immediate. Opcode extensions: 2 logical right, 4 arithmetic right, 6 left; for d and q also 1 rotate left.
     evex  VPSHIFTW_IMM "vpsrlw" P66 M0F 0 0x71;
     evex  VPSHIFTD_IMM "vpsrld" P66 M0F 0 0x72;
     evex  VPSHIFTQ_IMM "vpsrlq" P66 M0F 1 0x73;
@@ -286,7 +286,7 @@ rows! {
     evex  VPTESTNMD "vptestnmd" F3 M0F38 0 0x27;
     evex  VPTESTNMQ "vptestnmq" F3 M0F38 1 0x27;
 
-    // -- movement between lanes, and to and from elsewhere --
+    // -- movement between lanes and from and to other registers and memory --
     evex  VMOVUPS  "vmovups"  None M0F  0 0x10;
     evex  VMOVUPS_TO "vmovups" None M0F 0 0x11;
     evex  VMOVAPS  "vmovaps"  None M0F  0 0x28;

@@ -1,34 +1,34 @@
-//! The pieces a slot is taken apart into, and values made of and cut into them.
+//! The pieces that a slot is split into, and how values are assembled from and split into pieces.
 
 use std::collections::BTreeSet;
 
 use clift_kir::{Builder, Elem, Opcode, Type, Value};
 
-/// One piece of a slot: it becomes a variable.
+/// A piece of a slot, which becomes a variable.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
+pub(super) struct SlotPiece {
     /// First byte.
     pub(super) start: u64,
-    /// Its type; its bytes are the piece's.
+    /// Its type, which has as many bytes as the piece.
     pub(super) ty: Type,
 }
 
-impl Piece {
+impl SlotPiece {
     fn end(&self) -> u64 {
         self.start + u64::from(self.ty.bytes())
     }
 }
 
-/// The pieces of one slot: first collected from accesses, then fixed by [`Pieces::finish`].
+/// The pieces of a slot. Accesses are collected first; [`SlotPieces::finish`] then determines the pieces.
 #[derive(Debug, Default)]
-pub(super) struct Pieces {
+pub(super) struct SlotPieces {
     cuts: BTreeSet<u64>,
     accesses: Vec<(u64, Type)>,
-    list: Vec<Piece>,
+    list: Vec<SlotPiece>,
 }
 
-impl Pieces {
-    /// Notes an access.
+impl SlotPieces {
+    /// Records an access.
     pub(super) fn add(&mut self, offset: u64, ty: Type) {
         self.cut(offset, u64::from(ty.bytes()));
         if !self.accesses.contains(&(offset, ty)) {
@@ -36,23 +36,24 @@ impl Pieces {
         }
     }
 
-    /// Notes a range that is touched as a whole.
+    /// Records a range that is accessed as a whole, so that pieces must not cross its bounds.
     pub(super) fn cut(&mut self, offset: u64, bytes: u64) {
         self.cuts.insert(offset);
         self.cuts.insert(offset + bytes);
     }
 
-    /// Cuts at one place; false if it was cut there before.
+    /// Splits at an offset. Returns false if there was a split already.
     pub(super) fn cut_at(&mut self, offset: u64) -> bool {
         self.cuts.insert(offset)
     }
 
-    /// Cuts strictly within a range.
+    /// The splits strictly within a range.
     pub(super) fn cuts_within(&self, offset: u64, bytes: u64) -> Vec<u64> {
         self.cuts.range(offset..offset + bytes).copied().filter(|&c| c > offset).collect()
     }
 
-    /// Gives each piece its type; false when one is too large to be a value, or the value of an access too large to be cut into them.
+    /// Determines the type of each piece. Returns false if a piece is too large to be a value, or if an accessed value is too
+    /// large to be split.
     pub(super) fn finish(&mut self) -> bool {
         let cuts: Vec<u64> = self.cuts.iter().copied().collect();
         self.list.clear();
@@ -61,24 +62,25 @@ impl Pieces {
             let Some(mut parts) = self.types_of(start, bytes) else { return false };
             let mut at = start;
             for ty in parts.drain(..) {
-                self.list.push(Piece { start: at, ty });
+                self.list.push(SlotPiece { start: at, ty });
                 at += u64::from(ty.bytes());
             }
         }
         self.accesses.iter().all(|&(offset, ty)| self.fits(offset, ty))
     }
 
-    /// Whether a value of an access can be put together from its pieces and cut into them: at places that are not between its
-    /// elements that is done with a vector of its bytes.
+    /// Whether an accessed value can be assembled from its pieces and split into them. At boundaries inside an element this takes
+    /// a vector of the value's bytes.
     fn fits(&self, offset: u64, ty: Type) -> bool {
         let (bytes, elem) = (u64::from(ty.bytes()), u64::from(ty.elem.bytes()));
-        let whole =
-            |piece: &Piece| (piece.start - offset).is_multiple_of(elem) && (piece.end() - offset).is_multiple_of(elem);
+        let whole = |piece: &SlotPiece| {
+            (piece.start - offset).is_multiple_of(elem) && (piece.end() - offset).is_multiple_of(elem)
+        };
         ty.bytes() <= Type::MAX_LANES || self.within(offset, bytes).all(|(_, piece)| whole(piece))
     }
 
-    /// Types that fill a range without cuts: the one it is accessed with; a run of the elements of an access around it; or, for
-    /// what is only copied and filled, words.
+    /// The types for a range without splits: the type of an access to exactly that range, a run of the elements of an access
+    /// around it, or integers for ranges that are only copied and filled.
     fn types_of(&self, start: u64, bytes: u64) -> Option<Vec<Type>> {
         if let Some(&(_, ty)) = self.accesses.iter().find(|(o, t)| *o == start && u64::from(t.bytes()) == bytes) {
             return Some(vec![ty]);
@@ -111,13 +113,13 @@ impl Pieces {
         Some(types)
     }
 
-    /// All pieces in order.
-    pub(super) fn list(&self) -> &[Piece] {
+    /// All pieces, in order.
+    pub(super) fn list(&self) -> &[SlotPiece] {
         &self.list
     }
 
-    /// The pieces within a range, with their numbers.
-    pub(super) fn within(&self, offset: u64, bytes: u64) -> impl Iterator<Item = (usize, &Piece)> {
+    /// The pieces within a range, with their indices.
+    pub(super) fn within(&self, offset: u64, bytes: u64) -> impl Iterator<Item = (usize, &SlotPiece)> {
         let first = self.list.partition_point(|p| p.start < offset);
         self.list[first..]
             .iter()
@@ -139,7 +141,7 @@ pub(super) fn reinterpret(b: &mut Builder<'_>, value: Value, ty: Type) -> Value 
     if ty.is_ptr() { b.cast(Opcode::IntToPtr, value, ty) } else { value }
 }
 
-/// The part of a value that starts at a byte and is of a type.
+/// The part of a value with the given offset and type.
 pub(super) fn part(b: &mut Builder<'_>, value: Value, offset: u64, ty: Type) -> Value {
     let from = b.ty(value);
     if from.bytes() == ty.bytes() {
@@ -173,7 +175,7 @@ fn as_bytes(b: &mut Builder<'_>, value: Value) -> Value {
     reinterpret(b, value, ty)
 }
 
-/// A value of a type put together from parts, each with its first byte. Bytes that no part covers are unspecified.
+/// Assembles a value from parts, which are given with their offsets. Bytes that no part covers are unspecified.
 pub(super) fn assemble(b: &mut Builder<'_>, ty: Type, parts: &[(u64, Value)]) -> Value {
     if let [(0, value)] = *parts
         && b.ty(value).bytes() == ty.bytes()
@@ -203,7 +205,7 @@ pub(super) fn assemble(b: &mut Builder<'_>, ty: Type, parts: &[(u64, Value)]) ->
                 let part = reinterpret(b, value, Type::scalar(elem));
                 b.int_resize(part, int.elem, false)
             } else {
-                // Odd sizes, byte by byte.
+                // Odd sizes: byte by byte.
                 let bytes = as_bytes(b, value);
                 let mut sum = b.iconst(int, 0);
                 for lane in 0..from.bytes() {

@@ -46,7 +46,7 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
         }
         Opcode::PtrToInt => inner(b, Opcode::IntToPtr),
         Opcode::IntToPtr => inner(b, Opcode::PtrToInt).filter(|&source| b.ty(source) == ty),
-        // Widening a float and narrowing it again gives it back: the widening was exact.
+        // Extending a float and truncating it again is the identity, because the extension is exact.
         Opcode::FptoFp => {
             let source = inner(b, Opcode::FptoFp)?;
             let wider = b.ty(source).elem.bits() < from.elem.bits();

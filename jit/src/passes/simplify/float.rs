@@ -1,4 +1,4 @@
-//! Floating-point identities that hold bit for bit, NaN payloads aside, or that the instruction's liberties allow.
+//! Floating-point identities that hold bit for bit, except for NaN payloads, or that the instruction's fast-math flags permit.
 
 use clift_kir::{Builder, FpFlags, Imm, InstData, Opcode, Type, Value};
 
@@ -16,7 +16,7 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
     match data.op {
         Opcode::Fmul if is_bits(b, arg(1), one) => Some(arg(0)),
         Opcode::Fdiv if is_bits(b, arg(1), one) => Some(arg(0)),
-        // x + -0 and x - +0 are x for every x; x + +0 is not for -0.
+        // x + -0 and x - +0 are x for every x. x + +0 is not x for x = -0.
         Opcode::Fadd if is_bits(b, arg(1), minus_zero) => Some(arg(0)),
         Opcode::Fsub if is_bits(b, arg(1), 0) => Some(arg(0)),
         Opcode::Fadd if flags.contains(FpFlags::NO_SIGNED_ZERO) && is_bits(b, arg(1), 0) => Some(arg(0)),

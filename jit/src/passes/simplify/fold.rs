@@ -1,11 +1,11 @@
-//! Constant folding by the ops' meanings.
+//! Constant folding, by the meaning of the ops.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::eval::{LaneCx, WholeCx};
 use clift_kir::ops::Meaning;
 use clift_kir::{Builder, InstData, Type, Value};
 
-/// The constant an instruction computes when its operands are constants.
+/// The constant that an instruction computes if its operands are constants.
 pub(super) fn fold(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
     let dfg = &b.func.dfg;
     let args: Vec<&ConstData> = data.args.iter().map(|&v| dfg.as_const(v)).collect::<Option<_>>()?;
@@ -29,7 +29,7 @@ pub(super) fn fold(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Val
             let operands: Vec<&[u64]> = lanes.iter().map(Vec::as_slice).collect();
             meaning(&cx, &operands).to_vec()
         }
-        // These depend on more than their operands.
+        // The results of these depend on more than their operands.
         Meaning::Query | Meaning::Memory | Meaning::Control => return None,
     };
     Some(b.constant(ConstData::new(ty, &lanes)))

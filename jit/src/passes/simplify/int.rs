@@ -6,7 +6,7 @@ use clift_kir::{Builder, Elem, Imm, InstData, IntCond, Opcode, Type, Value, Wrap
 
 use super::{defined_by, is_bits, splat, splat_bits};
 
-/// Rules for ops on integers, truth values and pointers.
+/// Rules for ops on integers, Booleans and pointers.
 pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
     let (x, y) = match *data.args.as_slice() {
         [x, y] => (x, y),
@@ -36,7 +36,7 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
         Opcode::Urem | Opcode::Srem if right == Some(1) => Some(splat(b, ty, 0)),
         Opcode::Imul => power_of_two(right).map(|n| {
             let count = splat(b, ty, n);
-            // As a signed number the highest power is negative.
+            // As a signed number, the highest power of two is negative.
             let kept = if n + 1 == ty.elem.bits().into() { WrapFlags::NO_UNSIGNED } else { WrapFlags::all() };
             b.int2_wrap(Opcode::Shl, x, count, data.imm.wrap() & kept)
         }),
@@ -48,7 +48,7 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
         Opcode::Isub if right.is_some() => {
             let bits = right.unwrap_or(0);
             let negated = splat(b, ty, bits.wrapping_neg());
-            // The lowest number has no negative.
+            // The least integer cannot be negated.
             let lowest = bits == ones ^ ones >> 1;
             let kept = if lowest { WrapFlags::empty() } else { WrapFlags::NO_SIGNED };
             Some(b.int2_wrap(Opcode::Iadd, x, negated, data.imm.wrap() & kept))
@@ -88,7 +88,7 @@ fn unary(b: &mut Builder<'_>, data: &InstData, x: Value) -> Option<Value> {
     }
 }
 
-/// Whether a mask leaves all bits that a zero-extended value can have.
+/// Whether a mask keeps all bits that a zero-extended value can have.
 fn keeps_all(b: &Builder<'_>, x: Value, mask: Option<u64>) -> bool {
     let source = defined_by(b, x, Opcode::Zext).map(|extension| b.ty(extension.args[0]).elem.mask());
     source.zip(mask).is_some_and(|(source, mask)| source & !mask == 0)
@@ -103,8 +103,9 @@ fn shift(b: &mut Builder<'_>, op: Opcode, x: Value, count: u64, ty: Type) -> Val
     b.int2(op, x, count)
 }
 
-/// The bits shifted out to the left come back from the right. Shifts count modulo the width, and so does the sum of their counts;
-/// where both shift by nothing, two equal values are joined.
+/// A rotation from two shifts, where the bits shifted out on the left return on the right. Shifts take the count modulo the
+/// width, and the sum of the two counts is a multiple of the width. If both counts are zero, two equal values are combined, which
+/// gives the value.
 fn rotation(b: &mut Builder<'_>, x: Value, y: Value) -> Option<Value> {
     let (left, right) = match (defined_by(b, x, Opcode::Shl), defined_by(b, y, Opcode::Shl)) {
         (Some(left), _) => (left, defined_by(b, y, Opcode::Lshr)?),
@@ -115,7 +116,7 @@ fn rotation(b: &mut Builder<'_>, x: Value, y: Value) -> Option<Value> {
     (right.0 == value && complement(b, left, right.1)).then(|| b.int2(Opcode::Rotl, value, left))
 }
 
-/// Whether two counts of shifts, of values as wide as themselves, add up to a multiple of the width.
+/// Whether two shift counts, for values as wide as the counts, add up to a multiple of the width.
 fn complement(b: &Builder<'_>, x: Value, y: Value) -> bool {
     let width = u64::from(b.ty(x).elem.bits());
     if let Some((x, y)) = splat_bits(b, x).zip(splat_bits(b, y)) {
@@ -144,7 +145,7 @@ fn reassociate(b: &mut Builder<'_>, data: &InstData, x: Value, y: Value, ty: Typ
         Opcode::Xor => bits ^ outer,
         _ => return None,
     };
-    // Promises about both steps hold for the one, if the constants themselves can be added.
+    // The wrap flags of both steps hold for the combined step if adding the constants does not wrap.
     let mut flags = WrapFlags::empty();
     if op == Opcode::Iadd {
         let unused = 64 - ty.elem.bits();
@@ -161,7 +162,7 @@ fn reassociate(b: &mut Builder<'_>, data: &InstData, x: Value, y: Value, ty: Typ
     Some(b.int2_wrap(op, base, combined, flags))
 }
 
-/// Two shifts the same way by constants become one.
+/// Two shifts in the same direction by constants become one.
 fn shift_of_shift(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type) -> Option<Value> {
     let width = u64::from(ty.elem.bits());
     let outer = splat_bits(b, y)? % width;
@@ -175,7 +176,7 @@ fn shift_of_shift(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type)
     }
 }
 
-/// A shift left and an arithmetic shift right are a sign extension of the bits between.
+/// A left shift followed by an arithmetic right shift is a sign extension of the bits in between.
 fn shift_back(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type) -> Option<Value> {
     if op != Opcode::Ashr {
         return None;
@@ -208,7 +209,7 @@ fn compare(b: &mut Builder<'_>, imm: &Imm, x: Value, y: Value, ty: Type) -> Opti
     if splat_bits(b, x).is_some() && splat_bits(b, y).is_none() {
         return Some(b.icmp(cond.swapped(), y, x));
     }
-    // A truth value widened and compared with zero is the truth value again.
+    // An extended Boolean compared with zero is the Boolean itself or its complement.
     if is_bits(b, y, 0) && matches!(cond, IntCond::Ne | IntCond::Eq) {
         let widened = [Opcode::Zext, Opcode::Sext].into_iter().find_map(|op| defined_by(b, x, op).map(|d| d.args[0]));
         if let Some(inner) = widened {

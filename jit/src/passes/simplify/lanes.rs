@@ -1,4 +1,4 @@
-//! Selections and lane movements.
+//! Selects and lane movements.
 
 use clift_kir::{Builder, Imm, InstData, Opcode, Type, Value};
 
@@ -41,7 +41,7 @@ fn select(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
     if let Some(not) = defined_by(b, cond, Opcode::Not).map(|d| d.args[0]) {
         return Some(b.select(not, otherwise, then));
     }
-    // A choice between true and false is the condition.
+    // A select between true and false is its condition.
     if ty.is_bool() && b.ty(cond) == ty {
         return match (splat_bits(b, then), splat_bits(b, otherwise)) {
             (Some(1), Some(0)) => Some(cond),
@@ -83,16 +83,16 @@ fn shuffle(b: &mut Builder<'_>, data: &InstData, lanes: &[u8], ty: Type) -> Opti
         let lane = u32::from(lane);
         return Some(if lane < from.lanes() { b.extract(x, lane) } else { b.extract(y, lane - from.lanes()) });
     }
-    // Both operands the same: only the first is named.
+    // If both operands are the same, only lanes of the first one are used.
     if x == y && lanes.iter().any(|&l| u32::from(l) >= from.lanes()) {
         let lanes: Vec<u8> = lanes.iter().map(|&l| (u32::from(l) % from.lanes()) as u8).collect();
         return Some(b.shuffle(x, x, &lanes));
     }
-    // Only the first operand used: name it twice, so that equal shuffles look equal.
+    // If only the first operand is used, it is repeated as the second, so that equal shuffles compare equal.
     if x != y && lanes.iter().all(|&l| u32::from(l) < from.lanes()) {
         return Some(b.shuffle(x, x, lanes));
     }
-    // A shuffle of one shuffle.
+    // A shuffle of another shuffle.
     if x == y
         && let Some(inner) = defined_by(b, x, Opcode::Shuffle).cloned()
     {
@@ -103,7 +103,7 @@ fn shuffle(b: &mut Builder<'_>, data: &InstData, lanes: &[u8], ty: Type) -> Opti
     None
 }
 
-/// A vector of all lanes of one vector, in order, is that vector; of one scalar, a splat.
+/// A vector of all lanes of one vector in order is that vector; a vector of one scalar is a splat.
 fn vec(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
     let first = data.args[0];
     if data.args.iter().all(|&v| v == first) {

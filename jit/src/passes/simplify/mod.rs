@@ -1,7 +1,7 @@
-//! Simplification: constants are folded by the ops' own meanings, and algebraic identities applied. One canonical form, and no
-//! rule that makes code worse: a rule gives an existing value, a constant, or one cheaper instruction.
+//! Simplification: folds constants and applies algebraic identities. The rules lead to one canonical form, and no rule makes code
+//! worse: it yields an existing value, a constant, or one cheaper instruction.
 //!
-//! Rules stand by class of op: [`int`], [`float`], [`convert`], [`lanes`].
+//! The rules are split by class of op: [`int`], [`float`], [`convert`], [`lanes`].
 
 mod convert;
 mod float;
@@ -15,7 +15,7 @@ use clift_kir::{Builder, Function, Imm, Inst, InstData, Opcode, Type, Value};
 use super::Changed;
 use super::util::Replacements;
 
-/// Rounds until nothing changes; each round may open the way for the next, few are needed.
+/// The most rounds. Each may enable further simplifications; few are needed.
 const MAX_ROUNDS: u32 = 6;
 
 /// Simplifies until nothing changes.
@@ -55,7 +55,7 @@ fn round(func: &mut Function) -> bool {
     changed
 }
 
-/// Changes that keep the instruction: a branch on an inverted condition exchanges its targets.
+/// Changes that keep the instruction: a branch on an inverted condition swaps its targets.
 fn in_place(func: &mut Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     if let (Opcode::Branch, Imm::Branch(calls)) = (data.op, &data.imm)
@@ -71,14 +71,14 @@ fn in_place(func: &mut Function, inst: Inst) -> bool {
     false
 }
 
-/// A value that replaces the instruction's result.
+/// A value to replace the instruction's result.
 fn simplify(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
     let data = b.func.dfg.inst(inst).clone();
     let ty = b.func.dfg.ty(b.func.dfg.single_result(inst)?);
     if let Some(constant) = fold::fold(b, &data, ty) {
         return Some(constant);
     }
-    // A constant goes to the right.
+    // A constant becomes the right operand.
     if data.op.commutes() && splat_bits(b, data.args[0]).is_some() && splat_bits(b, data.args[1]).is_none() {
         let mut args = data.args;
         args.swap(0, 1);
@@ -90,13 +90,13 @@ fn simplify(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
         .or_else(|| lanes::rules(b, &data, ty))
 }
 
-/// The instruction that defines a value, if it is of an op.
+/// The instruction that defines a value, if it has the opcode `op`.
 fn defined_by<'f>(b: &'f Builder<'_>, value: Value, op: Opcode) -> Option<&'f InstData> {
     let data = b.func.dfg.inst(b.func.dfg.def_inst(value)?);
     (data.op == op).then_some(data)
 }
 
-/// The bits of a constant whose lanes are equal.
+/// The bits of a constant whose lanes are all equal.
 fn splat_bits(b: &Builder<'_>, value: Value) -> Option<u64> {
     b.func.dfg.as_splat_bits(value)
 }

@@ -16,7 +16,7 @@ use crate::spmd::transform::versioning;
 use crate::spmd::transform::{index_widening, record_access};
 use crate::spmd::vectorize::widen::how::{How, how};
 use crate::target::machine::{MAX_LANES, Machine};
-use crate::{Backend, Options};
+use crate::{BackendChoice, Options};
 
 /// Lanes per pack.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Width {
     /// Chooses the width of a kernel.
     pub(crate) fn choose(func: &Function, kernel: &KernelData, options: &Options, machine: &Machine) -> Width {
         let forced = options.width.map(|width| width.clamp(1, MAX_LANES).next_power_of_two());
-        if options.backend == Backend::Interp {
+        if options.backend == BackendChoice::Interp {
             return Width::Scalar("the interpreter executes work-items one at a time".to_owned());
         }
         if forced == Some(1) {

@@ -1,4 +1,4 @@
-//! Cold code: kept out of the way, or made a function of its own.
+//! Cold code: outlined, or placed apart within its function.
 
 pub(crate) mod exchange;
 pub(crate) mod outline;

@@ -1,70 +1,72 @@
-//! What is executed seldom, as functions of its own.
+//! Outlining of cold code.
 //!
-//! A rare block inside of a kernel costs the usual way dearly: the register allocator keeps in memory what lives across the rare
-//! block, or into it, and each copy of the code is compiled again. So a rare block and those that it dominates become a *body*: a
-//! function that takes what they use and gives what they compute. In their place the values go to the stack, the body is called
-//! with their place, and the results are read from there. The call changes no register, so nothing else moves.
+//! A cold block inside a kernel is costly for the hot path: the register allocator spills values that are live across the block
+//! or used in it, and each copy of the code is compiled again. So a cold block and the blocks it dominates become an *outlined
+//! cold function*. In the kernel they are replaced by code that stores the inputs to the stack, calls the function with their
+//! address, and loads the results. The call preserves all registers, so other values are not affected.
 //!
-//! What can be a body: blocks that only compute, and that all go to one and the same block in the end. The others stay where they
-//! are (see `seldom`). Constants are made again in the body, so that they need not be there beforehand.
+//! Blocks can be outlined if they only compute and all leave to the same block. Other cold blocks stay in the function (see
+//! [`placement`](super::placement)). Constants are rematerialized in the outlined function, so that the caller need not compute
+//! them.
 //!
-//! Deliberately not here: how the call is made (`translate`) and which bodies are equal (`place`).
+//! Deliberately not here: how the call is made ([`exchange`](super::exchange)), and how equal outlined functions are shared
+//! (`compile.rs`).
 
 use clift_kir::analysis::{Cfg, Cold};
 use clift_kir::{Block, BlockCall, Function, Imm, Inst, InstData, Opcode, Stage, Type, Value};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Bytes for a value on its way to a body or from it.
+/// Bytes per value in the slot for inputs and results.
 pub(crate) const VALUE_BYTES: u32 = 16;
 
-/// Fewer instructions than this stay where they are.
-const LEAST: usize = 8;
+/// Regions with fewer instructions are not outlined.
+const MIN_INSTS: usize = 8;
 
-/// More values than this, in and out, are none that a call should hand over.
-const MOST_VALUES: usize = 64;
+/// Regions with more inputs and results than this are not outlined.
+const MAX_VALUES: usize = 64;
 
-/// Blocks that became a function.
+/// An outlined cold function.
 #[derive(Debug)]
-pub(crate) struct Outlined {
-    /// Which of the function's bodies it is.
+pub(crate) struct OutlinedFunction {
+    /// Its number among the outlined functions of its caller.
     pub(crate) number: u32,
-    /// Takes the inputs and returns the outputs. Stage *legal*, but for its parameters.
-    pub(crate) body: Function,
-    /// What it takes: values of the function that the blocks are in.
+    /// The function. It takes the inputs as parameters and returns the outputs. Stage *legal*, except for the parameters.
+    pub(crate) func: Function,
+    /// The inputs: values of the caller.
     pub(crate) inputs: Vec<Value>,
-    /// The block that is next, whose parameters are the outputs.
+    /// The block of the caller that follows; its parameters are the outputs.
     pub(crate) next: Block,
 }
 
-impl Outlined {
-    /// How many values it takes and gives.
+impl OutlinedFunction {
+    /// The number of inputs and outputs.
     fn values(&self) -> usize {
-        self.inputs.len() + self.body.returns.len()
+        self.inputs.len() + self.func.returns.len()
     }
 }
 
-/// The bodies of a function.
+/// The outlined cold functions of a function.
 #[derive(Debug, Default)]
-pub(crate) struct Outline {
-    all: Vec<Outlined>,
-    /// Their numbers, by the block that is executed first.
+pub(crate) struct OutlinedFunctions {
+    all: Vec<OutlinedFunction>,
+    /// Their numbers by head, which is the block executed first.
     heads: FxHashMap<Block, u32>,
-    /// Blocks that are in a body.
-    inside: SecondaryMap<Block, bool>,
+    /// Blocks that have been outlined.
+    outlined_blocks: SecondaryMap<Block, bool>,
 }
 
-impl Outline {
-    /// The bodies of a function.
-    pub(crate) fn new(func: &Function, cfg: &Cfg, rare: &Cold) -> Outline {
-        let mut outline = Outline::default();
-        if !rare.any() {
+impl OutlinedFunctions {
+    /// Outlines the cold regions of a function.
+    pub(crate) fn new(func: &Function, cfg: &Cfg, cold: &Cold) -> OutlinedFunctions {
+        let mut outline = OutlinedFunctions::default();
+        if !cold.any() {
             return outline;
         }
         let mut regions: Vec<(Block, Vec<Block>)> = Vec::new();
         let mut numbers: FxHashMap<Block, usize> = FxHashMap::default();
         for &block in cfg.rpo() {
-            let Some(head) = rare.head(block) else { continue };
+            let Some(head) = cold.head(block) else { continue };
             let number = *numbers.entry(head).or_insert_with(|| {
                 regions.push((head, Vec::new()));
                 regions.len() - 1
@@ -74,12 +76,12 @@ impl Outline {
         for (head, blocks) in regions {
             let Some(next) = next_of(func, &blocks) else { continue };
             let number = outline.all.len() as u32;
-            let outlined = Copier::new(func).body(number, head, &blocks, next);
-            if outlined.values() > MOST_VALUES {
+            let outlined = Copier::new(func).outline(number, head, &blocks, next);
+            if outlined.values() > MAX_VALUES {
                 continue;
             }
             for block in blocks {
-                outline.inside[block] = true;
+                outline.outlined_blocks[block] = true;
             }
             outline.heads.insert(head, number);
             outline.all.push(outlined);
@@ -87,28 +89,28 @@ impl Outline {
         outline
     }
 
-    /// The body that begins with a block.
-    pub(crate) fn at(&self, block: Block) -> Option<&Outlined> {
+    /// The outlined function whose head is a block.
+    pub(crate) fn at(&self, block: Block) -> Option<&OutlinedFunction> {
         self.heads.get(&block).map(|&number| &self.all[number as usize])
     }
 
-    /// The bodies, by number.
-    pub(crate) fn bodies(&self) -> impl Iterator<Item = &Function> {
-        self.all.iter().map(|outlined| &outlined.body)
+    /// All outlined functions, by number.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = &Function> {
+        self.all.iter().map(|outlined| &outlined.func)
     }
 
-    /// The most values that a body takes and gives.
-    pub(crate) fn most_values(&self) -> usize {
-        self.all.iter().map(Outlined::values).max().unwrap_or(0)
+    /// The greatest number of inputs and outputs of an outlined function.
+    pub(crate) fn max_values(&self) -> usize {
+        self.all.iter().map(OutlinedFunction::values).max().unwrap_or(0)
     }
 
-    /// Whether a block is in a body.
+    /// Whether a block has been outlined.
     pub(crate) fn contains(&self, block: Block) -> bool {
-        self.inside[block]
+        self.outlined_blocks[block]
     }
 }
 
-/// The only block that blocks go to in the end, if they can be a body.
+/// The only block that a region leaves to, if the region can be outlined.
 fn next_of(func: &Function, blocks: &[Block]) -> Option<Block> {
     let within: FxHashSet<Block> = blocks.iter().copied().collect();
     let mut next = None;
@@ -116,7 +118,7 @@ fn next_of(func: &Function, blocks: &[Block]) -> Option<Block> {
     for &block in blocks {
         for &inst in func.layout.insts(block) {
             count += 1;
-            if !computes_or_goes(func.dfg.inst(inst).op) {
+            if !is_pure_or_branch(func.dfg.inst(inst).op) {
                 return None;
             }
         }
@@ -127,13 +129,13 @@ fn next_of(func: &Function, blocks: &[Block]) -> Option<Block> {
             next = Some(target);
         }
     }
-    next.filter(|_| count >= LEAST)
+    next.filter(|_| count >= MIN_INSTS)
 }
 
-/// Whether an op only computes from values, wherever it is executed, or goes to another block.
-fn computes_or_goes(op: Opcode) -> bool {
+/// Whether an op is pure or a branch.
+fn is_pure_or_branch(op: Opcode) -> bool {
     match op {
-        // Places in a function's own stack frame.
+        // The address would be one in the outlined function's own stack frame.
         Opcode::SlotAddr => false,
         Opcode::Jump | Opcode::Branch | Opcode::Switch => true,
         other => other.is_pure(),
@@ -155,7 +157,7 @@ impl<'a> Copier<'a> {
         Copier { old, new, values: FxHashMap::default(), blocks: FxHashMap::default() }
     }
 
-    fn body(mut self, number: u32, head: Block, blocks: &[Block], next: Block) -> Outlined {
+    fn outline(mut self, number: u32, head: Block, blocks: &[Block], next: Block) -> OutlinedFunction {
         let old = self.old;
         self.new.returns = old.dfg.params(next).iter().map(|&param| old.dfg.ty(param)).collect();
         let entry = self.new.append_block();
@@ -167,14 +169,14 @@ impl<'a> Copier<'a> {
                 self.values.insert(param, value);
             }
         }
-        // What is handed over comes first: values of elsewhere in the order of their uses, then the parameters of the head.
+        // The inputs: outside values in the order of their uses, then the parameters of the head.
         let mut inputs = Vec::new();
         let defined: FxHashSet<Value> = self.defined_in(blocks);
         for &block in blocks {
             for &inst in old.layout.insts(block) {
                 old.dfg.for_each_use(inst, |value| {
                     if !defined.contains(&value) && !self.values.contains_key(&value) {
-                        let here = self.bring(entry, value, &mut inputs);
+                        let here = self.import(entry, value, &mut inputs);
                         self.values.insert(value, here);
                     }
                 });
@@ -197,18 +199,18 @@ impl<'a> Copier<'a> {
             }
         }
         self.append(exit, Opcode::Ret, &outputs, Imm::None, &[]);
-        Outlined { number, body: self.new, inputs, next }
+        OutlinedFunction { number, func: self.new, inputs, next }
     }
 
-    /// What blocks define.
+    /// The values that the blocks define.
     fn defined_in(&self, blocks: &[Block]) -> FxHashSet<Value> {
         let old = self.old;
         let results = blocks.iter().flat_map(|&block| old.layout.insts(block));
         results.flat_map(|&inst| old.dfg.results(inst)).copied().collect()
     }
 
-    /// A value of elsewhere: a constant made again, else one more input.
-    fn bring(&mut self, entry: Block, value: Value, inputs: &mut Vec<Value>) -> Value {
+    /// Makes an outside value available: rematerializes a constant, adds an input for any other value.
+    fn import(&mut self, entry: Block, value: Value, inputs: &mut Vec<Value>) -> Value {
         let old = self.old;
         if let Some(data) = old.dfg.as_const(value) {
             let constant = self.new.dfg.make_const(data.clone());

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use clift_kir::{Function, Loc, MemInfo, Module, Opcode, Type};
 
-use super::{Kernel, legal};
-use crate::codegen::cranelift::ClifBackend;
+use super::{KernelBuilder, legal};
+use crate::codegen::cranelift::CraneliftBackend;
 use crate::codegen::data::ProgramData;
-use crate::codegen::{Backend, Body, Input, KernelCode};
+use crate::codegen::{AcceptedStage, Backend, KernelCode, KernelFunction};
 
 #[test]
-fn places_labels_and_constants() {
-    let mut kernel = Kernel::new("listed");
+fn locations_labels_and_constants() {
+    let mut kernel = KernelBuilder::new("listed");
     let pointer = kernel.pointer(0);
     kernel.repeat(10, |kernel, index| {
         let ty = Type::vector(clift_kir::Elem::I32, 4);
@@ -33,10 +33,10 @@ fn places_labels_and_constants() {
     }
 }
 
-/// A loop with more constants than registers reads some from memory, where the listing finds them.
+/// A loop with more constants than registers reads some of them from memory, and the listing shows their values.
 #[test]
 fn constants_of_the_pool() {
-    let mut kernel = Kernel::new("listed");
+    let mut kernel = KernelBuilder::new("listed");
     let pointer = kernel.pointer(0);
     kernel.repeat(10, |kernel, index| {
         let ty = Type::vector(clift_kir::Elem::I32, 4);
@@ -58,10 +58,10 @@ fn constants_of_the_pool() {
     }
 }
 
-/// Upper halves of products are taken of widened lanes, with the instruction for those.
+/// Upper halves of 32-bit products use the widening multiply instruction.
 #[test]
-fn products_of_widened_lanes() {
-    let mut kernel = Kernel::new("listed");
+fn widening_multiplies() {
+    let mut kernel = KernelBuilder::new("listed");
     let pointer = kernel.pointer(0);
     let ty = Type::vector(clift_kir::Elem::I32, 8);
     let mut b = kernel.at();
@@ -75,12 +75,12 @@ fn products_of_widened_lanes() {
     }
 }
 
-/// The machine code of a function, as it is printed.
+/// The listing of a function.
 fn listing(func: &Function) -> String {
-    let backend = ClifBackend::host().unwrap();
-    let Input::Legal(caps) = backend.input() else { unreachable!() };
+    let backend = CraneliftBackend::host().unwrap();
+    let AcceptedStage::Legal(caps) = backend.accepted_stage() else { unreachable!() };
     let module = Module::default();
-    let general = Body::Legal(Box::new(legal(&module, func, caps)));
+    let general = KernelFunction::Legal(Box::new(legal(&module, func, caps)));
     let code = KernelCode { name: "listed".to_owned(), general, packed: None };
     let data = Arc::new(ProgramData::new(&module).unwrap());
     backend.compile(&module, vec![code], data, &["asm".to_owned()]).unwrap().log

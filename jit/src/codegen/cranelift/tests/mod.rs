@@ -1,4 +1,4 @@
-//! Generated code against the meaning of the ops.
+//! Tests of generated code against the meaning of the ops.
 
 #![allow(unsafe_code, reason = "generated code is called")]
 
@@ -14,41 +14,45 @@ use std::sync::{Arc, LazyLock};
 use clift_include::abi::{Callbacks, PrintfArg, WgContext};
 use clift_kir::{Block, BlockCall, Builder, Function, IntCond, MemInfo, Module, Space, Stage, Type, Value};
 
-use super::{ClifBackend, isa};
+use super::{CraneliftBackend, isa};
 use crate::BuildError;
 use crate::codegen::data::ProgramData;
-use crate::codegen::x86::{Level, WideBackend};
-use crate::codegen::{Backend, Body, Executable, Input, KernelCode, VectorCaps, legalize};
+use crate::codegen::x86::{Avx512Level, X86Backend};
+use crate::codegen::{AcceptedStage, Backend, CompiledKernels, KernelCode, KernelFunction, VectorCaps, legalize};
 
-/// A function that can be called.
-pub(super) struct Compiled {
+/// A compiled function.
+pub(super) struct CompiledFunction {
     /// The backend's name.
     pub(super) backend: &'static str,
-    executable: Executable,
+    executable: CompiledKernels,
 }
 
 /// The backends that make machine code for the host.
 fn backends() -> Vec<&'static dyn Backend> {
-    let clif: &dyn Backend = ClifBackend::host().unwrap();
-    let wide = WideBackend::host().unwrap().map(|wide| -> &dyn Backend { wide });
-    // What is enough for less is right here as well.
-    let older = wide.map(|_| -> &dyn Backend { WideBackend::at(Level::Skylake).unwrap() });
-    let crowded = WideBackend::single_pass().unwrap().map(|wide| -> &dyn Backend { wide });
-    [Some(clif), wide, older, crowded].into_iter().flatten().collect()
+    let cranelift: &dyn Backend = CraneliftBackend::host().unwrap();
+    let x86 = X86Backend::host().unwrap().map(|backend| -> &dyn Backend { backend });
+    // The host also supports the lower level.
+    let older = x86.map(|_| -> &dyn Backend { X86Backend::at(Avx512Level::Skylake).unwrap() });
+    let single_pass = X86Backend::single_pass().unwrap().map(|backend| -> &dyn Backend { backend });
+    [Some(cranelift), x86, older, single_pass].into_iter().flatten().collect()
 }
 
 /// Legalizes and compiles a looped function of a module.
-fn compile_for(backend: &'static dyn Backend, module: &Module, func: &Function) -> Result<Compiled, BuildError> {
-    let Input::Legal(caps) = backend.input() else { unreachable!() };
+fn compile_for(
+    backend: &'static dyn Backend,
+    module: &Module,
+    func: &Function,
+) -> Result<CompiledFunction, BuildError> {
+    let AcceptedStage::Legal(caps) = backend.accepted_stage() else { unreachable!() };
     let legal = legal(module, func, caps);
     let data = Arc::new(ProgramData::new(module)?);
     let executable = backend.compile(
         module,
-        vec![KernelCode { name: func.name.clone(), general: Body::Legal(Box::new(legal)), packed: None }],
+        vec![KernelCode { name: func.name.clone(), general: KernelFunction::Legal(Box::new(legal)), packed: None }],
         data,
         &[],
     )?;
-    Ok(Compiled { backend: backend.name(), executable })
+    Ok(CompiledFunction { backend: backend.name(), executable })
 }
 
 /// Legalizes and verifies.
@@ -63,8 +67,8 @@ pub(super) fn legal(module: &Module, func: &Function, caps: &VectorCaps) -> Func
     legal
 }
 
-/// A function by each backend of the host.
-pub(super) fn compile(func: &Function) -> Vec<Compiled> {
+/// Compiles a function with each backend of the host.
+pub(super) fn compile(func: &Function) -> Vec<CompiledFunction> {
     let by = |backend: &&'static dyn Backend| {
         compile_for(*backend, &Module::default(), func)
             .unwrap_or_else(|error| panic!("{}: {error}\n{func}", backend.name()))
@@ -72,28 +76,28 @@ pub(super) fn compile(func: &Function) -> Vec<Compiled> {
     backends().iter().map(by).collect()
 }
 
-/// Compiles for all other targets, to machine code that nobody runs.
+/// Compiles for all other targets; the machine code is not executed.
 pub(super) fn compile_elsewhere(func: &Function) {
     let module = Module::default();
     for (name, backend) in OTHERS.iter() {
-        let Input::Legal(caps) = backend.input() else { unreachable!() };
+        let AcceptedStage::Legal(caps) = backend.accepted_stage() else { unreachable!() };
         let data = ProgramData::new(&module).unwrap();
         let made = backend.translate(&legal(&module, func, caps), &data, false);
-        for func in made.bodies.into_iter().chain([made.func]) {
+        for func in made.outlined.into_iter().chain([made.func]) {
             let mut context = cranelift_codegen::Context::for_function(func);
             let mut control = cranelift_codegen::control::ControlPlane::default();
-            if let Err(error) = context.compile(&*backend.isas.thorough, &mut control) {
+            if let Err(error) = context.compile(&*backend.isas.backtracking, &mut control) {
                 panic!("{name}: {:?}", error.inner);
             }
         }
     }
 }
 
-/// Targets besides the host: another architecture, and processors that lack what the host has.
-static OTHERS: LazyLock<Vec<(&str, ClifBackend)>> = LazyLock::new(|| {
+/// Targets besides the host: another architecture, and x86-64 processors with fewer features than the host.
+static OTHERS: LazyLock<Vec<(&str, CraneliftBackend)>> = LazyLock::new(|| {
     let sse = ["has_sse3", "has_ssse3", "has_sse41", "has_sse42", "has_popcnt", "has_cmpxchg16b"];
     [("aarch64", &[][..]), ("x86_64", &[]), ("x86_64", &sse)]
-        .map(|(name, features)| (name, ClifBackend::for_target(isa::other(name, features).unwrap())))
+        .map(|(name, features)| (name, CraneliftBackend::for_target(isa::other(name, features).unwrap())))
         .into()
 });
 
@@ -109,7 +113,7 @@ extern "C" fn no_clock() -> u64 {
 
 pub(super) static CALLBACKS: Callbacks = Callbacks { printf: no_printf, fault: no_fault, clock: no_clock };
 
-/// A context of one launch.
+/// The context of a launch.
 pub(super) fn context(local: &mut [u8], scratch: &mut [u8], launch: *const c_void) -> WgContext {
     WgContext {
         work_dim: 1,
@@ -130,7 +134,7 @@ pub(super) fn context(local: &mut [u8], scratch: &mut [u8], launch: *const c_voi
     }
 }
 
-impl Compiled {
+impl CompiledFunction {
     /// Calls it with an argument block of 64-bit words.
     pub(super) fn call(&self, args: &[u64], first: u64, count: u64) {
         self.call_in(&context(&mut [], &mut [], std::ptr::null()), args, first, count);
@@ -143,14 +147,14 @@ impl Compiled {
 }
 
 /// A looped function under construction.
-pub(super) struct Kernel {
+pub(super) struct KernelBuilder {
     pub(super) func: Function,
     pub(super) block: Block,
     pub(super) args: Value,
 }
 
-impl Kernel {
-    pub(super) fn new(name: &str) -> Kernel {
+impl KernelBuilder {
+    pub(super) fn new(name: &str) -> KernelBuilder {
         let mut func = Function::new(name, &[]);
         func.stage = Stage::Looped;
         let block = func.append_block();
@@ -158,7 +162,7 @@ impl Kernel {
         let args = func.dfg.append_param(block, Type::ptr(Space::Host));
         func.dfg.append_param(block, Type::I64);
         func.dfg.append_param(block, Type::I64);
-        Kernel { func, block, args }
+        KernelBuilder { func, block, args }
     }
 
     pub(super) fn at(&mut self) -> Builder<'_> {
@@ -177,8 +181,8 @@ impl Kernel {
         at.load(ty, address, MemInfo::invariant(8))
     }
 
-    /// A loop whose body sees the numbers from 0 to below `count`.
-    pub(super) fn repeat(&mut self, count: u64, body: impl FnOnce(&mut Kernel, Value)) {
+    /// A loop whose body runs with the numbers from 0 to `count - 1`.
+    pub(super) fn repeat(&mut self, count: u64, body: impl FnOnce(&mut KernelBuilder, Value)) {
         let (head, inside, after) = (self.func.append_block(), self.func.append_block(), self.func.append_block());
         let index = self.func.dfg.append_param(head, Type::I64);
         let mut at = self.at();
@@ -203,7 +207,7 @@ impl Kernel {
     }
 }
 
-/// Reproducible numbers.
+/// A reproducible random number generator.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {

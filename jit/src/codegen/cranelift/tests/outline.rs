@@ -1,27 +1,27 @@
-//! What is executed seldom, as functions of its own.
+//! Tests of outlined cold functions.
 
 use std::sync::Arc;
 
 use clift_kir::{BlockCall, Elem, FloatCond, Function, MemInfo, Module, Opcode, Type, Value};
 
-use super::{Kernel, compile, compile_elsewhere, legal};
-use crate::codegen::cranelift::ClifBackend;
+use super::{KernelBuilder, compile, compile_elsewhere, legal};
+use crate::codegen::cranelift::CraneliftBackend;
 use crate::codegen::data::ProgramData;
-use crate::codegen::{Backend, Body, Input, KernelCode};
+use crate::codegen::{AcceptedStage, Backend, KernelCode, KernelFunction};
 
 const FLOATS: Type = Type::scalar(Elem::F32);
 
-/// A number, where it is large in any lane what long code makes of it; a second result and a mask come from there too.
-fn reduced(kernel: &mut Kernel, x: Value, factor: Value, rare_stores: Option<Value>) -> Value {
+/// A number; if it is large in any lane, a cold block recomputes it. The block has a mask as its second result.
+fn reduced(kernel: &mut KernelBuilder, x: Value, factor: Value, cold_stores: Option<Value>) -> Value {
     let lanes = kernel.func.dfg.ty(x);
-    let (rare, join) = (kernel.func.append_block(), kernel.func.append_block());
-    kernel.func.layout.set_cold(rare);
+    let (cold, join) = (kernel.func.append_block(), kernel.func.append_block());
+    kernel.func.layout.set_cold(cold);
     let mut b = kernel.at();
     let limit = b.fconst(lanes, 100.0);
     let large = b.fcmp(FloatCond::Ogt, x, limit);
     let any = b.any(large);
-    b.branch(any, BlockCall::new(rare, &[]), BlockCall::new(join, &[x, large]));
-    b.switch_to(rare);
+    b.branch(any, BlockCall::new(cold, &[]), BlockCall::new(join, &[x, large]));
+    b.switch_to(cold);
     let mut y = x;
     for _ in 0..6 {
         let scaled = b.float2(Opcode::Fmul, y, factor);
@@ -29,7 +29,7 @@ fn reduced(kernel: &mut Kernel, x: Value, factor: Value, rare_stores: Option<Val
     }
     let y = b.select(large, y, x);
     let negative = b.fcmp(FloatCond::Olt, y, factor);
-    if let Some(place) = rare_stores {
+    if let Some(place) = cold_stores {
         b.store(place, y, MemInfo::aligned(4));
     }
     b.jump(join, &[y, negative]);
@@ -41,9 +41,9 @@ fn reduced(kernel: &mut Kernel, x: Value, factor: Value, rare_stores: Option<Val
     b.select(mask, opposite, y)
 }
 
-/// Two such places in a loop.
-fn twice(lanes: u32, rare_stores: bool) -> Function {
-    let mut kernel = Kernel::new("twice");
+/// Two such cold blocks in a loop.
+fn twice(lanes: u32, cold_stores: bool) -> Function {
+    let mut kernel = KernelBuilder::new("twice");
     let (from, to, aside) = (kernel.pointer(0), kernel.pointer(1), kernel.pointer(2));
     let ty = FLOATS.with_lanes(lanes);
     kernel.repeat(4, |kernel, index| {
@@ -53,8 +53,8 @@ fn twice(lanes: u32, rare_stores: bool) -> Function {
         let x = b.load(ty, address, MemInfo::aligned(4));
         let factor = b.load(FLOATS, from, MemInfo::aligned(4));
         let factor = b.splat(factor, lanes);
-        let once = reduced(kernel, x, factor, rare_stores.then_some(aside));
-        let again = reduced(kernel, once, factor, rare_stores.then_some(aside));
+        let once = reduced(kernel, x, factor, cold_stores.then_some(aside));
+        let again = reduced(kernel, once, factor, cold_stores.then_some(aside));
         let mut b = kernel.at();
         let sum = b.float2(Opcode::Fadd, again, x);
         let address = b.addr(to, Some(index), scale, 0);
@@ -63,19 +63,19 @@ fn twice(lanes: u32, rare_stores: bool) -> Function {
     kernel.finish()
 }
 
-/// The machine code as it is printed.
+/// The listing of a function.
 fn listing(func: &Function) -> String {
-    let backend = ClifBackend::host().unwrap();
-    let Input::Legal(caps) = backend.input() else { unreachable!() };
+    let backend = CraneliftBackend::host().unwrap();
+    let AcceptedStage::Legal(caps) = backend.accepted_stage() else { unreachable!() };
     let module = Module::default();
-    let general = Body::Legal(Box::new(legal(&module, func, caps)));
+    let general = KernelFunction::Legal(Box::new(legal(&module, func, caps)));
     let code = KernelCode { name: "twice".to_owned(), general, packed: None };
     let data = Arc::new(ProgramData::new(&module).unwrap());
     backend.compile(&module, vec![code], data, &["asm".to_owned()]).unwrap().log
 }
 
 #[test]
-fn equal_bodies_are_one_function() {
+fn equal_outlined_functions_are_shared() {
     let log = listing(&twice(8, false));
     assert_eq!(log.matches("; asm outlined cold code\n").count(), 1, "{log}");
     assert_eq!(log.matches("; asm twice\n").count(), 1, "{log}");
@@ -85,19 +85,19 @@ fn equal_bodies_are_one_function() {
 }
 
 #[test]
-fn accesses_to_memory_stay() {
+fn blocks_with_memory_accesses_are_not_outlined() {
     let log = listing(&twice(8, true));
     assert_eq!(log.matches("; asm ").count(), 1, "{log}");
 }
 
 #[test]
-fn bodies_compute_what_their_blocks_did() {
+fn outlined_functions_compute_the_same() {
     for lanes in [1, 2, 3, 4, 8, 16] {
-        for rare_stores in [false, true] {
+        for cold_stores in [false, true] {
             if lanes == 1 {
                 continue;
             }
-            let func = twice(lanes, rare_stores);
+            let func = twice(lanes, cold_stores);
             compile_elsewhere(&func);
             // Some vectors have large lanes, others none.
             let input: Vec<f32> = (0..4 * lanes)

@@ -1,8 +1,8 @@
-//! Random programs over all ops and types, machine code against the interpreter.
+//! Compares machine code with the interpreter on random programs over all ops and types.
 //!
-//! A program reads values of many types from an input, computes with ever new ones through straight code, branches and loops,
-//! and writes all it has to an output. Where an op leaves a choice (the bits of a NaN, the sign of a zero) its result is made
-//! unambiguous before anything else sees it.
+//! A program reads values of many types from an input, computes new values in straight-line code, branches and loops, and writes
+//! all values to an output. If an op has several permitted results (the bits of a NaN, the sign of a zero), its result is
+//! normalized before it is used.
 
 use clift_include::abi::WgContext;
 use clift_kir::interp::{
@@ -15,29 +15,29 @@ use clift_kir::{
     Module, Opcode, Rounding, Space, Type, Value,
 };
 
-use super::{Kernel, Random, compile, compile_elsewhere, context};
+use super::{KernelBuilder, Random, compile, compile_elsewhere, context};
 use crate::spmd::tests::seeds;
 
 const ELEMS: [Elem; 8] = [Elem::B1, Elem::I8, Elem::I16, Elem::I32, Elem::I64, Elem::F16, Elem::F32, Elem::F64];
 const LANES: [u32; 10] = [1, 1, 2, 3, 4, 4, 8, 16, 5, 32];
 const IN_BYTES: u64 = 4096;
 const OUT_BYTES: u64 = 1 << 16;
-/// Where in the output atomics and scattered stores go.
+/// The offset in the output for atomics and scattered stores.
 const SHARED: u64 = OUT_BYTES - 1024;
 
-struct Generator {
-    kernel: Kernel,
+struct ProgramGenerator {
+    kernel: KernelBuilder,
     random: Random,
     pool: Vec<Value>,
     input: Value,
     output: Value,
     next_in: u64,
     next_out: u64,
-    /// Whether code touches no memory.
+    /// Whether the current code must not access memory.
     computes: bool,
 }
 
-impl Generator {
+impl ProgramGenerator {
     fn below(&mut self, n: u64) -> u64 {
         (self.random.next() >> 20) % n
     }
@@ -55,11 +55,11 @@ impl Generator {
         Type::vector(elem, lanes)
     }
 
-    /// A value of a type: one there is, else one from the input.
+    /// A value of a type: an existing one, or one from the input.
     fn value(&mut self, ty: Type) -> Value {
         let fitting: Vec<Value> = self.pool.iter().copied().filter(|&v| self.ty(v) == ty).collect();
         if !fitting.is_empty() && self.below(8) != 0 {
-            // Later values have seen more.
+            // Prefer recent values.
             let recent = &fitting[fitting.len().saturating_sub(4)..];
             return self.pick(recent);
         }
@@ -92,7 +92,7 @@ impl Generator {
         }
     }
 
-    /// The value without NaN and negative zero.
+    /// The value with NaN and negative zero replaced.
     fn plain(&mut self, value: Value) -> Value {
         let ty = self.ty(value);
         if !ty.is_float() {
@@ -122,7 +122,7 @@ impl Generator {
         let ty = self.any_type();
         let int = if ty.is_int() { ty } else { ty.as_int() };
         let float = if ty.is_float() { ty } else { ty.with_elem(self.pick(&[Elem::F16, Elem::F32, Elem::F64])) };
-        // What comes after the first 22 accesses memory, or may need some of the stack.
+        // The cases from 22 on access memory or may need stack slots.
         match self.below(if self.computes { 22 } else { 32 }) {
             0..=3 => {
                 let op = self.pick(&[
@@ -430,7 +430,7 @@ impl Generator {
         let kind = self.below(4);
         let mut b = self.kernel.at();
         let address = b.addr(output, None, 1, at as i64);
-        // What lies there is made a number first.
+        // Normalize the number in memory first.
         b.atomic_store(address, expected, plain);
         let old = match kind {
             0 => b.atomic_load(ty, address, plain),
@@ -440,14 +440,14 @@ impl Generator {
         };
         b.fence(plain);
         let now = b.load(ty, address, MemInfo::aligned(ty.bytes()));
-        // Which zero or NaN a minimum leaves is its choice.
+        // A minimum or maximum may leave either zero, or any NaN.
         let zero = b.iconst(ty, 0);
         b.store(address, zero, MemInfo::aligned(ty.bytes()));
         self.keep(old);
         self.keep(now);
     }
 
-    /// Values of some types change along one of two ways, of which the second may be one that only computes and is said to be rare.
+    /// Values of some types change on one of two paths. The second path may be a cold one that only computes.
     fn diamond(&mut self, depth: u32) {
         let cond = self.value(Type::B1);
         let types: Vec<Type> = (0..3).map(|_| self.any_type()).collect();
@@ -455,11 +455,11 @@ impl Generator {
             (self.kernel.func.append_block(), self.kernel.func.append_block(), self.kernel.func.append_block());
         self.kernel.at().branch(cond, BlockCall::new(one, &[]), BlockCall::new(two, &[]));
         let known = self.pool.len();
-        let rare = self.below(3) == 0;
+        let cold = self.below(3) == 0;
         for way in [one, two] {
             self.kernel.block = way;
             let outer = self.computes;
-            if rare && way == two {
+            if cold && way == two {
                 self.kernel.func.layout.set_cold(two);
                 self.computes = true;
             }
@@ -476,7 +476,7 @@ impl Generator {
         }
     }
 
-    /// A few rounds through a loop that carries values of some types, and a way out by a switch.
+    /// A loop of a few iterations that carries values of some types and is left through a switch.
     fn rounds(&mut self, depth: u32) {
         let types: Vec<Type> = (0..3).map(|_| self.any_type()).collect();
         let count = 1 + self.below(4);
@@ -497,7 +497,7 @@ impl Generator {
         let leave = BlockCall::new(out, &next);
         next.insert(0, index);
         let again = BlockCall::new(head, &next);
-        // Sparse and dense cases, all but those beyond the count lead back.
+        // Sparse and dense cases; all except those beyond the count branch back.
         let mut cases: Vec<(u64, BlockCall)> = (1..count).map(|i| (i, again.clone())).collect();
         cases.extend([(1 << 40, leave.clone()), (77, leave.clone()), (u64::MAX, again)]);
         b.switch(index, cases, leave);
@@ -521,11 +521,11 @@ impl Generator {
 }
 
 fn program(seed: u64) -> Function {
-    let mut kernel = Kernel::new("random");
+    let mut kernel = KernelBuilder::new("random");
     let (input, output) = (kernel.pointer(0), kernel.pointer(1));
     let random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut generator =
-        Generator { kernel, random, pool: Vec::new(), input, output, next_in: 0, next_out: 0, computes: false };
+        ProgramGenerator { kernel, random, pool: Vec::new(), input, output, next_in: 0, next_out: 0, computes: false };
     let steps = 5 + generator.below(25);
     generator.sequence(steps, 0);
     for value in generator.pool.clone() {
@@ -534,7 +534,7 @@ fn program(seed: u64) -> Function {
     generator.kernel.finish()
 }
 
-/// The output as the interpreter leaves it.
+/// The output of the interpreter.
 fn interpret(func: &Function, input: &[u8]) -> Vec<u8> {
     let mut module = Module::default();
     let id = module.funcs.push(func.clone());
@@ -600,12 +600,12 @@ fn random_programs() {
 }
 
 #[test]
-fn counts_of_shifts_that_are_the_same_in_a_part_of_the_lanes() {
+fn shift_counts_equal_in_some_lanes() {
     for op in [Opcode::Shl, Opcode::Lshr, Opcode::Ashr, Opcode::Rotl] {
         for elem in [Elem::I8, Elem::I16, Elem::I32, Elem::I64] {
             for lanes in [3, 4, 5, 8, 16, 32] {
                 for varying in [0, 1, lanes / 2] {
-                    let mut kernel = Kernel::new("counts");
+                    let mut kernel = KernelBuilder::new("counts");
                     let (input, output) = (kernel.pointer(0), kernel.pointer(1));
                     let ty = Type::vector(elem, lanes);
                     let mut b = kernel.at();
@@ -615,7 +615,7 @@ fn counts_of_shifts_that_are_the_same_in_a_part_of_the_lanes() {
                     let counts = b.vec(&counts);
                     let shifted = b.int2(op, value, counts);
                     b.store(output, shifted, MemInfo::aligned(1));
-                    // Counts that are known only then.
+                    // Counts known only at run time.
                     let loaded = b.load(ty.lane(), input, MemInfo::aligned(1));
                     let counts: Vec<Value> = (0..lanes)
                         .map(|i| if i < varying { b.iconst(ty.lane(), i64::from(i)) } else { loaded })
@@ -624,7 +624,7 @@ fn counts_of_shifts_that_are_the_same_in_a_part_of_the_lanes() {
                     let shifted = b.int2(op, value, counts);
                     let second = b.addr(output, None, 1, i64::from(ty.bytes()));
                     b.store(second, shifted, MemInfo::aligned(1));
-                    // The last part may be filled up.
+                    // The last part may have unused lanes.
                     let shifted = b.int2(op, value, value);
                     let third = b.addr(output, None, 1, 2 * i64::from(ty.bytes()));
                     b.store(third, shifted, MemInfo::aligned(1));
@@ -639,8 +639,8 @@ fn counts_of_shifts_that_are_the_same_in_a_part_of_the_lanes() {
 }
 
 #[test]
-fn generic_pointers_are_told_apart() {
-    let mut kernel = Kernel::new("spaces");
+fn generic_pointer_spaces() {
+    let mut kernel = KernelBuilder::new("spaces");
     let (pointers, out) = (kernel.pointer(0), kernel.pointer(1));
     let ty = Type::vector(Elem::Ptr(Space::Generic), 3);
     let mut b = kernel.at();
@@ -663,10 +663,10 @@ fn generic_pointers_are_told_apart() {
 }
 
 #[test]
-fn blocks_of_bytes() {
+fn block_copies_and_fills() {
     for count in [0u64, 1, 3, 7, 8, 15, 16, 31, 63, 100, 127, 128, 129, 1000] {
         for constant in [true, false] {
-            let mut kernel = Kernel::new("bytes");
+            let mut kernel = KernelBuilder::new("bytes");
             let (from, to, fill) = (kernel.pointer(0), kernel.pointer(1), kernel.pointer(2));
             let bytes = if constant { kernel.at().iconst(Type::I64, count as i64) } else { kernel.word(3, Type::I64) };
             let mut b = kernel.at();

@@ -1,12 +1,12 @@
-//! Lanes to other places: vectors of all lengths and elements, from one source and from two.
+//! Shuffles of vectors of all lengths and elements, from one source and from two.
 
 use clift_kir::{Elem, MemInfo, Type};
 
-use super::{Kernel, Random, compile};
+use super::{KernelBuilder, Random, compile};
 
 const LANES: [u32; 6] = [2, 4, 8, 16, 32, 64];
 
-/// Lanes of the sources by number, in some ways.
+/// Several selections of lanes.
 fn ways(from: u32, to: u32, random: &mut Random) -> Vec<Vec<u8>> {
     let mut any = |below: u32| -> Vec<u8> { (0..to).map(|_| (random.next() % u64::from(below)) as u8).collect() };
     let both = any(2 * from);
@@ -23,7 +23,7 @@ fn check(elem: Elem) {
     let longest = (512 / elem.bits()).min(Type::MAX_LANES);
     let lanes = || LANES.into_iter().filter(move |&lanes| lanes <= longest);
     let sources: [Vec<u8>; 2] = [0, 1].map(|_| (0..64).map(|_| random.next() as u8).collect());
-    let mut kernel = Kernel::new("shuffles");
+    let mut kernel = KernelBuilder::new("shuffles");
     let pointers = [0, 1, 2].map(|index| kernel.pointer(index));
     let mut wanted: Vec<u8> = Vec::new();
     for from in lanes() {

@@ -1,5 +1,5 @@
-//! Every lane-wise op of the op table, at every element and a selection of lanes, on edge cases and random operands, against the
-//! op's meaning.
+//! Tests every lane-wise op of the op table against its meaning: at every element and a selection of lane counts, on edge cases
+//! and random operands.
 
 use clift_kir::eval::LaneCx;
 use clift_kir::ops::{ImmKind, Meaning, OPS, OpInfo, TypeRule};
@@ -7,16 +7,16 @@ use clift_kir::{
     Convert, Elem, FloatCond, FpFlags, Imm, IntCond, LibFn, MemInfo, Opcode, Rounding, Space, Type, Value,
 };
 
-use super::{Compiled, Kernel, Random, compile, compile_elsewhere};
+use super::{CompiledFunction, KernelBuilder, Random, compile, compile_elsewhere};
 
 const LANES: [u32; 7] = [1, 2, 3, 4, 8, 16, 32];
 const INTS: [Elem; 4] = [Elem::I8, Elem::I16, Elem::I32, Elem::I64];
 const FLOATS: [Elem; 3] = [Elem::F16, Elem::F32, Elem::F64];
 
-/// Operand elements and result element.
-type Signature = (Vec<Elem>, Elem);
+/// The elements of the operands and of the result.
+type OpSignature = (Vec<Elem>, Elem);
 
-fn signatures(info: &OpInfo, imm: &Imm) -> Vec<Signature> {
+fn signatures(info: &OpInfo, imm: &Imm) -> Vec<OpSignature> {
     let same = |elems: &[Elem], count: usize| elems.iter().map(|&e| (vec![e; count], e)).collect::<Vec<_>>();
     let pairs = |from: &[Elem], to: &[Elem], fits: &dyn Fn(Elem, Elem) -> bool| {
         from.iter()
@@ -84,7 +84,7 @@ fn immediates(info: &OpInfo) -> Vec<Imm> {
     }
 }
 
-/// Operands worth trying.
+/// Operands that are edge cases.
 fn edges(elem: Elem) -> Vec<u64> {
     let mut values: Vec<u64> = match elem {
         Elem::B1 => vec![0, 1],
@@ -181,12 +181,12 @@ fn edges(elem: Elem) -> Vec<u64> {
 
 fn random(elem: Elem, random: &mut Random) -> u64 {
     let word = random.next();
-    // Small numbers are as interesting as bit patterns.
+    // Use small numbers as well as random bit patterns.
     let word = if word & 3 == 0 && elem.is_int() { (word >> 32) >> (word >> 2 & 31) } else { random.next() };
     word & elem.mask()
 }
 
-/// Operands of a number of samples: all pairs of edges for two operands, random ones besides.
+/// Operands of the samples: all pairs of edge cases for two operands, and random ones.
 fn samples(elems: &[Elem], seed: u64) -> Vec<Vec<u64>> {
     let mut numbers = Random(seed | 1);
     let mut samples = Vec::new();
@@ -206,7 +206,7 @@ fn samples(elems: &[Elem], seed: u64) -> Vec<Vec<u64>> {
     samples
 }
 
-/// How an element lies in memory: truth values as bytes.
+/// The element that represents an element in memory: Booleans are bytes.
 fn stored(elem: Elem) -> Elem {
     if elem == Elem::B1 { Elem::I8 } else { elem }
 }
@@ -235,8 +235,8 @@ fn is_zero(elem: Elem, bits: u64) -> bool {
     elem.is_float() && clift_kir::eval::float::to_f64(elem, bits) == 0.0
 }
 
-/// Whether a result is one that the op's documentation allows.
-fn allowed(info: &OpInfo, imm: &Imm, (args, to): &Signature, operands: &[u64], wanted: u64, got: u64) -> bool {
+/// Whether the op's documentation permits a result.
+fn allowed(info: &OpInfo, imm: &Imm, (args, to): &OpSignature, operands: &[u64], wanted: u64, got: u64) -> bool {
     if wanted == got {
         return true;
     }
@@ -246,7 +246,7 @@ fn allowed(info: &OpInfo, imm: &Imm, (args, to): &Signature, operands: &[u64], w
             operands.contains(&got) || is_zero(args[0], operands[0])
         }
         Opcode::FptoS | Opcode::FptoU => {
-            // Without saturation, what is out of range gives anything.
+            // Without saturation, values out of range may give any result.
             let Imm::Convert(mode) = imm else { unreachable!() };
             let value = clift_kir::eval::float::to_f64(args[0], operands[0]);
             let (low, high) = match info.op {
@@ -265,11 +265,11 @@ fn allowed(info: &OpInfo, imm: &Imm, (args, to): &Signature, operands: &[u64], w
     }
 }
 
-/// One op with one immediate at one signature, in all lanes.
-fn check(info: &OpInfo, imm: &Imm, signature: &Signature) {
+/// Tests one op with one immediate and one signature at all lane counts.
+fn check(info: &OpInfo, imm: &Imm, signature: &OpSignature) {
     let (args, to) = signature;
     let samples = samples(args, u64::from(info.op as u8) << 8 | u64::from(args[0].bits()));
-    let mut kernel = Kernel::new(info.name);
+    let mut kernel = KernelBuilder::new(info.name);
     for (variant, &lanes) in LANES.iter().enumerate() {
         let pointers: Vec<Value> = (0..=args.len()).map(|i| kernel.pointer(variant * (args.len() + 1) + i)).collect();
         kernel.repeat((samples.len() as u64).div_ceil(u64::from(lanes)), |kernel, index| {
@@ -297,7 +297,7 @@ fn check(info: &OpInfo, imm: &Imm, signature: &Signature) {
     }
     let func = kernel.finish();
     let elsewhere = match imm {
-        // What the others expand to is the same on all targets.
+        // All other ops expand to the same on all targets.
         Imm::Convert(mode) => {
             matches!(mode, Convert { rounding: Rounding::NearestEven | Rounding::Up, saturate: true })
         }
@@ -312,8 +312,8 @@ fn check(info: &OpInfo, imm: &Imm, signature: &Signature) {
     }
 }
 
-/// Runs a kernel of all numbers of lanes and compares with the op's meaning.
-fn compare(compiled: &Compiled, info: &OpInfo, imm: &Imm, signature: &Signature, samples: &[Vec<u64>]) {
+/// Runs a kernel with all lane counts and compares with the op's meaning.
+fn compare(compiled: &CompiledFunction, info: &OpInfo, imm: &Imm, signature: &OpSignature, samples: &[Vec<u64>]) {
     let Meaning::Lanes(meaning) = info.meaning else { unreachable!() };
     let (args, to) = signature;
     let mut buffers: Vec<Vec<u8>> = Vec::new();
@@ -323,7 +323,7 @@ fn compare(compiled: &Compiled, info: &OpInfo, imm: &Imm, signature: &Signature,
             let values: Vec<u64> = (0..padded).map(|s| samples[s.min(samples.len() - 1)][i]).collect();
             buffers.push(pack(&values, elem));
         }
-        // Bytes behind the results show writes beyond them.
+        // The bytes after the results show whether a kernel writes beyond them.
         buffers.push(vec![0xa5; padded * stored(*to).bytes() as usize + 16]);
     }
     let words: Vec<u64> = buffers.iter_mut().map(|b| b.as_mut_ptr() as u64).collect();

@@ -1,4 +1,5 @@
-//! Calls into the host: library functions lane by lane, bulk memory, `printf` and the clock through the runtime's callbacks.
+//! Calls into the host: library functions lane by lane, block copies and fills, and `printf` and the clock through the runtime's
+//! callbacks.
 
 use std::mem::offset_of;
 
@@ -8,19 +9,19 @@ use clift_kir::{Imm, Inst, Value};
 use regalloc2::{Operand, PReg, VReg};
 use smallvec::SmallVec;
 
-use super::{Address, From, Selector, Start, class, wrong_imm};
+use super::{AddressBase, MemAddress, RegMem, Selector, class, wrong_imm};
 use crate::codegen::host;
 use crate::codegen::not_legal;
-use crate::codegen::x86::code::{ARGUMENTS, GPR, Kind, RAX, ZMM, clobbered_by_calls};
-use crate::codegen::x86::encode::Size;
+use crate::codegen::x86::code::{ARGUMENTS, GPR, InstKind, RAX, ZMM, clobbered_by_calls};
+use crate::codegen::x86::encode::OperandSize;
 use crate::codegen::x86::table as t;
 
 impl Selector<'_> {
-    /// The fault of work-items that wait for one another.
+    /// Ends the launch with a fault, because its work-items wait for one another.
     pub(super) fn deadlock(&mut self) {
         let text = host::deadlock(&self.legal.name);
         let constant = self.pool.add(text.as_bytes());
-        let pointer = self.g1(t::LEA, Size::S64, From::Bytes(constant));
+        let pointer = self.g1(t::LEA, OperandSize::S64, RegMem::Bytes(constant));
         let length = self.number(text.len() as i64, 64);
         let context = self.context();
         let callee = self.callback(context, offset_of!(Callbacks, fault));
@@ -59,7 +60,7 @@ impl Selector<'_> {
         }
     }
 
-    /// The launch context: the entry's first parameter.
+    /// The launch context, which is the entry's first parameter.
     fn context(&mut self) -> VReg {
         let entry = self.legal.layout.entry();
         let context: Option<Value> = entry.and_then(|entry| self.legal.dfg.params(entry).first().copied());
@@ -70,13 +71,14 @@ impl Selector<'_> {
     }
 
     fn callback(&mut self, context: VReg, offset: usize) -> VReg {
-        let at =
-            |base, disp: usize| From::Memory(Address { base: Start::Register(base), index: None, disp: disp as i32 });
-        let callbacks = self.g1(t::MOV, Size::S64, at(context, offset_of!(WgContext, callbacks)));
-        self.g1(t::MOV, Size::S64, at(callbacks, offset))
+        let at = |base, disp: usize| {
+            RegMem::Memory(MemAddress { base: AddressBase::Register(base), index: None, disp: disp as i32 })
+        };
+        let callbacks = self.g1(t::MOV, OperandSize::S64, at(context, offset_of!(WgContext, callbacks)));
+        self.g1(t::MOV, OperandSize::S64, at(callbacks, offset))
     }
 
-    /// A call by the System V convention, with a result that is a float or fits a scalar register.
+    /// A call by the System V convention. The result is a float or fits a scalar register.
     pub(super) fn call(&mut self, callee: VReg, args: &[VReg], float: bool) -> VReg {
         let mut operands: SmallVec<[Operand; 4]> = SmallVec::from_slice(&[Operand::reg_use(callee)]);
         let (mut scalars, mut floats) = (ARGUMENTS.into_iter(), 0);
@@ -93,7 +95,7 @@ impl Selector<'_> {
         operands.push(Operand::reg_fixed_def(result, place));
         let mut clobbers = clobbered_by_calls();
         clobbers.remove(place);
-        self.push_clobbering(Kind::Call, operands, clobbers);
+        self.push_clobbering(InstKind::Call, operands, clobbers);
         result
     }
 }

@@ -1,18 +1,19 @@
-//! Control flow. A switch becomes a table where its cases lie densely, else a binary search.
+//! Control flow. A switch becomes a jump table where its cases are dense, else a binary search.
 //!
-//! Where a block has several ways out, one that carries values, or leads where others lead too, goes through a block of its own.
+//! Critical edges are split: if a block has several successors, an edge that carries values or leads to a block with several
+//! predecessors gets a block of its own.
 
 use clift_kir::ops::TerminatorOp;
 use clift_kir::{BlockCall, Imm, Inst, Opcode, SwitchData, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
-use super::{From, Selector, size, wrong_imm};
-use crate::codegen::x86::code::{Cond, Edge, GPR, Kind, MachBlock};
-use crate::codegen::x86::encode::Size;
+use super::{RegMem, Selector, size, wrong_imm};
+use crate::codegen::x86::code::{Cond, GPR, InstKind, MachBlock, MachEdge};
+use crate::codegen::x86::encode::OperandSize;
 use crate::codegen::x86::table as t;
 
-/// Runs of cases of at least this many are tables.
+/// The least number of dense cases for a jump table.
 const TABLE_MIN: usize = 4;
 
 impl Selector<'_> {
@@ -22,7 +23,7 @@ impl Selector<'_> {
         match (op, &data.imm) {
             (TerminatorOp::Jump, Imm::Jump(call)) => {
                 let edge = self.straight(call);
-                self.push(Kind::Jump, SmallVec::new());
+                self.push(InstKind::Jump, SmallVec::new());
                 self.blocks[self.current].edges = vec![edge];
             }
             (TerminatorOp::Branch, Imm::Branch(calls)) => {
@@ -35,13 +36,13 @@ impl Selector<'_> {
                 let selector = self.zero_extended(selector, ty.elem.bits());
                 self.switch(selector, ty, switch);
             }
-            // Reaching what is never reached is the kernel's fault, but no reason to end the process: the call ends.
-            (TerminatorOp::Ret | TerminatorOp::Unreachable, Imm::None) => self.push(Kind::Return, SmallVec::new()),
+            // Reaching `unreachable` is the kernel's fault, but must not end the process: the function returns.
+            (TerminatorOp::Ret | TerminatorOp::Unreachable, Imm::None) => self.push(InstKind::Return, SmallVec::new()),
             (_, imm) => wrong_imm(imm),
         }
     }
 
-    /// Sets the flags by what a branch depends on.
+    /// Sets the flags for a branch and returns the condition on them.
     fn branch_condition(&mut self, cond: Value) -> Cond {
         if self.fused.contains(cond)
             && let Some(test) = self.legal.dfg.def_inst(cond)
@@ -52,14 +53,19 @@ impl Selector<'_> {
             };
         }
         let value = self.get(cond);
-        self.flags(t::TEST, Size::S32, value, From::Register(value));
+        self.flags(t::TEST, OperandSize::S32, value, RegMem::Register(value));
         Cond::NotEqual
     }
 
     /// Ends the current block with a branch on the flags.
-    fn branch(&mut self, cond: Cond, then: impl FnOnce(&mut Self) -> Edge, otherwise: impl FnOnce(&mut Self) -> Edge) {
+    fn branch(
+        &mut self,
+        cond: Cond,
+        then: impl FnOnce(&mut Self) -> MachEdge,
+        otherwise: impl FnOnce(&mut Self) -> MachEdge,
+    ) {
         let block = self.current;
-        self.push(Kind::Branch(cond), SmallVec::new());
+        self.push(InstKind::Branch(cond), SmallVec::new());
         let then = then(self);
         self.current = block;
         let otherwise = otherwise(self);
@@ -67,13 +73,13 @@ impl Selector<'_> {
         self.blocks[block].edges = vec![then, otherwise];
     }
 
-    /// The way to a block from the end of the current one.
-    fn straight(&mut self, call: &BlockCall) -> Edge {
+    /// The edge to the only successor of the current block.
+    fn straight(&mut self, call: &BlockCall) -> MachEdge {
         let args = call.args.iter().map(|&arg| self.get(arg)).collect();
-        Edge { to: self.targets[call.block], args }
+        MachEdge { to: self.targets[call.block], args }
     }
 
-    /// A block of its own, out of the way if the current one or where it leads is.
+    /// A new block; it is cold if the current block or its target is.
     fn extra_block(&mut self, cold: bool) -> usize {
         let cold = cold || self.blocks[self.current].cold;
         self.blocks.push(MachBlock { cold, ..MachBlock::default() });
@@ -81,17 +87,17 @@ impl Selector<'_> {
         self.blocks.len() - 1
     }
 
-    /// One of several ways out of the current block.
-    fn edge(&mut self, call: &BlockCall) -> Edge {
+    /// One of several edges from the current block.
+    fn edge(&mut self, call: &BlockCall) -> MachEdge {
         if call.args.is_empty() && self.preds[call.block] == 1 {
-            return Edge { to: self.targets[call.block], args: Vec::new() };
+            return MachEdge { to: self.targets[call.block], args: Vec::new() };
         }
         let block = self.extra_block(self.blocks[self.targets[call.block]].cold);
         self.current = block;
         let edge = self.straight(call);
-        self.push(Kind::Jump, SmallVec::new());
+        self.push(InstKind::Jump, SmallVec::new());
         self.blocks[block].edges = vec![edge];
-        Edge { to: block, args: Vec::new() }
+        MachEdge { to: block, args: Vec::new() }
     }
 
     fn switch(&mut self, selector: VReg, ty: Type, switch: &SwitchData) {
@@ -108,16 +114,16 @@ impl Selector<'_> {
             Ok(value) => self.compare_imm(size(ty), selector, value.into()),
             Err(_) => {
                 let other = self.number(value, 64);
-                self.flags(t::CMP, size(ty), selector, From::Register(other));
+                self.flags(t::CMP, size(ty), selector, RegMem::Register(other));
             }
         }
     }
 
-    /// Ends the current block with the choice among sorted cases.
+    /// Ends the current block with a search among sorted cases.
     fn search(&mut self, selector: VReg, ty: Type, cases: &[(u64, &BlockCall)], default: &BlockCall) {
         let [(first, target), rest @ ..] = cases else {
             let edge = self.straight(default);
-            self.push(Kind::Jump, SmallVec::new());
+            self.push(InstKind::Jump, SmallVec::new());
             self.blocks[self.current].edges = vec![edge];
             return;
         };
@@ -132,7 +138,7 @@ impl Selector<'_> {
         let (low, high) = cases.split_at(cases.len() / 2);
         self.compare_bits(selector, ty, high[0].0);
         let (low_block, high_block) = (self.extra_block(false), self.extra_block(false));
-        let to = |to| move |_: &mut Self| Edge { to, args: Vec::new() };
+        let to = |to| move |_: &mut Self| MachEdge { to, args: Vec::new() };
         self.branch(Cond::Below, to(low_block), to(high_block));
         for (block, cases) in [(low_block, low), (high_block, high)] {
             self.current = block;
@@ -143,21 +149,21 @@ impl Selector<'_> {
     fn table(&mut self, selector: VReg, ty: Type, cases: &[(u64, &BlockCall)], default: &BlockCall) {
         let first = cases[0].0;
         let index = match first {
-            0 => self.g1(t::MOV, size(ty), From::Register(selector)),
+            0 => self.g1(t::MOV, size(ty), RegMem::Register(selector)),
             first => {
                 let base = self.number(first as i64, ty.elem.bits());
-                self.g2(t::SUB, size(ty), selector, From::Register(base))
+                self.g2(t::SUB, size(ty), selector, RegMem::Register(base))
             }
         };
         let count = cases[cases.len() - 1].0 - first + 1;
         self.compare_imm(size(ty), index, count as i64);
         let table = self.extra_block(false);
-        self.branch(Cond::Below, |_| Edge { to: table, args: Vec::new() }, |this| this.edge(default));
+        self.branch(Cond::Below, |_| MachEdge { to: table, args: Vec::new() }, |this| this.edge(default));
         self.current = table;
         let (base, entry) = (self.fresh(GPR), self.fresh(GPR));
         let operands =
             SmallVec::from_slice(&[Operand::reg_use_at_end(index), Operand::reg_temp(base), Operand::reg_temp(entry)]);
-        self.push(Kind::Table, operands);
+        self.push(InstKind::JumpTable, operands);
         let mut edges = Vec::new();
         let mut wanted = cases.iter();
         let mut next = wanted.next();

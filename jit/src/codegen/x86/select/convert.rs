@@ -1,4 +1,4 @@
-//! Conversions: widths of integers, between integers and floats, between floats, addresses.
+//! Conversions: between integer widths, between integers and floats, between float types, and of addresses.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::ops::ConvertOp;
@@ -6,13 +6,13 @@ use clift_kir::{Elem, FloatCond, Imm, Inst, Type};
 use regalloc2::VReg;
 
 use super::float::predicate;
-use super::{From, More, NO_DIGIT, Selector, broadcast_row, size};
+use super::{ExtraOperands, NO_DIGIT, RegMem, Selector, broadcast_row, size};
 use crate::codegen::x86::code::{GPR, MASK, ZMM};
-use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
-/// Truncation of lanes, by the bytes before and after.
-fn narrowing(from: u32, to: u32) -> Row {
+/// Truncation of lanes, by their bytes before and after.
+fn narrowing(from: u32, to: u32) -> InstRow {
     match (from, to) {
         (2, _) => t::VPMOVWB,
         (4, 1) => t::VPMOVDB,
@@ -23,8 +23,8 @@ fn narrowing(from: u32, to: u32) -> Row {
     }
 }
 
-/// Extension of lanes, by the bytes before and after.
-fn widening(from: u32, to: u32, signed: bool) -> Row {
+/// Extension of lanes, by their bytes before and after.
+fn widening(from: u32, to: u32, signed: bool) -> InstRow {
     match (from, to, signed) {
         (1, 2, true) => t::VPMOVSXBW,
         (1, 4, true) => t::VPMOVSXBD,
@@ -41,8 +41,8 @@ fn widening(from: u32, to: u32, signed: bool) -> Row {
     }
 }
 
-/// Truncation of floats to integers of four or eight bytes.
-fn to_int(from: Elem, to: Elem, signed: bool) -> Row {
+/// Float to integer of four or eight bytes, rounding toward zero.
+fn to_int(from: Elem, to: Elem, signed: bool) -> InstRow {
     match (from == Elem::F64, to == Elem::I64, signed) {
         (false, false, true) => t::VCVTTPS2DQ,
         (false, false, false) => t::VCVTTPS2UDQ,
@@ -55,8 +55,8 @@ fn to_int(from: Elem, to: Elem, signed: bool) -> Row {
     }
 }
 
-/// Integers of four or eight bytes as floats.
-fn to_float(from: Elem, to: Elem, signed: bool) -> Row {
+/// Integer of four or eight bytes to float.
+fn to_float(from: Elem, to: Elem, signed: bool) -> InstRow {
     match (from == Elem::I64, to == Elem::F64, signed) {
         (false, false, true) => t::VCVTDQ2PS,
         (false, false, false) => t::VCVTUDQ2PS,
@@ -69,8 +69,8 @@ fn to_float(from: Elem, to: Elem, signed: bool) -> Row {
     }
 }
 
-/// A mask as lanes of so many bytes.
-pub(super) fn mask_to_lanes(bytes: u32) -> Row {
+/// A mask as lanes of a given size.
+pub(super) fn mask_to_lanes(bytes: u32) -> InstRow {
     match bytes {
         1 => t::VPMOVM2B,
         2 => t::VPMOVM2W,
@@ -90,24 +90,24 @@ impl Selector<'_> {
             O::Itrunc if from.is_vector() => {
                 let result = self.fresh(ZMM);
                 let row = narrowing(from.elem.bytes(), to.elem.bytes());
-                self.plain(row, longer, Some(result), Some(a), NO_DIGIT, From::Result, More::default());
+                self.push_row(row, longer, Some(result), Some(a), NO_DIGIT, RegMem::Result, ExtraOperands::default());
                 result
             }
-            // Nothing depends on the upper bits.
+            // Nothing depends on the upper bits of a scalar.
             O::Itrunc => a,
-            O::Zext | O::Sext if from.is_bool() => self.truth_as_lanes(a, to, op == O::Sext),
+            O::Zext | O::Sext if from.is_bool() => self.bool_to_lanes(a, to, op == O::Sext),
             O::Zext | O::Sext if from.is_vector() => {
                 let row = widening(from.elem.bytes(), to.elem.bytes(), op == O::Sext);
-                self.v1(row, longer, From::Register(a))
+                self.v1(row, longer, RegMem::Register(a))
             }
             O::Zext => match from.elem.bits() {
-                32 => self.g1(t::MOV, Size::S32, From::Register(a)),
+                32 => self.g1(t::MOV, OperandSize::S32, RegMem::Register(a)),
                 bits => self.zero_extended(a, bits),
             },
             O::Sext => match from.elem.bits() {
-                8 => self.g1(t::MOVSX8, size(to), From::Register(a)),
-                16 => self.g1(t::MOVSX16, size(to), From::Register(a)),
-                _ => self.g1(t::MOVSXD, Size::S64, From::Register(a)),
+                8 => self.g1(t::MOVSX8, size(to), RegMem::Register(a)),
+                16 => self.g1(t::MOVSX16, size(to), RegMem::Register(a)),
+                _ => self.g1(t::MOVSXD, OperandSize::S64, RegMem::Register(a)),
             },
             O::FptoS | O::FptoU => {
                 let saturates = matches!(&data.imm, Imm::Convert(mode) if mode.saturate);
@@ -115,7 +115,7 @@ impl Selector<'_> {
                 if from.is_vector() { lanes } else { self.first_lane(lanes, to) }
             }
             O::StoFp | O::UtoFp if from.is_vector() => {
-                self.v1(to_float(from.elem, to.elem, op == O::StoFp), longer, From::Register(a))
+                self.v1(to_float(from.elem, to.elem, op == O::StoFp), longer, RegMem::Register(a))
             }
             O::StoFp | O::UtoFp => {
                 let row = match (to.elem == Elem::F64, op == O::StoFp) {
@@ -125,13 +125,13 @@ impl Selector<'_> {
                     (true, false) => t::VCVTUSI2SD,
                 };
                 let rest = self.vector_constant(&ConstData::splat(Type::vector(Elem::I32, 4), 0));
-                self.v2(row, size(from), rest, From::Register(a))
+                self.v2(row, size(from), rest, RegMem::Register(a))
             }
             O::FptoFp => match (from.is_vector(), to.elem == Elem::F64) {
-                (true, true) => self.v1(t::VCVTPS2PD, longer, From::Register(a)),
-                (true, false) => self.v1(t::VCVTPD2PS, longer, From::Register(a)),
-                (false, true) => self.v2(t::VCVTSS2SD, Size::X, a, From::Register(a)),
-                (false, false) => self.v2(t::VCVTSD2SS, Size::X, a, From::Register(a)),
+                (true, true) => self.v1(t::VCVTPS2PD, longer, RegMem::Register(a)),
+                (true, false) => self.v1(t::VCVTPD2PS, longer, RegMem::Register(a)),
+                (false, true) => self.v2(t::VCVTSS2SD, OperandSize::X, a, RegMem::Register(a)),
+                (false, false) => self.v2(t::VCVTSD2SS, OperandSize::X, a, RegMem::Register(a)),
             },
             O::PtrToInt | O::IntToPtr | O::SpaceCast => a,
             O::Bitcast => self.bitcast(a, to),
@@ -139,15 +139,15 @@ impl Selector<'_> {
         self.set(inst, register);
     }
 
-    /// A truth value or mask as 0 and 1, or 0 and -1.
-    fn truth_as_lanes(&mut self, a: VReg, to: Type, signed: bool) -> VReg {
+    /// A Boolean or mask as 0 and 1, or as 0 and -1.
+    fn bool_to_lanes(&mut self, a: VReg, to: Type, signed: bool) -> VReg {
         match (to.is_vector(), signed) {
-            (true, true) => self.v1(mask_to_lanes(to.elem.bytes()), size(to), From::Register(a)),
+            (true, true) => self.v1(mask_to_lanes(to.elem.bytes()), size(to), RegMem::Register(a)),
             (true, false) => {
                 let bytes = to.elem.bytes() as usize;
                 let one = self.pool.add(&1u64.to_le_bytes()[..bytes]);
-                let more = More { mask: Some(a), zeroing: true, ..More::default() };
-                self.make(ZMM, broadcast_row(bytes), size(to), From::Bytes(one), more)
+                let more = ExtraOperands { mask: Some(a), zeroing: true, ..ExtraOperands::default() };
+                self.make(ZMM, broadcast_row(bytes), size(to), RegMem::Bytes(one), more)
             }
             (false, true) => self.g_digit(t::GROUP3, 3, size(to), a, None),
             (false, false) => a,
@@ -157,43 +157,54 @@ impl Selector<'_> {
     /// The first lane as a scalar integer.
     pub(super) fn first_lane(&mut self, lanes: VReg, to: Type) -> VReg {
         let result = self.fresh(GPR);
-        self.plain(t::VMOVD_TO_SCALAR, size(to), Some(result), Some(lanes), NO_DIGIT, From::Result, More::default());
+        self.push_row(
+            t::VMOVD_TO_SCALAR,
+            size(to),
+            Some(result),
+            Some(lanes),
+            NO_DIGIT,
+            RegMem::Result,
+            ExtraOperands::default(),
+        );
         result
     }
 
-    /// Lanes (of a scalar, the first) truncated; clamped, and zero for NaN, if they saturate.
+    /// Lanes (the first one, for a scalar) converted to integers. If `saturates`, values out of range are clamped and NaN gives
+    /// zero.
     fn float_to_int(&mut self, a: VReg, from: Type, to: Type, signed: bool, saturates: bool) -> VReg {
-        let longer = Size::vector(from.lanes() * from.elem.bits().max(to.elem.bits()));
-        let value = self.v1(to_int(from.elem, to.elem, signed), longer, From::Register(a));
+        let longer = OperandSize::vector(from.lanes() * from.elem.bits().max(to.elem.bits()));
+        let value = self.v1(to_int(from.elem, to.elem, signed), longer, RegMem::Register(a));
         if !saturates {
             return value;
         }
-        let vector = Size::vector(from.lanes() * from.elem.bits());
-        let lanes = Size::vector(from.lanes() * to.elem.bits());
+        let vector = OperandSize::vector(from.lanes() * from.elem.bits());
+        let lanes = OperandSize::vector(from.lanes() * to.elem.bits());
         let compare = if from.elem == Elem::F64 { t::VCMPPD } else { t::VCMPPS };
         let and = if to.elem == Elem::I64 { t::VPANDQ } else { t::VPANDD };
-        let test = |this: &mut Self, cond: FloatCond, with: From| {
-            let more = More { second: Some(a), immediate: Some((predicate(cond), 1)), ..More::default() };
+        let test = |this: &mut Self, cond: FloatCond, with: RegMem| {
+            let more =
+                ExtraOperands { second: Some(a), immediate: Some((predicate(cond), 1)), ..ExtraOperands::default() };
             this.make(MASK, compare, vector, with, more)
         };
         if !signed {
-            // What is too large becomes all ones.
+            // Values that are too large become all ones.
             let zero = self.vector_constant(&ConstData::splat(Type::vector(Elem::I32, 4), 0));
-            let kept = test(self, FloatCond::Oge, From::Register(zero));
-            let more = More { second: Some(value), mask: Some(kept), zeroing: true, ..More::default() };
-            return self.make(ZMM, and, lanes, From::Register(value), more);
+            let kept = test(self, FloatCond::Oge, RegMem::Register(zero));
+            let more =
+                ExtraOperands { second: Some(value), mask: Some(kept), zeroing: true, ..ExtraOperands::default() };
+            return self.make(ZMM, and, lanes, RegMem::Register(value), more);
         }
-        // What is out of range becomes the least integer.
+        // Values out of range become the least integer.
         let limit = 2f64.powi(to.elem.bits() as i32 - 1);
         let bits = if from.elem == Elem::F64 { limit.to_bits() } else { u64::from((limit as f32).to_bits()) };
         let limit = self.lanes_of(from.with_lanes(2), bits);
         let above = test(self, FloatCond::Oge, limit);
         let most = self.lanes_of(to.with_lanes(2), to.elem.mask() >> 1);
         let blend = if to.elem == Elem::I64 { t::VPBLENDMQ } else { t::VPBLENDMD };
-        let more = More { second: Some(value), mask: Some(above), ..More::default() };
+        let more = ExtraOperands { second: Some(value), mask: Some(above), ..ExtraOperands::default() };
         let value = self.make(ZMM, blend, lanes, most, more);
-        let number = test(self, FloatCond::Ord, From::Register(a));
-        let more = More { second: Some(value), mask: Some(number), zeroing: true, ..More::default() };
-        self.make(ZMM, and, lanes, From::Register(value), more)
+        let number = test(self, FloatCond::Ord, RegMem::Register(a));
+        let more = ExtraOperands { second: Some(value), mask: Some(number), zeroing: true, ..ExtraOperands::default() };
+        self.make(ZMM, and, lanes, RegMem::Register(value), more)
     }
 }

@@ -4,39 +4,39 @@ use clift_kir::ops::FloatOp;
 use clift_kir::{Elem, FloatCond, FpFlags, Imm, Inst, Opcode, Type, Value};
 use regalloc2::VReg;
 
-use super::{From, More, Selector, size, wrong_imm};
+use super::{ExtraOperands, RegMem, Selector, size, wrong_imm};
 use crate::codegen::x86::code::{GPR, MASK, ZMM};
-use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
-/// Rows for lanes of floats and doubles, and for scalars of both.
-pub(super) type Rows = [Row; 4];
+/// Rows for vectors of singles and of doubles, and for scalars of both.
+pub(super) type FloatRows = [InstRow; 4];
 
-const ADD: Rows = [t::VADDPS, t::VADDPD, t::VADDSS, t::VADDSD];
-const SUB: Rows = [t::VSUBPS, t::VSUBPD, t::VSUBSS, t::VSUBSD];
-pub(super) const MUL: Rows = [t::VMULPS, t::VMULPD, t::VMULSS, t::VMULSD];
-const DIV: Rows = [t::VDIVPS, t::VDIVPD, t::VDIVSS, t::VDIVSD];
-const MIN: Rows = [t::VMINPS, t::VMINPD, t::VMINSS, t::VMINSD];
-const MAX: Rows = [t::VMAXPS, t::VMAXPD, t::VMAXSS, t::VMAXSD];
-const SQRT: Rows = [t::VSQRTPS, t::VSQRTPD, t::VSQRTSS, t::VSQRTSD];
-const ROUND: Rows = [t::VRNDSCALEPS, t::VRNDSCALEPD, t::VRNDSCALESS, t::VRNDSCALESD];
-/// Products with a sum: as they are, less the sum, the product negative, and both negative. The result replaces a factor.
-pub(super) const FMA213: [Rows; 4] = [
+const ADD: FloatRows = [t::VADDPS, t::VADDPD, t::VADDSS, t::VADDSD];
+const SUB: FloatRows = [t::VSUBPS, t::VSUBPD, t::VSUBSS, t::VSUBSD];
+pub(super) const MUL: FloatRows = [t::VMULPS, t::VMULPD, t::VMULSS, t::VMULSD];
+const DIV: FloatRows = [t::VDIVPS, t::VDIVPD, t::VDIVSS, t::VDIVSD];
+const MIN: FloatRows = [t::VMINPS, t::VMINPD, t::VMINSS, t::VMINSD];
+const MAX: FloatRows = [t::VMAXPS, t::VMAXPD, t::VMAXSS, t::VMAXSD];
+const SQRT: FloatRows = [t::VSQRTPS, t::VSQRTPD, t::VSQRTSS, t::VSQRTSD];
+const ROUND: FloatRows = [t::VRNDSCALEPS, t::VRNDSCALEPD, t::VRNDSCALESS, t::VRNDSCALESD];
+/// Fused multiply-adds: `a * b + c`, `a * b - c`, `-(a * b) + c`, `-(a * b) - c`. The result overwrites a factor.
+pub(super) const FMA213: [FloatRows; 4] = [
     [t::VFMADD213PS, t::VFMADD213PD, t::VFMADD213SS, t::VFMADD213SD],
     [t::VFMSUB213PS, t::VFMSUB213PD, t::VFMSUB213SS, t::VFMSUB213SD],
     [t::VFNMADD213PS, t::VFNMADD213PD, t::VFNMADD213SS, t::VFNMADD213SD],
     [t::VFNMSUB213PS, t::VFNMSUB213PD, t::VFNMSUB213SS, t::VFNMSUB213SD],
 ];
-/// Likewise; the result replaces the third operand.
-pub(super) const FMA231: [Rows; 4] = [
+/// The same with the result overwriting the addend.
+pub(super) const FMA231: [FloatRows; 4] = [
     [t::VFMADD231PS, t::VFMADD231PD, t::VFMADD231SS, t::VFMADD231SD],
     [t::VFMSUB231PS, t::VFMSUB231PD, t::VFMSUB231SS, t::VFMSUB231SD],
     [t::VFNMADD231PS, t::VFNMADD231PD, t::VFNMADD231SS, t::VFNMADD231SD],
     [t::VFNMSUB231PS, t::VFNMSUB231PD, t::VFNMSUB231SS, t::VFNMSUB231SD],
 ];
-pub(super) const CMP: Rows = [t::VCMPPS, t::VCMPPD, t::VCMPSS, t::VCMPSD];
+pub(super) const CMP: FloatRows = [t::VCMPPS, t::VCMPPD, t::VCMPSS, t::VCMPSD];
 
-pub(super) fn of(rows: &Rows, ty: Type) -> Row {
+pub(super) fn of(rows: &FloatRows, ty: Type) -> InstRow {
     rows[usize::from(ty.elem == Elem::F64) + if ty.is_vector() { 0 } else { 2 }]
 }
 
@@ -60,7 +60,7 @@ pub(super) fn predicate(cond: FloatCond) -> i64 {
     }
 }
 
-/// Whether an op is made of one instruction that works lane by lane.
+/// Whether an op is a single instruction that works lane by lane.
 pub(super) fn is_lanewise(op: Opcode) -> bool {
     use Opcode as O;
     matches!(
@@ -90,11 +90,11 @@ impl Selector<'_> {
             O::Fadd => self.commuting(&ADD, ty, args[0], args[1]),
             O::Fmul => self.commuting(&MUL, ty, args[0], args[1]),
             O::Fsub => self.binary(&SUB, ty, args[0], args[1]),
-            O::Fdiv if self.is_estimate(inst) => self.quotient(ty, args[0], args[1]),
-            O::Sqrt if self.is_estimate(inst) => self.root(ty, args[0]),
+            O::Fdiv if self.may_estimate(inst) => self.quotient(ty, args[0], args[1]),
+            O::Sqrt if self.may_estimate(inst) => self.square_root(ty, args[0]),
             O::Fdiv => self.binary(&DIV, ty, args[0], args[1]),
             O::Fma => self.fma(ty, args[0], args[1], args[2]),
-            // Part of the instructions that use it.
+            // Folded into the instructions that use it, where possible.
             O::Fneg => self.with_signs(ty, args[0], t::VPXORD, t::VPXORQ, sign(ty)),
             O::Fabs => self.with_signs(ty, args[0], t::VPANDD, t::VPANDQ, sign(ty) - 1),
             O::Fcopysign => self.copy_sign(ty, args[0], args[1]),
@@ -116,48 +116,48 @@ impl Selector<'_> {
                 if ty.is_vector() {
                     mask
                 } else {
-                    self.make(GPR, t::KMOVQ_TO_SCALAR, Size::X, From::Register(mask), More::default())
+                    self.make(GPR, t::KMOVQ_TO_SCALAR, OperandSize::X, RegMem::Register(mask), ExtraOperands::default())
                 }
             }
         };
         self.set(inst, register);
     }
 
-    /// A comparison, as a mask; of scalars one of one bit.
+    /// A comparison, giving a mask; for scalars a mask of one bit.
     fn compare_floats(&mut self, cond: FloatCond, ty: Type, a: Value, b: Value) -> VReg {
         let (cond, a, b) = if self.constant(a).is_some() { (cond.swapped(), b, a) } else { (cond, a, b) };
         let a = self.get(a);
         let b = self.operand(b);
-        let more = More { second: Some(a), immediate: Some((predicate(cond), 1)), ..More::default() };
+        let more = ExtraOperands { second: Some(a), immediate: Some((predicate(cond), 1)), ..ExtraOperands::default() };
         self.make(MASK, of(&CMP, ty), size(ty), b, more)
     }
 
-    fn binary(&mut self, rows: &Rows, ty: Type, a: Value, b: Value) -> VReg {
+    fn binary(&mut self, rows: &FloatRows, ty: Type, a: Value, b: Value) -> VReg {
         let a = self.get(a);
         let b = self.operand(b);
         self.v2(of(rows, ty), size(ty), a, b)
     }
 
-    fn commuting(&mut self, rows: &Rows, ty: Type, a: Value, b: Value) -> VReg {
+    fn commuting(&mut self, rows: &FloatRows, ty: Type, a: Value, b: Value) -> VReg {
         let (a, b) = if self.constant(a).is_some() { (b, a) } else { (a, b) };
         self.binary(rows, ty, a, b)
     }
 
-    pub(super) fn unary(&mut self, rows: &Rows, ty: Type, a: VReg, immediate: Option<i64>) -> VReg {
-        // Scalars take the other lanes from a register of their own.
+    pub(super) fn unary(&mut self, rows: &FloatRows, ty: Type, a: VReg, immediate: Option<i64>) -> VReg {
+        // Scalar instructions take the other lanes from a second register.
         let second = (!ty.is_vector()).then_some(a);
-        let more = More { second, immediate: immediate.map(|value| (value, 1)), ..More::default() };
-        self.make(ZMM, of(rows, ty), size(ty), From::Register(a), more)
+        let more = ExtraOperands { second, immediate: immediate.map(|value| (value, 1)), ..ExtraOperands::default() };
+        self.make(ZMM, of(rows, ty), size(ty), RegMem::Register(a), more)
     }
 
-    /// The instruction overwrites one operand: better one that nobody else needs. Another may be in memory.
+    /// A fused multiply-add overwrites one operand; prefer one without later uses. Another operand can be in memory.
     fn fma(&mut self, ty: Type, a: Value, b: Value, c: Value) -> VReg {
         let ((a, less_a), (b, less_b), (c, less)) = (self.sign_of(a), self.sign_of(b), self.sign_of(c));
         let form = usize::from(less) + 2 * usize::from(less_a != less_b);
         let (a, b) =
             if self.constant(a).is_some() || (!self.ends_here(a) && self.ends_here(b)) { (b, a) } else { (a, b) };
         let size = size(ty);
-        // Of two constants one is an operand in memory; a copy of the other may be overwritten.
+        // If two operands are constants, one is an operand in memory, and the other is in a register that can be overwritten.
         let spare = match self.constant(c) {
             Some(_) => self.constant(b).is_some() && !self.ends_here(a),
             None => self.ends_here(c) || !self.ends_here(a),
@@ -173,7 +173,7 @@ impl Selector<'_> {
         self.v3(of(&FMA213[form], ty), size, tied, second, last)
     }
 
-    /// An operand of such an instruction, and whether it counts as negative.
+    /// An operand of a fused multiply-add without its negation, and whether it was negated.
     fn sign_of(&self, value: Value) -> (Value, bool) {
         match self.legal.dfg.def_inst(value) {
             Some(inst) if self.legal.dfg.inst(inst).op == Opcode::Fneg => (self.legal.dfg.inst(inst).args[0], true),
@@ -181,47 +181,52 @@ impl Selector<'_> {
         }
     }
 
-    /// To a whole number, in the instruction's own numbers of directions, without exceptions.
+    /// Rounds to an integral value. `direction` is encoded as the instruction requires; exceptions are suppressed.
     fn rounded(&mut self, ty: Type, a: Value, direction: i64) -> VReg {
         let a = self.get(a);
         self.unary(&ROUND, ty, a, Some(8 | direction))
     }
 
-    /// A bitwise operation with a constant in every lane.
-    fn with_signs(&mut self, ty: Type, a: Value, words: Row, longs: Row, bits: u64) -> VReg {
+    /// A bitwise operation with the same constant in every lane.
+    fn with_signs(&mut self, ty: Type, a: Value, words: InstRow, longs: InstRow, bits: u64) -> VReg {
         let a = self.get(a);
         let constant = self.lanes_of(ty.with_lanes(2), bits & ty.elem.mask());
         let row = if ty.elem == Elem::F64 { longs } else { words };
         self.v2(row, size(ty), a, constant)
     }
 
-    /// Magnitude of the first, sign of the second.
+    /// The magnitude of `a` with the sign of `b`.
     fn copy_sign(&mut self, ty: Type, a: Value, b: Value) -> VReg {
         let (a, b) = (self.get(a), self.get(b));
         let signs = self.lanes_of(ty.with_lanes(2), sign(ty));
         let row = if ty.elem == Elem::F64 { t::VPTERNLOGQ } else { t::VPTERNLOGD };
-        // Where the third is set the second, else the first.
-        let more = More { tied: Some(a), second: Some(b), immediate: Some((0xd8, 1)), ..More::default() };
+        // Bitwise: `b` where the third operand is set, else `a`.
+        let more =
+            ExtraOperands { tied: Some(a), second: Some(b), immediate: Some((0xd8, 1)), ..ExtraOperands::default() };
         self.make(ZMM, row, size(ty), signs, more)
     }
 
-    /// The other operand where one is NaN.
+    /// The minimum or maximum; if one operand is NaN, the other one.
     fn min_max(&mut self, min: bool, ty: Type, a: Value, b: Value, no_nan: bool) -> VReg {
         let number = |this: &Self, value: Value| {
             this.constant(value).is_some_and(|data| {
                 data.to_lanes().iter().all(|&bits| !clift_kir::eval::float::to_f64(data.ty.elem, bits).is_nan())
             })
         };
-        // The instruction gives its second operand when one is NaN.
+        // The instruction returns its second operand if one is NaN.
         let (a, b) = if number(self, a) && !number(self, b) { (b, a) } else { (a, b) };
         let rows = if min { &MIN } else { &MAX };
         if no_nan || number(self, b) {
             return self.binary(rows, ty, a, b);
         }
         let (a, b) = (self.get(a), self.get(b));
-        let chosen = self.v2(of(rows, ty), size(ty), a, From::Register(b));
-        let more = More { second: Some(b), immediate: Some((predicate(FloatCond::Uno), 1)), ..More::default() };
-        let is_nan = self.make(MASK, of(&CMP, ty), size(ty), From::Register(b), more);
+        let chosen = self.v2(of(rows, ty), size(ty), a, RegMem::Register(b));
+        let more = ExtraOperands {
+            second: Some(b),
+            immediate: Some((predicate(FloatCond::Uno), 1)),
+            ..ExtraOperands::default()
+        };
+        let is_nan = self.make(MASK, of(&CMP, ty), size(ty), RegMem::Register(b), more);
         self.blend(ty, is_nan, a, chosen)
     }
 }

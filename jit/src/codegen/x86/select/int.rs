@@ -1,17 +1,17 @@
-//! Integer ops: scalars, lanes of vectors, truth values and masks. Nothing traps: divisors that would are replaced first.
+//! Integer ops on scalars, vectors, Booleans and masks. Nothing traps: divisors that would trap are replaced first.
 
 use clift_kir::ops::IntOp;
 use clift_kir::{Imm, Inst, IntCond, Opcode, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
-use super::vectors::no_shift;
-use super::{Address, From, Immediate, More, Selector, Start, size, wrong_imm};
-use crate::codegen::x86::code::{Cond, Field, GPR, Kind, MASK, Plain, RAX, RCX, RDX, Source};
-use crate::codegen::x86::encode::{Row, Size};
+use super::vectors::not_a_shift;
+use super::{AddressBase, ExtraOperands, Immediate, MemAddress, RegMem, Selector, size, wrong_imm};
+use crate::codegen::x86::code::{Cond, GPR, InstKind, MASK, RAX, RCX, RDX, RegField, RmField, RowInst};
+use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
-/// The condition on flags.
+/// The condition on the flags for a comparison.
 pub(super) fn condition(cond: IntCond) -> Cond {
     match cond {
         IntCond::Eq => Cond::Equal,
@@ -44,24 +44,30 @@ impl Selector<'_> {
         }
         let register = match (ty.is_bool(), ty.is_vector()) {
             (true, true) => self.mask_op(op, inst),
-            (true, false) => self.truth_op(op, inst),
+            (true, false) => self.bool_op(op, inst),
             (false, true) => self.vector_int(op, inst, ty),
             (false, false) => self.scalar_int(op, inst, ty),
         };
         self.set(inst, register);
     }
 
-    // -- masks and truth values --
+    // -- masks and Booleans --
 
-    pub(super) fn mask2(&mut self, row: Row, a: VReg, b: VReg) -> VReg {
-        self.make(MASK, row, Size::X, From::Register(b), More { second: Some(a), ..More::default() })
+    pub(super) fn mask2(&mut self, row: InstRow, a: VReg, b: VReg) -> VReg {
+        self.make(
+            MASK,
+            row,
+            OperandSize::X,
+            RegMem::Register(b),
+            ExtraOperands { second: Some(a), ..ExtraOperands::default() },
+        )
     }
 
     pub(super) fn mask_not(&mut self, a: VReg) -> VReg {
-        self.make(MASK, t::KNOTQ, Size::X, From::Register(a), More::default())
+        self.make(MASK, t::KNOTQ, OperandSize::X, RegMem::Register(a), ExtraOperands::default())
     }
 
-    /// The operand of a complement that nobody else needs.
+    /// The operand of a complement that has no other use.
     fn complement_of(&self, value: Value) -> Option<Value> {
         let data = self.legal.dfg.inst(self.legal.dfg.def_inst(value)?);
         (data.op == Opcode::Not).then(|| data.args[0])
@@ -88,7 +94,7 @@ impl Selector<'_> {
             (O::Icmp, Imm::IntCond(cond)) => match cond {
                 IntCond::Ne => self.mask2(t::KXORQ, a, b),
                 IntCond::Eq => self.mask2(t::KXNORQ, a, b),
-                // True is 1 unsigned and -1 signed.
+                // True is 1 as an unsigned and -1 as a signed number.
                 IntCond::Ult | IntCond::Sgt => self.mask2(t::KANDNQ, a, b),
                 IntCond::Ugt | IntCond::Slt => self.mask2(t::KANDNQ, b, a),
                 IntCond::Ule | IntCond::Sge => {
@@ -134,18 +140,18 @@ impl Selector<'_> {
         }
     }
 
-    fn truth_op(&mut self, op: IntOp, inst: Inst) -> VReg {
+    fn bool_op(&mut self, op: IntOp, inst: Inst) -> VReg {
         use IntOp as O;
         let data = self.legal.dfg.inst(inst);
         let a = self.get(data.args[0]);
         let b = data.args.get(1).map(|&b| self.get(b)).unwrap_or(a);
         match (op, &data.imm) {
-            (O::And, _) => self.g2(t::AND, Size::S32, a, From::Register(b)),
-            (O::Or, _) => self.g2(t::OR, Size::S32, a, From::Register(b)),
-            (O::Xor, _) => self.g2(t::XOR, Size::S32, a, From::Register(b)),
-            (O::Not, _) => self.g_imm(Immediate::Xor, Size::S32, a, 1),
+            (O::And, _) => self.g2(t::AND, OperandSize::S32, a, RegMem::Register(b)),
+            (O::Or, _) => self.g2(t::OR, OperandSize::S32, a, RegMem::Register(b)),
+            (O::Xor, _) => self.g2(t::XOR, OperandSize::S32, a, RegMem::Register(b)),
+            (O::Not, _) => self.g_imm(Immediate::Xor, OperandSize::S32, a, 1),
             (O::Icmp, Imm::IntCond(cond)) => {
-                // True is 1 unsigned and -1 signed.
+                // True is 1 as an unsigned and -1 as a signed number.
                 let cond = match cond {
                     IntCond::Slt => IntCond::Ugt,
                     IntCond::Sle => IntCond::Uge,
@@ -153,8 +159,8 @@ impl Selector<'_> {
                     IntCond::Sge => IntCond::Ule,
                     IntCond::Eq | IntCond::Ne | IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => *cond,
                 };
-                self.flags(t::CMP, Size::S32, a, From::Register(b));
-                self.truth(condition(cond))
+                self.flags(t::CMP, OperandSize::S32, a, RegMem::Register(b));
+                self.bool_from_flags(condition(cond))
             }
             (O::Icmp, imm) => wrong_imm(imm),
             (
@@ -192,20 +198,20 @@ impl Selector<'_> {
 
     // -- scalars --
 
-    /// A scalar with zeros above its bits.
+    /// A scalar zero-extended from `bits` bits.
     pub(super) fn zero_extended(&mut self, value: VReg, bits: u32) -> VReg {
         match bits {
-            8 => self.g1(t::MOVZX8, Size::S32, From::Register(value)),
-            16 => self.g1(t::MOVZX16, Size::S32, From::Register(value)),
+            8 => self.g1(t::MOVZX8, OperandSize::S32, RegMem::Register(value)),
+            16 => self.g1(t::MOVZX16, OperandSize::S32, RegMem::Register(value)),
             _ => value,
         }
     }
 
-    /// A scalar of 8 or 16 bits with its sign in all of 32.
+    /// A scalar of 8 or 16 bits sign-extended to 32.
     pub(super) fn sign_extended(&mut self, value: VReg, bits: u32) -> VReg {
         match bits {
-            8 => self.g1(t::MOVSX8, Size::S32, From::Register(value)),
-            16 => self.g1(t::MOVSX16, Size::S32, From::Register(value)),
+            8 => self.g1(t::MOVSX8, OperandSize::S32, RegMem::Register(value)),
+            16 => self.g1(t::MOVSX16, OperandSize::S32, RegMem::Register(value)),
             _ => value,
         }
     }
@@ -218,10 +224,10 @@ impl Selector<'_> {
         }
     }
 
-    /// `a + b * 2^scale + disp`, without flags.
-    pub(super) fn lea(&mut self, size: Size, a: VReg, index: Option<(VReg, u8)>, disp: i32) -> VReg {
-        let address = Address { base: Start::Register(a), index, disp };
-        self.g1(t::LEA, size, From::Memory(address))
+    /// `a + b * 2^scale + disp`; the flags are preserved.
+    pub(super) fn lea(&mut self, size: OperandSize, a: VReg, index: Option<(VReg, u8)>, disp: i32) -> VReg {
+        let address = MemAddress { base: AddressBase::Register(a), index, disp };
+        self.g1(t::LEA, size, RegMem::Memory(address))
     }
 
     fn scalar_int(&mut self, op: IntOp, inst: Inst, ty: Type) -> VReg {
@@ -248,7 +254,7 @@ impl Selector<'_> {
                     Some(value) => self.lea(size, a, None, -value as i32),
                     None => {
                         let b = self.get(data.args[1]);
-                        self.g2(t::SUB, size, a, From::Register(b))
+                        self.g2(t::SUB, size, a, RegMem::Register(b))
                     }
                 }
             }
@@ -258,12 +264,12 @@ impl Selector<'_> {
                 let a = self.get(a);
                 match small {
                     Some(value) => {
-                        let more = More { immediate: Some((value, 4)), ..More::default() };
-                        self.make(GPR, t::IMUL_IMM, size, From::Register(a), more)
+                        let more = ExtraOperands { immediate: Some((value, 4)), ..ExtraOperands::default() };
+                        self.make(GPR, t::IMUL_IMM, size, RegMem::Register(a), more)
                     }
                     None => {
                         let b = self.get(b);
-                        self.g2(t::IMUL, size, a, From::Register(b))
+                        self.g2(t::IMUL, size, a, RegMem::Register(b))
                     }
                 }
             }
@@ -281,7 +287,7 @@ impl Selector<'_> {
             O::Iabs => {
                 let a = self.extended(first, ty, true);
                 let negated = self.negated(size, a);
-                self.flags(t::CMP, size, negated, From::Register(a));
+                self.flags(t::CMP, size, negated, RegMem::Register(a));
                 self.choose(Cond::Less, size, a, negated)
             }
             O::Umin => self.scalar_choice(inst, ty, false, Cond::Below),
@@ -296,7 +302,7 @@ impl Selector<'_> {
             O::Rotl => self.rotation(inst, ty),
             O::Clz => {
                 let a = self.extended(first, ty, false);
-                let count = self.g1(t::LZCNT, size, From::Register(a));
+                let count = self.g1(t::LZCNT, size, RegMem::Register(a));
                 if bits < 32 { self.lea(size, count, None, bits as i32 - 32) } else { count }
             }
             O::Ctz => {
@@ -304,31 +310,31 @@ impl Selector<'_> {
                 if bits < 32 {
                     a = self.g_imm(Immediate::Or, size, a, 1 << bits);
                 }
-                self.g1(t::TZCNT, size, From::Register(a))
+                self.g1(t::TZCNT, size, RegMem::Register(a))
             }
             O::Popcnt => {
                 let a = self.extended(first, ty, false);
-                self.g1(t::POPCNT, size, From::Register(a))
+                self.g1(t::POPCNT, size, RegMem::Register(a))
             }
             O::Bitrev => self.reversed(inst, ty),
             O::Icmp => {
                 let cond = self.compare_scalars(inst);
-                self.truth(cond)
+                self.bool_from_flags(cond)
             }
         }
     }
 
-    fn negated(&mut self, size: Size, a: VReg) -> VReg {
+    fn negated(&mut self, size: OperandSize, a: VReg) -> VReg {
         self.g_digit(t::GROUP3, 3, size, a, None)
     }
 
-    /// The operands of an op that commutes, a constant last.
+    /// The operands of a commutative op, a constant last.
     fn constant_last(&self, inst: Inst) -> (Value, Value) {
         let args = &self.legal.dfg.inst(inst).args;
         if self.constant(args[0]).is_some() { (args[1], args[0]) } else { (args[0], args[1]) }
     }
 
-    fn bitwise(&mut self, inst: Inst, size: Size, operation: Immediate, row: Row) -> VReg {
+    fn bitwise(&mut self, inst: Inst, size: OperandSize, operation: Immediate, row: InstRow) -> VReg {
         let (a, b) = self.constant_last(inst);
         match self.small(b) {
             Some(value) => {
@@ -338,12 +344,12 @@ impl Selector<'_> {
             None => {
                 let (a, b) = if !self.ends_here(a) && self.ends_here(b) { (b, a) } else { (a, b) };
                 let (a, b) = (self.get(a), self.get(b));
-                self.g2(row, size, a, From::Register(b))
+                self.g2(row, size, a, RegMem::Register(b))
             }
         }
     }
 
-    /// Sets the flags by a comparison; gives the condition on them.
+    /// Sets the flags by a comparison and returns the condition on them.
     pub(super) fn compare_scalars(&mut self, inst: Inst) -> Cond {
         let data = self.legal.dfg.inst(inst);
         let Imm::IntCond(mut cond) = data.imm else { wrong_imm(&data.imm) };
@@ -361,21 +367,21 @@ impl Selector<'_> {
         });
         let a = self.extended(a, ty, signed);
         match small {
-            Some(0) => self.flags(t::TEST, size(ty), a, From::Register(a)),
+            Some(0) => self.flags(t::TEST, size(ty), a, RegMem::Register(a)),
             Some(value) => self.compare_imm(size(ty), a, value.into()),
             None => {
                 let b = self.extended(b, ty, signed);
-                self.flags(t::CMP, size(ty), a, From::Register(b));
+                self.flags(t::CMP, size(ty), a, RegMem::Register(b));
             }
         }
         condition(cond)
     }
 
-    /// The first operand where it compares so with the second, else that.
+    /// The first operand if it compares with the second as given, else the second.
     fn scalar_choice(&mut self, inst: Inst, ty: Type, signed: bool, cond: Cond) -> VReg {
         let args = &self.legal.dfg.inst(inst).args;
         let (a, b) = (self.extended(args[0], ty, signed), self.extended(args[1], ty, signed));
-        self.flags(t::CMP, size(ty), a, From::Register(b));
+        self.flags(t::CMP, size(ty), a, RegMem::Register(b));
         self.choose(cond, size(ty), a, b)
     }
 
@@ -386,16 +392,22 @@ impl Selector<'_> {
             Opcode::Shl => (4, t::SHLX, self.get(data.args[0])),
             Opcode::Lshr => (5, t::SHRX, self.extended(data.args[0], ty, false)),
             Opcode::Ashr => (7, t::SARX, self.extended(data.args[0], ty, true)),
-            op => no_shift(op),
+            op => not_a_shift(op),
         };
         if let Some(count) = self.legal.dfg.as_splat_bits(data.args[1]) {
             return self.g_digit(t::SHIFT_IMM, digit, size, a, Some(((count % u64::from(bits)) as i64, 1)));
         }
         let mut count = self.get(data.args[1]);
         if bits < 32 {
-            count = self.g_imm(Immediate::And, Size::S32, count, i64::from(bits) - 1);
+            count = self.g_imm(Immediate::And, OperandSize::S32, count, i64::from(bits) - 1);
         }
-        self.make(GPR, row, size, From::Register(a), More { second: Some(count), ..More::default() })
+        self.make(
+            GPR,
+            row,
+            size,
+            RegMem::Register(a),
+            ExtraOperands { second: Some(count), ..ExtraOperands::default() },
+        )
     }
 
     fn rotation(&mut self, inst: Inst, ty: Type) -> VReg {
@@ -405,13 +417,24 @@ impl Selector<'_> {
             let a = self.extended(data.args[0], ty, false);
             let count = self.get(data.args[1]);
             let most = i64::from(bits) - 1;
-            let left = self.g_imm(Immediate::And, Size::S32, count, most);
-            let right = self.negated(Size::S32, count);
-            let right = self.g_imm(Immediate::And, Size::S32, right, most);
-            let up = self.make(GPR, t::SHLX, size, From::Register(a), More { second: Some(left), ..More::default() });
-            let down =
-                self.make(GPR, t::SHRX, size, From::Register(a), More { second: Some(right), ..More::default() });
-            return self.g2(t::OR, size, up, From::Register(down));
+            let left = self.g_imm(Immediate::And, OperandSize::S32, count, most);
+            let right = self.negated(OperandSize::S32, count);
+            let right = self.g_imm(Immediate::And, OperandSize::S32, right, most);
+            let up = self.make(
+                GPR,
+                t::SHLX,
+                size,
+                RegMem::Register(a),
+                ExtraOperands { second: Some(left), ..ExtraOperands::default() },
+            );
+            let down = self.make(
+                GPR,
+                t::SHRX,
+                size,
+                RegMem::Register(a),
+                ExtraOperands { second: Some(right), ..ExtraOperands::default() },
+            );
+            return self.g2(t::OR, size, up, RegMem::Register(down));
         }
         let a = self.get(data.args[0]);
         if let Some(count) = self.legal.dfg.as_splat_bits(data.args[1]) {
@@ -428,14 +451,14 @@ impl Selector<'_> {
         result
     }
 
-    /// An instruction whose last operand is the only one that it names.
-    fn of_group(&self, row: Row, size: Size, digit: u8, operand: u8) -> Kind {
-        Kind::Plain(Plain {
+    /// An instruction whose only named operand is the register or memory operand.
+    fn of_group(&self, row: InstRow, size: OperandSize, digit: u8, operand: u8) -> InstKind {
+        InstKind::Row(RowInst {
             row,
             size,
-            reg: Field::Digit(digit),
+            reg: RegField::Digit(digit),
             second: None,
-            source: Source::Operand(operand),
+            source: RmField::Operand(operand),
             mask: None,
             zeroing: false,
             broadcast: false,
@@ -454,10 +477,10 @@ impl Selector<'_> {
             let mask = (u64::MAX / ((1 << shift) + 1)) & (u64::MAX >> (64 - width));
             let mask = self.number(mask as i64, width);
             let down = self.g_digit(t::SHIFT_IMM, 5, size, value, Some((shift.into(), 1)));
-            let down = self.g2(t::AND, size, down, From::Register(mask));
-            let up = self.g2(t::AND, size, value, From::Register(mask));
+            let down = self.g2(t::AND, size, down, RegMem::Register(mask));
+            let up = self.g2(t::AND, size, value, RegMem::Register(mask));
             let up = self.g_digit(t::SHIFT_IMM, 4, size, up, Some((shift.into(), 1)));
-            value = self.g2(t::OR, size, up, From::Register(down));
+            value = self.g2(t::OR, size, up, RegMem::Register(down));
             shift /= 2;
         }
         if bits < 32 { self.g_digit(t::SHIFT_IMM, 5, size, value, Some((i64::from(32 - bits), 1))) } else { value }
@@ -475,26 +498,26 @@ impl Selector<'_> {
                 Operand::reg_fixed_def(high, RDX),
                 Operand::reg_fixed_def(low, RAX),
             ]);
-            self.push(self.of_group(t::GROUP3, Size::S64, if signed { 5 } else { 4 }, 1), operands);
+            self.push(self.of_group(t::GROUP3, OperandSize::S64, if signed { 5 } else { 4 }, 1), operands);
             return high;
         }
         let extend = |this: &mut Self, value: Value| {
             let register = this.extended(value, ty, signed);
             match (bits, signed) {
-                (32, true) => this.g1(t::MOVSXD, Size::S64, From::Register(register)),
+                (32, true) => this.g1(t::MOVSXD, OperandSize::S64, RegMem::Register(register)),
                 // The move clears the upper half.
-                (32, false) => this.g1(t::MOV, Size::S32, From::Register(register)),
+                (32, false) => this.g1(t::MOV, OperandSize::S32, RegMem::Register(register)),
                 _ => register,
             }
         };
         let (a, b) = (extend(self, data.args[0]), extend(self, data.args[1]));
-        let size = if bits == 32 { Size::S64 } else { Size::S32 };
-        let product = self.g2(t::IMUL, size, a, From::Register(b));
+        let size = if bits == 32 { OperandSize::S64 } else { OperandSize::S32 };
+        let product = self.g2(t::IMUL, size, a, RegMem::Register(b));
         self.g_digit(t::SHIFT_IMM, if signed { 7 } else { 5 }, size, product, Some((bits.into(), 1)))
     }
 
-    /// Quotient and remainder of what is in `rdx` and `rax`.
-    fn divide(&mut self, size: Size, signed: bool, a: VReg, upper: VReg, divisor: VReg) -> (VReg, VReg) {
+    /// Quotient and remainder of the number in `rdx` and `rax`.
+    fn divide(&mut self, size: OperandSize, signed: bool, a: VReg, upper: VReg, divisor: VReg) -> (VReg, VReg) {
         let (quotient, rest) = (self.fresh(GPR), self.fresh(GPR));
         let operands = SmallVec::from_slice(&[
             Self::fixed_use(a, RAX),
@@ -520,19 +543,19 @@ impl Selector<'_> {
         let mut divisor = b;
         if known.is_none() {
             let one = self.number(1, 64);
-            self.flags(t::TEST, size, b, From::Register(b));
+            self.flags(t::TEST, size, b, RegMem::Register(b));
             divisor = self.choose(Cond::Equal, size, one, b);
         }
         let (quotient, rest) = self.divide(size, false, a, upper, divisor);
         if data.op == Opcode::Urem {
-            // A remainder by one is zero, as it has to be.
+            // A remainder by one is zero, which is the required result.
             return rest;
         }
         if known.is_some() {
             return quotient;
         }
         let zero = self.number(0, 64);
-        self.flags(t::TEST, size, b, From::Register(b));
+        self.flags(t::TEST, size, b, RegMem::Register(b));
         self.choose(Cond::Equal, size, zero, quotient)
     }
 
@@ -542,7 +565,7 @@ impl Selector<'_> {
         let a = self.extended(data.args[0], ty, true);
         let b = self.extended(data.args[1], ty, true);
         let upper = self.g_digit(t::SHIFT_IMM, 7, size, a, Some((if bits == 64 { 63 } else { 31 }, 1)));
-        // Divisors 0 and -1 are replaced by 1, which gives the right remainder; the quotient is then `-a & b`.
+        // The divisors 0 and -1 are replaced by 1, which gives the right remainder; the quotient is then `-a & b`.
         let one = self.number(1, 64);
         let next = self.lea(size, b, None, 1);
         self.compare_imm(size, next, 2);
@@ -552,7 +575,7 @@ impl Selector<'_> {
             return rest;
         }
         let negated = self.negated(size, a);
-        let other = self.g2(t::AND, size, negated, From::Register(b));
+        let other = self.g2(t::AND, size, negated, RegMem::Register(b));
         self.compare_imm(size, next, 2);
         self.choose(Cond::Below, size, other, quotient)
     }
@@ -565,14 +588,14 @@ impl Selector<'_> {
         let (a, b) = (self.extended(data.args[0], ty, signed), self.extended(data.args[1], ty, signed));
         let row = if add { t::ADD } else { t::SUB };
         if bits < 32 {
-            // There is room for what overflows.
-            let value = self.g2(row, size, a, From::Register(b));
+            // A wider register has room for the overflow.
+            let value = self.g2(row, size, a, RegMem::Register(b));
             let most = (ty.elem.mask() >> u32::from(signed)) as i64;
             let least = if signed { -most - 1 } else { 0 };
             let (most, least) = (self.number(most, 32), self.number(least, 32));
-            self.flags(t::CMP, size, value, From::Register(most));
+            self.flags(t::CMP, size, value, RegMem::Register(most));
             let value = self.choose(Cond::Greater, size, most, value);
-            self.flags(t::CMP, size, value, From::Register(least));
+            self.flags(t::CMP, size, value, RegMem::Register(least));
             return self.choose(Cond::Less, size, least, value);
         }
         let clamped = match (signed, add) {
@@ -581,10 +604,10 @@ impl Selector<'_> {
             (true, _) => {
                 let fill = self.g_digit(t::SHIFT_IMM, 7, size, a, Some((i64::from(bits) - 1, 1)));
                 let most = self.number((ty.elem.mask() >> 1) as i64, bits);
-                self.g2(t::XOR, size, fill, From::Register(most))
+                self.g2(t::XOR, size, fill, RegMem::Register(most))
             }
         };
-        let value = self.g2(row, size, a, From::Register(b));
+        let value = self.g2(row, size, a, RegMem::Register(b));
         self.choose(if signed { Cond::Overflow } else { Cond::Below }, size, clamped, value)
     }
 }

@@ -1,4 +1,4 @@
-//! Lanes and masks: selection, movement between lanes, and between lanes and scalars.
+//! Lanes and masks: selection, movement between lanes, and movement between lanes and scalars.
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use regalloc2::VReg;
 use super::convert::mask_to_lanes;
 use super::float::is_lanewise as is_lanewise_float;
 use super::vectors::is_lanewise as is_lanewise_int;
-use super::{From, Immediate, More, NO_DIGIT, Selector, class, size, wrong_imm};
+use super::{ExtraOperands, Immediate, NO_DIGIT, RegMem, Selector, class, size, wrong_imm};
 use crate::codegen::not_legal;
-use crate::codegen::x86::Level;
+use crate::codegen::x86::Avx512Level;
 use crate::codegen::x86::code::{Cond, GPR, MASK, MachInst, ZMM};
-use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
-/// Blends of lanes of so many bytes.
-fn blend_row(bytes: u32) -> Row {
+/// Blends of lanes of a given size in bytes.
+fn blend_row(bytes: u32) -> InstRow {
     match bytes {
         1 => t::VPBLENDMB,
         2 => t::VPBLENDMW,
@@ -27,8 +27,8 @@ fn blend_row(bytes: u32) -> Row {
     }
 }
 
-/// A scalar register in lanes of so many bytes.
-fn splat_row(bytes: u32) -> Row {
+/// Broadcasts of a scalar register to lanes of a given size in bytes.
+fn splat_row(bytes: u32) -> InstRow {
     match bytes {
         1 => t::VPBROADCASTB_SCALAR,
         2 => t::VPBROADCASTW_SCALAR,
@@ -37,15 +37,15 @@ fn splat_row(bytes: u32) -> Row {
     }
 }
 
-/// How far behind an operation may be made that is needed in some lanes alone.
-const WITHIN: usize = 64;
+/// How far back an operation can be for being moved and masked.
+const MAX_DISTANCE: usize = 64;
 
 /// Bits of a vector of a size.
-fn bits(size: Size) -> u32 {
+fn bits(size: OperandSize) -> u32 {
     match size {
-        Size::S8 | Size::S16 | Size::S32 | Size::S64 | Size::X => 128,
-        Size::Y => 256,
-        Size::Z => 512,
+        OperandSize::S8 | OperandSize::S16 | OperandSize::S32 | OperandSize::S64 | OperandSize::X => 128,
+        OperandSize::Y => 256,
+        OperandSize::Z => 512,
     }
 }
 
@@ -53,7 +53,7 @@ impl Selector<'_> {
     pub(super) fn leaf_op(&mut self, op: LeafOp, inst: Inst) {
         use LeafOp as O;
         match op {
-            // Made where it is used.
+            // Materialized where it is used.
             O::Const => {}
             O::Undef => {
                 let to = self.result_type(inst);
@@ -103,15 +103,15 @@ impl Selector<'_> {
             O::Select => self.select(inst, to),
             O::Any | O::All => {
                 let cond = self.test_mask(inst);
-                self.truth(cond)
+                self.bool_from_flags(cond)
             }
             O::MaskBits => {
                 let a = self.get(data.args[0]);
                 let all = self.bits_of_mask(a);
                 match self.arg_type(inst, 0).lanes() {
                     64 => all,
-                    32 => self.g1(t::MOV, Size::S32, From::Register(all)),
-                    lanes => self.g_imm(Immediate::And, Size::S32, all, (1 << lanes) - 1),
+                    32 => self.g1(t::MOV, OperandSize::S32, RegMem::Register(all)),
+                    lanes => self.g_imm(Immediate::And, OperandSize::S32, all, (1 << lanes) - 1),
                 }
             }
             O::ExtractDyn | O::InsertDyn | O::Reduce => not_legal(op),
@@ -119,21 +119,21 @@ impl Selector<'_> {
         self.set(inst, register);
     }
 
-    /// `a` where the mask is true, else `b`; a scalar goes by the first bit.
+    /// `a` where the mask is true, else `b`; for scalars the first bit decides.
     pub(super) fn blend(&mut self, ty: Type, mask: VReg, a: VReg, b: VReg) -> VReg {
-        let more = More { second: Some(b), mask: Some(mask), ..More::default() };
-        self.make(ZMM, blend_row(ty.elem.bytes()), size(ty), From::Register(a), more)
+        let more = ExtraOperands { second: Some(b), mask: Some(mask), ..ExtraOperands::default() };
+        self.make(ZMM, blend_row(ty.elem.bytes()), size(ty), RegMem::Register(a), more)
     }
 
-    /// A truth value in all bits of a mask.
-    fn mask_of_truth(&mut self, truth: VReg) -> VReg {
-        let all = self.g_digit(t::GROUP3, 3, Size::S64, truth, None);
+    /// A mask whose bits all have the value of a Boolean.
+    fn mask_of_bool(&mut self, value: VReg) -> VReg {
+        let all = self.g_digit(t::GROUP3, 3, OperandSize::S64, value, None);
         self.mask_from_bits(all)
     }
 
-    /// The operation that gave a value which nobody else needs, made in the lanes of a mask alone: the others are those of
-    /// another register, or zero.
-    fn only_where(&mut self, value: Value, mask: VReg, others: Option<VReg>, ty: Type) -> Option<VReg> {
+    /// Moves the operation that computes a value without other uses here and restricts it to the lanes of a mask. The other lanes
+    /// come from another register, or are zero. `None` if that is impossible.
+    fn masked_producer(&mut self, value: Value, mask: VReg, others: Option<VReg>, ty: Type) -> Option<VReg> {
         let op = self.legal.dfg.inst(self.legal.dfg.def_inst(value)?).op;
         if !self.ends_here(value) || !(is_lanewise_int(op) || is_lanewise_float(op)) {
             return None;
@@ -141,8 +141,8 @@ impl Selector<'_> {
         let register = self.get(value);
         let insts = &mut self.blocks[self.current].insts;
         let gives = |inst: &MachInst| inst.operands.iter().any(|operand| operand.vreg() == register);
-        let at = insts.len() - 1 - insts.iter().rev().take(WITHIN).position(gives)?;
-        let made = insts[at].only_where(register, mask, others, size(ty))?;
+        let at = insts.len() - 1 - insts.iter().rev().take(MAX_DISTANCE).position(gives)?;
+        let made = insts[at].masked(register, mask, others, size(ty))?;
         insts.remove(at);
         insts.push(made);
         Some(register)
@@ -154,10 +154,10 @@ impl Selector<'_> {
         let cond = self.get(args[0]);
         if class(to) == GPR {
             let (a, b) = (self.get(args[1]), self.get(args[2]));
-            self.flags(t::TEST, Size::S32, cond, From::Register(cond));
+            self.flags(t::TEST, OperandSize::S32, cond, RegMem::Register(cond));
             return self.choose(Cond::NotEqual, size(to), a, b);
         }
-        let mask = if by_lanes { cond } else { self.mask_of_truth(cond) };
+        let mask = if by_lanes { cond } else { self.mask_of_bool(cond) };
         if class(to) == MASK {
             let (a, b) = (self.get(args[1]), self.get(args[2]));
             let chosen = self.mask2(t::KANDQ, mask, a);
@@ -166,29 +166,30 @@ impl Selector<'_> {
         }
         let whole = to.is_vector() && to.elem.bytes() >= 4;
         if whole && by_lanes && self.legal.dfg.as_splat_bits(args[2]) == Some(0) {
-            return match self.only_where(args[1], mask, None, to) {
+            return match self.masked_producer(args[1], mask, None, to) {
                 Some(register) => register,
                 None => {
                     let a = self.get(args[1]);
-                    let more = More { second: Some(a), mask: Some(mask), zeroing: true, ..More::default() };
-                    self.make(ZMM, blend_row(to.elem.bytes()), size(to), From::Register(a), more)
+                    let more =
+                        ExtraOperands { second: Some(a), mask: Some(mask), zeroing: true, ..ExtraOperands::default() };
+                    self.make(ZMM, blend_row(to.elem.bytes()), size(to), RegMem::Register(a), more)
                 }
             };
         }
         let b = self.get(args[2]);
         if whole
             && by_lanes
-            && let Some(register) = self.only_where(args[1], mask, Some(b), to)
+            && let Some(register) = self.masked_producer(args[1], mask, Some(b), to)
         {
             return register;
         }
-        let a = if whole { self.operand(args[1]) } else { From::Register(self.get(args[1])) };
-        let a = if matches!(a, From::Bytes(_)) && to.bytes() < 16 { From::Register(self.get(args[1])) } else { a };
-        let more = More { second: Some(b), mask: Some(mask), ..More::default() };
+        let a = if whole { self.operand(args[1]) } else { RegMem::Register(self.get(args[1])) };
+        let a = if matches!(a, RegMem::Bytes(_)) && to.bytes() < 16 { RegMem::Register(self.get(args[1])) } else { a };
+        let more = ExtraOperands { second: Some(b), mask: Some(mask), ..ExtraOperands::default() };
         self.make(ZMM, blend_row(to.elem.bytes()), size(to), a, more)
     }
 
-    /// Sets the flags by a mask; gives the condition on them.
+    /// Sets the flags by a mask and returns the condition on them.
     pub(super) fn test_mask(&mut self, inst: Inst) -> Cond {
         let data = self.legal.dfg.inst(inst);
         let mask = self.get(data.args[0]);
@@ -202,31 +203,31 @@ impl Selector<'_> {
             _ => None,
         };
         if let Some(row) = row {
-            self.flags(row, Size::X, mask, From::Register(mask));
-            // Carry: all are true.
+            self.flags(row, OperandSize::X, mask, RegMem::Register(mask));
+            // The carry flag: all lanes are true.
             return if any { Cond::NotEqual } else { Cond::Below };
         }
         let all = self.bits_of_mask(mask);
-        let used = self.g_imm(Immediate::And, Size::S32, all, (1 << lanes) - 1);
+        let used = self.g_imm(Immediate::And, OperandSize::S32, all, (1 << lanes) - 1);
         if any {
-            // The flags are those of the operation.
-            self.flags(t::TEST, Size::S32, used, From::Register(used));
+            // The flags are those of the operation itself.
+            self.flags(t::TEST, OperandSize::S32, used, RegMem::Register(used));
             return Cond::NotEqual;
         }
-        self.compare_imm(Size::S32, used, (1 << lanes) - 1);
+        self.compare_imm(OperandSize::S32, used, (1 << lanes) - 1);
         Cond::Equal
     }
 
     fn splat(&mut self, a: VReg, to: Type) -> VReg {
         if to.is_bool() {
-            return self.mask_of_truth(a);
+            return self.mask_of_bool(a);
         }
         let bytes = to.elem.bytes();
         let row = if a.class() == ZMM { super::broadcast_row(bytes as usize) } else { splat_row(bytes) };
-        self.v1(row, size(to), From::Register(a))
+        self.v1(row, size(to), RegMem::Register(a))
     }
 
-    /// A register whose first 128 bits have a lane, and the lane's number there.
+    /// A register that has a lane in its first 128 bits, and the lane's number there.
     fn quarter(&mut self, a: VReg, from: Type, lane: u32) -> (VReg, u32) {
         let each = 128 / from.elem.bits();
         match lane / each {
@@ -236,10 +237,10 @@ impl Selector<'_> {
     }
 
     /// 128 bits of a longer vector.
-    fn part(&mut self, a: VReg, size: Size, quarter: u32) -> VReg {
+    fn part(&mut self, a: VReg, size: OperandSize, quarter: u32) -> VReg {
         let result = self.fresh(ZMM);
-        let more = More { immediate: Some((quarter.into(), 1)), ..More::default() };
-        self.plain(t::VEXTRACTI32X4, size, Some(result), Some(a), NO_DIGIT, From::Result, more);
+        let more = ExtraOperands { immediate: Some((quarter.into(), 1)), ..ExtraOperands::default() };
+        self.push_row(t::VEXTRACTI32X4, size, Some(result), Some(a), NO_DIGIT, RegMem::Result, more);
         result
     }
 
@@ -249,23 +250,23 @@ impl Selector<'_> {
             let all = self.bits_of_mask(a);
             let moved = match lane {
                 0 => all,
-                lane => self.g_digit(t::SHIFT_IMM, 5, Size::S64, all, Some((lane.into(), 1))),
+                lane => self.g_digit(t::SHIFT_IMM, 5, OperandSize::S64, all, Some((lane.into(), 1))),
             };
-            return self.g_imm(Immediate::And, Size::S32, moved, 1);
+            return self.g_imm(Immediate::And, OperandSize::S32, moved, 1);
         }
         if from.elem.bytes() < 4 {
             let (a, lane) = self.quarter(a, from, lane);
             let result = self.fresh(GPR);
             let row = if from.elem.bytes() == 1 { t::VPEXTRB } else { t::VPEXTRW };
-            let more = More { immediate: Some((lane.into(), 1)), ..More::default() };
-            self.plain(row, Size::S32, Some(result), Some(a), NO_DIGIT, From::Result, more);
+            let more = ExtraOperands { immediate: Some((lane.into(), 1)), ..ExtraOperands::default() };
+            self.push_row(row, OperandSize::S32, Some(result), Some(a), NO_DIGIT, RegMem::Result, more);
             return result;
         }
         let first = match lane {
             0 => a,
             lane => {
                 let row = if from.elem.bytes() == 4 { t::VALIGND } else { t::VALIGNQ };
-                self.v2_imm(row, size(from), a, From::Register(a), lane.into())
+                self.v2_imm(row, size(from), a, RegMem::Register(a), lane.into())
             }
         };
         if class(to) == GPR { self.first_lane(first, to) } else { first }
@@ -275,17 +276,17 @@ impl Selector<'_> {
         if ty.is_bool() {
             let all = self.bits_of_mask(a);
             let others = self.number(!(1i64 << lane), 64);
-            let all = self.g2(t::AND, Size::S64, all, From::Register(others));
-            let bit = self.g_digit(t::SHIFT_IMM, 4, Size::S64, element, Some((lane.into(), 1)));
-            let all = self.g2(t::OR, Size::S64, all, From::Register(bit));
+            let all = self.g2(t::AND, OperandSize::S64, all, RegMem::Register(others));
+            let bit = self.g_digit(t::SHIFT_IMM, 4, OperandSize::S64, element, Some((lane.into(), 1)));
+            let all = self.g2(t::OR, OperandSize::S64, all, RegMem::Register(bit));
             return self.mask_from_bits(all);
         }
         let bit = self.number(1 << lane, 64);
         let mask = self.mask_from_bits(bit);
         let bytes = ty.elem.bytes();
         let row = if element.class() == ZMM { super::broadcast_row(bytes as usize) } else { splat_row(bytes) };
-        let more = More { tied: Some(a), mask: Some(mask), ..More::default() };
-        self.make(ZMM, row, size(ty), From::Register(element), more)
+        let more = ExtraOperands { tied: Some(a), mask: Some(mask), ..ExtraOperands::default() };
+        self.make(ZMM, row, size(ty), RegMem::Register(element), more)
     }
 
     /// A vector of scalars.
@@ -293,50 +294,54 @@ impl Selector<'_> {
         if to.is_bool() {
             let mut all = parts[0];
             for (lane, &part) in parts.iter().enumerate().skip(1) {
-                let bit = self.g_digit(t::SHIFT_IMM, 4, Size::S64, part, Some((lane as i64, 1)));
-                all = self.g2(t::OR, Size::S64, all, From::Register(bit));
+                let bit = self.g_digit(t::SHIFT_IMM, 4, OperandSize::S64, part, Some((lane as i64, 1)));
+                all = self.g2(t::OR, OperandSize::S64, all, RegMem::Register(bit));
             }
             return self.mask_from_bits(all);
         }
         let each = (128 / to.elem.bits()) as usize;
         let mut groups: Vec<VReg> = parts.chunks(each).map(|chunk| self.group(chunk, to)).collect();
         if groups.len() > 1 {
-            groups = groups.chunks(2).map(|pair| self.joined(t::VINSERTI32X4, Size::Y, pair)).collect();
+            groups = groups.chunks(2).map(|pair| self.joined(t::VINSERTI32X4, OperandSize::Y, pair)).collect();
         }
-        self.joined(t::VINSERTI64X4, Size::Z, &groups)
+        self.joined(t::VINSERTI64X4, OperandSize::Z, &groups)
     }
 
-    fn joined(&mut self, row: Row, size: Size, pair: &[VReg]) -> VReg {
+    fn joined(&mut self, row: InstRow, size: OperandSize, pair: &[VReg]) -> VReg {
         match *pair {
-            [low, high] => self.v2_imm(row, size, low, From::Register(high), 1),
+            [low, high] => self.v2_imm(row, size, low, RegMem::Register(high), 1),
             _ => pair[0],
         }
     }
 
-    /// Scalars in 128 bits.
+    /// A vector of up to 128 bits made of scalars.
     fn group(&mut self, parts: &[VReg], to: Type) -> VReg {
         let bytes = to.elem.bytes();
-        let wide = if bytes == 8 { Size::S64 } else { Size::S32 };
+        let wide = if bytes == 8 { OperandSize::S64 } else { OperandSize::S32 };
         let mut vector = match parts[0].class() {
-            class if class == GPR => self.v1(t::VMOVD_FROM_SCALAR, wide, From::Register(parts[0])),
+            class if class == GPR => self.v1(t::VMOVD_FROM_SCALAR, wide, RegMem::Register(parts[0])),
             _ => parts[0],
         };
         for (lane, &part) in parts.iter().enumerate().skip(1) {
             let lane = lane as i64;
             let (row, size, immediate) = match (bytes, part.class() == ZMM) {
-                (4, true) => (t::VINSERTPS, Size::X, Some(lane << 4)),
-                (_, true) => (t::VUNPCKLPD, Size::X, None),
-                (1, false) => (t::VPINSRB, Size::S32, Some(lane)),
-                (2, false) => (t::VPINSRW, Size::S32, Some(lane)),
+                (4, true) => (t::VINSERTPS, OperandSize::X, Some(lane << 4)),
+                (_, true) => (t::VUNPCKLPD, OperandSize::X, None),
+                (1, false) => (t::VPINSRB, OperandSize::S32, Some(lane)),
+                (2, false) => (t::VPINSRW, OperandSize::S32, Some(lane)),
                 (_, false) => (t::VPINSRD, wide, Some(lane)),
             };
-            let more = More { second: Some(vector), immediate: immediate.map(|lane| (lane, 1)), ..More::default() };
-            vector = self.make(ZMM, row, size, From::Register(part), more);
+            let more = ExtraOperands {
+                second: Some(vector),
+                immediate: immediate.map(|lane| (lane, 1)),
+                ..ExtraOperands::default()
+            };
+            vector = self.make(ZMM, row, size, RegMem::Register(part), more);
         }
         vector
     }
 
-    /// Lanes of two vectors by number.
+    /// Shuffles lanes of two vectors by number.
     fn shuffle(&mut self, a: VReg, b: VReg, from: Type, to: Type, lanes: &[u32]) -> VReg {
         let count = from.lanes();
         if lanes.iter().all(|&lane| lane >= count) {
@@ -345,7 +350,7 @@ impl Selector<'_> {
         }
         let joins = lanes.iter().zip(0..).all(|(&lane, wanted)| lane == wanted) && to.lanes() == 2 * count;
         let alone = a == b || lanes.iter().all(|&lane| lane < count);
-        // Of one vector twice, lanes of the second are lanes of the first: from here on they have those numbers.
+        // If both vectors are the same, lanes of the second are renumbered as lanes of the first.
         let lanes: Vec<u32> = if a == b { lanes.iter().map(|lane| lane % count).collect() } else { lanes.to_vec() };
         let straight = |first: u32| lanes.iter().zip(first..).all(|(&lane, wanted)| lane == wanted);
         if !to.is_vector() {
@@ -360,7 +365,8 @@ impl Selector<'_> {
         }
         let part = to.elem.bits() * to.lanes();
         if joins && part >= 256 {
-            let (row, size) = if part == 256 { (t::VINSERTI32X4, Size::Y) } else { (t::VINSERTI64X4, Size::Z) };
+            let (row, size) =
+                if part == 256 { (t::VINSERTI32X4, OperandSize::Y) } else { (t::VINSERTI64X4, OperandSize::Z) };
             return self.joined(row, size, &[a, b]);
         }
         if straight(lanes[0]) && alone && part == 128 && lanes[0].is_multiple_of(to.lanes()) {
@@ -370,20 +376,20 @@ impl Selector<'_> {
             return self.upper_half(a);
         }
         let words = from.elem.bytes() == 4 && alone;
-        if words && size(from) == Size::X && size(to) == Size::X {
+        if words && size(from) == OperandSize::X && size(to) == OperandSize::X {
             let immediate = lanes.iter().rev().fold(0, |bits, &lane| bits << 2 | i64::from(lane));
-            return self.v1_imm(t::VPSHUFD, Size::X, From::Register(a), immediate);
+            return self.v1_imm(t::VPSHUFD, OperandSize::X, RegMem::Register(a), immediate);
         }
-        self.permuted(a, b, from, to, &lanes, alone)
+        self.permute(a, b, from, to, &lanes, alone)
     }
 
-    /// Any lanes of one or two vectors.
-    fn permuted(&mut self, a: VReg, b: VReg, from: Type, to: Type, lanes: &[u32], alone: bool) -> VReg {
+    /// A permutation of the lanes of one or two vectors.
+    fn permute(&mut self, a: VReg, b: VReg, from: Type, to: Type, lanes: &[u32], alone: bool) -> VReg {
         let bytes = from.elem.bytes();
-        if bytes == 1 && self.level == Level::Skylake {
-            return self.permuted_bytes(a, b, from, to, lanes, alone);
+        if bytes == 1 && self.level == Avx512Level::Skylake {
+            return self.permute_bytes(a, b, from, to, lanes, alone);
         }
-        let least = if alone && bytes >= 4 { Size::Y } else { Size::X };
+        let least = if alone && bytes >= 4 { OperandSize::Y } else { OperandSize::X };
         let size = size(from).max(size(to)).max(least);
         let held = bits(size) / from.elem.bits();
         let index = |&lane: &u32| u64::from(if lane < from.lanes() { lane } else { held + lane - from.lanes() });
@@ -398,63 +404,71 @@ impl Selector<'_> {
             _ => [t::VPERMQ, t::VPERMI2Q],
         };
         if alone {
-            return self.v2(rows[0], size, numbers, From::Register(a));
+            return self.v2(rows[0], size, numbers, RegMem::Register(a));
         }
-        self.v3(rows[1], size, numbers, a, From::Register(b))
+        self.v3(rows[1], size, numbers, a, RegMem::Register(b))
     }
 
-    /// Bytes to any lane without an instruction for that: within 16 bytes there is one; else as words.
-    fn permuted_bytes(&mut self, a: VReg, b: VReg, from: Type, to: Type, lanes: &[u32], alone: bool) -> VReg {
-        /// Words that a register holds.
-        const HELD: u32 = 32;
+    /// A permutation of bytes without an instruction for it. Within 16 bytes there is one; otherwise it is done on words.
+    fn permute_bytes(&mut self, a: VReg, b: VReg, from: Type, to: Type, lanes: &[u32], alone: bool) -> VReg {
+        /// The words of a register.
+        const WORDS: u32 = 32;
         if from.lanes() <= 16 && to.lanes() <= 16 {
-            let first = self.picked_bytes(a, 0..from.lanes(), lanes);
+            let first = self.shuffle_within_16_bytes(a, 0..from.lanes(), lanes);
             if alone {
                 return first;
             }
-            let second = self.picked_bytes(b, from.lanes()..2 * from.lanes(), lanes);
-            return self.v2(t::VPORD, Size::X, first, From::Register(second));
+            let second = self.shuffle_within_16_bytes(b, from.lanes()..2 * from.lanes(), lanes);
+            return self.v2(t::VPORD, OperandSize::X, first, RegMem::Register(second));
         }
-        // Each source as words, 32 of them in a register; lanes of the second begin after those of the first.
-        let each = from.lanes().div_ceil(HELD);
+        // Each source as words, 32 per register; lanes of the second source follow those of the first.
+        let each = from.lanes().div_ceil(WORDS);
         let sources = if alone { vec![a] } else { vec![a, b] };
         let words: Vec<VReg> = sources
             .iter()
             .flat_map(|&source| (0..each).map(move |part| (source, part)))
             .map(|(source, part)| {
                 let half = if part == 0 { source } else { self.upper_half(source) };
-                self.v1(t::VPMOVZXBW, Size::Z, From::Register(half))
+                self.v1(t::VPMOVZXBW, OperandSize::Z, RegMem::Register(half))
             })
             .collect();
         let place = |&lane: &u32| match lane.checked_sub(from.lanes()) {
             None => lane,
-            Some(lane) => each * HELD + lane,
+            Some(lane) => each * WORDS + lane,
         };
         let parts: Vec<VReg> = lanes
-            .chunks(HELD as usize)
+            .chunks(WORDS as usize)
             .map(|part| {
                 let places: Vec<u32> = part.iter().map(place).collect();
-                let permuted = self.permuted_words(&words, &places);
+                let permuted = self.permute_words(&words, &places);
                 let result = self.fresh(ZMM);
-                self.plain(t::VPMOVWB, Size::Z, Some(result), Some(permuted), NO_DIGIT, From::Result, More::default());
+                self.push_row(
+                    t::VPMOVWB,
+                    OperandSize::Z,
+                    Some(result),
+                    Some(permuted),
+                    NO_DIGIT,
+                    RegMem::Result,
+                    ExtraOperands::default(),
+                );
                 result
             })
             .collect();
-        self.joined(t::VINSERTI64X4, Size::Z, &parts)
+        self.joined(t::VINSERTI64X4, OperandSize::Z, &parts)
     }
 
-    /// Bytes within 16, whose numbers are `own`; zero for other numbers.
-    fn picked_bytes(&mut self, a: VReg, own: Range<u32>, lanes: &[u32]) -> VReg {
+    /// A byte shuffle within 16 bytes, whose numbers are `own`; zero for all other numbers.
+    fn shuffle_within_16_bytes(&mut self, a: VReg, own: Range<u32>, lanes: &[u32]) -> VReg {
         const ZERO: u64 = 0x80;
         let number = |lane: &u32| if own.contains(lane) { u64::from(lane - own.start) } else { ZERO };
         let mut numbers: Vec<u64> = lanes.iter().map(number).collect();
         numbers.resize(16, ZERO);
         let numbers = self.vector_constant(&ConstData::new(Type::vector(Elem::I8, 16), &numbers));
-        self.v2(t::VPSHUFB, Size::X, a, From::Register(numbers))
+        self.v2(t::VPSHUFB, OperandSize::X, a, RegMem::Register(numbers))
     }
 
-    /// Words of one to four registers, by their place in the row of them all.
-    fn permuted_words(&mut self, words: &[VReg], places: &[u32]) -> VReg {
+    /// A permutation of the words of one to four registers, numbered across all of them.
+    fn permute_words(&mut self, words: &[VReg], places: &[u32]) -> VReg {
         let held = 32;
         let of_pair = |pair: u32| places.iter().map(move |&place| (place / (2 * held) == pair, place % (2 * held)));
         let mut result = None;
@@ -466,8 +480,8 @@ impl Selector<'_> {
             numbers.resize(held as usize, 0);
             let numbers = self.vector_constant(&ConstData::new(Type::vector(Elem::I16, held), &numbers));
             let made = match *registers {
-                [low, high] => self.v3(t::VPERMI2W, Size::Z, numbers, low, From::Register(high)),
-                _ => self.v2(t::VPERMW, Size::Z, numbers, From::Register(registers[0])),
+                [low, high] => self.v3(t::VPERMI2W, OperandSize::Z, numbers, low, RegMem::Register(high)),
+                _ => self.v2(t::VPERMW, OperandSize::Z, numbers, RegMem::Register(registers[0])),
             };
             result = Some(match result {
                 None => made,
@@ -476,8 +490,8 @@ impl Selector<'_> {
                         of_pair(pair).enumerate().fold(0, |bits, (lane, (own, _))| bits | i64::from(own) << lane);
                     let bits = self.number(bits, 64);
                     let mask = self.mask_from_bits(bits);
-                    let more = More { second: Some(others), mask: Some(mask), ..More::default() };
-                    self.make(ZMM, t::VPBLENDMW, Size::Z, From::Register(made), more)
+                    let more = ExtraOperands { second: Some(others), mask: Some(mask), ..ExtraOperands::default() };
+                    self.make(ZMM, t::VPBLENDMW, OperandSize::Z, RegMem::Register(made), more)
                 }
             });
         }
@@ -487,16 +501,16 @@ impl Selector<'_> {
     /// The upper 256 bits.
     fn upper_half(&mut self, a: VReg) -> VReg {
         let result = self.fresh(ZMM);
-        let more = More { immediate: Some((1, 1)), ..More::default() };
-        self.plain(t::VEXTRACTI64X4, Size::Z, Some(result), Some(a), NO_DIGIT, From::Result, more);
+        let more = ExtraOperands { immediate: Some((1, 1)), ..ExtraOperands::default() };
+        self.push_row(t::VEXTRACTI64X4, OperandSize::Z, Some(result), Some(a), NO_DIGIT, RegMem::Result, more);
         result
     }
 
     fn shuffle_masks(&mut self, a: VReg, b: VReg, count: u32, to: u32, lanes: &[u32]) -> VReg {
         let straight = |first: u32| lanes.iter().zip(first..).all(|(&lane, wanted)| lane == wanted);
         if straight(lanes[0]) && lanes.iter().all(|&lane| lane < count) {
-            let more = More { immediate: Some((lanes[0].into(), 1)), ..More::default() };
-            return self.make(MASK, t::KSHIFTRQ, Size::X, From::Register(a), more);
+            let more = ExtraOperands { immediate: Some((lanes[0].into(), 1)), ..ExtraOperands::default() };
+            return self.make(MASK, t::KSHIFTRQ, OperandSize::X, RegMem::Register(a), more);
         }
         let unpack = match count {
             8 => Some(t::KUNPCKBW),
@@ -505,23 +519,29 @@ impl Selector<'_> {
             _ => None,
         };
         if let Some(row) = unpack.filter(|_| straight(0) && to == 2 * count) {
-            return self.make(MASK, row, Size::X, From::Register(a), More { second: Some(b), ..More::default() });
+            return self.make(
+                MASK,
+                row,
+                OperandSize::X,
+                RegMem::Register(a),
+                ExtraOperands { second: Some(b), ..ExtraOperands::default() },
+            );
         }
         let (from, result) = (Type::vector(Elem::I8, count), Type::vector(Elem::I8, to));
         let size = size(from).max(size(result));
         let alone = lanes.iter().all(|&lane| lane < count);
-        let first = self.v1(mask_to_lanes(1), size, From::Register(a));
-        let second = if alone { first } else { self.v1(mask_to_lanes(1), size, From::Register(b)) };
-        let bytes = self.permuted(first, second, from, result, lanes, alone);
-        self.make(MASK, t::VPMOVB2M, size, From::Register(bytes), More::default())
+        let first = self.v1(mask_to_lanes(1), size, RegMem::Register(a));
+        let second = if alone { first } else { self.v1(mask_to_lanes(1), size, RegMem::Register(b)) };
+        let bytes = self.permute(first, second, from, result, lanes, alone);
+        self.make(MASK, t::VPMOVB2M, size, RegMem::Register(bytes), ExtraOperands::default())
     }
 
     /// The same bits as another type.
     pub(super) fn bitcast(&mut self, a: VReg, to: Type) -> VReg {
         match (a.class() == GPR, class(to) == GPR) {
             (true, false) => {
-                let size = if to.bits() == 64 { Size::S64 } else { Size::S32 };
-                self.v1(t::VMOVD_FROM_SCALAR, size, From::Register(a))
+                let size = if to.bits() == 64 { OperandSize::S64 } else { OperandSize::S32 };
+                self.v1(t::VMOVD_FROM_SCALAR, size, RegMem::Register(a))
             }
             (false, true) => self.first_lane(a, to),
             _ => a,

@@ -5,14 +5,18 @@ use clift_kir::{AtomicOp, Elem, Imm, Inst, MemOrder, Opcode, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
-use super::{Address, From, Held, More, NO_DIGIT, Selector, Start, class, size, wrong_imm};
+use super::{
+    AddressBase, ExtraOperands, MemAddress, NO_DIGIT, RegMem, Selector, ValueLocation, class, size, wrong_imm,
+};
 use crate::codegen::host;
-use crate::codegen::x86::code::{Base, Cond, Field, GPR, Kind, MASK, Plain, RAX, Source, Update, ZMM};
-use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::code::{
+    AtomicUpdate, BaseOperand, Cond, GPR, InstKind, MASK, RAX, RegField, RmField, RowInst, ZMM,
+};
+use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
-/// Loads and stores of lanes of so many bytes.
-fn move_row(bytes: u32) -> [Row; 2] {
+/// Loads and stores of lanes of a given size in bytes.
+fn move_row(bytes: u32) -> [InstRow; 2] {
     match bytes {
         1 => [t::VMOVDQU8, t::VMOVDQU8_TO],
         2 => [t::VMOVDQU16, t::VMOVDQU16_TO],
@@ -21,27 +25,28 @@ fn move_row(bytes: u32) -> [Row; 2] {
     }
 }
 
-/// Where the lanes of an access lie.
-struct Places {
-    /// An address in each lane, or an index.
+/// The addresses of the lanes of a gather or scatter.
+struct LaneAddresses {
+    /// The address of each lane, or an index.
     lanes: VReg,
-    /// The address that indices begin at, and the logarithm of their scale.
+    /// The base address for indices, and the binary logarithm of their scale.
     base: Option<(VReg, u8)>,
-    /// Indices have 32 bits.
+    /// Whether indices have 32 bits.
     narrow: bool,
 }
 
-impl Places {
-    /// An access of elements of a type, by its rows for lanes of 64 and of 32 bits, with the operands of the register that it
-    /// reads or writes, of its mask, and of the lanes; that of the base is behind the latter.
-    fn access(&self, [row, narrow_row]: [Row; 2], ty: Type, reg: u8, mask: u8, lanes: u8) -> Kind {
+impl LaneAddresses {
+    /// A gather or scatter of elements of a type. The rows are for 64-bit and for 32-bit lanes; `reg`, `mask` and `lanes` are the
+    /// operand indices of the register that is read or written, of the mask, and of the lanes. The operand of the base follows
+    /// that of the lanes.
+    fn access(&self, [row, narrow_row]: [InstRow; 2], ty: Type, reg: u8, mask: u8, lanes: u8) -> InstKind {
         let (row, bits) = if self.narrow { (narrow_row, ty.elem.bits()) } else { (row, 64) };
-        Kind::Plain(Plain {
+        InstKind::Row(RowInst {
             row,
-            size: Size::vector(bits * ty.lanes()),
-            reg: Field::Operand(reg),
+            size: OperandSize::vector(bits * ty.lanes()),
+            reg: RegField::Operand(reg),
             second: None,
-            source: Source::Lanes(lanes, self.base.map(|(_, scale)| (lanes + 1, scale))),
+            source: RmField::Lanes(lanes, self.base.map(|(_, scale)| (lanes + 1, scale))),
             mask: Some(mask),
             zeroing: false,
             broadcast: false,
@@ -72,7 +77,7 @@ impl Selector<'_> {
                 offset
             }
         };
-        self.set_address(inst, Address { base: Start::Stack(offset), index: None, disp: 0 });
+        self.set_address(inst, MemAddress { base: AddressBase::Stack(offset), index: None, disp: 0 });
     }
 
     pub(super) fn memory_op(&mut self, op: MemoryOp, inst: Inst) {
@@ -108,7 +113,7 @@ impl Selector<'_> {
             O::Fence => {
                 let Imm::Atomic(info) = data.imm else { wrong_imm(&data.imm) };
                 if info.order == MemOrder::SeqCst {
-                    self.push(Kind::Fence, SmallVec::new());
+                    self.push(InstKind::Fence, SmallVec::new());
                 }
             }
             O::Memcpy => {
@@ -125,34 +130,34 @@ impl Selector<'_> {
         }
     }
 
-    /// Notes an address: as part of accesses if only they use it.
-    pub(super) fn set_address(&mut self, inst: Inst, address: Address) {
+    /// Sets the result of an address computation; addresses that only accesses use are folded into these.
+    pub(super) fn set_address(&mut self, inst: Inst, address: MemAddress) {
         let result = self.legal.dfg.result(inst);
         if self.addresses.contains(result) {
-            self.values[result] = Some(Held::Address(address));
+            self.values[result] = Some(ValueLocation::Address(address));
             return;
         }
         let register = self.address_of(address);
         self.set(inst, register);
     }
 
-    /// An address in a register.
-    pub(super) fn address_of(&mut self, address: Address) -> VReg {
+    /// Computes an address into a register.
+    pub(super) fn address_of(&mut self, address: MemAddress) -> VReg {
         match address {
-            Address { base: Start::Register(base), index: None, disp: 0 } => base,
-            address => self.g1(t::LEA, Size::S64, From::Memory(address)),
+            MemAddress { base: AddressBase::Register(base), index: None, disp: 0 } => base,
+            address => self.g1(t::LEA, OperandSize::S64, RegMem::Memory(address)),
         }
     }
 
-    /// The address that an access goes to.
-    fn address(&mut self, pointer: Value) -> Address {
+    /// The address of an access.
+    fn address(&mut self, pointer: Value) -> MemAddress {
         match self.values[pointer] {
-            Some(Held::Address(address)) => address,
-            _ => Address { base: Start::Register(self.get(pointer)), index: None, disp: 0 },
+            Some(ValueLocation::Address(address)) => address,
+            _ => MemAddress { base: AddressBase::Register(self.get(pointer)), index: None, disp: 0 },
         }
     }
 
-    pub(super) fn address_inst(&mut self, inst: Inst) -> Address {
+    pub(super) fn address_inst(&mut self, inst: Inst) -> MemAddress {
         let data = self.legal.dfg.inst(inst);
         let Imm::Addr { scale, disp } = data.imm else { wrong_imm(&data.imm) };
         let mut address = self.address(data.args[0]);
@@ -168,72 +173,72 @@ impl Selector<'_> {
                 };
                 if address.index.is_some() {
                     let base = self.address_of(address);
-                    address = Address { base: Start::Register(base), index: None, disp: 0 };
+                    address = MemAddress { base: AddressBase::Register(base), index: None, disp: 0 };
                 }
                 address.index = Some(index);
             }
         }
         match i32::try_from(i64::from(address.disp).wrapping_add(disp)) {
-            Ok(disp) => Address { disp, ..address },
+            Ok(disp) => MemAddress { disp, ..address },
             Err(_) => {
                 let base = self.address_of(address);
                 let disp = self.number(disp, 64);
-                Address { base: Start::Register(base), index: Some((disp, 0)), disp: 0 }
+                MemAddress { base: AddressBase::Register(base), index: Some((disp, 0)), disp: 0 }
             }
         }
     }
 
     fn scaled(&mut self, index: VReg, scale: u64) -> VReg {
         if scale.is_power_of_two() {
-            return self.g_digit(t::SHIFT_IMM, 4, Size::S64, index, Some((scale.trailing_zeros().into(), 1)));
+            return self.g_digit(t::SHIFT_IMM, 4, OperandSize::S64, index, Some((scale.trailing_zeros().into(), 1)));
         }
         match i32::try_from(scale) {
             Ok(scale) => {
-                let more = More { immediate: Some((scale.into(), 4)), ..More::default() };
-                self.make(GPR, t::IMUL_IMM, Size::S64, From::Register(index), more)
+                let more = ExtraOperands { immediate: Some((scale.into(), 4)), ..ExtraOperands::default() };
+                self.make(GPR, t::IMUL_IMM, OperandSize::S64, RegMem::Register(index), more)
             }
             Err(_) => {
                 let scale = self.number(scale as i64, 64);
-                self.g2(t::IMUL, Size::S64, index, From::Register(scale))
+                self.g2(t::IMUL, OperandSize::S64, index, RegMem::Register(scale))
             }
         }
     }
 
-    fn load(&mut self, ty: Type, address: Address) -> VReg {
-        let from = From::Memory(address);
+    fn load(&mut self, ty: Type, address: MemAddress) -> VReg {
+        let from = RegMem::Memory(address);
         if class(ty) == GPR {
             return match ty.elem.bits() {
-                8 => self.g1(t::MOVZX8, Size::S32, from),
-                16 => self.g1(t::MOVZX16, Size::S32, from),
+                8 => self.g1(t::MOVZX8, OperandSize::S32, from),
+                16 => self.g1(t::MOVZX16, OperandSize::S32, from),
                 _ => self.g1(t::MOV, size(ty), from),
             };
         }
         match ty.bytes() {
             2 => {
-                let scalar = self.g1(t::MOVZX16, Size::S32, from);
-                self.v1(t::VMOVD_FROM_SCALAR, Size::S32, From::Register(scalar))
+                let scalar = self.g1(t::MOVZX16, OperandSize::S32, from);
+                self.v1(t::VMOVD_FROM_SCALAR, OperandSize::S32, RegMem::Register(scalar))
             }
-            4 => self.v1(t::VMOVSS, Size::X, from),
-            8 => self.v1(t::VMOVSD, Size::X, from),
+            4 => self.v1(t::VMOVSS, OperandSize::X, from),
+            8 => self.v1(t::VMOVSD, OperandSize::X, from),
             _ => self.v1(t::VMOVUPS, size(ty), from),
         }
     }
 
-    fn store(&mut self, ty: Type, address: Address, value: VReg) {
+    fn store(&mut self, ty: Type, address: MemAddress, value: VReg) {
         let (row, size, value) = match (class(ty) == GPR, ty.bytes()) {
-            (true, 1) => (t::MOV_BYTE_TO, Size::S8, value),
-            (true, bytes) => (t::MOV_TO, Size::memory(bytes * 8), value),
-            (false, 2) => (t::MOV_TO, Size::S16, self.first_lane(value, Type::scalar(Elem::I32))),
-            (false, 4) => (t::VMOVSS_TO, Size::X, value),
-            (false, 8) => (t::VMOVSD_TO, Size::X, value),
+            (true, 1) => (t::MOV_BYTE_TO, OperandSize::S8, value),
+            (true, bytes) => (t::MOV_TO, OperandSize::memory(bytes * 8), value),
+            (false, 2) => (t::MOV_TO, OperandSize::S16, self.first_lane(value, Type::scalar(Elem::I32))),
+            (false, 4) => (t::VMOVSS_TO, OperandSize::X, value),
+            (false, 8) => (t::VMOVSD_TO, OperandSize::X, value),
             (false, _) => (t::VMOVUPS_TO, size(ty), value),
         };
-        self.plain(row, size, None, Some(value), NO_DIGIT, From::Memory(address), More::default());
+        self.push_row(row, size, None, Some(value), NO_DIGIT, RegMem::Memory(address), ExtraOperands::default());
     }
 
-    // -- some of the lanes --
+    // -- masked and scattered accesses --
 
-    /// A mask for lanes of a type, false for all others that the type's register has.
+    /// A mask for the lanes of a type; all other lanes of the register are false.
     fn lanes_only(&mut self, mask: Value, ty: Type) -> VReg {
         let mask = self.get(mask);
         if ty.bits() >= 128 {
@@ -241,7 +246,13 @@ impl Selector<'_> {
         }
         let lanes = self.number((1 << ty.lanes()) - 1, 64);
         let lanes = self.mask_from_bits(lanes);
-        self.make(MASK, t::KANDQ, Size::X, From::Register(lanes), More { second: Some(mask), ..More::default() })
+        self.make(
+            MASK,
+            t::KANDQ,
+            OperandSize::X,
+            RegMem::Register(lanes),
+            ExtraOperands { second: Some(mask), ..ExtraOperands::default() },
+        )
     }
 
     fn masked_load(&mut self, inst: Inst) {
@@ -250,9 +261,9 @@ impl Selector<'_> {
         let (address, mask) = (self.address(args[0]), self.lanes_only(args[1], ty));
         let zeroing = self.constant(args[2]).is_some_and(|data| data.as_splat() == Some(0));
         let tied = if zeroing { None } else { Some(self.get(args[2])) };
-        let more = More { tied, mask: Some(mask), zeroing, ..More::default() };
+        let more = ExtraOperands { tied, mask: Some(mask), zeroing, ..ExtraOperands::default() };
         let row = move_row(ty.elem.bytes())[0];
-        let value = self.make(ZMM, row, size(ty), From::Memory(address), more);
+        let value = self.make(ZMM, row, size(ty), RegMem::Memory(address), more);
         self.set(inst, value);
     }
 
@@ -261,28 +272,28 @@ impl Selector<'_> {
         let ty = self.arg_type(inst, 1);
         let (address, value) = (self.address(args[0]), self.get(args[1]));
         let mask = self.lanes_only(args[2], ty);
-        let more = More { mask: Some(mask), ..More::default() };
+        let more = ExtraOperands { mask: Some(mask), ..ExtraOperands::default() };
         let row = move_row(ty.elem.bytes())[1];
-        self.plain(row, size(ty), None, Some(value), NO_DIGIT, From::Memory(address), more);
+        self.push_row(row, size(ty), None, Some(value), NO_DIGIT, RegMem::Memory(address), more);
     }
 
-    /// The instruction clears the mask as it goes, and reads the addresses until the end.
+    /// The instruction clears the mask as it proceeds, and reads the addresses until its end.
     fn gather(&mut self, inst: Inst) {
         let args = &self.legal.dfg.inst(inst).args;
         let ty = self.result_type(inst);
         let (mask, other) = (self.get(args[1]), self.get(args[2]));
-        let places = self.places(args[0], ty);
+        let addresses = self.lane_addresses(args[0], ty);
         let (result, left) = (self.fresh(ZMM), self.fresh(MASK));
         let mut operands: SmallVec<[Operand; 4]> = SmallVec::from_slice(&[
             Operand::reg_use(other),
             Operand::reg_reuse_def(result, 0),
             Operand::reg_use(mask),
             Operand::reg_reuse_def(left, 2),
-            Operand::reg_use_at_end(places.lanes),
+            Operand::reg_use_at_end(addresses.lanes),
         ]);
-        operands.extend(places.base.map(|(base, _)| Operand::reg_use(base)));
+        operands.extend(addresses.base.map(|(base, _)| Operand::reg_use(base)));
         let rows = if ty.elem.bytes() == 4 { [t::VPGATHERQD, t::VPGATHERDD] } else { [t::VPGATHERQQ, t::VPGATHERDQ] };
-        self.push(places.access(rows, ty, 1, 3, 4), operands);
+        self.push(addresses.access(rows, ty, 1, 3, 4), operands);
         self.set(inst, result);
     }
 
@@ -290,24 +301,24 @@ impl Selector<'_> {
         let args = &self.legal.dfg.inst(inst).args;
         let ty = self.arg_type(inst, 1);
         let (value, mask) = (self.get(args[1]), self.get(args[2]));
-        let places = self.places(args[0], ty);
+        let addresses = self.lane_addresses(args[0], ty);
         let left = self.fresh(MASK);
         let mut operands: SmallVec<[Operand; 4]> = SmallVec::from_slice(&[
             Operand::reg_use(value),
             Operand::reg_use(mask),
             Operand::reg_reuse_def(left, 1),
-            Operand::reg_use(places.lanes),
+            Operand::reg_use(addresses.lanes),
         ]);
-        operands.extend(places.base.map(|(base, _)| Operand::reg_use(base)));
+        operands.extend(addresses.base.map(|(base, _)| Operand::reg_use(base)));
         let rows =
             if ty.elem.bytes() == 4 { [t::VPSCATTERQD, t::VPSCATTERDD] } else { [t::VPSCATTERQQ, t::VPSCATTERDQ] };
-        self.push(places.access(rows, ty, 0, 2, 3), operands);
+        self.push(addresses.access(rows, ty, 0, 2, 3), operands);
     }
 
-    /// Where the lanes of an access of elements of a type lie. The sum of one address and an index in each lane is part of the
-    /// instruction, and so are a scale of the index and its extension; what computed them is swept if nothing else needs it.
-    fn places(&mut self, pointers: Value, ty: Type) -> Places {
-        let plain = |lanes: VReg| Places { lanes, base: None, narrow: false };
+    /// The addresses of the lanes of an access. A sum of one address and an index in each lane is folded into the instruction,
+    /// also with a scale and an extension of the index. The computation of the sum is removed later if it has no other use.
+    fn lane_addresses(&mut self, pointers: Value, ty: Type) -> LaneAddresses {
+        let plain = |lanes: VReg| LaneAddresses { lanes, base: None, narrow: false };
         let Some([sum]) = self.made_by(pointers, Opcode::IntToPtr) else { return plain(self.get(pointers)) };
         let Some([x, y]) = self.made_by(sum, Opcode::Iadd) else { return plain(self.get(pointers)) };
         let splat = |value: Value| self.made_by(value, Opcode::Splat).map(|[base]| base);
@@ -321,7 +332,7 @@ impl Selector<'_> {
             Some((index, count as u8))
         });
         let (index, scale) = scaled.unwrap_or((offset, 0));
-        // Of fewer lanes a register of 128 bits would have more.
+        // With fewer lanes, a register of 128 bits would have unused ones.
         let whole = ty.lanes() * ty.elem.bits() >= 128;
         let narrow = self.made_by(index, Opcode::Sext).map(|[from]| from).filter(|&from| {
             let elem = self.legal.dfg.ty(from).elem;
@@ -329,10 +340,10 @@ impl Selector<'_> {
         });
         let base = self.get(base);
         let lanes = self.get(narrow.unwrap_or(index));
-        Places { lanes, base: Some((base, scale)), narrow: narrow.is_some() }
+        LaneAddresses { lanes, base: Some((base, scale)), narrow: narrow.is_some() }
     }
 
-    /// The operands of the op that made a value, if it is that op.
+    /// The operands of a value's defining instruction, if that has the opcode `op`.
     fn made_by<const COUNT: usize>(&self, value: Value, op: Opcode) -> Option<[Value; COUNT]> {
         let data = self.legal.dfg.inst(self.legal.dfg.def_inst(value)?);
         if data.op == op { data.args[..].try_into().ok() } else { None }
@@ -341,7 +352,7 @@ impl Selector<'_> {
     // -- atomics --
 
     /// An instruction that exchanges a register with memory.
-    fn exchange(&mut self, ty: Type, row: Row, byte: Row, address: VReg, value: VReg) -> VReg {
+    fn exchange(&mut self, ty: Type, row: InstRow, byte: InstRow, address: VReg, value: VReg) -> VReg {
         let result = self.fresh(GPR);
         let operands = SmallVec::from_slice(&[
             Operand::reg_use(value),
@@ -349,18 +360,18 @@ impl Selector<'_> {
             Operand::reg_use(address),
         ]);
         let bits = ty.elem.bits();
-        self.push(Self::locked(if bits == 8 { byte } else { row }, Size::memory(bits), 1, 2), operands);
+        self.push(Self::locked(if bits == 8 { byte } else { row }, OperandSize::memory(bits), 1, 2), operands);
         result
     }
 
     /// A locked instruction on memory.
-    fn locked(row: Row, size: Size, reg: u8, address: u8) -> Kind {
-        Kind::Plain(Plain {
+    fn locked(row: InstRow, size: OperandSize, reg: u8, address: u8) -> InstKind {
+        InstKind::Row(RowInst {
             row,
             size,
-            reg: Field::Operand(reg),
+            reg: RegField::Operand(reg),
             second: None,
-            source: Source::Memory(Base::Operand(address), None, 0),
+            source: RmField::Memory(BaseOperand::Operand(address), None, 0),
             mask: None,
             zeroing: false,
             broadcast: false,
@@ -388,13 +399,13 @@ impl Selector<'_> {
                 let old = self.exchange(ty, t::XADD, t::XADD8, address, negated);
                 return self.set(inst, old);
             }
-            AtomicOp::And => Update::By(t::AND),
-            AtomicOp::Or => Update::By(t::OR),
-            AtomicOp::Xor => Update::By(t::XOR),
-            AtomicOp::Smin => Update::Where(Cond::Greater),
-            AtomicOp::Smax => Update::Where(Cond::Less),
-            AtomicOp::Umin => Update::Where(Cond::Above),
-            AtomicOp::Umax => Update::Where(Cond::Below),
+            AtomicOp::And => AtomicUpdate::By(t::AND),
+            AtomicOp::Or => AtomicUpdate::By(t::OR),
+            AtomicOp::Xor => AtomicUpdate::By(t::XOR),
+            AtomicOp::Smin => AtomicUpdate::Where(Cond::Greater),
+            AtomicOp::Smax => AtomicUpdate::Where(Cond::Less),
+            AtomicOp::Umin => AtomicUpdate::Where(Cond::Above),
+            AtomicOp::Umax => AtomicUpdate::Where(Cond::Below),
             AtomicOp::Mul | AtomicOp::Fadd | AtomicOp::Fmul | AtomicOp::Fmin | AtomicOp::Fmax => {
                 unreachable!("broken invariant: atomic {:?} in a legal function", info.op)
             }
@@ -410,7 +421,7 @@ impl Selector<'_> {
             Operand::reg_use_at_end(value),
             Operand::reg_temp(new),
         ]);
-        self.push(Kind::AtomicLoop(update, Size::memory(ty.elem.bits())), operands);
+        self.push(InstKind::AtomicLoop(update, OperandSize::memory(ty.elem.bits())), operands);
         self.set(inst, old);
     }
 
@@ -428,7 +439,7 @@ impl Selector<'_> {
         ]);
         let bits = ty.elem.bits();
         let row = if bits == 8 { t::CMPXCHG8 } else { t::CMPXCHG };
-        self.push(Self::locked(row, Size::memory(bits), 2, 3), operands);
+        self.push(Self::locked(row, OperandSize::memory(bits), 2, 3), operands);
         self.set(inst, old);
     }
 }

@@ -1,17 +1,17 @@
-//! Instruction selection: legal functions as instructions over virtual registers.
+//! Instruction selection: translates legal functions to instructions over virtual registers.
 //!
-//! One [`Selector`] per function walks the blocks in order; the ops are split by class into files, each with an exhaustive match
-//! of its own ops; `scan.rs` asks what concerns the whole function, `build.rs` makes instructions, `values.rs` has constants and
-//! registers.
+//! One [`Selector`] per function visits the blocks in order. The ops are split by class into files, each with an exhaustive match
+//! over its own ops. `scan.rs` has analyses of the whole function, `build.rs` constructs instructions, `values.rs` has constants
+//! and registers.
 //!
-//! - Integers, truth values (0 or 1) and addresses are in scalar registers. Of those of 8 and 16 bits only the low bits count: who
-//!   depends on the others extends first.
-//! - Floats and vectors are in vector registers, from the first lane on; nothing depends on what is above the last lane.
-//! - Masks have a bit per lane in a mask register; nothing depends on the bits above.
-//! - Constants are made where they are used, mostly as an operand in memory that stands for all lanes. Addresses that only
-//!   accesses use become part of those.
+//! - Integers, Booleans (0 or 1) and addresses are in scalar registers. Only the low bits of those of 8 and 16 bits are defined;
+//!   an instruction that depends on more extends its operand first.
+//! - Floats and vectors are in vector registers, starting at the first lane. Nothing depends on the lanes above the last one.
+//! - Masks have one bit per lane in a mask register. Nothing depends on the bits above.
+//! - Constants are materialized where they are used, mostly as a broadcast operand in memory. Addresses that only accesses use
+//!   are folded into the accesses.
 //!
-//! Deliberately not here: how instructions look in memory (`encode.rs`), and which registers they use (`regalloc2`).
+//! Deliberately not here: the encoding of instructions (`encode.rs`), and the assignment of registers (`regalloc2`).
 
 mod build;
 mod call;
@@ -35,10 +35,10 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use regalloc2::{Operand, RegClass, VReg};
 use rustc_hash::FxHashMap;
 
-use super::Level;
-use super::code::{self, ARGUMENTS, GPR, Kind, MASK, MachBlock, MachFunc, ZMM};
-use super::encode::{Row, Size};
-use super::pool::Pool;
+use super::Avx512Level;
+use super::code::{self, ARGUMENTS, GPR, InstKind, MASK, MachBlock, MachFunc, ZMM};
+use super::encode::{InstRow, OperandSize};
+use super::pool::ConstantPool;
 use super::table as t;
 use crate::codegen::data::ProgramData;
 use crate::codegen::not_legal;
@@ -46,13 +46,13 @@ use crate::codegen::not_legal;
 /// A function over virtual registers.
 pub(super) struct Selected {
     pub(super) code: MachFunc,
-    pub(super) pool: Pool,
+    pub(super) pool: ConstantPool,
     /// Bytes of the kernel's variables on the stack.
     pub(super) variables: u32,
 }
 
 /// Selects the instructions of a legal function.
-pub(super) fn run(func: &Function, data: &ProgramData, level: Level) -> Selected {
+pub(super) fn run(func: &Function, data: &ProgramData, level: Avx512Level) -> Selected {
     let mut selector = Selector {
         legal: func,
         data,
@@ -70,62 +70,62 @@ pub(super) fn run(func: &Function, data: &ProgramData, level: Level) -> Selected
         preds: SecondaryMap::new(),
         addresses: scan::addresses(func),
         fused: scan::fused(func),
-        pool: Pool::default(),
+        pool: ConstantPool::default(),
         slots: FxHashMap::default(),
         variables: 0,
         loc: Loc::default(),
     };
     selector.function();
     let Selector { mut blocks, order, vregs, pool, variables, .. } = selector;
-    code::sweep(&mut blocks, &order, vregs);
+    code::remove_dead_instructions(&mut blocks, &order, vregs);
     Selected { code: MachFunc::new(blocks, &order, vregs), pool, variables }
 }
 
-/// An address as accesses take it.
+/// An address in the form of a memory operand.
 #[derive(Clone, Copy, Debug)]
-struct Address {
-    base: Start,
+struct MemAddress {
+    base: AddressBase,
     index: Option<(VReg, u8)>,
     disp: i32,
 }
 
-/// Where an address begins.
+/// The base of an address.
 #[derive(Clone, Copy, Debug)]
-enum Start {
+enum AddressBase {
     Register(VReg),
-    /// A byte of the kernel's variables on the stack.
+    /// An offset into the stack memory of the kernel's variables.
     Stack(u32),
 }
 
-/// What became of a value.
+/// The location of a value.
 #[derive(Clone, Copy, Debug)]
-enum Held {
+enum ValueLocation {
     Register(VReg),
-    /// Part of the accesses that use it.
-    Address(Address),
+    /// An address that is folded into the accesses that use it.
+    Address(MemAddress),
 }
 
-/// The last operand of an instruction.
+/// The register or memory operand of an instruction.
 #[derive(Clone, Copy, Debug)]
-enum From {
+enum RegMem {
     Register(VReg),
-    Memory(Address),
-    /// A constant as it stands in memory.
-    Bytes(super::pool::Constant),
-    /// A constant of one lane, for all.
-    Lane(super::pool::Constant),
-    /// Where the result is: the instruction has one operand, which it replaces.
+    Memory(MemAddress),
+    /// A constant in the pool.
+    Bytes(super::pool::PoolOffset),
+    /// A constant of one lane in the pool, which is broadcast.
+    Lane(super::pool::PoolOffset),
+    /// The register of the result: the instruction overwrites its only operand.
     Result,
 }
 
-/// What an instruction that is a row of the table has besides row and size.
+/// The optional operands of an instruction that is a row of the table.
 #[derive(Clone, Copy, Debug, Default)]
-struct More {
-    /// The operand that the result replaces.
+struct ExtraOperands {
+    /// The operand that the result overwrites.
     tied: Option<VReg>,
     second: Option<VReg>,
     mask: Option<VReg>,
-    /// Lanes outside the mask become zero.
+    /// Whether lanes outside the mask become zero.
     zeroing: bool,
     immediate: Option<(i64, u8)>,
 }
@@ -133,35 +133,35 @@ struct More {
 pub(super) struct Selector<'a> {
     legal: &'a Function,
     data: &'a ProgramData,
-    /// What the machine has.
-    level: Level,
+    /// The AVX-512 level of the machine.
+    level: Avx512Level,
     blocks: Vec<MachBlock>,
-    /// The blocks as they follow each other.
+    /// The order of the blocks.
     order: Vec<usize>,
     /// The block that instructions are appended to.
     current: usize,
     vregs: usize,
-    values: SecondaryMap<Value, Option<Held>>,
+    values: SecondaryMap<Value, Option<ValueLocation>>,
     targets: SecondaryMap<Block, usize>,
     uses: UseCounts,
-    /// Instructions that something depends on.
+    /// Instructions that have an effect, and those they depend on.
     needed: EntitySet<Inst>,
     homes: SecondaryMap<Value, Option<Block>>,
     /// The block being translated.
     block: Block,
-    /// How many edges lead to each block.
+    /// The number of edges to each block.
     preds: SecondaryMap<Block, u32>,
     /// Addresses that only accesses use.
     addresses: EntitySet<Value>,
-    /// Conditions that the branch behind them alone needs.
+    /// Conditions that are used only by the branch that directly follows them.
     fused: EntitySet<Value>,
-    pool: Pool,
+    pool: ConstantPool,
     slots: FxHashMap<Slot, u32>,
     variables: u32,
     loc: Loc,
 }
 
-/// The class of registers that a type's values are in.
+/// The register class for a type.
 fn class(ty: Type) -> RegClass {
     match ty.elem {
         Elem::B1 if ty.is_vector() => MASK,
@@ -171,11 +171,11 @@ fn class(ty: Type) -> RegClass {
     }
 }
 
-/// The size of an instruction on a type's values.
-fn size(ty: Type) -> Size {
+/// The operand size of instructions for a type.
+fn size(ty: Type) -> OperandSize {
     match class(ty) {
-        GPR => Size::scalar(ty.elem.bits()),
-        _ => Size::vector(ty.lanes() * ty.elem.bits()),
+        GPR => OperandSize::scalar(ty.elem.bits()),
+        _ => OperandSize::vector(ty.lanes() * ty.elem.bits()),
     }
 }
 
@@ -187,7 +187,7 @@ impl<'a> Selector<'a> {
             let params = legal.dfg.params(block).iter();
             let params: Vec<VReg> = params.map(|&param| self.fresh(class(legal.dfg.ty(param)))).collect();
             for (&param, &register) in legal.dfg.params(block).iter().zip(&params) {
-                self.values[param] = Some(Held::Register(register));
+                self.values[param] = Some(ValueLocation::Register(register));
                 self.homes[param] = Some(block);
             }
             self.blocks.push(MachBlock { params, cold: legal.layout.is_cold(block), ..MachBlock::default() });
@@ -202,12 +202,12 @@ impl<'a> Selector<'a> {
             self.current = self.targets[block];
             self.order.push(self.current);
             if number == 0 {
-                // The allocator takes no parameters of the entry: they are what its first instruction gives.
+                // The allocator does not support parameters of the entry block; its first instruction defines them.
                 let params = std::mem::take(&mut self.blocks[self.current].params);
                 let operands =
                     params.iter().zip(ARGUMENTS).map(|(&param, register)| Operand::reg_fixed_def(param, register));
                 let operands = operands.collect();
-                self.push(Kind::Arguments, operands);
+                self.push(InstKind::Arguments, operands);
             }
             for &inst in legal.layout.insts(block) {
                 if self.needed.contains(inst) {
@@ -243,10 +243,10 @@ impl<'a> Selector<'a> {
     }
 }
 
-/// No digit: the register field has an operand.
+/// The register field has an operand, not an opcode extension.
 const NO_DIGIT: u8 = u8::MAX;
 
-/// Operations of a scalar and an immediate, by their digit.
+/// Operations of a scalar and an immediate, with their opcode extensions.
 #[derive(Clone, Copy, Debug)]
 enum Immediate {
     Or = 1,
@@ -254,8 +254,8 @@ enum Immediate {
     Xor = 6,
 }
 
-/// The broadcast of one lane of so many bytes in memory.
-fn broadcast_row(bytes: usize) -> Row {
+/// The broadcast of a lane of a given size in bytes from memory.
+fn broadcast_row(bytes: usize) -> InstRow {
     match bytes {
         1 => t::VPBROADCASTB,
         2 => t::VPBROADCASTW,
@@ -264,7 +264,7 @@ fn broadcast_row(bytes: usize) -> Row {
     }
 }
 
-/// The immediate is not what the op's row asks for.
+/// Called when an immediate does not have the form that the op requires.
 fn wrong_imm(imm: &Imm) -> ! {
     unreachable!("broken invariant: immediate {imm:?}")
 }

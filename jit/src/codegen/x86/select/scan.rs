@@ -1,10 +1,10 @@
-//! What is asked about a whole function before its instructions are selected.
+//! Analyses of a whole function before its instructions are selected.
 
 use clift_kir::analysis::UseCounts;
 use clift_kir::{Function, Inst, Opcode, Value};
 use cranelift_entity::EntitySet;
 
-/// Instructions that have an effect, and those that they depend on.
+/// The instructions that have an effect, and those they depend on.
 pub(super) fn needed(func: &Function) -> EntitySet<Inst> {
     let mut found: EntitySet<Inst> = EntitySet::new();
     let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
@@ -22,7 +22,7 @@ pub(super) fn needed(func: &Function) -> EntitySet<Inst> {
     found
 }
 
-/// Addresses that are only used by accesses of any block.
+/// Addresses that only accesses use, in any block.
 pub(super) fn addresses(func: &Function) -> EntitySet<Value> {
     let accesses = |op: Opcode| matches!(op, Opcode::Load | Opcode::Store | Opcode::MaskedLoad | Opcode::MaskedStore);
     let mut found = EntitySet::new();
@@ -48,7 +48,7 @@ pub(super) fn addresses(func: &Function) -> EntitySet<Value> {
     found
 }
 
-/// Comparisons and tests that stand just before the branch that alone uses them.
+/// Comparisons and tests that directly precede the branch that is their only user.
 pub(super) fn fused(func: &Function) -> EntitySet<Value> {
     let uses = UseCounts::new(func);
     let mut found = EntitySet::new();

@@ -1,22 +1,22 @@
-//! Values in registers: constants where they are used, and where all others are.
+//! Values in registers, and constants, which are materialized where they are used.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::{Inst, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
-use super::{From, Held, More, Selector, broadcast_row, class, size};
-use crate::codegen::x86::code::{Field, GPR, Kind, MASK, Plain, Source, ZMM};
-use crate::codegen::x86::encode::Size;
+use super::{ExtraOperands, RegMem, Selector, ValueLocation, broadcast_row, class, size};
+use crate::codegen::x86::code::{GPR, InstKind, MASK, RegField, RmField, RowInst, ZMM};
+use crate::codegen::x86::encode::OperandSize;
 use crate::codegen::x86::table as t;
 
 impl<'a> Selector<'a> {
-    /// The constant that a value is.
+    /// The value of a constant.
     pub(super) fn constant(&self, value: Value) -> Option<&'a ConstData> {
         self.legal.dfg.as_const(value)
     }
 
-    /// A scalar constant of so few bits that instructions have it as an immediate.
+    /// A scalar constant that fits the 32-bit immediate of an instruction.
     pub(super) fn small(&self, value: Value) -> Option<i64> {
         let data = self.constant(value)?;
         if data.ty.is_vector() || !(data.ty.elem.is_int() || data.ty.elem.is_ptr()) {
@@ -33,17 +33,17 @@ impl<'a> Selector<'a> {
             return self.materialize(data);
         }
         match self.values[value] {
-            Some(Held::Register(register)) => register,
-            Some(Held::Address(address)) => self.address_of(address),
+            Some(ValueLocation::Register(register)) => register,
+            Some(ValueLocation::Address(address)) => self.address_of(address),
             None => unreachable!("broken invariant: {value} used before its definition"),
         }
     }
 
-    /// A value as the last operand of an instruction on vectors (or scalar floats), whose lanes have so many bits.
-    pub(super) fn operand(&mut self, value: Value) -> From {
-        let Some(data) = self.constant(value) else { return From::Register(self.get(value)) };
+    /// A value as the register or memory operand of an instruction on vectors or scalar floats.
+    pub(super) fn operand(&mut self, value: Value) -> RegMem {
+        let Some(data) = self.constant(value) else { return RegMem::Register(self.get(value)) };
         if data.ty.is_bool() || class(data.ty) != ZMM {
-            return From::Register(self.materialize(data));
+            return RegMem::Register(self.materialize(data));
         }
         let bytes = data.ty.elem.bytes() as usize;
         let whole = |lanes: &mut dyn Iterator<Item = u64>| {
@@ -52,22 +52,22 @@ impl<'a> Selector<'a> {
         match data.as_splat() {
             _ if !data.ty.is_vector() => {
                 let constant = whole(&mut std::iter::once(data.lane(0)));
-                From::Bytes(self.pool.add(&constant))
+                RegMem::Bytes(self.pool.add(&constant))
             }
             Some(bits) if bytes >= 4 => {
                 let constant = whole(&mut std::iter::once(bits));
-                From::Lane(self.pool.add(&constant))
+                RegMem::Lane(self.pool.add(&constant))
             }
             _ => {
                 let mut constant = whole(&mut (0..data.ty.lanes()).map(|lane| data.lane(lane)));
-                // What an instruction reads.
+                // The bytes that an instruction reads.
                 let size = match size(data.ty) {
-                    Size::Y => 32,
-                    Size::Z => 64,
-                    Size::S8 | Size::S16 | Size::S32 | Size::S64 | Size::X => 16,
+                    OperandSize::Y => 32,
+                    OperandSize::Z => 64,
+                    OperandSize::S8 | OperandSize::S16 | OperandSize::S32 | OperandSize::S64 | OperandSize::X => 16,
                 };
                 constant.resize(size, 0);
-                From::Bytes(self.pool.add(&constant))
+                RegMem::Bytes(self.pool.add(&constant))
             }
         }
     }
@@ -80,7 +80,7 @@ impl<'a> Selector<'a> {
             MASK => {
                 if data.as_splat() == Some(1) {
                     let result = self.fresh(MASK);
-                    self.push(Kind::Ones, SmallVec::from_slice(&[Operand::reg_def(result)]));
+                    self.push(InstKind::Ones, SmallVec::from_slice(&[Operand::reg_def(result)]));
                     return result;
                 }
                 let bits = (0..ty.lanes()).fold(0, |bits, lane| bits | (data.lane(lane) & 1) << lane);
@@ -95,92 +95,92 @@ impl<'a> Selector<'a> {
         let ty = data.ty;
         let result = self.fresh(ZMM);
         if data.as_splat() == Some(0) {
-            self.push(Kind::Zero, SmallVec::from_slice(&[Operand::reg_def(result)]));
+            self.push(InstKind::Zero, SmallVec::from_slice(&[Operand::reg_def(result)]));
             return result;
         }
         if data.as_splat() == Some(ty.elem.mask()) {
-            self.push(Kind::Ones, SmallVec::from_slice(&[Operand::reg_def(result)]));
+            self.push(InstKind::Ones, SmallVec::from_slice(&[Operand::reg_def(result)]));
             return result;
         }
         let bytes = ty.elem.bytes() as usize;
         if let Some(bits) = data.as_splat().filter(|_| ty.is_vector()) {
             let lane = self.pool.add(&bits.to_le_bytes()[..bytes]);
-            return self.v1(broadcast_row(bytes), size(ty), From::Bytes(lane));
+            return self.v1(broadcast_row(bytes), size(ty), RegMem::Bytes(lane));
         }
         let place = if ty.is_vector() {
             let lanes = (0..ty.lanes()).flat_map(|lane| data.lane(lane).to_le_bytes().into_iter().take(bytes));
             let constant: Vec<u8> = lanes.collect();
             let mut constant = constant;
             constant.resize(constant.len().next_power_of_two().max(16), 0);
-            From::Bytes(self.pool.add(&constant))
+            RegMem::Bytes(self.pool.add(&constant))
         } else {
-            From::Bytes(self.pool.add(&data.lane(0).to_le_bytes()[..bytes]))
+            RegMem::Bytes(self.pool.add(&data.lane(0).to_le_bytes()[..bytes]))
         };
         match (ty.is_vector(), bytes) {
-            (false, 4) => self.v1(t::VMOVSS, Size::X, place),
-            (false, _) => self.v1(t::VMOVSD, Size::X, place),
+            (false, 4) => self.v1(t::VMOVSS, OperandSize::X, place),
+            (false, _) => self.v1(t::VMOVSD, OperandSize::X, place),
             (true, _) => self.v1(t::VMOVUPS, size(ty), place),
         }
     }
 
-    /// A vector constant of equal lanes.
-    pub(super) fn lanes_of(&mut self, ty: Type, bits: u64) -> From {
+    /// A vector constant with equal lanes, as an operand.
+    pub(super) fn lanes_of(&mut self, ty: Type, bits: u64) -> RegMem {
         let bytes = ty.elem.bytes() as usize;
         if bytes >= 4 {
-            return From::Lane(self.pool.add(&bits.to_le_bytes()[..bytes]));
+            return RegMem::Lane(self.pool.add(&bits.to_le_bytes()[..bytes]));
         }
         let data = ConstData::splat(ty, bits);
-        From::Register(self.vector_constant(&data))
+        RegMem::Register(self.vector_constant(&data))
     }
 
-    /// A number in a scalar register.
+    /// An integer in a scalar register.
     pub(super) fn number(&mut self, value: i64, bits: u32) -> VReg {
         let value = if bits < 64 { value << (64 - bits) >> (64 - bits) } else { value };
         let result = self.fresh(GPR);
         let operands: SmallVec<[Operand; 4]> = SmallVec::from_slice(&[Operand::reg_def(result)]);
         if i32::try_from(value).is_ok() {
-            // Of values of 32 bits at most nobody reads the upper half.
-            let size = if bits == 64 && value < 0 { Size::S64 } else { Size::S32 };
-            let plain = Plain {
+            // Nothing reads the upper half of values of at most 32 bits.
+            let size = if bits == 64 && value < 0 { OperandSize::S64 } else { OperandSize::S32 };
+            let plain = RowInst {
                 row: t::MOV_IMM,
                 size,
-                reg: Field::Digit(0),
+                reg: RegField::Digit(0),
                 second: None,
-                source: Source::Operand(0),
+                source: RmField::Operand(0),
                 mask: None,
                 zeroing: false,
                 broadcast: false,
                 immediate: Some((value, 4)),
                 locked: false,
             };
-            self.push(Kind::Plain(plain), operands);
+            self.push(InstKind::Row(plain), operands);
         } else {
-            self.push(Kind::Long(value), operands);
+            self.push(InstKind::Constant64(value), operands);
         }
         result
     }
 
-    /// A mask from bits in a scalar register.
+    /// A mask from the bits of a scalar register.
     pub(super) fn mask_from_bits(&mut self, bits: VReg) -> VReg {
-        self.make(MASK, t::KMOVQ_FROM_SCALAR, Size::X, From::Register(bits), More::default())
+        self.make(MASK, t::KMOVQ_FROM_SCALAR, OperandSize::X, RegMem::Register(bits), ExtraOperands::default())
     }
 
     /// The bits of a mask in a scalar register.
     pub(super) fn bits_of_mask(&mut self, mask: VReg) -> VReg {
-        self.make(GPR, t::KMOVQ_TO_SCALAR, Size::X, From::Register(mask), More::default())
+        self.make(GPR, t::KMOVQ_TO_SCALAR, OperandSize::X, RegMem::Register(mask), ExtraOperands::default())
     }
 
-    /// Type of an operand.
+    /// The type of an operand.
     pub(super) fn arg_type(&self, inst: Inst, index: usize) -> Type {
         self.legal.dfg.ty(self.legal.dfg.inst(inst).args[index])
     }
 
-    /// Type of the only result.
+    /// The type of the only result.
     pub(super) fn result_type(&self, inst: Inst) -> Type {
         self.legal.dfg.ty(self.legal.dfg.result(inst))
     }
 
-    /// Notes the only result of an instruction.
+    /// Sets the only result of an instruction.
     pub(super) fn set(&mut self, inst: Inst, register: VReg) {
         let result = self.legal.dfg.result(inst);
         debug_assert_eq!(
@@ -189,11 +189,11 @@ impl<'a> Selector<'a> {
             "broken invariant: class of {:?}",
             self.legal.dfg.inst(inst)
         );
-        self.values[result] = Some(Held::Register(register));
+        self.values[result] = Some(ValueLocation::Register(register));
         self.homes[result] = Some(self.block);
     }
 
-    /// Whether the instruction being translated is the last to need a value: the only one, in the same block.
+    /// Whether this is the last use of a value: the only use, in the block that defines the value.
     pub(super) fn ends_here(&self, value: Value) -> bool {
         self.uses.get(value) == 1 && self.homes[value] == Some(self.block) && self.constant(value).is_none()
     }

@@ -1,4 +1,4 @@
-//! Integer ops on lanes of vectors: mostly a row of the table for each width of lanes.
+//! Integer ops on vectors. Most are one row of the table for each lane width.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::ops::IntOp;
@@ -6,46 +6,46 @@ use clift_kir::{Elem, Imm, Inst, IntCond, Opcode, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
-use super::{From, More, Selector, size, wrong_imm};
+use super::{ExtraOperands, RegMem, Selector, size, wrong_imm};
 use crate::codegen::not_legal;
-use crate::codegen::x86::Level;
-use crate::codegen::x86::code::{Kind, MASK, ZMM};
-use crate::codegen::x86::encode::{Row, Size};
+use crate::codegen::x86::Avx512Level;
+use crate::codegen::x86::code::{InstKind, MASK, ZMM};
+use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
 /// Rows for lanes of 1, 2, 4 and 8 bytes.
-type Rows = [Option<Row>; 4];
+type LaneRows = [Option<InstRow>; 4];
 
-const ADD: Rows = [Some(t::VPADDB), Some(t::VPADDW), Some(t::VPADDD), Some(t::VPADDQ)];
-const SUB: Rows = [Some(t::VPSUBB), Some(t::VPSUBW), Some(t::VPSUBD), Some(t::VPSUBQ)];
-const MUL: Rows = [None, Some(t::VPMULLW), Some(t::VPMULLD), Some(t::VPMULLQ)];
-const UMULH: Rows = [None, Some(t::VPMULHUW), None, None];
-const SMULH: Rows = [None, Some(t::VPMULHW), None, None];
-const ABS: Rows = [Some(t::VPABSB), Some(t::VPABSW), Some(t::VPABSD), Some(t::VPABSQ)];
-const UADD_SAT: Rows = [Some(t::VPADDUSB), Some(t::VPADDUSW), None, None];
-const SADD_SAT: Rows = [Some(t::VPADDSB), Some(t::VPADDSW), None, None];
-const USUB_SAT: Rows = [Some(t::VPSUBUSB), Some(t::VPSUBUSW), None, None];
-const SSUB_SAT: Rows = [Some(t::VPSUBSB), Some(t::VPSUBSW), None, None];
-const UMIN: Rows = [Some(t::VPMINUB), Some(t::VPMINUW), Some(t::VPMINUD), Some(t::VPMINUQ)];
-const UMAX: Rows = [Some(t::VPMAXUB), Some(t::VPMAXUW), Some(t::VPMAXUD), Some(t::VPMAXUQ)];
-const SMIN: Rows = [Some(t::VPMINSB), Some(t::VPMINSW), Some(t::VPMINSD), Some(t::VPMINSQ)];
-const SMAX: Rows = [Some(t::VPMAXSB), Some(t::VPMAXSW), Some(t::VPMAXSD), Some(t::VPMAXSQ)];
-const SHL: Rows = [None, Some(t::VPSLLVW), Some(t::VPSLLVD), Some(t::VPSLLVQ)];
-const LSHR: Rows = [None, Some(t::VPSRLVW), Some(t::VPSRLVD), Some(t::VPSRLVQ)];
-const ASHR: Rows = [None, Some(t::VPSRAVW), Some(t::VPSRAVD), Some(t::VPSRAVQ)];
-const ROTL: Rows = [None, None, Some(t::VPROLVD), Some(t::VPROLVQ)];
-const LZCNT: Rows = [None, None, Some(t::VPLZCNTD), Some(t::VPLZCNTQ)];
-const POPCNT: Rows = [Some(t::VPOPCNTB), Some(t::VPOPCNTW), Some(t::VPOPCNTD), Some(t::VPOPCNTQ)];
-const CMP: Rows = [Some(t::VPCMPB), Some(t::VPCMPW), Some(t::VPCMPD), Some(t::VPCMPQ)];
-const CMPU: Rows = [Some(t::VPCMPUB), Some(t::VPCMPUW), Some(t::VPCMPUD), Some(t::VPCMPUQ)];
-const TESTM: Rows = [Some(t::VPTESTMB), Some(t::VPTESTMW), Some(t::VPTESTMD), Some(t::VPTESTMQ)];
-const TESTNM: Rows = [Some(t::VPTESTNMB), Some(t::VPTESTNMW), Some(t::VPTESTNMD), Some(t::VPTESTNMQ)];
-const AND: Rows = [Some(t::VPANDD), Some(t::VPANDD), Some(t::VPANDD), Some(t::VPANDQ)];
-const OR: Rows = [Some(t::VPORD), Some(t::VPORD), Some(t::VPORD), Some(t::VPORQ)];
-const XOR: Rows = [Some(t::VPXORD), Some(t::VPXORD), Some(t::VPXORD), Some(t::VPXORQ)];
+const ADD: LaneRows = [Some(t::VPADDB), Some(t::VPADDW), Some(t::VPADDD), Some(t::VPADDQ)];
+const SUB: LaneRows = [Some(t::VPSUBB), Some(t::VPSUBW), Some(t::VPSUBD), Some(t::VPSUBQ)];
+const MUL: LaneRows = [None, Some(t::VPMULLW), Some(t::VPMULLD), Some(t::VPMULLQ)];
+const UMULH: LaneRows = [None, Some(t::VPMULHUW), None, None];
+const SMULH: LaneRows = [None, Some(t::VPMULHW), None, None];
+const ABS: LaneRows = [Some(t::VPABSB), Some(t::VPABSW), Some(t::VPABSD), Some(t::VPABSQ)];
+const UADD_SAT: LaneRows = [Some(t::VPADDUSB), Some(t::VPADDUSW), None, None];
+const SADD_SAT: LaneRows = [Some(t::VPADDSB), Some(t::VPADDSW), None, None];
+const USUB_SAT: LaneRows = [Some(t::VPSUBUSB), Some(t::VPSUBUSW), None, None];
+const SSUB_SAT: LaneRows = [Some(t::VPSUBSB), Some(t::VPSUBSW), None, None];
+const UMIN: LaneRows = [Some(t::VPMINUB), Some(t::VPMINUW), Some(t::VPMINUD), Some(t::VPMINUQ)];
+const UMAX: LaneRows = [Some(t::VPMAXUB), Some(t::VPMAXUW), Some(t::VPMAXUD), Some(t::VPMAXUQ)];
+const SMIN: LaneRows = [Some(t::VPMINSB), Some(t::VPMINSW), Some(t::VPMINSD), Some(t::VPMINSQ)];
+const SMAX: LaneRows = [Some(t::VPMAXSB), Some(t::VPMAXSW), Some(t::VPMAXSD), Some(t::VPMAXSQ)];
+const SHL: LaneRows = [None, Some(t::VPSLLVW), Some(t::VPSLLVD), Some(t::VPSLLVQ)];
+const LSHR: LaneRows = [None, Some(t::VPSRLVW), Some(t::VPSRLVD), Some(t::VPSRLVQ)];
+const ASHR: LaneRows = [None, Some(t::VPSRAVW), Some(t::VPSRAVD), Some(t::VPSRAVQ)];
+const ROTL: LaneRows = [None, None, Some(t::VPROLVD), Some(t::VPROLVQ)];
+const LZCNT: LaneRows = [None, None, Some(t::VPLZCNTD), Some(t::VPLZCNTQ)];
+const POPCNT: LaneRows = [Some(t::VPOPCNTB), Some(t::VPOPCNTW), Some(t::VPOPCNTD), Some(t::VPOPCNTQ)];
+const CMP: LaneRows = [Some(t::VPCMPB), Some(t::VPCMPW), Some(t::VPCMPD), Some(t::VPCMPQ)];
+const CMPU: LaneRows = [Some(t::VPCMPUB), Some(t::VPCMPUW), Some(t::VPCMPUD), Some(t::VPCMPUQ)];
+const TESTM: LaneRows = [Some(t::VPTESTMB), Some(t::VPTESTMW), Some(t::VPTESTMD), Some(t::VPTESTMQ)];
+const TESTNM: LaneRows = [Some(t::VPTESTNMB), Some(t::VPTESTNMW), Some(t::VPTESTNMD), Some(t::VPTESTNMQ)];
+const AND: LaneRows = [Some(t::VPANDD), Some(t::VPANDD), Some(t::VPANDD), Some(t::VPANDQ)];
+const OR: LaneRows = [Some(t::VPORD), Some(t::VPORD), Some(t::VPORD), Some(t::VPORQ)];
+const XOR: LaneRows = [Some(t::VPXORD), Some(t::VPXORD), Some(t::VPXORD), Some(t::VPXORQ)];
 
-/// The ops that are one instruction of vectors.
-const ROWS: [(Opcode, &Rows); 23] = [
+/// The ops that are a single vector instruction.
+const ROWS: [(Opcode, &LaneRows); 23] = [
     (Opcode::Iadd, &ADD),
     (Opcode::Isub, &SUB),
     (Opcode::Imul, &MUL),
@@ -71,40 +71,40 @@ const ROWS: [(Opcode, &Rows); 23] = [
     (Opcode::Popcnt, &POPCNT),
 ];
 
-/// Whether vectors have an instruction (or a few that are better than going through scalars) for an op.
-pub(in crate::codegen::x86) fn native(level: Level, op: Opcode, bytes: u32) -> bool {
+/// Whether vectors have an instruction for an op, or a sequence of instructions that is better than scalars.
+pub(in crate::codegen::x86) fn native(level: Avx512Level, op: Opcode, bytes: u32) -> bool {
     let saturates = matches!(op, Opcode::UaddSat | Opcode::UsubSat | Opcode::SaddSat | Opcode::SsubSat);
     if saturates || matches!(op, Opcode::Ineg | Opcode::Not) {
         true
-    } else if op == Opcode::Popcnt && level == Level::Skylake {
+    } else if op == Opcode::Popcnt && level == Avx512Level::Skylake {
         bytes == 1
     } else {
         rows(op).is_some_and(|rows| rows[bytes.trailing_zeros() as usize].is_some())
     }
 }
 
-/// The rows of an op that is one instruction of vectors.
-fn rows(op: Opcode) -> Option<&'static Rows> {
+/// The rows of an op that is a single vector instruction.
+fn rows(op: Opcode) -> Option<&'static LaneRows> {
     ROWS.iter().find(|(of, _)| *of == op).map(|&(_, rows)| rows)
 }
 
-/// Whether an op is made of one instruction that works lane by lane.
+/// Whether an op is a single instruction that works lane by lane.
 pub(super) fn is_lanewise(op: Opcode) -> bool {
     rows(op).is_some()
 }
 
-/// The row of lanes of a type.
-fn of(rows: &Rows, ty: Type) -> Row {
+/// The row for the lanes of a type.
+fn of(rows: &LaneRows, ty: Type) -> InstRow {
     let bytes = ty.elem.bytes();
     rows[bytes.trailing_zeros() as usize].unwrap_or_else(|| unreachable!("broken invariant: no row for {ty}"))
 }
 
-/// The op is not what its caller took it for.
-pub(super) fn no_shift(op: Opcode) -> ! {
-    unreachable!("broken invariant: {} is no shift", op.info().name)
+/// Called when an op is not a shift although the caller took it for one.
+pub(super) fn not_a_shift(op: Opcode) -> ! {
+    unreachable!("broken invariant: {} is not a shift", op.info().name)
 }
 
-/// The immediate of a comparison of lanes, and whether they are signed.
+/// The immediate of a comparison of lanes, and whether it is signed.
 fn predicate(cond: IntCond) -> (i64, bool) {
     match cond {
         IntCond::Eq => (0, true),
@@ -133,14 +133,19 @@ impl Selector<'_> {
             }
             O::Not => {
                 let a = self.get(data.args[0]);
-                let more = More { tied: Some(a), second: Some(a), immediate: Some((0x0f, 1)), ..More::default() };
-                self.make(ZMM, t::VPTERNLOGD, size, From::Register(a), more)
+                let more = ExtraOperands {
+                    tied: Some(a),
+                    second: Some(a),
+                    immediate: Some((0x0f, 1)),
+                    ..ExtraOperands::default()
+                };
+                self.make(ZMM, t::VPTERNLOGD, size, RegMem::Register(a), more)
             }
-            O::Popcnt if self.level == Level::Skylake => self.counted_bits(data.args[0], size),
+            O::Popcnt if self.level == Avx512Level::Skylake => self.byte_population_count(data.args[0], size),
             O::Iabs | O::Clz | O::Popcnt => {
                 let a = self.get(data.args[0]);
                 let Some(row) = rows(data.op) else { not_legal(op) };
-                self.v1(of(row, ty), size, From::Register(a))
+                self.v1(of(row, ty), size, RegMem::Register(a))
             }
             O::Shl | O::Lshr | O::Ashr | O::Rotl => self.vector_shift(inst, ty),
             O::UaddSat | O::UsubSat | O::SaddSat | O::SsubSat if ty.elem.bits() >= 32 => self.vector_saturate(inst, ty),
@@ -173,11 +178,11 @@ impl Selector<'_> {
                     false => (data.args[0], data.args[1]),
                 };
                 if op == Opcode::Imul
-                    && let Some(product) = self.widened_product(ty, a, b)
+                    && let Some(product) = self.widening_multiply(ty, a, b)
                 {
                     return product;
                 }
-                if let Some(sum) = self.counted(op, ty, a, b) {
+                if let Some(sum) = self.add_mask(op, ty, a, b) {
                     return sum;
                 }
                 let a = self.get(a);
@@ -187,8 +192,8 @@ impl Selector<'_> {
         }
     }
 
-    /// How many bits are set in each byte: what a table has for each half of it.
-    fn counted_bits(&mut self, a: Value, size: Size) -> VReg {
+    /// The population count of each byte: the sum of table entries for its two halves.
+    fn byte_population_count(&mut self, a: Value, size: OperandSize) -> VReg {
         const COUNTS: [u64; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
         let a = self.get(a);
         let (table, low): (Vec<u64>, Vec<u64>) = (0..64).map(|lane| (COUNTS[lane % 16], 0x0f)).unzip();
@@ -197,14 +202,14 @@ impl Selector<'_> {
         let low = self.vector_constant(&ConstData::new(bytes, &low));
         let upper = self.shifted(t::VPSHIFTW_IMM, 2, size, a, 4);
         let [lower, upper] = [a, upper].map(|half| {
-            let half = self.v2(t::VPANDD, size, half, From::Register(low));
-            self.v2(t::VPSHUFB, size, table, From::Register(half))
+            let half = self.v2(t::VPANDD, size, half, RegMem::Register(low));
+            self.v2(t::VPSHUFB, size, table, RegMem::Register(half))
         });
-        self.v2(t::VPADDB, size, lower, From::Register(upper))
+        self.v2(t::VPADDB, size, lower, RegMem::Register(upper))
     }
 
-    /// A product of 64-bit lanes whose upper halves are extensions.
-    fn widened_product(&mut self, ty: Type, a: Value, b: Value) -> Option<VReg> {
+    /// A 64-bit multiplication of extended 32-bit lanes as a widening multiply.
+    fn widening_multiply(&mut self, ty: Type, a: Value, b: Value) -> Option<VReg> {
         if ty.elem.bits() != 64 {
             return None;
         }
@@ -254,11 +259,11 @@ impl Selector<'_> {
         let row = of(if signed { &CMP } else { &CMPU }, ty);
         let a = self.get(a);
         let b = self.operand(b);
-        let more = More { second: Some(a), immediate: Some((immediate, 1)), ..More::default() };
+        let more = ExtraOperands { second: Some(a), immediate: Some((immediate, 1)), ..ExtraOperands::default() };
         self.make(MASK, row, size(ty), b, more)
     }
 
-    /// Whether two values have bits in common, or none: the comparison of what nobody else needs with zero.
+    /// A test instruction for `(a & b) != 0` or `== 0`, if the conjunction has no other use.
     fn test_bits(&mut self, cond: IntCond, ty: Type, a: Value, zero: Value) -> Option<VReg> {
         let rows = match cond {
             IntCond::Eq => &TESTNM,
@@ -282,11 +287,17 @@ impl Selector<'_> {
         };
         let one = self.get(one);
         let other = self.operand(other);
-        Some(self.make(MASK, of(rows, ty), size(ty), other, More { second: Some(one), ..More::default() }))
+        Some(self.make(
+            MASK,
+            of(rows, ty),
+            size(ty),
+            other,
+            ExtraOperands { second: Some(one), ..ExtraOperands::default() },
+        ))
     }
 
-    /// A sum or difference with the lanes of a mask, which count as minus one: an operation on the lanes where it is true.
-    fn counted(&mut self, op: Opcode, ty: Type, a: Value, b: Value) -> Option<VReg> {
+    /// Adds or subtracts the lanes of a mask, which count as -1, with an instruction masked by it that subtracts or adds 1.
+    fn add_mask(&mut self, op: Opcode, ty: Type, a: Value, b: Value) -> Option<VReg> {
         let lanes_of_mask = |value: Value| {
             let data = self.legal.dfg.inst(self.legal.dfg.def_inst(value)?);
             let extends = data.op == Opcode::Sext && self.legal.dfg.ty(data.args[0]).is_bool();
@@ -303,7 +314,8 @@ impl Selector<'_> {
         let (value, mask) = (self.get(value), self.get(mask));
         let one = self.lanes_of(ty, 1);
         let row = of(if op == Opcode::Isub { &ADD } else { &SUB }, ty);
-        let more = More { tied: Some(value), second: Some(value), mask: Some(mask), ..More::default() };
+        let more =
+            ExtraOperands { tied: Some(value), second: Some(value), mask: Some(mask), ..ExtraOperands::default() };
         Some(self.make(ZMM, row, size(ty), one, more))
     }
 
@@ -319,7 +331,7 @@ impl Selector<'_> {
                 O::Lshr => 2,
                 O::Ashr => 4,
                 O::Rotl => 1,
-                op => no_shift(op),
+                op => not_a_shift(op),
             };
             let row = match (bits, data.op) {
                 (16, _) => t::VPSHIFTW_IMM,
@@ -334,21 +346,21 @@ impl Selector<'_> {
             O::Lshr => of(&LSHR, ty),
             O::Ashr => of(&ASHR, ty),
             O::Rotl => of(&ROTL, ty),
-            op => no_shift(op),
+            op => not_a_shift(op),
         };
         let mut count = self.operand(data.args[1]);
         if data.op != O::Rotl {
-            // Rotations take the count modulo the width, shifts do not.
+            // Rotations take the count modulo the width; shifts do not.
             let register = self.get(data.args[1]);
             let most = self.lanes_of(ty, u64::from(bits) - 1);
-            count = From::Register(self.v2(of(&AND, ty), size, register, most));
+            count = RegMem::Register(self.v2(of(&AND, ty), size, register, most));
         }
         self.v2(row, size, a, count)
     }
 
     fn zero(&mut self) -> VReg {
         let result = self.fresh(ZMM);
-        self.push(Kind::Zero, SmallVec::from_slice(&[Operand::reg_def(result)]));
+        self.push(InstKind::Zero, SmallVec::from_slice(&[Operand::reg_def(result)]));
         result
     }
 
@@ -359,32 +371,31 @@ impl Selector<'_> {
         let (a, b) = (self.get(data.args[0]), self.get(data.args[1]));
         let (value, overflow, clamped) = match data.op {
             Opcode::UaddSat => {
-                let sum = self.v2(of(&ADD, ty), size, a, From::Register(b));
-                let more = More { second: Some(sum), immediate: Some((1, 1)), ..More::default() };
-                let over = self.make(MASK, of(&CMPU, ty), size, From::Register(a), more);
+                let sum = self.v2(of(&ADD, ty), size, a, RegMem::Register(b));
+                let more = ExtraOperands { second: Some(sum), immediate: Some((1, 1)), ..ExtraOperands::default() };
+                let over = self.make(MASK, of(&CMPU, ty), size, RegMem::Register(a), more);
                 let ones = self.fresh(ZMM);
-                self.push(Kind::Ones, SmallVec::from_slice(&[Operand::reg_def(ones)]));
+                self.push(InstKind::Ones, SmallVec::from_slice(&[Operand::reg_def(ones)]));
                 (sum, over, ones)
             }
             Opcode::UsubSat => {
-                let difference = self.v2(of(&SUB, ty), size, a, From::Register(b));
-                let more = More { second: Some(a), immediate: Some((1, 1)), ..More::default() };
-                let under = self.make(MASK, of(&CMPU, ty), size, From::Register(b), more);
+                let difference = self.v2(of(&SUB, ty), size, a, RegMem::Register(b));
+                let more = ExtraOperands { second: Some(a), immediate: Some((1, 1)), ..ExtraOperands::default() };
+                let under = self.make(MASK, of(&CMPU, ty), size, RegMem::Register(b), more);
                 let zero = self.zero();
                 (difference, under, zero)
             }
             op => {
                 let add = op == Opcode::SaddSat;
-                let value = self.v2(of(if add { &ADD } else { &SUB }, ty), size, a, From::Register(b));
-                // Overflow shows in the sign: of the sum against both operands, of the difference against the first where they
-                // differ: (a ^ value) & (b ^ value), (a ^ value) & (a ^ b).
-                let against = self.v2(t::VPXORQ, size, a, From::Register(value));
+                let value = self.v2(of(if add { &ADD } else { &SUB }, ty), size, a, RegMem::Register(b));
+                // Overflow shows in the sign bit: `(a ^ value) & (b ^ value)` for sums, `(a ^ value) & (a ^ b)` for differences.
+                let against = self.v2(t::VPXORQ, size, a, RegMem::Register(value));
                 let second = if add { value } else { a };
-                let other = self.v2(t::VPXORQ, size, b, From::Register(second));
-                let sign = self.v2(t::VPANDQ, size, against, From::Register(other));
+                let other = self.v2(t::VPXORQ, size, b, RegMem::Register(second));
+                let sign = self.v2(t::VPANDQ, size, against, RegMem::Register(other));
                 let zero = self.zero();
-                let more = More { second: Some(sign), immediate: Some((1, 1)), ..More::default() };
-                let overflow = self.make(MASK, of(&CMP, ty), size, From::Register(zero), more);
+                let more = ExtraOperands { second: Some(sign), immediate: Some((1, 1)), ..ExtraOperands::default() };
+                let overflow = self.make(MASK, of(&CMP, ty), size, RegMem::Register(zero), more);
                 let row = if ty.elem.bits() == 32 { t::VPSHIFTD_IMM } else { t::VPSRAQ_IMM };
                 let fill = self.shifted(row, 4, size, a, i64::from(ty.elem.bits()) - 1);
                 let most = self.lanes_of(ty, ty.elem.mask() >> 1);

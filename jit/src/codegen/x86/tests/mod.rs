@@ -1,3 +1,3 @@
-//! The wide backend against a decoder.
+//! The x86 backend's encoder against a decoder.
 
 mod rows;

@@ -1,8 +1,8 @@
-//! Every row of the instruction table, decoded by somebody else.
+//! Checks every row of the instruction table with an independent decoder.
 
 use iced_x86::{Decoder, DecoderOptions, Formatter, NasmFormatter};
 
-use crate::codegen::x86::encode::{Format, Lengths, Parts, Place, Row, Size};
+use crate::codegen::x86::encode::{InstEncoding, InstFormat, InstRow, Lengths, OperandSize, RmOperand};
 use crate::codegen::x86::{oracle, table};
 
 /// An instruction's text.
@@ -16,8 +16,8 @@ fn decoded(bytes: &[u8]) -> String {
     text
 }
 
-/// Rows whose immediate has one byte, or four.
-fn immediate(row: Row) -> Option<(i64, u8)> {
+/// An immediate for a row that takes one, with its size of one or four bytes.
+fn immediate(row: InstRow) -> Option<(i64, u8)> {
     let four = [table::ALU_IMM, table::IMUL_IMM, table::MOV_IMM];
     let one = [
         table::SHIFT_IMM,
@@ -58,7 +58,7 @@ fn immediate(row: Row) -> Option<(i64, u8)> {
         table::VPINSRD,
         table::VINSERTPS,
     ];
-    let among = |rows: &[Row]| rows.iter().any(|other| (other.name, other.opcode) == (row.name, row.opcode));
+    let among = |rows: &[InstRow]| rows.iter().any(|other| (other.name, other.opcode) == (row.name, row.opcode));
     if among(&four) {
         Some((0x1234, 4))
     } else if among(&one) {
@@ -68,26 +68,31 @@ fn immediate(row: Row) -> Option<(i64, u8)> {
     }
 }
 
-/// Every way to use a row of a size: register or digit, second register, place, mask, zeroing, broadcast.
-fn forms(row: Row, size: Size) -> Vec<Parts> {
+/// All forms of a row at one size: register or opcode extension, second register, register or memory operand, mask, zeroing,
+/// broadcast.
+fn forms(row: InstRow, size: OperandSize) -> Vec<InstEncoding> {
     let mut forms = Vec::new();
-    let places =
-        [Place::Register(2), Place::Memory(2, None, 0), Place::Memory(9, Some((12, 3)), 64), Place::Lanes(19, None)];
+    let places = [
+        RmOperand::Register(2),
+        RmOperand::Memory(2, None, 0),
+        RmOperand::Memory(9, Some((12, 3)), 64),
+        RmOperand::Lanes(19, None),
+    ];
     let masks = [(None, false), (Some(1), false), (Some(1), true)];
-    for (reg, second, place) in combinations(&[0, 1, 2, 3, 4, 5, 6, 7], &[None, Some(1)], &places) {
+    for (reg, second, rm) in combinations(&[0, 1, 2, 3, 4, 5, 6, 7], &[None, Some(1)], &places) {
         for (mask, zeroing) in if row.is_evex() { &masks[..] } else { &masks[..1] } {
             for broadcast in [false, true] {
-                if broadcast && (!row.is_evex() || !matches!(place, Place::Memory(..))) {
+                if broadcast && (!row.is_evex() || !matches!(rm, RmOperand::Memory(..))) {
                     continue;
                 }
-                let parts = Parts::new(row, size, reg, place);
-                forms.push(Parts {
+                let encoding = InstEncoding::new(row, size, reg, rm);
+                forms.push(InstEncoding {
                     second,
                     mask: *mask,
                     zeroing: *zeroing,
                     broadcast,
                     immediate: immediate(row),
-                    ..parts
+                    ..encoding
                 });
             }
         }
@@ -95,40 +100,40 @@ fn forms(row: Row, size: Size) -> Vec<Parts> {
     forms
 }
 
-fn combinations(regs: &[u8], seconds: &[Option<u8>], places: &[Place]) -> Vec<(u8, Option<u8>, Place)> {
+fn combinations(regs: &[u8], seconds: &[Option<u8>], places: &[RmOperand]) -> Vec<(u8, Option<u8>, RmOperand)> {
     let pairs = regs.iter().flat_map(|&reg| seconds.iter().map(move |&second| (reg, second)));
-    pairs.flat_map(|(reg, second)| places.iter().map(move |&place| (reg, second, place))).collect()
+    pairs.flat_map(|(reg, second)| places.iter().map(move |&rm| (reg, second, rm))).collect()
 }
 
-fn bytes_of(parts: &Parts) -> Vec<u8> {
+fn bytes_of(encoding: &InstEncoding) -> Vec<u8> {
     let mut bytes = Vec::new();
-    parts.write(&mut bytes);
+    encoding.write(&mut bytes);
     bytes
 }
 
 #[test]
-fn rows_are_what_they_are_called() {
+fn rows_decode_to_their_names() {
     let mut wrong = Vec::new();
     for &row in table::ALL {
-        let sizes: &[Size] = match row.format {
-            Format::Plain if row.name == "setcc" => &[Size::S8],
-            Format::Plain => &[Size::S32, Size::S64],
-            Format::Vex(_) => &[Size::X],
-            Format::Evex(_) => &[Size::X, Size::Y, Size::Z],
+        let sizes: &[OperandSize] = match row.format {
+            InstFormat::Legacy if row.name == "setcc" => &[OperandSize::S8],
+            InstFormat::Legacy => &[OperandSize::S32, OperandSize::S64],
+            InstFormat::Vex(_) => &[OperandSize::X],
+            InstFormat::Evex(_) => &[OperandSize::X, OperandSize::Y, OperandSize::Z],
         };
         let mut texts = Vec::new();
         for &size in sizes {
-            let exists = !matches!(row.format, Format::Evex(lengths) if !lengths.have(size));
-            // Whether a length exists is asked of the form that has it, whatever the table says.
+            let exists = !matches!(row.format, InstFormat::Evex(lengths) if !lengths.have(size));
+            // Whether a length exists is decided by the decoder, whatever the table says.
             let lengths_ignored = match row.format {
-                Format::Evex(_) => Row { format: Format::Evex(Lengths::All), ..row },
-                Format::Plain | Format::Vex(_) => row,
+                InstFormat::Evex(_) => InstRow { format: InstFormat::Evex(Lengths::All), ..row },
+                InstFormat::Legacy | InstFormat::Vex(_) => row,
             };
             let forms = forms(lengths_ignored, size);
             let found: Vec<_> = forms
                 .iter()
-                .map(|parts| (parts, bytes_of(parts)))
-                .filter(|(parts, bytes)| oracle::compare(parts, bytes).is_ok())
+                .map(|encoding| (encoding, bytes_of(encoding)))
+                .filter(|(encoding, bytes)| oracle::compare(encoding, bytes).is_ok())
                 .collect();
             if found.is_empty() == exists {
                 wrong.push((row.name, vec![format!("{size:?}: exists: {}", !found.is_empty())]));
@@ -139,7 +144,7 @@ fn rows_are_what_they_are_called() {
             let mnemonic = text.split(' ').next().unwrap_or_default();
             mnemonic == row.name || text.trim_start_matches("lock ").starts_with(&format!("{} ", row.name))
         };
-        // Digits choose among several instructions, and so do operands of 64 bits.
+        // Opcode extensions and 64-bit operands select among several mnemonics.
         let alone = row.is_evex() && !row.has_digit() && row.name != "vpinsrd" && row.name != "vmovd";
         let named = if alone { texts.iter().all(called) } else { texts.iter().any(called) };
         if !named || texts.is_empty() {
@@ -152,30 +157,40 @@ fn rows_are_what_they_are_called() {
 }
 
 #[test]
-fn operands_are_where_they_belong() {
-    let text = |parts: Parts| {
+fn operands_decode_as_given() {
+    let text = |encoding: InstEncoding| {
         let mut bytes = Vec::new();
-        parts.write(&mut bytes);
+        encoding.write(&mut bytes);
         decoded(&bytes)
     };
-    let three = Parts { second: Some(20), ..Parts::new(table::VADDPS, Size::Z, 9, Place::Register(30)) };
+    let three = InstEncoding {
+        second: Some(20),
+        ..InstEncoding::new(table::VADDPS, OperandSize::Z, 9, RmOperand::Register(30))
+    };
     assert_eq!(text(three), "vaddps zmm9,zmm20,zmm30");
-    let masked = Parts { mask: Some(3), zeroing: true, ..three };
+    let masked = InstEncoding { mask: Some(3), zeroing: true, ..three };
     assert_eq!(text(masked), "vaddps zmm9{k3}{z},zmm20,zmm30");
-    let memory = Parts { place: Place::Memory(13, Some((12, 2)), -64), broadcast: true, ..three };
+    let memory = InstEncoding { rm: RmOperand::Memory(13, Some((12, 2)), -64), broadcast: true, ..three };
     assert_eq!(text(memory), "vaddps zmm9,zmm20,[r13+r12*4-40h]{1to16}");
-    let lanes = Parts { mask: Some(2), ..Parts::new(table::VPGATHERQD, Size::Z, 17, Place::Lanes(26, None)) };
+    let lanes = InstEncoding {
+        mask: Some(2),
+        ..InstEncoding::new(table::VPGATHERQD, OperandSize::Z, 17, RmOperand::Lanes(26, None))
+    };
     assert_eq!(text(lanes), "vpgatherqd ymm17{k2},[zmm26*1]");
-    let indexed = |base: u8| Parts { place: Place::Lanes(26, Some((base, 3))), ..lanes };
+    let indexed = |base: u8| InstEncoding { rm: RmOperand::Lanes(26, Some((base, 3))), ..lanes };
     assert_eq!(text(indexed(9)), "vpgatherqd ymm17{k2},[r9+zmm26*8]");
     assert_eq!(text(indexed(13)), "vpgatherqd ymm17{k2},[r13+zmm26*8]");
     assert_eq!(text(indexed(12)), "vpgatherqd ymm17{k2},[r12+zmm26*8]");
-    let plain = Parts::new(table::MOV, Size::S64, 8, Place::Memory(4, None, 0x40));
+    let plain = InstEncoding::new(table::MOV, OperandSize::S64, 8, RmOperand::Memory(4, None, 0x40));
     assert_eq!(text(plain), "mov r8,[rsp+40h]");
-    let byte = Parts::new(table::MOV_BYTE_TO, Size::S8, 6, Place::Memory(5, None, 0));
+    let byte = InstEncoding::new(table::MOV_BYTE_TO, OperandSize::S8, 6, RmOperand::Memory(5, None, 0));
     assert_eq!(text(byte), "mov [rbp],sil");
-    let mask = Parts { second: Some(2), ..Parts::new(table::KANDNQ, Size::X, 1, Place::Register(7)) };
+    let mask =
+        InstEncoding { second: Some(2), ..InstEncoding::new(table::KANDNQ, OperandSize::X, 1, RmOperand::Register(7)) };
     assert_eq!(text(mask), "kandnq k1,k2,k7");
-    let shift = Parts { second: Some(9), ..Parts::new(table::SHLX, Size::S64, 8, Place::Register(10)) };
+    let shift = InstEncoding {
+        second: Some(9),
+        ..InstEncoding::new(table::SHLX, OperandSize::S64, 8, RmOperand::Register(10))
+    };
     assert_eq!(text(shift), "shlx r8,r10,r9");
 }

@@ -1,8 +1,9 @@
-//! Each case of a switch in a loop finds its successor by itself.
+//! Tail duplication of switches in loops, which turns the central dispatch of an interpreter into threaded dispatch.
 //!
-//! An interpreter is a loop around a switch: all cases come back to one place that fetches what is next and jumps there. That is
-//! two jumps per step, and a processor that predicts the one indirect jump by its address mixes up what follows which case. So
-//! the way from the cases back to the switch, when it is short, is copied to the end of each case:
+//! An interpreter is a loop around a switch: all cases return to one place, which fetches the next instruction and dispatches it.
+//! That takes two jumps per step, and a processor that predicts an indirect jump by its address alone mispredicts the single
+//! dispatch jump often. The path from the cases back to the switch, if it is short, is therefore duplicated at the end of each
+//! case:
 //!
 //! ```text
 //! head: op = next(pc)                      head: op = next(pc)
@@ -13,11 +14,12 @@
 //!       jump head                                op = next(pc); switch op, a, b
 //! ```
 //!
-//! What the copied blocks compute for the cases alone moves into those cases that need it first: copies would have to agree on
-//! where such values are.
+//! Values that the duplicated blocks compute only for the cases are first sunk into the cases that use them. Otherwise the copies
+//! would have to agree on the registers of such values.
 //!
-//! The loop gets several entries by this, which passes that look for natural loops do not like: it is the last of its kind. Left
-//! alone are switches that no table of jumps would be made for, long ways and switches of many cases, whose copies would be large.
+//! The loop becomes irreducible, and passes that look for natural loops do not find it any more; so this is the last of the
+//! passes on loops. Switches with too few cases for a jump table, long paths, and switches with so many cases that the copies
+//! would be large are left unchanged.
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, Frontiers, LoopForest};
 use clift_kir::ssa::{SsaBuilder, remove_trivial_params};
@@ -26,29 +28,29 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Changed;
 
-/// Fewer cases are compared one by one, and those branches are predicted well where they are.
+/// The least number of cases. With fewer, there is no jump table, and branch prediction works well.
 const MIN_CASES: usize = 4;
-/// Ways back to the switch that are worth copies.
+/// The least number of edges back to the switch for which copies are worthwhile.
 const MIN_EDGES: usize = 3;
-/// Instructions that all copies together have at most.
+/// The most instructions of all copies together.
 const MAX_COPIED: usize = 400;
-/// Places that the tables of all copies together have at most.
-const MAX_PLACES: usize = 1024;
-/// Blocks between the end of a case and the switch, that one included, at most.
+/// The most jump table entries of all copies together.
+const MAX_TABLE_ENTRIES: usize = 1024;
+/// The most blocks on the path from the end of a case to the switch, including the block of the switch.
 const MAX_BLOCKS: usize = 4;
 
-/// Copies the way to each switch in a loop.
+/// Duplicates the path to each switch in a loop.
 pub(super) fn run(func: &mut Function) -> Changed {
     let mut changed = false;
     for block in func.layout.blocks().to_vec() {
-        if switch_of(func, block).is_some_and(|places| places >= MIN_CASES) {
-            changed |= copy_way(func, block);
+        if switch_of(func, block).is_some_and(|entries| entries >= MIN_CASES) {
+            changed |= duplicate_path(func, block);
         }
     }
     Changed(changed)
 }
 
-/// The number of cases of the switch at the end of a block.
+/// The number of cases of the switch that ends a block.
 fn switch_of(func: &Function, block: Block) -> Option<usize> {
     let inst = func.layout.terminator(block)?;
     match &func.dfg.inst(inst).imm {
@@ -57,38 +59,38 @@ fn switch_of(func: &Function, block: Block) -> Option<usize> {
     }
 }
 
-/// The way to a switch: a chain of blocks, the first of which all ways from the cases lead to.
-struct Way {
+/// The path back to a switch: a chain of blocks. All cases jump to the first of them.
+struct DispatchPath {
     blocks: Vec<Block>,
-    /// Terminators that lead to the first block from within the loop, with the number of the target.
+    /// Branches to the first block from within the loop: the terminators and the numbers of their targets.
     edges: Vec<(Inst, usize)>,
 }
 
-fn copy_way(func: &mut Function, switch: Block) -> bool {
-    let Some(way) = Way::find(func, switch) else { return false };
-    let places = switch_of(func, switch).unwrap_or(0);
-    // What moves into the cases is not known yet; this much of the others is copied anyway.
-    if way.edges.len() * places > MAX_PLACES || way.size(func, None) > MAX_COPIED {
+fn duplicate_path(func: &mut Function, switch: Block) -> bool {
+    let Some(path) = DispatchPath::find(func, switch) else { return false };
+    let entries = switch_of(func, switch).unwrap_or(0);
+    // A cheap test first; which instructions will be sunk is not known yet.
+    if path.edges.len() * entries > MAX_TABLE_ENTRIES || path.size(func, None) > MAX_COPIED {
         return false;
     }
     let needed = needed(func, switch);
-    if way.edges.len() * way.size(func, Some((switch, &needed))) > MAX_COPIED {
+    if path.edges.len() * path.size(func, Some((switch, &needed))) > MAX_COPIED {
         return false;
     }
-    give_cases_blocks(func, switch);
+    split_case_edges(func, switch);
     sink(func, switch, &needed);
-    spread_constants(func, &way.blocks);
+    rematerialize_constants(func, &path.blocks);
     // Edges from the switch to itself have got blocks of their own.
-    let Some(way) = Way::find(func, switch) else { return true };
-    if way.edges.len() * way.size(func, None) <= MAX_COPIED {
-        way.copy(func);
+    let Some(path) = DispatchPath::find(func, switch) else { return true };
+    if path.edges.len() * path.size(func, None) <= MAX_COPIED {
+        path.copy(func);
     }
     true
 }
 
-impl Way {
-    /// The way back to a switch, if it can be copied and is worth it.
-    fn find(func: &Function, switch: Block) -> Option<Way> {
+impl DispatchPath {
+    /// The path back to a switch, if it can and should be duplicated.
+    fn find(func: &Function, switch: Block) -> Option<DispatchPath> {
         let cfg = Cfg::new(func);
         if !cfg.reaches(switch) {
             return None;
@@ -118,10 +120,10 @@ impl Way {
             let targets = func.dfg.targets(terminator);
             edges.extend((0..targets.len()).filter(|&n| targets[n].block == blocks[0]).map(|n| (terminator, n)));
         }
-        (edges.len() >= MIN_EDGES).then_some(Way { blocks, edges })
+        (edges.len() >= MIN_EDGES).then_some(DispatchPath { blocks, edges })
     }
 
-    /// Instructions of one copy: of the switch's block only those that are needed, if these are told.
+    /// The number of instructions of one copy. With `needed`, only those instructions of the switch's block are counted.
     fn size(&self, func: &Function, needed: Option<(Block, &FxHashSet<Inst>)>) -> usize {
         let counts = |block: Block, inst: Inst| {
             !is_constant(func.dfg.inst(inst).op)
@@ -133,16 +135,16 @@ impl Way {
             .sum()
     }
 
-    /// Gives every edge a copy of the way.
+    /// Gives every edge its own copy of the path.
     fn copy(&self, func: &mut Function) {
-        let mut homes: FxHashMap<Value, Block> = FxHashMap::default();
+        let mut def_blocks: FxHashMap<Value, Block> = FxHashMap::default();
         for &block in &self.blocks {
-            homes.extend(func.dfg.params(block).iter().map(|&param| (param, block)));
+            def_blocks.extend(func.dfg.params(block).iter().map(|&param| (param, block)));
             for &inst in func.layout.insts(block) {
-                homes.extend(func.dfg.results(inst).iter().map(|&result| (result, block)));
+                def_blocks.extend(func.dfg.results(inst).iter().map(|&result| (result, block)));
             }
         }
-        // Each value of the way with its copies and the blocks they are in.
+        // The copies of each value of the path, with their blocks.
         let mut copies: FxHashMap<Value, Vec<(Block, Value)>> = FxHashMap::default();
         for &(terminator, target) in &self.edges {
             let copied: Vec<Block> = self.blocks.iter().map(|_| func.dfg.make_block()).collect();
@@ -178,12 +180,12 @@ impl Way {
             }
             func.dfg.targets_mut(terminator)[target].block = copied[0];
         }
-        repair(func, &homes, &copies);
+        repair(func, &def_blocks, &copies);
     }
 }
 
-/// Uses of what has copies now: by SSA construction.
-fn repair(func: &mut Function, homes: &FxHashMap<Value, Block>, copies: &FxHashMap<Value, Vec<(Block, Value)>>) {
+/// Repairs the uses of duplicated values, by SSA construction.
+fn repair(func: &mut Function, def_blocks: &FxHashMap<Value, Block>, copies: &FxHashMap<Value, Vec<(Block, Value)>>) {
     let cfg = Cfg::new(func);
     let order = func.layout.blocks().iter().copied().filter(|&block| cfg.reaches(block)).collect();
     func.layout.set_order(order);
@@ -194,12 +196,17 @@ fn repair(func: &mut Function, homes: &FxHashMap<Value, Block>, copies: &FxHashM
         for inst in func.layout.insts(block).to_vec() {
             let mut used = Vec::new();
             func.dfg.for_each_use(inst, |value| {
-                used.extend(homes.get(&value).filter(|&&home| home != block).map(|&home| (value, home)));
+                used.extend(
+                    def_blocks
+                        .get(&value)
+                        .filter(|&&def_block| def_block != block)
+                        .map(|&def_block| (value, def_block)),
+                );
             });
-            for (value, home) in used {
+            for (value, def_block) in used {
                 let var = *vars.entry(value).or_insert_with(|| {
                     let var = ssa.declare(func.dfg.ty(value));
-                    ssa.define(var, home, value);
+                    ssa.define(var, def_block, value);
                     for &(place, copy) in &copies[&value] {
                         ssa.define(var, place, copy);
                     }
@@ -213,7 +220,7 @@ fn repair(func: &mut Function, homes: &FxHashMap<Value, Block>, copies: &FxHashM
     remove_trivial_params(func);
 }
 
-/// Whether a block's instructions may stand in several places: they compute, load and store.
+/// Whether the instructions of a block may be duplicated: pure ops, loads and stores.
 fn may_copy(func: &Function, block: Block) -> bool {
     func.layout.insts(block).iter().all(|&inst| {
         let op = func.dfg.inst(inst).op;
@@ -225,7 +232,7 @@ fn is_constant(op: Opcode) -> bool {
     matches!(op, Opcode::Const | Opcode::Undef)
 }
 
-/// A copy of an instruction that stands nowhere yet.
+/// A copy of an instruction, which is not in the layout yet.
 fn clone_inst(func: &mut Function, inst: Inst, rename: impl FnMut(Value) -> Value) -> Inst {
     let data = func.dfg.inst(inst).clone();
     let types: Vec<_> = func.dfg.results(inst).iter().map(|&value| func.dfg.ty(value)).collect();
@@ -235,10 +242,10 @@ fn clone_inst(func: &mut Function, inst: Inst, rename: impl FnMut(Value) -> Valu
     clone
 }
 
-/// The instructions of a block that its terminator depends on, or that may not move; the terminator is one.
+/// The instructions of a block that its terminator depends on or that must not move, including the terminator.
 fn needed(func: &Function, block: Block) -> FxHashSet<Inst> {
     let insts = func.layout.insts(block);
-    // Loads would not pass a store.
+    // Loads must not move past a store.
     let stores = insts.iter().any(|&inst| func.dfg.inst(inst).op == Opcode::Store);
     let mut needed: FxHashSet<Inst> = FxHashSet::default();
     for &inst in insts.iter().rev() {
@@ -255,8 +262,8 @@ fn needed(func: &Function, block: Block) -> FxHashSet<Inst> {
     needed
 }
 
-/// Cases whose block others lead to as well get a block before it.
-fn give_cases_blocks(func: &mut Function, switch: Block) {
+/// Splits the edges to cases whose block has other predecessors.
+fn split_case_edges(func: &mut Function, switch: Block) {
     let cfg = Cfg::new(func);
     let Some(terminator) = func.layout.terminator(switch) else { return };
     let calls: Vec<BlockCall> = func.dfg.targets(terminator).into_iter().cloned().collect();
@@ -274,8 +281,8 @@ fn give_cases_blocks(func: &mut Function, switch: Block) {
     }
 }
 
-/// What a switch's block computes for its cases alone is computed in these. Of what the switch itself needs, steps of addresses
-/// are computed again.
+/// Sinks what a switch's block computes only for its cases into these cases. Address computations that the switch itself needs
+/// are rematerialized in the cases.
 fn sink(func: &mut Function, switch: Block, needed: &FxHashSet<Inst>) {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(&cfg);
@@ -298,27 +305,27 @@ fn sink(func: &mut Function, switch: Block, needed: &FxHashSet<Inst>) {
     for inst in candidates {
         let data = func.dfg.inst(inst);
         let stays = needed.contains(&inst);
-        let again = matches!(
+        let repeatable = matches!(
             data.op,
             Opcode::Const | Opcode::Addr | Opcode::Sext | Opcode::Zext | Opcode::Itrunc | Opcode::Iadd
         );
-        if stays && !again {
+        if stays && !repeatable {
             continue;
         }
         let Some(value) = func.dfg.single_result(inst) else { continue };
         let mut outside: Vec<Inst> = users.get(&value).cloned().unwrap_or_default();
         outside.retain(|user| !gone.contains(user) && func.layout.block_of(*user) != Some(switch));
-        let homes: Option<Vec<Block>> =
+        let user_cases: Option<Vec<Block>> =
             outside.iter().map(|&user| func.layout.block_of(user).and_then(case_of)).collect();
         let inside = users.get(&value).is_some_and(|users| {
             users.iter().any(|user| !gone.contains(user) && func.layout.block_of(*user) == Some(switch))
         });
-        let Some(homes) = homes.filter(|_| stays || !inside) else { continue };
+        let Some(user_cases) = user_cases.filter(|_| stays || !inside) else { continue };
         let mut copies: FxHashMap<Block, Value> = FxHashMap::default();
-        for (user, home) in outside.into_iter().zip(homes) {
-            let copy = *copies.entry(home).or_insert_with(|| {
+        for (user, case) in outside.into_iter().zip(user_cases) {
+            let copy = *copies.entry(case).or_insert_with(|| {
                 let clone = clone_inst(func, inst, |value| value);
-                func.layout.insert_inst(home, 0, clone);
+                func.layout.insert_inst(case, 0, clone);
                 func.dfg.for_each_use(clone, |value| users.entry(value).or_default().push(clone));
                 func.dfg.result(clone)
             });
@@ -331,17 +338,17 @@ fn sink(func: &mut Function, switch: Block, needed: &FxHashSet<Inst>) {
     }
 }
 
-/// Constants of the way that others use are made where they are used.
-fn spread_constants(func: &mut Function, way: &[Block]) {
-    let mut homes: FxHashMap<Value, (Block, Inst)> = FxHashMap::default();
-    for &block in way {
+/// Rematerializes constants of the path at their uses outside of it.
+fn rematerialize_constants(func: &mut Function, path: &[Block]) {
+    let mut def_blocks: FxHashMap<Value, (Block, Inst)> = FxHashMap::default();
+    for &block in path {
         for &inst in func.layout.insts(block) {
             if is_constant(func.dfg.inst(inst).op) {
-                homes.insert(func.dfg.result(inst), (block, inst));
+                def_blocks.insert(func.dfg.result(inst), (block, inst));
             }
         }
     }
-    if homes.is_empty() {
+    if def_blocks.is_empty() {
         return;
     }
     for block in func.layout.blocks().to_vec() {
@@ -349,7 +356,9 @@ fn spread_constants(func: &mut Function, way: &[Block]) {
         for inst in func.layout.insts(block).to_vec() {
             let mut used = Vec::new();
             func.dfg.for_each_use(inst, |value| {
-                used.extend(homes.get(&value).filter(|(home, _)| *home != block).map(|(_, def)| (value, *def)));
+                used.extend(
+                    def_blocks.get(&value).filter(|(def_block, _)| *def_block != block).map(|(_, def)| (value, *def)),
+                );
             });
             for (value, def) in used {
                 let copy = *copies.entry(value).or_insert_with(|| {
