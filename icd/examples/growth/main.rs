@@ -5,8 +5,9 @@
 //! ```
 //!
 //! For each size a child process of this program compiles the kernel (its SPIR-V is made before), bounded in time and address
-//! space. Shown are seconds of processor time, MB, and the exponent of the growth between the last two sizes: 1 where twice the kernel takes
-//! twice the time. Nothing is asserted here; `jit/src/spmd/tests/growth.rs` counts what is made of kernels that grow.
+//! space. Shown are seconds of processor time, MB, and the exponent of the growth between the last two sizes: 1 where twice the
+//! kernel takes twice the time. Nothing is asserted here; `jit/src/spmd/tests/growth.rs` counts what is made of kernels that
+//! grow.
 
 mod sources;
 

@@ -153,9 +153,10 @@ const fn extension(name: &'static str, version: cl::cl_version, scope: Scope, la
 }
 
 /// The supported extensions. Not `cl_khr_subgroups`, which promises that sub-groups of a work-group run independently of each
-/// other: one thread runs them all. Sub-groups themselves are a feature of the core. Nor `cl_khr_async_work_group_copy_fence`, which
-/// the conformance tests do not know as one of Khronos: its function is there all the same; nor `cl_khr_subgroup_named_barrier`, whose
-/// functions OpenCL C lacks here: named barriers are for SPIR-V modules, which may ask for the capability.
+/// other: one thread runs them all. Sub-groups themselves are a feature of the core. Nor `cl_khr_async_work_group_copy_fence`,
+/// which the conformance tests do not know as one of Khronos: its function is there all the same; nor
+/// `cl_khr_subgroup_named_barrier`, whose functions OpenCL C lacks here: named barriers are for SPIR-V modules, which may ask for
+/// the capability.
 pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_icd", version(2, 0, 1), Scope::Platform, false),
     extension("cl_khr_byte_addressable_store", version(1, 0, 0), Scope::Device, true),
@@ -360,9 +361,9 @@ pub struct Limits {
     /// Work-items per work-group, in all and in each dimension. The runtime runs a group on one core, so the bound is the
     /// scratch memory it keeps per item; 4096 covers what programs for GPUs ask for (1024) with room.
     pub max_work_group_size: usize,
-    /// Local memory per work-group. It is ordinary memory here, so its worth is that it stays in the caches next to the core; programs
-    /// that size their tiles by this number must not be led to outgrow them, nor by the bound of work-groups beyond it: a quarter
-    /// of a megabyte where the second level has it, else twice what the specification demands.
+    /// Local memory per work-group. It is ordinary memory here, so its worth is that it stays in the caches next to the core;
+    /// programs that size their tiles by this number must not be led to outgrow them, nor by the bound of work-groups beyond it:
+    /// a quarter of a megabyte where the second level has it, else twice what the specification demands.
     pub local_mem_size: u64,
     /// Largest buffer: half of the memory, at least what the specification demands.
     pub max_mem_alloc_size: u64,

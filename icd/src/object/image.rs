@@ -1,5 +1,5 @@
-//! An image: what a memory object is besides bytes. Its elements lie in rows, its rows in slices, as the pitches say; kernels find
-//! them through the [descriptor](ImageDescriptor).
+//! An image: what a memory object is besides bytes. Its elements lie in rows, its rows in slices, as the pitches say; kernels
+//! find them through the [descriptor](ImageDescriptor).
 //!
 //! Not here: what formats there are ([`clift_include::image`]), and the rules for making images (`api/image.rs`).
 
@@ -148,7 +148,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// An image whose memory starts at `data`; it has at least one level and at most [`MAX_LEVELS`](clift_include::image::MAX_LEVELS).
+    /// An image whose memory starts at `data`; it has at least one level and at most
+    /// [`MAX_LEVELS`](clift_include::image::MAX_LEVELS).
     pub fn new(kind: Kind, format: Format, layout: Layout, levels: Vec<Level>, data: *mut u8) -> Image {
         let described = std::array::from_fn(|i| levels[i.min(levels.len() - 1)].described(data));
         let descriptor = ImageDescriptor {
@@ -216,7 +217,8 @@ impl Image {
         ArgFact::Image { format: self.format, mipmapped: self.is_mipmapped() }
     }
 
-    /// A region of a level as (bytes, rows, slices), if it lies inside: coordinates that the type does not have must be 0, extents 1.
+    /// A region of a level as (bytes, rows, slices), if it lies inside: coordinates that the type does not have must be 0,
+    /// extents 1.
     pub fn region(&self, level: &Level, origin: [usize; 3], extent: [usize; 3]) -> Option<([usize; 3], [usize; 3])> {
         let Size { width, height, depth, layers } = level.size;
         let bounds = match self.kind {

@@ -209,7 +209,7 @@ pub struct Outcome {
 impl Outcome {
     /// A failed build. Its log is not empty.
     pub fn failed(log: String) -> Self {
-        let log = if log.trim().is_empty() { "clift: the build failed\n".to_owned() } else { log };
+        let log = if log.trim().is_empty() { "clift: the build failed without diagnostics\n".to_owned() } else { log };
         Self { log, product: None }
     }
 }
@@ -267,7 +267,7 @@ impl Started {
 impl Drop for Started {
     fn drop(&mut self) {
         if !self.finished {
-            self.store(Outcome::failed("clift: internal error: the build was abandoned\n".to_owned()));
+            self.store(Outcome::failed("clift: internal error: the build did not finish\n".to_owned()));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The commands: checks, and the way into the runtime.
 //!
 //! By class: [`transfer`] (read, write, copy, also of rectangles), [`map`] (and migration), [`fill`], [`sync`] (markers,
-//! barriers), [`image`], [`native`], [`mod@pointer`] (memory by address), [`ndrange`] (kernels; their sizes in [`geometry`]). This file has what they share: the rules for
-//! wait lists, and [`Submission`].
+//! barriers), [`image`], [`native`], [`mod@pointer`] (memory by address), [`ndrange`] (kernels; their sizes in [`geometry`]).
+//! This file has what they share: the rules for wait lists, and [`Submission`].
 //!
 //! One rule is the same for all commands on buffers and never broken: `CL_MISALIGNED_SUB_BUFFER_OFFSET` if a sub-buffer's
 //! origin is not aligned to CL_DEVICE_MEM_BASE_ADDR_ALIGN for the device of the queue. There is one device, and

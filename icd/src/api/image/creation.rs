@@ -343,8 +343,8 @@ impl Making {
 
     /// Where the elements lie of an image in a buffer.
     fn of_buffer(&self, buffer: &Mem) -> ClResult<Level> {
-        // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if the pitches and the buffer's address do not follow the rules for images of buffers:
-        // all are multiples of the element size; pitches may be 0 for the tight ones
+        // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if the pitches and the buffer's address do not follow the rules for images of
+        // buffers: all are multiples of the element size; pitches may be 0 for the tight ones
         let (row, slice) = (self.desc.image_row_pitch, self.desc.image_slice_pitch);
         let alignment = self.layout.bytes as usize;
         let aligned = [row, slice, buffer.bytes().as_ptr().addr()].iter().all(|place| place.is_multiple_of(alignment));

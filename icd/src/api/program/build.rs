@@ -304,7 +304,7 @@ fn with_unit<T>(
                 return Ok((result, log));
             }
             Err(error @ (BuildError::Import(_) | BuildError::Internal(_))) if levels.peek().is_some() => {
-                notes.push_str(&format!("clift: what clang made at -O{level} could not be used: {error}\n"));
+                notes.push_str(&format!("clift: clang's SPIR-V at -O{level} could not be compiled: {error}\n"));
             }
             Err(error) => return Err(format!("{log}{notes}{error}\n")),
         }
@@ -322,7 +322,9 @@ fn compiler_options() -> Options {
 fn execute(started: Started, work: impl FnOnce(&Program) -> Outcome) -> bool {
     let program = started.program().clone();
     let outcome = catch_unwind(AssertUnwindSafe(|| work(&program))).unwrap_or_else(|_| {
-        Outcome::failed("clift: internal error: the compiler panicked; CLIFT_DEBUG=build prints where\n".to_owned())
+        Outcome::failed(
+            "clift: internal error: the compiler panicked (CLIFT_DEBUG=build prints the location)\n".to_owned(),
+        )
     });
     started.finish(outcome)
 }

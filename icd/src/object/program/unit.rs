@@ -45,8 +45,8 @@ pub struct FrontEndContext {
 }
 
 impl Unit {
-    /// Compiles OpenCL C at one of [`LEVELS`](crate::frontend::LEVELS) or below, as a whole program or a part of one. Gives the unit and the warnings, or the log
-    /// of the failure.
+    /// Compiles OpenCL C at one of [`LEVELS`](crate::frontend::LEVELS) or below, as a whole program or a part of one. Gives the
+    /// unit and the warnings, or the log of the failure.
     ///
     /// # Errors
     /// The build log of a failed compilation.
