@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use clift_include::cl::*;
-use clift_runtime::graph::{self, Command, Keep, Waits, Work};
+use clift_runtime::graph::{self, Command, KeepAlive, WaitList, Work};
 
 use super::enqueue::fill::{Fill, checked_fill};
 use super::enqueue::geometry::{self, Request};
@@ -136,7 +136,7 @@ pub fn enqueue(
     let mut barrier: Option<graph::Event> = None;
     for (command, (work, keep)) in commands.iter().zip(works) {
         let is_barrier = matches!(command.action, Action::Barrier);
-        let mut waits: Waits = command.waits.iter().filter_map(|index| events.get(*index).cloned()).collect();
+        let mut waits: WaitList = command.waits.iter().filter_map(|index| events.get(*index).cloned()).collect();
         if is_barrier && command.waits.is_empty() {
             waits.extend(events.iter().cloned());
         }
@@ -160,9 +160,9 @@ pub fn enqueue(
 }
 
 /// What a recorded command gives the graph.
-fn work(queue: &Queue, command: &Arc<Recorded>) -> ClResult<(Work, Keep)> {
+fn work(queue: &Queue, command: &Arc<Recorded>) -> ClResult<(Work, KeepAlive)> {
     match &command.action {
-        Action::Barrier => Ok((Work::Task(Box::new(|| Ok(()))), Keep::new())),
+        Action::Barrier => Ok((Work::Task(Box::new(|| Ok(()))), KeepAlive::new())),
         Action::Task(_, keep) => {
             let command = command.clone();
             let task = move || match &command.action {
@@ -257,7 +257,7 @@ pub fn copy_buffer(
 ) -> ClResult<()> {
     let buffer = recording(buffer, queue, properties, handle)?;
     let Copy { src, dst, source, target } = checked_copy(buffer.queue(), src, dst, src_offset, dst_offset, size)?;
-    let keep = Keep::from_iter([src as _, dst as _]);
+    let keep = KeepAlive::from_iter([src as _, dst as _]);
     let task = Box::new(move || checked_before(target.copy_from(&source)));
     record(&buffer, (count, list), point, Action::Task(task, keep))
 }
@@ -287,7 +287,7 @@ pub fn copy_buffer_rect(
     let on_dst: Side<'_> = (dst_origin, dst_row_pitch, dst_slice_pitch);
     let (Copy { src, dst, source, target }, rect) =
         checked_copy_rect(buffer.queue(), src, dst, on_src, on_dst, region)?;
-    let keep = Keep::from_iter([src as _, dst as _]);
+    let keep = KeepAlive::from_iter([src as _, dst as _]);
     let task = Box::new(move || checked_before(target.copy_rect_from(&source, &rect)));
     record(&buffer, (count, list), point, Action::Task(task, keep))
 }
@@ -311,7 +311,7 @@ pub fn fill_buffer(
     let buffer = recording(buffer, queue, properties, handle)?;
     let Fill { buffer: mem, target, pattern } =
         checked_fill(buffer.queue(), mem, (pattern, pattern_size), offset, size)?;
-    let keep = Keep::from_iter([mem as _]);
+    let keep = KeepAlive::from_iter([mem as _]);
     let task = Box::new(move || checked_before(target.fill(&pattern)));
     record(&buffer, (count, list), point, Action::Task(task, keep))
 }
@@ -418,7 +418,7 @@ pub fn svm_copy(
     let buffer = recording(buffer, queue, properties, handle)?;
     let (target, source) = pointer::checked_copy(target, source, size)?;
     let task = Box::new(move || checked_before(target.copy_from(&source)));
-    record(&buffer, (count, list), point, Action::Task(task, Keep::new()))
+    record(&buffer, (count, list), point, Action::Task(task, KeepAlive::new()))
 }
 
 /// `clCommandSVMMemFillKHR`
@@ -439,7 +439,7 @@ pub fn svm_fill(
     let buffer = recording(buffer, queue, properties, handle)?;
     let (target, pattern) = pointer::checked_fill(target, (pattern, pattern_size), size)?;
     let task = Box::new(move || checked_before(target.fill(&pattern)));
-    record(&buffer, (count, list), point, Action::Task(task, Keep::new()))
+    record(&buffer, (count, list), point, Action::Task(task, KeepAlive::new()))
 }
 
 /// `clCommandNDRangeKernelKHR`

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Weak};
 
 use clift_include::cl::*;
-use clift_runtime::graph::Keep;
+use clift_runtime::graph::KeepAlive;
 use parking_lot::Mutex;
 
 use super::kernel::Kernel;
@@ -49,7 +49,7 @@ pub enum Action {
     /// Waits (for all earlier commands, without a list), and has all later ones wait.
     Barrier,
     /// Copies or fills; with what that needs to be alive.
-    Task(Box<dyn Fn() -> Result<(), i32> + Send + Sync>, Keep),
+    Task(Box<dyn Fn() -> Result<(), i32> + Send + Sync>, KeepAlive),
     /// Runs a kernel.
     Launch(Arc<Dispatch>),
 }

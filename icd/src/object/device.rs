@@ -1,12 +1,12 @@
 //! A device: the processor as a whole, or a part of it (a sub-device).
 //!
 //! A part is a range of compute units. Its queues have workers of their own, each bound to its unit's processor
-//! ([`clift_runtime::pool::Crew::part`]); everything else a device can is the same for all and comes from [`crate::caps`].
+//! ([`clift_runtime::pool::PoolHandle::sub_device`]); everything else a device can is the same for all and comes from [`crate::caps`].
 
 use std::sync::OnceLock;
 
 use clift_include::cl::cl_device_partition_property;
-use clift_runtime::pool::{self, Crew};
+use clift_runtime::pool::{self, PoolHandle};
 
 use crate::ffi::handle::{Object, Ref, cl_object};
 
@@ -65,7 +65,7 @@ impl Device {
     }
 
     /// Who runs the commands of its queues.
-    pub fn crew(&self) -> Crew {
-        self.part.as_ref().map_or_else(Crew::whole, |part| Crew::part(part.first, part.count))
+    pub fn pool(&self) -> PoolHandle {
+        self.part.as_ref().map_or_else(PoolHandle::root, |part| PoolHandle::sub_device(part.first, part.count))
     }
 }

@@ -32,7 +32,7 @@ impl Queue {
         let commands = graph::Queue::new(graph::QueueOptions {
             out_of_order: properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
             profiling: properties & CL_QUEUE_PROFILING_ENABLE != 0,
-            crew: device.crew(),
+            pool: device.pool(),
         });
         Self { context, device, properties, property_list, commands }
     }

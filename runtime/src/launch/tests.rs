@@ -1,8 +1,8 @@
 //! Launches through a queue: every work-item once, memory, failures, output.
 #![allow(unsafe_code, reason = "kernel entries are C functions")]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use clift_include::abi::{ARENA_ALIGN, KernelEntry, PrintfArg, PrintfArgKind, Resources, WgContext};
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
@@ -11,8 +11,9 @@ use super::{ArgBlock, KernelCost, Launch};
 use crate::graph::{Command, Event, Queue, QueueOptions, Work};
 use crate::ndrange::NdRange;
 use crate::status;
+use crate::sync::Mutex;
 
-/// What a test's kernel does with a run of groups.
+/// The code of a test's kernel for a run of groups.
 type Body = dyn Fn(&WgContext, *const u8, u64, u64) + Send + Sync;
 
 /// Calls the body behind [`WgContext::entry_data`].
@@ -226,9 +227,9 @@ fn output_is_there_when_the_launch_has_ended() {
         }),
     );
     let sink = text.clone();
-    launch.printf_sink = Some(Arc::new(move |bytes: &[u8]| sink.lock().expect("it is free").extend_from_slice(bytes)));
+    launch.printf_sink = Some(Arc::new(move |bytes: &[u8]| sink.lock().extend_from_slice(bytes)));
     assert_eq!(submit(&queue(), launch, body).wait(), status::COMPLETE);
-    let text = String::from_utf8(text.lock().expect("it is free").clone()).expect("it is text");
+    let text = String::from_utf8(text.lock().clone()).expect("it is text");
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines.len(), 500);

@@ -1,7 +1,7 @@
 //! Commands on images: read, write, copy (also from and to buffers), fill, map.
 
 use clift_include::cl::*;
-use clift_runtime::graph::Keep;
+use clift_runtime::graph::KeepAlive;
 use clift_runtime::image::encode;
 use clift_runtime::memory::{MemSlice, RectCopy, RectLayout};
 
@@ -173,14 +173,14 @@ pub struct Change {
     /// Does it, as often as it is called.
     pub task: Box<dyn Fn() -> Result<(), i32> + Send + Sync>,
     /// The memory objects.
-    pub keep: Keep,
+    pub keep: KeepAlive,
 }
 
 impl Change {
     /// A copy between objects.
     fn copy(src: Ref<Mem>, dst: Ref<Mem>, source: MemSlice, target: MemSlice, rect: RectCopy) -> Self {
         let task = Box::new(move || checked_before(target.copy_rect_from(&source, &rect)));
-        Self { task, keep: Keep::from_iter([src as _, dst as _]) }
+        Self { task, keep: KeepAlive::from_iter([src as _, dst as _]) }
     }
 
     /// Submits it.
@@ -379,7 +379,7 @@ pub fn checked_fill(
 
     let element = encode(image.layout(), colour);
     let task = Box::new(move || checked_before(part.bytes.fill_rect(&element, &part.place, part.extent)));
-    Ok(Change { task, keep: Keep::from_iter([mem as _]) })
+    Ok(Change { task, keep: KeepAlive::from_iter([mem as _]) })
 }
 
 /// `clEnqueueMapImage`

@@ -15,7 +15,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use clift_include::cl::*;
-use clift_runtime::graph::{self, Command, Keep, Waits, Work};
+use clift_runtime::graph::{self, Command, KeepAlive, WaitList, Work};
 use clift_runtime::memory::MemSlice;
 use clift_runtime::status;
 
@@ -46,8 +46,8 @@ pub struct Submission<'call> {
     queue: Ref<Queue>,
     kind: cl_command_type,
     wait: Wait<'call>,
-    waits: Waits,
-    keep: Keep,
+    waits: WaitList,
+    keep: KeepAlive,
 }
 
 impl<'call> Submission<'call> {
@@ -60,17 +60,17 @@ impl<'call> Submission<'call> {
     /// # Errors
     /// These two.
     pub fn new(queue: &Ref<Queue>, kind: cl_command_type, wait: Wait<'call>) -> ClResult<Self> {
-        let mut waits = Waits::new();
+        let mut waits = WaitList::new();
         for event in wait.list.checked(wait.count, InvalidEventWaitList)? {
             let event = event.get().map_err(|_| InvalidEventWaitList)?;
             same_context(queue, event.context())?;
             waits.push(event.state().clone());
         }
-        Ok(Self { queue: queue.clone(), kind, wait, waits, keep: Keep::new() })
+        Ok(Self { queue: queue.clone(), kind, wait, waits, keep: KeepAlive::new() })
     }
 
     /// What it waits for so far.
-    pub fn waits(&self) -> &Waits {
+    pub fn waits(&self) -> &WaitList {
         &self.waits
     }
 

@@ -2,7 +2,7 @@
 //! would get.
 
 use clift_include::cl::*;
-use clift_runtime::graph::{Keep, Work};
+use clift_runtime::graph::{KeepAlive, Work};
 use clift_runtime::launch::Launch;
 
 use super::Submission;
@@ -140,7 +140,7 @@ fn launch(
 }
 
 /// A launch that may be submitted, and what has to live until it has ended: the rules, those about wait lists apart.
-pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box<Launch>, Keep)> {
+pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box<Launch>, KeepAlive)> {
     // CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS: see `prepared`
     let Prepared { mut block, buffers, local_arg_bytes, objects, facts } = prepared(queue, kernel)?;
     // CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_GROUP_SIZE,
@@ -151,7 +151,7 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
     let local_bytes = info.resources.local_bytes.checked_add(local_arg_bytes);
     ensure(local_bytes.is_some_and(|bytes| bytes <= limits().local_mem_size), OutOfResources)?;
 
-    let mut keep = Keep::new();
+    let mut keep = KeepAlive::new();
     keep.push(kernel.executable().program.memory.clone());
     let (mut entry, mut resources) = (info.entry, info.resources);
     if let Some(specializations) = &info.specializations {
