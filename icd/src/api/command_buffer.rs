@@ -27,7 +27,9 @@ use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{HostPtr, InArray, InBytes, Out, Properties, pairs};
 use crate::object::buffer::Mem;
-use crate::object::command_buffer::{Action, CommandBuffer, Dispatch, MutableCommand, Prepared, Recorded, handle_of};
+use crate::object::command_buffer::{
+    Action, CommandBuffer, MutableCommand, PreparedLaunch, Recorded, RecordedLaunch, handle_of,
+};
 use crate::object::kernel::Kernel;
 use crate::object::queue::Queue;
 
@@ -500,8 +502,8 @@ pub fn nd_range_kernel(
     // CL_INVALID_OPERATION if the device does not support a printf or kernel-enqueue call in the kernel: it does, or the
     // kernel would not have been built
 
-    let prepared = Prepared { kernel: snapshot(&kernel)?, request };
-    let dispatch = Arc::new(Dispatch::new(kernel, fields, list_of_properties, prepared));
+    let prepared = PreparedLaunch { kernel: snapshot(&kernel)?, request };
+    let dispatch = Arc::new(RecordedLaunch::new(kernel, fields, list_of_properties, prepared));
     record(&buffer, (count, list), point, Action::Launch(dispatch.clone()))?;
     if !handle.is_null() {
         handle.set(handle_of(&buffer, dispatch).handle());

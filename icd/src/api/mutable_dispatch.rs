@@ -16,7 +16,7 @@ use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{HostPtr, In, InArray, InBytes};
-use crate::object::command_buffer::{CommandBuffer, Dispatch, MutableCommand, Prepared};
+use crate::object::command_buffer::{CommandBuffer, MutableCommand, PreparedLaunch, RecordedLaunch};
 
 /// `clUpdateMutableCommandsKHR`
 pub fn update(
@@ -36,7 +36,7 @@ pub fn update(
     // CL_INVALID_VALUE if configs is NULL and num_configs > 0, or the other way round
     let configs = configs.checked(num_configs, InvalidValue)?;
 
-    let mut changes: Vec<(Arc<Dispatch>, Arc<Prepared>)> = Vec::new();
+    let mut changes: Vec<(Arc<RecordedLaunch>, Arc<PreparedLaunch>)> = Vec::new();
     for (kind, config) in types.zip(configs) {
         // CL_INVALID_VALUE if any element of config_types is not a valid cl_command_buffer_update_type_khr enum
         ensure(kind == CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR, InvalidValue)?;
@@ -61,10 +61,10 @@ pub fn update(
 /// What a kernel is after a change.
 fn changed(
     buffer: &CommandBuffer,
-    dispatch: &Dispatch,
-    base: &Prepared,
+    dispatch: &RecordedLaunch,
+    base: &PreparedLaunch,
     config: &cl_mutable_dispatch_config_khr,
-) -> ClResult<Prepared> {
+) -> ClResult<PreparedLaunch> {
     let may = |field| dispatch.fields & field != 0;
     let dims = base.request.dims;
     // CL_INVALID_OPERATION if work_dim is not zero and different from the work_dim set on command recording
@@ -113,7 +113,7 @@ fn changed(
     // uniformity
     let was_uniform = geometry::checked(old, &demands)?.is_uniform();
     ensure(new.is_uniform() == was_uniform, InvalidOperation)?;
-    Ok(Prepared { kernel, request })
+    Ok(PreparedLaunch { kernel, request })
 }
 
 /// `clGetMutableCommandInfoKHR`

@@ -13,7 +13,7 @@ use crate::error::ClError::{InvalidBufferSize, InvalidValue, OutOfResources};
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::Handle;
 use crate::ffi::pointer::HostPtr;
-use crate::object::allocation::{Allocation, Kind};
+use crate::object::allocation::{Allocation, AllocationKind};
 use crate::object::context::Context;
 
 /// `clSVMAlloc`: the error is not reported, only that there is one.
@@ -32,7 +32,7 @@ pub fn alloc(context: Handle<Context>, flags: cl_svm_mem_flags, size: usize, ali
     let bytes = allocate(size, alignment)?;
 
     let start = HostPtr::new(bytes.as_ptr());
-    context.allocations().insert(Allocation { kind: Kind::Svm, flags: 0, bytes });
+    context.allocations().insert(Allocation { kind: AllocationKind::Svm, flags: 0, bytes });
     Ok(start)
 }
 
@@ -54,6 +54,6 @@ pub(super) fn allocate(size: usize, alignment: cl_uint) -> ClResult<MemSlice> {
 /// `clSVMFree`: has no errors to report.
 pub fn free(context: Handle<Context>, pointer: HostPtr) -> ClResult<()> {
     // Nothing happens if context is not a valid context, or svm_pointer is NULL (or was not returned by clSVMAlloc)
-    context.get()?.allocations().remove(pointer.addr(), Kind::is_svm);
+    context.get()?.allocations().remove(pointer.addr(), AllocationKind::is_svm);
     Ok(())
 }

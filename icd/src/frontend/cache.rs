@@ -22,10 +22,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Job;
-use crate::envelope::Format;
+use crate::envelope::EnvelopeFormat;
 
-/// Format of an entry.
-const FORMAT: Format = Format { magic: *b"CLIFTCCH", version: 1 };
+/// EnvelopeFormat of an entry.
+const FORMAT: EnvelopeFormat = EnvelopeFormat { magic: *b"CLIFTCCH", version: 1 };
 
 /// Extension of an entry's file name; the stem is its key in hexadecimal.
 const EXTENSION: &str = ".clift";
@@ -222,7 +222,7 @@ fn base_directory() -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::{BLOCK, DiskCache, EVICTION_INTERVAL, Key, SHARDS, evict, may_read_files};
-    use crate::frontend::options::{BuildOptions, Stage};
+    use crate::frontend::options::{BuildCall, BuildOptions};
     use crate::frontend::{Compiled, Header, Job, Profile};
     use std::os::unix::fs::MetadataExt;
     use std::time::SystemTime;
@@ -232,7 +232,7 @@ mod tests {
     }
 
     fn key(source: &str, options: &str, identity: &str) -> Option<Key> {
-        let options = BuildOptions::parse(options, Stage::Compile).unwrap();
+        let options = BuildOptions::parse(options, BuildCall::Compile).unwrap();
         let profile = Profile::default();
         let fingerprint = format!("{identity} {options:?}");
         Key::of(

@@ -22,11 +22,11 @@ use std::time::Duration;
 
 use super::cache::{DiskCache, Key, reads_files};
 use super::child::{self, End, Finished};
-use super::headers::Layout;
+use super::headers::HeaderFiles;
 use super::options::Std;
 use super::probe::{self, Candidate};
 use super::reflect::{self, KernelReflection};
-use super::repairs::{self, Row};
+use super::repairs::{self, Repair};
 use super::{Compiled, Failure, FrontEnd, Job, LEVELS};
 
 /// First word of a SPIR-V module.
@@ -103,13 +103,14 @@ impl Clang {
         candidate: &Candidate,
         job: &Job<'_>,
         action: Action,
-        libraries: &[&'static Row],
+        libraries: &[&'static Repair],
         cache: Option<&DiskCache>,
     ) -> Result<Finished, Failure> {
         let run = |declared: &str| -> Result<Finished, Failure> {
             let host = |error: &std::io::Error| Failure::host("cannot write the program's files", error);
             let needs_files = !job.headers.is_empty() || !libraries.is_empty() || !declared.is_empty();
-            let layout = needs_files.then(|| Layout::new(job.headers)).transpose().map_err(|error| host(&error))?;
+            let layout =
+                needs_files.then(|| HeaderFiles::new(job.headers)).transpose().map_err(|error| host(&error))?;
             let mut args = arguments(job, action);
             let before_options = args.len() - job.options.front_end.len();
             if let Some(layout) = &layout {
@@ -134,7 +135,7 @@ impl Clang {
                 }
             };
             let mut finished = self.run_child(candidate, &args, input)?;
-            finished.diagnostics = cleaned(&finished.diagnostics, layout.as_ref().map(Layout::path));
+            finished.diagnostics = cleaned(&finished.diagnostics, layout.as_ref().map(HeaderFiles::path));
             tracing::debug!(?action, end = ?finished.end, clang = %candidate.path.display(), "compiler ran");
             Ok(finished)
         };
@@ -169,8 +170,8 @@ impl Clang {
     fn link_arguments(
         &self,
         candidate: &Candidate,
-        libraries: &[&'static Row],
-        layout: &Layout,
+        libraries: &[&'static Repair],
+        layout: &HeaderFiles,
         cache: Option<&DiskCache>,
     ) -> Result<Vec<String>, Failure> {
         let mut args = Vec::new();
@@ -218,7 +219,7 @@ impl Clang {
             Some(compiled) => compiled,
             None => {
                 let layout = (!libraries.is_empty())
-                    .then(|| Layout::new(&[]))
+                    .then(|| HeaderFiles::new(&[]))
                     .transpose()
                     .map_err(|error| Failure::host("cannot write a library", &error))?;
                 let mut args = args;

@@ -18,11 +18,11 @@ pub struct Header {
 
 /// Headers and main file on disk; dropping this value removes them.
 #[derive(Debug)]
-pub struct Layout {
+pub struct HeaderFiles {
     directory: TempDir,
 }
 
-impl Layout {
+impl HeaderFiles {
     /// Writes `headers`. Of two headers with the same name, the first one is used.
     ///
     /// # Errors
@@ -97,7 +97,7 @@ fn place(root: &Path, name: &str, create: bool) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Header, Layout, is_safe_name};
+    use super::{Header, HeaderFiles, is_safe_name};
 
     fn header(name: &str, text: &str) -> Header {
         Header { name: name.to_owned(), text: text.as_bytes().to_vec() }
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn headers_are_written_under_their_names() {
-        let layout = Layout::new(&[
+        let layout = HeaderFiles::new(&[
             header("foo.h", "first"),
             header("my/dir/inc.h", "inner"),
             header("foo.h", "second"),
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_also_a_directory_is_an_error() {
-        assert!(Layout::new(&[header("a", "x"), header("a/b", "y")]).is_err());
-        assert!(Layout::new(&[header("a/b", "x"), header("a", "y")]).is_err());
+        assert!(HeaderFiles::new(&[header("a", "x"), header("a/b", "y")]).is_err());
+        assert!(HeaderFiles::new(&[header("a/b", "x"), header("a", "y")]).is_err());
     }
 }

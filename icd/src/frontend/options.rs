@@ -17,7 +17,7 @@ use crate::caps::OPENCL_VERSION;
 
 /// Which calls accept an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum BuildCall {
     /// `clBuildProgram` and `clCompileProgram`.
     Compile,
     /// `clLinkProgram`.
@@ -113,14 +113,14 @@ struct OptionRow {
     /// Its value.
     value: OptionValue,
     /// Calls that accept it.
-    stages: &'static [Stage],
+    stages: &'static [BuildCall],
     /// Its effect.
     apply: fn(&mut BuildOptions, &str) -> Result<(), String>,
 }
 
-const COMPILE: &[Stage] = &[Stage::Compile];
-const LINK: &[Stage] = &[Stage::Link];
-const BOTH: &[Stage] = &[Stage::Compile, Stage::Link];
+const COMPILE: &[BuildCall] = &[BuildCall::Compile];
+const LINK: &[BuildCall] = &[BuildCall::Link];
+const BOTH: &[BuildCall] = &[BuildCall::Compile, BuildCall::Link];
 
 /// Accepts an option that has no effect.
 fn ignore(_: &mut BuildOptions, _: &str) -> Result<(), String> {
@@ -321,7 +321,7 @@ impl BuildOptions {
     /// # Errors
     /// A message for the build log that names the option that is unknown or belongs to another call. The caller's error code is
     /// `CL_INVALID_BUILD_OPTIONS`, `CL_INVALID_COMPILER_OPTIONS` or `CL_INVALID_LINKER_OPTIONS`.
-    pub fn parse(text: &str, stage: Stage) -> Result<Self, String> {
+    pub fn parse(text: &str, stage: BuildCall) -> Result<Self, String> {
         let words = shlex::split(text).ok_or_else(|| format!("unbalanced quotes in the build options: {text}"))?;
         let mut options = Self::default();
         let mut words = words.into_iter();
@@ -337,8 +337,8 @@ impl BuildOptions {
                 .ok_or_else(|| format!("unknown option '{word}'"))?;
             if !row.stages.contains(&stage) {
                 return Err(match stage {
-                    Stage::Compile => format!("option '{word}' is valid only for clLinkProgram"),
-                    Stage::Link => format!("option '{word}' is not valid for clLinkProgram"),
+                    BuildCall::Compile => format!("option '{word}' is valid only for clLinkProgram"),
+                    BuildCall::Link => format!("option '{word}' is not valid for clLinkProgram"),
                 });
             }
             let joined = &word[row.name.len()..];
@@ -368,10 +368,10 @@ impl BuildOptions {
 
 #[cfg(test)]
 mod tests {
-    use super::{BuildOptions, Stage, Std};
+    use super::{BuildCall, BuildOptions, Std};
 
     fn compile(text: &str) -> BuildOptions {
-        BuildOptions::parse(text, Stage::Compile).unwrap()
+        BuildOptions::parse(text, BuildCall::Compile).unwrap()
     }
 
     #[test]
@@ -441,22 +441,22 @@ mod tests {
             ("-s", "requires a value"),
             ("-cl-nv-frobnicate", "-cl-nv-frobnicate"),
         ] {
-            let error = BuildOptions::parse(text, Stage::Compile).unwrap_err();
+            let error = BuildOptions::parse(text, BuildCall::Compile).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }
     }
 
     #[test]
     fn link_options() {
-        let o = BuildOptions::parse("-create-library -enable-link-options", Stage::Link).unwrap();
+        let o = BuildOptions::parse("-create-library -enable-link-options", BuildCall::Link).unwrap();
         assert!(o.create_library && o.enable_link_options);
         for text in ["-enable-link-options", "-D X", "-cl-std=CL1.2", "-Werror", "-bogus"] {
-            assert!(BuildOptions::parse(text, Stage::Link).is_err(), "{text}");
+            assert!(BuildOptions::parse(text, BuildCall::Link).is_err(), "{text}");
         }
         let o = BuildOptions::parse(
             "-cl-denorms-are-zero -cl-no-signed-zeros -cl-unsafe-math-optimizations -cl-finite-math-only \
              -cl-fast-relaxed-math -cl-no-subgroup-ifp",
-            Stage::Link,
+            BuildCall::Link,
         )
         .unwrap();
         assert!(o.fast_math.relaxed);

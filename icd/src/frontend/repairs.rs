@@ -25,7 +25,7 @@ use std::sync::{LazyLock, OnceLock};
 use super::Job;
 
 /// A repair of one component's faults.
-pub struct Row {
+pub struct Repair {
     /// The library's name.
     pub name: &'static str,
     /// The component that has the fault.
@@ -49,8 +49,8 @@ const SATURATION: &str = "a conversion between integers saturates as if the sour
                           becomes the `char` 127";
 
 /// All repairs.
-pub const TABLE: &[Row] = &[
-    Row {
+pub const TABLE: &[Repair] = &[
+    Repair {
         name: "conversions",
         producer: BACK_END,
         fault: EXTENSION,
@@ -58,7 +58,7 @@ pub const TABLE: &[Row] = &[
         definitions: || conversions::definitions(&[""]),
         declarations: None,
     },
-    Row {
+    Repair {
         name: "saturating_conversions",
         producer: BACK_END,
         fault: SATURATION,
@@ -67,7 +67,7 @@ pub const TABLE: &[Row] = &[
         declarations: None,
     },
     // Rarely used, and large.
-    Row {
+    Repair {
         name: "rounding_conversions",
         producer: BACK_END,
         fault: "as those without a rounding mode, which has no meaning between integers",
@@ -75,7 +75,7 @@ pub const TABLE: &[Row] = &[
         definitions: || conversions::definitions(&conversions::ROUNDING),
         declarations: None,
     },
-    Row {
+    Repair {
         name: "conversions_to_floats",
         producer: BACK_END,
         fault: "translates the signed one-bit integer to which the optimizer may reduce `-(a < b)` as 1; without calls the importer \
@@ -84,7 +84,7 @@ pub const TABLE: &[Row] = &[
         definitions: conversions::to_floats,
         declarations: None,
     },
-    Row {
+    Repair {
         name: "comparisons",
         producer: BACK_END,
         fault: "as conversions_to_floats: `(float)isless(a, b)` is translated as `(float)-(a < b)`",
@@ -92,7 +92,7 @@ pub const TABLE: &[Row] = &[
         definitions: conversions::comparisons,
         declarations: None,
     },
-    Row {
+    Repair {
         name: "vloada_half3",
         producer: BACK_END,
         fault: "is translated as vload_half3, whose vectors are 3 elements apart, not 4",
@@ -100,7 +100,7 @@ pub const TABLE: &[Row] = &[
         definitions: loads::aligned_halves,
         declarations: None,
     },
-    Row {
+    Repair {
         name: "async_work_group_copy",
         producer: BACK_END,
         fault: "a `__local` array that is only copied to or from gets the size of one element",
@@ -108,7 +108,7 @@ pub const TABLE: &[Row] = &[
         definitions: || copies::lines(false),
         declarations: None,
     },
-    Row {
+    Repair {
         name: "async_work_group_strided_copy",
         producer: BACK_END,
         fault: "as async_work_group_copy",
@@ -116,7 +116,7 @@ pub const TABLE: &[Row] = &[
         definitions: || copies::lines(true),
         declarations: None,
     },
-    Row {
+    Repair {
         name: "async_work_group_blocks",
         producer: CLANG,
         fault: "does not support cl_khr_extended_async_copies",
@@ -124,7 +124,7 @@ pub const TABLE: &[Row] = &[
         definitions: copies::blocks,
         declarations: Some(copies::block_declarations),
     },
-    Row {
+    Repair {
         name: "atomics",
         producer: BACK_END,
         fault: "atomic_load_explicit swaps the memory order and the scope; compare-exchanges without a scope crash it",
@@ -132,7 +132,7 @@ pub const TABLE: &[Row] = &[
         definitions: loads::atomics,
         declarations: None,
     },
-    Row {
+    Repair {
         name: "bits",
         producer: BACK_END,
         fault: "requires a SPIR-V extension for cl_khr_extended_bit_ops with which a loop that the optimizer recognizes as a \
@@ -141,7 +141,7 @@ pub const TABLE: &[Row] = &[
         definitions: bits::definitions,
         declarations: None,
     },
-    Row {
+    Repair {
         name: "levels",
         producer: BACK_END,
         fault: "drops the level of a read of a mipmapped image, and writes the level as the colour; clang declares neither below \
@@ -152,21 +152,21 @@ pub const TABLE: &[Row] = &[
     },
 ];
 
-impl std::fmt::Debug for Row {
+impl std::fmt::Debug for Repair {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Row").field("name", &self.name).field("producer", &self.producer).finish_non_exhaustive()
+        f.debug_struct("Repair").field("name", &self.name).field("producer", &self.producer).finish_non_exhaustive()
     }
 }
 
-impl PartialEq for Row {
+impl PartialEq for Repair {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Row {}
+impl Eq for Repair {}
 
-impl Row {
+impl Repair {
     /// The library's source in OpenCL C.
     pub fn source(&self) -> &'static str {
         static SOURCES: [OnceLock<String>; TABLE.len()] = [const { OnceLock::new() }; TABLE.len()];
@@ -176,7 +176,7 @@ impl Row {
 }
 
 /// A text that changes when one of these libraries changes.
-pub fn fingerprint(rows: &[&Row]) -> String {
+pub fn fingerprint(rows: &[&Repair]) -> String {
     rows.iter().map(|row| blake3::hash(row.source().as_bytes()).to_hex().to_string()).collect()
 }
 
@@ -186,19 +186,19 @@ const HEAD: &str = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#pragma OPENC
                     #define IMPORTED __attribute__((overloadable))\n";
 
 /// The rows by the names of the functions that they define.
-static FUNCTIONS: LazyLock<BTreeMap<String, &'static Row>> =
+static FUNCTIONS: LazyLock<BTreeMap<String, &'static Repair>> =
     LazyLock::new(|| TABLE.iter().flat_map(|row| (row.functions)().into_iter().map(move |name| (name, row))).collect());
 
 /// Number of leading characters of a name that the preprocessor may paste together that select a library.
 const PASTED_PREFIX: usize = 3;
 
 /// The rows, in the order of the table, that define one of the wanted functions.
-fn rows(wanted: impl Fn(&Row) -> bool) -> Vec<&'static Row> {
+fn rows(wanted: impl Fn(&Repair) -> bool) -> Vec<&'static Repair> {
     TABLE.iter().filter(|row| wanted(row)).collect()
 }
 
 /// The libraries that a program may need, by the names in its texts.
-pub fn named(job: &Job<'_>) -> Vec<&'static Row> {
+pub fn named(job: &Job<'_>) -> Vec<&'static Repair> {
     let texts = || std::iter::once(job.source).chain(job.headers.iter().map(|header| header.text.as_slice()));
     let options = job.options.front_end.iter().map(|option| option.as_bytes());
     let pastes = texts().chain(options.clone()).any(|text| text.windows(2).any(|pair| pair == b"##" || pair == b"%:"));
@@ -220,7 +220,7 @@ pub fn named(job: &Job<'_>) -> Vec<&'static Row> {
 }
 
 /// The libraries that a module needs which imports functions with these mangled names.
-pub fn called<'a>(imports: impl IntoIterator<Item = &'a str>) -> Vec<&'static Row> {
+pub fn called<'a>(imports: impl IntoIterator<Item = &'a str>) -> Vec<&'static Repair> {
     let found: BTreeSet<&str> =
         imports.into_iter().filter_map(|mangled| Some(FUNCTIONS.get(source_name(mangled)?)?.name)).collect();
     rows(|row| found.contains(row.name))
@@ -234,14 +234,14 @@ fn source_name(mangled: &str) -> Option<&str> {
 }
 
 /// The rows to declare for a program that was rejected with these diagnostics.
-pub fn undeclared(diagnostics: &str) -> Vec<&'static Row> {
+pub fn undeclared(diagnostics: &str) -> Vec<&'static Repair> {
     let errors = diagnostics.lines().filter_map(|line| line.split_once(" error: "));
     let quoted: BTreeSet<&str> = errors.filter_map(|(_, text)| text.split('\'').nth(1)).collect();
     rows(|row| row.declarations.is_some() && (row.functions)().iter().any(|name| quoted.contains(name.as_str())))
 }
 
 /// Their declarations.
-pub fn declarations(rows: &[&Row]) -> String {
+pub fn declarations(rows: &[&Repair]) -> String {
     let parts = rows.iter().filter_map(|row| row.declarations);
     format!(
         "#define IMPORTED __attribute__((overloadable))\n{}#undef IMPORTED\n",
@@ -267,11 +267,11 @@ const LANES: [&str; 6] = ["", "2", "3", "4", "8", "16"];
 #[cfg(test)]
 mod tests {
     use super::{FUNCTIONS, TABLE, called, named, undeclared};
-    use crate::frontend::options::Stage;
+    use crate::frontend::options::BuildCall;
     use crate::frontend::{BuildOptions, Job, Profile};
 
     fn names_for(source: &str, options: &str) -> Vec<&'static str> {
-        let options = BuildOptions::parse(options, Stage::Compile).unwrap();
+        let options = BuildOptions::parse(options, BuildCall::Compile).unwrap();
         let profile = Profile::default();
         let source = source.as_bytes();
         let job = Job { source, headers: &[], options: &options, profile: &profile, level: 2, whole: true };

@@ -5,7 +5,7 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use clift::ffi::dispatch::{Entry, ICD2_TAG, ICD2_TAG_SLOTS, Kind, SLOTS, TABLE, gaps, lookup};
+use clift::ffi::dispatch::{Entry, EntryKind, ICD2_TAG, ICD2_TAG_SLOTS, SLOTS, TABLE, gaps, lookup};
 use clift::ffi::entries::ENTRIES;
 
 use super::cl::*;
@@ -79,15 +79,15 @@ fn call_with_nothing(entry: &Entry) -> cl_int {
     let place = (&raw mut error).expose_provenance();
     let mut args = [0; MAX_ARGS];
     match entry.kind {
-        Kind::Status | Kind::Info | Kind::Enqueue => return call(entry, args) as cl_int,
-        Kind::Object => args[entry.args] = place,
+        EntryKind::Status | EntryKind::Info | EntryKind::Enqueue => return call(entry, args) as cl_int,
+        EntryKind::Object => args[entry.args] = place,
         // The wait list and the event come before the error code.
-        Kind::EnqueueObject => args[entry.args + 3] = place,
-        Kind::Pointer => {
+        EntryKind::EnqueueObject => args[entry.args + 3] = place,
+        EntryKind::Pointer => {
             assert_eq!(call(entry, args), 0, "{}", entry.name);
             return 0;
         }
-        Kind::Nothing => {
+        EntryKind::Nothing => {
             call(entry, args);
             return 0;
         }
@@ -100,7 +100,7 @@ fn call_with_nothing(entry: &Entry) -> cl_int {
 fn gaps_return_their_errors() {
     for (name, error) in GAPS {
         let entry = ENTRIES.iter().find(|entry| entry.name == *name).unwrap();
-        let expected = if matches!(entry.kind, Kind::Pointer | Kind::Nothing) { 0 } else { *error };
+        let expected = if matches!(entry.kind, EntryKind::Pointer | EntryKind::Nothing) { 0 } else { *error };
         assert_eq!(call_with_nothing(entry), expected, "{name}");
         // Without a place for the error code, too.
         call(entry, [0; MAX_ARGS]);
@@ -111,7 +111,7 @@ fn gaps_return_their_errors() {
 #[test]
 fn nothing_but_null() {
     for entry in ENTRIES {
-        let has_status = !matches!(entry.kind, Kind::Pointer | Kind::Nothing);
+        let has_status = !matches!(entry.kind, EntryKind::Pointer | EntryKind::Nothing);
         let status = call_with_nothing(entry);
         assert_eq!(status != 0, has_status && entry.name != "clUnloadCompiler", "{}: {status}", entry.name);
     }

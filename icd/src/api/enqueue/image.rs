@@ -15,7 +15,7 @@ use crate::ffi::entry::Wait;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray, InBytes, Out};
 use crate::object::buffer::Mem;
-use crate::object::image::{Image, Level};
+use crate::object::image::{Image, MipLevel};
 use crate::object::queue::Queue;
 
 /// Origin or region as C passes it, in elements.
@@ -23,7 +23,7 @@ type Triple<'call> = InArray<'call, usize>;
 
 /// A part of an image, in one of its levels.
 struct Part {
-    level: Level,
+    level: MipLevel,
     /// The memory of the level.
     bytes: MemSlice,
     /// Of (bytes, rows, slices).

@@ -13,7 +13,7 @@ use crate::error::{ClResult, ensure};
 use crate::ffi::entry::Wait;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{InArray, OutArray};
-use crate::object::kernel::{Kernel, Prepared, place};
+use crate::object::kernel::{Kernel, PreparedArgs, place};
 use crate::object::queue::Queue;
 
 /// `clEnqueueNDRangeKernel`
@@ -113,7 +113,7 @@ pub fn demands(queue: &Queue, kernel: &Kernel) -> Demands {
 }
 
 /// The kernel's arguments, after the rules about kernel and queue.
-fn prepared(queue: &Queue, kernel: &Kernel) -> ClResult<Prepared> {
+fn prepared(queue: &Queue, kernel: &Kernel) -> ClResult<PreparedArgs> {
     // CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built program executable: a kernel holds one
     // CL_INVALID_CONTEXT if the context associated with command_queue and kernel are not the same
     ensure(Ref::ptr_eq(queue.context(), kernel.program().context()), InvalidContext)?;
@@ -142,7 +142,7 @@ fn launch(
 /// A launch that may be submitted, and what has to live until it has ended: the rules, those about wait lists apart.
 pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box<Launch>, KeepAlive)> {
     // CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS: see `prepared`
-    let Prepared { mut block, buffers, local_arg_bytes, objects, facts } = prepared(queue, kernel)?;
+    let PreparedArgs { mut block, buffers, local_arg_bytes, objects, facts } = prepared(queue, kernel)?;
     // CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_GROUP_SIZE,
     // CL_INVALID_WORK_ITEM_SIZE: see `geometry`
     let nd = geometry::checked(request, &demands(queue, kernel))?;

@@ -14,7 +14,7 @@ use crate::ffi::callback::SvmFreeFunction;
 use crate::ffi::entry::Wait;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray, InBytes, UserData};
-use crate::object::allocation::Kind;
+use crate::object::allocation::AllocationKind;
 use crate::object::queue::Queue;
 
 /// Longest pattern: the widest type of OpenCL C.
@@ -42,7 +42,7 @@ pub fn svm_free(
     command.task(false, move || {
         if function.is_null() {
             for pointer in pointers {
-                context.allocations().remove(pointer.addr(), Kind::is_svm);
+                context.allocations().remove(pointer.addr(), AllocationKind::is_svm);
             }
         } else {
             function.call(handle, pointers, user_data);

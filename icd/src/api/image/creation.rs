@@ -19,7 +19,7 @@ use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::pointer::{HostPtr, ImageDesc, In, Properties};
 use crate::object::buffer::Mem;
 use crate::object::context::Context;
-use crate::object::image::{Image, Kind, Level, Size};
+use crate::object::image::{Image, ImageSize, ImageType, MipLevel};
 
 /// Alignment of the memory of images in bytes: that of the widest vector access.
 const ALIGN: usize = 64;
@@ -127,7 +127,7 @@ fn create_checked(
     let format = checked_format(format)?;
     // CL_INVALID_IMAGE_DESCRIPTOR if values specified in image_desc are not valid or if image_desc is NULL
     let desc = desc.ok_or(InvalidImageDescriptor)?;
-    let kind = Kind::of(desc.image_type).ok_or(InvalidImageDescriptor)?;
+    let kind = ImageType::of(desc.image_type).ok_or(InvalidImageDescriptor)?;
     ensure(desc.num_samples == 0, InvalidImageDescriptor)?;
     // CL_INVALID_IMAGE_SIZE if image dimensions specified in image_desc exceed the maximum image dimensions
     let size = size(&desc, kind)?;
@@ -146,7 +146,7 @@ fn create_checked(
         made.of_file(import, host_ptr)
     } else if desc.mem_object.is_null() {
         // A buffer is what an image of this type is made of
-        ensure(kind != Kind::D1Buffer, InvalidImageDescriptor)?;
+        ensure(kind != ImageType::D1Buffer, InvalidImageDescriptor)?;
         made.alone(host_ptr)
     } else {
         made.of_other(host_ptr)
@@ -177,28 +177,28 @@ pub(super) fn checked_format(format: cl_image_format) -> ClResult<Format> {
 }
 
 /// The largest size of a type of image.
-pub(super) fn largest(kind: Kind) -> Size {
+pub(super) fn largest(kind: ImageType) -> ImageSize {
     let [flat, volume, layers] = [MAX_2D, MAX_3D, MAX_LAYERS].map(|max| max as usize);
     let (width, height, depth) = match kind {
-        Kind::D1Buffer => (MAX_BUFFER as usize, 1, 1),
-        Kind::D1 | Kind::D1Array => (flat, 1, 1),
-        Kind::D2 | Kind::D2Array => (flat, flat, 1),
-        Kind::D3 => (volume, volume, volume),
+        ImageType::D1Buffer => (MAX_BUFFER as usize, 1, 1),
+        ImageType::D1 | ImageType::D1Array => (flat, 1, 1),
+        ImageType::D2 | ImageType::D2Array => (flat, flat, 1),
+        ImageType::D3 => (volume, volume, volume),
     };
-    Size { width, height, depth, layers: if kind.is_array() { layers } else { 1 } }
+    ImageSize { width, height, depth, layers: if kind.is_array() { layers } else { 1 } }
 }
 
 /// The size, within the limits of the type.
 ///
 /// # Errors
 /// `CL_INVALID_IMAGE_SIZE` if a dimension that the type has is 0 or exceeds its limit.
-pub(super) fn size(desc: &ImageDesc, kind: Kind) -> ClResult<Size> {
+pub(super) fn size(desc: &ImageDesc, kind: ImageType) -> ClResult<ImageSize> {
     let max = largest(kind);
     let bounded = |size: usize, max: usize| if (1..=max).contains(&size) { Ok(size) } else { Err(InvalidImageSize) };
-    Ok(Size {
+    Ok(ImageSize {
         width: bounded(desc.image_width, max.width)?,
         height: if kind.has_height() { bounded(desc.image_height, max.height)? } else { 1 },
-        depth: if kind == Kind::D3 { bounded(desc.image_depth, max.depth)? } else { 1 },
+        depth: if kind == ImageType::D3 { bounded(desc.image_depth, max.depth)? } else { 1 },
         layers: if kind.is_array() { bounded(desc.image_array_size, max.layers)? } else { 1 },
     })
 }
@@ -209,10 +209,10 @@ pub(super) fn size(desc: &ImageDesc, kind: Kind) -> ClResult<Size> {
 /// `CL_INVALID_IMAGE_DESCRIPTOR` if there are more than any image has, or more than one of an image of a buffer or of one in other
 /// memory. Depth images may have them: the specification says that they cannot, and the functions of OpenCL C and the conformance
 /// tests that they can.
-pub(super) fn level_count(desc: &ImageDesc, kind: Kind) -> ClResult<usize> {
+pub(super) fn level_count(desc: &ImageDesc, kind: ImageType) -> ClResult<usize> {
     let count = desc.num_mip_levels.max(1) as usize;
     ensure(count <= MAX_LEVELS, InvalidImageDescriptor)?;
-    let alone = kind != Kind::D1Buffer && desc.mem_object.is_null();
+    let alone = kind != ImageType::D1Buffer && desc.mem_object.is_null();
     ensure(count == 1 || alone, InvalidImageDescriptor)?;
     Ok(count)
 }
@@ -222,7 +222,13 @@ pub(super) fn level_count(desc: &ImageDesc, kind: Kind) -> ClResult<usize> {
 /// # Errors
 /// `CL_INVALID_IMAGE_DESCRIPTOR` if a row pitch is less than a row or no multiple of the element size, or a slice pitch less than a
 /// slice or no multiple of the row pitch. `CL_INVALID_IMAGE_SIZE` if no memory can be so large.
-pub(super) fn single_level(kind: Kind, layout: &Layout, size: Size, row: usize, slice: usize) -> ClResult<Level> {
+pub(super) fn single_level(
+    kind: ImageType,
+    layout: &Layout,
+    size: ImageSize,
+    row: usize,
+    slice: usize,
+) -> ClResult<MipLevel> {
     let element = layout.bytes as usize;
     let tight = size.width * element;
     let row_pitch = if row == 0 { tight } else { row };
@@ -231,12 +237,12 @@ pub(super) fn single_level(kind: Kind, layout: &Layout, size: Size, row: usize, 
     let slice_pitch = if slice == 0 || !kind.has_slices() { tight } else { slice };
     ensure(slice_pitch >= tight && slice_pitch.is_multiple_of(row_pitch), InvalidImageDescriptor)?;
     slice_pitch.checked_mul(size.depth * size.layers).ok_or(InvalidImageSize)?;
-    Ok(Level { size, row_pitch, slice_pitch, offset: 0 })
+    Ok(MipLevel { size, row_pitch, slice_pitch, offset: 0 })
 }
 
 /// Bytes of an image with one level: the rest of its last row and slice is not needed.
-fn used_bytes(layout: &Layout, level: &Level) -> usize {
-    let Size { width, height, depth, layers } = level.size;
+fn used_bytes(layout: &Layout, level: &MipLevel) -> usize {
+    let ImageSize { width, height, depth, layers } = level.size;
     (depth * layers - 1) * level.slice_pitch + (height - 1) * level.row_pitch + width * layout.bytes as usize
 }
 
@@ -245,10 +251,10 @@ struct Making {
     context: Ref<Context>,
     properties: Vec<cl_mem_properties>,
     flags: cl_mem_flags,
-    kind: Kind,
+    kind: ImageType,
     format: Format,
     layout: Layout,
-    size: Size,
+    size: ImageSize,
     level_count: usize,
     desc: ImageDesc,
 }
@@ -261,7 +267,7 @@ impl Making {
         ensure(host_ptr.is_null(), InvalidHostPtr)?;
         // CL_INVALID_IMAGE_DESCRIPTOR if the memory is another object's, too, or holds more than one level
         ensure(desc.mem_object.is_null() && self.level_count == 1, InvalidImageDescriptor)?;
-        ensure(self.kind != Kind::D1Buffer, InvalidImageDescriptor)?;
+        ensure(self.kind != ImageType::D1Buffer, InvalidImageDescriptor)?;
         let level = single_level(self.kind, &self.layout, self.size, desc.image_row_pitch, desc.image_slice_pitch)?;
         // CL_INVALID_PROPERTY, CL_MEM_OBJECT_ALLOCATION_FAILURE: see `Import::open`
         let external = import.open(used_bytes(&self.layout, &level))?;
@@ -286,8 +292,8 @@ impl Making {
         let (levels, needed) = if self.level_count == 1 {
             (vec![level], used_bytes(&self.layout, &level))
         } else {
-            let levels = Level::chain(self.size, self.layout.bytes as usize, self.level_count);
-            let end = levels.last().map_or(0, Level::end);
+            let levels = MipLevel::chain(self.size, self.layout.bytes as usize, self.level_count);
+            let end = levels.last().map_or(0, MipLevel::end);
             (levels, end)
         };
         // CL_INVALID_IMAGE_SIZE if it is larger than any allocation may be
@@ -327,11 +333,11 @@ impl Making {
     }
 
     /// Where the elements lie of an image that sees another one in another way.
-    fn of_image(&self, image: &Image) -> ClResult<Level> {
+    fn of_image(&self, image: &Image) -> ClResult<MipLevel> {
         // CL_INVALID_IMAGE_DESCRIPTOR if the descriptor is not that of mem_object
         let base = image.base();
         let wanted = [0, base.row_pitch].contains(&self.desc.image_row_pitch);
-        ensure(self.kind == Kind::D2 && image.kind() == Kind::D2 && wanted, InvalidImageDescriptor)?;
+        ensure(self.kind == ImageType::D2 && image.kind() == ImageType::D2 && wanted, InvalidImageDescriptor)?;
         ensure(base.size == self.size && !image.is_mipmapped(), InvalidImageDescriptor)?;
         // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if the data type differs or the channel orders are not compatible
         let orders = (self.format.order, image.format().order);
@@ -342,21 +348,21 @@ impl Making {
     }
 
     /// Where the elements lie of an image in a buffer.
-    fn of_buffer(&self, buffer: &Mem) -> ClResult<Level> {
+    fn of_buffer(&self, buffer: &Mem) -> ClResult<MipLevel> {
         // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if the pitches and the buffer's address do not follow the rules for images of
         // buffers: all are multiples of the element size; pitches may be 0 for the tight ones
         let (row, slice) = (self.desc.image_row_pitch, self.desc.image_slice_pitch);
         let alignment = self.layout.bytes as usize;
         let aligned = [row, slice, buffer.bytes().as_ptr().addr()].iter().all(|place| place.is_multiple_of(alignment));
         ensure(aligned, InvalidImageFormatDescriptor)?;
-        let row = if self.kind == Kind::D1Buffer { 0 } else { row };
+        let row = if self.kind == ImageType::D1Buffer { 0 } else { row };
         let level = single_level(self.kind, &self.layout, self.size, row, slice)?;
         // CL_INVALID_IMAGE_SIZE if the buffer is smaller than the image; the end of its last row counts
         ensure(level.bytes() <= buffer.size(), InvalidImageSize)?;
         Ok(level)
     }
 
-    fn finish(mut self, levels: Vec<Level>, bytes: MemSlice, host_ptr: HostPtr, other: Option<Ref<Mem>>) -> Mem {
+    fn finish(mut self, levels: Vec<MipLevel>, bytes: MemSlice, host_ptr: HostPtr, other: Option<Ref<Mem>>) -> Mem {
         if let Some(other) = &other {
             let inherit = |group: cl_mem_flags| if self.flags & group == 0 { other.flags() & group } else { 0 };
             self.flags |= inherit(KERNEL_ACCESS) | inherit(HOST_ACCESS) | inherit(STORAGE);

@@ -11,7 +11,7 @@ use crate::ffi::handle::Handle;
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{ImageDesc, In, Properties};
 use crate::object::context::Context;
-use crate::object::image::{Kind, Level, Size};
+use crate::object::image::{ImageSize, ImageType, MipLevel};
 
 /// `clGetImageRequirementsInfoEXT`
 ///
@@ -53,14 +53,14 @@ pub fn get_info(
                 let level = single_level(kind, &layout, size, desc.image_row_pitch, desc.image_slice_pitch);
                 level.map_err(|_| InvalidImageDescriptor)?.end()
             } else {
-                Level::chain(size, layout.bytes as usize, count).last().map_or(0, Level::end)
+                MipLevel::chain(size, layout.bytes as usize, count).last().map_or(0, MipLevel::end)
             };
             info.value(end)
         }
         CL_IMAGE_REQUIREMENTS_MAX_WIDTH_EXT => info.value(max(kind, |_| true, |size| size.width)?),
-        CL_IMAGE_REQUIREMENTS_MAX_HEIGHT_EXT => info.value(max(kind, Kind::has_height, |size| size.height)?),
-        CL_IMAGE_REQUIREMENTS_MAX_DEPTH_EXT => info.value(max(kind, |kind| kind == Kind::D3, |size| size.depth)?),
-        CL_IMAGE_REQUIREMENTS_MAX_ARRAY_SIZE_EXT => info.value(max(kind, Kind::is_array, |size| size.layers)?),
+        CL_IMAGE_REQUIREMENTS_MAX_HEIGHT_EXT => info.value(max(kind, ImageType::has_height, |size| size.height)?),
+        CL_IMAGE_REQUIREMENTS_MAX_DEPTH_EXT => info.value(max(kind, |kind| kind == ImageType::D3, |size| size.depth)?),
+        CL_IMAGE_REQUIREMENTS_MAX_ARRAY_SIZE_EXT => info.value(max(kind, ImageType::is_array, |size| size.layers)?),
         // CL_INVALID_VALUE if param_name is not valid
         _ => Err(InvalidValue),
     }
@@ -72,11 +72,11 @@ fn asks_for_largest(name: cl_image_requirements_info_ext) -> bool {
 }
 
 /// The type of image that is asked about; `None` for any.
-fn kind_of(desc: &ImageDesc, name: cl_image_requirements_info_ext) -> ClResult<Option<Kind>> {
+fn kind_of(desc: &ImageDesc, name: cl_image_requirements_info_ext) -> ClResult<Option<ImageType>> {
     if desc.image_type == 0 && asks_for_largest(name) {
         return Ok(None);
     }
-    Kind::of(desc.image_type).map(Some).ok_or(InvalidImageDescriptor)
+    ImageType::of(desc.image_type).map(Some).ok_or(InvalidImageDescriptor)
 }
 
 /// Bytes that addresses and pitches are multiples of: an element.
@@ -89,9 +89,13 @@ fn alignment(layout: Option<&Layout>) -> usize {
 ///
 /// # Errors
 /// `CL_INVALID_IMAGE_DESCRIPTOR` if the type does not have it.
-fn max(kind: Option<Kind>, has: impl Fn(Kind) -> bool, along: impl Fn(Size) -> usize) -> ClResult<cl_uint> {
+fn max(
+    kind: Option<ImageType>,
+    has: impl Fn(ImageType) -> bool,
+    along: impl Fn(ImageSize) -> usize,
+) -> ClResult<cl_uint> {
     ensure(kind.is_none_or(&has), InvalidImageDescriptor)?;
-    let kinds = Kind::ALL.iter().map(|(_, kind)| *kind).filter(|any| kind.unwrap_or(*any) == *any && has(*any));
+    let kinds = ImageType::ALL.iter().map(|(_, kind)| *kind).filter(|any| kind.unwrap_or(*any) == *any && has(*any));
     let least = kinds.map(|kind| along(largest(kind))).min();
     least.and_then(|size| cl_uint::try_from(size).ok()).ok_or(InvalidImageSize)
 }

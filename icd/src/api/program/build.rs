@@ -1,7 +1,7 @@
 //! Build, compile, link.
 //!
-//! After the checks, each of the three is a closure over immutable inputs that gives an [`Outcome`]; [`run`] executes it here,
-//! or, when the application wants to be notified, on a thread of its own.
+//! After the checks, each of the three is a closure over immutable inputs that gives an [`BuildOutcome`]; [`run`] executes it
+//! here, or, when the application wants to be notified, on a thread of its own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,13 +22,13 @@ use crate::ffi::entry::WithError;
 use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::pointer::{InArray, Text, UserData};
 use crate::frontend::headers::is_safe_name;
-use crate::frontend::options::Stage;
+use crate::frontend::options::BuildCall;
 use crate::frontend::{BuildOptions, Compiler, Header, LEVELS};
 use crate::object::context::Context;
 use crate::object::device::Device;
 use crate::object::program::binary::{BinaryKind, Contents};
 use crate::object::program::unit::{Executable, FrontEndContext, Unit};
-use crate::object::program::{Origin, Outcome, Product, Program, Started};
+use crate::object::program::{BuildOutcome, Origin, Product, Program, Started};
 
 /// `pfn_notify` with its `user_data`.
 type Notify = (ProgramNotify, UserData);
@@ -58,7 +58,7 @@ pub fn build(
         (Origin::Source(_) | Origin::Il { .. } | Origin::Link, _) => options.lossy().unwrap_or_default(),
     };
     // CL_INVALID_BUILD_OPTIONS if the build options specified by options are invalid
-    let options = parsed(program.context(), &text, Stage::Compile, InvalidBuildOptions)?;
+    let options = parsed(program.context(), &text, BuildCall::Compile, InvalidBuildOptions)?;
     // CL_COMPILER_NOT_AVAILABLE if program is created from source and a compiler is not available
     ensure_compiler(&program)?;
     // CL_INVALID_OPERATION if program was not created with source, IL or a binary
@@ -73,9 +73,9 @@ pub fn build(
             });
             match built {
                 Ok(((executable, remarks), log)) => {
-                    Outcome { log: log + &remarks, product: Some(Product::executable(text, executable)) }
+                    BuildOutcome { log: log + &remarks, product: Some(Product::executable(text, executable)) }
                 }
-                Err(log) => Outcome::failed(log),
+                Err(log) => BuildOutcome::failed(log),
             }
         }
         Origin::Binary | Origin::Link => {
@@ -147,7 +147,7 @@ pub fn compile(
     checked_targets(program.context(), num_devices, device_list, (notify, user_data))?;
     let text = options.lossy().unwrap_or_default();
     // CL_INVALID_COMPILER_OPTIONS if the compiler options specified by options are invalid
-    let options = parsed(program.context(), &text, Stage::Compile, InvalidCompilerOptions)?;
+    let options = parsed(program.context(), &text, BuildCall::Compile, InvalidCompilerOptions)?;
     // CL_COMPILER_NOT_AVAILABLE if a compiler is not available
     ensure_compiler(&program)?;
     // CL_INVALID_OPERATION if program has no source or IL available
@@ -164,9 +164,9 @@ pub fn compile(
         match checked {
             Ok((unit, log)) => {
                 let contents = Contents { kind: BinaryKind::CompiledObject, options: text, units: vec![unit] };
-                Outcome { log, product: Some(Product::new(contents)) }
+                BuildOutcome { log, product: Some(Product::new(contents)) }
             }
-            Err(log) => Outcome::failed(log),
+            Err(log) => BuildOutcome::failed(log),
         }
     };
     // CL_COMPILE_PROGRAM_FAILURE if there is a failure to compile the program source
@@ -201,7 +201,7 @@ pub fn link(
     }
     // CL_INVALID_LINKER_OPTIONS if the linker options specified by options are invalid
     let given = options.lossy();
-    let options = parsed(&context, given.as_deref().unwrap_or_default(), Stage::Link, InvalidLinkerOptions)?;
+    let options = parsed(&context, given.as_deref().unwrap_or_default(), BuildCall::Link, InvalidLinkerOptions)?;
     let mut units: Vec<Arc<Unit>> = Vec::new();
     for input in &inputs {
         // CL_INVALID_OPERATION if the compilation or build of an input has not completed
@@ -219,7 +219,7 @@ pub fn link(
     let work = move |_: &Program| {
         if options.create_library {
             let contents = Contents { kind: BinaryKind::Library, options: text, units };
-            return Outcome { log: String::new(), product: Some(Product::new(contents)) };
+            return BuildOutcome { log: String::new(), product: Some(Product::new(contents)) };
         }
         linked(units, Some(&options), text)
     };
@@ -229,10 +229,10 @@ pub fn link(
 }
 
 /// The outcome of making code of units.
-fn linked(units: Vec<Arc<Unit>>, link_options: Option<&BuildOptions>, text: String) -> Outcome {
+fn linked(units: Vec<Arc<Unit>>, link_options: Option<&BuildOptions>, text: String) -> BuildOutcome {
     match Executable::link(units, link_options, &compiler_options()) {
-        Ok((executable, log)) => Outcome { log, product: Some(Product::executable(text, executable)) },
-        Err(error) => Outcome::failed(format!("{error}\n")),
+        Ok((executable, log)) => BuildOutcome { log, product: Some(Product::executable(text, executable)) },
+        Err(error) => BuildOutcome::failed(format!("{error}\n")),
     }
 }
 
@@ -252,7 +252,7 @@ fn checked_targets(
 }
 
 /// Parses an option string. What is wrong with it goes to the context's callback, because there will be no build log.
-fn parsed(context: &Ref<Context>, text: &str, stage: Stage, error: ClError) -> ClResult<BuildOptions> {
+fn parsed(context: &Ref<Context>, text: &str, stage: BuildCall, error: ClError) -> ClResult<BuildOptions> {
     BuildOptions::parse(text, stage).map_err(|reason| {
         context.report(&reason);
         error
@@ -319,10 +319,10 @@ fn compiler_options() -> Options {
 }
 
 /// Does the work of a build and stores what it comes to. Tells whether it succeeded.
-fn execute(started: Started, work: impl FnOnce(&Program) -> Outcome) -> bool {
+fn execute(started: Started, work: impl FnOnce(&Program) -> BuildOutcome) -> bool {
     let program = started.program().clone();
     let outcome = catch_unwind(AssertUnwindSafe(|| work(&program))).unwrap_or_else(|_| {
-        Outcome::failed(
+        BuildOutcome::failed(
             "clift: internal error: the compiler panicked (CLIFT_DEBUG=build prints the location)\n".to_owned(),
         )
     });
@@ -334,7 +334,7 @@ fn execute(started: Started, work: impl FnOnce(&Program) -> Outcome) -> bool {
 fn run(
     started: Started,
     (notify, user_data): Notify,
-    work: impl FnOnce(&Program) -> Outcome + Send + 'static,
+    work: impl FnOnce(&Program) -> BuildOutcome + Send + 'static,
     failure: ClError,
 ) -> ClResult<()> {
     let job = move || {

@@ -12,7 +12,7 @@ use crate::frontend::Failure;
 use crate::frontend::cache::{DiskCache, Key};
 use crate::frontend::child::{self, End};
 use crate::frontend::probe::Candidate;
-use crate::frontend::repairs::Row;
+use crate::frontend::repairs::Repair;
 
 /// The stored form of a library.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ impl Clang {
     pub(super) fn library(
         &self,
         candidate: &Candidate,
-        row: &'static Row,
+        row: &'static Repair,
         cache: Option<&DiskCache>,
     ) -> Result<Arc<[u8]>, Failure> {
         let name = (row.name, candidate.identity.clone());
@@ -77,7 +77,7 @@ impl Clang {
         Ok(bitcode)
     }
 
-    fn compile_library(&self, candidate: &Candidate, row: &Row, source: &str) -> Result<Library, Failure> {
+    fn compile_library(&self, candidate: &Candidate, row: &Repair, source: &str) -> Result<Library, Failure> {
         let arguments = ARGUMENTS.map(str::to_owned);
         let finished = child::run(&candidate.path, &arguments, source.as_bytes(), self.limit)
             .map_err(|error| Failure::host(&format!("cannot run '{}'", candidate.path.display()), &error))?;

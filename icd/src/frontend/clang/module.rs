@@ -19,11 +19,11 @@ pub(super) struct Edited {
 /// One piece of a module.
 struct Piece<'a> {
     text: &'a [u8],
-    kind: Kind<'a>,
+    kind: LineKind<'a>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind<'a> {
+enum LineKind<'a> {
     Function { name: &'a [u8], is_root: bool },
     Declaration { name: &'a [u8] },
     Other,
@@ -52,14 +52,14 @@ pub(super) fn edit(text: &[u8], whole: bool) -> Edited {
     let by_name: HashMap<&[u8], &[u8]> = pieces
         .iter()
         .filter_map(|piece| match piece.kind {
-            Kind::Function { name, .. } => Some((name, piece.text)),
-            Kind::Declaration { .. } | Kind::Other => None,
+            LineKind::Function { name, .. } => Some((name, piece.text)),
+            LineKind::Declaration { .. } | LineKind::Other => None,
         })
         .collect();
     let mut reached: HashSet<&[u8]> = HashSet::new();
     let mut pending: Vec<&[u8]> = pieces
         .iter()
-        .filter(|piece| matches!(piece.kind, Kind::Other | Kind::Function { is_root: true, .. }))
+        .filter(|piece| matches!(piece.kind, LineKind::Other | LineKind::Function { is_root: true, .. }))
         .map(|piece| piece.text)
         .collect();
     while let Some(text) = pending.pop() {
@@ -72,7 +72,7 @@ pub(super) fn edit(text: &[u8], whole: bool) -> Edited {
     let mut edited = Edited { text: Vec::new(), imports: Vec::new() };
     for piece in &pieces {
         match piece.kind {
-            Kind::Function { is_root, name } => {
+            LineKind::Function { is_root, name } => {
                 if !is_root && !reached.contains(name) {
                     continue;
                 }
@@ -82,13 +82,13 @@ pub(super) fn edit(text: &[u8], whole: bool) -> Edited {
                     continue;
                 }
             }
-            Kind::Declaration { name } => {
+            LineKind::Declaration { name } => {
                 if !reached.contains(name) {
                     continue;
                 }
                 edited.imports.push(String::from_utf8_lossy(name).into_owned());
             }
-            Kind::Other => {}
+            LineKind::Other => {}
         }
         edited.text.extend_from_slice(piece.text);
     }
@@ -107,11 +107,11 @@ fn pieces(text: &[u8], whole: bool) -> Vec<Piece<'_>> {
         let (length, kind) = if line.starts_with(DEFINE) {
             let length = function_end(rest);
             let is_root = !whole || is_kernel(line) || matches!(linkage(line), Some(linkage) if linkage != b"internal");
-            (length, names(line).next().map_or(Kind::Other, |name| Kind::Function { name, is_root }))
+            (length, names(line).next().map_or(LineKind::Other, |name| LineKind::Function { name, is_root }))
         } else if line.starts_with(DECLARE) {
-            (line.len(), names(line).next().map_or(Kind::Other, |name| Kind::Declaration { name }))
+            (line.len(), names(line).next().map_or(LineKind::Other, |name| LineKind::Declaration { name }))
         } else {
-            (line.len(), Kind::Other)
+            (line.len(), LineKind::Other)
         };
         pieces.push(Piece { text: &rest[..length], kind });
         rest = &rest[length..];

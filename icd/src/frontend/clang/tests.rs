@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Action, Clang, MAGIC, module, repairs};
 use crate::frontend::child::End;
-use crate::frontend::options::{BuildOptions, Stage};
+use crate::frontend::options::{BuildCall, BuildOptions};
 use crate::frontend::{Compiled, Failure, FrontEnd, Header, Job, Profile};
 
 const SIMPLE: &str = "kernel void k(global int *p, int n) { p[get_global_id(0)] = n; }\n";
@@ -31,7 +31,7 @@ fn clang() -> Option<Clang> {
 }
 
 fn compile_with(clang: &Clang, source: &str, headers: &[Header], options: &str) -> Result<Compiled, Failure> {
-    let options = BuildOptions::parse(options, Stage::Compile).unwrap();
+    let options = BuildOptions::parse(options, BuildCall::Compile).unwrap();
     let job = Job { source: source.as_bytes(), headers, options: &options, profile: &profile(), level: 2, whole: true };
     clang.compile(&job, None)
 }
@@ -218,7 +218,7 @@ fn full_profile() -> Profile {
 
 /// The functions that a source imports after linking the libraries selected by its names or by its imports.
 fn imports_left(clang: &Clang, source: &str, options: &str, by_names: bool) -> Vec<String> {
-    let options = BuildOptions::parse(options, Stage::Compile).unwrap();
+    let options = BuildOptions::parse(options, BuildCall::Compile).unwrap();
     let profile = full_profile();
     let job =
         Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile, level: 2, whole: true };
@@ -253,7 +253,7 @@ fn libraries_define_the_functions_that_the_back_end_mistranslates() {
             // The library defines a variant without a scope by one with a scope.
             imports.retain(|name| !name.ends_with("12memory_scope"));
             let left = repairs::called(imports.iter().map(String::as_str));
-            assert_eq!(left, Vec::<&repairs::Row>::new(), "{options}: {imports:?}");
+            assert_eq!(left, Vec::<&repairs::Repair>::new(), "{options}: {imports:?}");
         }
     }
 }
@@ -359,7 +359,7 @@ fn corpus() {
         let source = std::fs::read(path).unwrap();
         let text = String::from_utf8_lossy(&source);
         let stated = text.lines().find_map(|line| line.trim().strip_prefix("build_options:")).unwrap_or("");
-        let Ok(options) = BuildOptions::parse(stated, Stage::Compile) else {
+        let Ok(options) = BuildOptions::parse(stated, BuildCall::Compile) else {
             println!("OPTIONS {}: {stated}", path.display());
             bad += 1;
             continue;
