@@ -1,8 +1,8 @@
-//! Command buffers (`cl_khr_command_buffer`): making, recording, enqueuing and asking. Changing recorded kernels is in
+//! Command buffers (`cl_khr_command_buffer`): creation, recording, enqueuing and queries. Changes of recorded kernels are in
 //! [`super::mutable_dispatch`].
 //!
-//! A recording entry point makes the checks of the command it records (the same functions, in [`super::enqueue`]) and those
-//! of recording. A buffer has one queue (`cl_khr_command_buffer_multi_device` is not offered).
+//! A recording entry point makes the checks of the command it records (the same functions, in [`super::enqueue`]) and those of
+//! recording. A buffer has one queue (`cl_khr_command_buffer_multi_device` is not supported).
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ use crate::object::command_buffer::{
 use crate::object::kernel::Kernel;
 use crate::object::queue::Queue;
 
-/// Where the handle to a recorded command goes.
+/// Receives the handle of a recorded command.
 type HandleOut<'call> = Out<'call, Handle<MutableCommand>>;
 /// A list of sync points and its length.
 type SyncPoints<'call> = (cl_uint, InArray<'call, cl_sync_point_khr>);
@@ -130,7 +130,7 @@ pub fn enqueue(
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let mut whole = Submission::new(&queue, CL_COMMAND_COMMAND_BUFFER_KHR, wait)?.keep(&buffer);
 
-    // All is made ready before anything is submitted, because it may fail.
+    // All commands are prepared before any is submitted, because the preparation may fail.
     let commands = buffer.commands();
     let works = commands.iter().map(|command| work(&queue, command)).collect::<ClResult<Vec<_>>>()?;
     let in_order = buffer.queue().properties() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
@@ -161,7 +161,7 @@ pub fn enqueue(
     whole.nothing(false, |_| ())
 }
 
-/// What a recorded command gives the graph.
+/// The work of a recorded command, and the resources it needs.
 fn work(queue: &Queue, command: &Arc<Recorded>) -> ClResult<(Work, KeepAlive)> {
     match &command.action {
         Action::Barrier => Ok((Work::Task(Box::new(|| Ok(()))), KeepAlive::new())),
@@ -182,7 +182,7 @@ fn work(queue: &Queue, command: &Arc<Recorded>) -> ClResult<(Work, KeepAlive)> {
     }
 }
 
-/// What all recording entry points but that of kernels check alike; gives the buffer.
+/// Checks common to all recording entry points except that of kernels; returns the buffer.
 fn recording(
     buffer: Handle<CommandBuffer>,
     queue: Handle<Queue>,
@@ -197,7 +197,7 @@ fn recording(
     Ok(buffer)
 }
 
-/// What all recording entry points check alike.
+/// Checks common to all recording entry points.
 fn recordable(buffer: Handle<CommandBuffer>, queue: Handle<Queue>) -> ClResult<Ref<CommandBuffer>> {
     // CL_INVALID_COMMAND_BUFFER_KHR if command_buffer is not a valid command-buffer
     let buffer = buffer.get()?;
@@ -208,7 +208,7 @@ fn recordable(buffer: Handle<CommandBuffer>, queue: Handle<Queue>) -> ClResult<R
     Ok(buffer)
 }
 
-/// Adds a command.
+/// Records a command.
 fn record(
     buffer: &Ref<CommandBuffer>,
     (count, list): SyncPoints<'_>,
@@ -511,7 +511,7 @@ pub fn nd_range_kernel(
     Ok(())
 }
 
-/// A copy of a kernel with its arguments, which later changes of the kernel do not concern.
+/// A copy of a kernel with its arguments, which later changes of the kernel do not affect.
 ///
 /// # Errors
 /// `CL_INVALID_PROGRAM_EXECUTABLE` if there is none any more.

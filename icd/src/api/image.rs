@@ -1,5 +1,5 @@
-//! Images: what formats there are, and asking about images. Making them is in [`creation`], what they will need in
-//! [`requirements`]; commands on them are in [`super::enqueue::image`].
+//! Images: formats and queries. Creation is in [`creation`], queries before creation in [`requirements`]; commands on images are
+//! in [`super::enqueue::image`].
 
 pub mod creation;
 pub mod requirements;
@@ -57,7 +57,7 @@ fn is_supported(format: Format, kind: ImageType) -> bool {
     format.any_dimensions().is_some_and(|any| any || matches!(kind, ImageType::D2 | ImageType::D2Array))
 }
 
-/// Whether numbers are those of an order and a data type that go together, supported or not.
+/// Whether these constants are an order and a data type that can be combined, supported or not.
 fn is_valid(format: Format) -> bool {
     let (order, data) = (format.order, format.data_type);
     let orders = (CL_R..=CL_DEPTH).contains(&order) || (CL_sRGB..=CL_ABGR).contains(&order);
@@ -96,7 +96,7 @@ pub fn get_info(image: Handle<Mem>, name: cl_image_info, info: Info<'_>) -> ClRe
         CL_IMAGE_DEPTH => info.value(if kind == ImageType::D3 { base.size.depth } else { 0 }),
         CL_IMAGE_ARRAY_SIZE => info.value(if kind.is_array() { base.size.layers } else { 0 }),
         CL_IMAGE_BUFFER => info.object_or_null(mem.parent().filter(|parent| parent.as_image().is_none())),
-        // What it was made with, where 0 and 1 both stand for a single level.
+        // The number it was created with; 0 and 1 both mean a single level.
         CL_IMAGE_NUM_MIP_LEVELS => info.value(if image.is_mipmapped() { image.levels().len() as cl_uint } else { 0 }),
         CL_IMAGE_NUM_SAMPLES => info.value::<cl_uint>(0),
         // CL_INVALID_VALUE if param_name is not one of the supported values

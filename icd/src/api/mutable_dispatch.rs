@@ -1,7 +1,7 @@
 //! Changing the kernels of a command buffer between two enqueues (`cl_khr_command_buffer_mutable_dispatch`).
 //!
-//! Changes are made to copies; when all have been checked, they are put in place together. So a call that fails has changed
-//! nothing, and executions under way keep what they were enqueued with.
+//! Changes are made to copies. After all of them have been checked, they are applied together. So a call that fails changes
+//! nothing, and running executions keep the values they were enqueued with.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub fn update(
         let owner = command.buffer().ok_or(InvalidMutableCommand)?;
         ensure(Ref::ptr_eq(&owner, &buffer), InvalidMutableCommand)?;
         let dispatch = command.dispatch();
-        // A later change of the same command builds on the earlier one.
+        // A later change of the same command is based on the earlier one.
         let earlier = changes.iter().rev().find(|(other, _)| Arc::ptr_eq(other, dispatch));
         let base = earlier.map_or_else(|| dispatch.prepared(), |(_, prepared)| prepared.clone());
         changes.push((dispatch.clone(), Arc::new(changed(&buffer, dispatch, &base, &config)?)));
@@ -58,7 +58,7 @@ pub fn update(
     Ok(())
 }
 
-/// What a kernel is after a change.
+/// A kernel launch after a change.
 fn changed(
     buffer: &CommandBuffer,
     dispatch: &RecordedLaunch,

@@ -1,9 +1,9 @@
-//! Unified shared memory (`cl_intel_unified_shared_memory`): allocating, freeing and asking. Commands on pointers are in
+//! Unified shared memory (`cl_intel_unified_shared_memory`): allocation, freeing and queries. Commands on pointers are in
 //! [`super::enqueue::pointer`], kernel arguments in [`super::kernel`].
 //!
-//! Host, device and shared memory are the same here: the three calls differ in their rules and in what queries answer.
-//! The device supports all of them ([`crate::caps::USM_CAPABILITIES`]), so `CL_INVALID_OPERATION` for a device that does
-//! not never comes up.
+//! Host, device and shared memory are the same memory; the three functions differ in their rules and in the results of queries.
+//! The device supports all of them ([`crate::caps::USM_CAPABILITIES`]), so `CL_INVALID_OPERATION` for a device without support is
+//! never returned.
 
 use clift_include::cl::*;
 
@@ -69,7 +69,7 @@ pub fn shared_alloc(
     alloc(&context, AllocationKind::Shared(device), properties, PLACEMENT, size, alignment)
 }
 
-/// The common end of the three: `placement` are the placements that may be asked for.
+/// The common part of the three functions; `placement` contains the allowed placement flags.
 fn alloc(
     context: &Ref<Context>,
     kind: AllocationKind,

@@ -1,6 +1,6 @@
-//! The entry points that are not built, each with the error it returns, and a walk over the whole table.
+//! The entry points that are not implemented, each with the error it returns, and a check of the whole table.
 //!
-//! A row that is built is taken out of [`GAPS`]; a row that stops working has no place to hide here.
+//! An entry point that gets implemented has to be removed from [`GAPS`].
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -107,7 +107,7 @@ fn gaps_return_their_errors() {
     }
 }
 
-/// Every function refuses NULL for everything it takes, and the few for which that is a proper call accept it.
+/// Every function rejects NULL for all arguments, except the few for which that is a valid call.
 #[test]
 fn nothing_but_null() {
     for entry in ENTRIES {

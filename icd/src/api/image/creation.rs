@@ -1,4 +1,4 @@
-//! Making images: the rules for their descriptors, and where their elements lie.
+//! Creation of images: the rules for descriptors, and the memory layout.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::object::image::{Image, ImageSize, ImageType, MipLevel};
 /// Alignment of the memory of images in bytes: that of the widest vector access.
 const ALIGN: usize = 64;
 
-/// Channel orders that an image made of an image may see it in: that of the new one, that of the old one.
+/// Channel orders that an image created from another image may have: that of the new one, that of the old one.
 const VIEWS: [(cl_channel_order, cl_channel_order); 5] =
     [(CL_sBGRA, CL_BGRA), (CL_BGRA, CL_sBGRA), (CL_sRGBA, CL_RGBA), (CL_RGBA, CL_sRGBA), (CL_DEPTH, CL_R)];
 
@@ -145,7 +145,7 @@ fn create_checked(
     if let Some(import) = external {
         made.of_file(import, host_ptr)
     } else if desc.mem_object.is_null() {
-        // A buffer is what an image of this type is made of
+        // Images of this type are created from buffers
         ensure(kind != ImageType::D1Buffer, InvalidImageDescriptor)?;
         made.alone(host_ptr)
     } else {
@@ -156,7 +156,7 @@ fn create_checked(
 /// The properties of an image.
 ///
 /// # Errors
-/// Those of [`external_memory::given`]; `CL_INVALID_PROPERTY` for a property of buffers alone.
+/// Those of [`external_memory::given`]; `CL_INVALID_PROPERTY` for a property that only buffers have.
 pub(super) fn checked_properties(
     context: &Ref<Context>,
     properties: Properties<'_, cl_mem_properties>,
@@ -166,17 +166,17 @@ pub(super) fn checked_properties(
     Ok(given)
 }
 
-/// A format that exists.
+/// A valid format.
 ///
 /// # Errors
-/// `CL_INVALID_IMAGE_FORMAT_DESCRIPTOR` if order and data type do not exist or do not go together.
+/// `CL_INVALID_IMAGE_FORMAT_DESCRIPTOR` if order and data type are invalid or cannot be combined.
 pub(super) fn checked_format(format: cl_image_format) -> ClResult<Format> {
     let format = Format { order: format.image_channel_order, data_type: format.image_channel_data_type };
     ensure(is_valid(format), InvalidImageFormatDescriptor)?;
     Ok(format)
 }
 
-/// The largest size of a type of image.
+/// The maximum size of a type of image.
 pub(super) fn largest(kind: ImageType) -> ImageSize {
     let [flat, volume, layers] = [MAX_2D, MAX_3D, MAX_LAYERS].map(|max| max as usize);
     let (width, height, depth) = match kind {
@@ -203,12 +203,12 @@ pub(super) fn size(desc: &ImageDesc, kind: ImageType) -> ClResult<ImageSize> {
     })
 }
 
-/// How many levels the image has. There may be more than its size can be halved: those behind have one element.
+/// Number of levels of the image. There may be more levels than the size can be halved; the additional ones have one element.
 ///
 /// # Errors
-/// `CL_INVALID_IMAGE_DESCRIPTOR` if there are more than any image has, or more than one of an image of a buffer or of one in other
-/// memory. Depth images may have them: the specification says that they cannot, and the functions of OpenCL C and the conformance
-/// tests that they can.
+/// `CL_INVALID_IMAGE_DESCRIPTOR` if the number exceeds the maximum, or exceeds one for an image created from a buffer or in other
+/// memory. Depth images may have levels: the specification says that they cannot, but OpenCL C has functions for them and the
+/// conformance tests require them.
 pub(super) fn level_count(desc: &ImageDesc, kind: ImageType) -> ClResult<usize> {
     let count = desc.num_mip_levels.max(1) as usize;
     ensure(count <= MAX_LEVELS, InvalidImageDescriptor)?;
@@ -217,11 +217,11 @@ pub(super) fn level_count(desc: &ImageDesc, kind: ImageType) -> ClResult<usize> 
     Ok(count)
 }
 
-/// The only level of an image with these pitches, tight where they are 0.
+/// The only level of an image with these pitches; 0 means contiguous.
 ///
 /// # Errors
-/// `CL_INVALID_IMAGE_DESCRIPTOR` if a row pitch is less than a row or no multiple of the element size, or a slice pitch less than a
-/// slice or no multiple of the row pitch. `CL_INVALID_IMAGE_SIZE` if no memory can be so large.
+/// `CL_INVALID_IMAGE_DESCRIPTOR` if a row pitch is less than a row or not a multiple of the element size, or a slice pitch is
+/// less than a slice or not a multiple of the row pitch. `CL_INVALID_IMAGE_SIZE` if the size exceeds the address space.
 pub(super) fn single_level(
     kind: ImageType,
     layout: &Layout,
@@ -240,7 +240,7 @@ pub(super) fn single_level(
     Ok(MipLevel { size, row_pitch, slice_pitch, offset: 0 })
 }
 
-/// Bytes of an image with one level: the rest of its last row and slice is not needed.
+/// Size in bytes of an image with one level, without the padding of its last row.
 fn used_bytes(layout: &Layout, level: &MipLevel) -> usize {
     let ImageSize { width, height, depth, layers } = level.size;
     (depth * layers - 1) * level.slice_pitch + (height - 1) * level.row_pitch + width * layout.bytes as usize
@@ -260,7 +260,7 @@ struct Making {
 }
 
 impl Making {
-    /// The image in memory that a file descriptor stands for, row by row.
+    /// An image in the memory of a file descriptor, with linear layout.
     fn of_file(self, import: Import, host_ptr: HostPtr) -> ClResult<Ref<Mem>> {
         let desc = self.desc;
         // CL_INVALID_HOST_PTR if properties includes a supported external memory handle and host_ptr is not NULL
@@ -275,7 +275,7 @@ impl Making {
         Ok(Object::create(self.finish(vec![level], bytes, HostPtr::NULL, None).with_external(external)))
     }
 
-    /// The image with its own memory, or the application's.
+    /// An image with its own memory, or that of the application.
     fn alone(self, host_ptr: HostPtr) -> ClResult<Ref<Mem>> {
         let (desc, flags) = (self.desc, self.flags);
         // CL_INVALID_IMAGE_DESCRIPTOR: the pitches must be 0 if host_ptr is NULL
@@ -303,7 +303,7 @@ impl Making {
             return Ok(Object::create(self.finish(levels, bytes, host_ptr, None)));
         }
         // CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for the image object
-        // (with the pitches of the application's memory, which queries tell)
+        // (with the pitches of the application's memory, which queries report)
         let allocated = HostBuffer::new(needed, ALIGN).map_err(|_| MemObjectAllocationFailure)?;
         let bytes = Arc::new(allocated).slice();
         if let Some(source) = host_ptr.slice(needed) {
@@ -312,7 +312,7 @@ impl Making {
         Ok(Object::create(self.finish(levels, bytes, HostPtr::NULL, None)))
     }
 
-    /// The image in the memory of a buffer or another image.
+    /// An image in the memory of a buffer or another image.
     fn of_other(self, host_ptr: HostPtr) -> ClResult<Ref<Mem>> {
         // CL_INVALID_IMAGE_DESCRIPTOR if mem_object is not a valid memory object of a type that goes with the image's
         let other = self.desc.mem_object.get().map_err(|_| InvalidImageDescriptor)?;
@@ -332,7 +332,7 @@ impl Making {
         Ok(Object::create(self.finish(vec![level], bytes, host_ptr, Some(other))))
     }
 
-    /// Where the elements lie of an image that sees another one in another way.
+    /// The layout of an image that is created from another image.
     fn of_image(&self, image: &Image) -> ClResult<MipLevel> {
         // CL_INVALID_IMAGE_DESCRIPTOR if the descriptor is not that of mem_object
         let base = image.base();
@@ -347,10 +347,10 @@ impl Making {
         Ok(*base)
     }
 
-    /// Where the elements lie of an image in a buffer.
+    /// The layout of an image that is created from a buffer.
     fn of_buffer(&self, buffer: &Mem) -> ClResult<MipLevel> {
         // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if the pitches and the buffer's address do not follow the rules for images of
-        // buffers: all are multiples of the element size; pitches may be 0 for the tight ones
+        // buffers: all are multiples of the element size; a pitch of 0 means contiguous
         let (row, slice) = (self.desc.image_row_pitch, self.desc.image_slice_pitch);
         let alignment = self.layout.bytes as usize;
         let aligned = [row, slice, buffer.bytes().as_ptr().addr()].iter().all(|place| place.is_multiple_of(alignment));
