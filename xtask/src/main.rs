@@ -9,6 +9,7 @@ mod bench;
 mod bless;
 mod cts;
 mod demo;
+mod dependencies;
 mod driver;
 mod fuzz;
 mod install;
@@ -52,7 +53,9 @@ enum Task {
     Fuzz(fuzz::Args),
     /// Measure the errors of the transcendental functions.
     Ulp(ulp::Args),
-    /// Rewrite the golden files from what the code does now.
+    /// Check that the manifests list no unused dependencies.
+    Dependencies(dependencies::Args),
+    /// Rewrite the golden files from the current results.
     Bless(bless::Args),
 }
 
@@ -68,6 +71,7 @@ fn main() -> anyhow::Result<()> {
         Task::Apps(args) => apps::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Ulp(args) => ulp::run(&args),
+        Task::Dependencies(args) => dependencies::run(&args),
         Task::Bless(args) => bless::run(&args),
     }
 }

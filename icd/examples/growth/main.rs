@@ -202,10 +202,8 @@ fn child(path: &str, width: Option<u32>) -> Result<()> {
     let program = clift_jit::compile(&[input], &options).map_err(|error| anyhow!("{error}"))?;
     let seconds = processor_seconds()? - started;
     let mut stages = String::new();
-    if let Ok(times) = TIMES.lock() {
-        for (stage, micros) in times.iter().filter(|&(_, micros)| *micros >= 1000) {
-            let _ = write!(stages, "{stage} {} ms, ", micros / 1000);
-        }
+    for (stage, micros) in TIMES.lock().iter().filter(|&(_, micros)| *micros >= 1000) {
+        let _ = write!(stages, "{stage} {} ms, ", micros / 1000);
     }
     let kernels: Vec<u32> = program.kernels.iter().map(|kernel| kernel.resources.width).take(3).collect();
     println!("{seconds} {} {stages}lanes {kernels:?}", peak_megabytes()? - before);
@@ -241,11 +239,10 @@ impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Times {
     fn on_event(&self, event: &tracing::Event<'_>, _: LayerContext<'_, S>) {
         let mut seen = Seen::default();
         event.record(&mut seen);
-        if let Ok(mut times) = TIMES.lock() {
-            match times.iter_mut().find(|(stage, _)| *stage == seen.stage) {
-                Some((_, micros)) => *micros += seen.micros,
-                None => times.push((seen.stage, seen.micros)),
-            }
+        let mut times = TIMES.lock();
+        match times.iter_mut().find(|(stage, _)| *stage == seen.stage) {
+            Some((_, micros)) => *micros += seen.micros,
+            None => times.push((seen.stage, seen.micros)),
         }
     }
 }
