@@ -385,7 +385,7 @@ fn exec_info() {
     assert_code(of_garbage, CL_INVALID_KERNEL);
 }
 
-/// A buffer that is only reached by an address in memory lives until the launches it was announced to have ended.
+/// A buffer that kernels access by an address in memory lives until the launches it was declared for have ended.
 #[test]
 fn announced_buffers_are_kept() {
     static ENDED: AtomicBool = AtomicBool::new(false);

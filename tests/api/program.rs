@@ -566,7 +566,7 @@ fn release_callbacks_and_unloading() {
     build(program(GOOD), "");
 }
 
-/// A module may bound the sizes of what its kernels are given.
+/// A module may limit the sizes of its kernels' arguments.
 #[test]
 fn sizes_that_a_module_bounds() {
     let program = build(with_il(context(), IL).unwrap(), "");

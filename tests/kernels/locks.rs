@@ -1,4 +1,5 @@
-//! Work-items that wait for each other: locks, and flags that an earlier one sets. They end when work-items run one after another.
+//! Work-items that wait for each other: locks, and flags set by earlier ones. They terminate when work-items run one after
+//! another.
 
 use clift_tests::kernel::{Case, GLOBAL, Need};
 

@@ -1,5 +1,5 @@
-//! Programs that broke other drivers for reasons of compilers: what issue trackers report, each class as our own kernel. The comments
-//! name repository and issue. What was broken by barriers in PoCL is in `barrier_bugs.rs`.
+//! Programs that exposed compiler bugs in other drivers: reports from issue trackers, each class of bugs reproduced by a new
+//! kernel. The comments name repository and issue. Bugs of PoCL with barriers are in `barrier_bugs.rs`.
 
 use clift_tests::kernel::{Case, GLOBAL, Need};
 
