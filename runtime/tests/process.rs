@@ -28,7 +28,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("workers_respect_the_affinity_mask", workers_respect_the_affinity_mask),
     ("one_worker_does_everything", || mixture(1)),
     ("more_workers_than_processors", || mixture(5)),
-    ("workers_of_a_part_are_bound", workers_of_a_part_are_bound),
+    ("sub_device_workers_are_bound", sub_device_workers_are_bound),
     ("workers_leave_signals_to_the_application", workers_leave_signals_to_the_application),
     ("queues_work_in_the_child_of_a_fork", queues_work_in_the_child_of_a_fork),
     ("fork_while_others_submit", fork_while_others_submit),
@@ -37,7 +37,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("exit_with_a_task_that_does_not_end", exit_with_a_task_that_does_not_end),
     ("exit_in_a_callback", exit_in_a_callback),
     ("destructors_may_finish_queues", destructors_may_finish_queues),
-    ("threads_waiting_at_exit_get_on", threads_waiting_at_exit_get_on),
+    ("waiting_threads_finish_their_work_at_exit", waiting_threads_finish_their_work_at_exit),
 ];
 
 fn main() -> ExitCode {
@@ -210,7 +210,7 @@ fn affinity() -> Vec<usize> {
 
 /// Sub-devices have workers of their own, bound to their units' processors. Commands of different sub-devices wait for each
 /// other, and fork and exit work as for the root device.
-fn workers_of_a_part_are_bound() -> i32 {
+fn sub_device_workers_are_bound() -> i32 {
     let all = affinity();
     pool::configure(PoolOptions { threads: Some(all.len().max(2)) }).expect("nothing has been fixed");
     let part = |first, count| PoolHandle::sub_device(first, count);
@@ -450,7 +450,7 @@ extern "C" fn join_waiter() {
     unsafe { libc::_exit(if status == Some(0) { PASSED } else { 1 }) };
 }
 
-fn threads_waiting_at_exit_get_on() -> i32 {
+fn waiting_threads_finish_their_work_at_exit() -> i32 {
     // SAFETY: the handler is a plain function.
     assert_eq!(unsafe { libc::atexit(join_waiter) }, 0);
     let queue = LATE.get_or_init(queue);

@@ -61,7 +61,7 @@ struct Way {
     env: Vec<(&'static str, String)>,
 }
 
-/// What the driver is told, by name.
+/// The configurations' environments, by name.
 const WAYS: &[(&str, &[(&str, &str)])] = &[
     ("auto", &[]),
     ("1", &[("CLIFT_WIDTH", "1")]),

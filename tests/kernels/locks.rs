@@ -145,7 +145,7 @@ fn chain() -> Vec<Case> {
     ]
 }
 
-/// Loops that look like these but need nobody else.
+/// Similar loops that do not depend on other work-items.
 fn free() -> Vec<Case> {
     let sum = || 0.5 + (0..GLOBAL).map(|i| (i % 50) as f32).sum::<f32>();
     vec![

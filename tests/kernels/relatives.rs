@@ -432,7 +432,8 @@ fn comparisons_of_vectors() -> Case {
     .input(|i| (i % 3) as f32 - 1.0)
 }
 
-/// pocl/pocl#487: what other items divide by zero, undefined as it is, ends no program and changes nobody else's result.
+/// pocl/pocl#487: a division by zero in one work-item, although undefined, neither ends the program nor changes results of
+/// others.
 fn divisors_of_zero() -> Case {
     Case::new(
         "relatives::divisors_of_zero",

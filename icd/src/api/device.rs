@@ -24,7 +24,7 @@ const DEVICE_TYPES: cl_device_type = CL_DEVICE_TYPE_DEFAULT
 /// The devices of a type.
 ///
 /// # Errors
-/// `CL_INVALID_DEVICE_TYPE` for a type that is none, `CL_DEVICE_NOT_FOUND` when there is no device of it.
+/// `CL_INVALID_DEVICE_TYPE` for an invalid type, `CL_DEVICE_NOT_FOUND` if there is no device of it.
 pub fn of_type(device_type: cl_device_type) -> ClResult<Vec<Ref<Device>>> {
     // CL_INVALID_DEVICE_TYPE if device_type is not a valid value
     let known = device_type == CL_DEVICE_TYPE_ALL || (device_type != 0 && device_type & !DEVICE_TYPES == 0);

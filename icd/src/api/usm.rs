@@ -81,7 +81,7 @@ fn alloc(
     // CL_INVALID_VALUE if alignment is not zero or a power of two, or is not supported. (The extension's text ends at the size of
     // the largest data type; programs ask for pages, and other drivers give them.)
     // CL_INVALID_BUFFER_SIZE if size is zero or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE
-    // (the properties are looked at first: nothing is allocated when they are wrong)
+    // (the properties are checked first, so that nothing is allocated if they are invalid)
     let flags = flags_of(properties, placement)?;
     let bytes = allocate(size, alignment)?;
 

@@ -276,7 +276,7 @@ fn execution() {
 }
 
 #[test]
-fn updates_of_what_is_not_mutable() {
+fn updates_of_immutable_command_buffers() {
     let setup = Setup::new();
     let buffer = recording(&setup);
     assert_eq!(clUpdateMutableCommandsKHR(buffer, 0, null(), null()), CL_INVALID_OPERATION);

@@ -1,4 +1,4 @@
-//! `clCreateContext`, `clCreateContextFromType` and what is asked of contexts.
+//! `clCreateContext`, `clCreateContextFromType` and queries about contexts.
 
 use parking_lot::Mutex;
 use std::ffi::{c_char, c_void};

@@ -36,7 +36,7 @@ const GAPS: &[(&str, cl_int)] = &[
 ];
 
 #[test]
-fn the_list_of_gaps_is_this_one() {
+fn gaps_are_exactly_these() {
     let found: Vec<(&str, cl_int)> = gaps().map(|(name, error)| (name, error.code())).collect();
     assert_eq!(found, GAPS);
 }
@@ -109,7 +109,7 @@ fn gaps_return_their_errors() {
 
 /// Every function rejects NULL for all arguments, except the few for which that is a valid call.
 #[test]
-fn nothing_but_null() {
+fn null_arguments_are_rejected() {
     for entry in ENTRIES {
         let has_status = !matches!(entry.kind, EntryKind::Pointer | EntryKind::Nothing);
         let status = call_with_nothing(entry);

@@ -126,14 +126,14 @@ fn long_chains_fail_without_stack() {
     for _ in 0..100_000 {
         last = queue.submit(task(|| unreachable!("it must not run")).after([last]));
     }
-    // The last handle goes: nobody can set it any more.
+    // The last handle is dropped, so the status can no longer be set.
     drop(gate);
     assert_eq!(last.wait(), status::WAIT_LIST_FAILED);
     assert_eq!(queue.submit(task(|| ())).wait(), status::COMPLETE);
 }
 
 #[test]
-fn failures_pass_along_wait_lists_only() {
+fn only_wait_lists_propagate_failures() {
     let queue = in_order();
     let bad = queue.submit(failing(-1234));
     let dependant = queue.submit(task(|| unreachable!("it must not run")).after([bad.clone()]));
@@ -152,7 +152,7 @@ fn failures_pass_along_wait_lists_only() {
 }
 
 #[test]
-fn panics_stay_inside() {
+fn panics_do_not_propagate() {
     let queue = in_order();
     let bad = queue.submit(task(|| panic!("on purpose")));
     assert_eq!(bad.wait(), status::OUT_OF_RESOURCES);
@@ -196,7 +196,7 @@ fn callbacks_come_in_order_and_once() {
     // The command itself may come anywhere among them.
     let of_callbacks = |log: &Log| log.values().into_iter().filter(|value| *value != 100).collect::<Vec<_>>();
     assert_eq!(of_callbacks(&log), [22, 11, 0]);
-    // Past already: at once, with the status asked for.
+    // The status has already been reached: called at once, with the requested status.
     for threshold in [status::SUBMITTED, status::RUNNING, status::COMPLETE] {
         let log = log.clone();
         event.on_status(threshold, Box::new(move |callback_status| log.push(1000 + callback_status)));
@@ -206,7 +206,7 @@ fn callbacks_come_in_order_and_once() {
 }
 
 #[test]
-fn callbacks_are_told_of_failure() {
+fn callbacks_get_the_error() {
     let queue = in_order();
     let gate = Event::user();
     let log = Log::default();
@@ -304,7 +304,7 @@ fn out_of_order_commands_do_not_wait() {
 }
 
 #[test]
-fn barriers_hold_back_what_follows() {
+fn barriers_order_later_commands() {
     let queue = out_of_order();
     let gate = Event::user();
     let log = Log::default();
@@ -344,7 +344,7 @@ fn barriers_with_a_wait_list() {
 }
 
 #[test]
-fn a_failed_barrier_still_lets_go() {
+fn a_failed_barrier_releases_later_commands() {
     let queue = out_of_order();
     let gate = Event::user();
     let barrier = queue.submit(Command::new(Work::Barrier).after([gate.clone()]));
@@ -373,7 +373,7 @@ fn times_are_ordered() {
 }
 
 #[test]
-fn belongings_go_before_the_end_is_told() {
+fn resources_are_released_before_the_end_is_reported() {
     struct Guard(Arc<AtomicBool>);
     impl Drop for Guard {
         fn drop(&mut self) {

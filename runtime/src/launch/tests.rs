@@ -166,7 +166,7 @@ fn arenas_and_arguments() {
 }
 
 #[test]
-fn memory_that_cannot_be_had_fails_the_launch() {
+fn failed_allocations_fail_the_launch() {
     for (local, item) in [(u64::MAX, 0), (1 << 60, 0), (0, u64::MAX / 2), (0, 1 << 60)] {
         let resources = Resources { local_bytes: local, scratch_item_bytes: item, width: 1, ..Resources::default() };
         let nd = range(1, [4, 1, 1], [0; 3], [2, 1, 1]);
@@ -178,7 +178,7 @@ fn memory_that_cannot_be_had_fails_the_launch() {
 }
 
 #[test]
-fn faults_fail_the_launch_and_say_why() {
+fn faults_fail_the_launch_with_a_message() {
     let ran = Arc::new(AtomicU64::new(0));
     let counter = ran.clone();
     let nd = range(1, [1_000_000, 1, 1], [0; 3], [1; 3]);
@@ -216,7 +216,7 @@ fn print(ctx: &WgContext, first: u64, count: u64) -> i32 {
 }
 
 #[test]
-fn output_is_there_when_the_launch_has_ended() {
+fn output_is_complete_when_the_launch_has_ended() {
     let text = Arc::new(Mutex::new(Vec::new()));
     let nd = range(1, [500, 1, 1], [0; 3], [1; 3]);
     let (mut launch, body) = launch(

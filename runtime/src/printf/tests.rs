@@ -173,7 +173,7 @@ fn refused() {
 }
 
 #[test]
-fn long_texts_are_whole() {
+fn long_texts_are_complete() {
     let text = v().d(1e300).print("%.50f").expect("it prints");
     assert_eq!(text.len(), 301 + 51);
     assert_eq!(text, format!("{:.50}", 1e300));

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn uneven_sizes_are_for_kernels_that_allow_them() {
+    fn non_uniform_sizes_need_permission() {
         let free = Demands { uniform: false, ..DEMANDS };
         let nd = checked(&request(1, [100, 1, 1], Some([64, 1, 1])), &free).unwrap();
         assert_eq!((nd.num_groups(), nd.is_uniform()), ([2, 1, 1], false));
