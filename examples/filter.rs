@@ -4,8 +4,8 @@
 //! cargo run --release -p clift-tests --example filter -- blur 3 picture.png blurred.png
 //! ```
 //!
-//! The filters are in `filter.cl`. The program is one that any OpenCL application might be: it knows nothing of the driver and
-//! uses whichever the loader finds.
+//! The filters are in `filter.cl`. The program is an ordinary OpenCL application: it does not depend on the driver and uses
+//! whichever the loader finds.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
 use std::fs::File;
@@ -30,9 +30,9 @@ use opencl3::types::{CL_TRUE, cl_image_desc, cl_image_format, cl_mem_flags};
 /// Runs a filter over a picture.
 #[derive(Parser)]
 struct Arguments {
-    /// What to do.
+    /// The filter.
     filter: Filter,
-    /// How much of it: the blur's radius in pixels, the strength of edges and sepia, the factor of a resize.
+    /// Its strength: the blur's radius in pixels, the strength of edges and sepia, the factor of a resize.
     amount: f32,
     /// A PNG file.
     input: PathBuf,
@@ -79,7 +79,7 @@ fn main() -> Result<()> {
     write(&output, &to).with_context(|| format!("{}", output.display()))
 }
 
-/// The picture that a filter makes of one.
+/// Applies a filter to a picture.
 fn run(filter: Filter, amount: f32, from: &Picture, width: usize, height: usize) -> Result<Picture> {
     let failed = |call: &'static str| move |error: opencl3::error_codes::ClError| anyhow!("{call}: {error}");
     let devices = opencl3::device::get_all_devices(CL_DEVICE_TYPE_ALL).map_err(failed("clGetDeviceIDs"))?;

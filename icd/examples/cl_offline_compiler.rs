@@ -1,7 +1,7 @@
-//! `cl_offline_compiler`: OpenCL C to SPIR-V by the driver's own front end, without a device.
+//! `cl_offline_compiler`: compiles OpenCL C to SPIR-V with the driver's own front end, without a device.
 //!
-//! The command line is the one that the Khronos conformance tests expect of a program of this name when they are to give the
-//! driver SPIR-V (`--compilation-mode spir-v`):
+//! The command line is the one with which the Khronos conformance tests call a program of this name when they test the driver
+//! with SPIR-V (`--compilation-mode spir-v`):
 //!
 //! ```text
 //! cargo build --release -p clift-icd --example cl_offline_compiler
@@ -13,22 +13,22 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, anyhow};
 use clap::{Parser, ValueEnum};
 use clift::caps;
-use clift::frontend::options::Stage;
+use clift::frontend::options::BuildCall;
 use clift::frontend::{BuildOptions, Compiler, Job, LEVELS};
 
 /// Compiles OpenCL C to SPIR-V as the driver does.
 #[derive(Parser)]
 struct Args {
-    /// What to make.
+    /// The kind of output.
     #[arg(long, value_enum, default_value = "spir-v")]
     mode: Mode,
-    /// The text.
+    /// The source file.
     #[arg(long)]
     source: PathBuf,
-    /// Where the module goes.
+    /// The output file.
     #[arg(long)]
     output: PathBuf,
-    /// A description of the device to compile for: not needed, it is this one.
+    /// A description of the device to compile for: ignored.
     #[arg(long)]
     cl_device_info: Option<PathBuf>,
     /// Options as for `clCompileProgram`.
@@ -42,14 +42,15 @@ enum Mode {
     SpirV,
 }
 
-/// Options that concern linking, which happens when the module is given to the driver.
+/// Options that concern linking, which happens when the driver loads the module.
 const LINKING: [&str; 2] = ["-create-library", "-enable-link-options"];
 
 fn main() -> Result<()> {
     let Args { mode: Mode::SpirV, source, output, cl_device_info: _, options } = Args::parse();
     let text = std::fs::read(&source).with_context(|| format!("{}", source.display()))?;
     let words = options.iter().map(String::as_str).filter(|option| !LINKING.contains(option));
-    let options = BuildOptions::parse(&shlex::try_join(words)?, Stage::Compile).map_err(|reason| anyhow!(reason))?;
+    let options =
+        BuildOptions::parse(&shlex::try_join(words)?, BuildCall::Compile).map_err(|reason| anyhow!(reason))?;
     let job = Job {
         source: &text,
         headers: &[],

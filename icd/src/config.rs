@@ -1,7 +1,7 @@
 //! The `CLIFT_*` environment variables: one table, read once, at the application's first call.
 //!
-//! A value that is not understood is answered with a line on stderr and otherwise ignored: a typing error must not
-//! take an application down. Besides that nothing is printed that was not asked for. `CLIFT_DEBUG=help` prints the table.
+//! An invalid value causes a line on stderr and is otherwise ignored, because a typing error must not terminate an
+//! application. Nothing else is printed unless a variable requests it. `CLIFT_DEBUG=help` prints the table.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// What the environment says.
+/// The values of the environment variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// `CLIFT_DEBUG`.
@@ -28,11 +28,11 @@ pub struct Config {
     pub width: Option<u32>,
     /// `CLIFT_THREADS`.
     pub threads: Option<usize>,
-    /// `CLIFT_CLANG`: `None` for the best one found, empty for none.
+    /// `CLIFT_CLANG`: `None` for the newest one found, empty for none.
     pub clang: Option<PathBuf>,
-    /// `CLIFT_CLANG_TIMEOUT`: the processor time that one run may take.
+    /// `CLIFT_CLANG_TIMEOUT`: limit on the processor time of one run.
     pub clang_time: Duration,
-    /// `CLIFT_CACHE_DIR`: `None` for the default place.
+    /// `CLIFT_CACHE_DIR`: `None` for the default directory.
     pub cache_dir: Option<PathBuf>,
     /// `CLIFT_CACHE_SIZE` in bytes; 0 for no cache.
     pub cache_bytes: u64,
@@ -44,9 +44,9 @@ struct Variable {
     values: &'static str,
     default: &'static str,
     doc: &'static str,
-    /// Whether an empty value means something else than none at all.
+    /// Whether an empty value differs from an unset variable.
     takes_empty: bool,
-    /// Stores the value, or says what it should have been.
+    /// Stores the value, or returns what is wrong with it.
     set: fn(&mut Config, &OsString) -> Result<(), String>,
 }
 
@@ -55,9 +55,9 @@ struct Variable {
 pub struct DebugFlag {
     /// The word.
     pub name: &'static str,
-    /// What it does.
+    /// Its description in the help text.
     pub doc: &'static str,
-    /// What it makes the program print.
+    /// What it prints.
     pub effect: DebugEffect,
 }
 
@@ -66,35 +66,35 @@ pub struct DebugFlag {
 pub enum DebugEffect {
     /// The table of variables.
     Help,
-    /// Messages of a part of the driver from this level on.
+    /// Messages of one part of the driver from this level on.
     Trace(&'static str, LevelFilter),
     /// The compiler's state after the stage of this name, in the build log.
     Dump(&'static str),
-    /// What the compiler tells under this name in the build log, and messages.
+    /// The compiler's remarks of this name in the build log, and messages.
     TraceAndDump(&'static str, &'static str, LevelFilter),
 }
 
 /// The words of `CLIFT_DEBUG`.
 pub const DEBUG_FLAGS: &[DebugFlag] = &[
-    flag("help", "print this table", DebugEffect::Help),
-    flag("api", "every call with its arguments and result", DebugEffect::Trace("clift::api", LevelFilter::TRACE)),
-    flag("errors", "the calls that fail", DebugEffect::Trace("clift::api", LevelFilter::DEBUG)),
-    flag("build", "program builds: steps, times, logs", DebugEffect::Trace("clift::build", LevelFilter::TRACE)),
-    flag("queue", "commands: when they start and end", DebugEffect::Trace("clift_runtime", LevelFilter::TRACE)),
+    flag("help", "this table", DebugEffect::Help),
+    flag("api", "every call with its arguments and its result", DebugEffect::Trace("clift::api", LevelFilter::TRACE)),
+    flag("errors", "calls that return an error", DebugEffect::Trace("clift::api", LevelFilter::DEBUG)),
+    flag("build", "program builds: steps, times, build logs", DebugEffect::Trace("clift::build", LevelFilter::TRACE)),
+    flag("queue", "when each command starts and ends", DebugEffect::Trace("clift_runtime", LevelFilter::TRACE)),
     flag(
         "vectorize",
-        "lanes per pack, and what slows them; in the build log too",
+        "lanes of each kernel, and what slows the vector code; also in the build log",
         DebugEffect::TraceAndDump("vectorize", "clift::vectorize", LevelFilter::DEBUG),
     ),
-    flag("time", "how long each stage of the compiler takes", DebugEffect::Trace("clift::time", LevelFilter::DEBUG)),
-    flag("imported", "kernel IR as imported", DebugEffect::Dump("imported")),
-    flag("canonical", "kernel IR after the canonical passes", DebugEffect::Dump("canonical")),
-    flag("widened", "kernel IR with work-items as lanes", DebugEffect::Dump("widened")),
-    flag("looped", "kernel IR with work-item loops", DebugEffect::Dump("looped")),
-    flag("clean", "kernel IR with work-item loops, cleaned up", DebugEffect::Dump("clean")),
-    flag("legal", "kernel IR as the backend gets it", DebugEffect::Dump("legal")),
-    flag("clif", "Cranelift's IR (CLIF)", DebugEffect::Dump("clif")),
-    flag("asm", "machine code", DebugEffect::Dump("asm")),
+    flag("time", "the time that each compiler stage takes", DebugEffect::Trace("clift::time", LevelFilter::DEBUG)),
+    flag("imported", "kernel IR after import, in the build log", DebugEffect::Dump("imported")),
+    flag("canonical", "kernel IR after the canonicalization passes, in the build log", DebugEffect::Dump("canonical")),
+    flag("widened", "kernel IR after vectorization, in the build log", DebugEffect::Dump("widened")),
+    flag("looped", "kernel IR with work-group loops, in the build log", DebugEffect::Dump("looped")),
+    flag("clean", "kernel IR with work-group loops after cleanup, in the build log", DebugEffect::Dump("clean")),
+    flag("legal", "kernel IR after legalization, in the build log", DebugEffect::Dump("legal")),
+    flag("clif", "Cranelift's IR (CLIF), in the build log", DebugEffect::Dump("clif")),
+    flag("asm", "machine code, in the build log", DebugEffect::Dump("asm")),
 ];
 
 const fn flag(name: &'static str, doc: &'static str, effect: DebugEffect) -> DebugFlag {
@@ -105,9 +105,9 @@ const fn flag(name: &'static str, doc: &'static str, effect: DebugEffect) -> Deb
 const VARIABLES: &[Variable] = &[
     Variable {
         name: "CLIFT_DEBUG",
-        values: "comma list of the words below",
+        values: "comma-separated list of words",
         default: "none",
-        doc: "print to stderr what the driver does",
+        doc: "what the driver prints to stderr",
         takes_empty: false,
         set: |config, value| {
             let text = text(value)?;
@@ -118,14 +118,19 @@ const VARIABLES: &[Variable] = &[
                     None => unknown.push(word),
                 }
             }
-            if unknown.is_empty() { Ok(()) } else { Err(format!("unknown: {}", unknown.join(", "))) }
+            if unknown.is_empty() {
+                Ok(())
+            } else {
+                Err(format!("unknown: {} (CLIFT_DEBUG=help lists the words)", unknown.join(", ")))
+            }
         },
     },
     Variable {
         name: "CLIFT_BACKEND",
         values: "auto | cranelift | interp",
         default: "auto",
-        doc: "what runs kernels: `auto` is machine code with the longest vectors of the machine, `cranelift` machine code with vectors of 128 bits, `interp` an interpreter that reports undefined behaviour",
+        doc: "how kernels run: `auto` (machine code with the widest vectors of the processor), `cranelift` (machine code with \
+              128-bit vectors), or `interp` (an interpreter that reports undefined behaviour)",
         takes_empty: false,
         set: |config, value| {
             config.backend = match text(value)? {
@@ -141,7 +146,7 @@ const VARIABLES: &[Variable] = &[
         name: "CLIFT_WIDTH",
         values: "1 | 2 | 4 | 8 | 16 | 32 | 64",
         default: "chosen per kernel",
-        doc: "work-items per SIMD pack",
+        doc: "lanes: work-items that execute together in vector registers",
         takes_empty: false,
         set: |config, value| {
             config.width = Some(number(value, |n: &u32| n.is_power_of_two() && *n <= 64)?);
@@ -150,9 +155,9 @@ const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "CLIFT_THREADS",
-        values: "a number from 1 on",
-        default: "the processors this process may use",
-        doc: "worker threads",
+        values: "a number from 1 to 4096",
+        default: "the number of processors that this process may use",
+        doc: "number of worker threads",
         takes_empty: false,
         set: |config, value| {
             config.threads = Some(number(value, |n: &usize| (1..=4096).contains(n))?);
@@ -162,8 +167,8 @@ const VARIABLES: &[Variable] = &[
     Variable {
         name: "CLIFT_CLANG",
         values: "path of a program; empty for none",
-        default: "the best clang found",
-        doc: "compiler for OpenCL C",
+        default: "the newest clang found",
+        doc: "the clang that compiles OpenCL C",
         takes_empty: true,
         set: |config, value| {
             config.clang = Some(PathBuf::from(value));
@@ -172,9 +177,9 @@ const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "CLIFT_CLANG_TIMEOUT",
-        values: "seconds from 1 on",
+        values: "seconds, from 1 to 86400",
         default: "120",
-        doc: "processor time after which a run of that compiler is stopped",
+        doc: "limit on the processor time of one run of clang",
         takes_empty: false,
         set: |config, value| {
             config.clang_time = Duration::from_secs(number(value, |n: &u64| (1..=86_400).contains(n))?);
@@ -185,7 +190,7 @@ const VARIABLES: &[Variable] = &[
         name: "CLIFT_CACHE_DIR",
         values: "path of a directory; empty for none",
         default: "$XDG_CACHE_HOME/clift or ~/.cache/clift",
-        doc: "where results of the compiler for OpenCL C are kept",
+        doc: "directory of the cache of compiled OpenCL C",
         takes_empty: true,
         set: |config, value| {
             config.cache_dir = Some(PathBuf::from(value));
@@ -194,9 +199,9 @@ const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "CLIFT_CACHE_SIZE",
-        values: "MiB",
+        values: "size in MiB",
         default: "256",
-        doc: "size that the cache may have; 0 switches it off",
+        doc: "maximum size of that cache; 0 disables it",
         takes_empty: false,
         set: |config, value| {
             config.cache_bytes = number(value, |n: &u64| *n < 1 << 40)? << 20;
@@ -206,11 +211,11 @@ const VARIABLES: &[Variable] = &[
 ];
 
 fn text(value: &OsString) -> Result<&str, String> {
-    value.to_str().ok_or_else(|| "no UTF-8".to_owned())
+    value.to_str().ok_or_else(|| "not valid UTF-8".to_owned())
 }
 
 fn number<T: std::str::FromStr>(value: &OsString, allowed: impl Fn(&T) -> bool) -> Result<T, String> {
-    let number = text(value)?.trim().parse().map_err(|_| "no number".to_owned())?;
+    let number = text(value)?.trim().parse().map_err(|_| "not a number".to_owned())?;
     if allowed(&number) { Ok(number) } else { Err("out of range".to_owned()) }
 }
 
@@ -230,7 +235,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads the variables through `lookup`. Returns the warnings for values that were not understood.
+    /// Reads the variables through `lookup`. Returns the warnings about invalid values.
     fn read(lookup: impl Fn(&str) -> Option<OsString>) -> (Self, Vec<String>) {
         let mut config = Self::default();
         let mut warnings = Vec::new();
@@ -239,13 +244,13 @@ impl Config {
             let Some(value) = given else { continue };
             if let Err(reason) = (variable.set)(&mut config, &value) {
                 let (name, values) = (variable.name, variable.values);
-                warnings.push(format!("{name}={}: {reason}; takes {values}", value.to_string_lossy()));
+                warnings.push(format!("{name}={}: {reason}; expected: {values}", value.to_string_lossy()));
             }
         }
         (config, warnings)
     }
 
-    /// Names of the compiler's stages to print.
+    /// Names of the compiler stages to print.
     pub fn dumps(&self) -> Vec<String> {
         self.debug
             .iter()
@@ -256,10 +261,10 @@ impl Config {
             .collect()
     }
 
-    /// The messages that are printed of any part of the driver: none, unless somebody looks for faults.
-    fn messages(&self) -> LevelFilter {
-        let looks = !self.debug.is_empty() || self.backend == BackendChoice::Interp;
-        if looks { LevelFilter::WARN } else { LevelFilter::OFF }
+    /// The level of messages from all parts of the driver: none, unless a variable for debugging is set.
+    fn default_level(&self) -> LevelFilter {
+        let debugging = !self.debug.is_empty() || self.backend == BackendChoice::Interp;
+        if debugging { LevelFilter::WARN } else { LevelFilter::OFF }
     }
 }
 
@@ -269,53 +274,52 @@ fn help() -> String {
     for Variable { name, values, default, doc, .. } in VARIABLES {
         let _ = writeln!(text, "  {name}={values}\n      {doc} (default: {default})");
     }
-    text.push_str("Words of CLIFT_DEBUG:\n");
+    text.push_str("Words for CLIFT_DEBUG:\n");
     for DebugFlag { name, doc, .. } in DEBUG_FLAGS {
         let _ = writeln!(text, "  {name:<10} {doc}");
     }
     text
 }
 
-/// What the environment says. Read at the first call.
+/// The values of the environment variables, read at the first call.
 pub fn config() -> &'static Config {
     static CONFIG: OnceLock<Config> = OnceLock::new();
     CONFIG.get_or_init(|| {
         let (config, warnings) = Config::read(|name| std::env::var_os(name));
         start_tracing(&config);
         for warning in warnings {
-            // Whoever sets a variable of ours wants to know.
-            let _ = writeln!(std::io::stderr(), "clift: {warning}");
+            let _ = writeln!(std::io::stderr(), "clift: ignored {warning}");
         }
         if config.debug.iter().any(|flag| flag.effect == DebugEffect::Help) {
-            // Debug output: when stderr is closed there is nobody to tell.
+            // This is debug output: an error, such as a closed stderr, is ignored.
             let _ = std::io::stderr().write_all(help().as_bytes());
         }
         if pool::configure(pool::PoolOptions { threads: config.threads }).is_err() {
-            tracing::warn!("CLIFT_THREADS comes too late: the workers are counted already");
+            tracing::warn!("CLIFT_THREADS was ignored: the number of worker threads is already fixed");
         }
         config
     })
 }
 
-/// Makes the environment take effect; called by the first entry point of every application.
+/// Reads the environment; called by the first entry point that an application calls.
 pub fn start() {
     let _ = config();
 }
 
-/// Sends messages to stderr as `CLIFT_DEBUG` asks.
+/// Sends messages to stderr as `CLIFT_DEBUG` specifies.
 fn start_tracing(config: &Config) {
-    let mut targets = Targets::new().with_default(config.messages());
+    let mut targets = Targets::new().with_default(config.default_level());
     for flag in &config.debug {
         if let DebugEffect::Trace(target, level) | DebugEffect::TraceAndDump(_, target, level) = flag.effect {
             targets = targets.with_target(target, level);
         }
     }
-    // A mistake of ours ends in an error code. While the driver is worked on its panics are the tests' as well.
+    // A panic becomes an error code and a message. Builds with debug assertions keep the default hook for tests.
     if !cfg!(debug_assertions) {
         std::panic::set_hook(Box::new(|info| tracing::error!("{info}")));
     }
     let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time().with_ansi(false);
-    // Fails when a Rust application that links the driver as a library has its own subscriber: then that one is used.
+    // Fails when a Rust application that links the driver as a library has its own subscriber, which is then used.
     let _ = tracing_subscriber::registry().with(targets).with(layer).try_init();
 }
 
@@ -324,7 +328,7 @@ mod tests {
     use super::*;
 
     fn read(name: &'static str, value: &'static str) -> (Config, Vec<String>) {
-        Config::read(|asked| (asked == name).then(|| OsString::from(value)))
+        Config::read(|requested| (requested == name).then(|| OsString::from(value)))
     }
 
     #[test]
@@ -335,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn good_values_are_taken() {
+    fn valid_values_are_used() {
         assert_eq!(read("CLIFT_BACKEND", "interp").0.backend, BackendChoice::Interp);
         assert_eq!(read("CLIFT_WIDTH", "16").0.width, Some(16));
         assert_eq!(read("CLIFT_THREADS", "3").0.threads, Some(3));
@@ -347,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_values_are_warned_of_and_ignored() {
+    fn invalid_values_cause_a_warning_and_are_ignored() {
         for (name, value) in
             [("CLIFT_BACKEND", "llvm"), ("CLIFT_WIDTH", "3"), ("CLIFT_THREADS", "0"), ("CLIFT_CACHE_SIZE", "big")]
         {
@@ -362,11 +366,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_printed_unless_asked_for() {
-        assert_eq!(Config::default().messages(), LevelFilter::OFF);
-        assert_eq!(read("CLIFT_WIDTH", "4").0.messages(), LevelFilter::OFF);
-        assert_eq!(read("CLIFT_DEBUG", "time").0.messages(), LevelFilter::WARN);
-        assert_eq!(read("CLIFT_BACKEND", "interp").0.messages(), LevelFilter::WARN);
+    fn nothing_is_printed_by_default() {
+        assert_eq!(Config::default().default_level(), LevelFilter::OFF);
+        assert_eq!(read("CLIFT_WIDTH", "4").0.default_level(), LevelFilter::OFF);
+        assert_eq!(read("CLIFT_DEBUG", "time").0.default_level(), LevelFilter::WARN);
+        assert_eq!(read("CLIFT_BACKEND", "interp").0.default_level(), LevelFilter::WARN);
         assert_eq!(read("CLIFT_DEBUG", "vectorize").0.dumps(), ["vectorize"]);
     }
 

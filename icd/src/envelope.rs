@@ -1,14 +1,14 @@
-//! The wrapper around everything Clift stores outside the process: program binaries and cache entries.
+//! The wrapper around all data that Clift stores outside the process: program binaries and cache entries.
 //!
 //! ```text
-//! offset  0  magic, 8 bytes: what it is
+//! offset  0  magic, 8 bytes: kind of data
 //!         8  version, 4 bytes little-endian: of the payload's layout
 //!        12  BLAKE3 hash of the payload, 32 bytes
 //!        44  payload: postcard encoding of one value
 //! ```
 //!
-//! Whatever comes back is checked before it is decoded, so garbage, truncation and other versions end in `None`. The hash
-//! protects against accidents, not against an author with intent: what is inside is validated as any input is.
+//! Data is checked before it is decoded, so garbage, truncated data and other versions give `None`. The hash protects against
+//! accidental damage, not against attacks: the content is validated like any other input.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,15 +17,15 @@ const HEADER: usize = 8 + 4 + 32;
 
 /// A kind of stored value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
-    /// What it is.
+pub struct EnvelopeFormat {
+    /// Identifies the kind of data.
     pub magic: [u8; 8],
     /// Version of the payload's layout.
     pub version: u32,
 }
 
-impl Format {
-    /// Wraps a value; `None` when it cannot be encoded (more than memory holds).
+impl EnvelopeFormat {
+    /// Wraps a value; `None` when it cannot be encoded (out of memory).
     pub fn seal<T: Serialize>(&self, value: &T) -> Option<Vec<u8>> {
         let payload = postcard::to_stdvec(value).ok()?;
         let mut bytes = Vec::with_capacity(HEADER + payload.len());
@@ -36,7 +36,7 @@ impl Format {
         Some(bytes)
     }
 
-    /// Unwraps a value; `None` when the bytes are not one of this format.
+    /// Unwraps a value; `None` when the bytes are not in this format.
     pub fn open<'a, T: Deserialize<'a>>(&self, bytes: &'a [u8]) -> Option<T> {
         let (magic, rest) = bytes.split_first_chunk::<8>()?;
         let (version, rest) = rest.split_first_chunk::<4>()?;
@@ -56,19 +56,19 @@ impl Format {
 
 #[cfg(test)]
 mod tests {
-    use super::Format;
+    use super::EnvelopeFormat;
 
-    const FORMAT: Format = Format { magic: *b"TESTTEST", version: 3 };
+    const FORMAT: EnvelopeFormat = EnvelopeFormat { magic: *b"TESTTEST", version: 3 };
 
     #[test]
-    fn a_value_comes_back() {
+    fn a_value_survives_a_round_trip() {
         let value = (vec![1_u32, u32::MAX], "text".to_owned());
         let bytes = FORMAT.seal(&value).unwrap();
         assert_eq!(FORMAT.open::<(Vec<u32>, String)>(&bytes), Some(value));
     }
 
     #[test]
-    fn damage_is_noticed() {
+    fn damage_is_detected() {
         let bytes = FORMAT.seal(&vec![7_u32; 20]).unwrap();
         for length in 0..bytes.len() {
             assert_eq!(FORMAT.open::<Vec<u32>>(&bytes[..length]), None, "truncated to {length}");
@@ -81,7 +81,7 @@ mod tests {
         let mut longer = bytes.clone();
         longer.push(0);
         assert_eq!(FORMAT.open::<Vec<u32>>(&longer), None);
-        let newer = Format { version: 4, ..FORMAT };
+        let newer = EnvelopeFormat { version: 4, ..FORMAT };
         assert_eq!(newer.open::<Vec<u32>>(&bytes), None);
     }
 }

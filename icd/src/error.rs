@@ -1,7 +1,7 @@
 //! The error type of the OpenCL API: one variant per error code of the specification.
 //!
-//! An entry point returns [`ClResult`]; its stub turns the error into the code that the application sees. Reasons in prose
-//! belong to the trace (`CLIFT_DEBUG=api`) and to the rule written above the check, so an error is just its code.
+//! An entry point returns [`ClResult`], and its stub converts the error to the code that the application sees. Reasons in prose
+//! belong in the trace (`CLIFT_DEBUG=api`) and in the rule above the check, so an error is only a code.
 
 use clift_include::cl;
 use clift_include::cl::cl_int;
@@ -19,10 +19,10 @@ macro_rules! cl_errors {
         }
 
         impl ClError {
-            /// Every error there is, in the order of the header.
+            /// All errors, in the order of the header.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The number C code sees.
+            /// The number in C.
             pub const fn code(self) -> cl_int {
                 self as cl_int
             }
@@ -113,7 +113,7 @@ impl From<std::collections::TryReserveError> for ClError {
     }
 }
 
-/// `Err(error)` when a rule is broken: the usual shape of a check in `api/`.
+/// `Err(error)` when a condition does not hold: the usual form of a check in `api/`.
 pub fn ensure(holds: bool, error: ClError) -> ClResult<()> {
     if holds { Ok(()) } else { Err(error) }
 }

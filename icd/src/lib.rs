@@ -1,16 +1,15 @@
 //! `libclift.so`: the OpenCL installable client driver.
 //!
-//! A call of an application passes three layers. A C stub ([`ffi`]) catches panics, traces, and turns the result into error
-//! codes. The entry point's Rust function ([`api`]) checks the arguments against the specification's rules. The state it
-//! then acts on is in [`object`], under the same name. Work is handed to `clift-runtime` (commands) and `clift-jit`
-//! (programs).
+//! A call passes through three layers. A C stub ([`ffi`]) stops panics, traces the call, and converts the result to an error
+//! code. The entry point's Rust function ([`api`]) checks the arguments against the specification's rules. The state that it
+//! changes is in [`object`], under the same name. `clift-runtime` executes commands, and `clift-jit` compiles programs.
 //!
-//! - [`caps`]: what the device is and can, one table;
+//! - [`caps`]: the device's capabilities, one table;
 //! - [`config`]: the `CLIFT_*` environment variables, one table;
 //! - [`frontend`]: OpenCL C to SPIR-V; [`envelope`]: program binaries;
 //! - [`error`]: one error variant for each code of the specification.
 //!
-//! The library starts no thread, reads no file and prints nothing when it is loaded; all of that waits for the first call.
+//! Loading the library starts no thread, reads no file and prints nothing; all of that happens at the first call or later.
 
 pub mod api;
 pub mod caps;

@@ -1,4 +1,4 @@
-//! The front end in a host that treats `SIGCHLD` its own way. A process of its own, because the treatment is the process's.
+//! The front end in a host that handles `SIGCHLD` itself. It is a separate test program because signal handling is per process.
 #![allow(unsafe_code, reason = "changes how the process treats a signal")]
 
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use clift::frontend::clang::Clang;
 use clift::frontend::{BuildOptions, FrontEnd, Job, Profile};
 
-/// A handler as careless hosts have it: collects whatever child has ended.
+/// A handler that reaps every child, as some hosts have it.
 extern "C" fn reap_everything(_: libc::c_int) {
     // SAFETY: waitpid is allowed in signal handlers and may be told to store no status.
     while unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } > 0 {}

@@ -1,9 +1,9 @@
-//! Handles after their end, and random sequences of calls. A process of its own, with one case after the other: the address
-//! of a released object may soon belong to an object of somebody else.
+//! Released handles, and random sequences of calls. This is a separate test program that runs its cases one after the other,
+//! because the address of a released object may be reused for another object.
 //!
-//! The random calls: handles that are valid, released, of another type, null or garbage; sizes, flags and names from the
-//! corners. Whatever comes back, nothing crashes or hangs, and what is enqueued ends. Data pointers are valid, as OpenCL
-//! demands: NULL, or memory large enough for anything that the sizes here can address.
+//! The random calls use handles that are valid, released, of another type, null or arbitrary, and extreme sizes, flags and names.
+//! Nothing may crash or hang, and commands that are enqueued must end. Data pointers are valid, as OpenCL requires: NULL, or
+//! memory large enough for all sizes used here.
 #![allow(unsafe_code, reason = "C calls and the pointers they take")]
 
 #[path = "api/cl.rs"]
@@ -40,7 +40,7 @@ enum Kind {
     Event,
 }
 
-/// The application's side: what it has been given, released or not.
+/// The application's state: the objects it has created, released or not.
 struct World {
     /// By kind; the first of each lives as long as the sequence, and is taken most often.
     handles: [Vec<Handle>; 4],
@@ -57,7 +57,7 @@ impl World {
         Self { handles: Default::default(), unset: Vec::new(), maps: Vec::new(), scratch }
     }
 
-    /// A handle that most often is of the kind.
+    /// A handle, which in most cases is of this kind.
     fn handle(&self, u: &mut Unstructured<'_>, kind: Kind) -> Result<Handle> {
         let chance = u.int_in_range(0..=63)?;
         Ok(match chance {

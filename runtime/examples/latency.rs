@@ -1,5 +1,5 @@
-//! Prints what a launch costs: nanoseconds per empty kernel, launched and waited for one by one, in bursts, and through
-//! events; and how well a large launch scales.
+//! Measures launches: nanoseconds per empty kernel, launched and waited for one at a time, in bursts, and through events; and the
+//! scaling of a large launch.
 //!
 //! ```text
 //! cargo run --release -p clift-runtime --example latency [threads]
@@ -19,7 +19,7 @@ use clift_runtime::pool::{self, PoolOptions};
 /// None needed: it does nothing.
 unsafe extern "C" fn empty(_: *const WgContext, _: *const u8, _: u64, _: u64) {}
 
-/// Works for a while in each group.
+/// Does some work in each group.
 ///
 /// # Safety
 /// None needed.
@@ -63,7 +63,7 @@ fn measure(name: &str, rounds: usize, steps: u32, mut round: impl FnMut()) {
 fn main() {
     let threads = std::env::args().nth(1).and_then(|text| text.parse().ok());
     if pool::configure(PoolOptions { threads }).is_err() {
-        eprintln!("the pool is configured already");
+        eprintln!("the pool has already been configured");
     }
     println!("{} workers", pool::worker_count());
     let cost = Arc::new(KernelCost::default());

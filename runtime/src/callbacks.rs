@@ -1,7 +1,7 @@
-//! The functions generated code may call: the one table of [`Callbacks`], each entry panic-proof.
+//! The functions that generated code may call: the table of [`Callbacks`]. No panic leaves an entry.
 //!
-//! Each finds its launch through [`WgContext::launch`]. What they do is elsewhere: [`crate::printf`], and the launch's
-//! failure in [`crate::launch`].
+//! Each function gets its launch from [`WgContext::launch`]. The implementations are in [`crate::printf`] and, for failures of a
+//! launch, in [`crate::launch`].
 #![allow(unsafe_code, reason = "called by generated code, with raw pointers")]
 
 use std::ffi::CStr;
@@ -16,13 +16,13 @@ use crate::{clock, printf};
 /// The table every launch's [`WgContext::callbacks`] points to.
 pub static CALLBACKS: Callbacks = Callbacks { printf: on_printf, fault: on_fault, clock: on_clock };
 
-/// Most bytes of a fault's message that are kept.
+/// Maximum length of a fault's message in bytes; the remainder is cut off.
 const MESSAGE_MAX: usize = 4 << 10;
 
-/// The launch a context belongs to.
+/// The launch that a context belongs to.
 ///
 /// # Safety
-/// `ctx` is null, or points to a context made by the runtime, whose launch is under way.
+/// `ctx` is null, or points to a context created by the runtime whose launch is in execution.
 unsafe fn launch_of<'a>(ctx: *const WgContext) -> Option<&'a Running> {
     // SAFETY: by contract the context is valid or null, and its `launch` is null or a `Running` that outlives the call.
     unsafe { ctx.as_ref().and_then(|ctx| ctx.launch.cast::<Running>().as_ref()) }
@@ -58,13 +58,13 @@ unsafe extern "C" fn on_printf(
             args.iter().map(|arg| arg.offset as usize + usize::from(arg.elem_bytes) * usize::from(arg.lanes)).max();
         let data = match end {
             Some(end) if !data.is_null() => {
-                // SAFETY: every described value lies in the call's data.
+                // SAFETY: every described value is inside the call's data.
                 unsafe { slice::from_raw_parts(data, end) }
             }
             Some(_) | None => &[][..],
         };
         let mut text = Vec::new();
-        // SAFETY: pointers among the values that `%s` prints lead to NUL-terminated strings: the kernel's duty.
+        // SAFETY: pointers that `%s` prints point to NUL-terminated strings, which is the kernel's responsibility.
         unsafe { printf::format(format.to_bytes(), args, data, &mut text) }.ok()?;
         running.print(&text).then_some(0)
     }));

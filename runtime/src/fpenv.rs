@@ -1,15 +1,15 @@
-//! The floating-point environment kernels run in: round to nearest even, denormals kept, no traps.
+//! The floating-point environment of kernels: round to nearest even, denormals are kept, no traps.
 //!
-//! Only what vector and scalar SIMD code reads is set (MXCSR, FPCR); generated code never uses the x87 unit.
+//! Only the control register of vector and scalar SIMD code is set (MXCSR, FPCR); generated code never uses the x87 unit.
 #![allow(unsafe_code, reason = "control registers have no safe interface")]
 
 use core::marker::PhantomData;
 
-/// Sets the environment as long as it lives, and restores the thread's own, its exception flags included.
+/// Sets the environment while it exists, and then restores the thread's own, including its exception flags.
 #[derive(Debug)]
 pub(crate) struct FpEnv {
     before: Register,
-    /// The register is the thread's: the guard stays on it.
+    /// The register belongs to the thread, so the guard must not move to another one.
     not_send: PhantomData<*const ()>,
 }
 
@@ -49,8 +49,8 @@ mod arch {
     }
 
     pub(super) fn write(value: Register) {
-        // SAFETY: loads a value with no reserved bit set: one of ours, or one the register held. Rust code run under it
-        // assumes the default environment, which is what is set for kernels, and what the caller had when it is restored.
+        // SAFETY: loads a value with no reserved bit set: a constant of this module, or one that the register held. Rust code
+        // that runs under it assumes the default environment. Kernels get exactly that, and callers get back what they had.
         unsafe { asm!("ldmxcsr [{}]", in(reg) &value, options(nostack, preserves_flags, readonly)) };
     }
 }
@@ -73,7 +73,7 @@ mod arch {
     }
 
     pub(super) fn write(value: Register) {
-        // SAFETY: see the x86 one.
+        // SAFETY: as for x86.
         unsafe { asm!("msr fpcr, {}", in(reg) value, options(nomem, nostack, preserves_flags)) };
     }
 }

@@ -1,11 +1,11 @@
-//! Colours as elements of images: what `clEnqueueFillImage` needs. Kernels convert in their own code; both follow the
-//! layouts of [`clift_include::image`].
+//! Encodes colours as image elements, for `clEnqueueFillImage`. Kernels do so in their own code; both follow the layouts of
+//! [`clift_include::image`].
 
 use clift_include::image::{Component, Encoding, Field, Layout};
 use half::f16;
 
-/// The bytes of an element, 1 to 16 of them, that holds a colour: red, green, blue and alpha, the bits of floats or integers as
-/// the format has them.
+/// The bytes (1 to 16) of an element with a given colour: red, green, blue and alpha, as bits of floats or integers depending on
+/// the format.
 pub fn encode(layout: &Layout, colour: [u32; 4]) -> Vec<u8> {
     let element = layout.fields().iter().fold(0u128, |element, field| {
         let bits = number(layout, *field, colour[field.holds as usize]);
@@ -14,7 +14,7 @@ pub fn encode(layout: &Layout, colour: [u32; 4]) -> Vec<u8> {
     element.to_le_bytes()[..layout.bytes as usize].to_vec()
 }
 
-/// What a field holds for a component.
+/// The content of a field for a component.
 fn number(layout: &Layout, field: Field, component: u32) -> u32 {
     let float = f32::from_bits(component);
     let mask = if field.bits == 32 { u32::MAX } else { (1 << field.bits) - 1 };
@@ -23,7 +23,7 @@ fn number(layout: &Layout, field: Field, component: u32) -> u32 {
         Encoding::Unorm => {
             let curve = layout.srgb && field.holds != Component::A;
             let value = if curve { srgb_from_linear(f64::from(float)) } else { f64::from(float) };
-            // Of NaN 0.
+            // NaN gives 0.
             (value * max).clamp(0.0, max).round_ties_even() as u32
         }
         Encoding::Snorm => {
@@ -41,7 +41,7 @@ fn number(layout: &Layout, field: Field, component: u32) -> u32 {
     }
 }
 
-/// The sRGB curve; of NaN 0.
+/// The sRGB curve; NaN gives 0.
 fn srgb_from_linear(value: f64) -> f64 {
     let value = value.clamp(0.0, 1.0);
     if value < 0.003_130_8 { 12.92 * value } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 }

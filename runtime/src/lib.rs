@@ -1,15 +1,15 @@
-//! Clift's runtime: everything between a checked API call and the machine.
+//! Clift's runtime: executes commands and kernels.
 //!
-//! Knows no OpenCL handle and no compiler: commands, launches and memory come in as plain values, kernels as entries
-//! described in [`clift_include::abi`].
+//! It depends neither on OpenCL handles nor on the compiler: commands, launches and memory are plain values, and kernels are
+//! entries described in [`clift_include::abi`].
 //!
-//! - [`graph`]: queues, commands and events; who waits for whom, and what happens when a command ends;
+//! - [`graph`]: queues, commands and events: dependencies, and what happens when a command ends;
 //! - [`pool`]: the worker threads and how they find work (`pool/README.md` is the protocol);
 //! - [`launch`], [`ndrange`]: one kernel launch, its geometry and its execution;
 //! - [`memory`]: host allocations, slices of them, copies and fills;
-//! - [`image`]: colours as elements of images;
-//! - [`printf`], [`callbacks`]: what generated code calls back;
-//! - [`clock`], [`status`]: the time and the numbers events report.
+//! - [`image`]: encodes colours as image elements;
+//! - [`printf`], [`callbacks`]: functions called by generated code;
+//! - [`clock`], [`status`]: the times and statuses of events.
 
 pub mod callbacks;
 pub mod clock;
@@ -22,4 +22,5 @@ pub mod ndrange;
 pub mod pool;
 pub mod printf;
 pub mod status;
+mod sync;
 mod sys;

@@ -1,27 +1,27 @@
-//! The geometry of a launch: NDRange arithmetic, all of it checked, and the choice of a local size.
+//! The geometry of a launch: checked NDRange arithmetic, and the choice of a local size.
 //!
-//! Knows nothing of kernels; limits come in as arguments. Not here: splitting a launch among workers ([`crate::launch`]).
+//! It does not depend on kernels; limits are arguments. Not here: splitting a launch among workers ([`crate::launch`]).
 
 use std::cell::Cell;
 
-/// Why a geometry is refused.
+/// Why a geometry is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NdRangeError {
     /// `CL_INVALID_WORK_DIMENSION`.
     #[error("{0} dimensions, not 1 to 3")]
     Dimensions(u32),
     /// `CL_INVALID_WORK_GROUP_SIZE`.
-    #[error("a local size of zero, or one whose product overflows")]
+    #[error("the local size is zero in a dimension, or its product overflows")]
     LocalSize,
     /// `CL_INVALID_GLOBAL_WORK_SIZE`: the number of work-items does not fit 64 bits.
     #[error("the number of work-items overflows")]
     GlobalSize,
-    /// `CL_INVALID_GLOBAL_OFFSET`: offset + size passes the largest `size_t`.
+    /// `CL_INVALID_GLOBAL_OFFSET`: offset + size exceeds the largest `size_t`.
     #[error("global offset plus global size overflows")]
     GlobalOffset,
 }
 
-/// A checked NDRange. Dimensions above [`NdRange::dims`] have size 1 and offset 0.
+/// A valid NDRange. Dimensions above [`NdRange::dims`] have size 1 and offset 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NdRange {
     dims: u32,
@@ -32,9 +32,9 @@ pub struct NdRange {
 }
 
 impl NdRange {
-    /// Checks the geometry and computes the group counts. A dimension whose global size is no multiple of its local size
-    /// gets a smaller last group; whether the kernel may be launched so is the caller's check. A global size of 0 is
-    /// legal and makes the launch empty. Entries above `dims` are ignored.
+    /// Checks the geometry and computes the group counts. A dimension whose global size is not a multiple of its local size gets
+    /// a smaller last group; the caller checks whether the kernel allows that. A global size of 0 is valid and makes the launch
+    /// empty. Entries above `dims` are ignored.
     pub fn new(
         dims: u32,
         global_size: [u64; 3],
@@ -63,7 +63,7 @@ impl NdRange {
         Ok(Self { dims, global_size, global_offset, local_size, num_groups })
     }
 
-    /// One work-item: the geometry of a task.
+    /// One work-item: the geometry of a task (`clEnqueueTask`).
     pub const fn single() -> Self {
         Self { dims: 1, global_size: [1; 3], global_offset: [0; 3], local_size: [1; 3], num_groups: [1; 3] }
     }
@@ -88,43 +88,44 @@ impl NdRange {
         self.local_size
     }
 
-    /// Work-groups per dimension, the smaller last one included.
+    /// Work-groups per dimension, including a smaller last one.
     pub fn num_groups(&self) -> [u64; 3] {
         self.num_groups
     }
 
-    /// Work-groups in all; 0 for an empty launch. Cannot overflow: there are no more of them than work-items.
+    /// Total number of work-groups; 0 for an empty launch. It cannot overflow, as each group has at least one work-item.
     pub fn total_groups(&self) -> u64 {
         self.num_groups.iter().product()
     }
 
-    /// Work-items in all.
+    /// Total number of work-items.
     pub fn total_items(&self) -> u64 {
         self.global_size.iter().product()
     }
 
-    /// Work-items of a full group.
+    /// Number of work-items of a full group.
     pub fn group_items(&self) -> u64 {
         self.local_size.iter().product()
     }
 
-    /// The same work-items in groups with longer rows along x, for a kernel that cannot tell. There stay enough groups for so many
-    /// workers, all of one size; where a smaller one ends each row, they stay as they are.
+    /// Work-group coalescing along x: the same work-items in fewer groups, for a kernel whose result does not depend on the group
+    /// size. All groups have the same size, and enough of them remain for `workers`. If the last group of each row is smaller,
+    /// nothing changes.
     #[must_use]
-    pub(crate) fn with_longer_rows(&self, workers: usize) -> Self {
+    pub(crate) fn coalesced(&self, workers: usize) -> Self {
         let row = self.local_size[0];
         let whole = self.global_size[0].is_multiple_of(row);
         let spare = self.total_groups() / (GROUPS_PER_WORKER * workers.max(1) as u64);
-        let most = (LONG_ROW / row).min(spare).min(GROWN_ITEMS / self.group_items());
+        let most = (LONG_ROW_ITEMS / row).min(spare).min(MAX_COALESCED_ITEMS / self.group_items());
         if !whole || most < 2 {
             return *self;
         }
         let groups = self.num_groups[0];
         let factor = 1 << most.ilog2().min(groups.trailing_zeros());
-        let mut grown = *self;
-        grown.local_size[0] = row * factor;
-        grown.num_groups[0] = groups / factor;
-        grown
+        let mut coalesced = *self;
+        coalesced.local_size[0] = row * factor;
+        coalesced.num_groups[0] = groups / factor;
+        coalesced
     }
 
     /// Whether every group has the full local size.
@@ -133,46 +134,46 @@ impl NdRange {
     }
 }
 
-/// Work-items of a row that makes a run of memory long enough.
-const LONG_ROW: u64 = 128;
-/// Most work-items of a group that has grown.
-const GROWN_ITEMS: u64 = 4096;
-/// Groups that stay for each worker at least.
+/// Number of work-items in a row that access a long enough run of memory.
+const LONG_ROW_ITEMS: u64 = 128;
+/// Maximum number of work-items in a coalesced group.
+const MAX_COALESCED_ITEMS: u64 = 4096;
+/// Minimum number of remaining groups per worker.
 const GROUPS_PER_WORKER: u64 = 32;
 
-/// The product of a size per dimension, or `None` when it overflows.
+/// The product of the sizes, or `None` when it overflows.
 pub fn product(sizes: [u64; 3]) -> Option<u64> {
-    // A zero makes the whole zero, however large the rest is.
+    // If one size is zero the product is zero, even if the product of the others overflows.
     if sizes.contains(&0) {
         return Some(0);
     }
     sizes.into_iter().try_fold(1u64, u64::checked_mul)
 }
 
-/// What bounds the choice of a local size.
+/// Limits on the choice of a local size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalSizeLimits {
-    /// Most work-items in a group for this kernel.
+    /// Maximum number of work-items in a group for this kernel.
     pub max_group_items: u64,
-    /// Most work-items per dimension.
+    /// Maximum number of work-items per dimension.
     pub max_item_sizes: [u64; 3],
-    /// The kernel's preferred multiple (its lanes per pack).
+    /// The kernel's preferred multiple (its number of lanes).
     pub preferred_multiple: u64,
-    /// Threads that should find work.
+    /// Number of threads that should get work.
     pub workers: u64,
-    /// Whether the kernel may be run with smaller last groups.
+    /// Whether the kernel allows smaller last groups.
     pub non_uniform: bool,
 }
 
-/// The local size for a launch that leaves it open (a NULL `local_work_size`): within the limits, and dividing the global
-/// size unless smaller last groups are allowed.
+/// The local size for a launch without one (a NULL `local_work_size`). It is within the limits, and divides the global size
+/// unless smaller last groups are allowed.
 ///
-/// It is the one for which a simple model of the launch's time is least: the groups one worker runs, times the packs of
-/// a group along x plus a little for the group itself; a few percent more where there are so few groups that workers may
-/// end far apart, where groups are larger than the caches like, and where last groups are smaller. Dimensions are decided
-/// one after the other, x first: work-items along x share packs, and consecutive groups along x runs.
+/// It minimizes a simple model of the launch's time: the number of groups that one worker executes, times the packs of a group
+/// along x plus a small overhead for the group. A few percent are added if there are so few groups that workers may end at
+/// different times, if groups are larger than the caches, and if last groups are smaller. Dimensions are decided one after the
+/// other, x first, because work-items along x share packs, and consecutive groups along x form runs.
 pub fn choose_local_size(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> [u64; 3] {
-    // Applications repeat launches, and the search costs microseconds.
+    // Applications repeat launches, and the search takes microseconds, so the latest result is kept.
     thread_local! {
         static LATEST: Cell<Option<Choice>> = const { Cell::new(None) };
     }
@@ -186,7 +187,7 @@ pub fn choose_local_size(dims: u32, global_size: [u64; 3], limits: &LocalSizeLim
     local_size
 }
 
-/// A question and its answer.
+/// Arguments and result of a search.
 #[derive(Clone, Copy)]
 struct Choice {
     dims: u32,
@@ -195,7 +196,7 @@ struct Choice {
     local_size: [u64; 3],
 }
 
-/// Groups up to this size are preferred: what they touch together stays in the first-level cache.
+/// Groups up to this size are preferred: the memory they access fits in the first-level cache.
 const COMFORTABLE_ITEMS: u64 = 256;
 
 /// Largest local size considered in a dimension.
@@ -206,7 +207,7 @@ fn search(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> [u64; 3
     if global_size.iter().take(dims as usize).any(|size| *size == 0) {
         return local;
     }
-    // Fewer work-items than a pack has lanes are one pack: another worker would find no work of its own.
+    // Fewer work-items than lanes are one pack, so more groups would not give work to another worker.
     let row = global_size[0].min(limits.max_item_sizes[0]).min(limits.max_group_items);
     if product(global_size).is_some_and(|items| items == row && items <= limits.preferred_multiple) {
         return [row, 1, 1];
@@ -222,7 +223,7 @@ fn search(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> [u64; 3
             }
             local[d] = size;
             let time = model(dims as usize, global_size, local, limits);
-            // Of equals the larger one.
+            // Among equal times, the larger size is chosen.
             if time <= best.0 {
                 best = (time, size);
             }
@@ -232,18 +233,18 @@ fn search(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> [u64; 3
     local
 }
 
-/// Sizes worth considering although they do not divide the global size.
+/// Whether a size is considered although it may not divide the global size.
 fn is_round(size: u64, multiple: u64) -> bool {
     size.is_power_of_two() && size.is_multiple_of(multiple.clamp(1, COMFORTABLE_ITEMS))
 }
 
-/// The time of a launch, in packs.
+/// The modelled time of a launch, in packs.
 fn model(dims: usize, global_size: [u64; 3], local: [u64; 3], limits: &LocalSizeLimits) -> f64 {
     let workers = limits.workers.max(1) as f64;
     let groups: f64 = (0..dims).map(|d| global_size[d].div_ceil(local[d]) as f64).product();
     let packs = local[0].div_ceil(limits.preferred_multiple.max(1)) as f64 * (local[1] * local[2]) as f64;
     let mut time = (groups / workers).ceil() * (packs + 1.0);
-    // The fewer groups, the worse the balance between workers.
+    // The fewer groups, the worse the load balance.
     time *= 1.0 + workers / (8.0 * groups);
     let items = local.iter().product::<u64>() as f64;
     time *= 1.0 + 0.25 * (items / COMFORTABLE_ITEMS as f64).log2().max(0.0);
@@ -269,20 +270,20 @@ mod tests {
     }
 
     #[test]
-    fn rows_become_longer() {
-        let grown = |global, local, workers| {
-            let range = NdRange::new(2, global, [0; 3], local).expect("it is legal").with_longer_rows(workers);
+    fn groups_are_coalesced() {
+        let coalesced = |global, local, workers| {
+            let range = NdRange::new(2, global, [0; 3], local).expect("it is legal").coalesced(workers);
             (range.local_size(), range.num_groups())
         };
-        assert_eq!(grown([2048, 2048, 1], [16, 16, 1], 2), ([128, 16, 1], [16, 128, 1]));
-        assert_eq!(grown([2048, 2048, 1], [64, 32, 1], 2), ([128, 32, 1], [16, 64, 1]));
-        assert_eq!(grown([2048, 2048, 1], [128, 1, 1], 2), ([128, 1, 1], [16, 2048, 1]), "long enough");
-        assert_eq!(grown([2048, 2048, 1], [16, 256, 1], 2), ([16, 256, 1], [128, 8, 1]), "large enough");
-        assert_eq!(grown([96, 4096, 1], [8, 1, 1], 1), ([32, 1, 1], [3, 4096, 1]), "three more make no whole rows");
-        assert_eq!(grown([100, 4096, 1], [16, 1, 1], 1), ([16, 1, 1], [7, 4096, 1]), "the last group is smaller");
-        assert_eq!(grown([64, 64, 1], [8, 8, 1], 1), ([16, 8, 1], [4, 8, 1]), "few groups");
-        assert_eq!(grown([64, 64, 1], [8, 8, 1], 64), ([8, 8, 1], [8, 8, 1]), "fewer than workers");
-        assert_eq!(grown([0, 64, 1], [8, 8, 1], 1), ([8, 8, 1], [0, 8, 1]), "nothing to do");
+        assert_eq!(coalesced([2048, 2048, 1], [16, 16, 1], 2), ([128, 16, 1], [16, 128, 1]));
+        assert_eq!(coalesced([2048, 2048, 1], [64, 32, 1], 2), ([128, 32, 1], [16, 64, 1]));
+        assert_eq!(coalesced([2048, 2048, 1], [128, 1, 1], 2), ([128, 1, 1], [16, 2048, 1]), "long enough");
+        assert_eq!(coalesced([2048, 2048, 1], [16, 256, 1], 2), ([16, 256, 1], [128, 8, 1]), "large enough");
+        assert_eq!(coalesced([96, 4096, 1], [8, 1, 1], 1), ([32, 1, 1], [3, 4096, 1]), "three more make no whole rows");
+        assert_eq!(coalesced([100, 4096, 1], [16, 1, 1], 1), ([16, 1, 1], [7, 4096, 1]), "the last group is smaller");
+        assert_eq!(coalesced([64, 64, 1], [8, 8, 1], 1), ([16, 8, 1], [4, 8, 1]), "few groups");
+        assert_eq!(coalesced([64, 64, 1], [8, 8, 1], 64), ([8, 8, 1], [8, 8, 1]), "fewer than workers");
+        assert_eq!(coalesced([0, 64, 1], [8, 8, 1], 1), ([8, 8, 1], [0, 8, 1]), "nothing to do");
     }
 
     #[test]
@@ -294,14 +295,14 @@ mod tests {
         assert_eq!(new(3, [4; 3], [0; 3], [1 << 32, 1 << 32, 1]), Err(NdRangeError::LocalSize));
         assert_eq!(new(3, [1 << 32, 1 << 32, 1], [0; 3], [1; 3]), Err(NdRangeError::GlobalSize));
         assert_eq!(new(1, [2, 1, 1], [u64::MAX - 1, 0, 0], [1; 3]), Err(NdRangeError::GlobalOffset));
-        // What lies above the dimensions does not count.
+        // Entries above the number of dimensions are ignored.
         let range = new(1, [10, 0, 7], [3, 9, 9], [4, 0, 0]).expect("it is legal");
         assert_eq!(
             (range.num_groups(), range.global_size(), range.global_offset()),
             ([3, 1, 1], [10, 1, 1], [3, 0, 0])
         );
         assert!(!range.is_uniform());
-        // A zero beside a huge size is an empty launch.
+        // A zero size with huge other sizes is an empty launch.
         let empty = new(3, [u64::MAX, 0, u64::MAX], [0; 3], [1; 3]).expect("it is legal");
         assert_eq!((empty.total_groups(), empty.total_items()), (0, 0));
         assert_eq!(NdRange::single().total_items(), 1);
@@ -309,28 +310,28 @@ mod tests {
 
     #[test]
     fn local_sizes_of_common_launches() {
-        // Enough groups for all, none tiny.
+        // Enough groups for all workers, and no tiny ones.
         let [x, ..] = choose_local_size(1, [1 << 20, 1, 1], &limits(2, false));
         assert_eq!(x, 256);
-        // Images: rows.
+        // Images: whole rows or fractions of them.
         assert_eq!(choose_local_size(2, [1920, 1080, 1], &limits(2, false)), [240, 1, 1]);
         assert_eq!(choose_local_size(2, [1024, 1024, 1], &limits(8, false)), [256, 1, 1]);
-        // A narrow one: x is what it is, y makes up for it.
+        // A narrow image: x is limited, so y is larger.
         let [x, y, _] = choose_local_size(2, [4, 1024, 1], &limits(2, false));
         assert!(x == 4 && y >= 16, "{x} {y}");
         // Less than a pack: one group.
         assert_eq!(choose_local_size(1, [8, 1, 1], &limits(2, false)), [8, 1, 1]);
         assert_eq!(choose_local_size(1, [5, 1, 1], &limits(2, true)), [5, 1, 1]);
-        // Little work: still for everybody.
+        // Little work is still divided among all workers.
         assert_eq!(choose_local_size(1, [64, 1, 1], &limits(2, false)), [32, 1, 1]);
         assert_eq!(choose_local_size(1, [64, 1, 1], &limits(8, false)), [8, 1, 1]);
         assert_eq!(choose_local_size(1, [1, 1, 1], &limits(8, false)), [1, 1, 1]);
-        // Primes: not alone where that can be helped.
+        // A prime size: not one work-item per group if smaller last groups are allowed.
         let [x, ..] = choose_local_size(1, [1_000_003, 1, 1], &limits(4, true));
         assert!((64..=256).contains(&x), "{x}");
         assert_eq!(choose_local_size(1, [1009, 1, 1], &limits(2, false)), [1009, 1, 1]);
         assert_eq!(choose_local_size(1, [1_000_003, 1, 1], &limits(4, false)), [1, 1, 1]);
-        // Nothing to do.
+        // An empty launch.
         assert_eq!(choose_local_size(2, [0, 5, 1], &limits(4, true)), [1, 1, 1]);
     }
 

@@ -1,4 +1,4 @@
-//! The system calls the standard library does not wrap.
+//! System calls that the standard library does not wrap.
 #![allow(unsafe_code, reason = "calls into the C library")]
 
 use std::mem::MaybeUninit;
@@ -21,19 +21,19 @@ pub(crate) fn page_size() -> usize {
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
-/// Fresh zeroed memory, `len` bytes, readable and writable. Pages come into being when touched.
+/// Maps `len` bytes of zeroed memory, readable and writable. Pages are allocated when first accessed.
 pub(crate) fn map_anonymous(len: usize) -> Option<NonNull<u8>> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping at an address of the system's choice disturbs nothing.
+    // SAFETY: a new mapping at an address chosen by the kernel affects no other memory.
     let address =
         unsafe { libc::mmap(core::ptr::null_mut(), len, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0) };
     if address == libc::MAP_FAILED { None } else { NonNull::new(address.cast()) }
 }
 
-/// Bytes that a file has which can be mapped; `None` when the number is not that of such a file.
+/// Number of mappable bytes of a file; `None` when the number is not a descriptor of such a file.
 pub(crate) fn file_size(file: RawFd) -> Option<usize> {
     let mut stat = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the place is one to write to; a number that is no file's is refused.
+    // SAFETY: the buffer can be written to; an invalid descriptor is an error.
     if unsafe { libc::fstat(file, stat.as_mut_ptr()) } != 0 {
         return None;
     }
@@ -42,27 +42,27 @@ pub(crate) fn file_size(file: RawFd) -> Option<usize> {
     if size != 0 {
         return usize::try_from(size).ok();
     }
-    // A dma_buf tells its size only so; where it stands means nothing to it.
+    // A dma_buf reports its size only by seeking; its file position has no meaning.
     // SAFETY: the file is open.
     usize::try_from(unsafe { libc::lseek(file, 0, libc::SEEK_END) }).ok()
 }
 
-/// The first bytes of a file, readable and writable, shared with all who map it.
+/// Maps the first bytes of a file, readable and writable, shared with all other mappings.
 pub(crate) fn map_file(file: RawFd, len: usize) -> Option<NonNull<u8>> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping at an address of the system's choice disturbs nothing.
+    // SAFETY: a new mapping at an address chosen by the kernel affects no other memory.
     let address = unsafe { libc::mmap(core::ptr::null_mut(), len, protection, libc::MAP_SHARED, file, 0) };
     if address == libc::MAP_FAILED { None } else { NonNull::new(address.cast()) }
 }
 
-/// A file whose number the application has given away.
+/// Takes ownership of a file descriptor from the application.
 pub(crate) fn own_file(file: RawFd) -> OwnedFd {
-    // SAFETY: it is open (the caller has mapped it), and the application uses the number no more.
+    // SAFETY: it is open (the caller has mapped it), and the application no longer uses it.
     unsafe { OwnedFd::from_raw_fd(file) }
 }
 
-/// Begins or ends the processor's use of a dma_buf: what devices and caches hold is made to agree. Other files refuse, which is
-/// of no consequence.
+/// Begins or ends an access of the processor to a dma_buf, to make caches and devices coherent. Other files return an error,
+/// which is ignored.
 pub(crate) fn sync_dma_buf(file: &OwnedFd, begin: bool) {
     /// `DMA_BUF_IOCTL_SYNC`: `_IOW('b', 0, struct dma_buf_sync)`, a structure of one 64-bit number.
     const SYNC: libc::c_ulong = 0x4008_6200;
@@ -75,23 +75,23 @@ pub(crate) fn sync_dma_buf(file: &OwnedFd, begin: bool) {
     unsafe { libc::ioctl(file.as_raw_fd(), SYNC as _, &raw const flags) };
 }
 
-/// Gives memory of [`map_anonymous`] or [`map_file`] back; nobody uses it any more.
+/// Unmaps memory of [`map_anonymous`] or [`map_file`], which must no longer be used.
 pub(crate) fn unmap(base: NonNull<u8>, len: usize) {
     // SAFETY: the caller owns the mapping.
     if unsafe { libc::munmap(base.as_ptr().cast(), len) } != 0 {
-        tracing::error!("a mapping could not be given back");
+        tracing::error!("memory could not be unmapped");
     }
 }
 
-/// Suggests huge pages for a mapping; of no consequence when refused.
+/// Suggests huge pages for a mapping; an error has no consequences.
 pub(crate) fn advise_huge_pages(start: NonNull<u8>, len: usize) {
-    // SAFETY: advice does not change the content of the caller's mapping.
+    // SAFETY: the advice does not change the content of the caller's mapping.
     unsafe { libc::madvise(start.as_ptr().cast(), len, libc::MADV_HUGEPAGE) };
 }
 
 /// Numbers of the processors in the calling thread's affinity mask, in order.
 pub(crate) fn affinity() -> Option<Vec<usize>> {
-    // The kernel refuses masks shorter than its own: try longer ones.
+    // The kernel rejects masks that are shorter than its own, so longer ones are tried.
     for words in [16usize, 128, 1024] {
         let mut mask = vec![0u64; words];
         // SAFETY: the mask is valid for the length passed.
@@ -105,7 +105,7 @@ pub(crate) fn affinity() -> Option<Vec<usize>> {
     None
 }
 
-/// Binds the calling thread to a processor; false when the system refuses.
+/// Binds the calling thread to a processor; false on an error.
 pub(crate) fn bind_to(processor: usize) -> bool {
     let mut mask = vec![0u64; processor / 64 + 1];
     mask[processor / 64] = 1 << (processor % 64);
@@ -113,7 +113,7 @@ pub(crate) fn bind_to(processor: usize) -> bool {
     unsafe { libc::sched_setaffinity(0, mask.len() * 8, mask.as_ptr().cast()) == 0 }
 }
 
-/// Runs `f` with all signals blocked that are not the thread's own doing; threads it starts keep them blocked.
+/// Runs `f` with all asynchronous signals blocked; threads that it starts inherit the mask.
 pub(crate) fn with_signals_blocked<T>(f: impl FnOnce() -> T) -> T {
     let mut blocked = MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
@@ -133,13 +133,13 @@ pub(crate) fn with_signals_blocked<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Has `handler` called at process exit.
+/// Registers `handler` to be called at process exit.
 pub(crate) fn at_exit(handler: extern "C" fn()) -> bool {
     // SAFETY: the handler is a function of this library and does not unwind.
     unsafe { libc::atexit(handler) == 0 }
 }
 
-/// Has handlers called around `fork`.
+/// Registers handlers to be called around `fork`.
 pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: extern "C" fn()) -> bool {
     // SAFETY: as above.
     unsafe { libc::pthread_atfork(Some(prepare), Some(parent), Some(child)) == 0 }

@@ -1,5 +1,5 @@
-//! What the pool does to its process: threads, affinity, fork, exit. Each scenario runs in a process of its own, so this
-//! is a program that starts itself; `cargo test -p clift-runtime --test process -- NAME` runs one.
+//! How the pool affects its process: threads, affinity, fork, exit. Each scenario runs in a process of its own, so this program
+//! starts itself. `cargo test -p clift-runtime --test process -- NAME` runs one scenario.
 #![allow(unsafe_code, reason = "fork, affinity and kernel entries")]
 
 use std::process::{Command as Process, ExitCode, Stdio};
@@ -11,16 +11,16 @@ use clift_include::abi::{KernelEntry, Resources, WgContext};
 use clift_runtime::graph::{AlreadySet, Command, Event, Queue, QueueOptions, Work};
 use clift_runtime::launch::{ArgBlock, Launch};
 use clift_runtime::ndrange::NdRange;
-use clift_runtime::pool::{self, Crew, PoolOptions};
+use clift_runtime::pool::{self, PoolHandle, PoolOptions};
 use clift_runtime::status;
 
-/// Longest time a scenario may take.
+/// Time limit of a scenario.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a scenario's process reports with `exit`.
+/// The exit code of a passed scenario.
 const PASSED: i32 = 42;
 
-/// What a scenario's process runs; its result is the exit code.
+/// The code of a scenario; its result is the exit code.
 type Scenario = fn() -> i32;
 
 const SCENARIOS: &[(&str, Scenario)] = &[
@@ -28,7 +28,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("workers_respect_the_affinity_mask", workers_respect_the_affinity_mask),
     ("one_worker_does_everything", || mixture(1)),
     ("more_workers_than_processors", || mixture(5)),
-    ("workers_of_a_part_are_bound", workers_of_a_part_are_bound),
+    ("sub_device_workers_are_bound", sub_device_workers_are_bound),
     ("workers_leave_signals_to_the_application", workers_leave_signals_to_the_application),
     ("queues_work_in_the_child_of_a_fork", queues_work_in_the_child_of_a_fork),
     ("fork_while_others_submit", fork_while_others_submit),
@@ -37,7 +37,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("exit_with_a_task_that_does_not_end", exit_with_a_task_that_does_not_end),
     ("exit_in_a_callback", exit_in_a_callback),
     ("destructors_may_finish_queues", destructors_may_finish_queues),
-    ("threads_waiting_at_exit_get_on", threads_waiting_at_exit_get_on),
+    ("waiting_threads_finish_their_work_at_exit", waiting_threads_finish_their_work_at_exit),
 ];
 
 fn main() -> ExitCode {
@@ -99,7 +99,7 @@ fn task(f: impl FnOnce() + Send + 'static) -> Command {
 
 static GROUPS: AtomicU64 = AtomicU64::new(0);
 
-/// Counts groups, a little slowly.
+/// Counts groups, with a small delay.
 unsafe extern "C" fn count_groups(_: *const WgContext, _: *const u8, _: u64, count: u64) {
     for group in 0..count {
         for i in 0..2000 {
@@ -130,7 +130,7 @@ fn threads() -> Vec<String> {
     tasks.filter_map(name).collect()
 }
 
-/// As [`threads`], once so many workers have taken their names.
+/// As [`threads`], once this number of workers have set their names.
 fn named_threads(workers: usize) -> Vec<String> {
     loop {
         let names = threads();
@@ -141,22 +141,22 @@ fn named_threads(workers: usize) -> Vec<String> {
     }
 }
 
-/// Forks; runs `child` in the child, whose result is its exit code. Returns that. The pool has been started.
+/// Forks and runs `child` in the child process; returns its result, which is the child's exit code. The pool has been started.
 fn fork(child: impl FnOnce() -> i32) -> i32 {
-    // A program in Rust has a lock in its thread starts and in `std::process::exit` that does not survive a fork; the
-    // driver, a library in other programs, has not.
+    // A Rust program holds a lock while it starts a thread and in `std::process::exit`, which does not survive a fork. The
+    // driver, a library in other programs, has no such problem.
     named_threads(pool::worker_count());
-    // SAFETY: the child runs code that a fork of a threaded process does not allow by the letter (it allocates); the C
-    // library makes that work, and that the runtime does is what is tested.
+    // SAFETY: the child runs code that is formally not allowed after a fork of a process with threads (it allocates). The C
+    // library supports that, and the test checks that the runtime does.
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0, "fork works");
     if pid == 0 {
         let code = child();
-        // SAFETY: ends the process, by way of the handlers.
+        // SAFETY: ends the process through its exit handlers.
         unsafe { libc::exit(code) };
     }
     let mut result = 0;
-    // SAFETY: waits for our child; `result` is valid to write to.
+    // SAFETY: waits for our child; `result` can be written to.
     assert_eq!(unsafe { libc::waitpid(pid, &mut result, 0) }, pid);
     if libc::WIFEXITED(result) { libc::WEXITSTATUS(result) } else { -result }
 }
@@ -208,16 +208,16 @@ fn affinity() -> Vec<usize> {
     (0..1024).filter(|number| mask[number / 64] >> (number % 64) & 1 != 0).collect()
 }
 
-/// Parts of the machine have workers of their own, on their units' processors; commands wait for each other across them,
-/// and a fork and the process's end concern them as the whole.
-fn workers_of_a_part_are_bound() -> i32 {
+/// Sub-devices have workers of their own, bound to their units' processors. Commands of different sub-devices wait for each
+/// other, and fork and exit work as for the root device.
+fn sub_device_workers_are_bound() -> i32 {
     let all = affinity();
     pool::configure(PoolOptions { threads: Some(all.len().max(2)) }).expect("nothing has been fixed");
-    let part = |first, count| Crew::part(first, count);
+    let part = |first, count| PoolHandle::sub_device(first, count);
     assert_eq!(part(0, 1), part(0, 1));
     assert_ne!(part(0, 1), part(1, 1));
-    let queue = |crew| Queue::new(QueueOptions { crew, ..QueueOptions::default() });
-    let queues = [queue(part(0, 1)), queue(part(1, 1)), queue(part(0, 2)), queue(Crew::whole())];
+    let queue = |pool| Queue::new(QueueOptions { pool, ..QueueOptions::default() });
+    let queues = [queue(part(0, 1)), queue(part(1, 1)), queue(part(0, 2)), queue(PoolHandle::root())];
     let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
     let note = || {
         let seen = seen.clone();
@@ -244,14 +244,14 @@ fn workers_of_a_part_are_bound() -> i32 {
     assert_eq!(chain(&mut expected), 0);
     assert_eq!(GROUPS.load(Ordering::Relaxed), expected);
     assert_eq!(fork(|| if chain(&mut 0) == 0 { 7 } else { 8 }), 7);
-    // Left behind at the end of the process.
+    // They are unfinished at the end of the process.
     for queue in &queues {
         drop(queue.submit(launch(100_000)));
     }
     PASSED
 }
 
-/// Commands of all kinds from several threads, large and small, waited for in all ways: nothing may be forgotten.
+/// All kinds of commands, large and small, from several threads, waited for in all ways: none may be lost.
 fn mixture(workers: usize) -> i32 {
     pool::configure(PoolOptions { threads: Some(workers) }).expect("nothing has been fixed");
     let queues = [false, true].map(|out_of_order| Queue::new(QueueOptions { out_of_order, ..QueueOptions::default() }));
@@ -322,7 +322,7 @@ fn queues_work_in_the_child_of_a_fork() -> i32 {
     let held = queue.submit(task(|| ()).after([gate.clone()]));
     queue.submit(launch(1000));
     let code = fork(|| {
-        // The parent's commands have ended, or never will.
+        // The parent's commands have ended, or will never end.
         assert_eq!((done.status(), done.wait()), (0, 0));
         assert!(held.status() < 0 && held.wait() < 0);
         assert_eq!(gate.set_user_status(0), Err(AlreadySet));
@@ -336,7 +336,7 @@ fn queues_work_in_the_child_of_a_fork() -> i32 {
         let event = own.submit(task(|| ()).after([done.clone()]));
         own.finish();
         assert!(event.times().is_some());
-        // A grandchild, too.
+        // The same holds for a grandchild.
         fork(|| if queue.submit(launch(10)).wait() == 0 { PASSED } else { 1 })
     });
     assert_eq!(code, PASSED);
@@ -421,7 +421,7 @@ fn exit_in_a_callback() -> i32 {
 
 static LATE: OnceLock<Queue> = OnceLock::new();
 
-/// Stands for the destructor of a static object: runs after the pool's own handler.
+/// Represents the destructor of a static object: it runs after the pool's own handler.
 extern "C" fn late() {
     let Some(queue) = LATE.get() else { return };
     queue.finish();
@@ -450,11 +450,11 @@ extern "C" fn join_waiter() {
     unsafe { libc::_exit(if status == Some(0) { PASSED } else { 1 }) };
 }
 
-fn threads_waiting_at_exit_get_on() -> i32 {
+fn waiting_threads_finish_their_work_at_exit() -> i32 {
     // SAFETY: the handler is a plain function.
     assert_eq!(unsafe { libc::atexit(join_waiter) }, 0);
     let queue = LATE.get_or_init(queue);
-    // Blocks a worker for longer than the process exit waits.
+    // Blocks a worker for longer than process exit waits.
     let event = queue.submit(task(|| std::thread::sleep(Duration::from_millis(300))));
     queue.submit(launch(1000).after([event]));
     let waiter = std::thread::spawn(|| LATE.get().map_or(1, |queue| queue.submit(launch(10)).wait()));

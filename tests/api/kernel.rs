@@ -385,9 +385,9 @@ fn exec_info() {
     assert_code(of_garbage, CL_INVALID_KERNEL);
 }
 
-/// A buffer that is only reached by an address in memory lives until the launches it was announced to have ended.
+/// A buffer that kernels access by an address in memory lives until the launches it was declared for have ended.
 #[test]
-fn announced_buffers_are_kept() {
+fn declared_buffers_are_kept_alive() {
     static ENDED: AtomicBool = AtomicBool::new(false);
     extern "C" fn ended(_mem: cl_mem, _user_data: *mut c_void) {
         ENDED.store(true, Ordering::SeqCst);

@@ -1,7 +1,7 @@
-//! The host interface through the loader: a file for each object, a case for each rule and error code.
+//! The host interface through the loader: one file per object, one case per rule and error code.
 //!
-//! The raw C functions are called, because what is tested is what C programs see. Handles that a test creates and does not
-//! release end with the process.
+//! The cases call the raw C functions, because they test what C programs see. Handles that a test creates and does not release
+//! are freed when the process ends.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
 mod functions;

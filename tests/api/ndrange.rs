@@ -94,7 +94,7 @@ fn every_rule_has_its_code() {
 }
 
 #[test]
-fn uneven_work_groups_are_for_programs_that_allow_them() {
+fn non_uniform_work_groups_need_permission() {
     let queue = queue();
     let (global, local) = ([100, 1, 1], [64, 1, 1]);
     let sizes = Sizes { dims: 1, offset: None, global: Some(&global), local: Some(&local) };

@@ -194,7 +194,7 @@ fn functions_that_clang_does_not_declare_are_declared() {
 }
 
 #[test]
-fn what_no_kernel_calls_is_not_compiled() {
+fn unreachable_functions_are_not_compiled() {
     // A program large enough, of helpers that are not `static`, one of which no back end could compile.
     let helpers: String = (0..2000)
         .map(|i| {
@@ -238,7 +238,7 @@ fn build_checks_its_arguments() {
 }
 
 #[test]
-fn a_build_tells_what_it_made() {
+fn queries_after_a_build() {
     let program = build(program(&format!("#warning careful\n{GOOD}")), " -D A=1 ");
     assert_eq!(status(program), CL_BUILD_SUCCESS);
     assert_eq!(binary_type(program), CL_PROGRAM_BINARY_TYPE_EXECUTABLE);
@@ -566,7 +566,7 @@ fn release_callbacks_and_unloading() {
     build(program(GOOD), "");
 }
 
-/// A module may bound the sizes of what its kernels are given.
+/// A module may limit the sizes of its kernels' arguments.
 #[test]
 fn sizes_that_a_module_bounds() {
     let program = build(with_il(context(), IL).unwrap(), "");

@@ -1,4 +1,4 @@
-//! Short forms of the calls that most tests need. They fail the test when a call that has to succeed does not.
+//! Short forms of calls that most tests need. They fail the test when a call fails that has to succeed.
 
 use std::ffi::{CString, c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -113,7 +113,7 @@ pub(crate) fn number<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> T {
     bytemuck::try_pod_read_unaligned(bytes).expect("an answer of the right size")
 }
 
-/// Asks twice, as applications do: for the size, then for the value. Checks the rules that all queries share.
+/// Makes a query twice, as applications do: for the size, then for the value. Checks the rules common to all queries.
 pub(crate) fn asked(query: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> Result<Vec<u8>, cl_int> {
     let mut size = usize::MAX;
     let code = query(0, null_mut(), &mut size);
@@ -235,9 +235,9 @@ pub(crate) fn read(queue: cl_command_queue, mem: cl_mem, count: usize) -> Vec<u3
     values
 }
 
-/// A handle that was never one.
+/// An invalid handle.
 pub(crate) fn garbage<T>() -> *mut T {
-    // Through the loader a handle's first word is followed: this one leads to the dispatch table of a real object.
+    // The loader dereferences a handle's first word, so this one points to the dispatch table of a real object.
     let real = context();
     // SAFETY: a context's first word is its dispatch table's address.
     let dispatch = unsafe { *real.cast::<usize>() };

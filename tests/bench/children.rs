@@ -1,6 +1,6 @@
-//! The parent's side of child processes: starts them for one driver each, bounds their time, takes what they found out.
+//! Child processes from the parent's side: starts them for one driver each, limits their time, and reads their results.
 //!
-//! A child leaves its result in a file: drivers are known to print to standard output.
+//! A child writes its result to a file, because some drivers print to standard output.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
@@ -14,20 +14,20 @@ use serde::de::DeserializeOwned;
 
 use crate::drivers::Driver;
 
-/// How often the parent looks whether a child has ended.
+/// How often the parent checks whether a child has ended.
 const POLL: Duration = Duration::from_millis(4);
-/// What is shown of a child's last words.
+/// How much of a child's last output is shown.
 const LAST_WORDS: usize = 2000;
 
-/// How a child ended that left no result.
+/// How a child without a result ended.
 pub(crate) enum Failure {
-    /// By itself, with this exit status and these last words.
+    /// It exited, with this status and this last output.
     Crash(String),
-    /// It was ended after this time.
+    /// It was killed after this time.
     Timeout(Duration),
 }
 
-/// Starts children with private, empty caches in a directory that goes away with this.
+/// Starts children with private, empty caches in a directory that is removed when this is dropped.
 pub(crate) struct Nursery {
     scratch: tempfile::TempDir,
     count: std::cell::Cell<usize>,
@@ -39,10 +39,10 @@ impl Nursery {
         Ok(Self { scratch: tempfile::Builder::new().prefix("clift-bench-").tempdir()?, count: std::cell::Cell::new(0) })
     }
 
-    /// Runs this program with `args` under `driver`, for at most `limit`; the child writes its result to a path it is given.
+    /// Runs this program with `args` under `driver`, for at most `limit`. The child writes its result to a given path.
     ///
     /// # Errors
-    /// When a child cannot be started: that is not the driver's fault.
+    /// When a child cannot be started, which is not the driver's fault.
     pub(crate) fn run<T: DeserializeOwned>(
         &self,
         driver: &Driver,
@@ -82,7 +82,7 @@ impl Nursery {
     }
 }
 
-/// Waits for the child to end; when that takes too long, ends it and everything it started.
+/// Waits for the child to end. When that takes too long, kills it and all processes that it started.
 fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
     let deadline = Instant::now() + limit;
     loop {
@@ -104,7 +104,7 @@ fn last_words(path: &Path) -> String {
     String::from_utf8_lossy(&text[text.len().saturating_sub(LAST_WORDS)..]).trim().to_owned()
 }
 
-/// Leaves a child's result where the parent looks for it.
+/// Stores a child's result where the parent finds it.
 pub(crate) fn deliver(path: &Path, result: &impl serde::Serialize) -> Result<()> {
     Ok(std::fs::write(path, serde_json::to_vec(result)?)?)
 }

@@ -1,20 +1,20 @@
-//! The drivers that are compared: names, libraries, and where they are looked for.
+//! The drivers to compare: names, libraries, and where they are searched for.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-/// This project's driver in tables.
+/// The name of this project's driver in tables.
 const SUBJECT: &str = "clift";
-/// Names the library of Intel's driver, or a directory with it.
+/// The environment variable with the library of Intel's driver, or its directory.
 const INTEL_VARIABLE: &str = "CLIFT_BENCH_INTEL";
 /// Intel's library.
 const INTEL_LIBRARY: &str = "libintelocl.so";
-/// Where Debian puts PoCL's library.
+/// Path of PoCL's library on Debian.
 const POCL_LIBRARY: &str = "libpocl.so.2";
 
-/// A driver that can be measured.
+/// A driver to be measured.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Driver {
     /// Its name in tables.
@@ -30,10 +30,10 @@ impl Driver {
     }
 }
 
-/// The drivers of a comma-separated list of names and `NAME=LIBRARY`; without a list, those that are there.
+/// The drivers of a comma-separated list of names and `NAME=LIBRARY`; without a list, all known ones that are installed.
 ///
 /// # Errors
-/// When one that was asked for is not there.
+/// When a requested driver is missing.
 pub(crate) fn choose(list: Option<&str>, clift: Option<&Path>) -> Result<Vec<Driver>> {
     let clift = || clift.map_or_else(clift_tests::driver::clift_library, Path::to_path_buf);
     let Some(list) = list else {

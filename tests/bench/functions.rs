@@ -1,8 +1,8 @@
 //! Results per second of the mathematical built-in functions, in float and double: `--functions`.
 //!
-//! A row is a function with the ranges of its operands; the kernel around it is made here: each work-item calls the function at
-//! [`CALLS`] places, so that memory and launching count little. Nothing is compared with a reference: accuracy is the conformance
-//! tests' business.
+//! A row is a function with the ranges of its operands. The kernel is generated here: each work-item calls the function at
+//! [`CALLS`] places, so that memory and launches have little effect. Results are not checked: accuracy is tested by the
+//! conformance tests.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,10 +23,10 @@ const CALLS: usize = 16;
 /// Work-items.
 const ITEMS: usize = 32 << 10;
 
-/// What a function is called with, besides the first operand.
+/// The operands of a function after the first one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Nothing.
+    /// None.
     One,
     /// A second operand.
     Two,
@@ -34,13 +34,13 @@ enum Form {
     Three,
     /// An `int`.
     WithInt,
-    /// Nothing; it gives an `int`.
+    /// None; the result is an `int`.
     GivesInt,
-    /// A place for a second result.
+    /// A pointer to a second result.
     Place,
-    /// A place for an `int`.
+    /// A pointer to an `int`.
     IntPlace,
-    /// A second operand, and a place for an `int`.
+    /// A second operand, and a pointer to an `int`.
     TwoIntPlace,
 }
 
@@ -48,9 +48,9 @@ enum Form {
 pub(crate) struct Function {
     name: &'static str,
     form: Form,
-    /// The first operand lies between these.
+    /// Range of the first operand.
     first: (f64, f64),
-    /// The second likewise.
+    /// Range of the second operand.
     second: (f64, f64),
 }
 
@@ -199,7 +199,7 @@ impl Function {
     }
 }
 
-/// What a child measures: one function on one device, in both precisions.
+/// The result of a child: one function on one device, in both precisions.
 pub(crate) fn run(function: &Function, budget: Duration, device: &Device) -> BTreeMap<Precision, Outcome> {
     let task = Task { budget, verify: false, binary: false };
     let measure = |precision| {
@@ -209,16 +209,16 @@ pub(crate) fn run(function: &Function, budget: Duration, device: &Device) -> BTr
     Precision::ALL.map(measure).into_iter().collect()
 }
 
-/// Best results per second, in millions, by driver and precision; or what went wrong.
+/// Best results per second, in millions, by driver and precision; or the error.
 type ByDriver = BTreeMap<(String, Precision), Result<f64, String>>;
 
-/// What was measured of all functions.
+/// The results of all functions.
 pub(crate) struct Rates {
     drivers: Vec<Driver>,
     rows: Vec<(&'static Function, ByDriver)>,
 }
 
-/// Measures the functions, all drivers in turns.
+/// Measures the functions, alternating between the drivers.
 pub(crate) fn measure(
     drivers: Vec<Driver>,
     functions: &[&'static Function],
@@ -269,7 +269,7 @@ impl Rates {
         self.rows[row].1.get(&(driver.name.clone(), precision))?.as_ref().ok().copied()
     }
 
-    /// Results of the first driver for one of a peer.
+    /// Results of the first driver per result of a peer.
     fn ratio(&self, row: usize, peer: &Driver, precision: Precision) -> Option<f64> {
         Some(self.rate(row, &self.drivers[0], precision)? / self.rate(row, peer, precision)?)
     }
@@ -323,7 +323,7 @@ impl Rates {
         }
     }
 
-    /// Everything, for other programs.
+    /// All results, for other programs.
     pub(crate) fn json(&self) -> Value {
         let rows: Vec<Value> = self
             .rows

@@ -1,4 +1,4 @@
-//! What a child of the benchmark measures besides kernels: from source or SPIR-V to a result, and what calls cost.
+//! The latencies that a child of the benchmark measures: from source or SPIR-V to a result, and the overhead of calls.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -19,7 +19,7 @@ const SOURCE: &str = include_str!("small.cl");
 /// The same as SPIR-V.
 const SPIRV: &[u8] = include_bytes!("small.spv");
 
-/// The parts of these measurements; each runs in processes of its own.
+/// Groups of latencies; each runs in processes of its own.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Part {
     /// From source to the first result, with empty caches and in a fresh process.
@@ -43,7 +43,7 @@ impl Part {
         }
     }
 
-    /// What it is about.
+    /// Its description.
     pub(crate) fn kind(self) -> Kind {
         match self {
             Self::Source | Self::Il => Kind::Build,
@@ -193,7 +193,7 @@ fn launches(context: &Context, queue: &CommandQueue, results: &mut BTreeMap<&'st
     event_chain(queue, &kernel, results)
 }
 
-/// The median of so many calls, in microseconds.
+/// The median time of `count` calls, in microseconds.
 fn median(mut call: impl FnMut() -> Result<()>) -> Result<f64> {
     const COUNT: usize = 1000;
     let mut each = Vec::with_capacity(COUNT);

@@ -1,11 +1,12 @@
-//! This driver beside others, measured in one run: a suite of kernels, and the latencies of building and launching.
+//! Compares this driver with others in one run: a suite of kernels, and the latencies of building and launching.
 //!
-//! The parent process measures nothing: for each kernel and driver it starts a child of this same program, the drivers in
-//! turns, so that all see the same machine at nearly the same time. A child is one OpenCL application; which driver it
-//! sees, and empty caches, are its environment. Whatever a child does, hang and crash included, is a result.
+//! The parent process measures nothing. For each kernel and driver it starts a child of this program, alternating between the
+//! drivers, so that all of them see the same machine at nearly the same time. A child is one OpenCL application; its environment
+//! selects the driver and empty caches. Hangs and crashes of a child are results, too.
 //!
-//! [`suite`] is the table of kernels and [`work`] what a kernel is given to do; [`throughput`] and [`latency`] are what
-//! children measure; [`functions`] is a table of built-in functions measured by themselves; [`children`] starts them, [`drivers`] knows whom to compare; [`report`] and [`plot`] show the results.
+//! [`suite`] is the table of kernels, and [`work`] describes a kernel's inputs and outputs. Children measure [`throughput`] and
+//! [`latency`]; [`functions`] is a table of built-in functions to be measured. [`children`] starts the children, [`drivers`]
+//! finds the drivers; [`report`] and [`plot`] show the results.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
 mod children;
@@ -36,11 +37,11 @@ use crate::throughput::{Outcome, Task};
 /// Measures kernels and latencies side by side.
 #[derive(Parser)]
 struct Args {
-    /// The driver's library; the one built beside this program otherwise.
+    /// The driver's library; default: the one built beside this program.
     #[arg(long)]
     clift: Option<PathBuf>,
     /// Drivers, separated by commas: clift, pocl, intel (from CLIFT_BENCH_INTEL, its library or directory), NAME=LIBRARY.
-    /// The first one is compared with the others. All that are found otherwise.
+    /// The first one is compared with the others. Default: all that are installed.
     #[arg(long)]
     drivers: Option<String>,
     /// Names of kernels or kinds, separated by commas; `--list` shows them.
@@ -49,10 +50,10 @@ struct Args {
     /// Measure results per second of the mathematical built-in functions instead, in float and double; `--only` names functions.
     #[arg(long)]
     functions: bool,
-    /// Show the kernels, run nothing.
+    /// Show the kernels and exit.
     #[arg(long)]
     list: bool,
-    /// Rounds: in each, every driver gets every kernel once. Tables show the best round.
+    /// Number of rounds: in each, every driver runs every kernel once. Tables show the best round.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// How long a kernel is repeated in a round, in milliseconds; the round's time is the median.
@@ -61,37 +62,37 @@ struct Args {
     /// One short round.
     #[arg(long)]
     quick: bool,
-    /// Only see whether results are right: nothing is repeated for long, and the subject must not fail.
+    /// Only check the results, with few repetitions; fails if this driver fails a kernel.
     #[arg(long)]
     check: bool,
-    /// What tables and ratios compare; processor time hardly depends on what else the machine does.
+    /// The time that tables and ratios compare. Processor time hardly depends on other load of the machine.
     #[arg(long, value_enum, default_value_t = Clock::Wall)]
     clock: Clock,
-    /// When a child is given up, in seconds.
+    /// Time limit of a child, in seconds.
     #[arg(long, default_value_t = 30)]
     limit: u64,
-    /// Write everything to this file.
+    /// Write all results to this file.
     #[arg(long)]
     json: Option<PathBuf>,
     /// Draw the ratios to this file (SVG).
     #[arg(long)]
     plot: Option<PathBuf>,
-    /// Measure one kernel in this process: what the parent tells its children.
+    /// Measure one kernel in this process (used by child processes).
     #[arg(long, hide = true)]
     kernel: Option<String>,
-    /// Measure one function in this process.
+    /// Measure one function in this process (used by child processes).
     #[arg(long, hide = true)]
     function: Option<String>,
-    /// Measure latencies in this process.
+    /// Measure latencies in this process (used by child processes).
     #[arg(long, hide = true)]
     latency: Option<latency::Part>,
     /// Compare with the reference.
     #[arg(long, hide = true)]
     verify: bool,
-    /// Take the time of building from the program's binary.
+    /// Also measure the time to build from the program's binary.
     #[arg(long, hide = true)]
     binary: bool,
-    /// Where a child leaves its result.
+    /// File for a child's result.
     #[arg(long, hide = true)]
     result: Option<PathBuf>,
 }
@@ -152,7 +153,7 @@ fn measure_functions(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// What a child does: one measurement, left in a file.
+/// The work of a child: one measurement, stored in a file.
 fn child(args: &Args, result: &std::path::Path) -> Result<()> {
     if let Some(part) = args.latency {
         return children::deliver(result, &latency::run(part)?);
@@ -169,7 +170,7 @@ fn child(args: &Args, result: &std::path::Path) -> Result<()> {
     children::deliver(result, &throughput::run(row, &task, &device))
 }
 
-/// The device that the environment shows.
+/// The device of the driver selected by the environment.
 fn first_device() -> Result<Device> {
     let platforms = opencl3::platform::get_platforms().map_err(|error| anyhow!("clGetPlatformIDs: {error}"))?;
     let platform = platforms.first().ok_or_else(|| anyhow!("no platform"))?;
@@ -193,7 +194,7 @@ fn chosen(args: &Args) -> Result<(Vec<&'static Row>, Vec<latency::Part>)> {
     Ok((rows, if args.check { Vec::new() } else { parts }))
 }
 
-/// All rounds, the drivers in turns within each kernel of each.
+/// All rounds, alternating between the drivers for each kernel.
 fn measure(args: &Args, drivers: Vec<Driver>, rows: &[&'static Row], parts: &[latency::Part]) -> Result<Report> {
     let nursery = Nursery::new()?;
     let limit = Duration::from_secs(args.limit);
@@ -212,7 +213,7 @@ fn measure(args: &Args, drivers: Vec<Driver>, rows: &[&'static Row], parts: &[la
             eprint!("round {} of {}: {:15}", round + 1, args.rounds, row.name);
             let mut shown = BTreeMap::new();
             for driver in in_turn(&drivers, round) {
-                // What failed once is not tried again: it may take its whole time limit.
+                // A failed kernel is not run again, because it may take its whole time limit.
                 if report.has_failed(index, driver) {
                     continue;
                 }
@@ -238,7 +239,7 @@ fn measure(args: &Args, drivers: Vec<Driver>, rows: &[&'static Row], parts: &[la
     Ok(report)
 }
 
-/// The drivers, another one first in each round.
+/// The drivers, with a different one first in each round.
 fn in_turn(drivers: &[Driver], round: usize) -> impl Iterator<Item = &Driver> {
     drivers.iter().cycle().skip(round % drivers.len()).take(drivers.len())
 }

@@ -1,5 +1,5 @@
-//! The ratios as a picture: a bar per kernel and peer on a logarithmic scale, to the right where the subject is faster;
-//! below them the geometric means.
+//! The ratios as a chart: a bar per kernel and peer on a logarithmic scale, to the right if the subject is faster, and the
+//! geometric means below them.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::report::{Report, number};
 
 /// Pixels per bar.
 const BAR: u32 = 9;
-/// Pixels for names, and for the rest around the bars.
+/// Pixels for names, and for the other margins.
 const NAMES: u32 = 190;
 const MARGIN: u32 = 60;
 

@@ -1,8 +1,8 @@
-//! Results: tables, means, and everything as JSON.
+//! Results: tables, means, and JSON.
 //!
-//! The first driver is the *subject*, the others its *peers*. A ratio is the peer's time by the subject's: how many times
-//! faster the subject is. The time of a kernel is that of its best round, a round's time the median of its repetitions; or, on
-//! a machine that others use, the processor time of one.
+//! The first driver is the *subject*, the others are its *peers*. A ratio is the peer's time divided by the subject's: how many
+//! times faster the subject is. The time of a kernel is that of its best round, and a round's time is the median of its
+//! repetitions. On a machine with other load, the processor time of a repetition can be used instead.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub(crate) struct Measured {
     clock: Clock,
 }
 
-/// What tables and ratios compare.
+/// The quantity that tables and ratios compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Clock {
     /// Time from enqueue to finish.
@@ -50,7 +50,7 @@ impl Measured {
         outcomes.iter().all(|outcome| outcome.times().is_some()).then_some(outcomes)
     }
 
-    /// The best round's value of something, unless the driver failed.
+    /// The best round's value, unless the driver failed.
     fn best(&self, driver: &Driver, value: impl Fn(&Times) -> Option<f64>) -> Option<f64> {
         self.times(driver)?.iter().filter_map(|outcome| value(outcome.times()?)).min_by(f64::total_cmp)
     }
@@ -63,7 +63,7 @@ impl Measured {
         })
     }
 
-    /// From source to the first result, without the work itself: milliseconds.
+    /// From source to the first result, minus the kernel's own time: milliseconds.
     fn build(&self, driver: &Driver) -> Option<f64> {
         self.best(driver, |times| Some((times.first - times.median).max(times.build)))
     }
@@ -84,7 +84,7 @@ impl Measured {
 }
 
 impl Outcome {
-    /// The times, if the kernel did what it should.
+    /// The times, if the kernel's results were right.
     pub(crate) fn times(&self) -> Option<&Times> {
         match self {
             Self::Right(times) => Some(times),
@@ -96,7 +96,7 @@ impl Outcome {
         }
     }
 
-    /// A word for a table.
+    /// A short form for tables.
     pub(crate) fn short(&self) -> String {
         match self {
             Self::Right(times) => number(times.median),
@@ -108,7 +108,7 @@ impl Outcome {
         }
     }
 
-    /// What went wrong.
+    /// A description of the failure.
     pub(crate) fn message(&self) -> &str {
         match self {
             Self::Right(_) => "",
@@ -128,7 +128,7 @@ impl Report {
         Self { drivers, kernels, latencies: BTreeMap::new(), clock, rounds, budget }
     }
 
-    /// Adds a round's outcome of the kernel of this index.
+    /// Adds the outcome of the kernel with this index in one round.
     pub(crate) fn add(&mut self, index: usize, driver: &Driver, outcome: Outcome) {
         self.kernels[index].outcomes.entry(driver.name.clone()).or_default().push(outcome);
     }
@@ -145,7 +145,7 @@ impl Report {
         }
     }
 
-    /// The driver the others are compared with.
+    /// The driver that is compared with the others.
     pub(crate) fn subject(&self) -> &Driver {
         &self.drivers[0]
     }
@@ -285,7 +285,7 @@ impl Report {
         line("all kernels", None);
     }
 
-    /// Everything.
+    /// All results.
     pub(crate) fn json(&self) -> Value {
         let of_drivers = |value: &dyn Fn(&Driver) -> Value| -> Value {
             self.drivers.iter().map(|driver| (driver.name.clone(), value(driver))).collect()
@@ -333,7 +333,7 @@ impl Report {
     }
 }
 
-/// What the system calls the processor.
+/// The processor's name.
 fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));

@@ -1,4 +1,4 @@
-//! What a child of the benchmark measures for one row of the suite: build once, run repeatedly, compare with the reference.
+//! The measurement of one row of the suite by a child: build once, run repeatedly, compare with the reference.
 
 use std::time::{Duration, Instant};
 
@@ -18,24 +18,24 @@ use serde::{Deserialize, Serialize};
 use crate::suite::Row;
 use crate::work::{Arg, Launch, Work};
 
-/// How all kernels are built: what they are written in, and no licence to be less accurate.
+/// Build options of all kernels: the language version, and no fast-math flags.
 const OPTIONS: &str = "-cl-std=CL1.2";
-/// Repetitions at least, however long one takes.
+/// Minimum number of repetitions.
 const FEWEST: usize = 3;
-/// Repetitions at most, however short one is.
+/// Maximum number of repetitions.
 const MOST: usize = 2000;
-/// How often a program binary is built to learn the time of that.
+/// How often a program binary is built to measure that.
 const BINARY_BUILDS: usize = 9;
 
-/// What one child found out.
+/// The result of one child.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "lowercase")]
 pub(crate) enum Outcome {
     /// The kernel ran and its results are right.
     Right(Times),
-    /// It ran, but a result is not what the reference says.
+    /// It ran, but a result differs from the reference.
     Wrong {
-        /// Which element, and how.
+        /// The element, and the difference.
         message: String,
     },
     /// The program did not build.
@@ -45,17 +45,17 @@ pub(crate) enum Outcome {
     },
     /// An OpenCL call failed.
     Error {
-        /// Which, and its error.
+        /// The call, and its error.
         message: String,
     },
     /// The process died.
     Crash {
-        /// How, and what it last said.
+        /// How, and its last output.
         message: String,
     },
-    /// The process took too long, and was ended.
+    /// The process exceeded its time limit.
     Timeout {
-        /// After how many seconds.
+        /// The limit in seconds.
         message: String,
     },
 }
@@ -75,18 +75,18 @@ pub(crate) struct Times {
     pub(crate) build: f64,
     /// From `clCreateProgramWithSource` to the end of the first repetition: some drivers compile at the first launch.
     pub(crate) first: f64,
-    /// Median of `clCreateProgramWithBinary` and `clBuildProgram`. A binary of this driver holds SPIR-V, so this is its
-    /// compile time without the front end; other drivers' hold machine code, so it is not taken there.
+    /// Median of `clCreateProgramWithBinary` and `clBuildProgram`. A binary of this driver contains SPIR-V, so this is its
+    /// compile time without the front end. Binaries of other drivers contain machine code, so it is not measured for them.
     pub(crate) from_spirv: Option<f64>,
 }
 
-/// What a child is told.
+/// The parameters of a child.
 pub(crate) struct Task {
     /// How long to repeat.
     pub(crate) budget: Duration,
     /// Whether to compare with the reference.
     pub(crate) verify: bool,
-    /// Whether to take the time of building from the program's binary.
+    /// Whether to measure building from the program's binary.
     pub(crate) binary: bool,
 }
 
@@ -125,7 +125,7 @@ fn attempt(source: &str, mut work: Work, task: &Task, device: &Device) -> Result
     repetition(&queue, &steps)?;
     let first = millis(start);
 
-    // The first repetition may have compiled; the second one has seen the memory.
+    // The first repetition may include compilation; the second one has warm memory.
     repetition(&queue, &steps)?;
     let start = Instant::now();
     let processor = processor_millis();

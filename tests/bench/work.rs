@@ -1,13 +1,13 @@
-//! What a benchmark kernel is given to do and how its answer is judged: plain data, no OpenCL.
+//! Inputs, launches and expected outputs of a benchmark kernel: plain data, independent of OpenCL.
 //!
-//! A row of the suite makes one [`Work`]: buffers with their contents, launches, and for each output a reference with a
-//! tolerance. Running the launches again must give the same outputs, because they are repeated while time is taken.
+//! A row of the suite creates one [`Work`]: buffers with their contents, launches, and for each output a reference with a
+//! tolerance. Repeating the launches must give the same outputs, because they are repeated for the measurement.
 
 use std::fmt::Debug;
 
 use bytemuck::Pod;
 
-/// What outputs are filled with before the first launch, so that elements never written are seen.
+/// Initial content of outputs, by which elements that are never written are detected.
 pub(crate) const FILL: u8 = 0xA5;
 
 /// One workload.
@@ -27,7 +27,7 @@ pub(crate) struct Buffer {
     pub(crate) bytes: Vec<u8>,
     /// Whether kernels only read it.
     pub(crate) constant: bool,
-    /// What image it is, if it is one.
+    /// The image format, if it is an image.
     pub(crate) image: Option<Image>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Image {
     pub(crate) data: u32,
 }
 
-/// An output to look at afterwards.
+/// An output to check.
 pub(crate) struct Check {
     /// Which buffer.
     pub(crate) buffer: usize,
@@ -174,14 +174,14 @@ macro_rules! values {
 }
 values!(u8, i32, u32, u64, f32, f64);
 
-/// How far an output may be from its reference.
+/// The permitted difference of an output from its reference.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tolerance {
-    /// Of the reference's magnitude.
+    /// Relative to the reference's magnitude.
     relative: f64,
-    /// Besides that.
+    /// In addition to that.
     absolute: f64,
-    /// The share of elements that may be anything: where a rounding decides on a branch.
+    /// The share of elements that may have any value, where rounding decides a branch.
     outliers: f64,
 }
 

@@ -1,7 +1,7 @@
 //! The demonstration: an ordinary OpenCL host program that renders a picture.
 //!
-//! It knows nothing of Clift. It asks the loader for a device, builds `scene.cl` (or, where no OpenCL C compiler is to be
-//! had, the SPIR-V module made from it), launches one kernel over the picture's pixels and writes a PNG.
+//! It does not depend on Clift. It gets a device from the loader, builds `scene.cl` (or, if there is no OpenCL C compiler, the
+//! SPIR-V module compiled from it), launches one kernel over the picture's pixels and writes a PNG file.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ const SPIRV: &[u8] = include_bytes!("scene.spv");
 /// Renders a ray-traced scene with the first OpenCL device.
 #[derive(Parser)]
 struct Args {
-    /// Where the picture goes.
+    /// The output file.
     #[arg(long, short, default_value = "demo.png")]
     output: PathBuf,
     /// Width in pixels.
@@ -36,7 +36,7 @@ struct Args {
     /// Samples per pixel.
     #[arg(long, default_value_t = 32)]
     samples: u32,
-    /// Use the SPIR-V module even where OpenCL C could be compiled.
+    /// Use the SPIR-V module even if OpenCL C can be compiled.
     #[arg(long)]
     il: bool,
 }
@@ -126,7 +126,7 @@ fn first_device() -> Result<Device> {
         .ok_or_else(|| anyhow!("no OpenCL device"))
 }
 
-/// Builds the program from OpenCL C where the device has a compiler, else from SPIR-V.
+/// Builds the program from OpenCL C if the device has a compiler, otherwise from SPIR-V.
 fn build(context: &Context, device: &Device, il_only: bool) -> Result<(Program, &'static str)> {
     let has_compiler = device.compiler_available().unwrap_or(false);
     if !il_only && has_compiler {
@@ -173,7 +173,7 @@ fn scene() -> Vec<Sphere> {
     spheres
 }
 
-/// Refuses a picture that cannot be the scene: one colour only, or transparent pixels.
+/// Rejects a picture that cannot be the scene: with only one colour, or with transparent pixels.
 fn check(picture: &[u8]) -> Result<()> {
     let (pixels, _) = picture.as_chunks::<4>();
     if pixels.iter().any(|pixel| pixel[3] != 255) {

@@ -1,4 +1,4 @@
-//! The child's side: builds and runs programs on the one driver that it sees.
+//! The child processes: build and run programs on one driver.
 
 use std::fs::File;
 use std::hash::Hasher as _;
@@ -17,25 +17,25 @@ use serde::{Deserialize, Serialize};
 use crate::Args;
 use crate::generate::{ATOMIC_WORDS, IN_WORDS, Launch, MEM_WORDS, Program, program};
 
-/// Build options that a way adds to a program's, from the environment.
+/// The environment variable with the build options that a configuration adds to a program's.
 pub(crate) const OPTIONS: &str = "CLIFT_FUZZ_OPTIONS";
 
-/// What became of a program.
+/// The result of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Outcome {
     /// Hashes of the buffers after each launch.
     Results(Vec<String>),
-    /// It was not built: the log.
+    /// It was not built: the build log.
     Build(String),
     /// It was not run.
     Run(String),
-    /// The process ended.
+    /// The process died.
     Crash(String),
-    /// It took too long.
+    /// It exceeded its time limit.
     Timeout,
 }
 
-/// Runs the programs of the arguments' seeds.
+/// Runs the programs of the seeds in the arguments.
 pub(crate) fn run(args: &Args, result: &Path) -> Result<()> {
     let session = session();
     let queue = session.queue();
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, result: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The lines of a log that count.
+/// The relevant lines of a log.
 fn errors(log: &str) -> String {
     let lines: Vec<&str> = log.lines().filter(|line| line.contains("error")).take(3).collect();
     if lines.is_empty() { log.to_owned() } else { lines.join("\n") }
@@ -75,7 +75,7 @@ fn launches(
     program.launches.iter().map(|launch| one(session, queue, &kernel, launch, seed)).collect()
 }
 
-/// A word of the input: small, any, an edge.
+/// A word of the input: small, arbitrary, or an edge case.
 fn word(seed: u64, i: usize) -> u64 {
     let bits = spread(seed, i);
     match bits >> 60 {

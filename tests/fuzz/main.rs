@@ -1,8 +1,8 @@
-//! Random programs in OpenCL C on every way this driver has to run them, and on other drivers: the results must be the same.
+//! Runs random programs in OpenCL C in all configurations of this driver and on other drivers; the results must be the same.
 //!
-//! The parent compares; for each way a child of this same program builds and runs a batch of programs and writes what
-//! came out, line by line, so that a crash or a hang costs one program. [`generate`] makes the programs; seeds reproduce them.
-//! Deliberately not there: functions that may err, images, and sub-groups on other drivers, which divide work-items as they like.
+//! The parent compares. For each configuration, a child of this program builds and runs a batch of programs and writes the
+//! results line by line, so that a crash or a hang affects only one program. [`generate`] creates the programs; seeds reproduce
+//! them. Deliberately not there: inexact functions, images, and sub-groups on other drivers, which divide work-items differently.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
 mod child;
@@ -19,49 +19,49 @@ use clift_tests::driver::{clift_library, vendors_dir};
 
 use crate::child::Outcome;
 
-/// Compares random programs between ways to run them.
+/// Compares random programs between configurations of the driver, and with other drivers.
 #[derive(Parser)]
 pub(crate) struct Args {
     /// The first seed.
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// How many programs.
+    /// Number of programs.
     #[arg(long, default_value_t = 100)]
     count: u64,
-    /// End after so many seconds.
+    /// Stop after this many seconds.
     #[arg(long)]
     seconds: Option<u64>,
-    /// The driver's library; the one built beside this program otherwise.
+    /// The driver's library; default: the one built beside this program.
     #[arg(long)]
     clift: Option<PathBuf>,
     /// Other drivers to compare with: NAME=LIBRARY.
     #[arg(long)]
     peer: Vec<String>,
-    /// Only these ways, by name.
+    /// Only these configurations, by name.
     #[arg(long, value_delimiter = ',')]
     ways: Vec<String>,
-    /// Print the program of the first seed, run nothing.
+    /// Print the program of the first seed and exit.
     #[arg(long)]
     show: bool,
-    /// Take this source instead of the first seed's, for the launches of that seed.
+    /// Use this source instead of the first seed's, with the launches of that seed.
     #[arg(long)]
     source: Option<PathBuf>,
-    /// Seconds that one program may take in one way.
+    /// Time limit of one program in one configuration, in seconds.
     #[arg(long, default_value_t = 60)]
     limit: u64,
-    /// For children: where results go.
+    /// File for results (used by child processes).
     #[arg(long, hide = true)]
     result: Option<PathBuf>,
 }
 
-/// A way to run programs: a driver and its environment.
+/// A configuration: a driver and its environment.
 struct Way {
     name: String,
     library: PathBuf,
     env: Vec<(&'static str, String)>,
 }
 
-/// What the driver is told, by name.
+/// The configurations' environments, by name.
 const WAYS: &[(&str, &[(&str, &str)])] = &[
     ("auto", &[]),
     ("1", &[("CLIFT_WIDTH", "1")]),
@@ -72,7 +72,7 @@ const WAYS: &[(&str, &[(&str, &str)])] = &[
     ("cranelift-1", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "1")]),
     ("cranelift-8", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "8")]),
     ("interp", &[("CLIFT_BACKEND", "interp")]),
-    // What all others have in common: clang's optimizer, and what its back end makes of the optimizer's own instructions.
+    // The other configurations all use clang's optimizer and what its back end does with the optimizer's instructions.
     ("unoptimized", &[(child::OPTIONS, "-cl-opt-disable")]),
 ];
 
@@ -138,7 +138,7 @@ impl Way {
     }
 }
 
-/// Runs a batch in one way, with another child after each one that died.
+/// Runs a batch in one configuration, and starts another child after each one that died.
 fn batch(args: &Args, way: &Way, first: u64, count: u64, scratch: &Path) -> Result<BTreeMap<u64, Outcome>> {
     let mut outcomes = BTreeMap::new();
     let result = scratch.join("result");
@@ -164,7 +164,7 @@ fn batch(args: &Args, way: &Way, first: u64, count: u64, scratch: &Path) -> Resu
             command.arg("--source").arg(source);
         }
         let mut child = command.spawn()?;
-        // The limit is for each program: what the file says tells how far the child is.
+        // The limit applies to each program; the file shows how far the child is.
         let (mut since, mut length) = (Instant::now(), 0);
         let status = loop {
             if let Some(status) = child.try_wait()? {
@@ -198,13 +198,13 @@ fn batch(args: &Args, way: &Way, first: u64, count: u64, scratch: &Path) -> Resu
     Ok(outcomes)
 }
 
-/// Whether all ways agree on a program; prints it if not.
+/// Whether all configurations agree on a program; prints it if not.
 fn judge(seed: u64, ways: &[Way], outcomes: &[BTreeMap<u64, Outcome>]) -> bool {
     let own = generate::program(seed).own;
     let mut groups: Vec<(&Outcome, Vec<&str>)> = Vec::new();
     for (way, outcomes) in ways.iter().zip(outcomes) {
         let Some(outcome) = outcomes.get(&seed) else { continue };
-        // A peer may lack what a program needs, and the interpreter takes its time.
+        // A peer may lack features that a program needs, and the interpreter may be too slow.
         let excused = match outcome {
             Outcome::Results(_) => own && !way.is_clift(),
             Outcome::Timeout => !way.is_clift() || way.name == "interp",

@@ -1,7 +1,6 @@
-//! Calls that no correct program makes: an error code, never the end of the process.
+//! Calls with invalid arguments: they must return an error code and never terminate the process.
 //!
-//! NULL handles are answered by the loader itself; what is tested here reaches the driver: handles of another kind, and
-//! handles that were released.
+//! The loader handles NULL handles itself. These tests reach the driver: handles of another type, and released handles.
 
 use opencl3::error_codes::{
     CL_INVALID_ARG_INDEX, CL_INVALID_ARG_SIZE, CL_INVALID_ARG_VALUE, CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT,
@@ -34,7 +33,7 @@ fn handles_of_another_kind() {
     assert_eq!(cl3::event::wait_for_events(&[kernel]), Err(CL_INVALID_EVENT));
     assert_eq!(cl3::kernel::create_kernel(kernel, c"t").map(drop), Err(CL_INVALID_PROGRAM));
     assert_eq!(cl3::program::create_program_with_source(program, &["x"]).map(drop), Err(CL_INVALID_CONTEXT));
-    // SAFETY: objects with a valid header, of the wrong kind: the calls must tell.
+    // SAFETY: objects of the wrong type with a valid header: the calls must detect that.
     unsafe {
         assert_eq!(cl3::memory::retain_mem_object(program), Err(CL_INVALID_MEM_OBJECT));
         assert_eq!(cl3::kernel::retain_kernel(memory), Err(CL_INVALID_KERNEL));

@@ -1,4 +1,4 @@
-//! Events: states, callbacks, user events, failure and its spread, profiling.
+//! Events: states, callbacks, user events, propagation of failures, profiling.
 
 use std::ffi::c_void;
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -1,4 +1,4 @@
-//! Images in kernels: reads through samplers against a model in doubles, writes, sizes, and what lies outside.
+//! Images in kernels: reads through samplers compared with a model in doubles, writes, sizes, and accesses outside of the image.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};

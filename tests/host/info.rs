@@ -1,4 +1,4 @@
-//! What the driver says of itself: the platform, the device, and the rules every query follows.
+//! Queries about the platform and the device, and the rules that every query follows.
 
 use cl3::device::{
     CL_DEVICE_EXTENSIONS, CL_DEVICE_MAX_COMPUTE_UNITS, CL_DEVICE_MAX_WORK_GROUP_SIZE, CL_DEVICE_NAME, CL_DEVICE_TYPE,
@@ -63,7 +63,7 @@ fn unknown_queries() {
     assert_eq!(cl3::context::get_context_data(session.context.get(), 0x0001).map(drop), Err(CL_INVALID_VALUE));
 }
 
-/// The inspection tool that people reach for first finds no error in any answer.
+/// `clinfo`, the usual inspection tool, finds no error in any answer.
 #[test]
 fn clinfo_finds_no_error() {
     let session = session();

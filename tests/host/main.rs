@@ -1,7 +1,7 @@
-//! Host programs through the loader: what calls do, told by their effect, as an application meets it.
+//! Host programs through the loader: the effects of calls, as applications see them.
 //!
-//! The rules and error codes of each call are tested in `api`; here several calls make a little program, and one file is
-//! one theme.
+//! The rules and error codes of each call are tested in `api`; here several calls form a small program, and each file has one
+//! theme.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
 mod bad_input;

@@ -1,4 +1,4 @@
-//! Mipmapped images: levels that the host writes and kernels sample, and the other way round.
+//! Mipmapped images: levels that the host writes and kernels sample, and vice versa.
 
 use std::ptr::{null, null_mut};
 
@@ -41,7 +41,7 @@ fn size(level: usize) -> [usize; 2] {
     [WIDTH, HEIGHT].map(|size| (size >> level).max(1))
 }
 
-/// What the host writes to an element of a layer of a level.
+/// The value that the host writes to an element of a layer of a level.
 fn value(level: usize, layer: usize, [x, y]: [usize; 2]) -> f32 {
     (1000 * level + 200 * layer + 20 * y + x) as f32
 }
@@ -51,7 +51,7 @@ fn elements(level: usize) -> impl Iterator<Item = [usize; 2]> {
     (0..height).flat_map(move |y| (0..width).map(move |x| [x, y]))
 }
 
-/// Writes all levels; where the level stands in an origin depends on the type.
+/// Writes all levels; the position of the level in an origin depends on the type.
 fn write(queue: &CommandQueue, image: cl_mem, layers: usize, level_at: usize) {
     for level in 0..LEVELS {
         let [width, height] = size(level);
@@ -124,7 +124,7 @@ fn levels_are_sampled() {
         let [width, height] = size(level);
         value(level, 0, [1.min(width - 1), 1.min(height - 1)])
     };
-    // Which level and weight of the next a level of detail means.
+    // The level, and the weight of the next one, for a level of detail.
     let run = |name: &str, count, sampler: cl_sampler| {
         let kernel = Kernel::create(&program, name).expect("the kernel");
         let mut execute = ExecuteKernel::new(&kernel);
@@ -155,7 +155,7 @@ fn levels_are_sampled() {
     unsafe { release_mem_object(image) }.expect("released");
 }
 
-/// What is read at the place of element (1, 1) of another level.
+/// The expected value at the position of element (1, 1) of another level.
 fn element_at(level: usize, place_of: usize) -> f32 {
     let at = |d: usize| (size(level)[d] as f32 * 1.5 / size(place_of)[d] as f32) as usize;
     value(level, 0, [at(0), at(1)])

@@ -1,4 +1,4 @@
-//! Named barriers: sub-groups of a work-group that meet at places of their own, for sub-groups of all sizes.
+//! Named barriers: subsets of the sub-groups of a work-group that meet at a barrier, for all sub-group sizes.
 
 use opencl3::error_codes::{CL_OUT_OF_RESOURCES, CL_SUCCESS};
 use opencl3::kernel::{ExecuteKernel, Kernel};
@@ -8,10 +8,10 @@ use opencl3::types::{CL_BLOCKING, cl_int};
 
 use clift_tests::session::{Session, session};
 
-/// The module that the importer is tested with.
+/// A module from the importer's tests.
 const MODULE: &[u8] = include_bytes!("../spirv/run/named_barrier.spv");
 
-/// The module with a size of sub-groups required of each kernel.
+/// The module with a required sub-group size for each kernel.
 fn module(size: u32) -> Vec<u8> {
     const ENTRY_POINT: u32 = 15;
     const EXECUTION_MODE: u32 = 16;
@@ -30,7 +30,7 @@ fn module(size: u32) -> Vec<u8> {
     all.flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// Runs a kernel over groups; the launch's status and what it stores.
+/// Runs a kernel over groups; returns the launch's status and the stored values.
 fn run(session: &Session, size: u32, kernel: &str, global: usize, local: usize) -> (cl_int, Vec<cl_int>) {
     let mut program = Program::create_from_il(&session.context, &module(size)).expect("a module");
     program.build(session.context.devices(), "").expect("a build");
@@ -56,13 +56,13 @@ fn run(session: &Session, size: u32, kernel: &str, global: usize, local: usize) 
     }
 }
 
-/// For each work-item what a function of its sub-group's number says.
+/// For each work-item, the result of a function of its sub-group's number.
 fn by_sub_group(global: usize, local: usize, size: u32, value: impl Fn(usize) -> usize) -> Vec<cl_int> {
     (0..global).map(|i| value(i % local / size as usize) as cl_int).collect()
 }
 
 #[test]
-fn one_makes_what_others_take() {
+fn sub_groups_form_a_pipeline() {
     let session = session();
     if !session.driver.is_clift {
         return;
@@ -104,7 +104,7 @@ fn a_deadlock_ends_the_launch() {
     for size in [1, 4, 8, 16, 32] {
         let (status, _) = run(session, size, "stuck", 128, 64);
         assert_eq!(status, CL_OUT_OF_RESOURCES, "sub-groups of {size}");
-        // A sub-group alone waits for nobody.
+        // A single sub-group does not wait.
         let (status, out) = run(session, size, "stuck", size as usize, size as usize);
         assert_eq!((status, out), (CL_SUCCESS, vec![1; size as usize]), "sub-groups of {size}");
     }

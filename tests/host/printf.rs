@@ -6,7 +6,7 @@ use clift_tests::session::session;
 
 use crate::child;
 
-/// Runs a kernel without arguments over `items` work-items in a child process, and gives what it printed.
+/// Runs a kernel without arguments over `items` work-items in a child process, and returns its output.
 fn printed(test: &str, source: &str, items: usize) -> Option<String> {
     if !child::is_for(test) {
         return Some(child::marked(&child::run(test, &[])));

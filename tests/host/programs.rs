@@ -19,7 +19,7 @@ use opencl3::types::{CL_BLOCKING, cl_context, cl_device_id, cl_int, cl_program, 
 use clift_tests::raw::entry;
 use clift_tests::session::{Session, session};
 
-/// What kernel `t(global int *out, int x)` stores for `x`.
+/// The value that kernel `t(global int *out, int x)` stores for `x`.
 fn answer(session: &Session, program: cl_program, x: cl_int) -> cl_int {
     let kernel = Kernel::new(cl3::kernel::create_kernel(program, c"t").expect("the kernel"));
     let queue = session.queue();
@@ -71,7 +71,7 @@ fn options_and_macros() {
     let session = session();
     let text = "#if __OPENCL_C_VERSION__ >= 200\n#define V 2\n#else\n#define V 1\n#endif\n
         kernel void t(global int *out, int x) { *out = x * FACTOR + V * 1000 + sizeof(TYPE) * 100000; }";
-    // Without a version the highest 1.x is meant.
+    // Without a version, the highest 1.x is used.
     let program = session.build(text, "-D FACTOR=7 -DTYPE=short8").expect("a build");
     assert!(answer(session, program.get(), 3) == 1_601_021 || !session.driver.is_clift);
     let program =
@@ -93,7 +93,7 @@ fn failed_build() {
     let log = log(session, &program);
     assert!(log.contains("missing") && log.contains('2'), "the log names neither the name nor the line: {log}");
     assert_eq!(cl3::kernel::create_kernel(program.get(), c"t").map(drop), Err(CL_INVALID_PROGRAM_EXECUTABLE));
-    // Corrected options mend it.
+    // A build with valid options succeeds afterwards.
     program.build(session.context.devices(), "-Dmissing=39").expect("a second build");
     assert_eq!(build_info(session, program.get(), CL_PROGRAM_BUILD_STATUS), 0);
     assert_eq!(answer(session, program.get(), 3), 42);
@@ -225,7 +225,7 @@ fn damaged_binaries() {
         for bytes in [&damaged[..], &good[..at]] {
             // SAFETY: the call has to judge the bytes.
             let created = unsafe { Program::create_from_binary(&session.context, session.context.devices(), &[bytes]) };
-            // A damaged binary is refused at creation or at build, or still means something; it never ends the process.
+            // A damaged binary is rejected at creation or at build, or is still valid; it never terminates the process.
             let _ = created.map(|mut program| program.build(session.context.devices(), ""));
         }
     }
@@ -355,7 +355,7 @@ fn cloned_kernel_keeps_arguments_of_its_own() {
     assert_eq!(out, [20, 10]);
 }
 
-/// The benchmark's kernels, as the front end gives them optimized and not: the compiler takes both.
+/// The benchmark's kernels, as optimized and unoptimized output of the front end: the compiler accepts both.
 #[test]
 fn optimized_and_unoptimized_corpus() {
     let session = session();

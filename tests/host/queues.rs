@@ -219,7 +219,7 @@ fn task() {
     assert_eq!(read(&queue, &buffer, 1, &[]), [11]);
 }
 
-/// Enqueues from several threads into one queue, each thread with a kernel object of its own.
+/// Enqueues from several threads into one queue; each thread has its own kernel object.
 #[test]
 fn many_threads_one_queue() {
     let session = session();
@@ -245,7 +245,7 @@ fn many_threads_one_queue() {
     });
 }
 
-/// Objects that the application has released live on as long as commands need them.
+/// Objects that the application has released stay alive as long as commands need them.
 #[test]
 fn released_objects_stay_alive() {
     let session = session();

@@ -1,4 +1,4 @@
-//! Barriers as users of another CPU driver met them as bugs: what PoCL's issues report, each class as our own kernel.
+//! Barriers that led to bugs in another CPU driver: PoCL's issues, each class of bugs reproduced by a new kernel.
 //! The numbers are those of PoCL's issue tracker.
 
 use clift_tests::kernel::{Case, GLOBAL, Need};

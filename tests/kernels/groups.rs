@@ -1,8 +1,8 @@
 //! Collective functions of work-groups and sub-groups.
 //!
-//! What a work-group computes follows from its size. How a work-group is cut into sub-groups is the driver's business: kernels
-//! that use sub-groups note in local memory who is where and who takes part, compute from that what a function must give, and
-//! report one bit for each comparison that held.
+//! The results of work-group functions follow from the size of the work-group. The driver decides how a work-group is divided
+//! into sub-groups, so kernels with sub-groups record in local memory which work-item is where and which take part, compute the
+//! expected result of a function from that, and report one bit for each comparison that succeeded.
 
 use clift_tests::kernel::{Case, Element, Launch, Need};
 use clift_tests::values::spread;

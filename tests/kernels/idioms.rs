@@ -1,6 +1,6 @@
-//! Idioms for which LLVM's optimizer has instructions of its own that OpenCL C has no operator for: Booleans as signed numbers of one
-//! bit, funnel shifts, saturation and overflow checks spelled out, differences of comparisons. Each at the highest level of
-//! optimization and without any: what is recognized in one is plain arithmetic in the other.
+//! Idioms for which LLVM's optimizer has instructions without an equivalent operator in OpenCL C: Booleans as signed one-bit
+//! integers, funnel shifts, explicit saturation and overflow checks, differences of comparisons. Each is compiled at the highest
+//! optimization level and without optimization: what is recognized in one is plain arithmetic in the other.
 
 use clift_tests::kernel::{Case, Need};
 use clift_tests::values::spread;

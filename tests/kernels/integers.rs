@@ -84,7 +84,7 @@ fn bit_fields() -> Case {
     .needs(Need::Extension("cl_khr_extended_bit_ops"))
 }
 
-/// The clock is there, does not go back, whoever reads it, and both forms of it are one.
+/// The clock exists and is monotonic across work-items, and both forms of it agree.
 fn clock() -> Case {
     Case::new(
         "integers::clock",

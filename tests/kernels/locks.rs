@@ -1,4 +1,5 @@
-//! Work-items that wait for each other: locks, and flags that an earlier one sets. They end when work-items run one after another.
+//! Work-items that wait for each other: locks, and flags set by earlier ones. They terminate when work-items run one after
+//! another.
 
 use clift_tests::kernel::{Case, GLOBAL, Need};
 
@@ -144,7 +145,7 @@ fn chain() -> Vec<Case> {
     ]
 }
 
-/// Loops that look like these but need nobody else.
+/// Similar loops that do not depend on other work-items.
 fn free() -> Vec<Case> {
     let sum = || 0.5 + (0..GLOBAL).map(|i| (i % 50) as f32).sum::<f32>();
     vec![

@@ -1,7 +1,7 @@
 //! OpenCL C kernels through the loader: source and expected values, swept over local sizes, by class.
 //!
-//! On Clift the whole set runs again in child processes in other ways ([`VARIANTS`]): settings of the driver are read
-//! once per process.
+//! With Clift the whole set also runs in child processes in other configurations ([`VARIANTS`]), because the driver reads its
+//! settings once per process.
 #![allow(unsafe_code, reason = "plain data types of the host side")]
 
 mod arith;
@@ -25,11 +25,11 @@ mod vector;
 use clift_tests::translator;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
-/// Another way to run all kernels.
+/// Another configuration in which to run all kernels.
 #[derive(Clone, Copy)]
 struct Variant {
     name: &'static str,
-    /// The environment variable that makes it so, for the driver or for the harness.
+    /// The environment variable that selects it, for the driver or for the harness.
     env: (&'static str, &'static str),
 }
 
@@ -41,8 +41,8 @@ const VARIANTS: &[Variant] = &[
     Variant { name: "translated SPIR-V, optimized", env: (translator::LEVEL, "-O2") },
 ];
 
-/// Of so many kernels one may be beyond the tools of a variant: version 15 of the SPIR-V-LLVM translator cannot write `freeze`, which
-/// optimized divisions and comparisons have.
+/// One kernel in this many may be beyond the tools of a variant: version 15 of the SPIR-V-LLVM translator cannot write `freeze`,
+/// which occurs in optimized divisions and comparisons.
 const LEFT_OUT: usize = 6;
 
 /// Marks a child process of a variant.

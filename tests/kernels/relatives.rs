@@ -1,5 +1,5 @@
-//! Programs that broke other drivers for reasons of compilers: what issue trackers report, each class as our own kernel. The comments
-//! name repository and issue. What was broken by barriers in PoCL is in `barrier_bugs.rs`.
+//! Programs that exposed compiler bugs in other drivers: reports from issue trackers, each class of bugs reproduced by a new
+//! kernel. The comments name repository and issue. Bugs of PoCL with barriers are in `barrier_bugs.rs`.
 
 use clift_tests::kernel::{Case, GLOBAL, Need};
 
@@ -432,7 +432,8 @@ fn comparisons_of_vectors() -> Case {
     .input(|i| (i % 3) as f32 - 1.0)
 }
 
-/// pocl/pocl#487: what other items divide by zero, undefined as it is, ends no program and changes nobody else's result.
+/// pocl/pocl#487: a division by zero in one work-item, although undefined, neither ends the program nor changes results of
+/// others.
 fn divisors_of_zero() -> Case {
     Case::new(
         "relatives::divisors_of_zero",

@@ -1,5 +1,5 @@
-//! Runs of elements, one beside the other for each work-item: what packs load and store as vectors with shuffles between, in
-//! work-groups of few work-items too.
+//! Contiguous runs of elements per work-item, which packs load and store as vectors with shuffles, also in work-groups with few
+//! work-items.
 
 use clift_tests::kernel::{Case, Element};
 use clift_tests::values::spread;

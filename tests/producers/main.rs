@@ -1,9 +1,9 @@
-//! Modules of every producer of SPIR-V that packages offer: small kernels (`sources/`), compiled by each (`make` did it, by the tools that
-//! `docs/producers.md` lists), give the same values whoever compiled them, and from source. What values, `expected/` says: what Intel's
-//! driver gives (`CLIFT_BLESS=1 CLIFT_TEST_ICD=LIBRARY cargo test -p clift-tests --test producers` writes it), but for `generic`, where
-//! that driver's conversions to named address spaces never give null.
+//! Runs modules of every producer of SPIR-V that is available as a package. Small kernels (`sources/`) were compiled by each
+//! producer (with `make`, by the tools that `docs/producers.md` lists); all modules and the source must give the same values. The
+//! expected values in `expected/` come from Intel's driver (`CLIFT_BLESS=1 CLIFT_TEST_ICD=LIBRARY cargo test -p clift-tests
+//! --test producers` writes them), except for `generic`, where that driver's conversions to named address spaces never give null.
 //!
-//! Each kernel has 64 work-items, 64 numbers to read and 256 to write; some have arguments besides.
+//! Each kernel has 64 work-items, 64 numbers to read and 256 to write; some have additional arguments.
 #![allow(unsafe_code, reason = "raw enqueues")]
 
 use std::path::{Path, PathBuf};
@@ -23,9 +23,9 @@ const COUNT: usize = 64;
 /// Numbers that a kernel writes.
 const WRITTEN: usize = 4 * COUNT;
 
-/// What the driver has to refuse, by producer and source, and a word of the reason.
+/// What the driver has to reject, by producer and source, and a word of the reason.
 const REFUSED: &[(&str, &str, &str)] = &[
-    // `OpGroupAsyncCopy` of pointers without a type: nothing says how large an element is.
+    // `OpGroupAsyncCopy` of untyped pointers: the size of an element is not specified.
     ("intel-2026", "copies", "without a type"),
 ];
 
@@ -54,7 +54,7 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// What is in a directory, in order.
+/// The sorted content of a directory.
 fn files(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     let mut paths: Vec<_> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
@@ -109,7 +109,7 @@ fn compare(found: &[cl_uint], expected: &Path) -> Result<(), String> {
     }
 }
 
-/// What a program's kernel `t` writes.
+/// The output of a program's kernel `t`.
 fn run(program: &Program, name: &str) -> opencl3::Result<Vec<cl_uint>> {
     let session = session();
     let (context, queue) = (&session.context, session.queue());

@@ -1,4 +1,4 @@
-//! Commands on buffers for tests that share a buffer among many: the binding crate wants its target exclusively.
+//! Commands on buffers for tests that share a buffer between threads: the binding crate requires exclusive access to the target.
 
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
@@ -60,7 +60,7 @@ pub fn copy(
     .map(Event::new)
 }
 
-/// The wait list as the C interface wants it: NULL when it is empty.
+/// The wait list in C form: NULL when it is empty.
 pub fn list(events: &[cl_event]) -> *const cl_event {
     if events.is_empty() { std::ptr::null() } else { events.as_ptr() }
 }

@@ -1,23 +1,23 @@
-//! The driver under test: where its library is, and how a loader is pointed at it.
+//! The driver under test: where its library is, and how the loader is made to use it.
 //!
-//! One process talks to one driver. Which one is decided once, by [`select`], before the first OpenCL call: loaders read
-//! their environment when they are first used. `CLIFT_TEST_ICD` chooses: `clift` (the default: the library built beside
-//! the running program), `pocl` (a second opinion on the tests themselves), or the path of any driver's library.
+//! A process uses one driver. [`select`] chooses it once, before the first OpenCL call, because loaders read their environment
+//! when they are first used. `CLIFT_TEST_ICD` selects it: `clift` (the default: the library built beside the running program),
+//! `pocl` (to check the tests themselves), or the path of any driver's library.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-/// A driver that the loader has been pointed at.
+/// The driver that the loader uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Driver {
     /// Its library: a path, or a name for the dynamic linker.
     pub library: PathBuf,
-    /// Whether it is Clift. Tests skip what another driver is known not to offer, never what Clift should.
+    /// Whether it is Clift. Tests skip features that other drivers lack, but never features that Clift should have.
     pub is_clift: bool,
 }
 
-/// Decides on the driver, once per process, and returns it.
+/// Selects the driver, once per process, and returns it.
 ///
 /// # Panics
 /// When there is no library to test.
@@ -54,7 +54,7 @@ pub fn clift_library() -> PathBuf {
     let exe = std::env::current_exe().expect("the running program has a path");
     let dir = exe.parent().expect("a program is in a directory");
     // Test programs are in target/PROFILE/deps, others in target/PROFILE. A library built as a dependency is only in deps;
-    // one built for itself is in both. The newest counts.
+    // one built for itself is in both. The newest one is used.
     let newest = [dir.to_path_buf(), dir.join("deps"), dir.join("..")]
         .into_iter()
         .map(|dir| dir.join("libclift.so"))
@@ -83,7 +83,7 @@ pub fn vendors_dir(library: &Path, parent: &Path) -> std::io::Result<PathBuf> {
     Ok(dir)
 }
 
-/// Where this profile's tests keep their files: `target/PROFILE/clift-tests`.
+/// The directory for files of this profile's tests: `target/PROFILE/clift-tests`.
 pub fn private_dir() -> PathBuf {
     let exe = std::env::current_exe().expect("the running program has a path");
     let dir = exe.parent().expect("a program is in a directory");

@@ -1,8 +1,8 @@
 //! Kernel tests: source, arguments, and the expected value of each element as a closure of its index.
 //!
-//! A [`Case`] is built once and launched over a sweep of local sizes: NULL, sizes that divide the global size and, where
-//! the device offers non-uniform work-groups, sizes that do not. Every buffer is followed by a guard zone that the kernel
-//! must leave alone. The expectation must not depend on the sweep unless it asks for the [`Launch`].
+//! A [`Case`] is built once and launched with several local sizes: NULL, sizes that divide the global size and, if the device
+//! supports non-uniform work-groups, sizes that do not. Every buffer is followed by a guard zone that the kernel must not change.
+//! The expected values must not depend on the launch unless the case requests the [`Launch`].
 
 use std::fmt::Debug;
 
@@ -17,12 +17,12 @@ use opencl3::types::{CL_BLOCKING, cl_uchar};
 use crate::session::{Session, session};
 use crate::translator;
 
-/// The default global size: has many divisors, and is no multiple of 32.
+/// The default global size, which has many divisors and is not a multiple of 32.
 pub const GLOBAL: usize = 240;
 
-/// Bytes after each buffer that must stay as they were.
+/// Number of guard bytes after each buffer.
 const GUARD: usize = 256;
-/// What fills guards and outputs before the launch.
+/// Content of guards and outputs before the launch.
 const FILL: u8 = 0xA5;
 
 /// Plain data that can be a buffer's element.
@@ -79,7 +79,7 @@ enum Arg {
     Buffer { init: Init, check: Option<Check> },
 }
 
-/// What a device may lack, and a case may need. Clift must offer all of them: only other drivers are excused.
+/// Features that a case may need. Clift must have all of them; only other drivers may lack some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// `double`.
@@ -102,7 +102,7 @@ pub enum Need {
     Extension(&'static str),
 }
 
-/// What [`Need::SubGroups`] asks for besides sub-groups.
+/// The features that [`Need::SubGroups`] requires in addition to sub-groups.
 const SUB_GROUP_EXTENSIONS: [&str; 8] = [
     "cl_khr_subgroup_ballot",
     "cl_khr_subgroup_clustered_reduce",
@@ -234,7 +234,7 @@ impl Case {
         self.output(None, move |launch, i| Some(expected(launch, i)), same_bits)
     }
 
-    /// As [`expect_n`](Self::expect_n), with a comparison of its own: `same(expected, got)`.
+    /// As [`expect_n`](Self::expect_n), with a given comparison: `same(expected, got)`.
     #[must_use]
     pub fn expect_by<T: Element>(
         self,
@@ -269,7 +269,7 @@ impl Case {
         self
     }
 
-    /// The next argument: a buffer of `len` elements that start as `value` and are judged as a whole.
+    /// The next argument: a buffer of `len` elements that start as `value` and are checked as a whole.
     #[must_use]
     pub fn judge<T: Element>(
         mut self,
@@ -328,7 +328,7 @@ impl Case {
         self
     }
 
-    /// Something that another driver may lack.
+    /// A feature that another driver may lack.
     #[must_use]
     pub fn needs(mut self, need: Need) -> Self {
         self.needs.push(need);
@@ -462,10 +462,10 @@ impl Case {
     }
 }
 
-/// A launch that does not end would keep the driver's threads, and with them all other tests: it ends the process.
+/// A launch that does not end would block the driver's threads and thus all other tests, so it terminates the process.
 struct Watch(Option<std::sync::mpsc::Sender<()>>);
 
-/// Seconds that a launch may take.
+/// Time limit of a launch in seconds.
 const LONGEST_LAUNCH: u64 = 300;
 
 impl Watch {

@@ -1,4 +1,4 @@
-//! Entry points by name, for calls whose binding is too narrow (several sources or headers, null lists) for a test.
+//! Entry points by name, for calls that the binding crate does not support (several sources or headers, null lists).
 
 use std::ffi::CStr;
 

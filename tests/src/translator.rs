@@ -1,35 +1,35 @@
-//! OpenCL C made into SPIR-V by way of LLVM IR and the SPIR-V-LLVM translator, as most programs that ship SPIR-V have it from: for
-//! kernel tests whose program is created from the module instead of from the source.
+//! Compiles OpenCL C to SPIR-V with LLVM IR and the SPIR-V-LLVM translator, like most programs that ship SPIR-V, for kernel tests
+//! whose program is created from the module instead of from the source.
 //!
-//! The tools are Debian's clang 15 and llvm-spirv 15 ([`is_installed`]). With [`LEVEL`] in the environment every kernel test goes
-//! this way; what the tools cannot do is no fault of the driver and leaves the test out.
+//! The tools are Debian's clang 15 and llvm-spirv 15 ([`is_installed`]). If [`LEVEL`] is set in the environment, every kernel
+//! test uses them; a failure of the tools is not the driver's fault, and the test is skipped.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// The environment variable that makes kernel tests take this way: the optimization level of clang, `-O0` or `-O2`.
+/// The environment variable that selects this for kernel tests: the optimization level of clang, `-O0` or `-O2`.
 pub const LEVEL: &str = "CLIFT_TEST_TRANSLATED";
 
-/// From OpenCL C to LLVM IR.
+/// Compiles OpenCL C to LLVM IR.
 const CLANG: &str = "clang-15";
-/// From LLVM IR to SPIR-V.
+/// Compiles LLVM IR to SPIR-V.
 const TRANSLATOR: &str = "llvm-spirv-15";
 
-/// Extensions that the translator may use: those it knows of what the driver reports.
+/// Extensions that the translator may use: those that both it and the driver support.
 const EXTENSIONS: &str = "+SPV_KHR_no_integer_wrap_decoration,+SPV_KHR_linkonce_odr,+SPV_KHR_expect_assume,\
                           +SPV_KHR_bit_instructions,+SPV_KHR_float_controls,+SPV_KHR_integer_dot_product,\
                           +SPV_KHR_subgroup_rotate,+SPV_KHR_uniform_group_instructions,\
                           +SPV_EXT_shader_atomic_float_add,+SPV_EXT_shader_atomic_float_min_max";
 
-/// The optimization level that [`LEVEL`] asks for.
+/// The optimization level in [`LEVEL`].
 pub fn level() -> Option<String> {
     std::env::var(LEVEL).ok()
 }
 
-/// What is missing of the tools.
+/// Checks that the tools are installed.
 ///
 /// # Errors
-/// A sentence that names the programs.
+/// A sentence that names the missing programs.
 pub fn is_installed() -> Result<(), String> {
     let runs = |name: &str| {
         let mut command = Command::new(name);
@@ -42,7 +42,7 @@ pub fn is_installed() -> Result<(), String> {
 /// The module of a source.
 ///
 /// # Errors
-/// What the tool that failed says first.
+/// The first line of the error of the tool that failed.
 pub fn translate(source: &str, options: &str, level: &str) -> Result<Vec<u8>, String> {
     let mut clang = Command::new(CLANG);
     clang.args([
@@ -66,13 +66,13 @@ pub fn translate(source: &str, options: &str, level: &str) -> Result<Vec<u8>, St
     pipe(&mut translator, &ir).map_err(|error| format!("{TRANSLATOR}: {error}"))
 }
 
-/// Those of a source's build options that concern a module too.
+/// The build options of a source that also apply to a module.
 pub fn module_options(options: &str) -> String {
     let kept = options.split_whitespace().filter(|word| word.starts_with("-cl-") && !word.starts_with("-cl-std"));
     kept.collect::<Vec<_>>().join(" ")
 }
 
-/// Runs a tool with an input; its output.
+/// Runs a tool with an input and returns its output.
 fn pipe(command: &mut Command, input: &[u8]) -> Result<Vec<u8>, String> {
     let mut child = command
         .stdin(Stdio::piped())

@@ -1,4 +1,4 @@
-//! Test values: edges first, then a reproducible spread.
+//! Test values: first edge cases, then reproducible random values.
 
 /// A reproducible 64-bit value for an index (splitmix64).
 pub fn spread(seed: u64, i: usize) -> u64 {

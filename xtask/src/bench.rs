@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: this driver beside others, in one run.
+//! `cargo xtask bench`: compares this driver with others in one run.
 
 use anyhow::Result;
 
@@ -8,18 +8,18 @@ use crate::{driver, peers, sh};
 /// Arguments of `bench`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Do not look for missing packages.
+    /// Do not check for missing packages.
     #[arg(long)]
     no_setup: bool,
-    /// Fetch Intel's driver from PyPI if it is not there (about 800 MB, into the target directory).
+    /// Fetch Intel's driver from PyPI if it is missing (about 800 MB, into the target directory).
     #[arg(long)]
     intel: bool,
-    /// Arguments for the benchmark, after those above: `-- --help` lists them.
+    /// Arguments for the benchmark, after the ones above: `-- --help` lists them.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }
 
-/// Builds the driver and the benchmark, and runs it; the results are also left in the target directory.
+/// Builds and runs the driver and the benchmark; the results are also stored in the target directory.
 pub(crate) fn run(args: &Args) -> Result<()> {
     if !args.no_setup {
         packages::ensure(Level::Bench, false)?;

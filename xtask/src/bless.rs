@@ -1,7 +1,7 @@
-//! `cargo xtask bless`: rewrites the golden files from what the code does now.
+//! `cargo xtask bless`: rewrites the golden files from the current results.
 //!
-//! Every golden file is written by the test that reads it: with `CLIFT_BLESS=1` in the environment the test stores what it
-//! got instead of comparing. Look at `git diff` afterwards: blessing is a claim that the new output is right.
+//! The test that reads a golden file also writes it: with `CLIFT_BLESS=1` in the environment the test stores its result instead
+//! of comparing it. Check `git diff` afterwards: blessing states that the new output is correct.
 
 use anyhow::Result;
 
@@ -10,7 +10,7 @@ use crate::sh;
 /// Arguments of `bless`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Arguments for `cargo test`, such as `-p clift-kir` or a test's name; all tests otherwise.
+    /// Arguments for `cargo test`, such as `-p clift-kir` or a test's name; default: all tests.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }

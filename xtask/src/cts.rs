@@ -1,7 +1,7 @@
-//! `cargo xtask cts`: the Khronos conformance tests, built elsewhere, on the optimized driver.
+//! `cargo xtask cts`: runs the Khronos conformance tests, built elsewhere, on the optimized driver.
 //!
-//! Building the suite is its README's business. Running it one process per subtest, with time limits and a JSON of
-//! results, is done by a runner script that the caller names.
+//! The suite's README explains how to build it. A runner script that the caller names runs one process per subtest, with time
+//! limits, and writes the results as JSON.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{driver, sh};
 
-/// The suites the driver is expected to do well on.
+/// The suites that the driver is expected to pass.
 const SUITES: &[&str] = &[
     "computeinfo",
     "basic",
@@ -35,13 +35,13 @@ pub(crate) struct Args {
     /// The runner script.
     #[arg(long, default_value = "../shared/tools/cts.py")]
     runner: PathBuf,
-    /// Where the results go, as JSON.
+    /// The output file for the results, as JSON.
     #[arg(long, default_value = "out/cts.json")]
     out: PathBuf,
-    /// Give the driver SPIR-V, which its front end has made before, in place of OpenCL C.
+    /// Give the driver SPIR-V, compiled offline by its front end, instead of OpenCL C.
     #[arg(long)]
     spirv: bool,
-    /// Suites to run, `suite` or `suite:pattern,pattern`; the usual ones otherwise.
+    /// Suites to run, `suite` or `suite:pattern,pattern`; default: the usual ones.
     suites: Vec<String>,
     /// More arguments for the runner.
     #[arg(last = true)]

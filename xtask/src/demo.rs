@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: from a bare machine to a picture computed by the driver.
+//! `cargo xtask demo`: renders a picture with the driver, starting with a bare machine.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use crate::{driver, sh};
 /// Arguments of `demo`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Where the picture goes.
+    /// The output file.
     #[arg(long, default_value = "out/demo.png")]
     output: PathBuf,
-    /// Do not look for missing packages.
+    /// Do not check for missing packages.
     #[arg(long)]
     no_setup: bool,
     /// More arguments for the program: `-- --help` lists them.
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     rest: Vec<String>,
 }
 
-/// Builds the driver and the program, and runs the one through the other.
+/// Builds the driver and the program, and runs the program with the driver.
 pub(crate) fn run(args: &Args) -> Result<()> {
     if !args.no_setup {
         packages::ensure(Level::Run, false)?;

@@ -1,4 +1,4 @@
-//! Building `libclift.so`, and the environment that makes an OpenCL loader find it and nothing else.
+//! Builds `libclift.so`, and sets up the environment in which an OpenCL loader finds only this driver.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,38 +7,38 @@ use anyhow::{Context, Result, ensure};
 
 use crate::sh;
 
-/// Builds the optimized driver and gives its path.
+/// Builds the optimized driver and returns its path.
 pub(crate) fn build_release() -> Result<PathBuf> {
     sh::run(sh::cargo().args(["build", "--release", "--package", "clift-icd"]))?;
     built("libclift.so")
 }
 
-/// Builds the optimized driver and a program of the tests, and gives their paths.
+/// Builds the optimized driver and a program of the tests, and returns their paths.
 pub(crate) fn build_release_with(program: &str) -> Result<(PathBuf, PathBuf)> {
     for_tests(&["--bin", program])?;
     Ok((built("libclift.so")?, built(program)?))
 }
 
-/// Builds the optimized driver to be tested by a program that is not ours, and gives its path.
+/// Builds the optimized driver for a foreign program and returns its path.
 pub(crate) fn build_release_for_tests() -> Result<PathBuf> {
     for_tests(&[])?;
     built("libclift.so")
 }
 
-/// Builds the compiler of OpenCL C to SPIR-V that is a program, and gives its path.
+/// Builds the offline compiler of OpenCL C to SPIR-V and returns its path.
 pub(crate) fn build_offline_compiler() -> Result<PathBuf> {
     for_tests(&["--example", "cl_offline_compiler"])?;
     built("examples/cl_offline_compiler")
 }
 
-/// One run of cargo builds both, and always for both packages: they want different features of the crates they share, and
-/// apart from each other would compile most of them twice.
+/// One run of cargo builds both, always for both packages: they need different features of the crates they share, and separate
+/// runs would compile most of these twice.
 fn for_tests(more: &[&str]) -> Result<()> {
     let packages = ["build", "--release", "--package", "clift-icd", "--package", "clift-tests", "--lib"];
     sh::run(sh::cargo().args(packages).args(more))
 }
 
-/// A file that a build must have left.
+/// A file that a build must have created.
 fn built(name: &str) -> Result<PathBuf> {
     let path = sh::target_dir().join("release").join(name);
     ensure!(path.is_file(), "the build left no {}", path.display());
@@ -54,9 +54,9 @@ pub(crate) fn vendors_dir(library: &Path) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Makes `command` see the driver at `library` and no other.
+/// Makes `command` use only the driver at `library`.
 ///
-/// Both loaders take a directory in `OCL_ICD_VENDORS`; Khronos' would add the libraries of `OCL_ICD_FILENAMES`.
+/// Both loaders use a directory in `OCL_ICD_VENDORS`; Khronos' loader would add the libraries of `OCL_ICD_FILENAMES`.
 pub(crate) fn select(command: &mut Command, library: &Path) -> Result<()> {
     command.env("OCL_ICD_VENDORS", vendors_dir(library)?).env_remove("OCL_ICD_FILENAMES");
     Ok(())

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: random OpenCL C programs, compared between the ways this driver has to run them, and other drivers.
+//! `cargo xtask fuzz`: compares random OpenCL C programs between the configurations of this driver, and with other drivers.
 
 use anyhow::Result;
 
@@ -8,15 +8,15 @@ use crate::{driver, sh};
 /// Arguments of `fuzz`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Do not look for missing packages.
+    /// Do not check for missing packages.
     #[arg(long)]
     no_setup: bool,
-    /// Arguments for the program that compares: `-- --help` lists them.
+    /// Arguments for the fuzzer: `-- --help` lists them.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
 }
 
-/// Builds the driver and the program that compares, and runs it.
+/// Builds the driver and the fuzzer, and runs it.
 pub(crate) fn run(args: &Args) -> Result<()> {
     if !args.no_setup {
         packages::ensure(Level::Test, false)?;

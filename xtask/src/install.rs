@@ -1,7 +1,7 @@
 //! `cargo xtask install`: registers the driver with the OpenCL loader.
 //!
-//! For all programs that means a library in a system directory and one line in `/etc/OpenCL/vendors/clift.icd`; for one
-//! shell it means an environment variable and nothing on disk outside the build directory.
+//! For all programs it installs a library in a system directory and one line in `/etc/OpenCL/vendors/clift.icd`. For one shell it
+//! prints an environment variable and writes nothing outside the build directory.
 
 use std::path::PathBuf;
 
@@ -18,15 +18,15 @@ pub(crate) struct Args {
     /// The loader's directory of registered drivers.
     #[arg(long, default_value = "/etc/OpenCL/vendors")]
     vendors: PathBuf,
-    /// Install nothing: print the line that makes one shell use the driver. `eval "$(cargo xtask install --shell)"`
+    /// Install nothing: print the line that makes a shell use the driver. `eval "$(cargo xtask install --shell)"`
     #[arg(long, conflicts_with = "uninstall")]
     shell: bool,
-    /// Take an installed driver away again.
+    /// Remove an installed driver.
     #[arg(long)]
     uninstall: bool,
 }
 
-/// Installs, uninstalls, or prints the shell's line.
+/// Installs, uninstalls, or prints the line for a shell.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let (library, icd) = (args.libdir.join("libclift.so"), args.vendors.join("clift.icd"));
     if args.uninstall {
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     std::fs::create_dir_all(&args.libdir).and_then(|()| std::fs::create_dir_all(&args.vendors)).context("as root?")?;
-    // A rename replaces a library that running programs have mapped without disturbing them.
+    // A rename replaces a library without affecting programs that have mapped it.
     let fresh = args.libdir.join(format!(".libclift.so.{}", std::process::id()));
     std::fs::copy(&built, &fresh)
         .and_then(|_| std::fs::rename(&fresh, &library))

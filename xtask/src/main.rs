@@ -1,14 +1,15 @@
 //! Developer tasks: `cargo xtask <task>`.
 //!
-//! Each task is one module with one `run`. What several of them need is in [`sh`] (commands and paths), [`packages`] (what
-//! has to be installed) and [`driver`] (building `libclift.so` and pointing a loader at it). No task has logic of the
-//! driver or of the tests: those live in their own crates, and a task only puts them to work.
+//! Each task is one module with one `run`. Common parts are in [`sh`] (commands and paths), [`packages`] (the required packages)
+//! and [`driver`] (building `libclift.so` and making a loader use it). Tasks contain no logic of the driver or of the tests,
+//! which are in their own crates.
 
 mod apps;
 mod bench;
 mod bless;
 mod cts;
 mod demo;
+mod dependencies;
 mod driver;
 mod fuzz;
 mod install;
@@ -32,11 +33,11 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Install the Debian packages that are missing.
+    /// Install missing Debian packages.
     Setup(setup::Args),
-    /// Install what is missing, build the driver, render a picture with it through the OpenCL loader.
+    /// Install missing packages, build the driver, and render a picture with it through the OpenCL loader.
     Demo(demo::Args),
-    /// Install what is missing and run all tests.
+    /// Install missing packages and run all tests.
     Test(test::Args),
     /// Build the driver and register it with the OpenCL loader: for all programs, or for one shell.
     Install(install::Args),
@@ -48,11 +49,13 @@ enum Task {
     Bench(bench::Args),
     /// Run real programs on this driver and on others.
     Apps(apps::Args),
-    /// Compare random programs in OpenCL C between the ways to run them, and with other drivers.
+    /// Compare random programs in OpenCL C between configurations of the driver, and with other drivers.
     Fuzz(fuzz::Args),
     /// Measure the errors of the transcendental functions.
     Ulp(ulp::Args),
-    /// Rewrite the golden files from what the code does now.
+    /// Check that the manifests list no unused dependencies.
+    Dependencies(dependencies::Args),
+    /// Rewrite the golden files from the current results.
     Bless(bless::Args),
 }
 
@@ -68,6 +71,7 @@ fn main() -> anyhow::Result<()> {
         Task::Apps(args) => apps::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Ulp(args) => ulp::run(&args),
+        Task::Dependencies(args) => dependencies::run(&args),
         Task::Bless(args) => bless::run(&args),
     }
 }

@@ -1,7 +1,7 @@
-//! The Debian packages the project uses: one table, each with what it is for.
+//! The Debian packages that the project uses: one table with the purpose of each.
 //!
-//! A row may name alternatives, best first: the first one that is installed or can be installed counts. A row that is not
-//! required may stay missing; its `purpose` says what is lost.
+//! A row may name alternatives, best first: the first one that is installed or can be installed is used. A row that is not
+//! required may stay missing; its `purpose` says what is not possible then.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use crate::sh;
 
-/// What a package is needed for; each level includes those before it.
+/// The purpose of a package; each level includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(crate) enum Level {
     /// Building the driver and running OpenCL programs.
@@ -24,11 +24,11 @@ pub(crate) enum Level {
 pub(crate) struct Package {
     /// Alternatives, best first.
     pub(crate) names: &'static [&'static str],
-    /// From which level on it is needed.
+    /// The first level that needs it.
     pub(crate) level: Level,
-    /// Whether the level cannot be reached without it.
+    /// Whether the level is impossible without it.
     pub(crate) required: bool,
-    /// What it is for, and what is lost without it.
+    /// Its purpose, and what is not possible without it.
     pub(crate) purpose: &'static str,
 }
 
@@ -84,13 +84,13 @@ pub(crate) const PACKAGES: &[Package] = &[
     Package { names: &["clpeak"], level: Level::Bench, required: false, purpose: "measures peak rates" },
 ];
 
-/// Whether dpkg says that `name` is installed.
+/// Whether the package `name` is installed, according to dpkg.
 pub(crate) fn is_installed(name: &str) -> bool {
     sh::output(Command::new("dpkg-query").args(["-W", "-f", "${db:Status-Abbrev}", name]))
         .is_some_and(|status| status.starts_with("ii"))
 }
 
-/// Installs what `level` lacks.
+/// Installs the missing packages of `level`.
 ///
 /// # Errors
 /// When a required package is missing and cannot be installed.
@@ -129,7 +129,7 @@ pub(crate) fn ensure(level: Level, dry_run: bool) -> Result<()> {
     Ok(())
 }
 
-/// Installs those of `names` that are missing, whatever level they are of.
+/// Installs the missing packages among `names`, regardless of their levels.
 ///
 /// # Errors
 /// When one cannot be installed.
@@ -149,7 +149,7 @@ fn has_candidate(name: &str) -> bool {
     })
 }
 
-/// `apt-get` as root, never asking anything.
+/// `apt-get` as root, without questions.
 fn apt(args: &[&str]) -> Result<()> {
     let is_root = sh::output(Command::new("id").arg("-u")).is_some_and(|id| id.trim() == "0");
     let mut command = if is_root { Command::new("env") } else { Command::new("sudo") };

@@ -1,4 +1,4 @@
-//! Other OpenCL drivers for processors, to measure against: what Debian does not package.
+//! Other OpenCL drivers for processors, for comparison, that are not packaged by Debian.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,26 +7,26 @@ use anyhow::{Context, Result};
 
 use crate::sh;
 
-/// Tells the benchmark where Intel's driver is.
+/// The environment variable that tells the benchmark where Intel's driver is.
 pub(crate) const INTEL_VARIABLE: &str = "CLIFT_BENCH_INTEL";
-/// The packages of PyPI that Intel's driver consists of; the second has the libraries the first one needs but does not name.
+/// The PyPI packages of Intel's driver; the second one has libraries that the first one needs but does not declare.
 const INTEL_PACKAGES: [&str; 2] = ["intel-opencl-rt", "intel-cmplr-lib-rt"];
 
 fn intel_dir() -> PathBuf {
     sh::target_dir().join("peers/intel")
 }
 
-/// Intel's library: where the environment says, or where [`fetch_intel`] put it.
+/// Intel's library: the one in the environment, or the one from [`fetch_intel`].
 pub(crate) fn intel() -> Option<PathBuf> {
     if let Some(place) = std::env::var_os(INTEL_VARIABLE) {
         return Some(place.into());
     }
-    // Where pip puts libraries under a prefix differs between distributions.
+    // The directory where pip puts libraries below a prefix differs between distributions.
     let places = ["lib", "local/lib"].map(|lib| intel_dir().join(lib).join("libintelocl.so"));
     places.into_iter().find(|library| library.is_file())
 }
 
-/// Fetches Intel's driver into the target directory, unless it is there. About 800 MB.
+/// Fetches Intel's driver into the target directory, unless it exists. About 800 MB.
 pub(crate) fn fetch_intel() -> Result<()> {
     if intel().is_some() {
         return Ok(());
@@ -38,7 +38,7 @@ pub(crate) fn fetch_intel() -> Result<()> {
     intel().map(|_| ()).context("pip left no libintelocl.so")
 }
 
-/// Names what is missing.
+/// Prints what is missing.
 pub(crate) fn note() {
     if intel().is_none() {
         eprintln!(

@@ -1,8 +1,8 @@
-//! `cargo xtask piglit`: Debian's piglit on the optimized driver.
+//! `cargo xtask piglit`: runs Debian's piglit on the optimized driver.
 //!
-//! `tests/piglit/passing.txt` lists the programs of which every subtest passes. The default run executes exactly these
-//! and fails when one does not pass. `--all` runs every program and reports by group; `--bless` does so too and rewrites
-//! the list, which may only grow: dropping a program needs `--allow-shrink`, and a reason in the commit message.
+//! `tests/piglit/passing.txt` lists the programs of which every subtest passes. By default, exactly these programs are run, and
+//! the task fails when one does not pass. `--all` runs every program and reports by group. `--bless` does so too and rewrites the
+//! list, which may only grow: removing a program needs `--allow-shrink`, and a reason in the commit message.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,33 +22,33 @@ pub(crate) struct Args {
     /// Run every program and rewrite the list.
     #[arg(long)]
     bless: bool,
-    /// Let `--bless` drop programs from the list.
+    /// Let `--bless` remove programs from the list.
     #[arg(long, requires = "bless")]
     allow_shrink: bool,
     /// Run only programs whose name contains this regular expression.
     #[arg(long)]
     matching: Option<String>,
-    /// Seconds a program may take.
+    /// Time limit of a program in seconds.
     #[arg(long, default_value_t = 60)]
     timeout: u32,
-    /// Programs at the same time; all cores otherwise.
+    /// Number of programs at the same time; default: the number of cores.
     #[arg(long)]
     jobs: Option<u32>,
-    /// Another driver to run instead of this one, by its library.
+    /// The library of another driver to run instead of this one.
     #[arg(long, conflicts_with = "bless")]
     icd: Option<PathBuf>,
-    /// Where the results go.
+    /// The output directory for the results.
     #[arg(long, default_value = "out/piglit")]
     out: PathBuf,
     /// Name every subtest that did not pass.
     #[arg(long)]
     verbose: bool,
-    /// Do not look for missing packages.
+    /// Do not check for missing packages.
     #[arg(long)]
     no_setup: bool,
 }
 
-/// The part of piglit's `results.json` that counts.
+/// The relevant part of piglit's `results.json`.
 #[derive(Deserialize)]
 struct Results {
     tests: BTreeMap<String, Program>,
@@ -63,7 +63,7 @@ struct Program {
 }
 
 impl Program {
-    /// Status by subtest; a program without subtests is its own.
+    /// Status by subtest. A program without subtests has one that represents the program.
     fn statuses(&self) -> Vec<(&str, &str)> {
         // Piglit stores the type of its own object among the subtests.
         let subtests: Vec<_> = self.subtests.iter().filter(|(name, _)| *name != "__type__").collect();
@@ -72,7 +72,7 @@ impl Program {
         }
         let mut all: Vec<(&str, &str)> =
             subtests.into_iter().map(|(name, status)| (name.as_str(), status.as_str())).collect();
-        // A program that dies leaves the subtests before that as they were: its end is one more.
+        // A program that crashes leaves earlier subtests unchanged, so its end counts as an additional one.
         if matches!(self.result.as_str(), "crash" | "timeout" | "incomplete") {
             all.push(("(the program)", &self.result));
         }
@@ -88,7 +88,7 @@ fn list_path() -> PathBuf {
     sh::root().join("tests/piglit/passing.txt")
 }
 
-/// Runs piglit and judges the results.
+/// Runs piglit and evaluates the results.
 pub(crate) fn run(args: &Args) -> Result<()> {
     if !args.no_setup {
         packages::ensure(Level::Test, false)?;
@@ -172,7 +172,7 @@ fn execute(args: &Args, library: &Path, out: &Path, only: Option<&BTreeSet<Strin
         std::fs::write(&list, names.join("\n") + "\n")?;
         command.arg("--test-list").arg(list);
     }
-    // The progress goes to a file: it rewrites one line hundreds of times.
+    // The progress goes to a file, because it rewrites one line hundreds of times.
     let log = std::fs::File::create(out.join("log"))?;
     command.stdout(log.try_clone()?).stderr(log).args(["cl", "run"]);
     sh::run(&mut command).with_context(|| format!("see {}", out.join("log").display()))?;

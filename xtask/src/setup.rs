@@ -1,4 +1,4 @@
-//! `cargo xtask setup`: the packages of a level.
+//! `cargo xtask setup`: installs the packages of a level.
 
 use anyhow::Result;
 
@@ -8,15 +8,15 @@ use crate::peers;
 /// Arguments of `setup`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// What the machine has to be ready for; each level includes those before it.
+    /// The purpose of the machine; each level includes the ones before it.
     #[arg(long = "for", value_enum, default_value = "test")]
     level: Level,
-    /// Only name what is missing.
+    /// Only print what is missing.
     #[arg(long)]
     dry_run: bool,
 }
 
-/// Installs what is missing.
+/// Installs missing packages.
 pub(crate) fn run(args: &Args) -> Result<()> {
     packages::ensure(args.level, args.dry_run)?;
     if args.level >= Level::Bench {

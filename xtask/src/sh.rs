@@ -1,4 +1,4 @@
-//! Commands and paths: the few lines every task needs to run another program and to say what it does.
+//! Commands and paths: helpers to run other programs and to report that.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ pub(crate) fn root() -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_path_buf()
 }
 
-/// Where cargo puts what it builds.
+/// The directory of cargo's output.
 pub(crate) fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
 }
 
-/// A cargo command in the source tree, by the cargo that runs this program.
+/// A cargo command in the source tree, with the cargo that runs this program.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
@@ -27,7 +27,7 @@ pub(crate) fn cargo() -> Command {
 /// Runs `command` with its output shown.
 ///
 /// # Errors
-/// When it cannot be started or does not succeed.
+/// When it cannot be started or fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     eprintln!("$ {}", shown(command));
     let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;
@@ -59,7 +59,7 @@ pub(crate) fn path_before(directory: &Path) -> Result<OsString> {
     std::env::join_paths(directories).context("a search path")
 }
 
-/// The command as a person would type it.
+/// The command in shell notation.
 fn shown(command: &Command) -> String {
     let env = command.get_envs().filter_map(|(key, value)| {
         let value = value?.to_string_lossy().into_owned();

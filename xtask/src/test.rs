@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything `cargo test` knows, on a machine that has what the tests need.
+//! `cargo xtask test`: installs what the tests need and runs `cargo test`.
 
 use anyhow::Result;
 
@@ -8,7 +8,7 @@ use crate::sh;
 /// Arguments of `test`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Do not look for missing packages.
+    /// Do not check for missing packages.
     #[arg(long)]
     no_setup: bool,
     /// Arguments for `cargo test`, such as `-p clift-kir` or a test's name.

@@ -1,6 +1,7 @@
-//! `cargo xtask ulp`: the largest errors of the transcendental functions.
+//! `cargo xtask ulp`: measures the largest errors of the transcendental functions.
 //!
-//! The test `ulp` of the compiler with more arguments than a test may take, and optimized, as the references take most of the time.
+//! It runs the compiler's test `ulp` with more arguments than in a test run, and optimized, because the references take most of
+//! the time.
 
 use anyhow::Result;
 
@@ -9,10 +10,10 @@ use crate::sh;
 /// Arguments of `ulp`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Every float, for functions of one: a minute or two for each.
+    /// Every float, for functions of one argument: a minute or two for each function.
     #[arg(long)]
     all: bool,
-    /// So many times the arguments of the test.
+    /// Multiplies the number of the test's arguments.
     #[arg(long, default_value_t = 64)]
     times: u64,
     /// Arguments for the test, such as a function's name.
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     rest: Vec<String>,
 }
 
-/// Sweeps and prints.
+/// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let effort = if args.all { "all".to_owned() } else { args.times.to_string() };
     let mut cargo = sh::cargo();

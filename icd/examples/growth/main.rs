@@ -4,22 +4,23 @@
 //! cargo run --release -p clift-icd --example growth -- [FAMILY...] [--scale X] [--factor X] [--stages] [--width N]
 //! ```
 //!
-//! For each size a child process of this program compiles the kernel (its SPIR-V is made before), bounded in time and address
-//! space. Shown are seconds of processor time, MB, and the exponent of the growth between the last two sizes: 1 where twice the kernel takes
-//! twice the time. Nothing is asserted here; `jit/src/spmd/tests/growth.rs` counts what is made of kernels that grow.
+//! For each size, a child process of this program compiles the kernel (from SPIR-V made before) with limits on time and address
+//! space. The output is seconds of processor time, MB, and the exponent of the growth between the last two sizes: 1 where twice
+//! the kernel takes twice the time. Nothing is asserted here; `jit/src/spmd/tests/growth.rs` counts the instructions generated
+//! for kernels that grow.
 
 mod sources;
 
+use parking_lot::Mutex;
 use std::fmt::Write;
 use std::io::Read;
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Parser;
 use clift::caps;
-use clift::frontend::options::Stage;
+use clift::frontend::options::BuildCall;
 use clift::frontend::{BuildOptions, Compiler, Job, LEVELS};
 use clift_jit::{ModuleInput, Options};
 use sources::FAMILIES;
@@ -29,15 +30,15 @@ use tracing_subscriber::layer::{Context as LayerContext, SubscriberExt};
 /// Measures how builds grow with kernels.
 #[derive(Parser)]
 struct Args {
-    /// Families to measure: those whose names begin so, or all.
+    /// Families to measure, by prefixes of their names; default: all.
     families: Vec<String>,
     /// Multiplies the first size of each family.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// From one size to the next.
+    /// Factor from one size to the next.
     #[arg(long, default_value_t = 2.0)]
     factor: f64,
-    /// How many sizes.
+    /// Number of sizes.
     #[arg(long, default_value_t = 3)]
     sizes: u32,
     /// Shows the time of each stage, at each size.
@@ -49,13 +50,13 @@ struct Args {
     /// Lanes per pack.
     #[arg(long)]
     width: Option<u32>,
-    /// Seconds that a build may take.
+    /// Time limit of a build in seconds.
     #[arg(long, default_value_t = 60)]
     limit: u64,
-    /// Keep the SPIR-V, for other tools, in this directory.
+    /// Keep the SPIR-V in this directory.
     #[arg(long)]
     keep: Option<std::path::PathBuf>,
-    /// Compile this SPIR-V and report: what children do.
+    /// Compile this SPIR-V and report (used by child processes).
     #[arg(long, hide = true)]
     child: Option<String>,
 }
@@ -125,9 +126,9 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// SPIR-V of a source, and how many seconds that took.
+/// Compiles a source to SPIR-V; also returns the time in seconds.
 fn front_end(source: &str) -> Result<(Vec<u32>, f64)> {
-    let options = BuildOptions::parse("", Stage::Compile).map_err(|reason| anyhow!(reason))?;
+    let options = BuildOptions::parse("", BuildCall::Compile).map_err(|reason| anyhow!(reason))?;
     let job = Job {
         source: source.as_bytes(),
         headers: &[],
@@ -145,14 +146,14 @@ fn bytes_of(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// What a build took.
+/// Time and memory of a build.
 struct Measured {
     seconds: f64,
     megabytes: f64,
     stages: String,
 }
 
-/// Builds in a child.
+/// Builds in a child process.
 fn measure(words: &[u32], args: &Args) -> Result<Measured> {
     let file = tempfile::NamedTempFile::new()?;
     std::fs::write(file.path(), bytes_of(words))?;
@@ -184,7 +185,7 @@ fn measure(words: &[u32], args: &Args) -> Result<Measured> {
     Ok(Measured { seconds: next()?.parse()?, megabytes: next()?.parse()?, stages: next()?.trim().to_owned() })
 }
 
-/// The most address space of a child.
+/// Limit on a child's address space.
 const MOST_MEMORY: u64 = 8 << 30;
 
 /// Builds and reports: seconds, megabytes, stages.
@@ -201,25 +202,23 @@ fn child(path: &str, width: Option<u32>) -> Result<()> {
     let program = clift_jit::compile(&[input], &options).map_err(|error| anyhow!("{error}"))?;
     let seconds = processor_seconds()? - started;
     let mut stages = String::new();
-    if let Ok(times) = TIMES.lock() {
-        for (stage, micros) in times.iter().filter(|&(_, micros)| *micros >= 1000) {
-            let _ = write!(stages, "{stage} {} ms, ", micros / 1000);
-        }
+    for (stage, micros) in TIMES.lock().iter().filter(|&(_, micros)| *micros >= 1000) {
+        let _ = write!(stages, "{stage} {} ms, ", micros / 1000);
     }
     let kernels: Vec<u32> = program.kernels.iter().map(|kernel| kernel.resources.width).take(3).collect();
     println!("{seconds} {} {stages}lanes {kernels:?}", peak_megabytes()? - before);
-    // Taking everything down again is not part of it.
+    // The time does not include freeing everything.
     std::process::exit(0)
 }
 
-/// Seconds that the process has had a processor: other processes do not count.
+/// Processor time of this process in seconds.
 fn processor_seconds() -> Result<f64> {
     let text = std::fs::read_to_string("/proc/self/schedstat")?;
     let nanoseconds: f64 = text.split(' ').next().context("no schedstat")?.parse()?;
     Ok(nanoseconds / 1e9)
 }
 
-/// The most memory that this process has had.
+/// Peak memory of this process.
 fn peak_megabytes() -> Result<f64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM")?;
@@ -229,7 +228,7 @@ fn peak_megabytes() -> Result<f64> {
 /// Microseconds by stage.
 static TIMES: Mutex<Vec<(String, u64)>> = Mutex::new(Vec::new());
 
-/// Collects what the compiler's stages tell.
+/// Collects the times that the compiler's stages report.
 struct Times;
 
 impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Times {
@@ -240,11 +239,10 @@ impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Times {
     fn on_event(&self, event: &tracing::Event<'_>, _: LayerContext<'_, S>) {
         let mut seen = Seen::default();
         event.record(&mut seen);
-        if let Ok(mut times) = TIMES.lock() {
-            match times.iter_mut().find(|(stage, _)| *stage == seen.stage) {
-                Some((_, micros)) => *micros += seen.micros,
-                None => times.push((seen.stage, seen.micros)),
-            }
+        let mut times = TIMES.lock();
+        match times.iter_mut().find(|(stage, _)| *stage == seen.stage) {
+            Some((_, micros)) => *micros += seen.micros,
+            None => times.push((seen.stage, seen.micros)),
         }
     }
 }

@@ -1,24 +1,24 @@
-//! Kernels that grow: a row for each dimension in which programs do.
+//! Kernels of variable size: one row for each way in which programs grow.
 
 /// A family of sources.
 pub(crate) struct Family {
     pub(crate) name: &'static str,
-    /// The size at which it is measured first.
+    /// The first size at which it is measured.
     pub(crate) size: usize,
     /// Lines before the kernel.
     before: &'static str,
-    /// What the kernel begins with; where this is empty, what is repeated is whole kernels.
+    /// The beginning of the kernel. If empty, whole kernels are repeated.
     begin: &'static str,
-    /// What it repeats; `@` is the number of the repetition.
+    /// The repeated text; `@` is the number of the repetition.
     repeat: &'static str,
-    /// What follows, as often as `repeat`.
+    /// The text after that, repeated as often.
     after: &'static str,
-    /// What the kernel ends with.
+    /// The end of the kernel.
     end: &'static str,
 }
 
 impl Family {
-    /// The text at a size.
+    /// The source at a size.
     pub(crate) fn source(&self, size: usize) -> String {
         let mut body = String::new();
         for part in [self.repeat, self.after].iter().filter(|part| !part.is_empty()) {

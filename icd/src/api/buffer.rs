@@ -18,14 +18,14 @@ use crate::object::allocation::Allocation;
 use crate::object::buffer::Mem;
 use crate::object::context::Context;
 
-/// How kernels may use an object.
+/// Flags for the use by kernels.
 pub(super) const KERNEL_ACCESS: cl_mem_flags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY;
-/// How the host may use an object.
+/// Flags for the use by the host.
 pub(super) const HOST_ACCESS: cl_mem_flags = CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS;
-/// Where the bytes of an object are and come from.
+/// Flags for the location and origin of the memory.
 pub(super) const STORAGE: cl_mem_flags = CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
 
-/// What says that an object may be written to.
+/// Flags by which an object may be written to.
 const WRITABLE: cl_mem_flags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_HOST_WRITE_ONLY;
 
 /// `clCreateBuffer`
@@ -103,7 +103,7 @@ fn create_checked(
     Ok(created(Mem::buffer(context, flags, properties, HostPtr::NULL, bytes), addressed))
 }
 
-/// The object for a new buffer, with an address that the application may ask for or without.
+/// The object for a new buffer; `addressed` says whether the application may query its address.
 fn created(buffer: Mem, addressed: bool) -> Ref<Mem> {
     let buffer = Object::create(buffer.with_device_address(addressed));
     if addressed {

@@ -1,13 +1,13 @@
-//! Command buffers (`cl_khr_command_buffer`): making, recording, enqueuing and asking. Changing recorded kernels is in
+//! Command buffers (`cl_khr_command_buffer`): creation, recording, enqueuing and queries. Changes of recorded kernels are in
 //! [`super::mutable_dispatch`].
 //!
-//! A recording entry point makes the checks of the command it records (the same functions, in [`super::enqueue`]) and those
-//! of recording. A buffer has one queue (`cl_khr_command_buffer_multi_device` is not offered).
+//! A recording entry point makes the checks of the command it records (the same functions, in [`super::enqueue`]) and those of
+//! recording. A buffer has one queue (`cl_khr_command_buffer_multi_device` is not supported).
 
 use std::sync::Arc;
 
 use clift_include::cl::*;
-use clift_runtime::graph::{self, Command, Keep, Waits, Work};
+use clift_runtime::graph::{self, Command, KeepAlive, WaitList, Work};
 
 use super::enqueue::fill::{Fill, checked_fill};
 use super::enqueue::geometry::{self, Request};
@@ -27,11 +27,13 @@ use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{HostPtr, InArray, InBytes, Out, Properties, pairs};
 use crate::object::buffer::Mem;
-use crate::object::command_buffer::{Action, CommandBuffer, Dispatch, MutableCommand, Prepared, Recorded, handle_of};
+use crate::object::command_buffer::{
+    Action, CommandBuffer, MutableCommand, PreparedLaunch, Recorded, RecordedLaunch, handle_of,
+};
 use crate::object::kernel::Kernel;
 use crate::object::queue::Queue;
 
-/// Where the handle to a recorded command goes.
+/// Receives the handle of a recorded command.
 type HandleOut<'call> = Out<'call, Handle<MutableCommand>>;
 /// A list of sync points and its length.
 type SyncPoints<'call> = (cl_uint, InArray<'call, cl_sync_point_khr>);
@@ -128,7 +130,7 @@ pub fn enqueue(
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let mut whole = Submission::new(&queue, CL_COMMAND_COMMAND_BUFFER_KHR, wait)?.keep(&buffer);
 
-    // All is made ready before anything is submitted, because it may fail.
+    // All commands are prepared before any is submitted, because the preparation may fail.
     let commands = buffer.commands();
     let works = commands.iter().map(|command| work(&queue, command)).collect::<ClResult<Vec<_>>>()?;
     let in_order = buffer.queue().properties() & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
@@ -136,7 +138,7 @@ pub fn enqueue(
     let mut barrier: Option<graph::Event> = None;
     for (command, (work, keep)) in commands.iter().zip(works) {
         let is_barrier = matches!(command.action, Action::Barrier);
-        let mut waits: Waits = command.waits.iter().filter_map(|index| events.get(*index).cloned()).collect();
+        let mut waits: WaitList = command.waits.iter().filter_map(|index| events.get(*index).cloned()).collect();
         if is_barrier && command.waits.is_empty() {
             waits.extend(events.iter().cloned());
         }
@@ -159,10 +161,10 @@ pub fn enqueue(
     whole.nothing(false, |_| ())
 }
 
-/// What a recorded command gives the graph.
-fn work(queue: &Queue, command: &Arc<Recorded>) -> ClResult<(Work, Keep)> {
+/// The work of a recorded command, and the resources it needs.
+fn work(queue: &Queue, command: &Arc<Recorded>) -> ClResult<(Work, KeepAlive)> {
     match &command.action {
-        Action::Barrier => Ok((Work::Task(Box::new(|| Ok(()))), Keep::new())),
+        Action::Barrier => Ok((Work::Task(Box::new(|| Ok(()))), KeepAlive::new())),
         Action::Task(_, keep) => {
             let command = command.clone();
             let task = move || match &command.action {
@@ -180,7 +182,7 @@ fn work(queue: &Queue, command: &Arc<Recorded>) -> ClResult<(Work, Keep)> {
     }
 }
 
-/// What all recording entry points but that of kernels check alike; gives the buffer.
+/// Checks common to all recording entry points except that of kernels; returns the buffer.
 fn recording(
     buffer: Handle<CommandBuffer>,
     queue: Handle<Queue>,
@@ -195,7 +197,7 @@ fn recording(
     Ok(buffer)
 }
 
-/// What all recording entry points check alike.
+/// Checks common to all recording entry points.
 fn recordable(buffer: Handle<CommandBuffer>, queue: Handle<Queue>) -> ClResult<Ref<CommandBuffer>> {
     // CL_INVALID_COMMAND_BUFFER_KHR if command_buffer is not a valid command-buffer
     let buffer = buffer.get()?;
@@ -206,7 +208,7 @@ fn recordable(buffer: Handle<CommandBuffer>, queue: Handle<Queue>) -> ClResult<R
     Ok(buffer)
 }
 
-/// Adds a command.
+/// Records a command.
 fn record(
     buffer: &Ref<CommandBuffer>,
     (count, list): SyncPoints<'_>,
@@ -257,7 +259,7 @@ pub fn copy_buffer(
 ) -> ClResult<()> {
     let buffer = recording(buffer, queue, properties, handle)?;
     let Copy { src, dst, source, target } = checked_copy(buffer.queue(), src, dst, src_offset, dst_offset, size)?;
-    let keep = Keep::from_iter([src as _, dst as _]);
+    let keep = KeepAlive::from_iter([src as _, dst as _]);
     let task = Box::new(move || checked_before(target.copy_from(&source)));
     record(&buffer, (count, list), point, Action::Task(task, keep))
 }
@@ -287,7 +289,7 @@ pub fn copy_buffer_rect(
     let on_dst: Side<'_> = (dst_origin, dst_row_pitch, dst_slice_pitch);
     let (Copy { src, dst, source, target }, rect) =
         checked_copy_rect(buffer.queue(), src, dst, on_src, on_dst, region)?;
-    let keep = Keep::from_iter([src as _, dst as _]);
+    let keep = KeepAlive::from_iter([src as _, dst as _]);
     let task = Box::new(move || checked_before(target.copy_rect_from(&source, &rect)));
     record(&buffer, (count, list), point, Action::Task(task, keep))
 }
@@ -311,7 +313,7 @@ pub fn fill_buffer(
     let buffer = recording(buffer, queue, properties, handle)?;
     let Fill { buffer: mem, target, pattern } =
         checked_fill(buffer.queue(), mem, (pattern, pattern_size), offset, size)?;
-    let keep = Keep::from_iter([mem as _]);
+    let keep = KeepAlive::from_iter([mem as _]);
     let task = Box::new(move || checked_before(target.fill(&pattern)));
     record(&buffer, (count, list), point, Action::Task(task, keep))
 }
@@ -418,7 +420,7 @@ pub fn svm_copy(
     let buffer = recording(buffer, queue, properties, handle)?;
     let (target, source) = pointer::checked_copy(target, source, size)?;
     let task = Box::new(move || checked_before(target.copy_from(&source)));
-    record(&buffer, (count, list), point, Action::Task(task, Keep::new()))
+    record(&buffer, (count, list), point, Action::Task(task, KeepAlive::new()))
 }
 
 /// `clCommandSVMMemFillKHR`
@@ -439,7 +441,7 @@ pub fn svm_fill(
     let buffer = recording(buffer, queue, properties, handle)?;
     let (target, pattern) = pointer::checked_fill(target, (pattern, pattern_size), size)?;
     let task = Box::new(move || checked_before(target.fill(&pattern)));
-    record(&buffer, (count, list), point, Action::Task(task, Keep::new()))
+    record(&buffer, (count, list), point, Action::Task(task, KeepAlive::new()))
 }
 
 /// `clCommandNDRangeKernelKHR`
@@ -500,8 +502,8 @@ pub fn nd_range_kernel(
     // CL_INVALID_OPERATION if the device does not support a printf or kernel-enqueue call in the kernel: it does, or the
     // kernel would not have been built
 
-    let prepared = Prepared { kernel: snapshot(&kernel)?, request };
-    let dispatch = Arc::new(Dispatch::new(kernel, fields, list_of_properties, prepared));
+    let prepared = PreparedLaunch { kernel: snapshot(&kernel)?, request };
+    let dispatch = Arc::new(RecordedLaunch::new(kernel, fields, list_of_properties, prepared));
     record(&buffer, (count, list), point, Action::Launch(dispatch.clone()))?;
     if !handle.is_null() {
         handle.set(handle_of(&buffer, dispatch).handle());
@@ -509,7 +511,7 @@ pub fn nd_range_kernel(
     Ok(())
 }
 
-/// A copy of a kernel with its arguments, which later changes of the kernel do not concern.
+/// A copy of a kernel with its arguments, which later changes of the kernel do not affect.
 ///
 /// # Errors
 /// `CL_INVALID_PROGRAM_EXECUTABLE` if there is none any more.

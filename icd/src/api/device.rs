@@ -1,4 +1,4 @@
-//! Device: finding it and asking what it can.
+//! Device: enumeration and queries.
 
 use clift_include::cl::*;
 use clift_include::image;
@@ -14,7 +14,7 @@ use crate::ffi::pointer::{Out, OutArray};
 use crate::object::device::{self, Device};
 use crate::object::platform::{self, Platform};
 
-/// All bits that a device type may have, `CL_DEVICE_TYPE_ALL` apart.
+/// All bits of device types, except `CL_DEVICE_TYPE_ALL`.
 const DEVICE_TYPES: cl_device_type = CL_DEVICE_TYPE_DEFAULT
     | CL_DEVICE_TYPE_CPU
     | CL_DEVICE_TYPE_GPU
@@ -24,7 +24,7 @@ const DEVICE_TYPES: cl_device_type = CL_DEVICE_TYPE_DEFAULT
 /// The devices of a type.
 ///
 /// # Errors
-/// `CL_INVALID_DEVICE_TYPE` for a type that is none, `CL_DEVICE_NOT_FOUND` when there is no device of it.
+/// `CL_INVALID_DEVICE_TYPE` for an invalid type, `CL_DEVICE_NOT_FOUND` if there is no device of it.
 pub fn of_type(device_type: cl_device_type) -> ClResult<Vec<Ref<Device>>> {
     // CL_INVALID_DEVICE_TYPE if device_type is not a valid value
     let known = device_type == CL_DEVICE_TYPE_ALL || (device_type != 0 && device_type & !DEVICE_TYPES == 0);
@@ -52,7 +52,7 @@ pub fn get_ids(
     // CL_INVALID_VALUE if both num_devices and devices are NULL
     ensure(!(num_devices.is_null() && devices.is_null()), InvalidValue)?;
 
-    // Some applications look at the number even after an error.
+    // Some applications use the number even after an error.
     num_devices.set(found.as_ref().map_or(0, Vec::len) as cl_uint);
     devices.fill(num_entries as usize, found?.iter().map(|device| device.handle()));
     Ok(())
@@ -127,7 +127,7 @@ pub fn get_info(device: Handle<Device>, name: cl_device_info, info: Info<'_>) ->
     }
 }
 
-/// An answer, or the sink back when the query belongs to another group.
+/// A result, or the `Info` when the query belongs to another group.
 type Grouped<'a> = Result<ClResult<Written>, Info<'a>>;
 
 /// Queries about launches, queues and arithmetic.
@@ -136,7 +136,7 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
     let lanes = |element_bytes: u32| limits.vector_bytes / element_bytes;
     let single =
         CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
-    // What the specification demands of doubles; the directed modes are those of the conversions.
+    // The minimum that the specification requires for doubles; directed rounding modes exist in conversions.
     let double =
         CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_ROUND_TO_ZERO | CL_FP_ROUND_TO_INF | CL_FP_FMA;
     let half = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_FMA;
@@ -144,7 +144,7 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
         CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS => info.value::<cl_uint>(3),
         CL_DEVICE_MAX_WORK_GROUP_SIZE => info.value(limits.max_work_group_size),
         CL_DEVICE_MAX_WORK_GROUP_SIZES => info.value([limits.max_work_group_size; 3]),
-        // A sub-group lies within a row of work-items; rows may have one.
+        // A sub-group is inside a row of work-items, and rows may have one work-item.
         CL_DEVICE_MAX_NUM_SUB_GROUPS => info.value(limits.max_work_group_size as cl_uint),
         CL_DEVICE_MAX_NAMED_BARRIER_COUNT_KHR => info.value::<cl_uint>(caps::MAX_NAMED_BARRIERS),
         CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.bool(false),
@@ -156,7 +156,7 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
             let sizes: Vec<usize> = clift_jit::SUB_GROUP_SIZES.iter().map(|size| *size as usize).collect();
             info.slice(&sizes)
         }
-        // Images in external memory lie there row by row.
+        // Images in external memory are linear.
         CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR
         | CL_DEVICE_EXTERNAL_MEMORY_IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR => {
             info.slice(caps::EXTERNAL_MEMORY_TYPES)
@@ -174,7 +174,7 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
         CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES => {
             info.value(CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT_PACKED | CL_DEVICE_INTEGER_DOT_PRODUCT_INPUT_4x8BIT)
         }
-        // They are sums of products like any others: no instruction does more at once.
+        // Dot products are compiled to ordinary arithmetic.
         CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT
         | CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4x8BIT_PACKED => {
             info.value(cl_device_integer_dot_product_acceleration_properties {
@@ -191,7 +191,7 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
                 | CL_DEVICE_KERNEL_CLOCK_SCOPE_WORK_GROUP_KHR
                 | CL_DEVICE_KERNEL_CLOCK_SCOPE_SUB_GROUP_KHR,
         ),
-        // Work-items become lanes: a program that uses vectors leaves fewer of those, and gains nothing.
+        // Work-items become lanes, so programs that use vectors leave fewer lanes and gain nothing.
         CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR
         | CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT
         | CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT
@@ -305,7 +305,7 @@ fn language_info(name: cl_device_info, info: Info<'_>) -> Grouped<'_> {
     })
 }
 
-/// Queries about images; gives the question back when it is about something else.
+/// Queries about images; returns the `Info` for other queries.
 fn image_info(name: cl_device_info, info: Info<'_>) -> Result<ClResult<Written>, Info<'_>> {
     Ok(match name {
         CL_DEVICE_IMAGE_SUPPORT => info.bool(caps::IMAGES),
@@ -325,7 +325,7 @@ fn image_info(name: cl_device_info, info: Info<'_>) -> Result<ClResult<Written>,
     })
 }
 
-/// Queries about what is not offered: pipes, device queues.
+/// Queries about features that are not supported: pipes, device queues.
 fn absent_info(name: cl_device_info, info: Info<'_>) -> ClResult<Written> {
     match name {
         CL_DEVICE_PIPE_SUPPORT => info.bool(false),

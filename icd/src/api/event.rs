@@ -46,7 +46,7 @@ pub fn wait(num_events: cl_uint, event_list: InArray<Handle<Event>>) -> ClResult
         events.push(event);
     }
 
-    // Commands get going without a flush, so there is nothing to do but wait.
+    // Commands start without a flush, so waiting is sufficient.
     let mut failed = false;
     for event in &events {
         failed |= event.state().wait() < CL_COMPLETE;
@@ -99,7 +99,7 @@ pub fn get_profiling_info(event: Handle<Event>, name: cl_profiling_info, info: I
         CL_PROFILING_COMMAND_SUBMIT => info.value(times.submit),
         CL_PROFILING_COMMAND_START => info.value(times.start),
         CL_PROFILING_COMMAND_END => info.value(times.end),
-        // The end of the command and of what it enqueued on the device, which is nothing.
+        // The end of the command including its child commands on the device, of which there are none.
         CL_PROFILING_COMMAND_COMPLETE => info.value(times.end),
         // CL_INVALID_VALUE if param_name is not one of the supported values
         _ => Err(InvalidValue),

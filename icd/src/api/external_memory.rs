@@ -1,8 +1,8 @@
-//! Memory of other interfaces, given by file descriptors (`cl_khr_external_memory` with `_opaque_fd` and `_dma_buf`): the
-//! properties of buffers and images, and acquiring and releasing.
+//! External memory, given by file descriptors (`cl_khr_external_memory` with `_opaque_fd` and `_dma_buf`): the properties of
+//! buffers and images, and the commands to acquire and release.
 //!
-//! A descriptor must be one that the processor can map (a memfd, shared memory, a dma_buf whose exporter allows it). Images in
-//! such memory lie there row by row, with the pitches of their descriptor.
+//! The processor must be able to map a descriptor (a memfd, shared memory, a dma_buf whose exporter allows it). Images in such
+//! memory are linear, with the pitches of their descriptor.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ use crate::object::context::Context;
 use crate::object::device::Device;
 use crate::object::queue::Queue;
 
-/// What a property list of a memory object says.
+/// The parsed property list of a memory object.
 pub(super) struct Given {
-    /// The list as given, the ending zero included; empty for NULL.
+    /// The list as given, including the final zero; empty for NULL.
     pub(super) list: Vec<cl_mem_properties>,
     /// `CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT`
     pub(super) addressed: bool,
@@ -35,18 +35,18 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// No property.
+    /// No properties.
     pub(super) const NOTHING: Given = Given { list: Vec::new(), addressed: false, external: None };
 }
 
-/// Memory to be imported.
+/// Memory to import.
 pub(super) struct Import {
     file: RawFd,
     devices: Vec<Ref<Device>>,
 }
 
 impl Import {
-    /// Maps so many bytes of it. The descriptor belongs to the driver from then on.
+    /// Maps `size` bytes of it. On success, the descriptor belongs to the driver.
     ///
     /// # Errors
     /// `CL_INVALID_PROPERTY` if the descriptor is not one of memory of that size; `CL_MEM_OBJECT_ALLOCATION_FAILURE` if the
@@ -143,7 +143,7 @@ pub fn enqueue_release(
     hand_over(queue, (count, objects), CL_COMMAND_RELEASE_EXTERNAL_MEM_OBJECTS_KHR, false, wait)
 }
 
-/// Both commands: the processor's use of the memory begins or ends.
+/// Implements both commands: begins or ends the processor's access to the memory.
 fn hand_over(
     queue: Handle<Queue>,
     (count, objects): (cl_uint, InArray<'_, Handle<Mem>>),

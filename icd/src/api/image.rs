@@ -1,5 +1,5 @@
-//! Images: what formats there are, and asking about images. Making them is in [`creation`], what they will need in
-//! [`requirements`]; commands on them are in [`super::enqueue::image`].
+//! Images: formats and queries. Creation is in [`creation`], queries before creation in [`requirements`]; commands on images are
+//! in [`super::enqueue::image`].
 
 pub mod creation;
 pub mod requirements;
@@ -15,7 +15,7 @@ use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{Out, OutArray};
 use crate::object::buffer::Mem;
 use crate::object::context::Context;
-use crate::object::image::Kind;
+use crate::object::image::ImageType;
 
 /// `clGetSupportedImageFormats`
 pub fn get_supported_formats(
@@ -31,7 +31,7 @@ pub fn get_supported_formats(
     // CL_INVALID_VALUE if flags is not valid
     check_query_flags(flags)?;
     // CL_INVALID_VALUE if image_type is not valid
-    let kind = Kind::of(image_type).ok_or(InvalidValue)?;
+    let kind = ImageType::of(image_type).ok_or(InvalidValue)?;
     // CL_INVALID_VALUE if num_entries is zero and image_formats is not NULL
     ensure(num_entries != 0 || formats.is_null(), InvalidValue)?;
 
@@ -53,11 +53,11 @@ fn check_query_flags(flags: cl_mem_flags) -> ClResult<()> {
 }
 
 /// Whether images of a type can have a format, for any use.
-fn is_supported(format: Format, kind: Kind) -> bool {
-    format.any_dimensions().is_some_and(|any| any || matches!(kind, Kind::D2 | Kind::D2Array))
+fn is_supported(format: Format, kind: ImageType) -> bool {
+    format.any_dimensions().is_some_and(|any| any || matches!(kind, ImageType::D2 | ImageType::D2Array))
 }
 
-/// Whether numbers are those of an order and a data type that go together, supported or not.
+/// Whether these constants are an order and a data type that can be combined, supported or not.
 fn is_valid(format: Format) -> bool {
     let (order, data) = (format.order, format.data_type);
     let orders = (CL_R..=CL_DEPTH).contains(&order) || (CL_sRGB..=CL_ABGR).contains(&order);
@@ -93,10 +93,10 @@ pub fn get_info(image: Handle<Mem>, name: cl_image_info, info: Info<'_>) -> ClRe
         CL_IMAGE_SLICE_PITCH => info.value(image.slice_pitch(base)),
         CL_IMAGE_WIDTH => info.value(base.size.width),
         CL_IMAGE_HEIGHT => info.value(if kind.has_height() { base.size.height } else { 0 }),
-        CL_IMAGE_DEPTH => info.value(if kind == Kind::D3 { base.size.depth } else { 0 }),
+        CL_IMAGE_DEPTH => info.value(if kind == ImageType::D3 { base.size.depth } else { 0 }),
         CL_IMAGE_ARRAY_SIZE => info.value(if kind.is_array() { base.size.layers } else { 0 }),
         CL_IMAGE_BUFFER => info.object_or_null(mem.parent().filter(|parent| parent.as_image().is_none())),
-        // What it was made with, where 0 and 1 both stand for a single level.
+        // The number it was created with; 0 and 1 both mean a single level.
         CL_IMAGE_NUM_MIP_LEVELS => info.value(if image.is_mipmapped() { image.levels().len() as cl_uint } else { 0 }),
         CL_IMAGE_NUM_SAMPLES => info.value::<cl_uint>(0),
         // CL_INVALID_VALUE if param_name is not one of the supported values

@@ -1,4 +1,4 @@
-//! Kernel: made from an executable program, given its arguments, asked about itself.
+//! Kernel: creation from an executable program, arguments, queries.
 //!
 //! Enqueuing one is in [`super::enqueue::ndrange`].
 
@@ -36,7 +36,7 @@ pub fn create(program: Handle<Program>, name: Text) -> ClResult<Ref<Kernel>> {
     executable.kernel_index(name).ok_or(InvalidKernelName)?;
     // CL_INVALID_KERNEL_DEFINITION if the kernel is not the same for all devices: there is one device
 
-    // The program may have been built anew since it was looked at: what counts is the executable now attached to.
+    // The program may have been built again since the lookup, so the executable it is now attached to is used.
     let executable = program.attach().ok_or(InvalidProgramExecutable)?;
     match executable.kernel_index(name) {
         Some(index) => Ok(Object::create(Kernel::new(program, executable, index))),
@@ -67,7 +67,7 @@ pub fn create_all(
         for index in 0..count {
             let attached = program.attach().ok_or(InvalidProgramExecutable)?;
             if !Arc::ptr_eq(&attached, &executable) {
-                // Built anew meanwhile: the application's race, but the count has to hold.
+                // The program was built again meanwhile: a race in the application, but the count must be correct.
                 program.detach();
                 created.iter().try_for_each(|kernel: &Ref<Kernel>| kernel.release())?;
                 return Err(InvalidProgramExecutable);
@@ -88,7 +88,7 @@ pub fn set_arg(kernel: Handle<Kernel>, index: cl_uint, size: usize, value: InByt
     Ok(())
 }
 
-/// The value of an argument, after the rules of `clSetKernelArg`.
+/// The value of an argument, after checking the rules of `clSetKernelArg`.
 pub fn arg_value(kernel: &Kernel, index: cl_uint, size: usize, value: InBytes) -> ClResult<ArgValue> {
     // CL_INVALID_ARG_INDEX if arg_index is not a valid argument index
     let arg = kernel.info().args.get(index as usize).ok_or(InvalidArgIndex)?;
@@ -119,7 +119,7 @@ pub fn arg_value(kernel: &Kernel, index: cl_uint, size: usize, value: InBytes) -
             ensure(Ref::ptr_eq(sampler.context(), kernel.program().context()), InvalidSampler)?;
             ArgValue::Sampler(sampler.word())
         }
-        // There are no device queues and pipes, so nothing can be a valid one:
+        // There are no device queues and pipes, so no value is valid:
         // CL_INVALID_MEM_OBJECT if arg_value must point to a valid memory object and does not
         ArgKind::Pipe => return Err(no_object(size, value, InvalidMemObject)),
         // CL_INVALID_DEVICE_QUEUE if the argument is a device queue, but arg_value does not point to one
@@ -127,7 +127,7 @@ pub fn arg_value(kernel: &Kernel, index: cl_uint, size: usize, value: InBytes) -
     })
 }
 
-/// The error for an argument that has to be an object of a kind that cannot be made.
+/// The error for an argument of an object type that is not supported.
 fn no_object(size: usize, value: InBytes, invalid: ClError) -> ClError {
     // CL_INVALID_ARG_SIZE if arg_value points to an object and arg_size is not the size of its handle
     if !value.is_null() && size != size_of::<cl_mem>() { InvalidArgSize } else { invalid }
@@ -162,7 +162,7 @@ fn pointer(kernel: &Kernel, arg: &ArgInfo, size: usize, value: InBytes) -> ClRes
         return Ok(ArgValue::Address(0));
     }
     // CL_INVALID_ARG_SIZE if arg_value points to a memory object and arg_size is not equal to sizeof(cl_mem)
-    // (checked first, because it says how much may be read)
+    // (checked first, because it limits how much may be read)
     ensure(size == size_of::<cl_mem>(), InvalidArgSize)?;
     let Some(handle) = value.read::<Handle<Mem>>().filter(|handle| !handle.is_null()) else {
         return Ok(ArgValue::Address(0));
@@ -173,8 +173,8 @@ fn pointer(kernel: &Kernel, arg: &ArgInfo, size: usize, value: InBytes) -> ClRes
     // CL_INVALID_CONTEXT if the contexts of kernel and memory object are not the same
     ensure(Ref::ptr_eq(mem.context(), kernel.program().context()), InvalidContext)?;
     // CL_INVALID_ARG_VALUE if the kernel writes through the argument and the buffer was created with CL_MEM_IMMUTABLE_EXT
-    // (the specification says so of images; of a buffer, that it cannot be modified. A kernel may write to it through a
-    // pointer that it takes from memory, which is not seen)
+    // (the specification says so for images, and for buffers that they cannot be modified. Writes through a pointer that a
+    // kernel loads from memory are not detected)
     ensure(!arg.written || mem.is_mutable(), InvalidArgValue)?;
     // CL_MAX_SIZE_RESTRICTION_EXCEEDED if the size of the memory object exceeds what the kernel says of the argument
     ensure(arg.max_bytes.is_none_or(|most| mem.size() as u64 <= most), MaxSizeRestrictionExceeded)?;
@@ -189,7 +189,7 @@ pub fn set_arg_svm_pointer(kernel: Handle<Kernel>, index: cl_uint, value: HostPt
     Ok(())
 }
 
-/// The value of an argument, after the rules of `clSetKernelArgSVMPointer`.
+/// The value of an argument, after checking the rules of `clSetKernelArgSVMPointer`.
 pub fn svm_arg_value(kernel: &Kernel, index: cl_uint, value: HostPtr) -> ClResult<ArgValue> {
     // CL_INVALID_OPERATION if no devices in the context associated with kernel support SVM: the device does
     // CL_INVALID_ARG_INDEX if arg_index is not a valid argument index
@@ -226,8 +226,8 @@ pub fn set_exec_info(kernel: Handle<Kernel>, name: cl_kernel_exec_info, size: us
     apply_exec_info(&*kernel.get()?, name, size, value)
 }
 
-/// The rules of `clSetKernelExecInfo` about its values, and what they change. Memory may be used without having been
-/// announced; of what is announced, buffers are kept by launches.
+/// The rules of `clSetKernelExecInfo` for its values, and their effect. Kernels may use memory without this; buffers that are
+/// listed are kept alive by launches.
 pub fn apply_exec_info(kernel: &Kernel, name: cl_kernel_exec_info, size: usize, value: InBytes) -> ClResult<()> {
     // CL_INVALID_OPERATION if no devices in the context support what param_name is about: the device does
     match name {
@@ -263,7 +263,7 @@ pub fn clone(source: Handle<Kernel>) -> ClResult<Ref<Kernel>> {
     // CL_INVALID_KERNEL if kernel is not a valid kernel object
     let source = source.get()?;
 
-    // The source is attached, so the executable is still the same.
+    // The program is attached, so the executable has not changed.
     source.program().attach().ok_or(InvalidProgramExecutable)?;
     Ok(Object::create(source.copy()))
 }
@@ -281,7 +281,7 @@ pub fn get_info(kernel: Handle<Kernel>, name: cl_kernel_info, info: Info<'_>) ->
         CL_KERNEL_PROGRAM => info.object(kernel.program()),
         CL_KERNEL_ATTRIBUTES => {
             let known = kernel.info();
-            // Only kernels that have attributes are worth asking the front end about.
+            // The front end is only queried for kernels that have attributes.
             let any = known.required_local_size.is_some()
                 || known.local_size_hint.is_some()
                 || known.vec_type_hint.is_some()
@@ -309,7 +309,7 @@ pub fn get_arg_info(
     ensure((CL_KERNEL_ARG_ADDRESS_QUALIFIER..=CL_KERNEL_ARG_NAME).contains(&name), InvalidValue)?;
 
     // CL_KERNEL_ARG_INFO_NOT_AVAILABLE if the argument information is not available: for kernels from OpenCL C it is with
-    // -cl-kernel-arg-info only, and comes from the source; for those from SPIR-V, as far as the module has it
+    // only with -cl-kernel-arg-info for source programs; for SPIR-V, as far as the module contains it
     let units = &kernel.executable().units;
     let described = if units.iter().any(|unit| unit.has_arg_info() && unit.is_from_source()) {
         kernel.executable().describe(&kernel.info().name).filter(|(_, asked)| *asked)
@@ -383,7 +383,7 @@ pub fn get_work_group_info(
             info.value(limits().preferred_multiple().max(known.resources.width as usize))
         }
         CL_KERNEL_PRIVATE_MEM_SIZE => info.value::<cl_ulong>(known.private_bytes),
-        // What does not fit into registers is on the C stack, in a few words whatever the kernel is.
+        // Values that do not fit in registers are on the C stack, a few words for any kernel.
         CL_KERNEL_SPILL_MEM_SIZE_INTEL => info.value::<cl_ulong>(0),
         // CL_INVALID_VALUE if param_name is CL_KERNEL_GLOBAL_WORK_SIZE and kernel is not a built-in kernel: none is
         // CL_INVALID_VALUE if param_name is not one of the supported values
@@ -416,7 +416,7 @@ pub fn get_sub_group_info(
             // CL_INVALID_VALUE if input_value_size is not valid or input_value is NULL
             ensure(input_size == size_of::<usize>(), InvalidValue)?;
             let count = input.read::<usize>().ok_or(InvalidValue)?;
-            // The number of dimensions is what the application has room for.
+            // The size of the application's buffer gives the number of dimensions.
             let dims = info.room_for::<usize>().unwrap_or(3).min(3);
             ensure(dims != 0, InvalidValue)?;
             let size = kernel.local_size_for(count, dims, limits()).unwrap_or([0; 3]);
@@ -432,7 +432,7 @@ pub fn get_sub_group_info(
     }
 }
 
-/// The local size that a query about sub-groups is given: one to three dimensions.
+/// The local size in a query about sub-groups: one to three dimensions.
 fn local_size(input_size: usize, input: InBytes<'_>) -> ClResult<[usize; 3]> {
     // CL_INVALID_VALUE if input_value_size is not valid or input_value is NULL
     let dims = input_size / size_of::<usize>();

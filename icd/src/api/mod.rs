@@ -1,9 +1,9 @@
-//! The entry points: one Rust function for each, which checks the arguments in the order of the specification, the rule and
-//! its error code above each check, and then acts on the state in `object/`.
+//! The entry points: one Rust function for each, which checks the arguments in the order of the specification, with the rule and
+//! its error code above each check, and then uses the state in `object/`.
 //!
-//! The functions are named in the list of entry points ([`crate::ffi::entries`]); how one is added is told in
-//! `docs/add-an-entry-point.md`. `CL_OUT_OF_RESOURCES` and `CL_OUT_OF_HOST_MEMORY`, which the specification lists for
-//! everything, are not repeated at every function: they come up where something is allocated.
+//! The list of entry points ([`crate::ffi::entries`]) names the functions; `docs/add-an-entry-point.md` explains how to add one.
+//! The specification lists `CL_OUT_OF_RESOURCES` and `CL_OUT_OF_HOST_MEMORY` for all functions; they are not repeated here, and
+//! are returned where an allocation fails.
 
 pub mod buffer;
 pub mod command_buffer;

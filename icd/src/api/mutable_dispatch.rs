@@ -1,7 +1,7 @@
 //! Changing the kernels of a command buffer between two enqueues (`cl_khr_command_buffer_mutable_dispatch`).
 //!
-//! Changes are made to copies; when all have been checked, they are put in place together. So a call that fails has changed
-//! nothing, and executions under way keep what they were enqueued with.
+//! Changes are made to copies. After all of them have been checked, they are applied together. So a call that fails changes
+//! nothing, and running executions keep the values they were enqueued with.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{HostPtr, In, InArray, InBytes};
-use crate::object::command_buffer::{CommandBuffer, Dispatch, MutableCommand, Prepared};
+use crate::object::command_buffer::{CommandBuffer, MutableCommand, PreparedLaunch, RecordedLaunch};
 
 /// `clUpdateMutableCommandsKHR`
 pub fn update(
@@ -36,7 +36,7 @@ pub fn update(
     // CL_INVALID_VALUE if configs is NULL and num_configs > 0, or the other way round
     let configs = configs.checked(num_configs, InvalidValue)?;
 
-    let mut changes: Vec<(Arc<Dispatch>, Arc<Prepared>)> = Vec::new();
+    let mut changes: Vec<(Arc<RecordedLaunch>, Arc<PreparedLaunch>)> = Vec::new();
     for (kind, config) in types.zip(configs) {
         // CL_INVALID_VALUE if any element of config_types is not a valid cl_command_buffer_update_type_khr enum
         ensure(kind == CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR, InvalidValue)?;
@@ -47,7 +47,7 @@ pub fn update(
         let owner = command.buffer().ok_or(InvalidMutableCommand)?;
         ensure(Ref::ptr_eq(&owner, &buffer), InvalidMutableCommand)?;
         let dispatch = command.dispatch();
-        // A later change of the same command builds on the earlier one.
+        // A later change of the same command is based on the earlier one.
         let earlier = changes.iter().rev().find(|(other, _)| Arc::ptr_eq(other, dispatch));
         let base = earlier.map_or_else(|| dispatch.prepared(), |(_, prepared)| prepared.clone());
         changes.push((dispatch.clone(), Arc::new(changed(&buffer, dispatch, &base, &config)?)));
@@ -58,13 +58,13 @@ pub fn update(
     Ok(())
 }
 
-/// What a kernel is after a change.
+/// A kernel launch after a change.
 fn changed(
     buffer: &CommandBuffer,
-    dispatch: &Dispatch,
-    base: &Prepared,
+    dispatch: &RecordedLaunch,
+    base: &PreparedLaunch,
     config: &cl_mutable_dispatch_config_khr,
-) -> ClResult<Prepared> {
+) -> ClResult<PreparedLaunch> {
     let may = |field| dispatch.fields & field != 0;
     let dims = base.request.dims;
     // CL_INVALID_OPERATION if work_dim is not zero and different from the work_dim set on command recording
@@ -113,7 +113,7 @@ fn changed(
     // uniformity
     let was_uniform = geometry::checked(old, &demands)?.is_uniform();
     ensure(new.is_uniform() == was_uniform, InvalidOperation)?;
-    Ok(Prepared { kernel, request })
+    Ok(PreparedLaunch { kernel, request })
 }
 
 /// `clGetMutableCommandInfoKHR`

@@ -1,7 +1,7 @@
-//! Dividing a device into sub-devices, and what queries say about it.
+//! Partitioning of a device into sub-devices, and the queries about it.
 //!
-//! A partitioning comes down to a list of ranges of compute units. By affinity: only domains in which the device's units
-//! differ are offered, because nothing could be divided by the others.
+//! A partitioning is a list of ranges of compute units. By affinity, only domains in which the device's units differ are
+//! supported, because the others would give a single part.
 
 use clift_include::cl::*;
 use clift_runtime::pool::topology::{self, Domain};
@@ -12,10 +12,10 @@ use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::pointer::{Out, OutArray, Properties};
 use crate::object::device::Device;
 
-/// A range of compute units: the first one's number, and how many there are.
+/// A range of compute units: number of the first, and count.
 type Units = (usize, usize);
 
-/// The name that OpenCL has for a domain.
+/// OpenCL's constant for a domain.
 fn domain_bit(domain: Domain) -> cl_device_affinity_domain {
     match domain {
         Domain::Numa => CL_DEVICE_AFFINITY_DOMAIN_NUMA,
@@ -83,7 +83,7 @@ pub fn create_sub_devices(
     Ok(())
 }
 
-/// What a partitioning comes to, and the list that describes it in queries.
+/// The ranges of a partitioning, and the list that describes it in queries.
 fn ranges(
     device: &Device,
     given: &[cl_device_partition_property],
@@ -100,9 +100,9 @@ fn ranges(
             // CL_INVALID_DEVICE_PARTITION_COUNT if the total number of compute units requested exceeds
             // CL_DEVICE_MAX_COMPUTE_UNITS
             ensure(each <= count, InvalidDevicePartitionCount)?;
-            // CL_DEVICE_PARTITION_FAILED: as above, when the only part would be the whole
+            // CL_DEVICE_PARTITION_FAILED: as above, when the only sub-device would have all units
             ensure(each < count, DevicePartitionFailed)?;
-            // Units that are left over belong to no sub-device
+            // Remaining units belong to no sub-device
             (0..count / each).map(|index| (first + index * each, each)).collect()
         }
         CL_DEVICE_PARTITION_BY_COUNTS => {
@@ -125,7 +125,7 @@ fn ranges(
                 ranges.push((next, length));
                 next += length;
             }
-            // The list of counts and that of properties end with the same zero, which follows
+            // The list of counts and that of properties have the same final zero, which follows
             ranges
         }
         CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN => {
@@ -136,7 +136,7 @@ fn ranges(
             // CL_DEVICE_PARTITION_FAILED: as above, for a device whose units do not differ in the domain
             let wanted = |domain: &&Domain| (next || domain_bit(**domain) == bit) && divides((first, count), **domain);
             let domain = *Domain::ALL.iter().find(wanted).ok_or(DevicePartitionFailed)?;
-            // The query tells which domain was next
+            // The query returns the domain that was used
             described = vec![kind, domain_bit(domain) as cl_device_partition_property];
             topology::split(first, count, domain)
         }

@@ -1,4 +1,4 @@
-//! Platform: the way in. Also the lookup of functions by name and the loader's private interface (`cl_khr_icd`).
+//! Platform: enumeration and queries. Also the lookup of functions by name and the loader's private interface (`cl_khr_icd`).
 
 use clift_include::cl::*;
 use clift_runtime::clock;

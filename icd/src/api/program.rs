@@ -1,6 +1,6 @@
-//! Program: from source, SPIR-V, binary or link to an executable.
+//! Program: creation from source, SPIR-V and binaries.
 //!
-//! What a build does is in [`build`]; the queries are in [`query`].
+//! Builds are in [`build`]; the queries are in [`query`].
 
 pub mod build;
 pub mod query;
@@ -93,7 +93,7 @@ pub fn create_with_binary(
     let opened: Vec<Option<Contents>> = binaries.iter().map(|bytes| Contents::open(bytes)).collect();
     let status = opened.iter().map(|contents| if contents.is_some() { CL_SUCCESS } else { CL_INVALID_BINARY });
     binary_status.fill(count, status);
-    // All devices are alike
+    // All devices are equal
     let contents = opened.into_iter().reduce(|first, next| first.and(next)).flatten().ok_or(InvalidBinary)?;
 
     Ok(Object::create(Program::from_binary(context, contents)))
@@ -149,7 +149,7 @@ pub fn set_specialization_constant(
     Ok(())
 }
 
-/// Checks a list of devices, each of which has to belong to the context.
+/// Checks a list of devices, all of which must belong to the context.
 fn all_devices_of(context: &Ref<Context>, list: InArray<Handle<Device>>, count: cl_uint) -> ClResult<()> {
     for device in list.iter(count as usize) {
         ensure(context.has_device(&device.get()?), InvalidDevice)?;

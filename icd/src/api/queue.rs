@@ -1,4 +1,4 @@
-//! Command queue: making and asking; flush and finish.
+//! Command queue: creation and queries; flush and finish.
 
 use clift_include::cl::*;
 
@@ -54,7 +54,7 @@ pub fn create_with_properties(
         match cl_command_queue_info::try_from(name) {
             Ok(CL_QUEUE_PROPERTIES) => bits = value,
             Ok(CL_QUEUE_SIZE) => has_size = true,
-            // Hints: remembered, and told when asked for
+            // Hints are stored only for queries
             Ok(PRIORITY) => ensure(PRIORITIES.contains(&value), InvalidValue)?,
             Ok(THROTTLE) => ensure(THROTTLES.contains(&value), InvalidValue)?,
             _ => return Err(InvalidValue),
@@ -90,7 +90,7 @@ fn made(queue: Queue) -> Ref<Queue> {
     queue
 }
 
-/// The device, which must be one of the context's.
+/// The device, which must belong to the context.
 ///
 /// # Errors
 /// `CL_INVALID_DEVICE` if it is not a valid device, or is not associated with the context.

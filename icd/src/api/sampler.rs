@@ -57,7 +57,7 @@ pub fn create_with_properties(
             Ok(CL_SAMPLER_ADDRESSING_MODE) => modes.addressing = value,
             Ok(CL_SAMPLER_FILTER_MODE) => modes.filter = value,
             Ok(CL_SAMPLER_MIP_FILTER_MODE) => modes.mip_filter = value,
-            // A float stands in the list as its bits.
+            // The list contains the bits of the float.
             Ok(CL_SAMPLER_LOD_MIN) => modes.lod_min = f32::from_bits(value),
             Ok(CL_SAMPLER_LOD_MAX) => modes.lod_max = f32::from_bits(value),
             _ => return Err(InvalidValue),

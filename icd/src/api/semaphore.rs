@@ -1,4 +1,4 @@
-//! Semaphores (`cl_khr_semaphore`): making and asking; the commands that signal them and wait for them.
+//! Semaphores (`cl_khr_semaphore`): creation and queries; the commands that signal them and wait for them.
 
 use clift_include::cl::*;
 use clift_runtime::graph::Work;

@@ -1,8 +1,8 @@
-//! Shared virtual memory: allocating and freeing. Commands on pointers are in [`super::enqueue::pointer`], kernel arguments
-//! in [`super::kernel`].
+//! Shared virtual memory: allocation and freeing. Commands on pointers are in [`super::enqueue::pointer`], kernel arguments in
+//! [`super::kernel`].
 //!
-//! The device supports every kind, up to fine-grained sharing of the whole address space with atomics
-//! ([`crate::caps::SVM_CAPABILITIES`]); the rules for devices that do not are therefore never broken.
+//! The device supports all kinds, up to fine-grained sharing of the whole address space with atomics
+//! ([`crate::caps::SVM_CAPABILITIES`]), so the rules for devices without support can never be violated.
 
 use clift_include::cl::*;
 use clift_runtime::memory::{HostBuffer, MemSlice};
@@ -13,7 +13,7 @@ use crate::error::ClError::{InvalidBufferSize, InvalidValue, OutOfResources};
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::Handle;
 use crate::ffi::pointer::HostPtr;
-use crate::object::allocation::{Allocation, Kind};
+use crate::object::allocation::{Allocation, AllocationKind};
 use crate::object::context::Context;
 
 /// `clSVMAlloc`: the error is not reported, only that there is one.
@@ -32,7 +32,7 @@ pub fn alloc(context: Handle<Context>, flags: cl_svm_mem_flags, size: usize, ali
     let bytes = allocate(size, alignment)?;
 
     let start = HostPtr::new(bytes.as_ptr());
-    context.allocations().insert(Allocation { kind: Kind::Svm, flags: 0, bytes });
+    context.allocations().insert(Allocation { kind: AllocationKind::Svm, flags: 0, bytes });
     Ok(start)
 }
 
@@ -44,7 +44,7 @@ pub fn alloc(context: Handle<Context>, flags: cl_svm_mem_flags, size: usize, ali
 /// no memory.
 pub(super) fn allocate(size: usize, alignment: cl_uint) -> ClResult<MemSlice> {
     let limits = caps::limits();
-    // Zero stands for the size of the widest type
+    // Zero means the size of the largest type
     let align = if alignment == 0 { limits.base_address_align } else { alignment as usize };
     ensure(align.is_power_of_two() && align <= limits.max_alignment, InvalidValue)?;
     ensure(size != 0 && size as u64 <= limits.max_mem_alloc_size, InvalidBufferSize)?;
@@ -54,6 +54,6 @@ pub(super) fn allocate(size: usize, alignment: cl_uint) -> ClResult<MemSlice> {
 /// `clSVMFree`: has no errors to report.
 pub fn free(context: Handle<Context>, pointer: HostPtr) -> ClResult<()> {
     // Nothing happens if context is not a valid context, or svm_pointer is NULL (or was not returned by clSVMAlloc)
-    context.get()?.allocations().remove(pointer.addr(), Kind::is_svm);
+    context.get()?.allocations().remove(pointer.addr(), AllocationKind::is_svm);
     Ok(())
 }

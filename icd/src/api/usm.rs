@@ -1,9 +1,9 @@
-//! Unified shared memory (`cl_intel_unified_shared_memory`): allocating, freeing and asking. Commands on pointers are in
+//! Unified shared memory (`cl_intel_unified_shared_memory`): allocation, freeing and queries. Commands on pointers are in
 //! [`super::enqueue::pointer`], kernel arguments in [`super::kernel`].
 //!
-//! Host, device and shared memory are the same here: the three calls differ in their rules and in what queries answer.
-//! The device supports all of them ([`crate::caps::USM_CAPABILITIES`]), so `CL_INVALID_OPERATION` for a device that does
-//! not never comes up.
+//! Host, device and shared memory are the same memory; the three functions differ in their rules and in the results of queries.
+//! The device supports all of them ([`crate::caps::USM_CAPABILITIES`]), so `CL_INVALID_OPERATION` for a device without support is
+//! never returned.
 
 use clift_include::cl::*;
 
@@ -14,7 +14,7 @@ use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{HostPtr, Properties, pairs};
-use crate::object::allocation::{Allocation, Kind};
+use crate::object::allocation::{Allocation, AllocationKind};
 use crate::object::context::Context;
 use crate::object::device::Device;
 
@@ -35,7 +35,7 @@ pub fn host_alloc(
     // CL_INVALID_CONTEXT if context is not a valid context
     let context = context.get()?;
     // CL_INVALID_PROPERTY if a placement is specified: see `flags_of`
-    alloc(&context, Kind::Host, properties, 0, size, alignment)
+    alloc(&context, AllocationKind::Host, properties, 0, size, alignment)
 }
 
 /// `clDeviceMemAllocINTEL`
@@ -51,7 +51,7 @@ pub fn device_alloc(
     // CL_INVALID_DEVICE if device is not a valid device or is not associated with context
     let device = device_of(&context, device)?;
     // CL_INVALID_PROPERTY if a placement is specified: see `flags_of`
-    alloc(&context, Kind::Device(device), properties, 0, size, alignment)
+    alloc(&context, AllocationKind::Device(device), properties, 0, size, alignment)
 }
 
 /// `clSharedMemAllocINTEL`
@@ -66,13 +66,13 @@ pub fn shared_alloc(
     let context = context.get()?;
     // CL_INVALID_DEVICE if device is not NULL and is either not a valid device or is not associated with context
     let device = if device.is_null() { None } else { Some(device_of(&context, device)?) };
-    alloc(&context, Kind::Shared(device), properties, PLACEMENT, size, alignment)
+    alloc(&context, AllocationKind::Shared(device), properties, PLACEMENT, size, alignment)
 }
 
-/// The common end of the three: `placement` are the placements that may be asked for.
+/// The common part of the three functions; `placement` contains the allowed placement flags.
 fn alloc(
     context: &Ref<Context>,
-    kind: Kind,
+    kind: AllocationKind,
     properties: Properties<cl_mem_properties_intel>,
     placement: cl_mem_alloc_flags_intel,
     size: usize,
@@ -81,7 +81,7 @@ fn alloc(
     // CL_INVALID_VALUE if alignment is not zero or a power of two, or is not supported. (The extension's text ends at the size of
     // the largest data type; programs ask for pages, and other drivers give them.)
     // CL_INVALID_BUFFER_SIZE if size is zero or greater than CL_DEVICE_MAX_MEM_ALLOC_SIZE
-    // (the properties are looked at first: nothing is allocated when they are wrong)
+    // (the properties are checked first, so that nothing is allocated if they are invalid)
     let flags = flags_of(properties, placement)?;
     let bytes = allocate(size, alignment)?;
 
@@ -153,16 +153,16 @@ pub fn get_info(
     let found = found.as_ref();
     match name {
         CL_MEM_ALLOC_TYPE_INTEL => info.value(match found.map(|found| &found.kind) {
-            None | Some(Kind::Svm) => CL_MEM_TYPE_UNKNOWN_INTEL,
-            Some(Kind::Host) => CL_MEM_TYPE_HOST_INTEL,
-            Some(Kind::Device(_)) => CL_MEM_TYPE_DEVICE_INTEL,
-            Some(Kind::Shared(_)) => CL_MEM_TYPE_SHARED_INTEL,
+            None | Some(AllocationKind::Svm) => CL_MEM_TYPE_UNKNOWN_INTEL,
+            Some(AllocationKind::Host) => CL_MEM_TYPE_HOST_INTEL,
+            Some(AllocationKind::Device(_)) => CL_MEM_TYPE_DEVICE_INTEL,
+            Some(AllocationKind::Shared(_)) => CL_MEM_TYPE_SHARED_INTEL,
         }),
         CL_MEM_ALLOC_BASE_PTR_INTEL => info.value(found.map_or(0, Allocation::start)),
         CL_MEM_ALLOC_SIZE_INTEL => info.value(found.map_or(0, |found| found.bytes.len())),
         CL_MEM_ALLOC_DEVICE_INTEL => info.object_or_null(match found.map(|found| &found.kind) {
-            None | Some(Kind::Svm | Kind::Host | Kind::Shared(None)) => None,
-            Some(Kind::Device(device) | Kind::Shared(Some(device))) => Some(device),
+            None | Some(AllocationKind::Svm | AllocationKind::Host | AllocationKind::Shared(None)) => None,
+            Some(AllocationKind::Device(device) | AllocationKind::Shared(Some(device))) => Some(device),
         }),
         FLAGS => info.value(found.map_or(0, |found| found.flags)),
         // CL_INVALID_VALUE if param_name is not a valid Unified Shared Memory allocation query

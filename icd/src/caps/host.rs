@@ -1,33 +1,33 @@
-//! Facts about the machine: its processor, caches, clock and memory, from `/proc` and sysfs.
+//! Facts about the machine: its processor, caches, clock frequency and memory, from `/proc` and sysfs.
 //!
-//! Everything has a fallback: in a sandbox without these files the driver works with modest answers.
+//! Every fact has a fallback, so the driver also works in a sandbox without these files.
 
 use std::fs;
 use std::path::Path;
 
-/// The machine as the device reports it.
+/// The machine's properties that the device reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
     /// The processor's name.
     pub model: String,
     /// The processor vendor's name.
     pub vendor: String,
-    /// PCI vendor id that belongs to `vendor`.
+    /// PCI vendor id of `vendor`.
     pub vendor_id: u32,
-    /// Highest clock in MHz; 0 when unknown.
+    /// Maximum clock frequency in MHz; 0 when unknown.
     pub clock_mhz: u32,
-    /// Bytes of a cache line.
+    /// Size of a cache line in bytes.
     pub cache_line_bytes: u32,
-    /// Bytes of the largest cache that one core can use.
+    /// Size of the largest cache that one core can use, in bytes.
     pub cache_bytes: u64,
-    /// Bytes of the second level of caches; 0 when unknown.
+    /// Size of the level-2 cache in bytes; 0 when unknown.
     pub level_2_bytes: u64,
-    /// Bytes of memory that this process may use.
+    /// Memory that this process may use, in bytes.
     pub memory_bytes: u64,
 }
 
 impl Host {
-    /// Looks the machine up.
+    /// Queries the machine.
     pub fn probe() -> Self {
         let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
         let (vendor, vendor_id) = vendor(&cpuinfo);
@@ -57,7 +57,7 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// The vendor's name and PCI id by what `/proc/cpuinfo` says on x86 (a string) and AArch64 (the implementer's number).
+/// The vendor's name and PCI id from `/proc/cpuinfo`: a string on x86, the implementer's number on AArch64.
 fn vendor(cpuinfo: &str) -> (&str, u32) {
     const KNOWN: &[(&str, &str, u32)] = &[
         ("AuthenticAMD", "AuthenticAMD", 0x1022),
@@ -84,7 +84,7 @@ fn clock_mhz(cpuinfo: &str) -> u32 {
         .unwrap_or(0)
 }
 
-/// Line size, size of the largest data or unified cache and of that of the second level in a `cache` directory of sysfs.
+/// Line size, size of the largest data or unified cache, and size of the level-2 cache, from a `cache` directory of sysfs.
 fn caches(directory: &Path) -> (u32, u64, u64) {
     let mut line = 0;
     let mut largest = 0;
@@ -105,7 +105,7 @@ fn caches(directory: &Path) -> (u32, u64, u64) {
     (if line == 0 { 64 } else { line }, if largest == 0 { 1 << 20 } else { largest }, second)
 }
 
-/// Bytes of a size as sysfs writes it: `512K`, `32M`.
+/// A size in bytes in the notation of sysfs: `512K`, `32M`.
 fn size_of_text(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -119,7 +119,7 @@ fn size_of_text(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// Physical memory, or the cgroup's bound when that is lower.
+/// Physical memory, or the cgroup's limit if that is lower.
 fn memory_bytes() -> u64 {
     let total = read("/proc/meminfo").and_then(|text| {
         let kib = field(&text, "MemTotal")?.strip_suffix("kB")?.trim().parse::<u64>().ok()?;
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_forms_of_proc_and_sysfs() {
+    fn formats_of_proc_and_sysfs_are_parsed() {
         let text = "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 9R14\n";
         assert_eq!(field(text, "model name"), Some("AMD EPYC 9R14"));
         assert_eq!(vendor(text), ("AuthenticAMD", 0x1022));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_files_still_has_answers() {
+    fn a_machine_without_files_has_fallbacks() {
         assert_eq!(caches(Path::new("/nonexistent")), (64, 1 << 20, 0));
         let host = Host::probe();
         assert!(host.memory_bytes > 0 && !host.model.is_empty());

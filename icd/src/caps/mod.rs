@@ -1,12 +1,12 @@
-//! What the device is and can: versions, extensions, language features, limits. One fact, one row.
+//! The device's capabilities: versions, extensions, language features, limits. There is one row per fact.
 //!
-//! Info queries answer from here, the front end tells clang from here which extensions and features to switch on, and the
-//! checks in `api/` take their bounds from here, so that the three cannot disagree. Nothing may be listed that the compiler
-//! and the runtime do not have.
+//! Info queries report these values, the front end passes the extensions and features to clang, and the checks in `api/` use the
+//! limits, so the three cannot disagree. Only what the compiler and the runtime implement may be listed.
+//!
 //!
 //! - versions and names: the constants at the top;
 //! - [`EXTENSIONS`], [`OPENCL_C_FEATURES`], [`OPENCL_C_VERSIONS`]: the lists;
-//! - [`Limits`]: numbers, some of them probed from the machine ([`host`]).
+//! - [`Limits`]: numbers, some of them queried from the machine ([`host`]).
 
 pub mod host;
 
@@ -19,15 +19,15 @@ use crate::config::config;
 use crate::frontend::Profile;
 use host::Host;
 
-/// A version number as OpenCL packs it.
+/// A version number in OpenCL's packed form.
 pub const fn version(major: u32, minor: u32, patch: u32) -> cl::cl_version {
     (major << 22) | (minor << 12) | patch
 }
 
-/// The version of OpenCL that platform and device report.
+/// The version of OpenCL that the platform and the device report.
 pub const OPENCL_VERSION: (u32, u32) = if all_listed(REQUIRED_BY_3_1) { (3, 1) } else { (3, 0) };
 
-/// Extensions that OpenCL 3.1 has in its core, and that its devices still list.
+/// Extensions that are part of the core of OpenCL 3.1 and that its devices still list.
 const REQUIRED_BY_3_1: &[&str] = &[
     "cl_khr_device_uuid",
     "cl_khr_extended_bit_ops",
@@ -40,7 +40,7 @@ const REQUIRED_BY_3_1: &[&str] = &[
     "cl_khr_suggested_local_work_size",
 ];
 
-/// Whether the extensions are all in the list.
+/// Whether all of these extensions are listed.
 const fn all_listed(names: &[&str]) -> bool {
     let mut index = 0;
     while index < names.len() {
@@ -57,7 +57,7 @@ const fn all_listed(names: &[&str]) -> bool {
     true
 }
 
-/// Whether two texts are equal; a comparison that constants may use.
+/// Whether two texts are equal, for constant evaluation.
 const fn same(a: &[u8], b: &[u8]) -> bool {
     let mut index = 0;
     while index < a.len() && index < b.len() && a[index] == b[index] {
@@ -66,19 +66,19 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && index == a.len()
 }
 
-/// The highest version of OpenCL C whose every feature is there; what `CL_DEVICE_OPENCL_C_VERSION` may say.
+/// The highest version of OpenCL C with all of its features, reported by `CL_DEVICE_OPENCL_C_VERSION`.
 pub const OPENCL_C_VERSION: (u32, u32) = (1, 2);
-/// Name of the platform and first word of vendor-specific text in version strings.
+/// Name of the platform, and first word of vendor-specific text in version strings.
 pub const NAME: &str = "Clift";
 /// Vendor of the platform.
 pub const VENDOR: &str = "Clift";
 /// Version of the driver.
 pub const DRIVER_VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Only full profile is offered.
+/// Only the full profile is supported.
 pub const PROFILE: &str = "FULL_PROFILE";
-/// Suffix for the names of the platform's own extensions; what `cl_khr_icd` wants to tell platforms apart.
+/// Suffix of the names of the platform's own extensions, by which `cl_khr_icd` distinguishes platforms.
 pub const ICD_SUFFIX: &str = "CLIFT";
-/// Never submitted: a date that cannot be a submission's, in the form the query must have.
+/// There was no conformance submission: an impossible date, in the format that the query requires.
 pub const CONFORMANCE: &str = "v0000-01-01-00";
 
 /// `CL_PLATFORM_VERSION` and `CL_DEVICE_VERSION`.
@@ -98,13 +98,13 @@ pub fn il_version_string() -> String {
     names.join(" ")
 }
 
-/// C strings whose addresses queries hand out: they live as long as the driver.
+/// C strings whose addresses queries return. They are never freed.
 #[derive(Debug)]
 pub struct Texts(Vec<CString>);
 
 impl Texts {
     fn new(names: &[&str]) -> Self {
-        // No name of ours has a NUL in it.
+        // None of these names contains a NUL.
         Self(names.iter().filter_map(|name| CString::new(*name).ok()).collect())
     }
 
@@ -117,21 +117,21 @@ impl Texts {
 /// `CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS`
 pub static INSTRUCTION_SETS: LazyLock<Texts> = LazyLock::new(|| Texts::new(&["OpenCL.std"]));
 
-/// `CL_DEVICE_SPIRV_EXTENSIONS`: what the kernel compiler reports.
+/// `CL_DEVICE_SPIRV_EXTENSIONS`, as reported by the kernel compiler.
 pub static MODULE_EXTENSIONS: LazyLock<Texts> =
     LazyLock::new(|| Texts::new(clift_jit::spirv::caps::SUPPORTED_EXTENSIONS));
 
-/// `CL_DEVICE_SPIRV_CAPABILITIES`: what the kernel compiler reports.
+/// `CL_DEVICE_SPIRV_CAPABILITIES`, as reported by the kernel compiler.
 pub fn module_capabilities() -> Vec<u32> {
     clift_jit::spirv::caps::SUPPORTED_CAPABILITIES.iter().map(|capability| *capability as u32).collect()
 }
 
-/// Who an extension belongs to.
+/// What an extension extends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// The platform alone (the loader's interface).
+pub enum ExtensionScope {
+    /// Only the platform (the loader's interface).
     Platform,
-    /// The device, and as there is one device, the platform too.
+    /// The device, and, as there is only one device, the platform too.
     Device,
 }
 
@@ -142,89 +142,90 @@ pub struct Extension {
     pub name: &'static str,
     /// Its version.
     pub version: cl::cl_version,
-    /// Who lists it.
-    pub scope: Scope,
-    /// Whether it changes OpenCL C: then a macro of its name is defined and `#pragma OPENCL EXTENSION` knows it.
+    /// What it extends.
+    pub scope: ExtensionScope,
+    /// Whether it extends OpenCL C: then a macro of its name is defined, and `#pragma OPENCL EXTENSION` accepts it.
     pub language: bool,
 }
 
-const fn extension(name: &'static str, version: cl::cl_version, scope: Scope, language: bool) -> Extension {
+const fn extension(name: &'static str, version: cl::cl_version, scope: ExtensionScope, language: bool) -> Extension {
     Extension { name, version, scope, language }
 }
 
-/// The supported extensions. Not `cl_khr_subgroups`, which promises that sub-groups of a work-group run independently of each
-/// other: one thread runs them all. Sub-groups themselves are a feature of the core. Nor `cl_khr_async_work_group_copy_fence`, which
-/// the conformance tests do not know as one of Khronos: its function is there all the same; nor `cl_khr_subgroup_named_barrier`, whose
-/// functions OpenCL C lacks here: named barriers are for SPIR-V modules, which may ask for the capability.
+/// The supported extensions. Missing on purpose: `cl_khr_subgroups`, which guarantees independent forward progress of the
+/// sub-groups of a work-group, while here one thread executes them all (sub-groups themselves are a feature of the core);
+/// `cl_khr_async_work_group_copy_fence`, which the conformance tests do not accept as a Khronos extension, although its function
+/// is implemented; and `cl_khr_subgroup_named_barrier`, whose functions clang does not declare in OpenCL C, although SPIR-V
+/// modules may use named barriers.
 pub const EXTENSIONS: &[Extension] = &[
-    extension("cl_khr_icd", version(2, 0, 1), Scope::Platform, false),
-    extension("cl_khr_byte_addressable_store", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_global_int32_base_atomics", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_global_int32_extended_atomics", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_local_int32_base_atomics", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_local_int32_extended_atomics", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_int64_base_atomics", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_int64_extended_atomics", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_fp16", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_fp64", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_3d_image_writes", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_depth_images", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_image2d_from_buffer", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_mipmap_image", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_mipmap_image_writes", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_srgb_image_writes", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_command_buffer", version(0, 9, 8), Scope::Device, false),
-    extension("cl_khr_command_buffer_mutable_dispatch", version(0, 9, 5), Scope::Device, false),
-    extension("cl_khr_create_command_queue", version(1, 0, 0), Scope::Device, false),
-    extension("cl_khr_device_uuid", version(1, 0, 0), Scope::Device, false),
-    extension("cl_khr_expect_assume", version(1, 0, 0), Scope::Device, false),
-    extension("cl_khr_extended_async_copies", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_extended_bit_ops", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_extended_versioning", version(1, 0, 0), Scope::Device, false),
-    extension("cl_khr_external_memory", version(1, 0, 1), Scope::Device, false),
-    extension("cl_khr_external_memory_dma_buf", version(1, 0, 0), Scope::Device, false),
-    extension("cl_khr_external_memory_opaque_fd", version(1, 0, 0), Scope::Device, false),
-    extension("cl_khr_il_program", version(1, 0, 0), Scope::Device, false),
-    extension("cl_khr_integer_dot_product", version(2, 0, 0), Scope::Device, true),
-    extension("cl_khr_kernel_clock", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_priority_hints", version(1, 0, 0), Scope::Device, false),
-    extension("cl_khr_semaphore", version(1, 0, 0), Scope::Device, false),
-    extension("cl_khr_spirv_linkonce_odr", version(1, 0, 0), Scope::Device, false),
-    extension("cl_khr_spirv_no_integer_wrap_decoration", version(1, 0, 0), Scope::Device, false),
-    extension("cl_khr_spirv_queries", version(1, 0, 0), Scope::Device, false),
-    extension("cl_khr_subgroup_ballot", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_subgroup_clustered_reduce", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_subgroup_extended_types", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_subgroup_non_uniform_arithmetic", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_subgroup_non_uniform_vote", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_subgroup_rotate", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_subgroup_shuffle", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_subgroup_shuffle_relative", version(1, 0, 0), Scope::Device, true),
-    extension("cl_khr_suggested_local_work_size", version(1, 0, 0), Scope::Device, false),
-    extension("cl_khr_throttle_hints", version(1, 0, 0), Scope::Device, false),
-    extension("cl_ext_buffer_device_address", version(1, 0, 2), Scope::Device, false),
-    extension("cl_ext_float_atomics", version(1, 0, 0), Scope::Device, true),
-    extension("cl_ext_image_from_buffer", version(1, 0, 0), Scope::Device, false),
-    extension("cl_ext_image_requirements_info", version(0, 5, 0), Scope::Device, false),
-    extension("cl_ext_immutable_memory_objects", version(1, 0, 0), Scope::Device, false),
-    extension("cl_intel_required_subgroup_size", version(1, 0, 0), Scope::Device, true),
-    extension("cl_intel_unified_shared_memory", version(1, 1, 0), Scope::Device, false),
+    extension("cl_khr_icd", version(2, 0, 1), ExtensionScope::Platform, false),
+    extension("cl_khr_byte_addressable_store", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_global_int32_base_atomics", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_global_int32_extended_atomics", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_local_int32_base_atomics", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_local_int32_extended_atomics", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_int64_base_atomics", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_int64_extended_atomics", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_fp16", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_fp64", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_3d_image_writes", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_depth_images", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_image2d_from_buffer", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_mipmap_image", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_mipmap_image_writes", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_srgb_image_writes", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_command_buffer", version(0, 9, 8), ExtensionScope::Device, false),
+    extension("cl_khr_command_buffer_mutable_dispatch", version(0, 9, 5), ExtensionScope::Device, false),
+    extension("cl_khr_create_command_queue", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_device_uuid", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_expect_assume", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_extended_async_copies", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_extended_bit_ops", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_extended_versioning", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_external_memory", version(1, 0, 1), ExtensionScope::Device, false),
+    extension("cl_khr_external_memory_dma_buf", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_external_memory_opaque_fd", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_il_program", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_integer_dot_product", version(2, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_kernel_clock", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_priority_hints", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_semaphore", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_spirv_linkonce_odr", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_spirv_no_integer_wrap_decoration", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_spirv_queries", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_subgroup_ballot", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_subgroup_clustered_reduce", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_subgroup_extended_types", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_subgroup_non_uniform_arithmetic", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_subgroup_non_uniform_vote", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_subgroup_rotate", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_subgroup_shuffle", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_subgroup_shuffle_relative", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_suggested_local_work_size", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_throttle_hints", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_ext_buffer_device_address", version(1, 0, 2), ExtensionScope::Device, false),
+    extension("cl_ext_float_atomics", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_ext_image_from_buffer", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_ext_image_requirements_info", version(0, 5, 0), ExtensionScope::Device, false),
+    extension("cl_ext_immutable_memory_objects", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_intel_required_subgroup_size", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_intel_unified_shared_memory", version(1, 1, 0), ExtensionScope::Device, false),
 ];
 
-/// Most named barriers of a work-group. They lie in local memory, so that it is a matter of a few hundred bytes.
+/// Maximum number of named barriers in a work-group. They take a few hundred bytes of local memory.
 pub const MAX_NAMED_BARRIERS: cl::cl_uint = 64;
 
 /// The extensions that the device lists.
 pub fn device_extensions() -> impl Iterator<Item = &'static Extension> {
-    EXTENSIONS.iter().filter(|extension| extension.scope == Scope::Device)
+    EXTENSIONS.iter().filter(|extension| extension.scope == ExtensionScope::Device)
 }
 
-/// Names of the extensions that OpenCL C knows: what the front end switches on, all others off.
+/// Names of the extensions of OpenCL C, which the front end enables. It disables all others.
 pub fn language_extensions() -> impl Iterator<Item = &'static str> {
     EXTENSIONS.iter().filter(|extension| extension.language).map(|extension| extension.name)
 }
 
-/// What the front end has to know of the device.
+/// The device's profile for the front end.
 pub fn profile() -> &'static Arc<Profile> {
     static PROFILE: OnceLock<Arc<Profile>> = OnceLock::new();
     PROFILE.get_or_init(|| {
@@ -239,8 +240,8 @@ pub fn profile() -> &'static Arc<Profile> {
     })
 }
 
-/// Optional features of OpenCL C 3.0 and of extensions that the device has; each is a macro that is defined as 1 from
-/// `-cl-std=CL3.0` on.
+/// Optional features of OpenCL C 3.0 and of extensions that the device supports. From `-cl-std=CL3.0` on, each is a macro
+/// defined as 1.
 pub const OPENCL_C_FEATURES: &[&str] = &[
     "__opencl_c_int64",
     "__opencl_c_fp64",
@@ -276,13 +277,13 @@ pub const OPENCL_C_FEATURES: &[&str] = &[
     "__opencl_c_ext_fp64_local_atomic_min_max",
 ];
 
-/// Sharing of the address space: kernels use any memory of the process, at any time, with the machine's own atomics.
+/// Shared virtual memory: kernels access any memory of the process, at any time, with the processor's atomics.
 pub const SVM_CAPABILITIES: cl::cl_device_svm_capabilities = cl::CL_DEVICE_SVM_COARSE_GRAIN_BUFFER
     | cl::CL_DEVICE_SVM_FINE_GRAIN_BUFFER
     | cl::CL_DEVICE_SVM_FINE_GRAIN_SYSTEM
     | cl::CL_DEVICE_SVM_ATOMICS;
 
-/// The same in the words of `cl_intel_unified_shared_memory`: true for all types of memory.
+/// The same for `cl_intel_unified_shared_memory`: it applies to all types of memory.
 pub const USM_CAPABILITIES: cl::cl_device_unified_shared_memory_capabilities_intel =
     cl::CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL
         | cl::CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL
@@ -293,11 +294,11 @@ pub const USM_CAPABILITIES: cl::cl_device_unified_shared_memory_capabilities_int
 pub const COMMAND_BUFFER_QUEUE_PROPERTIES: cl::cl_command_queue_properties =
     cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | cl::CL_QUEUE_PROFILING_ENABLE;
 
-/// What command buffers can do.
+/// Capabilities of command buffers.
 pub const COMMAND_BUFFER_CAPABILITIES: cl::cl_device_command_buffer_capabilities_khr =
     cl::CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR | cl::CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR;
 
-/// What may be changed of a recorded kernel.
+/// What may be changed in a recorded kernel.
 pub const MUTABLE_DISPATCH_FIELDS: cl::cl_mutable_dispatch_fields_khr = cl::CL_MUTABLE_DISPATCH_GLOBAL_OFFSET_KHR
     | cl::CL_MUTABLE_DISPATCH_GLOBAL_SIZE_KHR
     | cl::CL_MUTABLE_DISPATCH_LOCAL_SIZE_KHR
@@ -307,11 +308,11 @@ pub const MUTABLE_DISPATCH_FIELDS: cl::cl_mutable_dispatch_fields_khr = cl::CL_M
 /// Types of semaphores.
 pub const SEMAPHORE_TYPES: &[cl::cl_semaphore_type_khr] = &[cl::CL_SEMAPHORE_TYPE_BINARY_KHR];
 
-/// Types of external memory that buffers can be made of: what the processor can map.
+/// Types of external memory from which buffers can be created: those that the processor can map.
 pub const EXTERNAL_MEMORY_TYPES: &[cl::cl_external_memory_handle_type_khr] =
     &[cl::CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR, cl::CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR];
 
-/// SPIR-V extensions that modules may use: the compiler's importer knows them. The front end is told to keep to these.
+/// SPIR-V extensions that modules may use, because the importer supports them. The front end uses only these.
 pub const SPIRV_EXTENSIONS: &[&str] = &[
     "SPV_KHR_no_integer_wrap_decoration",
     "SPV_KHR_linkonce_odr",
@@ -325,62 +326,62 @@ pub const SPIRV_EXTENSIONS: &[&str] = &[
     "SPV_EXT_relaxed_printf_string_address_space",
 ];
 
-/// Whether there are images.
+/// Whether images are supported.
 pub const IMAGES: bool = true;
-/// Images and samplers that one kernel may have, of each kind: as many as its arguments' bytes hold.
+/// Maximum number of images and of samplers in the arguments of one kernel, limited by the size of the arguments.
 pub const MAX_IMAGE_ARGS: u32 = 128;
-/// Rows of an image made of a buffer lie so many elements apart, or a multiple.
+/// Required alignment, in elements, of the row pitch of an image created from a buffer.
 pub const IMAGE_PITCH_ALIGNMENT: u32 = 1;
-/// A buffer that an image is made of begins at a multiple of so many elements.
+/// Required alignment, in elements, of the start of a buffer from which an image is created.
 pub const IMAGE_BASE_ADDRESS_ALIGNMENT: u32 = 1;
-/// Samplers that one kernel may have.
+/// Maximum number of samplers in one kernel.
 pub const MAX_SAMPLERS: u32 = 16;
 
-/// Versions of OpenCL C in which programs may ask to be built *and* find every mandatory feature. 2.0 is accepted in
-/// `-cl-std` but not listed: pipes, device queues and images are mandatory there.
+/// Versions of OpenCL C with all mandatory features, which programs may be built for. `-cl-std` also accepts 2.0, which is not
+/// listed because pipes and device queues are mandatory in it.
 pub const OPENCL_C_VERSIONS: &[(u32, u32)] = match OPENCL_VERSION {
     (3, 0) => &[(1, 0), (1, 1), (1, 2), (3, 0)],
     _ => &[(1, 0), (1, 1), (1, 2), (3, 0), (3, 1)],
 };
 
-/// A name and a version in the form of the queries.
+/// A name and a version in the format of the queries.
 pub fn name_version(name: &str, version: cl::cl_version) -> cl::cl_name_version {
     let mut fixed = [0; cl::CL_NAME_VERSION_MAX_NAME_SIZE];
-    // One byte stays for the NUL; no name of ours is that long (tested).
+    // One byte remains for the NUL; a test checks that no name is longer.
     let length = name.len().min(cl::CL_NAME_VERSION_MAX_NAME_SIZE - 1);
     fixed[..length].copy_from_slice(&name.as_bytes()[..length]);
     cl::cl_name_version { version, name: fixed }
 }
 
-/// Numbers that describe the device: fixed choices, each with its reason, and facts about the machine.
+/// Numbers that describe the device: constants with their reasons, and facts about the machine.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Facts about the machine.
     pub host: Host,
-    /// Work-items per work-group, in all and in each dimension. The runtime runs a group on one core, so the bound is the
-    /// scratch memory it keeps per item; 4096 covers what programs for GPUs ask for (1024) with room.
+    /// Maximum number of work-items per work-group, in total and in each dimension. The runtime runs a group on one core, so the
+    /// limit is the scratch memory per work-item. 4096 is more than programs for GPUs need (1024).
     pub max_work_group_size: usize,
-    /// Local memory per work-group. It is ordinary memory here, so its worth is that it stays in the caches next to the core; programs
-    /// that size their tiles by this number must not be led to outgrow them, nor by the bound of work-groups beyond it: a quarter
-    /// of a megabyte where the second level has it, else twice what the specification demands.
+    /// Local memory per work-group in bytes. Local memory is ordinary memory, which is fast as long as it stays in the caches of
+    /// the core. Programs choose the size of their tiles by this number, so it must not exceed these caches: 256 KiB if the
+    /// level-2 cache is large enough, otherwise twice the minimum of the specification.
     pub local_mem_size: u64,
-    /// Largest buffer: half of the memory, at least what the specification demands.
+    /// Maximum size of a buffer: half of the memory, but at least the specification's minimum.
     pub max_mem_alloc_size: u64,
-    /// Bytes of kernel arguments.
+    /// Maximum size of a kernel's arguments in bytes.
     pub max_parameter_size: usize,
-    /// Bytes in one constant buffer. Constant memory is global memory here.
+    /// Maximum size of a constant buffer in bytes. Constant memory is global memory.
     pub max_constant_buffer_size: u64,
-    /// Constant arguments of one kernel: as many as arguments of a pointer's size fit.
+    /// Maximum number of constant arguments of one kernel, limited by the size of the arguments.
     pub max_constant_args: u32,
-    /// Bytes of one program-scope variable.
+    /// Maximum size of one program-scope variable in bytes.
     pub max_global_variable_size: usize,
-    /// Bytes of `printf` output that one launch may produce.
+    /// Maximum size of one launch's `printf` output in bytes.
     pub printf_buffer_size: usize,
-    /// Alignment of a buffer's start, and so of a sub-buffer's origin, in bytes: the widest type of OpenCL C.
+    /// Alignment of a buffer's start, and thus of a sub-buffer's origin, in bytes: the size of the largest type of OpenCL C.
     pub base_address_align: usize,
-    /// Largest alignment of memory that is addressed by pointer: a huge page.
+    /// Maximum alignment of memory that is addressed by pointer: a huge page.
     pub max_alignment: usize,
-    /// Bytes of a vector register.
+    /// Size of a vector register in bytes.
     pub vector_bytes: u32,
     /// `CL_DEVICE_UUID`.
     pub device_uuid: [u8; 16],
@@ -388,18 +389,18 @@ pub struct Limits {
     pub driver_uuid: [u8; 16],
 }
 
-/// The limits of this machine's device, probed once.
+/// The limits of this machine's device, determined once.
 pub fn limits() -> &'static Limits {
     static LIMITS: OnceLock<Limits> = OnceLock::new();
     LIMITS.get_or_init(|| Limits::of(Host::probe()))
 }
 
-/// Largest alignment that any OpenCL C type needs (`long16`, `double16`).
+/// Size of the largest types of OpenCL C (`long16`, `double16`), and thus their alignment.
 const WIDEST_TYPE: usize = 128;
 
 impl Limits {
-    /// Work-items that a work-group should have at least, and a multiple of: the 32-bit lanes of a register. Kernels that run
-    /// one work-item at a time gain by it too, because what is common to a group is done once.
+    /// Preferred work-group size multiple, and minimum: the number of 32-bit lanes of a vector register. Kernels without
+    /// vectorization benefit too, because uniform computations are done once per group.
     pub fn preferred_multiple(&self) -> usize {
         self.vector_bytes as usize / size_of::<u32>()
     }
@@ -427,9 +428,9 @@ impl Limits {
     }
 }
 
-/// An identifier that is the same in every process and after a reboot: a hash in the form of an RFC 9562 version-8 UUID.
+/// An identifier that is the same in every process and after a reboot: a hash in the format of an RFC 9562 version-8 UUID.
 fn uuid(parts: &[&str]) -> [u8; 16] {
-    // FNV-1a in 128 bits: fixed by its definition, unlike the standard library's hashers.
+    // 128-bit FNV-1a, which has a fixed definition, unlike the standard library's hashers.
     let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     for byte in [NAME].iter().chain(parts).flat_map(|part| part.bytes().chain([0])) {
         hash ^= u128::from(byte);
@@ -454,7 +455,7 @@ mod tests {
         }
     }
 
-    /// The features that follow from others in the list, and the ones that the queries' answers demand.
+    /// The features that extensions in the list imply, and those that queries require.
     #[test]
     fn features_agree_with_extensions() {
         let has = |name| EXTENSIONS.iter().any(|e| e.name == name);
@@ -475,7 +476,7 @@ mod tests {
         assert_eq!(limits().max_global_variable_size > 0, feature("__opencl_c_program_scope_global_variables"));
     }
 
-    /// The front end may only make what the importer reads.
+    /// The front end may use only SPIR-V extensions that the importer supports.
     #[test]
     fn spirv_extensions_are_known() {
         for name in SPIRV_EXTENSIONS {

@@ -1,8 +1,8 @@
 //! Functions of the application that the driver calls.
 //!
 //! Each kind of callback is a C function together with the `user_data` it was registered with, wrapped so that `api/` and
-//! `object/` can keep and call it without `unsafe`. The rule for callers: no lock is held during the call. A callback may be
-//! called from any thread; the specification demands that of the application.
+//! `object/` can store and call it without `unsafe`. No lock may be held during the call. A callback may be called from any
+//! thread, which the specification requires applications to support.
 
 #![allow(unsafe_code, reason = "calls C functions of the application")]
 
@@ -49,14 +49,14 @@ callback! {
 }
 
 impl ContextNotify {
-    /// Reports an error of the context; does nothing for NULL. Bytes after a NUL in the message are lost.
+    /// Reports an error of the context; does nothing for NULL. The message ends at its first NUL.
     pub fn call(self, message: &str, user_data: UserData) {
         let Some(function) = self.0 else { return };
         let end = message.find('\0').unwrap_or(message.len());
         let Ok(message) = CString::new(&message[..end]) else {
             unreachable!("broken invariant: the text was cut at its first NUL")
         };
-        // SAFETY: the application registered the function for this call; the string lives during it.
+        // SAFETY: the application registered the function for this call; the string outlives it.
         unsafe { function(message.as_ptr(), std::ptr::null(), 0, user_data.0) }
     }
 }
@@ -67,7 +67,7 @@ callback! {
 }
 
 impl ContextDestructor {
-    /// Tells that the context ends; does nothing for NULL.
+    /// Reports the end of the context; does nothing for NULL.
     pub fn call(self, context: Handle<Context>, user_data: UserData) {
         if let Some(function) = self.0 {
             // SAFETY: the application registered the function for this call.
@@ -82,7 +82,7 @@ callback! {
 }
 
 impl MemDestructor {
-    /// Tells that the memory object ends; does nothing for NULL.
+    /// Reports the end of the memory object; does nothing for NULL.
     pub fn call(self, mem: Handle<Mem>, user_data: UserData) {
         if let Some(function) = self.0 {
             // SAFETY: the application registered the function for this call.
@@ -97,7 +97,7 @@ callback! {
 }
 
 impl EventNotify {
-    /// Tells that the event has reached a status; does nothing for NULL.
+    /// Reports that the event has reached a status; does nothing for NULL.
     pub fn call(self, event: Handle<Event>, status: cl_int, user_data: UserData) {
         if let Some(function) = self.0 {
             // SAFETY: the application registered the function for this call.
@@ -112,7 +112,7 @@ callback! {
 }
 
 impl NativeFunction {
-    /// Runs the function on its block of arguments; does nothing for NULL.
+    /// Calls the function with its block of arguments; does nothing for NULL.
     pub fn call(self, args: HostPtr) {
         if let Some(function) = self.0 {
             // SAFETY: the application enqueued the function with these arguments.
@@ -127,11 +127,11 @@ callback! {
 }
 
 impl SvmFreeFunction {
-    /// Has the application free memory; does nothing for NULL.
+    /// Makes the application free memory; does nothing for NULL.
     pub fn call(self, queue: Handle<Queue>, mut pointers: Vec<HostPtr>, user_data: UserData) {
         if let Some(function) = self.0 {
-            // SAFETY: the application enqueued the function for this call; the array lives during it, and its length was
-            // given as a `cl_uint`.
+            // SAFETY: the application enqueued the function for this call; the array outlives it, and its length was given as a
+            // `cl_uint`.
             unsafe { function(queue, pointers.len() as cl_uint, pointers.as_mut_ptr(), user_data.0) }
         }
     }
@@ -143,7 +143,7 @@ callback! {
 }
 
 impl ProgramNotify {
-    /// Tells that a build has ended; does nothing for NULL.
+    /// Reports the end of a build; does nothing for NULL.
     pub fn call(self, program: Handle<Program>, user_data: UserData) {
         if let Some(function) = self.0 {
             // SAFETY: the application registered the function for this call.

@@ -1,5 +1,5 @@
-//! From the list of entry points ([`super::entries`]) to everything that is made of it: the C stubs, the dispatch table of
-//! 150 slots, the lookup by name, and the list of gaps.
+//! Generates everything that depends on the list of entry points ([`super::entries`]): the C stubs, the dispatch table of 150
+//! slots, the lookup by name, and the list of unimplemented functions.
 //!
 //! A row of the list is
 //!
@@ -7,8 +7,8 @@
 //! [slot] clName(arg: Type, ...) -> kind = module::function;
 //! ```
 //!
-//! where the types are those of [`super::pointer`], [`super::handle`] and [`super::callback`] (transparent over what C
-//! passes), and the kind says what the C function has besides the listed arguments:
+//! where the types are those of [`super::pointer`], [`super::handle`] and [`super::callback`] (transparent wrappers of what C
+//! passes), and the kind determines the arguments that the C function has in addition to the listed ones:
 //!
 //! | kind | C function | Rust function |
 //! |---|---|---|
@@ -20,8 +20,8 @@
 //! | `pointer` | returns a pointer, NULL on error | `fn(args) -> ClResult<impl Returned>` |
 //! | `nothing` | returns nothing | `fn(args) -> ClResult<()>` |
 //!
-//! The function is named from `crate::api`. An entry point that is not built has `gap::Error` there instead: it returns
-//! that error whatever its arguments are, and is listed in [`gaps`]. Rows without a slot are functions found by name only.
+//! The Rust function is a path in `crate::api`. An entry point that is not implemented has `gap::Error` instead: it returns that
+//! error for all arguments and is listed in [`gaps`]. Rows without a slot are functions that are found by name only.
 
 #![allow(unsafe_code, reason = "the table holds addresses of functions and is shared between threads")]
 
@@ -31,17 +31,17 @@ use super::entries::ENTRIES;
 use super::entry::Returned;
 use crate::error::ClError;
 
-/// Number of slots in the table, fixed by the ICD interface.
+/// Number of slots in the table, defined by the ICD interface.
 pub const SLOTS: usize = 150;
 
-/// What slots 0 and 31 hold to say "ICD 2" (`CL_ICD2_TAG_KHR`): the bytes of `OPENCL31`.
+/// The value of slots 0 and 31 that means "ICD 2" (`CL_ICD2_TAG_KHR`): the bytes of `OPENCL31`.
 #[cfg(target_pointer_width = "64")]
 pub const ICD2_TAG: usize = 0x4F50_454E_434C_3331;
-/// What slots 0 and 31 hold to say "ICD 2" (`CL_ICD2_TAG_KHR`): the bytes of `CL31`.
+/// The value of slots 0 and 31 that means "ICD 2" (`CL_ICD2_TAG_KHR`): the bytes of `CL31`.
 #[cfg(target_pointer_width = "32")]
 pub const ICD2_TAG: usize = 0x434C_3331;
 
-/// Slots that hold [`ICD2_TAG`] in place of their functions, which no loader calls.
+/// Slots that hold [`ICD2_TAG`] instead of their functions, which no loader calls.
 pub const ICD2_TAG_SLOTS: [usize; 2] = [0, 31];
 
 /// The address of an entry stub, or null.
@@ -60,22 +60,22 @@ impl Returned for Address {
     }
 }
 
-// SAFETY: the address of a function or a tag; immutable.
+// SAFETY: the address of a function or a tag, which is immutable.
 unsafe impl Sync for Address {}
 // SAFETY: as above.
 unsafe impl Send for Address {}
 
-/// The table that every object points to.
+/// The table that every object refers to.
 #[repr(C)]
 #[derive(Debug)]
-pub struct Dispatch {
+pub struct DispatchTable {
     /// The slots in the order of the ICD interface.
     pub slots: [Address; SLOTS],
 }
 
-/// What an entry point has besides its listed arguments; see the module's documentation.
+/// The form of an entry point's C function; see the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     /// Returns its error code.
     Status,
     /// An info query.
@@ -95,21 +95,21 @@ pub enum Kind {
 /// One row of the list.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// Place in the table; `None` for functions that are found by name only.
+    /// Index in the table; `None` for functions that are found by name only.
     pub slot: Option<usize>,
     /// The C name.
     pub name: &'static str,
     /// The stub.
     pub address: Address,
-    /// What it has besides its listed arguments.
-    pub kind: Kind,
+    /// The form of the C function.
+    pub kind: EntryKind,
     /// Number of listed arguments.
     pub args: usize,
-    /// The error it always returns, when it is not built.
+    /// The error that it always returns, if it is not implemented.
     pub gap: Option<ClError>,
 }
 
-const fn build_table() -> Dispatch {
+const fn build_table() -> DispatchTable {
     let mut slots = [Address::NULL; SLOTS];
     let mut row = 0;
     while row < ENTRIES.len() {
@@ -123,23 +123,23 @@ const fn build_table() -> Dispatch {
         slots[ICD2_TAG_SLOTS[tag]] = Address(std::ptr::without_provenance(ICD2_TAG));
         tag += 1;
     }
-    Dispatch { slots }
+    DispatchTable { slots }
 }
 
-/// The table. Slots of Direct3D and DX9, which no header declares outside Windows, are null.
-pub static TABLE: Dispatch = build_table();
+/// The table. The slots of Direct3D and DX9 functions, which exist only on Windows, are null.
+pub static TABLE: DispatchTable = build_table();
 
 /// Finds an entry point by its C name.
 pub fn lookup(name: &[u8]) -> Option<Address> {
     ENTRIES.iter().find(|entry| entry.name.as_bytes() == name).map(|entry| entry.address)
 }
 
-/// The entry points that are not built, with the error they return.
+/// The entry points that are not implemented, with the error they return.
 pub fn gaps() -> impl Iterator<Item = (&'static str, ClError)> {
     ENTRIES.iter().filter_map(|entry| Some((entry.name, entry.gap?)))
 }
 
-/// Calls the Rust function of a row, or answers for a gap.
+/// Calls the Rust function of a row, or returns the error of a gap.
 macro_rules! run {
     (object gap::$error:ident $args:tt) => {
         Err::<$crate::ffi::entry::Never, _>($crate::error::ClError::$error)
@@ -225,7 +225,7 @@ macro_rules! stub {
 }
 pub(super) use stub;
 
-/// The arguments of a call for the trace, formatted only when somebody listens.
+/// The arguments of a call for the trace, formatted only if the trace is enabled.
 macro_rules! trace_args {
     ($($arg:ident)*) => {
         format_args!(concat!("" $(, " ", stringify!($arg), "={:#x?}")*), $($arg),*)
@@ -233,33 +233,33 @@ macro_rules! trace_args {
 }
 pub(super) use trace_args;
 
-/// The [`Kind`] that a row's word names.
+/// The [`EntryKind`] that a row's keyword names.
 macro_rules! kind {
     (status) => {
-        Kind::Status
+        EntryKind::Status
     };
     (info) => {
-        Kind::Info
+        EntryKind::Info
     };
     (object) => {
-        Kind::Object
+        EntryKind::Object
     };
     (enqueue) => {
-        Kind::Enqueue
+        EntryKind::Enqueue
     };
     (enqueue_object) => {
-        Kind::EnqueueObject
+        EntryKind::EnqueueObject
     };
     (pointer) => {
-        Kind::Pointer
+        EntryKind::Pointer
     };
     (nothing) => {
-        Kind::Nothing
+        EntryKind::Nothing
     };
 }
 pub(super) use kind;
 
-/// The list: makes the stubs (private functions named as in C) and [`ENTRIES`].
+/// Generates the stubs (private functions named as in C) and [`ENTRIES`] from the list.
 macro_rules! entry_points {
     (
         slots { $([$slot:literal] $name:ident($($arg:ident: $ty:ty),* $(,)?) -> $kind:ident = $($path:ident)::+;)* }
@@ -268,7 +268,7 @@ macro_rules! entry_points {
         $(stub!($kind $name ($($arg: $ty),*) $($path)::+);)*
         $(stub!($extra_kind $extra ($($extra_arg: $extra_ty),*) $($extra_path)::+);)*
 
-        /// Every entry point, those with a slot first and in order of their slots.
+        /// Every entry point: first those with a slot, in the order of their slots.
         pub const ENTRIES: &[Entry] = &[
             $(Entry {
                 slot: Some($slot),

@@ -1,7 +1,7 @@
 //! The list of entry points, in the order of the dispatch table (`CL/cl_icd.h`).
 //!
-//! How a row reads is explained in [`super::dispatch`]; how one is added, in `docs/add-an-entry-point.md`. Slots 75 to 80
-//! and 109 to 118 (Direct3D, DX9) have no row: their functions are declared for Windows only.
+//! [`super::dispatch`] explains the rows; `docs/add-an-entry-point.md` explains how to add one. Slots 75 to 80 and 109 to 118
+//! (Direct3D, DX9) have no row because their functions are declared for Windows only.
 
 #![allow(unsafe_code, reason = "the stubs are functions that C calls")]
 #![allow(non_snake_case, reason = "the stubs are named as in C")]
@@ -13,7 +13,7 @@ use clift_include::cl::*;
 use super::callback::{
     ContextDestructor, ContextNotify, EventNotify, MemDestructor, NativeFunction, ProgramNotify, SvmFreeFunction,
 };
-use super::dispatch::{Address, Entry, Kind, entry_points, gap_of, kind, run, stub, trace_args};
+use super::dispatch::{Address, Entry, EntryKind, entry_points, gap_of, kind, run, stub, trace_args};
 use super::entry::{self, ErrorCode};
 use super::handle::{Handle, LoaderData};
 use super::pointer::{HostPtr, ImageDesc, In, InArray, InBytes, Out, OutArray, Properties, Text, UserData};

@@ -1,5 +1,5 @@
-//! What every entry stub does around the Rust function: a panic never reaches C, the call is traced, the error code goes
-//! where C expects it.
+//! What every entry stub does in addition to calling the Rust function: it stops panics, traces the call, and stores the error
+//! code.
 
 #![allow(unsafe_code, reason = "stores the error code through the errcode_ret pointer of the application")]
 
@@ -16,14 +16,14 @@ use super::pointer::{HostPtr, InArray, Out};
 use crate::error::{ClError, ClResult};
 use crate::object::event::Event;
 
-/// The three arguments at the end of every enqueue: the wait list, and where the event goes.
+/// The last three arguments of every enqueue function: the wait list, and the pointer for the event.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait<'call> {
     /// Events in the list.
     pub count: cl_uint,
     /// The list.
     pub list: InArray<'call, Handle<Event>>,
-    /// Where the command's event goes; NULL when the application does not want it.
+    /// Receives the command's event; NULL if the application does not need it.
     pub event: Out<'call, Handle<Event>>,
 }
 
@@ -41,12 +41,12 @@ impl ErrorCode<'_> {
     }
 }
 
-/// What an entry point returns besides an error code, as C sees it.
+/// What an entry point returns besides an error code, in the form for C.
 pub trait Returned: Sized {
-    /// The pointer that C gets.
+    /// The pointer that C receives.
     fn into_c(self) -> *mut c_void;
 
-    /// The error that is reported *besides* the pointer, where the specification wants both.
+    /// An error to report *in addition to* the pointer, where the specification requires both.
     fn error(&self) -> Option<ClError> {
         None
     }
@@ -58,7 +58,7 @@ impl<T: ClObject> Returned for Ref<T> {
     }
 }
 
-/// An object that the application gets together with an error code: the program of a link that failed.
+/// An object that the application receives together with an error code: the program of a failed link.
 #[derive(Debug)]
 pub struct WithError<T: ClObject> {
     /// The object.
@@ -83,7 +83,7 @@ impl Returned for HostPtr {
     }
 }
 
-/// Stands for the type of result that an entry point not built yet would have.
+/// The result type of an entry point that is not implemented.
 #[derive(Debug)]
 pub enum Never {}
 
@@ -93,8 +93,8 @@ impl Returned for Never {
     }
 }
 
-/// Runs the function of an entry point. A panic is our mistake; the application sees `CL_OUT_OF_RESOURCES`, the panic's
-/// message has gone to stderr.
+/// Runs the function of an entry point. A panic is a bug of the driver: the application sees `CL_OUT_OF_RESOURCES`, and the
+/// panic's message is in the trace.
 fn guarded<T>(name: &'static str, args: fmt::Arguments<'_>, run: impl FnOnce() -> ClResult<T>) -> ClResult<T> {
     let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
         tracing::error!(target: "clift::api", "{name} panicked");

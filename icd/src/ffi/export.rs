@@ -1,8 +1,8 @@
-//! The C symbols of `libclift.so`: what a loader looks up with `dlsym`, and nothing else.
+//! The exported C symbols of `libclift.so`, which a loader looks up with `dlsym`.
 //!
-//! Each only forwards to the function in the list. The stubs themselves are not exported: a symbol of the same name in the
-//! loader would take their place in our own dispatch table. For the same reason a program that links Clift as a Rust
-//! library must not link an OpenCL loader as well.
+//! Each calls the function in the list of entry points. The stubs themselves are not exported, because a symbol of the same name
+//! in the loader would replace them in the driver's dispatch table. For the same reason a program that links Clift as a Rust
+//! library must not link an OpenCL loader.
 
 #![allow(unsafe_code, reason = "exported C functions")]
 
@@ -12,7 +12,7 @@ use clift_include::cl::{cl_int, cl_platform_id, cl_platform_info, cl_uint};
 
 use super::dispatch::{Address, lookup};
 
-/// The address of an entry point that is known to be in the list.
+/// The address of an entry point that must be in the list.
 fn address_of(name: &str) -> *const c_void {
     match lookup(name.as_bytes()) {
         Some(Address(address)) => address,
@@ -20,7 +20,7 @@ fn address_of(name: &str) -> *const c_void {
     }
 }
 
-/// `clGetExtensionFunctionAddress`: the first thing a loader asks of a driver.
+/// `clGetExtensionFunctionAddress`: the first function that a loader calls.
 ///
 /// # Safety
 /// `name` is NULL or a NUL-terminated string.
@@ -29,14 +29,14 @@ pub unsafe extern "C" fn clGetExtensionFunctionAddress(name: *const c_char) -> *
     let address = address_of("clGetExtensionFunctionAddress");
     // SAFETY: the stub of this name has this signature.
     let stub: unsafe extern "C" fn(*const c_char) -> *mut c_void = unsafe { std::mem::transmute(address) };
-    // SAFETY: the caller keeps the contract of the entry point.
+    // SAFETY: the caller satisfies the contract of the entry point.
     unsafe { stub(name) }
 }
 
-/// `clIcdGetPlatformIDsKHR`: what `clGetPlatformIDs` is for a loader.
+/// `clIcdGetPlatformIDsKHR`: the loader's variant of `clGetPlatformIDs`.
 ///
 /// # Safety
-/// As the specification of `cl_khr_icd` says.
+/// See the specification of `cl_khr_icd`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clIcdGetPlatformIDsKHR(
     num_entries: cl_uint,
@@ -47,14 +47,14 @@ pub unsafe extern "C" fn clIcdGetPlatformIDsKHR(
     // SAFETY: the stub of this name has this signature.
     let stub: unsafe extern "C" fn(cl_uint, *mut cl_platform_id, *mut cl_uint) -> cl_int =
         unsafe { std::mem::transmute(address) };
-    // SAFETY: the caller keeps the contract of the entry point.
+    // SAFETY: the caller satisfies the contract of the entry point.
     unsafe { stub(num_entries, platforms, num_platforms) }
 }
 
 /// `clGetPlatformInfo`.
 ///
 /// # Safety
-/// As the OpenCL specification says.
+/// See the OpenCL specification.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clGetPlatformInfo(
     platform: cl_platform_id,
@@ -67,6 +67,6 @@ pub unsafe extern "C" fn clGetPlatformInfo(
     // SAFETY: the stub of this name has this signature.
     let stub: unsafe extern "C" fn(cl_platform_id, cl_platform_info, usize, *mut c_void, *mut usize) -> cl_int =
         unsafe { std::mem::transmute(address) };
-    // SAFETY: the caller keeps the contract of the entry point.
+    // SAFETY: the caller satisfies the contract of the entry point.
     unsafe { stub(platform, param_name, param_value_size, param_value, param_value_size_ret) }
 }

@@ -1,17 +1,17 @@
-//! Objects as the application holds them.
+//! The application's view of objects.
 //!
-//! A handle is the address of an [`Object`]: a `repr(C)` header that the ICD loader reads (dispatch table first, then the
-//! loader's own data), followed by the state of the object in Rust. Every object type has a registry of the addresses that
-//! are live; [`Handle::get`] looks the address up there *before* anything behind it is read, so null, garbage, released and
-//! wrong-typed handles give the type's `CL_INVALID_*` and are never dereferenced.
+//! A handle is the address of an [`Object`]: a `repr(C)` header that the ICD loader reads (the dispatch table, then the loader's
+//! own data), followed by the state of the object in Rust. Every object type has a registry of live addresses. [`Handle::get`]
+//! looks up the address there *before* it reads anything behind it. So null, invalid and released handles and those of another
+//! type give the type's `CL_INVALID_*` and are never dereferenced.
 //!
-//! Two lifetimes are kept apart. The *API reference count* is what `clRetain*`/`clRelease*` change and info queries report;
-//! while it is above zero it keeps the object alive. Rust's `Arc` count is what the driver itself holds: a queue its
-//! context, a command its buffers. An object lives until both are gone, and its handle stays usable that long: a context
-//! that the application has released can still be asked of its queue and retained again. A release at API count zero is an
-//! error whoever else holds the object.
+//! There are two reference counts. The *API reference count* is changed by `clRetain*`/`clRelease*` and reported by info queries;
+//! while it is positive it keeps the object alive. Rust's `Arc` count has the driver's own references: that of a queue to its
+//! context, those of a command to its buffers. An object lives until both counts are zero, and its handle stays valid that long:
+//! a context that the application has released can still be queried from its queue and retained again. A release at API count
+//! zero is an error even if the driver holds references.
 //!
-//! Not here: which states objects have (`object/`), and what they check (`api/`).
+//! Not here: the state of objects (`object/`) and the checks on it (`api/`).
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -24,16 +24,16 @@ use std::sync::{Arc, Weak};
 use parking_lot::RwLock;
 use rustc_hash::FxBuildHasher;
 
-use super::dispatch::{Dispatch, TABLE};
+use super::dispatch::{DispatchTable, TABLE};
 use crate::error::{ClError, ClResult};
 
-/// A type of object that the application can hold.
+/// A type of object to which the application can have handles.
 pub trait ClObject: Send + Sync + Sized + 'static {
-    /// Four letters for a debugger's memory view.
+    /// Four letters that identify the type in a memory dump.
     const TAG: [u8; 4];
     /// The error for a handle that is not of this type.
     const INVALID: ClError;
-    /// Where the live objects of the type are listed.
+    /// The registry of the type's live objects.
     fn registry() -> &'static Registry<Self>;
 }
 
@@ -52,38 +52,38 @@ macro_rules! cl_object {
 }
 pub(crate) use cl_object;
 
-/// A reference that the driver holds to an object; derefs to the object's state.
+/// A reference of the driver to an object; derefs to the object's state.
 pub type Ref<T> = Arc<Object<T>>;
 
-/// An object: the header the loader knows, then the state.
+/// An object: the header that the loader knows, then the state.
 #[repr(C)]
 pub struct Object<T: ClObject> {
-    /// Read by the loader to call through; the first field by the ICD's rules.
-    dispatch: &'static Dispatch,
-    /// Owned by the loader (ICD 2), copied from the platform when the object is made.
+    /// Read by the loader to call functions; must be the first field.
+    dispatch: &'static DispatchTable,
+    /// Owned by the loader (ICD 2), copied from the platform when the object is created.
     dispatch_data: AtomicPtr<c_void>,
     tag: [u8; 4],
-    /// The application's references. While there are any, one of Rust's references is theirs: whoever changes the count from
-    /// or to zero makes or drops it.
+    /// The API reference count. While it is positive, it owns one `Arc` reference. A thread that changes the count from or to
+    /// zero creates or drops that reference.
     api: AtomicU32,
     state: T,
 }
 
-/// The value that `clIcdSetPlatformDispatchDataKHR` stored: what new objects get.
+/// The value stored by `clIcdSetPlatformDispatchDataKHR`, which new objects get.
 static PLATFORM_DISPATCH_DATA: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Stores the loader's data for all objects made from now on.
+/// Sets the loader's data for all objects created from now on.
 pub fn set_platform_dispatch_data(data: LoaderData) {
     PLATFORM_DISPATCH_DATA.store(data.0, Ordering::Release);
 }
 
-/// The opaque pointer that the loader wants to find in every object; never followed.
+/// The opaque pointer of the loader in every object; never dereferenced.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub struct LoaderData(*mut c_void);
 
 impl<T: ClObject> Object<T> {
-    /// Makes an object with one API reference.
+    /// Creates an object with one API reference.
     pub fn create(state: T) -> Ref<T> {
         let object = Arc::new(Self {
             dispatch: &TABLE,
@@ -92,7 +92,7 @@ impl<T: ClObject> Object<T> {
             api: AtomicU32::new(1),
             state,
         });
-        // The application's.
+        // The reference that the API reference count owns.
         std::mem::forget(object.clone());
         T::registry().insert(&object);
         object
@@ -119,13 +119,13 @@ impl<T: ClObject> Object<T> {
     /// Removes an API reference.
     ///
     /// # Errors
-    /// The type's [`ClObject::INVALID`] when the application holds none.
+    /// The type's [`ClObject::INVALID`] when the API reference count is zero.
     pub fn release(self: &Arc<Self>) -> ClResult<()> {
         let remove = |count: u32| count.checked_sub(1);
         let before = self.api.fetch_update(Ordering::AcqRel, Ordering::Acquire, remove);
         if before.map_err(|_| T::INVALID)? == 1 {
-            #[allow(unsafe_code, reason = "Rust's references are counted by hand here")]
-            // SAFETY: the reference that was forgotten when the count left zero; each such change is paired with one back.
+            #[allow(unsafe_code, reason = "manual reference counting")]
+            // SAFETY: drops the reference that was forgotten when the count left zero; each such change is paired with one back.
             unsafe {
                 Arc::decrement_strong_count(Arc::as_ptr(self))
             };
@@ -138,7 +138,7 @@ impl<T: ClObject> Object<T> {
         self.dispatch_data.store(data.0, Ordering::Release);
     }
 
-    /// The handle the application knows this object by.
+    /// The application's handle to this object.
     pub fn handle(&self) -> Handle<T> {
         Handle(std::ptr::from_ref(self).expose_provenance(), PhantomData)
     }
@@ -167,7 +167,7 @@ impl<T: ClObject> fmt::Debug for Object<T> {
     }
 }
 
-/// What the application passes as an object: any pointer at all. Kept as a number, because it is only ever compared.
+/// What the application passes as an object: any pointer. It is stored as a number, because it is only compared.
 #[repr(transparent)]
 pub struct Handle<T>(usize, PhantomData<fn() -> T>);
 
@@ -207,14 +207,14 @@ impl<T> Handle<T> {
         std::ptr::with_exposed_provenance_mut(self.0)
     }
 
-    /// A handle that C passed as a number (a property value) or inside untyped data.
+    /// A handle that C passed as a number (a property value) or in untyped data.
     pub fn from_addr(address: usize) -> Self {
         Self(address, PhantomData)
     }
 }
 
 impl<T: ClObject> Handle<T> {
-    /// The live object behind the handle.
+    /// The live object of the handle.
     ///
     /// # Errors
     /// The type's [`ClObject::INVALID`] when there is none.
@@ -231,7 +231,7 @@ impl<T: ClObject> Handle<T> {
     }
 }
 
-/// `clRetain*` of a type without special rules.
+/// `clRetain*` for a type without special rules.
 ///
 /// # Errors
 /// The type's [`ClObject::INVALID`], or [`ClError::OutOfResources`] when the count would overflow.
@@ -239,7 +239,7 @@ pub fn retain<T: ClObject>(handle: Handle<T>) -> ClResult<()> {
     handle.get()?.retain()
 }
 
-/// `clRelease*` of a type without special rules.
+/// `clRelease*` for a type without special rules.
 ///
 /// # Errors
 /// The type's [`ClObject::INVALID`].
@@ -247,7 +247,7 @@ pub fn release<T: ClObject>(handle: Handle<T>) -> ClResult<()> {
     handle.get()?.release()
 }
 
-/// Number of shards of a registry: threads that look up different objects rarely meet.
+/// Number of shards of a registry, which reduce contention between threads that look up different objects.
 const SHARDS: usize = 16;
 
 type Shard<T> = RwLock<HashMap<usize, Weak<Object<T>>, FxBuildHasher>>;
@@ -269,7 +269,7 @@ impl<T: ClObject> Registry<T> {
         Self { shards: [const { RwLock::new(HashMap::with_hasher(FxBuildHasher)) }; SHARDS] }
     }
 
-    /// Number of live objects; for tests that look for leaks.
+    /// Number of live objects, for tests that check for leaks.
     pub fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.read().len()).sum()
     }
@@ -280,7 +280,7 @@ impl<T: ClObject> Registry<T> {
     }
 
     fn shard(&self, address: usize) -> &Shard<T> {
-        // Objects are some hundred bytes: the bits above that differ.
+        // Objects have a few hundred bytes, so higher address bits differ.
         &self.shards[(address >> 8) % SHARDS]
     }
 
@@ -291,7 +291,7 @@ impl<T: ClObject> Registry<T> {
 
     fn remove(&self, address: usize) {
         let entry = self.shard(address).write().remove(&address);
-        // Freeing is not done under the lock.
+        // The memory is freed without the lock.
         drop(entry);
     }
 
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
     use crate::object::device::Device;
 
-    /// The count neither wraps nor frees what is still held.
+    /// The count neither overflows nor frees an object that is still referenced.
     #[test]
     fn reference_count_at_its_ends() {
         let object = Object::create(Device::whole());
@@ -323,7 +323,7 @@ mod tests {
         object.api.store(1, Ordering::Release);
         assert_eq!(release(handle), Ok(()));
         assert_eq!(release(handle), Err(ClError::InvalidDevice));
-        // What the driver holds can be retained again.
+        // An object that the driver holds can be retained again.
         assert_eq!(retain(handle), Ok(()));
         assert_eq!(release(handle), Ok(()));
         drop(object);

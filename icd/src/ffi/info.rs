@@ -1,8 +1,8 @@
-//! The sink of info queries.
+//! The output of info queries.
 //!
-//! A query function gets an [`Info`] and must return a [`Written`], which only the methods of [`Info`] can make: a query
-//! that forgets to answer does not compile. The sink knows the rules that all queries share: the size is reported when asked
-//! for, a NULL value is skipped, a buffer that is too small is `CL_INVALID_VALUE`.
+//! A query function gets an [`Info`] and must return a [`Written`], which only the methods of [`Info`] can create, so a query
+//! without an answer does not compile. [`Info`] implements the rules common to all queries: the size is reported if requested,
+//! a NULL value is skipped, and a buffer that is too small is `CL_INVALID_VALUE`.
 
 #![allow(unsafe_code, reason = "writes to the buffer that the application passed with an info query")]
 
@@ -15,11 +15,11 @@ use super::handle::{ClObject, Handle, Ref};
 use super::pointer::Plain;
 use crate::error::{ClError, ClResult};
 
-/// Proof that an info query was answered.
+/// Evidence that an info query was answered.
 #[derive(Debug)]
 pub struct Written(());
 
-/// Where the answer of one info query goes.
+/// The output of one info query.
 #[derive(Debug)]
 pub struct Info<'call> {
     capacity: usize,
@@ -29,25 +29,25 @@ pub struct Info<'call> {
 }
 
 impl Info<'_> {
-    /// The sink over the three arguments that all info queries have.
+    /// The output for the three arguments that all info queries have.
     pub(super) fn new(capacity: usize, value: *mut c_void, size_ret: *mut usize) -> Self {
         Self { capacity, value: value.cast(), size_ret, call: PhantomData }
     }
 
-    /// Answers with one value.
+    /// Returns one value.
     ///
     /// # Errors
-    /// [`ClError::InvalidValue`] when the buffer is too small; so for all answers.
+    /// [`ClError::InvalidValue`] when the buffer is too small. The same applies to all methods.
     pub fn value<T: Plain>(self, value: T) -> ClResult<Written> {
         self.slice(&[value])
     }
 
-    /// How many values of a type the application has room for; `None` when it only asks for the size.
+    /// Number of values of a type that fit in the application's buffer; `None` when only the size is requested.
     pub fn room_for<T: Plain>(&self) -> Option<usize> {
         (!self.value.is_null()).then_some(self.capacity / size_of::<T>())
     }
 
-    /// Answers with a `cl_bool`.
+    /// Returns a `cl_bool`.
     ///
     /// # Errors
     /// As [`Info::value`].
@@ -55,27 +55,27 @@ impl Info<'_> {
         self.value(cl::cl_bool::from(value))
     }
 
-    /// Answers with an array; its size is exactly that of the elements.
+    /// Returns an array of exactly the given elements.
     ///
     /// # Errors
     /// As [`Info::value`].
     pub fn slice<T: Plain>(self, values: &[T]) -> ClResult<Written> {
         let size = size_of_val(values);
         self.answer(size, |to| {
-            // SAFETY: `answer` has checked that `size` bytes fit, and the OpenCL contract lets us write them. The buffers
-            // are distinct: the source is the driver's own.
+            // SAFETY: `answer` has checked that `size` bytes fit, and the OpenCL contract allows writing them. The buffers are
+            // distinct, because the source belongs to the driver.
             unsafe { std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), to, size) }
         })
     }
 
-    /// Answers with a string; a NUL is appended and counted.
+    /// Returns a string, including a NUL.
     ///
     /// # Errors
     /// As [`Info::value`].
     pub fn string(self, value: impl AsRef<[u8]>) -> ClResult<Written> {
         let text = value.as_ref();
         self.answer(text.len() + 1, |to| {
-            // SAFETY: as in `slice`; the NUL's byte is counted in the size.
+            // SAFETY: as in `slice`; the size includes the NUL.
             unsafe {
                 std::ptr::copy_nonoverlapping(text.as_ptr(), to, text.len());
                 to.add(text.len()).write(0);
@@ -83,7 +83,7 @@ impl Info<'_> {
         })
     }
 
-    /// Answers with an object.
+    /// Returns an object.
     ///
     /// # Errors
     /// As [`Info::value`].
@@ -91,7 +91,7 @@ impl Info<'_> {
         self.value(object.handle())
     }
 
-    /// Answers with an object, or a null handle.
+    /// Returns an object, or a null handle.
     ///
     /// # Errors
     /// As [`Info::value`].
@@ -99,8 +99,8 @@ impl Info<'_> {
         self.value(object.map_or(Handle::NULL, |object| object.handle()))
     }
 
-    /// Answers with several blocks of bytes, each into a buffer of the application's (`CL_PROGRAM_BINARIES`): the value is
-    /// an array of pointers, of which NULL ones are skipped.
+    /// Returns several blocks of bytes, each in a buffer of the application (`CL_PROGRAM_BINARIES`). The value is an array of
+    /// pointers; NULL pointers are skipped.
     ///
     /// # Errors
     /// As [`Info::value`].
@@ -110,8 +110,8 @@ impl Info<'_> {
                 // SAFETY: `answer` has checked that the array of pointers has the length of `blobs`.
                 let target = unsafe { to.cast::<*mut u8>().add(index).read_unaligned() };
                 if !target.is_null() {
-                    // SAFETY: the OpenCL contract: each non-null pointer leads to room for the block whose size the
-                    // application has asked for before.
+                    // SAFETY: the OpenCL contract: each non-null pointer has room for its block, whose size the application has
+                    // queried before.
                     unsafe { std::ptr::copy_nonoverlapping(blob.as_ptr(), target, blob.len()) }
                 }
             }

@@ -1,19 +1,19 @@
-//! The border to C: everything that touches a pointer of the application is here.
+//! The interface to C: all code that accesses pointers of the application.
 //!
-//! - [`dispatch`]: makes, from the one list of entry points, the C stubs, the dispatch table, the lookup by name and the
-//!   list of gaps;
-//! - [`entries`]: that list;
-//! - [`entry`]: what every stub does around the Rust function: catch panics, trace, store the error code;
-//! - [`handle`]: objects as the application sees them, and the proof that a handle is live before anything is read;
-//! - [`mod@pointer`]: typed, nullable, lifetime-bound views of the pointers in a call;
+//! - [`dispatch`]: generates, from the list of entry points, the C stubs, the dispatch table, the lookup by name and the list of
+//!   unimplemented functions;
+//! - [`entries`]: the list of entry points;
+//! - [`entry`]: what every stub does in addition to calling the Rust function: stop panics, trace, store the error code;
+//! - [`handle`]: objects as the application sees them, and the check that a handle is live before anything is read;
+//! - [`mod@pointer`]: typed, nullable views of the pointers in a call, with lifetimes;
 //! - [`export`]: the three C symbols of the library;
-//! - [`info`]: the sink that info queries write to;
+//! - [`info`]: the output of info queries;
 //! - [`callback`]: functions of the application that the driver calls.
 //!
-//! The types here are `repr(transparent)` over what C passes, so stubs take them directly: `api/` never sees a raw pointer
-//! and needs no `unsafe`. Their soundness rests on one premise, stated here once and named "the OpenCL contract" below: a
-//! non-null *data* pointer in a call is valid, for the length the call states, for reading or writing as the specification
-//! says, until the call (or the command it enqueues) ends. Nothing is assumed of *handles*: they may be garbage.
+//! The types are `repr(transparent)` over what C passes, so stubs can use them as argument types, and `api/` never sees a raw
+//! pointer and needs no `unsafe`. Their soundness depends on one assumption, called "the OpenCL contract" below: a non-null
+//! *data* pointer in a call is valid, for the length stated in the call, for reading or writing as the specification says, until
+//! the call (or the command it enqueues) ends. Nothing is assumed about *handles*: they may be arbitrary numbers.
 
 pub mod callback;
 pub mod dispatch;

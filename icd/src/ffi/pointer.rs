@@ -1,10 +1,10 @@
 //! Typed views of the pointers in a call.
 //!
-//! Each is `repr(transparent)` over one C pointer and nullable, and is bound to the call by its lifetime, except
-//! [`HostPtr`], which a command may keep until it ends. Reads copy and tolerate misaligned addresses. The premise under
-//! which the blocks below are sound is "the OpenCL contract" of [`super`].
+//! Each view is `repr(transparent)` over one nullable C pointer and has the lifetime of the call, except [`HostPtr`], which a
+//! command may keep until it ends. Reads copy the data and allow misaligned addresses. The `unsafe` blocks below rely on "the
+//! OpenCL contract" of [`super`].
 
-#![allow(unsafe_code, reason = "the one place that follows the data pointers of the application")]
+#![allow(unsafe_code, reason = "dereferences the data pointers of the application")]
 
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
@@ -15,7 +15,7 @@ use clift_runtime::memory::MemSlice;
 
 use crate::error::{ClError, ClResult};
 
-/// Types of C that may be copied in and out as bytes.
+/// C types that may be copied as bytes.
 ///
 /// # Safety
 /// The type is `Copy`, has no padding that the driver leaves uninitialized, and every bit pattern is valid.
@@ -32,14 +32,14 @@ macro_rules! plain {
 
 plain!(u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, f32, *mut c_void, *const c_void, *const c_char);
 plain!(cl::cl_name_version, cl::cl_buffer_region, cl::cl_image_format);
-// The application's: read only.
+// Structures of the application, which are only read.
 plain!(cl::cl_mutable_dispatch_config_khr, cl::cl_mutable_dispatch_arg_khr, cl::cl_mutable_dispatch_exec_info_khr);
 plain!(cl::cl_device_integer_dot_product_acceleration_properties);
 
-// SAFETY: a transparent pointer; any bits are an address.
+// SAFETY: a transparent pointer; every bit pattern is an address.
 unsafe impl Plain for HostPtr {}
 
-// SAFETY: a transparent pointer; any bits are a handle.
+// SAFETY: a transparent pointer; every bit pattern is a handle.
 unsafe impl<T: 'static> Plain for super::handle::Handle<T> {}
 
 // SAFETY: an array has no padding of its own.
@@ -80,7 +80,7 @@ impl ImageDesc {
     };
 }
 
-// SAFETY: integers and a handle; the padding behind the type is a field.
+// SAFETY: integers and a handle; the padding after the type is a field.
 unsafe impl Plain for ImageDesc {}
 
 macro_rules! pointer_view {
@@ -118,12 +118,12 @@ macro_rules! pointer_view {
 }
 
 pointer_view! {
-    /// Where one result goes; NULL when the application does not want it.
+    /// Receives one result; NULL if the application does not need it.
     Out, *mut T, [T]
 }
 
 impl<T: Plain> Out<'_, T> {
-    /// Stores the result, if it is wanted.
+    /// Stores the result, unless the pointer is NULL.
     pub fn set(self, value: T) {
         if !self.0.is_null() {
             // SAFETY: the OpenCL contract: a non-null result pointer may be written.
@@ -133,12 +133,12 @@ impl<T: Plain> Out<'_, T> {
 }
 
 pointer_view! {
-    /// Where an array of results goes, its capacity in another argument.
+    /// Receives an array of results. Its capacity is another argument.
     OutArray, *mut T, [T]
 }
 
 impl<T: Plain> OutArray<'_, T> {
-    /// Stores as many of the values as fit into `capacity`; nothing for NULL.
+    /// Stores up to `capacity` of the values; nothing for NULL.
     pub fn fill(self, capacity: usize, values: impl IntoIterator<Item = T>) {
         if self.0.is_null() {
             return;
@@ -164,17 +164,17 @@ impl<T: Plain> In<'_, T> {
 }
 
 pointer_view! {
-    /// An array to read, its length in another argument.
+    /// An array to read. Its length is another argument.
     InArray, *const T, [T]
 }
 
 impl<T: Plain> InArray<'_, T> {
-    /// An array that a structure of the application's points to: the OpenCL contract holds for it, too.
+    /// An array referenced by a structure of the application. The OpenCL contract applies to it, too.
     pub fn of(pointer: *const T) -> Self {
         Self(pointer, PhantomData)
     }
 
-    /// The elements one by one, so that a bad one can end the reading; none for NULL.
+    /// The elements one by one, so that reading can stop at an invalid one; none for NULL.
     pub fn iter(self, length: usize) -> impl Iterator<Item = T> {
         let length = if self.0.is_null() { 0 } else { length };
         (0..length).map(move |index| {
@@ -189,7 +189,7 @@ impl<T: Plain> InArray<'_, T> {
         (!self.0.is_null()).then(|| unsafe { self.0.cast::<[T; N]>().read_unaligned() })
     }
 
-    /// The elements and the NULL-or-not of the pointer checked against the count as lists in OpenCL want it.
+    /// The elements, after checking that the pointer is NULL exactly when the count is zero, as OpenCL requires for lists.
     ///
     /// # Errors
     /// `error` when the pointer is NULL and the count is not zero, or the other way round.
@@ -202,19 +202,19 @@ impl<T: Plain> InArray<'_, T> {
 }
 
 pointer_view! {
-    /// A list of names and values that a zero name ends, or NULL.
+    /// A zero-terminated list of names and values, or NULL.
     Properties, *const T, [T]
 }
 
 impl<T: Plain + Default + PartialEq> Properties<'_, T> {
-    /// The list as the application gave it, the ending zero included; empty for NULL.
+    /// The list as given, including the final zero; empty for NULL.
     pub fn verbatim(self) -> Vec<T> {
         let mut list = Vec::new();
         if self.0.is_null() {
             return list;
         }
         let read = |index| {
-            // SAFETY: the OpenCL contract: the list may be read up to the zero that ends it.
+            // SAFETY: the OpenCL contract: the list may be read up to its final zero.
             unsafe { self.0.add(index).read_unaligned() }
         };
         while read(list.len()) != T::default() {
@@ -227,21 +227,21 @@ impl<T: Plain + Default + PartialEq> Properties<'_, T> {
 }
 
 impl<T: Plain + Default + PartialEq> Properties<'_, T> {
-    /// The element at an index, for lists with lists in them: none behind the list's end may be asked for. Not for NULL.
+    /// The element at an index, for lists that contain lists. The index must not be after the end, and the pointer not NULL.
     pub fn element(self, index: usize) -> T {
-        debug_assert!(!self.0.is_null(), "broken invariant: an element of a list that is none");
+        debug_assert!(!self.0.is_null(), "broken invariant: an element of a NULL list");
         // SAFETY: the OpenCL contract: the list may be read up to its end.
         unsafe { self.0.add(index).read_unaligned() }
     }
 
-    /// The elements before the first zero, whatever pairs they make; empty for NULL.
+    /// The elements before the first zero, regardless of pairs; empty for NULL.
     pub fn up_to_zero(self) -> Vec<T> {
         let mut list = Vec::new();
         if self.0.is_null() {
             return list;
         }
         loop {
-            // SAFETY: the OpenCL contract: the list may be read up to its first zero at least.
+            // SAFETY: the OpenCL contract: the list may be read at least up to its first zero.
             let element = unsafe { self.0.add(list.len()).read_unaligned() };
             if element == T::default() {
                 return list;
@@ -251,7 +251,7 @@ impl<T: Plain + Default + PartialEq> Properties<'_, T> {
     }
 }
 
-/// The names and values of a list that [`Properties::verbatim`] gave.
+/// The names and values of a list from [`Properties::verbatim`].
 pub fn pairs<T: Copy>(verbatim: &[T]) -> impl Iterator<Item = (T, T)> {
     verbatim.chunks_exact(2).map(|pair| (pair[0], pair[1]))
 }
@@ -261,27 +261,27 @@ pointer_view! {
     Text, *const c_char, []
 }
 
-// SAFETY: a transparent pointer; any bits are one.
+// SAFETY: a transparent pointer; every bit pattern is one.
 unsafe impl Plain for Text<'static> {}
 
-// SAFETY: a transparent pointer; any bits are one.
+// SAFETY: a transparent pointer; every bit pattern is one.
 unsafe impl<T: 'static> Plain for In<'static, T> {}
 
 impl<'call> Text<'call> {
     /// The string without its NUL, or `None` for NULL.
     pub fn bytes(self) -> Option<&'call [u8]> {
-        // SAFETY: the OpenCL contract: a non-null string ends with a NUL and stays as it is during the call.
+        // SAFETY: the OpenCL contract: a non-null string ends with a NUL and does not change during the call.
         (!self.0.is_null()).then(|| unsafe { CStr::from_ptr(self.0) }.to_bytes())
     }
 
-    /// The string, bytes that are no UTF-8 replaced, or `None` for NULL.
+    /// The string with invalid UTF-8 replaced, or `None` for NULL.
     pub fn lossy(self) -> Option<String> {
         self.bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
     }
 }
 
-/// Reads an array of `count` texts (`clCreateProgramWithSource` and the like): text `index` has `lengths[index]` bytes, or
-/// ends with a NUL where that is zero or `lengths` is NULL.
+/// Reads an array of `count` texts (as in `clCreateProgramWithSource`): text `index` has `lengths[index]` bytes, or ends with a
+/// NUL if that is zero or `lengths` is NULL.
 ///
 /// # Errors
 /// [`ClError::InvalidValue`] when the array or one of the texts is NULL.
@@ -307,11 +307,11 @@ pub fn texts(texts: InArray<'_, *const c_char>, lengths: InArray<'_, usize>, cou
     Ok(all)
 }
 
-/// Reads an array of `count` blocks of bytes (`clCreateProgramWithBinary`): block `index` has `lengths[index]` bytes, and is
-/// empty where that is zero or the block is NULL.
+/// Reads an array of `count` blocks of bytes (as in `clCreateProgramWithBinary`): block `index` has `lengths[index]` bytes, and
+/// is empty if that is zero or the block is NULL.
 ///
 /// # Errors
-/// [`ClError::OutOfHostMemory`] when there is no memory for the copies.
+/// [`ClError::OutOfHostMemory`] when there is not enough memory for the copies.
 pub fn blobs(blobs: InArray<'_, *const c_char>, lengths: InArray<'_, usize>, count: usize) -> ClResult<Vec<Vec<u8>>> {
     let mut all = Vec::new();
     for (blob, length) in blobs.iter(count).zip(lengths.iter(count)) {
@@ -327,17 +327,17 @@ pub fn blobs(blobs: InArray<'_, *const c_char>, lengths: InArray<'_, usize>, cou
 }
 
 pointer_view! {
-    /// Untyped bytes to read, their number in another argument, or NULL.
+    /// Untyped bytes to read, or NULL. Their number is another argument.
     InBytes, *const c_void, []
 }
 
 impl InBytes<'_> {
-    /// Bytes that a structure of the application's points to: the OpenCL contract holds for them, too.
+    /// Bytes referenced by a structure of the application. The OpenCL contract applies to them, too.
     pub fn of(pointer: *const c_void) -> Self {
         Self(pointer, PhantomData)
     }
 
-    /// As an integer.
+    /// The address as an integer.
     pub fn addr(self) -> usize {
         self.0.addr()
     }
@@ -345,7 +345,7 @@ impl InBytes<'_> {
     /// A copy of the bytes, or `None` for NULL.
     ///
     /// # Errors
-    /// [`ClError::OutOfHostMemory`] when there is no memory for the copy.
+    /// [`ClError::OutOfHostMemory`] when there is not enough memory for the copy.
     pub fn copy(self, length: usize) -> ClResult<Option<Vec<u8>>> {
         if self.0.is_null() {
             return Ok(None);
@@ -357,21 +357,21 @@ impl InBytes<'_> {
         Ok(Some(copy))
     }
 
-    /// The bytes as one value, or `None` for NULL. The caller has checked that the application stated the size of `T`.
+    /// The bytes as one value, or `None` for NULL. The caller has checked that the application passed the size of `T`.
     pub fn read<T: Plain>(self) -> Option<T> {
-        // SAFETY: the OpenCL contract: the bytes of a `T` may be read; any bits are one.
+        // SAFETY: the OpenCL contract: the bytes of a `T` may be read; every bit pattern is a valid `T`.
         (!self.0.is_null()).then(|| unsafe { self.0.cast::<T>().read_unaligned() })
     }
 }
 
 /// Memory of the application that outlives the call: the host side of a transfer, a buffer's `host_ptr`.
 ///
-/// It is an address; following it is the business of the command that was given it.
+/// It is only an address; the command that received it accesses the memory.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HostPtr(*mut u8);
 
-// SAFETY: an address. Whoever follows it does so for a command, under the OpenCL contract, which holds on every thread.
+// SAFETY: an address. It is accessed only for a command, under the OpenCL contract, which applies to every thread.
 unsafe impl Send for HostPtr {}
 // SAFETY: as above.
 unsafe impl Sync for HostPtr {}
@@ -386,7 +386,7 @@ impl HostPtr {
     /// NULL.
     pub const NULL: Self = Self(std::ptr::null_mut());
 
-    /// An address of our own.
+    /// An address of the driver's own memory.
     pub fn new(pointer: *mut u8) -> Self {
         Self(pointer)
     }
@@ -401,20 +401,20 @@ impl HostPtr {
         self.0
     }
 
-    /// As an integer.
+    /// The address as an integer.
     pub fn addr(self) -> usize {
         self.0.addr()
     }
 
-    /// The application's memory as copies see it; `None` for NULL.
+    /// The memory as a slice; `None` for NULL.
     pub fn slice(self, len: usize) -> Option<MemSlice> {
-        // SAFETY: the OpenCL contract: memory passed to a command or a buffer is valid for the length stated, until the
-        // command has ended or the buffer is gone.
+        // SAFETY: the OpenCL contract: memory passed to a command or a buffer is valid for the stated length until the command
+        // has ended or the buffer has been freed.
         unsafe { MemSlice::from_raw(self.0, len) }
     }
 }
 
-/// The application's `user_data`: handed back to its callbacks, never followed.
+/// The application's `user_data`, which is passed to its callbacks and never dereferenced.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct UserData(pub(super) *mut c_void);

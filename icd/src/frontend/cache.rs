@@ -1,13 +1,14 @@
-//! The disk cache: what a front end made of a source, found again by the source's content.
+//! The disk cache: compiled modules, found by the content of their sources.
 //!
-//! One file per result, named after the hash of everything that went in ([`Key`]). Files appear whole (written beside,
-//! then renamed) and carry a checksum, so processes need no locks; of two that write the same result the last one wins.
-//! They lie in [`SHARDS`] subdirectories, each with its part of the bound: one in [`LOOK_EVERY`] insertions looks at the size of
-//! its own, so that no process pays for what all others have stored. The newest results by last use stay when a
-//! subdirectory exceeds its bound. Nothing here can fail a build: an unusable directory is no cache.
+//! There is one file per result, named after the hash of all inputs ([`Key`]). A file is written under a temporary name and then
+//! renamed, and it carries a checksum, so processes need no locks. When two processes write the same result, the last one wins.
+//! The files are in [`SHARDS`] subdirectories, and each subdirectory has an equal part of the size limit. One in
+//! [`EVICTION_INTERVAL`] insertions checks the size of its own subdirectory, so the cost of a check does not depend on what all
+//! other processes have stored. When a subdirectory exceeds its limit, the least recently used results are removed. A failure of
+//! the cache never fails a build: an unusable directory means that there is no cache.
 //!
-//! Of sources that read files of their own (`#include` without a header program) only what the back end makes of the front
-//! end's result is kept: whether such a file changed, or a new one now stands in front of it, cannot be seen without searching for it
+//! For sources that read other files (`#include` without a header program), only the back end's output for the front end's result
+//! is cached. A change of such a file, or a new file that precedes it in the search path, cannot be detected without searching
 //! as the compiler does.
 
 use std::ffi::OsStr;
@@ -21,40 +22,40 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Job;
-use crate::envelope::Format;
+use crate::envelope::EnvelopeFormat;
 
-/// Layout of an entry.
-const FORMAT: Format = Format { magic: *b"CLIFTCCH", version: 1 };
+/// EnvelopeFormat of an entry.
+const FORMAT: EnvelopeFormat = EnvelopeFormat { magic: *b"CLIFTCCH", version: 1 };
 
-/// Ending of an entry's name; the rest is its key in hexadecimal.
-const ENDING: &str = ".clift";
-/// Beginning of the name of a file being written.
-const UNFINISHED: &str = ".clift-new-";
+/// Extension of an entry's file name; the stem is its key in hexadecimal.
+const EXTENSION: &str = ".clift";
+/// Prefix of the name of a file being written.
+const TEMPORARY_PREFIX: &str = ".clift-new-";
 
-/// Subdirectories, named by the first hexadecimal digit of the keys in them.
+/// Number of subdirectories. They are named by the first hexadecimal digit of the keys in them.
 const SHARDS: u64 = 16;
 
-/// One in so many insertions looks at the size of its subdirectory. The key decides, not a count: most processes insert a
-/// few results only.
-const LOOK_EVERY: u8 = 64;
+/// One in this many insertions checks the size of its subdirectory. The key decides, not a counter, because most processes
+/// insert only a few results.
+const EVICTION_INTERVAL: u8 = 64;
 
-/// Bytes of a block in which file systems count.
+/// Bytes of a block of `st_blocks`.
 const BLOCK: u64 = 512;
 
 /// A directory of results.
 #[derive(Debug)]
 pub struct DiskCache {
     directory: PathBuf,
-    /// Bytes on disk that it may hold, about.
+    /// The approximate maximum size on disk in bytes.
     limit: u64,
 }
 
-/// The name of a result: a hash over everything that decides it.
+/// The name of a result: a hash of all inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key(blake3::Hash);
 
 impl Key {
-    /// The key of a job for a compiler with this fingerprint, or `None` when the job may read files that it does not hold.
+    /// The key of a job for a compiler with this fingerprint, or `None` when the job may read files that are not part of it.
     pub fn of(job: &Job<'_>, fingerprint: &str) -> Option<Self> {
         if reads_files(job) {
             return None;
@@ -66,10 +67,10 @@ impl Key {
         Some(Self::of_parts(&parts))
     }
 
-    /// The key of what depends on these texts alone. The first tells what it is.
+    /// The key of a result that depends only on these texts. The first text names the kind of result.
     pub fn of_parts(parts: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new();
-        // Every item with its length: no two lists of items hash alike.
+        // The length of every item is hashed too, so that different lists of items have different hashes.
         for bytes in std::iter::once(env!("CARGO_PKG_VERSION").as_bytes()).chain(parts.iter().copied()) {
             hasher.update(&(bytes.len() as u64).to_le_bytes());
             hasher.update(bytes);
@@ -77,26 +78,26 @@ impl Key {
         Self(hasher.finalize())
     }
 
-    /// Where the result lies in the cache's directory.
+    /// The path of the result relative to the cache's directory.
     fn path(&self) -> PathBuf {
         let name = self.0.to_hex();
-        Path::new(&name[..1]).join(format!("{name}{ENDING}"))
+        Path::new(&name[..1]).join(format!("{name}{EXTENSION}"))
     }
 
-    /// Whether inserting this one looks at the size of its subdirectory.
-    fn looks(&self) -> bool {
-        self.0.as_bytes()[1].is_multiple_of(LOOK_EVERY)
+    /// Whether inserting this key checks the size of its subdirectory.
+    fn triggers_eviction(&self) -> bool {
+        self.0.as_bytes()[1].is_multiple_of(EVICTION_INTERVAL)
     }
 }
 
-/// Whether a job may read files that it does not hold.
+/// Whether a job may read files that are not part of it.
 pub fn reads_files(job: &Job<'_>) -> bool {
     let mut texts = std::iter::once(job.source).chain(job.headers.iter().map(|header| header.text.as_slice()));
-    // Directories (-I) alone are none: applications name them always.
+    // Include directories (-I) alone do not count: many applications always pass them.
     texts.any(may_read_files)
 }
 
-/// Whether a text may make the compiler read a file: it has the word of such a directive, spliced lines joined.
+/// Whether a text may make the compiler read a file: after splicing lines, it contains the name of such a directive.
 fn may_read_files(text: &[u8]) -> bool {
     let joined: Vec<u8>;
     let text = if text.contains(&b'\\') || text.windows(3).any(|w| w == b"??/") {
@@ -110,8 +111,8 @@ fn may_read_files(text: &[u8]) -> bool {
 }
 
 impl DiskCache {
-    /// Opens the directory `chosen` (empty: no cache), or the usual place: `clift` in `XDG_CACHE_HOME`, else in `~/.cache`.
-    /// It may hold `limit` bytes; 0 means no cache.
+    /// Opens the directory `chosen` (empty: no cache), or the default: `clift` in `XDG_CACHE_HOME`, else in `~/.cache`.
+    /// `limit` is the maximum size in bytes; 0 means no cache.
     pub fn at(chosen: Option<&Path>, limit: u64) -> Option<Self> {
         let directory = match chosen {
             Some(directory) => directory.to_owned(),
@@ -120,10 +121,10 @@ impl DiskCache {
         if limit == 0 || directory.as_os_str().is_empty() { None } else { Self::open(directory, limit) }
     }
 
-    /// Opens or makes `directory`; `None` when that is not possible.
+    /// Opens or creates `directory`; `None` when that is not possible.
     pub fn open(directory: PathBuf, limit: u64) -> Option<Self> {
         if let Err(error) = fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory) {
-            tracing::debug!(directory = %directory.display(), %error, "no disk cache");
+            tracing::debug!(directory = %directory.display(), %error, "the disk cache is disabled");
             return None;
         }
         Some(Self { directory, limit })
@@ -134,11 +135,11 @@ impl DiskCache {
         let path = self.directory.join(key.path());
         let bytes = fs::read(&path).ok()?;
         let Some(value) = FORMAT.open::<T>(&bytes) else {
-            // Damaged, or of another version: it will be written anew.
+            // Damaged, or of another version: the caller computes and stores it again.
             let _ = fs::remove_file(&path);
             return None;
         };
-        // The time of last use decides what stays; not being able to note it does no harm.
+        // Eviction goes by the time of last use. Failure to record it does no harm.
         if let Ok(file) = fs::OpenOptions::new().append(true).open(&path) {
             let _ = file.set_modified(SystemTime::now());
         }
@@ -157,33 +158,33 @@ impl DiskCache {
             tracing::debug!(path = %path.display(), %error, "a result could not be cached");
             return;
         }
-        if key.looks() {
+        if key.triggers_eviction() {
             evict(shard, self.limit / SHARDS);
         }
     }
 }
 
-/// Writes a file whole, and the directory that it is in, if there is none yet. The directory of the cache itself is not made:
-/// if somebody removed it, it was not to be there.
+/// Writes a whole file, and creates its directory if necessary. The directory of the cache itself is not created again: if
+/// somebody removed it, it stays removed.
 fn store(bytes: &[u8], directory: &Path, path: &Path) -> std::io::Result<()> {
     match fs::DirBuilder::new().mode(0o700).create(directory) {
         Ok(()) => {}
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),
     }
-    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(directory)?;
+    let mut file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(directory)?;
     file.write_all(bytes)?;
     file.persist(path)?;
     Ok(())
 }
 
-/// Removes the entries of a directory not used for longest until it is well within `limit`. Other processes may do the same at
-/// the same time; a file that is gone already is fine.
+/// Removes the least recently used entries of a directory until it is well below `limit`. Other processes may do the same at the
+/// same time; it is no error when a file has already been removed.
 fn evict(directory: &Path, limit: u64) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
         .filter_map(Result::ok)
-        .filter(|entry| is_ours(&entry.file_name()))
+        .filter(|entry| is_cache_file(&entry.file_name()))
         .filter_map(|entry| {
             let metadata = entry.metadata().ok()?;
             Some((metadata.modified().ok()?, metadata.blocks() * BLOCK, entry.path()))
@@ -203,16 +204,16 @@ fn evict(directory: &Path, limit: u64) {
     }
 }
 
-/// Whether a file in the directory is one of ours: the directory may be anything the user named.
-fn is_ours(name: &OsStr) -> bool {
+/// Whether a file in the directory belongs to the cache. The user may have named any directory.
+fn is_cache_file(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let entry = name
-        .strip_suffix(ENDING)
+        .strip_suffix(EXTENSION)
         .is_some_and(|key| key.len() == 2 * blake3::OUT_LEN && key.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    entry || name.starts_with(UNFINISHED)
+    entry || name.starts_with(TEMPORARY_PREFIX)
 }
 
-/// Where caches belong.
+/// The user's directory for caches.
 fn base_directory() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))
@@ -220,8 +221,8 @@ fn base_directory() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK, DiskCache, Key, LOOK_EVERY, SHARDS, evict, may_read_files};
-    use crate::frontend::options::{BuildOptions, Stage};
+    use super::{BLOCK, DiskCache, EVICTION_INTERVAL, Key, SHARDS, evict, may_read_files};
+    use crate::frontend::options::{BuildCall, BuildOptions};
     use crate::frontend::{Compiled, Header, Job, Profile};
     use std::os::unix::fs::MetadataExt;
     use std::time::SystemTime;
@@ -231,7 +232,7 @@ mod tests {
     }
 
     fn key(source: &str, options: &str, identity: &str) -> Option<Key> {
-        let options = BuildOptions::parse(options, Stage::Compile).unwrap();
+        let options = BuildOptions::parse(options, BuildCall::Compile).unwrap();
         let profile = Profile::default();
         let fingerprint = format!("{identity} {options:?}");
         Key::of(
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_matters_is_in_the_key() {
+    fn every_input_is_in_the_key() {
         let base = key("kernel", "", "clang").unwrap();
         assert_eq!(key("kernel", "  ", "clang").unwrap(), base);
         for (source, options, identity) in
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn results_come_back_and_damage_is_a_miss() {
+    fn stored_results_are_found_and_damaged_ones_are_misses() {
         let directory = tempfile::tempdir().unwrap();
         let cache = DiskCache::open(directory.path().join("made/here"), 1 << 20).unwrap();
         let key = key("kernel", "", "clang").unwrap();
@@ -296,20 +297,20 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_holds_and_strangers_stay() {
+    fn the_limit_holds_and_other_files_stay() {
         let directory = tempfile::tempdir().unwrap();
         let limit = 1 << 20;
         let cache = DiskCache::open(directory.path().to_owned(), limit).unwrap();
         let shard = directory.path().join("7");
         std::fs::create_dir(&shard).unwrap();
         std::fs::write(shard.join("stranger.clift"), vec![0; 200_000]).unwrap();
-        // As many of one subdirectory that some of them look at its size.
+        // Enough keys of one subdirectory that some of them check its size.
         let keys =
             || (0..).filter_map(|i| key(&format!("kernel {i}"), "", "clang")).filter(|key| key.path().starts_with("7"));
-        for key in keys().take(8 * usize::from(LOOK_EVERY)) {
+        for key in keys().take(8 * usize::from(EVICTION_INTERVAL)) {
             cache.put(&key, &compiled(1000));
         }
-        let last = keys().filter(Key::looks).nth(20).unwrap();
+        let last = keys().filter(Key::triggers_eviction).nth(20).unwrap();
         cache.put(&last, &compiled(1000));
         let size: u64 = std::fs::read_dir(&shard)
             .unwrap()
@@ -348,7 +349,7 @@ mod tests {
     fn an_unusable_directory_is_no_cache() {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(DiskCache::open(file.path().join("below"), 1).is_none());
-        // One that vanishes later is none either.
+        // The same holds for one that is removed later.
         let directory = tempfile::tempdir().unwrap();
         let cache = DiskCache::open(directory.path().to_owned(), 1 << 20).unwrap();
         drop(directory);

@@ -1,11 +1,11 @@
-//! Runs a compiler as a child process: source in through an anonymous file, results and diagnostics out through pipes,
-//! everything bounded in time and size. The time is that of the processor: a build is not to fail because the machine is busy, or
-//! the child stopped for a while. The kernel counts it, also when the host is gone.
+//! Runs a compiler as a child process: the source goes in through an anonymous file, the result and the diagnostics come out
+//! through pipes. Time and output size are limited. The limit is on processor time, so that a build does not fail because the
+//! machine is busy or the child was stopped for a while. The operating system enforces it even after the host has exited.
 //!
-//! The host is somebody else's process, so this module assumes nothing about it: `SIGCHLD` may be ignored or handled by
-//! a handler that reaps every child (then the status is unknown and the output decides), descriptors may leak in from
-//! the host (ours are all close-on-exec), and no pipe is ever written to, so that no `SIGPIPE` can be raised. The child
-//! gets the host's environment and working directory, which relative `-I` directories refer to.
+//! The host is a foreign process, so this module makes no assumptions about it. `SIGCHLD` may be ignored, or a handler may reap
+//! every child; then the exit status is unknown and the output decides. The host may leak descriptors into the child; those
+//! created here are close-on-exec. No pipe is written to, so no `SIGPIPE` can be raised. The child inherits the host's
+//! environment and its working directory, to which relative `-I` directories refer.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -20,14 +20,14 @@ use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 
-/// Bytes that a child may write to its standard output: far above any real module.
+/// Limit on a child's standard output in bytes: far above the size of any real module.
 const MAX_OUTPUT: usize = 256 << 20;
-/// Bytes of diagnostics kept; what follows is read and dropped.
+/// Limit on the diagnostics kept, in bytes; the remainder is read and discarded.
 const MAX_DIAGNOSTICS: usize = 4 << 20;
 
-/// How many times as long as its processor time a child may be there at all: it may wait for something that never comes.
-const PATIENCE: u32 = 10;
-/// Processor time after a child was told that it had enough, until it is killed, in seconds.
+/// Limit on a child's elapsed time, as a multiple of its processor time: it may block forever.
+const ELAPSED_TIME_FACTOR: u32 = 10;
+/// Processor time in seconds between a child's `SIGXCPU` and its `SIGKILL`.
 const GRACE: u64 = 2;
 
 /// How a child ended.
@@ -37,44 +37,44 @@ pub enum End {
     Exit(i32),
     /// A signal killed it.
     Signal(i32),
-    /// It took more time than allowed and was killed.
+    /// It exceeded its time limit and was killed.
     TimedOut,
-    /// It wrote more than allowed and was killed.
+    /// It exceeded the limit on its output and was killed.
     TooMuchOutput,
-    /// Somebody else reaped it.
+    /// Another part of the host reaped it.
     Unknown,
 }
 
-/// What a child left behind.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Finished {
     /// How it ended.
     pub end: End,
     /// Its standard output.
     pub output: Vec<u8>,
-    /// Its standard error, made valid UTF-8.
+    /// Its standard error, with invalid UTF-8 replaced.
     pub diagnostics: String,
 }
 
-/// Runs `program` with `args`, giving it `input` as standard input, for at most `limit` of processor time (in whole seconds,
-/// rounded up).
+/// Runs `program` with `args` and `input` as standard input, for at most `limit` of processor time (rounded up to whole
+/// seconds).
 ///
 /// # Errors
 /// When the child could not be started or its pipes could not be read.
 pub fn run(program: &Path, args: &[String], input: &[u8], limit: Duration) -> io::Result<Finished> {
-    let deadline = Instant::now() + limit * PATIENCE;
+    let deadline = Instant::now() + limit * ELAPSED_TIME_FACTOR;
     let mut child = Command::new(program)
         .args(args)
-        // A tool preloaded into the host (a tracer, a sanitizer) has no business in the compiler.
+        // A tool preloaded into the host (a tracer, a sanitizer) is not meant for the compiler.
         .env_remove("LD_PRELOAD")
-        // A crashing LLVM otherwise starts another process to print its stack.
+        // Otherwise a crashing LLVM starts another process to print its stack.
         .env("LLVM_DISABLE_SYMBOLIZATION", "1")
         .env("LC_ALL", "C")
         .stdin(anonymous_file(input)?)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    bound(&child, limit);
+    limit_processor_time(&child, limit);
     let result = drain(&mut child, deadline);
     match &result {
         Ok((None, ..)) => {}
@@ -86,18 +86,18 @@ pub fn run(program: &Path, args: &[String], input: &[u8], limit: Duration) -> io
     Ok(Finished { end, output, diagnostics: String::from_utf8_lossy(&diagnostics).into_owned() })
 }
 
-/// Lets the kernel end the child when it has used its time.
-fn bound(child: &Child, limit: Duration) {
+/// Limits the child's processor time.
+fn limit_processor_time(child: &Child, limit: Duration) {
     let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
     let limits = Rlimit { current: Some(seconds), maximum: Some(seconds + GRACE) };
-    // Without a number it would be this process.
+    // Without a valid process ID the limit would apply to this process.
     let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
     if let Err(error) = rustix::process::prlimit(Some(pid), Resource::Cpu, limits) {
-        tracing::debug!(%error, "the compiler's time could not be bounded");
+        tracing::debug!(%error, "the compiler's processor time could not be limited");
     }
 }
 
-/// A file without a name that holds `content`, positioned at its start.
+/// An unnamed file that holds `content`, positioned at its start.
 fn anonymous_file(content: &[u8]) -> io::Result<File> {
     let mut file = match rustix::fs::memfd_create("clift-source", MemfdFlags::CLOEXEC) {
         Ok(fd) => File::from(fd),
@@ -108,7 +108,7 @@ fn anonymous_file(content: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reads both pipes until they end. The first value says why the child has to be killed, if it has to.
+/// Reads both pipes to their ends. The first value is the reason to kill the child, if there is one.
 fn drain(child: &mut Child, deadline: Instant) -> io::Result<(Option<End>, Vec<u8>, Vec<u8>)> {
     let mut out = child.stdout.take();
     let mut err = child.stderr.take();
@@ -146,7 +146,7 @@ fn drain(child: &mut Child, deadline: Instant) -> io::Result<(Option<End>, Vec<u
     Ok((None, output, diagnostics))
 }
 
-/// Reads what is there; false at the end of the pipe. Bytes beyond `keep` are dropped.
+/// Reads the available bytes; false at the end of the pipe. Bytes beyond `keep` are discarded.
 fn read_some<R: Read>(pipe: &mut Option<R>, buffer: &mut [u8], sink: &mut Vec<u8>, keep: usize) -> io::Result<bool> {
     let Some(pipe) = pipe else { return Ok(false) };
     match pipe.read(buffer) {
@@ -161,14 +161,14 @@ fn read_some<R: Read>(pipe: &mut Option<R>, buffer: &mut [u8], sink: &mut Vec<u8
     }
 }
 
-/// Kills the child; it may be gone already.
+/// Kills the child, which may have exited already.
 fn kill(child: &mut Child) {
     if let Err(error) = child.kill() {
         tracing::debug!(%error, "the compiler could not be killed");
     }
 }
 
-/// Collects the child. Its pipes are closed, so it is at its very end, unless it closed them on purpose.
+/// Reaps the child. Its pipes are closed, so it is about to exit, unless it closed them on purpose.
 fn wait(child: &mut Child, deadline: Instant) -> End {
     let mut pause = Duration::from_micros(20);
     loop {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn input_output_and_diagnostics_are_carried() {
+    fn input_output_and_diagnostics_are_transferred() {
         let finished = shell("cat; echo bad >&2; exit 3", b"hello", Duration::from_secs(10));
         assert_eq!(finished.end, End::Exit(3));
         assert_eq!(finished.output, b"hello");
@@ -240,11 +240,11 @@ mod tests {
         assert_eq!(finished.end, End::TimedOut);
         assert_eq!(finished.output, b"partial\n");
         assert!(start.elapsed() < Duration::from_secs(20));
-        // One that keeps the processor busy is told so by the kernel.
+        // The kernel stops a child that keeps the processor busy.
         let finished = shell("echo partial; while :; do :; done", b"", Duration::from_secs(1));
         assert_eq!(finished.end, End::TimedOut);
         assert_eq!(finished.output, b"partial\n");
-        // One that closes its pipes first is no different.
+        // A child that closes its pipes first is killed too.
         let finished = shell("exec 1>&- 2>&-; exec sleep 60", b"", Duration::from_millis(200));
         assert_eq!(finished.end, End::TimedOut);
     }

@@ -1,17 +1,16 @@
-//! OpenCL C to SPIR-V by clang's own SPIR-V back end, as a child process.
+//! OpenCL C to SPIR-V with clang's own SPIR-V back end, as a child process.
 //!
-//! The compiler proper (`clang -cc1`) is called directly: the driver above it would start up a second time for nothing.
-//! The source goes in through standard input as it is, the module comes out through standard output. What has to be a file (headers,
-//! [`library`]s of repairs) lies in a private directory for the length of the call.
+//! The compiler proper (`clang -cc1`) is called directly, which saves the start-up time of the driver above it. The unchanged
+//! source goes in through standard input, and the module comes out through standard output. Headers and the [`library`]s of
+//! repairs have to be files; they are in a private directory for the duration of the call.
 //!
-//! Clang's optimizer does what it does well on the whole program (-O2 without its vectorizers: packs of work-items are
-//! vectorized later, by us). Its SPIR-V back end cannot select everything that the optimizer makes of a program, so a
-//! failure that is no fault of the source is tried again at -O1 and -O0; whose fault it is tells a check of syntax and
-//! types alone.
+//! Clang's optimizer runs on the whole program (-O2 without its vectorizers, because the kernel compiler vectorizes packs of
+//! work-items later). Clang's SPIR-V back end cannot select everything that the optimizer produces, so a failure that is not the
+//! source's fault is retried at -O1 and -O0. A run that checks only syntax and types decides whether it is the source's fault.
 //!
-//! One run costs 20 to 30 ms of a processor before it has done anything. Large programs, and those that read files, take two
-//! nevertheless: between the halves of clang, what no kernel reaches is taken out of the program ([`mod@module`]), and files need not be
-//! read to know whether anything has changed.
+//! One run takes 20 to 30 ms of processor time before it has done anything. Nevertheless, large programs and those that read
+//! files take two runs. Between the halves of clang, functions that no kernel reaches are removed ([`mod@module`]), and the
+//! second half can be found in the cache although the first reads files.
 
 mod library;
 mod module;
@@ -23,54 +22,54 @@ use std::time::Duration;
 
 use super::cache::{DiskCache, Key, reads_files};
 use super::child::{self, End, Finished};
-use super::headers::Layout;
+use super::headers::HeaderFiles;
 use super::options::Std;
 use super::probe::{self, Candidate};
 use super::reflect::{self, KernelReflection};
-use super::repairs::{self, Row};
+use super::repairs::{self, Repair};
 use super::{Compiled, Failure, FrontEnd, Job, LEVELS};
 
 /// First word of a SPIR-V module.
 const MAGIC: u32 = 0x0723_0203;
 
-/// What the source is called in diagnostics and `__FILE__`.
+/// The source's name in diagnostics and `__FILE__`.
 const SOURCE_NAME: &str = "program.cl";
 
-/// What clang calls its standard input.
+/// Clang's name of its standard input.
 const STANDARD_INPUT: &str = "<stdin>";
 
-/// Name of the main file beside headers. A header cannot have it: include names with a NUL-free path component such as
-/// this are possible, but this one is written last and only by us.
+/// Name of the main file beside headers. A header of the same name is possible, but this file is written last, so it takes
+/// precedence.
 const MAIN_FILE: &str = ".clift-main.cl";
 
-/// Name of the file with declarations of what clang does not declare.
+/// Name of the file with declarations of functions that clang does not declare.
 const DECLARATIONS_FILE: &str = ".clift-declarations.h";
 
-/// Lines of a crash report that are worth keeping in a build log.
+/// Lines of a crash report to keep in the build log.
 const CRASH_LINES: usize = 12;
 
-/// Bytes of source from which on a second run pays.
+/// Source size in bytes from which two runs are faster than one.
 const LARGE: usize = 32 << 10;
 
-/// The front end that calls clang.
+/// A front end that calls clang.
 #[derive(Debug)]
 pub struct Clang {
     /// `CLIFT_CLANG`.
     chosen: Option<OsString>,
-    /// How long one run may take.
+    /// Limit on the processor time of one run.
     limit: Duration,
-    /// The programs found, best first; looked for once.
+    /// The clangs found, best first; searched for once.
     candidates: OnceLock<Vec<Candidate>>,
 }
 
-/// What a run is for.
+/// The purpose of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     /// A SPIR-V module at this optimization level.
     Compile(u8),
     /// LLVM IR for [`Action::Back`] at this level.
     Front(u8),
-    /// A SPIR-V module of LLVM IR.
+    /// A SPIR-V module from LLVM IR.
     Back(u8),
     /// Diagnostics only.
     Check,
@@ -78,14 +77,14 @@ enum Action {
     Describe,
 }
 
-/// What trying to compile came to.
+/// The result of an attempt to compile.
 enum Attempt {
     Done(Compiled),
     Failed(Finished),
 }
 
 impl Clang {
-    /// A front end that uses `chosen`, or the best clang there is. Nothing is looked for yet.
+    /// A front end that uses `chosen`, or the best clang available. The search happens later.
     pub fn new(chosen: Option<OsString>, limit: Duration) -> Self {
         Self { chosen, limit, candidates: OnceLock::new() }
     }
@@ -98,24 +97,25 @@ impl Clang {
         })
     }
 
-    /// Runs one candidate on the source; once more with declarations of what it turns out to lack.
+    /// Runs one candidate on the source, and a second time with additional declarations if clang misses some.
     fn run(
         &self,
         candidate: &Candidate,
         job: &Job<'_>,
         action: Action,
-        libraries: &[&'static Row],
+        libraries: &[&'static Repair],
         cache: Option<&DiskCache>,
     ) -> Result<Finished, Failure> {
         let run = |declared: &str| -> Result<Finished, Failure> {
-            let ours = |error: &std::io::Error| Failure::ours("the files of a program", error);
+            let host = |error: &std::io::Error| Failure::host("cannot write the program's files", error);
             let needs_files = !job.headers.is_empty() || !libraries.is_empty() || !declared.is_empty();
-            let layout = needs_files.then(|| Layout::new(job.headers)).transpose().map_err(|error| ours(&error))?;
+            let layout =
+                needs_files.then(|| HeaderFiles::new(job.headers)).transpose().map_err(|error| host(&error))?;
             let mut args = arguments(job, action);
             let before_options = args.len() - job.options.front_end.len();
             if let Some(layout) = &layout {
                 if !declared.is_empty() {
-                    let path = layout.add(DECLARATIONS_FILE, declared.as_bytes()).map_err(|error| ours(&error))?;
+                    let path = layout.add(DECLARATIONS_FILE, declared.as_bytes()).map_err(|error| host(&error))?;
                     args.extend(["-include".to_owned(), path]);
                 }
                 args.extend(self.link_arguments(candidate, libraries, layout, cache)?);
@@ -123,8 +123,8 @@ impl Clang {
             let source = job.source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(job.source);
             let input = match &layout {
                 Some(layout) if !job.headers.is_empty() => {
-                    // Headers given as programs are found before those of -I, and before those of the working directory.
-                    let path = layout.add(MAIN_FILE, source).map_err(|error| ours(&error))?;
+                    // Header programs take precedence over those of -I and of the working directory.
+                    let path = layout.add(MAIN_FILE, source).map_err(|error| host(&error))?;
                     args.insert(before_options, format!("-I{}", layout.path().display()));
                     args.extend(["-iquote".to_owned(), ".".to_owned(), named_source(&path), path]);
                     b""
@@ -135,7 +135,7 @@ impl Clang {
                 }
             };
             let mut finished = self.run_child(candidate, &args, input)?;
-            finished.diagnostics = cleaned(&finished.diagnostics, layout.as_ref().map(Layout::path));
+            finished.diagnostics = cleaned(&finished.diagnostics, layout.as_ref().map(HeaderFiles::path));
             tracing::debug!(?action, end = ?finished.end, clang = %candidate.path.display(), "compiler ran");
             Ok(finished)
         };
@@ -151,7 +151,7 @@ impl Clang {
         }
         let mut second = run(&repairs::declarations(&missing))?;
         let Some(diagnostics) = without_declarations(&second.diagnostics) else { return Ok(first) };
-        // A function that clang does declare, called wrongly: its own notes tell more.
+        // The program calls a function that clang does declare, with wrong arguments: clang's own notes are better.
         let still = repairs::undeclared(&diagnostics);
         if still == missing && first.diagnostics.contains(" error: no matching function ") {
             return Ok(first);
@@ -163,15 +163,15 @@ impl Clang {
     /// Runs one candidate.
     fn run_child(&self, candidate: &Candidate, args: &[String], input: &[u8]) -> Result<Finished, Failure> {
         child::run(&candidate.path, args, input, self.limit)
-            .map_err(|error| Failure::ours(&format!("'{}'", candidate.path.display()), &error))
+            .map_err(|error| Failure::host(&format!("cannot run '{}'", candidate.path.display()), &error))
     }
 
-    /// The arguments that link libraries, which become files of the layout.
+    /// The arguments that link libraries, which are written as files into the layout.
     fn link_arguments(
         &self,
         candidate: &Candidate,
-        libraries: &[&'static Row],
-        layout: &Layout,
+        libraries: &[&'static Repair],
+        layout: &HeaderFiles,
         cache: Option<&DiskCache>,
     ) -> Result<Vec<String>, Failure> {
         let mut args = Vec::new();
@@ -179,7 +179,7 @@ impl Clang {
             let bitcode = self.library(candidate, row, cache)?;
             let path = layout
                 .add(&format!(".clift-{}.bc", row.name), &bitcode)
-                .map_err(|error| Failure::ours("a library", &error))?;
+                .map_err(|error| Failure::host("cannot write a library", &error))?;
             args.extend(["-mlink-builtin-bitcode".to_owned(), path]);
         }
         Ok(args)
@@ -207,7 +207,7 @@ impl Clang {
         let edited = module::edit(&front.output, job.whole);
         let libraries = repairs::called(edited.imports.iter().map(String::as_str));
         let args = arguments(job, Action::Back(level));
-        // The result of a job that reads files cannot be found by the job; of its second half it can.
+        // The result of a job that reads files cannot be cached by the job; that of its second half can.
         let cache_of_back = cache.filter(|_| reads_files(job));
         let key = cache_of_back.map(|cache| {
             let (args, linked) = (args.join("\0"), repairs::fingerprint(&libraries));
@@ -219,9 +219,9 @@ impl Clang {
             Some(compiled) => compiled,
             None => {
                 let layout = (!libraries.is_empty())
-                    .then(|| Layout::new(&[]))
+                    .then(|| HeaderFiles::new(&[]))
                     .transpose()
-                    .map_err(|error| Failure::ours("a library", &error))?;
+                    .map_err(|error| Failure::host("cannot write a library", &error))?;
                 let mut args = args;
                 if let Some(layout) = &layout {
                     args.extend(self.link_arguments(candidate, &libraries, layout, cache)?);
@@ -271,12 +271,13 @@ impl Clang {
                 End::TimedOut => {
                     let limit = self.limit.as_secs();
                     let log = format!(
-                        "{}clift: the compiler was stopped after {limit} seconds of processor time, or ten times as long in all\n",
+                        "{}clift: clang was stopped: it took more than {limit} s of processor time (CLIFT_CLANG_TIMEOUT), or \
+                         more than ten times that in elapsed time\n",
                         finished.diagnostics
                     );
                     return Some(Err(Failure { log }));
                 }
-                // An ordinary exit may be the source's fault; a crash or a fatal error (70) of the back end is not.
+                // An ordinary failure may be the source's fault; a crash or a fatal error (70) of the back end is not.
                 End::Exit(code) if code != FATAL_BACK_END && notes.is_empty() => {
                     match self.run(candidate, job, Action::Check, &[], cache) {
                         Ok(check) if check.end == End::Exit(0) => {}
@@ -327,7 +328,7 @@ impl FrontEnd for Clang {
     }
 }
 
-/// The optimization level to begin with.
+/// The optimization level to try first.
 fn highest_level(job: &Job<'_>) -> u8 {
     if job.options.opt_disable { 0 } else { job.level }
 }
@@ -337,14 +338,14 @@ fn is_split(job: &Job<'_>) -> bool {
     reads_files(job) || (job.whole && job.source.len() >= LARGE)
 }
 
-/// The argument by which the main file's `__FILE__` is its name.
+/// The argument that makes `__FILE__` in the main file its public name.
 fn named_source(path: &str) -> String {
     format!("-fmacro-prefix-map={path}={SOURCE_NAME}")
 }
 
-/// Diagnostics with the names that files have for the application.
+/// Diagnostics with the file names that the application knows.
 fn cleaned(diagnostics: &str, directory: Option<&Path>) -> String {
-    // Where files lay for a moment is nobody's business.
+    // The private directory is of no interest to the application.
     let text = match directory {
         Some(directory) => {
             diagnostics.replace(&format!("{}/", directory.display()), "").replace(MAIN_FILE, SOURCE_NAME)
@@ -360,7 +361,7 @@ fn cleaned(diagnostics: &str, directory: Option<&Path>) -> String {
         .collect()
 }
 
-/// Diagnostics without those that point to our declarations; `None` when one of those is an error.
+/// Diagnostics without those located in the added declarations; `None` when one of those is an error.
 fn without_declarations(diagnostics: &str) -> Option<String> {
     let mut text = String::new();
     let mut is_left_out = false;
@@ -380,14 +381,14 @@ fn without_declarations(diagnostics: &str) -> Option<String> {
     Some(text)
 }
 
-/// What a build says when there is nothing to build with.
-pub const NO_CLANG: &str = "clift: no clang >= 20 with a SPIR-V back end was found (Debian: install clang-22; \
-                        CLIFT_CLANG names another place); OpenCL C cannot be compiled, SPIR-V can\n";
+/// The build log when there is no usable clang.
+pub const NO_CLANG: &str = "clift: OpenCL C cannot be compiled: found no clang >= 20 with a SPIR-V back end (on Debian, install \
+                        clang-22; or set CLIFT_CLANG to the path of one). SPIR-V can be compiled without clang.\n";
 
-/// Exit status of `clang -cc1` when its back end gave up.
+/// Exit status of `clang -cc1` after a fatal error of its back end.
 const FATAL_BACK_END: i32 = 70;
 
-/// The command line of one run, without its files and what comes of them.
+/// The command line of one run, without files and the arguments that depend on them.
 fn arguments(job: &Job<'_>, action: Action) -> Vec<String> {
     let language = if matches!(action, Action::Back(_)) { "ir" } else { "cl" };
     let mut args: Vec<String> = ["-cc1", "-triple", "spirv64", "-x", language].map(str::to_owned).into();
@@ -398,10 +399,10 @@ fn arguments(job: &Job<'_>, action: Action) -> Vec<String> {
             arg("-emit-obj");
             arg("-disable-free");
             arg("-disable-llvm-verifier");
-            // Its induction variables hide indices from the vectorizer, and can end in instructions of mixed widths.
+            // Its induction variables hide indices from the kernel compiler, and can lead to instructions of mixed widths.
             arg("-mllvm");
             arg("-disable-lsr");
-            // One list: of several the last would count.
+            // One list, because only the last of several would count.
             let extensions: Vec<String> = job.profile.spirv_extensions.iter().map(|name| format!("+{name}")).collect();
             arg("-mllvm");
             arg(&format!("-spirv-ext={}", extensions.join(",")));
@@ -428,23 +429,23 @@ fn arguments(job: &Job<'_>, action: Action) -> Vec<String> {
         arg(text);
     }
     arg("-fgnuc-version=4.2.1");
-    // As with every other driver, an `inline` function is also there where it is not inlined.
+    // As in all other drivers, an `inline` function also has an out-of-line definition.
     arg("-fgnu89-inline");
-    // Strict aliasing is what OpenCL 1.0 has an option for; programs reach one memory by pointers of several types.
+    // In OpenCL, strict aliasing is an option; programs access the same memory through pointers of several types.
     if !job.options.strict_aliasing {
         arg("-relaxed-aliasing");
     }
-    // Built-in functions have dozens of overloads.
+    // Built-in functions have dozens of overloads each.
     arg("-fshow-overloads=best");
     // Programs name warnings of other versions of clang.
     arg("-Wno-unknown-warning-option");
-    // Faults that C compilers let pass for decades; programs in the field have them. -Werror brings them back.
+    // Errors that C compilers accepted for decades, and that existing programs contain. -Werror restores them.
     if !job.options.front_end.iter().any(|given| given == "-Werror") {
         arg("-Wno-error=incompatible-pointer-types");
         arg("-Wno-error=int-conversion");
     }
     match job.options.language() {
-        // To clang, OpenCL C 3.1 is 3.0 with what extensions add, which the profile switches on.
+        // For clang, OpenCL C 3.1 is 3.0 plus the extensions, which the profile enables.
         Std::Cl31 => {
             for text in ["-cl-std=CL3.0", "-U__OPENCL_C_VERSION__", "-D__OPENCL_C_VERSION__=310"] {
                 arg(text);
@@ -453,8 +454,8 @@ fn arguments(job: &Job<'_>, action: Action) -> Vec<String> {
         Std::Cl30 => arg("-cl-std=CL3.0"),
         std @ (Std::Cl10 | Std::Cl11 | Std::Cl12 | Std::Cl20) => {
             arg(&format!("-cl-std={}", std.name()));
-            // Extensions add to the sub-group functions in every version. Clang's header has those they add to only with
-            // `cl_khr_subgroups`, which promises more than they do, or with the feature of 3.0.
+            // Extensions add to the sub-group functions in every language version. Clang's header declares the functions that
+            // they extend only with `cl_khr_subgroups`, which promises more, or with the feature of OpenCL C 3.0.
             if job.profile.features.contains(&SUB_GROUPS) {
                 arg(&format!("-D{SUB_GROUPS}=1"));
             }
@@ -489,10 +490,10 @@ fn arguments(job: &Job<'_>, action: Action) -> Vec<String> {
     args
 }
 
-/// The feature that stands for sub-group functions.
+/// The feature macro for sub-group functions.
 const SUB_GROUPS: &str = "__opencl_c_subgroups";
 
-/// Switches every extension and feature off that the device does not report.
+/// Disables every extension and feature that the device does not report.
 fn extension_switches(job: &Job<'_>) -> String {
     let mut text = "-all".to_owned();
     for name in job.profile.extensions.iter().chain(&job.profile.features) {
@@ -502,11 +503,11 @@ fn extension_switches(job: &Job<'_>) -> String {
     text
 }
 
-/// The module that a run gave, if it gave a whole one.
+/// The module that a run produced, if it is complete.
 fn module(finished: &Finished) -> Option<Vec<u32>> {
     let good = match finished.end {
         End::Exit(code) => code == 0,
-        // Somebody else collected the status: no error was reported and the output looks right.
+        // Another part of the host took the exit status: accept the output if no error was reported.
         End::Unknown => !finished.diagnostics.contains("error:"),
         End::Signal(_) | End::TimedOut | End::TooMuchOutput => false,
     };
@@ -518,12 +519,12 @@ fn module(finished: &Finished) -> Option<Vec<u32>> {
     (rest.is_empty() && words.first() == Some(&MAGIC)).then_some(words)
 }
 
-/// Whether a clang was built without the back end.
+/// Whether a clang was built without the SPIR-V back end.
 fn lacks_back_end(diagnostics: &str) -> bool {
     diagnostics.contains("unable to create target") || diagnostics.contains("unknown target triple")
 }
 
-/// One line that says why a run failed.
+/// One line with the reason why a run failed.
 fn first_reason(finished: &Finished) -> String {
     let told = finished
         .diagnostics
@@ -534,12 +535,12 @@ fn first_reason(finished: &Finished) -> String {
         (Some(line), _) => line.to_owned(),
         (None, End::Signal(signal)) => format!("it crashed (signal {signal})"),
         (None, End::Exit(code)) => format!("it ended with status {code}"),
-        (None, End::TooMuchOutput) => "its output has no end".to_owned(),
-        (None, End::TimedOut | End::Unknown) => "it gave no module".to_owned(),
+        (None, End::TooMuchOutput) => "its output exceeds the size limit".to_owned(),
+        (None, End::TimedOut | End::Unknown) => "it produced no valid module".to_owned(),
     }
 }
 
-/// Diagnostics without the bulk of a crash report.
+/// Diagnostics without most of a crash report.
 fn shortened(diagnostics: &str) -> String {
     let crash = diagnostics.lines().position(|line| line.contains("PLEASE submit a bug report"));
     let keep = crash.map_or(usize::MAX, |line| line + CRASH_LINES);

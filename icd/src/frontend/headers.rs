@@ -1,5 +1,5 @@
-//! The headers of `clCompileProgram`, laid out as files for the compiler: each under its include name in a private
-//! directory, together with the program itself, so that `#include "name"` finds them before anything else.
+//! The headers of `clCompileProgram`, written as files for the compiler. Each has its include name below a private directory that
+//! also contains the program itself, so `#include "name"` finds them first.
 
 use std::fs;
 use std::io;
@@ -7,27 +7,27 @@ use std::path::{Component, Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// One header program.
+/// A header program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The name by which the source includes it.
+    /// The name in `#include` directives.
     pub name: String,
     /// Its text.
     pub text: Vec<u8>,
 }
 
-/// Headers and main file on disk; removed with this value.
+/// Headers and main file on disk; dropping this value removes them.
 #[derive(Debug)]
-pub struct Layout {
+pub struct HeaderFiles {
     directory: TempDir,
 }
 
-impl Layout {
-    /// Writes `headers`; of two with one name the first counts.
+impl HeaderFiles {
+    /// Writes `headers`. Of two headers with the same name, the first one is used.
     ///
     /// # Errors
-    /// When the directory cannot be written, or a name cannot be a file in it (one header's name is a directory of
-    /// another's).
+    /// When the directory cannot be written, or a name cannot be a file in it (because it is a directory in another header's
+    /// name).
     pub fn new(headers: &[Header]) -> io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("clift-").tempdir()?;
         for header in headers {
@@ -41,7 +41,7 @@ impl Layout {
         Ok(Self { directory })
     }
 
-    /// Writes a file of ours beside them; its path.
+    /// Writes another file into the directory and returns its path.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -57,15 +57,15 @@ impl Layout {
     }
 }
 
-/// Whether an include name stays inside the directory: relative, not empty, not leading above.
+/// Whether an include name stays inside the directory: it is relative, not empty, and does not lead above the root.
 pub fn is_safe_name(name: &str) -> bool {
     place(Path::new("/"), name, false).is_ok()
 }
 
-/// The file that `name` stands for below `root`. Directories on the way are made when `create` says so, those also that
-/// a later `..` leaves again, because the compiler walks through them.
+/// The path of `name` below `root`. If `create` is set, intermediate directories are created, including those that a later `..`
+/// leaves, because the compiler traverses them.
 fn place(root: &Path, name: &str, create: bool) -> io::Result<PathBuf> {
-    let refuse = || io::Error::new(io::ErrorKind::InvalidInput, format!("'{name}' is no usable header name"));
+    let refuse = || io::Error::new(io::ErrorKind::InvalidInput, format!("'{name}' is not a valid header name"));
     if name.is_empty() || name.contains('\0') || name.ends_with('/') {
         return Err(refuse());
     }
@@ -73,7 +73,7 @@ fn place(root: &Path, name: &str, create: bool) -> io::Result<PathBuf> {
     let mut last_is_name = false;
     for component in Path::new(name).components() {
         if last_is_name && create {
-            // What was taken for the file's name is a directory.
+            // The component taken for the file name is a directory.
             fs::create_dir_all(root.join(parts.iter().collect::<PathBuf>()))?;
         }
         last_is_name = false;
@@ -97,14 +97,14 @@ fn place(root: &Path, name: &str, create: bool) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Header, Layout, is_safe_name};
+    use super::{Header, HeaderFiles, is_safe_name};
 
     fn header(name: &str, text: &str) -> Header {
         Header { name: name.to_owned(), text: text.as_bytes().to_vec() }
     }
 
     #[test]
-    fn names_that_lead_outside_are_refused() {
+    fn names_that_lead_outside_are_rejected() {
         for name in ["", "/etc/passwd", "..", "../x.h", "a/../../x.h", "a/", "a/..", ".", "a\0b"] {
             assert!(!is_safe_name(name), "{name:?}");
         }
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn headers_are_written_under_their_names() {
-        let layout = Layout::new(&[
+        let layout = HeaderFiles::new(&[
             header("foo.h", "first"),
             header("my/dir/inc.h", "inner"),
             header("foo.h", "second"),
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_also_a_directory_is_an_error() {
-        assert!(Layout::new(&[header("a", "x"), header("a/b", "y")]).is_err());
-        assert!(Layout::new(&[header("a/b", "x"), header("a", "y")]).is_err());
+        assert!(HeaderFiles::new(&[header("a", "x"), header("a/b", "y")]).is_err());
+        assert!(HeaderFiles::new(&[header("a/b", "x"), header("a", "y")]).is_err());
     }
 }

@@ -1,10 +1,10 @@
-//! OpenCL C in, SPIR-V out: the front ends.
+//! The front ends: OpenCL C in, SPIR-V out.
 //!
 //! A [`FrontEnd`] turns one source with its headers into one SPIR-V module. There is one implementation, [`clang`], a child
-//! process. [`Compiler`] is what programs call: a front end with the disk cache before it. Options arrive here already
-//! taken apart ([`options`]); what may be used is told by a [`Profile`] of the device.
+//! process. Programs call [`Compiler`], a front end behind the disk cache. Options arrive here already parsed ([`options`]);
+//! a [`Profile`] of the device says which versions, extensions and features programs may use.
 //!
-//! Nothing here knows OpenCL objects, and nothing holds a lock while a compiler runs.
+//! This module does not depend on OpenCL objects, and no lock is held while a compiler runs.
 
 pub mod cache;
 pub mod child;
@@ -27,7 +27,7 @@ pub use headers::Header;
 pub use options::BuildOptions;
 pub use reflect::{ArgReflection, KernelReflection};
 
-/// What the device offers to programs in OpenCL C.
+/// What the device supports in OpenCL C.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// `__OPENCL_VERSION__`: 300 for OpenCL 3.0.
@@ -38,7 +38,7 @@ pub struct Profile {
     pub features: Vec<&'static str>,
     /// SPIR-V extensions that modules may use.
     pub spirv_extensions: Vec<&'static str>,
-    /// Whether there are images (`__IMAGE_SUPPORT__`).
+    /// Whether images are supported (`__IMAGE_SUPPORT__`).
     pub images: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct Profile {
 pub struct Job<'a> {
     /// The text.
     pub source: &'a [u8],
-    /// Headers that came as programs.
+    /// Headers given as programs.
     pub headers: &'a [Header],
     /// How to compile it.
     pub options: &'a BuildOptions,
@@ -55,15 +55,15 @@ pub struct Job<'a> {
     pub profile: &'a Profile,
     /// The first of [`LEVELS`] to try.
     pub level: u8,
-    /// Whether it is a program of its own (`clBuildProgram`): then only kernels are called from outside.
+    /// Whether it is a complete program (`clBuildProgram`), of which only kernels are called from outside.
     pub whole: bool,
 }
 
-/// Optimization levels in the order they are tried: a front end that fails at one tries the next, and so does a program
-/// whose module the kernel compiler refuses.
+/// Optimization levels in the order they are tried. When the front end fails at one level, or the kernel compiler rejects the
+/// resulting module, the next level is tried.
 pub const LEVELS: [u8; 3] = [2, 1, 0];
 
-/// What a compilation gave.
+/// The result of a compilation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compiled {
     /// The SPIR-V module.
@@ -72,7 +72,7 @@ pub struct Compiled {
     pub log: String,
 }
 
-/// Why there is no module.
+/// A failed compilation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{log}")]
 pub struct Failure {
@@ -81,47 +81,47 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure of ours or of the machine: `what` could not be written or run.
-    fn ours(what: &str, error: &std::io::Error) -> Self {
-        Self { log: format!("clift: {what} could not be given to the compiler: {error}\n") }
+    /// A failure of the host, not of the source: `what` is what it could not do.
+    fn host(what: &str, error: &std::io::Error) -> Self {
+        Self { log: format!("clift: {what}: {error}\n") }
     }
 }
 
 /// A compiler from OpenCL C to SPIR-V.
 pub trait FrontEnd: Send + Sync {
-    /// The compiler behind it; `None` when there is nothing to compile with.
+    /// The identity of the compiler; `None` when there is none.
     fn identity(&self) -> Option<String>;
 
-    /// Everything besides the texts of a job that its result depends on: the compiler, how it is called, what it links.
-    /// `None` when there is nothing to compile with.
+    /// A text of everything that the result depends on besides the texts of the job: the compiler, its arguments, the libraries
+    /// that it links. `None` when there is no compiler.
     fn fingerprint(&self, job: &Job<'_>) -> Option<String>;
 
-    /// Compiles. What is worth keeping on the way is kept in `cache`.
+    /// Compiles. Intermediate results may be stored in `cache`.
     ///
     /// # Errors
-    /// The source is wrong, or the compiler is; the log says which.
+    /// The source is invalid, or the compiler failed; the log says which.
     fn compile(&self, job: &Job<'_>, cache: Option<&DiskCache>) -> Result<Compiled, Failure>;
 
-    /// Tells what the source declares about its kernels.
+    /// Returns what the source declares about its kernels.
     ///
     /// # Errors
     /// As [`FrontEnd::compile`].
     fn describe(&self, job: &Job<'_>) -> Result<Vec<KernelReflection>, Failure>;
 }
 
-/// A front end with the disk cache before it.
+/// A front end behind the disk cache.
 pub struct Compiler {
     front_end: Box<dyn FrontEnd>,
     cache: Option<DiskCache>,
 }
 
 impl Compiler {
-    /// Puts one together.
+    /// Combines a front end and a cache.
     pub fn new(front_end: Box<dyn FrontEnd>, cache: Option<DiskCache>) -> Self {
         Self { front_end, cache }
     }
 
-    /// The process's own, as the environment configures it.
+    /// The process's compiler, as the environment configures it.
     pub fn get() -> &'static Compiler {
         static COMPILER: OnceLock<Compiler> = OnceLock::new();
         COMPILER.get_or_init(|| {
@@ -132,12 +132,12 @@ impl Compiler {
         })
     }
 
-    /// Whether there is something to compile with.
+    /// Whether a compiler was found.
     pub fn is_available(&self) -> bool {
         self.front_end.identity().is_some()
     }
 
-    /// Compiles, or finds the result of an earlier time.
+    /// Compiles, or finds the result of an earlier compilation.
     ///
     /// # Errors
     /// See [`FrontEnd::compile`].
@@ -171,7 +171,7 @@ impl Failure {
     /// A failed build's log is never empty.
     fn not_empty(mut self) -> Self {
         if self.log.trim().is_empty() {
-            let _ = writeln!(self.log, "clift: the compiler failed without a word");
+            let _ = writeln!(self.log, "clift: the compiler failed without diagnostics");
         }
         self
     }

@@ -1,14 +1,14 @@
-//! Build options: the strings of `clBuildProgram`, `clCompileProgram` and `clLinkProgram` made into values.
+//! Build options: parses the option strings of `clBuildProgram`, `clCompileProgram` and `clLinkProgram`.
 //!
-//! One table, [`OPTIONS`], lists every option with the call it belongs to and what it does. What concerns the source
-//! language goes on to the front end as arguments in the order given; what concerns code generation becomes
-//! [`clift_jit::Options`]. Nothing behind this module parses option strings.
+//! One table, [`OPTIONS`], lists every option, the calls that accept it, and its effect. Options that concern the source language
+//! are passed to the front end as arguments, in the given order; options that concern code generation become
+//! [`clift_jit::Options`]. No other module parses option strings.
 //!
-//! Options of other vendors' compilers that programs pass whatever the platform are taken and change nothing here; nothing is said of
-//! them, since applications take a log that is not empty for a warning. Everything else is refused by its name.
+//! Options of other vendors' compilers that programs pass on every platform are accepted and have no effect. They cause no
+//! remark in the build log, because applications take a log that is not empty for a warning. Unknown options are errors.
 //!
-//! Words are split by the rules of the POSIX shell: double quotes (as the specification allows around `-I` directories),
-//! single quotes and backslashes protect blanks and each other.
+//! Words are split by the rules of the POSIX shell: double quotes (which the specification allows around `-I` directories),
+//! single quotes and backslashes quote blanks and each other.
 
 use clift_jit::FastMath;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::caps::OPENCL_VERSION;
 
 /// Which calls accept an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum BuildCall {
     /// `clBuildProgram` and `clCompileProgram`.
     Compile,
     /// `clLinkProgram`.
@@ -31,7 +31,7 @@ pub enum Std {
     Cl10,
     /// `CL1.1`.
     Cl11,
-    /// `CL1.2`: what a program is built with that names no version.
+    /// `CL1.2`: the default when a program names no version.
     Cl12,
     /// `CL2.0`.
     Cl20,
@@ -52,28 +52,28 @@ impl Std {
         ("CL3.1", Std::Cl31),
     ];
 
-    /// Whether the device has it.
+    /// Whether the device supports it.
     fn is_offered(self) -> bool {
         self < Std::Cl31 || OPENCL_VERSION >= (3, 1)
     }
 
-    /// The version as `-cl-std=` spells it.
+    /// The version as in `-cl-std=`.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, std)| *std == self).map_or("CL1.2", |(name, _)| name)
     }
 
-    /// Whether the language has work-groups of different sizes in one launch.
+    /// Whether the language allows work-groups of different sizes in one launch.
     pub fn non_uniform_work_groups(self) -> bool {
         self >= Std::Cl20
     }
 }
 
-/// What a build's option string asks for.
+/// The parsed option string of a build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BuildOptions {
     /// `-cl-std=`; `None` when it was not given.
     pub std: Option<Std>,
-    /// Arguments for the front end in the order given: `-D`, `-I`, `-U`, warnings, constants' precision.
+    /// Arguments for the front end in the given order: `-D`, `-I`, `-U`, warnings, precision of constants.
     pub front_end: Vec<String>,
     /// `-cl-opt-disable`.
     pub opt_disable: bool,
@@ -83,7 +83,7 @@ pub struct BuildOptions {
     pub strict_aliasing: bool,
     /// `-cl-uniform-work-group-size`.
     pub uniform_work_groups: bool,
-    /// Liberties with floating point.
+    /// Fast-math flags.
     pub fast_math: FastMath,
     /// `-create-library`.
     pub create_library: bool,
@@ -91,9 +91,9 @@ pub struct BuildOptions {
     pub enable_link_options: bool,
 }
 
-/// What an option does with the word behind its name.
+/// How an option takes its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
+enum OptionValue {
     /// The option is the whole word.
     None,
     /// The value follows in the same word: `-cl-std=CL1.2`.
@@ -108,26 +108,26 @@ enum Value {
 
 /// One row of [`OPTIONS`].
 struct OptionRow {
-    /// Its name, with `=` where one belongs to it.
+    /// Its name, including `=` if the option has one.
     name: &'static str,
     /// Its value.
-    value: Value,
+    value: OptionValue,
     /// Calls that accept it.
-    stages: &'static [Stage],
-    /// What it does.
+    stages: &'static [BuildCall],
+    /// Its effect.
     apply: fn(&mut BuildOptions, &str) -> Result<(), String>,
 }
 
-const COMPILE: &[Stage] = &[Stage::Compile];
-const LINK: &[Stage] = &[Stage::Link];
-const BOTH: &[Stage] = &[Stage::Compile, Stage::Link];
+const COMPILE: &[BuildCall] = &[BuildCall::Compile];
+const LINK: &[BuildCall] = &[BuildCall::Link];
+const BOTH: &[BuildCall] = &[BuildCall::Compile, BuildCall::Link];
 
-/// Accepts an option that changes nothing here.
+/// Accepts an option that has no effect.
 fn ignore(_: &mut BuildOptions, _: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Sets fields of the floating-point liberties.
+/// Sets fast-math flags.
 macro_rules! math {
     ($($field:ident),+) => {
         |o, _| { $(o.fast_math.$field = true;)+ Ok(()) }
@@ -137,23 +137,28 @@ macro_rules! math {
 /// Every option, in the order of the specification's text ("Compiler Options", "Linker Options").
 const OPTIONS: &[OptionRow] = &[
     // Preprocessor.
-    OptionRow { name: "-D", value: Value::JoinedOrNext, stages: COMPILE, apply: define },
-    OptionRow { name: "-I", value: Value::JoinedOrNext, stages: COMPILE, apply: |o, v| push(o, "-I", v) },
-    OptionRow { name: "-U", value: Value::JoinedOrNext, stages: COMPILE, apply: |o, v| push(o, "-U", v) },
-    // Math intrinsics. Double-precision literals are the front end's business alone.
+    OptionRow { name: "-D", value: OptionValue::JoinedOrNext, stages: COMPILE, apply: define },
+    OptionRow { name: "-I", value: OptionValue::JoinedOrNext, stages: COMPILE, apply: |o, v| push(o, "-I", v) },
+    OptionRow { name: "-U", value: OptionValue::JoinedOrNext, stages: COMPILE, apply: |o, v| push(o, "-U", v) },
+    // Math intrinsics. Only the front end handles the precision of literals.
     OptionRow {
         name: "-cl-single-precision-constant",
-        value: Value::None,
+        value: OptionValue::None,
         stages: COMPILE,
         apply: |o, _| push(o, "-cl-single-precision-constant", ""),
     },
-    OptionRow { name: "-cl-denorms-are-zero", value: Value::None, stages: BOTH, apply: math!(denorms_are_zero) },
+    OptionRow { name: "-cl-denorms-are-zero", value: OptionValue::None, stages: BOTH, apply: math!(denorms_are_zero) },
     // Division and square root are correctly rounded with or without it.
-    OptionRow { name: "-cl-fp32-correctly-rounded-divide-sqrt", value: Value::None, stages: COMPILE, apply: ignore },
+    OptionRow {
+        name: "-cl-fp32-correctly-rounded-divide-sqrt",
+        value: OptionValue::None,
+        stages: COMPILE,
+        apply: ignore,
+    },
     // Optimization.
     OptionRow {
         name: "-cl-opt-disable",
-        value: Value::None,
+        value: OptionValue::None,
         stages: BOTH,
         apply: |o, _| {
             o.opt_disable = true;
@@ -162,7 +167,7 @@ const OPTIONS: &[OptionRow] = &[
     },
     OptionRow {
         name: "-cl-strict-aliasing",
-        value: Value::None,
+        value: OptionValue::None,
         stages: COMPILE,
         apply: |o, _| {
             o.strict_aliasing = true;
@@ -171,76 +176,76 @@ const OPTIONS: &[OptionRow] = &[
     },
     OptionRow {
         name: "-cl-uniform-work-group-size",
-        value: Value::None,
+        value: OptionValue::None,
         stages: COMPILE,
         apply: |o, _| {
             o.uniform_work_groups = true;
             Ok(())
         },
     },
-    OptionRow { name: "-cl-no-subgroup-ifp", value: Value::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-mad-enable", value: Value::None, stages: BOTH, apply: math!(mad_enable) },
-    OptionRow { name: "-cl-no-signed-zeros", value: Value::None, stages: BOTH, apply: math!(no_signed_zeros) },
+    OptionRow { name: "-cl-no-subgroup-ifp", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-mad-enable", value: OptionValue::None, stages: BOTH, apply: math!(mad_enable) },
+    OptionRow { name: "-cl-no-signed-zeros", value: OptionValue::None, stages: BOTH, apply: math!(no_signed_zeros) },
     OptionRow {
         name: "-cl-unsafe-math-optimizations",
-        value: Value::None,
+        value: OptionValue::None,
         stages: BOTH,
         apply: math!(unsafe_math, no_signed_zeros, mad_enable, denorms_are_zero),
     },
-    OptionRow { name: "-cl-finite-math-only", value: Value::None, stages: BOTH, apply: math!(finite_only) },
+    OptionRow { name: "-cl-finite-math-only", value: OptionValue::None, stages: BOTH, apply: math!(finite_only) },
     OptionRow {
         name: "-cl-fast-relaxed-math",
-        value: Value::None,
+        value: OptionValue::None,
         stages: BOTH,
         apply: math!(relaxed, finite_only, unsafe_math, no_signed_zeros, mad_enable, denorms_are_zero),
     },
     // Warnings. Clang's own `-W...` switches are passed on as they are.
-    OptionRow { name: "-w", value: Value::None, stages: COMPILE, apply: |o, _| push(o, "-w", "") },
-    OptionRow { name: "-W", value: Value::Joined, stages: COMPILE, apply: |o, v| push(o, "-W", v) },
+    OptionRow { name: "-w", value: OptionValue::None, stages: COMPILE, apply: |o, _| push(o, "-w", "") },
+    OptionRow { name: "-W", value: OptionValue::Joined, stages: COMPILE, apply: |o, v| push(o, "-W", v) },
     // Language version.
-    OptionRow { name: "-cl-std=", value: Value::Joined, stages: COMPILE, apply: language },
+    OptionRow { name: "-cl-std=", value: OptionValue::Joined, stages: COMPILE, apply: language },
     // Argument information, debugging.
     OptionRow {
         name: "-cl-kernel-arg-info",
-        value: Value::None,
+        value: OptionValue::None,
         stages: BOTH,
         apply: |o, _| {
             o.kernel_arg_info = true;
             Ok(())
         },
     },
-    OptionRow { name: "-g", value: Value::None, stages: BOTH, apply: ignore },
-    // Optimization as C compilers have it: a level or none.
-    OptionRow { name: "-O", value: Value::Optional, stages: BOTH, apply: optimization },
-    // The language of the input, as AMD's compiler, clang and cl_khr_spir have it.
-    OptionRow { name: "-x", value: Value::JoinedOrNext, stages: COMPILE, apply: input_language },
-    OptionRow { name: "-spir-std=", value: Value::Joined, stages: COMPILE, apply: ignore },
+    OptionRow { name: "-g", value: OptionValue::None, stages: BOTH, apply: ignore },
+    // Optimization levels as in C compilers.
+    OptionRow { name: "-O", value: OptionValue::Optional, stages: BOTH, apply: optimization },
+    // The input language, as in AMD's compiler, clang and cl_khr_spir.
+    OptionRow { name: "-x", value: OptionValue::JoinedOrNext, stages: COMPILE, apply: input_language },
+    OptionRow { name: "-spir-std=", value: OptionValue::Joined, stages: COMPILE, apply: ignore },
     // cl_nv_compiler_options.
-    OptionRow { name: "-cl-nv-verbose", value: Value::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-nv-maxrregcount=", value: Value::Joined, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-nv-maxrregcount", value: Value::Next, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-nv-opt-level=", value: Value::Joined, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-nv-opt-level", value: Value::Next, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-nv-arch", value: Value::Next, stages: BOTH, apply: ignore },
-    // Intel: scheduling, registers and sizes of processors that are not this one; the source's place for debuggers.
-    OptionRow { name: "-cl-intel-", value: Value::Joined, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-fp64-gen-emu", value: Value::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-poison-unsupported-fp64-kernels", value: Value::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-match-sincospi", value: Value::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-take-global-address", value: Value::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-profiling", value: Value::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-s", value: Value::Next, stages: COMPILE, apply: ignore },
-    // AMD: what a binary holds, what is kept of a compilation.
-    OptionRow { name: "-fbin-", value: Value::Joined, stages: BOTH, apply: ignore },
-    OptionRow { name: "-fno-bin-", value: Value::Joined, stages: BOTH, apply: ignore },
-    OptionRow { name: "-save-temps", value: Value::Optional, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-verbose", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-maxrregcount=", value: OptionValue::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-maxrregcount", value: OptionValue::Next, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-opt-level=", value: OptionValue::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-opt-level", value: OptionValue::Next, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-arch", value: OptionValue::Next, stages: BOTH, apply: ignore },
+    // Intel: scheduling, register and sub-group options of GPUs; the source's path for debuggers.
+    OptionRow { name: "-cl-intel-", value: OptionValue::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-fp64-gen-emu", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-poison-unsupported-fp64-kernels", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-match-sincospi", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-take-global-address", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-profiling", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-s", value: OptionValue::Next, stages: COMPILE, apply: ignore },
+    // AMD: contents of binaries, intermediate files.
+    OptionRow { name: "-fbin-", value: OptionValue::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-fno-bin-", value: OptionValue::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-save-temps", value: OptionValue::Optional, stages: BOTH, apply: ignore },
     // Apple.
-    OptionRow { name: "-cl-auto-vectorize-enable", value: Value::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-auto-vectorize-disable", value: Value::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-auto-vectorize-enable", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-auto-vectorize-disable", value: OptionValue::None, stages: BOTH, apply: ignore },
     // Linking.
     OptionRow {
         name: "-create-library",
-        value: Value::None,
+        value: OptionValue::None,
         stages: LINK,
         apply: |o, _| {
             o.create_library = true;
@@ -249,7 +254,7 @@ const OPTIONS: &[OptionRow] = &[
     },
     OptionRow {
         name: "-enable-link-options",
-        value: Value::None,
+        value: OptionValue::None,
         stages: LINK,
         apply: |o, _| {
             o.enable_link_options = true;
@@ -280,7 +285,7 @@ fn optimization(options: &mut BuildOptions, value: &str) -> Result<(), String> {
     match value {
         "0" => options.opt_disable = true,
         "" | "1" | "2" | "3" | "4" | "5" | "s" => {}
-        _ => return Err(format!("no optimization level '{value}'")),
+        _ => return Err(format!("unknown optimization level '{value}'")),
     }
     Ok(())
 }
@@ -290,12 +295,12 @@ fn input_language(_: &mut BuildOptions, value: &str) -> Result<(), String> {
     match value {
         "cl" | "clc" | "spir" => Ok(()),
         "clc++" | "clcpp" => Err(NO_CXX.to_owned()),
-        _ => Err(format!("no input language '{value}'")),
+        _ => Err(format!("unsupported input language '{value}'")),
     }
 }
 
-/// Why C++ is refused.
-const NO_CXX: &str = "C++ for OpenCL (cl_ext_cxx_for_opencl) is not offered; OpenCL C up to 3.0 is";
+/// The error for C++.
+const NO_CXX: &str = "C++ for OpenCL (cl_ext_cxx_for_opencl) is not supported; OpenCL C up to 3.0 is";
 
 /// `-cl-std=version`.
 fn language(options: &mut BuildOptions, value: &str) -> Result<(), String> {
@@ -305,7 +310,7 @@ fn language(options: &mut BuildOptions, value: &str) -> Result<(), String> {
     let (_, std) = Std::NAMES
         .iter()
         .find(|(name, std)| *name == value && std.is_offered())
-        .ok_or_else(|| format!("no language version '{value}'"))?;
+        .ok_or_else(|| format!("unknown language version '{value}'"))?;
     options.std = Some(*std);
     Ok(())
 }
@@ -314,38 +319,38 @@ impl BuildOptions {
     /// Reads an option string.
     ///
     /// # Errors
-    /// Text for the build log that names the option that is not understood or belongs to another call; the caller's
-    /// error code is `CL_INVALID_BUILD_OPTIONS`, `CL_INVALID_COMPILER_OPTIONS` or `CL_INVALID_LINKER_OPTIONS`.
-    pub fn parse(text: &str, stage: Stage) -> Result<Self, String> {
-        let words = shlex::split(text).ok_or_else(|| format!("unbalanced quotes in the options: {text}"))?;
+    /// A message for the build log that names the option that is unknown or belongs to another call. The caller's error code is
+    /// `CL_INVALID_BUILD_OPTIONS`, `CL_INVALID_COMPILER_OPTIONS` or `CL_INVALID_LINKER_OPTIONS`.
+    pub fn parse(text: &str, stage: BuildCall) -> Result<Self, String> {
+        let words = shlex::split(text).ok_or_else(|| format!("unbalanced quotes in the build options: {text}"))?;
         let mut options = Self::default();
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
             let row = OPTIONS
                 .iter()
                 .find(|row| match row.value {
-                    Value::None | Value::Next => word == row.name,
-                    Value::Optional => word.starts_with(row.name),
-                    Value::Joined => word.len() > row.name.len() && word.starts_with(row.name),
-                    Value::JoinedOrNext => word.starts_with(row.name),
+                    OptionValue::None | OptionValue::Next => word == row.name,
+                    OptionValue::Optional => word.starts_with(row.name),
+                    OptionValue::Joined => word.len() > row.name.len() && word.starts_with(row.name),
+                    OptionValue::JoinedOrNext => word.starts_with(row.name),
                 })
                 .ok_or_else(|| format!("unknown option '{word}'"))?;
             if !row.stages.contains(&stage) {
                 return Err(match stage {
-                    Stage::Compile => format!("option '{word}' belongs to clLinkProgram"),
-                    Stage::Link => format!("option '{word}' does not belong to clLinkProgram"),
+                    BuildCall::Compile => format!("option '{word}' is valid only for clLinkProgram"),
+                    BuildCall::Link => format!("option '{word}' is not valid for clLinkProgram"),
                 });
             }
             let joined = &word[row.name.len()..];
             let next;
-            let value = if matches!(row.value, Value::JoinedOrNext | Value::Next) && joined.is_empty() {
-                next = words.next().ok_or_else(|| format!("option '{word}' lacks its value"))?;
+            let value = if matches!(row.value, OptionValue::JoinedOrNext | OptionValue::Next) && joined.is_empty() {
+                next = words.next().ok_or_else(|| format!("option '{word}' requires a value"))?;
                 &next
             } else {
                 joined
             };
             if value.contains('\0') {
-                return Err(format!("option '{}' has a NUL character in its value", row.name));
+                return Err(format!("the value of option '{}' contains a NUL character", row.name));
             }
             (row.apply)(&mut options, value).map_err(|reason| format!("option '{}': {reason}", row.name))?;
         }
@@ -355,7 +360,7 @@ impl BuildOptions {
         Ok(options)
     }
 
-    /// The language version to compile for: the one named, or the highest 1.x.
+    /// The language version to compile for: the given one, or the highest 1.x.
     pub fn language(&self) -> Std {
         self.std.unwrap_or(Std::Cl12)
     }
@@ -363,10 +368,10 @@ impl BuildOptions {
 
 #[cfg(test)]
 mod tests {
-    use super::{BuildOptions, Stage, Std};
+    use super::{BuildCall, BuildOptions, Std};
 
     fn compile(text: &str) -> BuildOptions {
-        BuildOptions::parse(text, Stage::Compile).unwrap()
+        BuildOptions::parse(text, BuildCall::Compile).unwrap()
     }
 
     #[test]
@@ -388,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_other_compilers_change_nothing() {
+    fn options_of_other_compilers_have_no_effect() {
         let text = "-O3 -O -x clc -x cl -spir-std=1.2 -cl-nv-verbose -cl-nv-maxrregcount=64 -cl-nv-maxrregcount 32 \
                     -cl-nv-opt-level 3 -cl-intel-256-GRF-per-thread -cl-intel-reqd-eu-thread-count=8 -s \"/a b/k.cl\" -fno-bin-llvmir \
                     -fbin-source -save-temps -save-temps=/tmp/x -cl-auto-vectorize-enable";
@@ -404,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn implied_liberties_are_set_and_no_others() {
+    fn implied_fast_math_flags_are_set_and_no_others() {
         let m = compile("-cl-unsafe-math-optimizations").fast_math;
         assert!(m.unsafe_math && m.no_signed_zeros && m.mad_enable && m.denorms_are_zero);
         assert!(!m.finite_only && !m.relaxed);
@@ -413,16 +418,16 @@ mod tests {
     }
 
     #[test]
-    fn quotes_and_backslashes_protect() {
+    fn quotes_and_backslashes_quote() {
         assert_eq!(compile(r#"-D "F(x)=x + 1" -D S=\"t\""#).front_end, ["-DF(x)=x + 1", r#"-DS="t""#]);
     }
 
     #[test]
-    fn wrong_options_name_the_culprit() {
+    fn invalid_options_are_named_in_the_error() {
         for (text, part) in [
             ("-cl-frobnicate", "-cl-frobnicate"),
             ("file.cl", "file.cl"),
-            ("-D", "lacks its value"),
+            ("-D", "requires a value"),
             ("-D 1x", "macro name"),
             ("-cl-std=", "-cl-std="),
             ("-cl-std=CL9.9", "CL9.9"),
@@ -433,25 +438,25 @@ mod tests {
             ("-x clc++", "cl_ext_cxx_for_opencl"),
             ("-x c", "input language"),
             ("-Omax", "optimization level"),
-            ("-s", "lacks its value"),
+            ("-s", "requires a value"),
             ("-cl-nv-frobnicate", "-cl-nv-frobnicate"),
         ] {
-            let error = BuildOptions::parse(text, Stage::Compile).unwrap_err();
+            let error = BuildOptions::parse(text, BuildCall::Compile).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }
     }
 
     #[test]
     fn link_options() {
-        let o = BuildOptions::parse("-create-library -enable-link-options", Stage::Link).unwrap();
+        let o = BuildOptions::parse("-create-library -enable-link-options", BuildCall::Link).unwrap();
         assert!(o.create_library && o.enable_link_options);
         for text in ["-enable-link-options", "-D X", "-cl-std=CL1.2", "-Werror", "-bogus"] {
-            assert!(BuildOptions::parse(text, Stage::Link).is_err(), "{text}");
+            assert!(BuildOptions::parse(text, BuildCall::Link).is_err(), "{text}");
         }
         let o = BuildOptions::parse(
             "-cl-denorms-are-zero -cl-no-signed-zeros -cl-unsafe-math-optimizations -cl-finite-math-only \
              -cl-fast-relaxed-math -cl-no-subgroup-ifp",
-            Stage::Link,
+            BuildCall::Link,
         )
         .unwrap();
         assert!(o.fast_math.relaxed);

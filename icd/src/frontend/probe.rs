@@ -1,11 +1,11 @@
 //! Finds the clang to use.
 //!
-//! `CLIFT_CLANG` names one and only one (empty: there shall be none). Otherwise every `clang` and `clang-NN` of `PATH`
-//! and every `/usr/lib/llvm-*/bin/clang` is a candidate; candidates older than [`OLDEST`] are dropped, the newest comes
-//! first. The version is read from the name where it tells (`clang-22`, `.../llvm-22/bin/clang`, also behind symbolic
-//! links), because asking the program costs as much as compiling a kernel; only others are asked.
+//! `CLIFT_CLANG` names the only candidate (empty: none). Otherwise every `clang` and `clang-NN` in `PATH` and every
+//! `/usr/lib/llvm-*/bin/clang` is a candidate. Candidates older than [`OLDEST`] are discarded, and the newest comes first. The
+//! version is taken from the path if possible (`clang-22`, `.../llvm-22/bin/clang`, also behind symbolic links), because running
+//! `clang --version` takes as long as compiling a kernel.
 //!
-//! Whether a candidate has a SPIR-V back end shows at its first compilation, not here.
+//! Whether a candidate has a SPIR-V back end is determined at its first compilation, not here.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,20 +15,20 @@ use std::time::Duration;
 
 use super::child::{self, End};
 
-/// The oldest major version whose own SPIR-V back end is good enough.
+/// The oldest major version whose SPIR-V back end is good enough.
 pub const OLDEST: u32 = 20;
 
-/// Time a candidate has to tell its version.
-const ANSWER_TIME: Duration = Duration::from_secs(10);
+/// Time limit of `clang --version`.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A usable clang.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The program, links resolved.
+    /// The program's path, symbolic links resolved.
     pub path: PathBuf,
     /// Its major version.
     pub version: u32,
-    /// What changes when the program is replaced: path, size, time of change.
+    /// A text that changes when the program is replaced: path, size, modification time.
     pub identity: String,
 }
 
@@ -38,8 +38,8 @@ pub fn candidates(chosen: Option<&OsStr>) -> Vec<Candidate> {
         return one_chosen(chosen).into_iter().collect();
     }
     let mut found: Vec<Candidate> = Vec::new();
-    for path in places() {
-        // The same program has several names; the first one wins.
+    for path in search_paths() {
+        // The same program has several names; the first one is used.
         let Ok(path) = fs::canonicalize(path) else { continue };
         if !found.iter().any(|candidate| candidate.path == path)
             && let Some(candidate) = examine(path)
@@ -48,12 +48,12 @@ pub fn candidates(chosen: Option<&OsStr>) -> Vec<Candidate> {
         }
     }
     found.retain(|candidate| candidate.version >= OLDEST);
-    // Stable: of two equal versions the one earlier in PATH stays in front.
+    // The sort is stable: of two equal versions, the one earlier in PATH stays first.
     found.sort_by_key(|candidate| std::cmp::Reverse(candidate.version));
     found
 }
 
-/// The program that `CLIFT_CLANG` names: a path, or a name to be found in `PATH`. It is used whatever its version.
+/// The program that `CLIFT_CLANG` names: a path, or a name to be found in `PATH`. It is used regardless of its version.
 fn one_chosen(chosen: &OsStr) -> Option<Candidate> {
     if chosen.is_empty() {
         return None;
@@ -67,25 +67,25 @@ fn one_chosen(chosen: &OsStr) -> Option<Candidate> {
     examine(fs::canonicalize(path).ok()?)
 }
 
-/// Everything that may be a clang.
-fn places() -> Vec<PathBuf> {
-    let mut places = Vec::new();
+/// Paths of all programs that may be a clang.
+fn search_paths() -> Vec<PathBuf> {
+    let mut paths = Vec::new();
     for directory in path_directories() {
-        places.extend(matching(&directory, |name| name == "clang" || name_version(name).is_some()));
+        paths.extend(matching(&directory, |name| name == "clang" || name_version(name).is_some()));
     }
     for directory in matching(Path::new("/usr/lib"), |name| name.starts_with("llvm-")) {
-        places.push(directory.join("bin/clang"));
+        paths.push(directory.join("bin/clang"));
     }
-    places
+    paths
 }
 
-/// The directories of `PATH`, relative ones left out: the working directory is not ours to trust.
+/// The absolute directories in `PATH`. Relative ones are left out: the working directory is not trusted.
 fn path_directories() -> impl Iterator<Item = PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).filter(|directory| directory.is_absolute()).collect::<Vec<_>>().into_iter()
 }
 
-/// Entries of a directory whose names fit, sorted.
+/// Entries of a directory whose names match, sorted.
 fn matching(directory: &Path, fits: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries
@@ -100,7 +100,7 @@ fn matching(directory: &Path, fits: impl Fn(&str) -> bool) -> Vec<PathBuf> {
 /// Version and identity of one program.
 fn examine(path: PathBuf) -> Option<Candidate> {
     let metadata = fs::metadata(&path).ok().filter(|metadata| metadata.is_file())?;
-    let version = path_version(&path).or_else(|| ask(&path))?;
+    let version = path_version(&path).or_else(|| query_version(&path))?;
     let identity = format!("{}:{}:{}.{:09}", path.display(), metadata.len(), metadata.mtime(), metadata.mtime_nsec());
     Some(Candidate { path, version, identity })
 }
@@ -110,7 +110,7 @@ fn name_version(name: &str) -> Option<u32> {
     name.strip_prefix("clang-")?.parse().ok()
 }
 
-/// The version that a path tells: by its file name, or by a directory `llvm-NN` above it.
+/// The version in a path: in its file name, or in a directory `llvm-NN` above it.
 fn path_version(path: &Path) -> Option<u32> {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     let in_name = name_version(name);
@@ -122,9 +122,9 @@ fn path_version(path: &Path) -> Option<u32> {
     })
 }
 
-/// Asks the program for its version.
-fn ask(path: &Path) -> Option<u32> {
-    let finished = child::run(path, &["--version".to_owned()], b"", ANSWER_TIME).ok()?;
+/// Runs the program to get its version.
+fn query_version(path: &Path) -> Option<u32> {
+    let finished = child::run(path, &["--version".to_owned()], b"", VERSION_TIMEOUT).ok()?;
     if !matches!(finished.end, End::Exit(0) | End::Unknown) {
         return None;
     }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_read_from_answers() {
+    fn versions_are_read_from_output() {
         assert_eq!(version_in("Debian clang version 22.1.8 (1~deb12u1)\nTarget: x"), Some(22));
         assert_eq!(version_in("clang version 21.0.0git (https://example)"), Some(21));
         assert_eq!(version_in("Apple clang version 15.0.0"), Some(15));
@@ -163,14 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_choice_means_none_and_a_wrong_one_too() {
+    fn an_empty_or_wrong_choice_gives_no_candidate() {
         assert_eq!(candidates(Some(OsStr::new(""))), []);
         assert_eq!(candidates(Some(OsStr::new("/no/such/clang-99"))), []);
         assert_eq!(candidates(Some(OsStr::new("/bin/false"))), []);
     }
 
     #[test]
-    fn a_chosen_program_is_asked_for_its_version() {
+    fn a_chosen_program_is_run_for_its_version() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("my-clang");
         crate::frontend::clang::tests::write_script(&path, "echo 'clang version 23.0.1'");

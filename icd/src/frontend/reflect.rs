@@ -1,9 +1,9 @@
-//! What clang tells about kernels beyond their code: the source's own words for arguments and attributes.
+//! Reads from clang what SPIR-V does not contain about kernels: argument types and attributes as the source spells them.
 //!
-//! SPIR-V has no place for `uint` beside `unsigned int`, for `const`, or for a `vec_type_hint`'s sign. Clang's LLVM IR has:
-//! metadata attached to each kernel. It is asked for only when an application asks, by a run of its own that stops
-//! before the optimizer, and read here from the textual form: definitions (`define spir_kernel ... !kernel_arg_type !5`)
-//! and metadata nodes (`!5 = !{!"uint*", ...}`), nothing else.
+//! SPIR-V cannot distinguish `uint` from `unsigned int`, and it represents neither `const` nor the signedness of a
+//! `vec_type_hint`. Clang's LLVM IR has this information as metadata attached to each kernel. It is produced only when an
+//! application queries it, by a separate run of clang that stops before the optimizer. This module parses its textual form:
+//! definitions (`define spir_kernel ... !kernel_arg_type !5`) and metadata nodes (`!5 = !{!"uint*", ...}`), nothing else.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ pub struct ArgReflection {
     pub name: String,
     /// `CL_KERNEL_ARG_TYPE_NAME`.
     pub type_name: String,
-    /// Address space: LLVM's number for it in SPIR targets.
+    /// Address space, by LLVM's number for SPIR targets.
     address_space: u32,
     /// `read_only`, `write_only`, `read_write` or `none`.
     access: String,
@@ -83,7 +83,7 @@ pub fn kernels(ir: &str) -> Vec<KernelReflection> {
 enum Item<'a> {
     /// `!"text"`, unescaped.
     Text(String),
-    /// Anything else, as it stands: `i32 8`, `<4 x float> poison`, `!7`.
+    /// Anything else, verbatim: `i32 8`, `<4 x float> poison`, `!7`.
     Other(&'a str),
 }
 
@@ -95,7 +95,7 @@ impl Item<'_> {
         }
     }
 
-    /// The number of `i32 8`.
+    /// The integer in `i32 8`.
     fn number(&self) -> Option<u32> {
         match self {
             Item::Text(_) => None,
@@ -104,7 +104,7 @@ impl Item<'_> {
     }
 }
 
-/// Reads `!5 = !{...}`; named and distinct nodes do not concern kernels.
+/// Parses `!5 = !{...}`. Named and distinct nodes are ignored: they do not describe kernels.
 fn node(line: &str) -> Option<(&str, Vec<Item<'_>>)> {
     let (name, body) = line.split_once(" = !{")?;
     name.strip_prefix('!')?.parse::<u32>().ok()?;
@@ -121,7 +121,7 @@ fn items(mut body: &str) -> Vec<Item<'_>> {
         }
         let end;
         if let Some(quoted) = body.strip_prefix("!\"") {
-            // Quotes inside a string are written as \22.
+            // LLVM writes quotes inside a string as \22.
             let length = quoted.find('"').unwrap_or(quoted.len());
             items.push(Item::Text(unescape(&quoted[..length])));
             end = (2 + length + 1).min(body.len());
@@ -143,7 +143,7 @@ fn items(mut body: &str) -> Vec<Item<'_>> {
     }
 }
 
-/// Undoes LLVM's `\XX`.
+/// Decodes LLVM's `\XX` escapes.
 fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -165,7 +165,7 @@ fn unescape(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads one definition.
+/// Parses one definition.
 fn kernel(line: &str, nodes: &HashMap<&str, Vec<Item<'_>>>) -> Option<KernelReflection> {
     let symbol = line.split_once('@')?.1;
     let name = match symbol.strip_prefix('"') {
@@ -192,7 +192,7 @@ fn kernel(line: &str, nodes: &HashMap<&str, Vec<Item<'_>>>) -> Option<KernelRefl
             }
             ArgReflection {
                 name: names.get(i).map(Item::text).unwrap_or_default(),
-                // As declared, blanks removed.
+                // As declared, without blanks.
                 type_name: types[i].text().replace(' ', ""),
                 address_space,
                 access: accesses.get(i).map(Item::text).unwrap_or_default(),
@@ -219,8 +219,7 @@ fn kernel(line: &str, nodes: &HashMap<&str, Vec<Item<'_>>>) -> Option<KernelRefl
     Some(KernelReflection { name, args, attributes: attributes.join(" ") })
 }
 
-/// OpenCL's name for the type of a `vec_type_hint`: `<4 x float> poison` is `float4`; `sign` is `i32 1` for signed
-/// integers.
+/// OpenCL's name for the type of a `vec_type_hint`: `<4 x float> poison` is `float4`. `sign` is `i32 1` for signed integers.
 fn vec_type(hint: &Item<'_>, sign: &Item<'_>) -> Option<String> {
     let Item::Other(text) = hint else { return None };
     let unsigned = sign.number() == Some(0);
@@ -308,12 +307,12 @@ define spir_kernel void @"odd\22name"() #0 !kernel_arg_addr_space !15 !kernel_ar
     }
 
     #[test]
-    fn garbage_gives_nothing() {
+    fn malformed_text_gives_no_kernels() {
         for text in ["", "define spir_kernel ", "define spir_kernel void @", "define spir_kernel void @\"x", "!1 = !{"]
         {
             assert!(kernels(text).is_empty(), "{text}");
         }
-        // A reference without its node, a node that ends too soon.
+        // A reference to a missing node, and a node that ends early.
         assert_eq!(kernels("define spir_kernel void @k() !kernel_arg_type !9\n!8 = !{!\"x}").len(), 1);
     }
 }

@@ -1,14 +1,17 @@
-//! Repairs of what clang's SPIR-V back end translates wrongly, and of what clang does not declare: the one table, [`TABLE`].
+//! Repairs of functions that clang's SPIR-V back end mistranslates and of functions that clang does not declare, in one table:
+//! [`TABLE`].
 //!
-//! The back end knows OpenCL C's functions by their mangled names. A row has definitions of functions that it gets wrong, in OpenCL C:
-//! a *library*, compiled by the same clang to LLVM bitcode, once, and linked into programs that may call one of them
-//! (`-mlink-builtin-bitcode`), where a definition takes the place of the import before the back end sees it. Nothing is put before a
-//! program's source: its diagnostics are clang's, and a function of its own by the same name is its own.
+//! The back end recognizes OpenCL C's built-in functions by their mangled names. A row contains definitions, in OpenCL C, of
+//! functions that the back end mistranslates: a *library*. The same clang compiles the library to LLVM bitcode, once, and links
+//! it into programs that may call one of the functions (`-mlink-builtin-bitcode`). The definition then replaces the import before
+//! the back end runs. Nothing is prepended to a program's source, so diagnostics are clang's own, and a program can define a
+//! function of the same name.
 //!
-//! Which libraries a program may need is told by the names in its text ([`named`]), or by the imports of its LLVM IR where that is at
-//! hand ([`called`]). One that is linked without need does nothing.
+//! The libraries that a program may need are selected by the names in its text ([`named`]), or by the imports of its LLVM IR
+//! where that is available ([`called`]). A library that is linked without need has no effect.
 //!
-//! Functions that clang does not declare are declared when it has refused a program for the lack of them ([`undeclared`]).
+//! Functions that clang does not declare are declared after clang has rejected a program because they are missing
+//! ([`undeclared`]).
 
 mod bits;
 mod conversions;
@@ -21,13 +24,13 @@ use std::sync::{LazyLock, OnceLock};
 
 use super::Job;
 
-/// A repair of one producer.
-pub struct Row {
-    /// What the library is called.
+/// A repair of one component's faults.
+pub struct Repair {
+    /// The library's name.
     pub name: &'static str,
-    /// Whose fault it is.
+    /// The component that has the fault.
     pub producer: &'static str,
-    /// What the fault is.
+    /// The fault.
     pub fault: &'static str,
     /// The functions it defines.
     functions: fn() -> Vec<String>,
@@ -40,14 +43,14 @@ pub struct Row {
 const BACK_END: &str = "clang's SPIR-V back end, 20 to 22";
 const CLANG: &str = "clang, to 22";
 
-const EXTENSION: &str = "a conversion between integers extends by the signedness of the result alone, and the wrong way round: a `char` of -1 \
+const EXTENSION: &str = "a conversion between integers uses only the signedness of the result, and inverts it: a `char` of -1 \
                          becomes the `int` 255";
 const SATURATION: &str = "a conversion between integers saturates as if the source were of the other signedness: the `int` -1000 \
                           becomes the `char` 127";
 
-/// All of them.
-pub const TABLE: &[Row] = &[
-    Row {
+/// All repairs.
+pub const TABLE: &[Repair] = &[
+    Repair {
         name: "conversions",
         producer: BACK_END,
         fault: EXTENSION,
@@ -55,7 +58,7 @@ pub const TABLE: &[Row] = &[
         definitions: || conversions::definitions(&[""]),
         declarations: None,
     },
-    Row {
+    Repair {
         name: "saturating_conversions",
         producer: BACK_END,
         fault: SATURATION,
@@ -63,41 +66,41 @@ pub const TABLE: &[Row] = &[
         definitions: || conversions::definitions(&["_sat"]),
         declarations: None,
     },
-    // Rare, and many.
-    Row {
+    // Rarely used, and large.
+    Repair {
         name: "rounding_conversions",
         producer: BACK_END,
-        fault: "as those without a rounding mode, which integers do not need",
+        fault: "as those without a rounding mode, which has no meaning between integers",
         functions: || conversions::functions(&conversions::ROUNDING),
         definitions: || conversions::definitions(&conversions::ROUNDING),
         declarations: None,
     },
-    Row {
+    Repair {
         name: "conversions_to_floats",
         producer: BACK_END,
-        fault: "writes the signed integer of one bit that `-(a < b)` may be to the optimizer as 1; without calls the importer can tell \
-                it from `a < b`, which then is unsigned",
+        fault: "translates the signed one-bit integer to which the optimizer may reduce `-(a < b)` as 1; without calls the importer \
+                can distinguish it from `a < b`, which is then unsigned",
         functions: conversions::functions_to_floats,
         definitions: conversions::to_floats,
         declarations: None,
     },
-    Row {
+    Repair {
         name: "comparisons",
         producer: BACK_END,
-        fault: "as conversions_to_floats: `(float)isless(a, b)` is written as `(float)-(a < b)`",
+        fault: "as conversions_to_floats: `(float)isless(a, b)` is translated as `(float)-(a < b)`",
         functions: conversions::comparison_functions,
         definitions: conversions::comparisons,
         declarations: None,
     },
-    Row {
+    Repair {
         name: "vloada_half3",
         producer: BACK_END,
-        fault: "is translated as vload_half3, whose vectors lie 3 apart, not 4",
+        fault: "is translated as vload_half3, whose vectors are 3 elements apart, not 4",
         functions: || vec!["vloada_half3".to_owned()],
         definitions: loads::aligned_halves,
         declarations: None,
     },
-    Row {
+    Repair {
         name: "async_work_group_copy",
         producer: BACK_END,
         fault: "a `__local` array that is only copied to or from gets the size of one element",
@@ -105,7 +108,7 @@ pub const TABLE: &[Row] = &[
         definitions: || copies::lines(false),
         declarations: None,
     },
-    Row {
+    Repair {
         name: "async_work_group_strided_copy",
         producer: BACK_END,
         fault: "as async_work_group_copy",
@@ -113,32 +116,32 @@ pub const TABLE: &[Row] = &[
         definitions: || copies::lines(true),
         declarations: None,
     },
-    Row {
+    Repair {
         name: "async_work_group_blocks",
         producer: CLANG,
-        fault: "does not know cl_khr_extended_async_copies",
+        fault: "does not support cl_khr_extended_async_copies",
         functions: copies::block_functions,
         definitions: copies::blocks,
         declarations: Some(copies::block_declarations),
     },
-    Row {
+    Repair {
         name: "atomics",
         producer: BACK_END,
-        fault: "atomic_load_explicit takes the order for the scope and the scope for the order; compare-exchanges without a scope end it",
+        fault: "atomic_load_explicit swaps the memory order and the scope; compare-exchanges without a scope crash it",
         functions: loads::atomic_functions,
         definitions: loads::atomics,
         declarations: None,
     },
-    Row {
+    Repair {
         name: "bits",
         producer: BACK_END,
-        fault: "needs an extension of SPIR-V for cl_khr_extended_bit_ops with which a loop that the optimizer takes for the reversal \
-                of 9 bits reverses 16",
+        fault: "requires a SPIR-V extension for cl_khr_extended_bit_ops with which a loop that the optimizer recognizes as a \
+                reversal of 9 bits reverses 16",
         functions: bits::functions,
         definitions: bits::definitions,
         declarations: None,
     },
-    Row {
+    Repair {
         name: "levels",
         producer: BACK_END,
         fault: "drops the level of a read of a mipmapped image, and writes the level as the colour; clang declares neither below \
@@ -149,21 +152,21 @@ pub const TABLE: &[Row] = &[
     },
 ];
 
-impl std::fmt::Debug for Row {
+impl std::fmt::Debug for Repair {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Row").field("name", &self.name).field("producer", &self.producer).finish_non_exhaustive()
+        f.debug_struct("Repair").field("name", &self.name).field("producer", &self.producer).finish_non_exhaustive()
     }
 }
 
-impl PartialEq for Row {
+impl PartialEq for Repair {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Row {}
+impl Eq for Repair {}
 
-impl Row {
+impl Repair {
     /// The library's source in OpenCL C.
     pub fn source(&self) -> &'static str {
         static SOURCES: [OnceLock<String>; TABLE.len()] = [const { OnceLock::new() }; TABLE.len()];
@@ -172,39 +175,40 @@ impl Row {
     }
 }
 
-/// Text that changes when one of these libraries does.
-pub fn fingerprint(rows: &[&Row]) -> String {
+/// A text that changes when one of these libraries changes.
+pub fn fingerprint(rows: &[&Repair]) -> String {
     rows.iter().map(|row| blake3::hash(row.source().as_bytes()).to_hex().to_string()).collect()
 }
 
-/// What the libraries' sources begin with.
-const HEAD: &str = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n#define INLINE __attribute__((overloadable, always_inline))\n\
+/// The common beginning of the libraries' sources.
+const HEAD: &str = "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n\
+                    #define INLINE __attribute__((overloadable, always_inline))\n\
                     #define IMPORTED __attribute__((overloadable))\n";
 
-/// The rows by the functions that they define.
-static FUNCTIONS: LazyLock<BTreeMap<String, &'static Row>> =
+/// The rows by the names of the functions that they define.
+static FUNCTIONS: LazyLock<BTreeMap<String, &'static Repair>> =
     LazyLock::new(|| TABLE.iter().flat_map(|row| (row.functions)().into_iter().map(move |name| (name, row))).collect());
 
-/// Of the part of a name that the preprocessor may paste another to, so many characters tell what it may become.
-const TELLING: usize = 3;
+/// Number of leading characters of a name that the preprocessor may paste together that select a library.
+const PASTED_PREFIX: usize = 3;
 
-/// The rows, in the order of the table, that functions belong to.
-fn rows(wanted: impl Fn(&Row) -> bool) -> Vec<&'static Row> {
+/// The rows, in the order of the table, that define one of the wanted functions.
+fn rows(wanted: impl Fn(&Repair) -> bool) -> Vec<&'static Repair> {
     TABLE.iter().filter(|row| wanted(row)).collect()
 }
 
-/// What a program may need by the names in its texts.
-pub fn named(job: &Job<'_>) -> Vec<&'static Row> {
+/// The libraries that a program may need, by the names in its texts.
+pub fn named(job: &Job<'_>) -> Vec<&'static Repair> {
     let texts = || std::iter::once(job.source).chain(job.headers.iter().map(|header| header.text.as_slice()));
     let options = job.options.front_end.iter().map(|option| option.as_bytes());
     let pastes = texts().chain(options.clone()).any(|text| text.windows(2).any(|pair| pair == b"##" || pair == b"%:"));
     let mut found: BTreeSet<&str> = BTreeSet::new();
     for text in texts().chain(options) {
-        // A macro's name sticks to its option: -Dconvert_...
+        // In options, a macro's name follows -D directly.
         let text = text.strip_prefix(b"-D").unwrap_or(text);
         for word in text.split(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_')) {
             let Ok(word) = std::str::from_utf8(word) else { continue };
-            if word.len() < TELLING {
+            if word.len() < PASTED_PREFIX {
                 continue;
             }
             let from = FUNCTIONS.range::<str, _>((std::ops::Bound::Included(word), std::ops::Bound::Unbounded));
@@ -215,29 +219,29 @@ pub fn named(job: &Job<'_>) -> Vec<&'static Row> {
     rows(|row| found.contains(row.name))
 }
 
-/// What a module needs that imports functions by these mangled names.
-pub fn called<'a>(imports: impl IntoIterator<Item = &'a str>) -> Vec<&'static Row> {
+/// The libraries that a module needs which imports functions with these mangled names.
+pub fn called<'a>(imports: impl IntoIterator<Item = &'a str>) -> Vec<&'static Repair> {
     let found: BTreeSet<&str> =
         imports.into_iter().filter_map(|mangled| Some(FUNCTIONS.get(source_name(mangled)?)?.name)).collect();
     rows(|row| found.contains(row.name))
 }
 
-/// A function's name as the source has it.
+/// A function's name in the source.
 fn source_name(mangled: &str) -> Option<&str> {
     let rest = mangled.strip_prefix("_Z")?;
     let digits = rest.find(|c: char| !c.is_ascii_digit())?;
     rest[digits..].get(..rest[..digits].parse().ok()?)
 }
 
-/// What has to be declared for a program that was refused with these diagnostics.
-pub fn undeclared(diagnostics: &str) -> Vec<&'static Row> {
+/// The rows to declare for a program that was rejected with these diagnostics.
+pub fn undeclared(diagnostics: &str) -> Vec<&'static Repair> {
     let errors = diagnostics.lines().filter_map(|line| line.split_once(" error: "));
     let quoted: BTreeSet<&str> = errors.filter_map(|(_, text)| text.split('\'').nth(1)).collect();
     rows(|row| row.declarations.is_some() && (row.functions)().iter().any(|name| quoted.contains(name.as_str())))
 }
 
 /// Their declarations.
-pub fn declarations(rows: &[&Row]) -> String {
+pub fn declarations(rows: &[&Repair]) -> String {
     let parts = rows.iter().filter_map(|row| row.declarations);
     format!(
         "#define IMPORTED __attribute__((overloadable))\n{}#undef IMPORTED\n",
@@ -245,7 +249,7 @@ pub fn declarations(rows: &[&Row]) -> String {
     )
 }
 
-/// Integer types: name, bits, whether signed; each unsigned one behind its signed one.
+/// Integer types: name, bits, whether signed. Each unsigned type follows the signed one.
 const INTEGERS: [(&str, u32, bool); 8] = [
     ("char", 8, true),
     ("uchar", 8, false),
@@ -257,17 +261,17 @@ const INTEGERS: [(&str, u32, bool); 8] = [
     ("ulong", 64, false),
 ];
 
-/// Widths as they stand in names of types.
+/// Vector widths as they appear in names of types.
 const LANES: [&str; 6] = ["", "2", "3", "4", "8", "16"];
 
 #[cfg(test)]
 mod tests {
     use super::{FUNCTIONS, TABLE, called, named, undeclared};
-    use crate::frontend::options::Stage;
+    use crate::frontend::options::BuildCall;
     use crate::frontend::{BuildOptions, Job, Profile};
 
     fn names_for(source: &str, options: &str) -> Vec<&'static str> {
-        let options = BuildOptions::parse(options, Stage::Compile).unwrap();
+        let options = BuildOptions::parse(options, BuildCall::Compile).unwrap();
         let profile = Profile::default();
         let source = source.as_bytes();
         let job = Job { source, headers: &[], options: &options, profile: &profile, level: 2, whole: true };
@@ -275,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_named_is_linked() {
+    fn only_libraries_for_named_functions_are_linked() {
         assert!(names_for("kernel void k() { as_int(1.0f); convert_float_rtz(1); }", "").is_empty());
         assert_eq!(
             names_for("x = vloada_half3(1, p); convert_char_sat", ""),
@@ -285,7 +289,7 @@ mod tests {
         assert!(names_for("convert_double2_rtn(x)", "").is_empty());
         assert_eq!(names_for("atomic_load_explicit(p, o)", ""), ["atomics"]);
         assert_eq!(names_for("read_imagef(i, s, c)", ""), ["levels"]);
-        // Names that the preprocessor puts together.
+        // Names built by the preprocessor.
         assert_eq!(names_for("#define C(T) convert_##T", "").len(), 4);
         assert_eq!(
             names_for("#define C(R) convert_char4_sat ## R", ""),
@@ -295,13 +299,13 @@ mod tests {
     }
 
     #[test]
-    fn imports_are_known_by_their_mangled_names() {
+    fn imports_are_recognized_by_their_mangled_names() {
         let rows = called(["_Z12convert_int4Dv4_c", "_Z3maxjj", "barrier", "_Z11bit_reverset", "_Z99x", "_Z"]);
         assert_eq!(rows.iter().map(|row| row.name).collect::<Vec<_>>(), ["conversions", "bits"]);
     }
 
     #[test]
-    fn what_was_missing_is_told_by_the_diagnostics() {
+    fn missing_functions_are_recognized_by_diagnostics() {
         let rows = undeclared(
             "program.cl:1:2: error: use of undeclared identifier 'async_work_group_copy_2D2D'\n\
              program.cl:1:2: warning: 'read_imagef'\nprogram.cl:3:1: error: no matching function for call to 'read_imageh'\n",

@@ -1,7 +1,7 @@
 //! A memory object: a buffer, a part of one (a sub-buffer), or an image ([`super::image`]).
 //!
-//! All memory is the host's, so mapping costs nothing and `CL_MEM_USE_HOST_PTR` works on the application's memory itself.
-//! What is kept of mappings is what the specification's rules need. Not here: the bytes and their copying
+//! All memory is host memory, so mapping costs nothing, and `CL_MEM_USE_HOST_PTR` uses the application's memory itself. Mappings
+//! are recorded only as far as the specification's rules require. Not here: the bytes and copies of them
 //! ([`clift_runtime::memory`]).
 
 use std::sync::Arc;
@@ -27,27 +27,27 @@ pub struct Mem {
     flags: cl_mem_flags,
     properties: Vec<cl_mem_properties>,
     host_ptr: HostPtr,
-    /// Whether the application may ask for its address.
+    /// Whether the application may query its address.
     addressed: bool,
     external: Option<Box<External>>,
     image: Option<Box<Image>>,
     parent: Option<Parent>,
-    maps: Mutex<Maps>,
+    maps: Mutex<Mappings>,
     destructors: Mutex<Vec<Destructor>>,
-    // Freed after the destructor callbacks have been called: the last field.
+    // The last field, so that it is freed after the destructor callbacks have been called.
     bytes: MemSlice,
 }
 
 cl_object!(Mem, b"mem ", InvalidMemObject);
 
-/// What a sub-buffer is a part of.
+/// The buffer of a sub-buffer, and its origin.
 #[derive(Debug)]
 struct Parent {
     buffer: Ref<Mem>,
     origin: usize,
 }
 
-/// Memory of another interface that an object was made of.
+/// External memory from which an object was created.
 #[derive(Clone, Debug)]
 pub struct External {
     /// The devices whose queues may acquire it.
@@ -56,9 +56,9 @@ pub struct External {
     pub memory: Arc<HostBuffer>,
 }
 
-/// The mappings of an object, the oldest first.
+/// The mappings of an object, oldest first.
 #[derive(Debug, Default)]
-struct Maps {
+struct Mappings {
     held: Vec<Mapping>,
     made: u64,
 }
@@ -66,19 +66,19 @@ struct Maps {
 /// A region that the application has mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// Offset in the whole buffer, also for a sub-buffer.
+    /// Offset in the whole buffer, even for a sub-buffer.
     pub start: usize,
     /// Bytes.
     pub len: usize,
-    /// The pointer the application got.
+    /// The pointer returned to the application.
     pub pointer: HostPtr,
     /// Whether it may write through the pointer.
     pub write: bool,
-    /// Tells it from other mappings of the object, also of the same region.
+    /// Distinguishes it from other mappings of the object, even of the same region.
     pub id: u64,
 }
 
-/// Mapping the region would let two pointers write to the same bytes.
+/// Mapping the region would allow writing to the same bytes through two pointers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlap;
 
@@ -86,7 +86,7 @@ pub struct Overlap;
 type Destructor = (MemDestructor, Handle<Mem>, UserData);
 
 impl Mem {
-    /// A buffer over `bytes`. `host_ptr` is the application's pointer when those are its own.
+    /// A buffer with memory `bytes`. `host_ptr` is the application's pointer if the memory belongs to the application.
     pub fn buffer(
         context: Ref<Context>,
         flags: cl_mem_flags,
@@ -110,24 +110,24 @@ impl Mem {
         }
     }
 
-    /// The same, with an address that the application may ask for.
+    /// Sets whether the application may query its address.
     pub fn with_device_address(mut self, addressed: bool) -> Self {
         self.addressed = addressed;
         self
     }
 
-    /// The same, of memory of another interface.
+    /// Sets the external memory that it consists of.
     pub fn with_external(mut self, external: External) -> Self {
         self.external = Some(Box::new(external));
         self
     }
 
-    /// The memory of another interface that it was made of, if it was.
+    /// The external memory that it was created from, if any.
     pub fn external(&self) -> Option<&External> {
         self.external.as_deref()
     }
 
-    /// An image over `bytes`, which are those of `other` if there is one.
+    /// An image with memory `bytes`, which belongs to `other` if there is one.
     pub fn image(
         context: Ref<Context>,
         flags: cl_mem_flags,
@@ -154,13 +154,12 @@ impl Mem {
         }
     }
 
-    /// What it is besides bytes, if it is an image.
+    /// Its properties as an image, if it is one.
     pub fn as_image(&self) -> Option<&Image> {
         self.image.as_deref()
     }
 
-    /// The part of a buffer (not of a sub-buffer) that starts at `origin` and has `len` bytes; `None` when the buffer is
-    /// not that long.
+    /// A part of a buffer (not of a sub-buffer) that starts at `origin` and has `len` bytes; `None` when it exceeds the buffer.
     pub fn sub_buffer(buffer: &Ref<Mem>, flags: cl_mem_flags, origin: usize, len: usize) -> Option<Self> {
         debug_assert!(buffer.parent.is_none(), "broken invariant: a sub-buffer of a sub-buffer");
         let bytes = buffer.bytes.part(origin, len).ok()?;
@@ -185,17 +184,17 @@ impl Mem {
         &self.context
     }
 
-    /// Its flags, for a sub-buffer with those it has from its buffer.
+    /// Its flags; those of a sub-buffer include the inherited ones.
     pub fn flags(&self) -> cl_mem_flags {
         self.flags
     }
 
-    /// The property list as given, the ending zero included; empty when none was.
+    /// The property list as given, including the final zero; empty if there was none.
     pub fn properties(&self) -> &[cl_mem_properties] {
         &self.properties
     }
 
-    /// The application's memory when the object uses that (`CL_MEM_USE_HOST_PTR`), else NULL.
+    /// The application's memory if the object uses it (`CL_MEM_USE_HOST_PTR`), otherwise NULL.
     pub fn host_ptr(&self) -> HostPtr {
         self.host_ptr
     }
@@ -205,27 +204,27 @@ impl Mem {
         &self.bytes
     }
 
-    /// Its size in bytes, of an image with the ends of its last row and slice.
+    /// Its size in bytes. That of an image includes the padding of the last row and slice.
     pub fn size(&self) -> usize {
         self.as_image().map_or(self.bytes.len(), Image::bytes)
     }
 
-    /// The object whose bytes its own are: of a sub-buffer the buffer, of an image the one it was made of.
+    /// The object that owns its memory: for a sub-buffer the buffer, for an image the object it was created from.
     pub fn parent(&self) -> Option<&Ref<Mem>> {
         self.parent.as_ref().map(|parent| &parent.buffer)
     }
 
-    /// Where in its buffer it starts; 0 unless it is a sub-buffer.
+    /// Its offset in its buffer; 0 unless it is a sub-buffer.
     pub fn origin(&self) -> usize {
         self.parent.as_ref().map_or(0, |parent| parent.origin)
     }
 
-    /// Whether the host may read it by commands.
+    /// Whether the host may read it with commands.
     pub fn host_may_read(&self) -> bool {
         self.flags & (CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS) == 0
     }
 
-    /// Whether the host may write it by commands.
+    /// Whether the host may write it with commands.
     pub fn host_may_write(&self) -> bool {
         self.flags & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS | CL_MEM_IMMUTABLE_EXT) == 0
     }
@@ -235,12 +234,12 @@ impl Mem {
         self.flags & CL_MEM_IMMUTABLE_EXT == 0
     }
 
-    /// The address that the device has it at, when the application asked for one that stays.
+    /// Its address on the device, if the application requested a fixed one.
     pub fn device_address(&self) -> Option<u64> {
         self.addressed.then(|| self.bytes.as_ptr().expose_provenance() as u64)
     }
 
-    /// Whether it works on shared virtual memory of the application's.
+    /// Whether it uses shared virtual memory of the application.
     pub fn uses_svm(&self) -> bool {
         let at = || self.context.allocations().at(self.host_ptr.addr());
         !self.host_ptr.is_null() && at().is_some_and(|found| found.kind.is_svm())
@@ -251,12 +250,12 @@ impl Mem {
         self.destructors.lock().push((notify, mem, user_data));
     }
 
-    /// Number of mappings the application holds through this object.
+    /// Number of the application's mappings of this object.
     pub fn map_count(&self) -> usize {
         self.maps.lock().held.len()
     }
 
-    /// Maps a region, given in this object's offsets and within it.
+    /// Mappings a region, given by an offset in this object.
     ///
     /// # Errors
     /// [`Overlap`] when bytes of the buffer would be mapped for writing twice through this object.
@@ -275,21 +274,21 @@ impl Mem {
         Ok(mapping)
     }
 
-    /// Takes a mapping back by its pointer, the last made first; `None` when there is none.
+    /// Removes a mapping by its pointer, latest first; `None` when there is none.
     pub fn unmap(&self, pointer: HostPtr) -> Option<Mapping> {
         let mut maps = self.maps.lock();
         let index = maps.held.iter().rposition(|mapping| mapping.pointer == pointer)?;
         Some(maps.held.remove(index))
     }
 
-    /// Takes back a mapping that did not come about; nothing when it is gone already.
+    /// Removes a mapping whose command failed, if it still exists.
     pub fn undo_map(&self, id: u64) {
         self.maps.lock().held.retain(|mapping| mapping.id != id);
     }
 }
 
 impl Drop for Mem {
-    /// Calls the destructor callbacks, the last registered first.
+    /// Calls the destructor callbacks, latest first.
     fn drop(&mut self) {
         for (notify, mem, user_data) in std::mem::take(self.destructors.get_mut()).into_iter().rev() {
             notify.call(mem, user_data);

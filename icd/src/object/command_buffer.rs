@@ -1,13 +1,13 @@
 //! A command buffer (`cl_khr_command_buffer`): commands that are recorded once and enqueued as a whole any number of times.
 //!
-//! A recorded command keeps what it needs to be submitted again: a function, or a kernel with its arguments and sizes (a
-//! [`Dispatch`], which the application may change between two enqueues if it asked for that). Nothing of an execution is
-//! kept, so a buffer may be executing several times at once. A sync point is a command's number, from 1 on.
+//! A recorded command has what is needed to submit it again: a function, or a kernel with its arguments and sizes (a
+//! [`RecordedLaunch`], which the application may change between two enqueues if it has requested that). It has no state of an
+//! execution, so a buffer may execute several times concurrently. A sync point is a command's number, starting with 1.
 
 use std::sync::{Arc, Weak};
 
 use clift_include::cl::*;
-use clift_runtime::graph::Keep;
+use clift_runtime::graph::KeepAlive;
 use parking_lot::Mutex;
 
 use super::kernel::Kernel;
@@ -31,7 +31,7 @@ cl_object!(CommandBuffer, b"cmdb", InvalidCommandBuffer);
 struct State {
     finalized: bool,
     commands: Vec<Arc<Recorded>>,
-    /// Handles the application got; they end with the buffer.
+    /// Handles given to the application, which are freed with the buffer.
     handles: Vec<Ref<MutableCommand>>,
 }
 
@@ -40,18 +40,18 @@ struct State {
 pub struct Recorded {
     /// The commands it waits for, by index.
     pub waits: Vec<usize>,
-    /// What it does.
+    /// Its action.
     pub action: Action,
 }
 
-/// What a recorded command does.
+/// The action of a recorded command.
 pub enum Action {
-    /// Waits (for all earlier commands, without a list), and has all later ones wait.
+    /// Waits (for all earlier commands if there is no wait list); all later commands wait for it.
     Barrier,
-    /// Copies or fills; with what that needs to be alive.
-    Task(Box<dyn Fn() -> Result<(), i32> + Send + Sync>, Keep),
+    /// Copies or fills, with the resources that must stay alive.
+    Task(Box<dyn Fn() -> Result<(), i32> + Send + Sync>, KeepAlive),
     /// Runs a kernel.
-    Launch(Arc<Dispatch>),
+    Launch(Arc<RecordedLaunch>),
 }
 
 impl std::fmt::Debug for Action {
@@ -64,45 +64,45 @@ impl std::fmt::Debug for Action {
     }
 }
 
-/// A recorded kernel.
+/// A recorded kernel launch.
 #[derive(Debug)]
-pub struct Dispatch {
+pub struct RecordedLaunch {
     /// The kernel object it was recorded from.
     pub kernel: Ref<Kernel>,
     /// What may be changed (`CL_MUTABLE_DISPATCH_*`).
     pub fields: cl_mutable_dispatch_fields_khr,
-    /// The property list as given, the ending zero included; empty when none was.
+    /// The property list as given, including the final zero; empty if there was none.
     pub properties: Vec<cl_command_properties_khr>,
-    launch: Mutex<Arc<Prepared>>,
+    launch: Mutex<Arc<PreparedLaunch>>,
 }
 
-/// The kernel and the sizes of the next enqueue.
+/// The kernel and the sizes for the next enqueue.
 #[derive(Debug)]
-pub struct Prepared {
-    /// A copy with the arguments; no object of the application.
+pub struct PreparedLaunch {
+    /// A copy of the kernel with its arguments, which is not an object of the application.
     pub kernel: Kernel,
     /// The sizes.
     pub request: Request,
 }
 
-impl Dispatch {
-    /// A kernel to be launched so.
+impl RecordedLaunch {
+    /// A recorded launch of this kernel.
     pub fn new(
         kernel: Ref<Kernel>,
         fields: cl_mutable_dispatch_fields_khr,
         properties: Vec<cl_command_properties_khr>,
-        prepared: Prepared,
+        prepared: PreparedLaunch,
     ) -> Self {
         Self { kernel, fields, properties, launch: Mutex::new(Arc::new(prepared)) }
     }
 
-    /// What the next enqueue runs.
-    pub fn prepared(&self) -> Arc<Prepared> {
+    /// The kernel and sizes of the next enqueue.
+    pub fn prepared(&self) -> Arc<PreparedLaunch> {
         self.launch.lock().clone()
     }
 
-    /// Changes what the next enqueue runs.
-    pub fn change(&self, prepared: Arc<Prepared>) {
+    /// Changes the kernel and sizes of the next enqueue.
+    pub fn change(&self, prepared: Arc<PreparedLaunch>) {
         let old = std::mem::replace(&mut *self.launch.lock(), prepared);
         // Freed without the lock.
         drop(old);
@@ -113,19 +113,19 @@ impl Dispatch {
 #[derive(Debug)]
 pub struct MutableCommand {
     buffer: Weak<Object<CommandBuffer>>,
-    dispatch: Arc<Dispatch>,
+    dispatch: Arc<RecordedLaunch>,
 }
 
 cl_object!(MutableCommand, b"mcmd", InvalidMutableCommand);
 
 impl MutableCommand {
-    /// The buffer it belongs to; `None` when that ends.
+    /// The buffer it belongs to; `None` if that no longer exists.
     pub fn buffer(&self) -> Option<Ref<CommandBuffer>> {
         self.buffer.upgrade()
     }
 
     /// The recorded kernel.
-    pub fn dispatch(&self) -> &Arc<Dispatch> {
+    pub fn dispatch(&self) -> &Arc<RecordedLaunch> {
         &self.dispatch
     }
 }
@@ -135,7 +135,7 @@ impl MutableCommand {
 pub struct Finalized;
 
 impl CommandBuffer {
-    /// A buffer for a queue, with the property list as given and what it says.
+    /// A buffer for a queue, with the property list as given and its meaning.
     pub fn new(
         queue: Ref<Queue>,
         properties: Vec<cl_command_buffer_properties_khr>,
@@ -150,7 +150,7 @@ impl CommandBuffer {
         &self.queue
     }
 
-    /// The property list as given, the ending zero included; empty when none was.
+    /// The property list as given, including the final zero; empty if there was none.
     pub fn properties(&self) -> &[cl_command_buffer_properties_khr] {
         &self.properties
     }
@@ -160,7 +160,7 @@ impl CommandBuffer {
         self.flags & CL_COMMAND_BUFFER_MUTABLE_KHR != 0
     }
 
-    /// What the application promises about changes.
+    /// The application's guarantees about changes.
     pub fn asserts(&self) -> cl_mutable_dispatch_asserts_khr {
         self.asserts
     }
@@ -194,7 +194,7 @@ impl CommandBuffer {
         self.state.lock().commands.clone()
     }
 
-    /// Adds a command and gives its sync point.
+    /// Adds a command and returns its sync point.
     ///
     /// # Errors
     /// [`Finalized`] when recording has ended.
@@ -207,14 +207,14 @@ impl CommandBuffer {
         Ok(state.commands.len() as cl_sync_point_khr)
     }
 
-    /// Ends recording; false when it has ended already.
+    /// Ends recording; false when it has already ended.
     pub fn finalize(&self) -> bool {
         !std::mem::replace(&mut self.state.lock().finalized, true)
     }
 }
 
-/// Makes a handle to a recorded kernel, which lives as long as the buffer.
-pub fn handle_of(buffer: &Ref<CommandBuffer>, dispatch: Arc<Dispatch>) -> Ref<MutableCommand> {
+/// Creates a handle to a recorded kernel, which lives as long as the buffer.
+pub fn handle_of(buffer: &Ref<CommandBuffer>, dispatch: Arc<RecordedLaunch>) -> Ref<MutableCommand> {
     let handle = Object::create(MutableCommand { buffer: Arc::downgrade(buffer), dispatch });
     buffer.state.lock().handles.push(handle.clone());
     handle

@@ -22,9 +22,9 @@ pub struct Context {
     notify: (ContextNotify, UserData),
     destructors: Mutex<Vec<Destructor>>,
     queues: Mutex<Vec<Weak<Object<Queue>>>>,
-    /// Buffers whose addresses the application may ask for, by these.
+    /// Buffers whose addresses the application may query, by these addresses.
     addressed: Mutex<BTreeMap<usize, Weak<Object<Mem>>>>,
-    // Freed after the destructor callbacks have been called: the last field.
+    // The last field, so that it is freed after the destructor callbacks have been called.
     allocations: Allocations,
 }
 
@@ -34,7 +34,7 @@ cl_object!(Context, b"ctxt", InvalidContext);
 type Destructor = (ContextDestructor, Handle<Context>, UserData);
 
 impl Context {
-    /// A context for devices (each once), with the property list as the application gave it.
+    /// A context for devices (without duplicates), with the property list as given.
     pub fn new(
         devices: Vec<Ref<Device>>,
         properties: Vec<cl_context_properties>,
@@ -49,7 +49,7 @@ impl Context {
         &self.devices
     }
 
-    /// The property list as given, the ending zero included; empty when none was.
+    /// The property list as given, including the final zero; empty if there was none.
     pub fn properties(&self) -> &[cl_context_properties] {
         &self.properties
     }
@@ -64,12 +64,12 @@ impl Context {
         &self.allocations
     }
 
-    /// Notes a buffer of this context whose address the application may ask for.
+    /// Adds a buffer of this context whose address the application may query.
     pub fn add_addressed(&self, buffer: &Ref<Mem>) {
         self.addressed.lock().insert(buffer.bytes().as_ptr().addr(), Arc::downgrade(buffer));
     }
 
-    /// Forgets the buffer that was at an address, unless another one is there by now.
+    /// Removes the buffer at an address, unless another one has this address by now.
     pub fn forget_addressed(&self, start: usize) {
         let mut all = self.addressed.lock();
         if all.get(&start).is_some_and(|buffer| buffer.strong_count() == 0) {
@@ -77,26 +77,26 @@ impl Context {
         }
     }
 
-    /// The buffer with an address that an address lies in.
+    /// The buffer with a queryable address that contains `address`.
     pub fn addressed(&self, address: usize) -> Option<Ref<Mem>> {
         let nearest = self.addressed.lock().range(..=address).next_back().map(|(_, buffer)| buffer.clone());
-        // The last hold on a buffer may end here: without the lock.
+        // The last reference to a buffer may be dropped here, so the lock is not held.
         nearest?.upgrade().filter(|buffer| address - buffer.bytes().as_ptr().addr() < buffer.bytes().len())
     }
 
-    /// Notes a queue of this context.
+    /// Adds a queue of this context.
     pub fn add_queue(&self, queue: &Ref<Queue>) {
         let mut queues = self.queues.lock();
         queues.retain(|queue| queue.strong_count() > 0);
         queues.push(Arc::downgrade(queue));
     }
 
-    /// The queues of this context that exist.
+    /// The queues of this context that still exist.
     pub fn queues(&self) -> Vec<Ref<Queue>> {
         self.queues.lock().iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Reports an error that no call can return (a command's failure, a remark) to the application's callback.
+    /// Reports an error that no call can return (such as a command's failure) to the application's callback.
     pub fn report(&self, message: &str) {
         let (notify, user_data) = self.notify;
         tracing::warn!(target: "clift::context", "{message}");
@@ -110,7 +110,7 @@ impl Context {
 }
 
 impl Drop for Context {
-    /// Calls the destructor callbacks, the last registered first.
+    /// Calls the destructor callbacks, latest first.
     fn drop(&mut self) {
         for (notify, context, user_data) in std::mem::take(self.destructors.get_mut()).into_iter().rev() {
             notify.call(context, user_data);

@@ -1,7 +1,7 @@
-//! An event: what became of a command, or of something the application itself announces (a user event).
+//! An event: the status of a command, or of a user event, which the application sets.
 //!
-//! The status and the waiting are the runtime's ([`clift_runtime::graph::Event`]); the object adds what the application may
-//! ask of it. Commands whose event nobody asks for have no object.
+//! Status and waiting are implemented in the runtime ([`clift_runtime::graph::Event`]); the object adds what the application may
+//! query. Commands whose event was not requested have no object.
 
 use std::sync::{Arc, Weak};
 
@@ -18,12 +18,12 @@ use crate::ffi::pointer::UserData;
 #[derive(Debug)]
 pub struct Event {
     state: graph::Event,
-    origin: Origin,
+    origin: EventSource,
 }
 
-/// Where an event comes from.
+/// What an event belongs to.
 #[derive(Debug)]
-enum Origin {
+enum EventSource {
     Command { queue: Ref<Queue>, kind: cl_command_type },
     User { context: Ref<Context> },
 }
@@ -33,53 +33,53 @@ cl_object!(Event, b"evnt", InvalidEvent);
 impl Event {
     /// The event of a command.
     pub fn of_command(state: graph::Event, queue: Ref<Queue>, kind: cl_command_type) -> Self {
-        Self { state, origin: Origin::Command { queue, kind } }
+        Self { state, origin: EventSource::Command { queue, kind } }
     }
 
     /// A user event.
     pub fn user(context: Ref<Context>) -> Self {
-        Self { state: graph::Event::user(), origin: Origin::User { context } }
+        Self { state: graph::Event::user(), origin: EventSource::User { context } }
     }
 
-    /// The runtime's side of it.
+    /// The runtime's event.
     pub fn state(&self) -> &graph::Event {
         &self.state
     }
 
     /// Whether it is a user event.
     pub fn is_user(&self) -> bool {
-        matches!(self.origin, Origin::User { .. })
+        matches!(self.origin, EventSource::User { .. })
     }
 
     /// The queue of its command; `None` for a user event.
     pub fn queue(&self) -> Option<&Ref<Queue>> {
         match &self.origin {
-            Origin::Command { queue, .. } => Some(queue),
-            Origin::User { .. } => None,
+            EventSource::Command { queue, .. } => Some(queue),
+            EventSource::User { .. } => None,
         }
     }
 
     /// The context it belongs to.
     pub fn context(&self) -> &Ref<Context> {
         match &self.origin {
-            Origin::Command { queue, .. } => queue.context(),
-            Origin::User { context } => context,
+            EventSource::Command { queue, .. } => queue.context(),
+            EventSource::User { context } => context,
         }
     }
 
     /// The kind of its command (`CL_COMMAND_*`).
     pub fn kind(&self) -> cl_command_type {
         match &self.origin {
-            Origin::Command { kind, .. } => *kind,
-            Origin::User { .. } => CL_COMMAND_USER,
+            EventSource::Command { kind, .. } => *kind,
+            EventSource::User { .. } => CL_COMMAND_USER,
         }
     }
 }
 
-/// Registers a function to be told when the event reaches a status.
+/// Registers a function to call when the event reaches a status.
 pub fn on_status(event: &Ref<Event>, status: cl_int, notify: EventNotify, user_data: UserData) {
-    // The event lives until its callback has been called, even when the application has let go of it. A user event that
-    // everybody has let go of must be able to end, though: nobody can set it any more.
+    // The event lives until its callback has been called, even if the application has released it. But a released user event must
+    // be freed: its status can no longer be set, so it would never end.
     let held: Result<Ref<Event>, Weak<Object<Event>>> =
         if event.is_user() { Err(Arc::downgrade(event)) } else { Ok(event.clone()) };
     event.state.on_status(

@@ -1,78 +1,78 @@
-//! An image: what a memory object is besides bytes. Its elements lie in rows, its rows in slices, as the pitches say; kernels find
-//! them through the [descriptor](ImageDescriptor).
+//! An image: the properties of a memory object in addition to its bytes. Elements are in rows, and rows in slices, by the
+//! pitches; kernels find them by the [descriptor](ImageDescriptor).
 //!
-//! Not here: what formats there are ([`clift_include::image`]), and the rules for making images (`api/image.rs`).
+//! Not here: the formats ([`clift_include::image`]), and the rules for creating images (`api/image.rs`).
 
 use clift_include::cl::*;
 use clift_include::image::{ArgFact, Format, ImageDescriptor, ImageLevel, Layout};
 
 /// The type of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A row.
+pub enum ImageType {
+    /// One row.
     D1,
-    /// A row that is a buffer.
+    /// One row, whose memory is a buffer.
     D1Buffer,
-    /// Rows with a number.
+    /// Rows with indices.
     D1Array,
     /// A rectangle.
     D2,
-    /// Rectangles with a number.
+    /// Rectangles with indices.
     D2Array,
     /// A box.
     D3,
 }
 
-impl Kind {
-    /// All types with their numbers.
-    pub const ALL: [(cl_mem_object_type, Kind); 6] = [
-        (CL_MEM_OBJECT_IMAGE2D, Kind::D2),
-        (CL_MEM_OBJECT_IMAGE3D, Kind::D3),
-        (CL_MEM_OBJECT_IMAGE2D_ARRAY, Kind::D2Array),
-        (CL_MEM_OBJECT_IMAGE1D, Kind::D1),
-        (CL_MEM_OBJECT_IMAGE1D_ARRAY, Kind::D1Array),
-        (CL_MEM_OBJECT_IMAGE1D_BUFFER, Kind::D1Buffer),
+impl ImageType {
+    /// All types with their OpenCL constants.
+    pub const ALL: [(cl_mem_object_type, ImageType); 6] = [
+        (CL_MEM_OBJECT_IMAGE2D, ImageType::D2),
+        (CL_MEM_OBJECT_IMAGE3D, ImageType::D3),
+        (CL_MEM_OBJECT_IMAGE2D_ARRAY, ImageType::D2Array),
+        (CL_MEM_OBJECT_IMAGE1D, ImageType::D1),
+        (CL_MEM_OBJECT_IMAGE1D_ARRAY, ImageType::D1Array),
+        (CL_MEM_OBJECT_IMAGE1D_BUFFER, ImageType::D1Buffer),
     ];
 
-    /// The type of a number.
-    pub fn of(number: cl_mem_object_type) -> Option<Kind> {
+    /// The type of an OpenCL constant.
+    pub fn of(number: cl_mem_object_type) -> Option<ImageType> {
         Self::ALL.iter().find(|(known, _)| *known == number).map(|(_, kind)| *kind)
     }
 
-    /// Its number.
+    /// Its OpenCL constant.
     pub fn number(self) -> cl_mem_object_type {
         Self::ALL.iter().find(|(_, kind)| *kind == self).map_or(0, |(number, _)| *number)
     }
 
-    /// Whether an image has a height.
+    /// Whether images of this type have a height.
     pub fn has_height(self) -> bool {
-        matches!(self, Kind::D2 | Kind::D2Array | Kind::D3)
+        matches!(self, ImageType::D2 | ImageType::D2Array | ImageType::D3)
     }
 
     /// Whether it is an array.
     pub fn is_array(self) -> bool {
-        matches!(self, Kind::D1Array | Kind::D2Array)
+        matches!(self, ImageType::D1Array | ImageType::D2Array)
     }
 
-    /// Whether it has slices, and so a slice pitch.
+    /// Whether images of this type have slices, and thus a slice pitch.
     pub fn has_slices(self) -> bool {
-        self.is_array() || self == Kind::D3
+        self.is_array() || self == ImageType::D3
     }
 
-    /// Which number of an origin says which level of a mipmapped image is meant; the numbers before it are coordinates.
+    /// The index in an origin of the level of a mipmapped image; the components before it are coordinates.
     pub fn level_coordinate(self) -> usize {
         match self {
-            Kind::D1 | Kind::D1Buffer => 1,
-            Kind::D1Array | Kind::D2 => 2,
-            Kind::D2Array | Kind::D3 => 3,
+            ImageType::D1 | ImageType::D1Buffer => 1,
+            ImageType::D1Array | ImageType::D2 => 2,
+            ImageType::D2Array | ImageType::D3 => 3,
         }
     }
 }
 
-/// How many elements an image has; 1 where a type has no such dimension.
+/// The number of elements of an image; 1 for dimensions that its type does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
-    /// In a row.
+pub struct ImageSize {
+    /// Elements in a row.
     pub width: usize,
     /// Rows.
     pub height: usize,
@@ -82,44 +82,44 @@ pub struct Size {
     pub layers: usize,
 }
 
-/// Where the elements of one level of an image lie.
+/// The memory layout of one mipmap level of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level {
-    /// How many there are.
-    pub size: Size,
-    /// Bytes from a row to the next.
+pub struct MipLevel {
+    /// Its number of elements.
+    pub size: ImageSize,
+    /// Distance between rows in bytes.
     pub row_pitch: usize,
-    /// Bytes from a slice to the next.
+    /// Distance between slices in bytes.
     pub slice_pitch: usize,
-    /// Bytes from the start of the image's memory to the first.
+    /// Offset of its first element in the image's memory in bytes.
     pub offset: usize,
 }
 
-impl Level {
-    /// A level without gaps, behind `offset` bytes.
-    fn tight(size: Size, element_bytes: usize, offset: usize) -> Level {
+impl MipLevel {
+    /// A level without padding, at `offset`.
+    fn tight(size: ImageSize, element_bytes: usize, offset: usize) -> MipLevel {
         let row_pitch = size.width * element_bytes;
-        Level { size, row_pitch, slice_pitch: row_pitch * size.height, offset }
+        MipLevel { size, row_pitch, slice_pitch: row_pitch * size.height, offset }
     }
 
-    /// All levels of a mipmapped image: each is half the size of the one before, rounded down.
-    pub fn chain(size: Size, element_bytes: usize, count: usize) -> Vec<Level> {
+    /// All levels of a mipmapped image: each has half the size of the previous one, rounded down.
+    pub fn chain(size: ImageSize, element_bytes: usize, count: usize) -> Vec<MipLevel> {
         let halved = |size: usize| (size / 2).max(1);
-        let next = |level: &Level| {
-            let Size { width, height, depth, layers } = level.size;
-            let size = Size { width: halved(width), height: halved(height), depth: halved(depth), layers };
-            Some(Level::tight(size, element_bytes, level.end()))
+        let next = |level: &MipLevel| {
+            let ImageSize { width, height, depth, layers } = level.size;
+            let size = ImageSize { width: halved(width), height: halved(height), depth: halved(depth), layers };
+            Some(MipLevel::tight(size, element_bytes, level.end()))
         };
-        std::iter::successors(Some(Level::tight(size, element_bytes, 0)), next).take(count).collect()
+        std::iter::successors(Some(MipLevel::tight(size, element_bytes, 0)), next).take(count).collect()
     }
 
-    /// Bytes from its first to behind its last, the end of each row and slice included.
+    /// Its size in bytes, including the padding of the last row and slice.
     pub fn bytes(&self) -> usize {
         let slices = self.size.depth * self.size.layers;
         if slices > 1 { self.slice_pitch * slices } else { self.row_pitch * self.size.height }
     }
 
-    /// Bytes from the start of the image's memory to behind its last.
+    /// Offset of its end in the image's memory in bytes.
     pub fn end(&self) -> usize {
         self.offset + self.bytes()
     }
@@ -140,16 +140,17 @@ impl Level {
 /// An image.
 #[derive(Debug)]
 pub struct Image {
-    kind: Kind,
+    kind: ImageType,
     format: Format,
     layout: Layout,
-    levels: Vec<Level>,
+    levels: Vec<MipLevel>,
     descriptor: Box<ImageDescriptor>,
 }
 
 impl Image {
-    /// An image whose memory starts at `data`; it has at least one level and at most [`MAX_LEVELS`](clift_include::image::MAX_LEVELS).
-    pub fn new(kind: Kind, format: Format, layout: Layout, levels: Vec<Level>, data: *mut u8) -> Image {
+    /// An image whose memory starts at `data`. It has at least one level and at most
+    /// [`MAX_LEVELS`](clift_include::image::MAX_LEVELS).
+    pub fn new(kind: ImageType, format: Format, layout: Layout, levels: Vec<MipLevel>, data: *mut u8) -> Image {
         let described = std::array::from_fn(|i| levels[i.min(levels.len() - 1)].described(data));
         let descriptor = ImageDescriptor {
             levels: described,
@@ -162,7 +163,7 @@ impl Image {
     }
 
     /// Its type.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ImageType {
         self.kind
     }
 
@@ -171,60 +172,61 @@ impl Image {
         self.format
     }
 
-    /// How its elements are laid out.
+    /// The layout of its elements.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Bytes of an element.
+    /// ImageSize of an element in bytes.
     pub fn element_bytes(&self) -> usize {
         self.layout.bytes as usize
     }
 
     /// Its largest level.
-    pub fn base(&self) -> &Level {
+    pub fn base(&self) -> &MipLevel {
         &self.levels[0]
     }
 
-    /// Its levels, the largest first.
-    pub fn levels(&self) -> &[Level] {
+    /// Its levels, largest first.
+    pub fn levels(&self) -> &[MipLevel] {
         &self.levels
     }
 
-    /// Bytes of all its levels, the end of each row and slice included.
+    /// ImageSize of all its levels in bytes, including the padding of rows and slices.
     pub fn bytes(&self) -> usize {
-        self.levels.last().map_or(0, Level::end)
+        self.levels.last().map_or(0, MipLevel::end)
     }
 
-    /// Whether it has several levels.
+    /// Whether it has more than one level.
     pub fn is_mipmapped(&self) -> bool {
         self.levels.len() > 1
     }
 
-    /// Bytes from a slice of a level to the next, as queries tell it: 0 when there are no slices.
-    pub fn slice_pitch(&self, level: &Level) -> usize {
+    /// Distance between slices of a level in bytes, as queries report it: 0 when there are no slices.
+    pub fn slice_pitch(&self, level: &MipLevel) -> usize {
         if self.kind.has_slices() { level.slice_pitch } else { 0 }
     }
 
-    /// What kernels get.
+    /// The descriptor for kernels.
     pub fn descriptor(&self) -> &ImageDescriptor {
         &self.descriptor
     }
 
-    /// What code is made for.
+    /// The facts for which code is specialized.
     pub fn fact(&self) -> ArgFact {
         ArgFact::Image { format: self.format, mipmapped: self.is_mipmapped() }
     }
 
-    /// A region of a level as (bytes, rows, slices), if it lies inside: coordinates that the type does not have must be 0, extents 1.
-    pub fn region(&self, level: &Level, origin: [usize; 3], extent: [usize; 3]) -> Option<([usize; 3], [usize; 3])> {
-        let Size { width, height, depth, layers } = level.size;
+    /// A region of a level as (bytes, rows, slices), if it is inside the level. Coordinates that the type does not have must be
+    /// 0, and extents 1.
+    pub fn region(&self, level: &MipLevel, origin: [usize; 3], extent: [usize; 3]) -> Option<([usize; 3], [usize; 3])> {
+        let ImageSize { width, height, depth, layers } = level.size;
         let bounds = match self.kind {
-            Kind::D1 | Kind::D1Buffer => [width, 1, 1],
-            Kind::D1Array => [width, layers, 1],
-            Kind::D2 => [width, height, 1],
-            Kind::D2Array => [width, height, layers],
-            Kind::D3 => [width, height, depth],
+            ImageType::D1 | ImageType::D1Buffer => [width, 1, 1],
+            ImageType::D1Array => [width, layers, 1],
+            ImageType::D2 => [width, height, 1],
+            ImageType::D2Array => [width, height, layers],
+            ImageType::D3 => [width, height, depth],
         };
         let inside =
             (0..3).all(|d| extent[d] > 0 && origin[d].checked_add(extent[d]).is_some_and(|end| end <= bounds[d]));
@@ -232,7 +234,7 @@ impl Image {
             return None;
         }
         let [mut origin, mut extent] = [origin, extent];
-        if self.kind == Kind::D1Array {
+        if self.kind == ImageType::D1Array {
             origin = [origin[0], 0, origin[1]];
             extent = [extent[0], 1, extent[1]];
         }
@@ -248,8 +250,8 @@ mod tests {
 
     #[test]
     fn levels_halve() {
-        let size = Size { width: 5, height: 8, depth: 1, layers: 3 };
-        let levels = Level::chain(size, 4, 4);
+        let size = ImageSize { width: 5, height: 8, depth: 1, layers: 3 };
+        let levels = MipLevel::chain(size, 4, 4);
         let sizes: Vec<_> =
             levels.iter().map(|level| (level.size.width, level.size.height, level.size.layers)).collect();
         assert_eq!(sizes, [(5, 8, 3), (2, 4, 3), (1, 2, 3), (1, 1, 3)]);

@@ -1,8 +1,8 @@
 //! A kernel: one entry of an executable program, and the arguments set so far.
 //!
-//! A kernel keeps its program's code alive, and the program from being built again. It does *not* keep memory objects alive:
-//! the specification forbids that, because an application could not tell when a buffer's host memory is its own again. What
-//! an argument refers to is taken hold of when the kernel is enqueued ([`Kernel::prepare`]).
+//! A kernel keeps its program's code alive, and prevents building the program again. It does *not* keep memory objects alive: the
+//! specification forbids that, because an application could not tell when a buffer no longer uses its host memory. References to
+//! the memory objects in the arguments are taken when the kernel is enqueued ([`Kernel::prepare`]).
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -31,24 +31,24 @@ pub struct Kernel {
 
 cl_object!(Kernel, b"kern", InvalidKernel);
 
-/// Arguments as far as they are set.
+/// The arguments set so far.
 #[derive(Clone)]
 struct Args {
-    /// Values are in their places; pointers are filled in when the kernel is enqueued.
+    /// The argument block with all values; pointers are filled in when the kernel is enqueued.
     block: ArgBlock,
     values: Vec<Option<ArgValue>>,
-    /// Buffers that the kernel reaches by addresses in memory (`CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT`).
+    /// Buffers that the kernel accesses by addresses in memory (`CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT`).
     reached: Vec<Weak<Object<Mem>>>,
 }
 
-/// An argument that is set.
+/// The value of an argument.
 #[derive(Clone, Debug)]
 pub enum ArgValue {
-    /// Bytes, as many as the argument's slot has.
+    /// Bytes, as many as the argument has.
     Data(SmallVec<[u8; 16]>),
-    /// A pointer as the application has it: NULL, or shared memory.
+    /// A pointer of the application: NULL, or shared memory.
     Address(u64),
-    /// An address in a buffer, if it is in one.
+    /// An address, and the buffer that contains it, if any.
     DeviceAddress(u64, Option<Weak<Object<Mem>>>),
     /// A buffer.
     Buffer(Weak<Object<Mem>>),
@@ -62,29 +62,29 @@ pub enum ArgValue {
 
 /// The arguments of one launch.
 #[derive(Debug)]
-pub struct Prepared {
-    /// The block; the places of buffers are still empty.
+pub struct PreparedArgs {
+    /// The argument block; addresses of buffers are not filled in.
     pub block: ArgBlock,
-    /// Buffers and the offsets in the block where their addresses go.
+    /// Buffers, and the offsets of their addresses in the block.
     pub buffers: SmallVec<[(Ref<Mem>, u32); 8]>,
-    /// Bytes of local memory behind the kernel's own.
+    /// Size of the local memory arguments, which follow the kernel's own local memory.
     pub local_arg_bytes: u64,
-    /// Images, whose descriptors' addresses are in the block, and buffers reached by address.
+    /// Images, whose descriptors' addresses are in the block, and buffers accessed by address.
     pub objects: SmallVec<[Ref<Mem>; 4]>,
-    /// What images and samplers are, by their offsets in the block.
+    /// Facts about images and samplers, by their offsets in the block.
     pub facts: SmallVec<[(u32, ArgFact); 4]>,
 }
 
-/// An argument was never set, or what it was set to exists no more.
+/// An argument was never set, or the object it was set to no longer exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotSet;
 
-/// Scratch memory that one worker may be asked for: bounds the size of work-groups of kernels with large private arrays
-/// (16 KiB for each of 4096 work-items).
+/// Maximum scratch memory of one worker, which limits the work-group size of kernels with large private arrays (16 KiB for each
+/// of 4096 work-items).
 const MAX_SCRATCH_BYTES: u64 = 64 << 20;
 
 impl Kernel {
-    /// A kernel of the program's executable, without arguments. The caller has called [`Program::attach`] for it.
+    /// A kernel of the program's executable without arguments. The caller has called [`Program::attach`] for it.
     pub fn new(program: Ref<Program>, executable: Arc<Executable>, index: usize) -> Self {
         let info = &executable.program.kernels[index];
         let args = Args {
@@ -116,17 +116,17 @@ impl Kernel {
         &self.executable
     }
 
-    /// What the kernel compiler tells about it.
+    /// The kernel compiler's information about it.
     pub fn info(&self) -> &clift_jit::Kernel {
         &self.executable.program.kernels[self.index]
     }
 
-    /// What its launches cost.
+    /// The cost estimate of its launches.
     pub fn cost(&self) -> &Arc<KernelCost> {
         &self.cost
     }
 
-    /// Sets an argument. The caller has checked that the value fits the argument's kind and size.
+    /// Sets an argument. The caller has checked that the value matches the argument's kind and size.
     pub fn set_arg(&self, index: usize, value: ArgValue) {
         let slot = self.info().args[index].slot;
         let mut args = self.args.lock();
@@ -136,7 +136,7 @@ impl Kernel {
         args.values[index] = Some(value);
     }
 
-    /// Sets the buffers that launches reach by addresses in memory.
+    /// Sets the buffers that launches access by addresses in memory.
     pub fn set_reached(&self, buffers: Vec<Weak<Object<Mem>>>) {
         self.args.lock().reached = buffers;
     }
@@ -146,11 +146,11 @@ impl Kernel {
         self.args.lock().values.iter().all(Option::is_some)
     }
 
-    /// The arguments for a launch, with a hold on the buffers.
+    /// The arguments for a launch, with references to the buffers.
     ///
     /// # Errors
-    /// [`NotSet`] when an argument is missing or its buffer is gone.
-    pub fn prepare(&self) -> Result<Prepared, NotSet> {
+    /// [`NotSet`] when an argument is missing or its buffer no longer exists.
+    pub fn prepare(&self) -> Result<PreparedArgs, NotSet> {
         let args = self.args.lock();
         let mut block = args.block.clone();
         let mut buffers = SmallVec::new();
@@ -186,7 +186,7 @@ impl Kernel {
             }
         }
         let local_arg_bytes = local_end - self.info().resources.local_bytes;
-        Ok(Prepared { block, buffers, local_arg_bytes, objects, facts })
+        Ok(PreparedArgs { block, buffers, local_arg_bytes, objects, facts })
     }
 
     /// `CL_KERNEL_LOCAL_MEM_SIZE`: its own local variables, and the local arguments set so far.
@@ -207,7 +207,7 @@ impl Kernel {
         })
     }
 
-    /// `CL_KERNEL_WORK_GROUP_SIZE`: as many work-items as the device allows and a worker has scratch memory for.
+    /// `CL_KERNEL_WORK_GROUP_SIZE`: limited by the device and by a worker's scratch memory.
     pub fn max_work_group_size(&self, limits: &Limits) -> usize {
         let resources = &self.info().resources;
         let fits = |items: usize| {
@@ -220,12 +220,12 @@ impl Kernel {
         items
     }
 
-    /// Work-items of a sub-group, at most: those that run together.
+    /// Maximum number of work-items in a sub-group, which is the number of lanes.
     pub fn sub_group_size(&self) -> usize {
         self.info().resources.width as usize
     }
 
-    /// Sub-groups of a work-group: each lies within a row of work-items.
+    /// Number of sub-groups of a work-group. Each is inside one row of work-items.
     pub fn sub_group_count(&self, local_size: [usize; 3]) -> usize {
         let [x, y, z] = local_size;
         x.div_ceil(self.sub_group_size()).saturating_mul(y).saturating_mul(z)
@@ -239,7 +239,7 @@ impl Kernel {
         }
     }
 
-    /// A local size of some dimensions with which a work-group has so many sub-groups, if there is one.
+    /// A local size with `dims` dimensions that gives `sub_groups` sub-groups per work-group, if there is one.
     pub fn local_size_for(&self, sub_groups: usize, dims: usize, limits: &Limits) -> Option<[usize; 3]> {
         let size = match self.info().required_local_size {
             Some(size) => size.map(|size| size as usize),
@@ -251,7 +251,7 @@ impl Kernel {
     }
 }
 
-/// The first offset from `end` on that suits a local argument's type.
+/// The first offset from `end` on with the alignment of a local argument's type.
 fn aligned(end: u64, info: &ArgInfo) -> u64 {
     match info.kind {
         ArgKind::LocalPointer { align } => end.checked_next_multiple_of(u64::from(align.max(1))).unwrap_or(u64::MAX),
@@ -269,7 +269,7 @@ fn aligned(end: u64, info: &ArgInfo) -> u64 {
 pub fn place(block: &mut ArgBlock, offset: u32, bytes: &[u8]) {
     let start = offset as usize;
     let Some(target) = block.bytes_mut().get_mut(start..start + bytes.len()) else {
-        unreachable!("broken invariant: an argument's slot lies outside its kernel's block")
+        unreachable!("broken invariant: an argument is outside of its kernel's argument block")
     };
     target.copy_from_slice(bytes);
 }

@@ -1,7 +1,7 @@
 //! The state of each type of object; the checks on it are in `api/` under the same name.
 //!
-//! State is reached through [`Ref`](crate::ffi::handle::Ref)s that [`Handle::get`](crate::ffi::handle::Handle::get) has
-//! validated. No function here looks at what the application passed.
+//! State is accessed through [`Ref`](crate::ffi::handle::Ref)s that [`Handle::get`](crate::ffi::handle::Handle::get) has
+//! validated. No function here handles data of the application directly.
 
 pub mod allocation;
 pub mod buffer;

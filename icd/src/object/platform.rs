@@ -1,10 +1,10 @@
-//! The platform: the one there is.
+//! The platform, of which there is only one.
 
 use std::sync::OnceLock;
 
 use crate::ffi::handle::{Object, Ref, cl_object};
 
-/// The platform. It has no state of its own: what it says comes from [`crate::caps`].
+/// The platform. It has no state: its properties are in [`crate::caps`].
 #[derive(Debug)]
 pub struct Platform;
 

@@ -1,14 +1,14 @@
-//! A program: what it was made from, and what its last build, compilation or link made of it.
+//! A program: its source, and the result of its last build, compilation or link.
 //!
-//! - [`mod@unit`]: modules and executables, immutable once made;
+//! - [`mod@unit`]: modules and executables, which are immutable;
 //! - [`binary`]: their stored form.
 //!
-//! All that changes is behind one lock, which is held to look and to change, never while anything is compiled or a callback
-//! runs. A build goes in three steps: [`Started::begin`] marks the program as in progress (two builds at once are the
-//! application's error, reported to the second), the work is done on immutable inputs, [`Started::finish`] stores the
-//! outcome. A build that gets lost on the way (a panic) counts as failed.
+//! All mutable state is protected by one lock, which is never held while code is compiled or a callback runs. A build has three
+//! steps: [`Started::begin`] marks the program as in progress (two concurrent builds are an error of the application, reported to
+//! the second), the work is done on immutable inputs, and [`Started::finish`] stores the outcome. A build that ends otherwise (by
+//! a panic) counts as failed.
 //!
-//! There is one device, so what the specification keeps per device is kept once.
+//! There is one kind of device, so what the specification keeps per device is kept once.
 
 pub mod binary;
 pub mod unit;
@@ -37,10 +37,10 @@ pub struct Program {
 
 cl_object!(Program, b"prog", InvalidProgram);
 
-/// What a program was made from.
+/// What a program was created from.
 #[derive(Debug)]
 pub enum Origin {
-    /// OpenCL C: the strings put together.
+    /// OpenCL C: the concatenated strings.
     Source(Arc<[u8]>),
     /// SPIR-V.
     Il {
@@ -51,20 +51,20 @@ pub enum Origin {
         /// What it declares.
         summary: ModuleSummary,
     },
-    /// A binary of ours; its contents are the program's first [`Product`].
+    /// A Clift binary; its contents are the program's first [`Product`].
     Binary,
     /// A link.
     Link,
 }
 
-/// What a build, compilation or link gave, or a binary brought along.
+/// The result of a build, compilation or link, or a given binary.
 #[derive(Debug)]
 pub struct Product {
-    /// The units and what they are good for.
+    /// The units and how they may be used.
     pub contents: Contents,
     /// The code, for an executable that was built in this process.
     pub executable: Option<Arc<Executable>>,
-    /// The program binary, made when somebody asks.
+    /// The program binary, created when it is first queried.
     bytes: OnceLock<Vec<u8>>,
 }
 
@@ -87,7 +87,7 @@ impl Product {
     }
 }
 
-/// What changes.
+/// The mutable state.
 #[derive(Debug)]
 struct State {
     spec_constants: BTreeMap<u32, Vec<u8>>,
@@ -95,11 +95,11 @@ struct State {
     options: String,
     log: String,
     product: Option<Arc<Product>>,
-    /// Kernel objects that exist: while there are any, the program may not be built again.
+    /// Number of kernel objects. While there are any, the program may not be built again.
     kernels: usize,
 }
 
-/// The outcome of the last build as `clGetProgramBuildInfo` tells it.
+/// The outcome of the last build, for `clGetProgramBuildInfo`.
 #[derive(Clone, Debug)]
 pub struct BuildReport {
     /// `CL_PROGRAM_BUILD_STATUS`.
@@ -116,7 +116,7 @@ impl Program {
         Self::with_product(context, origin, None)
     }
 
-    /// A program out of a binary.
+    /// A program created from a binary.
     pub fn from_binary(context: Ref<Context>, contents: Contents) -> Self {
         Self::with_product(context, Origin::Binary, Some(Arc::new(Product::new(contents))))
     }
@@ -138,28 +138,28 @@ impl Program {
         &self.context
     }
 
-    /// What it was made from.
+    /// What it was created from.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
 
-    /// What the last build made, or the binary brought.
+    /// The result of the last build, or the given binary.
     pub fn product(&self) -> Option<Arc<Product>> {
         self.state.lock().product.clone()
     }
 
-    /// The executable, when there is one that runs.
+    /// The executable, if there is one with code.
     pub fn executable(&self) -> Option<Arc<Executable>> {
         self.state.lock().product.as_ref()?.executable.clone()
     }
 
-    /// How the last build went.
+    /// The outcome of the last build.
     pub fn report(&self) -> BuildReport {
         let state = self.state.lock();
         BuildReport { status: state.status, options: state.options.clone(), log: state.log.clone() }
     }
 
-    /// Whether a build, compilation or link is under way.
+    /// Whether a build, compilation or link is in progress.
     pub fn is_in_progress(&self) -> bool {
         self.state.lock().status == cl::CL_BUILD_IN_PROGRESS
     }
@@ -174,8 +174,8 @@ impl Program {
         self.state.lock().spec_constants.iter().map(|(id, value)| (*id, value.clone())).collect()
     }
 
-    /// Takes the executable for a new kernel object, which [`Program::detach`] ends: in one step, so that no build can
-    /// come in between.
+    /// Returns the executable for a new kernel object, and counts that object until [`Program::detach`]. Both happen in one step,
+    /// so that no build can start in between.
     pub fn attach(&self) -> Option<Arc<Executable>> {
         let mut state = self.state.lock();
         let executable = state.product.as_ref()?.executable.clone()?;
@@ -183,42 +183,42 @@ impl Program {
         Some(executable)
     }
 
-    /// Ends what [`Program::attach`] began.
+    /// Undoes [`Program::attach`].
     pub fn detach(&self) {
         let mut state = self.state.lock();
         state.kernels = state.kernels.saturating_sub(1);
     }
 }
 
-/// A build under way.
+/// A build in progress.
 #[derive(Debug)]
 pub struct Started {
     program: Ref<Program>,
     finished: bool,
 }
 
-/// What a build comes to: its log, and its product when it succeeded.
+/// The outcome of a build: its log, and its product if it succeeded.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct BuildOutcome {
     /// The build log.
     pub log: String,
-    /// What was made; `None` when the build failed.
+    /// The product; `None` when the build failed.
     pub product: Option<Product>,
 }
 
-impl Outcome {
+impl BuildOutcome {
     /// A failed build. Its log is not empty.
     pub fn failed(log: String) -> Self {
-        let log = if log.trim().is_empty() { "clift: the build failed\n".to_owned() } else { log };
+        let log = if log.trim().is_empty() { "clift: the build failed without diagnostics\n".to_owned() } else { log };
         Self { log, product: None }
     }
 }
 
 impl Started {
-    /// Marks the program as being built with these options. What the last build made stays until the new one ends.
+    /// Marks the program as being built with these options. The last build's product remains until the new build ends.
     ///
     /// # Errors
-    /// [`InvalidOperation`] when a build is under way, or kernel objects exist.
+    /// [`InvalidOperation`] when a build is in progress, or kernel objects exist.
     pub fn begin(program: &Ref<Program>, options: &str) -> ClResult<Self> {
         let mut state = program.state.lock();
         // CL_INVALID_OPERATION if a build by a previous call has not completed
@@ -237,14 +237,14 @@ impl Started {
         &self.program
     }
 
-    /// Ends the build and tells whether it succeeded.
-    pub fn finish(mut self, outcome: Outcome) -> bool {
+    /// Ends the build and returns whether it succeeded.
+    pub fn finish(mut self, outcome: BuildOutcome) -> bool {
         self.store(outcome)
     }
 
-    fn store(&mut self, outcome: Outcome) -> bool {
+    fn store(&mut self, outcome: BuildOutcome) -> bool {
         self.finished = true;
-        let Outcome { log, product } = outcome;
+        let BuildOutcome { log, product } = outcome;
         let success = product.is_some();
         tracing::debug!(target: "clift::build", success, log, "build ended");
         let product = product.map(Arc::new);
@@ -254,7 +254,7 @@ impl Started {
         let old = if success || !matches!(self.program.origin, Origin::Binary) {
             std::mem::replace(&mut state.product, product)
         } else {
-            // A binary that did not build is still a binary.
+            // A binary whose build failed is still a binary.
             None
         };
         drop(state);
@@ -267,7 +267,7 @@ impl Started {
 impl Drop for Started {
     fn drop(&mut self) {
         if !self.finished {
-            self.store(Outcome::failed("clift: internal error: the build was abandoned\n".to_owned()));
+            self.store(BuildOutcome::failed("clift: internal error: the build did not finish\n".to_owned()));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A command queue: order and profiling are the runtime's ([`clift_runtime::graph::Queue`]); the object adds what it belongs
-//! to and how it was made.
+//! A command queue: order and profiling are implemented in the runtime ([`clift_runtime::graph::Queue`]); the object adds its
+//! context, its device and its properties.
 
 use clift_include::cl::{
     CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE, cl_command_queue_properties, cl_queue_properties,
@@ -22,7 +22,7 @@ pub struct Queue {
 cl_object!(Queue, b"queu", InvalidCommandQueue);
 
 impl Queue {
-    /// A queue with the given property bits; `property_list` is the list it was made from, empty when there was none.
+    /// A queue with the given property bits; `property_list` is the list it was created with, empty if there was none.
     pub fn new(
         context: Ref<Context>,
         device: Ref<Device>,
@@ -32,7 +32,7 @@ impl Queue {
         let commands = graph::Queue::new(graph::QueueOptions {
             out_of_order: properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
             profiling: properties & CL_QUEUE_PROFILING_ENABLE != 0,
-            crew: device.crew(),
+            pool: device.pool(),
         });
         Self { context, device, properties, property_list, commands }
     }
@@ -52,12 +52,12 @@ impl Queue {
         self.properties
     }
 
-    /// The property list as given, the ending zero included; empty when none was.
+    /// The property list as given, including the final zero; empty if there was none.
     pub fn property_list(&self) -> &[cl_queue_properties] {
         &self.property_list
     }
 
-    /// The runtime's side of it.
+    /// The runtime's queue.
     pub fn commands(&self) -> &graph::Queue {
         &self.commands
     }

@@ -1,4 +1,4 @@
-//! A sampler: how kernels turn coordinates into elements of images.
+//! A sampler: how kernels convert coordinates to elements of images.
 
 use clift_include::cl::{
     CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, cl_addressing_mode, cl_filter_mode, cl_sampler_properties,
@@ -19,16 +19,16 @@ pub struct Sampler {
 
 cl_object!(Sampler, b"samp", InvalidSampler);
 
-/// What a sampler was made with.
+/// The modes of a sampler.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Modes {
-    /// Whether coordinates go from 0 to 1.
+    /// Whether coordinates are normalized (0 to 1).
     pub normalized: bool,
-    /// What is outside.
+    /// The addressing mode for coordinates outside of the image.
     pub addressing: cl_addressing_mode,
-    /// Whether neighbours are mixed.
+    /// The filter between neighbouring elements.
     pub filter: cl_filter_mode,
-    /// Whether levels are mixed.
+    /// The filter between mipmap levels.
     pub mip_filter: cl_filter_mode,
     /// The lowest level of detail.
     pub lod_min: f32,
@@ -37,7 +37,7 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// What holds where nothing else is said.
+    /// The default modes.
     pub const DEFAULT: Modes = Modes {
         normalized: true,
         addressing: CL_ADDRESS_CLAMP,
@@ -49,7 +49,7 @@ impl Modes {
 }
 
 impl Sampler {
-    /// A sampler; `word` is what kernels get, `properties` the list it was made from, empty when there was none.
+    /// A sampler; `word` is its encoding for kernels, and `properties` the list it was created with, empty if there was none.
     pub fn new(
         context: Ref<Context>,
         modes: Modes,
@@ -64,17 +64,17 @@ impl Sampler {
         &self.context
     }
 
-    /// What it was made with.
+    /// Its modes.
     pub fn modes(&self) -> Modes {
         self.modes
     }
 
-    /// The property list as given, the ending zero included; empty when none was.
+    /// The property list as given, including the final zero; empty if there was none.
     pub fn properties(&self) -> &[cl_sampler_properties] {
         &self.properties
     }
 
-    /// What kernels get.
+    /// Its encoding for kernels.
     pub fn word(&self) -> image::Sampler {
         self.word
     }

@@ -1,8 +1,8 @@
-//! A semaphore (`cl_khr_semaphore`): binary, signaled by one command and waited for by another, of any queue.
+//! A semaphore (`cl_khr_semaphore`): binary; one command signals it and another one, of any queue, waits for it.
 //!
-//! The commands of a semaphore are paired when they are enqueued: a wait gets the event of the signal it belongs to, and so
-//! becomes an ordinary dependency of the command graph; no thread waits. A wait that is enqueued before its signal gets a
-//! *gate*, a user event that the signal opens when it ends.
+//! The commands of a semaphore are paired when they are enqueued: a wait gets the event of its signal, and thus becomes an
+//! ordinary dependency in the command graph, for which no thread blocks. A wait that is enqueued before its signal gets a *gate*,
+//! a user event that is completed when the signal ends.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,24 +23,24 @@ pub struct Semaphore {
     devices: Vec<Ref<Device>>,
     properties: Vec<cl_semaphore_properties_khr>,
     unpaired: Mutex<Unpaired>,
-    /// Signals less waits that have been executed.
+    /// Number of executed signals minus number of executed waits.
     payload: AtomicI64,
 }
 
 cl_object!(Semaphore, b"sema", InvalidSemaphore);
 
-/// What was enqueued without its counterpart.
+/// Commands that were enqueued without their counterpart.
 #[derive(Debug, Default)]
 struct Unpaired {
-    /// The latest signal. (A second one without a wait between is the application's mistake.)
+    /// The latest signal. (A second one without a wait in between is an error of the application.)
     signal: Option<graph::Event>,
-    /// The gates of waits, the earliest first.
+    /// The gates of waits, earliest first.
     waits: VecDeque<graph::Event>,
 }
 
 impl Semaphore {
-    /// A semaphore in the un-signaled state, for some of the context's devices. The property list is as given, its ending
-    /// zero included.
+    /// A semaphore in the unsignaled state, for some of the context's devices. The property list is as given, including its final
+    /// zero.
     pub fn new(context: Ref<Context>, devices: Vec<Ref<Device>>, properties: Vec<cl_semaphore_properties_khr>) -> Self {
         Self { context, devices, properties, unpaired: Mutex::default(), payload: AtomicI64::new(0) }
     }
@@ -55,17 +55,17 @@ impl Semaphore {
         &self.devices
     }
 
-    /// The property list as given, the ending zero included.
+    /// The property list as given, including the final zero.
     pub fn properties(&self) -> &[cl_semaphore_properties_khr] {
         &self.properties
     }
 
-    /// Whether it is signaled: by commands that have been executed.
+    /// Whether it is signaled, by commands that have been executed.
     pub fn is_signaled(&self) -> bool {
         self.payload.load(Ordering::Acquire) > 0
     }
 
-    /// Pairs a signal, given by its event, with the wait that is enqueued next, or was enqueued before.
+    /// Pairs a signal, given by its event, with the earliest waiting gate or with the next wait.
     pub fn enqueue_signal(&self, signal: &graph::Event) {
         let mut unpaired = self.unpaired.lock();
         let Some(gate) = unpaired.waits.pop_front() else {
@@ -74,13 +74,13 @@ impl Semaphore {
         };
         drop(unpaired);
         let open = move |ended| {
-            // Nobody else sets it.
+            // No other code sets its status.
             let _ = gate.set_user_status(ended);
         };
         signal.on_status(status::COMPLETE, Box::new(open));
     }
 
-    /// What a wait that is now enqueued has to wait for.
+    /// The event for a wait that is now enqueued.
     pub fn enqueue_wait(&self) -> graph::Event {
         let mut unpaired = self.unpaired.lock();
         unpaired.signal.take().unwrap_or_else(|| {
@@ -90,12 +90,12 @@ impl Semaphore {
         })
     }
 
-    /// A signal is executed.
+    /// Executes a signal.
     pub fn signal(&self) {
         self.payload.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// A wait is executed.
+    /// Executes a wait.
     pub fn wait(&self) {
         self.payload.fetch_sub(1, Ordering::AcqRel);
     }

@@ -1,8 +1,8 @@
 //! Buffers and sub-buffers: creation, queries, destructor callbacks.
 
+use parking_lot::Mutex;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
-use std::sync::Mutex;
 
 use super::cl::*;
 
@@ -166,7 +166,7 @@ fn queries_and_references() {
 extern "C" fn record(_: *mut c_void, call: *mut c_void) {
     // SAFETY: `call` is the pair that the case passed.
     let (list, number) = unsafe { &*call.cast::<(&Mutex<Vec<u32>>, u32)>() };
-    list.lock().unwrap().push(*number);
+    list.lock().push(*number);
 }
 
 /// Destructor callbacks come in reverse order, once no command uses the buffer.
@@ -187,14 +187,14 @@ fn destructor_callbacks() {
     let pattern = fill.as_ptr().cast();
     assert_eq!(clEnqueueFillBuffer(setup.queue, buffer, pattern, 1, 0, 16, 1, &user, SKIP), CL_SUCCESS);
     assert_eq!(clReleaseMemObject(buffer), CL_SUCCESS);
-    assert!(list.lock().unwrap().is_empty(), "a command uses the buffer");
+    assert!(list.lock().is_empty(), "a command uses the buffer");
     assert_eq!(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
     assert_eq!(clFinish(setup.queue), CL_SUCCESS);
     assert_eq!(clReleaseEvent(user), CL_SUCCESS);
     // The command lets go of the buffer soon after its end.
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    while list.lock().unwrap().len() < 3 && std::time::Instant::now() < deadline {
+    while list.lock().len() < 3 && std::time::Instant::now() < deadline {
         std::thread::yield_now();
     }
-    assert_eq!(*list.lock().unwrap(), [3, 2, 1]);
+    assert_eq!(*list.lock(), [3, 2, 1]);
 }

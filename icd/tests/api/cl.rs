@@ -1,6 +1,6 @@
-//! OpenCL as a C program has it: functions that call through the dispatch table, and what the cases share.
+//! OpenCL as in a C program: functions that call through the dispatch table, and helpers for the test cases.
 //!
-//! The functions are safe to write the cases shortly; each case keeps the contract of the calls it makes.
+//! The functions are safe to keep the cases short; each case has to satisfy the contract of the calls it makes.
 
 #![allow(non_snake_case, reason = "functions are named as in C")]
 #![allow(clippy::too_many_arguments, reason = "the C functions have them")]
@@ -11,13 +11,13 @@ use std::sync::OnceLock;
 
 pub(crate) use clift_include::cl::*;
 
-/// Address of the function in a slot, read as a loader does: through the handle of the platform.
+/// Address of the function in a slot, read like a loader through the handle of the platform.
 pub(crate) fn slot(index: usize) -> *const c_void {
     // SAFETY: a handle begins with the address of a table of 150 slots.
     unsafe { (*platform().cast::<*const [*const c_void; 150]>()).as_ref().unwrap()[index] }
 }
 
-/// The platform, by the way that loaders take.
+/// The platform, obtained like a loader does.
 pub(crate) fn platform() -> cl_platform_id {
     static PLATFORM: OnceLock<usize> = OnceLock::new();
     let address = PLATFORM.get_or_init(|| {
@@ -449,7 +449,7 @@ impl Setup {
         made(|e| clCreateUserEvent(self.context, e))
     }
 
-    /// What a buffer holds.
+    /// The content of a buffer.
     pub(crate) fn contents(&self, buffer: cl_mem) -> Vec<u8> {
         let mut bytes = vec![0; info::<usize>(|s, v, r| clGetMemObjectInfo(buffer, CL_MEM_SIZE, s, v, r))];
         let target = bytes.as_mut_ptr().cast();
@@ -468,7 +468,7 @@ impl Drop for Setup {
 /// The last three arguments of an info query, in, its status out.
 pub(crate) type Query<'a> = &'a dyn Fn(usize, *mut c_void, *mut usize) -> cl_int;
 
-/// The bytes that a query answers with, after the rules that hold for all queries: the size alone, the value alone, a buffer
+/// The bytes that a query returns, after checking the rules that apply to all queries: the size alone, the value alone, a buffer
 /// that is too large, one that is too small.
 pub(crate) fn info_bytes(query: Query<'_>) -> Vec<u8> {
     let mut size = usize::MAX;
@@ -490,7 +490,7 @@ pub(crate) fn info_bytes(query: Query<'_>) -> Vec<u8> {
     bytes
 }
 
-/// The one value that a query answers with.
+/// The value that a query returns.
 pub(crate) fn info<T: Copy>(query: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> T {
     let bytes = info_bytes(&query);
     assert_eq!(bytes.len(), size_of::<T>());
@@ -498,7 +498,7 @@ pub(crate) fn info<T: Copy>(query: impl Fn(usize, *mut c_void, *mut usize) -> cl
     unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
 }
 
-/// The string that a query answers with.
+/// The string that a query returns.
 pub(crate) fn info_text(query: impl Fn(usize, *mut c_void, *mut usize) -> cl_int) -> String {
     let mut bytes = info_bytes(&query);
     assert_eq!(bytes.pop(), Some(0));
@@ -506,7 +506,7 @@ pub(crate) fn info_text(query: impl Fn(usize, *mut c_void, *mut usize) -> cl_int
     String::from_utf8(bytes).unwrap()
 }
 
-/// The final status of a command, waited for.
+/// Waits for a command and returns its final status.
 pub(crate) fn ended(event: cl_event) -> cl_int {
     let waited = clWaitForEvents(1, &event);
     let status: cl_int = info(|s, v, r| clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, s, v, r));

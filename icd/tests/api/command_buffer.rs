@@ -1,4 +1,4 @@
-//! Command buffers of copies and fills: making, recording, enqueuing, asking. Kernels in them are tested with a compiler.
+//! Command buffers of copies and fills: creation, recording, enqueuing, queries. Those with kernels are tested with a compiler.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -66,7 +66,7 @@ fn create_and_ask() {
     }
 }
 
-/// A recording function by name, ready but for the buffer, queue, properties, sync points and handle.
+/// A recording function by name, with all arguments but the buffer, queue, properties, sync points and handle.
 type Recording<'a> = (
     &'a str,
     Box<dyn Fn(Buffer, cl_command_queue, List, cl_uint, *const cl_uint, *mut cl_uint, *mut *mut c_void) -> cl_int + 'a>,
@@ -276,7 +276,7 @@ fn execution() {
 }
 
 #[test]
-fn updates_of_what_is_not_mutable() {
+fn updates_of_immutable_command_buffers() {
     let setup = Setup::new();
     let buffer = recording(&setup);
     assert_eq!(clUpdateMutableCommandsKHR(buffer, 0, null(), null()), CL_INVALID_OPERATION);

@@ -1,8 +1,8 @@
-//! `clCreateContext`, `clCreateContextFromType` and what is asked of contexts.
+//! `clCreateContext`, `clCreateContextFromType` and queries about contexts.
 
+use parking_lot::Mutex;
 use std::ffi::{c_char, c_void};
 use std::ptr::{null, null_mut};
-use std::sync::Mutex;
 
 use super::cl::*;
 
@@ -82,7 +82,7 @@ fn references() {
 extern "C" fn record(_: *mut c_void, calls: *mut c_void) {
     // SAFETY: `calls` is the pair that the case passed.
     let (list, number) = unsafe { &*calls.cast::<(&Mutex<Vec<u32>>, u32)>() };
-    list.lock().unwrap().push(*number);
+    list.lock().push(*number);
 }
 
 /// Destructor callbacks come in reverse order, once everything in the context is gone.
@@ -99,7 +99,7 @@ fn destructor_callbacks() {
     assert_eq!(clSetContextDestructorCallback(null_mut(), Some(record), null_mut()), CL_INVALID_CONTEXT);
     let buffer = setup.buffer(0, 16);
     drop(setup);
-    assert!(list.lock().unwrap().is_empty(), "the buffer holds its context");
+    assert!(list.lock().is_empty(), "the buffer holds its context");
     assert_eq!(clReleaseMemObject(buffer), CL_SUCCESS);
-    assert_eq!(*list.lock().unwrap(), [3, 2, 1]);
+    assert_eq!(*list.lock(), [3, 2, 1]);
 }

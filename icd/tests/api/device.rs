@@ -151,7 +151,7 @@ fn answers_agree_with_one_another() {
 }
 
 #[test]
-fn what_spir_v_modules_may_use() {
+fn spir_v_capabilities_and_extensions() {
     let query = |name| info_bytes(&|s, v, r| clGetDeviceInfo(device(), name, s, v, r));
     let numbers: Vec<u32> = query(CL_DEVICE_SPIRV_CAPABILITIES)
         .chunks_exact(4)

@@ -59,7 +59,7 @@ fn waiting() {
 
 /// An error passes along a chain of commands, each with -14, and an unrelated queue does not feel it.
 #[test]
-fn errors_pass_on() {
+fn errors_propagate() {
     let setup = Setup::with(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     let user = setup.user_event();
     let mut chain = vec![user];
@@ -103,7 +103,7 @@ fn callbacks() {
     let mut calls = [next(&receiver), next(&receiver), next(&receiver)];
     calls.sort_unstable();
     assert_eq!(calls, [CL_COMPLETE, CL_RUNNING, CL_SUBMITTED].map(|status| (command.addr(), status)));
-    // One that comes too late is called all the same.
+    // A callback that is registered too late is called, too.
     assert_eq!(clSetEventCallback(command, CL_COMPLETE, Some(tell), data), CL_SUCCESS);
     assert_eq!(next(&receiver), (command.addr(), CL_COMPLETE));
 
@@ -115,7 +115,7 @@ fn callbacks() {
     assert_eq!(ended(command), CL_COMPLETE);
     assert_eq!(ended(user), CL_COMPLETE);
 
-    // A failure is told with its code, and an event that nobody holds any more still calls back.
+    // A callback gets the code of a failure, and is called even for an event that has been released.
     let user = setup.user_event();
     let mut command = null_mut();
     assert_eq!(clEnqueueMarkerWithWaitList(setup.queue, 1, &user, &mut command), CL_SUCCESS);

@@ -5,7 +5,7 @@ use std::ptr::{null, null_mut};
 
 use super::cl::*;
 
-/// A new file of memory with so many bytes, each of its place's number.
+/// A new memory file with `len` bytes, each with the number of its position.
 fn memory(len: usize) -> libc::c_int {
     // SAFETY: a C string; the new file is mapped as long as it is written.
     unsafe {
@@ -171,7 +171,7 @@ fn properties() {
 }
 
 #[test]
-fn rules_of_handing_over() {
+fn rules_of_acquire_and_release() {
     let (setup, other) = (Setup::new(), Setup::new());
     let plain = setup.buffer(0, 64);
     let list = [OPAQUE, memory(64) as cl_mem_properties, 0];
@@ -198,7 +198,7 @@ fn rules_of_handing_over() {
 }
 
 #[test]
-fn types_are_told() {
+fn handle_types_are_reported() {
     let d = device();
     let expected = [CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR, CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR];
     let expected: Vec<u8> = expected.iter().flat_map(|value| value.to_ne_bytes()).collect();

@@ -1,11 +1,11 @@
-//! The entry points that are not built, each with the error it returns, and a walk over the whole table.
+//! The entry points that are not implemented, each with the error it returns, and a check of the whole table.
 //!
-//! A row that is built is taken out of [`GAPS`]; a row that stops working has no place to hide here.
+//! An entry point that gets implemented has to be removed from [`GAPS`].
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use clift::ffi::dispatch::{Entry, ICD2_TAG, ICD2_TAG_SLOTS, Kind, SLOTS, TABLE, gaps, lookup};
+use clift::ffi::dispatch::{Entry, EntryKind, ICD2_TAG, ICD2_TAG_SLOTS, SLOTS, TABLE, gaps, lookup};
 use clift::ffi::entries::ENTRIES;
 
 use super::cl::*;
@@ -36,7 +36,7 @@ const GAPS: &[(&str, cl_int)] = &[
 ];
 
 #[test]
-fn the_list_of_gaps_is_this_one() {
+fn gaps_are_exactly_these() {
     let found: Vec<(&str, cl_int)> = gaps().map(|(name, error)| (name, error.code())).collect();
     assert_eq!(found, GAPS);
 }
@@ -79,15 +79,15 @@ fn call_with_nothing(entry: &Entry) -> cl_int {
     let place = (&raw mut error).expose_provenance();
     let mut args = [0; MAX_ARGS];
     match entry.kind {
-        Kind::Status | Kind::Info | Kind::Enqueue => return call(entry, args) as cl_int,
-        Kind::Object => args[entry.args] = place,
+        EntryKind::Status | EntryKind::Info | EntryKind::Enqueue => return call(entry, args) as cl_int,
+        EntryKind::Object => args[entry.args] = place,
         // The wait list and the event come before the error code.
-        Kind::EnqueueObject => args[entry.args + 3] = place,
-        Kind::Pointer => {
+        EntryKind::EnqueueObject => args[entry.args + 3] = place,
+        EntryKind::Pointer => {
             assert_eq!(call(entry, args), 0, "{}", entry.name);
             return 0;
         }
-        Kind::Nothing => {
+        EntryKind::Nothing => {
             call(entry, args);
             return 0;
         }
@@ -100,18 +100,18 @@ fn call_with_nothing(entry: &Entry) -> cl_int {
 fn gaps_return_their_errors() {
     for (name, error) in GAPS {
         let entry = ENTRIES.iter().find(|entry| entry.name == *name).unwrap();
-        let expected = if matches!(entry.kind, Kind::Pointer | Kind::Nothing) { 0 } else { *error };
+        let expected = if matches!(entry.kind, EntryKind::Pointer | EntryKind::Nothing) { 0 } else { *error };
         assert_eq!(call_with_nothing(entry), expected, "{name}");
         // Without a place for the error code, too.
         call(entry, [0; MAX_ARGS]);
     }
 }
 
-/// Every function refuses NULL for everything it takes, and the few for which that is a proper call accept it.
+/// Every function rejects NULL for all arguments, except the few for which that is a valid call.
 #[test]
-fn nothing_but_null() {
+fn null_arguments_are_rejected() {
     for entry in ENTRIES {
-        let has_status = !matches!(entry.kind, Kind::Pointer | Kind::Nothing);
+        let has_status = !matches!(entry.kind, EntryKind::Pointer | EntryKind::Nothing);
         let status = call_with_nothing(entry);
         assert_eq!(status != 0, has_status && entry.name != "clUnloadCompiler", "{}: {status}", entry.name);
     }

@@ -1,5 +1,5 @@
-//! Handles that are none: null, numbers, misaligned, of another type. Nothing behind them is read. Handles that were
-//! released are in the test `stale`.
+//! Invalid handles: null, numbers, misaligned, of another type. The memory they point to is not read. Released handles are in the
+//! test `stale`.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -8,7 +8,7 @@ use super::cl::*;
 
 type Handle = *mut c_void;
 
-/// A function that takes a handle first, and the error for one that is bad.
+/// A function whose first argument is a handle, and the error for an invalid one.
 type Use = (&'static str, fn(Handle) -> cl_int, cl_int);
 
 const USES: &[Use] = &[

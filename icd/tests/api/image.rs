@@ -68,7 +68,7 @@ fn formats() {
 }
 
 #[test]
-fn what_cannot_be_made() {
+fn invalid_images() {
     let setup = Setup::new();
     let good = desc(CL_MEM_OBJECT_IMAGE2D, [4, 3, 1], 1);
     let mut bytes = [0u8; 64];
@@ -317,7 +317,7 @@ fn requirements() {
 }
 
 #[test]
-fn what_is_immutable_stays_so() {
+fn immutable_images_cannot_be_written() {
     let setup = Setup::new();
     let q = setup.queue;
     let mut bytes = [5u8; 48];

@@ -1,6 +1,6 @@
-//! The entry points as an application sees them: C calls through the dispatch table of a handle, a file for each class of
-//! entry points, a case for each error code. Kernels are not compiled here: no compiler needs to be installed.
-//! Cases that use handles after their end are in the test `stale`.
+//! The entry points as an application sees them: C calls through the dispatch table of a handle, with one file for each class of
+//! entry points and one case for each error code. No kernels are compiled here, so no compiler needs to be installed. Cases that
+//! use released handles are in the test `stale`.
 #![allow(unsafe_code, reason = "C calls and the pointers they take")]
 
 mod buffer;

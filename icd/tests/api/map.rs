@@ -111,7 +111,7 @@ fn host_memory_maps_to_itself() {
 
 /// A map whose wait list failed has not happened; the mapping of the same region that came before it stays.
 #[test]
-fn a_failed_map_leaves_nothing_behind() {
+fn a_failed_map_has_no_effect() {
     let setup = Setup::with(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     let q = setup.queue;
     let buffer = setup.buffer(0, 16);

@@ -1,4 +1,4 @@
-//! Sub-devices. A machine with one processor has none: then only the refusals are looked at.
+//! Sub-devices. A machine with one processor has none; then only errors are tested.
 
 use std::ptr::{null, null_mut};
 

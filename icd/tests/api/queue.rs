@@ -88,7 +88,7 @@ fn queries() {
 }
 
 #[test]
-fn what_later_versions_took_away_or_queues_on_devices_have() {
+fn removed_and_device_queue_functions() {
     let setup = Setup::new();
     assert_eq!(clSetCommandQueueProperty(setup.queue, PROFILING, CL_TRUE, null_mut()), CL_INVALID_OPERATION);
     assert_eq!(clSetCommandQueueProperty(null_mut(), PROFILING, CL_TRUE, null_mut()), CL_INVALID_COMMAND_QUEUE);

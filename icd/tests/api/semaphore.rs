@@ -71,7 +71,7 @@ fn create_and_ask() {
 }
 
 #[test]
-fn nothing_is_exported() {
+fn semaphores_cannot_be_exported() {
     let setup = Setup::new();
     let s = semaphore(&setup);
     let handle =

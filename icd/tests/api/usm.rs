@@ -55,7 +55,7 @@ fn alloc_and_ask() {
 }
 
 #[test]
-fn refused_allocations() {
+fn invalid_allocations() {
     let setup = Setup::new();
     let max: cl_ulong = info(|s, v, r| clGetDeviceInfo(device(), CL_DEVICE_MAX_MEM_ALLOC_SIZE, s, v, r));
     let (on_device, on_host) = (CL_MEM_ALLOC_INITIAL_PLACEMENT_DEVICE_INTEL, CL_MEM_ALLOC_INITIAL_PLACEMENT_HOST_INTEL);

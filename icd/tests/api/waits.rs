@@ -1,4 +1,4 @@
-//! What is the same for every command: the rules for the queue, the context, the wait list and the event.
+//! Rules that are the same for every command: about the queue, the context, the wait list and the event.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -15,7 +15,7 @@ fn at(host: *mut c_void, offset: usize) -> *mut c_void {
     host.wrapping_byte_add(offset)
 }
 
-/// A command by name and type, ready but for its queue, wait list and event.
+/// A command by name and type, with all arguments but its queue, wait list and event.
 type Command<'a> =
     (&'a str, cl_uint, Box<dyn Fn(cl_command_queue, cl_uint, *const cl_event, *mut cl_event) -> cl_int + 'a>);
 

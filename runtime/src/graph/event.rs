@@ -1,28 +1,28 @@
-//! The handle of a command or user event.
+//! The handle of a command or a user event.
 
 use std::sync::Arc;
 
 use super::node::{DueCallbacks, Node, StatusCallback};
-use super::settle::{self, Step};
+use super::settle::{self, SettleStep};
 use crate::{pool, status};
 
-/// What became, or is to become, of a command; or a *user event*, whose status is set from outside. Cloning is cheap.
+/// A handle of a command, or of a *user event*, whose status the application sets. Cloning is cheap.
 ///
-/// When the last handle of a user event goes without its status having been set, the commands that wait for it fail.
+/// When the last handle of a user event is dropped before its status has been set, the commands that wait for it fail.
 #[derive(Clone)]
 pub struct Event(pub(crate) Arc<Node>);
 
-/// A user event's status can be set once only, and a command's not at all.
+/// A user event's status can be set only once, and a command's not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the event's status is already set")]
 pub struct AlreadySet;
 
-/// When a command passed from state to state, in nanoseconds of [`crate::clock::now_ns`].
+/// The times at which a command changed its status, in nanoseconds of [`crate::clock::now_ns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProfilingTimes {
-    /// Put into its queue.
+    /// Submitted to its queue.
     pub queued: u64,
-    /// Handed to the pool: nothing left to wait for.
+    /// All its dependencies are satisfied, and it was given to the pool.
     pub submit: u64,
     /// Started.
     pub start: u64,
@@ -41,14 +41,14 @@ impl Event {
         self.0.is_user()
     }
 
-    /// Sets a user event's status, 0 or negative; other numbers count as an error too.
+    /// Sets a user event's status, 0 or negative; a positive number counts as an error.
     pub fn set_user_status(&self, status: i32) -> Result<(), AlreadySet> {
         if !self.is_user() || self.0.is_ended() {
             return Err(AlreadySet);
         }
         let status = if status > status::COMPLETE { status::OUT_OF_RESOURCES } else { status };
-        let aftermath = self.0.end(status, None).ok_or(AlreadySet)?;
-        settle::run(Step::Aftermath(aftermath, status), |_| false);
+        let completion = self.0.end(status, None).ok_or(AlreadySet)?;
+        settle::run(SettleStep::Completion(completion, status), |_| false);
         Ok(())
     }
 
@@ -57,31 +57,32 @@ impl Event {
         self.0.status()
     }
 
-    /// Waits for the end and returns the final status. The calling thread helps with work the event waits for instead of
-    /// sleeping, when it can.
+    /// Waits for the end and returns the final status. Instead of sleeping, the calling thread executes work that the event waits
+    /// for if it can.
     pub fn wait(&self) -> i32 {
         pool::wait(&self.0);
         self.0.status()
     }
 
-    /// Calls `callback` once, when the status has come down to `threshold` ([`status::SUBMITTED`], [`status::RUNNING`] or
-    /// [`status::COMPLETE`]) or the command failed, or soon when that is already past: with `threshold`, or with the error.
+    /// Calls `callback` once, when the status has reached `threshold` ([`status::SUBMITTED`], [`status::RUNNING`] or
+    /// [`status::COMPLETE`]) or the command has failed. If that has already happened, the call follows soon. The argument is
+    /// `threshold`, or the error.
     ///
-    /// Callbacks are called one after the other in the order they became due, by a thread of their own and with no lock
-    /// held. A panic in one ends with it.
+    /// A dedicated thread calls callbacks one after the other, in the order they became due, and with no lock held. A panic ends
+    /// only the callback that caused it.
     pub fn on_status(&self, threshold: i32, callback: StatusCallback) {
         if let Some(due) = self.0.on_status(threshold, callback) {
             pool::call_back(DueCallbacks::from_iter([due]));
         }
     }
 
-    /// The profiling times; `None` before the end, for user events, and when the queue does not profile.
+    /// The profiling times; `None` before the end, for user events, and when profiling is disabled.
     pub fn times(&self) -> Option<ProfilingTimes> {
         let [queued, submit, start, end] = self.0.times()?;
         Some(ProfilingTimes { queued, submit, start, end })
     }
 
-    /// Why the command failed, as far as the kernel or the runtime said it.
+    /// Why the command failed, if the kernel or the runtime reported a reason.
     pub fn fault(&self) -> Option<String> {
         self.0.fault()
     }
@@ -94,6 +95,6 @@ impl Event {
 
 impl core::fmt::Debug for Event {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Event").field("origin", &self.0.origin).field("status", &self.status()).finish()
+        f.debug_struct("Event").field("position", &self.0.position).field("status", &self.status()).finish()
     }
 }

@@ -1,18 +1,18 @@
-//! The command graph: queues put commands in, events say what became of them.
+//! The command graph: commands are submitted to queues, and events report their status.
 //!
-//! A command waits by a counter of unfinished predecessors; no thread is parked for a queue. Two kinds of edge lead from a
-//! command to a later one: *explicit* (the wait list; passes a failure on) and *implicit* (queue order, barriers; only
-//! orders). When the counter falls to zero the command is ready: commands that do nothing end on the spot, others go to
-//! the [`crate::pool`]. What a command's end sets off is worked through in a loop (`settle`), never by recursion, and
-//! with no lock held while work, callbacks or destructors run. Callbacks on
-//! events are called by a thread of their own, one after the other ([`crate::pool`]).
+//! Each command has a counter of unfinished predecessors; no thread blocks on behalf of a queue. There are two kinds of
+//! dependencies: *explicit* ones (the wait list), which propagate failures, and *implicit* ones (queue order, barriers), which
+//! only order commands. When the counter reaches zero the command is ready: a command without work ends at once, others go to
+//! the [`crate::pool`]. The consequences of a command's end are processed in a loop (`settle`) without recursion, and no lock is
+//! held while work, callbacks or destructors run. A dedicated thread calls the callbacks on events, one after the other
+//! ([`crate::pool`]).
 //!
-//! - `node`: the state of a command or user event, and its edges;
-//! - `event`: the handle others hold;
+//! - `node`: the state of a command or user event, and its dependencies;
+//! - `event`: the public handle;
 //! - `queue`: order between the commands of a queue;
-//! - `settle`: from status to status, and on to the dependants.
+//! - `settle`: status transitions and their effect on dependants.
 //!
-//! Not here: running anything (`pool`, [`crate::launch`]).
+//! Not here: execution (`pool`, [`crate::launch`]).
 
 mod event;
 mod node;
@@ -22,7 +22,7 @@ mod settle;
 mod tests;
 
 pub use event::{AlreadySet, Event, ProfilingTimes};
-pub use queue::{Command, Keep, Queue, QueueOptions, Waits, Work};
+pub use queue::{Command, KeepAlive, Queue, QueueOptions, WaitList, Work};
 
-pub(crate) use node::{DueCallbacks, Kind, Node, Origin};
+pub(crate) use node::{DueCallbacks, Node, NodeKind, QueuePosition};
 pub(crate) use settle::{Ended, drain_here, finish, start};

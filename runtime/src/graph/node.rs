@@ -1,52 +1,53 @@
 //! The state behind an [`Event`](super::Event): one allocation per command.
 //!
-//! All fields that several threads change together are under one small lock, which is never held while foreign code runs.
-//! The status is also readable without it. Lock order: a queue's lock, then a node's; never two nodes' at once.
+//! One small lock protects all fields that several threads change. It is never held while foreign code runs. The status can also
+//! be read without it. Lock order: a queue's lock, then a node's. A thread never holds the locks of two nodes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 
-use super::queue::{Keep, Work};
-use super::settle::{self, Step};
+use super::queue::{KeepAlive, Work};
+use super::settle::{self, SettleStep};
 use crate::clock::now_ns;
 use crate::launch::Launch;
-use crate::pool::{Crew, Signal};
+use crate::pool::{PoolHandle, Signal};
+use crate::sync::{Mutex, MutexGuard};
 use crate::{pool, status};
 
-/// A callback on a status: told the status it was registered for, or the error that ended the command.
+/// A callback on a status. Its argument is the status it was registered for, or the error that ended the command.
 pub(crate) type StatusCallback = Box<dyn FnOnce(i32) + Send>;
 
-/// Callbacks to be called now, each with the status to tell it.
+/// Callbacks to be called now, each with its argument.
 pub(crate) type DueCallbacks = SmallVec<[(i32, StatusCallback); 1]>;
 
-/// Where a command comes from: who may help with it is decided by this.
+/// A command's position in its queue. It decides which waiting threads may help with the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub(crate) struct QueuePosition {
     /// The queue's number, 0 for a user event.
     pub(crate) queue: u64,
     /// Position in that queue.
     pub(crate) sequence: u64,
-    /// Whether the queue is in-order: then everything before a command has to end before it.
+    /// Whether the queue is in-order, so that all earlier commands have to end before this one.
     pub(crate) in_order: bool,
 }
 
-/// The four profiling times.
+/// The profiling times.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Time {
+pub(crate) enum Timestamp {
     Queued,
     Submit,
     Start,
     End,
 }
 
-/// What kind of thing a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum NodeKind {
     /// A user event.
     User,
-    /// A command that does nothing: a marker, a barrier, a launch without work-items.
+    /// A command without work: a marker, a barrier, a launch without work-items.
     Nothing,
     /// A kernel launch.
     Launch,
@@ -54,20 +55,21 @@ pub(crate) enum Kind {
     Task,
 }
 
-/// A command, or a user event (a node without work whose status is set from outside).
+/// A command, or a user event (a node without work whose status is set by the application).
 pub(crate) struct Node {
     status: AtomicI32,
-    /// Unfinished predecessors, plus one while the command is being submitted.
+    /// Number of unfinished predecessors, plus one while the command is being submitted.
     pending: AtomicU32,
     /// Whether an explicit predecessor failed.
-    doomed: AtomicBool,
-    pub(crate) origin: Origin,
-    /// Who runs it.
-    pub(crate) crew: Crew,
-    pub(crate) kind: Kind,
+    predecessor_failed: AtomicBool,
+    pub(crate) position: QueuePosition,
+    /// The pool that executes it.
+    pub(crate) pool: PoolHandle,
+    pub(crate) kind: NodeKind,
     profiling: bool,
     times: [AtomicU64; 4],
-    /// The process (counted by forks) the node belongs to: in a child, a parent's unfinished node never ends.
+    /// The epoch (number of forks) of the process that created the node. In a child process, a parent's unfinished node never
+    /// ends.
     epoch: u32,
     inner: Mutex<Inner>,
 }
@@ -75,18 +77,18 @@ pub(crate) struct Node {
 #[derive(Default)]
 struct Inner {
     work: Option<Work>,
-    keep: Keep,
-    dependants: SmallVec<[(Arc<Node>, Edge); 2]>,
+    keep: KeepAlive,
+    dependants: SmallVec<[(Arc<Node>, Dependency); 2]>,
     callbacks: SmallVec<[(i32, StatusCallback); 1]>,
     waiters: SmallVec<[Arc<Signal>; 1]>,
     fault: Option<String>,
-    /// What is left of a launch: memory to be freed with the node. See [`super::queue`].
-    spent: Option<Box<Launch>>,
+    /// A finished launch whose memory is freed with the node. See [`super::queue`].
+    retired: Option<Box<Launch>>,
 }
 
-/// Whether a failure passes along an edge.
+/// Whether a dependency propagates a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Edge {
+pub(crate) enum Dependency {
     /// From the wait list: it does.
     Explicit,
     /// From queue order: it does not.
@@ -96,31 +98,44 @@ pub(crate) enum Edge {
 impl Node {
     /// A user event: submitted, waiting for its status.
     pub(crate) fn user() -> Self {
-        let origin = Origin { queue: 0, sequence: 0, in_order: false };
-        Self::build(status::SUBMITTED, origin, Crew::whole(), Kind::User, false, Inner::default())
+        let position = QueuePosition { queue: 0, sequence: 0, in_order: false };
+        Self::build(status::SUBMITTED, position, PoolHandle::root(), NodeKind::User, false, Inner::default())
     }
 
-    /// A command being submitted; the end of the submission ends that.
-    pub(crate) fn command(origin: Origin, crew: Crew, profiling: bool, work: Work, keep: Keep) -> Self {
+    /// A command that is being submitted, which [`Node::release`] ends.
+    pub(crate) fn command(
+        position: QueuePosition,
+        pool: PoolHandle,
+        profiling: bool,
+        work: Work,
+        keep: KeepAlive,
+    ) -> Self {
         let kind = match &work {
-            Work::Marker | Work::Barrier => Kind::Nothing,
-            Work::Launch(launch) if launch.nd.total_groups() == 0 => Kind::Nothing,
-            Work::Launch(_) => Kind::Launch,
-            Work::Task(_) => Kind::Task,
+            Work::Marker | Work::Barrier => NodeKind::Nothing,
+            Work::Launch(launch) if launch.nd.total_groups() == 0 => NodeKind::Nothing,
+            Work::Launch(_) => NodeKind::Launch,
+            Work::Task(_) => NodeKind::Task,
         };
         let inner = Inner { work: Some(work), keep, ..Inner::default() };
-        let node = Self::build(status::QUEUED, origin, crew, kind, profiling, inner);
-        node.record(Time::Queued);
+        let node = Self::build(status::QUEUED, position, pool, kind, profiling, inner);
+        node.record(Timestamp::Queued);
         node
     }
 
-    fn build(status: i32, origin: Origin, crew: Crew, kind: Kind, profiling: bool, inner: Inner) -> Self {
+    fn build(
+        status: i32,
+        position: QueuePosition,
+        pool: PoolHandle,
+        kind: NodeKind,
+        profiling: bool,
+        inner: Inner,
+    ) -> Self {
         Self {
             status: AtomicI32::new(status),
             pending: AtomicU32::new(1),
-            doomed: AtomicBool::new(false),
-            origin,
-            crew,
+            predecessor_failed: AtomicBool::new(false),
+            position,
+            pool,
             kind,
             profiling,
             times: [const { AtomicU64::new(0) }; 4],
@@ -130,10 +145,10 @@ impl Node {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
-    /// The status; a node of the parent process that will never end reads as failed.
+    /// The status. A parent process's node that will never end reads as failed.
     pub(crate) fn status(&self) -> i32 {
         let now = self.status.load(Ordering::Acquire);
         if now > status::COMPLETE && self.epoch != pool::epoch() { status::OUT_OF_RESOURCES } else { now }
@@ -144,16 +159,16 @@ impl Node {
     }
 
     pub(crate) fn is_user(&self) -> bool {
-        self.kind == Kind::User
+        self.kind == NodeKind::User
     }
 
     /// Whether an explicit predecessor failed. Final once the command is ready.
-    pub(crate) fn is_doomed(&self) -> bool {
-        self.doomed.load(Ordering::Acquire)
+    pub(crate) fn has_failed_predecessor(&self) -> bool {
+        self.predecessor_failed.load(Ordering::Acquire)
     }
 
-    /// Notes the time of a step when the queue profiles.
-    pub(crate) fn record(&self, time: Time) {
+    /// Records a profiling time, if profiling is enabled.
+    pub(crate) fn record(&self, time: Timestamp) {
         if self.profiling {
             self.times[time as usize].store(now_ns(), Ordering::Relaxed);
         }
@@ -168,10 +183,10 @@ impl Node {
     }
 
     /// Makes `later` wait for this one, unless this one has ended already.
-    pub(crate) fn precede(&self, later: &Arc<Node>, edge: Edge) {
+    pub(crate) fn precede(&self, later: &Arc<Node>, dependency: Dependency) {
         if self.is_ended() || self.epoch != pool::epoch() {
-            if edge == Edge::Explicit && self.status() < status::COMPLETE {
-                later.doomed.store(true, Ordering::Release);
+            if dependency == Dependency::Explicit && self.status() < status::COMPLETE {
+                later.predecessor_failed.store(true, Ordering::Release);
             }
             return;
         }
@@ -179,75 +194,75 @@ impl Node {
         let now = self.status();
         if now > status::COMPLETE {
             later.pending.fetch_add(1, Ordering::Relaxed);
-            inner.dependants.push((later.clone(), edge));
-        } else if edge == Edge::Explicit && now < status::COMPLETE {
-            later.doomed.store(true, Ordering::Release);
+            inner.dependants.push((later.clone(), dependency));
+        } else if dependency == Dependency::Explicit && now < status::COMPLETE {
+            later.predecessor_failed.store(true, Ordering::Release);
         }
     }
 
-    /// One predecessor (or the submission) is done with; says whether the command has become ready.
+    /// Removes one predecessor (or the submission); returns whether the command has become ready.
     pub(crate) fn release(&self) -> bool {
         self.pending.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// A predecessor ended with `status`; says whether the command has become ready.
-    pub(crate) fn predecessor_ended(&self, edge: Edge, status: i32) -> bool {
-        if edge == Edge::Explicit && status < status::COMPLETE {
-            self.doomed.store(true, Ordering::Release);
+    /// Handles the end of a predecessor with `status`; returns whether the command has become ready.
+    pub(crate) fn predecessor_ended(&self, dependency: Dependency, status: i32) -> bool {
+        if dependency == Dependency::Explicit && status < status::COMPLETE {
+            self.predecessor_failed.store(true, Ordering::Release);
         }
         self.release()
     }
 
-    /// The command runs: takes its work, which only one thread gets, and the callbacks this makes due.
+    /// Sets the status to running; returns the work, which only one thread gets, and the callbacks that are now due.
     pub(crate) fn begin(&self) -> (Option<Work>, DueCallbacks) {
         let mut inner = self.lock();
         self.status.store(status::RUNNING, Ordering::Release);
         (inner.work.take(), due(&mut inner, status::RUNNING))
     }
 
-    /// Takes what the command has kept alive.
-    pub(crate) fn take_belongings(&self) -> (Option<Work>, Keep) {
+    /// Takes the resources that the command keeps alive.
+    pub(crate) fn take_resources(&self) -> (Option<Work>, KeepAlive) {
         let mut inner = self.lock();
         (inner.work.take(), core::mem::take(&mut inner.keep))
     }
 
-    /// Moves on to a status that is not final and returns the callbacks this makes due.
+    /// Sets a status that is not final; returns the callbacks that are now due.
     pub(crate) fn advance(&self, to: i32) -> DueCallbacks {
         let mut inner = self.lock();
         self.status.store(to, Ordering::Release);
         due(&mut inner, to)
     }
 
-    /// Sets the final status; `None` when there is one already. `spent` is freed with the node.
-    pub(crate) fn end(&self, status: i32, spent: Option<Box<Launch>>) -> Option<Aftermath> {
+    /// Sets the final status; `None` when there already is one. `retired` is freed with the node.
+    pub(crate) fn end(&self, status: i32, retired: Option<Box<Launch>>) -> Option<Completion> {
         let mut inner = self.lock();
-        inner.spent = spent;
+        inner.retired = retired;
         if self.status.load(Ordering::Acquire) <= status::COMPLETE {
             return None;
         }
         self.status.store(status, Ordering::Release);
-        Some(Aftermath {
+        Some(Completion {
             dependants: core::mem::take(&mut inner.dependants),
             callbacks: due(&mut inner, status),
             waiters: core::mem::take(&mut inner.waiters),
         })
     }
 
-    /// Registers a callback, or hands it back with the status to tell it when that status is already past.
+    /// Registers a callback. If its status has already been reached, returns the callback and its argument instead.
     pub(crate) fn on_status(&self, threshold: i32, callback: StatusCallback) -> Option<(i32, StatusCallback)> {
         if self.epoch != pool::epoch() {
-            return Some((told(self.status(), threshold), callback));
+            return Some((callback_status(self.status(), threshold), callback));
         }
         let mut inner = self.lock();
         let now = self.status();
         if now <= threshold {
-            return Some((told(now, threshold), callback));
+            return Some((callback_status(now, threshold), callback));
         }
         inner.callbacks.push((threshold, callback));
         None
     }
 
-    /// Registers a signal to be raised at the end; false when that is past.
+    /// Registers a signal to be raised at the end; false when the command has already ended.
     pub(crate) fn register_waiter(&self, signal: &Arc<Signal>) -> bool {
         if self.is_ended() {
             return false;
@@ -260,14 +275,14 @@ impl Node {
         true
     }
 
-    /// Takes a signal out again.
+    /// Removes a signal.
     pub(crate) fn unregister_waiter(&self, signal: &Arc<Signal>) {
         if !self.is_ended() {
             self.lock().waiters.retain(|other| !Arc::ptr_eq(other, signal));
         }
     }
 
-    /// Remembers why the command failed; the first message counts.
+    /// Records why the command failed; only the first message is kept.
     pub(crate) fn set_fault(&self, message: String) {
         self.lock().fault.get_or_insert(message);
     }
@@ -280,19 +295,19 @@ impl Node {
     }
 }
 
-/// What the end of a command sets off.
-pub(crate) struct Aftermath {
-    pub(crate) dependants: SmallVec<[(Arc<Node>, Edge); 2]>,
+/// What remains to be done when a command has ended.
+pub(crate) struct Completion {
+    pub(crate) dependants: SmallVec<[(Arc<Node>, Dependency); 2]>,
     pub(crate) callbacks: DueCallbacks,
     pub(crate) waiters: SmallVec<[Arc<Signal>; 1]>,
 }
 
-/// The status a callback is told: the one it asked for, or the error.
-fn told(now: i32, threshold: i32) -> i32 {
+/// The argument of a callback: the status it was registered for, or the error.
+fn callback_status(now: i32, threshold: i32) -> i32 {
     if now < status::COMPLETE { now } else { threshold }
 }
 
-/// Takes the callbacks whose status is reached, the earliest status first, in the order of registration.
+/// Removes the callbacks whose status has been reached: earlier statuses first, then in the order of registration.
 fn due(inner: &mut Inner, now: i32) -> DueCallbacks {
     if inner.callbacks.is_empty() {
         return SmallVec::new();
@@ -302,26 +317,26 @@ fn due(inner: &mut Inner, now: i32) -> DueCallbacks {
     inner.callbacks = rest;
     reached.sort_by_key(|(threshold, _)| core::cmp::Reverse(*threshold));
     for (threshold, _) in &mut reached {
-        *threshold = told(now, *threshold);
+        *threshold = callback_status(now, *threshold);
     }
     reached
 }
 
 impl Drop for Node {
-    /// A user event nobody can set any more fails its dependants: they would wait for ever.
+    /// A user event whose status can no longer be set fails its dependants; otherwise they would wait forever.
     fn drop(&mut self) {
-        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.inner.get_mut();
         if self.epoch != pool::epoch() {
-            // The parent's, in the child of a fork: a chain of any length, which nobody runs. It is left alone.
+            // In the child of a fork: the parent's dependants, a chain of any length that will never run. They are leaked.
             core::mem::forget(core::mem::take(&mut inner.dependants));
             return;
         }
-        if self.kind != Kind::User || *self.status.get_mut() <= status::COMPLETE {
+        if self.kind != NodeKind::User || *self.status.get_mut() <= status::COMPLETE {
             return;
         }
         let dependants = core::mem::take(&mut inner.dependants);
         if !dependants.is_empty() {
-            settle::run(Step::Release(dependants, status::WAIT_LIST_FAILED), |_| false);
+            settle::run(SettleStep::Release(dependants, status::WAIT_LIST_FAILED), |_| false);
         }
     }
 }

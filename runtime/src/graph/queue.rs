@@ -3,60 +3,61 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
 use super::event::Event;
-use super::node::{Edge, Node, Origin};
+use super::node::{Dependency, Node, QueuePosition};
 use super::settle;
 use crate::launch::Launch;
-use crate::pool::{self, Crew};
+use crate::pool::{self, PoolHandle};
+use crate::sync::{Mutex, MutexGuard};
 
-/// What a command does.
+/// The work of a command.
 pub enum Work {
-    /// A kernel, on as many threads as it is worth.
+    /// A kernel launch, on as many threads as it needs.
     Launch(Box<Launch>),
-    /// A function, on one thread. `Err` carries the (negative) status the command ends with; a panic counts as
+    /// A function, on one thread. `Err` carries the (negative) final status of the command; a panic counts as
     /// [`crate::status::OUT_OF_RESOURCES`].
     Task(Box<dyn FnOnce() -> Result<(), i32> + Send>),
-    /// Nothing. With an empty wait list it waits for everything earlier in the queue.
+    /// No work. With an empty wait list it waits for all earlier commands of the queue.
     Marker,
-    /// Nothing; as [`Work::Marker`], and everything later in the queue waits for it.
+    /// No work. In addition to [`Work::Marker`], all later commands of the queue wait for it.
     Barrier,
 }
 
 /// A wait list.
-pub type Waits = SmallVec<[Event; 2]>;
+pub type WaitList = SmallVec<[Event; 2]>;
 
-/// What has to live until a command has ended.
-pub type Keep = SmallVec<[Arc<dyn Any + Send + Sync>; 4]>;
+/// The resources that a command keeps alive until it ends.
+pub type KeepAlive = SmallVec<[Arc<dyn Any + Send + Sync>; 4]>;
 
 /// A command to be submitted.
 pub struct Command {
-    /// What it does.
+    /// Its work.
     pub work: Work,
     /// The commands and user events it waits for, of any queue. If one of them fails, it ends with
     /// [`crate::status::WAIT_LIST_FAILED`] without having run.
-    pub waits: Waits,
-    /// Kept alive while the command may run: dropped after its work, *before* its end is reported, on any thread, with no
-    /// lock held.
-    pub keep: Keep,
+    pub waits: WaitList,
+    /// Resources kept alive while the command may run. They are dropped after its work and *before* its end is reported, on any
+    /// thread, with no lock held.
+    pub keep: KeepAlive,
 }
 
 impl Command {
-    /// A command that waits for nothing but its queue's order and keeps nothing alive.
+    /// A command without a wait list that keeps nothing alive.
     pub fn new(work: Work) -> Self {
-        Self { work, waits: Waits::new(), keep: Keep::new() }
+        Self { work, waits: WaitList::new(), keep: KeepAlive::new() }
     }
 
-    /// With this wait list.
+    /// Adds events to the wait list.
     pub fn after(mut self, waits: impl IntoIterator<Item = Event>) -> Self {
         self.waits.extend(waits);
         self
     }
 
-    /// Keeping `thing` alive until it has ended.
+    /// Keeps `thing` alive until the command has ended.
     pub fn keeping(mut self, thing: Arc<dyn Any + Send + Sync>) -> Self {
         self.keep.push(thing);
         self
@@ -68,60 +69,60 @@ impl Command {
 pub struct QueueOptions {
     /// Commands are ordered by wait lists and barriers only.
     pub out_of_order: bool,
-    /// Events record their times.
+    /// Events record profiling times.
     pub profiling: bool,
-    /// Who runs the commands.
-    pub crew: Crew,
+    /// The pool that executes the commands.
+    pub pool: PoolHandle,
 }
 
-/// A command queue. Dropping it lets its commands go on.
+/// A command queue. Dropping it does not affect its commands.
 pub struct Queue {
     id: u64,
     options: QueueOptions,
-    book: Book,
+    state: ProcessOrder,
 }
 
-/// A queue's order in one process. A child made by `fork` begins a new one: the parent's commands are no business of the
-/// child's, and the parent's lock may have been held by a thread the child does not have.
-struct Book {
+/// A queue's state in one process. A child made by `fork` starts with a new one: it does not execute the parent's commands, and
+/// a thread that does not exist in the child may have held the parent's lock.
+struct ProcessOrder {
     epoch: u32,
     order: Mutex<Order>,
-    in_child: OnceLock<Box<Book>>,
+    in_child: OnceLock<Box<ProcessOrder>>,
 }
 
-impl Book {
+impl ProcessOrder {
     fn new() -> Self {
         Self { epoch: pool::epoch(), order: Mutex::default(), in_child: OnceLock::new() }
     }
 }
 
-/// What later commands may have to wait for.
+/// The commands that later ones may have to wait for.
 #[derive(Default)]
 struct Order {
     sequence: u64,
-    /// In-order: the latest commands, ended ones at the front. The thread that submits frees them: memory that is
-    /// allocated by one thread and freed by another costs both the allocator's lock.
+    /// In-order: the latest commands, with ended ones at the front. The submitting thread frees them, because freeing memory on
+    /// another thread than the allocating one makes both contend for the allocator's lock.
     recent: VecDeque<Arc<Node>>,
     /// Out-of-order: the latest barrier.
     barrier: Option<Arc<Node>>,
-    /// Out-of-order: commands that may not have ended, without gaps since the latest full barrier.
+    /// Out-of-order: all commands since the latest full barrier that may not have ended.
     open: Vec<Arc<Node>>,
-    /// Length of `open` at which ended commands are taken out.
+    /// Length of `open` at which ended commands are removed.
     prune_at: usize,
 }
 
-/// Ended commands a submission frees: more than one, so that their number falls.
+/// Number of ended commands that a submission frees: more than one, so that their number decreases.
 const FREED_AT_ONCE: usize = 4;
 
-/// Least number of remembered commands before ended ones are taken out.
+/// Smallest length of `open` at which ended commands are removed.
 const PRUNE_AT_LEAST: usize = 64;
 
 impl Queue {
-    /// A queue; the first one of a crew starts its workers.
+    /// Creates a queue. The first queue of a pool starts the pool's workers.
     pub fn new(options: QueueOptions) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        options.crew.pool().start();
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), options, book: Book::new() }
+        options.pool.get().start();
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), options, state: ProcessOrder::new() }
     }
 
     /// Its properties.
@@ -130,22 +131,22 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, Order> {
-        let mut book = &self.book;
-        while book.epoch != pool::epoch() {
-            book = book.in_child.get_or_init(|| Box::new(Book::new()));
+        let mut state = &self.state;
+        while state.epoch != pool::epoch() {
+            state = state.in_child.get_or_init(|| Box::new(ProcessOrder::new()));
         }
-        book.order.lock().unwrap_or_else(PoisonError::into_inner)
+        state.order.lock()
     }
 
-    /// Puts a command in and returns at once. The command needs no [`Queue::flush`] to get going.
+    /// Submits a command and returns at once. The command starts without a [`Queue::flush`].
     pub fn submit(&self, command: Command) -> Event {
         let mut order = self.lock();
         order.sequence += 1;
-        let origin = Origin { queue: self.id, sequence: order.sequence, in_order: !self.options.out_of_order };
+        let position = QueuePosition { queue: self.id, sequence: order.sequence, in_order: !self.options.out_of_order };
         let everything = command.waits.is_empty() && matches!(command.work, Work::Marker | Work::Barrier);
         let is_barrier = matches!(command.work, Work::Barrier);
         let node =
-            Arc::new(Node::command(origin, self.options.crew, self.options.profiling, command.work, command.keep));
+            Arc::new(Node::command(position, self.options.pool, self.options.profiling, command.work, command.keep));
         if self.options.out_of_order {
             order.link_out_of_order(&node, everything, is_barrier);
         } else {
@@ -155,17 +156,17 @@ impl Queue {
         drop(order);
         drop(ended);
         for event in &command.waits {
-            event.0.precede(&node, Edge::Explicit);
+            event.0.precede(&node, Dependency::Explicit);
         }
         drop(command.waits);
         settle::submitted(node.clone());
         Event(node)
     }
 
-    /// Sees to it that everything submitted gets going (which it does anyway).
+    /// Does nothing: submitted commands start without it.
     pub fn flush(&self) {}
 
-    /// Waits until everything submitted so far has ended. The calling thread helps, as in [`Event::wait`].
+    /// Waits until all commands submitted so far have ended. The calling thread helps, as in [`Event::wait`].
     pub fn finish(&self) {
         let last = if self.options.out_of_order {
             Some(self.submit(Command::new(Work::Marker)).0)
@@ -175,7 +176,7 @@ impl Queue {
         if let Some(last) = last {
             pool::wait_for_queue(&last);
         }
-        // Freed without the lock.
+        // They are freed without the lock.
         while {
             let ended = self.lock().take_ended();
             !ended.is_empty()
@@ -186,12 +187,12 @@ impl Queue {
 impl Order {
     fn link_in_order(&mut self, node: &Arc<Node>) {
         if let Some(last) = self.recent.back() {
-            last.precede(node, Edge::Implicit);
+            last.precede(node, Dependency::Implicit);
         }
         self.recent.push_back(node.clone());
     }
 
-    /// Takes a few ended commands out of the list, to be dropped without the lock.
+    /// Removes a few ended commands from the list, to be dropped without the lock.
     fn take_ended(&mut self) -> SmallVec<[Arc<Node>; FREED_AT_ONCE]> {
         let mut ended = SmallVec::new();
         while ended.len() < FREED_AT_ONCE
@@ -205,11 +206,11 @@ impl Order {
     fn link_out_of_order(&mut self, node: &Arc<Node>, everything: bool, is_barrier: bool) {
         if everything {
             for earlier in &self.open {
-                earlier.precede(node, Edge::Implicit);
+                earlier.precede(node, Dependency::Implicit);
             }
         }
         if let Some(barrier) = &self.barrier {
-            barrier.precede(node, Edge::Implicit);
+            barrier.precede(node, Dependency::Implicit);
         }
         if is_barrier {
             self.barrier = Some(node.clone());

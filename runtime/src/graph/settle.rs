@@ -1,10 +1,10 @@
-//! From status to status: what happens when a command becomes ready, starts or ends.
+//! Status transitions: what happens when a command becomes ready, starts or ends.
 //!
-//! The end of a command may make others ready, some of which (markers, failed ones) end at once, and so on: chains of any
-//! length. They are worked off as *steps* in a loop. A thread has one such loop at a time: whatever a callback inside it
-//! sets off is appended to it, so stacks stay flat whatever applications nest.
+//! The end of a command may make other commands ready. Some of them (markers, failed ones) end at once, so there can be chains of
+//! any length. They are processed as *steps* in a loop. A thread has only one such loop at a time, and callbacks called from it
+//! append their steps to the same list, so the depth of the stack is bounded.
 //!
-//! Not here: calling callbacks ([`crate::pool`] does, in order).
+//! Not here: calling callbacks ([`crate::pool`] does so, in order).
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -14,39 +14,39 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::node::{Aftermath, DueCallbacks, Edge, Kind, Node, Time};
+use super::node::{Completion, Dependency, DueCallbacks, Node, NodeKind, Timestamp};
 use super::queue::Work;
 use crate::launch::Launch;
 use crate::{pool, status};
 
-/// A command whose work is done (or will not be done).
+/// A command whose work has ended, or will not be done.
 pub(crate) struct Ended {
     pub(crate) node: Arc<Node>,
     /// Its final status.
     pub(crate) status: i32,
-    /// What is left of the launch, to be freed with the node.
-    pub(crate) spent: Option<Box<Launch>>,
+    /// A finished launch, to be freed with the node.
+    pub(crate) retired: Option<Box<Launch>>,
 }
 
-/// One thing left to do.
-pub(super) enum Step {
-    /// Nothing holds the command back any more.
+/// One pending step.
+pub(super) enum SettleStep {
+    /// All dependencies of the command are satisfied.
     Ready(Arc<Node>),
-    /// Report it.
+    /// Report the command's end.
     End(Ended),
-    /// A final status was set.
-    Aftermath(Aftermath, i32),
-    /// Predecessors of these ended with the status.
-    Release(SmallVec<[(Arc<Node>, Edge); 2]>, i32),
-    /// Call these.
+    /// Process the completion of a command whose final status has been set.
+    Completion(Completion, i32),
+    /// Release these commands: a predecessor ended with this status.
+    Release(SmallVec<[(Arc<Node>, Dependency); 2]>, i32),
+    /// Call these callbacks.
     Callbacks(DueCallbacks),
 }
 
-/// A thread's steps.
+/// A thread's pending steps.
 #[derive(Default)]
 struct Steps {
-    list: RefCell<VecDeque<Step>>,
-    /// Whether the thread is in the loop that empties the list.
+    list: RefCell<VecDeque<SettleStep>>,
+    /// Whether the thread is inside the loop that empties the list.
     looping: Cell<bool>,
 }
 
@@ -54,14 +54,14 @@ thread_local! {
     static STEPS: Rc<Steps> = Rc::default();
 }
 
-/// The thread's steps; on a thread that is ending, fresh ones.
+/// The thread's steps; a new list on a thread that is being destroyed.
 fn steps() -> Rc<Steps> {
     STEPS.try_with(Rc::clone).unwrap_or_default()
 }
 
-/// Does `first` and all that follows from it. Commands that have become ready go to the pool, except one that `keep`
-/// accepts: that is returned, to be run by the caller. Inside another loop of this thread the step is only noted.
-pub(super) fn run(first: Step, keep: impl FnMut(&Node) -> bool) -> Option<Arc<Node>> {
+/// Executes `first` and all steps that result from it. Commands that become ready go to the pool, except one that `keep` accepts,
+/// which is returned for the caller to run. Inside another loop of this thread the step is only appended to the list.
+pub(super) fn run(first: SettleStep, keep: impl FnMut(&Node) -> bool) -> Option<Arc<Node>> {
     let steps = steps();
     if steps.looping.replace(true) {
         steps.push(first);
@@ -77,7 +77,7 @@ pub(super) fn run(first: Step, keep: impl FnMut(&Node) -> bool) -> Option<Arc<No
     round.kept
 }
 
-/// Does what callbacks on this thread have left to be done, before the thread blocks inside one.
+/// Executes the pending steps of callbacks on this thread, before the thread blocks inside one.
 pub(crate) fn drain_here() {
     let steps = steps();
     let mut round = Round { steps: &steps, kept: None, keep: |_: &Node| false };
@@ -87,16 +87,16 @@ pub(crate) fn drain_here() {
 }
 
 impl Steps {
-    fn push(&self, step: Step) {
+    fn push(&self, step: SettleStep) {
         self.list.borrow_mut().push_back(step);
     }
 
-    fn pop(&self) -> Option<Step> {
+    fn pop(&self) -> Option<SettleStep> {
         self.list.borrow_mut().pop_front()
     }
 }
 
-/// One run of the loop.
+/// One execution of the loop.
 struct Round<'a, F> {
     steps: &'a Steps,
     kept: Option<Arc<Node>>,
@@ -104,54 +104,54 @@ struct Round<'a, F> {
 }
 
 impl<F: FnMut(&Node) -> bool> Round<'_, F> {
-    fn take(&mut self, step: Step) {
+    fn take(&mut self, step: SettleStep) {
         match step {
-            Step::Ready(node) => self.ready(node),
-            Step::End(Ended { node, status, spent }) => {
-                // What the command kept alive goes first: when its end is known, it holds nothing any more.
-                drop_quietly(node.take_belongings());
-                node.record(Time::End);
-                tracing::trace!(queue = node.origin.queue, number = node.origin.sequence, status, "ends");
-                if let Some(aftermath) = node.end(status, spent) {
-                    self.take(Step::Aftermath(aftermath, status));
+            SettleStep::Ready(node) => self.ready(node),
+            SettleStep::End(Ended { node, status, retired }) => {
+                // Resources are released first: when the command's end is visible, it holds nothing any more.
+                drop_quietly(node.take_resources());
+                node.record(Timestamp::End);
+                tracing::trace!(queue = node.position.queue, number = node.position.sequence, status, "ends");
+                if let Some(completion) = node.end(status, retired) {
+                    self.take(SettleStep::Completion(completion, status));
                 }
             }
-            Step::Aftermath(aftermath, status) => {
-                for signal in aftermath.waiters {
+            SettleStep::Completion(completion, status) => {
+                for signal in completion.waiters {
                     signal.raise();
                 }
-                self.release(aftermath.dependants, status);
-                if !aftermath.callbacks.is_empty() {
-                    self.steps.push(Step::Callbacks(aftermath.callbacks));
+                self.release(completion.dependants, status);
+                if !completion.callbacks.is_empty() {
+                    self.steps.push(SettleStep::Callbacks(completion.callbacks));
                 }
             }
-            Step::Release(dependants, status) => self.release(dependants, status),
-            Step::Callbacks(callbacks) => self.call_all(callbacks),
+            SettleStep::Release(dependants, status) => self.release(dependants, status),
+            SettleStep::Callbacks(callbacks) => self.call_all(callbacks),
         }
     }
 
     fn ready(&mut self, node: Arc<Node>) {
-        if node.is_doomed() {
-            self.steps.push(Step::End(Ended { node, status: status::WAIT_LIST_FAILED, spent: None }));
+        if node.has_failed_predecessor() {
+            self.steps.push(SettleStep::End(Ended { node, status: status::WAIT_LIST_FAILED, retired: None }));
             return;
         }
-        node.record(Time::Submit);
+        node.record(Timestamp::Submit);
         self.call_all(node.advance(status::SUBMITTED));
-        if node.kind == Kind::Nothing {
+        if node.kind == NodeKind::Nothing {
             start(&node);
-            self.steps.push(Step::End(Ended { node, status: status::COMPLETE, spent: None }));
+            self.steps.push(SettleStep::End(Ended { node, status: status::COMPLETE, retired: None }));
         } else if self.kept.is_none() && (self.keep)(&node) {
             self.kept = Some(node);
         } else {
             trace(&node, "ready");
-            node.crew.pool().push(node);
+            node.pool.get().push(node);
         }
     }
 
-    fn release(&mut self, dependants: SmallVec<[(Arc<Node>, Edge); 2]>, status: i32) {
-        for (node, edge) in dependants {
-            if node.predecessor_ended(edge, status) {
-                self.steps.push(Step::Ready(node));
+    fn release(&mut self, dependants: SmallVec<[(Arc<Node>, Dependency); 2]>, status: i32) {
+        for (node, dependency) in dependants {
+            if node.predecessor_ended(dependency, status) {
+                self.steps.push(SettleStep::Ready(node));
             }
         }
     }
@@ -164,10 +164,10 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
     }
 }
 
-/// The command begins to run: its work.
+/// Starts the command; returns its work.
 pub(crate) fn start(node: &Node) -> Option<Work> {
     trace(node, "starts");
-    node.record(Time::Start);
+    node.record(Timestamp::Start);
     let (work, callbacks) = node.begin();
     if !callbacks.is_empty() {
         pool::call_back(callbacks);
@@ -175,23 +175,23 @@ pub(crate) fn start(node: &Node) -> Option<Work> {
     work
 }
 
-/// A command's work has ended. Returns a command to run next, see [`run`].
+/// Ends a command. Returns a command to run next, see [`run`].
 pub(crate) fn finish(ended: Ended, keep: impl FnMut(&Node) -> bool) -> Option<Arc<Node>> {
-    run(Step::End(ended), keep)
+    run(SettleStep::End(ended), keep)
 }
 
-/// A command has been put into its queue: done with, as far as its predecessors allow.
+/// Ends the submission of a command, which becomes ready if its predecessors have ended.
 pub(super) fn submitted(node: Arc<Node>) {
     if node.release() {
-        run(Step::Ready(node), |_| false);
+        run(SettleStep::Ready(node), |_| false);
     }
 }
 
 fn trace(node: &Node, what: &str) {
-    tracing::trace!(queue = node.origin.queue, number = node.origin.sequence, kind = ?node.kind, "{what}");
+    tracing::trace!(queue = node.position.queue, number = node.position.sequence, kind = ?node.kind, "{what}");
 }
 
-/// Drops something whose destructors are not ours.
+/// Drops a value whose destructor is foreign code.
 fn drop_quietly<T>(value: T) {
     if catch_unwind(AssertUnwindSafe(move || drop(value))).is_err() {
         tracing::error!("a destructor panicked at the end of a command");

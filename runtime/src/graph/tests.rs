@@ -1,10 +1,11 @@
 //! Order, failures, callbacks, user events, profiling.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::{AlreadySet, Command, Event, Queue, QueueOptions, Work};
+use crate::sync::Mutex;
 use crate::{clock, status};
 
 fn in_order() -> Queue {
@@ -32,7 +33,7 @@ struct Log(Arc<Mutex<Vec<i32>>>);
 
 impl Log {
     fn push(&self, value: i32) {
-        self.0.lock().expect("nobody panics with it").push(value);
+        self.0.lock().push(value);
     }
 
     fn note(&self, value: i32) -> impl FnOnce() + Send + 'static {
@@ -41,11 +42,11 @@ impl Log {
     }
 
     fn values(&self) -> Vec<i32> {
-        self.0.lock().expect("nobody panics with it").clone()
+        self.0.lock().clone()
     }
 }
 
-/// Waits for something that has no event; false when it does not come about.
+/// WaitList for something that has no event; false when it does not come about.
 fn eventually(mut condition: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while !condition() {
@@ -125,14 +126,14 @@ fn long_chains_fail_without_stack() {
     for _ in 0..100_000 {
         last = queue.submit(task(|| unreachable!("it must not run")).after([last]));
     }
-    // The last handle goes: nobody can set it any more.
+    // The last handle is dropped, so the status can no longer be set.
     drop(gate);
     assert_eq!(last.wait(), status::WAIT_LIST_FAILED);
     assert_eq!(queue.submit(task(|| ())).wait(), status::COMPLETE);
 }
 
 #[test]
-fn failures_pass_along_wait_lists_only() {
+fn only_wait_lists_propagate_failures() {
     let queue = in_order();
     let bad = queue.submit(failing(-1234));
     let dependant = queue.submit(task(|| unreachable!("it must not run")).after([bad.clone()]));
@@ -151,7 +152,7 @@ fn failures_pass_along_wait_lists_only() {
 }
 
 #[test]
-fn panics_stay_inside() {
+fn panics_do_not_propagate() {
     let queue = in_order();
     let bad = queue.submit(task(|| panic!("on purpose")));
     assert_eq!(bad.wait(), status::OUT_OF_RESOURCES);
@@ -187,7 +188,7 @@ fn callbacks_come_in_order_and_once() {
     let event = queue.submit(task(log.note(100)).after([gate.clone()]));
     for threshold in [status::COMPLETE, status::RUNNING, status::SUBMITTED] {
         let log = log.clone();
-        event.on_status(threshold, Box::new(move |told| log.push(10 * threshold + told)));
+        event.on_status(threshold, Box::new(move |callback_status| log.push(10 * threshold + callback_status)));
     }
     assert_eq!(log.values(), []);
     assert_eq!(gate.set_user_status(0), Ok(()));
@@ -195,31 +196,31 @@ fn callbacks_come_in_order_and_once() {
     // The command itself may come anywhere among them.
     let of_callbacks = |log: &Log| log.values().into_iter().filter(|value| *value != 100).collect::<Vec<_>>();
     assert_eq!(of_callbacks(&log), [22, 11, 0]);
-    // Past already: at once, with the status asked for.
+    // The status has already been reached: called at once, with the requested status.
     for threshold in [status::SUBMITTED, status::RUNNING, status::COMPLETE] {
         let log = log.clone();
-        event.on_status(threshold, Box::new(move |told| log.push(1000 + told)));
+        event.on_status(threshold, Box::new(move |callback_status| log.push(1000 + callback_status)));
     }
     assert!(eventually(|| log.values().len() == 7));
     assert_eq!(of_callbacks(&log)[3..], [1002, 1001, 1000]);
 }
 
 #[test]
-fn callbacks_are_told_of_failure() {
+fn callbacks_get_the_error() {
     let queue = in_order();
     let gate = Event::user();
     let log = Log::default();
     let event = queue.submit(failing(-5000).after([gate.clone()]));
-    let doomed = queue.submit(task(|| ()).after([event.clone()]));
-    for (number, event) in [&event, &doomed].into_iter().enumerate() {
+    let predecessor_failed = queue.submit(task(|| ()).after([event.clone()]));
+    for (number, event) in [&event, &predecessor_failed].into_iter().enumerate() {
         let number = i32::try_from(number).expect("it is small");
         for threshold in [status::SUBMITTED, status::COMPLETE] {
             let log = log.clone();
-            event.on_status(threshold, Box::new(move |told| log.push(10_000 * number + told)));
+            event.on_status(threshold, Box::new(move |callback_status| log.push(10_000 * number + callback_status)));
         }
     }
     gate.set_user_status(0).expect("it is set once");
-    assert_eq!(doomed.wait(), status::WAIT_LIST_FAILED);
+    assert_eq!(predecessor_failed.wait(), status::WAIT_LIST_FAILED);
     assert!(eventually(|| log.values().len() == 4));
     assert_eq!(log.values(), [2, -5000, 10_000 - 14, 10_000 - 14]);
 }
@@ -229,16 +230,16 @@ fn callbacks_may_take_locks_of_waiting_threads() {
     let queue = in_order();
     let lock = Arc::new(Mutex::new(0));
     for _ in 0..200 {
-        let mut held = lock.lock().expect("nobody panics with it");
+        let mut held = lock.lock();
         for _ in 0..3 {
             let event = queue.submit(task(|| ()));
             let lock = lock.clone();
-            event.on_status(status::COMPLETE, Box::new(move |_| *lock.lock().expect("nobody panics with it") += 1));
+            event.on_status(status::COMPLETE, Box::new(move |_| *lock.lock() += 1));
         }
         *held += 0;
         queue.finish();
     }
-    assert!(eventually(|| *lock.lock().expect("nobody panics with it") == 600));
+    assert!(eventually(|| *lock.lock() == 600));
 }
 
 #[test]
@@ -247,8 +248,8 @@ fn deferred_functions_come_after_callbacks() {
     let log = Log::default();
     let event = queue.submit(task(|| ()));
     event.wait();
-    let told = log.clone();
-    event.on_status(status::COMPLETE, Box::new(move |_| told.push(1)));
+    let callback_status = log.clone();
+    event.on_status(status::COMPLETE, Box::new(move |_| callback_status.push(1)));
     crate::pool::defer(log.note(2));
     assert!(eventually(|| log.values() == [1, 2]));
 }
@@ -303,7 +304,7 @@ fn out_of_order_commands_do_not_wait() {
 }
 
 #[test]
-fn barriers_hold_back_what_follows() {
+fn barriers_order_later_commands() {
     let queue = out_of_order();
     let gate = Event::user();
     let log = Log::default();
@@ -343,7 +344,7 @@ fn barriers_with_a_wait_list() {
 }
 
 #[test]
-fn a_failed_barrier_still_lets_go() {
+fn a_failed_barrier_releases_later_commands() {
     let queue = out_of_order();
     let gate = Event::user();
     let barrier = queue.submit(Command::new(Work::Barrier).after([gate.clone()]));
@@ -372,7 +373,7 @@ fn times_are_ordered() {
 }
 
 #[test]
-fn belongings_go_before_the_end_is_told() {
+fn resources_are_released_before_the_end_is_reported() {
     struct Guard(Arc<AtomicBool>);
     impl Drop for Guard {
         fn drop(&mut self) {

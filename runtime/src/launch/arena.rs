@@ -1,6 +1,6 @@
-//! The memory a thread lends to the kernels it runs: local memory, and scratch for private variables and contexts.
+//! The memory that a thread provides to kernels: local memory, and scratch memory for private variables and contexts.
 //!
-//! Every thread has its own, grown on demand. Its content is undefined between work-groups.
+//! Every thread has its own arenas, which grow on demand. Their content is undefined between work-groups.
 
 use std::cell::Cell;
 
@@ -8,10 +8,10 @@ use clift_include::abi::ARENA_ALIGN;
 
 use crate::memory::HostBuffer;
 
-/// Sizes a thread keeps for good; more is given back when it goes to sleep.
+/// Arenas up to this size are kept forever; larger ones are freed before the thread sleeps.
 const KEPT_BYTES: usize = 32 << 20;
 
-/// Growing is by powers of two, from this size on.
+/// Arena sizes are powers of two, from this size on.
 const LEAST_BYTES: usize = 4 << 10;
 
 /// A thread's arenas.
@@ -26,8 +26,8 @@ thread_local! {
 }
 
 impl Arenas {
-    /// The calling thread's, with room for so many bytes each; `None` when there is no memory. A thread that runs a kernel
-    /// inside a kernel's callback gets others.
+    /// The calling thread's arenas, with at least these sizes in bytes; `None` when memory is exhausted. A thread that runs a
+    /// kernel inside another kernel's callback gets additional arenas.
     pub(super) fn take(local: usize, scratch: usize) -> Option<Self> {
         let mut arenas = ARENAS.try_with(Cell::take).ok().flatten().unwrap_or_default();
         let enough = grow(&mut arenas.local, local) && grow(&mut arenas.scratch, scratch);
@@ -48,13 +48,13 @@ impl Arenas {
         address(&self.scratch)
     }
 
-    /// Leaves them for the thread's next launch.
+    /// Stores them for the thread's next launch.
     pub(super) fn put_back(self) {
         let _ = ARENAS.try_with(|place| place.set(Some(self)));
     }
 }
 
-/// Gives large arenas of the calling thread back.
+/// Frees large arenas of the calling thread.
 pub(crate) fn trim() {
     let Ok(Some(mut arenas)) = ARENAS.try_with(Cell::take) else { return };
     for arena in [&mut arenas.local, &mut arenas.scratch] {
@@ -66,7 +66,7 @@ pub(crate) fn trim() {
 }
 
 fn address(arena: &Option<HostBuffer>) -> *mut u8 {
-    // An arena of no bytes has an address nobody reads from, aligned all the same.
+    // An arena of zero bytes has a dangling but aligned address.
     arena.as_ref().map_or(core::ptr::without_provenance_mut(ARENA_ALIGN), HostBuffer::as_ptr)
 }
 
@@ -74,7 +74,7 @@ fn grow(arena: &mut Option<HostBuffer>, bytes: usize) -> bool {
     if arena.as_ref().map_or(0, HostBuffer::len) >= bytes {
         return true;
     }
-    // The old content is of no use: it goes first, so that both are never there at once.
+    // The old content is not needed. It is freed first, so that both never exist at the same time.
     *arena = None;
     let size = bytes.checked_next_power_of_two().unwrap_or(bytes).max(LEAST_BYTES);
     *arena = HostBuffer::new(size, ARENA_ALIGN).ok();

@@ -5,7 +5,7 @@ use clift_include::abi::ARG_BLOCK_ALIGN;
 /// An argument block: zeroed bytes aligned to [`ARG_BLOCK_ALIGN`].
 #[derive(Debug)]
 pub struct ArgBlock {
-    /// The block and what it takes to align it.
+    /// The block, with additional bytes to align it.
     bytes: Box<[u8]>,
     start: usize,
     len: usize,
@@ -24,7 +24,7 @@ impl ArgBlock {
         &self.bytes[self.start..self.start + self.len]
     }
 
-    /// The block's bytes, to be filled in.
+    /// The block's bytes, for writing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + self.len]
     }

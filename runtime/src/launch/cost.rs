@@ -1,13 +1,13 @@
-//! What a kernel costs: the estimate by which a launch finds out how many threads it deserves.
+//! The cost estimate of a kernel, which decides how many threads a launch uses.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Estimates are kept in 1/256 ns.
 const SCALE: u64 = 256;
 
-/// Running estimate of the time a work-item of a kernel takes. Share one among the launches of a kernel.
+/// Running estimate of the time that a work-item of a kernel takes, shared by all launches of the kernel.
 ///
-/// It rises at once, and falls slowly: taking a long launch for a short one costs more than the reverse.
+/// It increases at once and decreases slowly: underestimating a long launch is worse than overestimating a short one.
 #[derive(Debug, Default)]
 pub struct KernelCost {
     /// Scaled time per work-item; 0 before the first launch.
@@ -15,13 +15,13 @@ pub struct KernelCost {
 }
 
 impl KernelCost {
-    /// Estimated nanoseconds for so many work-items; `None` before the first launch has ended.
+    /// Estimated nanoseconds for `items` work-items; `None` before the first launch has ended.
     pub fn estimate(&self, items: u64) -> Option<u64> {
         let item = self.item.load(Ordering::Relaxed);
         (item != 0).then(|| item.saturating_mul(items) / SCALE)
     }
 
-    /// A thread has spent `time` ns on `items` work-items.
+    /// Records that a thread has spent `time` ns on `items` work-items.
     pub(crate) fn learn(&self, time: u64, items: u64) {
         if items == 0 {
             return;
@@ -30,7 +30,7 @@ impl KernelCost {
         let old = self.item.load(Ordering::Relaxed);
         let new = if seen >= old { seen } else { old - (old - seen).div_ceil(4) };
         if new != old {
-            // Racing updates may lose one another: it is an estimate.
+            // Concurrent updates may be lost, which is acceptable for an estimate.
             self.item.store(new, Ordering::Relaxed);
         }
     }

@@ -1,9 +1,9 @@
-//! One kernel launch: its description, and its execution by one or many threads.
+//! One kernel launch: its description, and its execution by one or more threads.
 //!
-//! - `running`: a launch under way: who claims which groups, and when it has ended;
-//! - `arena`: the memory a thread lends to kernels; `cost`: how many threads a launch deserves.
+//! - `running`: a launch in execution: how threads claim groups, and when it has ended;
+//! - `arena`: the memory that a thread provides to kernels; `cost`: how many threads a launch uses.
 //!
-//! Not here: when a launch may start ([`crate::graph`]), and which threads are there for it ([`crate::pool`]).
+//! Not here: when a launch may start ([`crate::graph`]), and which threads execute it ([`crate::pool`]).
 
 mod arena;
 mod args;
@@ -20,39 +20,39 @@ use clift_include::abi::{KernelEntry, Resources};
 pub(crate) use arena::trim as trim_arenas;
 pub use args::ArgBlock;
 pub use cost::KernelCost;
-pub(crate) use running::{Running, Seat};
+pub(crate) use running::{Running, Slot};
 
 use crate::graph::{self, Ended, Node, Work};
 use crate::ndrange::NdRange;
 use crate::status;
 
-/// Where a launch's `printf` output goes; called once, before the launch is reported complete, with all of it. `None` in
-/// [`Launch::printf_sink`] means standard output.
+/// Receives a launch's `printf` output. It is called once, with the whole output, before the launch is reported complete. `None`
+/// in [`Launch::printf_sink`] means standard output.
 pub type PrintfSink = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
-/// A kernel launch: what to run, over what, with what.
+/// A kernel launch: the code, the geometry and the arguments.
 ///
-/// Whoever builds one promises that the entry follows [`clift_include::abi::GroupRunFn`], that the argument block is the
-/// kernel's, and that the code and all memory the arguments lead to live until the launch ends (see
+/// Its creator guarantees that the entry conforms to [`clift_include::abi::GroupRunFn`], that the argument block is the
+/// kernel's, and that the code and all memory reachable from the arguments live until the launch ends (see
 /// [`Command::keep`](crate::graph::Command::keep)).
 pub struct Launch {
     /// The kernel's code.
     pub entry: KernelEntry,
-    /// What it needs of a worker's memory.
+    /// Its requirements on a worker's memory.
     pub resources: Resources,
     /// Its arguments.
     pub args: ArgBlock,
     /// The geometry.
     pub nd: NdRange,
-    /// Bytes of local pointer arguments. They lie behind [`Resources::local_bytes`]; their offsets are in the block.
+    /// Total size of local pointer arguments. They follow [`Resources::local_bytes`]; their offsets are in the argument block.
     pub local_arg_bytes: u64,
-    /// Takes the output of `printf`, instead of standard output.
+    /// Receives the output of `printf`; `None` for standard output.
     pub printf_sink: Option<PrintfSink>,
-    /// What earlier launches of the kernel have cost; share one per kernel. Decides how many threads are woken.
+    /// The kernel's cost estimate, shared by its launches. It decides how many threads are woken.
     pub cost: Option<Arc<KernelCost>>,
 }
 
-/// Does a command's work on this thread; `None` when another thread is going to end it.
+/// Executes a command on this thread; `None` when another thread will end it.
 pub(crate) fn perform(node: Arc<Node>) -> Option<Ended> {
     let status = match graph::start(&node) {
         Some(Work::Launch(launch)) => return Running::begin(launch, node),
@@ -68,5 +68,5 @@ pub(crate) fn perform(node: Arc<Node>) -> Option<Ended> {
         },
         Some(Work::Marker | Work::Barrier) | None => status::COMPLETE,
     };
-    Some(Ended { node, status, spent: None })
+    Some(Ended { node, status, retired: None })
 }

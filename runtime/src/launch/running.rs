@@ -1,12 +1,12 @@
-//! A launch under way.
+//! A launch in execution.
 //!
-//! Its groups are numbered x first; threads *claim* runs of numbers until there are none left. Whoever completes the last
-//! group ends the launch. `pool/README.md` says when other threads are asked to join.
+//! Its groups are numbered, x first. Threads *claim* ranges of numbers until none are left. The thread that completes the last
+//! group ends the launch. `pool/README.md` says when other threads join.
 #![allow(unsafe_code, reason = "calls of generated code")]
 
 use core::ffi::c_void;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use clift_include::abi::{GroupRunFn, WgContext};
 use crossbeam_utils::CachePadded;
@@ -17,78 +17,79 @@ use crate::callbacks::CALLBACKS;
 use crate::clock::now_ns;
 use crate::fpenv::FpEnv;
 use crate::graph::{Ended, Node};
-use crate::printf::Output;
+use crate::printf::PrintfOutput;
+use crate::sync::Mutex;
 use crate::{pool, status};
 
-/// Launches estimated to take less are run by one thread alone.
-const ALONE_NS: u64 = 8_000;
+/// Launches with a smaller estimate run on one thread.
+const SINGLE_THREAD_NS: u64 = 8_000;
 
-/// Work that makes another thread worth its while.
-const SEAT_NS: u64 = 4_000;
+/// Estimated work for which another thread is added.
+const MIN_WORK_PER_THREAD_NS: u64 = 4_000;
 
-/// Sleepers are woken at once when a group takes at least this long, else after so much work has been done.
-const INVITE_AFTER_NS: u64 = 3_000;
+/// If a group takes at least this long, sleeping workers are woken at once, otherwise after this much work has been done.
+const WAKE_AFTER_NS: u64 = 3_000;
 
-/// Least work in a claim, if the cost is known.
-const CLAIM_NS: u64 = 1_000;
+/// Minimum work in a claim, if the cost is known.
+const MIN_CLAIM_NS: u64 = 1_000;
 
-/// Most work in a claim, if the cost is known: threads end close together even when one of them is held up.
-const CLAIM_MOST_NS: u64 = 1_000_000;
+/// Maximum work in a claim, if the cost is known: threads end at about the same time even when one of them is delayed.
+const MAX_CLAIM_NS: u64 = 1_000_000;
 
-/// A launch under way, shared by the threads on it.
+/// A launch in execution, shared by its threads.
 pub(crate) struct Running {
     launch: Box<Launch>,
     node: Arc<Node>,
     /// Sizes of the arenas.
     local_bytes: usize,
     scratch_bytes: usize,
-    /// Groups of each row, from its start, that the entry for whole packs takes.
+    /// Number of groups at the start of each row that the entry for whole packs executes.
     packed_row: u64,
     /// Number of groups.
     groups: u64,
-    /// First group nobody has claimed.
+    /// The first group that has not been claimed.
     next: CachePadded<AtomicU64>,
     /// Groups not yet completed.
     unfinished: AtomicU64,
-    /// Least and most groups in a claim.
-    claim_least: u64,
-    claim_most: u64,
-    /// Threads that may still join.
-    seats: AtomicUsize,
-    /// Threads there may be on it at once.
+    /// Minimum and maximum number of groups in a claim.
+    min_claim: u64,
+    max_claim: u64,
+    /// Number of threads that may still join.
+    slots: AtomicUsize,
+    /// Maximum number of threads on the launch.
     threads: usize,
-    /// The status to end with.
+    /// The final status, so far.
     status: AtomicI32,
-    /// What `printf` has printed.
-    output: Mutex<Output>,
+    /// The output of `printf`.
+    output: Mutex<PrintfOutput>,
 }
 
-/// The answer to a thread that wants to join a launch.
+/// Whether a thread may join a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seat {
-    /// There is nothing left to do for it.
+pub(crate) enum Slot {
+    /// It may not: no slot or no work is left.
     None,
-    /// It may join, and others may after it.
+    /// It may, and more threads may follow.
     Taken,
-    /// It may join as the last one.
+    /// It may, as the last one.
     Last,
 }
 
 impl Running {
-    /// Starts a launch on this thread. Returns the command if this thread ended it.
+    /// Starts a launch on this thread. Returns the command if this thread has ended it.
     pub(crate) fn begin(mut launch: Box<Launch>, node: Arc<Node>) -> Option<Ended> {
         if launch.resources.may_coalesce_groups && launch.resources.scratch_item_bytes == 0 {
-            launch.nd = launch.nd.with_longer_rows(node.crew.size());
+            launch.nd = launch.nd.coalesced(node.pool.size());
         }
         let Some((local_bytes, scratch_bytes)) = arena_sizes(&launch) else {
             node.set_fault("the launch needs more memory than can be addressed".to_owned());
-            return Some(Ended { node, status: status::OUT_OF_RESOURCES, spent: Some(launch) });
+            return Some(Ended { node, status: status::OUT_OF_RESOURCES, retired: Some(launch) });
         };
         let groups = launch.nd.total_groups();
         let nd = &launch.nd;
         let packed_row = launch.resources.packed_groups(nd.global_size(), nd.global_offset(), nd.local_size());
         let estimate = launch.cost.as_ref().and_then(|cost| cost.estimate(launch.nd.total_items()));
-        let plan = Plan::new(groups, estimate, node.crew.size());
+        let plan = Plan::new(groups, estimate, node.pool.size());
         let running = Self {
             launch,
             node,
@@ -98,33 +99,33 @@ impl Running {
             packed_row,
             next: CachePadded::new(AtomicU64::new(0)),
             unfinished: AtomicU64::new(groups),
-            claim_least: plan.claim_least,
-            claim_most: plan.claim_most,
-            seats: AtomicUsize::new(plan.seats),
-            threads: plan.seats + 1,
+            min_claim: plan.min_claim,
+            max_claim: plan.max_claim,
+            slots: AtomicUsize::new(plan.slots),
+            threads: plan.slots + 1,
             status: AtomicI32::new(status::COMPLETE),
             output: Mutex::default(),
         };
-        if plan.seats == 0 {
+        if plan.slots == 0 {
             running.work(groups, false, false);
             let status = running.end();
-            let mut spent = running.launch;
-            // Only memory stays.
-            spent.printf_sink = None;
-            return Some(Ended { node: running.node, status, spent: Some(spent) });
+            let mut retired = running.launch;
+            // Only its memory is kept.
+            retired.printf_sink = None;
+            return Some(Ended { node: running.node, status, retired: Some(retired) });
         }
         let running = Arc::new(running);
-        let pool = running.node.crew.pool();
+        let pool = running.node.pool.get();
         pool.offer(running.clone());
-        if plan.invite_at_once {
-            pool.invite(plan.seats);
+        if plan.wake_at_once {
+            pool.wake_workers(plan.slots);
         }
-        running.participate(plan.first_claim, !plan.invite_at_once)
+        running.participate(plan.first_claim, !plan.wake_at_once)
     }
 
-    /// Joins the launch on a seat taken before. Returns as [`Running::begin`].
+    /// Joins the launch, with a slot already taken. Returns as [`Running::begin`].
     pub(crate) fn join(self: Arc<Self>) -> Option<Ended> {
-        self.node.crew.pool().invite(self.seats.load(Ordering::Relaxed));
+        self.node.pool.get().wake_workers(self.slots.load(Ordering::Relaxed));
         self.participate(0, false)
     }
 
@@ -133,24 +134,24 @@ impl Running {
         &self.node
     }
 
-    /// Lets one more thread join.
-    pub(crate) fn take_seat(&self) -> Seat {
+    /// Takes a slot for one more thread.
+    pub(crate) fn take_slot(&self) -> Slot {
         if self.next.load(Ordering::Relaxed) >= self.groups {
-            return Seat::None;
+            return Slot::None;
         }
-        match self.seats.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |seats| seats.checked_sub(1)) {
-            Ok(1) => Seat::Last,
-            Ok(_) => Seat::Taken,
-            Err(_) => Seat::None,
+        match self.slots.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |slots| slots.checked_sub(1)) {
+            Ok(1) => Slot::Last,
+            Ok(_) => Slot::Taken,
+            Err(_) => Slot::None,
         }
     }
 
-    /// Where the launch's `printf` goes.
+    /// Appends `printf` output of the launch.
     pub(crate) fn print(&self, text: &[u8]) -> bool {
-        self.output.lock().unwrap_or_else(PoisonError::into_inner).append(text)
+        self.output.lock().append(text)
     }
 
-    /// The launch fails; what has not been claimed is not run.
+    /// Fails the launch. Groups that have not been claimed are not executed.
     pub(crate) fn fail(&self, message: &str) {
         tracing::error!(message, "a kernel launch failed");
         self.node.set_fault(message.to_owned());
@@ -161,29 +162,29 @@ impl Running {
         self.status.load(Ordering::Relaxed) != status::COMPLETE
     }
 
-    /// Works on a launch that several threads may be on.
-    fn participate(self: Arc<Self>, first_claim: u64, invite_later: bool) -> Option<Ended> {
-        let done = self.work(first_claim, invite_later, pool::on_worker());
+    /// Works on a launch that other threads may share.
+    fn participate(self: Arc<Self>, first_claim: u64, wake_later: bool) -> Option<Ended> {
+        let done = self.work(first_claim, wake_later, pool::on_worker());
         let exhausted = self.next.load(Ordering::Relaxed) >= self.groups;
-        if exhausted && self.seats.swap(0, Ordering::Relaxed) > 0 {
-            self.node.crew.pool().retract(&self);
+        if exhausted && self.slots.swap(0, Ordering::Relaxed) > 0 {
+            self.node.pool.get().retract(&self);
         }
         if done > 0 && self.unfinished.fetch_sub(done, Ordering::AcqRel) == done {
             let status = self.end();
-            return Some(Ended { node: self.node.clone(), status, spent: None });
+            return Some(Ended { node: self.node.clone(), status, retired: None });
         }
         if !exhausted {
-            // Left before the end: somebody else has to go on.
-            self.seats.fetch_add(1, Ordering::Relaxed);
-            self.node.crew.pool().offer(self);
+            // This thread left early, so another one has to continue.
+            self.slots.fetch_add(1, Ordering::Relaxed);
+            self.node.pool.get().offer(self);
         }
         None
     }
 
-    /// Runs groups until there are none left to claim; returns how many are done with by that. The first claim is of
-    /// exactly `first_claim` groups, unless that is 0. With `invite_later`, sleepers are invited after it; with
-    /// `leave_at_exit`, the thread stops between two claims when the process ends.
-    fn work(&self, first_claim: u64, mut invite_later: bool, leave_at_exit: bool) -> u64 {
+    /// Executes groups until none are left to claim, and returns the number of groups done. If `first_claim` is not 0, the first
+    /// claim has exactly this size. With `wake_later`, sleeping workers are woken after the first claim. With `leave_at_exit`,
+    /// the thread stops between two claims when the process exits.
+    fn work(&self, first_claim: u64, mut wake_later: bool, leave_at_exit: bool) -> u64 {
         let mut done = 0;
         match Arenas::take(self.local_bytes, self.scratch_bytes) {
             Some(arenas) => {
@@ -195,9 +196,9 @@ impl Running {
                     self.run_groups(&mut ctx, first, count);
                     done += count;
                     exactly = 0;
-                    if invite_later {
-                        invite_later = false;
-                        self.node.crew.pool().invite(self.seats.load(Ordering::Relaxed));
+                    if wake_later {
+                        wake_later = false;
+                        self.node.pool.get().wake_workers(self.slots.load(Ordering::Relaxed));
                     }
                     if self.has_failed() || (leave_at_exit && pool::is_exiting()) {
                         break;
@@ -215,20 +216,20 @@ impl Running {
             None => self.fail("no memory for the kernel's local and private variables"),
         }
         if self.has_failed() {
-            // The rest counts as done: nobody runs it.
+            // The remaining groups count as done, because they will not be executed.
             done += self.groups - self.next.swap(self.groups, Ordering::Relaxed).min(self.groups);
         }
         done
     }
 
-    /// The last group has been completed: prints what there is to print; the status to end with.
+    /// After the last group: writes the `printf` output and returns the final status.
     fn end(&self) -> i32 {
-        let output = core::mem::take(&mut *self.output.lock().unwrap_or_else(PoisonError::into_inner));
+        let output = core::mem::take(&mut *self.output.lock());
         output.write(self.launch.printf_sink.as_ref());
         self.status.load(Ordering::Relaxed)
     }
 
-    /// Claims groups: exactly so many, or, for 0, a share of what is left.
+    /// Claims groups: exactly `exactly` groups, or, if that is 0, a share of the remaining ones.
     fn claim(&self, exactly: u64) -> Option<(u64, u64)> {
         let row = self.launch.nd.num_groups()[0];
         let mut first = self.next.load(Ordering::Relaxed);
@@ -236,9 +237,9 @@ impl Running {
             let left = self.groups.checked_sub(first).filter(|left| *left > 0)?;
             let mut count = exactly;
             if exactly == 0 {
-                count = (left / (2 * self.threads as u64)).min(self.claim_most).max(self.claim_least);
+                count = (left / (2 * self.threads as u64)).min(self.max_claim).max(self.min_claim);
                 if count > row && first.is_multiple_of(row) {
-                    // Whole rows make longer runs.
+                    // Whole rows give longer runs.
                     count -= count % row;
                 }
             }
@@ -271,7 +272,7 @@ impl Running {
         }
     }
 
-    /// The entry for the group at `x` of a row, and for how many from there.
+    /// The entry for the group at `x` of a row, and the maximum number of groups for one call.
     fn entry_at(&self, x: u64) -> (GroupRunFn, u64) {
         let entry = &self.launch.entry;
         match entry.packed {
@@ -281,7 +282,7 @@ impl Running {
         }
     }
 
-    /// Runs groups by number, row by row.
+    /// Executes groups by number, row by row.
     fn run_groups(&self, ctx: &mut WgContext, first: u64, count: u64) {
         let [row, rows, _] = self.launch.nd.num_groups();
         let args = self.launch.args.bytes().as_ptr();
@@ -291,8 +292,8 @@ impl Running {
         while left > 0 {
             let (entry, most) = self.entry_at(x);
             let run = left.min(row - x).min(most);
-            // SAFETY: the launch promises an entry and a block that fit; the context is filled in by its documentation
-            // and stays as it is during the call; the arenas are this thread's, and large enough.
+            // SAFETY: the launch guarantees a matching entry and argument block. The context is filled in as documented and does
+            // not change during the call. The arenas belong to this thread and are large enough.
             unsafe { entry(ctx, args, x, run) };
             left -= run;
             x += run;
@@ -308,56 +309,56 @@ impl Running {
     }
 }
 
-/// Bytes of local memory and of scratch a thread needs.
+/// Sizes of the local and scratch memory that a thread needs.
 fn arena_sizes(launch: &Launch) -> Option<(usize, usize)> {
     let local = launch.resources.local_bytes.checked_add(launch.local_arg_bytes)?;
     let scratch = launch.resources.scratch_bytes_for(launch.nd.local_size())?;
     Some((usize::try_from(local).ok()?, usize::try_from(scratch).ok()?))
 }
 
-/// Claims per thread, at least, of a launch whose cost is not known.
+/// Minimum number of claims per thread of a launch with unknown cost.
 const UNKNOWN_CLAIMS: u64 = 16;
 
-/// How a launch is begun.
+/// How a launch starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Plan {
-    /// Threads that may join.
-    seats: usize,
-    /// Sleepers are woken before the first group.
-    invite_at_once: bool,
-    /// Exact size of the first claim; 0: as any other.
+    /// Number of additional threads that may join.
+    slots: usize,
+    /// Whether sleeping workers are woken before the first group.
+    wake_at_once: bool,
+    /// Exact size of the first claim; 0 for no special size.
     first_claim: u64,
-    /// Least and most size of a claim.
-    claim_least: u64,
-    claim_most: u64,
+    /// Minimum and maximum size of a claim.
+    min_claim: u64,
+    max_claim: u64,
 }
 
 impl Plan {
-    /// The plan for so many groups, estimated to take `estimate` ns on one thread, with so many workers.
+    /// The plan for a launch of `groups` groups that takes an estimated `estimate` ns on one thread.
     fn new(groups: u64, estimate: Option<u64>, workers: usize) -> Self {
-        let alone = Self { seats: 0, invite_at_once: false, first_claim: groups, claim_least: 1, claim_most: groups };
+        let alone = Self { slots: 0, wake_at_once: false, first_claim: groups, min_claim: 1, max_claim: groups };
         let most = usize::try_from(groups - 1).unwrap_or(usize::MAX).min(workers - 1);
         if most == 0 {
             return alone;
         }
         let Some(estimate) = estimate else {
-            let claim_most = groups / (UNKNOWN_CLAIMS * (most as u64 + 1));
-            return Self { seats: most, invite_at_once: true, first_claim: 0, claim_least: 1, claim_most };
+            let max_claim = groups / (UNKNOWN_CLAIMS * (most as u64 + 1));
+            return Self { slots: most, wake_at_once: true, first_claim: 0, min_claim: 1, max_claim };
         };
-        if estimate < ALONE_NS {
+        if estimate < SINGLE_THREAD_NS {
             return alone;
         }
-        let seats = usize::try_from(estimate / SEAT_NS).unwrap_or(usize::MAX).clamp(1, most);
+        let slots = usize::try_from(estimate / MIN_WORK_PER_THREAD_NS).unwrap_or(usize::MAX).clamp(1, most);
         let groups_in = |time: u64| {
             let groups = u128::from(groups) * u128::from(time) / u128::from(estimate);
             u64::try_from(groups).unwrap_or(u64::MAX)
         };
-        // Not so many that the last claim keeps the others waiting.
-        let claim_least = groups_in(CLAIM_NS).clamp(1, (groups / (4 * (seats as u64 + 1))).max(1));
-        let before_invitation = groups_in(INVITE_AFTER_NS);
-        let invite_at_once = before_invitation <= 1;
-        let first_claim = if invite_at_once { 0 } else { before_invitation };
-        Self { seats, invite_at_once, first_claim, claim_least, claim_most: groups_in(CLAIM_MOST_NS) }
+        // Limited so that other threads do not wait for the last claim.
+        let min_claim = groups_in(MIN_CLAIM_NS).clamp(1, (groups / (4 * (slots as u64 + 1))).max(1));
+        let before_wake = groups_in(WAKE_AFTER_NS);
+        let wake_at_once = before_wake <= 1;
+        let first_claim = if wake_at_once { 0 } else { before_wake };
+        Self { slots, wake_at_once, first_claim, min_claim, max_claim: groups_in(MAX_CLAIM_NS) }
     }
 }
 
@@ -367,23 +368,23 @@ mod tests {
 
     #[test]
     fn plans() {
-        // One group, one worker, or little work: alone, in one claim.
+        // One group, one worker, or little work: one thread and one claim.
         for (groups, estimate, workers) in [(1, None, 8), (100, None, 1), (100, Some(7_000), 8)] {
             let plan = Plan::new(groups, estimate, workers);
-            assert_eq!((plan.seats, plan.first_claim), (0, groups));
+            assert_eq!((plan.slots, plan.first_claim), (0, groups));
         }
-        // Unknown: everybody, at once.
+        // Unknown cost: all workers, at once.
         let plan = Plan::new(100, None, 8);
-        assert_eq!((plan.seats, plan.invite_at_once, plan.first_claim), (7, true, 0));
-        assert_eq!(Plan::new(3, None, 8).seats, 2);
-        // Large groups: at once.
-        assert!(Plan::new(4, Some(4_000_000), 8).invite_at_once);
-        // Many small groups: a little alone first.
+        assert_eq!((plan.slots, plan.wake_at_once, plan.first_claim), (7, true, 0));
+        assert_eq!(Plan::new(3, None, 8).slots, 2);
+        // Large groups: other workers at once.
+        assert!(Plan::new(4, Some(4_000_000), 8).wake_at_once);
+        // Many small groups: other workers after a first claim.
         let plan = Plan::new(100_000, Some(1_000_000), 8);
-        assert_eq!((plan.seats, plan.invite_at_once, plan.first_claim, plan.claim_least), (7, false, 300, 100));
-        assert_eq!(plan.claim_most, 100_000);
-        assert_eq!(Plan::new(100, Some(10_000_000), 2).claim_most, 10);
-        // Just worth one more thread.
-        assert_eq!(Plan::new(1000, Some(8_000), 64).seats, 2);
+        assert_eq!((plan.slots, plan.wake_at_once, plan.first_claim, plan.min_claim), (7, false, 300, 100));
+        assert_eq!(plan.max_claim, 100_000);
+        assert_eq!(Plan::new(100, Some(10_000_000), 2).max_claim, 10);
+        // Just enough work for two more threads.
+        assert_eq!(Plan::new(1000, Some(8_000), 64).slots, 2);
     }
 }

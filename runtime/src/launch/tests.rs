@@ -1,8 +1,8 @@
 //! Launches through a queue: every work-item once, memory, failures, output.
 #![allow(unsafe_code, reason = "kernel entries are C functions")]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use clift_include::abi::{ARENA_ALIGN, KernelEntry, PrintfArg, PrintfArgKind, Resources, WgContext};
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
@@ -11,8 +11,9 @@ use super::{ArgBlock, KernelCost, Launch};
 use crate::graph::{Command, Event, Queue, QueueOptions, Work};
 use crate::ndrange::NdRange;
 use crate::status;
+use crate::sync::Mutex;
 
-/// What a test's kernel does with a run of groups.
+/// The code of a test's kernel for a run of groups.
 type Body = dyn Fn(&WgContext, *const u8, u64, u64) + Send + Sync;
 
 /// Calls the body behind [`WgContext::entry_data`].
@@ -165,7 +166,7 @@ fn arenas_and_arguments() {
 }
 
 #[test]
-fn memory_that_cannot_be_had_fails_the_launch() {
+fn failed_allocations_fail_the_launch() {
     for (local, item) in [(u64::MAX, 0), (1 << 60, 0), (0, u64::MAX / 2), (0, 1 << 60)] {
         let resources = Resources { local_bytes: local, scratch_item_bytes: item, width: 1, ..Resources::default() };
         let nd = range(1, [4, 1, 1], [0; 3], [2, 1, 1]);
@@ -177,7 +178,7 @@ fn memory_that_cannot_be_had_fails_the_launch() {
 }
 
 #[test]
-fn faults_fail_the_launch_and_say_why() {
+fn faults_fail_the_launch_with_a_message() {
     let ran = Arc::new(AtomicU64::new(0));
     let counter = ran.clone();
     let nd = range(1, [1_000_000, 1, 1], [0; 3], [1; 3]);
@@ -215,7 +216,7 @@ fn print(ctx: &WgContext, first: u64, count: u64) -> i32 {
 }
 
 #[test]
-fn output_is_there_when_the_launch_has_ended() {
+fn output_is_complete_when_the_launch_has_ended() {
     let text = Arc::new(Mutex::new(Vec::new()));
     let nd = range(1, [500, 1, 1], [0; 3], [1; 3]);
     let (mut launch, body) = launch(
@@ -226,9 +227,9 @@ fn output_is_there_when_the_launch_has_ended() {
         }),
     );
     let sink = text.clone();
-    launch.printf_sink = Some(Arc::new(move |bytes: &[u8]| sink.lock().expect("it is free").extend_from_slice(bytes)));
+    launch.printf_sink = Some(Arc::new(move |bytes: &[u8]| sink.lock().extend_from_slice(bytes)));
     assert_eq!(submit(&queue(), launch, body).wait(), status::COMPLETE);
-    let text = String::from_utf8(text.lock().expect("it is free").clone()).expect("it is text");
+    let text = String::from_utf8(text.lock().clone()).expect("it is text");
     let mut lines: Vec<&str> = text.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines.len(), 500);

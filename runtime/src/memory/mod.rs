@@ -1,10 +1,10 @@
-//! Memory that kernels and copies work on: allocations, slices of them, rectangles, copies and fills.
+//! The memory of kernels and copies: allocations, slices, rectangles, copies and fills.
 //!
-//! A [`HostBuffer`] owns memory; a [`MemSlice`] is a counted reference to a part of it, or to memory of the application.
-//! Memory is *shared* in the machine's sense: kernels, copies and the application may write to it at any time, and when they
-//! do so without order the values are the application's problem. So no `&[u8]` into it is ever made; bytes are moved by raw
-//! copies only.
+//! A [`HostBuffer`] owns memory; a [`MemSlice`] is a counted reference to a part of it, or to memory of the application. Kernels,
+//! copies and the application may write to memory at any time; the application is responsible for synchronization. Therefore no
+//! `&[u8]` of it is ever created; bytes are only moved by raw copies.
 //!
+//! Not here: buffer objects with their flags, map counts and migration (in the driver), images.
 //! Not here: buffer objects and their flags, map counts, migration (the driver's), images.
 #![allow(unsafe_code, reason = "allocations and raw copies")]
 

@@ -1,8 +1,8 @@
-//! Rectangles in linear memory: geometry of the rect copies, all of it checked.
+//! Rectangles in linear memory: the checked geometry of rectangular copies.
 
 use super::slice::OutOfBounds;
 
-/// Why a rectangle is refused. Each is `CL_INVALID_VALUE` by the rules of the rect commands.
+/// Why a rectangle is invalid. All of these are `CL_INVALID_VALUE` in the rules of the rect commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RectError {
     /// An extent is 0.
@@ -11,15 +11,15 @@ pub enum RectError {
     /// The row pitch is less than a row.
     #[error("the row pitch is smaller than the region's rows")]
     RowPitch,
-    /// The slice pitch is less than a slice, or no multiple of the row pitch.
-    #[error("the slice pitch is smaller than the region's slices or no multiple of the row pitch")]
+    /// The slice pitch is less than a slice, or not a multiple of the row pitch.
+    #[error("the slice pitch is smaller than the region's slices or not a multiple of the row pitch")]
     SlicePitch,
     /// The last byte's offset overflows.
     #[error("the region's size overflows")]
     Overflow,
 }
 
-/// Where a region lies in a piece of memory. Origin and region are (bytes, rows, slices).
+/// The location of a region in memory. Origin and region are (bytes, rows, slices).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RectLayout {
     origin: [usize; 3],
@@ -30,7 +30,7 @@ pub struct RectLayout {
 }
 
 impl RectLayout {
-    /// Checks a layout for `region`. A pitch of 0 stands for the tight one.
+    /// Checks a layout for `region`. A pitch of 0 means that rows or slices are contiguous.
     pub fn new(
         origin: [usize; 3],
         region: [usize; 3],
@@ -63,7 +63,7 @@ impl RectLayout {
         self.start
     }
 
-    /// Offset behind the last byte: the memory must be at least this long.
+    /// Offset after the last byte, which is the minimum size of the memory.
     pub fn end(&self) -> usize {
         self.end
     }
@@ -82,9 +82,9 @@ impl RectLayout {
 /// A copy of a region from one layout to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RectCopy {
-    /// Where it comes from.
+    /// Layout of the source.
     pub src: RectLayout,
-    /// Where it goes.
+    /// Layout of the destination.
     pub dst: RectLayout,
     region: [usize; 3],
 }
@@ -100,9 +100,9 @@ impl RectCopy {
         self.region
     }
 
-    /// Whether source and destination overlap when both layouts are of the same memory: appendix D of the OpenCL
-    /// specification, which supposes equal pitches. `src_base` and `dst_base` are the offsets of the two memories in what
-    /// they share (of sub-buffers in their parent; 0 for the same buffer).
+    /// Whether source and destination overlap when both are in the same memory, by appendix D of the OpenCL specification, which
+    /// assumes equal pitches. `src_base` and `dst_base` are the offsets of the two memory objects in the shared memory (of
+    /// sub-buffers in their parent; 0 for the same buffer).
     pub fn overlaps(&self, src_base: usize, dst_base: usize) -> bool {
         let [width, height, _] = self.region;
         let (row_pitch, slice_pitch) = (self.src.row_pitch as u128, self.src.slice_pitch as u128);
@@ -115,7 +115,8 @@ impl RectCopy {
         if dst_end <= src_start || src_end <= dst_start {
             return false;
         }
-        // Two intervals that recur with `pitch`, `len` long, starting at `a` and `b`: disjoint when one fits in the gap.
+        // Two periodic intervals with period `pitch` and length `len`, starting at `a` and `b`: disjoint when one fits in the
+        // gap.
         let apart = |a: u128, b: u128, len: u128, pitch: u128| {
             let fits = |a: u128, b: u128| b >= a + len && b + len <= a + pitch;
             fits(a, b) || fits(b, a)

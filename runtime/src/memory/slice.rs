@@ -1,4 +1,4 @@
-//! References to parts of memory, and what can be done to them.
+//! References to parts of memory, and operations on them.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::host::HostBuffer;
 use super::rect::{RectCopy, RectLayout};
 
-/// A range does not lie in the memory it should lie in, or two ranges differ in size.
+/// A range is outside of its memory, or two ranges differ in size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the range passes the end of its memory")]
+#[error("the range exceeds its memory")]
 pub struct OutOfBounds;
 
-/// A piece of memory that is kept alive: by a count when it belongs to a [`HostBuffer`], by promise when it is the
-/// application's.
+/// A part of memory that stays valid: by a reference count for a [`HostBuffer`], by the application's guarantee for its own
+/// memory.
 #[derive(Clone, Debug)]
 pub struct MemSlice {
     start: NonNull<u8>,
@@ -20,7 +20,7 @@ pub struct MemSlice {
     owner: Option<Arc<HostBuffer>>,
 }
 
-// SAFETY: the slice is an address, its length and a count; the memory is only touched by raw copies.
+// SAFETY: the slice is an address, a length and a reference count; the memory is only accessed by raw copies.
 unsafe impl Send for MemSlice {}
 // SAFETY: as above.
 unsafe impl Sync for MemSlice {}
@@ -29,8 +29,8 @@ impl MemSlice {
     /// The application's memory at `start`. `None` for a null pointer.
     ///
     /// # Safety
-    /// `len` bytes from `start` can be read, and written if the slice is written to, as long as the slice or a copy of it
-    /// is used: the duty OpenCL puts on the application for the pointers it passes.
+    /// `len` bytes from `start` can be read, and written if the slice is written to, while the slice or a copy of it is used.
+    /// OpenCL requires this from the application for the pointers it passes.
     pub unsafe fn from_raw(start: *mut u8, len: usize) -> Option<Self> {
         Some(Self { start: NonNull::new(start)?, len, owner: None })
     }
@@ -66,13 +66,13 @@ impl MemSlice {
         Ok(MemSlice { start, len, owner: self.owner.clone() })
     }
 
-    /// Whether the two have bytes in common.
+    /// Whether the two slices overlap.
     pub fn overlaps(&self, other: &MemSlice) -> bool {
         let (a, b) = (self.start.addr().get(), other.start.addr().get());
         if a <= b { b - a < self.len && other.len > 0 } else { a - b < other.len && self.len > 0 }
     }
 
-    /// Copies all of `source`, which must be as long, into it. The two may overlap.
+    /// Copies all of `source`, which must have the same length, into this slice. The two may overlap.
     pub fn copy_from(&self, source: &MemSlice) -> Result<(), OutOfBounds> {
         if source.len != self.len {
             return Err(OutOfBounds);
@@ -82,17 +82,17 @@ impl MemSlice {
         Ok(())
     }
 
-    /// Copies its first bytes out.
+    /// Copies its first bytes to `target`.
     pub fn read(&self, target: &mut [u8]) -> Result<(), OutOfBounds> {
         if target.len() > self.len {
             return Err(OutOfBounds);
         }
-        // SAFETY: the slice is valid for that many bytes; `target` is ours alone.
+        // SAFETY: the slice is valid for that many bytes; `target` is an exclusive reference.
         unsafe { core::ptr::copy(self.start.as_ptr(), target.as_mut_ptr(), target.len()) };
         Ok(())
     }
 
-    /// Copies `source` over its first bytes.
+    /// Overwrites its first bytes with `source`.
     pub fn write(&self, source: &[u8]) -> Result<(), OutOfBounds> {
         if source.len() > self.len {
             return Err(OutOfBounds);
@@ -102,7 +102,7 @@ impl MemSlice {
         Ok(())
     }
 
-    /// Repeats `pattern` over all of it; the length must be a multiple of the pattern's, which is not zero.
+    /// Fills the slice with `pattern`. Its length must be a multiple of the pattern's, which is not zero.
     pub fn fill(&self, pattern: &[u8]) -> Result<(), OutOfBounds> {
         if pattern.is_empty() || !self.len.is_multiple_of(pattern.len()) {
             return Err(OutOfBounds);
@@ -116,7 +116,7 @@ impl MemSlice {
             return Ok(());
         }
         self.write(pattern)?;
-        // The written part is doubled until it has a size the cache likes, and then repeated.
+        // The filled part is doubled up to a size that fits in the cache, and then repeated.
         let mut done = pattern.len();
         while done < self.len {
             let step = done.min(self.len - done).min(FILL_STEP.next_multiple_of(pattern.len()));
@@ -127,7 +127,7 @@ impl MemSlice {
         Ok(())
     }
 
-    /// Repeats `pattern` over each row of a region, whose rows must be multiples of it.
+    /// Fills each row of a region with `pattern`. The rows must be multiples of it.
     pub fn fill_rect(&self, pattern: &[u8], place: &RectLayout, region: [usize; 3]) -> Result<(), OutOfBounds> {
         let rect = RectCopy::new(region, *place, *place);
         rect.check_within(self.len, self.len)?;
@@ -139,17 +139,17 @@ impl MemSlice {
         filled
     }
 
-    /// Copies a rectangle of `source` into it. Where the two rectangles overlap, the result is undefined (the driver
-    /// refuses such copies).
+    /// Copies a rectangle of `source` into this slice. If the two rectangles overlap, the result is undefined (the driver rejects
+    /// such copies).
     pub fn copy_rect_from(&self, source: &MemSlice, rect: &RectCopy) -> Result<(), OutOfBounds> {
         rect.check_within(source.len, self.len)?;
         rect.rows(|from, to, len| {
-            // SAFETY: every row lies inside its slice: the rectangles' ends do, and rows only go up from the origins.
+            // SAFETY: every row is inside its slice: the rectangles' ends are, and rows only ascend from the origins.
             unsafe { self.start.add(to).copy_from(source.start.add(from), len) };
         });
         Ok(())
     }
 }
 
-/// Most bytes a fill copies at once.
+/// Maximum number of bytes that a fill copies at once.
 const FILL_STEP: usize = 16 << 10;

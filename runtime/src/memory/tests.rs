@@ -35,8 +35,8 @@ fn allocations_are_aligned() {
 }
 
 #[test]
-fn allocations_are_zeros_at_first() {
-    // What was given back dirty is taken again.
+fn allocations_are_zeroed() {
+    // Freed blocks with other content are reused.
     for len in [1, 532, 4096, 60_000, 100_000, 2 << 20] {
         for _ in 0..3 {
             let slice = HostBuffer::new(len, 1).expect("there is memory").into_slice();
@@ -47,7 +47,7 @@ fn allocations_are_zeros_at_first() {
 }
 
 #[test]
-fn allocations_fail_politely() {
+fn impossible_allocations_are_errors() {
     assert!(HostBuffer::new(usize::MAX, 1).is_err());
     assert!(HostBuffer::new(isize::MAX as usize, 1).is_err());
     assert!(HostBuffer::new(1 << 60, 1).is_err());
@@ -59,7 +59,7 @@ fn allocations_fail_politely() {
 #[test]
 fn slices_keep_their_bounds_and_memory() {
     let slice = buffer(b"0123456789").part(2, 6).expect("it is inside");
-    // The buffer lives by the slice alone.
+    // Only the slice keeps the buffer alive.
     assert_eq!(bytes(&slice), b"234567");
     assert_eq!(bytes(&slice.part(1, 2).expect("it is inside")), b"34");
     assert!(slice.part(6, 0).is_ok_and(|part| part.is_empty()));
@@ -113,7 +113,7 @@ fn layouts_are_checked() {
     assert_eq!((layout.start(), layout.end()), (33, 33 + 8 + 4 + 4));
 }
 
-/// The definition: a byte of the one is a byte of the other.
+/// The definition: whether the two have a byte in common.
 fn share_bytes(a: &RectLayout, b: &RectLayout, region: [usize; 3]) -> bool {
     let all = |layout: &RectLayout| {
         let mut offsets = Vec::new();
@@ -135,9 +135,9 @@ fn overlap_as_appendix_d() {
     let layout = |origin| RectLayout::new(origin, region, 4, 8).expect("it is legal");
     let overlap = |a, b| RectCopy::new(region, layout(a), layout(b)).overlaps(0, 0);
     assert!(overlap([0, 0, 0], [0, 0, 0]) && overlap([0, 0, 0], [1, 1, 0]));
-    // Beside each other in the same rows; in the next slice; below.
+    // Adjacent in the same rows; in the next slice; below.
     assert!(!overlap([0, 0, 0], [2, 0, 0]) && !overlap([0, 0, 0], [0, 0, 1]) && !overlap([0, 0, 0], [0, 2, 0]));
-    // Sub-buffers: the bases shift.
+    // Sub-buffers: the bases differ.
     assert!(RectCopy::new(region, layout([2, 0, 0]), layout([0, 0, 0])).overlaps(0, 2));
     assert!(!RectCopy::new(region, layout([0, 0, 0]), layout([0, 0, 0])).overlaps(0, 2));
 }
@@ -157,8 +157,8 @@ proptest! {
         let layout = |origin| RectLayout::new(origin, region, row_pitch, slice_pitch).expect("it is legal");
         let (a, b) = (layout(a), layout(b));
         let answer = RectCopy::new(region, a, b).overlaps(0, 0);
-        // The test of the specification may see an overlap where rows of one interleave with rows of the other, but never
-        // misses one.
+        // The specification's test may report an overlap where rows of one interleave with rows of the other, but never misses
+        // one.
         if share_bytes(&a, &b, region) {
             assert!(answer);
         }

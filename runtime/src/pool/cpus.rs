@@ -1,14 +1,14 @@
 //! How many workers the machine, the affinity mask and the cgroups allow.
 //!
-//! The standard library answers the same question, but rounds a quota down (2.5 processors are worth 3 threads here) and
-//! does not say what bounded the number.
+//! The standard library computes a similar number, but rounds a quota down (here, 2.5 processors give 3 threads) and does not
+//! say what limited the number.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::sys;
 
-/// Processors this process may use: those of the affinity mask, but not more than the CPU quota is worth, rounded up.
+/// Number of processors this process may use: those in the affinity mask, limited by the CPU quota (rounded up).
 pub(super) fn usable() -> usize {
     let counted = || std::thread::available_parallelism().map_or(1, usize::from);
     let mask = sys::affinity().map_or_else(counted, |numbers| numbers.len());
@@ -18,7 +18,7 @@ pub(super) fn usable() -> usize {
     usable
 }
 
-/// The tightest CPU quota of the cgroups a process is in, as a number of threads.
+/// The smallest CPU quota of the process's cgroups, as a number of threads.
 fn quota(proc_self: &Path) -> Option<usize> {
     let groups = fs::read_to_string(proc_self.join("cgroup")).ok()?;
     let mounts = fs::read_to_string(proc_self.join("mountinfo")).ok()?;
@@ -31,7 +31,7 @@ enum Version {
     Two,
 }
 
-/// The directories whose limits count: the process's own group and its ancestors, in each hierarchy with CPU control.
+/// The directories with applicable limits: the process's own group and its ancestors, in each hierarchy with CPU control.
 fn directories(groups: &str, mounts: &str) -> Vec<(Version, PathBuf)> {
     let mut found = Vec::new();
     for line in groups.lines() {
@@ -46,7 +46,7 @@ fn directories(groups: &str, mounts: &str) -> Vec<(Version, PathBuf)> {
             continue;
         };
         let Some((root, mount)) = mount_of(version, mounts) else { continue };
-        // The path is seen from the hierarchy's root, the mount may show a part of it only.
+        // The path is relative to the hierarchy's root; the mount may show only a part of it.
         let inside = Path::new(path).strip_prefix(&root).unwrap_or(Path::new(""));
         let own = mount.join(inside.strip_prefix("/").unwrap_or(inside));
         found.extend(own.ancestors().take_while(|dir| dir.starts_with(&mount)).map(|dir| (version, dir.to_owned())));
@@ -83,7 +83,7 @@ fn read_quota(version: Version, directory: &Path) -> Option<usize> {
     }
 }
 
-/// Threads a quota per period is worth; `None` for "max", -1 and anything unreadable.
+/// A quota per period as a number of threads; `None` for "max", -1 and anything unreadable.
 fn threads_for(quota: &str, period: &str) -> Option<usize> {
     let (quota, period): (u64, u64) = (quota.parse().ok()?, period.parse().ok()?);
     if period == 0 {

@@ -1,41 +1,42 @@
-//! The list of jobs: what waits for a thread.
+//! The list of jobs that wait for a thread.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::graph::{Kind, Node, Origin};
-use crate::launch::{Running, Seat};
+use crate::graph::{Node, NodeKind, QueuePosition};
+use crate::launch::{Running, Slot};
 use crate::pool::Pool;
+use crate::sync::{Mutex, MutexGuard};
 
-/// Something a thread can do.
+/// A unit of work for a thread.
 pub(crate) enum Job {
     /// Start a command.
     Command(Arc<Node>),
-    /// Join a launch, on a seat already taken.
+    /// Join a launch, on a slot already taken.
     Launch(Arc<Running>),
 }
 
 impl Job {
-    /// The pool it is a job of.
+    /// The pool that it belongs to.
     pub(super) fn pool(&self) -> &'static Pool {
         match self {
-            Job::Command(node) => node.crew.pool(),
-            Job::Launch(running) => running.node().crew.pool(),
+            Job::Command(node) => node.pool.get(),
+            Job::Launch(running) => running.node().pool.get(),
         }
     }
 
-    fn origin(&self) -> Origin {
+    fn position(&self) -> QueuePosition {
         match self {
-            Job::Command(node) => node.origin,
-            Job::Launch(running) => running.node().origin,
+            Job::Command(node) => node.position,
+            Job::Launch(running) => running.node().position,
         }
     }
 
-    /// Whether it runs a kernel (and counts as busy), or a function.
+    /// Whether it runs a kernel (and counts as busy), not a function.
     pub(super) fn is_kernel(&self) -> bool {
         match self {
-            Job::Command(node) => node.kind == Kind::Launch,
+            Job::Command(node) => node.kind == NodeKind::Launch,
             Job::Launch(_) => true,
         }
     }
@@ -43,26 +44,26 @@ impl Job {
 
 /// Which jobs a thread may take.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wanted {
+pub(super) enum JobFilter {
     /// All.
     Any,
     /// This command only.
-    Just(Origin),
+    Only(QueuePosition),
     /// This command and those before it in its queue.
-    UpTo(Origin),
+    UpTo(QueuePosition),
 }
 
-impl Wanted {
-    pub(super) fn accepts(self, job: Origin) -> bool {
+impl JobFilter {
+    pub(super) fn accepts(self, job: QueuePosition) -> bool {
         match self {
-            Wanted::Any => true,
-            Wanted::Just(origin) => job == origin,
-            Wanted::UpTo(origin) => job.queue == origin.queue && job.sequence <= origin.sequence,
+            JobFilter::Any => true,
+            JobFilter::Only(position) => job == position,
+            JobFilter::UpTo(position) => job.queue == position.queue && job.sequence <= position.sequence,
         }
     }
 }
 
-/// The jobs, and their numbers readable without the lock.
+/// The jobs, and counters that can be read without the lock.
 pub(super) struct Jobs {
     list: Mutex<VecDeque<Job>>,
     kernels: AtomicUsize,
@@ -81,20 +82,20 @@ impl Jobs {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, VecDeque<Job>> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock()
     }
 
-    /// Jobs that run kernels.
+    /// Number of jobs that run kernels.
     pub(super) fn kernels(&self) -> usize {
         self.kernels.load(Ordering::Relaxed)
     }
 
-    /// Jobs that run functions.
+    /// Number of jobs that run functions.
     pub(super) fn tasks(&self) -> usize {
         self.tasks.load(Ordering::Relaxed)
     }
 
-    /// Jobs ever put in.
+    /// Number of jobs ever added.
     pub(super) fn pushes(&self) -> usize {
         self.pushes.load(Ordering::Relaxed)
     }
@@ -103,8 +104,8 @@ impl Jobs {
         if is_kernel { &self.kernels } else { &self.tasks }
     }
 
-    /// Puts a command at the end, a launch under way at the front: it is older than all that has
-    /// not begun.
+    /// Adds a job: a command at the end, a running launch at the front, because it is older than all commands that have not
+    /// started.
     pub(super) fn push(&self, job: Job) {
         let counter = self.counter(job.is_kernel());
         let mut list = self.lock();
@@ -116,44 +117,48 @@ impl Jobs {
         self.pushes.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Takes the first job that is wanted. For a kernel it comes with what `reserve` gives; when that is `None`, kernels
-    /// are passed over.
-    pub(super) fn take<R>(&self, wanted: Wanted, mut reserve: impl FnMut() -> Option<R>) -> Option<(Job, Option<R>)> {
+    /// Takes the first job that `wanted` accepts. A kernel is returned with the result of `reserve`; when that is `None`, kernels
+    /// are skipped.
+    pub(super) fn take<R>(
+        &self,
+        wanted: JobFilter,
+        mut reserve: impl FnMut() -> Option<R>,
+    ) -> Option<(Job, Option<R>)> {
         if self.kernels() == 0 && self.tasks() == 0 {
             return None;
         }
-        // Declared before the lock's guard: a reservation that turns out to be unused is given back without the lock.
+        // Declared before the lock's guard, so that an unused reservation is dropped after the lock has been released.
         let mut reservation = None;
         let mut list = self.lock();
         let mut place = 0;
         while let Some(job) = list.get(place) {
             let is_kernel = job.is_kernel();
-            if is_kernel && reservation.is_none() && wanted.accepts(job.origin()) {
+            if is_kernel && reservation.is_none() && wanted.accepts(job.position()) {
                 reservation = reserve();
             }
-            if !wanted.accepts(job.origin()) || (is_kernel && reservation.is_none()) {
+            if !wanted.accepts(job.position()) || (is_kernel && reservation.is_none()) {
                 place += 1;
                 continue;
             }
-            let seat = match job {
-                Job::Command(_) => Seat::Last,
-                Job::Launch(running) => running.take_seat(),
+            let slot = match job {
+                Job::Command(_) => Slot::Last,
+                Job::Launch(running) => running.take_slot(),
             };
-            if let (Seat::Taken, Job::Launch(running)) = (seat, job) {
+            if let (Slot::Taken, Job::Launch(running)) = (slot, job) {
                 return Some((Job::Launch(running.clone()), reservation));
             }
             self.counter(is_kernel).fetch_sub(1, Ordering::SeqCst);
             let job = list.remove(place);
-            if seat != Seat::None {
+            if slot != Slot::None {
                 let reservation = if is_kernel { reservation } else { None };
                 return job.map(|job| (job, reservation));
             }
-            // A launch nobody can join any more: it goes, and its place is looked at again.
+            // A launch that no thread can join any more was removed; the same place is examined again.
         }
         None
     }
 
-    /// Takes a launch out, if it is there.
+    /// Removes a launch, if it is in the list.
     pub(super) fn remove(&self, running: &Arc<Running>) {
         let mut list = self.lock();
         let place = list.iter().position(|job| match job {
@@ -167,7 +172,7 @@ impl Jobs {
         }
     }
 
-    /// Forgets all jobs: they are the parent's, in the child of a fork.
+    /// Forgets all jobs, which belong to the parent, in the child of a fork.
     pub(super) fn forget(&self, list: &mut VecDeque<Job>) {
         core::mem::forget(core::mem::take(list));
         self.kernels.store(0, Ordering::Relaxed);

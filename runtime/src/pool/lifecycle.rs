@@ -1,18 +1,19 @@
-//! The pool and its process: fork and exit.
+//! Process events that affect the pools: fork and exit.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, Once};
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
-use super::sleep::Bed;
-use super::strand::State;
-use super::{EPOCH, Job, Pool, SHARED, Signal, Staff, WHOLE};
+use super::sleep::Parker;
+use super::strand::StrandState;
+use super::{EPOCH, Job, Pool, ROOT, SHARED, Signal, StartState};
+use crate::sync::MutexGuard;
 use crate::sys;
 
-/// Longest time process exit waits for workers to leave what they run.
-const EXIT_PATIENCE: Duration = Duration::from_millis(100);
+/// How long process exit waits for workers to stop.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Registers the handlers, once per process and its children.
 pub(super) fn register() {
@@ -27,35 +28,35 @@ pub(super) fn register() {
     });
 }
 
-/// Process exit: has the workers stop, see `README.md`.
+/// Process exit: stops the workers, see `README.md`.
 extern "C" fn leave() {
     SHARED.exiting.store(true, Ordering::SeqCst);
-    // Sleepers may sleep on. Threads that wait have to do the work themselves now.
+    // Sleeping workers need not be woken. Waiting threads have to execute the work themselves from now on.
     for signal in SHARED.waiting().iter() {
         signal.raise();
     }
     let own = usize::from(super::on_working_worker());
     let start = Instant::now();
     let is_at_work = || SHARED.working.load(Ordering::SeqCst) > own || SHARED.strand.is_calling();
-    while is_at_work() && start.elapsed() < EXIT_PATIENCE {
+    while is_at_work() && start.elapsed() < EXIT_TIMEOUT {
         std::thread::sleep(Duration::from_micros(50));
     }
 }
 
-/// The locks, held over a fork by the forking thread. Fields are taken, and dropped, in lock order.
+/// The locks that the forking thread holds during a fork. Fields are acquired, and dropped, in lock order.
 struct Held {
-    parts: MutexGuard<'static, Vec<&'static Pool>>,
+    sub_devices: MutexGuard<'static, Vec<&'static Pool>>,
     waiting: MutexGuard<'static, Vec<Arc<Signal>>>,
-    strand: MutexGuard<'static, State>,
+    strand: MutexGuard<'static, StrandState>,
     pools: Vec<HeldPool>,
 }
 
-/// The locks of one pool. No thread but the forking one takes those of two pools.
+/// The locks of one pool. Only the forking thread acquires the locks of two pools.
 struct HeldPool {
     pool: &'static Pool,
-    staff: MutexGuard<'static, Staff>,
+    start_state: MutexGuard<'static, StartState>,
     jobs: MutexGuard<'static, VecDeque<Job>>,
-    idle: MutexGuard<'static, Vec<Arc<Bed>>>,
+    idle: MutexGuard<'static, Vec<Arc<Parker>>>,
 }
 
 thread_local! {
@@ -63,16 +64,17 @@ thread_local! {
 }
 
 extern "C" fn before_fork() {
-    let parts = SHARED.parts();
-    // The pools' staff first: a thread that hires takes the others' locks.
-    let staffs: Vec<_> = [&WHOLE].into_iter().chain(parts.iter().copied()).map(|pool| (pool, pool.staff())).collect();
+    let sub_devices = SHARED.sub_devices();
+    // The pools' start states come first: a thread that starts workers acquires the other locks.
+    let start_states: Vec<_> =
+        [&ROOT].into_iter().chain(sub_devices.iter().copied()).map(|pool| (pool, pool.start_state())).collect();
     let (waiting, strand) = (SHARED.waiting(), SHARED.strand.lock());
-    let pools = staffs
+    let pools = start_states
         .into_iter()
-        .map(|(pool, staff)| HeldPool { pool, staff, jobs: pool.jobs.lock(), idle: pool.sleep.lock() })
+        .map(|(pool, start_state)| HeldPool { pool, start_state, jobs: pool.jobs.lock(), idle: pool.sleep.lock() })
         .collect();
-    let held = Held { parts, waiting, strand, pools };
-    // On a thread that is ending the guards are dropped at once: the child may then find a lock taken, at worst.
+    let held = Held { sub_devices, waiting, strand, pools };
+    // On a thread that is being destroyed the guards are dropped at once; in the worst case a lock stays locked in the child.
     let _ = HELD.try_with(|place| place.replace(Some(held)));
 }
 
@@ -85,17 +87,17 @@ extern "C" fn after_fork_child() {
     SHARED.working.store(0, Ordering::SeqCst);
     let _ = HELD.try_with(|place| {
         if let Some(held) = place.take() {
-            let Held { parts, mut waiting, mut strand, pools } = held;
+            let Held { sub_devices, mut waiting, mut strand, pools } = held;
             core::mem::forget(core::mem::take(&mut *waiting));
             strand.forget();
-            for HeldPool { pool, mut staff, mut jobs, mut idle } in pools {
+            for HeldPool { pool, mut start_state, mut jobs, mut idle } in pools {
                 pool.busy.store(0, Ordering::SeqCst);
-                pool.manned.store(false, Ordering::SeqCst);
-                *staff = Staff::default();
+                pool.has_workers.store(false, Ordering::SeqCst);
+                *start_state = StartState::default();
                 pool.jobs.forget(&mut jobs);
                 pool.sleep.forget(&mut idle);
             }
-            drop(parts);
+            drop(sub_devices);
         }
     });
 }

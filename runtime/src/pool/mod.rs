@@ -2,11 +2,11 @@
 //!
 //! ---
 //!
-//! - `jobs`: the list; `sleep`: who searches and who sleeps; `worker`: a worker's life; `wait`: threads that wait;
+//! - `jobs`: the list of jobs; `sleep`: searching and sleeping workers; `worker`: the workers' loop; `wait`: waiting threads;
 //! - `strand`: callbacks;
-//! - `cpus`: how many workers; [`topology`]: the processors they are for; `lifecycle`: fork and exit.
+//! - `cpus`: the number of workers; [`topology`]: the processors they run on; `lifecycle`: fork and exit.
 //!
-//! Not here: why a command is ready ([`crate::graph`]), what a launch does with a thread ([`crate::launch`]).
+//! Not here: when a command becomes ready ([`crate::graph`]), what a thread does in a launch ([`crate::launch`]).
 
 mod cpus;
 mod jobs;
@@ -18,7 +18,7 @@ mod wait;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 pub(crate) use jobs::Job;
 pub(crate) use strand::call as call_back;
@@ -29,99 +29,100 @@ use worker::on_working_worker;
 
 use crate::graph::Node;
 use crate::launch::Running;
-use jobs::{Jobs, Wanted};
+use crate::sync::{Mutex, MutexGuard};
+use jobs::{JobFilter, Jobs};
 use sleep::Sleep;
 use strand::Strand;
 
-/// How the pool is built.
+/// The options of the pools.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PoolOptions {
-    /// Number of workers; `None`: as many as the affinity mask and the cgroup quota allow. A larger number than the mask
-    /// allows is taken as it is, 0 as 1.
+    /// Number of workers; `None`: as many as the affinity mask and the cgroup quota allow. A number larger than that is used as
+    /// it is; 0 means 1.
     pub threads: Option<usize>,
 }
 
-/// The pool has been started or its size asked for: its options are fixed.
+/// The number of workers has already been determined, so the options cannot be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the pool's size is already fixed")]
 pub struct AlreadyFixed;
 
-/// Most workers a pool has.
+/// Maximum number of workers in a pool.
 const MAX_WORKERS: usize = 1024;
 
-/// The number of workers, once it is fixed.
+/// The number of workers, once it has been determined.
 static WORKERS: OnceLock<usize> = OnceLock::new();
 
-/// Counts the forks that led to this process.
+/// Number of forks that led to this process.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
 
-/// What all pools of the process share.
+/// State shared by all pools of the process.
 static SHARED: Shared = Shared {
     strand: Strand::new(),
     working: AtomicUsize::new(0),
     exiting: AtomicBool::new(false),
     waiting: Mutex::new(Vec::new()),
-    parts: Mutex::new(Vec::new()),
+    sub_devices: Mutex::new(Vec::new()),
 };
 
-/// The pool of the whole machine.
-static WHOLE: Pool = Pool::new(None);
+/// The pool of the root device.
+static ROOT: Pool = Pool::new(None);
 
 struct Shared {
     strand: Strand,
-    /// Workers running anything.
+    /// Number of workers that execute jobs.
     working: AtomicUsize,
-    /// Process exit has begun.
+    /// Whether process exit has begun.
     exiting: AtomicBool,
-    /// Parked waiting threads.
+    /// Signals of the parked waiting threads.
     waiting: Mutex<Vec<Arc<Signal>>>,
-    /// The pools of parts of the machine that were asked for.
-    parts: Mutex<Vec<&'static Pool>>,
+    /// The pools of sub-devices created so far.
+    sub_devices: Mutex<Vec<&'static Pool>>,
 }
 
-/// A part of the machine: consecutive compute units (see [`topology`]).
+/// A range of compute units (see [`topology`]), which a sub-device consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Part {
+struct UnitRange {
     first: usize,
     count: usize,
 }
 
 pub(crate) struct Pool {
-    part: Option<Part>,
+    units: Option<UnitRange>,
     jobs: Jobs,
     sleep: Sleep,
-    /// Threads running kernels.
+    /// Number of threads running kernels.
     busy: AtomicUsize,
-    /// Whether there is a worker.
-    manned: AtomicBool,
-    staff: Mutex<Staff>,
+    /// Whether the pool has workers.
+    has_workers: AtomicBool,
+    start_state: Mutex<StartState>,
 }
 
 #[derive(Default)]
-struct Staff {
+struct StartState {
     started: bool,
 }
 
-/// Who runs the commands of a queue: the workers of the whole machine, or of a part of it.
+/// A handle of the pool that executes the commands of a queue: that of the root device, or of a sub-device.
 #[derive(Clone, Copy)]
-pub struct Crew(&'static Pool);
+pub struct PoolHandle(&'static Pool);
 
-impl Crew {
-    /// The workers of the whole machine.
-    pub fn whole() -> Self {
-        Self(&WHOLE)
+impl PoolHandle {
+    /// The pool of the root device.
+    pub fn root() -> Self {
+        Self(&ROOT)
     }
 
-    /// Workers of their own for `count` compute units from number `first` on, each bound to the unit's processor. Asked for
-    /// the same units again, the same workers; they are never dismissed.
-    pub fn part(first: usize, count: usize) -> Self {
-        let part = Part { first, count: count.clamp(1, MAX_WORKERS) };
-        let mut parts = SHARED.parts();
-        if let Some(known) = parts.iter().find(|pool| pool.part == Some(part)) {
+    /// The pool of a sub-device with `count` compute units from unit `first` on. Each worker is bound to a unit's processor. The
+    /// same units always give the same pool; its workers never exit.
+    pub fn sub_device(first: usize, count: usize) -> Self {
+        let units = UnitRange { first, count: count.clamp(1, MAX_WORKERS) };
+        let mut sub_devices = SHARED.sub_devices();
+        if let Some(known) = sub_devices.iter().find(|pool| pool.units == Some(units)) {
             return Self(known);
         }
-        let pool: &'static Pool = Box::leak(Box::new(Pool::new(Some(part))));
-        parts.push(pool);
+        let pool: &'static Pool = Box::leak(Box::new(Pool::new(Some(units))));
+        sub_devices.push(pool);
         Self(pool)
     }
 
@@ -130,171 +131,172 @@ impl Crew {
         self.0.size()
     }
 
-    pub(crate) fn pool(self) -> &'static Pool {
+    pub(crate) fn get(self) -> &'static Pool {
         self.0
     }
 }
 
-impl PartialEq for Crew {
+impl PartialEq for PoolHandle {
     fn eq(&self, other: &Self) -> bool {
         core::ptr::eq(self.0, other.0)
     }
 }
 
-impl Eq for Crew {}
+impl Eq for PoolHandle {}
 
-impl Default for Crew {
+impl Default for PoolHandle {
     fn default() -> Self {
-        Self::whole()
+        Self::root()
     }
 }
 
-impl core::fmt::Debug for Crew {
+impl core::fmt::Debug for PoolHandle {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self.0.part {
-            Some(Part { first, count }) => write!(f, "Crew({first}..{})", first + count),
-            None => f.write_str("Crew(all)"),
+        match self.0.units {
+            Some(UnitRange { first, count }) => write!(f, "PoolHandle({first}..{})", first + count),
+            None => f.write_str("PoolHandle(all)"),
         }
     }
 }
 
-/// Sets the options, before the first queue is made and before [`worker_count`] is asked. Starts nothing.
+/// Sets the options. To be called before the first queue is created and before [`worker_count`]. Starts no thread.
 pub fn configure(options: PoolOptions) -> Result<(), AlreadyFixed> {
     let workers = options.threads.unwrap_or_else(cpus::usable).clamp(1, MAX_WORKERS);
     WORKERS.set(workers).map_err(|_| AlreadyFixed)
 }
 
-/// Number of worker threads the pool has or will have: the device's compute units. Starts nothing.
+/// Number of worker threads that the pool has or will have: the device's compute units. Starts no thread.
 pub fn worker_count() -> usize {
     *WORKERS.get_or_init(|| cpus::usable().clamp(1, MAX_WORKERS))
 }
 
-/// Counts the forks that led to this process: what has another number is the parent's.
+/// Number of forks that led to this process; objects with another epoch belong to the parent.
 pub(crate) fn epoch() -> u32 {
     EPOCH.load(Ordering::Relaxed)
 }
 
-/// Whether workers should leave what they do.
+/// Whether workers should stop because the process exits.
 pub(crate) fn is_exiting() -> bool {
     SHARED.exiting.load(Ordering::Relaxed)
 }
 
 impl Shared {
     fn waiting(&self) -> MutexGuard<'_, Vec<Arc<Signal>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 
-    fn parts(&self) -> MutexGuard<'_, Vec<&'static Pool>> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sub_devices(&self) -> MutexGuard<'_, Vec<&'static Pool>> {
+        self.sub_devices.lock()
     }
 }
 
 impl Pool {
-    const fn new(part: Option<Part>) -> Self {
+    const fn new(units: Option<UnitRange>) -> Self {
         Self {
-            part,
+            units,
             jobs: Jobs::new(),
             sleep: Sleep::new(),
             busy: AtomicUsize::new(0),
-            manned: AtomicBool::new(false),
-            staff: Mutex::new(Staff { started: false }),
+            has_workers: AtomicBool::new(false),
+            start_state: Mutex::new(StartState { started: false }),
         }
     }
 
     /// Number of its workers.
     pub(crate) fn size(&self) -> usize {
-        self.part.map_or_else(worker_count, |part| part.count)
+        self.units.map_or_else(worker_count, |units| units.count)
     }
 
     /// Starts the workers if there are none.
     pub(crate) fn start(&'static self) {
-        if !self.manned.load(Ordering::Acquire) {
-            self.hire();
+        if !self.has_workers.load(Ordering::Acquire) {
+            self.start_workers();
         }
     }
 
-    /// Has somebody start a command that is ready.
+    /// Adds a ready command as a job.
     pub(crate) fn push(&'static self, node: Arc<Node>) {
         self.start();
         self.jobs.push(Job::Command(node));
         self.sleep.notify();
     }
 
-    /// Makes a launch under way a job; sleepers are not woken for it yet.
+    /// Adds a running launch as a job, without waking workers.
     pub(crate) fn offer(&self, running: Arc<Running>) {
         self.jobs.push(Job::Launch(running));
     }
 
-    /// There is nothing left to join in the launch.
+    /// Removes a launch that no more threads can join.
     pub(crate) fn retract(&self, running: &Arc<Running>) {
         self.jobs.remove(running);
     }
 
-    /// Wakes workers for a launch that can seat `seats` more threads: not more than may run, not more than two at a time.
-    pub(crate) fn invite(&self, seats: usize) {
+    /// Wakes workers for a launch with `slots` free slots, limited by the threads that may still run kernels, and at most two.
+    pub(crate) fn wake_workers(&self, slots: usize) {
         let free = self.size().saturating_sub(self.busy.load(Ordering::Relaxed));
         let coming = self.sleep.searching();
-        self.sleep.wake(seats.min(free).saturating_sub(coming).min(2));
+        self.sleep.wake(slots.min(free).saturating_sub(coming).min(2));
     }
 
-    /// Whether threads that are no workers may help with its jobs: not on a part, whose processors they do not keep to.
-    fn takes_help(&self) -> bool {
-        self.part.is_none()
+    /// Whether other threads than its workers may execute its jobs: not for a sub-device, because they are not bound to its
+    /// processors.
+    fn allows_helpers(&self) -> bool {
+        self.units.is_none()
     }
 
-    fn staff(&self) -> MutexGuard<'_, Staff> {
-        self.staff.lock().unwrap_or_else(PoisonError::into_inner)
+    fn start_state(&self) -> MutexGuard<'_, StartState> {
+        self.start_state.lock()
     }
 
-    /// Starts the workers, unless another thread has.
-    fn hire(&'static self) {
-        let mut staff = self.staff();
-        if staff.started {
+    /// Starts the workers, unless another thread has done so.
+    fn start_workers(&'static self) {
+        let mut start_state = self.start_state();
+        if start_state.started {
             return;
         }
-        staff.started = true;
+        start_state.started = true;
         lifecycle::register();
         let hired = (0..self.size()).filter(|number| worker::spawn(self, *number)).count();
-        self.manned.store(hired > 0, Ordering::Release);
+        self.has_workers.store(hired > 0, Ordering::Release);
     }
 
-    /// Whether jobs have to be done by the threads that wait for them.
-    fn is_unmanned(&self) -> bool {
-        is_exiting() || !self.manned.load(Ordering::Relaxed)
+    /// Whether waiting threads have to execute all jobs.
+    fn has_no_workers(&self) -> bool {
+        is_exiting() || !self.has_workers.load(Ordering::Relaxed)
     }
 
-    /// Room for one more thread that runs kernels.
+    /// Reserves room for one more thread that runs kernels.
     fn reserve(&'static self) -> Option<Busy> {
-        if self.busy.fetch_add(1, Ordering::SeqCst) < self.size() || self.is_unmanned() {
+        if self.busy.fetch_add(1, Ordering::SeqCst) < self.size() || self.has_no_workers() {
             return Some(Busy(self));
         }
         self.busy.fetch_sub(1, Ordering::SeqCst);
         None
     }
 
-    /// Whether a searching worker would find something.
-    fn work_waits(&self) -> bool {
+    /// Whether a searching worker would find a job.
+    fn has_work(&self) -> bool {
         self.jobs.tasks() > 0 || (self.jobs.kernels() > 0 && self.busy.load(Ordering::Relaxed) < self.size())
     }
 
-    /// Changes whenever there may be a job to take that was not there before.
+    /// A value that changes whenever there may be a new job to take.
     fn changes(&self) -> (usize, usize) {
         (self.jobs.pushes(), self.busy.load(Ordering::Relaxed))
     }
 
-    /// Takes a job, with the room it needs.
-    fn take(&'static self, wanted: Wanted) -> Option<(Job, Option<Busy>)> {
+    /// Takes a job, with the reservation it needs.
+    fn take(&'static self, wanted: JobFilter) -> Option<(Job, Option<Busy>)> {
         self.jobs.take(wanted, || self.reserve())
     }
 }
 
-/// Takes a job of any pool: for threads that wait when there are no workers any more.
-fn take_anywhere() -> Option<(Job, Option<Busy>)> {
-    let parts = SHARED.parts().clone();
-    [&WHOLE].into_iter().chain(parts).find_map(|pool| pool.take(Wanted::Any))
+/// Takes a job of any pool, for waiting threads when there are no workers any more.
+fn take_from_any_pool() -> Option<(Job, Option<Busy>)> {
+    let sub_devices = SHARED.sub_devices().clone();
+    [&ROOT].into_iter().chain(sub_devices).find_map(|pool| pool.take(JobFilter::Any))
 }
 
-/// A thread that runs kernels is counted as long as it has this.
+/// Counts a thread that runs kernels as busy until dropped.
 struct Busy(&'static Pool);
 
 impl Drop for Busy {

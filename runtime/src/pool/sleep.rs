@@ -1,29 +1,30 @@
-//! Who searches, who sleeps, and how sleepers are woken: the counters of `README.md`.
+//! Searching and sleeping workers, and how sleepers are woken: the counters of `README.md`.
 
+use crate::sync::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 
-/// One worker's bed.
-pub(super) struct Bed {
+/// What one worker sleeps on.
+pub(super) struct Parker {
     thread: Thread,
     asleep: AtomicBool,
 }
 
-impl Bed {
-    /// For the calling thread.
-    pub(super) fn of_this_thread() -> Arc<Self> {
+impl Parker {
+    /// A parker for the calling thread.
+    pub(super) fn for_current_thread() -> Arc<Self> {
         Arc::new(Self { thread: std::thread::current(), asleep: AtomicBool::new(false) })
     }
 }
 
 /// The idle workers' state.
 pub(super) struct Sleep {
-    /// Sleeping workers, the latest last.
-    idle: Mutex<Vec<Arc<Bed>>>,
+    /// Parkers of the sleeping workers, latest last.
+    idle: Mutex<Vec<Arc<Parker>>>,
     /// Length of `idle`.
     sleeping: AtomicUsize,
-    /// Workers looking for a job, or woken to.
+    /// Number of workers that look for a job or have been woken to do so.
     searching: AtomicUsize,
 }
 
@@ -32,26 +33,26 @@ impl Sleep {
         Self { idle: Mutex::new(Vec::new()), sleeping: AtomicUsize::new(0), searching: AtomicUsize::new(0) }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Arc<Bed>>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Arc<Parker>>> {
+        self.idle.lock()
     }
 
-    /// Workers looking for a job.
+    /// Number of workers that look for a job.
     pub(super) fn searching(&self) -> usize {
         self.searching.load(Ordering::Relaxed)
     }
 
-    /// A worker (or one about to be born) begins to search.
+    /// Counts a worker (possibly one about to be started) as searching.
     pub(super) fn start_searching(&self) {
         self.searching.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// A worker has found a job. True when it was the last searcher.
+    /// Called when a worker has found a job. True when it was the last searching worker.
     pub(super) fn stop_searching(&self) -> bool {
         self.searching.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
-    /// Something has been published that a worker should see: wakes one if nobody is searching.
+    /// Called after publishing something that a worker should see: wakes a worker if none is searching.
     pub(super) fn notify(&self) {
         fence(Ordering::SeqCst);
         if self.searching.load(Ordering::Relaxed) == 0 {
@@ -65,46 +66,46 @@ impl Sleep {
             return;
         }
         for _ in 0..count {
-            let bed = {
+            let parker = {
                 let mut idle = self.lock();
-                let Some(bed) = idle.pop() else { return };
+                let Some(parker) = idle.pop() else { return };
                 self.sleeping.store(idle.len(), Ordering::Relaxed);
                 self.searching.fetch_add(1, Ordering::SeqCst);
-                bed
+                parker
             };
-            bed.asleep.store(false, Ordering::Release);
-            bed.thread.unpark();
+            parker.asleep.store(false, Ordering::Release);
+            parker.thread.unpark();
         }
     }
 
-    /// A searching worker sleeps until it is woken, and is searching again then. Stays awake if, once it counts as asleep,
-    /// `work_waits`.
-    pub(super) fn sleep(&self, bed: &Arc<Bed>, work_waits: impl FnOnce() -> bool) {
-        bed.asleep.store(true, Ordering::Relaxed);
+    /// Lets a searching worker sleep until it is woken, which counts it as searching again. It does not sleep if `has_work` is
+    /// true after it has been counted as sleeping.
+    pub(super) fn sleep(&self, parker: &Arc<Parker>, has_work: impl FnOnce() -> bool) {
+        parker.asleep.store(true, Ordering::Relaxed);
         {
             let mut idle = self.lock();
-            idle.push(bed.clone());
+            idle.push(parker.clone());
             self.sleeping.store(idle.len(), Ordering::Relaxed);
             self.searching.fetch_sub(1, Ordering::SeqCst);
         }
         fence(Ordering::SeqCst);
-        if work_waits() {
+        if has_work() {
             let mut idle = self.lock();
-            if let Some(place) = idle.iter().position(|other| Arc::ptr_eq(other, bed)) {
+            if let Some(place) = idle.iter().position(|other| Arc::ptr_eq(other, parker)) {
                 idle.remove(place);
                 self.sleeping.store(idle.len(), Ordering::Relaxed);
                 self.searching.fetch_add(1, Ordering::SeqCst);
                 return;
             }
-            // Taken out by a waker meanwhile, which counts it.
+            // Another thread has removed and counted it meanwhile.
         }
-        while bed.asleep.load(Ordering::Acquire) {
+        while parker.asleep.load(Ordering::Acquire) {
             std::thread::park();
         }
     }
 
     /// Forgets all workers: the child of a fork has none.
-    pub(super) fn forget(&self, idle: &mut Vec<Arc<Bed>>) {
+    pub(super) fn forget(&self, idle: &mut Vec<Arc<Parker>>) {
         core::mem::forget(core::mem::take(idle));
         self.sleeping.store(0, Ordering::Relaxed);
         self.searching.store(0, Ordering::Relaxed);

@@ -1,30 +1,30 @@
-//! Callbacks of the application: called one after the other, in the order they became due, by a thread of their own.
+//! Callbacks of the application. A dedicated thread calls them one after the other, in the order they became due.
 //!
-//! Not by the application's threads: one that waits, sets a user event or registers a callback may hold a lock the
-//! callback takes. Not by workers either: a callback that blocks (OpenCL only warns against it) must not keep commands from
-//! running. The thread is started when the first callback is due. Where there can be none, at process exit or when the
-//! system refuses, whoever makes a callback due calls it.
+//! Threads of the application do not call them: a thread that waits, sets a user event or registers a callback may hold a lock
+//! that the callback acquires. Workers do not call them either: a callback that blocks (which OpenCL discourages but allows) must
+//! not keep commands from running. The thread is started when the first callback is due. Where it cannot be started, at process
+//! exit or because of an error, the thread that makes a callback due calls it.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::{SHARED, is_exiting, lifecycle, worker};
 use crate::graph::DueCallbacks;
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::sys;
 
-/// What is due.
+/// The queue of due callbacks.
 pub(super) struct Strand {
-    state: Mutex<State>,
+    state: Mutex<StrandState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct StrandState {
     due: VecDeque<DueCallbacks>,
-    /// Whether there is a thread.
-    manned: bool,
+    /// Whether the thread has been started.
+    has_workers: bool,
     /// Whether callbacks are being called.
     calling: bool,
 }
@@ -35,12 +35,12 @@ thread_local! {
 
 impl Strand {
     pub(super) const fn new() -> Self {
-        let state = State { due: VecDeque::new(), manned: false, calling: false };
+        let state = StrandState { due: VecDeque::new(), has_workers: false, calling: false };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> MutexGuard<'_, StrandState> {
+        self.state.lock()
     }
 
     /// Whether another thread is calling callbacks.
@@ -48,7 +48,7 @@ impl Strand {
         !ON_STRAND.get() && self.lock().calling
     }
 
-    /// Calls what is due, until nothing is, unless another thread (or an outer call of this one) is at it.
+    /// Calls due callbacks until there are none, unless another thread (or an outer call on this one) does so already.
     fn call_due(&self) {
         let mut state = self.lock();
         if state.calling {
@@ -63,7 +63,7 @@ impl Strand {
         state.calling = false;
     }
 
-    /// The thread's life.
+    /// The loop of the thread.
     fn live(&self) {
         ON_STRAND.set(true);
         let mut state = self.lock();
@@ -81,48 +81,47 @@ impl Strand {
                     state.calling = false;
                     state
                 }
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => self.changed.wait(state),
             };
         }
     }
 }
 
-impl State {
-    /// Forgets what is due: it is the parent's, in the child of a fork.
+impl StrandState {
+    /// Forgets due callbacks, which belong to the parent, in the child of a fork.
     pub(super) fn forget(&mut self) {
         core::mem::forget(core::mem::take(self));
     }
 }
 
-/// Calls callbacks; a panic in one ends with it.
+/// Calls callbacks; a panic ends only the callback that caused it.
 fn call_all(callbacks: DueCallbacks) {
-    for (told, callback) in callbacks {
-        if catch_unwind(AssertUnwindSafe(move || callback(told))).is_err() {
+    for (callback_status, callback) in callbacks {
+        if catch_unwind(AssertUnwindSafe(move || callback(callback_status))).is_err() {
             tracing::error!("a callback panicked");
         }
     }
 }
 
-/// Has callbacks called, each with the status beside it.
+/// Makes callbacks due, each with its argument.
 pub(crate) fn call(callbacks: DueCallbacks) {
     let strand = &SHARED.strand;
     let mut state = strand.lock();
     state.due.push_back(callbacks);
-    if !state.manned && !is_exiting() {
+    if !state.has_workers && !is_exiting() {
         lifecycle::register();
         let builder = std::thread::Builder::new().name("clift-callbacks".to_owned()).stack_size(worker::STACK_BYTES);
         match sys::with_signals_blocked(|| builder.spawn(|| SHARED.strand.live())) {
-            Ok(_) => state.manned = true,
+            Ok(_) => state.has_workers = true,
             Err(error) => tracing::error!(%error, "the thread for callbacks could not be started"),
         }
     }
-    let manned = state.manned && !is_exiting();
+    let has_workers = state.has_workers && !is_exiting();
     drop(state);
-    if manned { strand.changed.notify_one() } else { strand.call_due() }
+    if has_workers { strand.changed.notify_one() } else { strand.call_due() }
 }
 
-/// Has a function of the application called later, after the callbacks that are due before it: for destructor and build
-/// callbacks.
+/// Makes a function of the application due, after all callbacks that are already due. Used for destructor and build callbacks.
 pub fn defer(function: impl FnOnce() + Send + 'static) {
     let mut callbacks = DueCallbacks::new();
     callbacks.push((0, Box::new(move |_| function())));

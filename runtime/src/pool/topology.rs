@@ -1,10 +1,10 @@
-//! The machine's processors as *compute units*, and what consecutive ones share.
+//! The machine's processors as *compute units*, and the resources that neighbouring ones share.
 //!
-//! Unit `i` of the device is a worker; bound workers run on the unit's processor. Processors are put into such an order that
-//! those that share a memory node or a cache are next to each other, so that a part of the device is a range of units. From
-//! sysfs, where every file may be missing: then nothing is known to be shared.
+//! Unit `i` of the device is a worker; a bound worker runs on the unit's processor. Processors are ordered so that those that
+//! share a NUMA node or a cache are adjacent, so a sub-device is a range of units. The information comes from sysfs, where every
+//! file may be missing; then nothing is assumed to be shared.
 //!
-//! Not here: binding (`worker` does it), and how many units there are ([`super::worker_count`]).
+//! Not here: binding (in `worker`), and the number of units ([`super::worker_count`]).
 
 use std::fs;
 use std::path::Path;
@@ -13,26 +13,26 @@ use std::sync::OnceLock;
 use super::worker_count;
 use crate::sys;
 
-/// What processors may share.
+/// A resource that processors may share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
-    /// A memory node.
+    /// A NUMA node.
     Numa,
-    /// A cache of the fourth level.
+    /// A level-4 cache.
     L4,
-    /// A cache of the third level.
+    /// A level-3 cache.
     L3,
-    /// A cache of the second level.
+    /// A level-2 cache.
     L2,
-    /// A cache of the first level.
+    /// A level-1 cache.
     L1,
 }
 
 impl Domain {
-    /// All of them, the largest first.
+    /// All domains, the largest first.
     pub const ALL: [Domain; 5] = [Domain::Numa, Domain::L4, Domain::L3, Domain::L2, Domain::L1];
 
-    /// Place in [`Domain::ALL`].
+    /// Index in [`Domain::ALL`].
     fn index(self) -> usize {
         match self {
             Domain::Numa => 0,
@@ -44,8 +44,7 @@ impl Domain {
     }
 }
 
-/// A processor, and which of each domain it belongs to; `None` where there is no such domain. Ordered by domain, the
-/// largest first.
+/// A processor, and the domains it belongs to; `None` where there is no such domain. The order is by domain, the largest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Processor {
     domains: [Option<usize>; 5],
@@ -65,12 +64,12 @@ fn processors() -> &'static [Processor] {
     })
 }
 
-/// The domains of a processor by sysfs. One of caches is named by its lowest processor.
+/// The domains of a processor, from sysfs. A cache is identified by its lowest processor.
 fn domains_of(root: &Path, number: usize) -> [Option<usize>; 5] {
     let cpu = root.join(format!("cpu/cpu{number}"));
     let read = |path: &Path| fs::read_to_string(path).ok();
     let mut domains = [None; 5];
-    // The directory has a link to the node.
+    // The directory contains a link to the node.
     domains[0] = fs::read_dir(&cpu).ok().and_then(|entries| {
         entries.flatten().find_map(|entry| entry.file_name().to_str()?.strip_prefix("node")?.parse().ok())
     });
@@ -88,9 +87,9 @@ fn lowest(list: &str) -> Option<usize> {
     list.trim().split([',', '-']).next()?.parse().ok()
 }
 
-/// The processor in `all` that a unit of `units` stands for.
+/// The processor in `all` of unit number `unit` of `units`.
 fn processor_in(all: &[Processor], units: usize, unit: usize) -> Option<Processor> {
-    // With more units than processors, neighbours share one.
+    // With more units than processors, adjacent units share one.
     let place = if units > all.len() { unit * all.len() / units } else { unit };
     all.get(place).copied()
 }
@@ -100,8 +99,8 @@ pub(super) fn processor_of(unit: usize) -> Option<usize> {
     Some(processor_in(processors(), worker_count(), unit)?.number)
 }
 
-/// The `count` units from `first` on, split by what they share: a list of ranges (first unit, number of units). One range
-/// when they share it all, or nothing is known about the domain.
+/// Splits the `count` units from `first` on by a domain: a list of ranges (first unit, number of units). There is one range if
+/// they all share the resource, or if nothing is known about the domain.
 pub fn split(first: usize, count: usize, domain: Domain) -> Vec<(usize, usize)> {
     split_in(processors(), worker_count(), (first, count), domain)
 }
@@ -122,7 +121,7 @@ fn split_in(all: &[Processor], units: usize, (first, count): (usize, usize), dom
 mod tests {
     use super::*;
 
-    /// Two nodes of two pairs of processors each.
+    /// Two nodes with two pairs of processors each.
     fn machine() -> Vec<Processor> {
         let of = |number: usize| Processor {
             domains: [Some(number / 4), None, Some(number / 4 * 4), Some(number / 2 * 2), Some(number)],

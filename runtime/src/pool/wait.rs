@@ -1,19 +1,20 @@
 //! Threads that wait for a command: they help, spin, and park.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::jobs::Wanted;
-use super::worker::{WAITER_PACE, on_worker, own_pool, run, spin};
-use super::{Pool, SHARED, take_anywhere};
+use super::jobs::JobFilter;
+use super::worker::{WAITER_POLL_PAUSES, on_worker, own_pool, run, spin};
+use super::{Pool, SHARED, take_from_any_pool};
 use crate::graph::{self, Node};
 use crate::launch;
+use crate::sync::{Condvar, Mutex};
 
-/// How often a parked thread looks around while nobody else would do its work.
-const UNMANNED_LOOK: Duration = Duration::from_millis(1);
+/// How often a parked thread polls for work when no worker would execute it.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// What a parked thread is woken by. (Not `std::thread::park`: applications wait in destructors, too, when their thread
-/// has lost its handle.)
+/// What a waiting thread sleeps on. (Not `std::thread::park`: applications also wait in destructors, when the thread's handle
+/// no longer exists.)
 #[derive(Default)]
 pub(crate) struct Signal {
     raised: Mutex<bool>,
@@ -21,20 +22,20 @@ pub(crate) struct Signal {
 }
 
 impl Signal {
-    /// Wakes the thread, now or when it goes to sleep.
+    /// Wakes the thread, now or when it is about to sleep.
     pub(crate) fn raise(&self) {
-        *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.raised.lock() = true;
         self.changed.notify_all();
     }
 
     fn sleep(&self, at_most: Option<Duration>) {
-        let mut raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut raised = self.raised.lock();
         match at_most {
             Some(time) if !*raised => drop(self.changed.wait_timeout(raised, time)),
             Some(_) => {}
             None => {
                 while !*raised {
-                    raised = self.changed.wait(raised).unwrap_or_else(PoisonError::into_inner);
+                    raised = self.changed.wait(raised);
                 }
             }
         }
@@ -43,25 +44,25 @@ impl Signal {
 
 /// Waits for a command or user event to end.
 pub(crate) fn wait(node: &Arc<Node>) {
-    let wanted = if node.origin.in_order { Wanted::UpTo(node.origin) } else { Wanted::Just(node.origin) };
+    let wanted = if node.position.in_order { JobFilter::UpTo(node.position) } else { JobFilter::Only(node.position) };
     wait_helping(node, wanted);
 }
 
-/// Waits for the command, and helps with any before it in its queue.
+/// Waits for the command, and helps with all commands up to it in its queue.
 pub(crate) fn wait_for_queue(node: &Arc<Node>) {
-    wait_helping(node, Wanted::UpTo(node.origin));
+    wait_helping(node, JobFilter::UpTo(node.position));
 }
 
-fn wait_helping(node: &Arc<Node>, own: Wanted) {
+fn wait_helping(node: &Arc<Node>, own: JobFilter) {
     graph::drain_here();
-    // A worker that waits keeps its own pool going.
-    let pool = own_pool().unwrap_or_else(|| node.crew.pool());
+    // A waiting worker helps with jobs of its own pool.
+    let pool = own_pool().unwrap_or_else(|| node.pool.get());
     while !node.is_ended() {
-        let wanted = if on_worker() { Wanted::Any } else { own };
+        let wanted = if on_worker() { JobFilter::Any } else { own };
         let look = || {
-            if pool.is_unmanned() {
-                take_anywhere()
-            } else if on_worker() || pool.takes_help() {
+            if pool.has_no_workers() {
+                take_from_any_pool()
+            } else if on_worker() || pool.allows_helpers() {
                 pool.take(wanted)
             } else {
                 None
@@ -69,9 +70,9 @@ fn wait_helping(node: &Arc<Node>, own: Wanted) {
         };
         let mut job = look();
         if job.is_none() {
-            // The list is looked into again only when something has changed: it may hold jobs that are none of ours.
+            // The list is searched again only after a change: it may contain jobs that this thread may not take.
             let mut seen = pool.changes();
-            spin(pool.size(), WAITER_PACE, || {
+            spin(pool.size(), WAITER_POLL_PAUSES, || {
                 let now = pool.changes();
                 if now != seen {
                     seen = now;
@@ -84,7 +85,7 @@ fn wait_helping(node: &Arc<Node>, own: Wanted) {
             Some((job, busy)) => {
                 let of = job.pool();
                 drop(run(of, job, busy, |next| {
-                    !node.is_ended() && (pool.is_unmanned() || wanted.accepts(next.origin))
+                    !node.is_ended() && (pool.has_no_workers() || wanted.accepts(next.position))
                 }));
             }
             None => park(pool, node),
@@ -93,14 +94,14 @@ fn wait_helping(node: &Arc<Node>, own: Wanted) {
     launch::trim_arenas();
 }
 
-/// Sleeps until the node has ended, or until the thread should look for work again.
+/// Sleeps until the node has ended, or until the thread should poll for work again.
 fn park(pool: &Pool, node: &Arc<Node>) {
     let signal = Arc::new(Signal::default());
     if !node.register_waiter(&signal) {
         return;
     }
     SHARED.waiting().push(signal.clone());
-    let look = (pool.is_unmanned() || on_worker()).then_some(UNMANNED_LOOK);
+    let look = (pool.has_no_workers() || on_worker()).then_some(POLL_INTERVAL);
     signal.sleep(look);
     SHARED.waiting().retain(|other| !Arc::ptr_eq(other, &signal));
     node.unregister_waiter(&signal);

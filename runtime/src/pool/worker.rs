@@ -1,50 +1,50 @@
-//! A worker's life, and running jobs, which helpers do as well.
+//! The workers' loop, and the execution of jobs, which helpers use too.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::jobs::{Job, Wanted};
-use super::sleep::Bed;
+use super::jobs::{Job, JobFilter};
+use super::sleep::Parker;
 use super::{Busy, Pool, SHARED, epoch, topology};
 use crate::clock::now_ns;
 use crate::graph::{self, Node};
 use crate::{launch, sys};
 
-/// How long a thread looks for work, or for the end it waits for, before it parks.
+/// How long a thread searches for work, or polls for an event, before it parks.
 pub(super) const SPIN_NS: u64 = 50_000;
 
-/// After this part of it, it gives the processor away between looks.
-const POLITE_AFTER_NS: u64 = 10_000;
+/// After this time it yields the processor between polls.
+const YIELD_AFTER_NS: u64 = 10_000;
 
-/// Pauses between two looks of a worker for a job: a thread that submits tiny commands gets to submit some, which then
-/// follow one another without passing through the list.
-const WORKER_PACE: u32 = 16;
+/// Pauses between two polls of a worker: with them, a thread that submits tiny commands can submit several, which then run one
+/// after the other without passing through the list.
+const WORKER_POLL_PAUSES: u32 = 16;
 
-/// Pauses between two looks of a thread that waits.
-pub(super) const WAITER_PACE: u32 = 1;
+/// Pauses between two polls of a waiting thread.
+pub(super) const WAITER_POLL_PAUSES: u32 = 1;
 
-/// Pauses between two looks at the clock.
+/// Pauses between two readings of the clock.
 const PAUSES_PER_ROUND: u32 = 32;
 
-/// Most commands a thread runs one after the other while jobs are open.
-const CHAIN_MAX: u32 = 32;
+/// Maximum number of commands that a thread runs in a chain while jobs are open.
+const MAX_CHAIN: u32 = 32;
 
-/// Stack of a worker: native functions, callbacks and the interpreter run on it.
+/// Stack size of a worker. Native functions, callbacks and the interpreter run on this stack.
 pub(super) const STACK_BYTES: usize = 8 << 20;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// A thread of the application.
-    Guest,
+    /// A thread of the application, which may help.
+    Helper,
     /// A worker.
     Worker,
-    /// A worker inside a job.
+    /// A worker that executes a job.
     Working,
 }
 
 thread_local! {
-    static ROLE: Cell<Role> = const { Cell::new(Role::Guest) };
+    static ROLE: Cell<Role> = const { Cell::new(Role::Helper) };
     static OWN: Cell<Option<&'static Pool>> = const { Cell::new(None) };
 }
 
@@ -54,26 +54,26 @@ pub(super) fn own_pool() -> Option<&'static Pool> {
 }
 
 fn role() -> Role {
-    ROLE.try_with(Cell::get).unwrap_or(Role::Guest)
+    ROLE.try_with(Cell::get).unwrap_or(Role::Helper)
 }
 
 /// Whether the calling thread is a worker of the pool.
 pub(crate) fn on_worker() -> bool {
-    role() != Role::Guest
+    role() != Role::Helper
 }
 
-/// Whether the calling thread is a worker inside a job.
+/// Whether the calling thread is a worker that executes a job.
 pub(super) fn on_working_worker() -> bool {
     role() == Role::Working
 }
 
-/// Starts a worker; false when the system refuses.
+/// Starts a worker; false on an error.
 pub(super) fn spawn(pool: &'static Pool, number: usize) -> bool {
     pool.sleep.start_searching();
-    let unit = pool.part.map_or(0, |part| part.first) + number;
+    let unit = pool.units.map_or(0, |units| units.first) + number;
     let builder = std::thread::Builder::new().name(format!("clift-{unit}")).stack_size(STACK_BYTES);
-    let bound = pool.part.is_some().then_some(unit);
-    // Signals are the application's: its threads take them.
+    let bound = pool.units.is_some().then_some(unit);
+    // Signals are delivered to the application's own threads.
     let spawned = sys::with_signals_blocked(|| builder.spawn(move || live(pool, bound)));
     if let Err(error) = spawned {
         tracing::error!(%error, "a worker could not be started");
@@ -83,7 +83,7 @@ pub(super) fn spawn(pool: &'static Pool, number: usize) -> bool {
     true
 }
 
-/// A worker's life, on the processor of a compute unit if it is bound to one.
+/// The loop of a worker, on the processor of a compute unit if it is bound to one.
 fn live(pool: &'static Pool, unit: Option<usize>) {
     ROLE.set(Role::Worker);
     OWN.set(Some(pool));
@@ -93,41 +93,41 @@ fn live(pool: &'static Pool, unit: Option<usize>) {
         tracing::warn!(processor, "a worker could not be bound to its processor");
     }
     let born = epoch();
-    let bed = Bed::of_this_thread();
+    let parker = Parker::for_current_thread();
     loop {
         if SHARED.exiting.load(Ordering::SeqCst) {
             park_for_good();
         }
-        match pool.take(Wanted::Any) {
+        match pool.take(JobFilter::Any) {
             Some((job, busy)) => {
-                if pool.sleep.stop_searching() && pool.work_waits() {
+                if pool.sleep.stop_searching() && pool.has_work() {
                     pool.sleep.wake(1);
                 }
                 work(pool, job, busy);
                 if epoch() != born {
-                    // A function of the application's forked on this thread: the child's pool is another.
+                    // A function of the application has forked on this thread. The child's workers are new threads.
                     return;
                 }
             }
             None => {
-                let found = pool.sleep.searching() <= 1 && spin(pool.size(), WORKER_PACE, || pool.work_waits());
+                let found = pool.sleep.searching() <= 1 && spin(pool.size(), WORKER_POLL_PAUSES, || pool.has_work());
                 if !found {
                     launch::trim_arenas();
-                    pool.sleep.sleep(&bed, || pool.work_waits());
+                    pool.sleep.sleep(&parker, || pool.has_work());
                 }
             }
         }
     }
 }
 
-/// Runs a job as a worker: stops being a searcher before, is one after.
+/// Runs a job as a worker: the worker is not counted as searching meanwhile.
 fn work(pool: &'static Pool, job: Job, busy: Option<Busy>) {
     ROLE.set(Role::Working);
     SHARED.working.fetch_add(1, Ordering::SeqCst);
     let mut length = 0;
     let busy = run(pool, job, busy, |_| {
         length += 1;
-        length < CHAIN_MAX || (pool.jobs.kernels() == 0 && pool.jobs.tasks() == 0)
+        length < MAX_CHAIN || (pool.jobs.kernels() == 0 && pool.jobs.tasks() == 0)
     });
     pool.sleep.start_searching();
     drop(busy);
@@ -135,15 +135,15 @@ fn work(pool: &'static Pool, job: Job, busy: Option<Busy>) {
     ROLE.set(Role::Worker);
 }
 
-/// Runs a job of a pool and, one after the other, commands of the pool that become ready by it and that `keep` accepts.
-/// Gives back the room for a kernel if it has it at the end.
+/// Runs a job of a pool, and then, in a chain, commands of the pool that become ready by it and that `keep` accepts. Returns the
+/// reservation for a kernel if there is one at the end.
 pub(super) fn run(
     pool: &'static Pool,
     job: Job,
     mut busy: Option<Busy>,
     mut keep: impl FnMut(&Node) -> bool,
 ) -> Option<Busy> {
-    let mut keep = |node: &Node| core::ptr::eq(node.crew.pool(), pool) && keep(node);
+    let mut keep = |node: &Node| core::ptr::eq(node.pool.get(), pool) && keep(node);
     let mut next = Some(job);
     while let Some(job) = next {
         if job.is_kernel() && busy.is_none() {
@@ -153,7 +153,7 @@ pub(super) fn run(
                 break;
             }
         } else if !job.is_kernel() {
-            // A function may block: it does not count.
+            // A function may block, so it does not count as busy.
             busy = None;
         }
         let ended = match job {
@@ -176,30 +176,30 @@ fn put_back(pool: &Pool, job: Job) {
     pool.sleep.notify();
 }
 
-/// Looks for `found` for a bounded time, unless there is one worker only.
-pub(super) fn spin(workers: usize, pace: u32, mut found: impl FnMut() -> bool) -> bool {
+/// Polls `found` for a bounded time; only once if there is only one worker.
+pub(super) fn spin(workers: usize, poll_pauses: u32, mut found: impl FnMut() -> bool) -> bool {
     if workers == 1 {
         return found();
     }
     let start = now_ns();
     loop {
         for pause in 0..PAUSES_PER_ROUND {
-            if pause % pace == 0 && found() {
+            if pause % poll_pauses == 0 && found() {
                 return true;
             }
             core::hint::spin_loop();
         }
-        let spent = now_ns().saturating_sub(start);
-        if spent > SPIN_NS {
+        let elapsed = now_ns().saturating_sub(start);
+        if elapsed > SPIN_NS {
             return false;
         }
-        if spent > POLITE_AFTER_NS {
+        if elapsed > YIELD_AFTER_NS {
             std::thread::yield_now();
         }
     }
 }
 
-/// The process ends: this thread does nothing any more.
+/// Parks this thread until the process has ended.
 pub(super) fn park_for_good() -> ! {
     loop {
         std::thread::park_timeout(Duration::from_secs(3600));

@@ -1,14 +1,14 @@
-//! Formats, parsed: text and conversion specifications.
+//! Parses formats into text and conversion specifications.
 //!
-//! The grammar is OpenCL C's (section "printf Format String"): no `*`, `n`, `j`, `L`; vectors with `vn`; `z` and `t` as of
-//! OpenCL C 3.1. Combinations it leaves undefined but which mean something in C (`%lf`, `%lld`) are taken as C takes them.
+//! The grammar is that of OpenCL C (section "printf Format String"): no `*`, `n`, `j`, `L`; vectors with `vn`; `z` and `t` as in
+//! OpenCL C 3.1. Combinations that are undefined there but valid in C (`%lf`, `%lld`) have their meaning in C.
 
 use super::{BUFFER_BYTES, FormatError};
 
 /// A part of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
-    /// Characters copied as they are.
+pub(super) enum FormatPiece<'a> {
+    /// Literal text.
     Text(&'a [u8]),
     /// A conversion of the next value.
     Conversion(Spec),
@@ -20,9 +20,9 @@ pub(super) struct Spec {
     pub(super) flags: Flags,
     pub(super) width: usize,
     pub(super) precision: Option<usize>,
-    /// Elements of the value, 1 without a vector specifier.
+    /// Number of elements; 1 without a vector specifier.
     pub(super) lanes: u8,
-    /// Size of an integer in bytes as the length modifier says it; `None` without one.
+    /// Size of an integer in bytes according to the length modifier; `None` without one.
     pub(super) size: Option<u8>,
     pub(super) conversion: Conversion,
 }
@@ -37,7 +37,7 @@ pub(super) struct Flags {
     pub(super) zero: bool,
 }
 
-/// What a conversion does.
+/// The kind of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conversion {
     /// `d`, `i`.
@@ -54,8 +54,8 @@ pub(super) enum Conversion {
     Pointer,
 }
 
-/// The pieces of a format, in order; the first error ends them.
-pub(super) fn pieces(format: &[u8]) -> impl Iterator<Item = Result<Piece<'_>, FormatError>> {
+/// The pieces of a format, in order, up to the first error.
+pub(super) fn pieces(format: &[u8]) -> impl Iterator<Item = Result<FormatPiece<'_>, FormatError>> {
     let mut at = 0;
     let mut failed = false;
     core::iter::from_fn(move || {
@@ -66,17 +66,17 @@ pub(super) fn pieces(format: &[u8]) -> impl Iterator<Item = Result<Piece<'_>, Fo
         let text = rest.iter().position(|byte| *byte == b'%').unwrap_or(rest.len());
         if text > 0 {
             at += text;
-            return Some(Ok(Piece::Text(&rest[..text])));
+            return Some(Ok(FormatPiece::Text(&rest[..text])));
         }
         if rest.starts_with(b"%%") {
             at += 2;
-            return Some(Ok(Piece::Text(b"%")));
+            return Some(Ok(FormatPiece::Text(b"%")));
         }
         let mut reader = Reader { rest: &rest[1..] };
         match reader.specification() {
             Some(spec) => {
                 at = format.len() - reader.rest.len();
-                Some(Ok(Piece::Conversion(spec)))
+                Some(Ok(FormatPiece::Conversion(spec)))
             }
             None => {
                 failed = true;
@@ -86,7 +86,7 @@ pub(super) fn pieces(format: &[u8]) -> impl Iterator<Item = Result<Piece<'_>, Fo
     })
 }
 
-/// Reads a specification, behind its `%`.
+/// Parses a specification, after its `%`.
 struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -141,8 +141,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A decimal number, if there is one; `None` if it is larger than any text may be.
-    #[expect(clippy::option_option, reason = "absent and refused are different answers")]
+    /// Parses an optional decimal number; `None` if it exceeds the limit.
+    #[expect(clippy::option_option, reason = "a missing number and an invalid one are different results")]
     fn number(&mut self) -> Option<Option<usize>> {
         let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (number, rest) = self.rest.split_at(digits);
@@ -158,12 +158,12 @@ impl Reader<'_> {
     }
 
     fn lanes(&mut self) -> Option<u8> {
-        // 16 first: 1 alone is no vector.
+        // 16 comes first: a 1 alone is not a vector width.
         let lanes = [(&b"16"[..], 16), (b"2", 2), (b"3", 3), (b"4", 4), (b"8", 8)];
         lanes.into_iter().find_map(|(text, lanes)| self.eat(text).then_some(lanes))
     }
 
-    /// The length modifier: the size it gives an integer, and whether there was none.
+    /// Parses the length modifier: the resulting size of an integer, and whether there was none.
     fn length(&mut self, vector: bool) -> (Option<u8>, bool) {
         let modifiers: [(&[u8], u8); 7] =
             [(b"hh", 1), (b"hl", 4), (b"h", 2), (b"ll", 8), (b"l", 8), (b"z", 8), (b"t", 8)];

@@ -90,7 +90,7 @@ fn integers() {
     check(v().l(-1), "%lx", "ffffffffffffffff");
     check(v().l(i64::MIN).l(3), "%lld %zu", "-9223372036854775808 3");
     check(v().l(-3), "%td", "-3");
-    // Promoted, and converted back.
+    // Promoted by the call and converted back by the modifier.
     check(v().i(0x1ff).i(0x1ff), "%hhd %hhu", "-1 255");
     check(v().i(-1).i(0x12345), "%hu %hx", "65535 2345");
 }
@@ -151,7 +151,7 @@ fn characters_strings_pointers() {
     check(v().p(string.as_ptr()), "%-9s|", "foo bar  |");
     check(v().p(core::ptr::null()), "%s", "(null)");
     check(v().p(core::ptr::without_provenance(0x1234)), "%p", "0x1234");
-    // The precision bounds what is read.
+    // The precision limits how much is read.
     check(v().p(b"ab".as_ptr()), "%.2s", "ab");
 }
 
@@ -173,7 +173,7 @@ fn refused() {
 }
 
 #[test]
-fn long_texts_are_whole() {
+fn long_texts_are_complete() {
     let text = v().d(1e300).print("%.50f").expect("it prints");
     assert_eq!(text.len(), 301 + 51);
     assert_eq!(text, format!("{:.50}", 1e300));

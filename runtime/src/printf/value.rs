@@ -1,4 +1,4 @@
-//! One value, printed by one specification.
+//! Prints one value by one specification.
 #![allow(unsafe_code, reason = "calls the C library's formatter and reads the kernel's strings")]
 
 use std::ffi::{CString, c_char};
@@ -9,14 +9,14 @@ use clift_include::abi::{PrintfArg, PrintfArgKind};
 use super::spec::{Conversion, Spec};
 use super::{BUFFER_BYTES, FormatError};
 
-/// The bytes a value consists of, if the call's data has them.
+/// The bytes of a value, if they are inside the call's data.
 pub(super) fn bytes_of<'a>(arg: &PrintfArg, data: &'a [u8]) -> Option<&'a [u8]> {
     let start = arg.offset as usize;
     let end = start + usize::from(arg.elem_bytes) * usize::from(arg.lanes);
     data.get(start..end).filter(|bytes| !bytes.is_empty())
 }
 
-/// The address a pointer value holds.
+/// The address in a pointer value.
 pub(super) fn address(arg: &PrintfArg, bytes: &[u8]) -> Option<usize> {
     match arg.kind {
         PrintfArgKind::Pointer => usize::try_from(bits(bytes)).ok(),
@@ -24,7 +24,7 @@ pub(super) fn address(arg: &PrintfArg, bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Prints anything but a string: the elements, with commas between them.
+/// Prints anything but a string: the elements, separated by commas.
 pub(super) fn print(spec: &Spec, arg: &PrintfArg, bytes: &[u8], text: &mut Vec<u8>) -> Result<(), FormatError> {
     let elements = bytes.chunks_exact(usize::from(arg.elem_bytes)).take(usize::from(spec.lanes));
     for (index, element) in elements.enumerate() {
@@ -32,14 +32,14 @@ pub(super) fn print(spec: &Spec, arg: &PrintfArg, bytes: &[u8], text: &mut Vec<u
             text.push(b',');
         }
         match spec.conversion {
-            Conversion::Signed => convert(spec, b"lld", Value::Int(integer(spec, arg, element, true)), text)?,
+            Conversion::Signed => convert(spec, b"lld", CValue::Int(integer(spec, arg, element, true)), text)?,
             Conversion::Unsigned(letter) => {
-                convert(spec, &[b'l', b'l', letter], Value::Int(integer(spec, arg, element, false)), text)?;
+                convert(spec, &[b'l', b'l', letter], CValue::Int(integer(spec, arg, element, false)), text)?;
             }
-            Conversion::Float(letter) => convert(spec, &[letter], Value::Float(float(arg, element)), text)?,
+            Conversion::Float(letter) => convert(spec, &[letter], CValue::Float(float(arg, element)), text)?,
             Conversion::Char => print_char(spec, integer(spec, arg, element, false), text),
             Conversion::Pointer => {
-                convert(spec, b"p", Value::Pointer(integer(spec, arg, element, false)), text)?;
+                convert(spec, b"p", CValue::Pointer(integer(spec, arg, element, false)), text)?;
             }
             Conversion::String => unreachable!("broken invariant: strings are printed by print_string"),
         }
@@ -50,7 +50,7 @@ pub(super) fn print(spec: &Spec, arg: &PrintfArg, bytes: &[u8], text: &mut Vec<u
 /// Prints a string.
 ///
 /// # Safety
-/// `address` is 0, or that of a NUL-terminated string, or of as many bytes as the precision says.
+/// `address` is 0, or the address of a NUL-terminated string, or of at least as many bytes as the precision.
 pub(super) unsafe fn print_string(spec: &Spec, address: usize, text: &mut Vec<u8>) -> Result<(), FormatError> {
     let most = spec.precision.unwrap_or(usize::MAX);
     let mut string = Vec::new();
@@ -103,7 +103,7 @@ fn integer(spec: &Spec, arg: &PrintfArg, element: &[u8], signed: bool) -> u64 {
     let stored = element.len().min(8);
     let value = match arg.kind {
         PrintfArgKind::Int | PrintfArgKind::Pointer => bits(element),
-        // Undefined, so as good as any: the number's integer part.
+        // Undefined behaviour; the result is the integer part.
         PrintfArgKind::Float => (float(arg, element) as i64).cast_unsigned(),
     };
     let size = match (arg.kind, spec.size) {
@@ -128,7 +128,7 @@ fn float(arg: &PrintfArg, element: &[u8]) -> f64 {
         (PrintfArgKind::Float, 2) => half::f16::from_bits(bits as u16).to_f64(),
         (PrintfArgKind::Float, 4) => f64::from(f32::from_bits(bits as u32)),
         (PrintfArgKind::Float, _) => f64::from_bits(bits),
-        // Undefined, so as good as any: the integer's value.
+        // Undefined behaviour; the result is the integer's value.
         (PrintfArgKind::Int, 1) => f64::from(bits as i8),
         (PrintfArgKind::Int, 2) => f64::from(bits as i16),
         (PrintfArgKind::Int, 4) => f64::from(bits as i32),
@@ -136,16 +136,16 @@ fn float(arg: &PrintfArg, element: &[u8]) -> f64 {
     }
 }
 
-/// A value in the form the C library takes it.
+/// A value as the C library's variadic argument.
 #[derive(Clone, Copy)]
-enum Value {
+enum CValue {
     Int(u64),
     Float(f64),
     Pointer(u64),
 }
 
-/// Has the C library convert a value by the specification's flags, width and precision and the given length and letter.
-fn convert(spec: &Spec, letters: &[u8], value: Value, text: &mut Vec<u8>) -> Result<(), FormatError> {
+/// Converts a value with the C library, by the specification's flags, width and precision and the given length and letter.
+fn convert(spec: &Spec, letters: &[u8], value: CValue, text: &mut Vec<u8>) -> Result<(), FormatError> {
     let format = c_format(spec, letters);
     let mut short = [0u8; 128];
     let len = formatted(&format, value, &mut short)?;
@@ -157,24 +157,24 @@ fn convert(spec: &Spec, letters: &[u8], value: Value, text: &mut Vec<u8>) -> Res
         return Err(FormatError::TooLong);
     }
     let start = text.len();
-    // One more for the NUL, which goes again.
+    // One more byte for the NUL, which is removed again.
     text.resize(start + len + 1, 0);
     let again = formatted(&format, value, &mut text[start..]);
     text.truncate(start + len);
     again.map(|_| ())
 }
 
-/// Formats into `target`, NUL-terminated and cut off if need be; the length it should have.
-fn formatted(format: &CString, value: Value, target: &mut [u8]) -> Result<usize, FormatError> {
+/// Formats into `target`, NUL-terminated and truncated if necessary; returns the untruncated length.
+fn formatted(format: &CString, value: CValue, target: &mut [u8]) -> Result<usize, FormatError> {
     let (start, len) = (target.as_mut_ptr().cast::<c_char>(), target.len());
     let format = format.as_ptr();
-    // SAFETY: the target is valid for its length; the format has exactly one conversion, made by `c_format` for the type
-    // that is passed.
+    // SAFETY: the target is valid for its length; the format has exactly one conversion, which `c_format` built for the type
+    // of the argument.
     let result = unsafe {
         match value {
-            Value::Int(value) => libc::snprintf(start, len, format, value),
-            Value::Float(value) => libc::snprintf(start, len, format, value),
-            Value::Pointer(value) => {
+            CValue::Int(value) => libc::snprintf(start, len, format, value),
+            CValue::Float(value) => libc::snprintf(start, len, format, value),
+            CValue::Pointer(value) => {
                 let address = usize::try_from(value).unwrap_or(usize::MAX);
                 libc::snprintf(start, len, format, core::ptr::without_provenance::<libc::c_void>(address))
             }
@@ -188,7 +188,7 @@ fn c_format(spec: &Spec, letters: &[u8]) -> CString {
     format.push(b'%');
     let flags = &spec.flags;
     let is_pointer = spec.conversion == Conversion::Pointer;
-    // `p` takes no flag but `-` in C.
+    // In C, `p` takes no flag but `-`.
     for (set, flag) in [
         (flags.left, b'-'),
         (flags.plus && !is_pointer, b'+'),
@@ -211,14 +211,14 @@ fn c_format(spec: &Spec, letters: &[u8]) -> CString {
     CString::new(format).unwrap_or_else(|_| unreachable!("broken invariant: a format without NUL"))
 }
 
-/// While it lives, the thread formats as the C locale does, whatever the application has set: with a decimal *point*.
+/// While it exists, the thread formats by the C locale, with a decimal *point*, regardless of the application's locale.
 pub(super) struct CLocale {
     before: Option<libc::locale_t>,
 }
 
 struct Locale(libc::locale_t);
 
-// SAFETY: a locale object that is never changed or freed may be used by any thread.
+// SAFETY: any thread may use a locale object that is never modified or freed.
 unsafe impl Send for Locale {}
 // SAFETY: as above.
 unsafe impl Sync for Locale {}
@@ -233,7 +233,7 @@ impl CLocale {
         if locale.0.is_null() {
             return Self { before: None };
         }
-        // SAFETY: the locale is valid for good.
+        // SAFETY: the locale is never freed.
         let before = unsafe { libc::uselocale(locale.0) };
         Self { before: (!before.is_null()).then_some(before) }
     }
@@ -242,7 +242,7 @@ impl CLocale {
 impl Drop for CLocale {
     fn drop(&mut self) {
         if let Some(before) = self.before {
-            // SAFETY: what the thread had before.
+            // SAFETY: this is the thread's previous locale.
             unsafe { libc::uselocale(before) };
         }
     }

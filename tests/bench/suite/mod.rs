@@ -1,5 +1,5 @@
-//! The suite: one row per kernel. What a row computes, with inputs and reference, is a function in the file of its kind;
-//! its OpenCL C is a file in `kernels/`, written as applications write it and for no driver in particular.
+//! The suite: one row per kernel. A function in the file of its kind creates the inputs and the reference; the OpenCL C is a file
+//! in `kernels/`, written as in applications and not for a particular driver.
 //!
 //! Sizes are chosen so that a launch takes some milliseconds on a driver that uses SIMD, and so that the streams do not fit
 //! a second-level cache.
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::work::Work;
 
-/// What limits a kernel; means are taken by kind.
+/// What limits a kernel; means are computed by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
@@ -38,16 +38,16 @@ pub(crate) enum Kind {
     Sparse,
     /// Neighbours on a grid.
     Stencil,
-    /// Pictures, through images.
+    /// Images.
     Image,
     /// From source or SPIR-V to a result.
     Build,
-    /// What a call costs beside the work.
+    /// Overhead of calls.
     Launch,
 }
 
 impl Kind {
-    /// As the command line and the tables spell it.
+    /// The spelling on the command line and in tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -75,7 +75,7 @@ pub(crate) struct Row {
     pub(crate) about: &'static str,
     /// OpenCL C.
     pub(crate) source: &'static str,
-    /// Makes inputs, launches and references.
+    /// Creates inputs, launches and references.
     pub(crate) work: fn() -> Work,
 }
 

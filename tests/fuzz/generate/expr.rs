@@ -1,4 +1,4 @@
-//! Expressions: without side effects, and defined for all values of what they read.
+//! Expressions without side effects that are defined for all values of their operands.
 
 use super::types::{Elem, INTS, Ty, float_literal, int_literal};
 use super::{Generator, Kind};
@@ -59,7 +59,7 @@ impl Generator {
         self.convertible(ty)
     }
 
-    /// Something of a variable of another type, converted.
+    /// A converted expression with a variable of another type.
     fn convertible(&mut self, ty: Ty) -> String {
         for _ in 0..8 {
             let Some(var) = self.any_var() else { break };
@@ -108,7 +108,7 @@ impl Generator {
             return self.rng.u32(..len).to_string();
         }
         let ty = Ty::scalar([Elem::U32, Elem::I32, Elem::U64, Elem::U8][self.rng.usize(..4)]);
-        // Not indices in indices without end.
+        // Indices are not nested without limit.
         let index = if depth == 0 { self.convertible(ty) } else { self.expr(ty, depth) };
         format!("({index}) & {}", len - 1)
     }
@@ -205,7 +205,7 @@ impl Generator {
         if of.is_float() && self.rng.bool() {
             let name = ["isnan", "isinf", "isfinite", "isnormal", "signbit"][self.rng.usize(..5)];
             let value = self.float_expr(ty.with(of), depth.max(1));
-            // A NaN has a sign, but nobody says which.
+            // The sign of a NaN is unspecified.
             let value = if name == "signbit" { format!("s_{}({value})", ty.with(of).name()) } else { value };
             return format!("{name}({value})");
         }
@@ -392,7 +392,7 @@ impl Generator {
             14 => {
                 let which = ["fmin", "fmax"][self.rng.usize(..2)];
                 let (a, b) = (self.expr(ty, below), self.expr(ty, below));
-                // Either of two zeros may be the result.
+                // Either zero may be the result.
                 format!("({which}({a}, {b}) + ({name})(0))")
             }
             15 => {

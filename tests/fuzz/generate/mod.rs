@@ -1,12 +1,12 @@
-//! Random programs in OpenCL C: one kernel `t` with helper functions, whose result no driver may choose.
+//! Random programs in OpenCL C: one kernel `t` with helper functions, whose result is completely specified.
 //!
-//! Each work-item reads `in`, has 16 words of `mem` and 16 half-precision numbers of `halves` to itself, and leaves a mixture
-//! of all its variables in `out`. Work-items meet only where the order does not show: at barriers, and by atomic functions
-//! that commute. [`types`] spells types and literals, [`expr`] makes expressions, [`stmt`] statements.
+//! Each work-item reads `in`, owns 16 words of `mem` and 16 half-precision numbers of `halves`, and writes a mixture of all its
+//! variables to `out`. Work-items interact only where the order has no effect: at barriers, and by commutative atomic functions.
+//! [`types`] spells types and literals, [`expr`] generates expressions, [`stmt`] statements.
 //!
-//! What would be undefined is avoided: signed integers wrap around in unsigned types, divisors are small and positive, indices
-//! are masked, shifts are defined by OpenCL C, and floating-point operations are exact ones on numbers that
-//! stay moderate. The driver's interpreter checks that.
+//! Undefined behaviour is avoided: signed arithmetic is done in unsigned types, divisors are small and positive, indices are
+//! masked, shifts are defined by OpenCL C, and floating-point operations are exact and on numbers of moderate size. The driver's
+//! interpreter checks that.
 
 mod expr;
 mod stmt;
@@ -21,7 +21,7 @@ pub(crate) struct Program {
     pub(crate) source: String,
     pub(crate) options: &'static str,
     pub(crate) launches: Vec<Launch>,
-    /// The result may depend on the driver: on how work-items are divided into sub-groups.
+    /// Whether the result may depend on the driver, because it depends on how work-items are divided into sub-groups.
     pub(crate) own: bool,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Launch {
     pub(crate) n: u32,
 }
 
-/// Most work-items in a work-group.
+/// Maximum number of work-items in a work-group.
 pub(crate) const MOST_LOCAL: usize = 64;
 /// Words of the input buffer.
 pub(crate) const IN_WORDS: usize = 256;
@@ -115,12 +115,12 @@ struct Generator {
     functions: Vec<Function>,
     procedures: Vec<Procedure>,
     names: u32,
-    /// Statements left.
+    /// Number of statements left.
     budget: u32,
     calls_left: u32,
     /// The loops around the place, and whether statements may `continue` or `break` them.
     flow: Vec<stmt::Enclosing>,
-    /// Work-items are together here.
+    /// Whether all work-items of the group execute this place together.
     together: bool,
     /// The type of the function's result; none in the kernel.
     result: Option<Ty>,
@@ -292,7 +292,7 @@ impl Generator {
         self.kernel();
     }
 
-    /// What the programs have in common.
+    /// The common part of all programs.
     fn prelude(&mut self) {
         self.line("#pragma OPENCL FP_CONTRACT OFF");
         if self.doubles {

@@ -1,4 +1,4 @@
-//! Statements: declarations, assignments to parts of variables, control flow, calls with pointers, and what work-items do together.
+//! Statements: declarations, assignments to parts of variables, control flow, calls with pointers, and collective operations.
 
 use super::types::{Elem, Ty, UINT};
 use super::{Generator, Kind, MEM_WORDS, Var};
@@ -6,7 +6,7 @@ use super::{Generator, Kind, MEM_WORDS, Var};
 /// A construct that statements may leave.
 #[derive(Clone)]
 pub(super) enum Enclosing {
-    /// A loop. Its work-items go through it together or not.
+    /// A loop, and whether work-items execute it together.
     Loop {
         uniform: bool,
     },
@@ -30,7 +30,7 @@ impl Enclosing {
 
 /// Nesting of constructs.
 const DEEPEST: u32 = 4;
-/// Parts of the atomic words that one function only changes, so that the order does not show.
+/// Parts of the atomic words that only one function changes, so that the order has no effect.
 const ATOMICS: [(&str, u32); 6] =
     [("atomic_and", 0), ("atomic_add", 1), ("atomic_min", 2), ("atomic_max", 3), ("atomic_xor", 5), ("atomic_or", 7)];
 
@@ -327,7 +327,7 @@ impl Generator {
     /// `break`, `continue`, `goto`, `return`.
     fn leave(&mut self) {
         let (test, uniform) = self.test();
-        // What all work-items of a construct go through together is left together.
+        // If all work-items of a construct execute it together, they leave it together.
         let allowed = |around: &Enclosing| !around.is_uniform() || (uniform && self.together);
         let (mut breaks, mut continues) = (true, true);
         let mut ways = Vec::new();
@@ -348,7 +348,7 @@ impl Generator {
                 Enclosing::Label { name, .. } => ways.push(format!("goto {name};")),
             }
         }
-        // Work-items may end while others go on, where nobody waits for them.
+        // Work-items may return while others continue, unless others wait for them.
         if !self.barriers && self.in_kernel() {
             ways.push("{ out[gid] = h; return; }".to_owned());
         }
@@ -432,7 +432,7 @@ impl Generator {
         self.declare(&name, Kind::Value(ty), true, false);
     }
 
-    /// An atomic function whose order does not show.
+    /// An atomic function whose order has no effect.
     fn atomic(&mut self) {
         if !self.in_kernel() {
             return self.assignment();
@@ -574,7 +574,7 @@ impl Generator {
         self.declare(&name, Kind::Value(ty), true, false);
     }
 
-    /// Functions of those work-items of a sub-group that are here.
+    /// Functions of the active work-items of a sub-group.
     fn part_of_sub_group(&mut self) {
         let elem = [Elem::U32, Elem::I32, Elem::U8, Elem::I16, Elem::U64][self.rng.usize(..5)];
         let ty = Ty::scalar(elem);

@@ -15,9 +15,9 @@ use crate::{driver, peers};
 pub(crate) enum Driver {
     /// This project's.
     Clift,
-    /// PoCL of Debian.
+    /// PoCL from Debian.
     Pocl,
-    /// Intel's runtime for processors, of PyPI.
+    /// Intel's CPU runtime from PyPI.
     Intel,
 }
 
@@ -34,7 +34,7 @@ impl Driver {
         }
     }
 
-    /// Its name for readers.
+    /// Its name in texts.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Clift => "Clift",
@@ -49,25 +49,25 @@ impl Driver {
 pub(crate) enum Choice {
     /// This project's.
     Clift,
-    /// PoCL of Debian.
+    /// PoCL from Debian.
     Pocl,
-    /// Intel's runtime for processors.
+    /// Intel's CPU runtime.
     Intel,
     /// All of these.
     All,
 }
 
-/// A driver and where its library is.
+/// A driver and its library.
 pub(crate) struct Target {
     /// Which one it is.
     pub(crate) driver: Driver,
     library: PathBuf,
 }
 
-/// The drivers chosen; what is missing of them is built or installed.
+/// The chosen drivers; missing ones are built or installed.
 ///
 /// # Errors
-/// When one cannot be had.
+/// When one is not available.
 pub(crate) fn targets(choices: &[Choice], library: Option<&Path>, no_setup: bool) -> Result<Vec<Target>> {
     let chosen = |driver: Driver| {
         choices.iter().any(|choice| match choice {
@@ -104,7 +104,7 @@ pub(crate) fn targets(choices: &[Choice], library: Option<&Path>, no_setup: bool
 }
 
 impl Target {
-    /// Makes `command` see this driver and no other. `directory` is for the list of drivers.
+    /// Makes `command` use only this driver. `directory` is for the list of drivers.
     ///
     /// # Errors
     /// When the list cannot be written.

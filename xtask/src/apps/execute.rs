@@ -1,6 +1,6 @@
-//! Running a program's script: with one driver, empty caches, and bounds of time and memory for all its processes.
+//! Runs a program's script with one driver, empty caches, and limits on time and memory for all its processes.
 //!
-//! The bound of memory is on what the processes have in memory, not on addresses: many programs map far more than they use.
+//! The limit on memory applies to resident memory, not to address space, because many programs map far more than they use.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
@@ -17,9 +17,9 @@ use super::manifest::App;
 use super::outcome::Outcome;
 use crate::sh;
 
-/// How often the processes are looked at.
+/// How often the processes are checked.
 const POLL: Duration = Duration::from_millis(200);
-/// What is shown of a script's last words.
+/// How much of a script's last output is shown.
 const LAST_WORDS: usize = 400;
 
 /// Runs `app` on a driver.
@@ -75,7 +75,7 @@ pub(crate) fn run(app: &App, target: &Target, quick: bool, verbose: bool) -> Res
     Ok(outcome)
 }
 
-/// The layer of the loader that measures builds, compiled; without OpenCL's headers builds are not measured.
+/// The compiled loader layer that measures builds; without OpenCL's headers builds are not measured.
 fn layer() -> Option<PathBuf> {
     let (source, library) = (super::directory().join("build_time.c"), super::work().join("libbuild_time.so"));
     let age = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
@@ -107,7 +107,7 @@ fn interpreter(script: &Path, places: &Places) -> PathBuf {
     }
 }
 
-/// What scripts find in their environment, besides the driver.
+/// The environment variables of scripts, except those for the driver.
 fn environment(command: &mut Command, app: &App, places: &Places, cache: &Path) -> Result<()> {
     if places.venv.is_dir() {
         command.env("PATH", sh::path_before(&places.venv.join("bin"))?).env("VIRTUAL_ENV", &places.venv);
@@ -115,7 +115,7 @@ fn environment(command: &mut Command, app: &App, places: &Places, cache: &Path) 
     command
         .env("CLIFT_APP_SOURCES", &places.sources)
         .env("CLIFT_APP_NPM", &places.npm)
-        // For what a script builds once for all drivers.
+        // For files that a script builds once for all drivers.
         .env("CLIFT_APP_BUILD", places.root.join("build"))
         .env("CLIFT_APP_DIRECTORY", &app.directory)
         .env("PYTHONPATH", super::directory())
@@ -128,7 +128,7 @@ fn environment(command: &mut Command, app: &App, places: &Places, cache: &Path) 
     Ok(())
 }
 
-/// Waits for the script to end. When it or its children take too much, ends them. Says why, if it did not end well.
+/// Waits for the script to end. Kills it when it or its children exceed a limit. Returns the reason if it failed.
 fn wait(child: &mut Child, limit: Duration, memory: u64) -> Result<Option<String>> {
     let deadline = Instant::now() + limit;
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw).context("a process number")?;
@@ -145,19 +145,19 @@ fn wait(child: &mut Child, limit: Duration, memory: u64) -> Result<Option<String
         }
         std::thread::sleep(POLL);
     };
-    // The script's children too, also those it has left behind.
+    // This includes children of the script that outlive it.
     let _ = kill_process_group(group, Signal::KILL);
     child.wait()?;
     Ok(reason)
 }
 
-/// How many bytes the processes of a group have in memory.
+/// Resident memory of the processes of a group in bytes.
 fn resident(group: Pid) -> u64 {
     let Ok(processes) = std::fs::read_dir("/proc") else { return 0 };
     let mut pages = 0;
     for process in processes.flatten() {
         let Ok(stat) = std::fs::read_to_string(process.path().join("stat")) else { continue };
-        // The command's name, in parentheses, may hold anything; after it come state, parent, group ...
+        // The command's name, in parentheses, may contain any character; after it come state, parent, group ...
         let Some((_, fields)) = stat.rsplit_once(')') else { continue };
         let fields: Vec<&str> = fields.split_whitespace().collect();
         if fields.get(2).and_then(|field| field.parse::<i32>().ok()) == Some(group.as_raw_pid()) {

@@ -1,6 +1,6 @@
-//! Getting what a program needs: packages of Debian and PyPI, sources of both, crates, packages of npm.
+//! Installs what a program needs: packages from Debian and PyPI, sources of both, crates, npm packages.
 //!
-//! Packages of Debian are the machine's; everything else goes into `target/apps/NAME`, and is fetched once for a manifest.
+//! Debian packages are installed on the machine; everything else goes to `target/apps/NAME` and is fetched once per manifest.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,9 +10,9 @@ use anyhow::{Context, Result, ensure};
 use super::manifest::{App, Manifest};
 use crate::{packages, sh};
 
-/// Where a program's things are.
+/// The directories of a program's files.
 pub(crate) struct Places {
-    /// All of them.
+    /// The parent of the others.
     pub(crate) root: PathBuf,
     /// The Python environment.
     pub(crate) venv: PathBuf,
@@ -23,17 +23,17 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Those of `app`.
+    /// The directories of `app`.
     pub(crate) fn of(app: &App) -> Self {
         let root = super::work().join(&app.name);
         Self { venv: root.join("venv"), sources: root.join("sources"), npm: root.join("npm"), root }
     }
 }
 
-/// Installs what `app` lacks.
+/// Installs what `app` needs and is missing.
 ///
 /// # Errors
-/// When something cannot be had.
+/// When something is not available.
 pub(crate) fn ensure(app: &App) -> Result<()> {
     let (manifest, places) = (&app.manifest, Places::of(app));
     // The headers are for the layer that measures builds.
@@ -63,7 +63,7 @@ pub(crate) fn ensure(app: &App) -> Result<()> {
     })
 }
 
-/// Does `action` unless it was done before for these packages.
+/// Executes `action` unless that has been done before for these packages.
 fn step(places: &Places, name: &str, packages: &[String], action: impl FnOnce() -> Result<()>) -> Result<()> {
     if packages.is_empty() {
         return Ok(());
@@ -85,7 +85,8 @@ fn empty(directory: &Path) -> Result<()> {
     std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())
 }
 
-/// Makes an environment with these packages. Debian's Python, so that results do not depend on what else there is.
+/// Creates a Python environment with these packages. It uses Debian's Python, so that results do not depend on other
+/// installations.
 fn python(venv: &Path, packages: &[String]) -> Result<()> {
     if venv.exists() {
         std::fs::remove_dir_all(venv)?;
@@ -100,14 +101,14 @@ fn pip(python: &Path, action: &str) -> Command {
     pip
 }
 
-/// Downloads the source distribution of a package, and not those of what it depends on.
+/// Downloads the source distribution of a package, without its dependencies.
 fn pypi_release(package: &str, into: &Path) -> Result<()> {
     let name = package.split("==").next().unwrap_or(package);
     let mut pip = pip(Path::new("/usr/bin/python3"), "download");
     sh::run(pip.args(["--no-deps", "--no-binary", name, "--dest"]).arg(into).arg(package))
 }
 
-/// Downloads what the authors of a source package released: its `.orig` archives.
+/// Downloads the `.orig` archives of a source package, as released by its authors.
 fn debian_release(package: &str, into: &Path) -> Result<()> {
     let state = super::work().join("apt");
     let apt = || -> Result<Command> {
@@ -128,7 +129,7 @@ fn debian_release(package: &str, into: &Path) -> Result<()> {
         sh::run(update.arg("update"))?;
         std::fs::write(state.join("listed"), "")?;
     }
-    // An archive of Debian's own changes may be missing without harm: whether the release came is looked at.
+    // Debian's own changes may be missing; only the release is checked for.
     let fetched = sh::run(apt()?.args(["source", "--download-only"]).arg(package).current_dir(into));
     let stem = format!("{}_", package.split('=').next().unwrap_or(package));
     let arrived = std::fs::read_dir(into)?.flatten().any(|entry| {
@@ -139,7 +140,7 @@ fn debian_release(package: &str, into: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Lists the sources of the packages that the machine lists, in a directory of its own.
+/// Adds sources to the package lists of the machine, in a separate directory.
 fn source_lists(into: &Path) -> Result<()> {
     for name in ["sources.list", "sources.list.d/debian.sources"] {
         let Ok(text) = std::fs::read_to_string(Path::new("/etc/apt").join(name)) else { continue };
@@ -153,7 +154,7 @@ fn source_lists(into: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks archives, each into a directory as it names it itself.
+/// Unpacks archives, each into the directory that it contains.
 fn unpack(archives: &Path, into: &Path) -> Result<()> {
     let mut paths: Vec<_> = std::fs::read_dir(archives)?.flatten().map(|entry| entry.path()).collect();
     paths.sort();
@@ -168,7 +169,7 @@ fn unpack(archives: &Path, into: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies the sources of crates from where cargo unpacks them, by a package that depends on them.
+/// Copies the sources of crates from where cargo unpacks them, with a package that depends on them.
 fn crates(crates: &[String], places: &Places) -> Result<()> {
     if crates.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What a program of the gallery needs and what is known of it: `tests/apps/NAME/app.toml`.
+//! The manifest of an application: what it needs, and known failures (`tests/apps/NAME/app.toml`).
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::drivers::Driver;
 
-/// A program of the gallery.
+/// An application of the gallery.
 pub(crate) struct App {
     /// Its directory's name.
     pub(crate) name: String,
@@ -22,9 +22,9 @@ pub(crate) struct App {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Manifest {
-    /// What the program is called.
+    /// The application's name.
     pub(crate) title: String,
-    /// What is run of it, in one line.
+    /// What is run, in one line.
     pub(crate) what: String,
     /// Packages of Debian.
     #[serde(default)]
@@ -32,7 +32,7 @@ pub(crate) struct Manifest {
     /// Source packages of Debian, unpacked as their authors released them.
     #[serde(default)]
     pub(crate) debian_source: Vec<String>,
-    /// Packages of PyPI with versions (`name==1.2`), installed in an environment of the program's own.
+    /// PyPI packages with versions (`name==1.2`), installed in a separate environment.
     #[serde(default)]
     pub(crate) pypi: Vec<String>,
     /// Source distributions of PyPI with versions, unpacked.
@@ -44,32 +44,32 @@ pub(crate) struct Manifest {
     /// Packages of npm with versions (`name@1.2.3`).
     #[serde(default)]
     pub(crate) npm: Vec<String>,
-    /// Whether its short form is run in CI.
+    /// Whether CI runs its short form.
     #[serde(default)]
     pub(crate) quick: bool,
-    /// Seconds that a run may take.
+    /// Time limit of a run in seconds.
     #[serde(default = "default_limit")]
     limit: u64,
-    /// Seconds that the short form may take.
+    /// Time limit of the short form in seconds.
     #[serde(default = "default_quick_limit")]
     quick_limit: u64,
-    /// Gigabytes of memory that the program and its children may have.
+    /// Limit on the memory of the program and its children, in GiB.
     #[serde(default = "default_memory")]
     memory: u64,
-    /// Cases whose failure is explained.
+    /// Known failures.
     #[serde(default)]
     pub(crate) known: Vec<Known>,
 }
 
-/// Cases that fail for a cause that has been shown.
+/// Cases that fail for a known cause.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Known {
     /// Their names; `*` stands for anything.
     cases: Vec<String>,
-    /// Where they fail.
+    /// The drivers on which they fail.
     pub(crate) drivers: Vec<Driver>,
-    /// Why.
+    /// The cause.
     pub(crate) cause: String,
 }
 
@@ -86,17 +86,17 @@ const fn default_memory() -> u64 {
 }
 
 impl Manifest {
-    /// How long a run may take.
+    /// The time limit of a run.
     pub(crate) fn limit(&self, quick: bool) -> Duration {
         Duration::from_secs(if quick { self.quick_limit } else { self.limit })
     }
 
-    /// How many bytes of memory a run may have.
+    /// The memory limit of a run in bytes.
     pub(crate) fn memory(&self) -> u64 {
         self.memory << 30
     }
 
-    /// Why `case` is known to fail on `driver`.
+    /// The known cause why `case` fails on `driver`.
     pub(crate) fn known(&self, case: &str, driver: Driver) -> Option<&Known> {
         self.known
             .iter()
@@ -104,7 +104,7 @@ impl Manifest {
     }
 }
 
-/// Whether `name` is what `pattern` says.
+/// Whether `name` matches `pattern`.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(name) = name.strip_prefix(first) else { return false };

@@ -1,9 +1,9 @@
-//! `cargo xtask apps`: real programs on this driver and on others, and `docs/applications.md`.
+//! `cargo xtask apps`: runs real programs on this driver and on others, and writes `docs/applications.md`.
 //!
-//! A program is a directory in `tests/apps`: what it needs and what is known of it in `app.toml` ([`manifest`]), and a script
-//! that runs it and says what came of each case. [`install`] gets what it needs from package registries, [`execute`] runs
-//! the script in bounds of time and memory, [`outcome`] is what a run left, and [`report`] makes the page of all of them.
-//! How a program is added is told by `docs/add-an-application.md`. Nothing of a program is stored in this repository.
+//! A program is a directory in `tests/apps`: its requirements and known failures are in `app.toml` ([`manifest`]), and a script
+//! runs it and reports the result of each case. [`install`] gets the requirements from package registries, [`execute`] runs the
+//! script with limits on time and memory, [`outcome`] is the result of a run, and [`report`] writes the page with all results.
+//! `docs/add-an-application.md` explains how to add a program. Nothing of a program is stored in this repository.
 
 mod drivers;
 mod execute;
@@ -23,8 +23,7 @@ use manifest::App;
 /// Arguments of `apps`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The programs to run: names of directories in `tests/apps`; all if none is given, or with `--quick` the selection of
-    /// CI.
+    /// The programs to run: names of directories in `tests/apps`. Default: all, or with `--quick` the selection of CI.
     names: Vec<String>,
     /// The drivers to run them on.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "clift")]
@@ -35,24 +34,24 @@ pub(crate) struct Args {
     /// Install nothing.
     #[arg(long)]
     no_setup: bool,
-    /// Only install what the programs need.
+    /// Install what the programs need and exit.
     #[arg(long, conflicts_with = "no_setup")]
     setup_only: bool,
-    /// Show the programs and what the last runs of them gave; run nothing.
+    /// Show the programs and the results of their last runs, and exit.
     #[arg(long)]
     list: bool,
-    /// Write `docs/applications.md` from the results of the last whole runs; run nothing.
+    /// Write `docs/applications.md` from the results of the last complete runs, and exit.
     #[arg(long)]
     write: bool,
-    /// A `libclift.so` that is already built, to be run instead of this tree's.
+    /// A `libclift.so` that is already built, to be used instead of building this tree's.
     #[arg(long)]
     library: Option<PathBuf>,
-    /// Show what the programs print.
+    /// Show the programs' output.
     #[arg(long)]
     verbose: bool,
 }
 
-/// Runs the programs on the drivers, or shows what earlier runs gave.
+/// Runs the programs on the drivers, or shows earlier results.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let apps = manifest::read_all(&directory())?;
     if args.write {
@@ -92,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The programs that the arguments name.
+/// The programs selected by the arguments.
 fn choose(mut apps: Vec<App>, args: &Args) -> Result<Vec<App>> {
     for name in &args.names {
         ensure!(apps.iter().any(|app| app.name == *name), "no program {name}; `--list` shows them");
@@ -105,12 +104,12 @@ fn choose(mut apps: Vec<App>, args: &Args) -> Result<Vec<App>> {
     Ok(apps)
 }
 
-/// Where the programs' manifests and scripts are.
+/// The directory of the programs' manifests and scripts.
 fn directory() -> PathBuf {
     sh::root().join("tests/apps")
 }
 
-/// Where programs are installed and run, and their results are.
+/// The directory where programs are installed and run, and which contains their results.
 fn work() -> PathBuf {
     sh::target_dir().join("apps")
 }

@@ -1,4 +1,4 @@
-//! What a run of a program left: a result per case, times, how it ended.
+//! The result of a run of a program: one result per case, times, how it ended.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,13 +20,13 @@ pub(crate) struct Outcome {
     pub(crate) quick: bool,
     /// The program's version.
     pub(crate) version: String,
-    /// What came of each case.
+    /// The results of the cases.
     pub(crate) cases: Vec<Case>,
-    /// Seconds, by what took them; `total` is the whole script.
+    /// Seconds by label; `total` is the whole script.
     pub(crate) times: BTreeMap<String, f64>,
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Case {
     /// The case.
@@ -42,29 +42,29 @@ pub(crate) struct Case {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
-    /// With the right results.
+    /// It passed.
     Ok,
-    /// Otherwise.
+    /// It failed.
     Failed,
-    /// It was not run.
+    /// It was skipped.
     Skipped,
 }
 
-/// How many cases ended how.
+/// Numbers of cases by result.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
-    /// With the right results.
+    /// Passed.
     pub(crate) passed: usize,
-    /// With others, or none, for no known cause.
+    /// Failed for an unknown cause.
     pub(crate) failed: usize,
-    /// So, for a known cause.
+    /// Failed for a known cause.
     pub(crate) known: usize,
-    /// Not run.
+    /// Skipped.
     pub(crate) skipped: usize,
 }
 
 impl Outcome {
-    /// Takes what a script printed; lines of other forms are the program's own.
+    /// Parses a script's output. Lines of other forms are the program's own output.
     pub(crate) fn read(name: &str, driver: Driver, quick: bool, text: &str) -> Self {
         let mut outcome = Self {
             name: name.to_owned(),
@@ -88,7 +88,7 @@ impl Outcome {
         outcome
     }
 
-    /// Adds a failed case for a run that did not come to its end.
+    /// Adds a failed case for a run that did not finish.
     pub(crate) fn broke_off(&mut self, reason: String) {
         self.cases.push(Case { name: "whole run".to_owned(), status: Status::Failed, reason });
     }
@@ -112,7 +112,7 @@ impl Outcome {
         self.cases.iter().filter(|case| case.status == Status::Failed)
     }
 
-    /// Keeps it for the page; the short form apart.
+    /// Stores the result for the page; the short form is stored separately.
     pub(crate) fn save(&self) -> Result<()> {
         let path = path(&self.name, self.driver, self.quick);
         if let Some(directory) = path.parent() {
@@ -121,7 +121,7 @@ impl Outcome {
         std::fs::write(&path, serde_json::to_string_pretty(self)?).with_context(|| path.display().to_string())
     }
 
-    /// The last whole run of a program on a driver.
+    /// The last complete run of a program on a driver.
     pub(crate) fn load(name: &str, driver: Driver) -> Option<Self> {
         serde_json::from_slice(&std::fs::read(path(name, driver, false)).ok()?).ok()
     }

@@ -1,4 +1,4 @@
-//! What runs gave: lines for the terminal, and `docs/applications.md`.
+//! Reports of runs: lines for the terminal, and `docs/applications.md`.
 
 use std::fmt::Write as _;
 
@@ -9,10 +9,10 @@ use super::manifest::App;
 use super::outcome::{Counts, Outcome};
 use crate::sh;
 
-/// How many failures are shown of one run.
+/// Maximum number of failures shown per run.
 const SHOWN: usize = 20;
 
-/// Says what came of a run.
+/// Prints the result of a run.
 pub(crate) fn say(app: &App, outcome: &Outcome) {
     println!(
         "{} {} on {}: {}; {}",
@@ -32,7 +32,7 @@ pub(crate) fn say(app: &App, outcome: &Outcome) {
     }
 }
 
-/// Shows the programs and what the last whole runs gave.
+/// Shows the programs and the results of the last complete runs.
 pub(crate) fn list(apps: &[App]) -> Result<()> {
     for app in apps {
         println!(
@@ -135,7 +135,7 @@ fn unexplained(apps: &[App], text: &mut String) -> Result<()> {
     Ok(())
 }
 
-/// Counts for readers.
+/// Formats counts.
 fn counted(counts: Counts) -> String {
     let mut text = format!("{} passed", counts.passed);
     for (count, word) in [(counts.failed, "**failed**"), (counts.known, "explained"), (counts.skipped, "skipped")] {
@@ -146,7 +146,7 @@ fn counted(counts: Counts) -> String {
     text
 }
 
-/// Seconds for readers: in builds, where that is known, and in all.
+/// Formats times: seconds in builds, if known, and in total.
 fn times(outcome: &Outcome) -> String {
     let time = |label: &str| outcome.times.get(label).copied();
     let total = time("total").unwrap_or(0.0);

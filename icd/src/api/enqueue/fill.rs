@@ -12,7 +12,7 @@ use crate::ffi::pointer::InBytes;
 use crate::object::buffer::Mem;
 use crate::object::queue::Queue;
 
-/// Longest pattern: the widest type of OpenCL C.
+/// Maximum size of a pattern: the largest type of OpenCL C.
 const MAX_PATTERN: usize = 128;
 
 /// `clEnqueueFillBuffer`
@@ -40,11 +40,11 @@ pub struct Fill {
     pub buffer: Ref<Mem>,
     /// The bytes to fill.
     pub target: MemSlice,
-    /// What to fill them with.
+    /// The pattern.
     pub pattern: Vec<u8>,
 }
 
-/// The rules for a fill, those about wait lists apart.
+/// The rules for a fill, except those for wait lists.
 pub fn checked_fill(
     queue: &Ref<Queue>,
     buffer: Handle<Mem>,

@@ -1,6 +1,6 @@
 //! The geometry of a launch: the rules of `clEnqueueNDRangeKernel` about sizes, as a function of plain values.
 //!
-//! Not here: the arithmetic itself ([`clift_runtime::ndrange`]), and where the values come from ([`super::ndrange`]).
+//! Not here: the arithmetic ([`clift_runtime::ndrange`]), and the source of the values ([`super::ndrange`]).
 
 use clift_runtime::ndrange::{self, LocalSizeLimits, NdRange, NdRangeError};
 
@@ -9,10 +9,10 @@ use crate::error::ClError::{
 };
 use crate::error::{ClError, ClResult, ensure};
 
-/// Most dimensions of a launch (`CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS`).
+/// Maximum number of dimensions of a launch (`CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS`).
 pub const MAX_DIMENSIONS: u32 = 3;
 
-/// The sizes a call asks for. Entries above `dims` are not looked at.
+/// The sizes in a call. Entries above `dims` are ignored.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// Number of dimensions.
@@ -25,31 +25,31 @@ pub struct Request {
     pub local: Option<[u64; 3]>,
 }
 
-/// What a kernel and the device demand of a launch.
+/// Requirements of a kernel and the device on a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Demands {
-    /// The size that the kernel's source or IL fixes.
+    /// The size required by the kernel's source or IL.
     pub required: Option<[u64; 3]>,
-    /// Whether all work-groups have to be of one size.
+    /// Whether all work-groups must have the same size.
     pub uniform: bool,
     /// `CL_KERNEL_WORK_GROUP_SIZE`.
     pub max_group_items: u64,
     /// `CL_DEVICE_MAX_WORK_GROUP_SIZES`, the same in each dimension.
     pub max_item_size: u64,
-    /// Sub-groups that the kernel's IL demands of each work-group.
+    /// Sub-groups per work-group required by the kernel's IL.
     pub sub_groups: Option<u64>,
-    /// Lanes per pack: work-items of a sub-group.
+    /// Lanes, which are the work-items of a sub-group.
     pub preferred_multiple: u64,
-    /// Threads that should find work.
+    /// Number of threads that should get work.
     pub workers: u64,
 }
 
-/// Checks a request in the order of the specification and completes it: with no local size given, the one that fits best.
+/// Checks a request in the order of the specification and completes it: a missing local size is chosen.
 pub fn checked(request: &Request, demands: &Demands) -> ClResult<NdRange> {
     // CL_INVALID_WORK_DIMENSION if work_dim is not valid for the device
     ensure((1..=MAX_DIMENSIONS).contains(&request.dims), InvalidWorkDimension)?;
     let dims = request.dims as usize;
-    // A NULL or zero global size is legal since 2.1: nothing is run
+    // A NULL or zero global size is valid since 2.1: nothing is executed
     let global = request.global.unwrap_or([0; 3]);
     let offset = request.offset.unwrap_or([0; 3]);
     for d in 0..dims {
@@ -70,7 +70,7 @@ pub fn checked(request: &Request, demands: &Demands) -> ClResult<NdRange> {
     NdRange::new(request.dims, global, offset, local).map_err(ClError::from)
 }
 
-/// The rules about a local size that the application gives.
+/// The rules for a given local size.
 fn checked_local(dims: usize, global: &[u64; 3], local: &[u64; 3], demands: &Demands) -> ClResult<()> {
     // CL_INVALID_WORK_ITEM_SIZE if the number of work-items in any dimension of local_work_size is greater than the
     // corresponding CL_DEVICE_MAX_WORK_GROUP_SIZES (before the rule about their product, which would hide it)
@@ -96,10 +96,10 @@ fn checked_local(dims: usize, global: &[u64; 3], local: &[u64; 3], demands: &Dem
     Ok(())
 }
 
-/// The local size of a launch that leaves it open.
+/// The local size of a launch that does not specify one.
 fn chosen_local(dims: u32, global: &[u64; 3], demands: &Demands) -> ClResult<[u64; 3]> {
     if let Some(required) = demands.required {
-        // What the kernel requires is taken, as if it had been given
+        // The size required by the kernel is used, as if it had been given
         ensure(required[dims as usize..].iter().all(|size| *size == 1), InvalidWorkGroupSize)?;
         ensure(!demands.uniform || divides(dims as usize, &required, global), InvalidWorkGroupSize)?;
         return Ok(required);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn uneven_sizes_are_for_kernels_that_allow_them() {
+    fn non_uniform_sizes_need_permission() {
         let free = Demands { uniform: false, ..DEMANDS };
         let nd = checked(&request(1, [100, 1, 1], Some([64, 1, 1])), &free).unwrap();
         assert_eq!((nd.num_groups(), nd.is_uniform()), ([2, 1, 1], false));

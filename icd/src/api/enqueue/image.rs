@@ -1,7 +1,7 @@
 //! Commands on images: read, write, copy (also from and to buffers), fill, map.
 
 use clift_include::cl::*;
-use clift_runtime::graph::Keep;
+use clift_runtime::graph::KeepAlive;
 use clift_runtime::image::encode;
 use clift_runtime::memory::{MemSlice, RectCopy, RectLayout};
 
@@ -15,7 +15,7 @@ use crate::ffi::entry::Wait;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray, InBytes, Out};
 use crate::object::buffer::Mem;
-use crate::object::image::{Image, Level};
+use crate::object::image::{Image, MipLevel};
 use crate::object::queue::Queue;
 
 /// Origin or region as C passes it, in elements.
@@ -23,12 +23,12 @@ type Triple<'call> = InArray<'call, usize>;
 
 /// A part of an image, in one of its levels.
 struct Part {
-    level: Level,
+    level: MipLevel,
     /// The memory of the level.
     bytes: MemSlice,
-    /// Of (bytes, rows, slices).
+    /// Its extent in (bytes, rows, slices).
     extent: [usize; 3],
-    /// Where it lies in the level.
+    /// Its location in the level.
     place: RectLayout,
 }
 
@@ -46,7 +46,7 @@ fn as_image(mem: &Mem) -> &Image {
     mem.as_image().unwrap_or_else(|| unreachable!("broken invariant: it was found to be an image"))
 }
 
-/// The part of an image that origin and region name.
+/// The part of an image with this origin and region.
 ///
 /// # Errors
 /// `CL_INVALID_VALUE` if origin or region is NULL, if the region is out of bounds or empty, or if values for dimensions that the
@@ -58,7 +58,7 @@ fn part(mem: &Mem, origin: Triple<'_>, region: Triple<'_>) -> ClResult<Part> {
         let at = image.kind().level_coordinate();
         let number = match start.get_mut(at) {
             Some(number) => std::mem::take(number),
-            // Then there is one number more than images without levels need.
+            // Then the origin has one more component than for images without levels.
             None => origin.array::<4>().ok_or(InvalidValue)?[at],
         };
         image.levels().get(number).ok_or(InvalidMipLevel)?
@@ -72,7 +72,7 @@ fn part(mem: &Mem, origin: Triple<'_>, region: Triple<'_>) -> ClResult<Part> {
     Ok(Part { level: *level, bytes, extent, place })
 }
 
-/// How the application's memory for a part of an image is laid out.
+/// The layout of the application's memory for a part of an image.
 ///
 /// # Errors
 /// `CL_INVALID_VALUE` if a pitch is not 0 and less than a row or slice, or a slice pitch is given where there are no slices.
@@ -82,18 +82,18 @@ fn host_layout(image: &Image, extent: [usize; 3], row_pitch: usize, slice_pitch:
     RectLayout::new([0; 3], extent, row_pitch, slice_pitch).map_err(|_| InvalidValue)
 }
 
-/// What reading and writing have in common: an image's part, and the application's memory for it.
+/// What reading and writing have in common: a part of an image, and the application's memory.
 struct Transfer {
     queue: Ref<Queue>,
     mem: Ref<Mem>,
     part: Part,
-    /// Where it lies in the application's.
+    /// The layout of the application's memory.
     outside: RectLayout,
     memory: MemSlice,
 }
 
 impl Transfer {
-    /// The rules of both commands up to their wait lists.
+    /// The rules of both commands, except those for wait lists.
     fn new(
         queue: Handle<Queue>,
         image: Handle<Mem>,
@@ -170,17 +170,17 @@ pub fn write(
 
 /// A copy or fill whose arguments have been checked.
 pub struct Change {
-    /// Does it, as often as it is called.
+    /// Executes it; may be called more than once.
     pub task: Box<dyn Fn() -> Result<(), i32> + Send + Sync>,
     /// The memory objects.
-    pub keep: Keep,
+    pub keep: KeepAlive,
 }
 
 impl Change {
     /// A copy between objects.
     fn copy(src: Ref<Mem>, dst: Ref<Mem>, source: MemSlice, target: MemSlice, rect: RectCopy) -> Self {
         let task = Box::new(move || checked_before(target.copy_rect_from(&source, &rect)));
-        Self { task, keep: Keep::from_iter([src as _, dst as _]) }
+        Self { task, keep: KeepAlive::from_iter([src as _, dst as _]) }
     }
 
     /// Submits it.
@@ -209,7 +209,7 @@ pub fn copy(
     checked_copy(&queue, src, dst, src_origin, dst_origin, region)?.submit(&queue, CL_COMMAND_COPY_IMAGE, wait)
 }
 
-/// The rules for a copy between images, those about wait lists apart.
+/// The rules for a copy between images, except those for wait lists.
 pub fn checked_copy(
     queue: &Ref<Queue>,
     src: Handle<Mem>,
@@ -228,7 +228,7 @@ pub fn checked_copy(
     ensure(from.format() == to.format(), ImageFormatMismatch)?;
     // CL_INVALID_VALUE: see `part`
     let (source, target) = (part(&src, src_origin, region)?, part(&dst, dst_origin, region)?);
-    // Of a row of images and a plane the regions have different shapes: rows of one are slices of the other.
+    // Between a row of images and a plane the shapes of the regions differ: rows of one are slices of the other.
     let [width, rows, slices] = source.extent;
     let rect = if target.extent == source.extent {
         RectCopy::new(source.extent, source.place, target.place)
@@ -245,7 +245,7 @@ pub fn checked_copy(
     Ok(Change::copy(src, dst, source.bytes, target.bytes, rect))
 }
 
-/// The layout of a part whose rows, or whose slices of one row each, are taken for rows.
+/// The layout of a part in which slices of one row each count as rows.
 fn as_rows(part: &Part) -> ClResult<RectLayout> {
     let [width, rows, slices] = part.extent;
     let pitch = if slices > 1 { part.level.slice_pitch } else { part.level.row_pitch };
@@ -269,7 +269,7 @@ pub fn copy_to_buffer(
     copy.submit(&queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, wait)
 }
 
-/// The rules for a copy of an image to a buffer, those about wait lists apart.
+/// The rules for a copy from an image to a buffer, except those for wait lists.
 pub fn checked_copy_to_buffer(
     queue: &Ref<Queue>,
     src: Handle<Mem>,
@@ -312,7 +312,7 @@ pub fn copy_from_buffer(
     copy.submit(&queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, wait)
 }
 
-/// The rules for a copy of a buffer to an image, those about wait lists apart.
+/// The rules for a copy from a buffer to an image, except those for wait lists.
 pub fn checked_copy_from_buffer(
     queue: &Ref<Queue>,
     src: Handle<Mem>,
@@ -353,7 +353,7 @@ pub fn fill(
     checked_fill(&queue, image, colour, origin, region)?.submit(&queue, CL_COMMAND_FILL_IMAGE, wait)
 }
 
-/// The rules for filling an image, those about wait lists apart.
+/// The rules for filling an image, except those for wait lists.
 pub fn checked_fill(
     queue: &Ref<Queue>,
     image: Handle<Mem>,
@@ -379,7 +379,7 @@ pub fn checked_fill(
 
     let element = encode(image.layout(), colour);
     let task = Box::new(move || checked_before(part.bytes.fill_rect(&element, &part.place, part.extent)));
-    Ok(Change { task, keep: Keep::from_iter([mem as _]) })
+    Ok(Change { task, keep: KeepAlive::from_iter([mem as _]) })
 }
 
 /// `clEnqueueMapImage`

@@ -1,4 +1,4 @@
-//! Mapping and unmapping, and migration: commands that on a processor only take their place in the order.
+//! Mapping, unmapping and migration, which on a processor are commands without work.
 
 use std::ops::Range;
 
@@ -27,10 +27,10 @@ pub(super) fn check_flags(flags: cl_map_flags) -> ClResult<()> {
     ensure(flags & CL_MAP_WRITE_INVALIDATE_REGION == 0 || flags == CL_MAP_WRITE_INVALIDATE_REGION, InvalidValue)
 }
 
-/// The rules for who may map what.
+/// The rules for access by mappings.
 ///
 /// # Errors
-/// As the comments say.
+/// See the comments.
 pub(super) fn check_access(mem: &Mem, flags: cl_map_flags) -> ClResult<()> {
     // CL_INVALID_OPERATION if it was created with CL_MEM_HOST_WRITE_ONLY or CL_MEM_HOST_NO_ACCESS and CL_MAP_READ is
     // set in map_flags
@@ -72,10 +72,10 @@ pub fn map_buffer(
     mapped(&queue, &buffer, CL_COMMAND_MAP_BUFFER, flags, offset..offset + size, blocking, wait)
 }
 
-/// Maps bytes of a memory object, by a command of a kind.
+/// Maps bytes of a memory object, by a command of the given kind.
 ///
 /// # Errors
-/// As the comments say.
+/// See the comments.
 pub(super) fn mapped(
     queue: &Ref<Queue>,
     mem: &Ref<Mem>,
@@ -96,8 +96,8 @@ pub(super) fn mapped(
     let mapping = mem.map(part.start, part.len(), flags & WRITE != 0).map_err(|_| InvalidOperation)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
-    // A map that fails (because its wait list did) is none. Callbacks come some time after the end, but a call that returns
-    // an error has left nothing behind.
+    // If the wait list fails, the mapping is removed again. Callbacks run some time after the end, but a call that returns an
+    // error must leave nothing behind.
     let undo = Ref::downgrade(mem);
     let submitted = command.keep(mem).nothing(blocking != CL_FALSE, |event| {
         if wait.count != 0 {

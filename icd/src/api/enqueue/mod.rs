@@ -1,21 +1,20 @@
-//! The commands: checks, and the way into the runtime.
+//! Commands: checks, and submission to the runtime.
 //!
 //! By class: [`transfer`] (read, write, copy, also of rectangles), [`map`] (and migration), [`fill`], [`sync`] (markers,
-//! barriers), [`image`], [`native`], [`mod@pointer`] (memory by address), [`ndrange`] (kernels; their sizes in [`geometry`]). This file has what they share: the rules for
-//! wait lists, and [`Submission`].
+//! barriers), [`image`], [`native`], [`mod@pointer`] (memory by address), [`ndrange`] (kernels; their sizes in [`geometry`]).
+//! This file contains what they have in common: the rules for wait lists, and [`Submission`].
 //!
-//! One rule is the same for all commands on buffers and never broken: `CL_MISALIGNED_SUB_BUFFER_OFFSET` if a sub-buffer's
-//! origin is not aligned to CL_DEVICE_MEM_BASE_ADDR_ALIGN for the device of the queue. There is one device, and
-//! [`super::buffer::create_sub`] has checked the origin for it. Likewise `CL_MEM_OBJECT_ALLOCATION_FAILURE`: a buffer's
+//! One rule applies to all commands on buffers and can never be violated: `CL_MISALIGNED_SUB_BUFFER_OFFSET` if a sub-buffer's
+//! origin is not aligned to CL_DEVICE_MEM_BASE_ADDR_ALIGN for the device of the queue. All devices have the same alignment, and
 //! memory is allocated when the buffer is created.
 //!
-//! A command keeps what it works on alive through [`Submission::keep`]; its work holds plain memory and data, no handle.
+//! [`Submission::keep`] keeps the objects that a command accesses alive; its work has plain memory and data, no handles.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use clift_include::cl::*;
-use clift_runtime::graph::{self, Command, Keep, Waits, Work};
+use clift_runtime::graph::{self, Command, KeepAlive, WaitList, Work};
 use clift_runtime::memory::MemSlice;
 use clift_runtime::status;
 
@@ -46,8 +45,8 @@ pub struct Submission<'call> {
     queue: Ref<Queue>,
     kind: cl_command_type,
     wait: Wait<'call>,
-    waits: Waits,
-    keep: Keep,
+    waits: WaitList,
+    keep: KeepAlive,
 }
 
 impl<'call> Submission<'call> {
@@ -58,29 +57,29 @@ impl<'call> Submission<'call> {
     /// - `CL_INVALID_CONTEXT` if the context associated with command_queue and events in event_wait_list are not the same.
     ///
     /// # Errors
-    /// These two.
+    /// The ones above.
     pub fn new(queue: &Ref<Queue>, kind: cl_command_type, wait: Wait<'call>) -> ClResult<Self> {
-        let mut waits = Waits::new();
+        let mut waits = WaitList::new();
         for event in wait.list.checked(wait.count, InvalidEventWaitList)? {
             let event = event.get().map_err(|_| InvalidEventWaitList)?;
             same_context(queue, event.context())?;
             waits.push(event.state().clone());
         }
-        Ok(Self { queue: queue.clone(), kind, wait, waits, keep: Keep::new() })
+        Ok(Self { queue: queue.clone(), kind, wait, waits, keep: KeepAlive::new() })
     }
 
-    /// What it waits for so far.
-    pub fn waits(&self) -> &Waits {
+    /// Its dependencies so far.
+    pub fn waits(&self) -> &WaitList {
         &self.waits
     }
 
-    /// Has the command wait for one more thing.
+    /// Adds a dependency.
     pub fn after(mut self, event: graph::Event) -> Self {
         self.waits.push(event);
         self
     }
 
-    /// The rule of commands that refuse a wait list in which something has failed already.
+    /// The rule of commands that reject a wait list in which an event has already failed.
     ///
     /// # Errors
     /// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST`.
@@ -94,13 +93,13 @@ impl<'call> Submission<'call> {
         self.keep_any(object.clone())
     }
 
-    /// Keeps something that is no object alive until the command has ended.
+    /// Keeps a resource that is not an OpenCL object alive until the command has ended.
     pub fn keep_any(mut self, thing: Arc<dyn Any + Send + Sync>) -> Self {
         self.keep.push(thing);
         self
     }
 
-    /// Submits a command that copies, fills or calls: anything done by one thread.
+    /// Submits a command that one thread executes: a copy, a fill, or a call.
     ///
     /// # Errors
     /// As [`Submission::submit`].
@@ -108,28 +107,27 @@ impl<'call> Submission<'call> {
         self.submit(blocking, Work::Task(Box::new(task)))
     }
 
-    /// Submits a command that has nothing to do but to take its place in the order. `observe` is shown the command's event
-    /// before anybody waits for it.
+    /// Submits a command without work. `observe` is called with the command's event before the call waits for it.
     ///
     /// # Errors
     /// As [`Submission::submit`].
     pub fn nothing(self, blocking: bool, observe: impl FnOnce(&graph::Event)) -> ClResult<()> {
-        // A marker without a wait list waits for everything earlier, which out of order such a command must not.
+        // A marker without a wait list waits for all earlier commands, which this command must not in an out-of-order queue.
         let free = self.queue.commands().options().out_of_order && self.waits.is_empty();
         let work = if free { Work::Task(Box::new(|| Ok(()))) } else { Work::Marker };
         self.submit_observed(blocking, work, observe)
     }
 
-    /// Submits the command, waits for its end if the call is blocking, and gives the application the event it wants.
+    /// Submits the command, waits for its end if the call is blocking, and returns its event if requested.
     ///
     /// # Errors
     /// Only for a blocking call: `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST` if the execution status of any of the
-    /// events in event_wait_list is a negative integer value, or what else the command failed with.
+    /// events in event_wait_list is a negative integer value, or the error with which the command failed.
     pub fn submit(self, blocking: bool, work: Work) -> ClResult<()> {
         self.submit_observed(blocking, work, |_| ())
     }
 
-    /// As [`Submission::submit`]; `observe` is shown the command's event before anybody waits for it.
+    /// As [`Submission::submit`]; `observe` is called with the command's event before the call waits for it.
     ///
     /// # Errors
     /// As [`Submission::submit`].
@@ -147,7 +145,7 @@ impl<'call> Submission<'call> {
     }
 }
 
-/// The error of a command that ended with a status, if it is one.
+/// The error that corresponds to a command's final status, if it failed.
 fn succeeded(ended: cl_int) -> ClResult<()> {
     match ended {
         status::COMPLETE => Ok(()),
@@ -156,7 +154,7 @@ fn succeeded(ended: cl_int) -> ClResult<()> {
     }
 }
 
-/// The rule that everything in a command be of the queue's context.
+/// The rule that all objects of a command belong to the queue's context.
 ///
 /// # Errors
 /// `CL_INVALID_CONTEXT` if the context associated with command_queue and the other one are not the same.
@@ -174,7 +172,7 @@ fn buffer_of(handle: Handle<Mem>) -> ClResult<Ref<Mem>> {
     Ok(mem)
 }
 
-/// The part of a buffer that a command works on.
+/// The part of a buffer that a command accesses.
 ///
 /// # Errors
 /// `CL_INVALID_VALUE` if the region specified by offset and size is out of bounds.

@@ -65,7 +65,7 @@ pub fn native_kernel(
     })
 }
 
-/// A copy of the arguments, aligned for anything.
+/// A copy of the arguments, aligned for any type.
 struct ArgBlock(Vec<u128>);
 
 impl ArgBlock {
@@ -78,7 +78,7 @@ impl ArgBlock {
         Self(words.collect())
     }
 
-    /// Stores an address at an offset; `None` when it would not lie within the first `size` bytes.
+    /// Stores an address at an offset; `None` when it would exceed the first `size` bytes.
     fn patch(&mut self, offset: usize, size: usize, address: usize) -> Option<()> {
         let bytes = address.to_ne_bytes();
         if offset.checked_add(bytes.len())? > size {
@@ -93,7 +93,7 @@ impl ArgBlock {
         Some(())
     }
 
-    /// Where the function finds it; NULL when there are no arguments.
+    /// The address for the function; NULL when there are no arguments.
     fn pointer(&mut self) -> HostPtr {
         if self.0.is_empty() { HostPtr::NULL } else { HostPtr::new(self.0.as_mut_ptr().cast()) }
     }

@@ -1,8 +1,7 @@
-//! Kernels on their way to the device: `clEnqueueNDRangeKernel`, `clEnqueueTask`, and the question which local size a launch
-//! would get.
+//! Kernel launches: `clEnqueueNDRangeKernel`, `clEnqueueTask`, and the query for the local size that a launch would get.
 
 use clift_include::cl::*;
-use clift_runtime::graph::{Keep, Work};
+use clift_runtime::graph::{KeepAlive, Work};
 use clift_runtime::launch::Launch;
 
 use super::Submission;
@@ -13,7 +12,7 @@ use crate::error::{ClResult, ensure};
 use crate::ffi::entry::Wait;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{InArray, OutArray};
-use crate::object::kernel::{Kernel, Prepared, place};
+use crate::object::kernel::{Kernel, PreparedArgs, place};
 use crate::object::queue::Queue;
 
 /// `clEnqueueNDRangeKernel`
@@ -84,8 +83,8 @@ pub fn suggested_local_size(
     Ok(())
 }
 
-/// An array with one number per dimension; `None` for NULL. With a wrong number of dimensions, which is reported later, no
-/// more than three are read.
+/// An array with one number per dimension; `None` for NULL. If the number of dimensions is wrong, which is reported later, at
+/// most three are read.
 pub fn sizes(array: InArray<usize>, dims: cl_uint) -> Option<[u64; 3]> {
     if array.is_null() {
         return None;
@@ -98,7 +97,7 @@ pub fn sizes(array: InArray<usize>, dims: cl_uint) -> Option<[u64; 3]> {
     Some(sizes)
 }
 
-/// What the kernel and the queue's device demand.
+/// The requirements of the kernel and the queue's device.
 pub fn demands(queue: &Queue, kernel: &Kernel) -> Demands {
     let limits = limits();
     Demands {
@@ -112,8 +111,8 @@ pub fn demands(queue: &Queue, kernel: &Kernel) -> Demands {
     }
 }
 
-/// The kernel's arguments, after the rules about kernel and queue.
-fn prepared(queue: &Queue, kernel: &Kernel) -> ClResult<Prepared> {
+/// The kernel's arguments, after checking the rules for kernel and queue.
+fn prepared(queue: &Queue, kernel: &Kernel) -> ClResult<PreparedArgs> {
     // CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built program executable: a kernel holds one
     // CL_INVALID_CONTEXT if the context associated with command_queue and kernel are not the same
     ensure(Ref::ptr_eq(queue.context(), kernel.program().context()), InvalidContext)?;
@@ -121,7 +120,7 @@ fn prepared(queue: &Queue, kernel: &Kernel) -> ClResult<Prepared> {
     kernel.prepare().map_err(|_| InvalidKernelArgs)
 }
 
-/// Checks a launch and hands it to the runtime.
+/// Checks a launch and submits it.
 fn launch(
     queue: &Ref<Queue>,
     kernel: &Ref<Kernel>,
@@ -139,10 +138,10 @@ fn launch(
     command.submit(false, Work::Launch(launch))
 }
 
-/// A launch that may be submitted, and what has to live until it has ended: the rules, those about wait lists apart.
-pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box<Launch>, Keep)> {
+/// A launch that may be submitted, and the resources to keep alive, after checking all rules except those for wait lists.
+pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box<Launch>, KeepAlive)> {
     // CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS: see `prepared`
-    let Prepared { mut block, buffers, local_arg_bytes, objects, facts } = prepared(queue, kernel)?;
+    let PreparedArgs { mut block, buffers, local_arg_bytes, objects, facts } = prepared(queue, kernel)?;
     // CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_GROUP_SIZE,
     // CL_INVALID_WORK_ITEM_SIZE: see `geometry`
     let nd = geometry::checked(request, &demands(queue, kernel))?;
@@ -151,13 +150,15 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
     let local_bytes = info.resources.local_bytes.checked_add(local_arg_bytes);
     ensure(local_bytes.is_some_and(|bytes| bytes <= limits().local_mem_size), OutOfResources)?;
 
-    let mut keep = Keep::new();
+    let mut keep = KeepAlive::new();
     keep.push(kernel.executable().program.memory.clone());
     let (mut entry, mut resources) = (info.entry, info.resources);
     if let Some(specializations) = &info.specializations {
         // CL_OUT_OF_RESOURCES if there is a failure to make the code for these images
         let code = specializations.get(&facts).map_err(|error| {
-            queue.context().report(&format!("kernel `{}` cannot be made for its images: {error}", info.name));
+            queue
+                .context()
+                .report(&format!("kernel `{}` cannot be compiled for its image arguments: {error}", info.name));
             OutOfResources
         })?;
         (entry, resources) = (code.entry, resources.max(code.resources));

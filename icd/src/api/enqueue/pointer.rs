@@ -1,8 +1,7 @@
 //! Commands on memory given by pointer: shared virtual memory, and unified shared memory (`...INTEL`).
 //!
-//! Where the bytes are is no business of the driver's: the device uses the host's memory, so mapping, migration and advice
-//! only take their place in the order. The device supports shared virtual memory, so `CL_INVALID_OPERATION` for one that
-//! does not never comes up.
+//! The device uses the host's memory, so mapping, migration and advice are commands without work. The device supports shared
+//! virtual memory, so `CL_INVALID_OPERATION` for a device without support is never returned.
 
 use clift_include::cl::*;
 use clift_runtime::memory::MemSlice;
@@ -14,10 +13,10 @@ use crate::ffi::callback::SvmFreeFunction;
 use crate::ffi::entry::Wait;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray, InBytes, UserData};
-use crate::object::allocation::Kind;
+use crate::object::allocation::AllocationKind;
 use crate::object::queue::Queue;
 
-/// Longest pattern: the widest type of OpenCL C.
+/// Maximum size of a pattern: the largest type of OpenCL C.
 const MAX_PATTERN: usize = 128;
 
 /// `clEnqueueSVMFree`
@@ -42,7 +41,7 @@ pub fn svm_free(
     command.task(false, move || {
         if function.is_null() {
             for pointer in pointers {
-                context.allocations().remove(pointer.addr(), Kind::is_svm);
+                context.allocations().remove(pointer.addr(), AllocationKind::is_svm);
             }
         } else {
             function.call(handle, pointers, user_data);
@@ -177,7 +176,7 @@ pub fn usm_set(queue: Handle<Queue>, target: HostPtr, value: cl_int, size: usize
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_MEMFILL_INTEL, wait)?;
 
-    // As memset does: the value's lowest byte.
+    // As in memset, the lowest byte of the value is used.
     let pattern = [value.to_le_bytes()[0]];
     command.task(false, move || checked_before(bytes.fill(&pattern)))
 }
@@ -272,7 +271,7 @@ pub fn usm_advise(
     hint(&queue, CL_COMMAND_MEMADVISE_INTEL, wait)
 }
 
-/// A command that tells the driver something it has no use for.
+/// A command with information that the driver does not use.
 fn hint(queue: &Ref<Queue>, kind: cl_command_type, wait: Wait<'_>) -> ClResult<()> {
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     Submission::new(queue, kind, wait)?.nothing(false, |_| ())

@@ -73,13 +73,13 @@ pub fn write_buffer(
 
 /// A copy whose arguments have been checked.
 pub struct Copy {
-    /// The buffer copied from.
+    /// The source buffer.
     pub src: Ref<Mem>,
-    /// The buffer copied to.
+    /// The destination buffer.
     pub dst: Ref<Mem>,
-    /// The bytes copied from: the region, or the whole buffer for a rectangle.
+    /// The source bytes: the region, or the whole buffer for a rectangle.
     pub source: MemSlice,
-    /// The bytes copied to.
+    /// The destination bytes.
     pub target: MemSlice,
 }
 
@@ -102,7 +102,7 @@ pub fn copy_buffer(
     command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_from(&source)))
 }
 
-/// The rules for a copy, those about wait lists apart.
+/// The rules for a copy, except those for wait lists.
 pub fn checked_copy(
     queue: &Ref<Queue>,
     src: Handle<Mem>,
@@ -272,7 +272,7 @@ pub fn copy_buffer_rect(
 /// One side of a rectangular copy: origin, row pitch and slice pitch.
 pub type Side<'call> = (Triple<'call>, usize, usize);
 
-/// The rules for a rectangular copy, those about wait lists apart.
+/// The rules for a rectangular copy, except those for wait lists.
 pub fn checked_copy_rect(
     queue: &Ref<Queue>,
     src: Handle<Mem>,
@@ -316,7 +316,7 @@ fn rects_overlap(rect: &RectCopy, src: &Ref<Mem>, dst: &Ref<Mem>) -> bool {
     if rect.src.row_pitch() == rect.dst.row_pitch() && rect.src.slice_pitch() == rect.dst.slice_pitch() {
         return rect.overlaps(src.origin(), dst.origin());
     }
-    // The specification's method is for equal pitches. With others, what lies between the first and the last byte counts.
+    // The specification's method assumes equal pitches. Otherwise, the ranges from first to last byte are compared.
     let (src_start, src_end) = (src.origin() + rect.src.start(), src.origin() + rect.src.end());
     let (dst_start, dst_end) = (dst.origin() + rect.dst.start(), dst.origin() + rect.dst.end());
     src_start < dst_end && dst_start < src_end

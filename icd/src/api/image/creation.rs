@@ -1,4 +1,4 @@
-//! Making images: the rules for their descriptors, and where their elements lie.
+//! Creation of images: the rules for descriptors, and the memory layout.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::pointer::{HostPtr, ImageDesc, In, Properties};
 use crate::object::buffer::Mem;
 use crate::object::context::Context;
-use crate::object::image::{Image, Kind, Level, Size};
+use crate::object::image::{Image, ImageSize, ImageType, MipLevel};
 
 /// Alignment of the memory of images in bytes: that of the widest vector access.
 const ALIGN: usize = 64;
 
-/// Channel orders that an image made of an image may see it in: that of the new one, that of the old one.
+/// Channel orders that an image created from another image may have: that of the new one, that of the old one.
 const VIEWS: [(cl_channel_order, cl_channel_order); 5] =
     [(CL_sBGRA, CL_BGRA), (CL_BGRA, CL_sBGRA), (CL_sRGBA, CL_RGBA), (CL_RGBA, CL_sRGBA), (CL_DEPTH, CL_R)];
 
@@ -127,7 +127,7 @@ fn create_checked(
     let format = checked_format(format)?;
     // CL_INVALID_IMAGE_DESCRIPTOR if values specified in image_desc are not valid or if image_desc is NULL
     let desc = desc.ok_or(InvalidImageDescriptor)?;
-    let kind = Kind::of(desc.image_type).ok_or(InvalidImageDescriptor)?;
+    let kind = ImageType::of(desc.image_type).ok_or(InvalidImageDescriptor)?;
     ensure(desc.num_samples == 0, InvalidImageDescriptor)?;
     // CL_INVALID_IMAGE_SIZE if image dimensions specified in image_desc exceed the maximum image dimensions
     let size = size(&desc, kind)?;
@@ -145,8 +145,8 @@ fn create_checked(
     if let Some(import) = external {
         made.of_file(import, host_ptr)
     } else if desc.mem_object.is_null() {
-        // A buffer is what an image of this type is made of
-        ensure(kind != Kind::D1Buffer, InvalidImageDescriptor)?;
+        // Images of this type are created from buffers
+        ensure(kind != ImageType::D1Buffer, InvalidImageDescriptor)?;
         made.alone(host_ptr)
     } else {
         made.of_other(host_ptr)
@@ -156,7 +156,7 @@ fn create_checked(
 /// The properties of an image.
 ///
 /// # Errors
-/// Those of [`external_memory::given`]; `CL_INVALID_PROPERTY` for a property of buffers alone.
+/// Those of [`external_memory::given`]; `CL_INVALID_PROPERTY` for a property that only buffers have.
 pub(super) fn checked_properties(
     context: &Ref<Context>,
     properties: Properties<'_, cl_mem_properties>,
@@ -166,63 +166,69 @@ pub(super) fn checked_properties(
     Ok(given)
 }
 
-/// A format that exists.
+/// A valid format.
 ///
 /// # Errors
-/// `CL_INVALID_IMAGE_FORMAT_DESCRIPTOR` if order and data type do not exist or do not go together.
+/// `CL_INVALID_IMAGE_FORMAT_DESCRIPTOR` if order and data type are invalid or cannot be combined.
 pub(super) fn checked_format(format: cl_image_format) -> ClResult<Format> {
     let format = Format { order: format.image_channel_order, data_type: format.image_channel_data_type };
     ensure(is_valid(format), InvalidImageFormatDescriptor)?;
     Ok(format)
 }
 
-/// The largest size of a type of image.
-pub(super) fn largest(kind: Kind) -> Size {
+/// The maximum size of a type of image.
+pub(super) fn largest(kind: ImageType) -> ImageSize {
     let [flat, volume, layers] = [MAX_2D, MAX_3D, MAX_LAYERS].map(|max| max as usize);
     let (width, height, depth) = match kind {
-        Kind::D1Buffer => (MAX_BUFFER as usize, 1, 1),
-        Kind::D1 | Kind::D1Array => (flat, 1, 1),
-        Kind::D2 | Kind::D2Array => (flat, flat, 1),
-        Kind::D3 => (volume, volume, volume),
+        ImageType::D1Buffer => (MAX_BUFFER as usize, 1, 1),
+        ImageType::D1 | ImageType::D1Array => (flat, 1, 1),
+        ImageType::D2 | ImageType::D2Array => (flat, flat, 1),
+        ImageType::D3 => (volume, volume, volume),
     };
-    Size { width, height, depth, layers: if kind.is_array() { layers } else { 1 } }
+    ImageSize { width, height, depth, layers: if kind.is_array() { layers } else { 1 } }
 }
 
 /// The size, within the limits of the type.
 ///
 /// # Errors
 /// `CL_INVALID_IMAGE_SIZE` if a dimension that the type has is 0 or exceeds its limit.
-pub(super) fn size(desc: &ImageDesc, kind: Kind) -> ClResult<Size> {
+pub(super) fn size(desc: &ImageDesc, kind: ImageType) -> ClResult<ImageSize> {
     let max = largest(kind);
     let bounded = |size: usize, max: usize| if (1..=max).contains(&size) { Ok(size) } else { Err(InvalidImageSize) };
-    Ok(Size {
+    Ok(ImageSize {
         width: bounded(desc.image_width, max.width)?,
         height: if kind.has_height() { bounded(desc.image_height, max.height)? } else { 1 },
-        depth: if kind == Kind::D3 { bounded(desc.image_depth, max.depth)? } else { 1 },
+        depth: if kind == ImageType::D3 { bounded(desc.image_depth, max.depth)? } else { 1 },
         layers: if kind.is_array() { bounded(desc.image_array_size, max.layers)? } else { 1 },
     })
 }
 
-/// How many levels the image has. There may be more than its size can be halved: those behind have one element.
+/// Number of levels of the image. There may be more levels than the size can be halved; the additional ones have one element.
 ///
 /// # Errors
-/// `CL_INVALID_IMAGE_DESCRIPTOR` if there are more than any image has, or more than one of an image of a buffer or of one in other
-/// memory. Depth images may have them: the specification says that they cannot, and the functions of OpenCL C and the conformance
-/// tests that they can.
-pub(super) fn level_count(desc: &ImageDesc, kind: Kind) -> ClResult<usize> {
+/// `CL_INVALID_IMAGE_DESCRIPTOR` if the number exceeds the maximum, or exceeds one for an image created from a buffer or in other
+/// memory. Depth images may have levels: the specification says that they cannot, but OpenCL C has functions for them and the
+/// conformance tests require them.
+pub(super) fn level_count(desc: &ImageDesc, kind: ImageType) -> ClResult<usize> {
     let count = desc.num_mip_levels.max(1) as usize;
     ensure(count <= MAX_LEVELS, InvalidImageDescriptor)?;
-    let alone = kind != Kind::D1Buffer && desc.mem_object.is_null();
+    let alone = kind != ImageType::D1Buffer && desc.mem_object.is_null();
     ensure(count == 1 || alone, InvalidImageDescriptor)?;
     Ok(count)
 }
 
-/// The only level of an image with these pitches, tight where they are 0.
+/// The only level of an image with these pitches; 0 means contiguous.
 ///
 /// # Errors
-/// `CL_INVALID_IMAGE_DESCRIPTOR` if a row pitch is less than a row or no multiple of the element size, or a slice pitch less than a
-/// slice or no multiple of the row pitch. `CL_INVALID_IMAGE_SIZE` if no memory can be so large.
-pub(super) fn single_level(kind: Kind, layout: &Layout, size: Size, row: usize, slice: usize) -> ClResult<Level> {
+/// `CL_INVALID_IMAGE_DESCRIPTOR` if a row pitch is less than a row or not a multiple of the element size, or a slice pitch is
+/// less than a slice or not a multiple of the row pitch. `CL_INVALID_IMAGE_SIZE` if the size exceeds the address space.
+pub(super) fn single_level(
+    kind: ImageType,
+    layout: &Layout,
+    size: ImageSize,
+    row: usize,
+    slice: usize,
+) -> ClResult<MipLevel> {
     let element = layout.bytes as usize;
     let tight = size.width * element;
     let row_pitch = if row == 0 { tight } else { row };
@@ -231,12 +237,12 @@ pub(super) fn single_level(kind: Kind, layout: &Layout, size: Size, row: usize, 
     let slice_pitch = if slice == 0 || !kind.has_slices() { tight } else { slice };
     ensure(slice_pitch >= tight && slice_pitch.is_multiple_of(row_pitch), InvalidImageDescriptor)?;
     slice_pitch.checked_mul(size.depth * size.layers).ok_or(InvalidImageSize)?;
-    Ok(Level { size, row_pitch, slice_pitch, offset: 0 })
+    Ok(MipLevel { size, row_pitch, slice_pitch, offset: 0 })
 }
 
-/// Bytes of an image with one level: the rest of its last row and slice is not needed.
-fn used_bytes(layout: &Layout, level: &Level) -> usize {
-    let Size { width, height, depth, layers } = level.size;
+/// Size in bytes of an image with one level, without the padding of its last row.
+fn used_bytes(layout: &Layout, level: &MipLevel) -> usize {
+    let ImageSize { width, height, depth, layers } = level.size;
     (depth * layers - 1) * level.slice_pitch + (height - 1) * level.row_pitch + width * layout.bytes as usize
 }
 
@@ -245,23 +251,23 @@ struct Making {
     context: Ref<Context>,
     properties: Vec<cl_mem_properties>,
     flags: cl_mem_flags,
-    kind: Kind,
+    kind: ImageType,
     format: Format,
     layout: Layout,
-    size: Size,
+    size: ImageSize,
     level_count: usize,
     desc: ImageDesc,
 }
 
 impl Making {
-    /// The image in memory that a file descriptor stands for, row by row.
+    /// An image in the memory of a file descriptor, with linear layout.
     fn of_file(self, import: Import, host_ptr: HostPtr) -> ClResult<Ref<Mem>> {
         let desc = self.desc;
         // CL_INVALID_HOST_PTR if properties includes a supported external memory handle and host_ptr is not NULL
         ensure(host_ptr.is_null(), InvalidHostPtr)?;
         // CL_INVALID_IMAGE_DESCRIPTOR if the memory is another object's, too, or holds more than one level
         ensure(desc.mem_object.is_null() && self.level_count == 1, InvalidImageDescriptor)?;
-        ensure(self.kind != Kind::D1Buffer, InvalidImageDescriptor)?;
+        ensure(self.kind != ImageType::D1Buffer, InvalidImageDescriptor)?;
         let level = single_level(self.kind, &self.layout, self.size, desc.image_row_pitch, desc.image_slice_pitch)?;
         // CL_INVALID_PROPERTY, CL_MEM_OBJECT_ALLOCATION_FAILURE: see `Import::open`
         let external = import.open(used_bytes(&self.layout, &level))?;
@@ -269,7 +275,7 @@ impl Making {
         Ok(Object::create(self.finish(vec![level], bytes, HostPtr::NULL, None).with_external(external)))
     }
 
-    /// The image with its own memory, or the application's.
+    /// An image with its own memory, or that of the application.
     fn alone(self, host_ptr: HostPtr) -> ClResult<Ref<Mem>> {
         let (desc, flags) = (self.desc, self.flags);
         // CL_INVALID_IMAGE_DESCRIPTOR: the pitches must be 0 if host_ptr is NULL
@@ -286,8 +292,8 @@ impl Making {
         let (levels, needed) = if self.level_count == 1 {
             (vec![level], used_bytes(&self.layout, &level))
         } else {
-            let levels = Level::chain(self.size, self.layout.bytes as usize, self.level_count);
-            let end = levels.last().map_or(0, Level::end);
+            let levels = MipLevel::chain(self.size, self.layout.bytes as usize, self.level_count);
+            let end = levels.last().map_or(0, MipLevel::end);
             (levels, end)
         };
         // CL_INVALID_IMAGE_SIZE if it is larger than any allocation may be
@@ -297,7 +303,7 @@ impl Making {
             return Ok(Object::create(self.finish(levels, bytes, host_ptr, None)));
         }
         // CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for the image object
-        // (with the pitches of the application's memory, which queries tell)
+        // (with the pitches of the application's memory, which queries report)
         let allocated = HostBuffer::new(needed, ALIGN).map_err(|_| MemObjectAllocationFailure)?;
         let bytes = Arc::new(allocated).slice();
         if let Some(source) = host_ptr.slice(needed) {
@@ -306,7 +312,7 @@ impl Making {
         Ok(Object::create(self.finish(levels, bytes, HostPtr::NULL, None)))
     }
 
-    /// The image in the memory of a buffer or another image.
+    /// An image in the memory of a buffer or another image.
     fn of_other(self, host_ptr: HostPtr) -> ClResult<Ref<Mem>> {
         // CL_INVALID_IMAGE_DESCRIPTOR if mem_object is not a valid memory object of a type that goes with the image's
         let other = self.desc.mem_object.get().map_err(|_| InvalidImageDescriptor)?;
@@ -326,12 +332,12 @@ impl Making {
         Ok(Object::create(self.finish(vec![level], bytes, host_ptr, Some(other))))
     }
 
-    /// Where the elements lie of an image that sees another one in another way.
-    fn of_image(&self, image: &Image) -> ClResult<Level> {
+    /// The layout of an image that is created from another image.
+    fn of_image(&self, image: &Image) -> ClResult<MipLevel> {
         // CL_INVALID_IMAGE_DESCRIPTOR if the descriptor is not that of mem_object
         let base = image.base();
         let wanted = [0, base.row_pitch].contains(&self.desc.image_row_pitch);
-        ensure(self.kind == Kind::D2 && image.kind() == Kind::D2 && wanted, InvalidImageDescriptor)?;
+        ensure(self.kind == ImageType::D2 && image.kind() == ImageType::D2 && wanted, InvalidImageDescriptor)?;
         ensure(base.size == self.size && !image.is_mipmapped(), InvalidImageDescriptor)?;
         // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if the data type differs or the channel orders are not compatible
         let orders = (self.format.order, image.format().order);
@@ -341,22 +347,22 @@ impl Making {
         Ok(*base)
     }
 
-    /// Where the elements lie of an image in a buffer.
-    fn of_buffer(&self, buffer: &Mem) -> ClResult<Level> {
-        // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if the pitches and the buffer's address do not follow the rules for images of buffers:
-        // all are multiples of the element size; pitches may be 0 for the tight ones
+    /// The layout of an image that is created from a buffer.
+    fn of_buffer(&self, buffer: &Mem) -> ClResult<MipLevel> {
+        // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if the pitches and the buffer's address do not follow the rules for images of
+        // buffers: all are multiples of the element size; a pitch of 0 means contiguous
         let (row, slice) = (self.desc.image_row_pitch, self.desc.image_slice_pitch);
         let alignment = self.layout.bytes as usize;
         let aligned = [row, slice, buffer.bytes().as_ptr().addr()].iter().all(|place| place.is_multiple_of(alignment));
         ensure(aligned, InvalidImageFormatDescriptor)?;
-        let row = if self.kind == Kind::D1Buffer { 0 } else { row };
+        let row = if self.kind == ImageType::D1Buffer { 0 } else { row };
         let level = single_level(self.kind, &self.layout, self.size, row, slice)?;
         // CL_INVALID_IMAGE_SIZE if the buffer is smaller than the image; the end of its last row counts
         ensure(level.bytes() <= buffer.size(), InvalidImageSize)?;
         Ok(level)
     }
 
-    fn finish(mut self, levels: Vec<Level>, bytes: MemSlice, host_ptr: HostPtr, other: Option<Ref<Mem>>) -> Mem {
+    fn finish(mut self, levels: Vec<MipLevel>, bytes: MemSlice, host_ptr: HostPtr, other: Option<Ref<Mem>>) -> Mem {
         if let Some(other) = &other {
             let inherit = |group: cl_mem_flags| if self.flags & group == 0 { other.flags() & group } else { 0 };
             self.flags |= inherit(KERNEL_ACCESS) | inherit(HOST_ACCESS) | inherit(STORAGE);

@@ -1,4 +1,4 @@
-//! What an image will need, before it is made: `cl_ext_image_requirements_info`.
+//! Queries about an image before its creation: `cl_ext_image_requirements_info`.
 
 use clift_include::cl::*;
 use clift_include::image::{Layout, formats};
@@ -11,11 +11,11 @@ use crate::ffi::handle::Handle;
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{ImageDesc, In, Properties};
 use crate::object::context::Context;
-use crate::object::image::{Kind, Level, Size};
+use crate::object::image::{ImageSize, ImageType, MipLevel};
 
 /// `clGetImageRequirementsInfoEXT`
 ///
-/// The largest sizes are those of the dimensions; that there is memory for all of them at once is not said.
+/// The maximum sizes apply to each dimension separately; an image with all of them may exceed the memory.
 pub fn get_info(
     context: Handle<Context>,
     properties: Properties<cl_mem_properties>,
@@ -33,7 +33,7 @@ pub fn get_info(
     check_query_flags(flags)?;
     // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if values specified in image_format are not valid
     let format = format.get().map(checked_format).transpose()?;
-    // (what is valid and not supported has no error of its own)
+    // (there is no separate error for a combination that is valid but not supported)
     let layout = format.map(|format| format.layout().ok_or(ImageFormatNotSupported)).transpose()?;
     // CL_INVALID_IMAGE_DESCRIPTOR if values specified in image_desc are not valid
     let desc = desc.get();
@@ -53,45 +53,49 @@ pub fn get_info(
                 let level = single_level(kind, &layout, size, desc.image_row_pitch, desc.image_slice_pitch);
                 level.map_err(|_| InvalidImageDescriptor)?.end()
             } else {
-                Level::chain(size, layout.bytes as usize, count).last().map_or(0, Level::end)
+                MipLevel::chain(size, layout.bytes as usize, count).last().map_or(0, MipLevel::end)
             };
             info.value(end)
         }
         CL_IMAGE_REQUIREMENTS_MAX_WIDTH_EXT => info.value(max(kind, |_| true, |size| size.width)?),
-        CL_IMAGE_REQUIREMENTS_MAX_HEIGHT_EXT => info.value(max(kind, Kind::has_height, |size| size.height)?),
-        CL_IMAGE_REQUIREMENTS_MAX_DEPTH_EXT => info.value(max(kind, |kind| kind == Kind::D3, |size| size.depth)?),
-        CL_IMAGE_REQUIREMENTS_MAX_ARRAY_SIZE_EXT => info.value(max(kind, Kind::is_array, |size| size.layers)?),
+        CL_IMAGE_REQUIREMENTS_MAX_HEIGHT_EXT => info.value(max(kind, ImageType::has_height, |size| size.height)?),
+        CL_IMAGE_REQUIREMENTS_MAX_DEPTH_EXT => info.value(max(kind, |kind| kind == ImageType::D3, |size| size.depth)?),
+        CL_IMAGE_REQUIREMENTS_MAX_ARRAY_SIZE_EXT => info.value(max(kind, ImageType::is_array, |size| size.layers)?),
         // CL_INVALID_VALUE if param_name is not valid
         _ => Err(InvalidValue),
     }
 }
 
-/// Whether a query is about the largest size: then sizes may be 0 for any, and so may the type.
+/// Whether a query is about the maximum size: then sizes and the type may be 0, which means any.
 fn asks_for_largest(name: cl_image_requirements_info_ext) -> bool {
     (CL_IMAGE_REQUIREMENTS_MAX_WIDTH_EXT..=CL_IMAGE_REQUIREMENTS_MAX_ARRAY_SIZE_EXT).contains(&name)
 }
 
-/// The type of image that is asked about; `None` for any.
-fn kind_of(desc: &ImageDesc, name: cl_image_requirements_info_ext) -> ClResult<Option<Kind>> {
+/// The type of image in a query; `None` for any.
+fn kind_of(desc: &ImageDesc, name: cl_image_requirements_info_ext) -> ClResult<Option<ImageType>> {
     if desc.image_type == 0 && asks_for_largest(name) {
         return Ok(None);
     }
-    Kind::of(desc.image_type).map(Some).ok_or(InvalidImageDescriptor)
+    ImageType::of(desc.image_type).map(Some).ok_or(InvalidImageDescriptor)
 }
 
-/// Bytes that addresses and pitches are multiples of: an element.
+/// Alignment of addresses and pitches in bytes: the size of an element.
 fn alignment(layout: Option<&Layout>) -> usize {
     let largest = || formats().filter_map(|format| format.layout()).map(|layout| layout.bytes).max().unwrap_or(1);
     layout.map_or_else(largest, |layout| layout.bytes) as usize
 }
 
-/// The largest size along one dimension of images of a type, or of all that have it.
+/// The maximum size along one dimension for images of a type, or of all types that have this dimension.
 ///
 /// # Errors
 /// `CL_INVALID_IMAGE_DESCRIPTOR` if the type does not have it.
-fn max(kind: Option<Kind>, has: impl Fn(Kind) -> bool, along: impl Fn(Size) -> usize) -> ClResult<cl_uint> {
+fn max(
+    kind: Option<ImageType>,
+    has: impl Fn(ImageType) -> bool,
+    along: impl Fn(ImageSize) -> usize,
+) -> ClResult<cl_uint> {
     ensure(kind.is_none_or(&has), InvalidImageDescriptor)?;
-    let kinds = Kind::ALL.iter().map(|(_, kind)| *kind).filter(|any| kind.unwrap_or(*any) == *any && has(*any));
+    let kinds = ImageType::ALL.iter().map(|(_, kind)| *kind).filter(|any| kind.unwrap_or(*any) == *any && has(*any));
     let least = kinds.map(|kind| along(largest(kind))).min();
     least.and_then(|size| cl_uint::try_from(size).ok()).ok_or(InvalidImageSize)
 }

@@ -1,7 +1,7 @@
 //! Build, compile, link.
 //!
-//! After the checks, each of the three is a closure over immutable inputs that gives an [`Outcome`]; [`run`] executes it here,
-//! or, when the application wants to be notified, on a thread of its own.
+//! After the checks, the work of each of the three is a closure over immutable inputs that returns a [`BuildOutcome`]. [`run`]
+//! executes it, on a new thread if the application requests a notification.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,13 +22,13 @@ use crate::ffi::entry::WithError;
 use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::pointer::{InArray, Text, UserData};
 use crate::frontend::headers::is_safe_name;
-use crate::frontend::options::Stage;
+use crate::frontend::options::BuildCall;
 use crate::frontend::{BuildOptions, Compiler, Header, LEVELS};
 use crate::object::context::Context;
 use crate::object::device::Device;
 use crate::object::program::binary::{BinaryKind, Contents};
 use crate::object::program::unit::{Executable, FrontEndContext, Unit};
-use crate::object::program::{Origin, Outcome, Product, Program, Started};
+use crate::object::program::{BuildOutcome, Origin, Product, Program, Started};
 
 /// `pfn_notify` with its `user_data`.
 type Notify = (ProgramNotify, UserData);
@@ -51,14 +51,14 @@ pub fn build(
         // CL_INVALID_BINARY if program is created with a binary and the device has no valid (executable) one loaded
         (Origin::Binary, Some(product)) => {
             ensure(product.contents.kind == BinaryKind::Executable, InvalidBinary)?;
-            // Without options, those of the build that the binary comes from
+            // Without options, those with which the binary was built
             options.lossy().unwrap_or_else(|| product.contents.options.clone())
         }
         (Origin::Binary, None) => return Err(InvalidBinary),
         (Origin::Source(_) | Origin::Il { .. } | Origin::Link, _) => options.lossy().unwrap_or_default(),
     };
     // CL_INVALID_BUILD_OPTIONS if the build options specified by options are invalid
-    let options = parsed(program.context(), &text, Stage::Compile, InvalidBuildOptions)?;
+    let options = parsed(program.context(), &text, BuildCall::Compile, InvalidBuildOptions)?;
     // CL_COMPILER_NOT_AVAILABLE if program is created from source and a compiler is not available
     ensure_compiler(&program)?;
     // CL_INVALID_OPERATION if program was not created with source, IL or a binary
@@ -73,9 +73,9 @@ pub fn build(
             });
             match built {
                 Ok(((executable, remarks), log)) => {
-                    Outcome { log: log + &remarks, product: Some(Product::executable(text, executable)) }
+                    BuildOutcome { log: log + &remarks, product: Some(Product::executable(text, executable)) }
                 }
-                Err(log) => Outcome::failed(log),
+                Err(log) => BuildOutcome::failed(log),
             }
         }
         Origin::Binary | Origin::Link => {
@@ -86,8 +86,8 @@ pub fn build(
     run(started, (notify, user_data), work, BuildProgramFailure)
 }
 
-/// The program's executable. One that came as an executable binary need not be built by the application: applications
-/// that made their binary an hour ago think of it as built.
+/// The program's executable. A program created from an executable binary is built on demand: applications that use cached
+/// binaries do not always build them.
 pub fn built(program: &Ref<Program>) -> Option<Arc<Executable>> {
     let executable = program.executable();
     if executable.is_some() || !matches!(program.origin(), Origin::Binary) {
@@ -98,7 +98,7 @@ pub fn built(program: &Ref<Program>) -> Option<Arc<Executable>> {
         return None;
     }
     let text = product.contents.options.clone();
-    // Another thread may be at it: then it is as if this one had come before the build.
+    // If another thread is building the program, the result is the same as if this call had come before that build.
     let started = Started::begin(program, &text).ok()?;
     let _ = execute(started, move |_| linked(product.contents.units.clone(), None, text));
     program.executable()
@@ -147,7 +147,7 @@ pub fn compile(
     checked_targets(program.context(), num_devices, device_list, (notify, user_data))?;
     let text = options.lossy().unwrap_or_default();
     // CL_INVALID_COMPILER_OPTIONS if the compiler options specified by options are invalid
-    let options = parsed(program.context(), &text, Stage::Compile, InvalidCompilerOptions)?;
+    let options = parsed(program.context(), &text, BuildCall::Compile, InvalidCompilerOptions)?;
     // CL_COMPILER_NOT_AVAILABLE if a compiler is not available
     ensure_compiler(&program)?;
     // CL_INVALID_OPERATION if program has no source or IL available
@@ -164,9 +164,9 @@ pub fn compile(
         match checked {
             Ok((unit, log)) => {
                 let contents = Contents { kind: BinaryKind::CompiledObject, options: text, units: vec![unit] };
-                Outcome { log, product: Some(Product::new(contents)) }
+                BuildOutcome { log, product: Some(Product::new(contents)) }
             }
-            Err(log) => Outcome::failed(log),
+            Err(log) => BuildOutcome::failed(log),
         }
     };
     // CL_COMPILE_PROGRAM_FAILURE if there is a failure to compile the program source
@@ -201,7 +201,7 @@ pub fn link(
     }
     // CL_INVALID_LINKER_OPTIONS if the linker options specified by options are invalid
     let given = options.lossy();
-    let options = parsed(&context, given.as_deref().unwrap_or_default(), Stage::Link, InvalidLinkerOptions)?;
+    let options = parsed(&context, given.as_deref().unwrap_or_default(), BuildCall::Link, InvalidLinkerOptions)?;
     let mut units: Vec<Arc<Unit>> = Vec::new();
     for input in &inputs {
         // CL_INVALID_OPERATION if the compilation or build of an input has not completed
@@ -219,7 +219,7 @@ pub fn link(
     let work = move |_: &Program| {
         if options.create_library {
             let contents = Contents { kind: BinaryKind::Library, options: text, units };
-            return Outcome { log: String::new(), product: Some(Product::new(contents)) };
+            return BuildOutcome { log: String::new(), product: Some(Product::new(contents)) };
         }
         linked(units, Some(&options), text)
     };
@@ -228,15 +228,15 @@ pub fn link(
     Ok(WithError { object: program, error })
 }
 
-/// The outcome of making code of units.
-fn linked(units: Vec<Arc<Unit>>, link_options: Option<&BuildOptions>, text: String) -> Outcome {
+/// The outcome of compiling units to code.
+fn linked(units: Vec<Arc<Unit>>, link_options: Option<&BuildOptions>, text: String) -> BuildOutcome {
     match Executable::link(units, link_options, &compiler_options()) {
-        Ok((executable, log)) => Outcome { log, product: Some(Product::executable(text, executable)) },
-        Err(error) => Outcome::failed(format!("{error}\n")),
+        Ok((executable, log)) => BuildOutcome { log, product: Some(Product::executable(text, executable)) },
+        Err(error) => BuildOutcome::failed(format!("{error}\n")),
     }
 }
 
-/// What build, compile and link check alike.
+/// Checks common to build, compile and link.
 fn checked_targets(
     context: &Ref<Context>,
     num_devices: cl_uint,
@@ -251,15 +251,15 @@ fn checked_targets(
     all_devices_of(context, device_list, num_devices)
 }
 
-/// Parses an option string. What is wrong with it goes to the context's callback, because there will be no build log.
-fn parsed(context: &Ref<Context>, text: &str, stage: Stage, error: ClError) -> ClResult<BuildOptions> {
+/// Parses an option string. An error is reported to the context's callback, because there will be no build log.
+fn parsed(context: &Ref<Context>, text: &str, stage: BuildCall, error: ClError) -> ClResult<BuildOptions> {
     BuildOptions::parse(text, stage).map_err(|reason| {
         context.report(&reason);
         error
     })
 }
 
-/// Checks that a program from source can be compiled at all.
+/// Checks that a program from source can be compiled.
 fn ensure_compiler(program: &Program) -> ClResult<()> {
     if matches!(program.origin(), Origin::Source(_)) && !Compiler::get().is_available() {
         program.context().report(crate::frontend::clang::NO_CLANG);
@@ -268,9 +268,9 @@ fn ensure_compiler(program: &Program) -> ClResult<()> {
     Ok(())
 }
 
-/// Makes the unit of a program from source or SPIR-V and does something with it. A module that the front end has made and
-/// that cannot be compiled is made anew with less optimization, which the front end's back end gets right more often. Without
-/// `headers` it is a program of its own. Gives the result with the log.
+/// Creates the unit of a program from source or SPIR-V and calls `then` with it. If a module of the front end cannot be compiled,
+/// it is compiled again with less optimization, which clang's back end handles more often. Without `headers` the source is a
+/// whole program. Returns the result and the log.
 fn with_unit<T>(
     program: &Program,
     text: &str,
@@ -304,7 +304,7 @@ fn with_unit<T>(
                 return Ok((result, log));
             }
             Err(error @ (BuildError::Import(_) | BuildError::Internal(_))) if levels.peek().is_some() => {
-                notes.push_str(&format!("clift: what clang made at -O{level} could not be used: {error}\n"));
+                notes.push_str(&format!("clift: clang's SPIR-V at -O{level} could not be compiled: {error}\n"));
             }
             Err(error) => return Err(format!("{log}{notes}{error}\n")),
         }
@@ -312,27 +312,29 @@ fn with_unit<T>(
     Err(notes)
 }
 
-/// The kernel compiler's options as far as they do not come from the application.
+/// The kernel compiler's options that do not come from the application.
 fn compiler_options() -> Options {
     let config = config();
     Options { backend: config.backend, width: config.width, dump: config.dumps(), ..Options::default() }
 }
 
-/// Does the work of a build and stores what it comes to. Tells whether it succeeded.
-fn execute(started: Started, work: impl FnOnce(&Program) -> Outcome) -> bool {
+/// Does the work of a build and stores its outcome. Returns whether it succeeded.
+fn execute(started: Started, work: impl FnOnce(&Program) -> BuildOutcome) -> bool {
     let program = started.program().clone();
     let outcome = catch_unwind(AssertUnwindSafe(|| work(&program))).unwrap_or_else(|_| {
-        Outcome::failed("clift: internal error: the compiler panicked; CLIFT_DEBUG=build prints where\n".to_owned())
+        BuildOutcome::failed(
+            "clift: internal error: the compiler panicked (CLIFT_DEBUG=build prints the location)\n".to_owned(),
+        )
     });
     started.finish(outcome)
 }
 
-/// Does the work of a build: here, or on another thread when the application wants to be told of the end. `failure` is the
-/// error for a build that failed before the call returned.
+/// Does the work of a build: here, or on another thread if the application requests a notification. `failure` is the error for
+/// a build that has failed before the call returns.
 fn run(
     started: Started,
     (notify, user_data): Notify,
-    work: impl FnOnce(&Program) -> Outcome + Send + 'static,
+    work: impl FnOnce(&Program) -> BuildOutcome + Send + 'static,
     failure: ClError,
 ) -> ClResult<()> {
     let job = move || {
@@ -344,7 +346,7 @@ fn run(
     if notify.is_null() {
         return ensure(job(), failure);
     }
-    // `Some` until the thread takes it: when no thread can be had, the work is done here.
+    // `Some` until the thread takes it: if no thread can be started, the work is done here.
     let job = Arc::new(parking_lot::Mutex::new(Some(job)));
     let take = |job: &parking_lot::Mutex<Option<_>>| job.lock().take();
     let theirs = job.clone();

@@ -1,4 +1,4 @@
-//! What a program tells about itself.
+//! Queries about programs.
 
 use clift_include::cl::*;
 
@@ -52,7 +52,7 @@ pub fn get_info(program: Handle<Program>, name: cl_program_info, info: Info<'_>)
             let names: Vec<&str> = executable.program.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
             info.string(names.join(";"))
         }
-        // Constructors and destructors are not offered
+        // Constructors and destructors are not supported
         CL_PROGRAM_SCOPE_GLOBAL_CTORS_PRESENT | CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT => {
             executable()?;
             info.bool(false)

@@ -1,5 +1,5 @@
-//! The libraries of repairs as LLVM bitcode: made by the clang that links them, when they are first needed, and kept in the process
-//! and on disk.
+//! The libraries of repairs as LLVM bitcode. Each is compiled by the clang that links it, when it is first needed, and is cached
+//! in the process and on disk.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -12,21 +12,21 @@ use crate::frontend::Failure;
 use crate::frontend::cache::{DiskCache, Key};
 use crate::frontend::child::{self, End};
 use crate::frontend::probe::Candidate;
-use crate::frontend::repairs::Row;
+use crate::frontend::repairs::Repair;
 
-/// A library as it is stored.
+/// The stored form of a library.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Library {
     bitcode: Vec<u8>,
 }
 
-/// Bitcode by the row's name and the compiler.
-type Made = HashMap<(&'static str, String), Arc<[u8]>>;
+/// Bitcode by the row's name and the compiler's identity.
+type Libraries = HashMap<(&'static str, String), Arc<[u8]>>;
 
-/// What was made so far.
-static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Mutex::default);
+/// The libraries compiled so far.
+static LIBRARIES: LazyLock<Mutex<Libraries>> = LazyLock::new(Mutex::default);
 
-/// How a library is compiled: all of the language, and no optimization, which happens where it is linked.
+/// Arguments to compile a library: all language features, and no optimization, which happens after linking.
 const ARGUMENTS: [&str; 17] = [
     "-cc1",
     "-triple",
@@ -52,11 +52,11 @@ impl Clang {
     pub(super) fn library(
         &self,
         candidate: &Candidate,
-        row: &'static Row,
+        row: &'static Repair,
         cache: Option<&DiskCache>,
     ) -> Result<Arc<[u8]>, Failure> {
         let name = (row.name, candidate.identity.clone());
-        if let Some(bitcode) = MADE.lock().get(&name) {
+        if let Some(bitcode) = LIBRARIES.lock().get(&name) {
             return Ok(bitcode.clone());
         }
         let source = row.source();
@@ -73,17 +73,18 @@ impl Clang {
             }
         };
         let bitcode: Arc<[u8]> = library.bitcode.into();
-        MADE.lock().insert(name, bitcode.clone());
+        LIBRARIES.lock().insert(name, bitcode.clone());
         Ok(bitcode)
     }
 
-    fn compile_library(&self, candidate: &Candidate, row: &Row, source: &str) -> Result<Library, Failure> {
+    fn compile_library(&self, candidate: &Candidate, row: &Repair, source: &str) -> Result<Library, Failure> {
         let arguments = ARGUMENTS.map(str::to_owned);
         let finished = child::run(&candidate.path, &arguments, source.as_bytes(), self.limit)
-            .map_err(|error| Failure::ours(&format!("'{}'", candidate.path.display()), &error))?;
+            .map_err(|error| Failure::host(&format!("cannot run '{}'", candidate.path.display()), &error))?;
         tracing::debug!(row.name, end = ?finished.end, "library compiled");
         if !matches!(finished.end, End::Exit(0) | End::Unknown) || finished.output.is_empty() {
-            let log = format!("clift: the library '{}' could not be compiled:\n{}", row.name, finished.diagnostics);
+            let log =
+                format!("clift: clang could not compile Clift's library '{}':\n{}", row.name, finished.diagnostics);
             return Err(Failure { log });
         }
         Ok(Library { bitcode: finished.output })

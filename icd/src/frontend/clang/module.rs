@@ -1,34 +1,35 @@
-//! A program's LLVM IR between the two halves of clang, as text: what no kernel reaches is left out, and what remains is made internal.
+//! Edits a program's LLVM IR, as text, between the two halves of clang: functions that no kernel reaches are removed, and the
+//! remaining ones get internal linkage.
 //!
-//! OpenCL C's functions are external unless they say `static`, and programs have hundreds of them of which a kernel calls ten: without
-//! this all are optimized, and translated, twice where they were inlined too. Read here are definitions (from a line that begins
-//! with `define` to one that is `}`), declarations, and names (`@name`); nothing else.
+//! Functions of OpenCL C have external linkage unless they are `static`, and a program may have hundreds of which a kernel calls
+//! ten. Without this step all of them would be optimized and translated, and inlined functions twice. The parser recognizes only
+//! definitions (from a line that begins with `define` to a line that begins with `}`), declarations, and names (`@name`).
 
 use std::collections::{HashMap, HashSet};
 
-/// A module edited.
+/// An edited module.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Edited {
     /// The text.
     pub text: Vec<u8>,
-    /// The functions that it declares and does not define.
+    /// The functions that it declares but does not define.
     pub imports: Vec<String>,
 }
 
 /// One piece of a module.
 struct Piece<'a> {
     text: &'a [u8],
-    kind: Kind<'a>,
+    kind: LineKind<'a>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind<'a> {
+enum LineKind<'a> {
     Function { name: &'a [u8], is_root: bool },
     Declaration { name: &'a [u8] },
     Other,
 }
 
-/// Linkage, or a visibility that goes with no internal one, as they stand behind `define`.
+/// Linkage, or a visibility that is incompatible with internal linkage, as written after `define`.
 const KEPT: [&[u8]; 12] = [
     b"private",
     b"internal",
@@ -44,20 +45,21 @@ const KEPT: [&[u8]; 12] = [
     b"protected",
 ];
 
-/// Makes everything but kernels internal, when the module is the `whole` program, and leaves out what then nothing refers to.
+/// Removes unreachable functions and declarations. If the module is the `whole` program, all functions except kernels become
+/// internal.
 pub(super) fn edit(text: &[u8], whole: bool) -> Edited {
     let pieces = pieces(text, whole);
     let by_name: HashMap<&[u8], &[u8]> = pieces
         .iter()
         .filter_map(|piece| match piece.kind {
-            Kind::Function { name, .. } => Some((name, piece.text)),
-            Kind::Declaration { .. } | Kind::Other => None,
+            LineKind::Function { name, .. } => Some((name, piece.text)),
+            LineKind::Declaration { .. } | LineKind::Other => None,
         })
         .collect();
     let mut reached: HashSet<&[u8]> = HashSet::new();
     let mut pending: Vec<&[u8]> = pieces
         .iter()
-        .filter(|piece| matches!(piece.kind, Kind::Other | Kind::Function { is_root: true, .. }))
+        .filter(|piece| matches!(piece.kind, LineKind::Other | LineKind::Function { is_root: true, .. }))
         .map(|piece| piece.text)
         .collect();
     while let Some(text) = pending.pop() {
@@ -70,7 +72,7 @@ pub(super) fn edit(text: &[u8], whole: bool) -> Edited {
     let mut edited = Edited { text: Vec::new(), imports: Vec::new() };
     for piece in &pieces {
         match piece.kind {
-            Kind::Function { is_root, name } => {
+            LineKind::Function { is_root, name } => {
                 if !is_root && !reached.contains(name) {
                     continue;
                 }
@@ -80,13 +82,13 @@ pub(super) fn edit(text: &[u8], whole: bool) -> Edited {
                     continue;
                 }
             }
-            Kind::Declaration { name } => {
+            LineKind::Declaration { name } => {
                 if !reached.contains(name) {
                     continue;
                 }
                 edited.imports.push(String::from_utf8_lossy(name).into_owned());
             }
-            Kind::Other => {}
+            LineKind::Other => {}
         }
         edited.text.extend_from_slice(piece.text);
     }
@@ -96,7 +98,7 @@ pub(super) fn edit(text: &[u8], whole: bool) -> Edited {
 const DEFINE: &[u8] = b"define ";
 const DECLARE: &[u8] = b"declare ";
 
-/// Takes a module apart.
+/// Splits a module into definitions, declarations and other lines.
 fn pieces(text: &[u8], whole: bool) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -105,11 +107,11 @@ fn pieces(text: &[u8], whole: bool) -> Vec<Piece<'_>> {
         let (length, kind) = if line.starts_with(DEFINE) {
             let length = function_end(rest);
             let is_root = !whole || is_kernel(line) || matches!(linkage(line), Some(linkage) if linkage != b"internal");
-            (length, names(line).next().map_or(Kind::Other, |name| Kind::Function { name, is_root }))
+            (length, names(line).next().map_or(LineKind::Other, |name| LineKind::Function { name, is_root }))
         } else if line.starts_with(DECLARE) {
-            (line.len(), names(line).next().map_or(Kind::Other, |name| Kind::Declaration { name }))
+            (line.len(), names(line).next().map_or(LineKind::Other, |name| LineKind::Declaration { name }))
         } else {
-            (line.len(), Kind::Other)
+            (line.len(), LineKind::Other)
         };
         pieces.push(Piece { text: &rest[..length], kind });
         rest = &rest[length..];
@@ -117,12 +119,12 @@ fn pieces(text: &[u8], whole: bool) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Bytes up to the end of the first line, its end included.
+/// Length of the first line, including its line break.
 fn line_end(text: &[u8]) -> usize {
     text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |at| at + 1)
 }
 
-/// Bytes up to the end of the definition that the text begins with.
+/// Length of the definition at the beginning of the text.
 fn function_end(text: &[u8]) -> usize {
     let mut at = 0;
     while at < text.len() {
@@ -135,13 +137,13 @@ fn function_end(text: &[u8]) -> usize {
     at
 }
 
-/// What comes between `define` and the function's name, word by word.
+/// The words between `define` and the function's name.
 fn head(definition: &[u8]) -> impl Iterator<Item = &[u8]> {
     let end = definition.iter().position(|byte| *byte == b'@').unwrap_or(definition.len());
     definition[..end].split(|byte| *byte == b' ').skip(1)
 }
 
-/// The linkage of a definition, where it is stated.
+/// The linkage of a definition, if it is stated.
 fn linkage(definition: &[u8]) -> Option<&[u8]> {
     head(definition).find(|word| KEPT.contains(word))
 }
@@ -193,7 +195,7 @@ mod tests {
         !0 = !{i32 1}\n";
 
     #[test]
-    fn what_kernels_reach_remains_and_is_internal() {
+    fn unreachable_functions_are_removed_and_others_become_internal() {
         let edited = edit(MODULE.as_bytes(), true);
         let text = String::from_utf8(edited.text).unwrap();
         assert!(text.contains("\ndefine spir_kernel void @k("));
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_is_survived() {
+    fn malformed_text_does_not_panic() {
         for text in ["", "define", "define ", "define spir_func void @f(", "@", "@\"", "declare \n}", "define x\n@\n"] {
             let _ = edit(text.as_bytes(), true);
         }

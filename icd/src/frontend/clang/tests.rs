@@ -1,11 +1,11 @@
-//! The front end against the installed clang, and against stand-ins that crash, hang and fail.
+//! The front end against the installed clang, and against scripts that crash, hang and fail.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Action, Clang, MAGIC, module, repairs};
 use crate::frontend::child::End;
-use crate::frontend::options::{BuildOptions, Stage};
+use crate::frontend::options::{BuildCall, BuildOptions};
 use crate::frontend::{Compiled, Failure, FrontEnd, Header, Job, Profile};
 
 const SIMPLE: &str = "kernel void k(global int *p, int n) { p[get_global_id(0)] = n; }\n";
@@ -20,7 +20,7 @@ fn profile() -> Profile {
     }
 }
 
-/// The installed clang; tests that need one say so and pass where there is none.
+/// The installed clang. Tests that need it report when it is missing, and pass.
 fn clang() -> Option<Clang> {
     let clang = Clang::new(None, Duration::from_secs(60));
     if clang.identity().is_none() {
@@ -31,13 +31,13 @@ fn clang() -> Option<Clang> {
 }
 
 fn compile_with(clang: &Clang, source: &str, headers: &[Header], options: &str) -> Result<Compiled, Failure> {
-    let options = BuildOptions::parse(options, Stage::Compile).unwrap();
+    let options = BuildOptions::parse(options, BuildCall::Compile).unwrap();
     let job = Job { source: source.as_bytes(), headers, options: &options, profile: &profile(), level: 2, whole: true };
     clang.compile(&job, None)
 }
 
-/// Writes an executable shell script. Another process does it: a descriptor open for writing in this one could be
-/// inherited by a child that another test starts just then, and make the script "busy".
+/// Writes an executable shell script. Another process does the writing: a child that another test starts at the same time could
+/// inherit a descriptor open for writing in this process, and executing the script would then fail with "text file busy".
 pub(crate) fn write_script(path: &Path, script: &str) {
     let status = std::process::Command::new("/bin/sh")
         .args(["-c", "printf '#!/bin/sh\n%s\n' \"$1\" >\"$2\" && chmod 755 \"$2\"", "sh", script])
@@ -57,7 +57,7 @@ fn stand_in(script: &str) -> (tempfile::TempDir, Clang) {
 }
 
 #[test]
-fn a_kernel_becomes_a_module_at_every_version_and_level() {
+fn a_kernel_compiles_at_every_version_and_level() {
     let Some(clang) = clang() else { return };
     for options in ["", "-cl-std=CL1.1", "-cl-std=CL1.2", "-cl-std=CL2.0", "-cl-std=CL3.0", "-cl-opt-disable"] {
         let compiled = compile_with(&clang, SIMPLE, &[], options).unwrap();
@@ -81,7 +81,7 @@ fn every_standard_option_reaches_a_compiler_that_accepts_it() {
 }
 
 #[test]
-fn macros_tell_what_the_device_has() {
+fn macros_match_the_profile() {
     let Some(clang) = clang() else { return };
     let source = format!(
         "#if __OPENCL_VERSION__ != 300 || __OPENCL_C_VERSION__ != 120 || __ENDIAN_LITTLE__ != 1 || cl_khr_fp64 != 1 \
@@ -98,7 +98,7 @@ fn macros_tell_what_the_device_has() {
 }
 
 #[test]
-fn errors_and_warnings_are_the_log() {
+fn errors_and_warnings_are_in_the_log() {
     let Some(clang) = clang() else { return };
     let failure = compile_with(&clang, "kernel void k(global int *p) { p[0] = 1 }", &[], "").unwrap_err();
     assert!(failure.log.contains("program.cl:1:40: error: expected ';'"), "{}", failure.log);
@@ -151,9 +151,9 @@ fn kernels_are_described() {
 }
 
 #[test]
-fn saturating_conversions_see_both_types() {
+fn saturating_conversions_depend_on_both_types() {
     let Some(clang) = clang() else { return };
-    // Of every pair of types, with and without rounding, also by names that are put together.
+    // All pairs of types, with and without rounding, also with names built by the preprocessor.
     let source = "#define N(T, R) convert_ ## T ## _sat ## R\n\
                   kernel void k(global char4 *o, int4 a, float4 b, uint4 c, global const short4 *d, uchar e) {\n\
                   const int4 f = a;\n\
@@ -164,7 +164,7 @@ fn saturating_conversions_see_both_types() {
     for options in ["-Werror", "-Werror -cl-std=CL1.1", "-Werror -cl-std=CL2.0", "-Werror -cl-std=CL3.0"] {
         assert_eq!(compile_with(&clang, source, &[], options).unwrap().log, "");
     }
-    // Errors still point to the program.
+    // Locations in errors still refer to the program.
     let failure =
         compile_with(&clang, "kernel void k() {\n char c = convert_char_sat(nothing); }", &[], "").unwrap_err();
     assert!(failure.log.contains("program.cl:2:"), "{}", failure.log);
@@ -203,7 +203,7 @@ const REPAIRED_OF_2_0: &str = "kernel void atomics(global atomic_int *g, local a
         write_imagef(o, (int2)(1), 1, p[3]); write_imagei(r, (int4)(1), 1, (int4)(1));
     }\n";
 
-/// What clang does not declare.
+/// Calls of functions that clang does not declare.
 const UNDECLARED: &str =
     "kernel void blocks(global int *g, local int *l, read_only image2d_t i, sampler_t s, global float4 *p) {
         event_t e = async_work_group_copy_2D2D(l, 0, g, 0, 4, 8, 2, 16, 8, 0);
@@ -216,9 +216,9 @@ fn full_profile() -> Profile {
     crate::caps::profile().as_ref().clone()
 }
 
-/// The functions that a source imports when it is linked with the libraries that its names, or its imports, ask for.
+/// The functions that a source imports after linking the libraries selected by its names or by its imports.
 fn imports_left(clang: &Clang, source: &str, options: &str, by_names: bool) -> Vec<String> {
-    let options = BuildOptions::parse(options, Stage::Compile).unwrap();
+    let options = BuildOptions::parse(options, BuildCall::Compile).unwrap();
     let profile = full_profile();
     let job =
         Job { source: source.as_bytes(), headers: &[], options: &options, profile: &profile, level: 2, whole: true };
@@ -236,7 +236,7 @@ fn imports_left(clang: &Clang, source: &str, options: &str, by_names: bool) -> V
 }
 
 #[test]
-fn libraries_define_what_the_back_end_gets_wrong() {
+fn libraries_define_the_functions_that_the_back_end_mistranslates() {
     let Some(clang) = clang() else { return };
     for (source, options) in [
         (REPAIRED, ""),
@@ -250,10 +250,10 @@ fn libraries_define_what_the_back_end_gets_wrong() {
     ] {
         for by_names in [true, false] {
             let mut imports = imports_left(&clang, source, options, by_names);
-            // By which one without a scope is defined.
+            // The library defines a variant without a scope by one with a scope.
             imports.retain(|name| !name.ends_with("12memory_scope"));
             let left = repairs::called(imports.iter().map(String::as_str));
-            assert_eq!(left, Vec::<&repairs::Row>::new(), "{options}: {imports:?}");
+            assert_eq!(left, Vec::<&repairs::Repair>::new(), "{options}: {imports:?}");
         }
     }
 }
@@ -271,14 +271,14 @@ fn every_library_compiles() {
 const MODULE: &str = r"printf '\003\002\043\007\000\004\001\000\000\000\000\000\001\000\000\000\000\000\000\000'";
 
 #[test]
-fn a_failing_back_end_is_tried_at_lower_levels() {
+fn a_failing_back_end_is_retried_at_lower_levels() {
     for failure in ["kill -SEGV $$", "echo 'fatal error: error in backend: Cannot select: G_X' >&2; exit 70"] {
         let (_directory, clang) = stand_in(&format!("case \"$*\" in *-O0*) {MODULE};; *) {failure};; esac"));
         let compiled = compile_with(&clang, SIMPLE, &[], "").unwrap();
-        // Which does not warn the application.
+        // The application sees no warning about it.
         assert_eq!((compiled.words.len(), compiled.log.as_str()), (5, ""));
     }
-    // An ordinary exit is the back end's fault when syntax and types are right.
+    // An ordinary failure is the back end's fault when syntax and types are correct.
     let (_directory, clang) = stand_in(&format!(
         "case \"$*\" in *-fsyntax-only*) ;; *-O1*) {MODULE};; *) echo 'error: bitcast' >&2; exit 1;; esac"
     ));
@@ -300,11 +300,11 @@ fn a_hanging_compiler_is_stopped() {
     let (_directory, clang) = stand_in("exec sleep 100");
     let clang = Clang { limit: Duration::from_millis(200), ..clang };
     let log = compile_with(&clang, SIMPLE, &[], "").unwrap_err().log;
-    assert!(log.contains("was stopped after"), "{log}");
+    assert!(log.contains("clang was stopped"), "{log}");
 }
 
 #[test]
-fn garbage_for_a_module_is_a_failure() {
+fn an_invalid_module_is_a_failure() {
     for script in ["echo hello", "true", "printf 'abc'", &format!("{MODULE}; printf 'x'")] {
         let (_directory, clang) = stand_in(script);
         assert!(compile_with(&clang, SIMPLE, &[], "").is_err(), "{script}");
@@ -312,7 +312,7 @@ fn garbage_for_a_module_is_a_failure() {
 }
 
 #[test]
-fn no_compiler_is_an_error_that_says_what_to_do() {
+fn a_missing_compiler_is_an_error_with_instructions() {
     let none = Clang::new(Some("".into()), Duration::from_secs(1));
     assert!(none.identity().is_none());
     let log = compile_with(&none, SIMPLE, &[], "").unwrap_err().log;
@@ -322,9 +322,9 @@ fn no_compiler_is_an_error_that_says_what_to_do() {
 }
 
 /// How many sources of a corpus compile: `CLIFT_CORPUS=DIRECTORY cargo test -p clift-icd corpus -- --ignored --nocapture`.
-/// Build options that a source states as piglit's do (`build_options: ...`) are used.
+/// Build options stated in a source in piglit's format (`build_options: ...`) are used.
 #[test]
-#[ignore = "by hand: needs a directory of sources in CLIFT_CORPUS"]
+#[ignore = "needs a directory of sources in CLIFT_CORPUS"]
 fn corpus() {
     let root = std::env::var_os("CLIFT_CORPUS").expect("CLIFT_CORPUS names a directory");
     let clang = clang().expect("a clang");
@@ -359,7 +359,7 @@ fn corpus() {
         let source = std::fs::read(path).unwrap();
         let text = String::from_utf8_lossy(&source);
         let stated = text.lines().find_map(|line| line.trim().strip_prefix("build_options:")).unwrap_or("");
-        let Ok(options) = BuildOptions::parse(stated, Stage::Compile) else {
+        let Ok(options) = BuildOptions::parse(stated, BuildCall::Compile) else {
             println!("OPTIONS {}: {stated}", path.display());
             bad += 1;
             continue;

@@ -45,7 +45,7 @@ fn define(text: &mut String, ty: &str, bits: u32, s: &str, u: &str) {
     let _ = write!(text, "{ty} INLINE bit_reverse({ty} b){{{u} x=as_{u}(b);");
     let mut step = bits / 2;
     while step > 0 {
-        // The lower half of each group of twice as many bits.
+        // The lower half of each group of 2 * `step` bits.
         let group = (0..bits).filter(|bit| (bit / step).is_multiple_of(2)).fold(0u64, |mask, bit| mask | 1 << bit);
         let _ = write!(text, "x=({u})(((x>>({u})({step}))&({u})({group}UL))|((x&({u})({group}UL))<<({u})({step})));");
         step /= 2;

@@ -1,19 +1,19 @@
-//! Conversions between integers, and to floating-point types; comparisons by name.
+//! Conversions between integers, conversions to floating-point types, and comparison functions.
 
 use std::fmt::Write;
 
 use super::{INTEGERS, LANES};
 
-/// The ends of names with a rounding mode.
+/// Suffixes of names with a rounding mode.
 pub(super) const ROUNDING: [&str; 8] = ["_rte", "_rtz", "_rtp", "_rtn", "_sat_rte", "_sat_rtz", "_sat_rtp", "_sat_rtn"];
 
-/// The functions whose names have these ends.
+/// The functions whose names have these suffixes.
 pub(super) fn functions(ends: &[&str]) -> Vec<String> {
     let types = INTEGERS.iter().flat_map(|(to, ..)| LANES.iter().map(move |lanes| format!("{to}{lanes}")));
     types.flat_map(|to| ends.iter().map(move |end| format!("convert_{to}{end}"))).collect()
 }
 
-/// Their definitions. Conversions from floats are translated rightly.
+/// Their definitions. Conversions from floats are translated correctly.
 pub(super) fn definitions(ends: &[&str]) -> String {
     let mut text = String::new();
     for (to, bits, signed) in INTEGERS {
@@ -22,7 +22,7 @@ pub(super) fn definitions(ends: &[&str]) -> String {
     text
 }
 
-/// The definitions that convert to a type.
+/// The definitions of conversions to one type.
 fn define(text: &mut String, (to, bits, signed): (&str, u32, bool), ends: &[&str]) {
     for lanes in LANES {
         for (from, from_bits, from_signed) in INTEGERS {
@@ -44,7 +44,7 @@ fn define(text: &mut String, (to, bits, signed): (&str, u32, bool), ends: &[&str
                 saturated = format!("__builtin_elementwise_min({saturated},({source}){most}UL)");
             }
             if of_least < least {
-                // The least number has no literal.
+                // The minimum has no literal.
                 saturated = format!("__builtin_elementwise_max({saturated},({source})({}L-1))", least + 1);
             }
             for end in ends {
@@ -80,7 +80,7 @@ pub(super) fn to_floats() -> String {
     text
 }
 
-/// Comparisons of scalars, which are 1 where they hold, and what they are to LLVM.
+/// Comparisons of scalars, whose result is 1 if true, and the equivalent expressions.
 const COMPARISONS: [(&str, &str); 7] = [
     ("isequal", "x==y"),
     ("isnotequal", "x!=y"),
@@ -95,7 +95,7 @@ pub(super) fn comparison_functions() -> Vec<String> {
     COMPARISONS.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
-/// Their definitions for scalars. Those of vectors are -1 where they hold, and translated rightly.
+/// Their definitions for scalars. Those for vectors, whose result is -1 if true, are translated correctly.
 pub(super) fn comparisons() -> String {
     let mut text = String::new();
     for of in FLOATS {

@@ -1,18 +1,18 @@
-//! Copies between global and local memory by a whole work-group. The work-items make them together, so that the barrier that waits for
-//! an event is all that it takes.
+//! Copies between global and local memory by a whole work-group. The work-items copy cooperatively and synchronously, so waiting
+//! for the event requires only a barrier.
 
 use std::fmt::Write;
 
 use super::{INTEGERS, LANES};
 
-/// The two directions: to, from.
+/// The two directions: destination, source.
 const DIRECTIONS: [(&str, &str); 2] = [("local", "global"), ("global", "local")];
 
-/// The first element of a work-item, and the way to its next one.
+/// The first element of a work-item, and its stride.
 const SHARE: &str = "size_t items = get_local_size(0) * get_local_size(1) * get_local_size(2); \
                      size_t first = (get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0);";
 
-/// `async_work_group_copy`, or `async_work_group_strided_copy`, whose stride is on the side of global memory.
+/// `async_work_group_copy`, or `async_work_group_strided_copy`, whose stride applies to global memory.
 pub(super) fn lines(strided: bool) -> String {
     let mut text = String::new();
     let (name, stride) =
@@ -48,8 +48,8 @@ pub(super) fn block_declarations() -> String {
     copies.chain([FENCE.to_owned()]).map(|head| head + ";\n").collect()
 }
 
-/// Their definitions. The work-items share each line's elements; an element has any number of bytes, and its address need not suit a
-/// number of that size. A fence has to wait for the work-items: each has to have made its part.
+/// Their definitions. The work-items divide the elements of each line. An element may have any size, and it need not be aligned
+/// to its size. A fence waits for all work-items, because each copies a part.
 pub(super) fn blocks() -> String {
     let mut text = format!("{FENCE} {{ barrier(flags); }}\n");
     for (dimensions, (to, from)) in [2, 3].iter().flat_map(|count| DIRECTIONS.map(|direction| (*count, direction))) {
@@ -78,7 +78,7 @@ pub(super) fn blocks() -> String {
     text.replace("IMPORTED", "INLINE")
 }
 
-/// The beginning of a declaration.
+/// The beginning of a function's declaration.
 fn head(dimensions: u32, to: &str, from: &str) -> String {
     let (planes, [from_area, to_area]) = match dimensions {
         2 => ("", ["", ""]),

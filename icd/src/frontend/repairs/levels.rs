@@ -1,23 +1,23 @@
-//! Reads and writes of a level of a mipmapped image: they lead to functions of other names, which the importer knows.
+//! Reads and writes of a mipmap level of an image: they are mapped to functions of other names that the importer knows.
 
 use std::fmt::Write;
 
-/// An image type as it is named: what its elements are found by.
-struct Shape {
+/// An image type and the types of its coordinates.
+struct ImageShape {
     name: &'static str,
-    /// The coordinate's type in components, of floats or integers.
+    /// The suffix of the coordinate's vector type, float or integer.
     components: &'static str,
-    /// The components of a gradient.
+    /// The suffix of a gradient's vector type.
     gradient: &'static str,
     depth: bool,
 }
 
-const fn shape(name: &'static str, components: &'static str, gradient: &'static str, depth: bool) -> Shape {
-    Shape { name, components, gradient, depth }
+const fn shape(name: &'static str, components: &'static str, gradient: &'static str, depth: bool) -> ImageShape {
+    ImageShape { name, components, gradient, depth }
 }
 
-/// The images that can have levels.
-static SHAPES: [Shape; 7] = [
+/// The image types that can have mipmaps.
+static SHAPES: [ImageShape; 7] = [
     shape("image1d_t", "", "", false),
     shape("image1d_array_t", "2", "", false),
     shape("image2d_t", "2", "2", false),
@@ -44,7 +44,7 @@ pub(super) fn functions() -> Vec<String> {
     FUNCTIONS.map(|(name, _)| name.to_owned()).into()
 }
 
-/// One overload that names a level: type of the result, parameters, arguments.
+/// One overload with a level argument: result type, parameters, arguments of the importer's function.
 struct Overload {
     result: String,
     parameters: String,
@@ -55,7 +55,7 @@ struct Overload {
 /// The overloads of a function.
 fn overloads(name: &str, colour: &str) -> Vec<Overload> {
     let mut overloads = Vec::new();
-    for Shape { name: image, components, gradient, depth } in &SHAPES {
+    for ImageShape { name: image, components, gradient, depth } in &SHAPES {
         if *depth && colour != "float" {
             continue;
         }
@@ -81,11 +81,11 @@ fn overloads(name: &str, colour: &str) -> Vec<Overload> {
     overloads
 }
 
-/// The overloads of a function that name no level: whoever declares one of a built-in function's overloads hides clang's.
+/// The overloads of a function without a level: declaring one overload of a built-in function hides those of clang.
 fn plain_overloads(name: &str, colour: &str) -> Vec<Overload> {
     let mut overloads = Vec::new();
     let buffer = shape("image1d_buffer_t", "", "", false);
-    for Shape { name: image, components, depth, .. } in SHAPES.iter().chain([&buffer]) {
+    for ImageShape { name: image, components, depth, .. } in SHAPES.iter().chain([&buffer]) {
         if *depth && colour != "float" {
             continue;
         }
@@ -108,7 +108,7 @@ fn plain_overloads(name: &str, colour: &str) -> Vec<Overload> {
     overloads
 }
 
-/// Definitions by the importer's functions.
+/// Definitions that call the importer's functions.
 pub(super) fn definitions() -> String {
     let mut text = String::new();
     for (name, colour) in FUNCTIONS {
@@ -123,7 +123,7 @@ pub(super) fn definitions() -> String {
     text
 }
 
-/// Declarations for programs in any version of the language that has these types.
+/// Declarations, valid in every language version that has these types.
 pub(super) fn declarations() -> String {
     let mut text = "#if defined(__IMAGE_SUPPORT__) && __OPENCL_C_VERSION__ >= 120\n".to_owned();
     for (name, colour) in FUNCTIONS {

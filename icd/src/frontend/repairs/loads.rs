@@ -1,4 +1,4 @@
-//! Loads of halves, and atomic loads and exchanges.
+//! Aligned loads of half vectors, and atomic loads and exchanges.
 
 use std::fmt::Write;
 
@@ -25,7 +25,8 @@ pub(super) fn atomic_functions() -> Vec<String> {
     EXCHANGES.iter().chain(&["atomic_load_explicit"]).map(|name| (*name).to_owned()).collect()
 }
 
-/// Their definitions: `atomic_load` is as strong as any of its forms, and costs no more; the scope that is not named is the device.
+/// Their definitions: all forms of `atomic_load` have the strongest semantics, which costs nothing; the default scope is the
+/// device.
 pub(super) fn atomics() -> String {
     let mut text = String::new();
     for ty in ["int", "uint", "long", "ulong", "float", "double"] {

@@ -1,7 +1,7 @@
-//! Program binaries: what `CL_PROGRAM_BINARIES` gives and `clCreateProgramWithBinary` takes.
+//! Program binaries: the values of `CL_PROGRAM_BINARIES` and the input of `clCreateProgramWithBinary`.
 //!
-//! A binary holds SPIR-V, never machine code: it works on every machine that Clift runs on, needs no front end to be
-//! loaded, and is checked like any module before it is compiled again, in a few milliseconds. The wrapper around it is
+//! A binary contains SPIR-V, never machine code. It works on every machine that Clift supports, loading it needs no front end,
+//! and its modules are checked like others before they are compiled again, which takes a few milliseconds. The wrapper is
 //! [`crate::envelope`].
 
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use clift_include::cl;
 use serde::{Deserialize, Serialize};
 
 use super::unit::Unit;
-use crate::envelope::Format;
-use crate::frontend::options::Stage;
+use crate::envelope::EnvelopeFormat;
+use crate::frontend::options::BuildCall;
 use crate::frontend::{BuildOptions, KernelReflection};
 
-/// Layout of a binary. The version counts changes of [`Stored`].
-const FORMAT: Format = Format { magic: *b"CLIFTPRG", version: 1 };
+/// EnvelopeFormat of a binary. The version counts changes of [`Stored`].
+const FORMAT: EnvelopeFormat = EnvelopeFormat { magic: *b"CLIFTPRG", version: 1 };
 
-/// What a program's units can be used for.
+/// How a program's units may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BinaryKind {
-    /// Input for a link.
+    /// As input of a link.
     CompiledObject,
-    /// Several inputs for links.
+    /// As several inputs of links.
     Library,
-    /// Complete: kernels can be run.
+    /// To run kernels: the program is complete.
     Executable,
 }
 
@@ -39,10 +39,10 @@ impl BinaryKind {
     }
 }
 
-/// What a binary says.
+/// The contents of a binary.
 #[derive(Clone, Debug)]
 pub struct Contents {
-    /// What it can be used for.
+    /// How it may be used.
     pub kind: BinaryKind,
     /// The options of the build, compilation or link that made it.
     pub options: String,
@@ -66,12 +66,12 @@ struct StoredUnit<'a> {
     from_source: bool,
     words: Vec<u32>,
     spec_constants: Vec<(u32, Vec<u8>)>,
-    /// For programs built with `-cl-kernel-arg-info`.
+    /// The kernels' declarations, for programs built with `-cl-kernel-arg-info`.
     kernels: Vec<KernelReflection>,
 }
 
 impl Contents {
-    /// The bytes; empty when they cannot be made.
+    /// The encoded binary; empty when it cannot be encoded.
     pub fn seal(&self) -> Vec<u8> {
         let units = self.units.iter().map(|unit| StoredUnit {
             options: unit.options_text(),
@@ -84,11 +84,11 @@ impl Contents {
         FORMAT.seal(&stored).unwrap_or_default()
     }
 
-    /// Reads a binary; `None` when the bytes are none.
+    /// Decodes a binary; `None` when the bytes are not a valid one.
     pub fn open(bytes: &[u8]) -> Option<Self> {
         let stored: Stored<'_> = FORMAT.open(bytes)?;
         let units = stored.units.into_iter().map(|unit| {
-            let options = BuildOptions::parse(unit.options, Stage::Compile).ok()?;
+            let options = BuildOptions::parse(unit.options, BuildCall::Compile).ok()?;
             clift_jit::inspect(&unit.words).ok()?;
             let text = unit.options.to_owned();
             Some(Arc::new(Unit::from_binary(

@@ -1,8 +1,8 @@
-//! What programs are made of: translation units, and the executable that the kernel compiler makes of them.
+//! The parts of programs: translation units, and the executable that the kernel compiler creates from them.
 //!
-//! A [`Unit`] is one SPIR-V module with the options it was compiled with. A compiled object has one unit, a library any
-//! number, and linking is the kernel compiler's business: it takes all units at once. Everything here is immutable and
-//! knows no OpenCL object; builds by several threads need no lock.
+//! A [`Unit`] is one SPIR-V module with the options it was compiled with. A compiled object has one unit, a library any number.
+//! The kernel compiler links them: it takes all units at once. Everything here is immutable and independent of OpenCL objects, so
+//! concurrent builds need no lock.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,23 +10,23 @@ use clift_jit::{BuildError, FastMath, ModuleInput, Options};
 
 use crate::frontend::{BuildOptions, Compiler, Header, Job, KernelReflection, Profile};
 
-/// One module and how it came about.
+/// One module and its origin.
 #[derive(Debug)]
 pub struct Unit {
     words: Vec<u32>,
     /// Values of specialization constants at the time of the build, by `SpecId`.
     spec_constants: Vec<(u32, Vec<u8>)>,
-    /// The option string, and what it means.
+    /// The option string, and its parsed form.
     options_text: String,
     options: BuildOptions,
-    /// Whether the module came from OpenCL C: then the language version has its say in work-group sizes.
+    /// Whether the module came from OpenCL C, so that the language version affects work-group sizes.
     from_source: bool,
-    /// How to ask the front end about kernels; absent when the unit came out of a program binary.
+    /// The source, to query kernels from the front end; absent if the unit came from a program binary.
     recipe: Option<Recipe>,
     kernels: OnceLock<Vec<KernelReflection>>,
 }
 
-/// A source and its headers, kept to be asked about later.
+/// A source and its headers, kept for later queries.
 #[derive(Debug)]
 struct Recipe {
     source: Arc<[u8]>,
@@ -35,18 +35,19 @@ struct Recipe {
     compiler: &'static Compiler,
 }
 
-/// What a source is compiled with.
+/// The environment in which a source is compiled.
 #[derive(Clone, Debug)]
 pub struct FrontEndContext {
     /// The compiler.
     pub compiler: &'static Compiler,
-    /// What the device offers.
+    /// The device's profile.
     pub profile: Arc<Profile>,
 }
 
 impl Unit {
-    /// Compiles OpenCL C at one of [`LEVELS`](crate::frontend::LEVELS) or below, as a whole program or a part of one. Gives the unit and the warnings, or the log
-    /// of the failure.
+    /// Compiles OpenCL C, starting with one of [`LEVELS`](crate::frontend::LEVELS), as a whole program or a part of one. Returns
+    /// the unit and the warnings.
+    /// unit and the warnings, or the log of the failure.
     ///
     /// # Errors
     /// The build log of a failed compilation.
@@ -74,7 +75,7 @@ impl Unit {
         Ok((unit, compiled.log))
     }
 
-    /// A unit of a module that came as SPIR-V.
+    /// A unit from a given SPIR-V module.
     pub fn from_il(
         words: Vec<u32>,
         spec_constants: Vec<(u32, Vec<u8>)>,
@@ -92,7 +93,7 @@ impl Unit {
         }
     }
 
-    /// A unit out of a program binary.
+    /// A unit from a program binary.
     pub(super) fn from_binary(
         words: Vec<u32>,
         spec_constants: Vec<(u32, Vec<u8>)>,
@@ -132,18 +133,18 @@ impl Unit {
         self.from_source
     }
 
-    /// Whether the application asked for argument information.
+    /// Whether the application requested argument information.
     pub fn has_arg_info(&self) -> bool {
         self.options.kernel_arg_info
     }
 
-    /// Whether its kernels demand work-groups of one size.
+    /// Whether its kernels require work-groups of uniform size.
     pub fn needs_uniform_work_groups(&self) -> bool {
         self.options.uniform_work_groups || (self.from_source && !self.options.language().non_uniform_work_groups())
     }
 
-    /// What the source declares about its kernels; asks the front end the first time. Empty for modules that did not come
-    /// from OpenCL C, and when the front end cannot tell any more.
+    /// What the source declares about its kernels, queried from the front end the first time. Empty for modules that did not come
+    /// from OpenCL C, and when the front end fails.
     pub fn kernels(&self) -> &[KernelReflection] {
         self.kernels.get_or_init(|| {
             let Some(recipe) = &self.recipe else { return Vec::new() };
@@ -162,7 +163,7 @@ impl Unit {
         })
     }
 
-    /// Checks the module without making code.
+    /// Checks the module without generating code.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -179,19 +180,19 @@ impl Unit {
 /// An executable program.
 #[derive(Debug)]
 pub struct Executable {
-    /// Code, and what is known about it.
+    /// The code, and information about it.
     pub program: clift_jit::Program,
-    /// What it was made of.
+    /// The units it was linked from.
     pub units: Vec<Arc<Unit>>,
-    /// Whether its kernels demand work-groups of one size.
+    /// Whether its kernels require work-groups of uniform size.
     pub uniform_work_groups: bool,
 }
 
 impl Executable {
-    /// Compiles units to code. Gives the executable and remarks for the log.
+    /// Compiles units to code. Returns the executable and remarks for the log.
     ///
     /// # Errors
-    /// What is wrong with the units, or with us.
+    /// An error in the units, or an internal error.
     pub fn link(
         units: Vec<Arc<Unit>>,
         link_options: Option<&BuildOptions>,
@@ -206,12 +207,12 @@ impl Executable {
         Ok((Self { program, units, uniform_work_groups }, log))
     }
 
-    /// Place of a kernel by its name.
+    /// Index of a kernel by its name.
     pub fn kernel_index(&self, name: &[u8]) -> Option<usize> {
         self.program.kernels.iter().position(|kernel| kernel.name.as_bytes() == name)
     }
 
-    /// What the source declares about a kernel, and whether argument information was asked for.
+    /// What the source declares about a kernel, and whether argument information was requested.
     pub fn describe(&self, name: &str) -> Option<(&KernelReflection, bool)> {
         self.units
             .iter()
@@ -220,8 +221,8 @@ impl Executable {
     }
 }
 
-/// The kernel compiler's options for a set of units: liberties that all of them grant, and those granted at linking;
-/// restrictions that any of them asks for. `base` has what does not come from the application.
+/// The kernel compiler's options for a set of units: fast-math flags that all of them or the link options set, and restrictions
+/// that any of them requests. `base` contains the options that do not come from the application.
 fn combined(base: &Options, units: &[&Unit], link: Option<&BuildOptions>) -> Options {
     let all = |grants: fn(&FastMath) -> bool| {
         let by_units = !units.is_empty() && units.iter().all(|unit| grants(&unit.options.fast_math));
@@ -248,11 +249,11 @@ fn combined(base: &Options, units: &[&Unit], link: Option<&BuildOptions>) -> Opt
 mod tests {
     use super::{Unit, combined};
     use crate::frontend::BuildOptions;
-    use crate::frontend::options::Stage;
+    use crate::frontend::options::BuildCall;
     use clift_jit::Options;
 
     fn unit(options: &str, from_source: bool) -> Unit {
-        let parsed = BuildOptions::parse(options, Stage::Compile).unwrap();
+        let parsed = BuildOptions::parse(options, BuildCall::Compile).unwrap();
         Unit::from_binary(Vec::new(), Vec::new(), options.to_owned(), parsed, from_source, Vec::new())
     }
 
@@ -267,13 +268,13 @@ mod tests {
     }
 
     #[test]
-    fn liberties_need_everyone_and_restrictions_anyone() {
+    fn fast_math_flags_need_all_units_and_restrictions_one() {
         let (fast, exact) = (unit("-cl-fast-relaxed-math", false), unit("-cl-mad-enable", false));
         let base = Options { width: Some(4), ..Options::default() };
         let both = combined(&base, &[&fast, &exact], None);
         assert!(both.fast_math.mad_enable && !both.fast_math.relaxed && !both.uniform_work_groups);
         assert_eq!(both.width, Some(4));
-        let link = BuildOptions::parse("-cl-finite-math-only", Stage::Link).unwrap();
+        let link = BuildOptions::parse("-cl-finite-math-only", BuildCall::Link).unwrap();
         assert!(combined(&base, &[&exact], Some(&link)).fast_math.finite_only);
         let old = unit("-cl-std=CL1.2 -cl-opt-disable -cl-kernel-arg-info", true);
         let mixed = combined(&base, &[&fast, &old], None);
