@@ -20,8 +20,7 @@ use clift_kir::interp::{
 use clift_kir::{Elem, Func, Module, Space};
 
 use super::data::ProgramData;
-use super::{AcceptedStage, Backend, CompiledKernels, KernelCode, KernelFunction};
-use crate::BuildError;
+use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode, KernelFunction};
 use crate::guard::panic_text;
 
 /// The interpreter as a backend.
@@ -62,7 +61,7 @@ impl Backend for InterpBackend {
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         _dump: &[String],
-    ) -> Result<CompiledKernels, BuildError> {
+    ) -> Result<CompiledKernels, CompileError> {
         let mut globals = GlobalAddresses::default();
         for (global, variable) in &module.globals {
             if variable.space != Space::Local {

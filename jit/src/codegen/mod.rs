@@ -114,7 +114,22 @@ pub(crate) trait Backend: Sync {
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         dump: &[String],
-    ) -> Result<CompiledKernels, BuildError>;
+    ) -> Result<CompiledKernels, CompileError>;
+}
+
+/// Why a backend cannot compile the kernels it was given.
+#[derive(Debug)]
+pub(crate) struct CompileError {
+    /// The index of the kernel that the error is about, if it is about one.
+    pub(crate) kernel: Option<usize>,
+    /// The error, which names the kernel.
+    pub(crate) error: BuildError,
+}
+
+impl From<BuildError> for CompileError {
+    fn from(error: BuildError) -> CompileError {
+        CompileError { kernel: None, error }
+    }
 }
 
 /// The capabilities of a backend's vector unit, for the legalizer. Scalars need none: every backend supports all ops on scalars

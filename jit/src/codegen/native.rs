@@ -10,7 +10,7 @@ use clift_kir::Function;
 use super::code_memory::PlacedCode;
 use super::data::ProgramData;
 use super::lazy::{self, LazyKernel};
-use super::{CompiledKernels, KernelCode, KernelFunction};
+use super::{CompileError, CompiledKernels, KernelCode, KernelFunction};
 use crate::BuildError;
 use crate::guard::guarded;
 
@@ -52,13 +52,14 @@ pub(super) fn compile(
     kernels: Vec<KernelCode>,
     data: Arc<ProgramData>,
     dump: &[String],
-) -> Result<CompiledKernels, BuildError> {
+) -> Result<CompiledKernels, CompileError> {
     let mut session = backend.session(dump);
     let mut entries = Vec::new();
     let mut lazy_kernels: Vec<Arc<LazyKernel>> = Vec::new();
-    for KernelCode { name, general, packed } in kernels {
+    for (number, KernelCode { name, general, packed }) in kernels.into_iter().enumerate() {
         let mut define = |name: &str, func: &Function| {
-            guarded(PANIC, || session.define(name, func, &data)).map_err(|error| error.in_kernel(name))
+            guarded(PANIC, || session.define(name, func, &data))
+                .map_err(|error| CompileError { kernel: Some(number), error: error.in_kernel(name) })
         };
         let general = match general {
             KernelFunction::Legal(func) => GeneralEntry::Placed(define(&name, &func)?),

@@ -12,14 +12,17 @@ use crate::codegen::{AcceptedStage, KernelFunction, VectorCaps, legalize};
 use crate::spmd::report::VectorizationReport;
 use crate::{BuildError, Options, passes, spmd};
 
-/// Runs the stages of one kernel.
+/// Runs the stages of one kernel. It gets one lane if `one_lane` gives a reason.
 pub(super) fn compile(
     observer: &mut StageObserver<'_>,
     module: &Arc<Module>,
     number: usize,
     backends: Backends,
     options: &Options,
+    one_lane: Option<&str>,
 ) -> Result<StagedKernel, BuildError> {
+    let narrowed = one_lane.map(|_| Options { width: Some(1), ..options.clone() });
+    let options = narrowed.as_ref().unwrap_or(options);
     let kernel = &module.kernels[number];
     let machine = backends.machine();
     let groups = match module.funcs[kernel.func].stage {
@@ -36,7 +39,11 @@ pub(super) fn compile(
     };
     needs.resources.may_coalesce_groups =
         needs.report.accesses_runs() && spmd::may_coalesce_groups(&module.funcs[kernel.func], kernel);
-    let scalar = needs.resources.width == 1 && options.width != Some(1);
+    if let Some(reason) = one_lane {
+        let reason = format!("its packs exceed a limit: {reason}");
+        needs.report = VectorizationReport { scalar: Some(reason), ..needs.report };
+    }
+    let scalar = needs.resources.width == 1 && (one_lane.is_some() || options.width != Some(1));
     let backend = if scalar { backends.scalars } else { backends.packs };
     let AcceptedStage::Legal(caps) = backend.accepted_stage() else {
         // The reference interpreter executes work-items one by one, in sub-groups of any size.

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use clift_kir::analysis::written_args;
 use clift_kir::{Func, Function, Module, Stage};
+use rustc_hash::FxHashMap;
 
 use super::PANIC;
 use super::backends::Backends;
@@ -15,7 +16,7 @@ use super::observer::StageObserver;
 use super::on_demand::ImageKernel;
 use crate::builtins::image::{self, Facts};
 use crate::codegen::data::ProgramData;
-use crate::codegen::{Backend, CompiledKernels, KernelCode};
+use crate::codegen::{Backend, CompileError, CompiledKernels, KernelCode};
 use crate::guard::guarded;
 use crate::specialize::{Specialization, Specializations};
 use crate::spirv::Imported;
@@ -130,7 +131,11 @@ pub(super) struct KernelRequest<'a> {
     pub(super) sub_group_size: Option<u32>,
 }
 
-/// Runs everything after stage *canonical* for all kernels of a module.
+/// Kernels to be compiled with one lane, by their index, and the reasons.
+type OneLane = FxHashMap<usize, String>;
+
+/// Runs everything after stage *canonical* for all kernels of a module. A kernel whose packs exceed a limit of the backend is compiled
+/// with one lane, unless it must have more.
 pub(super) fn compile_kernels(
     observer: &mut StageObserver<'_>,
     module: &Arc<Module>,
@@ -138,24 +143,56 @@ pub(super) fn compile_kernels(
     data: &Arc<ProgramData>,
     options: &Options,
 ) -> Result<(Vec<KernelNeeds>, CompiledKernels), BuildError> {
+    let logged = observer.log.len();
+    let mut one_lane = OneLane::default();
+    loop {
+        match try_compile_kernels(observer, module, requests, data, options, &one_lane) {
+            Err(CompileError { kernel: Some(number), error: BuildError::Limit(reason) })
+                if options.width.is_none()
+                    && requests[number].sub_group_size.is_none()
+                    && !one_lane.contains_key(&number) =>
+            {
+                observer.log.truncate(logged);
+                one_lane.insert(number, reason);
+            }
+            result => return result.map_err(|error| error.error),
+        }
+    }
+}
+
+/// As [`compile_kernels`], with given exceptions. Errors of the backend for packs name the kernel by its index in the module.
+fn try_compile_kernels(
+    observer: &mut StageObserver<'_>,
+    module: &Arc<Module>,
+    requests: &[KernelRequest<'_>],
+    data: &Arc<ProgramData>,
+    options: &Options,
+    one_lane: &OneLane,
+) -> Result<(Vec<KernelNeeds>, CompiledKernels), CompileError> {
     let backends = Backends::choose(options)?;
     let mut needs = Vec::new();
     let (mut packs, mut scalars) = (Vec::new(), Vec::new());
+    // Whether each kernel is among the scalar ones, and its index there or among the others; and the other way round for packs.
     let mut places = Vec::new();
+    let mut packed_kernels = Vec::new();
     for (number, &KernelRequest { name, sub_group_size }) in requests.iter().enumerate() {
         let demanding = sub_group_size.map(|size| Options { width: Some(size), ..options.clone() });
         let options = demanding.as_ref().unwrap_or(options);
-        let made = guarded(PANIC, || kernel::compile(observer, module, number, backends, options));
+        let one_lane = one_lane.get(&number).map(String::as_str);
+        let made = guarded(PANIC, || kernel::compile(observer, module, number, backends, options, one_lane));
         let made = made.map_err(|error| error.in_kernel(name))?;
         if let Some(size) = sub_group_size.filter(|size| *size != made.needs.resources.width) {
             let why =
                 format!("it requires sub-groups of {size} work-items, which are not possible: {}", made.needs.report);
-            return Err(BuildError::Limit(why).in_kernel(name));
+            return Err(BuildError::Limit(why).in_kernel(name).into());
         }
         observer.report(name, &made.needs.report);
         needs.push(made.needs);
         let code = if made.scalar { &mut scalars } else { &mut packs };
         places.push((made.scalar, code.len()));
+        if !made.scalar {
+            packed_kernels.push(number);
+        }
         code.push(KernelCode { name: name.to_owned(), general: made.general, packed: made.packed });
     }
     let mut emit = |backend: &'static dyn Backend, code: Vec<KernelCode>| {
@@ -165,9 +202,11 @@ pub(super) fn compile_kernels(
         let executable = backend.compile(module, code, data.clone(), &options.dump)?;
         observer.log += &executable.log;
         observer.passed("emit", backend.name());
-        Ok::<_, BuildError>(Some(executable))
+        Ok::<_, CompileError>(Some(executable))
     };
-    let (packs, scalars) = (emit(backends.packs, packs)?, emit(backends.scalars, scalars)?);
+    let packs = emit(backends.packs, packs)
+        .map_err(|error| CompileError { kernel: error.kernel.map(|at| packed_kernels[at]), ..error })?;
+    let scalars = emit(backends.scalars, scalars).map_err(|error| CompileError { kernel: None, ..error })?;
     let entries = |made: &Option<CompiledKernels>| made.as_ref().map_or(Vec::new(), |made| made.entries.clone());
     let (of_packs, of_scalars) = (entries(&packs), entries(&scalars));
     let entries = places.iter().map(|&(scalar, at)| if scalar { of_scalars[at] } else { of_packs[at] }).collect();

@@ -4,12 +4,14 @@
 #![allow(unsafe_code, reason = "compiled kernels are called")]
 
 use std::ffi::c_void;
+use std::fmt::Write as _;
 use std::sync::Mutex;
 
 use clift_include::abi::{ARENA_ALIGN, Callbacks, PrintfArg, PrintfArgKind, WgContext};
 use clift_kir::interp::Geometry;
 use clift_kir::{Module, text};
 
+use crate::codegen::x86::X86Backend;
 use crate::spirv::{Imported, KernelDesc};
 use crate::spmd::tests::generate::{Barriers, Rng, kernel};
 use crate::spmd::tests::harness::Launch;
@@ -330,5 +332,30 @@ fn generated_kernels_agree_between_backends() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn packs_that_take_too_much_of_the_stack_are_given_up() {
+    // All values are loaded before the first one is stored, so that those of a pack take more than the stack frame may have.
+    let count = 17_000;
+    let mut text = String::from(
+        "function f0 \"k\" canonical {\nb0:\n    v0: i64 = global_id 0\n    v1: ptr(global) = arg 0\n    v2: ptr(global) = arg 8\n",
+    );
+    for (pass, base) in ["v1", "v2"].iter().enumerate() {
+        for i in 0..count {
+            let (address, value) = (3 + pass * 2 * count + i, 3 + count + i);
+            let disp = i * 65536;
+            let _ = writeln!(text, "    v{address}: ptr(global) = addr scale 4 disp {disp} {base}, v0");
+            let _ = match pass {
+                0 => writeln!(text, "    v{value}: f32 = load align 4 v{address}"),
+                _ => writeln!(text, "    store align 4 v{address}, v{value}"),
+            };
+        }
+    }
+    text += "    ret\n}\n\nkernel f0 args 16\n";
+    let program = build(&parse(&text), BackendChoice::Auto);
+    if X86Backend::host().unwrap().is_some() {
+        assert_eq!(program.kernels[0].resources.width, 1);
     }
 }

@@ -45,7 +45,7 @@ use clift_kir::{Function, Module};
 use super::code_memory::CodeMemory;
 use super::data::ProgramData;
 use super::native::{self, NativeBackend, Session};
-use super::{AcceptedStage, Backend, CompiledKernels, KernelCode, VectorCaps};
+use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode, VectorCaps};
 use crate::BuildError;
 use translate::{Translated, Translator};
 
@@ -98,7 +98,7 @@ impl Backend for CraneliftBackend {
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         dump: &[String],
-    ) -> Result<CompiledKernels, BuildError> {
+    ) -> Result<CompiledKernels, CompileError> {
         native::compile(self, kernels, data, dump)
     }
 }

@@ -36,7 +36,7 @@ use super::cranelift::CraneliftBackend;
 use super::data::ProgramData;
 use super::listing::{self, ListingInput};
 use super::native::{self, NativeBackend, Session};
-use super::{AcceptedStage, Backend, CompiledKernels, KernelCode};
+use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode};
 use crate::BuildError;
 use allocator::Allocator;
 
@@ -140,7 +140,7 @@ impl Backend for X86Backend {
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         dump: &[String],
-    ) -> Result<CompiledKernels, BuildError> {
+    ) -> Result<CompiledKernels, CompileError> {
         native::compile(self, kernels, data, dump)
     }
 }

@@ -46,12 +46,14 @@ fn compile_for(
     let AcceptedStage::Legal(caps) = backend.accepted_stage() else { unreachable!() };
     let legal = legal(module, func, caps);
     let data = Arc::new(ProgramData::new(module)?);
-    let executable = backend.compile(
-        module,
-        vec![KernelCode { name: func.name.clone(), general: KernelFunction::Legal(Box::new(legal)), packed: None }],
-        data,
-        &[],
-    )?;
+    let executable = backend
+        .compile(
+            module,
+            vec![KernelCode { name: func.name.clone(), general: KernelFunction::Legal(Box::new(legal)), packed: None }],
+            data,
+            &[],
+        )
+        .map_err(|error| error.error)?;
     Ok(CompiledFunction { backend: backend.name(), executable })
 }
 
