@@ -2,12 +2,14 @@
 //!
 //! A program is a directory in `tests/apps`: what it needs and what is known of it in `app.toml` ([`manifest`]), and a script
 //! that runs it and says what came of each case. [`install`] gets what it needs from package registries, [`execute`] runs
-//! the script in bounds of time and memory, [`outcome`] is what a run left, and [`report`] makes the page of all of them.
+//! the script in bounds of time and memory, [`outcome`] is what a run left, and [`report`] makes the page of all of them;
+//! what the page says of runs whose results are not here, it goes on saying ([`kept`]).
 //! How a program is added is told by `docs/add-an-application.md`. Nothing of a program is stored in this repository.
 
 mod drivers;
 mod execute;
 mod install;
+mod kept;
 mod manifest;
 mod outcome;
 mod report;
@@ -41,7 +43,8 @@ pub(crate) struct Args {
     /// Show the programs and what the last runs of them gave; run nothing.
     #[arg(long)]
     list: bool,
-    /// Write `docs/applications.md` from the results of the last whole runs; run nothing.
+    /// Write `docs/applications.md` from the results of the last whole runs; run nothing. What the page says of runs whose
+    /// results are not here, it goes on saying.
     #[arg(long)]
     write: bool,
     /// A `libclift.so` that is already built, to be run instead of this tree's.
