@@ -76,7 +76,9 @@ fn page(apps: &[App], earlier: &Page, load: impl Fn(&str, Driver) -> Option<Outc
             Some(outcome) => (counted(outcome.counts(app)), times(outcome)),
             None => earlier.figures(title, driver).map_or_else(
                 || ("not run".to_owned(), "-".to_owned()),
-                |(counts, seconds)| (counts.to_owned(), format!("{seconds}{MARK}")),
+                |(counts, seconds)| {
+                    (counts.to_owned(), if seconds == "-" { "-".to_owned() } else { format!("{seconds}{MARK}") })
+                },
             ),
         });
         write!(text, "| {title} | {} | {} |", version.unwrap_or("-"), app.manifest.what)?;
@@ -101,9 +103,9 @@ const INTRODUCTION: &str = "# Applications
 Real programs on this driver, and on PoCL and Intel's runtime for processors beside it. Written by `./run apps --write` from
 the results of the last whole runs (`./run apps --driver all`); [add-an-application.md](add-an-application.md) says how a
 program is added. Each case compares results with the program's own way without OpenCL, or with a reference. Seconds are
-`time in program builds / whole run`, with empty caches; PoCL compiles kernels when they are first enqueued, so that its
-builds look shorter than they are. A dagger (†) marks runs of another time and machine: their seconds are not to be compared
-with unmarked ones.
+`time in program builds / whole run`, with empty caches, by the clock, whatever else the machine did; PoCL compiles kernels
+when they are first enqueued, so that its builds look shorter than they are. A dagger (†) marks runs of another time and
+machine: their seconds are not to be compared with unmarked ones.
 
 ";
 
