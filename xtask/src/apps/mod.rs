@@ -3,11 +3,13 @@
 //! A program is a directory in `tests/apps`: its requirements and known failures are in `app.toml` ([`manifest`]), and a script
 //! runs it and reports the result of each case. [`install`] gets the requirements from package registries, [`execute`] runs the
 //! script with limits on time and memory, [`outcome`] is the result of a run, and [`report`] writes the page with all results.
+//! Rows of the page for runs whose results are not on this machine are preserved ([`kept`]).
 //! `docs/add-an-application.md` explains how to add a program. Nothing of a program is stored in this repository.
 
 mod drivers;
 mod execute;
 mod install;
+mod kept;
 mod manifest;
 mod outcome;
 mod report;
@@ -40,7 +42,8 @@ pub(crate) struct Args {
     /// Show the programs and the results of their last runs, and exit.
     #[arg(long)]
     list: bool,
-    /// Write `docs/applications.md` from the results of the last complete runs, and exit.
+    /// Write `docs/applications.md` from the results of the last complete runs, and exit. Rows for runs whose results are not
+    /// on this machine are preserved.
     #[arg(long)]
     write: bool,
     /// A `libclift.so` that is already built, to be used instead of building this tree's.
