@@ -8,8 +8,9 @@ use clift_kir::{Function, KernelData, Module, Stage};
 use super::backends::Backends;
 use super::observer::StageObserver;
 use super::on_demand::LazyKernelSource;
-use crate::codegen::{AcceptedStage, KernelFunction, VectorCaps, legalize};
+use crate::codegen::{AcceptedStage, KernelFunction, legalize};
 use crate::spmd::report::VectorizationReport;
+use crate::target::caps::VectorCaps;
 use crate::{BuildError, Options, passes, spmd};
 
 /// Runs the stages of one kernel. It gets one lane if `one_lane` gives a reason.

@@ -13,10 +13,11 @@ use super::module::{KernelRequest, compile_kernels, expand_images};
 use super::observer::StageObserver;
 use crate::builtins::image::{self, Facts};
 use crate::codegen::data::ProgramData;
-use crate::codegen::{AcceptedStage, Backend, LazySource, VectorCaps};
+use crate::codegen::{AcceptedStage, Backend, LazySource};
 use crate::guard::guarded;
 use crate::specialize::Specialization;
 use crate::spmd::GroupFunction;
+use crate::target::caps::VectorCaps;
 use crate::{BuildError, Options, spmd};
 
 /// Source of the lazily compiled functions of a kernel: those for launches that its packed function does not take.

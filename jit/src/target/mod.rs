@@ -1,3 +1,7 @@
-//! What the machine has that decides how kernels are compiled. Asks nothing of a backend or of the IR's functions.
+//! Properties of the machine that decide how kernels are compiled: what its vector unit can do as a backend uses it ([`caps`]),
+//! how many lanes it wants ([`machine`]), and what operations cost ([`costs`]). This module does not depend on a backend or on
+//! functions of the IR.
 
+pub(crate) mod caps;
+pub(crate) mod costs;
 pub mod machine;

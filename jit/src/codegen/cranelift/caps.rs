@@ -4,8 +4,8 @@ use clift_kir::ops::{ConvertOp, IntOp, MemoryOp, OpClass};
 use clift_kir::{Elem, Imm, Opcode};
 
 use super::isa::Features;
-use crate::codegen::VectorCaps;
 use crate::codegen::legalize::{native_lane, native_leaf};
+use crate::target::caps::VectorCaps;
 
 /// The capabilities of a target.
 pub(super) fn of(features: Features) -> VectorCaps {

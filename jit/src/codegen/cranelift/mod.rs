@@ -45,8 +45,9 @@ use clift_kir::{Function, Module};
 use super::code_memory::CodeMemory;
 use super::data::ProgramData;
 use super::native::{self, NativeBackend, Session};
-use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode, VectorCaps};
+use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode};
 use crate::BuildError;
+use crate::target::caps::VectorCaps;
 use translate::{Translated, Translator};
 
 /// The backend for the host.

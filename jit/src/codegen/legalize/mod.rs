@@ -42,7 +42,7 @@ use cranelift_entity::packed_option::PackedOption;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::VectorCaps;
+use crate::target::caps::VectorCaps;
 
 /// A value of the function being legalized, in parts.
 #[derive(Clone, Debug)]

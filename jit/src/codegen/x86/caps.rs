@@ -5,8 +5,8 @@ use clift_kir::{Elem, Opcode};
 
 use super::Avx512Level;
 use super::select::native_int;
-use crate::codegen::VectorCaps;
 use crate::codegen::legalize::{native_lane, native_leaf};
+use crate::target::caps::VectorCaps;
 
 /// The capabilities at a level: everything that the instruction set supports on lanes of any width.
 pub(super) fn caps(level: Avx512Level) -> &'static VectorCaps {

@@ -14,23 +14,12 @@ use crate::spmd::analysis::shape::Shape;
 use crate::spmd::class::{Class, class};
 use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::vectorize::widen::how::{How, how};
+use crate::target::costs::LATENCIES;
 use crate::target::machine::Machine;
 
 /// A loop is recurrence-bound if its longest chain exceeds this part of the time that the execution units need: other loops find
 /// no gap between its iterations.
 const BUSY: f64 = 0.6;
-/// Cycles of a floating-point operation.
-const FLOAT: u32 = 4;
-/// Cycles of an integer multiplication.
-const PRODUCT: u32 = 10;
-/// Cycles of a division or square root.
-const DIVISION: u32 = 16;
-/// Cycles of a contiguous load.
-const LOAD: u32 = 7;
-/// Cycles of a scattered access, or of an operation executed lane by lane.
-const SCATTERED: u32 = 20;
-/// Cycles of an exchange between lanes.
-const EXCHANGE: u32 = 3;
 
 const PRODUCTS: [Opcode; 3] = [Opcode::Imul, Opcode::Umulh, Opcode::Smulh];
 const DIVISIONS: [Opcode; 6] = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem, Opcode::Fdiv, Opcode::Sqrt];
@@ -120,19 +109,19 @@ impl RecurrenceModel<'_> {
         let data = func.dfg.inst(inst);
         match how(data.op) {
             How::Leaf | How::Slot | How::Query | How::Bitcast | How::Branch | How::End => 0,
-            How::Load if self.is_vector(data.args[0]) => SCATTERED,
-            How::Load => LOAD,
-            How::PerLane | How::Foreign => SCATTERED,
-            How::Collective => EXCHANGE,
+            How::Load if self.is_vector(data.args[0]) => LATENCIES.scattered,
+            How::Load => LATENCIES.load,
+            How::PerLane | How::Foreign => LATENCIES.scattered,
+            How::Collective => LATENCIES.exchange,
             How::Store | How::Once => 0,
             How::Lanewise | How::Components => {
                 let float = func.dfg.single_result(inst).is_some_and(|result| func.dfg.ty(result).elem.is_float());
                 if DIVISIONS.contains(&data.op) {
-                    DIVISION
+                    LATENCIES.divide
                 } else if PRODUCTS.contains(&data.op) {
-                    PRODUCT
+                    LATENCIES.int_multiply
                 } else if float && how(data.op) == How::Lanewise {
-                    FLOAT
+                    LATENCIES.float
                 } else {
                     1
                 }

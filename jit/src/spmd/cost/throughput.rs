@@ -18,6 +18,7 @@ use crate::spmd::vectorize::linearize::LinearizationPlan;
 use crate::spmd::vectorize::masks::Masks;
 use crate::spmd::vectorize::widen::how::{How, how};
 use crate::spmd::vectorize::widen::record_step;
+use crate::target::costs::THROUGHPUTS;
 use crate::target::machine::Machine;
 
 /// The costs of as many work-items as a pack has.
@@ -37,26 +38,9 @@ pub(crate) struct Costs {
 const ITERATIONS: f64 = 8.0;
 /// The iterations of the longest of a pack's lanes, relative to the average lane.
 const LONGEST: f64 = 1.3;
-/// An integer division.
-const DIVISION: f64 = 12.0;
-/// A 64-bit multiplication, or the upper half of one, in vector operations.
-const WIDE_PRODUCT: f64 = 3.0;
-/// A call of a library function.
-const CALL: f64 = 40.0;
-/// An atomic operation.
-const ATOMIC: f64 = 8.0;
-/// Extracting or inserting a lane, and an access with it.
-const SCATTERED: f64 = 2.5;
-/// A branch that is hard to predict.
-const UNSURE_BRANCH: f64 = 4.0;
-/// A volatile private variable that is carried from one iteration to the next through memory. A pack waits for its own store,
-/// while processors rename such memory for scalars.
-const THROUGH_MEMORY: f64 = 130.0;
 /// The share of packs for which a versioned piece's assumption fails, per lane: those at the border of a row of some hundred
 /// elements.
 const UNUSUAL: f64 = 0.005;
-/// A test whether any lane is active.
-const TEST: f64 = 3.0;
 
 /// Estimates the costs of a kernel.
 pub(crate) fn estimate(normal: &NormalForm, divergence: &Divergence, lanes: u32, machine: &Machine) -> Costs {
@@ -85,9 +69,9 @@ pub(crate) fn estimate(normal: &NormalForm, divergence: &Divergence, lanes: u32,
             }
         }
         if masks.root(block) == block && !masks.is_full(block) {
-            all += TEST;
+            all += THROUGHPUTS.any_lane_test;
         }
-        all += THROUGH_MEMORY * through_memory.iter().filter(|&&at| at == block).count() as f64;
+        all += THROUGHPUTS.carried_through_memory * through_memory.iter().filter(|&&at| at == block).count() as f64;
         costs.scalar += frequency * own * one * model.lanes;
         let times = frequency * divergence_factor * executed;
         costs.pack += times * all;
@@ -240,11 +224,17 @@ impl ThroughputModel<'_> {
             }
             How::PerLane if let Some(atomic) = aggregated(func, &self.uses, self.divergence, inst) => {
                 let steps = if atomic.result_used { 2.0 * self.lanes.log2() } else { self.lanes.log2() };
-                (ATOMIC, ATOMIC + SCATTERED + steps * self.registers(func.dfg.ty(data.args[1]).elem))
+                (
+                    THROUGHPUTS.atomic,
+                    THROUGHPUTS.atomic + THROUGHPUTS.scattered + steps * self.registers(func.dfg.ty(data.args[1]).elem),
+                )
             }
-            How::PerLane => (ATOMIC, self.lanes * (ATOMIC + SCATTERED + if masked { 1.0 } else { 0.0 })),
+            How::PerLane => (
+                THROUGHPUTS.atomic,
+                self.lanes * (THROUGHPUTS.atomic + THROUGHPUTS.scattered + if masked { 1.0 } else { 0.0 }),
+            ),
             How::Branch if self.divergence.diverges(block) => {
-                (UNSURE_BRANCH, 2.0 * self.registers(Elem::B1) * func.dfg.targets(inst).len() as f64)
+                (THROUGHPUTS.unsure_branch, 2.0 * self.registers(Elem::B1) * func.dfg.targets(inst).len() as f64)
             }
             How::Branch => same(0.5),
             How::Foreign => (1.0, self.lanes),
@@ -255,18 +245,18 @@ impl ThroughputModel<'_> {
         let components = f64::from(to.lanes());
         let wide = if from.elem.bits() > to.elem.bits() { from.elem } else { to.elem };
         let registers = self.registers(wide);
-        let lane_by_lane = |cost: f64| (components * cost, components * self.lanes * (cost + SCATTERED));
+        let lane_by_lane = |cost: f64| (components * cost, components * self.lanes * (cost + THROUGHPUTS.scattered));
         let divides = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem].contains(&op);
         // A scalar operation takes an OpenCL vector at once if that fits a register.
         let one = (components * f64::from(wide.bits()) / f64::from(self.machine.register_bits)).ceil().max(1.0);
         if divides {
-            lane_by_lane(DIVISION)
+            lane_by_lane(THROUGHPUTS.divide)
         } else if op == Opcode::LibCall {
-            lane_by_lane(CALL)
+            lane_by_lane(THROUGHPUTS.call)
         } else if wide.bits() == 64 && (op == Opcode::Umulh || op == Opcode::Smulh) {
             lane_by_lane(1.0)
         } else if op == Opcode::Umulh || op == Opcode::Smulh || op == Opcode::Imul && wide.bits() == 64 {
-            (one, components * registers * WIDE_PRODUCT)
+            (one, components * registers * THROUGHPUTS.wide_multiply)
         } else if op == Opcode::Addr {
             // Mostly part of the access.
             (0.5, 0.5 * self.lanes)
@@ -333,7 +323,7 @@ impl ThroughputModel<'_> {
         // A scalar access takes an OpenCL vector at once.
         let one = (components * f64::from(ty.elem.bits()) / f64::from(self.machine.register_bits)).max(1.0);
         let Some(step) = self.step(inst, ty) else {
-            return (one, components * self.lanes * (SCATTERED + if masked && write { 1.0 } else { 0.0 }));
+            return (one, components * self.lanes * (THROUGHPUTS.scattered + if masked && write { 1.0 } else { 0.0 }));
         };
         let moved = if step > 1 { 1.5 } else { 1.0 };
         let tests = match (masked, write) {

@@ -18,7 +18,8 @@ use super::{CraneliftBackend, isa};
 use crate::BuildError;
 use crate::codegen::data::ProgramData;
 use crate::codegen::x86::{Avx512Level, X86Backend};
-use crate::codegen::{AcceptedStage, Backend, CompiledKernels, KernelCode, KernelFunction, VectorCaps, legalize};
+use crate::codegen::{AcceptedStage, Backend, CompiledKernels, KernelCode, KernelFunction, legalize};
+use crate::target::caps::VectorCaps;
 
 /// A compiled function.
 pub(super) struct CompiledFunction {
