@@ -8,30 +8,50 @@ use super::step::{LaneVec, Machine, Thread, frame};
 use crate::entities::{Inst, Value};
 use crate::eval::{combine, from_bytes, to_bytes};
 use crate::inst::{Imm, InstData};
-use crate::ops::Opcode;
+use crate::ops::{ImageOp, MemoryOp};
 use crate::types::Type;
 
 impl<'m> Machine<'m, '_> {
-    pub(super) fn memory_op(&mut self, thread: &mut Thread<'m>, inst: Inst, data: &InstData) {
+    pub(super) fn in_space(&mut self, thread: &mut Thread<'m>, inst: Inst, data: &InstData) {
+        let Imm::Space(space) = data.imm else { unreachable!("broken invariant: in_space with {:?}", data.imm) };
+        let frame = frame(thread);
+        let is_in = |&address: &u64| u64::from(self.memory.is_in(space, address));
+        let value: LaneVec = frame.lanes_vec(data.args[0]).iter().map(is_in).collect();
+        frame.set(frame.func.dfg.result(inst), &value);
+    }
+
+    /// Accesses to images are gone before kernels run.
+    pub(super) fn image_op(&mut self, op: ImageOp, thread: &mut Thread<'m>, inst: Inst) {
+        self.fault(thread, inst, Fault::Image);
+        match op {
+            ImageOp::ImageRead => {
+                let frame = frame(thread);
+                frame.set(frame.func.dfg.result(inst), &LaneVec::from_elem(0, 4));
+            }
+            ImageOp::ImageWrite => {}
+        }
+    }
+
+    pub(super) fn memory_op(&mut self, op: MemoryOp, thread: &mut Thread<'m>, inst: Inst, data: &InstData) {
         let args = &data.args;
         let result = frame(thread).func.dfg.results(inst).first().copied();
         let scalar = |thread: &mut Thread<'m>, i: usize| frame(thread).scalar(args[i]);
         let lanes = |thread: &mut Thread<'m>, i: usize| frame(thread).lanes_vec(args[i]);
-        let value = match data.op {
-            Opcode::Load => {
+        let value = match op {
+            MemoryOp::Load => {
                 let address = scalar(thread, 0);
                 self.check_alignment(thread, inst, data, address);
                 let ty = type_of(thread, result);
                 Some(self.read(thread, inst, address, ty))
             }
-            Opcode::Store => {
+            MemoryOp::Store => {
                 let (address, value) = (scalar(thread, 0), lanes(thread, 1));
                 self.check_alignment(thread, inst, data, address);
                 let ty = frame(thread).ty(args[1]);
                 self.write(thread, inst, address, ty, &value);
                 None
             }
-            Opcode::MaskedLoad => {
+            MemoryOp::MaskedLoad => {
                 let (address, mask, mut value) = (scalar(thread, 0), lanes(thread, 1), lanes(thread, 2));
                 if any(&mask) {
                     self.check_alignment(thread, inst, data, address);
@@ -43,7 +63,7 @@ impl<'m> Machine<'m, '_> {
                 }
                 Some(value)
             }
-            Opcode::MaskedStore => {
+            MemoryOp::MaskedStore => {
                 let (address, value, mask) = (scalar(thread, 0), lanes(thread, 1), lanes(thread, 2));
                 if any(&mask) {
                     self.check_alignment(thread, inst, data, address);
@@ -55,7 +75,7 @@ impl<'m> Machine<'m, '_> {
                 }
                 None
             }
-            Opcode::Gather => {
+            MemoryOp::Gather => {
                 let (addresses, mask, mut value) = (lanes(thread, 0), lanes(thread, 1), lanes(thread, 2));
                 let ty = type_of(thread, result).lane();
                 for (lane, place) in value.iter_mut().enumerate().filter(|(lane, _)| mask[*lane] & 1 == 1) {
@@ -64,7 +84,7 @@ impl<'m> Machine<'m, '_> {
                 }
                 Some(value)
             }
-            Opcode::Scatter => {
+            MemoryOp::Scatter => {
                 let (addresses, value, mask) = (lanes(thread, 0), lanes(thread, 1), lanes(thread, 2));
                 let ty = frame(thread).ty(args[1]).lane();
                 for (lane, bits) in value.iter().enumerate().filter(|(lane, _)| mask[*lane] & 1 == 1) {
@@ -73,14 +93,14 @@ impl<'m> Machine<'m, '_> {
                 }
                 None
             }
-            Opcode::Memcpy => {
+            MemoryOp::Memcpy => {
                 let (to, from, count) = (scalar(thread, 0), scalar(thread, 1), scalar(thread, 2));
                 self.check_alignment(thread, inst, data, to);
                 self.check_alignment(thread, inst, data, from);
                 self.copy(thread, inst, to, from, count);
                 None
             }
-            Opcode::Memset => {
+            MemoryOp::Memset => {
                 let (to, byte, count) = (scalar(thread, 0), scalar(thread, 1), scalar(thread, 2));
                 self.check_alignment(thread, inst, data, to);
                 let bytes = [byte as u8; CHUNK];
@@ -89,18 +109,18 @@ impl<'m> Machine<'m, '_> {
                 });
                 None
             }
-            Opcode::AtomicLoad => {
+            MemoryOp::AtomicLoad => {
                 let address = scalar(thread, 0);
                 let ty = type_of(thread, result);
                 Some(self.update(thread, inst, address, ty, false, &mut |_| None))
             }
-            Opcode::AtomicStore => {
+            MemoryOp::AtomicStore => {
                 let (address, value) = (scalar(thread, 0), scalar(thread, 1));
                 let ty = frame(thread).ty(args[1]);
                 self.update(thread, inst, address, ty, true, &mut |_| Some(value));
                 None
             }
-            Opcode::AtomicRmw => {
+            MemoryOp::AtomicRmw => {
                 let (address, value) = (scalar(thread, 0), scalar(thread, 1));
                 let Imm::Atomic(info) = data.imm else {
                     unreachable!("broken invariant: atomic_rmw with {:?}", data.imm)
@@ -109,32 +129,16 @@ impl<'m> Machine<'m, '_> {
                 let mut new = |old| Some(combine(info.op, ty.elem, old, value));
                 Some(self.update(thread, inst, address, ty, true, &mut new))
             }
-            Opcode::AtomicCmpxchg => {
+            MemoryOp::AtomicCmpxchg => {
                 let (address, expected, new) = (scalar(thread, 0), scalar(thread, 1), scalar(thread, 2));
                 let ty = frame(thread).ty(args[2]);
                 let mut new = |old| (old == expected).then_some(new);
                 Some(self.update(thread, inst, address, ty, true, &mut new))
             }
-            Opcode::Fence => {
+            MemoryOp::Fence => {
                 self.memory.fence();
                 None
             }
-            Opcode::InSpace => {
-                let Imm::Space(space) = data.imm else {
-                    unreachable!("broken invariant: in_space with {:?}", data.imm)
-                };
-                let is_in = |&address: &u64| u64::from(self.memory.is_in(space, address));
-                Some(lanes(thread, 0).iter().map(is_in).collect())
-            }
-            Opcode::ImageRead => {
-                self.fault(thread, inst, Fault::Image);
-                Some(LaneVec::from_elem(0, 4))
-            }
-            Opcode::ImageWrite => {
-                self.fault(thread, inst, Fault::Image);
-                None
-            }
-            op => unreachable!("broken invariant: {op:?} among memory ops"),
         };
         if let (Some(result), Some(value)) = (result, value) {
             frame(thread).set(result, &value);

@@ -8,69 +8,78 @@ use crate::entities::Inst;
 use crate::eval::from_bytes;
 use crate::function::Stage;
 use crate::inst::{BlockCall, Imm, InstData};
-use crate::ops::Opcode;
+use crate::ops::{CallOp, SyncOp, TerminatorOp};
 use crate::types::{Elem, Space, Type};
 
 impl<'m> Machine<'m, '_> {
-    pub(super) fn control(
+    pub(super) fn terminator(
         &mut self,
+        op: TerminatorOp,
+        thread: &mut Thread<'m>,
+        inst: Inst,
+        data: &'m InstData,
+    ) -> Flow {
+        match (op, &data.imm) {
+            (TerminatorOp::Jump, Imm::Jump(call)) => goto(thread, call),
+            (TerminatorOp::Branch, Imm::Branch(calls)) => {
+                let holds = frame(thread).scalar(data.args[0]) & 1 == 1;
+                goto(thread, if holds { &calls[0] } else { &calls[1] })
+            }
+            (TerminatorOp::Switch, Imm::Switch(switch)) => {
+                let selector = frame(thread).scalar(data.args[0]);
+                let case = switch.cases.iter().find(|(value, _)| *value == selector);
+                goto(thread, case.map_or(&switch.default, |(_, call)| call))
+            }
+            (TerminatorOp::Ret, _) => self.ret(thread, data),
+            (TerminatorOp::Unreachable, _) => {
+                self.fault(thread, inst, Fault::Unreachable);
+                while self.leave(thread).is_some() {}
+                Flow::End
+            }
+            (TerminatorOp::Jump | TerminatorOp::Branch | TerminatorOp::Switch, imm) => {
+                unreachable!("broken invariant: {op:?} with {imm:?}")
+            }
+        }
+    }
+
+    pub(super) fn call_op(
+        &mut self,
+        op: CallOp,
         thread: &mut Thread<'m>,
         inst: Inst,
         data: &'m InstData,
     ) -> Result<Flow, InterpError> {
-        match (data.op, &data.imm) {
-            (
-                Opcode::Barrier
-                | Opcode::NamedBarrier
-                | Opcode::GroupReduce
-                | Opcode::GroupScan
-                | Opcode::GroupScanExclusive
-                | Opcode::GroupBallot
-                | Opcode::GroupShuffle,
-                _,
-            ) => Ok(Flow::Wait),
-            (Opcode::Jump, Imm::Jump(call)) => Ok(goto(thread, call)),
-            (Opcode::Branch, Imm::Branch(calls)) => {
-                let truth = frame(thread).scalar(data.args[0]) & 1 == 1;
-                Ok(goto(thread, if truth { &calls[0] } else { &calls[1] }))
-            }
-            (Opcode::Switch, Imm::Switch(switch)) => {
-                let selector = frame(thread).scalar(data.args[0]);
-                let case = switch.cases.iter().find(|(value, _)| *value == selector);
-                Ok(goto(thread, case.map_or(&switch.default, |(_, call)| call)))
-            }
-            (Opcode::Ret, _) => Ok(self.ret(thread, data)),
-            (Opcode::Unreachable, _) => {
-                self.fault(thread, inst, Fault::Unreachable);
-                while self.leave(thread).is_some() {}
-                Ok(Flow::End)
-            }
-            (Opcode::Call, Imm::Func(callee)) => {
+        match op {
+            CallOp::Call => {
+                let Imm::Func(callee) = data.imm else { unreachable!("broken invariant: call with {:?}", data.imm) };
                 if !self.may_call(thread) {
                     self.fault(thread, inst, Fault::CallDepth);
                     while self.leave(thread).is_some() {}
                     return Ok(Flow::End);
                 }
                 let args: Vec<LaneVec> = data.args.iter().map(|&v| frame(thread).lanes_vec(v)).collect();
-                self.enter(thread, *callee, &args)?;
-                Ok(Flow::Moved)
+                self.enter(thread, callee, &args)?;
+                return Ok(Flow::Moved);
             }
-            (Opcode::Printf, _) => {
-                self.printf(thread, inst, data);
-                Ok(Flow::Next)
-            }
-            (Opcode::Deadlock, _) => {
-                self.fault(thread, inst, Fault::Deadlock);
-                Ok(Flow::Next)
-            }
-            (Opcode::Clock, _) => {
+            CallOp::LibCall => unreachable!("broken invariant: a library function has a lane-wise meaning"),
+            CallOp::Printf => self.printf(thread, inst, data),
+            CallOp::Clock => {
                 let time = self.observer.clock();
                 let frame = frame(thread);
                 let result = frame.func.dfg.result(inst);
                 frame.set(result, &[time]);
-                Ok(Flow::Next)
             }
-            (op, imm) => unreachable!("broken invariant: {op:?} with {imm:?} among control ops"),
+        }
+        Ok(Flow::Next)
+    }
+
+    pub(super) fn sync_op(&mut self, op: SyncOp, thread: &mut Thread<'m>, inst: Inst) -> Flow {
+        match op {
+            SyncOp::Barrier | SyncOp::NamedBarrier => Flow::Wait,
+            SyncOp::Deadlock => {
+                self.fault(thread, inst, Fault::Deadlock);
+                Flow::Next
+            }
         }
     }
 

@@ -4,11 +4,46 @@ use super::step::{LaneVec, Machine, Thread, frame};
 use crate::entities::Inst;
 use crate::eval::from_bytes;
 use crate::inst::{Imm, InstData};
-use crate::ops::Opcode;
+use crate::ops::{LeafOp, QueryOp};
 use crate::types::{Space, Type};
 
 impl<'m> Machine<'m, '_> {
-    pub(super) fn query(&mut self, thread: &mut Thread<'m>, inst: Inst, data: &InstData) {
+    pub(super) fn leaf(&mut self, op: LeafOp, thread: &mut Thread<'m>, inst: Inst, data: &InstData) {
+        let frame = frame(thread);
+        let result = frame.func.dfg.result(inst);
+        let address = match op {
+            LeafOp::Const => {
+                let Imm::Const(id) = data.imm else { unreachable!("broken invariant: const with {:?}", data.imm) };
+                frame.set(result, &frame.func.dfg.constant(id).to_lanes());
+                return;
+            }
+            LeafOp::Undef => {
+                // An unspecified value, which must be the same at every use: zero.
+                frame.set(result, &LaneVec::from_elem(0, frame.ty(result).lanes() as usize));
+                return;
+            }
+            LeafOp::Arg => {
+                let value = self.arg(frame.ty(result), data);
+                frame.set(result, &value);
+                return;
+            }
+            LeafOp::ArgAddr => match data.imm {
+                Imm::Offset(offset) => self.place.arg_block.wrapping_add(u64::from(offset)),
+                ref imm => unreachable!("broken invariant: arg_addr with {imm:?}"),
+            },
+            LeafOp::SlotAddr => match data.imm {
+                Imm::Slot(slot) => frame.slots[slot.as_u32() as usize],
+                ref imm => unreachable!("broken invariant: slot_addr with {imm:?}"),
+            },
+            LeafOp::GlobalAddr => match data.imm {
+                Imm::Global(global) => self.globals.get(global),
+                ref imm => unreachable!("broken invariant: global_addr with {imm:?}"),
+            },
+        };
+        frame.set(result, &[address]);
+    }
+
+    pub(super) fn query(&mut self, op: QueryOp, thread: &mut Thread<'m>, inst: Inst, data: &InstData) {
         let id = thread.id.unwrap_or_default();
         let item = u64::from(thread.access.item);
         let frame = frame(thread);
@@ -23,56 +58,28 @@ impl<'m> Machine<'m, '_> {
         let sub_groups = |[x, y, z]: [u64; 3]| x.div_ceil(width).wrapping_mul(y).wrapping_mul(z);
         let [x, y, z] = id.local;
         let [row, height, _] = place.local_size;
-        let bits = match data.op {
-            Opcode::Const => {
-                let Imm::Const(id) = data.imm else { unreachable!("broken invariant: const with {:?}", data.imm) };
-                frame.set(result, &frame.func.dfg.constant(id).to_lanes());
-                return;
-            }
-            Opcode::Undef => {
-                // An unspecified value, which must be the same at every use: zero.
-                frame.set(result, &LaneVec::from_elem(0, frame.ty(result).lanes() as usize));
-                return;
-            }
-            Opcode::Arg => {
-                let value = self.arg(frame.ty(result), data);
-                frame.set(result, &value);
-                return;
-            }
-            Opcode::ArgAddr => match data.imm {
-                Imm::Offset(offset) => place.arg_block.wrapping_add(u64::from(offset)),
-                ref imm => unreachable!("broken invariant: arg_addr with {imm:?}"),
-            },
-            Opcode::SlotAddr => match data.imm {
-                Imm::Slot(slot) => frame.slots[slot.as_u32() as usize],
-                ref imm => unreachable!("broken invariant: slot_addr with {imm:?}"),
-            },
-            Opcode::GlobalAddr => match data.imm {
-                Imm::Global(global) => self.globals.get(global),
-                ref imm => unreachable!("broken invariant: global_addr with {imm:?}"),
-            },
-            Opcode::WorkDim => u64::from(place.work_dim),
-            Opcode::GlobalSize => place.global_size[dim],
-            Opcode::GlobalOffset => place.global_offset[dim],
-            Opcode::NumGroups => place.num_groups[dim],
-            Opcode::EnqueuedLocalSize => place.enqueued_local_size[dim],
-            Opcode::LocalSize => place.local_size[dim],
-            Opcode::GroupId => id.group[dim],
-            Opcode::GlobalId => id.global[dim],
-            Opcode::LocalId => id.local[dim],
-            Opcode::GlobalLinearId => {
+        let bits = match op {
+            QueryOp::WorkDim => u64::from(place.work_dim),
+            QueryOp::GlobalSize => place.global_size[dim],
+            QueryOp::GlobalOffset => place.global_offset[dim],
+            QueryOp::NumGroups => place.num_groups[dim],
+            QueryOp::EnqueuedLocalSize => place.enqueued_local_size[dim],
+            QueryOp::LocalSize => place.local_size[dim],
+            QueryOp::GroupId => id.group[dim],
+            QueryOp::GlobalId => id.global[dim],
+            QueryOp::LocalId => id.local[dim],
+            QueryOp::GlobalLinearId => {
                 let [x, y, z] = [0, 1, 2].map(|d| id.global[d].wrapping_sub(place.global_offset[d]));
                 let [width, height, _] = place.global_size;
                 z.wrapping_mul(height).wrapping_add(y).wrapping_mul(width).wrapping_add(x)
             }
-            Opcode::LocalLinearId => item,
-            Opcode::SubGroupSize => width.min(row.saturating_sub(x / width * width)),
-            Opcode::MaxSubGroupSize => width,
-            Opcode::NumSubGroups => sub_groups(place.local_size),
-            Opcode::EnqueuedNumSubGroups => sub_groups(place.enqueued_local_size),
-            Opcode::SubGroupId => sub_groups([row, z.wrapping_mul(height).wrapping_add(y), 1]).wrapping_add(x / width),
-            Opcode::SubGroupLocalId => x % width,
-            op => unreachable!("broken invariant: {op:?} among queries"),
+            QueryOp::LocalLinearId => item,
+            QueryOp::SubGroupSize => width.min(row.saturating_sub(x / width * width)),
+            QueryOp::MaxSubGroupSize => width,
+            QueryOp::NumSubGroups => sub_groups(place.local_size),
+            QueryOp::EnqueuedNumSubGroups => sub_groups(place.enqueued_local_size),
+            QueryOp::SubGroupId => sub_groups([row, z.wrapping_mul(height).wrapping_add(y), 1]).wrapping_add(x / width),
+            QueryOp::SubGroupLocalId => x % width,
         };
         let mask = frame.ty(result).elem.mask();
         frame.set(result, &[bits & mask]);

@@ -11,7 +11,7 @@ use crate::entities::{Block, Func, Inst, Value};
 pub(super) use crate::eval::LaneVec;
 use crate::function::Function;
 use crate::inst::InstData;
-use crate::ops::{Effects, Meaning};
+use crate::ops::{AddressOp, Effects, Meaning, OpClass};
 use crate::types::Type;
 
 /// A function being executed.
@@ -175,9 +175,36 @@ impl<'m> Machine<'m, '_> {
         match data.op.info().meaning {
             Meaning::Lanes(meaning) => lanes::lane_wise(frame(thread), inst, data, meaning),
             Meaning::Whole(meaning) => lanes::whole(frame(thread), inst, data, meaning),
-            Meaning::Query => self.query(thread, inst, data),
-            Meaning::Memory => self.memory_op(thread, inst, data),
-            Meaning::Control => return self.control(thread, inst, data),
+            Meaning::Query | Meaning::Memory | Meaning::Control => return self.execute_by_class(thread, inst, data),
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Executes an op whose meaning is not a function of its operands.
+    fn execute_by_class(
+        &mut self,
+        thread: &mut Thread<'m>,
+        inst: Inst,
+        data: &'m InstData,
+    ) -> Result<Flow, InterpError> {
+        match data.op.class() {
+            OpClass::Leaf(op) => self.leaf(op, thread, inst, data),
+            OpClass::Query(op) => self.query(op, thread, inst, data),
+            OpClass::Address(AddressOp::InSpace) => self.in_space(thread, inst, data),
+            OpClass::Memory(op) => self.memory_op(op, thread, inst, data),
+            OpClass::Image(op) => self.image_op(op, thread, inst),
+            OpClass::Sync(op) => return Ok(self.sync_op(op, thread, inst)),
+            // The work-items of a group execute it together.
+            OpClass::Collective(_) => return Ok(Flow::Wait),
+            OpClass::Call(op) => return self.call_op(op, thread, inst, data),
+            OpClass::Terminator(op) => return Ok(self.terminator(op, thread, inst, data)),
+            OpClass::Int(_)
+            | OpClass::Float(_)
+            | OpClass::Convert(_)
+            | OpClass::Lane(_)
+            | OpClass::Address(AddressOp::Addr) => {
+                unreachable!("broken invariant: {:?} is a function of its operands", data.op)
+            }
         }
         Ok(Flow::Next)
     }
