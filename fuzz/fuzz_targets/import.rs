@@ -1,4 +1,4 @@
-//! Any words into the import. `cargo +nightly fuzz run import` from the top of the repository; the modules of `tests/spirv` make
+//! Any words into the import. `cargo +nightly fuzz run import` from the top of the repository; the modules of `jit/tests/files/spirv` make
 //! a good corpus.
 #![no_main]
 

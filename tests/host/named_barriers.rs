@@ -9,7 +9,7 @@ use opencl3::types::{CL_BLOCKING, cl_int};
 use clift_tests::session::{Session, session};
 
 /// A module from the importer's tests.
-const MODULE: &[u8] = include_bytes!("../spirv/run/named_barrier.spv");
+const MODULE: &[u8] = include_bytes!("../../jit/tests/files/spirv/run/named_barrier.spv");
 
 /// The module with a required sub-group size for each kernel.
 fn module(size: u32) -> Vec<u8> {

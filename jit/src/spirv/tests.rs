@@ -1,4 +1,4 @@
-//! Modules that no assembler writes: broken headers, lengths, operands. What can be written as text is in `tests/spirv`.
+//! Modules that no assembler writes: broken headers, lengths, operands. What can be written as text is in `jit/tests/files/spirv`.
 
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use rspirv::spirv::{Capability, MAGIC_NUMBER, Op};

@@ -1,4 +1,4 @@
-//! Fuzzes the import: modules of `tests/spirv`, damaged in ways a parser does not expect, for a second. `CLIFT_FUZZ_MS` says how
+//! Fuzzes the import: modules of `jit/tests/files/spirv`, damaged in ways a parser does not expect, for a second. `CLIFT_FUZZ_MS` says how
 //! long instead, `CLIFT_FUZZ_SEEDS` names a directory of modules to damage. A module that takes long, or makes the import panic, fails the test with the seed that `ARBTEST_SEED` repeats.
 #![allow(missing_docs, reason = "a test")]
 
@@ -17,7 +17,7 @@ const HEADER: usize = 5;
 #[test]
 fn damaged_modules() {
     let seeds = seeds();
-    assert!(seeds.len() > 20, "the modules of tests/spirv are missing");
+    assert!(seeds.len() > 20, "the modules of jit/tests/files/spirv are missing");
     let budget = std::env::var("CLIFT_FUZZ_MS").ok().and_then(|ms| ms.parse().ok()).unwrap_or(1000);
     let mut test = arbtest::arbtest(|u| {
         let mut words = u.choose(&seeds)?.clone();
@@ -55,7 +55,7 @@ fn seeds() -> Vec<Vec<u32>> {
         }
     }
     let mut paths = Vec::new();
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/spirv");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/spirv");
     collect(&std::env::var_os("CLIFT_FUZZ_SEEDS").map_or(own, PathBuf::from), &mut paths);
     paths.sort();
     let words = |path: &PathBuf| {

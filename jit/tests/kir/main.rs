@@ -1,6 +1,6 @@
 //! Kernel IR through the compiler: what comes out must be what the interpreter says.
 //!
-//! - every file of `tests/kir`: `run` launches on each backend; `opt PASS...` prints each function after these passes, `loops` the
+//! - every file of `jit/tests/files/kir`: `run` launches on each backend; `opt PASS...` prints each function after these passes, `loops` the
 //!   group function of each kernel (golden text);
 //! - every op: kernels of one op each, over operands at the edges of their ranges;
 //! - random kernels.
@@ -29,7 +29,7 @@ use clift_kir::{Module, Type, verify};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/kir");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/kir");
     let paths = files(&root).unwrap_or_else(|e| panic!("{e}"));
     let mut trials: Vec<Trial> = paths
         .into_iter()

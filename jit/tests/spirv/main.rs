@@ -1,4 +1,4 @@
-//! Runs the file tests of `tests/spirv`: pairs of an assembled module (`.spv`, what is tested) and its text (`.spvasm`, what is
+//! Runs the file tests of `jit/tests/files/spirv`: pairs of an assembled module (`.spv`, what is tested) and its text (`.spvasm`, what is
 //! read), with what is expected in the comments at the head of the text.
 //!
 //! ```text
@@ -32,7 +32,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use case::Case;
 
 fn main() -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/spirv");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/spirv");
     let mut paths = Vec::new();
     collect(&root, &mut paths).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
     paths.sort();
