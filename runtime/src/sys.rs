@@ -1,58 +1,61 @@
-//! System calls that the standard library does not wrap.
+//! System calls that the standard library does not wrap. `rustix` wraps most of them; the C library itself is needed for what
+//! concerns its own state (signal masks of threads, `fork`, `atexit`, `stdout`) and for affinity masks of any length.
 #![allow(unsafe_code, reason = "calls into the C library")]
 
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
+
+use rustix::fs;
+use rustix::mm::{self, MapFlags, ProtFlags};
 
 /// `CLOCK_MONOTONIC` in nanoseconds.
 pub(crate) fn monotonic_ns() -> Option<u64> {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid timespec to write to.
-    if unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) } != 0 {
-        return None;
-    }
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     Some(u64::try_from(time.tv_sec).ok()? * 1_000_000_000 + u64::try_from(time.tv_nsec).ok()?)
 }
 
 /// Size of a page.
 pub(crate) fn page_size() -> usize {
-    // SAFETY: a query without arguments.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+    rustix::param::page_size()
 }
 
 /// Maps `len` bytes of zeroed memory, readable and writable. Pages are allocated when first accessed.
 pub(crate) fn map_anonymous(len: usize) -> Option<NonNull<u8>> {
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a new mapping at an address chosen by the kernel affects no other memory.
-    let address =
-        unsafe { libc::mmap(core::ptr::null_mut(), len, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0) };
-    if address == libc::MAP_FAILED { None } else { NonNull::new(address.cast()) }
+    let address = unsafe { mm::mmap_anonymous(core::ptr::null_mut(), len, protection, MapFlags::PRIVATE) };
+    address.ok().and_then(|address| NonNull::new(address.cast()))
 }
 
 /// Number of mappable bytes of a file; `None` when the number is not a descriptor of such a file.
 pub(crate) fn file_size(file: RawFd) -> Option<usize> {
-    let mut stat = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the buffer can be written to; an invalid descriptor is an error.
-    if unsafe { libc::fstat(file, stat.as_mut_ptr()) } != 0 {
+    if file < 0 {
         return None;
     }
-    // SAFETY: written by the call.
-    let size = unsafe { stat.assume_init() }.st_size;
+    // SAFETY: the descriptor is used during this call only; one that is not open is an error of the first system call.
+    let file = unsafe { BorrowedFd::borrow_raw(file) };
+    let size = fs::fstat(file).ok()?.st_size;
     if size != 0 {
         return usize::try_from(size).ok();
     }
     // A dma_buf reports its size only by seeking; its file position has no meaning.
-    // SAFETY: the file is open.
-    usize::try_from(unsafe { libc::lseek(file, 0, libc::SEEK_END) }).ok()
+    fs::seek(file, fs::SeekFrom::End(0)).ok().and_then(|size| usize::try_from(size).ok())
 }
 
 /// Maps the first bytes of a file, readable and writable, shared with all other mappings.
 pub(crate) fn map_file(file: RawFd, len: usize) -> Option<NonNull<u8>> {
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping at an address chosen by the kernel affects no other memory.
-    let address = unsafe { libc::mmap(core::ptr::null_mut(), len, protection, libc::MAP_SHARED, file, 0) };
-    if address == libc::MAP_FAILED { None } else { NonNull::new(address.cast()) }
+    if file < 0 {
+        return None;
+    }
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: the descriptor is used during this call only; a new mapping at an address chosen by the kernel affects no other
+    // memory.
+    let address = unsafe {
+        let file = BorrowedFd::borrow_raw(file);
+        mm::mmap(core::ptr::null_mut(), len, protection, MapFlags::SHARED, file, 0)
+    };
+    address.ok().and_then(|address| NonNull::new(address.cast()))
 }
 
 /// Takes ownership of a file descriptor from the application.
@@ -78,15 +81,15 @@ pub(crate) fn sync_dma_buf(file: &OwnedFd, begin: bool) {
 /// Unmaps memory of [`map_anonymous`] or [`map_file`], which must no longer be used.
 pub(crate) fn unmap(base: NonNull<u8>, len: usize) {
     // SAFETY: the caller owns the mapping.
-    if unsafe { libc::munmap(base.as_ptr().cast(), len) } != 0 {
-        tracing::error!("memory could not be unmapped");
+    if let Err(error) = unsafe { mm::munmap(base.as_ptr().cast(), len) } {
+        tracing::error!(%error, "memory could not be unmapped");
     }
 }
 
 /// Suggests huge pages for a mapping; an error has no consequences.
 pub(crate) fn advise_huge_pages(start: NonNull<u8>, len: usize) {
     // SAFETY: the advice does not change the content of the caller's mapping.
-    unsafe { libc::madvise(start.as_ptr().cast(), len, libc::MADV_HUGEPAGE) };
+    let _ = unsafe { mm::madvise(start.as_ptr().cast(), len, mm::Advice::LinuxHugepage) };
 }
 
 /// Numbers of the processors in the calling thread's affinity mask, in order.

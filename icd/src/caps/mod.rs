@@ -430,13 +430,13 @@ impl Limits {
 
 /// An identifier that is the same in every process and after a reboot: a hash in the format of an RFC 9562 version-8 UUID.
 fn uuid(parts: &[&str]) -> [u8; 16] {
-    // 128-bit FNV-1a, which has a fixed definition, unlike the standard library's hashers.
-    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    for byte in [NAME].iter().chain(parts).flat_map(|part| part.bytes().chain([0])) {
-        hash ^= u128::from(byte);
-        hash = hash.wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    let mut hasher = blake3::Hasher::new();
+    for part in [NAME].iter().chain(parts) {
+        hasher.update(part.as_bytes());
+        hasher.update(&[0]);
     }
-    let mut bytes = hash.to_be_bytes();
+    let mut bytes = [0; 16];
+    hasher.finalize_xof().fill(&mut bytes);
     bytes[6] = (bytes[6] & 0x0f) | 0x80;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     bytes
