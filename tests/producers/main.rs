@@ -26,7 +26,7 @@ const WRITTEN: usize = 4 * COUNT;
 /// What the driver has to reject, by producer and source, and a word of the reason.
 const REFUSED: &[(&str, &str, &str)] = &[
     // `OpGroupAsyncCopy` of untyped pointers: the size of an element is not specified.
-    ("intel-2026", "copies", "without a type"),
+    ("intel-2026", "copies", "untyped pointer"),
 ];
 
 fn main() {
