@@ -36,8 +36,7 @@ mod vectorize;
 mod workgroup;
 
 use clift_include::abi::Resources;
-use clift_kir::inst::AtomicOp;
-use clift_kir::{AtomicInfo, Function, KernelData, MemOrder, MemScope, Module};
+use clift_kir::{Function, KernelData, Module};
 
 use super::{BuildError, Options, passes};
 use crate::target::machine::Machine;
@@ -46,7 +45,7 @@ use report::VectorizationReport;
 use transform::{loop_counters, normalize};
 use vectorize::widen;
 pub(crate) use workgroup::collectives::{may_coalesce_groups, observes_sub_groups};
-use workgroup::{collectives, context, env, loops, regions};
+use workgroup::{Packing, collectives, context, env, loops, regions};
 
 /// A function that runs whole work-groups of a kernel.
 #[derive(Clone, Debug)]
@@ -173,20 +172,6 @@ impl Maker<'_> {
     }
 }
 
-/// How work-items form packs.
-#[derive(Clone, Copy, Debug)]
-struct Packing {
-    /// Lanes per pack, a power of two.
-    lanes: u32,
-    /// Whether every row of a work-group consists of whole packs.
-    whole: bool,
-}
-
-impl Packing {
-    /// One work-item per pack.
-    const ONE: Packing = Packing { lanes: 1, whole: true };
-}
-
 /// Puts loops around the code of a work-item or a pack. Also returns the number of regions.
 fn add_loops(
     module: &Module,
@@ -211,11 +196,6 @@ fn add_loops(
     let private_bytes = context.private_bytes / u64::from(packing.lanes);
     let made = GroupFunction { func, widened: None, resources, private_bytes, has_barrier: regions.has_barrier };
     Ok((made, regions.list.len()))
-}
-
-/// The fence for a barrier's memory scope. A barrier of the kernel IR has no memory order, so the strongest is used.
-fn fence(scope: MemScope) -> AtomicInfo {
-    AtomicInfo { op: AtomicOp::Xchg, order: MemOrder::SeqCst, scope }
 }
 
 #[cfg(test)]

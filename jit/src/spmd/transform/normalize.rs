@@ -43,7 +43,7 @@ pub(crate) struct NormalForm {
 }
 
 impl NormalForm {
-    /// Analyses divergence in packs of so many lanes; `whole` as in [`Packing::whole`](crate::spmd::Packing::whole).
+    /// Analyses divergence in packs of so many lanes; `whole` as in [`Packing::whole`](crate::spmd::workgroup::Packing::whole).
     pub(crate) fn divergence(&self, lanes: u32, whole: bool) -> Divergence {
         self.divergence_assuming(lanes, whole, &self.assumed)
     }

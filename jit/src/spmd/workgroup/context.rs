@@ -18,10 +18,10 @@ use clift_kir::{Block, Elem, Slot, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 
+use super::Packing;
 use super::private::{self, SlotCopies};
 use super::regions::{EntryRule, RegionId, Regions};
 use crate::BuildError;
-use crate::spmd::Packing;
 use crate::spmd::class::{Class, class, varies_along_x};
 
 /// How a value reaches the regions that it is live into.

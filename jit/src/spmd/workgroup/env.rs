@@ -15,9 +15,9 @@ use clift_kir::{
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
+use super::Packing;
 use super::context::{ContextLayout, SlotLocation, round_up};
 use super::regions::Regions;
-use crate::spmd::Packing;
 use crate::spmd::class::{Class, class};
 use crate::{BuildError, Options};
 

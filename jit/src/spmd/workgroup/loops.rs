@@ -29,12 +29,12 @@ use clift_kir::{Block, Builder, Function, Inst, IntCond, KernelData, MemInfo, Mo
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
+use super::Packing;
 use super::collectives::{Collective, CollectiveKind, combine};
 use super::context::{ContextLayout, Kept, memory_type, slot_align};
 use super::env::{GroupEnv, Levels, LocalLayout};
 use super::regions::{Region, RegionId, Regions};
 use crate::Options;
-use crate::spmd::Packing;
 use crate::spmd::analysis::shape::Scope;
 use crate::spmd::class::{Class, class};
 
@@ -239,7 +239,7 @@ impl<'a> Loops<'a> {
         let enter = self.enter[id];
         self.env.out.layout.append_block(enter);
         if let Some(scope) = region.fence {
-            self.env.at(enter).fence(crate::spmd::fence(scope));
+            self.env.at(enter).fence(super::fence(scope));
         }
         let regions = self.regions;
         let dfg = &regions.func.dfg;
@@ -492,7 +492,7 @@ impl<'a> Loops<'a> {
                     if let Imm::Barrier(info) = &data.imm
                         && let Some(scope) = super::regions::beyond_item(info.memory)
                     {
-                        self.env.at(copy).fence(crate::spmd::fence(scope));
+                        self.env.at(copy).fence(super::fence(scope));
                     }
                 }
                 Class::Constant | Class::Cheap | Class::Load | Class::Plain => {

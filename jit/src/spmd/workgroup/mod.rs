@@ -7,3 +7,25 @@ pub(crate) mod loops;
 pub(crate) mod named_barriers;
 pub(crate) mod private;
 pub(crate) mod regions;
+
+use clift_kir::inst::AtomicOp;
+use clift_kir::{AtomicInfo, MemOrder, MemScope};
+
+/// How work-items form packs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packing {
+    /// Lanes per pack, a power of two.
+    pub(crate) lanes: u32,
+    /// Whether every row of a work-group consists of whole packs.
+    pub(crate) whole: bool,
+}
+
+impl Packing {
+    /// One work-item per pack.
+    pub(crate) const ONE: Packing = Packing { lanes: 1, whole: true };
+}
+
+/// The fence for a barrier's memory scope. A barrier of the kernel IR has no memory order, so the strongest is used.
+pub(crate) fn fence(scope: MemScope) -> AtomicInfo {
+    AtomicInfo { op: AtomicOp::Xchg, order: MemOrder::SeqCst, scope }
+}

@@ -301,7 +301,7 @@ fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Bl
             found(at, None, RegionEnd::Barrier(memory));
             func.layout.remove_inst(barrier);
             if let Some(scope) = beyond_group(memory) {
-                Builder::before(func, at, index).fence(crate::spmd::fence(scope));
+                Builder::before(func, at, index).fence(super::fence(scope));
             }
             return;
         }
