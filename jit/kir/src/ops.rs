@@ -444,7 +444,7 @@ op_table! {
         Popcnt             "popcnt"          None       Int1          Pure        Operands    lanes(eval::int::popcnt);
         /// Bits in reverse order.
         Bitrev             "bitrev"          None       Int1          Pure        Operands    lanes(eval::int::bitrev);
-        /// Comparison of integers, truth values or pointers.
+        /// Comparison of integers, Booleans or pointers.
         Icmp               "icmp"            IntCond    IntCompare    Pure        Operands    lanes(eval::int::icmp);
     }
 
@@ -488,9 +488,9 @@ op_table! {
     Convert(ConvertOp) {
         /// Low bits of each lane.
         Itrunc             "itrunc"          None       Narrow        Pure        Operands    lanes(eval::convert::itrunc);
-        /// Zero extension; of a truth value: 0 or 1.
+        /// Zero extension; of a Boolean: 0 or 1.
         Zext               "zext"            None       Widen         Pure        Operands    lanes(eval::convert::zext);
-        /// Sign extension; of a truth value: 0 or -1.
+        /// Sign extension; of a Boolean: 0 or -1.
         Sext               "sext"            None       Widen         Pure        Operands    lanes(eval::convert::sext);
         /// Float to signed integer, rounded as stated.
         FptoS              "fptos"           Convert    FloatToInt    Pure        Operands    lanes(eval::convert::fptos);

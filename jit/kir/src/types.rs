@@ -306,7 +306,7 @@ impl fmt::Debug for Type {
     }
 }
 
-/// The text is no type; see [`Type`]'s `FromStr`.
+/// The text is not a type; see [`Type`]'s `FromStr`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a type")]
 pub struct ParseTypeError(String);

@@ -152,7 +152,7 @@ impl RunCase {
         };
         while let Some(word) = words.next() {
             let value = words.next().ok_or_else(|| format!("`{word}` needs a value"))?;
-            let number = || value.parse::<u64>().map_err(|_| format!("`{value}` is no number"));
+            let number = || value.parse::<u64>().map_err(|_| format!("`{value}` is not a number"));
             match word {
                 "global" => {
                     geometry.work_dim = value.split(',').count() as u32;
@@ -282,7 +282,7 @@ fn triple(text: &str, place: &mut [u64; 3]) -> Result<(), String> {
 
 fn parse_arg(text: &str) -> Result<Arg, String> {
     if let Some(bytes) = text.strip_prefix("local ") {
-        return Ok(Arg::Local(bytes.trim().parse().map_err(|_| format!("`{bytes}` is no number of bytes"))?));
+        return Ok(Arg::Local(bytes.trim().parse().map_err(|_| format!("`{bytes}` is not a number of bytes"))?));
     }
     let (head, value) = text.split_once('=').ok_or("`= value` is missing")?;
     let (head, value) = (head.trim(), value.trim());

@@ -500,7 +500,7 @@ impl Sample {
         let unspecified = match &self.imm {
             // Out of range without saturation.
             Imm::Convert(how) => matches!(self.op, Opcode::FptoS | Opcode::FptoU) && !how.saturate,
-            // Liberties are liberties.
+            // Results may differ where fast-math flags permit it.
             Imm::Fp(flags) | Imm::FloatCond(_, flags) => !flags.is_empty(),
             // Promises that random operands break.
             Imm::Wrap(_) => true,
@@ -543,7 +543,7 @@ impl Sample {
     }
 
     /// A canonical kernel `sample` for a [closed](Self::is_closed) sample. Argument 0 is a buffer with the operands of each
-    /// work-item side by side, [`Self::stride`] bytes apart, each operand at a multiple of 32 bytes, truth values as bytes;
+    /// work-item side by side, [`Self::stride`] bytes apart, each operand at a multiple of 32 bytes, Booleans as bytes;
     /// argument 8 a buffer for the results, 32 bytes each.
     pub fn kernel(&self) -> Module {
         let mut func = Function::new("sample", &[]);

@@ -27,7 +27,7 @@ fn write_float<T: Into<f64> + fmt::Debug + Copy>(f: &mut impl Write, number: T, 
     if number.into().is_nan() { write!(f, "nan:{bits:#x}") } else { write!(f, "{number:?}") }
 }
 
-/// Reads one lane of a constant; `None` when the text is no such lane or does not fit.
+/// Reads one lane of a constant; `None` if the text is not such a lane or does not fit.
 pub(crate) fn read_lane(elem: Elem, text: &str) -> Option<u64> {
     match elem {
         Elem::B1 => match text {

@@ -17,7 +17,7 @@ use crate::types::{Space, Type};
 
 use super::parse_function::read_function;
 
-/// Why and where a text is no kernel IR.
+/// Why and where a text is not kernel IR.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct ParseError {

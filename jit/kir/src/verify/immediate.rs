@@ -87,7 +87,7 @@ fn one(module: &Module, func: &Function, inst: Inst) -> Result<(), String> {
         Imm::Dim(dim) => ensure(*dim < 3, || format!("there is no dimension {dim}")),
         Imm::Offset(_) if data.op == Opcode::ArgAddr => address(result, Space::Host),
         Imm::Offset(_) => ensure(!result.is_some_and(Type::is_bool), || {
-            "an argument has a memory form, which a truth value has not".to_owned()
+            "an argument has a memory form, which a Boolean does not have".to_owned()
         }),
         Imm::Space(space) => {
             let testable = matches!(space, Space::Private | Space::Local | Space::Global);
@@ -144,7 +144,7 @@ fn ensure(holds: bool, message: impl FnOnce() -> String) -> Result<(), String> {
 
 /// An alignment.
 pub(super) fn power_of_two(align: u64) -> Result<(), String> {
-    ensure(align.is_power_of_two(), || format!("alignment {align} is no power of two"))
+    ensure(align.is_power_of_two(), || format!("alignment {align} is not a power of two"))
 }
 
 fn address(result: Option<Type>, space: Space) -> Result<(), String> {

@@ -14,12 +14,12 @@ pub(super) fn ids(report: &mut Checker<'_>) {
     let dfg = &func.dfg;
     for &block in func.layout.blocks() {
         if block.index() >= dfg.block_count() {
-            report.block(block, "is no block of this function");
+            report.block(block, "is not a block of this function");
             continue;
         }
         for &inst in func.layout.insts(block) {
             if inst.index() >= dfg.inst_count() {
-                report.block(block, format!("{inst} is no instruction of this function"));
+                report.block(block, format!("{inst} is not an instruction of this function"));
                 continue;
             }
             let mut wrong = None;

@@ -25,8 +25,8 @@ pub fn check(data: &InstData, args: &[Type], results: &[Type], env: &Env<'_>) ->
         }
         TypeRule::Int1 => unary(args, results, Type::is_int, "integers"),
         TypeRule::Int2 => binary(args, results, Type::is_int, "integers"),
-        TypeRule::Bits1 => unary(args, results, |t| t.is_int() || t.is_bool(), "integers or truth values"),
-        TypeRule::Bits2 => binary(args, results, |t| t.is_int() || t.is_bool(), "integers or truth values"),
+        TypeRule::Bits1 => unary(args, results, |t| t.is_int() || t.is_bool(), "integers or Booleans"),
+        TypeRule::Bits2 => binary(args, results, |t| t.is_int() || t.is_bool(), "integers or Booleans"),
         TypeRule::Float1 => unary(args, results, Type::is_float, "floats"),
         TypeRule::Float2 => binary(args, results, Type::is_float, "floats"),
         TypeRule::Float3 => {
@@ -38,7 +38,7 @@ pub fn check(data: &InstData, args: &[Type], results: &[Type], env: &Env<'_>) ->
         }
         TypeRule::IntCompare => {
             let ([a, b], [r]) = shape(args, results)?;
-            ensure(!a.is_float(), || format!("operands are integers, truth values or pointers, not {a}"))?;
+            ensure(!a.is_float(), || format!("operands are integers, Booleans or pointers, not {a}"))?;
             same("second operand", b, a)?;
             same("result", r, a.as_mask())
         }
@@ -58,7 +58,7 @@ pub fn check(data: &InstData, args: &[Type], results: &[Type], env: &Env<'_>) ->
         }
         TypeRule::Widen => {
             let ([a], [r]) = shape(args, results)?;
-            ensure(a.is_int() || a.is_bool(), || format!("operand is an integer or truth value, not {a}"))?;
+            ensure(a.is_int() || a.is_bool(), || format!("operand is an integer or a Boolean, not {a}"))?;
             ensure(r.is_int() && r.elem.bits() > a.elem.bits(), || {
                 format!("result is an integer wider than {a}, not {r}")
             })?;
@@ -189,7 +189,7 @@ pub fn check(data: &InstData, args: &[Type], results: &[Type], env: &Env<'_>) ->
         }
         TypeRule::Combine => {
             let ([a], [r]) = shape(args, results)?;
-            ensure(!a.is_ptr(), || format!("operand has integers, floats or truth values, not {a}"))?;
+            ensure(!a.is_ptr(), || format!("operand has integers, floats or Booleans, not {a}"))?;
             same("result", r, a)
         }
         TypeRule::Truth => {
