@@ -27,6 +27,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use clift_include::abi::{KernelEntry, Resources};
+use clift_kir::ops::IntOp;
 use clift_kir::{Func, Function, Module, Opcode};
 
 use super::BuildError;
@@ -135,4 +136,54 @@ impl From<BuildError> for CompileError {
 /// Called for an op that does not occur in legal functions.
 fn not_legal(op: impl Into<Opcode>) -> ! {
     unreachable!("broken invariant: {} in a legal function", op.into().info().name)
+}
+
+/// The integer ops that Booleans and masks have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum BooleanOp {
+    And,
+    Or,
+    Xor,
+    Not,
+    Compare,
+}
+
+impl BooleanOp {
+    /// The op of Booleans that an integer op is.
+    fn of(op: IntOp) -> BooleanOp {
+        match op {
+            IntOp::And => BooleanOp::And,
+            IntOp::Or => BooleanOp::Or,
+            IntOp::Xor => BooleanOp::Xor,
+            IntOp::Not => BooleanOp::Not,
+            IntOp::Icmp => BooleanOp::Compare,
+            IntOp::Iadd
+            | IntOp::Isub
+            | IntOp::Imul
+            | IntOp::Umulh
+            | IntOp::Smulh
+            | IntOp::Udiv
+            | IntOp::Sdiv
+            | IntOp::Urem
+            | IntOp::Srem
+            | IntOp::Ineg
+            | IntOp::Iabs
+            | IntOp::UaddSat
+            | IntOp::SaddSat
+            | IntOp::UsubSat
+            | IntOp::SsubSat
+            | IntOp::Umin
+            | IntOp::Umax
+            | IntOp::Smin
+            | IntOp::Smax
+            | IntOp::Shl
+            | IntOp::Lshr
+            | IntOp::Ashr
+            | IntOp::Rotl
+            | IntOp::Clz
+            | IntOp::Ctz
+            | IntOp::Popcnt
+            | IntOp::Bitrev => unreachable!("broken invariant: {} of Booleans", Opcode::from(op).info().name),
+        }
+    }
 }

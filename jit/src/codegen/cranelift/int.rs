@@ -6,6 +6,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 use super::translate::{Translator, int_cc, wrong_imm};
+use crate::codegen::BooleanOp;
 
 impl Translator<'_> {
     pub(super) fn int_op(&mut self, op: IntOp, inst: Inst) {
@@ -76,22 +77,22 @@ impl Translator<'_> {
 
     /// Ops on Booleans (`i8` of 0 or 1) and masks.
     fn bool_op(&mut self, op: IntOp, inst: Inst, args: &[ir::Value]) {
-        use IntOp as O;
+        use BooleanOp as O;
         let data = self.legal.dfg.inst(inst);
         let vector = self.arg_type(inst, 0).is_vector();
         let a = args[0];
         let b = args.get(1).map(|&b| if vector { self.mask_of_width(b, self.ty(a).lane_bits()) } else { b });
         let b = b.unwrap_or(a);
-        let value = match op {
+        let value = match BooleanOp::of(op) {
             O::And => self.pos.ins().band(a, b),
             O::Or => self.pos.ins().bor(a, b),
             O::Xor if vector => self.masks_differ(inst, false),
             O::Xor => self.pos.ins().bxor(a, b),
             O::Not => self.invert(a),
-            O::Icmp if vector && matches!(data.imm, Imm::IntCond(IntCond::Eq | IntCond::Ne)) => {
+            O::Compare if vector && matches!(data.imm, Imm::IntCond(IntCond::Eq | IntCond::Ne)) => {
                 self.masks_differ(inst, matches!(data.imm, Imm::IntCond(IntCond::Eq)))
             }
-            O::Icmp => {
+            O::Compare => {
                 let Imm::IntCond(cond) = data.imm else { wrong_imm(&data.imm) };
                 match cond {
                     IntCond::Ne => self.pos.ins().bxor(a, b),
@@ -117,35 +118,6 @@ impl Translator<'_> {
                         self.pos.ins().bor(a, not_b)
                     }
                 }
-            }
-            O::Iadd
-            | O::Isub
-            | O::Imul
-            | O::Umulh
-            | O::Smulh
-            | O::Udiv
-            | O::Sdiv
-            | O::Urem
-            | O::Srem
-            | O::Ineg
-            | O::Iabs
-            | O::UaddSat
-            | O::SaddSat
-            | O::UsubSat
-            | O::SsubSat
-            | O::Umin
-            | O::Umax
-            | O::Smin
-            | O::Smax
-            | O::Shl
-            | O::Lshr
-            | O::Ashr
-            | O::Rotl
-            | O::Clz
-            | O::Ctz
-            | O::Popcnt
-            | O::Bitrev => {
-                unreachable!("broken invariant: {} of Booleans", data.op.info().name)
             }
         };
         self.set(inst, value);

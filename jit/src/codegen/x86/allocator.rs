@@ -43,6 +43,9 @@ pub(super) fn allocate(code: &MachFunc, allocator: Allocator) -> Result<Output, 
         #[cfg(test)]
         Allocator::SinglePass => true,
     };
+    if single_pass {
+        tracing::debug!(target: "clift::time", insts = code.num_insts(), "single-pass register allocator");
+    }
     allocate_by(code, if single_pass { Algorithm::Fastalloc } else { Algorithm::Ion })
 }
 

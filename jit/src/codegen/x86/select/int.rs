@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::vectors::not_a_shift;
 use super::{AddressBase, ExtraOperands, Immediate, MemAddress, RegMem, Selector, size, wrong_imm};
+use crate::codegen::BooleanOp;
 use crate::codegen::x86::code::{Cond, GPR, InstKind, MASK, RAX, RCX, RDX, RegField, RmField, RowInst};
 use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
@@ -29,10 +30,6 @@ pub(super) fn condition(cond: IntCond) -> Cond {
 
 fn is_signed(cond: IntCond) -> bool {
     matches!(cond, IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge)
-}
-
-fn not_of_booleans(op: Opcode) -> ! {
-    unreachable!("broken invariant: {} of Booleans", op.info().name)
 }
 
 impl Selector<'_> {
@@ -74,7 +71,8 @@ impl Selector<'_> {
     }
 
     fn mask_op(&mut self, op: IntOp, inst: Inst) -> VReg {
-        use IntOp as O;
+        use BooleanOp as O;
+        let op = BooleanOp::of(op);
         let data = self.legal.dfg.inst(inst);
         if op == O::And {
             for (one, other) in [(0, 1), (1, 0)] {
@@ -91,7 +89,7 @@ impl Selector<'_> {
             (O::Or, _) => self.mask2(t::KORQ, a, b),
             (O::Xor, _) => self.mask2(t::KXORQ, a, b),
             (O::Not, _) => self.mask_not(a),
-            (O::Icmp, Imm::IntCond(cond)) => match cond {
+            (O::Compare, Imm::IntCond(cond)) => match cond {
                 IntCond::Ne => self.mask2(t::KXORQ, a, b),
                 IntCond::Eq => self.mask2(t::KXNORQ, a, b),
                 // True is 1 as an unsigned and -1 as a signed number.
@@ -106,42 +104,13 @@ impl Selector<'_> {
                     self.mask2(t::KORQ, a, not_b)
                 }
             },
-            (O::Icmp, imm) => wrong_imm(imm),
-            (
-                O::Iadd
-                | O::Isub
-                | O::Imul
-                | O::Umulh
-                | O::Smulh
-                | O::Udiv
-                | O::Sdiv
-                | O::Urem
-                | O::Srem
-                | O::Ineg
-                | O::Iabs
-                | O::UaddSat
-                | O::SaddSat
-                | O::UsubSat
-                | O::SsubSat
-                | O::Umin
-                | O::Umax
-                | O::Smin
-                | O::Smax
-                | O::Shl
-                | O::Lshr
-                | O::Ashr
-                | O::Rotl
-                | O::Clz
-                | O::Ctz
-                | O::Popcnt
-                | O::Bitrev,
-                _,
-            ) => not_of_booleans(data.op),
+            (O::Compare, imm) => wrong_imm(imm),
         }
     }
 
     fn bool_op(&mut self, op: IntOp, inst: Inst) -> VReg {
-        use IntOp as O;
+        use BooleanOp as O;
+        let op = BooleanOp::of(op);
         let data = self.legal.dfg.inst(inst);
         let a = self.get(data.args[0]);
         let b = data.args.get(1).map(|&b| self.get(b)).unwrap_or(a);
@@ -150,7 +119,7 @@ impl Selector<'_> {
             (O::Or, _) => self.g2(t::OR, OperandSize::S32, a, RegMem::Register(b)),
             (O::Xor, _) => self.g2(t::XOR, OperandSize::S32, a, RegMem::Register(b)),
             (O::Not, _) => self.g_imm(Immediate::Xor, OperandSize::S32, a, 1),
-            (O::Icmp, Imm::IntCond(cond)) => {
+            (O::Compare, Imm::IntCond(cond)) => {
                 // True is 1 as an unsigned and -1 as a signed number.
                 let cond = match cond {
                     IntCond::Slt => IntCond::Ugt,
@@ -162,37 +131,7 @@ impl Selector<'_> {
                 self.flags(t::CMP, OperandSize::S32, a, RegMem::Register(b));
                 self.bool_from_flags(condition(cond))
             }
-            (O::Icmp, imm) => wrong_imm(imm),
-            (
-                O::Iadd
-                | O::Isub
-                | O::Imul
-                | O::Umulh
-                | O::Smulh
-                | O::Udiv
-                | O::Sdiv
-                | O::Urem
-                | O::Srem
-                | O::Ineg
-                | O::Iabs
-                | O::UaddSat
-                | O::SaddSat
-                | O::UsubSat
-                | O::SsubSat
-                | O::Umin
-                | O::Umax
-                | O::Smin
-                | O::Smax
-                | O::Shl
-                | O::Lshr
-                | O::Ashr
-                | O::Rotl
-                | O::Clz
-                | O::Ctz
-                | O::Popcnt
-                | O::Bitrev,
-                _,
-            ) => not_of_booleans(data.op),
+            (O::Compare, imm) => wrong_imm(imm),
         }
     }
 
