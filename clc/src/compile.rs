@@ -1,0 +1,65 @@
+//! All stages in order.
+
+use std::path::PathBuf;
+
+use crate::diagnostics::{Diagnostics, render};
+use crate::options::Options;
+use crate::preprocess::{Session, preprocess};
+use crate::source::SourceMap;
+use crate::tree::Kernel;
+use crate::{emit, limits, semantics, syntax};
+
+/// The result of a compilation.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// The SPIR-V module; `None` if there were errors.
+    pub words: Option<Vec<u32>>,
+    /// The kernels and what they declare.
+    pub kernels: Vec<(String, Kernel)>,
+    /// Files that were read, besides headers in memory.
+    pub files: Vec<PathBuf>,
+    /// Diagnostics as text; empty if there are none.
+    pub log: String,
+}
+
+/// Compiles a source.
+///
+/// The work is done on a thread with a stack that is large enough for everything within [`limits`].
+pub fn compile(source: &[u8], options: &Options) -> Output {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("clift-clc".to_owned()).stack_size(limits::STACK);
+        let handle = thread.spawn_scoped(scope, || stages(source, options));
+        let failed = |log: &str| Output { log: log.to_owned(), ..Output::default() };
+        match handle.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(output)) => output,
+            Ok(Err(_)) => failed("error: internal error of Clift's OpenCL C front end\n"),
+            Err(error) => failed(&format!("error: cannot start a thread to compile on: {error}\n")),
+        }
+    })
+}
+
+fn stages(source: &[u8], options: &Options) -> Output {
+    let mut session = Session {
+        options,
+        sources: SourceMap::default(),
+        names: syntax::keyword::interner(),
+        diagnostics: Diagnostics::new(options.warnings.clone()),
+    };
+    let mut output = Output::default();
+    let input = preprocess(&mut session, source);
+    let unit = syntax::parse(&mut session, &input);
+    output.files = input.files;
+    if !session.diagnostics.is_full() {
+        let module = semantics::check(&mut session, &unit);
+        if !session.diagnostics.has_errors() {
+            output.words = Some(emit::emit(&session, &module));
+            for function in &module.functions {
+                if let (Some(kernel), Some(_)) = (&function.kernel, &function.body) {
+                    output.kernels.push((function.link_name.clone(), kernel.clone()));
+                }
+            }
+        }
+    }
+    output.log = render(&session.diagnostics, &session.sources, &session.names);
+    output
+}

@@ -1,0 +1,170 @@
+//! What is reported to the user: errors and warnings with a place, notes, and hints.
+
+use crate::limits;
+use crate::source::Span;
+
+mod render;
+
+pub use render::render;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Additional text to the diagnostic before it.
+    Note,
+    /// The program is compiled.
+    Warning,
+    /// The program is not compiled.
+    Error,
+}
+
+/// A named group of warnings (`-Wname`): clang's names, because users know them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Group(pub &'static str);
+
+/// A note: a text and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The text.
+    pub text: String,
+    /// The place; [`Span::NONE`] for none.
+    pub span: Span,
+}
+
+/// One error or warning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub level: Level,
+    /// The group, for warnings.
+    pub group: Option<Group>,
+    /// The text, in clang's style: lower case, no full stop, names in quotes.
+    pub text: String,
+    /// The place of the caret.
+    pub span: Span,
+    /// Ranges to underline besides it.
+    pub ranges: Vec<Span>,
+    /// What belongs to it.
+    pub notes: Vec<Note>,
+    /// A replacement that would mend it: the range, and the new text.
+    pub fix: Option<(Span, String)>,
+}
+
+impl Diagnostic {
+    /// An error.
+    pub fn error(span: Span, text: impl Into<String>) -> Self {
+        Self {
+            level: Level::Error,
+            group: None,
+            text: text.into(),
+            span,
+            ranges: Vec::new(),
+            notes: Vec::new(),
+            fix: None,
+        }
+    }
+
+    /// A warning of a group.
+    pub fn warning(span: Span, group: &'static str, text: impl Into<String>) -> Self {
+        Self { level: Level::Warning, group: Some(Group(group)), ..Self::error(span, text) }
+    }
+
+    /// Adds a note.
+    #[must_use]
+    pub fn note(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.notes.push(Note { text: text.into(), span });
+        self
+    }
+
+    /// Adds a range to underline.
+    #[must_use]
+    pub fn range(mut self, span: Span) -> Self {
+        self.ranges.push(span);
+        self
+    }
+
+    /// Adds a replacement that would mend it.
+    #[must_use]
+    pub fn fix(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.fix = Some((span, text.into()));
+        self
+    }
+}
+
+/// What options say about warnings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WarningOptions {
+    /// `-w`: no warnings.
+    pub none: bool,
+    /// `-Werror`: warnings are errors.
+    pub errors: bool,
+    /// `-Wname` and `-Wno-name`, in order: the name, and whether it is on.
+    pub groups: Vec<(String, bool)>,
+}
+
+/// The diagnostics of a compilation, in the order in which they were found.
+#[derive(Debug, Default)]
+pub struct Diagnostics {
+    options: WarningOptions,
+    list: Vec<Diagnostic>,
+    errors: usize,
+}
+
+impl Diagnostics {
+    /// An empty list.
+    pub fn new(options: WarningOptions) -> Self {
+        Self { options, list: Vec::new(), errors: 0 }
+    }
+
+    /// Reports a diagnostic, unless options switch it off or there are too many already.
+    pub fn report(&mut self, mut diagnostic: Diagnostic) {
+        if diagnostic.level == Level::Warning {
+            let on = diagnostic.group.is_none_or(|group| {
+                self.options.groups.iter().rev().find(|(name, _)| name == group.0).is_none_or(|(_, on)| *on)
+            });
+            if self.options.none || !on {
+                return;
+            }
+            if self.options.errors {
+                diagnostic.level = Level::Error;
+            }
+        }
+        if diagnostic.level == Level::Error {
+            if self.errors > limits::ERRORS {
+                return;
+            }
+            self.errors += 1;
+            if self.errors > limits::ERRORS {
+                diagnostic = Diagnostic::error(Span::NONE, "too many errors emitted, stopping now");
+            }
+        } else if self.errors > limits::ERRORS {
+            return;
+        }
+        self.list.push(diagnostic);
+    }
+
+    /// Reports an error.
+    pub fn error(&mut self, span: Span, text: impl Into<String>) {
+        self.report(Diagnostic::error(span, text));
+    }
+
+    /// Reports a warning.
+    pub fn warning(&mut self, span: Span, group: &'static str, text: impl Into<String>) {
+        self.report(Diagnostic::warning(span, group, text));
+    }
+
+    /// Whether there was an error.
+    pub fn has_errors(&self) -> bool {
+        self.errors > 0
+    }
+
+    /// Whether so many errors were reported that compilation stops.
+    pub fn is_full(&self) -> bool {
+        self.errors > limits::ERRORS
+    }
+
+    /// All diagnostics.
+    pub fn list(&self) -> &[Diagnostic] {
+        &self.list
+    }
+}

@@ -1,0 +1,19 @@
+//! Limits on the input, so that no source can exhaust the stack, the memory or the time of the application. Each ends in a
+//! diagnostic that names it.
+
+/// Nesting of brackets, statements, declarators, initializers and operators in the syntax tree.
+pub const NESTING: u32 = 1024;
+/// Operators in a chain such as `a + b + c`, whose tree leans to the left.
+pub const CHAIN: u32 = 16_384;
+/// Nesting of `#include`.
+pub const INCLUDES: u32 = 200;
+/// Tokens of a translation unit after preprocessing.
+pub const TOKENS: usize = 32 << 20;
+/// Bytes of all files that are read.
+pub const SOURCE_BYTES: usize = 256 << 20;
+/// Errors after which compilation stops.
+pub const ERRORS: usize = 20;
+/// Bytes of stack of the thread that compiles. Pages that are not used take no memory.
+pub const STACK: usize = 256 << 20;
+/// Elements of a constant aggregate (an initialized array).
+pub const CONSTANT_ELEMENTS: u64 = 16 << 20;

@@ -1,0 +1,151 @@
+//! What a compilation is asked to do, and what the device has.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::diagnostics::WarningOptions;
+
+/// What the device supports: the lists of the driver's capabilities.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// `__OPENCL_VERSION__`: 310 for OpenCL 3.1.
+    pub opencl_version: u32,
+    /// Extensions (`cl_khr_...`), each also a macro.
+    pub extensions: Vec<String>,
+    /// Optional features of OpenCL C 3.0 (`__opencl_c_...`).
+    pub features: Vec<String>,
+    /// SPIR-V extensions that the module may use.
+    pub spirv_extensions: Vec<String>,
+    /// Whether images are supported (`__IMAGE_SUPPORT__`).
+    pub images: bool,
+    /// Whether pointers have 64 bits. 32 otherwise.
+    pub bits_64: bool,
+}
+
+impl Profile {
+    /// Whether the device has an extension.
+    pub fn has_extension(&self, name: &str) -> bool {
+        self.extensions.iter().any(|one| one == name)
+    }
+
+    /// Whether the device has a feature.
+    pub fn has_feature(&self, name: &str) -> bool {
+        self.features.iter().any(|one| one == name)
+    }
+}
+
+/// A version of OpenCL C (`-cl-std`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// OpenCL C 1.0
+    V1_0,
+    /// OpenCL C 1.1
+    V1_1,
+    /// OpenCL C 1.2
+    V1_2,
+    /// OpenCL C 2.0
+    V2_0,
+    /// OpenCL C 3.0
+    V3_0,
+    /// OpenCL C 3.1
+    V3_1,
+}
+
+impl Version {
+    /// `__OPENCL_C_VERSION__`
+    pub fn number(self) -> u32 {
+        match self {
+            Version::V1_0 => 100,
+            Version::V1_1 => 110,
+            Version::V1_2 => 120,
+            Version::V2_0 => 200,
+            Version::V3_0 => 300,
+            Version::V3_1 => 310,
+        }
+    }
+}
+
+/// A `-D` or `-U`, in the order of the options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MacroOption {
+    /// `-D NAME=TEXT`; `-D NAME` is `1`. A name may have a parameter list.
+    Define(String, String),
+    /// `-U NAME`
+    Undefine(String),
+}
+
+/// Flags that change what arithmetic may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MathOptions {
+    /// `-cl-single-precision-constant`
+    pub single_precision_constant: bool,
+    /// `-cl-denorms-are-zero`
+    pub denorms_are_zero: bool,
+    /// `-cl-fp32-correctly-rounded-divide-sqrt`
+    pub correctly_rounded_divide_sqrt: bool,
+    /// `-cl-mad-enable`
+    pub mad_enable: bool,
+    /// `-cl-no-signed-zeros`
+    pub no_signed_zeros: bool,
+    /// `-cl-unsafe-math-optimizations`
+    pub unsafe_math: bool,
+    /// `-cl-finite-math-only`
+    pub finite_math_only: bool,
+    /// `-cl-fast-relaxed-math`
+    pub fast_relaxed_math: bool,
+}
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The language version.
+    pub version: Version,
+    /// Macros of the command line.
+    pub macros: Vec<MacroOption>,
+    /// Directories of `-I`, in order.
+    pub include_directories: Vec<PathBuf>,
+    /// Headers in memory (`clCompileProgram`): the name as `#include` writes it, and the text. They take precedence over files.
+    pub headers: Vec<(String, Arc<[u8]>)>,
+    /// `-include` files.
+    pub forced_includes: Vec<String>,
+    /// Warnings.
+    pub warnings: WarningOptions,
+    /// Arithmetic.
+    pub math: MathOptions,
+    /// `-cl-opt-disable`
+    pub optimization_disabled: bool,
+    /// `-cl-uniform-work-group-size`
+    pub uniform_work_group_size: bool,
+    /// `-cl-kernel-arg-info`
+    pub kernel_arg_info: bool,
+    /// `-g`: names and lines of variables too. Lines of instructions are always there.
+    pub debug: bool,
+    /// Whether it is a complete program, of which only kernels are called from outside: functions need no linkage, and what no
+    /// kernel reaches is not emitted.
+    pub whole_program: bool,
+    /// Whether `__FILE__` and diagnostics call the main file this.
+    pub main_name: String,
+    /// The device.
+    pub profile: Arc<Profile>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            version: Version::V1_2,
+            macros: Vec::new(),
+            include_directories: Vec::new(),
+            headers: Vec::new(),
+            forced_includes: Vec::new(),
+            warnings: WarningOptions::default(),
+            math: MathOptions::default(),
+            optimization_disabled: false,
+            uniform_work_group_size: false,
+            kernel_arg_info: true,
+            debug: false,
+            whole_program: true,
+            main_name: "program.cl".to_owned(),
+            profile: Arc::new(Profile::default()),
+        }
+    }
+}
