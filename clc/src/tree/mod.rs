@@ -10,7 +10,7 @@ pub use constant::{Address, AddressBase, Constant};
 
 use crate::builtins::Lowering;
 use crate::source::{Span, Symbol};
-use crate::types::{QualTy, Ty, TypeTable};
+use crate::types::{Access, AddressSpace, QualTy, Ty, TypeTable};
 
 /// An index into [`Module::functions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -99,7 +99,7 @@ pub struct Kernel {
     pub arguments: Vec<KernelArgument>,
 }
 
-/// What `clGetKernelArgInfo` reports of an argument. Address space and qualifiers follow from the parameter's type.
+/// What `clGetKernelArgInfo` reports of an argument.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelArgument {
     /// The type as it is declared, without qualifiers and address spaces: `float4*`, `image2d_t`, `struct s*`.
@@ -109,6 +109,10 @@ pub struct KernelArgument {
     /// `const`, `restrict`, `volatile` of what a pointer parameter points to, and `pipe`, in the bits of
     /// `CL_KERNEL_ARG_TYPE_QUALIFIER`: 1, 2, 4, 8.
     pub type_qualifiers: u64,
+    /// The address space that a pointer parameter points to; `Private` for values. Images and pipes are `Global`.
+    pub address: AddressSpace,
+    /// Access of an image or a pipe.
+    pub access: Option<Access>,
 }
 
 /// A parameter or an automatic variable.
