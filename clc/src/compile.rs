@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::diagnostics::{Diagnostics, render};
 use crate::options::Options;
-use crate::preprocess::{Session, preprocess};
+use crate::preprocess::{Session, preprocess, print};
 use crate::source::SourceMap;
 use crate::tree::Kernel;
 use crate::{emit, limits, semantics, syntax};
@@ -36,6 +36,19 @@ pub fn compile(source: &[u8], options: &Options) -> Output {
             Err(error) => failed(&format!("error: cannot start a thread to compile on: {error}\n")),
         }
     })
+}
+
+/// Only preprocesses a source: its text as `-E` shows it, with or without line markers, and diagnostics.
+pub fn preprocess_to_text(source: &[u8], options: &Options, line_markers: bool) -> (Vec<u8>, String) {
+    let mut session = Session {
+        options,
+        sources: SourceMap::default(),
+        names: syntax::keyword::interner(),
+        diagnostics: Diagnostics::new(options.warnings.clone()),
+    };
+    let input = preprocess(&mut session, source);
+    let text = print(&session, &input, line_markers);
+    (text, render(&session.diagnostics, &session.sources, &session.names))
 }
 
 fn stages(source: &[u8], options: &Options) -> Output {

@@ -1,8 +1,10 @@
 //! Translation phases 1 to 6: texts in, tokens out. Directives and macros are gone from the result; pragmas that concern the
 //! language remain as [`TokenKind::Pragma`].
 
+mod print;
 mod token;
 
+pub use print::print;
 pub use token::{Pragma, Punct, Token, TokenKind};
 
 use crate::diagnostics::Diagnostics;
