@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::{Parser, ValueEnum};
 use clift::caps;
 use clift::frontend::options::BuildCall;
-use clift::frontend::{BuildOptions, Compiler, Job, LEVELS};
+use clift::frontend::{BuildOptions, Compiler, Job};
 
 /// Compiles OpenCL C to SPIR-V as the driver does.
 #[derive(Parser)]
@@ -51,15 +51,17 @@ fn main() -> Result<()> {
     let words = options.iter().map(String::as_str).filter(|option| !LINKING.contains(option));
     let options =
         BuildOptions::parse(&shlex::try_join(words)?, BuildCall::Compile).map_err(|reason| anyhow!(reason))?;
-    let job = Job {
-        source: &text,
-        headers: &[],
-        options: &options,
-        profile: caps::profile(),
-        level: LEVELS[0],
-        whole: false,
-    };
-    let compiled = Compiler::get().compile(&job)?;
+    let compiler = Compiler::get();
+    let mut result = Err(anyhow!("no front end"));
+    for attempt in compiler.attempts(&options) {
+        let (profile, level) = (caps::profile(), attempt.level);
+        let job = Job { source: &text, headers: &[], options: &options, profile, level, whole: false };
+        result = compiler.compile(&job, attempt).map_err(anyhow::Error::from);
+        if result.is_ok() {
+            break;
+        }
+    }
+    let compiled = result?;
     eprint!("{}", compiled.log);
     let bytes: Vec<u8> = compiled.words.iter().flat_map(|word| word.to_le_bytes()).collect();
     std::fs::write(&output, bytes).with_context(|| format!("{}", output.display()))

@@ -17,6 +17,8 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use crate::frontend::FrontEndChoice;
+
 /// The values of the environment variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -28,6 +30,8 @@ pub struct Config {
     pub width: Option<u32>,
     /// `CLIFT_THREADS`.
     pub threads: Option<usize>,
+    /// `CLIFT_FRONTEND`.
+    pub front_end: FrontEndChoice,
     /// `CLIFT_CLANG`: `None` for the newest one found, empty for none.
     pub clang: Option<PathBuf>,
     /// `CLIFT_CLANG_TIMEOUT`: limit on the processor time of one run.
@@ -165,6 +169,23 @@ const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "CLIFT_FRONTEND",
+        values: "auto | clift | clang",
+        default: "clang",
+        doc: "what compiles OpenCL C: `clift` (Clift's own front end), `clang` (a child process), or `auto` (clang for what the \
+              first cannot compile, if there is one)",
+        takes_empty: false,
+        set: |config, value| {
+            config.front_end = match text(value)? {
+                "auto" => FrontEndChoice::Auto,
+                "clift" => FrontEndChoice::Clift,
+                "clang" => FrontEndChoice::Clang,
+                _ => return Err("none of auto, clift and clang".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Variable {
         name: "CLIFT_CLANG",
         values: "path of a program; empty for none",
         default: "the newest clang found",
@@ -226,6 +247,7 @@ impl Default for Config {
             backend: BackendChoice::default(),
             width: None,
             threads: None,
+            front_end: FrontEndChoice::default(),
             clang: None,
             clang_time: Duration::from_secs(120),
             cache_dir: None,

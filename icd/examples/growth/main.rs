@@ -21,7 +21,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Parser;
 use clift::caps;
 use clift::frontend::options::BuildCall;
-use clift::frontend::{BuildOptions, Compiler, Job, LEVELS};
+use clift::frontend::{BuildOptions, Compiler, Job};
 use clift_jit::{ModuleInput, Options};
 use sources::FAMILIES;
 use tracing::field::{Field, Visit};
@@ -129,16 +129,12 @@ fn main() -> Result<()> {
 /// Compiles a source to SPIR-V; also returns the time in seconds.
 fn front_end(source: &str) -> Result<(Vec<u32>, f64)> {
     let options = BuildOptions::parse("", BuildCall::Compile).map_err(|reason| anyhow!(reason))?;
-    let job = Job {
-        source: source.as_bytes(),
-        headers: &[],
-        options: &options,
-        profile: caps::profile(),
-        level: LEVELS[0],
-        whole: true,
-    };
+    let compiler = Compiler::get();
+    let attempt = compiler.attempts(&options).next().context("no front end")?;
+    let (source, profile, level) = (source.as_bytes(), caps::profile(), attempt.level);
+    let job = Job { source, headers: &[], options: &options, profile, level, whole: true };
     let started = Instant::now();
-    let compiled = Compiler::get().compile(&job)?;
+    let compiled = compiler.compile(&job, attempt)?;
     Ok((compiled.words, started.elapsed().as_secs_f64()))
 }
 

@@ -27,13 +27,14 @@ use super::options::Std;
 use super::probe::{self, Candidate};
 use super::reflect::{self, KernelReflection};
 use super::repairs::{self, Repair};
-use super::{Compiled, Failure, FrontEnd, Job, LEVELS};
+use super::{BuildOptions, Compiled, Failure, FrontEnd, Job, SOURCE_NAME};
+
+/// Optimization levels in the order they are tried. When one half of clang fails at one level, or the kernel compiler rejects the
+/// module, the next level is tried.
+const LEVELS: [u8; 3] = [2, 1, 0];
 
 /// First word of a SPIR-V module.
 const MAGIC: u32 = 0x0723_0203;
-
-/// The source's name in diagnostics and `__FILE__`.
-const SOURCE_NAME: &str = "program.cl";
 
 /// Clang's name of its standard input.
 const STANDARD_INPUT: &str = "<stdin>";
@@ -196,7 +197,7 @@ impl Clang {
         if !is_split(job) {
             let finished = self.run(candidate, job, Action::Compile(level), &repairs::named(job), cache)?;
             return Ok(match module(&finished) {
-                Some(words) => Attempt::Done(Compiled { words, log: finished.diagnostics }),
+                Some(words) => Attempt::Done(Compiled { words, log: finished.diagnostics, kernels: None }),
                 None => Attempt::Failed(finished),
             });
         }
@@ -233,14 +234,14 @@ impl Clang {
                     back.diagnostics.insert_str(0, &front.diagnostics);
                     return Ok(Attempt::Failed(back));
                 };
-                let compiled = Compiled { words, log: back.diagnostics };
+                let compiled = Compiled { words, log: back.diagnostics, kernels: None };
                 if let Some((cache, key)) = &key {
                     cache.put(key, &compiled);
                 }
                 compiled
             }
         };
-        Ok(Attempt::Done(Compiled { words: compiled.words, log: front.diagnostics + &compiled.log }))
+        Ok(Attempt::Done(Compiled { log: front.diagnostics + &compiled.log, ..compiled }))
     }
 
     /// Compiles with one candidate; `None` when it has no SPIR-V back end.
@@ -298,6 +299,10 @@ impl Clang {
 impl FrontEnd for Clang {
     fn identity(&self) -> Option<String> {
         self.candidates().first().map(|candidate| candidate.identity.clone())
+    }
+
+    fn levels(&self, options: &BuildOptions) -> &'static [u8] {
+        if options.opt_disable { &LEVELS[2..] } else { &LEVELS }
     }
 
     fn fingerprint(&self, job: &Job<'_>) -> Option<String> {

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use clift_clc::types::{Access, AddressSpace};
 use clift_jit::{AccessQualifier, AddressQualifier, TypeQualifiers};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,31 @@ pub struct ArgReflection {
 }
 
 impl ArgReflection {
+    /// A parameter as Clift's own front end describes it.
+    pub(super) fn of(argument: &clift_clc::tree::KernelArgument) -> Self {
+        const QUALIFIERS: [(u64, &str); 4] = [(1, "const"), (2, "restrict"), (4, "volatile"), (8, "pipe")];
+        let given = QUALIFIERS.iter().filter(|(bit, _)| argument.type_qualifiers & bit != 0);
+        Self {
+            name: argument.name.clone(),
+            type_name: argument.type_name.clone(),
+            address_space: match argument.address {
+                AddressSpace::Private => 0,
+                AddressSpace::Global => 1,
+                AddressSpace::Constant => 2,
+                AddressSpace::Local => 3,
+                AddressSpace::Generic => 4,
+            },
+            access: match argument.access {
+                None => "none",
+                Some(Access::ReadOnly) => "read_only",
+                Some(Access::WriteOnly) => "write_only",
+                Some(Access::ReadWrite) => "read_write",
+            }
+            .to_owned(),
+            qualifiers: given.map(|(_, name)| *name).collect::<Vec<_>>().join(" "),
+        }
+    }
+
     /// `CL_KERNEL_ARG_ADDRESS_QUALIFIER`.
     pub fn address(&self) -> AddressQualifier {
         match self.address_space {

@@ -23,7 +23,7 @@ use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::pointer::{InArray, Text, UserData};
 use crate::frontend::headers::is_safe_name;
 use crate::frontend::options::BuildCall;
-use crate::frontend::{BuildOptions, Compiler, Header, LEVELS};
+use crate::frontend::{BuildOptions, Compiler, Header};
 use crate::object::context::Context;
 use crate::object::device::Device;
 use crate::object::program::binary::{BinaryKind, Contents};
@@ -268,9 +268,9 @@ fn ensure_compiler(program: &Program) -> ClResult<()> {
     Ok(())
 }
 
-/// Creates the unit of a program from source or SPIR-V and calls `then` with it. If a module of the front end cannot be compiled,
-/// it is compiled again with less optimization, which clang's back end handles more often. Without `headers` the source is a
-/// whole program. Returns the result and the log.
+/// Creates the unit of a program from source or SPIR-V and calls `then` with it. If a front end cannot compile the source, or its
+/// module cannot be compiled, the next way is tried ([`Compiler::attempts`]). Without `headers` the source is a whole program.
+/// Returns the result and the log.
 fn with_unit<T>(
     program: &Program,
     text: &str,
@@ -289,13 +289,22 @@ fn with_unit<T>(
         Origin::Binary | Origin::Link => unreachable!("broken invariant: only source and SPIR-V become units"),
     };
     let context = FrontEndContext { compiler: Compiler::get(), profile: caps::profile().clone() };
-    let levels: &[u8] = if options.opt_disable { &[0] } else { &LEVELS };
-    let mut notes = String::new();
-    let mut levels = levels.iter().peekable();
-    while let Some(&level) = levels.next() {
+    let mut attempts = context.compiler.attempts(options).peekable();
+    // The log of the first front end that rejects the source, and remarks on what failed.
+    let (mut rejected, mut notes) = (None, String::new());
+    while let Some(attempt) = attempts.next() {
         let (source, given) = (source.clone(), headers.unwrap_or_default().to_vec());
-        let how = (level, headers.is_none());
-        let (unit, log) = Unit::from_source(&context, source, given, text.to_owned(), options.clone(), how)?;
+        let how = (attempt, headers.is_none());
+        let compiled = Unit::from_source(&context, source, given, text.to_owned(), options.clone(), how);
+        let (unit, log) = match compiled {
+            Ok(compiled) => compiled,
+            Err(log) if rejected.is_none() && context.compiler.has_other(attempt) => {
+                notes.push_str(&format!("clift: rejected by {}:\n{log}", context.compiler.name(attempt)));
+                rejected = Some(log);
+                continue;
+            }
+            Err(log) => return Err(rejected.unwrap_or(log)),
+        };
         match then(Arc::new(unit)) {
             Ok(result) => {
                 if !notes.is_empty() {
@@ -303,13 +312,14 @@ fn with_unit<T>(
                 }
                 return Ok((result, log));
             }
-            Err(error @ (BuildError::Import(_) | BuildError::Internal(_))) if levels.peek().is_some() => {
-                notes.push_str(&format!("clift: clang's SPIR-V at -O{level} could not be compiled: {error}\n"));
+            Err(error @ (BuildError::Import(_) | BuildError::Internal(_))) if attempts.peek().is_some() => {
+                let (name, level) = (context.compiler.name(attempt), attempt.level);
+                notes.push_str(&format!("clift: SPIR-V of {name} at -O{level} could not be compiled: {error}\n"));
             }
             Err(error) => return Err(format!("{log}{notes}{error}\n")),
         }
     }
-    Err(notes)
+    Err(rejected.unwrap_or(notes))
 }
 
 /// The kernel compiler's options that do not come from the application.

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use clift_jit::{BuildError, FastMath, ModuleInput, Options};
 
-use crate::frontend::{BuildOptions, Compiler, Header, Job, KernelReflection, Profile};
+use crate::frontend::{Attempt, BuildOptions, Compiler, Header, Job, KernelReflection, Profile};
 
 /// One module and its origin.
 #[derive(Debug)]
@@ -33,6 +33,7 @@ struct Recipe {
     headers: Vec<Header>,
     profile: Arc<Profile>,
     compiler: &'static Compiler,
+    attempt: Attempt,
 }
 
 /// The environment in which a source is compiled.
@@ -45,9 +46,7 @@ pub struct FrontEndContext {
 }
 
 impl Unit {
-    /// Compiles OpenCL C, starting with one of [`LEVELS`](crate::frontend::LEVELS), as a whole program or a part of one. Returns
-    /// the unit and the warnings.
-    /// unit and the warnings, or the log of the failure.
+    /// Compiles OpenCL C in one way, as a whole program or a part of one. Returns the unit and the warnings.
     ///
     /// # Errors
     /// The build log of a failed compilation.
@@ -57,12 +56,12 @@ impl Unit {
         headers: Vec<Header>,
         options_text: String,
         options: BuildOptions,
-        (level, whole): (u8, bool),
+        (attempt, whole): (Attempt, bool),
     ) -> Result<(Self, String), String> {
-        let job =
-            Job { source: &source, headers: &headers, options: &options, profile: &context.profile, level, whole };
-        let compiled = context.compiler.compile(&job).map_err(|failure| failure.log)?;
-        let recipe = Recipe { source, headers, profile: context.profile.clone(), compiler: context.compiler };
+        let (profile, level) = (&context.profile, attempt.level);
+        let job = Job { source: &source, headers: &headers, options: &options, profile, level, whole };
+        let compiled = context.compiler.compile(&job, attempt).map_err(|failure| failure.log)?;
+        let recipe = Recipe { source, headers, profile: profile.clone(), compiler: context.compiler, attempt };
         let unit = Self {
             words: compiled.words,
             spec_constants: Vec::new(),
@@ -70,7 +69,7 @@ impl Unit {
             options,
             from_source: true,
             recipe: Some(recipe),
-            kernels: OnceLock::new(),
+            kernels: compiled.kernels.map(OnceLock::from).unwrap_or_default(),
         };
         Ok((unit, compiled.log))
     }
@@ -156,7 +155,7 @@ impl Unit {
                 level: 0,
                 whole: false,
             };
-            recipe.compiler.describe(&job).unwrap_or_else(|failure| {
+            recipe.compiler.describe(&job, recipe.attempt).unwrap_or_else(|failure| {
                 tracing::warn!(target: "clift::build", "kernels could not be described: {failure}");
                 Vec::new()
             })
