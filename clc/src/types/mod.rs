@@ -2,9 +2,11 @@
 //! `typedef` names are not types: they are resolved when they are used. `signed char` is `char`, and `long long` is `long`.
 
 mod layout;
+mod names;
 mod table;
 
 pub use layout::Layout;
+pub use names::{BuiltinType, builtin_type};
 pub use table::TypeTable;
 
 use crate::source::{Span, Symbol};
