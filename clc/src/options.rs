@@ -11,11 +11,11 @@ pub struct Profile {
     /// `__OPENCL_VERSION__`: 310 for OpenCL 3.1.
     pub opencl_version: u32,
     /// Extensions (`cl_khr_...`), each also a macro.
-    pub extensions: Vec<String>,
+    pub extensions: Vec<&'static str>,
     /// Optional features of OpenCL C 3.0 (`__opencl_c_...`).
-    pub features: Vec<String>,
+    pub features: Vec<&'static str>,
     /// SPIR-V extensions that the module may use.
-    pub spirv_extensions: Vec<String>,
+    pub spirv_extensions: Vec<&'static str>,
     /// Whether images are supported (`__IMAGE_SUPPORT__`).
     pub images: bool,
     /// Whether pointers have 64 bits. 32 otherwise.
@@ -108,12 +108,11 @@ const FULL_SPIRV_EXTENSIONS: &[&str] = &[
 impl Profile {
     /// A device with everything that Clift's driver has, for the program `clift-clc` and for tests.
     pub fn full() -> Self {
-        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         Self {
             opencl_version: 310,
-            extensions: owned(FULL_EXTENSIONS),
-            features: owned(FULL_FEATURES),
-            spirv_extensions: owned(FULL_SPIRV_EXTENSIONS),
+            extensions: FULL_EXTENSIONS.to_vec(),
+            features: FULL_FEATURES.to_vec(),
+            spirv_extensions: FULL_SPIRV_EXTENSIONS.to_vec(),
             images: true,
             bits_64: true,
         }
@@ -121,12 +120,12 @@ impl Profile {
 
     /// Whether the device has an extension.
     pub fn has_extension(&self, name: &str) -> bool {
-        self.extensions.iter().any(|one| one == name)
+        self.extensions.contains(&name)
     }
 
     /// Whether the device has a feature.
     pub fn has_feature(&self, name: &str) -> bool {
-        self.features.iter().any(|one| one == name)
+        self.features.contains(&name)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The front end in a host that handles `SIGCHLD` itself. It is a separate test program because signal handling is per process.
 #![allow(unsafe_code, reason = "changes how the process treats a signal")]
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use clift::frontend::clang::Clang;
@@ -19,7 +20,7 @@ fn sigchld_ignored_or_handled_elsewhere() {
         eprintln!("skipped: no clang >= 20 installed");
         return;
     }
-    let (options, profile) = (BuildOptions::default(), Profile::default());
+    let (options, profile) = (BuildOptions::default(), Arc::new(Profile::default()));
     let job = |source: &'static str| Job {
         source: source.as_bytes(),
         headers: &[],

@@ -248,8 +248,8 @@ mod tests {
         assert_eq!(find("queue_t", Version::V2_0, &profile), Some(BuiltinType::Queue));
         assert_eq!(find("queue_t", Version::V3_0, &profile), None);
         assert_eq!(find("double2", Version::V1_2, &profile), None);
-        profile.extensions.push("cl_khr_fp64".to_owned());
-        profile.features.push("__opencl_c_device_enqueue".to_owned());
+        profile.extensions.push("cl_khr_fp64");
+        profile.features.push("__opencl_c_device_enqueue");
         assert_eq!(find("double2", Version::V1_2, &profile), Some(BuiltinType::Vector(Scalar::Double, 2)));
         assert_eq!(find("queue_t", Version::V3_0, &profile), Some(BuiltinType::Queue));
     }

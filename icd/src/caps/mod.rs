@@ -236,6 +236,7 @@ pub fn profile() -> &'static Arc<Profile> {
             features: OPENCL_C_FEATURES.to_vec(),
             spirv_extensions: SPIRV_EXTENSIONS.to_vec(),
             images: IMAGES,
+            bits_64: true,
         })
     })
 }

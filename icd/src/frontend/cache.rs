@@ -223,17 +223,19 @@ fn base_directory() -> Option<PathBuf> {
 mod tests {
     use super::{BLOCK, DiskCache, EVICTION_INTERVAL, Key, SHARDS, evict, may_read_files};
     use crate::frontend::options::{BuildCall, BuildOptions};
+    use std::sync::Arc;
+
     use crate::frontend::{Compiled, Header, Job, Profile};
     use std::os::unix::fs::MetadataExt;
     use std::time::SystemTime;
 
     fn compiled(size: usize) -> Compiled {
-        Compiled { words: vec![7; size], log: "warning\n".to_owned() }
+        Compiled { words: vec![7; size], log: "warning\n".to_owned(), kernels: None }
     }
 
     fn key(source: &str, options: &str, identity: &str) -> Option<Key> {
         let options = BuildOptions::parse(options, BuildCall::Compile).unwrap();
-        let profile = Profile::default();
+        let profile = Arc::new(Profile::default());
         let fingerprint = format!("{identity} {options:?}");
         Key::of(
             &Job {
@@ -258,7 +260,7 @@ mod tests {
             assert_ne!(key(source, options, identity).unwrap(), base);
         }
         let options = BuildOptions::default();
-        let profile = Profile::default();
+        let profile = Arc::new(Profile::default());
         let with = |headers: &[Header]| {
             Key::of(
                 &Job { source: b"kernel", headers, options: &options, profile: &profile, level: 2, whole: true },

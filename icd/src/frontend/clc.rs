@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clift_clc::diagnostics::WarningOptions;
-use clift_clc::options::{MacroOption, MathOptions, Options, Profile as ClcProfile, Version};
+use clift_clc::options::{MacroOption, MathOptions, Options, Version};
 
 use super::cache::DiskCache;
 use super::options::Std;
@@ -80,7 +80,7 @@ fn options(job: &Job<'_>) -> Options {
         kernel_arg_info: build.kernel_arg_info,
         whole_program: job.whole,
         main_name: SOURCE_NAME.to_owned(),
-        profile: profile(job),
+        profile: job.profile.clone(),
         ..Options::default()
     };
     for argument in &build.front_end {
@@ -115,17 +115,4 @@ fn warn(warnings: &mut WarningOptions, name: &str) {
         None if name == "error" => warnings.errors = true,
         None => warnings.groups.push((name.to_owned(), true)),
     }
-}
-
-/// The device as the front end knows it.
-fn profile(job: &Job<'_>) -> Arc<ClcProfile> {
-    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Arc::new(ClcProfile {
-        opencl_version: job.profile.opencl_version,
-        extensions: owned(&job.profile.extensions),
-        features: owned(&job.profile.features),
-        spirv_extensions: owned(&job.profile.spirv_extensions),
-        images: job.profile.images,
-        bits_64: true,
-    })
 }

@@ -19,30 +19,16 @@ pub mod repairs;
 
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::config;
 use cache::{DiskCache, Key};
+pub use clift_clc::options::Profile;
 pub use headers::Header;
 pub use options::BuildOptions;
 pub use reflect::{ArgReflection, KernelReflection};
-
-/// What the device supports in OpenCL C.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Profile {
-    /// `__OPENCL_VERSION__`: 300 for OpenCL 3.0.
-    pub opencl_version: u32,
-    /// Extensions (`cl_khr_...`), each also a macro.
-    pub extensions: Vec<&'static str>,
-    /// Optional features of OpenCL C 3.0 (`__opencl_c_...`).
-    pub features: Vec<&'static str>,
-    /// SPIR-V extensions that modules may use.
-    pub spirv_extensions: Vec<&'static str>,
-    /// Whether images are supported (`__IMAGE_SUPPORT__`).
-    pub images: bool,
-}
 
 /// The source's name in diagnostics and `__FILE__`.
 pub const SOURCE_NAME: &str = "program.cl";
@@ -77,7 +63,7 @@ pub struct Job<'a> {
     /// How to compile it.
     pub options: &'a BuildOptions,
     /// What it may use.
-    pub profile: &'a Profile,
+    pub profile: &'a Arc<Profile>,
     /// The front end's optimization level.
     pub level: u8,
     /// Whether it is a complete program (`clBuildProgram`), of which only kernels are called from outside.

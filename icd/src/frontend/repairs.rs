@@ -272,7 +272,7 @@ mod tests {
 
     fn names_for(source: &str, options: &str) -> Vec<&'static str> {
         let options = BuildOptions::parse(options, BuildCall::Compile).unwrap();
-        let profile = Profile::default();
+        let profile = std::sync::Arc::new(Profile::default());
         let source = source.as_bytes();
         let job = Job { source, headers: &[], options: &options, profile: &profile, level: 2, whole: true };
         named(&job).iter().map(|row| row.name).collect()

@@ -1,6 +1,7 @@
 //! The front end against the installed clang, and against scripts that crash, hang and fail.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Action, Clang, MAGIC, module, repairs};
@@ -10,14 +11,15 @@ use crate::frontend::{Compiled, Failure, FrontEnd, Header, Job, Profile};
 
 const SIMPLE: &str = "kernel void k(global int *p, int n) { p[get_global_id(0)] = n; }\n";
 
-fn profile() -> Profile {
-    Profile {
+fn profile() -> Arc<Profile> {
+    Arc::new(Profile {
         opencl_version: 300,
         extensions: vec!["cl_khr_byte_addressable_store", "cl_khr_fp64", "cl_khr_made_up"],
         features: vec!["__opencl_c_int64", "__opencl_c_fp64"],
         spirv_extensions: vec!["SPV_EXT_relaxed_printf_string_address_space"],
         images: false,
-    }
+        bits_64: true,
+    })
 }
 
 /// The installed clang. Tests that need it report when it is missing, and pass.
@@ -212,8 +214,8 @@ const UNDECLARED: &str =
         p[0] = read_imagef(i, s, (float2)(1), 1.0f); p[1] = convert_float4(read_imageh(i, s, (float2)(1), 1.0f));
     }\n";
 
-fn full_profile() -> Profile {
-    crate::caps::profile().as_ref().clone()
+fn full_profile() -> Arc<Profile> {
+    crate::caps::profile().clone()
 }
 
 /// The functions that a source imports after linking the libraries selected by its names or by its imports.
@@ -341,7 +343,7 @@ fn corpus() {
         }
     }
     files.sort();
-    let mut profile = profile();
+    let mut profile = profile().as_ref().clone();
     profile.extensions = vec![
         "cl_khr_byte_addressable_store",
         "cl_khr_fp64",
@@ -354,6 +356,7 @@ fn corpus() {
         "cl_khr_int64_extended_atomics",
     ];
     profile.images = true;
+    let profile = Arc::new(profile);
     let (mut good, mut bad) = (0, 0);
     for path in &files {
         let source = std::fs::read(path).unwrap();
