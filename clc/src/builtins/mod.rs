@@ -1,8 +1,28 @@
 //! OpenCL C's built-in functions: one table of names, generic signatures, conditions and lowerings, expanded when a name is used.
+//!
+//! | file | content |
+//! |---|---|
+//! | `table/` | the functions, by class |
+//! | `signature.rs` | generic signatures and their expansion |
+//! | `condition.rs` | what functions need |
+//! | `generated.rs` | `convert_` and `as_`, whose names say everything |
+//! | `index.rs` | rows by name |
+//! | `lowering.rs` | what calls become |
+//! | `ext.rs` | instruction numbers of `OpenCL.std` |
 
+mod condition;
+pub(crate) mod ext;
+mod generated;
+mod index;
 mod lowering;
+mod signature;
+mod table;
+#[cfg(test)]
+mod tests;
 
-pub use lowering::Lowering;
+pub use lowering::{
+    AtomicForm, AtomicOp, ByteDot, EnqueueOp, FenceKind, GroupOperator, ImageQuery, Lowering, NamedBarrierOp, PipeOp,
+};
 
 use crate::options::{Profile, Version};
 use crate::types::{QualTy, Ty, TypeTable};
@@ -40,6 +60,24 @@ pub struct Function {
 
 /// The built-in function of a name; `None` if no version and no extension has it.
 pub fn find(name: &str, environment: Environment<'_>, types: &mut TypeTable) -> Option<Function> {
-    let _ = (name, environment, types);
-    None
+    let mut function = Function::default();
+    let mut reasons: Vec<String> = Vec::new();
+    let mut is_known = false;
+    for (group, lowering) in index::rows(name) {
+        is_known = true;
+        let missing = group.when.missing(environment);
+        if missing.is_empty() {
+            signature::expand(group, lowering, environment, types, &mut function.overloads);
+        } else if !reasons.contains(&missing) {
+            reasons.push(missing);
+        }
+    }
+    if !is_known {
+        function.overloads = generated::find(name, environment, types)?;
+    }
+    if function.overloads.is_empty() {
+        let needed = if reasons.is_empty() { "an optional type".to_owned() } else { reasons.join(" or ") };
+        function.missing = Some(format!("requires {needed}"));
+    }
+    Some(function)
 }

@@ -22,5 +22,6 @@ pub(crate) fn call(
             let ty = emitter.module.type_id(result);
             Some(emitter.ext(number, ty, values))
         }
+        _ => Some(emitter.module.zero(result)),
     }
 }

@@ -1,0 +1,117 @@
+//! What a function needs: versions, extensions, features.
+
+use std::fmt::Write;
+
+use super::Environment;
+use crate::options::Version;
+
+/// A condition of the table.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum When {
+    /// Nothing.
+    Always,
+    /// This language version or a later one.
+    Since(Version),
+    /// A version before this one.
+    Before(Version),
+    /// An extension.
+    Extension(&'static str),
+    /// A feature of OpenCL C 3.0. Version 2.0 has the features of the device too.
+    Feature(&'static str),
+    /// Images.
+    Images,
+    /// Sub-groups, which are there in every version if the device has them: as an extension, or as a feature.
+    SubGroups,
+    /// All of these.
+    All(&'static [When]),
+    /// One of these.
+    Any(&'static [When]),
+}
+
+impl When {
+    /// Whether it holds.
+    pub(super) fn holds(self, environment: Environment<'_>) -> bool {
+        let profile = environment.profile;
+        match self {
+            When::Always => true,
+            When::Since(version) => environment.version >= version,
+            When::Before(version) => environment.version < version,
+            When::Extension(name) => profile.has_extension(name),
+            When::Feature(name) => environment.version >= Version::V2_0 && profile.has_feature(name),
+            When::Images => profile.images,
+            When::SubGroups => {
+                ["cl_khr_subgroups", "cl_intel_subgroups"].iter().any(|name| profile.has_extension(name))
+                    || profile.has_feature("__opencl_c_subgroups")
+            }
+            When::All(conditions) => conditions.iter().all(|condition| condition.holds(environment)),
+            When::Any(conditions) => conditions.iter().any(|condition| condition.holds(environment)),
+        }
+    }
+
+    /// What is missing, in words; empty if it holds.
+    pub(super) fn missing(self, environment: Environment<'_>) -> String {
+        if self.holds(environment) {
+            return String::new();
+        }
+        let joined = |conditions: &[When], between: &str| {
+            let mut text = String::new();
+            for part in
+                conditions.iter().map(|condition| condition.missing(environment)).filter(|part| !part.is_empty())
+            {
+                let _ = write!(text, "{}{part}", if text.is_empty() { "" } else { between });
+            }
+            text
+        };
+        match self {
+            When::Always => String::new(),
+            When::Since(version) => format!("OpenCL C {}", version_name(version)),
+            When::Before(version) => format!("a version before OpenCL C {}", version_name(version)),
+            When::Extension(name) => format!("the extension {name}"),
+            When::Feature(name) => format!("the feature {name}"),
+            When::Images => "support for images".to_owned(),
+            When::SubGroups => "the feature __opencl_c_subgroups".to_owned(),
+            When::All(conditions) => joined(conditions, " and "),
+            When::Any(conditions) => joined(conditions, " or "),
+        }
+    }
+}
+
+/// A version as it is written.
+fn version_name(version: Version) -> String {
+    let number = version.number();
+    format!("{}.{}", number / 100, number / 10 % 10)
+}
+
+impl Environment<'_> {
+    /// Whether there are halves as values.
+    pub(super) fn has_half(self) -> bool {
+        self.profile.has_extension("cl_khr_fp16")
+    }
+
+    /// Whether there are doubles.
+    pub(super) fn has_double(self) -> bool {
+        self.profile.has_extension("cl_khr_fp64") || When::Feature("__opencl_c_fp64").holds(self)
+    }
+
+    /// Whether there is the generic address space.
+    pub(super) fn has_generic(self) -> bool {
+        When::Feature("__opencl_c_generic_address_space").holds(self)
+    }
+}
+
+#[cfg(test)]
+impl When {
+    /// Adds the extensions and features that it names.
+    pub(super) fn names(self, extensions: &mut Vec<&'static str>, features: &mut Vec<&'static str>) {
+        match self {
+            When::Extension(name) => extensions.push(name),
+            When::Feature(name) => features.push(name),
+            When::All(conditions) | When::Any(conditions) => {
+                for condition in conditions {
+                    condition.names(extensions, features);
+                }
+            }
+            When::Always | When::Since(_) | When::Before(_) | When::Images | When::SubGroups => {}
+        }
+    }
+}
