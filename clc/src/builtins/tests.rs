@@ -15,14 +15,7 @@ fn everything() -> Profile {
     extensions.extend(["cl_khr_fp16", "cl_khr_fp64", "cl_khr_gl_msaa_sharing", "cl_khr_depth_images"]);
     extensions.push("cl_khr_3d_image_writes");
     features.extend(["__opencl_c_read_write_images", "__opencl_c_images", "__opencl_c_subgroups"]);
-    Profile {
-        opencl_version: 310,
-        extensions: extensions.into_iter().map(str::to_owned).collect(),
-        features: features.into_iter().map(str::to_owned).collect(),
-        images: true,
-        bits_64: true,
-        ..Profile::default()
-    }
+    Profile { opencl_version: 310, extensions, features, images: true, bits_64: true, ..Profile::default() }
 }
 
 fn lookup(name: &str, version: Version, profile: &Profile) -> Option<Function> {
