@@ -1,0 +1,239 @@
+//! Primary expressions: names, literals, and what begins with a keyword or `^`.
+
+use super::ast::{Declarator, Designator, Expr, ExprKind, Name, TypeName, TypeOrExpr};
+use super::expressions::Parenthesized;
+use super::keyword::Keyword;
+use super::parser::{Parse, Parser, Tok};
+use crate::preprocess::Punct;
+use crate::source::Span;
+
+impl Parser<'_, '_> {
+    /// A primary expression.
+    pub(super) fn primary(&mut self) -> Parse<Expr> {
+        let start = self.span;
+        let kind = match self.tok {
+            Tok::Name(symbol) => {
+                if self.meaning(symbol).is_type() {
+                    let text = format!("unexpected type name '{}': expected expression", self.text(symbol));
+                    return self.fail(text);
+                }
+                self.advance();
+                ExprKind::Name(symbol)
+            }
+            Tok::Number(symbol) => {
+                self.advance();
+                ExprKind::Number(symbol)
+            }
+            Tok::Char(symbol) => {
+                self.advance();
+                ExprKind::Char(symbol)
+            }
+            Tok::String(_) => ExprKind::String(self.strings()),
+            Tok::Keyword(Keyword::FuncName) => {
+                self.advance();
+                ExprKind::FuncName
+            }
+            Tok::Keyword(keyword) => return self.keyword_expression(keyword, start),
+            Tok::Punct(Punct::Caret) => return self.block_literal(start),
+            Tok::Punct(_) | Tok::Pragma(_) | Tok::Unknown | Tok::End => return self.fail("expected expression"),
+        };
+        Ok(Expr { kind, span: start, caret: start }.ending(self.previous))
+    }
+
+    /// Adjacent string literals.
+    pub(super) fn strings(&mut self) -> Vec<Name> {
+        let mut strings = Vec::new();
+        while let Tok::String(symbol) = self.tok {
+            strings.push(Name { symbol, span: self.span });
+            self.advance();
+        }
+        strings
+    }
+
+    /// `sizeof`, `_Alignof` or `vec_step`.
+    pub(super) fn type_query(&mut self, keyword: Keyword) -> Parse<Expr> {
+        let start = self.span;
+        self.advance();
+        let of = self.nested(|parser| parser.measured(|parser| parser.type_or_unary(keyword)))?;
+        self.grow()?;
+        let of = Box::new(of);
+        let kind = match keyword {
+            Keyword::Alignof => ExprKind::Alignof(of),
+            Keyword::VecStep => ExprKind::VecStep(of),
+            _ => ExprKind::Sizeof(of),
+        };
+        Ok(Expr { kind, span: self.since(start), caret: start })
+    }
+
+    fn type_or_unary(&mut self, keyword: Keyword) -> Parse<TypeOrExpr> {
+        let open = self.span;
+        if !self.is(Punct::LeftParen) {
+            if self.starts_type() {
+                let name = match keyword {
+                    Keyword::Alignof => "_Alignof",
+                    Keyword::VecStep => "vec_step",
+                    _ => "sizeof",
+                };
+                return self.fail(format!("expected parentheses around type name in {name} expression"));
+            }
+            return Ok(TypeOrExpr::Expr(self.cast()?));
+        }
+        Ok(match self.parenthesized()? {
+            Parenthesized::Type(ty) if self.is(Punct::LeftBrace) => {
+                let literal = self.compound_literal(ty, open)?;
+                TypeOrExpr::Expr(self.postfix(literal)?)
+            }
+            Parenthesized::Type(ty) => TypeOrExpr::Type(ty),
+            Parenthesized::Expr(expr) => TypeOrExpr::Expr(self.postfix(expr)?),
+        })
+    }
+
+    /// What begins with a keyword.
+    fn keyword_expression(&mut self, keyword: Keyword, start: Span) -> Parse<Expr> {
+        let is_form = matches!(
+            keyword,
+            Keyword::Generic
+                | Keyword::BuiltinOffsetof
+                | Keyword::BuiltinTypesCompatible
+                | Keyword::BuiltinChooseExpr
+                | Keyword::BuiltinAstype
+                | Keyword::BuiltinConvertVector
+                | Keyword::BuiltinShuffleVector
+                | Keyword::BuiltinVaArg
+        );
+        if !is_form {
+            return self.fail("expected expression");
+        }
+        self.advance();
+        let open = self.span;
+        let kind = self.nested(|parser| {
+            parser.expect(Punct::LeftParen, "expected '('")?;
+            let kind = parser.measured(|parser| parser.keyword_form(keyword, start))?;
+            parser.grow()?;
+            parser.close(Punct::RightParen, open)?;
+            Ok(kind)
+        })?;
+        Ok(Expr { kind, span: self.since(start), caret: start })
+    }
+
+    /// The contents of the parentheses.
+    fn keyword_form(&mut self, keyword: Keyword, start: Span) -> Parse<ExprKind> {
+        match keyword {
+            Keyword::Generic => return self.generic_selection(),
+            Keyword::BuiltinOffsetof => {
+                let ty = self.type_name()?;
+                self.comma()?;
+                let mut designators = vec![Designator::Field(self.expect_name()?)];
+                loop {
+                    if self.eat(Punct::Dot) {
+                        designators.push(Designator::Field(self.expect_name()?));
+                    } else if self.is(Punct::LeftBracket) {
+                        let open = self.span;
+                        self.advance();
+                        designators.push(Designator::Index(self.nested(Self::expression)?, None));
+                        self.close(Punct::RightBracket, open)?;
+                    } else {
+                        return Ok(ExprKind::Offsetof(Box::new(ty), designators));
+                    }
+                }
+            }
+            Keyword::BuiltinTypesCompatible => {
+                let first = self.type_name()?;
+                self.comma()?;
+                return Ok(ExprKind::TypesCompatible(Box::new(first), Box::new(self.type_name()?)));
+            }
+            Keyword::BuiltinShuffleVector => {
+                let mut list = vec![self.assignment()?];
+                while self.eat(Punct::Comma) {
+                    list.push(self.assignment()?);
+                }
+                return Ok(ExprKind::ShuffleVector(list));
+            }
+            _ => {}
+        }
+        let first = Box::new(self.assignment()?);
+        self.comma()?;
+        Ok(match keyword {
+            Keyword::BuiltinChooseExpr => {
+                let second = Box::new(self.assignment()?);
+                self.comma()?;
+                ExprKind::ChooseExpr(first, second, Box::new(self.assignment()?))
+            }
+            Keyword::BuiltinAstype => ExprKind::Astype(first, Box::new(self.type_name()?)),
+            Keyword::BuiltinConvertVector => ExprKind::ConvertVector(first, Box::new(self.type_name()?)),
+            _ => {
+                self.type_name()?;
+                self.error(start, "variable arguments are not supported in OpenCL");
+                ExprKind::Error
+            }
+        })
+    }
+
+    fn comma(&mut self) -> Parse<()> {
+        self.expect(Punct::Comma, "expected ','")
+    }
+
+    fn generic_selection(&mut self) -> Parse<ExprKind> {
+        let control = Box::new(self.assignment()?);
+        self.comma()?;
+        let mut associations = Vec::new();
+        let mut default: Option<Span> = None;
+        loop {
+            let at = self.span;
+            let ty = if self.eat_keyword(Keyword::Default) {
+                if let Some(first) = default.replace(at) {
+                    let text = "duplicate default generic association";
+                    let diagnostic = crate::diagnostics::Diagnostic::error(at, text);
+                    let diagnostic = diagnostic.note(first, "previous default generic association is here");
+                    self.session.diagnostics.report(diagnostic);
+                }
+                None
+            } else {
+                Some(self.type_name()?)
+            };
+            self.expect(Punct::Colon, "expected ':'")?;
+            associations.push((ty, self.assignment()?));
+            if !self.eat(Punct::Comma) {
+                return Ok(ExprKind::Generic(control, associations));
+            }
+        }
+    }
+
+    /// A block: `^ type (parameters) { ... }`.
+    fn block_literal(&mut self, start: Span) -> Parse<Expr> {
+        self.advance();
+        self.skip_attributes()?;
+        let expr = self.nested(|parser| {
+            parser.names.open();
+            let result = parser.measured(|parser| parser.block_parts(start));
+            parser.names.close();
+            result
+        })?;
+        self.grow()?;
+        Ok(expr)
+    }
+
+    fn block_parts(&mut self, start: Span) -> Parse<Expr> {
+        let ty = if self.is(Punct::LeftBrace) {
+            None
+        } else {
+            let specifiers = if self.is(Punct::LeftParen) { self.no_specifiers() } else { self.type_specifiers()? };
+            let declarator: Declarator = self.abstract_declarator()?;
+            self.declare_parameters(&declarator);
+            Some(Box::new(TypeName { specifiers, declarator, span: self.since(start) }))
+        };
+        if !self.is(Punct::LeftBrace) {
+            return self.fail("expected expression");
+        }
+        let body = self.block()?;
+        Ok(Expr { kind: ExprKind::Block(ty, body), span: self.since(start), caret: start })
+    }
+}
+
+impl Expr {
+    /// The same expression, ending with another token.
+    fn ending(mut self, last: Span) -> Self {
+        self.span = self.span.to(last);
+        self
+    }
+}
