@@ -65,7 +65,10 @@ fn stages(source: &[u8], options: &Options) -> Output {
     if !session.diagnostics.is_full() {
         let module = semantics::check(&mut session, &unit);
         if !session.diagnostics.has_errors() {
-            output.words = Some(emit::emit(&session, &module));
+            match emit::emit(&session, &module) {
+                Ok(words) => output.words = Some(words),
+                Err((span, text)) => session.diagnostics.error(span, text),
+            }
             for function in &module.functions {
                 if let (Some(kernel), Some(_)) = (&function.kernel, &function.body) {
                     output.kernels.push((function.link_name.clone(), kernel.clone()));

@@ -1,0 +1,249 @@
+//! Operators and comparisons.
+
+use spirv::Op;
+
+use crate::emit::Id;
+use crate::emit::function::FunctionEmitter;
+use crate::source::Span;
+use crate::tree::{BinaryOp, CompareOp, Expr, ExprKind, UnaryOp};
+use crate::types::{Scalar, Ty, TypeKind};
+
+/// The operands of an instruction that are compared or combined.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Signed,
+    Unsigned,
+    Float,
+}
+
+fn class(scalar: Scalar) -> Class {
+    match scalar {
+        _ if scalar.is_float() => Class::Float,
+        _ if scalar.is_signed() => Class::Signed,
+        _ => Class::Unsigned,
+    }
+}
+
+fn comparison(op: CompareOp, class: Class) -> Op {
+    match (op, class) {
+        (CompareOp::Equal, Class::Float) => Op::FOrdEqual,
+        (CompareOp::NotEqual, Class::Float) => Op::FUnordNotEqual,
+        (CompareOp::Less, Class::Float) => Op::FOrdLessThan,
+        (CompareOp::LessEqual, Class::Float) => Op::FOrdLessThanEqual,
+        (CompareOp::Greater, Class::Float) => Op::FOrdGreaterThan,
+        (CompareOp::GreaterEqual, Class::Float) => Op::FOrdGreaterThanEqual,
+        (CompareOp::Equal, Class::Signed | Class::Unsigned) => Op::IEqual,
+        (CompareOp::NotEqual, Class::Signed | Class::Unsigned) => Op::INotEqual,
+        (CompareOp::Less, Class::Signed) => Op::SLessThan,
+        (CompareOp::LessEqual, Class::Signed) => Op::SLessThanEqual,
+        (CompareOp::Greater, Class::Signed) => Op::SGreaterThan,
+        (CompareOp::GreaterEqual, Class::Signed) => Op::SGreaterThanEqual,
+        (CompareOp::Less, Class::Unsigned) => Op::ULessThan,
+        (CompareOp::LessEqual, Class::Unsigned) => Op::ULessThanEqual,
+        (CompareOp::Greater, Class::Unsigned) => Op::UGreaterThan,
+        (CompareOp::GreaterEqual, Class::Unsigned) => Op::UGreaterThanEqual,
+    }
+}
+
+fn instruction(op: BinaryOp, class: Class) -> Op {
+    match (op, class) {
+        (BinaryOp::Add, Class::Float) => Op::FAdd,
+        (BinaryOp::Sub, Class::Float) => Op::FSub,
+        (BinaryOp::Mul, Class::Float) => Op::FMul,
+        (BinaryOp::Div, Class::Float) => Op::FDiv,
+        (BinaryOp::Rem, Class::Float) => Op::FRem,
+        (BinaryOp::Add, Class::Signed | Class::Unsigned) => Op::IAdd,
+        (BinaryOp::Sub, Class::Signed | Class::Unsigned) => Op::ISub,
+        (BinaryOp::Mul, Class::Signed | Class::Unsigned) => Op::IMul,
+        (BinaryOp::Div, Class::Signed) => Op::SDiv,
+        (BinaryOp::Div, Class::Unsigned) => Op::UDiv,
+        (BinaryOp::Rem, Class::Signed) => Op::SRem,
+        (BinaryOp::Rem, Class::Unsigned) => Op::UMod,
+        (BinaryOp::Shr, Class::Signed) => Op::ShiftRightArithmetic,
+        (BinaryOp::Shr, Class::Unsigned | Class::Float) => Op::ShiftRightLogical,
+        (BinaryOp::Shl, _) => Op::ShiftLeftLogical,
+        (BinaryOp::And, _) => Op::BitwiseAnd,
+        (BinaryOp::Or, _) => Op::BitwiseOr,
+        (BinaryOp::Xor, _) => Op::BitwiseXor,
+    }
+}
+
+impl FunctionEmitter<'_, '_> {
+    pub(super) fn unary(&mut self, op: UnaryOp, operand: &Expr, expr: &Expr) -> Id {
+        let value = self.value(operand);
+        self.at(expr.span);
+        let Some((scalar, lanes)) = self.module.source.types.lanes(operand.ty) else { return value };
+        let ty = self.module.type_id(operand.ty);
+        match op {
+            UnaryOp::Negate if scalar.is_float() => self.op(Op::FNegate, ty, &[value]),
+            UnaryOp::Negate => self.op(Op::SNegate, ty, &[value]),
+            UnaryOp::Not => self.op(Op::Not, ty, &[value]),
+            UnaryOp::LogicalNot if scalar == Scalar::Bool => self.op(Op::LogicalNot, ty, &[value]),
+            UnaryOp::LogicalNot => {
+                let zero = self.module.zero(operand.ty);
+                let truths = self.module.lanes_type(Scalar::Bool, lanes.into());
+                let is_zero = self.op(comparison(CompareOp::Equal, class(scalar)), truths, &[value, zero]);
+                self.truth_as_number(is_zero, expr.ty)
+            }
+        }
+    }
+
+    /// An operator on two values of a type. The right operand of a shift has a type of its own.
+    pub(super) fn binary(&mut self, op: BinaryOp, ty: Ty, left: Id, right: Id, right_type: Ty) -> Id {
+        let Some((scalar, lanes)) = self.module.source.types.lanes(ty) else { return left };
+        let right = match op {
+            BinaryOp::Shl | BinaryOp::Shr => self.shift_count(right, right_type, scalar, lanes),
+            BinaryOp::Add
+            | BinaryOp::Sub
+            | BinaryOp::Mul
+            | BinaryOp::Div
+            | BinaryOp::Rem
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Xor => right,
+        };
+        let result = self.module.type_id(ty);
+        if scalar == Scalar::Bool {
+            return self.bool_operator(op, left, right);
+        }
+        let op = instruction(op, class(scalar));
+        if scalar.is_float() && !self.contract {
+            self.module.contraction_off = true;
+        }
+        self.op(op, result, &[left, right])
+    }
+
+    /// Operators on `bool`s, which the language computes as `int`: only the lowest bit counts.
+    fn bool_operator(&mut self, op: BinaryOp, left: Id, right: Id) -> Id {
+        let ty = self.module.bool_type();
+        let op = match op {
+            BinaryOp::And | BinaryOp::Mul => Op::LogicalAnd,
+            BinaryOp::Or => Op::LogicalOr,
+            BinaryOp::Xor | BinaryOp::Add | BinaryOp::Sub => Op::LogicalNotEqual,
+            BinaryOp::Div | BinaryOp::Rem | BinaryOp::Shl | BinaryOp::Shr => return left,
+        };
+        self.op(op, ty, &[left, right])
+    }
+
+    /// A shift count as the shifted type, modulo its width.
+    fn shift_count(&mut self, count: Id, count_type: Ty, scalar: Scalar, lanes: u8) -> Id {
+        let Some((from, from_lanes)) = self.module.source.types.lanes(count_type) else { return count };
+        let mask = u64::from(scalar.bytes() * 8 - 1);
+        let to = Scalar::integer(scalar.bytes(), false).unwrap_or(scalar);
+        if let Some(bits) = self.module.constant_bits(count) {
+            return self.module.splat(to, lanes.into(), bits & mask);
+        }
+        let mut count = self.convert_lanes(count, (from, from_lanes), (to, from_lanes));
+        if from_lanes != lanes {
+            count = self.splat_value(count, to, lanes);
+        }
+        let ty = self.module.lanes_type(to, lanes.into());
+        let mask = self.module.splat(to, lanes.into(), mask);
+        self.op(Op::BitwiseAnd, ty, &[count, mask])
+    }
+
+    /// A comparison as a `bool`, or as a vector of such.
+    pub(super) fn compare(&mut self, op: CompareOp, left: &Expr, right: &Expr, span: Span) -> Id {
+        let types = &self.module.source.types;
+        let (kind, lanes) = (types.kind(left.ty), types.lanes(left.ty));
+        let left_value = self.value(left);
+        let right_value = self.value(right);
+        self.at(span);
+        if let Some((scalar, lanes)) = lanes {
+            let ty = self.module.lanes_type(Scalar::Bool, lanes.into());
+            let op = match (op, scalar) {
+                (CompareOp::Equal, Scalar::Bool) => Op::LogicalEqual,
+                (CompareOp::NotEqual, Scalar::Bool) => Op::LogicalNotEqual,
+                _ => comparison(op, class(scalar)),
+            };
+            return self.op(op, ty, &[left_value, right_value]);
+        }
+        let ty = self.module.bool_type();
+        match kind {
+            TypeKind::Pointer(_) | TypeKind::BlockPointer(_) | TypeKind::FunctionPointer(_) => {
+                let left_value = self.pointer_bits(left_value);
+                let right_value = self.pointer_bits(right_value);
+                self.op(comparison(op, Class::Unsigned), ty, &[left_value, right_value])
+            }
+            // Handles have no order and no bits in SPIR-V: a comparison with null asks whether there is one.
+            _ => {
+                let is_null =
+                    |expr: &Expr| matches!(&expr.kind, ExprKind::Constant(one) if crate::emit::constants::is_zero(one));
+                let truth = match (is_null(left), is_null(right)) {
+                    (true, true) => self.module.scalar(Scalar::Bool, 0),
+                    (true, false) => self.is_valid(right_value, right.ty),
+                    (false, _) => self.is_valid(left_value, left.ty),
+                };
+                if op == CompareOp::Equal { self.op(Op::LogicalNot, ty, &[truth]) } else { truth }
+            }
+        }
+    }
+
+    /// The address of a pointer as an integer.
+    pub(super) fn pointer_bits(&mut self, pointer: Id) -> Id {
+        let ty = self.module.size_type();
+        self.op(Op::ConvertPtrToU, ty, &[pointer])
+    }
+
+    /// Whether a handle is not null.
+    pub(super) fn is_valid(&mut self, value: Id, ty: Ty) -> Id {
+        let truth = self.module.bool_type();
+        match self.module.source.types.kind(ty) {
+            TypeKind::ClkEvent => self.op(Op::IsValidEvent, truth, &[value]),
+            TypeKind::ReserveId => self.op(Op::IsValidReserveId, truth, &[value]),
+            // Other handles have no null value that could be asked for.
+            _ => self.module.scalar(Scalar::Bool, 1),
+        }
+    }
+
+    /// A `bool`, or a vector of such, as a number: 1 for a scalar, all bits for a vector.
+    pub(super) fn truth_as_number(&mut self, truth: Id, ty: Ty) -> Id {
+        let Some((scalar, lanes)) = self.module.source.types.lanes(ty) else { return truth };
+        if scalar == Scalar::Bool {
+            return truth;
+        }
+        let (result, zero) = (self.module.type_id(ty), self.module.splat(scalar, lanes.into(), 0));
+        let bits = match (lanes, scalar) {
+            (1, Scalar::Half) => 0x3c00,
+            (1, Scalar::Float) => 0x3f80_0000,
+            (1, Scalar::Double) => 0x3ff0_0000_0000_0000,
+            (1, _) => 1,
+            _ => u64::MAX,
+        };
+        let one = self.module.splat(scalar, lanes.into(), bits);
+        self.op(Op::Select, result, &[truth, one, zero])
+    }
+
+    /// A pointer plus a number of elements.
+    pub(super) fn pointer_add(&mut self, pointer: Id, ty: Ty, index: Id, result: Ty) -> Id {
+        let TypeKind::Pointer(pointee) = self.module.source.types.kind(ty) else { return pointer };
+        let typed = self.module.pointer_to(pointee.quals.space, pointee.ty);
+        let pointer = self.as_pointer(pointer, ty, *pointee);
+        let to = self.module.type_id(result);
+        let sum = self.op(Op::InBoundsPtrAccessChain, typed, &[pointer, index]);
+        self.cast_pointer(sum, typed, to)
+    }
+
+    pub(super) fn pointer_diff(&mut self, left: &Expr, right: &Expr, size: u64, ty: Ty) -> Id {
+        let left = self.value(left);
+        let right = self.value(right);
+        let word = self.module.size_type();
+        let (left, right) = (self.pointer_bits(left), self.pointer_bits(right));
+        let bytes = self.op(Op::ISub, word, &[left, right]);
+        let elements = match size {
+            0 | 1 => bytes,
+            // The difference is a multiple of the size.
+            _ if size.is_power_of_two() => {
+                let count = self.module.size(size.trailing_zeros().into());
+                self.op(Op::ShiftRightArithmetic, word, &[bytes, count])
+            }
+            _ => {
+                let size = self.module.size(size);
+                self.op(Op::SDiv, word, &[bytes, size])
+            }
+        };
+        let size_t = if self.module.source.types.pointer_bytes == 4 { Scalar::Int } else { Scalar::Long };
+        let to = self.module.source.types.lanes(ty).unwrap_or((size_t, 1));
+        self.convert_lanes(elements, (size_t, 1), to)
+    }
+}

@@ -1,0 +1,188 @@
+//! Stores, initializers, and aggregates.
+
+use spirv::Op;
+
+use crate::emit::Id;
+use crate::emit::function::FunctionEmitter;
+use crate::emit::places::{Memory, Storage, Target};
+use crate::tree::{BinaryOp, Constant, Expr, ExprKind, Place, PlaceKind};
+use crate::types::{QualTy, Scalar, Ty, TypeKind};
+
+impl FunctionEmitter<'_, '_> {
+    /// `place = value`; the value stored, if it is used.
+    pub(super) fn assign(&mut self, place: &Place, value: &Expr, is_used: bool) -> Id {
+        if let Some(from) = self.copied(value) {
+            let source = self.place(from);
+            let target = self.place(place);
+            self.at(place.span);
+            if let (Target::Memory(target), Target::Memory(source)) = (&target, &source) {
+                self.copy(target, source);
+                return if is_used { self.read_memory(target) } else { 0 };
+            }
+            let value = self.read(&source, from.ty.ty);
+            self.write(&target, value, place.ty.ty);
+            return value;
+        }
+        let stored = self.value(value);
+        let target = self.place(place);
+        self.at(place.span);
+        self.write(&target, stored, place.ty.ty);
+        stored
+    }
+
+    /// The place that an assignment copies as memory, if it does.
+    fn copied<'e>(&mut self, value: &'e Expr) -> Option<&'e Place> {
+        match &value.kind {
+            ExprKind::Load(place) if self.is_copied(value.ty) => Some(place),
+            _ => None,
+        }
+    }
+
+    /// Initializes a variable.
+    pub(super) fn init(&mut self, place: &Place, value: &Expr) {
+        if let PlaceKind::Local(local) = place.kind {
+            let index = local.0 as usize;
+            // Samplers do not change, and have no memory in SPIR-V.
+            if let TypeKind::Sampler = self.module.source.types.kind(place.ty.ty) {
+                let sampler = self.value(value);
+                if let Some(storage) = self.locals.get_mut(index) {
+                    *storage = Storage::Value(sampler);
+                }
+                return;
+            }
+            if let TypeKind::BlockPointer(_) = self.module.source.types.kind(place.ty.ty) {
+                self.know_block(local, value);
+            }
+        }
+        if let Target::Memory(memory) = self.place(place) {
+            self.at(value.span);
+            self.initialize(&memory, value);
+        }
+    }
+
+    /// Stores an initial value: aggregates member by member.
+    pub(crate) fn initialize(&mut self, memory: &Memory, value: &Expr) {
+        match &value.kind {
+            ExprKind::Aggregate(members) => self.initialize_members(memory, members, value.ty),
+            ExprKind::Constant(constant) => {
+                if *constant != Constant::Undefined {
+                    let constant = self.module.memory_constant(value.ty, constant);
+                    self.write_bytes(memory, constant);
+                }
+            }
+            ExprKind::Load(from) if self.is_copied(value.ty) => {
+                let source = self.place(from);
+                match source {
+                    Target::Memory(source) => self.copy(memory, &source),
+                    Target::Lanes(..) | Target::Lane(..) | Target::Value(_) => {
+                        let value = self.read(&source, value.ty);
+                        self.write_memory(memory, value);
+                    }
+                }
+            }
+            _ => {
+                let value = self.value(value);
+                self.write_memory(memory, value);
+            }
+        }
+    }
+
+    fn initialize_members(&mut self, memory: &Memory, members: &[(u32, Expr)], ty: Ty) {
+        let source = self.module.source;
+        let (is_union, count) = match source.types.kind(ty) {
+            TypeKind::Record(id) => (source.types.record(*id).is_union, source.types.record(*id).fields.len() as u64),
+            TypeKind::Array(_, count) => (false, count.unwrap_or(0)),
+            _ => return,
+        };
+        // Members that are not given are zeros.
+        let is_zeroed = if is_union { members.is_empty() } else { (members.len() as u64) < count };
+        if is_zeroed {
+            let zero = self.module.memory_zero(ty);
+            self.write_bytes(memory, zero);
+        }
+        for (index, value) in members {
+            if is_zeroed && matches!(&value.kind, ExprKind::Constant(one) if crate::emit::constants::is_zero(one)) {
+                continue;
+            }
+            let part = match source.types.kind(ty) {
+                TypeKind::Record(id) => {
+                    let Some(field) = source.types.record(*id).fields.get(*index as usize) else { continue };
+                    self.field(memory.clone(), *index, field.ty)
+                }
+                TypeKind::Array(element, _) => self.element(memory, u64::from(*index), *element),
+                _ => continue,
+            };
+            self.initialize(&part, value);
+        }
+    }
+
+    pub(super) fn compound_assign(
+        &mut self,
+        place: &Place,
+        op: BinaryOp,
+        computed: Ty,
+        value: &Expr,
+        expr: &Expr,
+    ) -> Id {
+        let right = self.value(value);
+        let target = self.place(place);
+        self.at(expr.span);
+        let old = self.read(&target, place.ty.ty);
+        let old = self.convert_value(old, place.ty.ty, computed);
+        let new = self.binary(op, computed, old, right, value.ty);
+        let new = self.convert_value(new, computed, place.ty.ty);
+        self.write(&target, new, place.ty.ty);
+        new
+    }
+
+    pub(super) fn pointer_assign(&mut self, place: &Place, index: &Expr, expr: &Expr) -> Id {
+        let index = self.value(index);
+        let target = self.place(place);
+        self.at(expr.span);
+        let old = self.read(&target, place.ty.ty);
+        let new = self.pointer_add(old, place.ty.ty, index, place.ty.ty);
+        self.write(&target, new, place.ty.ty);
+        new
+    }
+
+    pub(super) fn increment(&mut self, place: &Place, post: bool, decrement: bool, expr: &Expr) -> Id {
+        let target = self.place(place);
+        self.at(expr.span);
+        let ty = self.unqualified_atomic(place.ty);
+        let old = self.read(&target, ty);
+        let types = &self.module.source.types;
+        let new = match (types.kind(ty), types.lanes(ty)) {
+            (TypeKind::Pointer(_), _) => {
+                let step = self.module.size(if decrement { u64::MAX } else { 1 });
+                self.pointer_add(old, ty, step, ty)
+            }
+            // `++` of a `bool` makes it true, `--` inverts it.
+            (_, Some((Scalar::Bool, _))) if !decrement => self.module.scalar(Scalar::Bool, 1),
+            (_, Some((Scalar::Bool, _))) => {
+                let ty = self.module.bool_type();
+                self.op(Op::LogicalNot, ty, &[old])
+            }
+            (_, Some((scalar, lanes))) => {
+                let one = match scalar {
+                    Scalar::Half => 0x3c00,
+                    Scalar::Float => 0x3f80_0000,
+                    Scalar::Double => 0x3ff0_0000_0000_0000,
+                    _ => 1,
+                };
+                let one = self.module.splat(scalar, lanes.into(), one);
+                let op = if decrement { BinaryOp::Sub } else { BinaryOp::Add };
+                self.binary(op, ty, old, one, ty)
+            }
+            (_, None) => old,
+        };
+        self.write(&target, new, ty);
+        if post { old } else { new }
+    }
+
+    fn unqualified_atomic(&self, ty: QualTy) -> Ty {
+        match self.module.source.types.kind(ty.ty) {
+            TypeKind::Atomic(of) => *of,
+            _ => ty.ty,
+        }
+    }
+}
