@@ -34,8 +34,7 @@ impl Parser<'_, '_> {
         self.expect(Punct::LeftParen, "expected '(' after 'attribute'")?;
         let inner = self.span;
         self.expect(Punct::LeftParen, "expected '(' after '('")?;
-        self.items(into, Punct::RightParen)?;
-        self.close(Punct::RightParen, inner)?;
+        self.bracketed(Punct::RightParen, inner, |parser| parser.items(into, Punct::RightParen))?;
         self.close(Punct::RightParen, outer)
     }
 
@@ -45,8 +44,7 @@ impl Parser<'_, '_> {
         self.advance();
         let inner = self.span;
         self.advance();
-        self.items(into, Punct::RightBracket)?;
-        self.close(Punct::RightBracket, inner)?;
+        self.bracketed(Punct::RightBracket, inner, |parser| parser.items(into, Punct::RightBracket))?;
         self.close(Punct::RightBracket, outer)
     }
 

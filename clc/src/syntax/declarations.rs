@@ -7,7 +7,7 @@ use super::keyword::Keyword;
 use super::names::Meaning;
 use super::parser::{Failed, Parse, Parser, Tok};
 use super::recovery::Until;
-use super::specifiers::Place;
+use super::specifiers::{Place, declares_tag};
 use crate::preprocess::Punct;
 
 /// What a declaration turned out to be.
@@ -34,7 +34,7 @@ impl Parser<'_, '_> {
         if self.eat(Punct::Semicolon) {
             return Ok(Declared::Declaration(Declaration { specifiers, declarators, span: self.since(start) }));
         }
-        if declares_tag(&specifiers) && self.starts_other_declaration() {
+        if declares_tag(&specifiers) && matches!(self.tok, Tok::Keyword(_)) && self.starts_declaration() {
             // `struct s { ... }` without its `;`.
             self.missing(&format!("expected ';' after {}", tag_kind(&specifiers)), ";");
             return Ok(Declared::Declaration(Declaration { specifiers, declarators, span: self.since(start) }));
@@ -114,23 +114,13 @@ impl Parser<'_, '_> {
         self.close(Punct::RightParen, open)
     }
 
-    /// Whether another declaration begins, of a kind that cannot continue one.
-    fn starts_other_declaration(&mut self) -> bool {
-        match self.tok {
-            Tok::Keyword(Keyword::Asm | Keyword::Attribute | Keyword::Extension) => false,
-            Tok::Keyword(_) => self.starts_declaration(),
-            Tok::Name(_) | Tok::End => false,
-            _ => false,
-        }
-    }
-
     /// `_Static_assert(condition, "message");`
     pub(super) fn static_assert(&mut self) -> Parse<StaticAssert> {
         let start = self.span;
         self.advance();
         let open = self.span;
-        let (condition, message) = self.nested(|parser| {
-            parser.expect(Punct::LeftParen, "expected '(' after '_Static_assert'")?;
+        self.expect(Punct::LeftParen, "expected '(' after '_Static_assert'")?;
+        let (condition, message) = self.bracketed(Punct::RightParen, open, |parser| {
             let condition = parser.constant()?;
             let mut message = Vec::new();
             if parser.eat(Punct::Comma) {
@@ -139,22 +129,11 @@ impl Parser<'_, '_> {
                     return parser.fail("expected string literal for diagnostic message in static_assert");
                 }
             }
-            parser.close(Punct::RightParen, open)?;
             Ok((condition, message))
         })?;
         let span = self.since(start);
         self.semicolon("expected ';' after '_Static_assert'");
         Ok(StaticAssert { condition, message, span })
-    }
-}
-
-/// Whether specifiers end in the braces of a record or an enumeration.
-fn declares_tag(specifiers: &Specifiers) -> bool {
-    use super::ast::TypeSpecifier as T;
-    match &specifiers.ty {
-        T::Record(record) => record.members.is_some(),
-        T::Enum(enumeration) => enumeration.constants.is_some(),
-        T::Missing | T::Words(_) | T::Name(_) | T::Typeof(_) | T::Atomic(_) | T::Auto(_) => false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Declarators and parameters.
 
 use super::ast::{
-    ArithmeticWord, Attribute, Declarator, DeclaratorPart, FunctionPart, Parameter, Qualifiers, Specifiers,
+    ArithmeticWord, Attribute, Declarator, DeclaratorPart, Expr, FunctionPart, Parameter, Qualifiers, Specifiers,
     TypeSpecifier,
 };
 use super::keyword::Keyword;
@@ -89,8 +89,7 @@ impl Parser<'_, '_> {
         if self.is(Punct::LeftParen) && self.is_group(naming) {
             let open = self.span;
             self.advance();
-            self.nested(|parser| parser.declarator_parts(naming, &mut inner))?;
-            self.close(Punct::RightParen, open)?;
+            self.bracketed(Punct::RightParen, open, |parser| parser.declarator_parts(naming, &mut inner))?;
         } else if naming != Naming::Abstract {
             inner.name = self.name();
             if inner.name.is_some() {
@@ -109,12 +108,14 @@ impl Parser<'_, '_> {
                 self.attributes(&mut collected.attributes)?;
             } else if self.is(Punct::LeftParen) {
                 self.advance();
-                let part = self.nested(|parser| parser.parameters(open))?;
+                let mut part = self.bracketed(Punct::RightParen, open, Self::parameters)?;
+                part.span = self.since(open);
                 collected.parts.push(DeclaratorPart::Function(part));
             } else if self.is(Punct::LeftBracket) {
                 self.advance();
-                let part = self.nested(|parser| parser.array(open))?;
-                collected.parts.push(part);
+                let (size, qualifiers, is_static) = self.bracketed(Punct::RightBracket, open, Self::array)?;
+                let span = self.since(open);
+                collected.parts.push(DeclaratorPart::Array { size, qualifiers, is_static, span });
             } else {
                 break;
             }
@@ -172,7 +173,7 @@ impl Parser<'_, '_> {
     }
 
     /// What follows a `[`.
-    fn array(&mut self, open: Span) -> Parse<DeclaratorPart> {
+    fn array(&mut self) -> Parse<(Option<Box<Expr>>, Qualifiers, bool)> {
         let mut qualifiers = Qualifiers::default();
         let mut is_static = false;
         while let Tok::Keyword(keyword) = self.tok {
@@ -187,20 +188,18 @@ impl Parser<'_, '_> {
             self.advance();
         }
         let size = if self.is(Punct::RightBracket) { None } else { Some(Box::new(self.assignment()?)) };
-        self.close(Punct::RightBracket, open)?;
-        self.skip_attributes()?;
-        Ok(DeclaratorPart::Array { size, qualifiers, is_static, span: self.since(open) })
+        Ok((size, qualifiers, is_static))
     }
 
     /// What follows the `(` of a function declarator.
-    fn parameters(&mut self, open: Span) -> Parse<FunctionPart> {
+    fn parameters(&mut self) -> Parse<FunctionPart> {
         self.names.open();
-        let result = self.parameter_list(open);
+        let result = self.parameter_list();
         self.names.close();
         result
     }
 
-    fn parameter_list(&mut self, open: Span) -> Parse<FunctionPart> {
+    fn parameter_list(&mut self) -> Parse<FunctionPart> {
         let mut parameters = Vec::new();
         let mut is_variadic = false;
         let is_empty = self.is(Punct::RightParen);
@@ -218,13 +217,12 @@ impl Parser<'_, '_> {
                 break;
             }
         }
-        self.close(Punct::RightParen, open)?;
         if let [parameter] = &parameters[..] {
             if is_void(parameter) {
                 parameters.clear();
             }
         }
-        Ok(FunctionPart { parameters, is_variadic, is_empty, span: self.since(open) })
+        Ok(FunctionPart { parameters, is_variadic, is_empty, span: self.span })
     }
 
     fn parameter(&mut self) -> Parse<Parameter> {

@@ -199,7 +199,7 @@ impl Parser<'_, '_> {
     /// What begins with `(`: a cast, a vector or compound literal, or an expression in parentheses, with what follows it.
     fn parenthesized_expression(&mut self) -> Parse<Expr> {
         let start = self.span;
-        match self.nested(Self::parenthesized)? {
+        match self.parenthesized()? {
             Parenthesized::Expr(expr) => self.postfix(expr),
             Parenthesized::Type(ty) if self.is(Punct::LeftBrace) => {
                 let literal = self.compound_literal(ty, start)?;
@@ -225,14 +225,7 @@ impl Parser<'_, '_> {
         }
         let open = self.span;
         self.advance();
-        let mut list = self.nested(|parser| {
-            let mut list = vec![parser.assignment()?];
-            while parser.eat(Punct::Comma) {
-                list.push(parser.assignment()?);
-            }
-            parser.close(Punct::RightParen, open)?;
-            Ok(list)
-        })?;
+        let mut list = self.bracketed(Punct::RightParen, open, Self::assignments)?;
         let span = self.since(open);
         self.grow()?;
         let is_suffix = |tok| {
@@ -271,19 +264,15 @@ impl Parser<'_, '_> {
         let open = self.span;
         self.expect(Punct::LeftParen, "expected '('")?;
         if self.starts_type() {
-            let ty = self.type_name()?;
-            self.close(Punct::RightParen, open)?;
-            return Ok(Parenthesized::Type(ty));
+            return Ok(Parenthesized::Type(self.bracketed(Punct::RightParen, open, Self::type_name)?));
         }
         if self.is(Punct::LeftBrace) {
-            let block = self.measured(Self::block)?;
+            let block = self.bracketed(Punct::RightParen, open, |parser| parser.measured(Self::block))?;
             self.grow()?;
-            self.close(Punct::RightParen, open)?;
             let span = self.since(open);
             return Ok(Parenthesized::Expr(Expr { kind: ExprKind::Statements(block), span, caret: open }));
         }
-        let inner = self.expression()?;
-        self.close(Punct::RightParen, open)?;
+        let inner = self.bracketed(Punct::RightParen, open, Self::expression)?;
         self.grow()?;
         let (span, caret) = (self.since(open), inner.caret);
         Ok(Parenthesized::Expr(Expr { kind: ExprKind::Paren(Box::new(inner)), span, caret }))
@@ -306,14 +295,13 @@ impl Parser<'_, '_> {
             let (kind, caret) = match punct {
                 Punct::LeftBracket => {
                     self.advance();
-                    let index = self.nested(Self::expression)?;
-                    self.close(Punct::RightBracket, at)?;
+                    let index = self.bracketed(Punct::RightBracket, at, Self::expression)?;
                     let caret = expr.caret;
                     (ExprKind::Index(Box::new(expr), Box::new(index)), caret)
                 }
                 Punct::LeftParen => {
                     self.advance();
-                    let arguments = self.nested(|parser| parser.arguments(at))?;
+                    let arguments = self.bracketed(Punct::RightParen, at, Self::arguments)?;
                     let caret = expr.caret;
                     (ExprKind::Call(Box::new(expr), arguments), caret)
                 }
@@ -337,19 +325,17 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// The arguments of a call, behind its `(`.
-    fn arguments(&mut self, open: Span) -> Parse<Vec<Expr>> {
-        let mut arguments = Vec::new();
-        if self.eat(Punct::RightParen) {
-            return Ok(arguments);
+    /// The arguments of a call.
+    fn arguments(&mut self) -> Parse<Vec<Expr>> {
+        if self.is(Punct::RightParen) { Ok(Vec::new()) } else { self.assignments() }
+    }
+
+    /// Expressions separated by commas.
+    pub(super) fn assignments(&mut self) -> Parse<Vec<Expr>> {
+        let mut list = vec![self.assignment()?];
+        while self.eat(Punct::Comma) {
+            list.push(self.assignment()?);
         }
-        loop {
-            arguments.push(self.assignment()?);
-            if !self.eat(Punct::Comma) {
-                break;
-            }
-        }
-        self.close(Punct::RightParen, open)?;
-        Ok(arguments)
+        Ok(list)
     }
 }

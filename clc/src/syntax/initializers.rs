@@ -1,6 +1,6 @@
 //! Initializers.
 
-use super::ast::{Designator, InitItem, InitList, Initializer, Name};
+use super::ast::{Designator, Expr, InitItem, InitList, Initializer, Name};
 use super::parser::{Parse, Parser, Tok};
 use crate::preprocess::Punct;
 
@@ -15,9 +15,9 @@ impl Parser<'_, '_> {
 
     /// `{ ... }`
     pub(super) fn init_list(&mut self) -> Parse<InitList> {
-        self.nested(|parser| {
-            let open = parser.span;
-            parser.expect(Punct::LeftBrace, "expected '{'")?;
+        let open = self.span;
+        self.expect(Punct::LeftBrace, "expected '{'")?;
+        let items = self.bracketed(Punct::RightBrace, open, |parser| {
             let mut items = Vec::new();
             while !parser.is(Punct::RightBrace) {
                 parser.skip_pragmas();
@@ -28,9 +28,9 @@ impl Parser<'_, '_> {
                 }
             }
             parser.skip_pragmas();
-            parser.close(Punct::RightBrace, open)?;
-            Ok(InitList { items, span: parser.since(open) })
-        })
+            Ok(items)
+        })?;
+        Ok(InitList { items, span: self.since(open) })
     }
 
     /// The designators of an item, with `=`, or none.
@@ -52,9 +52,7 @@ impl Parser<'_, '_> {
             } else if self.is(Punct::LeftBracket) {
                 let open = self.span;
                 self.advance();
-                let first = self.nested(Self::constant)?;
-                let last = if self.eat(Punct::Ellipsis) { Some(self.nested(Self::constant)?) } else { None };
-                self.close(Punct::RightBracket, open)?;
+                let (first, last) = self.bracketed(Punct::RightBracket, open, Self::range)?;
                 designators.push(Designator::Index(first, last));
             } else {
                 break;
@@ -70,5 +68,12 @@ impl Parser<'_, '_> {
             return self.fail("expected '=' or another designator");
         }
         Ok(designators)
+    }
+
+    /// A constant expression, or a range of GNU C.
+    pub(super) fn range(&mut self) -> Parse<(Expr, Option<Expr>)> {
+        let first = self.constant()?;
+        let last = if self.eat(Punct::Ellipsis) { Some(self.constant()?) } else { None };
+        Ok((first, last))
     }
 }

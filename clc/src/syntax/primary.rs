@@ -106,13 +106,10 @@ impl Parser<'_, '_> {
         }
         self.advance();
         let open = self.span;
-        let kind = self.nested(|parser| {
-            parser.expect(Punct::LeftParen, "expected '('")?;
-            let kind = parser.measured(|parser| parser.keyword_form(keyword, start))?;
-            parser.grow()?;
-            parser.close(Punct::RightParen, open)?;
-            Ok(kind)
-        })?;
+        self.expect(Punct::LeftParen, "expected '('")?;
+        let parse = |parser: &mut Self| parser.measured(|parser| parser.keyword_form(keyword, start));
+        let kind = self.bracketed(Punct::RightParen, open, parse)?;
+        self.grow()?;
         Ok(Expr { kind, span: self.since(start), caret: start })
     }
 
@@ -130,8 +127,8 @@ impl Parser<'_, '_> {
                     } else if self.is(Punct::LeftBracket) {
                         let open = self.span;
                         self.advance();
-                        designators.push(Designator::Index(self.nested(Self::expression)?, None));
-                        self.close(Punct::RightBracket, open)?;
+                        let index = self.bracketed(Punct::RightBracket, open, Self::expression)?;
+                        designators.push(Designator::Index(index, None));
                     } else {
                         return Ok(ExprKind::Offsetof(Box::new(ty), designators));
                     }
@@ -143,11 +140,7 @@ impl Parser<'_, '_> {
                 return Ok(ExprKind::TypesCompatible(Box::new(first), Box::new(self.type_name()?)));
             }
             Keyword::BuiltinShuffleVector => {
-                let mut list = vec![self.assignment()?];
-                while self.eat(Punct::Comma) {
-                    list.push(self.assignment()?);
-                }
-                return Ok(ExprKind::ShuffleVector(list));
+                return Ok(ExprKind::ShuffleVector(self.assignments()?));
             }
             _ => {}
         }

@@ -117,7 +117,9 @@ impl Parser<'_, '_> {
         self.attributes(&mut attributes)?;
         let mut constants = None;
         if self.is(Punct::LeftBrace) {
-            constants = Some(self.constants()?);
+            let open = self.span;
+            self.advance();
+            constants = Some(self.bracketed(Punct::RightBrace, open, Self::constants)?);
             if self.is_keyword(Keyword::Attribute) {
                 self.attributes(&mut attributes)?;
             }
@@ -128,8 +130,6 @@ impl Parser<'_, '_> {
     }
 
     fn constants(&mut self) -> Parse<Vec<(Name, Option<Expr>)>> {
-        let open = self.span;
-        self.advance();
         let mut constants = Vec::new();
         if self.is(Punct::RightBrace) {
             self.error(self.span, "use of empty enum");
@@ -140,11 +140,12 @@ impl Parser<'_, '_> {
             let value = if self.eat(Punct::Equal) { Some(self.constant()?) } else { None };
             self.names.declare(name.symbol, Meaning::Ordinary);
             constants.push((name, value));
-            if !self.eat(Punct::Comma) {
+            if let Tok::Name(_) = self.tok {
+                self.missing("missing ',' between enumerators", ", ");
+            } else if !self.eat(Punct::Comma) {
                 break;
             }
         }
-        self.close(Punct::RightBrace, open)?;
         Ok(constants)
     }
 }

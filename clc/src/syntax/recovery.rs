@@ -8,8 +8,10 @@ use crate::source::Span;
 /// Where to stop skipping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
-    /// Before `)`, `]`, `}` or `;`.
+    /// Before `)`, `]`, `{`, `}` or `;`.
     Closing,
+    /// Before `}` or `;`.
+    Brace,
     /// After `;`, or before `}`.
     Statement,
     /// Before `,`, `;` or `}`.
@@ -80,6 +82,21 @@ impl Parser<'_, '_> {
         Err(super::parser::Failed)
     }
 
+    /// Parses the contents of brackets and the closing one. After an error the contents are skipped.
+    pub(super) fn bracketed<T>(
+        &mut self,
+        closing: Punct,
+        open: Span,
+        parse: impl FnOnce(&mut Self) -> Parse<T>,
+    ) -> Parse<T> {
+        let result = self.nested(parse).and_then(|value| self.close(closing, open).map(|()| value));
+        if result.is_err() {
+            self.skip(if closing == Punct::RightBrace { Until::Brace } else { Until::Closing });
+            self.eat(closing);
+        }
+        result
+    }
+
     /// Skips tokens, brackets with their contents.
     pub(super) fn skip(&mut self, until: Until) {
         let (mut parens, mut braces) = (0u32, 0u32);
@@ -100,6 +117,7 @@ impl Parser<'_, '_> {
                     }
                     parens = parens.saturating_sub(1);
                 }
+                Punct::LeftBrace if outside && until == Until::Closing => return,
                 Punct::LeftBrace => braces += 1,
                 Punct::RightBrace => {
                     if braces == 0 {

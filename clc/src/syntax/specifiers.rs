@@ -185,6 +185,9 @@ impl Parser<'_, '_> {
             let at = self.span;
             match self.tok {
                 Tok::Keyword(keyword) => {
+                    if place == Place::Declaration && declares_tag(&specifiers) && self.starts_next(keyword) {
+                        break;
+                    }
                     if !self.specifier(keyword, place, &mut specifiers)? {
                         break;
                     }
@@ -234,12 +237,16 @@ impl Parser<'_, '_> {
             Keyword::Attribute => self.attributes(&mut specifiers.attributes)?,
             Keyword::Extension => self.advance(),
             Keyword::Pipe => {
+                if !matches!(specifiers.ty, TypeSpecifier::Missing) {
+                    let text = cannot_combine(&specifiers.ty);
+                    return self.fail(text);
+                }
                 self.advance();
                 specifiers.is_pipe = true;
             }
             Keyword::Alignas => {
                 self.advance();
-                let of = match self.nested(Self::parenthesized)? {
+                let of = match self.parenthesized()? {
                     Parenthesized::Type(ty) => TypeOrExpr::Type(ty),
                     Parenthesized::Expr(expr) => TypeOrExpr::Expr(expr),
                 };
@@ -255,7 +262,7 @@ impl Parser<'_, '_> {
             }
             Keyword::Typeof => {
                 self.advance();
-                let of = match self.nested(Self::parenthesized)? {
+                let of = match self.parenthesized()? {
                     Parenthesized::Type(ty) => TypeOrExpr::Type(ty),
                     Parenthesized::Expr(expr) => TypeOrExpr::Expr(expr),
                 };
@@ -265,8 +272,7 @@ impl Parser<'_, '_> {
                 self.advance();
                 let open = self.span;
                 self.advance();
-                let ty = self.nested(Self::type_name)?;
-                self.close(Punct::RightParen, open)?;
+                let ty = self.bracketed(Punct::RightParen, open, Self::type_name)?;
                 self.set_type(specifiers, TypeSpecifier::Atomic(Box::new(ty)), at);
             }
             Keyword::AutoType => {
@@ -276,6 +282,13 @@ impl Parser<'_, '_> {
             _ => return Ok(self.qualifier(keyword, &mut specifiers.qualifiers)),
         }
         Ok(true)
+    }
+
+    /// Whether a keyword behind `struct { ... }` begins another declaration: a `;` is missing.
+    fn starts_next(&mut self, keyword: Keyword) -> bool {
+        word(keyword).is_some()
+            || matches!(keyword, Keyword::Struct | Keyword::Union | Keyword::Enum | Keyword::Kernel)
+            || storage(keyword).is_some() && self.starts_type_at(1)
     }
 
     fn set_type(&mut self, specifiers: &mut Specifiers, ty: TypeSpecifier, at: Span) {
@@ -451,4 +464,18 @@ fn cannot_combine(first: &TypeSpecifier) -> String {
         TypeSpecifier::Auto(_) => "__auto_type",
     };
     format!("cannot combine with previous '{name}' declaration specifier")
+}
+
+/// Whether specifiers end in the braces of a record or an enumeration.
+pub(super) fn declares_tag(specifiers: &Specifiers) -> bool {
+    match &specifiers.ty {
+        TypeSpecifier::Record(record) => record.members.is_some(),
+        TypeSpecifier::Enum(enumeration) => enumeration.constants.is_some(),
+        TypeSpecifier::Missing
+        | TypeSpecifier::Words(_)
+        | TypeSpecifier::Name(_)
+        | TypeSpecifier::Typeof(_)
+        | TypeSpecifier::Atomic(_)
+        | TypeSpecifier::Auto(_) => false,
+    }
 }

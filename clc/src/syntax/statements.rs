@@ -274,8 +274,7 @@ impl Parser<'_, '_> {
             return Ok(Prefix::Default);
         }
         self.advance();
-        let first = self.constant()?;
-        let last = if self.eat(Punct::Ellipsis) { Some(self.constant()?) } else { None };
+        let (first, last) = self.range()?;
         self.colon("expected ':' after 'case'");
         Ok(Prefix::Case(first, last))
     }
@@ -368,7 +367,7 @@ impl Parser<'_, '_> {
             _ => {
                 // The statement goes on if the parenthesis is found.
                 self.skip(Until::Closing);
-                if !self.eat(Punct::RightParen) {
+                if !self.eat(Punct::RightParen) && !self.is(Punct::LeftBrace) {
                     return Err(Failed);
                 }
                 Ok(self.error_expr(start))
@@ -396,7 +395,7 @@ impl Parser<'_, '_> {
             Ok(header) => header,
             Err(Failed) => {
                 self.skip_for_header();
-                if !self.eat(Punct::RightParen) {
+                if !self.eat(Punct::RightParen) && !self.is(Punct::LeftBrace) {
                     return Err(Failed);
                 }
                 let error = self.error_expr(open);

@@ -95,6 +95,6 @@ fn deep_trees_are_errors() {
         assert_eq!(lines, ["1: expression exceeds the maximum of 16384 nested operators"], "{part}");
     }
     // Chains within brackets count together.
-    let lines = limit("(".repeat(100) + &("a".to_owned() + &" + a".repeat(400) + ")").repeat(100));
+    let lines = limit("(".repeat(100) + "a" + &(" + a".repeat(400) + ")").repeat(100));
     assert_eq!(lines, ["1: expression exceeds the maximum of 16384 nested operators"]);
 }
