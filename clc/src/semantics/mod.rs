@@ -26,9 +26,11 @@ mod specifiers;
 mod state;
 mod statements;
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
-use crate::builtins::Environment;
+use crate::builtins::{Environment, Function};
 use crate::diagnostics::Diagnostic;
 use crate::options::Version;
 use crate::preprocess::Session;
@@ -58,6 +60,8 @@ pub(crate) struct Checker<'s, 'o> {
     pub calls: Vec<(FunctionId, FunctionId, Span)>,
     /// Whether contraction is allowed at this point of the file scope.
     pub contract: bool,
+    /// Built-in functions that were looked up.
+    pub builtins: FxHashMap<Symbol, Option<Rc<Function>>>,
     /// How deep expressions, statements and initializers are nested.
     pub depth: u32,
 }
@@ -101,6 +105,7 @@ pub fn check(session: &mut Session<'_>, unit: &ast::Unit) -> Module {
         strings: FxHashMap::default(),
         calls: Vec::new(),
         contract: true,
+        builtins: FxHashMap::default(),
         depth: 0,
     };
     checker.unit(unit);

@@ -90,6 +90,11 @@ impl Scopes {
         self.names.get(&name)?.last()
     }
 
+    /// All ordinary names that are visible, in no order.
+    pub(crate) fn visible(&self) -> impl Iterator<Item = Symbol> + '_ {
+        self.names.iter().filter(|(_, list)| !list.is_empty()).map(|(name, _)| *name)
+    }
+
     /// The meaning of an ordinary name in the innermost scope.
     pub(crate) fn find_here(&self, name: Symbol) -> Option<&Named> {
         self.find(name).filter(|named| named.scope == self.depth())

@@ -1,0 +1,110 @@
+//! Names: objects, functions, constants of enumerations.
+
+use std::rc::Rc;
+
+use super::typos;
+use crate::builtins::{self, Environment};
+use crate::diagnostics::Diagnostic;
+use crate::semantics::{Checker, Entity, Operand};
+use crate::source::{Span, Symbol};
+use crate::tree::{Constant, Expr, ExprKind, Place, PlaceKind};
+use crate::types::{QualTy, Scalar};
+
+impl Checker<'_, '_> {
+    /// A name in an expression.
+    pub(super) fn name(&mut self, name: Symbol, span: Span) -> Operand {
+        match self.lookup(name) {
+            Some(entity) => self.entity(entity, name, span),
+            None => self.builtin_name(name, span),
+        }
+    }
+
+    fn entity(&mut self, entity: Entity, name: Symbol, span: Span) -> Operand {
+        match entity {
+            Entity::Local(local) => {
+                let found = self.states.last().and_then(|state| state.locals.get(local.0 as usize));
+                let ty = found.map_or(QualTy::plain(self.module.types.error()), |local| local.ty);
+                Operand::Place(Place { kind: PlaceKind::Local(local), ty, span })
+            }
+            Entity::Captured(local, state) => Operand::Place(self.capture(local, state, span)),
+            Entity::Global(global) => {
+                let found = self.module.globals.get(global.0 as usize);
+                let ty = found.map_or(QualTy::plain(self.module.types.error()), |global| global.ty);
+                Operand::Place(Place { kind: PlaceKind::Global(global), ty, span })
+            }
+            Entity::Functions(functions) => Operand::Functions(functions),
+            Entity::Typedef(_) => {
+                let text = format!("unexpected type name '{}': expected expression", self.text(name));
+                self.error(span, text);
+                Operand::Value(self.error_value(span))
+            }
+            Entity::EnumConstant(value, ty) => {
+                let scalar = self.scalar_of(ty).unwrap_or(Scalar::Int);
+                let bits = match scalar.bytes() {
+                    1 => u64::from(value as u8),
+                    2 => u64::from(value as u16),
+                    4 => u64::from(value as u32),
+                    _ => value as u64,
+                };
+                Operand::Value(Expr { kind: ExprKind::Constant(Constant::Scalar(bits)), ty, span })
+            }
+        }
+    }
+
+    /// A name that the program does not declare: a built-in function, or a mistake.
+    fn builtin_name(&mut self, name: Symbol, span: Span) -> Operand {
+        if self.text(name).starts_with("__builtin_") {
+            return Operand::Builtin(name);
+        }
+        match self.builtin_function(name) {
+            Some(function) if !function.overloads.is_empty() => Operand::Builtin(name),
+            Some(function) => {
+                let mut diagnostic =
+                    Diagnostic::error(span, format!("use of undeclared identifier '{}'", self.text(name)));
+                if let Some(missing) = &function.missing {
+                    diagnostic = diagnostic.note(span, format!("'{}' {missing}", self.text(name)));
+                }
+                self.report(diagnostic);
+                Operand::Value(self.error_value(span))
+            }
+            None => self.undeclared(name, span),
+        }
+    }
+
+    fn undeclared(&mut self, name: Symbol, span: Span) -> Operand {
+        let wanted = self.text(name);
+        let names = &self.session.names;
+        let mut visible: Vec<Symbol> = self.scopes.visible().collect();
+        visible.sort_unstable();
+        let similar = typos::similar(wanted, visible.iter().map(|symbol| (names.text(*symbol), *symbol)));
+        let Some((symbol, named)) = similar.and_then(|symbol| Some((symbol, self.scopes.find(symbol)?))) else {
+            let text = format!("use of undeclared identifier '{wanted}'");
+            self.error(span, text);
+            return Operand::Value(self.error_value(span));
+        };
+        let (entity, declared) = (named.entity.clone(), named.span);
+        let spelled = names.text(symbol).to_owned();
+        let text = format!("use of undeclared identifier '{wanted}'; did you mean '{spelled}'?");
+        let diagnostic =
+            Diagnostic::error(span, text).note(declared, format!("'{spelled}' declared here")).fix(span, spelled);
+        self.report(diagnostic);
+        // What was meant is used, so that its mistakes are found, too.
+        match (entity, self.lookup(symbol)) {
+            (Entity::Typedef(_), _) | (_, None) => Operand::Value(self.error_value(span)),
+            (_, Some(entity)) => self.entity(entity, symbol, span),
+        }
+    }
+
+    /// The built-in function of a name. What was found is kept.
+    pub(super) fn builtin_function(&mut self, name: Symbol) -> Option<Rc<builtins::Function>> {
+        if let Some(known) = self.builtins.get(&name) {
+            return known.clone();
+        }
+        let options = self.session.options;
+        let environment = Environment { version: options.version, profile: &options.profile };
+        let found = builtins::find(self.session.names.text(name), environment, &mut self.module.types);
+        let found = found.map(Rc::new);
+        self.builtins.insert(name, found.clone());
+        found
+    }
+}
