@@ -6,7 +6,7 @@ use super::assign::Target;
 use super::overloads::Choice;
 use crate::builtins::{Function, Lowering, Overload};
 use crate::diagnostics::Diagnostic;
-use crate::semantics::{Assigning, Checker, Operand};
+use crate::semantics::{Assigning, Checker};
 use crate::source::{Span, Symbol};
 use crate::syntax::ast;
 use crate::tree::{Expr, ExprKind};
@@ -190,31 +190,6 @@ impl Checker<'_, '_> {
         let value = self.convert(value, generic);
         let ty = self.module.types.pointer(to.in_space(space));
         Expr { kind: ExprKind::Builtin(overload.lowering, vec![value]), ty, span: expr.span }
-    }
-
-    /// `__builtin_` functions of clang's.
-    pub(super) fn compiler_builtin(
-        &mut self,
-        name: Symbol,
-        arguments: &[ast::Expr],
-        callee: Span,
-        expr: &ast::Expr,
-    ) -> Operand {
-        let _ = arguments;
-        let text = format!("use of undeclared identifier '{}'", self.text(name));
-        self.error(callee, text);
-        Operand::Value(self.error_value(expr.span))
-    }
-
-    fn call_printf(
-        &mut self,
-        overload: &Overload,
-        values: Vec<Expr>,
-        callee: Span,
-        name: Symbol,
-        expr: &ast::Expr,
-    ) -> Expr {
-        self.call_single(overload, name, values, callee, expr)
     }
 
     fn call_pipe(

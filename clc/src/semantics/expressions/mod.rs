@@ -11,6 +11,7 @@
 //! | `members.rs` | members, components, elements |
 //! | `special.rs` | `sizeof`, `_Generic`, and operators of GNU C that look like functions |
 //! | `calls.rs`, `overloads.rs`, `builtin_calls.rs` | calls |
+//! | `compiler_builtins.rs`, `printf.rs` | functions of clang's, and `printf` |
 
 mod assign;
 mod assignment;
@@ -19,12 +20,14 @@ mod builtin_calls;
 mod calls;
 mod casts;
 mod compare;
+mod compiler_builtins;
 mod convert;
 mod float_text;
 mod literals;
 mod members;
 mod names;
 mod overloads;
+mod printf;
 mod special;
 mod typos;
 mod unary;
