@@ -1,33 +1,458 @@
-//! Declarations of objects, types and functions.
+//! Declarations at file scope, and what they share with those in functions.
 
-use super::Checker;
+use super::declarators::Declared;
+use super::specifiers::Specified;
+use super::{Checker, Entity};
+use crate::diagnostics::Diagnostic;
+use crate::preprocess::Pragma;
 use crate::source::{Span, Symbol};
-use crate::syntax::ast;
-use crate::tree::{GlobalId, LocalId, Stmt};
-use crate::types::QualTy;
+use crate::syntax::ast::{self, Declaration, Initializer, Item, Name, StaticAssert, Storage, TypeSpecifier};
+use crate::tree::{Constant, Global, GlobalId, Linkage, Local, LocalId};
+use crate::types::{AddressSpace, QualTy, Quals, Scalar, TypeKind};
+
+/// What is known of a `typedef` besides its type.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TypedefInfo {
+    /// An `aligned` attribute; 0 for none.
+    pub align: u32,
+    /// If it is a pointer: what it points to, as it is written.
+    pub pointee: Option<String>,
+}
 
 impl Checker<'_, '_> {
     /// Checks a translation unit.
     pub(crate) fn unit(&mut self, unit: &ast::Unit) {
-        let _ = unit;
+        for item in &unit.items {
+            if self.session.diagnostics.is_full() {
+                return;
+            }
+            match item {
+                Item::Function(definition) => self.function_definition(definition),
+                Item::Declaration(declaration) => self.file_declaration(declaration),
+                Item::StaticAssert(assert) => self.static_assert(assert),
+                Item::Pragma(pragma, _) => {
+                    if let Pragma::FpContract(value) = pragma {
+                        self.contract = value.unwrap_or(true);
+                    }
+                }
+            }
+        }
+        self.finish();
     }
 
-    /// A declaration in a function: the statements that it becomes.
-    pub(crate) fn local_declaration(&mut self, declaration: &ast::Declaration) -> Vec<Stmt> {
-        let _ = declaration;
-        Vec::new()
+    /// A declaration at file scope.
+    fn file_declaration(&mut self, declaration: &Declaration) {
+        let specifiers = &declaration.specifiers;
+        let alone = declaration.declarators.is_empty();
+        let specified = self.specifiers(specifiers, alone);
+        self.check_storage(specifiers);
+        if alone {
+            self.empty_declaration(specifiers);
+            return;
+        }
+        for one in &declaration.declarators {
+            let declared = self.declarator(&specified, &one.declarator);
+            let Some(name) = declared.name else {
+                continue;
+            };
+            if specifiers.storage.contains(Storage::TYPEDEF) {
+                self.typedef(&declared, name, specifiers, one);
+            } else if matches!(self.module.types.kind(declared.ty.ty), TypeKind::Function(_)) {
+                if one.init.is_some() {
+                    let text = format!("illegal initializer (only variables can be initialized)");
+                    self.error(name.span, text);
+                }
+                self.declare_function(&declared, specifiers, &one.declarator, false);
+            } else {
+                self.file_variable(declared, name, &specified, specifiers, one.init.as_ref());
+            }
+        }
+    }
+
+    /// A declaration without a declarator.
+    pub(crate) fn empty_declaration(&mut self, specifiers: &ast::Specifiers) {
+        let declares = match &specifiers.ty {
+            TypeSpecifier::Record(record) => record.name.is_some(),
+            TypeSpecifier::Enum(one) => one.name.is_some() || one.constants.is_some(),
+            TypeSpecifier::Missing
+            | TypeSpecifier::Words(_)
+            | TypeSpecifier::Name(_)
+            | TypeSpecifier::Typeof(_)
+            | TypeSpecifier::Atomic(_)
+            | TypeSpecifier::Auto(_) => false,
+        };
+        if !declares {
+            self.warning(specifiers.span, "missing-declarations", "declaration does not declare anything");
+        }
+    }
+
+    /// `_Static_assert`
+    pub(crate) fn static_assert(&mut self, assert: &StaticAssert) {
+        let Some((value, _)) = self.integer_constant(&assert.condition, "static assertion expression") else { return };
+        if value == 0 {
+            let mut text = "static assertion failed".to_owned();
+            for (index, part) in assert.message.iter().enumerate() {
+                text.push_str(if index == 0 { ": " } else { "" });
+                let spelling = self.text(part.symbol);
+                text.push_str(spelling.trim_start_matches(|c| c != '"').trim_matches('"'));
+            }
+            self.error(assert.condition.span, text);
+        }
+    }
+
+    /// `typedef`
+    pub(crate) fn typedef(
+        &mut self,
+        declared: &Declared,
+        name: Name,
+        specifiers: &ast::Specifiers,
+        one: &ast::InitDeclarator,
+    ) {
+        if one.init.is_some() {
+            self.error(name.span, "illegal initializer (only variables can be initialized)");
+        }
+        let mut ty = declared.ty;
+        ty.quals.space = declared.space.map_or(AddressSpace::Private, |(space, _)| space);
+        // An unnamed record is called by the first name that is given to it.
+        match *self.module.types.kind(ty.ty) {
+            TypeKind::Record(id) if self.module.types.record(id).name.is_none() => {
+                self.module.types.record_mut(id).name = Some(name.symbol);
+            }
+            TypeKind::Enum(id) if self.module.types.enumeration(id).name.is_none() => {
+                self.module.types.enumeration_mut(id).name = Some(name.symbol);
+            }
+            _ => {}
+        }
+        if let Some(previous) = self.scopes.find_here(name.symbol).cloned() {
+            match previous.entity {
+                Entity::Typedef(old) if self.is_compatible_qualified(old, ty) => {}
+                Entity::Typedef(old) => {
+                    let text = format!(
+                        "typedef redefinition with different types ({} vs {})",
+                        self.describe(ty),
+                        self.describe(old)
+                    );
+                    self.report(Diagnostic::error(name.span, text).note(previous.span, "previous definition is here"));
+                    return;
+                }
+                _ => {
+                    self.different_kind(name, previous.span);
+                    return;
+                }
+            }
+        }
+        let pointee = match (self.module.types.kind(ty.ty), &one.declarator.parts[..]) {
+            (TypeKind::Pointer(to), [ast::DeclaratorPart::Pointer(..)]) => {
+                Some(self.spell_specifiers(specifiers, to.ty))
+            }
+            (TypeKind::Pointer(to), []) => match &specifiers.ty {
+                TypeSpecifier::Name(of) => self.typedefs.get(&of.symbol).and_then(|info| info.pointee.clone()),
+                _ => Some(self.spell(QualTy::plain(to.ty))),
+            },
+            (TypeKind::Pointer(to), _) => Some(self.spell(QualTy::plain(to.ty))),
+            _ => None,
+        };
+        let info = TypedefInfo { align: declared.attributes.align, pointee };
+        self.typedefs.insert(name.symbol, info);
+        let state = self.states.len().saturating_sub(1);
+        self.scopes.set(name.symbol, Entity::Typedef(ty), name.span, state);
+    }
+
+    /// Reports that a name has a meaning of another kind in the same scope.
+    pub(crate) fn different_kind(&mut self, name: Name, previous: Span) {
+        let text = format!("redefinition of '{}' as different kind of symbol", self.text(name.symbol));
+        self.report(Diagnostic::error(name.span, text).note(previous, "previous definition is here"));
+    }
+
+    /// Reports that a name that is declared now has a meaning in the innermost scope already. `kind` is `enumerator` or empty.
+    pub(crate) fn check_redeclared(&mut self, name: Name, kind: &str) -> bool {
+        let Some(previous) = self.scopes.find_here(name.symbol).cloned() else { return false };
+        let same = match previous.entity {
+            Entity::EnumConstant(..) => kind == "enumerator",
+            Entity::Local(_) | Entity::Captured(..) | Entity::Global(_) => kind.is_empty(),
+            Entity::Functions(_) | Entity::Typedef(_) => false,
+        };
+        if same {
+            let kind = if kind.is_empty() { String::new() } else { format!("{kind} ") };
+            let text = format!("redefinition of {kind}'{}'", self.text(name.symbol));
+            self.report(Diagnostic::error(name.span, text).note(previous.span, "previous definition is here"));
+        } else {
+            self.different_kind(name, previous.span);
+        }
+        true
+    }
+
+    /// Whether variables at file scope may lie in the global address space.
+    pub(crate) fn has_program_scope_globals(&self) -> bool {
+        self.has_feature("__opencl_c_program_scope_global_variables")
+    }
+
+    /// The address space of an object that lives as long as the program.
+    pub(crate) fn static_space(&mut self, declared: &Declared, name: Name, place: &str) -> AddressSpace {
+        let globals = self.has_program_scope_globals();
+        if *self.module.types.kind(declared.ty.ty) == TypeKind::Sampler && declared.space.is_none() {
+            return AddressSpace::Constant;
+        }
+        let space = match declared.space {
+            Some((space, _)) => Some(space),
+            None if globals => Some(AddressSpace::Global),
+            None => None,
+        };
+        match space {
+            Some(AddressSpace::Constant) => AddressSpace::Constant,
+            Some(AddressSpace::Global) if globals => AddressSpace::Global,
+            _ => {
+                let must = if globals { "global or constant" } else { "constant" };
+                self.error(name.span, format!("{place} variable must reside in {must} address space"));
+                AddressSpace::Constant
+            }
+        }
+    }
+
+    /// Reports types that an object that lives as long as the program cannot have. False if it is one.
+    fn check_static_type(&mut self, ty: QualTy, name: Name) -> bool {
+        let element = self.element_of_arrays(ty.ty);
+        let text = match self.module.types.kind(element) {
+            TypeKind::Error => return false,
+            TypeKind::Void => "variable has incomplete type 'void'".to_owned(),
+            TypeKind::Image(..) | TypeKind::Pipe(..) => {
+                format!("type {} can only be used as a function parameter in OpenCL", self.describe(ty))
+            }
+            TypeKind::Event | TypeKind::Queue | TypeKind::ClkEvent | TypeKind::ReserveId | TypeKind::NamedBarrier => {
+                format!("the {} type cannot be used to declare a program scope variable", self.describe(ty))
+            }
+            TypeKind::Scalar(Scalar::Half) if !self.has_half() => {
+                format!("declaring variable of type {} is not allowed", self.describe(ty))
+            }
+            TypeKind::Sampler if !ty.quals.is_const && ty.quals.space != AddressSpace::Constant => {
+                "global sampler requires a const or constant address space qualifier".to_owned()
+            }
+            _ => return true,
+        };
+        self.error(name.span, text);
+        false
+    }
+
+    /// A variable at file scope.
+    fn file_variable(
+        &mut self,
+        mut declared: Declared,
+        name: Name,
+        specified: &Specified,
+        specifiers: &ast::Specifiers,
+        init: Option<&Initializer>,
+    ) {
+        let storage = specifiers.storage;
+        if storage.intersects(Storage::INLINE | Storage::NORETURN | Storage::KERNEL) {
+            let word = if storage.contains(Storage::INLINE) {
+                "'inline' can only appear on functions"
+            } else {
+                "'kernel' attribute only applies to functions"
+            };
+            self.error(name.span, word);
+        }
+        if storage.intersects(Storage::AUTO | Storage::REGISTER) {
+            self.error(name.span, "illegal storage class on file-scoped variable");
+        }
+        if specified.is_auto {
+            let Some(Initializer::Expr(expr)) = init else {
+                let text = format!(
+                    "declaration of variable '{}' with deduced type '__auto_type' requires an initializer",
+                    self.text(name.symbol)
+                );
+                self.error(name.span, text);
+                return;
+            };
+            let ty = self.expr(expr).ty;
+            declared.ty.ty = ty;
+        }
+        let is_sampler = *self.module.types.kind(declared.ty.ty) == TypeKind::Sampler;
+        if is_sampler
+            && !declared.ty.quals.is_const
+            && declared.space.is_none_or(|(space, _)| space != AddressSpace::Constant)
+        {
+            self.error(name.span, "global sampler requires a const or constant address space qualifier");
+            return;
+        }
+        let is_extern = storage.contains(Storage::EXTERN);
+        let place = if is_extern { "extern" } else { "program scope" };
+        let space = self.static_space(&declared, name, place);
+        let mut ty = declared.ty.in_space(space);
+        if !self.check_static_type(ty, name) {
+            ty.ty = self.module.types.error();
+        }
+        let id = self.redeclare_global(&declared, name, ty, storage, init.is_some());
+        let Some(id) = id else { return };
+        if let Some(init) = init {
+            if is_extern {
+                self.warning(name.span, "extern-initializer", "'extern' variable has an initializer");
+            }
+            self.static_initializer(id, init, name.span);
+        } else if space == AddressSpace::Constant && !is_extern && !is_sampler {
+            if *self.module.types.kind(ty.ty) != TypeKind::Error {
+                self.error(name.span, "variable in constant address space must be initialized");
+            }
+        } else if is_sampler && !is_extern {
+            self.error(name.span, "variable in constant address space must be initialized");
+        }
+    }
+
+    /// Declares a variable with linkage at file scope: a new one, or one that was declared before.
+    pub(crate) fn redeclare_global(
+        &mut self,
+        declared: &Declared,
+        name: Name,
+        ty: QualTy,
+        storage: Storage,
+        has_init: bool,
+    ) -> Option<GlobalId> {
+        let is_extern = storage.contains(Storage::EXTERN);
+        let defines = !is_extern || has_init;
+        let linkage = if storage.contains(Storage::STATIC) { Linkage::Internal } else { Linkage::External };
+        if let Some(previous) = self.scopes.find_outermost(name.symbol).cloned() {
+            let Entity::Global(id) = previous.entity else {
+                self.different_kind(name, previous.span);
+                return None;
+            };
+            let old = self.module.globals.get(id.0 as usize)?;
+            let (old_ty, old_linkage, has_old_init) = (old.ty, old.linkage, old.init.is_some());
+            if !self.is_compatible_qualified(old_ty, ty) {
+                let text = format!(
+                    "redefinition of '{}' with a different type: {} vs {}",
+                    self.text(name.symbol),
+                    self.describe(ty),
+                    self.describe(old_ty)
+                );
+                self.report(Diagnostic::error(name.span, text).note(previous.span, "previous definition is here"));
+                return None;
+            }
+            if old_linkage != linkage && !is_extern {
+                let text = if linkage == Linkage::Internal {
+                    format!("static declaration of '{}' follows non-static declaration", self.text(name.symbol))
+                } else {
+                    format!("non-static declaration of '{}' follows static declaration", self.text(name.symbol))
+                };
+                self.report(Diagnostic::error(name.span, text).note(previous.span, "previous definition is here"));
+                return None;
+            }
+            if has_init && has_old_init {
+                let text = format!("redefinition of '{}'", self.text(name.symbol));
+                self.report(Diagnostic::error(name.span, text).note(previous.span, "previous definition is here"));
+                return None;
+            }
+            let merged = self.composite(old_ty.ty, ty.ty);
+            if let Some(global) = self.module.globals.get_mut(id.0 as usize) {
+                global.ty.ty = merged;
+                global.is_defined |= defines;
+                global.align = global.align.max(declared.attributes.align);
+            }
+            return Some(id);
+        }
+        let global = Global {
+            name: self.text(name.symbol).to_owned(),
+            ty,
+            init: None,
+            linkage,
+            is_defined: defines,
+            owner: None,
+            align: declared.attributes.align,
+            span: name.span,
+        };
+        let id = self.add_global(global);
+        self.scopes.set_outermost(name.symbol, Entity::Global(id), name.span);
+        Some(id)
+    }
+
+    /// Adds a global.
+    pub(crate) fn add_global(&mut self, global: Global) -> GlobalId {
+        self.module.globals.push(global);
+        GlobalId(self.module.globals.len() as u32 - 1)
+    }
+
+    /// The initializer of an object that lives as long as the program.
+    pub(crate) fn static_initializer(&mut self, id: GlobalId, init: &Initializer, span: Span) {
+        let Some(ty) = self.module.globals.get(id.0 as usize).map(|global| global.ty) else { return };
+        // Until it is known, the value keeps other definitions away.
+        if let Some(global) = self.module.globals.get_mut(id.0 as usize) {
+            global.init = Some(Constant::Undefined);
+        }
+        let Some((ty, value)) = self.initialize(ty, init, span) else { return };
+        let constant = self.evaluate(&value);
+        if let Some(global) = self.module.globals.get_mut(id.0 as usize) {
+            global.ty = ty;
+        }
+        match constant {
+            Some(constant) => {
+                if let Some(global) = self.module.globals.get_mut(id.0 as usize) {
+                    global.init = Some(constant);
+                }
+            }
+            None => {
+                if *self.module.types.kind(value.ty) != TypeKind::Error {
+                    let at = self.first_not_constant(&value);
+                    self.error(at, "initializer element is not a compile-time constant");
+                }
+            }
+        }
     }
 
     /// A new automatic variable of the current function: a named one, or a temporary. It is not declared in a scope.
     pub(crate) fn new_local(&mut self, name: Option<Symbol>, ty: QualTy, span: Span) -> LocalId {
-        let _ = (name, ty, span);
-        LocalId(0)
+        let Some(state) = self.states.last_mut() else { return LocalId(u32::MAX) };
+        state.locals.push(Local { name, ty, align: 0, span });
+        LocalId(state.locals.len() as u32 - 1)
     }
 
     /// The object of a string literal: bytes without the terminating zero. Equal literals are one object. Its type is an
     /// array of `char` in the constant address space, with the zero.
     pub(crate) fn string_literal(&mut self, bytes: Vec<u8>, span: Span) -> GlobalId {
-        let _ = (bytes, span);
-        GlobalId(0)
+        if let Some(id) = self.strings.get(&bytes) {
+            return *id;
+        }
+        let char = self.module.types.scalar(Scalar::Char);
+        let count = bytes.len() as u64 + 1;
+        let ty = self.module.types.intern(TypeKind::Array(QualTy::plain(char), Some(count)));
+        let quals = Quals { is_const: true, space: AddressSpace::Constant, ..Quals::default() };
+        let id = self.add_global(Global {
+            name: String::new(),
+            ty: QualTy { ty, quals },
+            init: Some(Constant::Bytes(bytes.clone())),
+            linkage: Linkage::Internal,
+            is_defined: true,
+            owner: None,
+            align: 0,
+            span,
+        });
+        self.strings.insert(bytes, id);
+        id
+    }
+
+    /// What is checked when everything is declared.
+    fn finish(&mut self) {
+        for index in 0..self.module.globals.len() {
+            let Some(global) = self.module.globals.get(index) else { continue };
+            if !global.is_defined || global.init.is_some() || self.module.types.layout(global.ty.ty).is_some() {
+                continue;
+            }
+            let (ty, span) = (global.ty, global.span);
+            match *self.module.types.kind(ty.ty) {
+                TypeKind::Array(element, None) if self.module.types.layout(element.ty).is_some() => {
+                    let text = "tentative array definition assumed to have one element";
+                    self.warning(span, "tentative-definition-array", text);
+                    let one = self.module.types.intern(TypeKind::Array(element, Some(1)));
+                    if let Some(global) = self.module.globals.get_mut(index) {
+                        global.ty.ty = one;
+                    }
+                }
+                TypeKind::Error => {}
+                _ => {
+                    let text = format!("tentative definition has type {} that is never completed", self.describe(ty));
+                    self.error(span, text);
+                }
+            }
+        }
+        if !self.session.diagnostics.has_errors() {
+            self.check_calls();
+        }
     }
 }

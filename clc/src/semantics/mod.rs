@@ -7,24 +7,32 @@
 //! | `scope.rs` | what names mean |
 //! | `describe.rs`, `compatible.rs` | how types are printed; which are compatible |
 //! | `specifiers.rs`, `declarators.rs`, `records.rs`, `attributes.rs` | types as written |
-//! | `declarations.rs`, `initializers.rs`, `functions.rs`, `blocks.rs`, `kernels.rs` | objects and functions |
-//! | `statements.rs` | statements |
+//! | `declarations.rs`, `variables.rs`, `initializers.rs` | objects |
+//! | `functions.rs`, `mangle.rs`, `blocks.rs`, `kernels.rs`, `calls.rs` | functions |
+//! | `statements.rs`, `flow.rs` | statements |
 //! | `constants/` | evaluation of constant expressions, exactly |
 //! | `expressions/` | expressions, conversions, overloads, calls |
 
+mod attributes;
 mod blocks;
+mod calls;
 mod compatible;
 mod constants;
 mod declarations;
 mod declarators;
 mod describe;
 mod expressions;
+mod flow;
 mod functions;
 mod initializers;
+mod kernels;
+mod mangle;
+mod records;
 mod scope;
 mod specifiers;
 mod state;
 mod statements;
+mod variables;
 
 use std::rc::Rc;
 
@@ -54,6 +62,8 @@ pub(crate) struct Checker<'s, 'o> {
     pub functions: Vec<FunctionInfo>,
     /// The functions whose bodies are being checked: the innermost block literal is last. Empty at file scope.
     pub states: Vec<FunctionState>,
+    /// What is known of `typedef` names besides their types.
+    pub typedefs: FxHashMap<Symbol, declarations::TypedefInfo>,
     /// String literals that exist already.
     pub strings: FxHashMap<Vec<u8>, GlobalId>,
     /// Which function calls which, and where.
@@ -102,6 +112,7 @@ pub fn check(session: &mut Session<'_>, unit: &ast::Unit) -> Module {
         scopes: Scopes::new(),
         functions: Vec::new(),
         states: Vec::new(),
+        typedefs: FxHashMap::default(),
         strings: FxHashMap::default(),
         calls: Vec::new(),
         contract: true,

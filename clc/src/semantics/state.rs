@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::source::{Span, Symbol};
-use crate::tree::{Expr, FunctionId, LabelId, Local, LocalId};
+use crate::tree::{Constant, Expr, FunctionId, LabelId, Local, LocalId};
 use crate::types::{RecordId, Scalar, Ty};
 
 /// What is known of a function besides what the tree says.
@@ -19,16 +19,34 @@ pub(crate) struct FunctionInfo {
     pub is_noreturn: bool,
     /// Where it is called or its address is taken first.
     pub used: Option<Span>,
-    /// `enable_if`-free deprecation and unavailability: the message of `deprecated` and `unavailable`.
+    /// The message of `deprecated`.
     pub deprecated: Option<String>,
-    /// `unavailable`
+    /// The message of `unavailable`.
     pub unavailable: Option<String>,
     /// `warn_unused_result`
     pub warn_unused_result: bool,
     /// `pure` or `const`: a call whose value is unused is worth a warning.
     pub is_pure: bool,
-    /// The name of the builtin it is a declaration of; a call is one of the builtin.
+    /// `format(printf, a, b)`: the numbers of the parameters.
     pub format: Option<(u32, u32)>,
+}
+
+impl FunctionInfo {
+    /// What is known of a function with a prototype and without attributes.
+    pub(crate) fn new(ty: Ty) -> Self {
+        Self {
+            ty,
+            has_prototype: true,
+            is_overloadable: false,
+            is_noreturn: false,
+            used: None,
+            deprecated: None,
+            unavailable: None,
+            warn_unused_result: false,
+            is_pure: false,
+            format: None,
+        }
+    }
 }
 
 /// A label that `goto` names.
@@ -93,6 +111,8 @@ pub(crate) struct FunctionState {
     pub scope: u32,
     /// Whether contraction is allowed at this point.
     pub contract: bool,
+    /// The values of `const` variables that are constant.
+    pub constants: FxHashMap<LocalId, Constant>,
     /// What a block literal has.
     pub block: Option<BlockState>,
 }

@@ -1,0 +1,212 @@
+//! What kernels have besides functions: rules for their parameters, attributes, and what the host can ask about them.
+
+use super::Checker;
+use super::declarators::{Declared, DeclaredParameter};
+use crate::diagnostics::Diagnostic;
+use crate::options::Version;
+use crate::source::Span;
+use crate::syntax::ast::{self, DeclaratorPart, Storage, TypeSpecifier};
+use crate::tree::{Kernel, KernelArgument};
+use crate::types::{AddressSpace, QualTy, RecordId, Scalar, Ty, TypeKind};
+
+/// Names of types whose size depends on the device: the host could not know what to pass.
+const SIZED_BY_DEVICE: &[&str] = &["size_t", "ptrdiff_t", "intptr_t", "uintptr_t"];
+
+impl Checker<'_, '_> {
+    /// Checks a kernel's declaration and describes it.
+    pub(crate) fn kernel(
+        &mut self,
+        declared: &Declared,
+        declarator: &ast::Declarator,
+        specifiers: &ast::Specifiers,
+    ) -> Kernel {
+        if specifiers.storage.contains(Storage::STATIC) {
+            self.error(declared.span, "kernel functions cannot be declared static");
+        }
+        if let TypeKind::Function(function) = self.module.types.kind(declared.ty.ty)
+            && !matches!(self.module.types.kind(function.result), TypeKind::Void | TypeKind::Error)
+        {
+            self.error(specifiers.span, "kernel must have void return type");
+        }
+        let parts = match declarator.parts.last() {
+            Some(DeclaratorPart::Function(function)) => &function.parameters[..],
+            _ => &[],
+        };
+        let mut arguments = Vec::new();
+        for (parameter, written) in declared.parameters.iter().zip(parts) {
+            self.check_kernel_parameter(parameter, written);
+            arguments.push(self.kernel_argument(parameter, written));
+        }
+        let attributes = &declared.attributes;
+        let mut kernel = Kernel {
+            required_size: attributes.required_size,
+            size_hint: attributes.size_hint,
+            vector_hint: attributes.vector_hint,
+            required_sub_group_size: attributes.required_sub_group_size,
+            attributes: String::new(),
+            arguments,
+        };
+        kernel.attributes = self.kernel_attributes(&kernel);
+        kernel
+    }
+
+    /// The text of `CL_KERNEL_ATTRIBUTES`.
+    fn kernel_attributes(&self, kernel: &Kernel) -> String {
+        let mut list = Vec::new();
+        if let Some(hint) = kernel.vector_hint {
+            list.push(format!("vec_type_hint({})", self.spell(QualTy::plain(hint))));
+        }
+        for (name, size) in [("work_group_size_hint", kernel.size_hint), ("reqd_work_group_size", kernel.required_size)]
+        {
+            if let Some([x, y, z]) = size {
+                list.push(format!("{name}({x},{y},{z})"));
+            }
+        }
+        if let Some(size) = kernel.required_sub_group_size {
+            list.push(format!("intel_reqd_sub_group_size({size})"));
+        }
+        list.join(" ")
+    }
+
+    /// Reports a parameter that a kernel cannot have.
+    fn check_kernel_parameter(&mut self, parameter: &DeclaredParameter, written: &ast::Parameter) {
+        let span = parameter.name.map_or(parameter.span, |name| name.span);
+        let ty = parameter.ty.ty;
+        let cannot = |checker: &Self, ty: Ty| {
+            format!("'__private {}' cannot be used as the type of a kernel parameter", checker.spell(QualTy::plain(ty)))
+        };
+        if let TypeSpecifier::Name(name) = &written.specifiers.ty
+            && matches!(self.module.types.kind(ty), TypeKind::Scalar(_))
+            && SIZED_BY_DEVICE.contains(&self.text(name.symbol))
+            && self.scopes.find(name.symbol).is_none()
+        {
+            let text =
+                format!("'__private {}' cannot be used as the type of a kernel parameter", self.text(name.symbol));
+            self.error(span, text);
+            return;
+        }
+        let text = match self.module.types.kind(ty) {
+            TypeKind::Pointer(to) => {
+                let to = *to;
+                if matches!(to.quals.space, AddressSpace::Private | AddressSpace::Generic) {
+                    "pointer arguments to kernel functions must reside in '__global', '__constant' or '__local' address space"
+                        .to_owned()
+                } else if matches!(self.module.types.kind(to.ty), TypeKind::Pointer(_))
+                    && self.version() < Version::V2_0
+                {
+                    "kernel parameter cannot be declared as a pointer to a pointer".to_owned()
+                } else {
+                    return;
+                }
+            }
+            TypeKind::Scalar(Scalar::Bool)
+            | TypeKind::Event
+            | TypeKind::ReserveId
+            | TypeKind::NdRange
+            | TypeKind::NamedBarrier
+            | TypeKind::BlockPointer(_)
+            | TypeKind::FunctionPointer(_) => cannot(self, ty),
+            TypeKind::Scalar(Scalar::Half) if !self.has_half() => cannot(self, ty),
+            TypeKind::Record(id) => {
+                let id = *id;
+                self.check_kernel_record(id, span);
+                return;
+            }
+            _ => return,
+        };
+        self.error(span, text);
+    }
+
+    /// Reports members that a record as a kernel's parameter cannot have.
+    fn check_kernel_record(&mut self, id: RecordId, span: Span) {
+        let mut stack = vec![id];
+        let mut seen = Vec::new();
+        while let Some(record) = stack.pop() {
+            seen.push(record);
+            for field in self.module.types.record(record).fields.clone() {
+                let element = self.element_of_arrays(field.ty.ty);
+                let text = match self.module.types.kind(element) {
+                    // Before 2.0; later a pointer is as good as an address in shared virtual memory.
+                    TypeKind::Pointer(_) if self.version() < Version::V2_0 => {
+                        let word = if self.module.types.record(id).is_union { "union" } else { "struct" };
+                        format!("{word} kernel parameters may not contain pointers")
+                    }
+                    TypeKind::Scalar(Scalar::Bool) | TypeKind::BlockPointer(_) => {
+                        format!("'{}' cannot be used as the type of a kernel parameter", self.spell_record(id))
+                    }
+                    TypeKind::Record(inner) => {
+                        if !seen.contains(inner) {
+                            stack.push(*inner);
+                        }
+                        continue;
+                    }
+                    _ => continue,
+                };
+                let note = if matches!(self.module.types.kind(element), TypeKind::Pointer(_)) {
+                    format!("field of illegal pointer type {} declared here", self.describe(field.ty))
+                } else {
+                    format!("field of illegal type {} declared here", self.describe(field.ty))
+                };
+                self.report(Diagnostic::error(span, text).note(field.span, note));
+                return;
+            }
+        }
+    }
+
+    /// A record's name in diagnostics.
+    fn spell_record(&self, id: RecordId) -> String {
+        let record = self.module.types.record(id);
+        let word = if record.is_union { "union" } else { "struct" };
+        record.name.map_or_else(|| word.to_owned(), |name| format!("{word} {}", self.text(name)))
+    }
+
+    /// What `clGetKernelArgInfo` reports of a parameter.
+    fn kernel_argument(&self, parameter: &DeclaredParameter, written: &ast::Parameter) -> KernelArgument {
+        let name = parameter.name.map_or_else(String::new, |name| self.text(name.symbol).to_owned());
+        let kind = self.module.types.kind(parameter.ty.ty);
+        let mut argument = KernelArgument { name, ..KernelArgument::default() };
+        match kind {
+            TypeKind::Pointer(to) => {
+                let pointee = match (&written.declarator.parts[..], &written.specifiers.ty) {
+                    ([_], _) => self.spell_specifiers(&written.specifiers, to.ty),
+                    ([], TypeSpecifier::Name(name)) => self
+                        .typedefs
+                        .get(&name.symbol)
+                        .and_then(|info| info.pointee.clone())
+                        .unwrap_or_else(|| self.spell(QualTy::plain(to.ty))),
+                    _ => self.spell(QualTy::plain(to.ty)),
+                };
+                argument.type_name = format!("{pointee}*").replace(' ', "");
+                argument.address = to.quals.space;
+                if to.quals.is_const || to.quals.space == AddressSpace::Constant {
+                    argument.type_qualifiers |= 1;
+                }
+                if parameter.ty.quals.is_restrict {
+                    argument.type_qualifiers |= 2;
+                }
+                if to.quals.is_volatile {
+                    argument.type_qualifiers |= 4;
+                }
+            }
+            TypeKind::Image(_, access) => {
+                argument.type_name = self.spell_specifiers(&written.specifiers, parameter.ty.ty);
+                argument.address = AddressSpace::Global;
+                argument.access = Some(*access);
+            }
+            TypeKind::Pipe(of, access) => {
+                argument.type_name = match &written.specifiers.ty {
+                    TypeSpecifier::Words(_) => self.spell(QualTy::plain(*of)),
+                    _ => self.spell_specifiers(&written.specifiers, *of),
+                }
+                .replace(' ', "");
+                argument.address = AddressSpace::Global;
+                argument.access = Some(*access);
+                argument.type_qualifiers = 8;
+            }
+            _ => {
+                argument.type_name = self.spell_specifiers(&written.specifiers, parameter.ty.ty).replace(' ', "");
+            }
+        }
+        argument
+    }
+}
