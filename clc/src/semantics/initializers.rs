@@ -310,7 +310,7 @@ impl Checker<'_, '_> {
                 return false;
             }
             let Some(member) = self.member_type(ty, number) else { return false };
-            match self.member(member, cursor) {
+            match self.next_member(member, cursor) {
                 Some(node) => {
                     members.insert(number, node);
                 }
@@ -322,7 +322,7 @@ impl Checker<'_, '_> {
     }
 
     /// The value of one member from the items of a list.
-    fn member(&mut self, ty: Ty, cursor: &mut Cursor<'_>) -> Option<Node> {
+    fn next_member(&mut self, ty: Ty, cursor: &mut Cursor<'_>) -> Option<Node> {
         let item = cursor.item()?;
         let expr = match &item.value {
             Initializer::List(list) => {
@@ -568,7 +568,7 @@ impl Checker<'_, '_> {
         cursor: &mut Cursor<'_>,
     ) -> Option<()> {
         if path.is_empty() && designators.is_empty() {
-            let node = self.member(ty, cursor)?;
+            let node = self.next_member(ty, cursor)?;
             members.insert(number, node);
             return Some(());
         }

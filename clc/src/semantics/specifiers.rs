@@ -331,17 +331,6 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Whether the device has `double`.
-    pub(crate) fn has_double(&self) -> bool {
-        let profile = &self.session.options.profile;
-        profile.has_extension("cl_khr_fp64") || profile.has_feature("__opencl_c_fp64")
-    }
-
-    /// Whether the device has arithmetic of `half`.
-    pub(crate) fn has_half(&self) -> bool {
-        self.session.options.profile.has_extension("cl_khr_fp16")
-    }
-
     /// The type of a name.
     fn named_type(&mut self, name: ast::Name, attributes: &mut Attributes) -> QualTy {
         match self.scopes.find(name.symbol).map(|named| &named.entity) {

@@ -13,7 +13,7 @@ impl Checker<'_, '_> {
         match &expr.kind {
             ExprKind::Constant(constant) => Some(constant.clone()),
             ExprKind::Load(place) => self.read_place(place, depth),
-            ExprKind::AddressOf(place) => Some(Constant::Address(self.address_of(place, depth)?)),
+            ExprKind::AddressOf(place) => Some(Constant::Address(self.constant_address(place, depth)?)),
             ExprKind::Unary(op, a) => self.evaluate_unary(*op, a.ty, &get(a)?),
             ExprKind::Binary(op, a, b) => {
                 let left = get(a)?;
@@ -231,14 +231,14 @@ impl Checker<'_, '_> {
                 let is_null = address.base == AddressBase::Absolute && address.offset == 0;
                 Some(Constant::Scalar(u64::from(!is_null)))
             }
-            Conversion::Bits => self.reinterpret(from, to, &value),
+            Conversion::Bits => self.constant_bits(from, to, &value),
             Conversion::Discard => Some(Constant::Undefined),
             Conversion::Sampler => Some(value),
         }
     }
 
     /// `as_type`: the same bytes in another type.
-    fn reinterpret(&self, from: Ty, to: Ty, value: &Constant) -> Option<Constant> {
+    fn constant_bits(&self, from: Ty, to: Ty, value: &Constant) -> Option<Constant> {
         let (source, count) = self.module.types.lanes(from)?;
         let (target, target_count) = self.module.types.lanes(to)?;
         let mut bytes = Vec::new();

@@ -7,13 +7,13 @@ use crate::types::{AddressSpace, QualTy, Ty, TypeKind};
 
 impl Checker<'_, '_> {
     /// The address of a place, if the linker knows it.
-    pub(super) fn address_of(&self, place: &Place, depth: u32) -> Option<Address> {
+    pub(super) fn constant_address(&self, place: &Place, depth: u32) -> Option<Address> {
         let depth = depth.checked_sub(1)?;
         match &place.kind {
             PlaceKind::Global(id) => Some(Address { base: AddressBase::Global(*id), offset: 0 }),
             PlaceKind::Deref(pointer) => self.pointer_value(&self.evaluate_within(pointer, depth)?),
             PlaceKind::Index(array, index) => {
-                let mut address = self.address_of(array, depth)?;
+                let mut address = self.constant_address(array, depth)?;
                 let TypeKind::Array(element, _) = self.module.types.kind(array.ty.ty) else { return None };
                 let size = i64::try_from(self.module.types.layout(element.ty)?.size).ok()?;
                 let index = self.index_value(index, depth)?;
@@ -21,7 +21,7 @@ impl Checker<'_, '_> {
                 Some(address)
             }
             PlaceKind::Field(record, index) => {
-                let mut address = self.address_of(record, depth)?;
+                let mut address = self.constant_address(record, depth)?;
                 let TypeKind::Record(id) = self.module.types.kind(record.ty.ty) else { return None };
                 let field = self.module.types.record(*id).fields.get(*index as usize)?;
                 address.offset = address.offset.checked_add(i64::try_from(field.offset).ok()?)?;
@@ -58,7 +58,7 @@ impl Checker<'_, '_> {
             }
             PlaceKind::Index(array, index) => {
                 let index = usize::try_from(self.index_value(index, depth)?).ok()?;
-                self.element(array, index, depth)
+                self.constant_element(array, index, depth)
             }
             PlaceKind::Field(record, index) => {
                 let value = self.read_place(record, depth)?;
@@ -90,7 +90,7 @@ impl Checker<'_, '_> {
     }
 
     /// An element of an array that never changes; the array itself is not copied.
-    fn element(&self, array: &Place, index: usize, depth: u32) -> Option<Constant> {
+    fn constant_element(&self, array: &Place, index: usize, depth: u32) -> Option<Constant> {
         let TypeKind::Array(_, Some(count)) = self.module.types.kind(array.ty.ty) else { return None };
         if index as u64 >= *count {
             return None;
