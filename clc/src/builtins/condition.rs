@@ -12,8 +12,6 @@ pub(super) enum When {
     Always,
     /// This language version or a later one.
     Since(Version),
-    /// A version before this one.
-    Before(Version),
     /// An extension.
     Extension(&'static str),
     /// A feature of OpenCL C 3.0. Version 2.0 has the features of the device too.
@@ -35,7 +33,6 @@ impl When {
         match self {
             When::Always => true,
             When::Since(version) => environment.version >= version,
-            When::Before(version) => environment.version < version,
             When::Extension(name) => profile.has_extension(name),
             When::Feature(name) => environment.version >= Version::V2_0 && profile.has_feature(name),
             When::Images => profile.images,
@@ -65,7 +62,6 @@ impl When {
         match self {
             When::Always => String::new(),
             When::Since(version) => format!("OpenCL C {}", version_name(version)),
-            When::Before(version) => format!("a version before OpenCL C {}", version_name(version)),
             When::Extension(name) => format!("the extension {name}"),
             When::Feature(name) => format!("the feature {name}"),
             When::Images => "support for images".to_owned(),
@@ -111,7 +107,7 @@ impl When {
                     condition.names(extensions, features);
                 }
             }
-            When::Always | When::Since(_) | When::Before(_) | When::Images | When::SubGroups => {}
+            When::Always | When::Since(_) | When::Images | When::SubGroups => {}
         }
     }
 }

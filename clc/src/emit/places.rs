@@ -241,7 +241,7 @@ impl FunctionEmitter<'_, '_> {
     }
 
     /// A pointer as another type of pointer with the same storage class.
-    pub(super) fn cast_pointer(&mut self, pointer: Id, from: Id, to: Id) -> Id {
+    pub(crate) fn cast_pointer(&mut self, pointer: Id, from: Id, to: Id) -> Id {
         if from == to { pointer } else { self.op(Op::Bitcast, to, &[pointer]) }
     }
 

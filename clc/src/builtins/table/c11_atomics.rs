@@ -2,7 +2,7 @@
 //! order and a scope. OpenCL C 3.0 has them for pointers to global and local memory too, as it may lack the generic address space.
 
 use super::super::condition::When::{self, All, Extension, Feature};
-use super::{Group, SCALAR, Types, V2_0, V3_0, over, types};
+use super::{Group, SCALAR, Types, V3_0, over, types};
 use crate::builtins::AtomicForm::C11;
 use crate::builtins::AtomicOp::{
     self, Add, And, CompareExchange, Exchange, FlagClear, FlagSet, Init, Load, Max, Min, Or, Store, Sub, Xor,

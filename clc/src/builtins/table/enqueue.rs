@@ -10,7 +10,7 @@ const ENQUEUE: When = Feature("__opencl_c_device_enqueue");
 const SUB_GROUP: When = All(&[ENQUEUE, When::SubGroups]);
 
 pub(super) const TABLE: &[Group] = &[
-    plain(ENQUEUE, "int(queue_t, uint, ndrange_t, block, ...)", &[("enqueue_kernel", Enqueue(EnqueueOp::Kernel))]),
+    plain(ENQUEUE, "int(queue_t, uint, ndrange_t, ...)", &[("enqueue_kernel", Enqueue(EnqueueOp::Kernel))]),
     plain(
         ENQUEUE,
         "int(queue_t, uint, const clk_event_t*, clk_event_t*)",

@@ -123,7 +123,6 @@ const SCALAR: &[u8] = &[1];
 
 const FLOATS: &[Scalar] = &[Scalar::Float, Scalar::Double, Scalar::Half];
 const SIGNED: &[Scalar] = &[Scalar::Char, Scalar::Short, Scalar::Int, Scalar::Long];
-const UNSIGNED: &[Scalar] = &[Scalar::UChar, Scalar::UShort, Scalar::UInt, Scalar::ULong];
 const INTEGERS: &[Scalar] = &[
     Scalar::Char,
     Scalar::UChar,
@@ -163,7 +162,6 @@ const GENTYPE: Types = types(NUMBERS, ANY);
 /// Every scalar.
 const SCALARS: Types = types(NUMBERS, SCALAR);
 
-const V1_1: When = When::Since(crate::options::Version::V1_1);
 const V1_2: When = When::Since(crate::options::Version::V1_2);
 const V2_0: When = When::Since(crate::options::Version::V2_0);
 const V3_0: When = When::Since(crate::options::Version::V3_0);

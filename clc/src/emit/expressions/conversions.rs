@@ -189,7 +189,7 @@ impl FunctionEmitter<'_, '_> {
     }
 
     /// The bits of a value as another type of the same size; three lanes have the size of four.
-    fn convert_bits(&mut self, value: Id, from: Ty, to: Ty) -> Id {
+    pub(crate) fn convert_bits(&mut self, value: Id, from: Ty, to: Ty) -> Id {
         let types = &self.module.source.types;
         let (from_id, to_id) = (self.module.type_id(from), self.module.type_id(to));
         if from_id == to_id {
