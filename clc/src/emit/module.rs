@@ -10,7 +10,7 @@ use super::words::Section;
 use crate::options::Version;
 use crate::preprocess::Session;
 use crate::source::Span;
-use crate::tree::{FunctionId, GlobalId, Module};
+use crate::tree::{FunctionId, Module};
 use crate::types::{RecordId, Ty};
 
 /// Version 1.2: the last of OpenCL 2.2.
@@ -232,18 +232,15 @@ impl<'a> ModuleBuilder<'a> {
     /// As [`ModuleBuilder::built_in`], of a SPIR-V type.
     pub(crate) fn built_in_of(&mut self, built_in: BuiltIn, pointee: Id) -> Id {
         let found = self.built_ins.iter().find(|(one, _, ty)| *one == built_in && *ty == pointee);
-        let id = match found {
-            Some((_, id, _)) => *id,
-            None => {
-                let pointer = self.pointer_type(StorageClass::Input, pointee);
-                let id = self.fresh();
-                self.globals.push(Op::Variable, &[pointer, id, StorageClass::Input as u32]);
-                self.decorate(id, Decoration::BuiltIn, &[built_in as u32]);
-                self.decorate(id, Decoration::Constant, &[]);
-                self.built_ins.push((built_in, id, pointee));
-                id
-            }
-        };
+        if let Some((_, id, _)) = found {
+            return *id;
+        }
+        let pointer = self.pointer_type(StorageClass::Input, pointee);
+        let id = self.fresh();
+        self.globals.push(Op::Variable, &[pointer, id, StorageClass::Input as u32]);
+        self.decorate(id, Decoration::BuiltIn, &[built_in as u32]);
+        self.decorate(id, Decoration::Constant, &[]);
+        self.built_ins.push((built_in, id, pointee));
         id
     }
 

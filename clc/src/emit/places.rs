@@ -359,17 +359,17 @@ impl FunctionEmitter<'_, '_> {
         let pointer = self.pointer(memory);
         let ty = self.module.memory_type_id(memory.ty);
         let value = self.load(ty, pointer, memory.align, memory.is_volatile);
-        if self.is_bool(memory.ty) { self.from_memory_bool(value) } else { value }
+        if self.is_bool(memory.ty) { self.bool_from_byte(value) } else { value }
     }
 
     /// A byte as a `bool`.
-    pub(super) fn from_memory_bool(&mut self, byte: Id) -> Id {
+    pub(super) fn bool_from_byte(&mut self, byte: Id) -> Id {
         let (ty, zero) = (self.module.bool_type(), self.module.scalar(Scalar::UChar, 0));
         self.op(Op::INotEqual, ty, &[byte, zero])
     }
 
     /// A `bool` as a byte.
-    pub(super) fn to_memory_bool(&mut self, value: Id) -> Id {
+    pub(super) fn byte_from_bool(&mut self, value: Id) -> Id {
         let (ty, one) = (self.module.int_type(8), self.module.scalar(Scalar::UChar, 1));
         let zero = self.module.scalar(Scalar::UChar, 0);
         self.op(Op::Select, ty, &[value, one, zero])
@@ -377,7 +377,7 @@ impl FunctionEmitter<'_, '_> {
 
     /// Stores a value to an object.
     pub(super) fn write_memory(&mut self, memory: &Memory, value: Id) {
-        let value = if self.is_bool(memory.ty) { self.to_memory_bool(value) } else { value };
+        let value = if self.is_bool(memory.ty) { self.byte_from_bool(value) } else { value };
         self.write_bytes(memory, value);
     }
 

@@ -1,1 +1,241 @@
-//! Tests of small programs.
+//! Small programs: what their modules contain. If `spirv-val` is installed, it has to accept each.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use spirv::Op;
+
+use crate::options::{Options, Profile, Version};
+
+/// The instructions of a module.
+struct Listing(Vec<(Op, Vec<u32>)>);
+
+impl Listing {
+    fn count(&self, op: Op) -> usize {
+        self.0.iter().filter(|(one, _)| *one == op).count()
+    }
+
+    /// The operands of the only instruction of a kind.
+    fn only(&self, op: Op) -> &[u32] {
+        assert_eq!(self.count(op), 1, "{op:?}");
+        self.0.iter().find(|(one, _)| *one == op).map(|(_, operands)| &operands[..]).unwrap()
+    }
+}
+
+fn options() -> Options {
+    let features = [
+        "__opencl_c_generic_address_space",
+        "__opencl_c_program_scope_global_variables",
+        "__opencl_c_fp64",
+        "__opencl_c_int64",
+        "__opencl_c_images",
+        "__opencl_c_device_enqueue",
+    ];
+    let profile = Profile {
+        opencl_version: 300,
+        extensions: vec!["cl_khr_fp64", "cl_khr_fp16"],
+        features: features.to_vec(),
+        images: true,
+        bits_64: true,
+        ..Profile::default()
+    };
+    Options { version: Version::V3_0, profile: Arc::new(profile), kernel_arg_info: false, ..Options::default() }
+}
+
+fn module(source: &str) -> Listing {
+    with(source, &options())
+}
+
+fn with(source: &str, options: &Options) -> Listing {
+    let output = crate::compile(source.as_bytes(), options);
+    let words = output.words.unwrap_or_else(|| panic!("{}", output.log));
+    validate(&words, source);
+    let mut list = Vec::new();
+    let mut at = 5;
+    while at < words.len() {
+        let count = (words[at] >> 16) as usize;
+        list.push((Op::from_u32(words[at] & 0xffff).unwrap(), words[at + 1..at + count].to_vec()));
+        at += count;
+    }
+    Listing(list)
+}
+
+fn validate(words: &[u32], source: &str) {
+    let mut command = Command::new("spirv-val");
+    command
+        .args(["--target-env", "opencl2.2", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let Ok(mut child) = command.spawn() else { return };
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    child.stdin.take().unwrap().write_all(&bytes).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}\n{source}");
+}
+
+#[test]
+#[ignore = "needs all stages"]
+fn conditions_stay_booleans() {
+    let list = module("kernel void k(global int *p, int n) { if (!(n < 3 && n != 1) || p[0]) p[1] = 1; }");
+    assert_eq!(list.count(Op::Select), 0);
+    // `n != 1` is evaluated in vain rather than branched around, `p[0]` is not.
+    assert_eq!(list.count(Op::LogicalAnd), 1);
+    assert_eq!(list.count(Op::BranchConditional), 2);
+    let list = module("kernel void k(global int *p, int n) { p[0] = n < 3; }");
+    assert_eq!(list.count(Op::Select), 1);
+}
+
+#[test]
+#[ignore = "needs all stages"]
+fn unreachable_code_is_not_emitted() {
+    let list = module(
+        "kernel void k(global int *p) { while (1) { p[0] = 1; break; p[1] = 2; } return; p[2] = 3; if (p[3]) p[4] = 1; }",
+    );
+    assert_eq!(list.count(Op::Store), 2);
+    assert_eq!(list.count(Op::BranchConditional), 0);
+}
+
+#[test]
+#[ignore = "needs all stages"]
+fn goto_into_and_out_of_loops() {
+    let list = module(
+        "kernel void k(global int *p, int n) {
+             goto second;
+         first: p[0] = 1; goto end;
+         second: if (n) goto first;
+             for (;;) { inner: if (p[1] > 9) break; p[1]++; if (n == 7) goto inner; }
+             return;
+         dead: p[2] = 3;
+         end: ;
+         }",
+    );
+    // The parameters, and two others.
+    assert_eq!(list.count(Op::Store), 4);
+}
+
+#[test]
+#[ignore = "needs all stages"]
+fn unused_functions_and_variables_are_not_emitted() {
+    let source = "constant int table[2] = {1, 2}; int f(int x) { return table[x]; } kernel void k() { int unused[9]; }";
+    let list = module(source);
+    assert_eq!((list.count(Op::Function), list.count(Op::Variable)), (1, 0));
+    let list = with(source, &Options { whole_program: false, ..options() });
+    assert_eq!((list.count(Op::Function), list.count(Op::Variable)), (2, 3));
+}
+
+#[test]
+#[ignore = "needs all stages"]
+fn records_have_exact_layout() {
+    let list = module(
+        "struct __attribute__((packed)) P { char c; int i; };
+         struct L { struct L *next; int v; };
+         typedef union { int i; float4 f; uchar b[20]; } U;
+         kernel void k(global struct P *p, global struct L *l, U u, global int *r) {
+             struct L local_node; local_node.next = &local_node; local_node.v = 3;
+             U copy = u; copy.b[3] = 1; U other; other = copy;
+             p[1].i = other.i; l->v = local_node.next->v; r[0] = (int)copy.f.y;
+         }",
+    );
+    // Bytes at an odd offset; copies of unions are copies of bytes.
+    assert!(list.0.iter().any(|(op, operands)| *op == Op::Store && operands.last() == Some(&1)));
+    assert_eq!(list.count(Op::CopyMemorySized), 2);
+}
+
+#[test]
+#[ignore = "needs all stages"]
+fn lanes_of_shared_vectors_are_written_alone() {
+    let list = module(
+        "kernel void k(global float4 *p) { p->zx = (float2)(1.0f, 2.0f); float4 v = 0.0f; v.zx = 3.0f; p[1] = v; }",
+    );
+    assert_eq!(list.count(Op::VectorShuffle), 1);
+    // Two lanes, a parameter, the variable twice, the last vector.
+    assert_eq!(list.count(Op::Store), 6);
+}
+
+#[test]
+#[ignore = "needs all stages"]
+fn a_kernel_that_is_called_is_there_twice() {
+    let list = module("kernel void a(global int *p) { p[0] = 1; } kernel void b(global int *p) { a(p); }");
+    assert_eq!((list.count(Op::Function), list.count(Op::EntryPoint)), (3, 2));
+}
+
+#[test]
+#[ignore = "needs all stages"]
+fn switches_list_small_ranges_and_compare_large_ones() {
+    let list = module(
+        "kernel void k(global int *p, int n) {
+             switch (n) { case 1 ... 3: p[0] = 1; break; case -5: case 1000 ... 90000: p[1] = 2; default: p[2] = 3; }
+         }",
+    );
+    assert_eq!(list.only(Op::Switch).len(), 2 + 2 * 4);
+    assert_eq!(list.count(Op::BranchConditional), 1);
+}
+
+#[test]
+#[ignore = "needs all stages"]
+fn loops_with_hints_have_a_merge() {
+    let list = module(
+        "kernel void k(global int *p) {
+             #pragma unroll
+             for (int i = 0; i < 4; i++) p[i] = i;
+             __attribute__((opencl_unroll_hint(1)))
+             do { p[9]++; break; } while (1);
+             while (p[8]) p[8]--;
+         }",
+    );
+    assert_eq!(list.count(Op::LoopMerge), 2);
+}
+
+#[test]
+#[ignore = "needs all stages"]
+fn contraction_is_forbidden_everywhere_if_somewhere() {
+    let on = "kernel void k(global float *p) { p[0] = p[1] * p[2] + p[3]; }";
+    let off = "kernel void k(global float *p) { {
+        #pragma OPENCL FP_CONTRACT OFF
+        p[0] = p[1] * p[2] + p[3]; } }";
+    assert_eq!(module(on).count(Op::ExecutionMode), 0);
+    assert_eq!(module(off).count(Op::ExecutionMode), 1);
+}
+
+#[test]
+#[ignore = "needs all stages"]
+fn fast_math_is_decorated() {
+    let mut fast = options();
+    fast.math.fast_relaxed_math = true;
+    let list = with("kernel void k(global float *p) { p[0] = p[1] * p[2] + sin(p[3]); }", &fast);
+    let modes = list.0.iter().filter(|(op, operands)| *op == Op::Decorate && operands[1] == 40).count();
+    assert_eq!(modes, 3);
+}
+
+#[test]
+#[ignore = "needs all stages"]
+fn initializers_may_contain_addresses() {
+    let list = module(
+        "constant int table[4] = {1, 2, 3, 4};
+         constant int *constant inside = &table[2];
+         global struct { int a; global int *p; } object = {3, 0};
+         union { int i; char c[8]; } global u = {0x01020304};
+         constant char text[] = \"abc\";
+         kernel void k(global int *r) { r[0] = *inside + object.a + u.c[1] + text[r[1]]; }",
+    );
+    assert!(list.count(Op::SpecConstantOp) >= 2);
+}
+
+#[test]
+#[ignore = "needs all stages"]
+fn long_initializers_are_split() {
+    let numbers = "7,".repeat(70_000);
+    let list = module(&format!("constant int t[] = {{{numbers}}}; kernel void k(global int *r) {{ r[0] = t[r[1]]; }}"));
+    assert_eq!(list.count(Op::ConstantComposite), 3);
+}
+
+#[test]
+#[ignore = "needs all stages"]
+fn lines_are_those_of_the_source() {
+    let list = module("kernel void k(global int *p) {\n  p[0] = 1;\n  p[1] = p[2] +\n         p[3];\n}\n");
+    let lines: Vec<u32> = list.0.iter().filter(|(op, _)| *op == Op::Line).map(|(_, operands)| operands[1]).collect();
+    assert!(lines.contains(&2) && lines.contains(&3) && lines.len() < 8, "{lines:?}");
+}

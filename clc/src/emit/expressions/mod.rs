@@ -223,7 +223,7 @@ impl FunctionEmitter<'_, '_> {
         if let Some(super::records::FieldPlace::Member(member)) = place {
             let member_type = self.module.memory_type_id(ty);
             let value = self.op(Op::CompositeExtract, member_type, &[value, member]);
-            return if self.is_bool(ty) { self.from_memory_bool(value) } else { value };
+            return if self.is_bool(ty) { self.bool_from_byte(value) } else { value };
         }
         let memory = self.spill(value, record.ty);
         let member = self.field(memory, field, crate::types::QualTy::plain(ty));
