@@ -47,8 +47,20 @@ impl Checker<'_, '_> {
             (Lowering::Enqueue(op), _) => return self.call_enqueue(*op, name, function, values, callee, expr),
             _ => {}
         }
-        if function.overloads.len() == 1 {
-            return self.call_single(first, name, values, callee, expr);
+        self.call_chosen(name, function, values, callee, expr)
+    }
+
+    /// A call of the overload that fits best.
+    pub(super) fn call_chosen(
+        &mut self,
+        name: Symbol,
+        function: &Rc<Function>,
+        values: Vec<Expr>,
+        callee: Span,
+        expr: &ast::Expr,
+    ) -> Expr {
+        if let [only] = function.overloads.as_slice() {
+            return self.call_single(only, name, values, callee, expr);
         }
         let candidates = function.overloads.iter().map(|one| (one.parameters.as_slice(), one.is_variadic));
         match self.choose_overload(candidates, &values) {
@@ -178,7 +190,7 @@ impl Checker<'_, '_> {
         let Some(value) = values.pop() else { return self.error_value(expr.span) };
         let Some(to) = self.pointee(value.ty).filter(|to| to.quals.space != AddressSpace::Constant) else {
             let text = format!(
-                "invalid argument {} to function: '{}', expecting a generic pointer type",
+                "invalid argument {} to function: '{}', expecting a generic pointer argument",
                 self.shown(&value),
                 self.text(name)
             );
@@ -190,35 +202,5 @@ impl Checker<'_, '_> {
         let value = self.convert(value, generic);
         let ty = self.module.types.pointer(to.in_space(space));
         Expr { kind: ExprKind::Builtin(overload.lowering, vec![value]), ty, span: expr.span }
-    }
-
-    fn call_pipe(
-        &mut self,
-        _op: crate::builtins::PipeOp,
-        name: Symbol,
-        function: &Rc<Function>,
-        values: Vec<Expr>,
-        callee: Span,
-        expr: &ast::Expr,
-    ) -> Expr {
-        match function.overloads.iter().find(|one| one.parameters.len() == values.len()) {
-            Some(overload) => self.call_single(overload, name, values, callee, expr),
-            None => self.error_value(expr.span),
-        }
-    }
-
-    fn call_enqueue(
-        &mut self,
-        _op: crate::builtins::EnqueueOp,
-        name: Symbol,
-        function: &Rc<Function>,
-        values: Vec<Expr>,
-        callee: Span,
-        expr: &ast::Expr,
-    ) -> Expr {
-        match function.overloads.first() {
-            Some(overload) => self.call_single(overload, name, values, callee, expr),
-            None => self.error_value(expr.span),
-        }
     }
 }

@@ -12,6 +12,7 @@
 //! | `special.rs` | `sizeof`, `_Generic`, and operators of GNU C that look like functions |
 //! | `calls.rs`, `overloads.rs`, `builtin_calls.rs` | calls |
 //! | `compiler_builtins.rs`, `printf.rs` | functions of clang's, and `printf` |
+//! | `pipes.rs`, `enqueue.rs` | functions whose parameters depend on the pipe or the block |
 
 mod assign;
 mod assignment;
@@ -22,11 +23,13 @@ mod casts;
 mod compare;
 mod compiler_builtins;
 mod convert;
+mod enqueue;
 mod float_text;
 mod literals;
 mod members;
 mod names;
 mod overloads;
+mod pipes;
 mod printf;
 mod special;
 mod typos;
