@@ -63,7 +63,7 @@ impl Checker<'_, '_> {
         }
         let Some(block) = values.last() else { return self.error_value(expr.span) };
         let span = block.span;
-        match self.block_type(block.ty) {
+        match self.block_function_type(block.ty) {
             None => {
                 self.illegal(name, "block", span);
                 self.error_value(expr.span)
@@ -88,7 +88,7 @@ impl Checker<'_, '_> {
     }
 
     /// The function type of a block.
-    fn block_type(&self, ty: Ty) -> Option<FunctionType> {
+    fn block_function_type(&self, ty: Ty) -> Option<FunctionType> {
         match self.kind(ty) {
             TypeKind::BlockPointer(function) => match self.kind(*function) {
                 TypeKind::Function(ty) => Some((**ty).clone()),
@@ -125,7 +125,7 @@ impl Checker<'_, '_> {
         let uint = self.scalar_ty(Scalar::UInt);
         self.convert_at(&mut values, 1, uint);
         // The block comes now, or after a number of events, a list of them, and a place for a new one.
-        let at = if values.get(HEAD).and_then(|value| self.block_type(value.ty)).is_some() {
+        let at = if values.get(HEAD).and_then(|value| self.block_function_type(value.ty)).is_some() {
             HEAD
         } else if values.len() > HEAD + 3 {
             if let Some((wanted, at)) = self.enqueue_events(&values) {
@@ -152,7 +152,7 @@ impl Checker<'_, '_> {
         };
         let Some(block) = values.get(at) else { return self.error_value(expr.span) };
         let span = block.span;
-        let Some(ty) = self.block_type(block.ty) else {
+        let Some(ty) = self.block_function_type(block.ty) else {
             self.illegal(name, "block", span);
             return self.error_value(expr.span);
         };
