@@ -9,6 +9,14 @@ pub const CHAIN: u32 = 16_384;
 pub const INCLUDES: u32 = 200;
 /// Tokens of a translation unit after preprocessing.
 pub const TOKENS: usize = 32 << 20;
+/// Tokens of a translation unit that macros produced.
+pub const EXPANDED_TOKENS: usize = 4 << 20;
+/// Tokens that are handled while macros are expanded. Each is handled once for every macro that it passes through.
+pub const EXPANSION_STEPS: usize = 32 << 20;
+/// Nesting of macro calls in arguments of macro calls, of macros in macros, and of brackets in conditions of `#if`.
+pub const MACRO_NESTING: usize = 256;
+/// Files that are read, counted as often as they are included.
+pub const FILES: usize = 1 << 16;
 /// Bytes of all files that are read.
 pub const SOURCE_BYTES: usize = 256 << 20;
 /// Errors after which compilation stops.

@@ -16,6 +16,8 @@ pub enum Level {
     Warning,
     /// The program is not compiled.
     Error,
+    /// Nothing more is read.
+    Fatal,
 }
 
 /// A named group of warnings (`-Wname`): clang's names, because users know them.
@@ -64,9 +66,14 @@ impl Diagnostic {
         }
     }
 
-    /// A warning of a group.
+    /// An error after which nothing more is reported.
+    pub fn fatal(span: Span, text: impl Into<String>) -> Self {
+        Self { level: Level::Fatal, ..Self::error(span, text) }
+    }
+
+    /// A warning of a group; an empty name is none.
     pub fn warning(span: Span, group: &'static str, text: impl Into<String>) -> Self {
-        Self { level: Level::Warning, group: Some(Group(group)), ..Self::error(span, text) }
+        Self { level: Level::Warning, group: (!group.is_empty()).then_some(Group(group)), ..Self::error(span, text) }
     }
 
     /// Adds a note.
@@ -108,12 +115,13 @@ pub struct Diagnostics {
     options: WarningOptions,
     list: Vec<Diagnostic>,
     errors: usize,
+    is_stopped: bool,
 }
 
 impl Diagnostics {
     /// An empty list.
     pub fn new(options: WarningOptions) -> Self {
-        Self { options, list: Vec::new(), errors: 0 }
+        Self { options, list: Vec::new(), errors: 0, is_stopped: false }
     }
 
     /// Reports a diagnostic, unless options switch it off or there are too many already.
@@ -129,17 +137,16 @@ impl Diagnostics {
                 diagnostic.level = Level::Error;
             }
         }
-        if diagnostic.level == Level::Error {
-            if self.errors > limits::ERRORS {
-                return;
-            }
-            self.errors += 1;
-            if self.errors > limits::ERRORS {
-                diagnostic = Diagnostic::error(Span::NONE, "too many errors emitted, stopping now");
-            }
-        } else if self.errors > limits::ERRORS {
+        if self.is_stopped {
             return;
         }
+        if diagnostic.level >= Level::Error {
+            self.errors += 1;
+            if self.errors > limits::ERRORS {
+                diagnostic = Diagnostic::fatal(Span::NONE, "too many errors emitted, stopping now");
+            }
+        }
+        self.is_stopped = diagnostic.level == Level::Fatal;
         self.list.push(diagnostic);
     }
 
@@ -158,9 +165,9 @@ impl Diagnostics {
         self.errors > 0
     }
 
-    /// Whether so many errors were reported that compilation stops.
+    /// Whether so many errors, or such an error, were reported that compilation stops.
     pub fn is_full(&self) -> bool {
-        self.errors > limits::ERRORS
+        self.is_stopped
     }
 
     /// All diagnostics.

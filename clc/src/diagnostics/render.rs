@@ -13,6 +13,7 @@ pub fn render(diagnostics: &Diagnostics, sources: &SourceMap, _names: &Interner)
             Level::Note => "note",
             Level::Warning => "warning",
             Level::Error => "error",
+            Level::Fatal => "fatal error",
         };
         if let Some(place) = sources.location(sources.primary(diagnostic.span)) {
             let _ = write!(text, "{}:{}:{}: ", place.file, place.line, place.column);

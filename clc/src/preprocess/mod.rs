@@ -1,15 +1,45 @@
 //! Translation phases 1 to 6: texts in, tokens out. Directives and macros are gone from the result; pragmas that concern the
 //! language remain as [`TokenKind::Pragma`].
+//!
+//! | file | content |
+//! |---|---|
+//! | `lexer/` | bytes to raw tokens |
+//! | `stream.rs` | where tokens come from: files and expansions, one in another |
+//! | `expand.rs`, `arguments.rs`, `substitute.rs`, `spelling.rs` | macros are expanded |
+//! | `macros.rs`, `define.rs`, `predefined.rs`, `dynamic.rs` | macros are defined |
+//! | `directives.rs`, `conditionals.rs`, `expression.rs`, `include.rs`, `files.rs`, `pragmas.rs` | directives |
+//! | `print.rs` | tokens as text |
 
+mod arguments;
+mod conditionals;
+mod define;
+mod directives;
+mod dynamic;
+mod expand;
+mod expression;
+mod files;
+mod include;
+mod lexer;
+mod macros;
+mod pragmas;
+mod predefined;
 mod print;
+mod spelling;
+mod stream;
+mod substitute;
 mod token;
 
 pub use print::print;
 pub use token::{Pragma, Punct, Token, TokenKind};
 
 use crate::diagnostics::Diagnostics;
+use crate::limits;
 use crate::options::Options;
-use crate::source::{Interner, SourceMap};
+use crate::source::{Interner, SourceMap, Symbol};
+use files::Files;
+use lexer::Sink;
+use macros::MacroTable;
+use stream::Stream;
 
 /// The state that all stages share.
 #[derive(Debug)]
@@ -35,8 +65,107 @@ pub struct Preprocessed {
     pub files: Vec<std::path::PathBuf>,
 }
 
+/// Names with a meaning of their own.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    va_args: Symbol,
+    va_opt: Symbol,
+    defined: Symbol,
+    pragma: Symbol,
+}
+
+/// The state of the preprocessor.
+#[derive(Debug)]
+struct Preprocessor<'s, 'o> {
+    session: &'s mut Session<'o>,
+    known: Known,
+    macros: MacroTable,
+    /// What is being read; the last first.
+    streams: Vec<Stream>,
+    files: Files,
+    pragmas: Vec<Pragma>,
+    /// `#pragma pack`
+    packing: pragmas::Packing,
+    /// White space and a line's beginning before the next token, left by an expansion to nothing.
+    space_pending: bool,
+    line_pending: bool,
+    /// The next value of `__COUNTER__`.
+    counter: u64,
+    /// Nesting of arguments that are being expanded.
+    argument_depth: usize,
+    /// Nesting of argument lists that are being read.
+    reading_arguments: usize,
+    /// Tokens that expansions handled.
+    steps: usize,
+    /// Whether a fatal error ended it.
+    is_stopped: bool,
+}
+
 /// Preprocesses a source.
 pub fn preprocess(session: &mut Session<'_>, source: &[u8]) -> Preprocessed {
-    let _ = (session, source);
-    Preprocessed::default()
+    let known = Known {
+        va_args: session.names.intern("__VA_ARGS__"),
+        va_opt: session.names.intern("__VA_OPT__"),
+        defined: session.names.intern("defined"),
+        pragma: session.names.intern("_Pragma"),
+    };
+    let mut preprocessor = Preprocessor {
+        session,
+        known,
+        macros: MacroTable::default(),
+        streams: Vec::new(),
+        files: Files::default(),
+        pragmas: Vec::new(),
+        packing: pragmas::Packing::default(),
+        space_pending: false,
+        line_pending: false,
+        counter: 0,
+        argument_depth: 0,
+        reading_arguments: 0,
+        steps: 0,
+        is_stopped: false,
+    };
+    preprocessor.begin(source);
+    let tokens = preprocessor.tokens(source.len() / 4);
+    Preprocessed { tokens, pragmas: preprocessor.pragmas, files: preprocessor.files.into_read() }
 }
+
+impl Preprocessor<'_, '_> {
+    /// All tokens.
+    fn tokens(&mut self, estimate: usize) -> Vec<Token> {
+        let mut tokens = Vec::with_capacity(estimate + 16);
+        let mut from_macros = 0;
+        loop {
+            let token = self.lex().token;
+            if tokens.len() >= limits::TOKENS {
+                self.stop(token.span, format!("more than {} tokens", limits::TOKENS));
+            }
+            if token.span.expansion.0 != 0 {
+                from_macros += 1;
+                if from_macros == limits::EXPANDED_TOKENS {
+                    self.stop(token.span, format!("macros expand to more than {} tokens", limits::EXPANDED_TOKENS));
+                }
+            }
+            tokens.push(token);
+            if token.kind == TokenKind::End {
+                return tokens;
+            }
+        }
+    }
+
+    /// What the lexer adds to.
+    fn sink(&mut self) -> Sink<'_> {
+        Sink { names: &mut self.session.names, diagnostics: &mut self.session.diagnostics }
+    }
+
+    /// Reports an error after which nothing is read any more.
+    fn stop(&mut self, span: crate::source::Span, text: impl Into<String>) {
+        if !self.is_stopped {
+            self.session.diagnostics.report(crate::diagnostics::Diagnostic::fatal(span, text));
+            self.is_stopped = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

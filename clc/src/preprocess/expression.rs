@@ -1,0 +1,461 @@
+//! Conditions of `#if`: integers of 64 bits, signed or unsigned.
+
+use super::Preprocessor;
+use super::lexer::PpToken;
+use super::macros::Entry;
+use super::token::{Punct, TokenKind};
+use crate::diagnostics::Diagnostic;
+use crate::limits;
+use crate::source::Span;
+
+/// A value and the text that it is from.
+#[derive(Clone, Copy, Debug)]
+struct Value {
+    bits: u64,
+    is_unsigned: bool,
+    span: Span,
+}
+
+impl Value {
+    fn signed(self) -> i64 {
+        self.bits as i64
+    }
+
+    fn is_negative(self) -> bool {
+        !self.is_unsigned && self.signed() < 0
+    }
+}
+
+/// The state of an evaluation: a token of lookahead, and the nesting of brackets.
+struct Evaluation {
+    next: PpToken,
+    depth: usize,
+}
+
+/// An error was reported.
+struct Reported;
+
+/// Binding strength of a binary operator; `None` for other tokens.
+fn strength(kind: TokenKind) -> Option<u32> {
+    let TokenKind::Punct(punct) = kind else { return None };
+    Some(match punct {
+        Punct::Percent | Punct::Slash | Punct::Star => 14,
+        Punct::Plus | Punct::Minus => 13,
+        Punct::ShiftLeft | Punct::ShiftRight => 12,
+        Punct::LessEqual | Punct::Less | Punct::GreaterEqual | Punct::Greater => 11,
+        Punct::BangEqual | Punct::EqualEqual => 10,
+        Punct::Ampersand => 9,
+        Punct::Caret => 8,
+        Punct::Pipe => 7,
+        Punct::AndAnd => 6,
+        Punct::OrOr => 5,
+        Punct::Question => 4,
+        Punct::Comma => 3,
+        Punct::Colon => 2,
+        Punct::RightParen => 1,
+        _ => return None,
+    })
+}
+
+impl Preprocessor<'_, '_> {
+    /// Evaluates the condition up to the end of the directive; `None` after an error.
+    pub(super) fn expression(&mut self) -> Option<bool> {
+        let next = self.lex();
+        let mut evaluation = Evaluation { next, depth: 0 };
+        if next.token.kind == TokenKind::End {
+            self.session.diagnostics.error(next.token.span, "expected value in expression");
+            return None;
+        }
+        let left = self.value(&mut evaluation, true).ok()?;
+        let value = self.binary(&mut evaluation, left, 3, true).ok()?;
+        let end = evaluation.next;
+        if end.token.kind != TokenKind::End {
+            let text = if strength(end.token.kind) == Some(2) {
+                "':' without preceding '?'"
+            } else {
+                "expected end of line in preprocessor expression"
+            };
+            self.session.diagnostics.error(end.token.span, text);
+            return None;
+        }
+        Some(value.bits != 0)
+    }
+
+    fn fail<T>(&mut self, span: Span, text: impl Into<String>) -> Result<T, Reported> {
+        self.session.diagnostics.error(span, text);
+        Err(Reported)
+    }
+
+    /// Reads a value: a primary with its prefix operators. `is_live` is whether it is evaluated at all.
+    fn value(&mut self, e: &mut Evaluation, is_live: bool) -> Result<Value, Reported> {
+        if e.depth >= limits::MACRO_NESTING {
+            let text = format!("bracket nesting level exceeded maximum of {}", limits::MACRO_NESTING);
+            return self.fail(e.next.token.span, text);
+        }
+        let token = e.next;
+        let span = token.token.span;
+        let make = |bits: u64| Value { bits, is_unsigned: false, span };
+        match token.token.kind {
+            TokenKind::End => self.fail(span, "expected value in expression"),
+            TokenKind::Identifier(name) if name == self.known.defined => {
+                let value = self.defined(span)?;
+                e.next = self.lex();
+                Ok(make(u64::from(value)))
+            }
+            TokenKind::Identifier(name) => {
+                let text = self.session.names.text(name).to_owned();
+                e.next = self.lex();
+                if text == "true" {
+                    return Ok(make(1));
+                }
+                if is_live && e.next.token.kind == TokenKind::Punct(Punct::LeftParen) && text != "false" {
+                    return self.fail(span, format!("function-like macro '{text}' is not defined"));
+                }
+                if is_live && text != "false" {
+                    self.session.diagnostics.warning(span, "undef", format!("'{text}' is not defined, evaluates to 0"));
+                }
+                Ok(make(0))
+            }
+            TokenKind::Number(text) => {
+                let text = self.session.names.text(text).to_owned();
+                let (bits, is_unsigned) = self.number(&text, span, is_live)?;
+                e.next = self.lex();
+                Ok(Value { bits, is_unsigned, span })
+            }
+            TokenKind::Char(text) => {
+                let text = self.session.names.text(text).to_owned();
+                let bits = self.character(&text, span);
+                e.next = self.lex();
+                Ok(make(bits))
+            }
+            TokenKind::Punct(Punct::LeftParen) => {
+                e.depth += 1;
+                e.next = self.lex();
+                let left = self.value(e, is_live)?;
+                let value = self.binary(e, left, 3, is_live)?;
+                e.depth -= 1;
+                let close = e.next;
+                if close.token.kind != TokenKind::Punct(Punct::RightParen) {
+                    let text = "expected ')' in preprocessor expression";
+                    let error = Diagnostic::error(close.token.span, text).range(value.span);
+                    self.session.diagnostics.report(error.note(span, "to match this '('"));
+                    return Err(Reported);
+                }
+                e.next = self.lex();
+                Ok(Value { span: span.to(close.token.span), ..value })
+            }
+            TokenKind::Punct(operator @ (Punct::Plus | Punct::Minus | Punct::Tilde | Punct::Bang)) => {
+                e.depth += 1;
+                e.next = self.lex();
+                let value = self.value(e, is_live)?;
+                e.depth -= 1;
+                let span = span.to(value.span);
+                if operator == Punct::Minus && is_live && !value.is_unsigned && value.signed() == i64::MIN {
+                    self.session.diagnostics.warning(span, "", "integer overflow in preprocessor expression");
+                }
+                Ok(match operator {
+                    Punct::Minus => Value { bits: value.bits.wrapping_neg(), span, ..value },
+                    Punct::Tilde => Value { bits: !value.bits, span, ..value },
+                    Punct::Bang => Value { bits: u64::from(value.bits == 0), is_unsigned: false, span },
+                    _ => Value { span, ..value },
+                })
+            }
+            _ => self.fail(span, "invalid token at start of a preprocessor expression"),
+        }
+    }
+
+    /// The name behind `defined`.
+    fn defined(&mut self, span: Span) -> Result<bool, Reported> {
+        if span.expansion.0 != 0 {
+            let text = "macro expansion producing 'defined' has undefined behavior";
+            self.session.diagnostics.warning(span, "expansion-to-defined", text);
+        }
+        let mut token = self.raw();
+        let open = (token.token.kind == TokenKind::Punct(Punct::LeftParen)).then_some(token);
+        if open.is_some() {
+            token = self.raw();
+        }
+        let TokenKind::Identifier(name) = token.token.kind else {
+            let text = match token.token.kind {
+                TokenKind::End => "macro name missing",
+                _ => "macro name must be an identifier",
+            };
+            return self.fail(token.token.span, text);
+        };
+        let is_defined = matches!(self.entry(name), Entry::Some(_));
+        if let Some(open) = open {
+            let close = self.raw();
+            if close.token.kind != TokenKind::Punct(Punct::RightParen) {
+                let error = Diagnostic::error(close.token.span, "missing ')' after 'defined'");
+                self.session.diagnostics.report(error.note(open.token.span, "to match this '('"));
+                return Err(Reported);
+            }
+        }
+        Ok(is_defined)
+    }
+
+    /// Applies binary operators that bind at least as strongly as `minimum`.
+    fn binary(&mut self, e: &mut Evaluation, left: Value, minimum: u32, is_live: bool) -> Result<Value, Reported> {
+        let mut left = left;
+        loop {
+            let operator = e.next;
+            let Some(power) = strength(operator.token.kind) else {
+                if operator.token.kind == TokenKind::End {
+                    return Ok(left);
+                }
+                let text = "token is not a valid binary operator in a preprocessor subexpression";
+                let error = Diagnostic::error(operator.token.span, text).range(left.span);
+                self.session.diagnostics.report(error);
+                return Err(Reported);
+            };
+            let TokenKind::Punct(punct) = operator.token.kind else { return Ok(left) };
+            if power < minimum {
+                return Ok(left);
+            }
+            let is_right_live = is_live
+                && match punct {
+                    Punct::AndAnd | Punct::Question => left.bits != 0,
+                    Punct::OrOr => left.bits == 0,
+                    _ => true,
+                };
+            e.next = self.lex();
+            let mut right = self.value(e, is_right_live)?;
+            if punct == Punct::Question {
+                left = self.choice(e, left, right, is_live)?;
+                continue;
+            }
+            // What binds more strongly belongs to the right side.
+            e.depth += 1;
+            right = self.binary_above(e, right, power, is_right_live)?;
+            e.depth -= 1;
+            left = self.apply(punct, operator.token.span, left, right, is_right_live)?;
+        }
+    }
+
+    /// Applies operators that bind more strongly than `power`.
+    fn binary_above(&mut self, e: &mut Evaluation, left: Value, power: u32, is_live: bool) -> Result<Value, Reported> {
+        match strength(e.next.token.kind) {
+            Some(next) if next <= power => Ok(left),
+            _ => self.binary(e, left, power + 1, is_live),
+        }
+    }
+
+    /// The rest of `a ? b : c`; `middle` is the beginning of `b`.
+    fn choice(
+        &mut self,
+        e: &mut Evaluation,
+        condition: Value,
+        middle: Value,
+        is_live: bool,
+    ) -> Result<Value, Reported> {
+        let is_first = condition.bits != 0;
+        e.depth += 1;
+        let first = self.binary(e, middle, 3, is_live && is_first)?;
+        let colon = e.next;
+        if colon.token.kind != TokenKind::Punct(Punct::Colon) {
+            let error = Diagnostic::error(colon.token.span, "expected ':'").range(condition.span).range(first.span);
+            self.session.diagnostics.report(error);
+            return Err(Reported);
+        }
+        e.next = self.lex();
+        let second = self.value(e, is_live && !is_first)?;
+        let second = self.binary(e, second, 4, is_live && !is_first)?;
+        e.depth -= 1;
+        let chosen = if is_first { first } else { second };
+        let is_unsigned = first.is_unsigned || second.is_unsigned;
+        Ok(Value { is_unsigned, span: condition.span.to(second.span), ..chosen })
+    }
+
+    /// Applies one operator.
+    fn apply(&mut self, punct: Punct, at: Span, left: Value, right: Value, is_live: bool) -> Result<Value, Reported> {
+        let span = left.span.to(right.span);
+        let is_logical = matches!(punct, Punct::AndAnd | Punct::OrOr | Punct::Comma);
+        let is_shift = matches!(punct, Punct::ShiftLeft | Punct::ShiftRight);
+        let is_unsigned = if is_shift { left.is_unsigned } else { left.is_unsigned || right.is_unsigned };
+        if !is_logical && !is_shift && is_unsigned && is_live {
+            for (side, value) in [("left", left), ("right", right)] {
+                if value.is_negative() {
+                    let text = format!(
+                        "{side} side of operator converted from negative value to unsigned: {} to {}",
+                        value.signed(),
+                        value.bits
+                    );
+                    let warning = Diagnostic::warning(at, "", text).range(left.span).range(right.span);
+                    self.session.diagnostics.report(warning);
+                }
+            }
+        }
+        let (a, b) = (left.bits, right.bits);
+        let (x, y) = (left.signed(), right.signed());
+        if matches!(punct, Punct::Slash | Punct::Percent) && b == 0 {
+            if !is_live {
+                return Ok(Value { bits: 0, is_unsigned, span });
+            }
+            let what = if punct == Punct::Slash { "division" } else { "remainder" };
+            let error = Diagnostic::error(at, format!("{what} by zero in preprocessor expression"));
+            self.session.diagnostics.report(error.range(left.span).range(right.span));
+            return Err(Reported);
+        }
+        let less = if is_unsigned { a < b } else { x < y };
+        // The result, and whether it overflowed.
+        let (bits, is_overflow) = match punct {
+            Punct::Star if is_unsigned => (a.wrapping_mul(b), false),
+            Punct::Star => (a.wrapping_mul(b), x.checked_mul(y).is_none()),
+            Punct::Slash if is_unsigned => (a / b, false),
+            Punct::Slash => (x.wrapping_div(y) as u64, x.checked_div(y).is_none()),
+            Punct::Percent if is_unsigned => (a % b, false),
+            Punct::Percent => (x.wrapping_rem(y) as u64, false),
+            Punct::Plus => (a.wrapping_add(b), !is_unsigned && x.checked_add(y).is_none()),
+            Punct::Minus => (a.wrapping_sub(b), !is_unsigned && x.checked_sub(y).is_none()),
+            Punct::ShiftLeft => {
+                let count = if right.is_negative() { 0 } else { b.min(64) as u32 };
+                let bits = a.checked_shl(count).unwrap_or(0);
+                (bits, b >= 64 || (!is_unsigned && (bits as i64).wrapping_shr(count) != x))
+            }
+            Punct::ShiftRight => {
+                let count = b.min(63) as u32;
+                let zero = is_unsigned && b >= 64;
+                let bits = if zero {
+                    0
+                } else if is_unsigned {
+                    a >> count
+                } else {
+                    (x >> count) as u64
+                };
+                (bits, b >= 64)
+            }
+            Punct::Less => (u64::from(less), false),
+            Punct::LessEqual => (u64::from(less || a == b), false),
+            Punct::Greater => (u64::from(!less && a != b), false),
+            Punct::GreaterEqual => (u64::from(!less), false),
+            Punct::EqualEqual => (u64::from(a == b), false),
+            Punct::BangEqual => (u64::from(a != b), false),
+            Punct::Ampersand => (a & b, false),
+            Punct::Caret => (a ^ b, false),
+            Punct::Pipe => (a | b, false),
+            Punct::AndAnd => (u64::from(a != 0 && b != 0), false),
+            Punct::OrOr => (u64::from(a != 0 || b != 0), false),
+            _ => (b, false),
+        };
+        if is_overflow && is_live {
+            let warning = Diagnostic::warning(at, "", "integer overflow in preprocessor expression");
+            self.session.diagnostics.report(warning.range(left.span).range(right.span));
+        }
+        let is_arithmetic = matches!(
+            punct,
+            Punct::Star
+                | Punct::Slash
+                | Punct::Percent
+                | Punct::Plus
+                | Punct::Minus
+                | Punct::ShiftLeft
+                | Punct::ShiftRight
+                | Punct::Ampersand
+                | Punct::Caret
+                | Punct::Pipe
+        );
+        let is_unsigned = match punct {
+            Punct::Comma => right.is_unsigned,
+            _ => is_arithmetic && is_unsigned,
+        };
+        Ok(Value { bits, is_unsigned, span })
+    }
+
+    /// The value of a number, and whether it is unsigned.
+    fn number(&mut self, text: &str, span: Span, is_live: bool) -> Result<(u64, bool), Reported> {
+        let lower = text.to_ascii_lowercase();
+        let (radix, what, digits) = match lower.as_bytes() {
+            [b'0', b'x', rest @ ..] if !rest.is_empty() => (16, "hexadecimal", &lower[2..]),
+            [b'0', b'b', rest @ ..] if !rest.is_empty() => (2, "binary", &lower[2..]),
+            [b'0', rest @ ..] if rest.first().is_some_and(u8::is_ascii_digit) => (8, "octal", &lower[1..]),
+            _ => (10, "decimal", &*lower),
+        };
+        let is_float = match radix {
+            16 => digits.contains(['.', 'p']),
+            _ => digits.contains(['.', 'e']) && !digits.contains('x'),
+        };
+        if is_float {
+            return self.fail(span, "floating point literal in preprocessor expression");
+        }
+        let length = digits.bytes().take_while(|byte| char::from(*byte).is_digit(radix.max(10))).count();
+        let (digits, suffix) = digits.split_at(length);
+        if let Some(bad) = digits.chars().find(|digit| !digit.is_digit(radix)) {
+            return self.fail(span, format!("invalid digit '{bad}' in {what} constant"));
+        }
+        let is_unsigned = match suffix {
+            "" | "l" | "ll" => false,
+            "u" | "ul" | "lu" | "ull" | "llu" => true,
+            _ => {
+                let suffix = &text[text.len() - suffix.len()..];
+                return self.fail(span, format!("invalid suffix '{suffix}' on integer constant"));
+            }
+        };
+        let mut bits = 0_u64;
+        let mut is_large = false;
+        for digit in digits.chars().filter_map(|digit| digit.to_digit(radix)) {
+            let (product, overflow) = bits.overflowing_mul(u64::from(radix));
+            let (sum, carry) = product.overflowing_add(u64::from(digit));
+            is_large |= overflow || carry;
+            bits = sum;
+        }
+        if is_large && is_live {
+            let text = "integer literal is too large to be represented in any integer type";
+            self.session.diagnostics.error(span, text);
+        } else if is_live && !is_unsigned && bits > i64::MAX as u64 && radix == 10 {
+            let text =
+                "integer literal is too large to be represented in a signed integer type, interpreting as unsigned";
+            self.session.diagnostics.warning(span, "implicitly-unsigned-literal", text);
+        }
+        Ok((bits, is_unsigned || is_large || bits > i64::MAX as u64))
+    }
+
+    /// The value of a character constant.
+    fn character(&mut self, text: &str, span: Span) -> u64 {
+        let inner = text.strip_prefix('L').unwrap_or(text);
+        let inner = inner.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).unwrap_or_default();
+        let mut characters = inner.chars().peekable();
+        let mut count = 0;
+        let mut bits = 0_i64;
+        while let Some(character) = characters.next() {
+            let value = match character {
+                '\\' => escape(&mut characters),
+                other => other as u32,
+            };
+            count += 1;
+            bits = if count == 1 && value < 256 { i64::from(value as u8 as i8) } else { bits << 8 | i64::from(value) };
+        }
+        if count > 1 {
+            self.session.diagnostics.warning(span, "multichar", "multi-character character constant");
+        }
+        bits as u64
+    }
+}
+
+/// The value of an escape sequence behind its backslash.
+fn escape(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> u32 {
+    let Some(character) = characters.next() else { return 0 };
+    let mut digits = |radix: u32, most: usize, first: u32| {
+        let mut value = first;
+        for _ in 0..most {
+            let Some(digit) = characters.peek().and_then(|character| character.to_digit(radix)) else { break };
+            value = value.wrapping_mul(radix).wrapping_add(digit);
+            characters.next();
+        }
+        value
+    };
+    match character {
+        'n' => 10,
+        't' => 9,
+        'r' => 13,
+        'a' => 7,
+        'b' => 8,
+        'f' => 12,
+        'v' => 11,
+        'e' | 'E' => 27,
+        'x' => digits(16, 8, 0),
+        'u' => digits(16, 4, 0),
+        'U' => digits(16, 8, 0),
+        '0'..='7' => digits(8, 2, character as u32 - '0' as u32),
+        other => other as u32,
+    }
+}
