@@ -14,7 +14,7 @@ pub(super) enum When {
     Since(Version),
     /// An extension.
     Extension(&'static str),
-    /// A feature of OpenCL C 3.0. Version 2.0 has the features of the device too.
+    /// A feature of OpenCL C 3.0. Version 2.0 has the features of the device too, and some always.
     Feature(&'static str),
     /// Images.
     Images,
@@ -26,6 +26,20 @@ pub(super) enum When {
     Any(&'static [When]),
 }
 
+/// Features of OpenCL C 3.0 that every device of version 2.0 has.
+const CORE_OF_2_0: &[&str] = &[
+    "__opencl_c_atomic_order_acq_rel",
+    "__opencl_c_atomic_order_seq_cst",
+    "__opencl_c_atomic_scope_all_devices",
+    "__opencl_c_atomic_scope_device",
+    "__opencl_c_device_enqueue",
+    "__opencl_c_generic_address_space",
+    "__opencl_c_pipes",
+    "__opencl_c_program_scope_global_variables",
+    "__opencl_c_read_write_images",
+    "__opencl_c_work_group_collective_functions",
+];
+
 impl When {
     /// Whether it holds.
     pub(super) fn holds(self, environment: Environment<'_>) -> bool {
@@ -34,7 +48,10 @@ impl When {
             When::Always => true,
             When::Since(version) => environment.version >= version,
             When::Extension(name) => profile.has_extension(name),
-            When::Feature(name) => environment.version >= Version::V2_0 && profile.has_feature(name),
+            When::Feature(name) => {
+                environment.version >= Version::V2_0 && profile.has_feature(name)
+                    || environment.version == Version::V2_0 && CORE_OF_2_0.contains(&name)
+            }
             When::Images => profile.images,
             When::SubGroups => {
                 ["cl_khr_subgroups", "cl_intel_subgroups"].iter().any(|name| profile.has_extension(name))

@@ -56,6 +56,12 @@ impl Checker<'_, '_> {
         if self.text(name).starts_with("__builtin_") {
             return Operand::Builtin(name);
         }
+        // Macros of the specification, but constants of type `bool` in clang.
+        match self.text(name) {
+            "true" => return Operand::Value(self.scalar_constant(Scalar::Bool, 1, span)),
+            "false" => return Operand::Value(self.scalar_constant(Scalar::Bool, 0, span)),
+            _ => {}
+        }
         match self.builtin_function(name) {
             Some(function) if !function.overloads.is_empty() => Operand::Builtin(name),
             Some(function) => {
