@@ -75,7 +75,8 @@ impl FunctionEmitter<'_, '_> {
                 }
                 _ => {
                     self.module.capability(Capability::ImageMipmap);
-                    operands.extend([ImageOperands::GRAD.bits(), call.value(3), call.value(4)]);
+                    let [dx, dy] = [3, 4].map(|index| self.gradient(call.value(index), call.ty(index)));
+                    operands.extend([ImageOperands::GRAD.bits(), dx, dy]);
                 }
             }
             self.op(Op::ImageSampleExplicitLod, texel, &operands)
@@ -91,6 +92,17 @@ impl FunctionEmitter<'_, '_> {
         }
         let ty = self.module.type_id(call.result);
         self.lane(value, ty, 0)
+    }
+
+    /// A gradient: SPIR-V wants as many components as there are dimensions, and OpenCL C has four for three.
+    fn gradient(&mut self, value: Id, ty: Ty) -> Id {
+        match self.lanes_of(ty) {
+            (scalar, 4) => {
+                let three = self.module.lanes_type(scalar, 3);
+                self.op(Op::VectorShuffle, three, &[value, value, 0, 1, 2])
+            }
+            _ => value,
+        }
     }
 
     /// A write: image, coordinates, perhaps a level, colour.
