@@ -26,14 +26,35 @@ pub struct Output {
 ///
 /// The work is done on a thread with a stack that is large enough for everything within [`limits`].
 pub fn compile(source: &[u8], options: &Options) -> Output {
+    on_thread(|| stages(source, options)).unwrap_or_else(|log| Output { log, ..Output::default() })
+}
+
+/// The typed tree of a source as text, if there were no errors, and diagnostics. For tests and for people.
+pub fn tree_to_text(source: &[u8], options: &Options) -> (Option<String>, String) {
+    let text = || {
+        let mut session = Session {
+            options,
+            sources: SourceMap::default(),
+            names: syntax::keyword::interner(),
+            diagnostics: Diagnostics::new(options.warnings.clone()),
+        };
+        let input = preprocess(&mut session, source);
+        let unit = syntax::parse(&mut session, &input);
+        let module = semantics::check(&mut session, &unit);
+        let text = (!session.diagnostics.has_errors()).then(|| crate::tree::print(&module, &session.names));
+        (text, render(&session.diagnostics, &session.sources, &session.names))
+    };
+    on_thread(text).unwrap_or_else(|log| (None, log))
+}
+
+/// Does something on a thread with a large stack. The error is a diagnostic.
+fn on_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("clift-clc".to_owned()).stack_size(limits::STACK);
-        let handle = thread.spawn_scoped(scope, || stages(source, options));
-        let failed = |log: &str| Output { log: log.to_owned(), ..Output::default() };
-        match handle.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(output)) => output,
-            Ok(Err(_)) => failed("error: internal error of Clift's OpenCL C front end\n"),
-            Err(error) => failed(&format!("error: cannot start a thread to compile on: {error}\n")),
+        match thread.spawn_scoped(scope, work).map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(_)) => Err("error: internal error of Clift's OpenCL C front end\n".to_owned()),
+            Err(error) => Err(format!("error: cannot start a thread to compile on: {error}\n")),
         }
     })
 }

@@ -35,5 +35,5 @@ pub mod types;
 
 mod compile;
 
-pub use compile::{Output, compile, preprocess_to_text};
+pub use compile::{Output, compile, preprocess_to_text, tree_to_text};
 pub use options::Options;

@@ -109,6 +109,8 @@ enum Emit {
     Spv,
     /// A SPIR-V module as text.
     Spvasm,
+    /// The typed tree as text.
+    Tree,
     /// Nothing: only diagnostics.
     Nothing,
 }
@@ -198,13 +200,16 @@ fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     let (result, log) = if arguments.preprocess {
         let (text, log) = clift_clc::preprocess_to_text(&source, &options, !arguments.no_line_markers);
         (Some(text), log)
+    } else if arguments.emit == Emit::Tree {
+        let (text, log) = clift_clc::tree_to_text(&source, &options);
+        (text.map(String::into_bytes), log)
     } else {
         let output = clift_clc::compile(&source, &options);
         let words = output.words.as_deref();
         let result = match arguments.emit {
             Emit::Spv => words.map(|words| words.iter().flat_map(|word| word.to_le_bytes()).collect()),
             Emit::Spvasm => words.map(disassemble).transpose()?,
-            Emit::Nothing => words.map(|_| Vec::new()),
+            Emit::Tree | Emit::Nothing => words.map(|_| Vec::new()),
         };
         (result, output.log)
     };

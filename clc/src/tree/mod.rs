@@ -5,8 +5,10 @@
 //! [`crate::emit`].
 
 mod constant;
+mod print;
 
 pub use constant::{Address, AddressBase, Constant};
+pub use print::print;
 
 use crate::builtins::Lowering;
 use crate::source::{Span, Symbol};
