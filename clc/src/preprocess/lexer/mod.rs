@@ -100,7 +100,8 @@ impl Lexer {
             let start = self.at;
             let line_start = self.line_start;
             let Some(kind) = self.kind(sink) else { continue };
-            self.line_start = false;
+            // Behind the end of a directive, a line begins.
+            self.line_start = kind == TokenKind::End;
             let token = Token { kind, span: self.span(start, self.at), space_before, line_start };
             return PpToken { token, parameter: 0, is_plain: false };
         }
