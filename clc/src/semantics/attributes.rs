@@ -264,9 +264,13 @@ impl Checker<'_, '_> {
 
     /// The type of a `vec_type_hint`.
     fn attribute_vector_hint(&mut self, attribute: &Attribute) -> Option<Ty> {
-        let ty = match attribute.arguments.first()? {
-            AttributeArgument::Type(name) => self.type_name(name).ty,
-            AttributeArgument::Expr(_) => {
+        let ty = match attribute.arguments.first() {
+            None => {
+                self.error(attribute.span, "'vec_type_hint' attribute takes one argument");
+                return None;
+            }
+            Some(AttributeArgument::Type(name)) => self.type_name(name).ty,
+            Some(AttributeArgument::Expr(_)) => {
                 self.error(attribute.span, "expected a type");
                 return None;
             }
@@ -276,10 +280,8 @@ impl Checker<'_, '_> {
             TypeKind::Scalar(scalar) if *scalar != Scalar::Bool => Some(ty),
             TypeKind::Error => None,
             _ => {
-                let text = format!(
-                    "invalid attribute argument {} - expecting a vector or vectorizable scalar type",
-                    self.describe_ty(ty)
-                );
+                let text =
+                    "a non-vector or non-vectorizable scalar type is an invalid argument to attribute 'vec_type_hint'";
                 self.error(attribute.span, text);
                 None
             }

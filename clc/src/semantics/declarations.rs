@@ -17,6 +17,8 @@ pub(crate) struct TypedefInfo {
     pub align: u32,
     /// If it is a pointer: what it points to, as it is written.
     pub pointee: Option<String>,
+    /// Whether it is another name of `size_t` or its kin, which kernels cannot have as parameters.
+    pub is_device_sized: bool,
 }
 
 impl Checker<'_, '_> {
@@ -59,8 +61,7 @@ impl Checker<'_, '_> {
                 self.typedef(&declared, name, specifiers, one);
             } else if matches!(self.module.types.kind(declared.ty.ty), TypeKind::Function(_)) {
                 if one.init.is_some() {
-                    let text = format!("illegal initializer (only variables can be initialized)");
-                    self.error(name.span, text);
+                    self.error(name.span, "illegal initializer (only variables can be initialized)");
                 }
                 self.declare_function(&declared, specifiers, &one.declarator, false);
             } else {
@@ -88,9 +89,19 @@ impl Checker<'_, '_> {
 
     /// `_Static_assert`
     pub(crate) fn static_assert(&mut self, assert: &StaticAssert) {
-        let Some((value, _)) = self.integer_constant(&assert.condition, "static assertion expression") else { return };
+        let condition = self.condition(&assert.condition);
+        if *self.module.types.kind(condition.ty) == TypeKind::Error {
+            return;
+        }
+        let Some(value) = self.evaluate(&condition).and_then(|value| value.scalar()) else {
+            self.error(assert.condition.span, "static assertion expression is not an integral constant expression");
+            return;
+        };
         if value == 0 {
             let mut text = "static assertion failed".to_owned();
+            if let Some(requirement) = self.source_text(assert.condition.span) {
+                text = format!("{text} due to requirement '{requirement}'");
+            }
             for (index, part) in assert.message.iter().enumerate() {
                 text.push_str(if index == 0 { ": " } else { "" });
                 let spelling = self.text(part.symbol);
@@ -98,6 +109,15 @@ impl Checker<'_, '_> {
             }
             self.error(assert.condition.span, text);
         }
+    }
+
+    /// The source of a construct if it is on one line and not from a macro.
+    fn source_text(&self, span: Span) -> Option<String> {
+        let sources = &self.session.sources;
+        let file = sources.file(sources.file_at(span.lo)?);
+        let range = (span.lo - file.base) as usize..span.hi.checked_sub(file.base)? as usize;
+        let text = std::str::from_utf8(file.text.get(range)?).ok()?;
+        (span.expansion == Span::NONE.expansion && !text.contains('\n')).then(|| text.to_owned())
     }
 
     /// `typedef`
@@ -125,7 +145,11 @@ impl Checker<'_, '_> {
         }
         if let Some(previous) = self.scopes.find_here(name.symbol).cloned() {
             match previous.entity {
-                Entity::Typedef(old) if self.is_compatible_qualified(old, ty) => {}
+                Entity::Typedef(old) if self.is_compatible_qualified(old, ty) => {
+                    let text = format!("redefinition of typedef '{}' is a C11 feature", self.text(name.symbol));
+                    let warning = Diagnostic::warning(name.span, "typedef-redefinition", text);
+                    self.report(warning.note(previous.span, "previous definition is here"));
+                }
                 Entity::Typedef(old) => {
                     let text = format!(
                         "typedef redefinition with different types ({} vs {})",
@@ -152,7 +176,9 @@ impl Checker<'_, '_> {
             (TypeKind::Pointer(to), _) => Some(self.spell(QualTy::plain(to.ty))),
             _ => None,
         };
-        let info = TypedefInfo { align: declared.attributes.align, pointee };
+        let is_device_sized = one.declarator.parts.is_empty()
+            && matches!(&specifiers.ty, TypeSpecifier::Name(of) if self.is_device_sized(of.symbol));
+        let info = TypedefInfo { align: declared.attributes.align, pointee, is_device_sized };
         self.typedefs.insert(name.symbol, info);
         let state = self.states.len().saturating_sub(1);
         self.scopes.set(name.symbol, Entity::Typedef(ty), name.span, state);
@@ -412,7 +438,7 @@ impl Checker<'_, '_> {
         let char = self.module.types.scalar(Scalar::Char);
         let count = bytes.len() as u64 + 1;
         let ty = self.module.types.intern(TypeKind::Array(QualTy::plain(char), Some(count)));
-        let quals = Quals { is_const: true, space: AddressSpace::Constant, ..Quals::default() };
+        let quals = Quals { space: AddressSpace::Constant, ..Quals::default() };
         let id = self.add_global(Global {
             name: String::new(),
             ty: QualTy { ty, quals },

@@ -48,7 +48,10 @@ impl Checker<'_, '_> {
         let own = self.attributes(&declarator.attributes);
         let mut ty = specified.ty;
         let mut space = specified.space;
-        if let Some(lanes) = own.vector {
+        let is_plain = declarator.parts.is_empty();
+        if let Some(lanes) = own.vector
+            && is_plain
+        {
             ty.ty = self.extended_vector(ty.ty, lanes, span);
         }
         let mut attributes = specified.attributes.clone();
@@ -87,6 +90,11 @@ impl Checker<'_, '_> {
                     has_prototype = !function.is_empty;
                 }
             }
+        }
+        if let Some(lanes) = own.vector
+            && !is_plain
+        {
+            ty.ty = self.extended_vector(ty.ty, lanes, span);
         }
         Declared { name: declarator.name, ty, space, attributes, parameters, has_prototype, span }
     }

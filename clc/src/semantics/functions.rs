@@ -56,6 +56,14 @@ impl Checker<'_, '_> {
                 return None;
             };
             if let Some(id) = self.redeclared(&list, declared, overloadable) {
+                let was_overloadable = self.functions.get(id.0 as usize).is_some_and(|info| info.is_overloadable);
+                if was_overloadable && !overloadable {
+                    let text =
+                        format!("redeclaration of '{}' must have the 'overloadable' attribute", self.text(name.symbol));
+                    self.report(
+                        Diagnostic::error(name.span, text).note(previous.span, "previous overload of function is here"),
+                    );
+                }
                 return self.redeclare_function(id, declared, name, storage, is_definition).then(|| {
                     self.kernel_of(id, declared, declarator, specifiers, is_kernel);
                     id

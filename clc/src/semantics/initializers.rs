@@ -254,7 +254,12 @@ impl Checker<'_, '_> {
     fn excess(&mut self, cursor: &Cursor<'_>, what: &str) {
         if let Some(item) = cursor.item() {
             let span = initializer_span(&item.value);
-            self.warning(span, "excess-initializers", format!("excess elements in {what} initializer"));
+            let text = format!("excess elements in {what} initializer");
+            if what == "vector" {
+                self.error(span, text);
+            } else {
+                self.warning(span, "excess-initializers", text);
+            }
         }
     }
 
@@ -366,15 +371,6 @@ impl Checker<'_, '_> {
                 }
                 cursor.pending = Some(value);
                 self.elided(ty, cursor)
-            }
-            TypeKind::Vector(scalar, lanes) => {
-                let value = self.pending(expr, cursor);
-                if matches!(self.module.types.kind(value.ty), TypeKind::Scalar(_)) {
-                    cursor.pending = Some(value);
-                    return Some(Node::Value(self.vector_value(ty, scalar, lanes, cursor, expr.span)?));
-                }
-                cursor.advance();
-                self.initialize_value(ty, value).map(Node::Value)
             }
             _ => {
                 let value = self.pending(expr, cursor);

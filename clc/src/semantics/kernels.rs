@@ -68,6 +68,14 @@ impl Checker<'_, '_> {
         list.join(" ")
     }
 
+    /// Whether a type's name is that of a type whose size depends on the device.
+    pub(crate) fn is_device_sized(&self, name: crate::source::Symbol) -> bool {
+        match self.scopes.find(name) {
+            Some(_) => self.typedefs.get(&name).is_some_and(|info| info.is_device_sized),
+            None => SIZED_BY_DEVICE.contains(&self.text(name)),
+        }
+    }
+
     /// Reports a parameter that a kernel cannot have.
     fn check_kernel_parameter(&mut self, parameter: &DeclaredParameter, written: &ast::Parameter) {
         let span = parameter.name.map_or(parameter.span, |name| name.span);
@@ -77,8 +85,7 @@ impl Checker<'_, '_> {
         };
         if let TypeSpecifier::Name(name) = &written.specifiers.ty
             && matches!(self.module.types.kind(ty), TypeKind::Scalar(_))
-            && SIZED_BY_DEVICE.contains(&self.text(name.symbol))
-            && self.scopes.find(name.symbol).is_none()
+            && self.is_device_sized(name.symbol)
         {
             let text =
                 format!("'__private {}' cannot be used as the type of a kernel parameter", self.text(name.symbol));

@@ -197,9 +197,6 @@ impl Checker<'_, '_> {
             | TypeKind::Sampler
             | TypeKind::Event
             | TypeKind::Pipe(..)
-            | TypeKind::ReserveId
-            | TypeKind::Queue
-            | TypeKind::ClkEvent
             | TypeKind::NamedBarrier
             | TypeKind::BlockPointer(_) => {
                 format!("the {} type cannot be used to declare a structure or union field", self.describe_ty(element))

@@ -106,8 +106,11 @@ impl Checker<'_, '_> {
                 let list = self.block(block);
                 add(StmtKind::Block(list));
             }
-            ast::StmtKind::If(condition, then, otherwise) => {
-                let condition = self.condition(condition);
+            ast::StmtKind::If(written, then, otherwise) => {
+                let condition = self.condition(written);
+                if otherwise.is_none() {
+                    self.warn_empty_body(written, then);
+                }
                 let then = self.body(then);
                 let otherwise = otherwise.as_ref().map_or_else(Vec::new, |otherwise| self.body(otherwise));
                 add(StmtKind::If(condition, then, otherwise));
@@ -442,6 +445,18 @@ impl Checker<'_, '_> {
         }
     }
 
+    /// Warns of `if (condition);`
+    fn warn_empty_body(&mut self, condition: &ast::Expr, body: &ast::Stmt) {
+        if !matches!(body.kind, ast::StmtKind::Empty) || body.span.expansion.0 != 0 {
+            return;
+        }
+        let line = |span: Span| self.session.sources.location(span).map(|location| location.line);
+        let end = Span { lo: condition.span.hi, ..condition.span };
+        if line(end) == line(body.span) {
+            self.warning(body.span, "empty-body", "if statement has empty body");
+        }
+    }
+
     /// Warns of a value that has no effect and is not used.
     fn warn_unused(&mut self, expr: &ast::Expr, value: &Expr) {
         use ast::{BinaryOp, ExprKind as Kind, UnaryOp};
@@ -525,6 +540,10 @@ impl Checker<'_, '_> {
         is_block: bool,
     ) {
         let kind = self.module.types.kind(result);
+        // What follows from an error is not worth a warning.
+        if self.session.diagnostics.has_errors() && !is_block {
+            return;
+        }
         let has_result = !matches!(kind, TypeKind::Void | TypeKind::Error);
         if !has_result && !is_noreturn {
             return;

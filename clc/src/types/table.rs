@@ -132,7 +132,11 @@ impl TypeTable {
                 Layout { size: u64::from(bytes), align: bytes }
             }
             TypeKind::Enum(id) => {
-                let bytes = self.enumeration(*id).scalar.bytes();
+                let enumeration = self.enumeration(*id);
+                if !enumeration.is_complete {
+                    return None;
+                }
+                let bytes = enumeration.scalar.bytes();
                 Layout { size: u64::from(bytes), align: bytes }
             }
             TypeKind::Array(element, Some(count)) => {

@@ -47,7 +47,8 @@ impl Checker<'_, '_> {
             PlaceKind::Local(local) => self.states.last()?.constants.get(local).cloned(),
             PlaceKind::Global(id) => {
                 let global = self.module.globals.get(id.0 as usize)?;
-                if !is_constant(global.ty) {
+                // A literal at file scope is named only where it initializes something.
+                if !is_constant(global.ty) && !global.name.is_empty() {
                     return None;
                 }
                 // What is not initialized here may be in another unit.
