@@ -118,10 +118,12 @@ impl Checker<'_, '_> {
                 _ if self.is_null(value) => Relation::Compatible,
                 _ => Relation::Incompatible,
             },
-            (TypeKind::Scalar(scalar), TypeKind::Sampler) if scalar.is_integer() => match value.kind {
-                ExprKind::Constant(_) => Relation::Compatible,
-                _ => Relation::Incompatible,
-            },
+            (TypeKind::Scalar(scalar), TypeKind::Sampler) if scalar.is_integer() => {
+                match self.constant_integer(value) {
+                    Some(number) if number >> 32 == 0 => Relation::Compatible,
+                    _ => Relation::Incompatible,
+                }
+            }
             (TypeKind::Scalar(_), TypeKind::Queue | TypeKind::Event | TypeKind::ClkEvent | TypeKind::ReserveId) => {
                 if self.is_null(value) {
                     Relation::Compatible
@@ -171,7 +173,7 @@ impl Checker<'_, '_> {
     fn report_relation(&mut self, relation: Relation, value: &Expr, target: Target) -> bool {
         let from = self.shown(value);
         let to = self.describe(target.ty);
-        if matches!(self.kind(target.ty.ty), TypeKind::Sampler) && target.context == Assigning::Initialization {
+        if matches!(self.kind(target.ty.ty), TypeKind::Sampler) && target.context != Assigning::Return {
             let text = format!("sampler_t initialization requires 32-bit integer, not {from}");
             self.report(Diagnostic::error(target.at, text).range(value.span));
             return false;

@@ -225,7 +225,7 @@ impl Checker<'_, '_> {
         }
         let is_condition = match self.kind(chosen.ty) {
             TypeKind::Scalar(scalar) => {
-                if scalar.is_float() && self.version() < crate::options::Version::V1_2 {
+                if scalar.is_float() {
                     let text =
                         format!("used type {} where floating point type is not allowed", self.describe_ty(chosen.ty));
                     self.report(Diagnostic::error(expr.caret, text).range(chosen.span));

@@ -12,7 +12,10 @@ use crate::types::{FunctionType, QualTy, Scalar, TypeKind};
 impl Checker<'_, '_> {
     /// `f(...)`
     pub(super) fn call(&mut self, callee: &ast::Expr, arguments: &[ast::Expr], expr: &ast::Expr) -> Operand {
-        let operand = self.operand(callee);
+        let operand = match self.operand(callee) {
+            Operand::Functions(functions) => self.redeclared_printf(functions),
+            other => other,
+        };
         if let Operand::Builtin(name) = operand {
             if self.text(name).starts_with("__builtin_") {
                 return self.compiler_builtin(name, arguments, callee.span, expr);
@@ -27,6 +30,18 @@ impl Checker<'_, '_> {
                 self.call_value(value, values, expr)
             }
         })
+    }
+
+    /// A program's own declaration of `printf` is one of the built-in function.
+    fn redeclared_printf(&mut self, functions: Vec<FunctionId>) -> Operand {
+        if let [id] = functions.as_slice()
+            && let Some(function) = self.module.functions.get(id.0 as usize)
+            && function.body.is_none()
+            && self.text(function.name) == "printf"
+        {
+            return Operand::Builtin(function.name);
+        }
+        Operand::Functions(functions)
     }
 
     /// Whether an argument has an error, so that nothing is said of the call.

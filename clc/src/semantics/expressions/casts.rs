@@ -72,6 +72,17 @@ impl Checker<'_, '_> {
                     );
                     return fail(self, span, text);
                 }
+                if let (TypeKind::Pointer(m), TypeKind::Pointer(n)) = (self.kind(a.ty), self.kind(b.ty))
+                    && m.quals.space != n.quals.space
+                {
+                    let text = format!(
+                        "casting {} to type {} discards qualifiers in nested pointer types",
+                        self.describe_ty(from),
+                        self.describe_ty(to)
+                    );
+                    let group = "incompatible-pointer-types-discards-qualifiers";
+                    self.report(Diagnostic::warning(span, group, text).range(range));
+                }
                 self.convert(value, to)
             }
             (TypeKind::Pointer(_), TypeKind::Scalar(scalar)) if scalar.is_float() => {

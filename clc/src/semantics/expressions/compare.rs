@@ -59,12 +59,7 @@ impl Checker<'_, '_> {
                 scalar.is_integer()
             }
             (TypeKind::Pointer(_), TypeKind::Enum(_)) | (TypeKind::Enum(_), TypeKind::Pointer(_)) => true,
-            (TypeKind::ClkEvent, TypeKind::ClkEvent)
-            | (TypeKind::Queue, TypeKind::Queue)
-            | (TypeKind::Event, TypeKind::Event)
-            | (TypeKind::ReserveId, TypeKind::ReserveId)
-                if is_equality =>
-            {
+            (TypeKind::ClkEvent, TypeKind::ClkEvent) | (TypeKind::Queue, TypeKind::Queue) if is_equality => {
                 return self.make(ExprKind::Compare(op, Box::new(a), Box::new(b)), int, span);
             }
             (TypeKind::Queue, TypeKind::Scalar(_)) if is_equality && self.is_null(&b) => {

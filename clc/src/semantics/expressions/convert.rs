@@ -275,7 +275,8 @@ impl Checker<'_, '_> {
             (TypeKind::Scalar(scalar), Constant::Scalar(0) | Constant::Zero) => scalar.is_integer(),
             (TypeKind::Enum(_), Constant::Scalar(0)) => true,
             (TypeKind::Pointer(to), Constant::Zero) => {
-                *self.kind(to.ty) == TypeKind::Void && !to.quals.is_const && !to.quals.is_volatile
+                let is_plain = !to.quals.is_const && !to.quals.is_volatile;
+                *self.kind(to.ty) == TypeKind::Void && is_plain && to.quals.space == self.default_pointee_space()
             }
             _ => false,
         }

@@ -17,7 +17,7 @@ struct Conversion {
     text: String,
     /// Arguments for the width and the precision (`*`).
     stars: usize,
-    /// `v` and a number.
+    /// `v` and a number; 0 if there is none.
     lanes: Option<u8>,
     /// `hh`, `h`, `hl`, `l`, ...
     length: String,
@@ -145,7 +145,7 @@ impl Checker<'_, '_> {
             if conversion.letter == b'%' {
                 continue;
             }
-            if conversion.letter == 0 {
+            if conversion.letter == 0 || conversion.lanes == Some(0) {
                 self.warning(at, "format", "incomplete format specifier");
                 return;
             }
@@ -157,10 +157,10 @@ impl Checker<'_, '_> {
             let Some((shown, lanes, value_span)) = values.get(next) else { return };
             let pointer = pointers.get(next).copied().flatten();
             next += 1;
-            if conversion.length == "l" && b"fFeEgGaA".contains(&conversion.letter) && conversion.lanes.is_none() {
-                let letter = char::from(conversion.letter);
+            if !conversion.length.is_empty() && b"fFeEgGaA".contains(&conversion.letter) && conversion.lanes.is_none() {
+                let (letter, length) = (char::from(conversion.letter), &conversion.length);
                 let text = format!(
-                    "length modifier 'l' results in undefined behavior or no effect with '{letter}' conversion specifier"
+                    "length modifier '{length}' results in undefined behavior or no effect with '{letter}' conversion specifier"
                 );
                 self.warning(at, "format", text);
             }

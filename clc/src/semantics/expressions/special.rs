@@ -41,8 +41,11 @@ impl Checker<'_, '_> {
         let ty = self.type_or_expr(what);
         let layout = match self.kind(ty.ty) {
             TypeKind::Error => return self.error_value(expr.span),
-            // A byte, as GNU C has it.
-            TypeKind::Void | TypeKind::Function(_) => return self.size_constant(1, expr.span),
+            TypeKind::Void | TypeKind::Function(_) => {
+                let what = if ty.ty == self.module.types.void() { "void" } else { "function" };
+                self.error(expr.span, format!("invalid application of '{name}' to a {what} type"));
+                return self.error_value(expr.span);
+            }
             _ => self.module.types.layout(ty.ty),
         };
         let Some(layout) = layout else {

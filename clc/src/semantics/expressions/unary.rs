@@ -3,7 +3,7 @@
 use super::convert::merged;
 use crate::diagnostics::Diagnostic;
 use crate::options::Version;
-use crate::semantics::{Checker, Operand};
+use crate::semantics::{Checker, Entity, Operand};
 use crate::source::Span;
 use crate::syntax::ast::{self, UnaryOp};
 use crate::tree::{self, Expr, ExprKind, Place, PlaceKind};
@@ -114,6 +114,16 @@ impl Checker<'_, '_> {
     }
 
     fn address_of(&mut self, inner: &ast::Expr, expr: &ast::Expr) -> Expr {
+        let mut name = inner;
+        while let ast::ExprKind::Paren(inner) = &name.kind {
+            name = inner;
+        }
+        if let ast::ExprKind::Name(symbol) = name.kind
+            && let Some(Entity::Captured(..)) = self.lookup(symbol)
+        {
+            self.report(Diagnostic::error(expr.caret, "taking address of a capture is not allowed").range(inner.span));
+            return self.error_value(expr.span);
+        }
         let place = match self.operand(inner) {
             Operand::Place(place) => place,
             Operand::Value(value) => {
