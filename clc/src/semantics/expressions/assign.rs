@@ -251,10 +251,16 @@ impl Checker<'_, '_> {
     pub(super) fn warn_constant(&mut self, value: &Expr, to: Ty, at: Span) {
         let ExprKind::Constant(Constant::Scalar(bits)) = &value.kind else { return };
         let (Some(from), Some((target, _))) = (self.scalar_of(value.ty), self.lanes(to)) else { return };
-        if target == Scalar::Bool || target.is_float() || from == target {
+        if target == Scalar::Bool || from == target {
             return;
         }
         let (bits, width) = (*bits, target.bytes() * 8);
+        if target.is_float() {
+            if from.is_integer() {
+                self.warn_inexact(integer_value(bits, from), value, (target, to), at);
+            }
+            return;
+        }
         let range = |target: Scalar| {
             if target.is_signed() {
                 (-(1_i128 << (width - 1)), (1_i128 << (width - 1)) - 1)
@@ -288,17 +294,48 @@ impl Checker<'_, '_> {
             return;
         }
         let number = integer_value(bits, from);
-        let (low, high) = range(target);
-        // Only the loss of bits is worth it: -1 to an unsigned type is an idiom.
-        let fits =
-            if target.is_signed() { number >= low && number <= high } else { number <= high && number >= -high - 1 };
-        // All bits of the result are written: `char c = 0xff`.
+        // The loss of bits counts: -1 to an unsigned type is an idiom, and so is 0xff to a `char`.
+        let significant = if number < 0 { 129 - (!number).leading_zeros() } else { 128 - number.leading_zeros() };
+        let changes_sign = significant == width && number > 0 && target.is_signed() && from.is_signed();
+        let fits = significant <= width && !(changes_sign && !self.is_hexadecimal(value.span));
         if !fits {
             let (a, b) = (self.describe_ty(value.ty), self.describe_ty(to));
             let text =
                 format!("implicit conversion from {a} to {b} changes value from {number} to {}", wrapped(number));
             self.report(Diagnostic::warning(value.span, "constant-conversion", text).range(at));
         }
+    }
+
+    /// Warns of integers that a floating-point type does not have.
+    fn warn_inexact(&mut self, number: i128, value: &Expr, target: (Scalar, Ty), at: Span) {
+        let precision = match target.0 {
+            Scalar::Half => 11,
+            Scalar::Float => 24,
+            _ => 53,
+        };
+        let magnitude = number.unsigned_abs();
+        let significant = 128 - magnitude.leading_zeros();
+        if significant.saturating_sub(magnitude.trailing_zeros()) <= precision {
+            return;
+        }
+        let nearest = match target.0 {
+            Scalar::Float => number as f32 as i128,
+            _ => number as f64 as i128,
+        };
+        let (a, b) = (self.describe_ty(value.ty), self.describe_ty(target.1));
+        let text = format!("implicit conversion from {a} to {b} changes value from {number} to {nearest}");
+        self.report(Diagnostic::warning(value.span, "implicit-const-int-float-conversion", text).range(at));
+    }
+
+    /// Whether a hexadecimal number is written at a place.
+    fn is_hexadecimal(&self, span: Span) -> bool {
+        let sources = &self.session.sources;
+        let text = sources.file_at(span.lo).and_then(|id| {
+            let file = sources.file(id);
+            let begin = span.lo.checked_sub(file.base)? as usize;
+            file.text.get(begin..begin.checked_add(2)?)
+        });
+        matches!(text, Some(b"0x" | b"0X"))
     }
 }
 

@@ -131,9 +131,7 @@ impl Checker<'_, '_> {
                 let text = "cannot cast non-zero value to 'event_t'".to_owned();
                 fail(self, span, text)
             }
-            (TypeKind::Scalar(_), TypeKind::Sampler | TypeKind::Queue)
-                if matches!(value.kind, ExprKind::Constant(_)) =>
-            {
+            (TypeKind::Scalar(_), TypeKind::Queue) if matches!(value.kind, ExprKind::Constant(_)) => {
                 self.convert(value, to)
             }
             (TypeKind::BlockPointer(_), TypeKind::BlockPointer(_)) => self.convert(value, to),

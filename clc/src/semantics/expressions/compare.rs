@@ -76,13 +76,7 @@ impl Checker<'_, '_> {
         // A pointer and an integer.
         let (pointer, integer) = if self.pointee(a.ty).is_some() { (&a, &b) } else { (&b, &a) };
         let ty = pointer.ty;
-        if !self.is_null(integer) || !is_equality {
-            if self.is_null(integer) {
-                let text =
-                    format!("ordered comparison between pointer and zero ({} and {})", self.shown(&a), self.shown(&b));
-                self.error_between(caret, text, &a, &b);
-                return self.error_value(span);
-            }
+        if !self.is_null(integer) {
             let text = format!("comparison between pointer and integer ({} and {})", self.shown(&a), self.shown(&b));
             self.report(Diagnostic::warning(caret, "pointer-integer-compare", text).range(a.span).range(b.span));
         }

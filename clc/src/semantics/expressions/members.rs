@@ -52,10 +52,20 @@ fn component_lanes(name: &str, lanes: u8) -> Lanes {
 }
 
 impl Checker<'_, '_> {
+    /// Where the operator behind an operand is: right behind it, usually.
+    fn operator_behind(base: &ast::Expr, expr: &ast::Expr) -> Span {
+        if base.span.expansion == expr.span.expansion && base.span.hi < expr.span.hi && base.span.lo != 0 {
+            Span { lo: base.span.hi, hi: base.span.hi + 1, ..base.span }
+        } else {
+            expr.caret
+        }
+    }
+
     /// `a.name`, `a->name`
     pub(super) fn member(&mut self, base: &ast::Expr, name: Name, arrow: bool, expr: &ast::Expr) -> Operand {
         let operand = self.operand(base);
-        let (operand, ty) = match self.member_base(operand, arrow, base.span, expr) {
+        let operator = Self::operator_behind(base, expr);
+        let (operand, ty) = match self.member_base(operand, arrow, base.span, operator) {
             Some(found) => found,
             None => return Operand::Value(self.error_value(expr.span)),
         };
@@ -65,26 +75,20 @@ impl Checker<'_, '_> {
             TypeKind::Error => Operand::Value(self.error_value(expr.span)),
             _ => {
                 let text = format!("member reference base type {} is not a structure or union", self.describe(ty));
-                self.report(Diagnostic::error(expr.caret, text).range(base.span));
+                self.report(Diagnostic::error(operator, text).range(base.span));
                 Operand::Value(self.error_value(expr.span))
             }
         }
     }
 
     /// The object whose member is meant, and its type.
-    fn member_base(
-        &mut self,
-        operand: Operand,
-        arrow: bool,
-        range: Span,
-        expr: &ast::Expr,
-    ) -> Option<(Operand, QualTy)> {
+    fn member_base(&mut self, operand: Operand, arrow: bool, range: Span, operator: Span) -> Option<(Operand, QualTy)> {
         let ty = match &operand {
             Operand::Value(value) => QualTy::plain(value.ty),
             Operand::Place(place) => place.ty,
             Operand::Functions(_) | Operand::Builtin(_) => {
                 self.report(
-                    Diagnostic::error(expr.caret, "member reference base type is a function, not a structure or union")
+                    Diagnostic::error(operator, "member reference base type is a function, not a structure or union")
                         .range(range),
                 );
                 return None;
@@ -106,7 +110,7 @@ impl Checker<'_, '_> {
                 return Some((operand, ty));
             }
             let text = format!("member reference type {} is a pointer; did you mean to use '->'?", self.describe(ty));
-            self.report(Diagnostic::error(expr.caret, text).range(range).fix(expr.caret, "->"));
+            self.report(Diagnostic::error(operator, text).range(range).fix(operator, "->"));
         } else if points.is_none() && !is_array {
             let is_record = matches!(self.kind(ty.ty), TypeKind::Record(_));
             let text = if is_record {
@@ -114,7 +118,7 @@ impl Checker<'_, '_> {
             } else {
                 format!("member reference type {} is not a pointer", self.describe(ty))
             };
-            self.report(Diagnostic::error(expr.caret, text).range(range));
+            self.report(Diagnostic::error(operator, text).range(range));
             return is_record.then_some((operand, ty));
         }
         let value = self.value(operand, range);
@@ -324,7 +328,7 @@ impl Checker<'_, '_> {
                 "subscripted value is not an array, pointer, or vector"
             };
             if !self.is_error(ty) {
-                self.report(Diagnostic::error(if indexable { index_span } else { base_span }, text).range(expr.span));
+                self.report(Diagnostic::error(Self::operator_behind(left, expr), text).range(expr.span));
             }
             return Operand::Value(self.error_value(expr.span));
         }
@@ -342,7 +346,8 @@ impl Checker<'_, '_> {
                 }
                 let Some(to) = self.pointee(value.ty) else {
                     let text = "subscripted value is not an array, pointer, or vector";
-                    self.report(Diagnostic::error(base_span, text).range(index_span));
+                    let operator = Self::operator_behind(left, expr);
+                    self.report(Diagnostic::error(operator, text).range(index_span));
                     return Operand::Value(self.error_value(expr.span));
                 };
                 if *self.kind(to.ty) != TypeKind::Void && self.module.types.layout(to.ty).is_none() {

@@ -220,7 +220,7 @@ impl Checker<'_, '_> {
                 return None;
             }
             Operand::Functions(_) | Operand::Builtin(_) => {
-                self.report(Diagnostic::error(caret, "non-object type is not assignable").range(range));
+                self.error(range, "taking address of function is not allowed");
                 return None;
             }
         };
