@@ -105,6 +105,53 @@ pub enum Lowering {
     NamedBarrier(NamedBarrierOp),
 }
 
+impl Lowering {
+    /// The attribute of C that says that a call without its result is in vain; `None` if the call has effects. Functions that store
+    /// through pointers are not told apart.
+    pub(crate) fn attribute(self) -> Option<&'static str> {
+        match self {
+            Lowering::Ext(_)
+            | Lowering::ExtByClass { .. }
+            | Lowering::ExtRounding(..)
+            | Lowering::Op(_)
+            | Lowering::Predicate(_)
+            | Lowering::SignBits(_)
+            | Lowering::Dot
+            | Lowering::BitField(_)
+            | Lowering::ByteDot(_)
+            | Lowering::Convert { .. }
+            | Lowering::Dimension(..)
+            | Lowering::Variable(_)
+            | Lowering::QueryImage(_) => Some("const"),
+            Lowering::ReadImage => Some("pure"),
+            Lowering::ExtLanes(_)
+            | Lowering::Bits
+            | Lowering::Barrier(_)
+            | Lowering::Fence(_)
+            | Lowering::WorkItemFence
+            | Lowering::AsyncCopy
+            | Lowering::AsyncStridedCopy
+            | Lowering::AsyncBlockCopy(_)
+            | Lowering::AsyncFence
+            | Lowering::WaitEvents
+            | Lowering::Atomic(..)
+            | Lowering::Printf
+            | Lowering::GetFence
+            | Lowering::ToSpace
+            | Lowering::WriteImage
+            | Lowering::Vote(..)
+            | Lowering::GroupArithmetic { .. }
+            | Lowering::Broadcast(_)
+            | Lowering::SubGroup(_)
+            | Lowering::BallotCount(_)
+            | Lowering::Clock(_)
+            | Lowering::Pipe(_)
+            | Lowering::Enqueue(_)
+            | Lowering::NamedBarrier(_) => None,
+        }
+    }
+}
+
 /// Dot products of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteDot {

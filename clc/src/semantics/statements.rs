@@ -459,6 +459,11 @@ impl Checker<'_, '_> {
 
     /// Warns of a value that has no effect and is not used.
     fn warn_unused(&mut self, expr: &ast::Expr, value: &Expr) {
+        self.warn_without_effect(expr, value, "expression result unused");
+    }
+
+    /// Warns, in these words, of a value that has no effect.
+    pub(crate) fn warn_without_effect(&mut self, expr: &ast::Expr, value: &Expr, text: &str) {
         use ast::{BinaryOp, ExprKind as Kind, UnaryOp};
         if matches!(self.module.types.kind(value.ty), TypeKind::Void | TypeKind::Error) {
             return;
@@ -486,6 +491,7 @@ impl Checker<'_, '_> {
             | Kind::Sizeof(_)
             | Kind::Alignof(_)
             | Kind::VecStep(_)
+            | Kind::Cast(..)
             | Kind::CastList(..)
             | Kind::Unary(
                 UnaryOp::Plus
@@ -500,13 +506,21 @@ impl Checker<'_, '_> {
             ) => {
                 let is_volatile = matches!(&value.kind, ExprKind::Load(place) if place.ty.quals.is_volatile);
                 if !is_volatile {
-                    self.warning(expr.caret, "unused-value", "expression result unused");
+                    self.warning(expr.caret, "unused-value", text);
+                }
+            }
+            Kind::Paren(inner) => self.warn_without_effect(inner, value, text),
+            Kind::Call(callee, _) => {
+                if let ExprKind::Builtin(lowering, arguments) = &value.kind
+                    && let Some(attribute) = lowering.attribute()
+                    && !arguments.iter().any(|one| matches!(self.module.types.kind(one.ty), TypeKind::Pointer(_)))
+                {
+                    let text = format!("ignoring return value of function declared with {attribute} attribute");
+                    self.warning(callee.span, "unused-value", text);
                 }
             }
             Kind::String(_)
             | Kind::FuncName
-            | Kind::Paren(_)
-            | Kind::Call(..)
             | Kind::Unary(
                 UnaryOp::PreIncrement | UnaryOp::PreDecrement | UnaryOp::PostIncrement | UnaryOp::PostDecrement,
                 _,
@@ -514,7 +528,6 @@ impl Checker<'_, '_> {
             | Kind::Assign(..)
             | Kind::Conditional(..)
             | Kind::Comma(..)
-            | Kind::Cast(..)
             | Kind::CompoundLiteral(..)
             | Kind::Statements(_)
             | Kind::Generic(..)

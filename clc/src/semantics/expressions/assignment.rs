@@ -154,6 +154,7 @@ impl Checker<'_, '_> {
             return Expr { ty: self.module.types.error(), ..b };
         }
         let void = self.module.types.void();
+        self.warn_without_effect(left, &a, "left operand of comma operator has no effect");
         let a = self.convert(a, void);
         let ty = b.ty;
         Expr { kind: ExprKind::Comma(Box::new(a), Box::new(b)), ty, span: expr.span }

@@ -96,21 +96,8 @@ impl Checker<'_, '_> {
             (TypeKind::Scalar(_) | TypeKind::Enum(_), TypeKind::Vector(..)) => Some(SPLAT),
             (TypeKind::Scalar(_) | TypeKind::Enum(_), TypeKind::Scalar(target)) => {
                 let scalar = self.scalar_of(from)?;
-                let promoted = match self.kind(from) {
-                    TypeKind::Enum(_) => self.promoted(scalar),
-                    _ if scalar == Scalar::Float => Scalar::Double,
-                    _ => self.promoted(scalar),
-                };
-                Some(
-                    if promoted == *target && scalar != *target || promoted == *target && self.scalar_of(from).is_none()
-                    {
-                        PROMOTION
-                    } else if promoted == *target {
-                        PROMOTION
-                    } else {
-                        CONVERSION
-                    },
-                )
+                let promoted = if scalar == Scalar::Float { Scalar::Double } else { self.promoted(scalar) };
+                Some(if promoted == *target { PROMOTION } else { CONVERSION })
             }
             (TypeKind::Pointer(a), TypeKind::Pointer(b)) => self.grade_pointers(argument, *a, *b, to),
             (TypeKind::Pointer(_) | TypeKind::BlockPointer(_), TypeKind::Scalar(Scalar::Bool)) => Some(BOOL),
@@ -140,7 +127,7 @@ impl Checker<'_, '_> {
         match self.relation(argument, target) {
             Relation::Compatible => {}
             Relation::DiscardsQualifiers | Relation::PointerSign | Relation::Pointers | Relation::NestedQualifiers => {
-                return Some(ILL_FORMED);
+                return Some(if from.quals.space == to.quals.space { ILL_FORMED } else { ILL_FORMED + SPACE });
             }
             Relation::AddressSpace
             | Relation::NestedAddressSpace

@@ -272,7 +272,19 @@ impl Checker<'_, '_> {
             })
     }
 
+    /// Whether a place is a captured variable: a member of the parameter of a block's function.
+    fn is_capture(&self, place: &Place) -> bool {
+        let PlaceKind::Field(record, _) = &place.kind else { return false };
+        let Some(block) = self.states.last().and_then(|state| state.block.as_ref()) else { return false };
+        matches!(*self.kind(record.ty.ty), TypeKind::Record(id) if id == block.record)
+    }
+
     fn report_const(&mut self, place: &Place, caret: Span, range: Span) {
+        if self.is_capture(place) {
+            let text = "variable is not assignable (missing __block type specifier)";
+            self.report(Diagnostic::error(caret, text).range(range));
+            return;
+        }
         let mut base = place;
         while let PlaceKind::Lanes(inner, _) | PlaceKind::Lane(inner, _) | PlaceKind::Index(inner, _) = &base.kind {
             base = inner;
