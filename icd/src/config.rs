@@ -171,7 +171,7 @@ const VARIABLES: &[Variable] = &[
     Variable {
         name: "CLIFT_FRONTEND",
         values: "auto | clift | clang",
-        default: "clang",
+        default: "auto",
         doc: "what compiles OpenCL C: `clift` (Clift's own front end), `clang` (a child process), or `auto` (clang for what the \
               first cannot compile, if there is one)",
         takes_empty: false,

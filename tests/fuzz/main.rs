@@ -72,9 +72,14 @@ const WAYS: &[(&str, &[(&str, &str)])] = &[
     ("cranelift-1", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "1")]),
     ("cranelift-8", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "8")]),
     ("interp", &[("CLIFT_BACKEND", "interp")]),
-    // The other configurations all use clang's optimizer and what its back end does with the optimizer's instructions.
     ("unoptimized", &[(child::OPTIONS, "-cl-opt-disable")]),
+    // The other front end, with its optimizer and without.
+    ("clang", &[("CLIFT_FRONTEND", "clang")]),
+    ("clang-unoptimized", &[("CLIFT_FRONTEND", "clang"), (child::OPTIONS, "-cl-opt-disable")]),
 ];
+
+/// What a configuration has unless it says otherwise: no other front end stands in for Clift's own.
+const OWN_FRONT_END: &[(&str, &str)] = &[("CLIFT_FRONTEND", "clift")];
 
 /// Programs per child.
 const BATCH: u64 = 16;
@@ -120,7 +125,7 @@ fn ways(args: &Args) -> Result<Vec<Way>> {
     let own = WAYS.iter().map(|(name, env)| Way {
         name: (*name).to_owned(),
         library: clift.clone(),
-        env: env.iter().map(|&(name, value)| (name, value.to_owned())).collect(),
+        env: OWN_FRONT_END.iter().chain(*env).map(|&(name, value)| (name, value.to_owned())).collect(),
     });
     let peers = args.peer.iter().map(|text| {
         let (name, library) = text.split_once('=').unwrap_or((text, text));

@@ -37,11 +37,11 @@ pub const SOURCE_NAME: &str = "program.cl";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FrontEndChoice {
     /// Clift's own, then clang if there is one and the first cannot compile a program.
+    #[default]
     Auto,
     /// Clift's own.
     Clift,
     /// Clang.
-    #[default]
     Clang,
 }
 
