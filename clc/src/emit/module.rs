@@ -179,6 +179,16 @@ impl<'a> ModuleBuilder<'a> {
         self.decorations.push_parts(Op::Decorate, &[&[id, decoration as u32], operands]);
     }
 
+    /// Declares that a signed operation does not overflow, if the device has the decoration.
+    pub(crate) fn no_signed_wrap(&mut self, id: Id) {
+        const EXTENSION: &str = "SPV_KHR_no_integer_wrap_decoration";
+        // Constants are folded: they have no instruction of their own, and may be shared.
+        if self.session.options.profile.spirv_extensions.contains(&EXTENSION) && !self.constant_ids.contains_key(&id) {
+            self.extension(EXTENSION);
+            self.decorate(id, Decoration::NoSignedWrap, &[]);
+        }
+    }
+
     /// Decorates a function or a variable with its linkage.
     pub(crate) fn linkage(&mut self, id: Id, name: &str, linkage: spirv::LinkageType) {
         self.capability(Capability::Linkage);

@@ -68,6 +68,12 @@ fn instruction(op: BinaryOp, class: Class) -> Op {
     }
 }
 
+/// Whether overflow is undefined behavior: of signed scalars that arithmetic is done in. Narrower ones, which an increment is
+/// emitted in, are computed as `int` and cut off; programs rely on vectors that wrap, and other compilers let them.
+fn cannot_overflow(scalar: Scalar, lanes: u8) -> bool {
+    lanes == 1 && matches!(scalar, Scalar::Int | Scalar::Long)
+}
+
 impl FunctionEmitter<'_, '_> {
     pub(super) fn unary(&mut self, op: UnaryOp, operand: &Expr, expr: &Expr) -> Id {
         let value = self.value(operand);
@@ -76,7 +82,13 @@ impl FunctionEmitter<'_, '_> {
         let ty = self.module.type_id(operand.ty);
         match op {
             UnaryOp::Negate if scalar.is_float() => self.op(Op::FNegate, ty, &[value]),
-            UnaryOp::Negate => self.op(Op::SNegate, ty, &[value]),
+            UnaryOp::Negate => {
+                let result = self.op(Op::SNegate, ty, &[value]);
+                if cannot_overflow(scalar, lanes) {
+                    self.module.no_signed_wrap(result);
+                }
+                result
+            }
             UnaryOp::Not => self.op(Op::Not, ty, &[value]),
             UnaryOp::LogicalNot if scalar == Scalar::Bool => self.op(Op::LogicalNot, ty, &[value]),
             UnaryOp::LogicalNot => {
@@ -106,11 +118,15 @@ impl FunctionEmitter<'_, '_> {
         if scalar == Scalar::Bool {
             return self.bool_operator(op, left, right);
         }
-        let op = instruction(op, class(scalar));
+        let instruction = instruction(op, class(scalar));
         if scalar.is_float() && !self.contract {
             self.module.contraction_off = true;
         }
-        self.op(op, result, &[left, right])
+        let result = self.op(instruction, result, &[left, right]);
+        if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) && cannot_overflow(scalar, lanes) {
+            self.module.no_signed_wrap(result);
+        }
+        result
     }
 
     /// Operators on `bool`s, which the language computes as `int`: only the lowest bit counts.
