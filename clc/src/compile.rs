@@ -61,15 +61,18 @@ fn on_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
 
 /// Only preprocesses a source: its text as `-E` shows it, with or without line markers, and diagnostics.
 pub fn preprocess_to_text(source: &[u8], options: &Options, line_markers: bool) -> (Vec<u8>, String) {
-    let mut session = Session {
-        options,
-        sources: SourceMap::default(),
-        names: syntax::keyword::interner(),
-        diagnostics: Diagnostics::new(options.warnings.clone()),
+    let text = || {
+        let mut session = Session {
+            options,
+            sources: SourceMap::default(),
+            names: syntax::keyword::interner(),
+            diagnostics: Diagnostics::new(options.warnings.clone()),
+        };
+        let input = preprocess(&mut session, source);
+        let text = print(&session, &input, line_markers);
+        (text, render(&session.diagnostics, &session.sources, &session.names))
     };
-    let input = preprocess(&mut session, source);
-    let text = print(&session, &input, line_markers);
-    (text, render(&session.diagnostics, &session.sources, &session.names))
+    on_thread(text).unwrap_or_else(|log| (Vec::new(), log))
 }
 
 fn stages(source: &[u8], options: &Options) -> Output {

@@ -3,8 +3,11 @@
 use crate::limits;
 use crate::source::Span;
 
+mod groups;
 mod render;
+mod snippet;
 
+pub(crate) use groups::Setting;
 pub use render::render;
 
 /// How bad it is.
@@ -105,7 +108,7 @@ pub struct WarningOptions {
     pub none: bool,
     /// `-Werror`: warnings are errors.
     pub errors: bool,
-    /// `-Wname` and `-Wno-name`, in order: the name, and whether it is on.
+    /// `-Wname` and `-Wno-name`, in order: the name, and whether it is on. `-Werror=name` has the name `error=name`.
     pub groups: Vec<(String, bool)>,
 }
 
@@ -116,34 +119,38 @@ pub struct Diagnostics {
     list: Vec<Diagnostic>,
     errors: usize,
     is_stopped: bool,
+    /// Settings of pragmas.
+    regions: groups::Regions,
+    /// Diagnostics of the list that are errors because options or pragmas say so.
+    promoted: Vec<usize>,
 }
 
 impl Diagnostics {
     /// An empty list.
     pub fn new(options: WarningOptions) -> Self {
-        Self { options, list: Vec::new(), errors: 0, is_stopped: false }
+        Self { options, ..Self::default() }
     }
 
     /// Reports a diagnostic, unless options switch it off or there are too many already.
     pub fn report(&mut self, mut diagnostic: Diagnostic) {
-        if diagnostic.level == Level::Warning {
-            let on = diagnostic.group.is_none_or(|group| {
-                self.options.groups.iter().rev().find(|(name, _)| name == group.0).is_none_or(|(_, on)| *on)
-            });
-            if self.options.none || !on {
-                return;
-            }
-            if self.options.errors {
-                diagnostic.level = Level::Error;
-            }
-        }
         if self.is_stopped {
             return;
+        }
+        if diagnostic.level == Level::Warning {
+            let group = diagnostic.group.map(|group| group.0);
+            let fate = groups::fate(group, diagnostic.span.lo, &self.options, &self.regions);
+            if self.options.none || fate == groups::Fate::Ignored {
+                return;
+            }
+            if fate == groups::Fate::Error {
+                diagnostic.level = Level::Error;
+                self.promoted.push(self.list.len());
+            }
         }
         if diagnostic.level >= Level::Error {
             self.errors += 1;
             if self.errors > limits::ERRORS {
-                diagnostic = Diagnostic::fatal(Span::NONE, "too many errors emitted, stopping now");
+                diagnostic = Diagnostic::fatal(Span::NONE, "too many errors emitted, stopping now [-ferror-limit=]");
             }
         }
         self.is_stopped = diagnostic.level == Level::Fatal;
@@ -168,6 +175,11 @@ impl Diagnostics {
     /// Whether so many errors, or such an error, were reported that compilation stops.
     pub fn is_full(&self) -> bool {
         self.is_stopped
+    }
+
+    /// From a position on, settings of `#pragma clang diagnostic` apply.
+    pub(crate) fn begin_region(&mut self, position: u32, settings: &[Setting]) {
+        self.regions.begin(position, settings);
     }
 
     /// All diagnostics.

@@ -117,7 +117,9 @@ impl Preprocessor<'_, '_> {
                     let Some(open) = self.file_mut().and_then(|file| file.conditionals.last().copied()) else { return };
                     let is_taken = match &*name {
                         "else" => {
-                            self.end_directive("else");
+                            if !open.was_taken {
+                                self.end_directive("else");
+                            }
                             !open.was_taken
                         }
                         _ => {
@@ -163,6 +165,10 @@ impl Preprocessor<'_, '_> {
 
     /// Skips to the end of a directive that ought to be there.
     pub(super) fn end_directive(&mut self, directive: &str) {
+        let is_over = |stream: &Stream| matches!(stream, Stream::File(file) if !file.lexer.in_directive);
+        if self.streams.last().is_none_or(is_over) {
+            return;
+        }
         let token = self.raw();
         if token.token.kind == TokenKind::End {
             return;

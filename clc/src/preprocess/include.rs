@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Preprocessor;
 use super::files::Origin;
-use super::lexer::{Lexer, PpToken};
+use super::lexer::{Lexer, PpToken, Sink};
 use super::stream::{FileStream, Stream};
 use super::token::{Punct, TokenKind};
 use crate::diagnostics::Diagnostic;
@@ -52,6 +52,9 @@ impl Preprocessor<'_, '_> {
         let base = self.session.sources.file(file).base;
         let lexer = Lexer::new(file, text, base);
         self.streams.push(Stream::File(Box::new(FileStream { lexer, conditionals: Vec::new(), origin })));
+        if !self.settings.is_empty() {
+            self.begin_region();
+        }
     }
 
     /// The end of the topmost file.
@@ -59,6 +62,9 @@ impl Preprocessor<'_, '_> {
         let Some(Stream::File(file)) = self.streams.pop() else { return };
         for conditional in file.conditionals.iter().rev() {
             self.session.diagnostics.error(conditional.span, "unterminated conditional directive");
+        }
+        if !self.settings.is_empty() {
+            self.begin_region();
         }
     }
 
@@ -167,8 +173,7 @@ impl Preprocessor<'_, '_> {
     /// Reads a file's name in quotes or angle brackets that follows in the file itself.
     fn written_header_name(&mut self) -> Option<HeaderName> {
         let Some(Stream::File(file)) = self.streams.last_mut() else { return None };
-        let mut sink =
-            super::lexer::Sink { names: &mut self.session.names, diagnostics: &mut self.session.diagnostics };
+        let mut sink = Sink { names: &mut self.session.names, diagnostics: &mut self.session.diagnostics };
         file.lexer.skip_space(&mut sink);
         let start = file.lexer.at;
         let is_angled = match file.lexer.text.get(start)? {

@@ -32,12 +32,11 @@ mod token;
 pub use print::print;
 pub use token::{Pragma, Punct, Token, TokenKind};
 
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostic, Diagnostics, Setting};
 use crate::limits;
 use crate::options::Options;
-use crate::source::{Interner, SourceMap, Symbol};
+use crate::source::{Interner, SourceMap, Span, Symbol};
 use files::Files;
-use lexer::Sink;
 use macros::MacroTable;
 use stream::Stream;
 
@@ -86,6 +85,9 @@ struct Preprocessor<'s, 'o> {
     pragmas: Vec<Pragma>,
     /// `#pragma pack`
     packing: pragmas::Packing,
+    /// `#pragma clang diagnostic`, and what it pushed.
+    settings: Vec<Setting>,
+    settings_saved: Vec<Vec<Setting>>,
     /// White space and a line's beginning before the next token, left by an expansion to nothing.
     space_pending: bool,
     line_pending: bool,
@@ -117,6 +119,8 @@ pub fn preprocess(session: &mut Session<'_>, source: &[u8]) -> Preprocessed {
         files: Files::default(),
         pragmas: Vec::new(),
         packing: pragmas::Packing::default(),
+        settings: Vec::new(),
+        settings_saved: Vec::new(),
         space_pending: false,
         line_pending: false,
         counter: 0,
@@ -153,15 +157,10 @@ impl Preprocessor<'_, '_> {
         }
     }
 
-    /// What the lexer adds to.
-    fn sink(&mut self) -> Sink<'_> {
-        Sink { names: &mut self.session.names, diagnostics: &mut self.session.diagnostics }
-    }
-
     /// Reports an error after which nothing is read any more.
-    fn stop(&mut self, span: crate::source::Span, text: impl Into<String>) {
+    fn stop(&mut self, span: Span, text: impl Into<String>) {
         if !self.is_stopped {
-            self.session.diagnostics.report(crate::diagnostics::Diagnostic::fatal(span, text));
+            self.session.diagnostics.report(Diagnostic::fatal(span, text));
             self.is_stopped = true;
         }
     }

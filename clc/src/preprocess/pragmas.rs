@@ -6,7 +6,7 @@ use super::files::Origin;
 use super::lexer::PpToken;
 use super::macros::Entry;
 use super::token::{Pragma, Punct, TokenKind};
-use crate::diagnostics::Diagnostic;
+use crate::diagnostics::{Diagnostic, Setting};
 use crate::source::{Span, Symbol};
 
 /// The state of `#pragma pack`.
@@ -511,6 +511,47 @@ impl Preprocessor<'_, '_> {
 
     /// `#pragma clang diagnostic ignored "-Wname"`
     fn diagnostic_pragma(&mut self, rest: &[PpToken], span: Span) {
-        let _ = (rest, span);
+        const GROUP: &str = "unknown-pragmas";
+        let at = rest.first().map_or(span, |token| token.token.span);
+        let is_on = match self.word(rest.first()) {
+            "push" => return self.settings_saved.push(self.settings.clone()),
+            "pop" => {
+                match self.settings_saved.pop() {
+                    Some(settings) => self.settings = settings,
+                    None => self.warn(at, GROUP, "pragma diagnostic pop could not pop, no matching push"),
+                }
+                return self.begin_region();
+            }
+            "ignored" => Some(false),
+            "warning" => Some(true),
+            "error" | "fatal" => None,
+            _ => {
+                let text = "pragma diagnostic expected 'error', 'warning', 'ignored', 'fatal', 'push', or 'pop'";
+                return self.warn(at, GROUP, text);
+            }
+        };
+        let name = match rest.get(1).map(|token| token.token.kind) {
+            Some(TokenKind::String(text)) => self.session.names.text(text).trim_matches('"').to_owned(),
+            _ => String::new(),
+        };
+        let Some(name) = name.strip_prefix("-W") else {
+            let at = rest.get(1).map_or(at, |token| token.token.span);
+            let text = "pragma diagnostic expected option name (e.g. \"-Wundef\")";
+            return self.warn(at, GROUP, text);
+        };
+        let (name, is_on) = match name.strip_prefix("no-") {
+            Some(name) => (name, is_on.map(|on| !on)),
+            None => (name, is_on),
+        };
+        self.settings.push(Setting { group: name.to_owned(), is_on });
+        self.begin_region();
+    }
+
+    /// From here on, the settings of pragmas apply.
+    pub(super) fn begin_region(&mut self) {
+        if let Some(file) = self.file() {
+            let position = file.lexer.base + file.lexer.at as u32;
+            self.session.diagnostics.begin_region(position, &self.settings);
+        }
     }
 }

@@ -62,7 +62,13 @@ impl SourceMap {
         let base = self.end.checked_add(1)?;
         // One more position than bytes: the end of the file is a place, too.
         self.end = base.checked_add(u32::try_from(text.len()).ok()?)?.checked_add(1)?;
-        let starts = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at as u32 + 1);
+        // A carriage return alone is a newline, too.
+        let is_end = |(at, byte): &(usize, &u8)| match byte {
+            b'\n' => true,
+            b'\r' => text.get(at + 1) != Some(&b'\n'),
+            _ => false,
+        };
+        let starts = text.iter().enumerate().filter(is_end).map(|(at, _)| at as u32 + 1);
         let lines = std::iter::once(0).chain(starts).collect();
         let id = FileId(self.files.len() as u32);
         self.files.push(SourceFile {

@@ -158,13 +158,17 @@ impl Lexer {
     fn report_phases(&self, sink: &mut Sink<'_>, text: Text<'_>, start: usize) {
         let mut at = start;
         while at < self.at {
-            at = match text.trigraph(at) {
-                Some(character) => {
+            at = match (text.splice(at), text.trigraph(at)) {
+                (Some(after), _) => {
+                    self.report_splice(sink, at, after);
+                    after
+                }
+                (None, Some(character)) => {
                     let message = format!("trigraph converted to '{}' character", char::from(character));
                     self.warn(sink, at, at + 3, "trigraphs", message);
                     at + 3
                 }
-                None => at + 1,
+                (None, None) => at + 1,
             };
         }
     }

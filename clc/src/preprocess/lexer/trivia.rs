@@ -37,7 +37,7 @@ impl Lexer {
                 }
                 Some(b'\\' | b'?') => {
                     let Some(after) = Text(&self.text).splice(self.at) else { return space };
-                    self.report_splice(sink, after);
+                    self.report_splice(sink, self.at, after);
                     self.at = after;
                     space = true;
                 }
@@ -47,11 +47,11 @@ impl Lexer {
     }
 
     /// Reports white space within a splice.
-    fn report_splice(&self, sink: &mut Sink<'_>, after: usize) {
-        let bytes = self.text.get(self.at..after).unwrap_or_default();
+    pub(super) fn report_splice(&self, sink: &mut Sink<'_>, at: usize, after: usize) {
+        let bytes = self.text.get(at..after).unwrap_or_default();
         if bytes.iter().any(|byte| matches!(byte, b' ' | b'\t')) {
             let message = "backslash and newline separated by space";
-            self.warn(sink, self.at, self.at + 1, "backslash-newline-escape", message);
+            self.warn(sink, at, at + 1, "backslash-newline-escape", message);
         }
     }
 
