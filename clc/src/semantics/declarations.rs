@@ -137,9 +137,11 @@ impl Checker<'_, '_> {
         match *self.module.types.kind(ty.ty) {
             TypeKind::Record(id) if self.module.types.record(id).name.is_none() => {
                 self.module.types.record_mut(id).name = Some(name.symbol);
+                self.untagged.insert(ty.ty);
             }
             TypeKind::Enum(id) if self.module.types.enumeration(id).name.is_none() => {
                 self.module.types.enumeration_mut(id).name = Some(name.symbol);
+                self.untagged.insert(ty.ty);
             }
             _ => {}
         }
@@ -314,11 +316,10 @@ impl Checker<'_, '_> {
                 self.warning(name.span, "extern-initializer", "'extern' variable has an initializer");
             }
             self.static_initializer(id, init, name.span);
-        } else if space == AddressSpace::Constant && !is_extern && !is_sampler {
-            if *self.module.types.kind(ty.ty) != TypeKind::Error {
-                self.error(name.span, "variable in constant address space must be initialized");
-            }
-        } else if is_sampler && !is_extern {
+        } else if !is_extern
+            && (is_sampler || matches!(declared.space, Some((AddressSpace::Constant, _))))
+            && *self.module.types.kind(ty.ty) != TypeKind::Error
+        {
             self.error(name.span, "variable in constant address space must be initialized");
         }
     }

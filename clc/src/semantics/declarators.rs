@@ -71,12 +71,12 @@ impl Checker<'_, '_> {
                     self.attributes(list);
                     ty = QualTy::plain(self.pointer_to(ty, space, span));
                     space = None;
-                    self.qualify(&mut ty, &mut space, qualifiers, false);
+                    self.qualify(&mut ty, &mut space, qualifiers, false, span);
                 }
                 DeclaratorPart::BlockPointer(qualifiers) => {
                     ty = QualTy::plain(self.block_pointer_to(ty.ty, span));
                     space = None;
-                    self.qualify(&mut ty, &mut space, qualifiers, false);
+                    self.qualify(&mut ty, &mut space, qualifiers, false, span);
                 }
                 DeclaratorPart::Array { size, span: brackets, .. } => {
                     ty = self.array_of(ty, size.as_deref(), *brackets, declarator.name);
@@ -237,7 +237,7 @@ impl Checker<'_, '_> {
                 Some("declaring function return value of type 'half' is not allowed ; did you forget * ?".to_owned())
             }
             TypeKind::Image(..) | TypeKind::Pipe(..) => {
-                Some(format!("declaring function return value of type {} is not allowed ", self.describe_ty(result_ty)))
+                Some(format!("declaring function return value of type {} is not allowed", self.describe_ty(result_ty)))
             }
             _ => None,
         };

@@ -105,11 +105,13 @@ impl Checker<'_, '_> {
                 let record = types.record(*id);
                 let word = if record.is_union { "union" } else { "struct" };
                 match record.name {
+                    Some(name) if self.untagged.contains(&ty.ty) => join(self.text(name)),
                     Some(name) => join(&format!("{word} {}", self.text(name))),
                     None => join(&format!("{word} (unnamed)")),
                 }
             }
             TypeKind::Enum(id) => match types.enumeration(*id).name {
+                Some(name) if self.untagged.contains(&ty.ty) => join(self.text(name)),
                 Some(name) => join(&format!("enum {}", self.text(name))),
                 None => join("enum (unnamed)"),
             },

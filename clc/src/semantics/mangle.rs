@@ -32,7 +32,8 @@ impl Checker<'_, '_> {
     fn mangle_type(&self, mangler: &mut Mangler, ty: QualTy) {
         let types = &self.module.types;
         let plain = self.plain_mangling(ty.ty);
-        if matches!(types.kind(ty.ty), TypeKind::Scalar(_) | TypeKind::Void) {
+        // Clang refers back to none of these.
+        if matches!(types.kind(ty.ty), TypeKind::Scalar(_) | TypeKind::Void | TypeKind::Pipe(..)) {
             mangler.text.push_str(&plain);
             return;
         }
@@ -51,11 +52,6 @@ impl Checker<'_, '_> {
                 mangler.text.push_str("U7_Atomic");
                 self.mangle_type(mangler, QualTy::plain(*of));
             }
-            TypeKind::Array(element, count) => {
-                let count = count.map_or_else(String::new, |count| count.to_string());
-                mangler.text.push_str(&format!("A{count}_"));
-                self.mangle_type(mangler, *element);
-            }
             _ => mangler.text.push_str(&plain),
         }
         mangler.seen.push(plain);
@@ -63,6 +59,17 @@ impl Checker<'_, '_> {
 
     /// What a pointer points to, with its qualifiers.
     fn mangle_pointee(&self, mangler: &mut Mangler, to: QualTy) {
+        // The qualifiers of an array are those of its elements.
+        if let TypeKind::Array(element, count) = self.module.types.kind(to.ty) {
+            let plain = self.plain_pointee(to);
+            if mangler.substitute(&plain) {
+                return;
+            }
+            mangler.text.push_str(&array_prefix(*count));
+            self.mangle_pointee(mangler, QualTy { ty: element.ty, quals: to.quals });
+            mangler.seen.push(plain);
+            return;
+        }
         let prefix = qualifiers(to);
         if prefix.is_empty() {
             self.mangle_type(mangler, to);
@@ -77,6 +84,16 @@ impl Checker<'_, '_> {
         mangler.seen.push(plain);
     }
 
+    /// The mangling of what a pointer points to, without substitutions.
+    fn plain_pointee(&self, to: QualTy) -> String {
+        match self.module.types.kind(to.ty) {
+            TypeKind::Array(element, count) => {
+                array_prefix(*count) + &self.plain_pointee(QualTy { ty: element.ty, quals: to.quals })
+            }
+            _ => qualifiers(to) + &self.plain_mangling(to.ty),
+        }
+    }
+
     /// The mangling of a type without substitutions.
     fn plain_mangling(&self, ty: Ty) -> String {
         let types = &self.module.types;
@@ -86,13 +103,10 @@ impl Checker<'_, '_> {
             TypeKind::Void => "v".to_owned(),
             TypeKind::Scalar(scalar) => scalar_code(*scalar).to_owned(),
             TypeKind::Vector(scalar, lanes) => format!("Dv{lanes}_{}", scalar_code(*scalar)),
-            TypeKind::Pointer(to) => format!("P{}{}", qualifiers(*to), self.plain_mangling(to.ty)),
+            TypeKind::Pointer(to) => format!("P{}", self.plain_pointee(*to)),
             TypeKind::FunctionPointer(to) => format!("P{}", self.plain_mangling(*to)),
             TypeKind::BlockPointer(to) => format!("U13block_pointer{}", self.plain_mangling(*to)),
-            TypeKind::Array(element, count) => {
-                let count = count.map_or_else(String::new, |count| count.to_string());
-                format!("A{count}_{}", self.plain_mangling(element.ty))
-            }
+            TypeKind::Array(element, count) => array_prefix(*count) + &self.plain_mangling(element.ty),
             TypeKind::Function(function) => {
                 let mut text = format!("F{}", self.plain_mangling(function.result));
                 if function.parameters.is_empty() {
@@ -119,8 +133,7 @@ impl Checker<'_, '_> {
                     Access::WriteOnly => "wo",
                     Access::ReadWrite => "rw",
                 };
-                let name = image_name(*shape).trim_end_matches("_t");
-                sourced(&format!("ocl_{}_{access}", name.replace('_', "")))
+                sourced(&format!("ocl_{}_{access}", image_name(*shape).trim_end_matches("_t")))
             }
             TypeKind::Pipe(_, _) => sourced("ocl_pipe"),
             TypeKind::Sampler => sourced("ocl_sampler"),
@@ -155,6 +168,11 @@ impl Mangler {
         self.text.push('_');
         true
     }
+}
+
+/// The code of an array before that of its elements.
+fn array_prefix(count: Option<u64>) -> String {
+    format!("A{}_", count.map_or_else(String::new, |count| count.to_string()))
 }
 
 /// The code of a scalar type.

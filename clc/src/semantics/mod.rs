@@ -32,11 +32,13 @@ mod scope;
 mod specifiers;
 mod state;
 mod statements;
+#[cfg(test)]
+mod tests;
 mod variables;
 
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::builtins::{Environment, Function};
 use crate::diagnostics::Diagnostic;
@@ -45,7 +47,7 @@ use crate::preprocess::Session;
 use crate::source::{Span, Symbol};
 use crate::syntax::ast;
 use crate::tree::{Expr, FunctionId, GlobalId, Module, Place};
-use crate::types::{AddressSpace, TypeTable};
+use crate::types::{AddressSpace, Ty, TypeTable};
 
 pub(crate) use scope::{Entity, Scopes};
 pub(crate) use state::{FunctionInfo, FunctionState};
@@ -64,6 +66,8 @@ pub(crate) struct Checker<'s, 'o> {
     pub states: Vec<FunctionState>,
     /// What is known of `typedef` names besides their types.
     pub typedefs: FxHashMap<Symbol, declarations::TypedefInfo>,
+    /// Records and enumerations without a tag that a `typedef` names.
+    pub untagged: FxHashSet<Ty>,
     /// String literals that exist already.
     pub strings: FxHashMap<Vec<u8>, GlobalId>,
     /// Which function calls which, and where.
@@ -113,6 +117,7 @@ pub fn check(session: &mut Session<'_>, unit: &ast::Unit) -> Module {
         functions: Vec::new(),
         states: Vec::new(),
         typedefs: FxHashMap::default(),
+        untagged: FxHashSet::default(),
         strings: FxHashMap::default(),
         calls: Vec::new(),
         contract: true,

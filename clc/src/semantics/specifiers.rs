@@ -108,7 +108,7 @@ impl Checker<'_, '_> {
         if let Some(lanes) = attributes.vector {
             ty.ty = self.extended_vector(ty.ty, lanes, specifiers.span);
         }
-        self.qualify(&mut ty, &mut space, &specifiers.qualifiers, specifiers.is_pipe);
+        self.qualify(&mut ty, &mut space, &specifiers.qualifiers, specifiers.is_pipe, specifiers.span);
         Specified { ty, space, attributes, is_auto, span: specifiers.span }
     }
 
@@ -144,6 +144,7 @@ impl Checker<'_, '_> {
         space: &mut Option<(AddressSpace, Span)>,
         qualifiers: &ast::Qualifiers,
         is_pipe: bool,
+        span: Span,
     ) {
         ty.quals.is_const |= qualifiers.is_const;
         ty.quals.is_volatile |= qualifiers.is_volatile;
@@ -152,12 +153,12 @@ impl Checker<'_, '_> {
                 TypeKind::Pointer(_) | TypeKind::Error => ty.quals.is_restrict = true,
                 _ => {
                     let text = format!("restrict requires a pointer or reference ({} is invalid)", self.describe(*ty));
-                    self.error(space.map_or(Span::NONE, |(_, span)| span), text);
+                    self.error(span, text);
                 }
             }
         }
         if qualifiers.is_atomic {
-            ty.ty = self.atomic(ty.ty, Span::NONE);
+            ty.ty = self.atomic(ty.ty, span);
         }
         if let Some((written, span)) = qualifiers.space {
             if written == AddressSpace::Generic && !self.has_generic() {
@@ -191,7 +192,7 @@ impl Checker<'_, '_> {
                 TypeKind::Pipe(..) if is_pipe => {
                     if access == Access::ReadWrite {
                         let pipe = self.describe_ty(ty.ty);
-                        self.error(span, format!("access qualifier '{name}' cannot be used for {pipe} "));
+                        self.error(span, format!("access qualifier '{name}' cannot be used for {pipe}"));
                     }
                 }
                 TypeKind::Error => {}

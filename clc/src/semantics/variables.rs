@@ -175,7 +175,9 @@ impl Checker<'_, '_> {
         self.scopes.set(name.symbol, Entity::Global(id), name.span, state);
         match init {
             Some(init) => self.static_initializer(id, init, name.span),
-            None if space == AddressSpace::Constant && *self.module.types.kind(ty.ty) != TypeKind::Error => {
+            None if matches!(declared.space, Some((AddressSpace::Constant, _)))
+                && *self.module.types.kind(ty.ty) != TypeKind::Error =>
+            {
                 self.error(name.span, "variable in constant address space must be initialized");
             }
             None => {}

@@ -109,6 +109,18 @@ impl<'a> Printer<'a> {
             let _ = write!(self.text, "{blank}({name} {ty})");
         }
         self.push(")");
+        if let Some(kernel) = &function.kernel {
+            if !kernel.attributes.is_empty() {
+                let _ = write!(self.text, " (attributes {})", kernel.attributes);
+            }
+            for argument in &kernel.arguments {
+                let _ = write!(self.text, " (argument {} {}", argument.type_name, argument.type_qualifiers);
+                let _ = match argument.access {
+                    Some(access) => write!(self.text, " {access:?})"),
+                    None => write!(self.text, " {:?})", argument.address),
+                };
+            }
+        }
         if let Some(body) = &function.body {
             self.statements(body);
         }

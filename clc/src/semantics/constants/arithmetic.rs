@@ -94,12 +94,12 @@ pub(super) fn compare(op: CompareOp, scalar: Scalar, a: u64, b: u64) -> bool {
     }
 }
 
-/// A scalar in another type. `None` if a float is out of an integer type's range: C leaves that undefined.
-pub(super) fn convert(bits: u64, from: Scalar, to: Scalar) -> Option<u64> {
+/// A scalar in another type.
+pub(super) fn convert(bits: u64, from: Scalar, to: Scalar) -> u64 {
     if to == Scalar::Bool {
-        return Some(u64::from(truth(bits, from)));
+        return u64::from(truth(bits, from));
     }
-    Some(match (from.is_float(), to.is_float()) {
+    match (from.is_float(), to.is_float()) {
         (false, false) => wrap(integer(bits, from), to),
         (true, true) => float::bits(float::value(bits, from), to),
         (false, true) => {
@@ -119,11 +119,8 @@ pub(super) fn convert(bits: u64, from: Scalar, to: Scalar) -> Option<u64> {
             } else {
                 (0, (1_i128 << width) - 1)
             };
-            // Not a number is not within any bounds. Beyond 2^64 the cast saturates, which is out of range as well.
-            if value.is_nan() || (value as i128) < low || (value as i128) > high {
-                return None;
-            }
-            wrap(value as i128, to)
+            // Out of range is undefined. As clang, the nearest value; the cast makes zero of what is not a number.
+            wrap((value as i128).clamp(low, high), to)
         }
-    })
+    }
 }

@@ -206,7 +206,7 @@ impl Checker<'_, '_> {
                     return None;
                 }
                 let one = |bits: u64| arithmetic::convert(bits, source, target);
-                Some(Constant::of_lanes(value.lanes(count)?.into_iter().map(one).collect::<Option<_>>()?))
+                Some(Constant::of_lanes(value.lanes(count)?.into_iter().map(one).collect()))
             }
             Conversion::Splat => {
                 let (_, count) = types.lanes(to)?;

@@ -11,8 +11,6 @@ mod arithmetic;
 mod evaluate;
 mod float;
 mod memory;
-#[cfg(test)]
-mod tests;
 
 use super::Checker;
 use crate::syntax::ast;
