@@ -31,6 +31,19 @@ pub(super) fn tree_op(op: BinaryOp) -> Option<tree::BinaryOp> {
     })
 }
 
+/// Whether two expressions name the same object.
+fn is_same_object(a: &ast::Expr, b: &ast::Expr) -> bool {
+    match (&a.kind, &b.kind) {
+        (ast::ExprKind::Name(x), ast::ExprKind::Name(y)) => x == y,
+        (ast::ExprKind::Paren(inner), _) => is_same_object(inner, b),
+        (_, ast::ExprKind::Paren(inner)) => is_same_object(a, inner),
+        (ast::ExprKind::Member(x, m, _), ast::ExprKind::Member(y, n, _)) => {
+            m.symbol == n.symbol && is_same_object(x, y)
+        }
+        _ => false,
+    }
+}
+
 impl Checker<'_, '_> {
     /// A binary operator.
     pub(super) fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, expr: &ast::Expr) -> Expr {
@@ -44,7 +57,20 @@ impl Checker<'_, '_> {
         }
         match tree_op(op) {
             Some(op) => self.arithmetic(op, a, b, expr.caret, expr.span),
-            None => self.compare(op, a, b, expr.caret, expr.span),
+            None => {
+                self.warn_self_comparison(op, left, right, &a, expr.caret);
+                self.compare(op, a, b, expr.caret, expr.span)
+            }
+        }
+    }
+
+    /// Warns of `x == x`.
+    fn warn_self_comparison(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, value: &Expr, caret: Span) {
+        let is_float = self.lanes(value.ty).is_some_and(|(scalar, _)| scalar.is_float());
+        if !is_float && caret.expansion.0 == 0 && is_same_object(left, right) {
+            let is_true = matches!(op, BinaryOp::Equal | BinaryOp::LessEqual | BinaryOp::GreaterEqual);
+            let text = format!("self-comparison always evaluates to {is_true}");
+            self.report(Diagnostic::warning(caret, "tautological-compare", text).range(left.span).range(right.span));
         }
     }
 
@@ -137,9 +163,8 @@ impl Checker<'_, '_> {
         }
         let (a, b) = match (m, n) {
             (1, 1) => {
-                let (a, b) = (self.promote(a), self.promote(b));
-                self.warn_shift(op, &a, &b, caret);
-                (a, b)
+                // Counts are taken modulo the width, so none is too large.
+                (self.promote(a), self.promote(b))
             }
             (1, _) => {
                 let text = format!(
@@ -168,21 +193,6 @@ impl Checker<'_, '_> {
         };
         let ty = a.ty;
         self.make(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
-    }
-
-    fn warn_shift(&mut self, op: tree::BinaryOp, a: &Expr, b: &Expr, caret: Span) {
-        let ExprKind::Constant(Constant::Scalar(bits)) = b.kind else { return };
-        let (Some(left), Some(right)) = (self.scalar_of(a.ty), self.scalar_of(b.ty)) else { return };
-        let count = super::assign::integer_value(bits, right);
-        let width = i128::from(left.bytes() * 8);
-        // OpenCL C takes the count modulo the width, but it is a mistake nearly always.
-        let _ = op;
-        if count < 0 {
-            self.report(Diagnostic::warning(caret, "shift-count-negative", "shift count is negative").range(b.span));
-        } else if count >= width {
-            let text = "shift count >= width of type";
-            self.report(Diagnostic::warning(caret, "shift-count-overflow", text).range(b.span));
-        }
     }
 
     /// `p + n`, `n + p`, `p - n`, `p - q`.

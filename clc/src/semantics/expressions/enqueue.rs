@@ -115,7 +115,13 @@ impl Checker<'_, '_> {
         expr: &ast::Expr,
     ) -> Expr {
         if values.len() < HEAD + 1 {
-            return self.call_single(overload, name, values, callee, expr);
+            let end = Span { lo: expr.span.hi.saturating_sub(1).max(expr.span.lo), ..expr.span };
+            let given = values.len();
+            self.error(
+                end,
+                format!("too few arguments to function call, expected at least {}, have {given}", HEAD + 1),
+            );
+            return self.error_value(expr.span);
         }
         let wrong = self.enqueue_head(&values);
         if let Some((wanted, at)) = wrong {

@@ -32,6 +32,8 @@ mod overloads;
 mod pipes;
 mod printf;
 mod special;
+#[cfg(test)]
+mod tests;
 mod typos;
 mod unary;
 

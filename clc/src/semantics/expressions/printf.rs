@@ -100,7 +100,7 @@ impl Checker<'_, '_> {
         let format = values.first().and_then(|format| self.literal_bytes(format));
         match format {
             Some(format) => self.check_format(&format, &shown, &is_pointer, span),
-            None if values.len() == 1 => {
+            None if values.len() == 1 && values.iter().all(|value| self.is_constant_string(value)) => {
                 let text = "format string is not a string literal (potentially insecure)";
                 let note = "treat the string as an argument to avoid this";
                 self.report(Diagnostic::warning(span, "format-security", text).note(span, note));
@@ -108,6 +108,12 @@ impl Checker<'_, '_> {
             None => {}
         }
         self.call_single(overload, name, values, callee, expr)
+    }
+
+    /// Whether a value points to constant characters.
+    fn is_constant_string(&self, value: &Expr) -> bool {
+        self.pointee(value.ty)
+            .is_some_and(|to| to.quals.space == AddressSpace::Constant && self.lanes(to.ty) == Some((Scalar::Char, 1)))
     }
 
     /// The bytes of a string literal, or of another constant string, whose address a value is.
