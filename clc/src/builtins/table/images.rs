@@ -19,7 +19,7 @@ const HALF: Types = types(&[Scalar::Half], &[4]);
 /// With a level or gradients. The extension adds to every version.
 const LEVELS: When = All(&[When::Images, Extension("cl_khr_mipmap_image")]);
 const LEVEL_WRITES: When = All(&[When::Images, Extension("cl_khr_mipmap_image_writes")]);
-const LEVEL_QUERIES: When = All(&[V2_0, When::Images, Extension("cl_khr_mipmap_image")]);
+const LEVEL_QUERIES: When = All(&[V1_2, When::Images, Extension("cl_khr_mipmap_image")]);
 const IMAGES_1_2: When = All(&[V1_2, When::Images]);
 /// Every version has them.
 const IMAGES: When = When::Images;
