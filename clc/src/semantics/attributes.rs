@@ -204,6 +204,7 @@ impl Checker<'_, '_> {
                     },
                 };
             }
+            "blocks" => self.error(attribute.span, "the __block storage type is not permitted"),
             other if IGNORED.contains(&other) => {}
             other => {
                 let text = format!("unknown attribute '{other}' ignored");

@@ -125,7 +125,6 @@ impl Checker<'_, '_> {
                 space: None,
                 attributes: Attributes::default(),
                 parameters: Vec::new(),
-                has_prototype: true,
                 span,
             }
         };
@@ -176,10 +175,6 @@ impl Checker<'_, '_> {
         let failed = Place { kind: PlaceKind::Local(local), ty: error, span };
         let ty = self.states.get(state).and_then(|state| state.locals.get(local.0 as usize)).map(|local| local.ty);
         let Some(ty) = ty else { return failed };
-        if matches!(self.module.types.kind(ty.ty), TypeKind::Array(..)) {
-            self.error(span, "cannot refer to declaration with an array type inside block");
-            return failed;
-        }
         if matches!(self.module.types.kind(ty.ty), TypeKind::BlockPointer(_)) {
             self.error(span, "cannot refer to a block inside block");
             return failed;

@@ -303,6 +303,12 @@ impl Checker<'_, '_> {
             return;
         }
         let is_extern = storage.contains(Storage::EXTERN);
+        if is_extern && matches!(self.module.types.kind(declared.ty.ty), TypeKind::BlockPointer(_)) {
+            let text = "invalid block variable declaration - using 'extern' storage class is disallowed";
+            self.error(name.span, text);
+        } else {
+            self.check_block_variable(&declared, name, init.is_some());
+        }
         let place = if is_extern { "extern" } else { "program scope" };
         let space = self.static_space(&declared, name, place);
         let mut ty = declared.ty.in_space(space);

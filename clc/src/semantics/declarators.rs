@@ -35,8 +35,6 @@ pub(crate) struct Declared {
     pub attributes: Attributes,
     /// The parameters if the type is a function.
     pub parameters: Vec<DeclaredParameter>,
-    /// Whether the parentheses of a function are not empty.
-    pub has_prototype: bool,
     /// Where: the name, or the whole if there is none.
     pub span: Span,
 }
@@ -63,7 +61,6 @@ impl Checker<'_, '_> {
             ty.ty = self.extended_vector(ty.ty, bytes / i128::from(layout.size), span);
         }
         let mut parameters = Vec::new();
-        let mut has_prototype = true;
         let count = declarator.parts.len();
         for (index, part) in declarator.parts.iter().enumerate() {
             match part {
@@ -87,7 +84,6 @@ impl Checker<'_, '_> {
                     ty = QualTy::plain(function_ty);
                     space = None;
                     parameters = list;
-                    has_prototype = !function.is_empty;
                 }
             }
         }
@@ -96,7 +92,7 @@ impl Checker<'_, '_> {
         {
             ty.ty = self.extended_vector(ty.ty, lanes, span);
         }
-        Declared { name: declarator.name, ty, space, attributes, parameters, has_prototype, span }
+        Declared { name: declarator.name, ty, space, attributes, parameters, span }
     }
 
     /// A pointer type. A space that is not written is the default one.

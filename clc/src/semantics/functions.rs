@@ -127,24 +127,13 @@ impl Checker<'_, '_> {
         list.iter().copied().find(|id| {
             let Some(info) = self.functions.get(id.0 as usize) else { return false };
             if !overloadable && !info.is_overloadable {
-                // `int f();` says nothing about parameters.
-                return self.is_compatible(info.ty, declared.ty.ty)
-                    || ((!info.has_prototype || !declared.has_prototype) && self.same_result(info.ty, declared.ty.ty));
+                return self.is_compatible(info.ty, declared.ty.ty);
             }
             self.function_type(*id).is_some_and(|function| {
                 function.parameters.len() == parameters.len()
                     && function.parameters.iter().zip(parameters).all(|(a, b)| self.is_compatible(a.ty, b.ty))
             })
         })
-    }
-
-    fn same_result(&self, a: Ty, b: Ty) -> bool {
-        match (self.module.types.kind(a), self.module.types.kind(b)) {
-            (TypeKind::Function(a), TypeKind::Function(b)) => {
-                self.is_compatible(a.result, b.result) && (a.parameters.is_empty() || b.parameters.is_empty())
-            }
-            _ => false,
-        }
     }
 
     /// Declares a function again. False if it cannot be.
@@ -182,17 +171,9 @@ impl Checker<'_, '_> {
             return false;
         }
         let old_ty = self.functions.get(id.0 as usize).map(|info| info.ty);
-        let prototype = declared.has_prototype;
-        let merged = match old_ty {
-            Some(old) if self.functions.get(id.0 as usize).is_some_and(|info| info.has_prototype) && prototype => {
-                self.composite(old, declared.ty.ty)
-            }
-            Some(old) if !prototype => old,
-            _ => declared.ty.ty,
-        };
+        let merged = old_ty.map_or(declared.ty.ty, |old| self.composite(old, declared.ty.ty));
         if let Some(info) = self.functions.get_mut(id.0 as usize) {
             info.ty = merged;
-            info.has_prototype |= prototype;
             info.is_noreturn |= declared.attributes.noreturn || storage.contains(Storage::NORETURN);
             info.is_pure |= declared.attributes.pure;
             info.warn_unused_result |= declared.attributes.warn_unused_result;
@@ -246,7 +227,6 @@ impl Checker<'_, '_> {
         };
         let info = FunctionInfo {
             ty: declared.ty.ty,
-            has_prototype: declared.has_prototype,
             is_overloadable: attributes.overloadable,
             is_noreturn: attributes.noreturn || storage.contains(Storage::NORETURN),
             used: None,

@@ -11,8 +11,6 @@ use crate::types::{RecordId, Scalar, Ty};
 pub(crate) struct FunctionInfo {
     /// Its type, a [`crate::types::TypeKind::Function`].
     pub ty: Ty,
-    /// Whether it was declared with a prototype.
-    pub has_prototype: bool,
     /// `overloadable`
     pub is_overloadable: bool,
     /// `noreturn`
@@ -32,11 +30,10 @@ pub(crate) struct FunctionInfo {
 }
 
 impl FunctionInfo {
-    /// What is known of a function with a prototype and without attributes.
+    /// What is known of a function without attributes.
     pub(crate) fn new(ty: Ty) -> Self {
         Self {
             ty,
-            has_prototype: true,
             is_overloadable: false,
             is_noreturn: false,
             used: None,

@@ -447,7 +447,9 @@ impl Checker<'_, '_> {
 
     /// Warns of `if (condition);`
     fn warn_empty_body(&mut self, condition: &ast::Expr, body: &ast::Stmt) {
-        if !matches!(body.kind, ast::StmtKind::Empty) || body.span.expansion.0 != 0 {
+        // Where the parser went on after an error, an empty statement is longer than its semicolon.
+        let is_semicolon = matches!(body.kind, ast::StmtKind::Empty) && body.span.hi == body.span.lo + 1;
+        if !is_semicolon || body.span.expansion.0 != 0 {
             return;
         }
         let line = |span: Span| self.session.sources.location(span).map(|location| location.line);

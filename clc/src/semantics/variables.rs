@@ -72,6 +72,7 @@ impl Checker<'_, '_> {
             self.auto_variable(declared, name, init, statements);
             return;
         }
+        self.check_block_variable(&declared, name, init.is_some());
         let space = declared.space.map(|(space, _)| space);
         let is_static = storage.contains(Storage::STATIC);
         if is_static && !self.has_program_scope_globals() {
@@ -100,6 +101,13 @@ impl Checker<'_, '_> {
                 declared.ty.quals.space = AddressSpace::Private;
                 self.automatic_variable(&declared, name, init, statements);
             }
+        }
+    }
+
+    /// Reports a variable of a block type without an initializer: blocks cannot be assigned.
+    pub(crate) fn check_block_variable(&mut self, declared: &Declared, name: Name, has_init: bool) {
+        if !has_init && matches!(self.module.types.kind(declared.ty.ty), TypeKind::BlockPointer(_)) {
+            self.error(name.span, "invalid block variable declaration - must be initialized");
         }
     }
 

@@ -95,6 +95,11 @@ impl Checker<'_, '_> {
                 get(first)?;
                 get(second)
             }
+            // A block that captures nothing is its function.
+            ExprKind::Block(literal) if literal.values.is_empty() => {
+                Some(Constant::Address(Address { base: AddressBase::Function(literal.function), offset: 0 }))
+            }
+            ExprKind::Block(_) => None,
             ExprKind::Statements(list, Some(value)) if list.is_empty() => get(value),
             ExprKind::Statements(..)
             | ExprKind::Assign(..)
@@ -104,7 +109,6 @@ impl Checker<'_, '_> {
             | ExprKind::Increment { .. }
             | ExprKind::Call(..)
             | ExprKind::Builtin(..)
-            | ExprKind::Block(_)
             | ExprKind::BlockCall(..) => None,
         }
     }

@@ -87,7 +87,7 @@ impl Checker<'_, '_> {
             }
         };
         let Some(info) = self.functions.get(id.0 as usize) else { return self.error_value(expr.span) };
-        let (ty, has_prototype) = (info.ty, info.has_prototype);
+        let ty = info.ty;
         let (deprecated, unavailable) = (info.deprecated.clone(), info.unavailable.clone());
         let TypeKind::Function(ty) = self.kind(ty).clone() else { return self.error_value(expr.span) };
         let Some(function) = self.module.functions.get(id.0 as usize) else { return self.error_value(expr.span) };
@@ -106,12 +106,9 @@ impl Checker<'_, '_> {
         if self.any_error(&values) {
             return self.error_value(expr.span);
         }
-        let counts = !has_prototype && ty.parameters.is_empty();
-        if !counts {
-            let extra = values.get(ty.parameters.len());
-            if !self.count_arguments(values.len(), &ty, "function", Some((name, declared)), expr, extra) {
-                return self.error_value(expr.span);
-            }
+        let extra = values.get(ty.parameters.len());
+        if !self.count_arguments(values.len(), &ty, "function", Some((name, declared)), expr, extra) {
+            return self.error_value(expr.span);
         }
         let parameters: Vec<(Option<Symbol>, Span)> = match self.module.functions.get(id.0 as usize) {
             Some(function) => {

@@ -22,6 +22,7 @@ fn declarations_agree() {
          2: error: redefinition of 'one'
          3: error: conflicting types for 'two'
          5: error: static declaration of 'four' follows non-static declaration
+         6: error: conflicting types for 'five'
          8: error: program scope variable must reside in constant address space
                   8: error: redefinition of 'var' as different kind of symbol
          9: error: redefinition of parameter 'a'
@@ -122,7 +123,7 @@ fn blocks_capture_by_value() {
     expect(
         V2_0,
         "void f(void) { int a[3]; int n = 0; void (^b)(void) = ^{ a[0] = 1; }; void (^c)(void) = ^{ n = 1; }; }",
-        "1: error: cannot refer to declaration with an array type inside block
+        "1: error: read-only variable is not assignable
          1: error: read-only variable is not assignable",
     );
     expect(
