@@ -109,6 +109,15 @@ fn access(keyword: Keyword) -> Option<Access> {
     })
 }
 
+/// The spelling of an access qualifier in messages.
+fn access_text(access: Access) -> &'static str {
+    match access {
+        Access::ReadOnly => "read_only",
+        Access::WriteOnly => "write_only",
+        Access::ReadWrite => "read_write",
+    }
+}
+
 /// Whether a keyword begins or continues the specifiers of a type.
 fn is_type_keyword(keyword: Keyword) -> bool {
     word(keyword).is_some()
@@ -344,10 +353,13 @@ impl Parser<'_, '_> {
                 }
                 let Some(access) = access(keyword) else { return false };
                 self.advance();
-                if qualifiers.access.is_some() {
-                    self.error(at, "multiple access qualifiers");
-                } else {
-                    qualifiers.access = Some((access, at));
+                match qualifiers.access {
+                    None => qualifiers.access = Some((access, at)),
+                    Some((other, _)) if other == access => {
+                        let text = format!("duplicate '{}' declaration specifier", access_text(access));
+                        self.warning(at, "duplicate-decl-specifier", text);
+                    }
+                    Some(_) => self.error(at, "multiple access qualifiers"),
                 }
                 return true;
             }

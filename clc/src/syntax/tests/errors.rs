@@ -71,6 +71,8 @@ fn at_file_scope() {
         ("void f() { a }\nint b = ;", &["1: expected ';' after expression", "2: expected expression"]),
         ("global local int *a;", &["1: multiple address spaces specified for type"]),
         ("global global int *a;", &["1: warning: multiple identical address spaces specified for type"]),
+        ("void f(read_only write_only image2d_t a);", &["1: multiple access qualifiers"]),
+        ("void f(read_only read_only image2d_t a);", &["1: warning: duplicate 'read_only' declaration specifier"]),
         ("const const int a;", &["1: warning: duplicate 'const' declaration specifier"]),
         ("static extern int a;", &["1: cannot combine with previous 'static' declaration specifier"]),
         ("static static int a;", &["1: warning: duplicate 'static' declaration specifier"]),
