@@ -17,6 +17,9 @@ pub struct Driver {
     pub is_clift: bool,
 }
 
+/// The environment variable that selects the front end.
+const FRONT_END: &str = "CLIFT_FRONTEND";
+
 /// Selects the driver, once per process, and returns it.
 ///
 /// # Panics
@@ -40,6 +43,10 @@ pub fn select() -> &'static Driver {
                 if std::env::var_os(cache).is_none() {
                     std::env::set_var(cache, private.join("cache"));
                 }
+            }
+            // No other front end stands in for Clift's own.
+            if std::env::var_os(FRONT_END).is_none() {
+                std::env::set_var(FRONT_END, "clift");
             }
         }
         driver

@@ -151,6 +151,8 @@ fn execute(args: &Args, library: &Path, out: &Path, only: Option<&BTreeSet<Strin
         .env("PIGLIT_COMPRESSION", "none")
         .env("OCL_ICD_VENDORS", &vendors)
         .env_remove("OCL_ICD_FILENAMES")
+        // No other front end stands in for Clift's own.
+        .env("CLIFT_FRONTEND", std::env::var_os("CLIFT_FRONTEND").unwrap_or_else(|| "clift".into()))
         .args([
             "run",
             "--all-concurrent",
