@@ -301,6 +301,15 @@ fn headers_come_from_programs() {
 }
 
 #[test]
+fn kernels_call_kernels_of_other_units() {
+    let copy = compiled("kernel void copy(global int *p) { p[1] = p[0]; }");
+    let user = compiled("extern kernel void copy(global int *p);\nkernel void k(global int *p) { copy(p + 1); }");
+    let (linked, code) = try_link(&[copy, user], "");
+    assert_code(code, CL_SUCCESS);
+    assert!(try_kernel(linked, "k").is_ok() && try_kernel(linked, "copy").is_ok());
+}
+
+#[test]
 fn compiled_objects_are_linked() {
     let main = compiled("uint twice(uint x);\nkernel void k(global uint *p) { *p = twice(*p); }");
     let helper = compiled("uint twice(uint x) { return x * 2; }");

@@ -158,10 +158,9 @@ impl<'a> ModuleBuilder<'a> {
     }
 
     fn linkage_of(&mut self, id: Id, function: &Function, role: Role) {
-        let is_kernel = function.kernel.is_some();
         let linkage = match (function.linkage, function.body.is_some()) {
             (_, false) => LinkageType::Import,
-            _ if role != Role::Called || is_kernel || self.session.options.whole_program => return,
+            _ if role != Role::Called || self.session.options.whole_program => return,
             (Linkage::Internal, true) => return,
             (Linkage::External, true) => LinkageType::Export,
             (Linkage::LinkOnce, true) => LinkageType::LinkOnceODR,

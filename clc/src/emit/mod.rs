@@ -57,7 +57,8 @@ pub fn emit(session: &Session<'_>, module: &Module) -> Result<Vec<u32>, (Span, S
     }
     if !session.options.whole_program {
         for (index, function) in module.functions.iter().enumerate() {
-            if function.body.is_some() && function.kernel.is_none() && function.linkage != Linkage::Internal {
+            // Of a kernel, the function that kernels of other units call: an entry point cannot be called.
+            if function.body.is_some() && function.linkage != Linkage::Internal {
                 builder.function(FunctionId(index as u32));
             }
         }
