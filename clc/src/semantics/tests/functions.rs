@@ -124,7 +124,7 @@ fn blocks_capture_by_value() {
         V2_0,
         "void f(void) { int a[3]; int n = 0; void (^b)(void) = ^{ a[0] = 1; }; void (^c)(void) = ^{ n = 1; }; }",
         "1: error: read-only variable is not assignable
-         1: error: read-only variable is not assignable",
+         1: error: variable is not assignable (missing __block type specifier)",
     );
     expect(
         V1_2,
