@@ -247,6 +247,7 @@ impl Checker<'_, '_> {
         }
         // The names of a prototype have a scope of their own; those of a definition are declared again in its body.
         self.scopes.push();
+        let around = std::mem::replace(&mut self.in_parameters, true);
         let mut names = Vec::new();
         let mut list = Vec::new();
         for parameter in &function.parameters {
@@ -262,6 +263,7 @@ impl Checker<'_, '_> {
             }
             list.push(declared);
         }
+        self.in_parameters = around;
         self.scopes.pop();
         let parameters = list.iter().map(|parameter| QualTy::plain(parameter.ty.ty)).collect();
         let kind = FunctionType { result: result_ty, parameters, is_variadic: function.is_variadic };

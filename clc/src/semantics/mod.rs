@@ -76,6 +76,8 @@ pub(crate) struct Checker<'s, 'o> {
     pub contract: bool,
     /// Built-in functions that were looked up.
     pub builtins: FxHashMap<Symbol, Option<Rc<Function>>>,
+    /// Whether a tag that is declared now is one in a parameter list, where nobody else can name it.
+    pub in_parameters: bool,
     /// How deep expressions, statements and initializers are nested.
     pub depth: u32,
 }
@@ -122,6 +124,7 @@ pub fn check(session: &mut Session<'_>, unit: &ast::Unit) -> Module {
         calls: Vec::new(),
         contract: true,
         builtins: FxHashMap::default(),
+        in_parameters: false,
         depth: 0,
     };
     checker.unit(unit);

@@ -43,6 +43,8 @@ impl Checker<'_, '_> {
             _ => {
                 let id = self.new_record(specifier);
                 if let Some(name) = specifier.name {
+                    let word = if specifier.is_union { "union" } else { "struct" };
+                    self.warn_visibility(word, name);
                     self.scopes.set_tag(name.symbol, Tag::Record(id));
                 }
                 id
@@ -73,6 +75,15 @@ impl Checker<'_, '_> {
             layout: Layout::default(),
             span: specifier.name.map_or(specifier.span, |name| name.span),
         })
+    }
+
+    /// Warns of a tag that is declared in a parameter list.
+    fn warn_visibility(&mut self, word: &str, name: Name) {
+        if self.in_parameters {
+            let name_text = self.text(name.symbol);
+            let text = format!("declaration of '{word} {name_text}' will not be visible outside of this function");
+            self.warning(name.span, "visibility", text);
+        }
     }
 
     fn wrong_tag(&mut self, tag: Tag, name: Name, span: Span) {
@@ -319,6 +330,7 @@ impl Checker<'_, '_> {
             _ => {
                 let id = self.new_enum(specifier);
                 if let Some(name) = specifier.name {
+                    self.warn_visibility("enum", name);
                     self.scopes.set_tag(name.symbol, Tag::Enum(id));
                 }
                 id
