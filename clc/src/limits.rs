@@ -10,9 +10,9 @@ pub const INCLUDES: u32 = 200;
 /// Tokens of a translation unit after preprocessing.
 pub const TOKENS: usize = 32 << 20;
 /// Tokens of a translation unit that macros produced.
-pub const EXPANDED_TOKENS: usize = 4 << 20;
+pub const EXPANDED_TOKENS: usize = 2 << 20;
 /// Tokens that are handled while macros are expanded. Each is handled once for every macro that it passes through.
-pub const EXPANSION_STEPS: usize = 32 << 20;
+pub const EXPANSION_STEPS: usize = 8 << 20;
 /// Nesting of macro calls in arguments of macro calls, of macros in macros, and of brackets in conditions of `#if`.
 pub const MACRO_NESTING: usize = 256;
 /// Files that are read, counted as often as they are included.
