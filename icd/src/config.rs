@@ -189,7 +189,7 @@ const VARIABLES: &[Variable] = &[
         name: "CLIFT_CLANG",
         values: "path of a program; empty for none",
         default: "the newest clang found",
-        doc: "the clang that compiles OpenCL C",
+        doc: "the clang to use, where CLIFT_FRONTEND asks for one",
         takes_empty: true,
         set: |config, value| {
             config.clang = Some(PathBuf::from(value));
@@ -211,7 +211,7 @@ const VARIABLES: &[Variable] = &[
         name: "CLIFT_CACHE_DIR",
         values: "path of a directory; empty for none",
         default: "$XDG_CACHE_HOME/clift or ~/.cache/clift",
-        doc: "directory of the cache of compiled OpenCL C",
+        doc: "directory of the cache of what clang compiled",
         takes_empty: true,
         set: |config, value| {
             config.cache_dir = Some(PathBuf::from(value));

@@ -44,9 +44,9 @@ pub(crate) const PACKAGES: &[Package] = &[
     },
     Package {
         names: &["clang-22", "clang-21", "clang-20"],
-        level: Level::Run,
+        level: Level::Test,
         required: false,
-        purpose: "compiles OpenCL C; without it programs must bring SPIR-V",
+        purpose: "another compiler of OpenCL C, which tests compare the driver's own with",
     },
     Package { names: &["clinfo"], level: Level::Test, required: true, purpose: "shows what the driver reports" },
     Package { names: &["spirv-tools"], level: Level::Test, required: true, purpose: "assembles SPIR-V test modules" },

@@ -387,8 +387,8 @@ fn without_declarations(diagnostics: &str) -> Option<String> {
 }
 
 /// The build log when there is no usable clang.
-pub const NO_CLANG: &str = "clift: OpenCL C cannot be compiled: found no clang >= 20 with a SPIR-V back end (on Debian, install \
-                        clang-22; or set CLIFT_CLANG to the path of one). SPIR-V can be compiled without clang.\n";
+pub const NO_CLANG: &str = "clift: CLIFT_FRONTEND=clang, but there is no clang >= 20 with a SPIR-V back end (on Debian, install \
+                        clang-22; or set CLIFT_CLANG to the path of one)\n";
 
 /// Exit status of `clang -cc1` after a fatal error of its back end.
 const FATAL_BACK_END: i32 = 70;
