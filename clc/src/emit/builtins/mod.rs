@@ -21,6 +21,8 @@ mod groups;
 mod images;
 mod pipes;
 mod sync;
+#[cfg(test)]
+mod tests;
 mod work_items;
 
 use smallvec::SmallVec;
