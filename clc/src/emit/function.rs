@@ -28,6 +28,8 @@ pub(crate) struct FunctionEmitter<'m, 'a> {
     /// Parameters that are stored to their variables, after that.
     pub(super) prologue: Section,
     pub(super) body: Section,
+    /// Decorations of the body's instructions.
+    pub(super) decorations: Section,
     pub(super) is_open: bool,
     current: Id,
     /// Blocks that something jumps to.
@@ -55,6 +57,7 @@ impl<'m, 'a> FunctionEmitter<'m, 'a> {
             variables: Section::default(),
             prologue: Section::default(),
             body: Section::default(),
+            decorations: Section::default(),
             is_open: true,
             current,
             targets: FxHashSet::default(),
@@ -76,10 +79,24 @@ impl<'m, 'a> FunctionEmitter<'m, 'a> {
             self.body.push_parts(op, &[&[result_type, id], operands]);
             if self.module.fast_math != 0 && math::is_arithmetic(op) {
                 let mode = self.module.fast_math;
-                self.module.decorate(id, Decoration::FPFastMathMode, &[mode]);
+                self.decorate(id, Decoration::FPFastMathMode, &[mode]);
             }
         }
         id
+    }
+
+    /// Decorates the result of an instruction that was just emitted, unless it was dropped.
+    pub(crate) fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
+        if self.is_open {
+            self.decorations.push_parts(Op::Decorate, &[&[id, decoration as u32], operands]);
+        }
+    }
+
+    /// Declares that a signed operation does not overflow, if the device has the decoration.
+    pub(crate) fn no_signed_wrap(&mut self, id: Id) {
+        if self.is_open && self.module.has_no_signed_wrap(id) {
+            self.decorate(id, Decoration::NoSignedWrap, &[]);
+        }
     }
 
     /// Emits an instruction without a result.
@@ -99,7 +116,7 @@ impl<'m, 'a> FunctionEmitter<'m, 'a> {
             self.body.push_parts(Op::ExtInst, &[&[result_type, id, set, number], operands]);
             if self.module.fast_math != 0 && self.module.is_float(result_type) {
                 let mode = self.module.fast_math;
-                self.module.decorate(id, Decoration::FPFastMathMode, &[mode]);
+                self.decorate(id, Decoration::FPFastMathMode, &[mode]);
             }
         }
         id

@@ -141,7 +141,7 @@ impl<'a> ModuleBuilder<'a> {
             emitter.at(function.end);
             emitter.return_nothing();
         }
-        let FunctionEmitter { variables, prologue, body, needs_order, edges, .. } = emitter;
+        let FunctionEmitter { variables, prologue, body, mut decorations, needs_order, edges, .. } = emitter;
         let too_long = variables.too_long | prologue.too_long | body.too_long;
         let mut words = Vec::with_capacity(2 + variables.words.len() + prologue.words.len() + body.words.len());
         words.extend([2 << 16 | Op::Label as u32, first]);
@@ -150,7 +150,9 @@ impl<'a> ModuleBuilder<'a> {
         words.extend(body.words);
         if needs_order {
             words = order::order(&words, &edges);
+            decorations.words = order::of_results(&decorations.words, &words);
         }
+        self.decorations.words.append(&mut decorations.words);
         self.functions.too_long |= too_long;
         self.functions.words.append(&mut head.words);
         self.functions.words.append(&mut words);

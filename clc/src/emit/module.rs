@@ -37,7 +37,7 @@ pub(crate) struct ModuleBuilder<'a> {
     strings: Section,
     string_ids: FxHashMap<Box<str>, Id>,
     names: Section,
-    decorations: Section,
+    pub(super) decorations: Section,
     /// Types, constants and variables.
     pub(super) globals: Section,
     /// Functions without a body, which come before all others.
@@ -179,14 +179,16 @@ impl<'a> ModuleBuilder<'a> {
         self.decorations.push_parts(Op::Decorate, &[&[id, decoration as u32], operands]);
     }
 
-    /// Declares that a signed operation does not overflow, if the device has the decoration.
-    pub(crate) fn no_signed_wrap(&mut self, id: Id) {
+    /// Whether the device has the decoration that a signed operation does not overflow, and it is not folded.
+    pub(super) fn has_no_signed_wrap(&mut self, id: Id) -> bool {
         const EXTENSION: &str = "SPV_KHR_no_integer_wrap_decoration";
         // Constants are folded: they have no instruction of their own, and may be shared.
-        if self.session.options.profile.spirv_extensions.contains(&EXTENSION) && !self.constant_ids.contains_key(&id) {
+        let has =
+            self.session.options.profile.spirv_extensions.contains(&EXTENSION) && !self.constant_ids.contains_key(&id);
+        if has {
             self.extension(EXTENSION);
-            self.decorate(id, Decoration::NoSignedWrap, &[]);
         }
+        has
     }
 
     /// Decorates a function or a variable with its linkage.

@@ -1,7 +1,7 @@
 //! The order of blocks: reachable ones only, each after the block that dominates it. Structured code has it from the start; `goto`,
 //! and code after it, do not.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 
 use super::Id;
@@ -55,6 +55,13 @@ pub(super) fn order(body: &[u32], edges: &[(Id, Id)]) -> Vec<u32> {
     words
 }
 
+/// The decorations whose instructions are still there. Only instructions with a type are decorated.
+pub(super) fn of_results(decorations: &[u32], body: &[u32]) -> Vec<u32> {
+    let results: FxHashSet<Id> = instructions(body).filter_map(|inst| inst.get(2)).copied().collect();
+    let is_there = |inst: &&[u32]| inst.get(1).is_some_and(|id| results.contains(id));
+    instructions(decorations).filter(is_there).flatten().copied().collect()
+}
+
 /// The labels of the blocks and the ranges of their words.
 fn blocks(body: &[u32]) -> Vec<(Id, std::ops::Range<usize>)> {
     let mut blocks: Vec<(Id, std::ops::Range<usize>)> = Vec::new();
@@ -95,5 +102,13 @@ mod tests {
         let found = order(&body, &[(1, 3), (4, 2), (3, 2)]);
         let wanted = [&label(1)[..], &jump(3), &label(3), &jump(2), &label(2), &nop].concat();
         assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn decorations_go_with_their_instructions() {
+        let decorate = |id: u32| [3 << 16 | Op::Decorate as u32, id, 4];
+        let add = |id: u32| [5 << 16 | Op::IAdd as u32, 1, id, 2, 3];
+        let kept = of_results(&[decorate(7), decorate(8)].concat(), &[add(9), add(8)].concat());
+        assert_eq!(kept, decorate(8));
     }
 }

@@ -39,12 +39,12 @@ impl FunctionEmitter<'_, '_> {
         let ty = self.module.type_id(call.result);
         let id = self.op(op, ty, &[value]);
         if saturate && !matches!(op, Op::SatConvertSToU | Op::SatConvertUToS) {
-            self.module.decorate(id, Decoration::SaturatedConversion, &[]);
+            self.decorate(id, Decoration::SaturatedConversion, &[]);
         }
         // Without a mode: to integers toward zero, to floats to nearest even, as the instructions do by themselves.
         let default = if to.0.is_float() { FPRoundingMode::RTE } else { FPRoundingMode::RTZ };
         if let Some(mode) = rounding.filter(|mode| *mode != default && (from.0.is_float() || to.0.is_float())) {
-            self.module.decorate(id, Decoration::FPRoundingMode, &[mode as u32]);
+            self.decorate(id, Decoration::FPRoundingMode, &[mode as u32]);
         }
         id
     }

@@ -85,7 +85,7 @@ impl FunctionEmitter<'_, '_> {
             UnaryOp::Negate => {
                 let result = self.op(Op::SNegate, ty, &[value]);
                 if cannot_overflow(scalar, lanes) {
-                    self.module.no_signed_wrap(result);
+                    self.no_signed_wrap(result);
                 }
                 result
             }
@@ -124,7 +124,7 @@ impl FunctionEmitter<'_, '_> {
         }
         let result = self.op(instruction, result, &[left, right]);
         if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) && cannot_overflow(scalar, lanes) {
-            self.module.no_signed_wrap(result);
+            self.no_signed_wrap(result);
         }
         result
     }
