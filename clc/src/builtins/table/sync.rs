@@ -24,7 +24,6 @@ pub(super) const TABLE: &[Group] = &[
     plain(V2_0, "void(cl_mem_fence_flags, memory_scope)", &[("work_group_barrier", Barrier(Scope::Workgroup))]),
     plain(V2_0, "void(cl_mem_fence_flags, memory_order, memory_scope)", &[("atomic_work_item_fence", WorkItemFence)]),
     plain(GENERIC, "cl_mem_fence_flags(const generic void*)", &[("get_fence", GetFence)]),
-    plain(GENERIC, "cl_mem_fence_flags(generic void*)", &[("get_fence", GetFence)]),
     plain(GENERIC, "global void*(const generic void*)", &[("to_global", ToSpace)]),
     plain(GENERIC, "local void*(const generic void*)", &[("to_local", ToSpace)]),
     plain(GENERIC, "private void*(const generic void*)", &[("to_private", ToSpace)]),

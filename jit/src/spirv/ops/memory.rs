@@ -70,12 +70,15 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
         Op::GenericPtrMemSemantics => {
             let pointer = cx.pointer(inst.id(0)?)?;
             let local = cx.b.in_space(pointer, Space::Local);
+            let global = cx.b.in_space(pointer, Space::Global);
             let ty = cx.kir_type(inst.result_type()?)?;
             if ty != Type::I32 {
                 return Err(InstError::malformed("the result type is not a 32-bit integer"));
             }
-            let (workgroup, global) = (cx.b.iconst(ty, 0x100), cx.b.iconst(ty, 0x200));
-            let value = cx.b.select(local, workgroup, global);
+            // There is no bit for private memory.
+            let (none, workgroup, whole) = (cx.b.iconst(ty, 0), cx.b.iconst(ty, 0x100), cx.b.iconst(ty, 0x200));
+            let value = cx.b.select(global, whole, none);
+            let value = cx.b.select(local, workgroup, value);
             cx.set(inst, value)
         }
         Op::PtrEqual | Op::PtrNotEqual => {
