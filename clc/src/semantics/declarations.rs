@@ -279,9 +279,6 @@ impl Checker<'_, '_> {
             };
             self.error(name.span, word);
         }
-        if storage.intersects(Storage::AUTO | Storage::REGISTER) {
-            self.error(name.span, "illegal storage class on file-scoped variable");
-        }
         if specified.is_auto {
             let Some(Initializer::Expr(expr)) = init else {
                 let text = format!(
@@ -295,6 +292,10 @@ impl Checker<'_, '_> {
             declared.ty.ty = ty;
         }
         let is_sampler = *self.module.types.kind(declared.ty.ty) == TypeKind::Sampler;
+        if is_sampler && matches!(declared.space, Some((AddressSpace::Local | AddressSpace::Global, _))) {
+            let text = "sampler type cannot be used with the __local and __global address space qualifiers";
+            self.error(name.span, text);
+        }
         if is_sampler
             && !declared.ty.quals.is_const
             && declared.space.is_none_or(|(space, _)| space != AddressSpace::Constant)

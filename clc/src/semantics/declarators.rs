@@ -232,7 +232,7 @@ impl Checker<'_, '_> {
             TypeKind::Scalar(crate::types::Scalar::Half) if !self.has_half() => {
                 Some("declaring function return value of type 'half' is not allowed ; did you forget * ?".to_owned())
             }
-            TypeKind::Image(..) | TypeKind::Pipe(..) => {
+            TypeKind::Image(..) | TypeKind::Pipe(..) | TypeKind::Sampler => {
                 Some(format!("declaring function return value of type {} is not allowed", self.describe_ty(result_ty)))
             }
             _ => None,

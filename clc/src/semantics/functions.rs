@@ -46,7 +46,7 @@ impl Checker<'_, '_> {
         let name = declared.name?;
         let storage = specifiers.storage;
         let is_kernel = storage.contains(Storage::KERNEL);
-        self.check_function(declared, specifiers, name, is_kernel);
+        self.check_function(declared, name, is_kernel);
         let overloadable = declared.attributes.overloadable;
         let previous = self.scopes.find_outermost(name.symbol).cloned();
         let mut overloads = Vec::new();
@@ -94,10 +94,9 @@ impl Checker<'_, '_> {
     }
 
     /// Reports what a function's declaration cannot have.
-    fn check_function(&mut self, declared: &Declared, specifiers: &ast::Specifiers, name: Name, is_kernel: bool) {
+    fn check_function(&mut self, declared: &Declared, name: Name, is_kernel: bool) {
         let TypeKind::Function(function) = self.module.types.kind(declared.ty.ty) else { return };
         let is_variadic = function.is_variadic;
-        let storage = specifiers.storage;
         if is_variadic
             && !self.session.options.profile.has_extension("__cl_clang_variadic_functions")
             && self.text(name.symbol) != "printf"
@@ -107,9 +106,6 @@ impl Checker<'_, '_> {
         if self.text(name.symbol) == "main" {
             let kind = if is_kernel { "kernel" } else { "function" };
             self.error(name.span, format!("{kind} cannot be called 'main'"));
-        }
-        if storage.intersects(Storage::AUTO | Storage::REGISTER) {
-            self.error(name.span, "illegal storage class on function");
         }
         if let Some((span, attribute)) = declared.attributes.kernel_only
             && !is_kernel

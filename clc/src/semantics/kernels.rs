@@ -93,19 +93,10 @@ impl Checker<'_, '_> {
             return;
         }
         let text = match self.module.types.kind(ty) {
-            TypeKind::Pointer(to) => {
-                let to = *to;
-                if matches!(to.quals.space, AddressSpace::Private | AddressSpace::Generic) {
-                    "pointer arguments to kernel functions must reside in '__global', '__constant' or '__local' address space"
-                        .to_owned()
-                } else if matches!(self.module.types.kind(to.ty), TypeKind::Pointer(_))
-                    && self.version() < Version::V2_0
-                {
-                    "kernel parameter cannot be declared as a pointer to a pointer".to_owned()
-                } else {
-                    return;
-                }
-            }
+            TypeKind::Pointer(to) => match self.kernel_pointer(*to) {
+                Some(text) => text.to_owned(),
+                None => return,
+            },
             TypeKind::Scalar(Scalar::Bool)
             | TypeKind::Event
             | TypeKind::ReserveId
@@ -124,21 +115,43 @@ impl Checker<'_, '_> {
         self.error(span, text);
     }
 
+    /// What is wrong with a pointer as a kernel's parameter.
+    fn kernel_pointer(&self, to: QualTy) -> Option<&'static str> {
+        if matches!(to.quals.space, AddressSpace::Private | AddressSpace::Generic) {
+            return Some(
+                "pointer arguments to kernel functions must reside in '__global', '__constant' or '__local' address space",
+            );
+        }
+        match self.module.types.kind(to.ty) {
+            TypeKind::Pointer(_) if self.version() < Version::V2_0 => {
+                Some("kernel parameter cannot be declared as a pointer to a pointer")
+            }
+            TypeKind::Pointer(inner) => self.kernel_pointer(*inner),
+            _ => None,
+        }
+    }
+
     /// Reports members that a record as a kernel's parameter cannot have.
     fn check_kernel_record(&mut self, id: RecordId, span: Span) {
         let mut stack = vec![id];
         let mut seen = Vec::new();
         while let Some(record) = stack.pop() {
             seen.push(record);
-            for field in self.module.types.record(record).fields.clone() {
+            for (index, field) in self.module.types.record(record).fields.clone().into_iter().enumerate() {
                 let element = self.element_of_arrays(field.ty.ty);
                 let text = match self.module.types.kind(element) {
-                    // Before 2.0; later a pointer is as good as an address in shared virtual memory.
-                    TypeKind::Pointer(_) if self.version() < Version::V2_0 => {
+                    // Later than 1.2 a pointer can be one to shared virtual memory.
+                    TypeKind::Pointer(to)
+                        if self.version() < Version::V2_0
+                            || matches!(to.quals.space, AddressSpace::Private | AddressSpace::Generic) =>
+                    {
                         let word = if self.module.types.record(id).is_union { "union" } else { "struct" };
                         format!("{word} kernel parameters may not contain pointers")
                     }
                     TypeKind::Scalar(Scalar::Bool) | TypeKind::BlockPointer(_) => {
+                        format!("'{}' cannot be used as the type of a kernel parameter", self.spell_record(id))
+                    }
+                    TypeKind::Scalar(_) if self.device_sized_fields.contains(&(record, index as u32)) => {
                         format!("'{}' cannot be used as the type of a kernel parameter", self.spell_record(id))
                     }
                     TypeKind::Record(inner) => {

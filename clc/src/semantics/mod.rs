@@ -47,7 +47,7 @@ use crate::preprocess::Session;
 use crate::source::{Span, Symbol};
 use crate::syntax::ast;
 use crate::tree::{Expr, FunctionId, GlobalId, Module, Place};
-use crate::types::{AddressSpace, Ty, TypeTable};
+use crate::types::{AddressSpace, RecordId, Ty, TypeTable};
 
 pub(crate) use scope::{Entity, Scopes};
 pub(crate) use state::{FunctionInfo, FunctionState};
@@ -68,6 +68,8 @@ pub(crate) struct Checker<'s, 'o> {
     pub typedefs: FxHashMap<Symbol, declarations::TypedefInfo>,
     /// Records and enumerations without a tag that a `typedef` names.
     pub untagged: FxHashSet<Ty>,
+    /// Members of records whose type is `size_t` or its kin.
+    pub device_sized_fields: FxHashSet<(RecordId, u32)>,
     /// String literals that exist already.
     pub strings: FxHashMap<Vec<u8>, GlobalId>,
     /// Which function calls which, and where.
@@ -120,6 +122,7 @@ pub fn check(session: &mut Session<'_>, unit: &ast::Unit) -> Module {
         states: Vec::new(),
         typedefs: FxHashMap::default(),
         untagged: FxHashSet::default(),
+        device_sized_fields: FxHashSet::default(),
         strings: FxHashMap::default(),
         calls: Vec::new(),
         contract: true,

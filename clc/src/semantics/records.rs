@@ -4,7 +4,7 @@ use super::scope::Tag;
 use super::{Checker, Entity};
 use crate::diagnostics::Diagnostic;
 use crate::source::{Span, Symbol};
-use crate::syntax::ast::{EnumSpecifier, Member, Name, RecordSpecifier};
+use crate::syntax::ast::{EnumSpecifier, Member, Name, RecordSpecifier, TypeSpecifier};
 use crate::types::{AddressSpace, EnumId, Enumeration, Field, Layout, QualTy, Record, RecordId, Scalar, Ty, TypeKind};
 
 /// What a member's place depends on besides its type.
@@ -58,7 +58,7 @@ impl Checker<'_, '_> {
                 record.align = Some(record.align.unwrap_or(0).max(attributes.align));
             }
             record.span = specifier.name.map_or(specifier.span, |name| name.span);
-            let (fields, placements) = self.members(members, specifier.is_union);
+            let (fields, placements) = self.members(id, members, specifier.is_union);
             self.complete_record(id, fields, &placements, specifier.pack);
         }
         ty
@@ -97,7 +97,7 @@ impl Checker<'_, '_> {
     }
 
     /// The members of a record.
-    fn members(&mut self, members: &[Member], is_union: bool) -> (Vec<Field>, Vec<Placement>) {
+    fn members(&mut self, id: RecordId, members: &[Member], is_union: bool) -> (Vec<Field>, Vec<Placement>) {
         let mut fields: Vec<Field> = Vec::new();
         let mut placements = Vec::new();
         let mut names = rustc_hash::FxHashMap::default();
@@ -142,6 +142,12 @@ impl Checker<'_, '_> {
                         self.describe(last_ty)
                     );
                     self.report(Diagnostic::error(last_span, text).note(span, "next field declaration is here"));
+                }
+                if let TypeSpecifier::Name(of) = &specifiers.ty
+                    && declarator.parts.is_empty()
+                    && self.is_device_sized(of.symbol)
+                {
+                    self.device_sized_fields.insert((id, fields.len() as u32));
                 }
                 let align = (declared.attributes.align != 0).then_some(declared.attributes.align);
                 fields.push(Field { name: Some(name.symbol), ty, offset: 0, align, span });

@@ -423,7 +423,7 @@ impl Checker<'_, '_> {
             self.error(specifiers.span, "thread-local storage is not supported for the current target");
         }
         for (class, name) in [(Storage::AUTO, "auto"), (Storage::REGISTER, "register")] {
-            if storage.contains(class) && self.version() < Version::V2_0 {
+            if storage.contains(class) {
                 let text = format!(
                     "OpenCL C version {} does not support the '{name}' storage class specifier",
                     self.version_text()

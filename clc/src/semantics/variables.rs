@@ -2,6 +2,7 @@
 
 use super::declarators::Declared;
 use super::{Checker, Entity};
+use crate::options::Version;
 use crate::source::Span;
 use crate::syntax::ast::{self, Declaration, Initializer, Name, Storage};
 use crate::tree::{Expr, ExprKind, Global, Linkage, LocalId, Place, PlaceKind, Stmt, StmtKind};
@@ -75,7 +76,7 @@ impl Checker<'_, '_> {
         self.check_block_variable(&declared, name, init.is_some());
         let space = declared.space.map(|(space, _)| space);
         let is_static = storage.contains(Storage::STATIC);
-        if is_static && !self.has_program_scope_globals() {
+        if is_static && self.version() < Version::V2_0 {
             self.error(name.span, "variables in function scope cannot be declared static");
         }
         match space {
@@ -136,6 +137,9 @@ impl Checker<'_, '_> {
             TypeKind::Scalar(Scalar::Half) if !self.has_half() => {
                 format!("declaring variable of type '__private {}' is not allowed", self.spell(ty))
             }
+            TypeKind::Sampler if matches!(ty.quals.space, AddressSpace::Local | AddressSpace::Global) => {
+                "sampler type cannot be used with the __local and __global address space qualifiers".to_owned()
+            }
             TypeKind::Event if ty.quals.space != AddressSpace::Private => {
                 "the event_t type can only be used with __private address space qualifier".to_owned()
             }
@@ -157,7 +161,8 @@ impl Checker<'_, '_> {
 
     /// A `static` variable of a function, or one in the constant address space.
     fn static_local(&mut self, declared: &Declared, name: Name, init: Option<&Initializer>) {
-        let space = if declared.space.is_none() && !self.has_program_scope_globals() {
+        let space = if self.version() < Version::V2_0 {
+            // What is `static` was reported.
             AddressSpace::Constant
         } else {
             self.static_space(declared, name, "static local")

@@ -10,6 +10,8 @@ impl Checker<'_, '_> {
     pub(super) fn constant_address(&self, place: &Place, depth: u32) -> Option<Address> {
         let depth = depth.checked_sub(1)?;
         match &place.kind {
+            // Each work-group has its own variables.
+            PlaceKind::Global(_) if place.ty.quals.space == AddressSpace::Local => None,
             PlaceKind::Global(id) => Some(Address { base: AddressBase::Global(*id), offset: 0 }),
             PlaceKind::Deref(pointer) => self.pointer_value(&self.evaluate_within(pointer, depth)?),
             PlaceKind::Index(array, index) => {
@@ -40,7 +42,8 @@ impl Checker<'_, '_> {
     /// The value of a place that never changes.
     pub(super) fn read_place(&self, place: &Place, depth: u32) -> Option<Constant> {
         let depth = depth.checked_sub(1)?;
-        if place.ty.quals.is_volatile {
+        // Samplers are not values to compute with.
+        if place.ty.quals.is_volatile || *self.module.types.kind(place.ty.ty) == TypeKind::Sampler {
             return None;
         }
         match &place.kind {

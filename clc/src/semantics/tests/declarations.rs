@@ -212,7 +212,7 @@ fn specifiers_combine() {
          4: error: type specifier missing, defaults to 'int'; ISO C99 and later do not support implicit int
          5: error: restrict requires a pointer or reference ('int' is invalid)
          6: error: cannot combine with previous 'typedef' declaration specifier
-         7: error: illegal storage class on file-scoped variable",
+         7: error: OpenCL C version 2.0 does not support the 'auto' storage class specifier",
     );
 }
 

@@ -42,6 +42,25 @@ fn parameters_are_what_the_host_can_pass() {
 }
 
 #[test]
+fn records_have_no_members_that_mean_nothing_to_the_host() {
+    let source = "struct A { int *p; }; struct B { global int *p; }; typedef size_t st; struct C { st s; };
+        kernel void a(struct A x) {}
+        kernel void b(struct B x) {}
+        kernel void c(struct C x) {}
+        struct F { float *a[3]; }; struct G { struct F f; };
+        kernel void g(struct G x) {}
+        kernel void h(private int * global *i) {}";
+    expect(
+        V2_0,
+        source,
+        "2: error: struct kernel parameters may not contain pointers
+         4: error: 'struct C' cannot be used as the type of a kernel parameter
+         6: error: struct kernel parameters may not contain pointers
+         7: error: pointer arguments to kernel functions must reside in '__global', '__constant' or '__local' address space",
+    );
+}
+
+#[test]
 fn attributes_are_checked_and_kept() {
     expect(
         V2_0,
