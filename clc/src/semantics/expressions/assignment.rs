@@ -353,17 +353,17 @@ impl Checker<'_, '_> {
             self.report(Diagnostic::error(expr.caret, text).range(wrong.span));
             return self.error_value(expr.span);
         }
-        let vectors = self.is_vector(a.ty) || self.is_vector(b.ty);
-        let Some((a, b)) = self.usual(a, b, expr.caret) else {
-            return self.error_value(expr.span);
-        };
-        let (a, b) = if vectors {
-            (a, b)
-        } else {
-            let scalar = self.scalar_of(a.ty).unwrap_or(Scalar::Int);
+        let (a, b) = if let (Some((x, 1)), Some((y, 1))) = (self.lanes(a.ty), self.lanes(b.ty)) {
+            // Narrow integers are not promoted here.
+            let scalar = Self::common_scalar(x, y);
             let ty = self.module.types.vector(scalar, lanes);
             let a = self.convert(a, ty);
             (a, self.convert(b, ty))
+        } else {
+            let Some(both) = self.usual(a, b, expr.caret) else {
+                return self.error_value(expr.span);
+            };
+            both
         };
         let Some((scalar, count)) = self.lanes(a.ty) else { return self.error_value(expr.span) };
         let text = if count != lanes {

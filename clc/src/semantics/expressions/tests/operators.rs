@@ -64,6 +64,8 @@ void f(float4 v, char4 c, int i, double d, long l, uint4 u, short4 s, int4 r, fl
   v = r ? v : 1.0f;
   v = s ? v : v; // error: vector condition type 'short4' and result type 'float4' do not have elements of the same size
   u = r ? 1 : 2; // error: assigning to 'uint4' from incompatible type 'int4'
+  short narrow = 1;
+  s = s ? narrow : narrow;
   r = (int4)v; // error: invalid conversion between ext-vector type 'int4' and 'float4'
 }
 "#,
