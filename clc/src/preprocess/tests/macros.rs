@@ -146,7 +146,7 @@ fn computed_macros() {
         ("# 8 \"c\" 1 3\n__LINE__ __FILE__", "8 \"c\""),
         (
             "__OPENCL_C_VERSION__ CL_VERSION_3_1 cl_khr_fp64 __opencl_c_images INFINITY CHAR_BIT",
-            "300 310 1 1 INFINITY 8",
+            "300 310 1 1 ( as_float ( 0x7f800000 ) ) 8",
         ),
     ]);
 }
