@@ -292,6 +292,10 @@ impl<'a> ModuleBuilder<'a> {
             return Err(error);
         }
         let mut head = Section::default();
+        if self.kernels.is_empty() {
+            // Only a library has no entry points.
+            self.capability(Capability::Linkage);
+        }
         self.capabilities.sort_by_key(|capability| *capability as u32);
         for capability in &self.capabilities {
             head.push(Op::Capability, &[*capability as u32]);
