@@ -75,7 +75,8 @@ impl Checker<'_, '_> {
 
     /// An expression before it is used.
     pub(crate) fn operand(&mut self, expr: &ast::Expr) -> Operand {
-        if !self.enter(expr.span) {
+        // Behind the last error that is reported nothing is worth a look.
+        if self.session.diagnostics.is_full() || !self.enter(expr.span) {
             return Operand::Value(self.error_value(expr.span));
         }
         let operand = self.operand_inner(expr);

@@ -1,5 +1,7 @@
 //! Operators of one operand.
 
+use rustc_hash::FxHashSet;
+
 use super::convert::merged;
 use crate::diagnostics::Diagnostic;
 use crate::options::Version;
@@ -7,7 +9,7 @@ use crate::semantics::{Checker, Entity, Operand};
 use crate::source::Span;
 use crate::syntax::ast::{self, UnaryOp};
 use crate::tree::{self, Expr, ExprKind, Place, PlaceKind};
-use crate::types::{QualTy, Scalar, TypeKind};
+use crate::types::{QualTy, RecordId, Scalar, TypeKind};
 
 impl Checker<'_, '_> {
     /// A unary operator.
@@ -245,7 +247,7 @@ impl Checker<'_, '_> {
             return None;
         }
         if let TypeKind::Record(id) = *self.kind(place.ty.ty)
-            && self.has_const_member(id, 0)
+            && self.has_const_member(id, &mut FxHashSet::default())
         {
             let text = format!(
                 "cannot assign to lvalue with nested const-qualified data member of type {}",
@@ -257,8 +259,9 @@ impl Checker<'_, '_> {
         Some(place)
     }
 
-    fn has_const_member(&self, id: crate::types::RecordId, depth: u32) -> bool {
-        depth < crate::limits::NESTING
+    /// Whether a record, or one in it, has a `const` member. Each is looked at once.
+    fn has_const_member(&self, id: RecordId, seen: &mut FxHashSet<RecordId>) -> bool {
+        seen.insert(id)
             && self.module.types.record(id).fields.iter().any(|field| {
                 let mut ty = field.ty;
                 while let TypeKind::Array(element, _) = self.kind(ty.ty) {
@@ -266,7 +269,7 @@ impl Checker<'_, '_> {
                 }
                 match self.kind(ty.ty) {
                     _ if ty.quals.is_const => true,
-                    TypeKind::Record(inner) => self.has_const_member(*inner, depth + 1),
+                    TypeKind::Record(inner) => self.has_const_member(*inner, seen),
                     _ => false,
                 }
             })
