@@ -41,8 +41,6 @@ pub(crate) struct Attributes {
     pub warn_unused_result: bool,
     /// `pure` or `const`
     pub pure: bool,
-    /// `format(printf, a, b)`
-    pub format: Option<(u32, u32)>,
     /// The first attribute that only kernels may have, and its name.
     pub kernel_only: Option<(crate::source::Span, &'static str)>,
 }
@@ -67,7 +65,6 @@ impl Attributes {
         self.unavailable = other.unavailable.clone().or(self.unavailable.take());
         self.warn_unused_result |= other.warn_unused_result;
         self.pure |= other.pure;
-        self.format = other.format.or(self.format);
         self.kernel_only = self.kernel_only.or(other.kernel_only);
     }
 }
@@ -91,6 +88,7 @@ const IGNORED: &[&str] = &[
     "endian",
     "fallthrough",
     "flatten",
+    "format",
     "format_arg",
     "gnu_inline",
     "hot",
@@ -161,12 +159,6 @@ impl Checker<'_, '_> {
             "warn_unused_result" => result.warn_unused_result = true,
             "deprecated" => result.deprecated = Some(self.attribute_text(attribute, 0)),
             "unavailable" => result.unavailable = Some(self.attribute_text(attribute, 0)),
-            "format" => {
-                if let (Some(a), Some(b)) = (self.attribute_integer(attribute, 1), self.attribute_integer(attribute, 2))
-                {
-                    result.format = Some((a as u32, b as u32));
-                }
-            }
             "reqd_work_group_size" => {
                 result.required_size = self.attribute_size(attribute);
                 result.kernel_only = result.kernel_only.or(Some((attribute.name.span, "reqd_work_group_size")));

@@ -85,7 +85,9 @@ impl Checker<'_, '_> {
             }),
         };
         let contract = state.contract;
-        let (mut state, statements) = self.function_body(state, &declared, body);
+        let Some((mut state, statements)) = self.function_body(state, &declared, body) else {
+            return self.error_value(span);
+        };
         let block = state.block.take();
         let result = match &block {
             Some(block) if block.infers_result => self.module.types.void(),
@@ -131,7 +133,7 @@ impl Checker<'_, '_> {
         let Some(name) = ty else { return (nothing(self, void), None) };
         let is_missing = matches!(name.specifiers.ty, TypeSpecifier::Missing);
         let specified = if is_missing {
-            Specified { ty: QualTy::plain(void), space: None, attributes: Attributes::default(), is_auto: false, span }
+            Specified { ty: QualTy::plain(void), space: None, attributes: Attributes::default(), is_auto: false }
         } else {
             self.specifiers(&name.specifiers, false)
         };

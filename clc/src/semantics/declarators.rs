@@ -18,8 +18,6 @@ pub(crate) struct DeclaredParameter {
     pub align: u32,
     /// The whole parameter.
     pub span: Span,
-    /// The address space that is written on the parameter itself.
-    pub space: Option<(AddressSpace, Span)>,
 }
 
 /// What a declarator declares.
@@ -318,6 +316,6 @@ impl Checker<'_, '_> {
             self.error(at, "parameter may not be qualified with an address space");
         }
         ty.quals.space = AddressSpace::Private;
-        DeclaredParameter { name: declared.name, ty, align: declared.attributes.align, span: parameter.span, space }
+        DeclaredParameter { name: declared.name, ty, align: declared.attributes.align, span: parameter.span }
     }
 }

@@ -230,7 +230,6 @@ impl Checker<'_, '_> {
             unavailable: attributes.unavailable.clone(),
             warn_unused_result: attributes.warn_unused_result,
             is_pure: attributes.pure,
-            format: attributes.format,
         };
         self.add_function(function, info)
     }
@@ -297,7 +296,7 @@ impl Checker<'_, '_> {
             constants: FxHashMap::default(),
             block: None,
         };
-        let (state, body) = self.function_body(state, &declared, &definition.body);
+        let Some((state, body)) = self.function_body(state, &declared, &definition.body) else { return };
         let is_noreturn = self.functions.get(id.0 as usize).is_some_and(|info| info.is_noreturn);
         self.check_end(&body, result, is_noreturn, definition.body.span, false);
         if let Some(function) = self.module.functions.get_mut(id.0 as usize) {
@@ -337,13 +336,13 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Checks the body of a function or a block, with its parameters in scope.
+    /// Checks the body of a function or a block, with its parameters in scope. The state is never lost.
     pub(crate) fn function_body(
         &mut self,
         mut state: FunctionState,
         declared: &Declared,
         body: &ast::Block,
-    ) -> (FunctionState, Vec<Stmt>) {
+    ) -> Option<(FunctionState, Vec<Stmt>)> {
         self.scopes.push();
         state.scope = self.scopes.depth();
         let first = state.locals.len() - declared.parameters.len();
@@ -358,10 +357,7 @@ impl Checker<'_, '_> {
         let statements = self.items(&body.items);
         self.finish_labels();
         self.scopes.pop();
-        match self.states.pop() {
-            Some(state) => (state, statements),
-            None => unreachable_state(),
-        }
+        self.states.pop().map(|state| (state, statements))
     }
 
     /// What a kernel has besides a function.
@@ -393,10 +389,4 @@ impl Checker<'_, '_> {
             function.kernel = Some(merged);
         }
     }
-}
-
-/// The state that was pushed is still there: bodies push and pop in pairs.
-#[expect(clippy::unreachable, reason = "an invariant of this module, not of the input")]
-fn unreachable_state() -> ! {
-    unreachable!("the states of functions are a stack")
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use super::{Assigning, Checker, Operand};
 use crate::limits;
 use crate::source::Span;
-use crate::syntax::ast::{self, Designator, InitItem, InitList, Initializer};
-use crate::tree::{Constant, Expr, ExprKind, Global, Linkage, Place, PlaceKind};
-use crate::types::{AddressSpace, QualTy, Scalar, Ty, TypeKind};
+use crate::syntax::ast::{self, InitItem, InitList, Initializer};
+use crate::tree::{Constant, Expr, ExprKind, Place, PlaceKind};
+use crate::types::{QualTy, Scalar, Ty, TypeKind};
 
 /// The value of an object that is being put together.
 #[derive(Clone, Debug)]
-enum Node {
+pub(super) enum Node {
     /// A value.
     Value(Expr),
     /// Members or elements by their number; the others are zeros.
@@ -19,7 +19,7 @@ enum Node {
 }
 
 /// The items of a list, and how far they are used.
-struct Cursor<'a> {
+pub(super) struct Cursor<'a> {
     items: &'a [InitItem],
     at: usize,
     /// The value of the current item, if it was checked already to know its type.
@@ -60,7 +60,7 @@ impl Checker<'_, '_> {
     }
 
     /// A constant in place of a tree of constants.
-    fn fold_initializer(&self, mut value: Expr) -> Expr {
+    pub(super) fn fold_initializer(&self, mut value: Expr) -> Expr {
         if matches!(value.kind, ExprKind::Aggregate(_))
             && let Some(constant) = self.evaluate(&value)
         {
@@ -142,7 +142,7 @@ impl Checker<'_, '_> {
     }
 
     /// `= { ... }`
-    fn initialize_list(&mut self, ty: Ty, list: &InitList, span: Span) -> Option<(Ty, Expr)> {
+    pub(super) fn initialize_list(&mut self, ty: Ty, list: &InitList, span: Span) -> Option<(Ty, Expr)> {
         if !self.enter(span) {
             return None;
         }
@@ -171,7 +171,7 @@ impl Checker<'_, '_> {
     }
 
     /// The type of a member or element.
-    fn member_type(&self, ty: Ty, index: u32) -> Option<Ty> {
+    pub(super) fn member_type(&self, ty: Ty, index: u32) -> Option<Ty> {
         match self.module.types.kind(ty) {
             TypeKind::Array(element, _) => Some(element.ty),
             TypeKind::Record(id) => Some(self.module.types.record(*id).fields.get(index as usize)?.ty.ty),
@@ -265,7 +265,7 @@ impl Checker<'_, '_> {
 
     /// Members or elements from the items of a list, from number `from`. `braced` tells that the list is that of the type
     /// itself: otherwise the items that do not fit are left to the type around. False if there was an error.
-    fn fill(
+    pub(super) fn fill(
         &mut self,
         ty: Ty,
         members: &mut BTreeMap<u32, Node>,
@@ -327,7 +327,7 @@ impl Checker<'_, '_> {
     }
 
     /// The value of one member from the items of a list.
-    fn next_member(&mut self, ty: Ty, cursor: &mut Cursor<'_>) -> Option<Node> {
+    pub(super) fn next_member(&mut self, ty: Ty, cursor: &mut Cursor<'_>) -> Option<Node> {
         let item = cursor.item()?;
         let expr = match &item.value {
             Initializer::List(list) => {
@@ -468,183 +468,6 @@ impl Checker<'_, '_> {
         }
         let value = Expr { kind: ExprKind::Vector(parts), ty, span };
         Some(self.fold(value))
-    }
-
-    /// A member that a designator names, and those that follow in the same aggregate. Returns the number after the member in
-    /// the outermost aggregate.
-    fn designated(
-        &mut self,
-        ty: Ty,
-        members: &mut BTreeMap<u32, Node>,
-        designators: &[Designator],
-        cursor: &mut Cursor<'_>,
-    ) -> Option<u64> {
-        let (first, rest) = designators.split_first()?;
-        let (path, last) = match first {
-            Designator::Field(name) => {
-                let TypeKind::Record(id) = *self.module.types.kind(ty) else {
-                    let text = format!(
-                        "field designator cannot initialize a non-struct, non-union type {}",
-                        self.describe_ty(ty)
-                    );
-                    self.error(name.span, text);
-                    return None;
-                };
-                let Some(path) = self.find_member(id, name.symbol) else {
-                    let text = format!(
-                        "field designator '{}' does not refer to any field in type {}",
-                        self.text(name.symbol),
-                        self.describe_ty(ty)
-                    );
-                    self.error(name.span, text);
-                    return None;
-                };
-                let index = *path.first()?;
-                if self.module.types.record(id).is_union {
-                    members.retain(|member, _| *member == index);
-                }
-                (path, u64::from(index))
-            }
-            Designator::Index(low, high) => {
-                let (low, high) = self.designated_range(ty, low, high.as_ref())?;
-                (vec![u32::try_from(low).ok()?], high)
-            }
-        };
-        let number = *path.first()?;
-        let child = self.member_type(ty, number)?;
-        let inner_path = path.get(1..)?;
-        self.designated_member(child, members, number, inner_path, rest, cursor)?;
-        let start = u64::from(number);
-        if last > start {
-            let node = members.get(&number)?.clone();
-            for index in start + 1..=last {
-                members.insert(u32::try_from(index).ok()?, node.clone());
-            }
-        }
-        Some(last + 1)
-    }
-
-    /// The bounds of an index designator.
-    fn designated_range(&mut self, ty: Ty, low: &ast::Expr, high: Option<&ast::Expr>) -> Option<(u64, u64)> {
-        let TypeKind::Array(_, count) = *self.module.types.kind(ty) else {
-            let text = format!("array designator cannot initialize non-array type {}", self.describe_ty(ty));
-            self.error(low.span, text);
-            return None;
-        };
-        let (first, _) = self.integer_constant(low, "")?;
-        let last = match high {
-            Some(high) => self.integer_constant(high, "")?.0,
-            None => first,
-        };
-        if first < 0 {
-            self.error(low.span, format!("array designator value '{first}' is negative"));
-            return None;
-        }
-        if last < first {
-            self.error(low.span, format!("array designator range [{first}, {last}] is empty"));
-            return None;
-        }
-        let bound = count.unwrap_or(limits::CONSTANT_ELEMENTS);
-        if last >= i128::from(bound) || last >= i128::from(limits::CONSTANT_ELEMENTS) {
-            let text = format!("array designator index ({last}) exceeds array bounds ({bound})");
-            self.error(low.span, text);
-            return None;
-        }
-        Some((first as u64, last as u64))
-    }
-
-    /// Sets a member: the rest of a path through anonymous records, then the rest of the designators.
-    fn designated_member(
-        &mut self,
-        ty: Ty,
-        members: &mut BTreeMap<u32, Node>,
-        number: u32,
-        path: &[u32],
-        designators: &[Designator],
-        cursor: &mut Cursor<'_>,
-    ) -> Option<()> {
-        if path.is_empty() && designators.is_empty() {
-            let node = self.next_member(ty, cursor)?;
-            members.insert(number, node);
-            return Some(());
-        }
-        let mut inner = match members.remove(&number) {
-            Some(Node::Members(_, inner)) => inner,
-            // A value as a whole, some of whose members are replaced: the replaced ones count.
-            Some(Node::Value(_)) | None => BTreeMap::new(),
-        };
-        let next = match path.split_first() {
-            Some((first, rest)) => {
-                let child = self.member_type(ty, *first)?;
-                if let TypeKind::Record(id) = self.module.types.kind(ty)
-                    && self.module.types.record(*id).is_union
-                {
-                    inner.retain(|member, _| member == first);
-                }
-                self.designated_member(child, &mut inner, *first, rest, designators, cursor)?;
-                u64::from(*first) + 1
-            }
-            None => self.designated(ty, &mut inner, designators, cursor)?,
-        };
-        // Items without designators go on after the member.
-        let good = self.fill(ty, &mut inner, cursor, next, false);
-        members.insert(number, Node::Members(ty, inner));
-        good.then_some(())
-    }
-
-    /// `(type){ ... }`: a place.
-    pub(crate) fn compound_literal(&mut self, ty: &ast::TypeName, list: &InitList, span: Span) -> Operand {
-        let (mut target, has_space) = self.written_type_name(ty);
-        if *self.module.types.kind(target.ty) == TypeKind::Error {
-            return Operand::Value(self.error_value(span));
-        }
-        let at_file_scope = self.states.is_empty();
-        if has_space && !at_file_scope && target.quals.space != AddressSpace::Private {
-            self.error(span, "compound literal in function scope may not be qualified with an address space");
-        }
-        if !at_file_scope {
-            target.quals.space = AddressSpace::Private;
-        } else if !has_space || target.quals.space == AddressSpace::Private {
-            target.quals.space =
-                if self.has_program_scope_globals() { AddressSpace::Global } else { AddressSpace::Constant };
-        }
-        if self.module.types.layout(target.ty).is_none()
-            && !matches!(self.module.types.kind(target.ty), TypeKind::Array(_, None))
-        {
-            let text = format!("variable has incomplete type {}", self.describe_ty(target.ty));
-            self.error(span, text);
-            return Operand::Value(self.error_value(span));
-        }
-        let Some((ty, value)) = self.initialize_list(target.ty, list, span) else {
-            return Operand::Value(self.error_value(span));
-        };
-        let value = self.fold_initializer(value);
-        let target = QualTy { ty, quals: target.quals };
-        if !at_file_scope {
-            let local = self.new_local(None, target, span);
-            let kind = PlaceKind::Temporary(local, Box::new(value));
-            return Operand::Place(Place { kind, ty: target, span });
-        }
-        let Some(constant) = self.evaluate(&value) else {
-            let at = self.first_not_constant(&value);
-            self.error(at, "initializer element is not a compile-time constant");
-            return Operand::Value(self.error_value(span));
-        };
-        let id = self.add_global(Global {
-            name: String::new(),
-            ty: target,
-            init: Some(constant.clone()),
-            linkage: Linkage::Internal,
-            is_defined: true,
-            owner: None,
-            align: 0,
-            span,
-        });
-        // The value of a literal is constant where the literal itself initializes something.
-        if self.module.types.lanes(ty).is_some() {
-            return Operand::Value(Expr { kind: ExprKind::Constant(constant), ty, span });
-        }
-        Operand::Place(Place { kind: PlaceKind::Global(id), ty: target, span })
     }
 }
 

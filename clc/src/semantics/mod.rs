@@ -7,9 +7,9 @@
 //! | `scope.rs` | what names mean |
 //! | `describe.rs`, `compatible.rs` | how types are printed; which are compatible |
 //! | `specifiers.rs`, `declarators.rs`, `records.rs`, `attributes.rs` | types as written |
-//! | `declarations.rs`, `variables.rs`, `initializers.rs` | objects |
+//! | `declarations.rs`, `variables.rs`, `initializers.rs`, `designators.rs`, `compound.rs` | objects |
 //! | `functions.rs`, `mangle.rs`, `blocks.rs`, `kernels.rs`, `calls.rs` | functions |
-//! | `statements.rs`, `flow.rs` | statements |
+//! | `statements.rs`, `labels.rs`, `flow.rs`, `warnings.rs` | statements |
 //! | `constants/` | evaluation of constant expressions, exactly |
 //! | `expressions/` | expressions, conversions, overloads, calls |
 
@@ -17,15 +17,18 @@ mod attributes;
 mod blocks;
 mod calls;
 mod compatible;
+mod compound;
 mod constants;
 mod declarations;
 mod declarators;
 mod describe;
+mod designators;
 mod expressions;
 mod flow;
 mod functions;
 mod initializers;
 mod kernels;
+mod labels;
 mod mangle;
 mod records;
 mod scope;
@@ -35,12 +38,13 @@ mod statements;
 #[cfg(test)]
 mod tests;
 mod variables;
+mod warnings;
 
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::builtins::{Environment, Function};
+use crate::builtins::Function;
 use crate::diagnostics::Diagnostic;
 use crate::options::Version;
 use crate::preprocess::Session;
@@ -155,19 +159,9 @@ impl Checker<'_, '_> {
         self.session.names.text(name)
     }
 
-    /// The types.
-    pub(crate) fn types(&mut self) -> &mut TypeTable {
-        &mut self.module.types
-    }
-
     /// The language version.
     pub(crate) fn version(&self) -> Version {
         self.session.options.version
-    }
-
-    /// What decides which built-in functions there are.
-    pub(crate) fn environment(&self) -> Environment<'_> {
-        Environment { version: self.session.options.version, profile: &self.session.options.profile }
     }
 
     /// Whether the version has a feature of OpenCL C 3.0: 2.0 has all of them, versions before have none.

@@ -19,8 +19,6 @@ pub(crate) struct Specified {
     pub attributes: Attributes,
     /// `__auto_type`: the type is that of the initializer.
     pub is_auto: bool,
-    /// The specifiers.
-    pub span: Span,
 }
 
 /// Enumeration constants of OpenCL C: name, value, and the feature of OpenCL C 3.0 that has it.
@@ -109,7 +107,7 @@ impl Checker<'_, '_> {
             ty.ty = self.extended_vector(ty.ty, lanes, specifiers.span);
         }
         self.qualify(&mut ty, &mut space, &specifiers.qualifiers, specifiers.is_pipe, specifiers.span);
-        Specified { ty, space, attributes, is_auto, span: specifiers.span }
+        Specified { ty, space, attributes, is_auto }
     }
 
     /// `_Alignas(...)`: the alignment in bytes.

@@ -25,8 +25,6 @@ pub(crate) struct FunctionInfo {
     pub warn_unused_result: bool,
     /// `pure` or `const`: a call whose value is unused is worth a warning.
     pub is_pure: bool,
-    /// `format(printf, a, b)`: the numbers of the parameters.
-    pub format: Option<(u32, u32)>,
 }
 
 impl FunctionInfo {
@@ -41,7 +39,6 @@ impl FunctionInfo {
             unavailable: None,
             warn_unused_result: false,
             is_pure: false,
-            format: None,
         }
     }
 }

@@ -153,7 +153,9 @@ impl Checker<'_, '_> {
             TypeKind::Vector(scalar, count) if wanted == self.module.types.scalar(*scalar) => {
                 let lanes = value.lanes(*count)?;
                 let index = usize::try_from(offset / u64::from(scalar.bytes())).ok()?;
-                (offset % u64::from(scalar.bytes()) == 0).then(|| lanes.get(index).copied().map(Constant::Scalar))?
+                offset
+                    .is_multiple_of(u64::from(scalar.bytes()))
+                    .then(|| lanes.get(index).copied().map(Constant::Scalar))?
             }
             _ => None,
         }
