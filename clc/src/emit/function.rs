@@ -122,13 +122,6 @@ impl<'m, 'a> FunctionEmitter<'m, 'a> {
         id
     }
 
-    /// Ends the current block with a branch on a condition (`OpTypeBool`) to two new blocks, and returns them: then, else.
-    pub(crate) fn branch(&mut self, condition: Id) -> (Id, Id) {
-        let labels = (self.label(), self.label());
-        self.branch_to(condition, labels.0, labels.1);
-        labels
-    }
-
     /// Ends the current block with a branch on a condition (`OpTypeBool`).
     pub(crate) fn branch_to(&mut self, condition: Id, then: Id, otherwise: Id) {
         self.end_block(Op::BranchConditional, &[condition, then, otherwise], &[then, otherwise]);

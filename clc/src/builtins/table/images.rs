@@ -1,7 +1,7 @@
 //! Reads, writes and queries of images.
 
 use super::super::condition::When::{self, All, Extension};
-use super::{Group, Images, ONE, Types, V1_2, V2_0, types};
+use super::{Group, Images, ONE, Types, V1_2, types};
 use crate::builtins::ImageQuery;
 use crate::builtins::Lowering::{self, QueryImage, ReadImage, WriteImage};
 use crate::types::Access::{ReadOnly, ReadWrite, WriteOnly};

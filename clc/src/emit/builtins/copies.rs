@@ -28,7 +28,13 @@ impl FunctionEmitter<'_, '_> {
         0
     }
 
-    /// A copy of lines, and of planes of lines: one after the other, in bytes, as elements have any size.
+    /// The size of the integers of which an element of a number of bytes consists.
+    fn copied_unit(&self, bytes: Id) -> u32 {
+        let fits = |unit: u32| self.module.constant_bits(bytes).is_some_and(|bytes| bytes.is_multiple_of(unit.into()));
+        [8, 4, 2].into_iter().find(|unit| fits(*unit)).unwrap_or(1)
+    }
+
+    /// A copy of lines, and of planes of lines: one after the other, in bytes or integers, as elements have any size.
     ///
     /// Arguments: destination, its offset, source, its offset, bytes of an element, elements of a line, lines; the number of planes; for
     /// the source the elements from a line to the next, and from a plane to the next; likewise for the destination; the event.
@@ -43,7 +49,12 @@ impl FunctionEmitter<'_, '_> {
         let to_line = next();
         let to_plane = if dimensions == 3 { next() } else { 0 };
         let event = next();
-        let line_bytes = self.op(Op::IMul, size, &[elements, bytes]);
+        let unit = self.copied_unit(bytes);
+        let units = match self.module.constant_bits(bytes) {
+            Some(bytes) => self.module.size(bytes / u64::from(unit)),
+            None => bytes,
+        };
+        let line_units = self.op(Op::IMul, size, &[elements, units]);
         let total = if dimensions == 3 { self.op(Op::IMul, size, &[lines, planes]) } else { lines };
 
         let before = self.current_block();
@@ -78,12 +89,15 @@ impl FunctionEmitter<'_, '_> {
             let ty = self.module.pointer_type(class, byte);
             let from = self.module.type_id(call.ty(pointer));
             let pointer = self.cast_pointer(call.value(pointer), from, ty);
-            self.op(Op::PtrAccessChain, ty, &[pointer, place])
+            let pointer = self.op(Op::PtrAccessChain, ty, &[pointer, place]);
+            let element = self.module.int_type(unit * 8);
+            let wide = self.module.pointer_type(class, element);
+            self.cast_pointer(pointer, ty, wide)
         };
         let to = address(0, 1, to_line, to_plane);
         let from = address(2, 3, from_line, from_plane);
         let scope = self.scope_id(Scope::Workgroup);
-        let copied = [event_type, next_event, scope, to, from, line_bytes, one, last_event];
+        let copied = [event_type, next_event, scope, to, from, line_units, one, last_event];
         self.op_void(Op::GroupAsyncCopy, &copied);
         self.op_void(Op::IAdd, &[size, next_number, number, one]);
         self.jump(head);

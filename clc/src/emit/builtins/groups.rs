@@ -97,13 +97,13 @@ impl FunctionEmitter<'_, '_> {
         self.need(op);
         let mut operands: SmallVec<[u32; 4]> = SmallVec::new();
         operands.push(self.scope_id(scope));
-        let takes_truth = match op {
+        let takes_truth = !matches!(
+            op,
             Op::GroupNonUniformAllEqual
-            | Op::GroupNonUniformInverseBallot
-            | Op::GroupNonUniformBallotBitExtract
-            | Op::GroupNonUniformElect => false,
-            _ => true,
-        };
+                | Op::GroupNonUniformInverseBallot
+                | Op::GroupNonUniformBallotBitExtract
+                | Op::GroupNonUniformElect
+        );
         for (index, value) in call.values.iter().enumerate() {
             operands.push(if takes_truth { self.truth_of(*value, call.ty(index)) } else { *value });
         }

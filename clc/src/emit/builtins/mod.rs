@@ -106,7 +106,7 @@ pub(crate) fn call(
         Lowering::Fence(kind) => emitter.fence(call, kind),
         Lowering::WorkItemFence => emitter.work_item_fence(call),
         Lowering::GetFence => emitter.get_fence(call),
-        Lowering::ToSpace => emitter.to_space(call),
+        Lowering::ToSpace => emitter.cast_to_space(call),
         Lowering::AsyncCopy => emitter.async_copy(call, false),
         Lowering::AsyncStridedCopy => emitter.async_copy(call, true),
         Lowering::AsyncBlockCopy(dimensions) => emitter.async_block_copy(call, dimensions),
@@ -192,20 +192,20 @@ impl FunctionEmitter<'_, '_> {
 
 /// Whether the operands of an instruction of `OpenCL.std` that are scalars become vectors if the result is one.
 fn takes_equal_operands(number: u32) -> bool {
-    match number {
+    !matches!(
+        number,
         ext::VLOADN
-        | ext::VSTOREN
-        | ext::VLOAD_HALF
-        | ext::VLOAD_HALFN
-        | ext::VSTORE_HALF
-        | ext::VSTORE_HALF_R
-        | ext::VSTORE_HALFN
-        | ext::VSTORE_HALFN_R
-        | ext::VLOADA_HALFN
-        | ext::VSTOREA_HALFN
-        | ext::VSTOREA_HALFN_R
-        | ext::PRINTF
-        | ext::PREFETCH => false,
-        _ => true,
-    }
+            | ext::VSTOREN
+            | ext::VLOAD_HALF
+            | ext::VLOAD_HALFN
+            | ext::VSTORE_HALF
+            | ext::VSTORE_HALF_R
+            | ext::VSTORE_HALFN
+            | ext::VSTORE_HALFN_R
+            | ext::VLOADA_HALFN
+            | ext::VSTOREA_HALFN
+            | ext::VSTOREA_HALFN_R
+            | ext::PRINTF
+            | ext::PREFETCH
+    )
 }

@@ -151,7 +151,7 @@ impl FunctionEmitter<'_, '_> {
     }
 
     /// `to_global` and its kin: null if the pointer points elsewhere.
-    pub(super) fn to_space(&mut self, call: &Call<'_>) -> Id {
+    pub(super) fn cast_to_space(&mut self, call: &Call<'_>) -> Id {
         let Some(to) = self.pointee(call.result) else { return call.value(0) };
         let class = storage_class(to.quals.space);
         // The instruction keeps what the pointer points to.
