@@ -25,6 +25,13 @@ impl Checker<'_, '_> {
     /// Checks a translation unit.
     pub(crate) fn unit(&mut self, unit: &ast::Unit) {
         for item in &unit.items {
+            if let Item::Function(definition) = item
+                && let Some(name) = definition.declarator.name
+            {
+                self.defined.insert(name.symbol);
+            }
+        }
+        for item in &unit.items {
             if self.session.diagnostics.is_full() {
                 return;
             }

@@ -49,6 +49,14 @@ impl Checker<'_, '_> {
         self.check_function(declared, name, is_kernel);
         let overloadable = declared.attributes.overloadable;
         let previous = self.scopes.find_outermost(name.symbol).cloned();
+        // Programs declare `printf`. Unless they define it as well, the built-in function is meant.
+        if previous.is_none()
+            && !is_definition
+            && !self.defined.contains(&name.symbol)
+            && self.builtin_function(name.symbol).is_some_and(|builtin| !builtin.overloads.is_empty())
+        {
+            return None;
+        }
         let mut overloads = Vec::new();
         if let Some(previous) = previous {
             let Entity::Functions(list) = previous.entity else {

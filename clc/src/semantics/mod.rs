@@ -74,6 +74,8 @@ pub(crate) struct Checker<'s, 'o> {
     pub untagged: FxHashSet<Ty>,
     /// Members of records whose type is `size_t` or its kin.
     pub device_sized_fields: FxHashSet<(RecordId, u32)>,
+    /// The names of functions that the program defines.
+    pub defined: FxHashSet<Symbol>,
     /// String literals that exist already.
     pub strings: FxHashMap<Vec<u8>, GlobalId>,
     /// Which function calls which, and where.
@@ -127,6 +129,7 @@ pub fn check(session: &mut Session<'_>, unit: &ast::Unit) -> Module {
         typedefs: FxHashMap::default(),
         untagged: FxHashSet::default(),
         device_sized_fields: FxHashSet::default(),
+        defined: FxHashSet::default(),
         strings: FxHashMap::default(),
         calls: Vec::new(),
         contract: true,

@@ -102,7 +102,7 @@ impl Checker<'_, '_> {
     }
 
     /// The built-in function of a name. What was found is kept.
-    pub(super) fn builtin_function(&mut self, name: Symbol) -> Option<Rc<builtins::Function>> {
+    pub(crate) fn builtin_function(&mut self, name: Symbol) -> Option<Rc<builtins::Function>> {
         if let Some(known) = self.builtins.get(&name) {
             return known.clone();
         }

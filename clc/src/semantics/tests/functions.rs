@@ -1,6 +1,6 @@
 //! Functions, overloads, calls, blocks.
 
-use super::{check, expect, expect_tree, options};
+use super::{check, expect, expect_tree, options, tree};
 use crate::options::Version::{V1_2, V2_0};
 
 #[test]
@@ -109,6 +109,14 @@ fn recursion_and_missing_definitions_have_a_line() {
     assert_eq!(check(source, &library).1, Vec::<String>::new());
     let recursive = check("int r(int n) { return r(n); }", &library).1;
     assert_eq!(recursive, ["1: error: recursive call of 'r': OpenCL C has no recursion"]);
+}
+
+#[test]
+fn a_declared_builtin_is_the_builtin() {
+    let text = tree(V1_2, "int printf(constant char *f, ...); float sin(float x); kernel void k(float a) { sin(a); }");
+    assert!(text.contains("builtin float"), "{text}");
+    let text = tree(V1_2, "float sin(float x); kernel void k(float a) { sin(a); } float sin(float x) { return x; }");
+    assert!(text.contains("(call @sin"), "{text}");
 }
 
 #[test]
