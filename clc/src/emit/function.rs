@@ -10,6 +10,7 @@ use super::math;
 use super::module::ModuleBuilder;
 use super::places::Storage;
 use super::statements::Exits;
+use super::tables::Tables;
 use super::words::Section;
 use crate::tree::{Function, LabelId};
 use crate::types::Ty;
@@ -43,6 +44,7 @@ pub(crate) struct FunctionEmitter<'m, 'a> {
     pub(super) labels: Vec<Id>,
     pub(super) exits: Exits,
     pub(super) lines: Lines,
+    pub(super) tables: Tables,
     pub(super) blocks: Vec<Option<super::expressions::blocks::KnownBlock>>,
 }
 
@@ -67,6 +69,7 @@ impl<'m, 'a> FunctionEmitter<'m, 'a> {
             labels: vec![0; function.labels as usize],
             exits: Exits::default(),
             lines: Lines::default(),
+            tables: Tables::default(),
             blocks: Vec::new(),
         }
     }

@@ -12,6 +12,7 @@
 //! | `lines.rs`, `math.rs` | source lines, flags of arithmetic |
 //! | `order.rs` | the order of blocks |
 //! | `statements.rs` | control flow |
+//! | `tables.rs` | constant arrays of functions |
 //! | `expressions/`, `places.rs` | values and addresses |
 //! | `builtins/` | calls of built-in functions, by their [`crate::builtins::Lowering`] |
 //!
@@ -32,6 +33,7 @@ mod order;
 mod places;
 mod records;
 mod statements;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod types;

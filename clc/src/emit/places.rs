@@ -26,6 +26,8 @@ pub(crate) enum Storage {
     Memory(Id),
     /// A value that never changes: an image, a sampler.
     Value(Id),
+    /// In constant memory.
+    Table,
 }
 
 /// An object in memory.
@@ -169,6 +171,11 @@ impl FunctionEmitter<'_, '_> {
         let storage = self.locals.get(index).copied().unwrap_or(Storage::Unused);
         let pointer = match storage {
             Storage::Value(value) => return Target::Value(value),
+            Storage::Table => {
+                let table = self.table(local);
+                let align = self.natural_align(ty.ty);
+                return Target::Memory(self.at_pointer(table, ty.in_space(AddressSpace::Constant), align));
+            }
             Storage::Memory(pointer) => pointer,
             Storage::Unused | Storage::Parameter(_) => {
                 let pointer = self.variable(ty.ty, own);

@@ -226,3 +226,20 @@ fn lines_are_those_of_the_source() {
     let lines: Vec<u32> = list.0.iter().filter(|(op, _)| *op == Op::Line).map(|(_, operands)| operands[1]).collect();
     assert!(lines.contains(&2) && lines.contains(&3) && lines.len() < 8, "{lines:?}");
 }
+
+#[test]
+fn constant_arrays_are_tables() {
+    let list = module(
+        "int f(const int *p) { return p[1]; }
+         kernel void k(global int *p, int n) {
+             const int table[2][20] = {{1, 2}, {3}};
+             p[0] = table[1][0] + table[n][1];
+             const float taken[40] = {1.0f, 2.0f};
+             p[1] = (int)taken[1];
+             const int passed[33] = {1, 2, 3};
+             p[2] = f(passed);
+         }",
+    );
+    // Three parameters, the array that is passed, and the one that is indexed. Known elements are constants.
+    assert_eq!(list.count(Op::Variable), 3 + 1 + 1);
+}

@@ -53,6 +53,9 @@ impl FunctionEmitter<'_, '_> {
             if let TypeKind::BlockPointer(_) = self.module.source.types.kind(place.ty.ty) {
                 self.know_block(local, value);
             }
+            if self.make_table(local, place.ty.ty, value) {
+                return;
+            }
         }
         if let Target::Memory(memory) = self.place(place) {
             self.at(value.span);

@@ -173,6 +173,9 @@ impl FunctionEmitter<'_, '_> {
     }
 
     fn load_place(&mut self, place: &Place, ty: Ty) -> Id {
+        if let Some(element) = self.table_element(place, ty) {
+            return element;
+        }
         let target = self.place(place);
         self.at(place.span);
         self.read(&target, ty)
