@@ -147,13 +147,15 @@ impl Checker<'_, '_> {
         if *a == TypeKind::Void || *b == TypeKind::Void || self.is_compatible(from.ty, to.ty) {
             return same;
         }
-        if let (TypeKind::Pointer(inner_from), TypeKind::Pointer(inner_to)) = (a, b) {
-            if inner_from.quals.space != inner_to.quals.space {
+        let (mut below_from, mut below_to) = (from, to);
+        while let (TypeKind::Pointer(x), TypeKind::Pointer(y)) = (self.kind(below_from.ty), self.kind(below_to.ty)) {
+            (below_from, below_to) = (*x, *y);
+            if x.quals.space != y.quals.space {
                 return Relation::NestedAddressSpace;
             }
-            if self.is_compatible(inner_from.ty, inner_to.ty) {
-                return Relation::NestedQualifiers;
-            }
+        }
+        if self.pointee(from.ty).is_some() && self.is_compatible(below_from.ty, below_to.ty) {
+            return Relation::NestedQualifiers;
         }
         if let (Some(x), Some(y)) = (self.lanes(from.ty), self.lanes(to.ty))
             && x.1 == y.1
@@ -297,7 +299,7 @@ impl Checker<'_, '_> {
         // The loss of bits counts: -1 to an unsigned type is an idiom, and so is 0xff to a `char`.
         let significant = if number < 0 { 129 - (!number).leading_zeros() } else { 128 - number.leading_zeros() };
         let changes_sign = significant == width && number > 0 && target.is_signed() && from.is_signed();
-        let fits = significant <= width && !(changes_sign && !self.is_hexadecimal(value.span));
+        let fits = significant <= width && (!changes_sign || self.is_hexadecimal(value.span));
         if !fits {
             let (a, b) = (self.describe_ty(value.ty), self.describe_ty(to));
             let text =

@@ -242,7 +242,7 @@ impl Checker<'_, '_> {
             self.report(Diagnostic::error(chosen.span, text).range(chosen.span));
             return self.error_value(expr.span);
         }
-        let chosen = self.to_bool(chosen);
+        let chosen = self.truth(chosen);
         let Some((a, b)) = self.common_values(a, b, expr.caret) else {
             return self.error_value(expr.span);
         };

@@ -17,7 +17,7 @@ impl Checker<'_, '_> {
             other => other,
         };
         if let Operand::Builtin(name) = operand {
-            if self.text(name).starts_with("__builtin_") {
+            if super::compiler_builtins::is_name(self.text(name)) {
                 return self.compiler_builtin(name, arguments, callee.span, expr);
             }
             return Operand::Value(self.call_builtin(name, arguments, callee.span, expr));

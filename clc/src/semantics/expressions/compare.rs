@@ -6,8 +6,8 @@ use crate::options::Version;
 use crate::semantics::Checker;
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
-use crate::tree::{self, CompareOp, Constant, Conversion, Expr, ExprKind};
-use crate::types::{Scalar, Ty, TypeKind};
+use crate::tree::{self, CompareOp, Constant, Expr, ExprKind};
+use crate::types::{Ty, TypeKind};
 
 /// The operator of the tree.
 fn compare_op(op: BinaryOp) -> CompareOp {
@@ -139,7 +139,7 @@ impl Checker<'_, '_> {
             self.invalid_operands(&a, &b, expr.caret);
             return self.error_value(expr.span);
         }
-        let (a, b) = (self.to_bool(a), self.to_bool(b));
+        let (a, b) = (self.truth(a), self.truth(b));
         let (bool, int) = (self.bool(), self.int());
         let kind = match op {
             BinaryOp::LogicalAnd => ExprKind::LogicalAnd(Box::new(a), Box::new(b)),
@@ -188,7 +188,7 @@ impl Checker<'_, '_> {
         let value = self.expr(expr);
         match self.kind(value.ty) {
             TypeKind::Error => value,
-            TypeKind::Scalar(_) | TypeKind::Enum(_) | TypeKind::Pointer(_) => self.to_bool(value),
+            TypeKind::Scalar(_) | TypeKind::Enum(_) | TypeKind::Pointer(_) => self.truth(value),
             TypeKind::Queue | TypeKind::Event | TypeKind::ClkEvent | TypeKind::ReserveId => {
                 let bool = self.bool();
                 self.convert(value, bool)
@@ -231,14 +231,6 @@ impl Checker<'_, '_> {
                 }
             }
             _ => {}
-        }
-    }
-
-    /// An `int` that was a `bool`, as a `bool` again; what else it is, unchanged.
-    pub(super) fn peel_bool(&self, value: Expr) -> Expr {
-        match value.kind {
-            ExprKind::Convert(Conversion::Arithmetic, inner) if inner.ty == self.scalar_ty(Scalar::Bool) => *inner,
-            kind => Expr { kind, ..value },
         }
     }
 }

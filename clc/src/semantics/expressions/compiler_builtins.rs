@@ -1,4 +1,4 @@
-//! Functions of clang's whose names begin with `__builtin_`, as far as kernels use them. Most are functions of OpenCL C by another
+//! Functions of clang's whose names begin with `__builtin_`, and atomic ones, as far as kernels use them. Most are functions of OpenCL C by another
 //! name.
 
 use std::rc::Rc;
@@ -145,6 +145,14 @@ const SAME: &[&str] = &[
     "isunordered",
 ];
 
+/// Beginnings of the names: all functions, and the atomic ones of OpenCL's types and of plain ones.
+const PREFIXES: &[&str] = &["__builtin_", "__opencl_atomic_", "__atomic_"];
+
+/// Whether a name is for a function of clang's.
+pub(super) fn is_name(name: &str) -> bool {
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
 impl Checker<'_, '_> {
     /// `__builtin_name(...)`
     pub(super) fn compiler_builtin(
@@ -155,12 +163,45 @@ impl Checker<'_, '_> {
         expr: &ast::Expr,
     ) -> Operand {
         let full = self.text(name).to_owned();
-        let short = full.strip_prefix("__builtin_").unwrap_or("");
         let values: Vec<Expr> = arguments.iter().map(|argument| self.expr(argument)).collect();
         if self.any_error(&values) {
             return Operand::Value(self.error_value(expr.span));
         }
-        Operand::Value(self.compiler_builtin_value(short, values, callee, expr))
+        Operand::Value(if let Some(short) = full.strip_prefix("__builtin_") {
+            self.compiler_builtin_value(short, values, callee, expr)
+        } else {
+            self.atomic_builtin(&full, values, callee, expr)
+        })
+    }
+
+    /// `__opencl_atomic_name(...)`, and `__atomic_name(...)` on objects that are not of an atomic type.
+    fn atomic_builtin(&mut self, full: &str, mut values: Vec<Expr>, callee: Span, expr: &ast::Expr) -> Expr {
+        let name = if let Some(rest) = full.strip_prefix("__opencl_atomic_") {
+            if rest == "init" { "atomic_init".to_owned() } else { format!("atomic_{rest}_explicit") }
+        } else {
+            let rest = full.strip_prefix("__atomic_").unwrap_or("");
+            let rest = rest.strip_suffix("_n").unwrap_or(rest);
+            if rest == "compare_exchange" && values.len() == 6 {
+                // Whether it may fail for no reason.
+                values.remove(3);
+            }
+            if let Some(first) = values.first_mut()
+                && let TypeKind::Pointer(to) = *self.module.types.kind(first.ty)
+                && !matches!(self.module.types.kind(to.ty), TypeKind::Atomic(_))
+            {
+                let atomic = self.module.types.intern(TypeKind::Atomic(to.ty));
+                let pointer = self.module.types.pointer(QualTy { ty: atomic, ..to });
+                let span = first.span;
+                let taken = std::mem::replace(first, self.error_value(span));
+                let pointer = self.convert(taken, pointer);
+                if let Some(first) = values.first_mut() {
+                    *first = pointer;
+                }
+            }
+            let strong = if rest == "compare_exchange" { "_strong" } else { "" };
+            format!("atomic_{rest}{strong}_explicit")
+        };
+        self.call_newest(&name, values, callee, expr)
     }
 
     fn compiler_builtin_value(&mut self, short: &str, values: Vec<Expr>, callee: Span, expr: &ast::Expr) -> Expr {

@@ -283,7 +283,7 @@ impl Checker<'_, '_> {
     }
 
     /// Converts what has been read to a condition: a `bool`.
-    pub(super) fn to_bool(&mut self, value: Expr) -> Expr {
+    pub(super) fn truth(&mut self, value: Expr) -> Expr {
         let bool = self.bool();
         match value.kind {
             // A comparison, or a logical operator, that had become an `int`.

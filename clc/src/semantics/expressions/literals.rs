@@ -7,7 +7,7 @@ use crate::semantics::{Checker, Operand};
 use crate::source::{Span, Symbol};
 use crate::syntax::ast::Name;
 use crate::tree::{Constant, Expr, ExprKind, Place, PlaceKind};
-use crate::types::{Scalar, Ty};
+use crate::types::Scalar;
 
 /// The part of a token that begins at a byte of its spelling.
 fn part(span: Span, offset: usize) -> Span {
@@ -343,15 +343,6 @@ impl Checker<'_, '_> {
     /// An `int` constant.
     pub(super) fn int_constant(&self, value: i32, span: Span) -> Expr {
         self.scalar_constant(Scalar::Int, u64::from(value as u32), span)
-    }
-
-    /// A zero of any type; a null pointer.
-    pub(super) fn zero(&self, ty: Ty, span: Span) -> Expr {
-        let constant = match self.module.types.lanes(ty) {
-            Some((_, 1)) => Constant::Scalar(0),
-            _ => Constant::Zero,
-        };
-        Expr { kind: ExprKind::Constant(constant), ty, span }
     }
 
     /// Whether `double` exists.

@@ -40,7 +40,7 @@ mod unary;
 use super::{Checker, Operand};
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::tree::{Constant, Expr, ExprKind, Place};
+use crate::tree::{Constant, Expr, ExprKind};
 
 impl Checker<'_, '_> {
     /// The value of an expression: places are read, arrays and functions have become pointers.
@@ -57,18 +57,6 @@ impl Checker<'_, '_> {
             Operand::Functions(_) | Operand::Builtin(_) => {
                 self.error(span, "taking address of function is not allowed");
                 self.error_value(span)
-            }
-        }
-    }
-
-    /// The place of an expression that is an object. Others are reported.
-    pub(crate) fn place(&mut self, expr: &ast::Expr) -> Option<Place> {
-        match self.operand(expr) {
-            Operand::Place(place) => Some(place),
-            Operand::Value(value) if self.is_error(value.ty) => None,
-            Operand::Value(_) | Operand::Functions(_) | Operand::Builtin(_) => {
-                self.error(expr.span, "expression is not an object");
-                None
             }
         }
     }

@@ -53,7 +53,7 @@ impl Checker<'_, '_> {
 
     /// A name that the program does not declare: a built-in function, or a mistake.
     fn builtin_name(&mut self, name: Symbol, span: Span) -> Operand {
-        if self.text(name).starts_with("__builtin_") {
+        if super::compiler_builtins::is_name(self.text(name)) {
             return Operand::Builtin(name);
         }
         // Macros of the specification, but constants of type `bool` in clang.

@@ -25,6 +25,19 @@ struct Conversion {
     letter: u8,
 }
 
+/// An argument before its promotion.
+#[derive(Debug)]
+struct Passed {
+    /// Its type as it is printed.
+    shown: String,
+    /// Element and lanes, of a scalar or a vector.
+    lanes: Option<(Scalar, u8)>,
+    /// For a pointer: whether it points to characters.
+    pointer: Option<bool>,
+    /// Where it is.
+    span: Span,
+}
+
 /// The conversion specifications of a format.
 fn conversions(format: &[u8]) -> Vec<Conversion> {
     let mut found = Vec::new();
@@ -87,19 +100,10 @@ impl Checker<'_, '_> {
     ) -> Expr {
         let span = values.first().map_or(expr.span, |value| value.span);
         // What is passed is known before the promotions.
-        let shown: Vec<(String, Option<(Scalar, u8)>, Span)> =
-            values.iter().skip(1).map(|value| (self.shown(value), self.lanes(value.ty), value.span)).collect();
-        let is_pointer: Vec<Option<bool>> = values
-            .iter()
-            .skip(1)
-            .map(|value| {
-                let is_byte = |ty| matches!(self.lanes(ty), Some((Scalar::Char | Scalar::UChar, 1)));
-                self.pointee(value.ty).map(|to| is_byte(to.ty))
-            })
-            .collect();
+        let passed: Vec<Passed> = values.iter().skip(1).map(|value| self.passed(value)).collect();
         let format = values.first().and_then(|format| self.literal_bytes(format));
         match format {
-            Some(format) => self.check_format(&format, &shown, &is_pointer, span),
+            Some(format) => self.check_format(&format, &passed, span),
             None if values.len() == 1 && values.iter().all(|value| self.is_constant_string(value)) => {
                 let text = "format string is not a string literal (potentially insecure)";
                 let note = "treat the string as an argument to avoid this";
@@ -138,13 +142,17 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn check_format(
-        &mut self,
-        format: &[u8],
-        values: &[(String, Option<(Scalar, u8)>, Span)],
-        pointers: &[Option<bool>],
-        span: Span,
-    ) {
+    fn passed(&self, value: &Expr) -> Passed {
+        let is_byte = |ty| matches!(self.lanes(ty), Some((Scalar::Char | Scalar::UChar, 1)));
+        Passed {
+            shown: self.shown(value),
+            lanes: self.lanes(value.ty),
+            pointer: self.pointee(value.ty).map(|to| is_byte(to.ty)),
+            span: value.span,
+        }
+    }
+
+    fn check_format(&mut self, format: &[u8], values: &[Passed], span: Span) {
         let mut next = 0;
         for conversion in conversions(format) {
             let at = Span { lo: (span.lo + 1 + conversion.begin as u32).min(span.hi), ..span };
@@ -160,8 +168,7 @@ impl Checker<'_, '_> {
                 self.warning(at, "format-insufficient-args", "more '%' conversions than data arguments");
                 return;
             }
-            let Some((shown, lanes, value_span)) = values.get(next) else { return };
-            let pointer = pointers.get(next).copied().flatten();
+            let Some(value) = values.get(next) else { return };
             next += 1;
             if !conversion.length.is_empty() && b"fFeEgGaA".contains(&conversion.letter) && conversion.lanes.is_none() {
                 let (letter, length) = (char::from(conversion.letter), &conversion.length);
@@ -170,21 +177,21 @@ impl Checker<'_, '_> {
                 );
                 self.warning(at, "format", text);
             }
-            match self.expected(&conversion, *lanes, pointer) {
+            match self.expected(&conversion, value.lanes, value.pointer) {
                 Ok(()) => {}
                 Err(None) => {
                     let text = format!("invalid conversion specifier '{}'", char::from(conversion.letter));
                     self.warning(at, "format-invalid-specifier", text);
                 }
                 Err(Some(wanted)) => {
-                    let text = format!("format specifies type '{wanted}' but the argument has type {shown}");
-                    self.report(Diagnostic::warning(*value_span, "format", text).range(at));
+                    let text = format!("format specifies type '{wanted}' but the argument has type {}", value.shown);
+                    self.report(Diagnostic::warning(value.span, "format", text).range(at));
                 }
             }
         }
-        if let Some((.., value_span)) = values.get(next) {
+        if let Some(value) = values.get(next) {
             let text = "data argument not used by format string";
-            self.report(Diagnostic::warning(*value_span, "format-extra-args", text).range(span));
+            self.report(Diagnostic::warning(value.span, "format-extra-args", text).range(span));
         }
     }
 

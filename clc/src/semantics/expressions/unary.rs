@@ -73,7 +73,7 @@ impl Checker<'_, '_> {
             }
             TypeKind::Scalar(scalar) if scalar.is_float() && before_1_2 => self.invalid_argument(&value, expr),
             TypeKind::Scalar(_) | TypeKind::Enum(_) | TypeKind::Pointer(_) => {
-                let value = self.to_bool(value);
+                let value = self.truth(value);
                 let (bool, int) = (self.bool(), self.int());
                 let negated = self.make(ExprKind::Unary(tree::UnaryOp::LogicalNot, Box::new(value)), bool, expr.span);
                 self.convert(negated, int)
