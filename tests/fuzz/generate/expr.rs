@@ -15,6 +15,9 @@ impl Generator {
         if ty.is_vector() && self.rng.u32(..4) == 0 {
             return self.vector_expr(ty, depth);
         }
+        if !ty.elem.is_float() && self.rng.u32(..8) == 0 {
+            return if ty.is_vector() { self.surface_vector(ty, depth) } else { self.surface_expr(ty, depth) };
+        }
         if ty.elem.is_float() { self.float_expr(ty, depth) } else { self.int_expr(ty, depth) }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Each work-item reads `in`, owns 16 words of `mem` and 16 half-precision numbers of `halves`, and writes a mixture of all its
 //! variables to `out`. Work-items interact only where the order has no effect: at barriers, and by commutative atomic functions.
-//! [`types`] spells types and literals, [`expr`] generates expressions, [`stmt`] statements.
+//! [`types`] spells types and literals, [`expr`] generates expressions, [`stmt`] statements, [`surface`] what concerns front ends.
 //!
 //! Undefined behaviour is avoided: signed arithmetic is done in unsigned types, divisors are small and positive, indices are
 //! masked, shifts are defined by OpenCL C, and floating-point operations are exact and on numbers of moderate size. The driver's
@@ -10,6 +10,7 @@
 
 mod expr;
 mod stmt;
+mod surface;
 mod types;
 
 use std::fmt::Write as _;
@@ -275,9 +276,11 @@ impl Generator {
 
     fn program(&mut self) {
         self.prelude();
+        self.surface_prelude();
         for _ in 0..self.rng.usize(..4) {
             self.record();
         }
+        self.surface_functions();
         let tables = self.rng.usize(..3);
         self.scopes.push(Vec::new());
         for _ in 0..tables {

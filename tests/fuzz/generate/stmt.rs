@@ -48,7 +48,7 @@ impl Generator {
 
     fn statement(&mut self, depth: u32) {
         let deeper = depth < DEEPEST;
-        match self.rng.u32(..40) {
+        match self.rng.u32(..52) {
             0..=4 => self.declaration(),
             5..=7 if deeper => self.branch(depth),
             8..=10 if deeper => self.repeat(depth),
@@ -66,6 +66,7 @@ impl Generator {
             31 | 32 if self.sub_groups && self.together => self.sub_group(),
             33 if self.sub_groups && self.in_kernel() => self.part_of_sub_group(),
             28 => self.copy_record(),
+            40..=51 => self.surface_statement(),
             29 | 30 if self.in_kernel() => {
                 let fits = |var: &Var| var.name != "in" && var.name.starts_with(['v', 'i']);
                 if let Some(var) = self.choose(fits) {
