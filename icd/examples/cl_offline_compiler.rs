@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! cargo build --release -p clift-icd --example cl_offline_compiler
-//! cl_offline_compiler --mode=spir-v --source=FILE.cl --output=FILE.spv [--cl-device-info=FILE] [-- BUILD OPTIONS]
+//! cl_offline_compiler --mode=spir-v --source=FILE.cl --output=FILE.spv [--cl-device-info=FILE] [--level=N] [-- BUILD OPTIONS]
 //! ```
 
 use std::path::PathBuf;
@@ -31,6 +31,9 @@ struct Args {
     /// A description of the device to compile for: ignored.
     #[arg(long)]
     cl_device_info: Option<PathBuf>,
+    /// The only optimization level of a front end to try.
+    #[arg(long)]
+    level: Option<u8>,
     /// Options as for `clCompileProgram`.
     #[arg(last = true)]
     options: Vec<String>,
@@ -46,14 +49,14 @@ enum Mode {
 const LINKING: [&str; 2] = ["-create-library", "-enable-link-options"];
 
 fn main() -> Result<()> {
-    let Args { mode: Mode::SpirV, source, output, cl_device_info: _, options } = Args::parse();
+    let Args { mode: Mode::SpirV, source, output, cl_device_info: _, level, options } = Args::parse();
     let text = std::fs::read(&source).with_context(|| format!("{}", source.display()))?;
     let words = options.iter().map(String::as_str).filter(|option| !LINKING.contains(option));
     let options =
         BuildOptions::parse(&shlex::try_join(words)?, BuildCall::Compile).map_err(|reason| anyhow!(reason))?;
     let compiler = Compiler::get();
     let mut result = Err(anyhow!("no front end"));
-    for attempt in compiler.attempts(&options) {
+    for attempt in compiler.attempts(&options).filter(|attempt| level.is_none_or(|level| level == attempt.level)) {
         let (profile, level) = (caps::profile(), attempt.level);
         let job = Job { source: &text, headers: &[], options: &options, profile, level, whole: false };
         result = compiler.compile(&job, attempt).map_err(anyhow::Error::from);

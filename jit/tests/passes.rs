@@ -1,11 +1,11 @@
 //! Generated functions through every prefix of the pass lists: the verifier accepts each, the interpreter sees no difference.
 
 use arbitrary::{Result, Unstructured};
-use clift_jit::passes::{self, CANONICAL, CLEAN, MINIMAL};
+use clift_jit::passes::{self, CLEAN, MINIMAL};
 use clift_kir::interp::{InterpOptions, Interpreter, Lanes, NoObserver, PreparedModule, SimMemory, load_globals};
 use clift_kir::{
-    Block, BlockCall, Builder, Elem, Func, Function, IntCond, KernelData, MemInfo, Module, Opcode, Slot, SlotData,
-    Type, Value, WrapFlags, verify,
+    AtomicInfo, AtomicOp, Block, BlockCall, Builder, Elem, Func, Function, IntCond, KernelData, MemInfo, MemOrder,
+    MemScope, Module, Opcode, Slot, SlotData, Space, Type, Value, WrapFlags, verify,
 };
 
 /// Bytes of each variable of a generated function.
@@ -74,8 +74,17 @@ impl Generator<'_, '_, '_> {
         let offset = self.u.int_in_range(0..=(SLOT_BYTES - u64::from(bytes)))?;
         let offset = if self.u.ratio(3, 4)? { offset & !3 } else { offset };
         let base = self.b.slot_addr(slot);
-        Ok(match self.u.int_in_range(0..=2)? {
+        Ok(match self.u.int_in_range(0..=4)? {
             0 => self.b.addr(base, None, 1, offset as i64),
+            3 | 4 => {
+                // An index that may be a loop's counter.
+                let v = self.value()?;
+                let mask = self.b.iconst(Type::I32, 7);
+                let index = self.b.int2(Opcode::And, v, mask);
+                let index = self.b.cast(Opcode::Zext, index, Type::I64);
+                let scale = (SLOT_BYTES - u64::from(bytes)) / 7;
+                self.b.addr(base, Some(index), scale.min(4), 0)
+            }
             1 => {
                 let index = self.b.iconst(Type::I64, offset as i64);
                 self.b.addr(base, Some(index), 1, 0)
@@ -172,7 +181,7 @@ impl Generator<'_, '_, '_> {
 
     fn statement(&mut self, depth: u32) -> Result<()> {
         self.budget = self.budget.saturating_sub(1);
-        match self.u.int_in_range(0..=13)? {
+        match self.u.int_in_range(0..=14)? {
             0..=2 => {
                 let (op, x, y) = (*self.u.choose(&BINARY)?, self.value()?, self.value()?);
                 let v = self.b.int2(op, x, y);
@@ -205,6 +214,17 @@ impl Generator<'_, '_, '_> {
                     let byte = self.b.cast(Opcode::Itrunc, v, Type::I8);
                     self.b.memset(place, byte, count, MemInfo::aligned(1));
                 }
+            }
+            14 => {
+                // An atomic through a generic pointer into a variable, which then escapes.
+                let slot = *self.u.choose(&self.slots)?;
+                let base = self.b.slot_addr(slot);
+                let base = self.b.cast(Opcode::SpaceCast, base, Type::scalar(Elem::Ptr(Space::Generic)));
+                let offset = self.u.int_in_range(0..=SLOT_BYTES as i64 / 4 - 1)? * 4;
+                let (place, v) = (self.b.addr(base, None, 1, offset), self.value()?);
+                let info = AtomicInfo { op: AtomicOp::Xor, order: MemOrder::Relaxed, scope: MemScope::Device };
+                let v = self.b.atomic_rmw(place, v, info);
+                self.pool.push(v);
             }
             8 => {
                 let (x, y) = (self.value()?, self.value()?);
@@ -331,28 +351,54 @@ impl Generator<'_, '_, '_> {
         Ok(())
     }
 
+    /// A loop that counts up to a few, by a constant or not, and may be left early; it tests at the top or at the bottom.
     fn repeat(&mut self, depth: u32) -> Result<()> {
         let count = self.u.int_in_range(0..=4)?;
-        let (head, body, exit) = (self.b.func.append_block(), self.b.func.append_block(), self.b.func.append_block());
-        let (i, sum) = (self.b.func.dfg.append_param(head, Type::I32), self.b.func.dfg.append_param(head, Type::I32));
+        let at_bottom = self.u.ratio(1, 3)?;
+        let [head, body, latch, exit] = std::array::from_fn(|_| self.b.func.append_block());
+        let [i, sum] = std::array::from_fn(|_| self.b.func.dfg.append_param(head, Type::I32));
+        let result = self.b.func.dfg.append_param(exit, Type::I32);
         let (zero, start) = (self.b.iconst(Type::I32, 0), self.value()?);
+        let limit = if self.u.ratio(1, 3)? {
+            let (v, mask) = (self.value()?, self.b.iconst(Type::I32, 3));
+            self.b.int2(Opcode::And, v, mask)
+        } else {
+            self.b.iconst(Type::I32, count)
+        };
         self.b.jump(head, &[zero, start]);
         self.b.switch_to(head);
-        let limit = self.b.iconst(Type::I32, count);
-        let more = self.b.icmp(IntCond::Slt, i, limit);
-        self.b.branch(more, BlockCall::new(body, &[]), BlockCall::new(exit, &[]));
+        if at_bottom {
+            self.b.jump(body, &[]);
+        } else {
+            let more = self.b.icmp(IntCond::Slt, i, limit);
+            self.b.branch(more, BlockCall::new(body, &[]), BlockCall::new(exit, &[sum]));
+        }
         self.b.switch_to(body);
         let known = self.pool.len();
         self.pool.extend([i, sum]);
         self.body(depth - 1)?;
         let v = self.value()?;
         let next_sum = self.b.int2(Opcode::Xor, sum, v);
+        if self.u.ratio(1, 3)? {
+            let bit = self.b.iconst(Type::I32, 5);
+            let some = self.b.int2(Opcode::And, next_sum, bit);
+            let found = self.b.icmp(IntCond::Eq, some, bit);
+            self.b.branch(found, BlockCall::new(exit, &[v]), BlockCall::new(latch, &[]));
+        } else {
+            self.b.jump(latch, &[]);
+        }
         self.pool.truncate(known);
+        self.b.switch_to(latch);
         let one = self.b.iconst(Type::I32, 1);
         let next = self.b.int2(Opcode::Iadd, i, one);
-        self.b.jump(head, &[next, next_sum]);
+        if at_bottom {
+            let more = self.b.icmp(IntCond::Slt, next, limit);
+            self.b.branch(more, BlockCall::new(head, &[next, next_sum]), BlockCall::new(exit, &[next_sum]));
+        } else {
+            self.b.jump(head, &[next, next_sum]);
+        }
         self.b.switch_to(exit);
-        self.pool.push(sum);
+        self.pool.push(result);
         Ok(())
     }
 }
@@ -430,7 +476,7 @@ fn body(u: &mut Unstructured<'_>) -> Result<()> {
     let mut inlined = module.clone();
     passes::inline(&mut inlined).unwrap();
     inlined.kernels.clear();
-    for names in [CANONICAL, CLEAN, MINIMAL] {
+    for names in [passes::canonical(), CLEAN.to_vec(), MINIMAL.to_vec()] {
         let mut now = inlined.clone();
         for (i, name) in names.iter().enumerate() {
             let before = now.clone();

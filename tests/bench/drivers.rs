@@ -21,9 +21,21 @@ pub(crate) struct Driver {
     pub(crate) name: String,
     /// Its library: a path, or a name for the dynamic linker.
     pub(crate) library: PathBuf,
+    /// A directory of SPIR-V modules to be given to it instead of the kernels' sources.
+    pub(crate) modules: Option<PathBuf>,
 }
 
 impl Driver {
+    /// A driver that compiles the kernels' sources.
+    fn new(name: &str, library: PathBuf) -> Self {
+        Self { name: name.to_owned(), library, modules: None }
+    }
+
+    /// The module that it gets for a kernel, unless it gets the source.
+    pub(crate) fn module(&self, kernel: &str) -> Option<PathBuf> {
+        self.modules.as_ref().map(|directory| directory.join(format!("{kernel}.spv")))
+    }
+
     /// Whether this is a build of this project.
     pub(crate) fn is_clift(&self) -> bool {
         self.library.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libclift"))
@@ -37,9 +49,9 @@ impl Driver {
 pub(crate) fn choose(list: Option<&str>, clift: Option<&Path>) -> Result<Vec<Driver>> {
     let clift = || clift.map_or_else(clift_tests::driver::clift_library, Path::to_path_buf);
     let Some(list) = list else {
-        let subject = Driver { name: SUBJECT.to_owned(), library: clift() };
+        let subject = Driver::new(SUBJECT, clift());
         let peers = ["pocl", "intel"].into_iter().filter_map(|name| match find(name) {
-            Some(library) => Some(Driver { name: name.to_owned(), library }),
+            Some(library) => Some(Driver::new(name, library)),
             None => {
                 eprintln!("note: no {name} here: `cargo xtask bench --help` says how to get it");
                 None
@@ -50,10 +62,10 @@ pub(crate) fn choose(list: Option<&str>, clift: Option<&Path>) -> Result<Vec<Dri
     let mut drivers = Vec::new();
     for word in list.split(',').filter(|word| !word.is_empty()) {
         let driver = match word.split_once('=') {
-            Some((name, library)) => Driver { name: name.to_owned(), library: library.into() },
-            None if word == SUBJECT => Driver { name: word.to_owned(), library: clift() },
+            Some((name, library)) => Driver::new(name, library.into()),
+            None if word == SUBJECT => Driver::new(word, clift()),
             None => match find(word) {
-                Some(library) => Driver { name: word.to_owned(), library },
+                Some(library) => Driver::new(word, library),
                 None => bail!("no driver {word} here; NAME=LIBRARY names any other"),
             },
         };

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::children::Nursery;
 use crate::drivers::Driver;
 use crate::report::{Clock, number};
-use crate::throughput::{self, Outcome, Task, Times};
+use crate::throughput::{self, Input, Outcome, Task, Times};
 use crate::work::{Random, Work, args};
 
 /// Calls per work-item.
@@ -203,7 +203,8 @@ impl Function {
 pub(crate) fn run(function: &Function, budget: Duration, device: &Device) -> BTreeMap<Precision, Outcome> {
     let task = Task { budget, verify: false, binary: false };
     let measure = |precision| {
-        let outcome = throughput::measure(&function.source(precision), function.work(precision), &task, device);
+        let outcome =
+            throughput::measure(Input::Source(&function.source(precision)), function.work(precision), &task, device);
         (precision, outcome)
     };
     Precision::ALL.map(measure).into_iter().collect()

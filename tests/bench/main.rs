@@ -6,13 +6,15 @@
 //!
 //! [`suite`] is the table of kernels, and [`work`] describes a kernel's inputs and outputs. Children measure [`throughput`] and
 //! [`latency`]; [`functions`] is a table of built-in functions to be measured. [`children`] starts the children, [`drivers`]
-//! finds the drivers; [`report`] and [`plot`] show the results.
+//! finds the drivers, and [`levels`] makes one for each optimization level of the front end; [`report`] and [`plot`] show the
+//! results.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
 mod children;
 mod drivers;
 mod functions;
 mod latency;
+mod levels;
 mod plot;
 mod report;
 mod suite;
@@ -32,7 +34,7 @@ use crate::drivers::Driver;
 use crate::functions::FUNCTIONS;
 use crate::report::{Clock, Report};
 use crate::suite::{ROWS, Row};
-use crate::throughput::{Outcome, Task};
+use crate::throughput::{Input, Outcome, Task};
 
 /// Measures kernels and latencies side by side.
 #[derive(Parser)]
@@ -50,6 +52,13 @@ struct Args {
     /// Measure results per second of the mathematical built-in functions instead, in float and double; `--only` names functions.
     #[arg(long)]
     functions: bool,
+    /// Give the kernels to this driver as SPIR-V that clang made at these optimization levels, and compare the first
+    /// level with the others, instead of drivers. Needs `--compiler`.
+    #[arg(long, value_delimiter = ',', num_args = 0..=1, default_missing_value = "0,2", require_equals = true)]
+    levels: Vec<u8>,
+    /// The offline compiler, for `--levels`.
+    #[arg(long)]
+    compiler: Option<PathBuf>,
     /// Show the kernels and exit.
     #[arg(long)]
     list: bool,
@@ -83,6 +92,9 @@ struct Args {
     /// Measure one function in this process (used by child processes).
     #[arg(long, hide = true)]
     function: Option<String>,
+    /// A SPIR-V module of the kernel, instead of its source.
+    #[arg(long, hide = true)]
+    module: Option<PathBuf>,
     /// Measure latencies in this process (used by child processes).
     #[arg(long, hide = true)]
     latency: Option<latency::Part>,
@@ -116,8 +128,16 @@ fn main() -> Result<()> {
     if args.functions {
         return measure_functions(&args);
     }
-    let (rows, parts) = chosen(&args)?;
-    let drivers = drivers::choose(args.drivers.as_deref(), args.clift.as_deref())?;
+    let (rows, mut parts) = chosen(&args)?;
+    let scratch = tempfile::Builder::new().prefix("clift-bench-").tempdir()?;
+    let drivers = if args.levels.is_empty() {
+        drivers::choose(args.drivers.as_deref(), args.clift.as_deref())?
+    } else {
+        parts.clear();
+        let library = args.clift.clone().unwrap_or_else(clift_tests::driver::clift_library);
+        let compiler = args.compiler.as_ref().ok_or_else(|| anyhow!("--levels needs --compiler"))?;
+        levels::drivers(&library, compiler, &args.levels, &rows, scratch.path())?
+    };
     ensure!(!drivers.is_empty(), "no drivers");
     let report = measure(&args, drivers, &rows, &parts)?;
     report.print();
@@ -167,7 +187,9 @@ fn child(args: &Args, result: &std::path::Path) -> Result<()> {
     let row = args.kernel.as_ref().and_then(|name| ROWS.iter().find(|row| row.name == name));
     let row = row.ok_or_else(|| anyhow!("no such kernel"))?;
     let task = Task { budget: Duration::from_millis(args.budget), verify: args.verify, binary: args.binary };
-    children::deliver(result, &throughput::run(row, &task, &device))
+    let module = args.module.as_ref().map(std::fs::read).transpose()?;
+    let input = module.as_deref().map_or(Input::Source(row.source), Input::Module);
+    children::deliver(result, &throughput::measure(input, (row.work)(), &task, &device))
 }
 
 /// The device of the driver selected by the environment.
@@ -221,6 +243,9 @@ fn measure(args: &Args, drivers: Vec<Driver>, rows: &[&'static Row], parts: &[la
                 words.extend(["--budget".to_owned(), args.budget.to_string()]);
                 if round == 0 {
                     words.push("--verify".to_owned());
+                }
+                if let Some(module) = driver.module(row.name) {
+                    words.extend(["--module".to_owned(), module.display().to_string()]);
                 }
                 if driver.is_clift() {
                     words.push("--binary".to_owned());

@@ -15,11 +15,10 @@ use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_image_desc, cl_image_format, cl_mem, cl_uchar};
 use serde::{Deserialize, Serialize};
 
-use crate::suite::Row;
 use crate::work::{Arg, Launch, Work};
 
 /// Build options of all kernels: the language version, and no fast-math flags.
-const OPTIONS: &str = "-cl-std=CL1.2";
+pub(crate) const OPTIONS: &str = "-cl-std=CL1.2";
 /// Minimum number of repetitions.
 const FEWEST: usize = 3;
 /// Maximum number of repetitions.
@@ -90,14 +89,18 @@ pub(crate) struct Task {
     pub(crate) binary: bool,
 }
 
-/// Measures `row` on `device`.
-pub(crate) fn run(row: &Row, task: &Task, device: &Device) -> Outcome {
-    measure(row.source, (row.work)(), task, device)
+/// What a program is made of.
+#[derive(Clone, Copy)]
+pub(crate) enum Input<'a> {
+    /// OpenCL C.
+    Source(&'a str),
+    /// A SPIR-V module.
+    Module(&'a [u8]),
 }
 
-/// Measures work whose kernels are in `source`.
-pub(crate) fn measure(source: &str, work: Work, task: &Task, device: &Device) -> Outcome {
-    attempt(source, work, task, device).unwrap_or_else(|error| Outcome::Error { message: format!("{error:#}") })
+/// Measures work with the kernels of a program.
+pub(crate) fn measure(input: Input<'_>, work: Work, task: &Task, device: &Device) -> Outcome {
+    attempt(input, work, task, device).unwrap_or_else(|error| Outcome::Error { message: format!("{error:#}") })
 }
 
 /// A kernel object with its arguments set, and the range it is launched over.
@@ -106,7 +109,7 @@ struct Step<'a> {
     launch: &'a Launch,
 }
 
-fn attempt(source: &str, mut work: Work, task: &Task, device: &Device) -> Result<Outcome> {
+fn attempt(input: Input<'_>, mut work: Work, task: &Task, device: &Device) -> Result<Outcome> {
     let checks = std::mem::take(&mut work.checks);
     let context = Context::from_device(device).map_err(|error| anyhow!("clCreateContext: {error}"))?;
     // SAFETY: the device is the context's own.
@@ -115,11 +118,11 @@ fn attempt(source: &str, mut work: Work, task: &Task, device: &Device) -> Result
     let buffers = buffers(&context, &work)?;
 
     let start = Instant::now();
-    let program = match Program::create_and_build_from_source(&context, source, OPTIONS) {
+    let program = match build(&context, input) {
         Ok(program) => program,
         Err(message) => return Ok(Outcome::Build { message }),
     };
-    let build = millis(start);
+    let built = millis(start);
     let steps =
         work.launches.iter().map(|launch| step(&program, launch, &buffers)).collect::<Result<Vec<Step<'_>>>>()?;
     repetition(&queue, &steps)?;
@@ -153,10 +156,24 @@ fn attempt(source: &str, mut work: Work, task: &Task, device: &Device) -> Result
         shortest: times[0],
         processor,
         repetitions: times.len(),
-        build,
+        build: built,
         first,
         from_spirv,
     }))
+}
+
+/// Builds a program; an error is the build log.
+fn build(context: &Context, input: Input<'_>) -> Result<Program, String> {
+    match input {
+        Input::Source(source) => Program::create_and_build_from_source(context, source, OPTIONS),
+        Input::Module(module) => {
+            let mut program = Program::create_from_il(context, module).map_err(|error| error.to_string())?;
+            match program.build(context.devices(), OPTIONS) {
+                Ok(()) => Ok(program),
+                Err(error) => Err(program.get_build_log(context.default_device()).unwrap_or(error.to_string())),
+            }
+        }
+    }
 }
 
 /// A memory object.

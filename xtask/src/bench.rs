@@ -5,6 +5,9 @@ use anyhow::Result;
 use crate::packages::{self, Level};
 use crate::{driver, peers, sh};
 
+/// The benchmark's option that needs the offline compiler.
+const LEVELS: &str = "--levels";
+
 /// Arguments of `bench`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -35,6 +38,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         program.env(peers::INTEL_VARIABLE, library);
     }
     program.current_dir(sh::root()).arg("--clift").arg(library).args(&args.rest);
+    if args.rest.iter().any(|arg| arg.starts_with(LEVELS)) {
+        program.arg("--compiler").arg(driver::build_offline_compiler()?);
+    }
     for (option, file) in [("--json", "results.json"), ("--plot", "ratios.svg")] {
         if !args.rest.iter().any(|arg| arg == option || arg.starts_with(&format!("{option}="))) {
             program.arg(option).arg(results.join(file));

@@ -1,41 +1,44 @@
 //! Global value numbering: an instruction that computes the same as a dominating one is replaced by it. This covers pure ops and
-//! loads of memory that does not change. Within a block it also covers loads and stores of the same address without a write in
-//! between. Float computations of cold blocks are not replaced by values from outside: those would occupy a register on the hot
+//! loads of memory that does not change. It also covers loads from addresses whose content is known ([`available`]). Float computations of cold blocks are not replaced by values from outside: those would occupy a register on the hot
 //! path, which costs more. A branch on a condition that a dominating branch has decided becomes a jump.
 
-use clift_kir::analysis::{Cfg, Cold, DomTree};
+mod available;
+
+use clift_kir::analysis::{Cfg, Cold, DomTree, LoopForest};
 use clift_kir::ops::TypeRule;
-use clift_kir::{
-    Block, BlockCall, DataFlowGraph, Effects, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value,
-    WrapFlags,
-};
+use clift_kir::{Block, BlockCall, DataFlowGraph, Function, Imm, Inst, InstData, Opcode, Type, Value, WrapFlags};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
 use super::Changed;
+use super::memory::Escapes;
 use super::util::{Replacements, is_invariant_load, set_jump};
+use available::AtEnds;
 
-/// Visits the dominator tree with a scoped table.
+/// Visits the blocks in reverse postorder, so that definitions and what is known of memory come first.
 pub(super) fn run(func: &mut Function) -> Changed {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(&cfg);
     let cold = Cold::new(func, &cfg);
+    let loops = LoopForest::new(&cfg, &dom);
+    let escapes = Escapes::new(func);
+    let mut ends = AtEnds::new(func, &cfg, &dom, &loops);
     let mut table: FxHashMap<(InstData, Type), Vec<Value>> = FxHashMap::default();
     let mut replacements = Replacements::default();
     let mut removed: EntitySet<Inst> = EntitySet::new();
     let mut decided: FxHashMap<Value, Vec<(Block, bool)>> = FxHashMap::default();
     let mut jumps: Vec<(Inst, BlockCall)> = Vec::new();
-    for &block in dom.preorder() {
+    for &block in cfg.rpo() {
         if let Some((condition, holds)) = decided_before(func, &cfg, block) {
             decided.entry(condition).or_default().push((block, holds));
         }
-        let mut memory = BlockMemory::default();
+        let mut memory = ends.at_start(block, &escapes);
         for &inst in func.layout.insts(block) {
             func.dfg.map_uses(inst, |v| replacements.get(v));
             let data = func.dfg.inst(inst);
             let invariant = is_invariant_load(func, inst);
             let Some(result) = func.dfg.single_result(inst) else {
-                memory.note(func, inst);
+                memory.note(func, inst, &escapes);
                 if let Imm::Branch(calls) = &data.imm
                     && let Some(known) = decided.get(&data.args[0])
                     && let Some(&(_, holds)) = known.iter().find(|(at, _)| dom.dominates(*at, block))
@@ -63,13 +66,14 @@ pub(super) fn run(func: &mut Function) -> Changed {
                     }
                     None => found.push(result),
                 }
-            } else if let Some(value) = memory.known(func, inst, ty) {
+            } else if let Some(value) = memory.value(func, inst, ty) {
                 replacements.set(result, value);
                 removed.insert(inst);
             } else {
-                memory.note(func, inst);
+                memory.note(func, inst, &escapes);
             }
         }
+        ends.set(block, memory);
     }
     let changed = replacements.any() || !jumps.is_empty();
     for (inst, call) in jumps {
@@ -117,81 +121,4 @@ fn normalized(data: &InstData) -> InstData {
         data.args.swap(0, 1);
     }
     data
-}
-
-/// The most places of memory that are remembered at once: each store is compared with all of them.
-const MAX_KNOWN: usize = 256;
-
-/// What is known about memory at a point of a block.
-#[derive(Default)]
-struct BlockMemory {
-    known: Vec<(Value, Space, Type, Value)>,
-}
-
-impl BlockMemory {
-    /// The value that a load would give, if known.
-    fn known(&self, func: &Function, inst: Inst, ty: Type) -> Option<Value> {
-        let data = func.dfg.inst(inst);
-        match (data.op, &data.imm) {
-            (Opcode::Load, Imm::Mem(MemInfo { volatile: false, .. })) => {
-                self.known.iter().rev().find(|k| k.0 == data.args[0] && k.2 == ty).map(|k| k.3)
-            }
-            _ => None,
-        }
-    }
-
-    /// Records what an instruction reads or writes. Forgets the older half when there is too much.
-    fn note(&mut self, func: &Function, inst: Inst) {
-        if self.known.len() > MAX_KNOWN {
-            self.known.drain(..MAX_KNOWN / 2);
-        }
-        let data = func.dfg.inst(inst);
-        let space = |v: Value| func.dfg.ty(v).elem.space().unwrap_or(Space::Generic);
-        match (data.op, data.op.info().effects) {
-            (Opcode::Load, _) => {
-                if let (Imm::Mem(MemInfo { volatile: false, .. }), Some(result)) =
-                    (&data.imm, func.dfg.single_result(inst))
-                {
-                    self.known.push((data.args[0], space(data.args[0]), func.dfg.ty(result), result));
-                }
-            }
-            (Opcode::Store, _) => {
-                let (pointer, value) = (data.args[0], data.args[1]);
-                let ty = func.dfg.ty(value);
-                self.known.retain(|k| !k.1.may_alias(space(pointer)) || disjoint(func, (k.0, k.2), (pointer, ty)));
-                if matches!(data.imm, Imm::Mem(MemInfo { volatile: false, .. })) {
-                    self.known.push((pointer, space(pointer), ty, value));
-                }
-            }
-            (_, Effects::Pure | Effects::Read | Effects::Terminator) => (),
-            (_, Effects::Write | Effects::ReadWrite | Effects::Convergent) => {
-                match data.args.first().map(|&v| func.dfg.ty(v).elem.space()) {
-                    // An op that writes only through its first operand.
-                    Some(Some(to)) if data.op.info().effects == Effects::Write || data.op == Opcode::Memcpy => {
-                        self.known.retain(|k| !k.1.may_alias(to));
-                    }
-                    _ => self.known.retain(|k| k.1 == Space::Private),
-                }
-            }
-        }
-    }
-}
-
-/// Whether two accesses are at constant distances from the same base and do not overlap.
-fn disjoint(func: &Function, a: (Value, Type), b: (Value, Type)) -> bool {
-    let (base_a, off_a) = split(func, a.0);
-    let (base_b, off_b) = split(func, b.0);
-    base_a == base_b
-        && (off_a.wrapping_add(i64::from(a.1.bytes())) <= off_b || off_b.wrapping_add(i64::from(b.1.bytes())) <= off_a)
-}
-
-/// An address as a base and a constant displacement.
-fn split(func: &Function, pointer: Value) -> (Value, i64) {
-    if let Some(inst) = func.dfg.def_inst(pointer) {
-        let data = func.dfg.inst(inst);
-        if let (Imm::Addr { disp, .. }, [base]) = (&data.imm, data.args.as_slice()) {
-            return (*base, *disp);
-        }
-    }
-    (pointer, 0)
 }

@@ -1,15 +1,17 @@
 //! Loop-invariant code motion: pure values whose operands do not change in a loop are computed before the loop. The same holds
-//! for loads that always give the same value and may be executed at any time. Inner loops come first, so that values move out as
+//! for loads that always give the same value and may be executed at any time, and for loads that every entry into the loop executes
+//! from memory that nothing in the loop may change ([`super::memory`]). Inner loops come first, so that values move out as
 //! far as possible. Values that only cold blocks use stay where they are.
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
-use clift_kir::{Block, BlockCall, Function, Imm, InstData, Opcode};
+use clift_kir::{Block, BlockCall, Function, Imm, Inst, InstData, MemInfo, Opcode};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use rustc_hash::FxHashSet;
 
 use super::Changed;
+use super::memory::{Escapes, LoopWrites, Place};
 use super::util::{is_invariant_load, is_speculatable_load};
 
 /// Hoists out of every natural loop.
@@ -26,9 +28,14 @@ pub(super) fn run(func: &mut Function) -> Changed {
         loops = LoopForest::new(&cfg, &dom);
     }
     let cold = Cold::new(func, &cfg);
+    let escapes = Escapes::new(func);
+    let writes = LoopWrites::new(func, &loops);
     let mut changed = false;
     for (id, l) in loops.iter().rev() {
         let inside = |block: Block| loops.contains(id, block);
+        let leaves =
+            |block: &Block| cfg.succs(*block).iter().any(|&succ| !inside(succ)) || cfg.succs(*block).is_empty();
+        let exiting: Vec<Block> = l.blocks.iter().copied().filter(leaves).collect();
         let mut hoisted = Vec::new();
         let mut is_hoisted = FxHashSet::default();
         for &block in &l.blocks {
@@ -36,12 +43,13 @@ pub(super) fn run(func: &mut Function) -> Changed {
             if cold.contains(block) && !cold.contains(l.header) {
                 continue;
             }
-            // A block that every iteration executes before it can leave the loop or fault.
-            let always = l.latches.iter().all(|&latch| dom.dominates(block, latch)) && block == l.header;
+            // Whether the block is executed whenever the loop is entered.
+            let always = exiting.iter().chain(&l.latches).all(|&exit| dom.dominates(block, exit));
             for &inst in func.layout.insts(block) {
                 let data = func.dfg.inst(inst);
-                let movable =
-                    data.op.is_pure() || is_speculatable_load(func, inst) || (always && is_invariant_load(func, inst));
+                let movable = data.op.is_pure()
+                    || is_speculatable_load(func, inst)
+                    || (always && (is_invariant_load(func, inst) || is_unchanged(func, &writes, id, inst, &escapes)));
                 if !movable || is_free(data.op) {
                     continue;
                 }
@@ -82,6 +90,14 @@ pub(super) fn run(func: &mut Function) -> Changed {
         func.layout.insert_insts(preheader, at, &hoisted);
     }
     Changed(changed)
+}
+
+/// Whether an instruction is a load from memory that nothing in a loop may change.
+fn is_unchanged(func: &Function, writes: &LoopWrites, id: LoopId, inst: Inst, escapes: &Escapes) -> bool {
+    let data = func.dfg.inst(inst);
+    let (Opcode::Load, Imm::Mem(mem @ MemInfo { volatile: false, .. })) = (data.op, &data.imm) else { return false };
+    let place = Place::of_access(func, data.args[0], mem, func.dfg.ty(func.dfg.result(inst)));
+    !writes.may_change(id, &place, escapes)
 }
 
 /// Ops that cost nothing where they are. Hoisting them would only lengthen live ranges.

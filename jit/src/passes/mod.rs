@@ -1,22 +1,28 @@
 //! Canonical passes: from the form that a front end emits to the form that the rest of the compiler expects.
 //!
 //! [`inline`] and [`canonicalize`] take kernels from stage *imported* to *canonical*: calls are inlined, private variables are
-//! promoted, constants are folded, common subexpressions are shared, and loop-invariant code is hoisted. [`clean`] repeats the
-//! cheaper passes after work-items have become loops. A pass is one file with one function `run`; the pipeline verifies, prints
-//! and times. The order is [`CANONICAL`]. How to add a pass: `docs/add-a-pass.md`.
+//! promoted, constants are folded, common subexpressions are shared, loops are rotated and unrolled, and loop-invariant code is
+//! hoisted. [`clean`] repeats the cheaper passes after work-items have become loops. A pass is one file with one function `run`;
+//! the pipeline verifies, prints and times. The order is [`CANONICAL`], [`UNROLL`], [`SETTLE`]. How to add a pass: `docs/add-a-pass.md`.
 //!
 //! Deliberately not here: anything that depends on lanes or on a backend.
 
 mod addr;
 mod dce;
 mod gvn;
+mod if_convert;
 mod inline_calls;
 mod licm;
+pub(crate) mod loop_form;
 mod mem2reg;
+mod memory;
 mod narrow;
+mod rotate;
 mod simplify;
 mod simplify_cfg;
 mod tail_duplication;
+mod trip_count;
+mod unroll;
 mod util;
 
 pub(crate) use util::Replacements;
@@ -56,11 +62,14 @@ pub static PASSES: &[Pass] = &[
     pass!(gvn, "computes equal values only once"),
     pass!(licm, "moves loop-invariant values out of loops"),
     pass!(addr, "folds index arithmetic into addresses"),
+    pass!(if_convert, "turns branches around a few cheap instructions into selects"),
+    pass!(rotate, "tests the conditions of loops at the bottom"),
+    pass!(unroll, "unrolls loops with a constant number of iterations"),
     pass!(dce, "removes instructions and parameters without uses"),
     pass!(tail_duplication, "threaded dispatch: each case of a switch in a loop dispatches the next one"),
 ];
 
-/// The order of the canonical passes over a kernel, after inlining.
+/// The order of the canonical passes over a kernel, after inlining, up to those on loops.
 pub static CANONICAL: &[&str] = &[
     "simplify_cfg",
     "simplify",
@@ -72,13 +81,20 @@ pub static CANONICAL: &[&str] = &[
     "narrow",
     "simplify",
     "simplify_cfg",
-    "addr",
-    "gvn",
-    "licm",
-    "simplify",
-    "dce",
+    "if_convert",
+    "rotate",
     "simplify_cfg",
 ];
+
+/// Unrolling, and what follows if it has changed something: counters have become constants. Repeated for the loops around those
+/// unrolled, at most [`UNROLL_ROUNDS`] times.
+pub static UNROLL: &[&str] = &["unroll", "simplify_cfg", "simplify", "mem2reg", "simplify", "simplify_cfg"];
+
+/// How many nested loops are unrolled.
+const UNROLL_ROUNDS: usize = 3;
+
+/// The canonical passes after those on loops.
+pub static SETTLE: &[&str] = &["if_convert", "addr", "gvn", "licm", "simplify", "dce", "simplify_cfg"];
 
 /// The order of the passes after work-items have become loops.
 pub static CLEAN: &[&str] = &[
@@ -120,9 +136,29 @@ pub fn inline(module: &mut Module) -> Result<(), BuildError> {
     inline_calls::run(module)
 }
 
+/// The canonical passes in order, with one round of unrolling.
+pub fn canonical() -> Vec<&'static str> {
+    [CANONICAL, UNROLL, SETTLE].concat()
+}
+
 /// Takes a kernel without calls to stage *canonical*. `after` is as in [`run`].
 pub fn canonicalize(func: &mut Function, options: &Options, after: &mut dyn FnMut(&str, &Function)) {
-    run(func, if options.opt_disable { MINIMAL } else { CANONICAL }, after);
+    if options.opt_disable {
+        return run(func, MINIMAL, after);
+    }
+    run(func, CANONICAL, after);
+    for _ in 0..UNROLL_ROUNDS {
+        let mut unrolled = false;
+        run(func, &UNROLL[..1], &mut |name, func| {
+            unrolled = true;
+            after(name, func);
+        });
+        if !unrolled {
+            break;
+        }
+        run(func, &UNROLL[1..], after);
+    }
+    run(func, SETTLE, after);
 }
 
 /// The order of the passes after work-items have become lanes. They reduce the values that a work-item's context has to keep.

@@ -1,6 +1,6 @@
-//! Narrows 64-bit values of which only the low bits are used. Compilers tend to compute in the width of addresses what the
-//! program computes with fewer bits, and truncate at each use. A narrow operation is cheaper: more lanes fit in a vector, and
-//! many vector units have no 64-bit multiplication.
+//! Narrows values of which only the low bits are used: from 64 to 32 bits, and from 32 to 16. Compilers tend to compute in the
+//! width of addresses what the program computes with fewer bits, and truncate at each use; C computes with bytes as `int`. A narrow
+//! operation is cheaper: more lanes fit in a vector, and many vector units have no 64-bit multiplication.
 //!
 //! Each such value becomes the extension of a narrow value, computed from the low bits of its operands; `simplify` then cancels
 //! extensions and truncations. Sums without a narrow operand are not changed, because truncating their operands costs more.
@@ -13,37 +13,40 @@ use smallvec::SmallVec;
 use super::Changed;
 use super::util::Replacements;
 
-/// The narrowest type used. Narrower operations are not faster.
-const NARROW: Elem = Elem::I32;
-
 /// Narrows every value that allows it.
 pub(super) fn run(func: &mut Function) -> Changed {
     let edges = edges(func);
     let used = used_bits(func, &edges);
-    let narrow = |func: &Function, value: Value| {
-        func.dfg.ty(value).elem == Elem::I64 && (1..=NARROW.bits()).contains(&used[value])
-    };
+    let narrow = |func: &Function, value: Value| narrower(func.dfg.ty(value).elem, used[value]);
     let mut replacements = Replacements::default();
     let entry = func.layout.entry();
     for block in func.layout.blocks().to_vec() {
         for param in func.dfg.params(block).to_vec() {
-            if Some(block) != entry && narrow(func, param) {
-                replacements.set(param, narrow_param(func, block, param, &edges[block]));
+            // Loops do not count in less than 32 bits.
+            if Some(block) != entry
+                && let Some(elem @ Elem::I32) = narrow(func, param)
+            {
+                replacements.set(param, narrow_param(func, block, param, elem, &edges[block]));
             }
         }
         for inst in func.layout.take_insts(block) {
             func.layout.append_inst(block, inst);
             let Some(value) = func.dfg.single_result(inst) else { continue };
-            if !narrow(func, value) {
+            let Some(elem) = narrow(func, value) else { continue };
+            // The count of a left shift, or of a right shift that moves only bits that stay.
+            let op = func.dfg.inst(inst).op;
+            let most = if op == Opcode::Shl {
+                Some(elem.bits() - 1)
+            } else {
+                matches!(op, Opcode::Lshr | Opcode::Ashr).then(|| elem.bits() - used[value])
+            };
+            let small = most.zip(constant(func, inst)).is_some_and(|(most, count)| count <= most.into());
+            if !(is_low_bits_op(op) || small) {
                 continue;
             }
-            let is_shift = func.dfg.inst(inst).op == Opcode::Shl;
-            let small = constant(func, inst).is_some_and(|count| count < NARROW.bits().into());
-            if !(is_low_bits_op(func.dfg.inst(inst).op) || is_shift && small) {
-                continue;
-            }
-            if func.dfg.inst(inst).args.iter().any(|&arg| narrow(func, arg) || is_extension(func, arg)) {
-                replacements.set(value, narrow_op(func, block, inst));
+            let is_narrow = |arg: Value| narrow(func, arg) == Some(elem) || is_extension(func, arg, elem);
+            if func.dfg.inst(inst).args.iter().any(|&arg| is_narrow(arg)) {
+                replacements.set(value, narrow_op(func, block, inst, elem));
             }
         }
     }
@@ -66,11 +69,21 @@ fn is_low_bits_op(op: Opcode) -> bool {
     )
 }
 
-/// Whether a value is an extension of a value that is at most as wide as [`NARROW`].
-fn is_extension(func: &Function, value: Value) -> bool {
+/// The type in which to compute a value of which so many low bits are used, if it is narrower.
+fn narrower(elem: Elem, used: u32) -> Option<Elem> {
+    let half = match elem {
+        Elem::I64 => Elem::I32,
+        Elem::I32 => Elem::I16,
+        Elem::B1 | Elem::I8 | Elem::I16 | Elem::F16 | Elem::F32 | Elem::F64 | Elem::Ptr(_) => return None,
+    };
+    (1..=half.bits()).contains(&used).then_some(half)
+}
+
+/// Whether a value is an extension of a value that is at most as wide as `elem`.
+fn is_extension(func: &Function, value: Value, elem: Elem) -> bool {
     func.dfg.def_inst(value).is_some_and(|inst| {
         let data = func.dfg.inst(inst);
-        [Opcode::Zext, Opcode::Sext].contains(&data.op) && func.dfg.ty(data.args[0]).elem.bits() <= NARROW.bits()
+        [Opcode::Zext, Opcode::Sext].contains(&data.op) && func.dfg.ty(data.args[0]).elem.bits() <= elem.bits()
     })
 }
 
@@ -134,6 +147,8 @@ fn bits_of_operand(func: &Function, inst: Inst, operand: usize, used: u32) -> u3
         used.min(64 - mask.leading_zeros())
     } else if let (Opcode::Shl, 0, Some(count)) = (data.op, operand, constant(func, inst)) {
         if used > bits { bits } else { used.saturating_sub(count as u32 % bits).max(1) }
+    } else if let (Opcode::Lshr | Opcode::Ashr, 0, Some(count)) = (data.op, operand, constant(func, inst)) {
+        used.saturating_add(count as u32 % bits).min(bits)
     } else if is_low_bits_op(data.op) {
         used
     } else if data.op == Opcode::Itrunc {
@@ -149,7 +164,7 @@ fn constant(func: &Function, inst: Inst) -> Option<u64> {
 }
 
 /// Replaces a wide parameter by a narrow one. Returns its extension at the start of the block.
-fn narrow_param(func: &mut Function, block: Block, param: Value, terminators: &[Inst]) -> Value {
+fn narrow_param(func: &mut Function, block: Block, param: Value, elem: Elem, terminators: &[Inst]) -> Value {
     let Some(index) = func.dfg.params(block).iter().position(|&p| p == param) else {
         unreachable!("broken invariant: {param} is not a parameter of {block}")
     };
@@ -162,14 +177,14 @@ fn narrow_param(func: &mut Function, block: Block, param: Value, terminators: &[
             let at = func.layout.insts(from).len() - 1;
             let mut b = Builder::before(func, from, at);
             b.set_loc(b.func.locs[terminator]);
-            let kept = b.cast(Opcode::Itrunc, arg, ty.with_elem(NARROW));
+            let kept = b.cast(Opcode::Itrunc, arg, ty.with_elem(elem));
             let args = &mut func.dfg.targets_mut(terminator)[n].args;
             args.remove(index);
             args.push(kept);
         }
     }
     func.dfg.remove_param(block, index);
-    let kept = func.dfg.append_param(block, ty.with_elem(NARROW));
+    let kept = func.dfg.append_param(block, ty.with_elem(elem));
     if let Some(name) = func.names.remove(&param) {
         func.names.insert(kept, name);
     }
@@ -177,14 +192,14 @@ fn narrow_param(func: &mut Function, block: Block, param: Value, terminators: &[
 }
 
 /// Appends an op on the low bits of its operands to the block, and the extension of its result. Returns the extension.
-fn narrow_op(func: &mut Function, block: Block, inst: Inst) -> Value {
+fn narrow_op(func: &mut Function, block: Block, inst: Inst, elem: Elem) -> Value {
     let data = func.dfg.inst(inst).clone();
     let ty = func.dfg.ty(func.dfg.result(inst));
     let loc = func.locs[inst];
     let mut b = Builder::at_end(func, block);
     b.set_loc(loc);
     let args: SmallVec<[Value; 2]> =
-        data.args.iter().map(|&arg| b.cast(Opcode::Itrunc, arg, ty.with_elem(NARROW))).collect();
-    let made = b.value(data.op, &args, Imm::None, ty.with_elem(NARROW));
+        data.args.iter().map(|&arg| b.cast(Opcode::Itrunc, arg, ty.with_elem(elem))).collect();
+    let made = b.value(data.op, &args, Imm::None, ty.with_elem(elem));
     b.cast(Opcode::Zext, made, ty)
 }

@@ -27,6 +27,7 @@ use clift_kir::{Block, BlockCall, Function, Imm, Inst, InstData, Opcode, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Changed;
+use super::util::clone_inst;
 
 /// The least number of cases. With fewer, there is no jump table, and branch prediction works well.
 const MIN_CASES: usize = 4;
@@ -230,16 +231,6 @@ fn may_copy(func: &Function, block: Block) -> bool {
 
 fn is_constant(op: Opcode) -> bool {
     matches!(op, Opcode::Const | Opcode::Undef)
-}
-
-/// A copy of an instruction, which is not in the layout yet.
-fn clone_inst(func: &mut Function, inst: Inst, rename: impl FnMut(Value) -> Value) -> Inst {
-    let data = func.dfg.inst(inst).clone();
-    let types: Vec<_> = func.dfg.results(inst).iter().map(|&value| func.dfg.ty(value)).collect();
-    let clone = func.dfg.make_inst(data, &types);
-    func.dfg.map_uses(clone, rename);
-    func.locs[clone] = func.locs[inst];
-    clone
 }
 
 /// The instructions of a block that its terminator depends on or that must not move, including the terminator.

@@ -92,19 +92,19 @@ fn run_command(file: &FileTest, command: &Command) -> Result<(), Failed> {
 fn opt(file: &FileTest, names: &[String]) -> Result<(), String> {
     let mut module = file.module()?;
     for name in names {
-        let list: &[&str] = match name.as_str() {
+        let list: Vec<&str> = match name.as_str() {
             "inline" => {
                 passes::inline(&mut module).map_err(|e| e.to_string())?;
                 continue;
             }
-            "canonical" => passes::CANONICAL,
-            "clean" => passes::CLEAN,
-            name if passes::pass(name).is_some() => &[name],
+            "canonical" => passes::canonical(),
+            "clean" => passes::CLEAN.to_vec(),
+            name if passes::pass(name).is_some() => vec![name],
             name => return Err(format!("{}: there is no pass `{name}`", file.path.display())),
         };
         for id in module.funcs.keys().collect::<Vec<_>>() {
             if module.funcs[id].layout.entry().is_some() {
-                passes::run(&mut module.funcs[id], list, &mut |_, _| ());
+                passes::run(&mut module.funcs[id], &list, &mut |_, _| ());
             }
         }
     }

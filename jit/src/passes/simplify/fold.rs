@@ -9,6 +9,12 @@ use clift_kir::{Builder, InstData, Type, Value};
 pub(super) fn fold(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
     let dfg = &b.func.dfg;
     let args: Vec<&ConstData> = data.args.iter().map(|&v| dfg.as_const(v)).collect::<Option<_>>()?;
+    let folded = evaluate(data, ty, &args)?;
+    Some(b.constant(folded))
+}
+
+/// What an instruction with a result of type `ty` computes from constants; `None` if that depends on more than its operands.
+pub(in crate::passes) fn evaluate(data: &InstData, ty: Type, args: &[&ConstData]) -> Option<ConstData> {
     let src = args.first()?.ty.elem;
     let lanes: Vec<u64> = match data.op.info().meaning {
         Meaning::Lanes(meaning) => {
@@ -16,7 +22,7 @@ pub(super) fn fold(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Val
             let mut operands = [0; 3];
             (0..ty.lanes())
                 .map(|lane| {
-                    for (operand, arg) in operands.iter_mut().zip(&args) {
+                    for (operand, arg) in operands.iter_mut().zip(args) {
                         *operand = arg.lane(lane);
                     }
                     meaning(&cx, &operands[..args.len()])
@@ -32,5 +38,5 @@ pub(super) fn fold(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Val
         // The results of these depend on more than their operands.
         Meaning::Query | Meaning::Memory | Meaning::Control => return None,
     };
-    Some(b.constant(ConstData::new(ty, &lanes)))
+    Some(ConstData::new(ty, &lanes))
 }

@@ -209,6 +209,11 @@ fn compare(b: &mut Builder<'_>, imm: &Imm, x: Value, y: Value, ty: Type) -> Opti
     if splat_bits(b, x).is_some() && splat_bits(b, y).is_none() {
         return Some(b.icmp(cond.swapped(), y, x));
     }
+    if !operand.is_bool()
+        && let Some(value) = super::bools::compare(b, cond, x, y)
+    {
+        return Some(value);
+    }
     // An extended Boolean compared with zero is the Boolean itself or its complement.
     if is_bits(b, y, 0) && matches!(cond, IntCond::Ne | IntCond::Eq) {
         let widened = [Opcode::Zext, Opcode::Sext].into_iter().find_map(|op| defined_by(b, x, op).map(|d| d.args[0]));

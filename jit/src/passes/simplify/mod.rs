@@ -1,13 +1,16 @@
 //! Simplification: folds constants and applies algebraic identities. The rules lead to one canonical form, and no rule makes code
 //! worse: it yields an existing value, a constant, or one cheaper instruction.
 //!
-//! The rules are split by class of op: [`int`], [`float`], [`convert`], [`lanes`].
+//! The rules are split by class of op: [`int`] with [`bools`], [`float`], [`convert`], [`lanes`].
 
+mod bools;
 mod convert;
 mod float;
 mod fold;
 mod int;
 mod lanes;
+
+pub(super) use fold::evaluate;
 
 use clift_kir::dfg::ConstData;
 use clift_kir::{Builder, Function, Imm, Inst, InstData, Opcode, Type, Value};

@@ -1,0 +1,122 @@
+//! How often loops with constant bounds are executed, found by executing their counters.
+//!
+//! A counter is a parameter of the header that starts as a constant. Whatever is computed from counters and constants is known in
+//! each iteration, so a branch on it is, too. This covers all steps and conditions, also `i *= 2`.
+
+use clift_kir::analysis::{Cfg, DomTree, Loop, LoopForest, LoopId};
+use clift_kir::dfg::ConstData;
+use clift_kir::{Block, Function, Imm, Type, Value};
+use rustc_hash::FxHashMap;
+
+use super::loop_form;
+use super::simplify::evaluate;
+
+/// How many definitions deep a value is evaluated.
+const MAX_DEPTH: u32 = 16;
+
+/// A place where a loop is left after a constant number of iterations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TripCount {
+    /// The block whose branch leaves the loop.
+    pub(super) block: Block,
+    /// Which of the branch's targets stays in the loop.
+    pub(super) stays: usize,
+    /// How often the branch is executed; the last time, it leaves the loop.
+    pub(super) times: u64,
+}
+
+/// The first of the places at which a loop, in the form of [`loop_form`], is left after at most `limit` iterations. The loop may be
+/// left earlier elsewhere.
+pub(super) fn of_loop(
+    func: &Function,
+    (cfg, dom, loops): (&Cfg, &DomTree, &LoopForest),
+    id: LoopId,
+    limit: u64,
+) -> Option<TripCount> {
+    let data = loops.get(id);
+    let &[latch] = data.latches.as_slice() else { return None };
+    let preheader = loop_form::preheader(cfg, data)?;
+    let every_iteration =
+        data.blocks.iter().copied().filter(|&block| dom.dominates(block, latch) && loops.innermost(block) == Some(id));
+    let mut best: Option<TripCount> = None;
+    for block in every_iteration {
+        let Some(terminator) = func.layout.terminator(block) else { continue };
+        let branch = func.dfg.inst(terminator);
+        let Imm::Branch(calls) = &branch.imm else { continue };
+        let stays = match [loops.contains(id, calls[0].block), loops.contains(id, calls[1].block)] {
+            [true, false] => 0,
+            [false, true] => 1,
+            [true, true] | [false, false] => continue,
+        };
+        let limit = best.map_or(limit, |best| best.times - 1);
+        let mut counters = Counters::start(func, data, preheader);
+        if let Some(times) = counters.execute(func, data, latch, branch.args[0], stays, limit) {
+            best = Some(TripCount { block, stays, times });
+        }
+    }
+    best
+}
+
+/// The values of a loop's counters in one iteration.
+struct Counters {
+    /// Values of the header's parameters; `None` if unknown.
+    values: Vec<Option<ConstData>>,
+    /// What has been evaluated in this iteration.
+    known: FxHashMap<Value, Option<ConstData>>,
+}
+
+impl Counters {
+    /// The first iteration.
+    fn start(func: &Function, data: &Loop, preheader: Block) -> Counters {
+        let args = loop_form::args_of_edge(func, preheader, data.header).unwrap_or_default();
+        let values = args.iter().map(|&arg| func.dfg.as_const(arg).cloned()).collect();
+        Counters { values, known: FxHashMap::default() }
+    }
+
+    /// Executes iterations until the branch on `condition` leaves the loop. Returns how many it took.
+    fn execute(
+        &mut self,
+        func: &Function,
+        data: &Loop,
+        latch: Block,
+        condition: Value,
+        stays: usize,
+        limit: u64,
+    ) -> Option<u64> {
+        let params = func.dfg.params(data.header);
+        let next = loop_form::args_of_edge(func, latch, data.header)?;
+        for iteration in 1..=limit {
+            self.known = params.iter().copied().zip(self.values.iter().cloned()).collect();
+            let holds = self.evaluate(func, condition, 0)?.as_splat()? != 0;
+            if holds != (stays == 0) {
+                return Some(iteration);
+            }
+            self.values = next.iter().map(|&arg| self.evaluate(func, arg, 0)).collect();
+        }
+        None
+    }
+
+    fn evaluate(&mut self, func: &Function, value: Value, depth: u32) -> Option<ConstData> {
+        if let Some(constant) = func.dfg.as_const(value) {
+            return Some(constant.clone());
+        }
+        if let Some(known) = self.known.get(&value) {
+            return known.clone();
+        }
+        let result = self.compute(func, value, depth);
+        self.known.insert(value, result.clone());
+        result
+    }
+
+    fn compute(&mut self, func: &Function, value: Value, depth: u32) -> Option<ConstData> {
+        let inst = func.dfg.def_inst(value)?;
+        let data = func.dfg.inst(inst);
+        let ty: Type = func.dfg.ty(value);
+        if depth == MAX_DEPTH || !data.op.is_pure() || data.args.is_empty() {
+            return None;
+        }
+        let args: Vec<ConstData> =
+            data.args.iter().map(|&arg| self.evaluate(func, arg, depth + 1)).collect::<Option<_>>()?;
+        evaluate(data, ty, &args.iter().collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,223 @@
+//! Full unrolling: a loop with a constant number of iterations becomes that many copies of its body.
+//!
+//! What is computed from the loop's counter folds in each copy. Private arrays that are indexed by the counter then have constant
+//! indices, so that they become values. Work-items of a pack execute the copies without the loop's overhead, and loads of
+//! neighbouring elements can be combined.
+//!
+//! **Cost model.** The size of a loop is the number of its instructions, without constants and jumps; what folds in the copies
+//! counts only in the loop, not in the copies. Copies may have [`MAX_COPIES`] instructions in all. More are worth it, in
+//! proportion to what folds, but at most [`MAX_BOOST`] times as many; and [`MAX_ARRAY_COPIES`], if the loop indexes private arrays
+//! only by counters, so that these may become values.
+//!
+//! Inner loops come first. Loops with barriers or other convergent ops are not unrolled, because copies of those would become
+//! regions of their own. A kernel grows by at most [`MAX_GROWTH`] instructions.
+
+use clift_kir::analysis::{Cold, LoopForest, LoopId};
+use clift_kir::{Block, Effects, Function, Inst, Opcode, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::trip_count::{self, TripCount};
+use super::util::{clone_inst, set_jump};
+use super::{Changed, loop_form};
+
+/// The most instructions of all copies of a loop.
+const MAX_COPIES: u64 = 160;
+/// The most times as many if instructions fold.
+const MAX_BOOST: u64 = 3;
+/// The most instructions of all copies of a loop if private arrays may become values.
+const MAX_ARRAY_COPIES: u64 = 1000;
+/// The most iterations.
+const MAX_ITERATIONS: u64 = 130;
+/// The most instructions that unrolling adds to a function.
+const MAX_GROWTH: u64 = 8000;
+
+/// Unrolls innermost loops, then the loops around them if these have become innermost ones and that is still worth it.
+pub(super) fn run(func: &mut Function) -> Changed {
+    let Some((cfg, dom, loops)) = loop_form::run(func) else { return Changed(false) };
+    let cold = Cold::new(func, &cfg);
+    let mut growth = 0;
+    let mut changed = false;
+    for (id, data) in loops.iter().rev() {
+        let is_innermost = data.blocks.iter().all(|&block| loops.innermost(block) == Some(id));
+        if !is_innermost || cold.contains(data.header) {
+            continue;
+        }
+        let Some(trips) = trip_count::of_loop(func, (&cfg, &dom, &loops), id, MAX_ITERATIONS) else { continue };
+        let size = LoopSize::new(func, &loops, id);
+        let copies = size.copied * trips.times;
+        if !size.is_worth(trips.times) || growth + copies > MAX_GROWTH {
+            continue;
+        }
+        growth += copies;
+        changed |= unroll(func, &loops, id, trips).is_some();
+    }
+    Changed(changed)
+}
+
+/// What a loop and its copies cost.
+struct LoopSize {
+    /// Instructions of an iteration in the loop.
+    rolled: u64,
+    /// Those of a copy.
+    copied: u64,
+    /// Whether the loop accesses private variables at places that only counters decide.
+    indexes_arrays: bool,
+    /// Whether it contains nothing that must not be copied.
+    may_copy: bool,
+}
+
+impl LoopSize {
+    fn new(func: &Function, loops: &LoopForest, id: LoopId) -> LoopSize {
+        let data = loops.get(id);
+        let mut size = LoopSize { rolled: 0, copied: 0, indexes_arrays: false, may_copy: true };
+        // What folds in a copy: counters, and what is computed from them and constants. `places` are addresses in variables.
+        let mut folds: FxHashSet<Value> = counters(func, loops, id);
+        let mut places: FxHashSet<Value> = FxHashSet::default();
+        for &block in &data.blocks {
+            for &inst in func.layout.insts(block) {
+                let data = func.dfg.inst(inst);
+                if data.op.info().effects == Effects::Convergent {
+                    size.may_copy = false;
+                }
+                let folding = |value: Value| folds.contains(&value) || func.dfg.as_const(value).is_some();
+                let result = func.dfg.single_result(inst);
+                if matches!(data.op, Opcode::Const | Opcode::Undef | Opcode::Jump | Opcode::Branch) {
+                    size.rolled += u64::from(data.op == Opcode::Branch);
+                    continue;
+                }
+                size.rolled += 1;
+                let is_address = data.op == Opcode::Addr && data.args[1..].iter().all(|&index| folding(index));
+                if let Some(result) = result
+                    && data.op.is_pure()
+                    && (is_address || (!data.args.is_empty() && data.args.iter().all(|&arg| folding(arg))))
+                {
+                    if is_address {
+                        if is_variable(func, data.args[0], &places) {
+                            places.insert(result);
+                        }
+                    } else {
+                        folds.insert(result);
+                    }
+                    continue;
+                }
+                if matches!(data.op, Opcode::Load | Opcode::Store) && places.contains(&data.args[0]) {
+                    size.indexes_arrays = true;
+                }
+                size.copied += 1;
+            }
+        }
+        size
+    }
+
+    fn is_worth(&self, times: u64) -> bool {
+        let boost = (self.rolled * 100 / self.copied.max(1)).clamp(100, 100 * MAX_BOOST);
+        let limit = if self.indexes_arrays { MAX_ARRAY_COPIES } else { MAX_COPIES * boost / 100 };
+        self.may_copy && self.copied * times <= limit
+    }
+}
+
+/// The parameters of a loop's header that start as constants and change by constants.
+fn counters(func: &Function, loops: &LoopForest, id: LoopId) -> FxHashSet<Value> {
+    let data = loops.get(id);
+    let &[latch] = data.latches.as_slice() else { return FxHashSet::default() };
+    let steps = loop_form::args_of_edge(func, latch, data.header).unwrap_or_default();
+    let is_counter = |param: Value, step: Value| {
+        let Some(inst) = func.dfg.def_inst(step) else { return false };
+        let data = func.dfg.inst(inst);
+        data.op.is_pure()
+            && data.args.contains(&param)
+            && data.args.iter().all(|&arg| arg == param || func.dfg.as_const(arg).is_some())
+    };
+    let params = func.dfg.params(data.header).iter().zip(steps);
+    params.filter(|&(&param, &step)| is_counter(param, step)).map(|(&param, _)| param).collect()
+}
+
+/// Whether an address is that of a private variable, or one of `places`.
+fn is_variable(func: &Function, address: Value, places: &FxHashSet<Value>) -> bool {
+    let mut at = address;
+    loop {
+        if places.contains(&at) {
+            return true;
+        }
+        let Some(inst) = func.dfg.def_inst(at) else { return false };
+        let data = func.dfg.inst(inst);
+        match (data.op, data.args.as_slice()) {
+            (Opcode::SlotAddr, _) => return true,
+            (Opcode::Addr, &[base]) | (Opcode::SpaceCast, &[base]) => at = base,
+            _ => return false,
+        }
+    }
+}
+
+/// Replaces a loop by as many copies of its body as it has iterations.
+fn unroll(func: &mut Function, loops: &LoopForest, id: LoopId, trips: TripCount) -> Option<()> {
+    let data = loops.get(id);
+    let &[latch] = data.latches.as_slice() else { return None };
+    let body: Vec<(Block, Vec<Inst>)> =
+        data.blocks.iter().map(|&block| (block, func.layout.insts(block).to_vec())).collect();
+    let mut order = Vec::new();
+    // Of the last iteration so far: the loop's own blocks are the first one.
+    let (mut last_latch, mut last_exit) = (latch, trips.block);
+    let mut exits = Vec::new();
+    for _ in 1..trips.times {
+        let copies: FxHashMap<Block, Block> = body.iter().map(|&(block, _)| (block, func.dfg.make_block())).collect();
+        let mut values: FxHashMap<Value, Value> = FxHashMap::default();
+        for (block, insts) in &body {
+            let copy = copies[block];
+            order.push(copy);
+            func.layout.append_block(copy);
+            if func.layout.is_cold(*block) {
+                func.layout.set_cold(copy);
+            }
+            for param in func.dfg.params(*block).to_vec() {
+                let ty = func.dfg.ty(param);
+                let made = func.dfg.append_param(copy, ty);
+                values.insert(param, made);
+            }
+            // Blocks are in reverse postorder, so definitions come before their uses, except in arguments of the back edge.
+            for &inst in insts {
+                let made = clone_inst(func, inst, |value| values.get(&value).copied().unwrap_or(value));
+                func.layout.append_inst(copy, made);
+                for (&old, &new) in func.dfg.results(inst).iter().zip(func.dfg.results(made)) {
+                    values.insert(old, new);
+                }
+                for call in func.dfg.targets_mut(made) {
+                    if let Some(&target) = copies.get(&call.block) {
+                        call.block = target;
+                    }
+                }
+            }
+        }
+        let back_edge = func.layout.terminator(last_latch)?;
+        func.dfg.targets_mut(back_edge)[0].block = copies[&data.header];
+        last_latch = copies[&latch];
+        exits.push(last_exit);
+        last_exit = copies[&trips.block];
+    }
+    for block in exits {
+        jump_to(func, block, trips.stays);
+    }
+    jump_to(func, last_exit, 1 - trips.stays);
+    place_after(func, latch, &order);
+    Some(())
+}
+
+/// Replaces a block's branch by a jump to one of its targets.
+fn jump_to(func: &mut Function, block: Block, target: usize) {
+    let Some(terminator) = func.layout.terminator(block) else { return };
+    let call = func.dfg.targets(terminator)[target].clone();
+    set_jump(func, terminator, call);
+}
+
+/// Places blocks after another one.
+fn place_after(func: &mut Function, at: Block, new: &[Block]) {
+    let placed: FxHashSet<Block> = new.iter().copied().collect();
+    let mut order = Vec::with_capacity(func.layout.blocks().len());
+    for &block in func.layout.blocks().iter().filter(|block| !placed.contains(block)) {
+        order.push(block);
+        if block == at {
+            order.extend(new);
+        }
+    }
+    func.layout.set_order(order);
+}
