@@ -29,9 +29,11 @@ impl Available {
     /// The value that a load would give, if known.
     pub(super) fn value(&self, func: &Function, inst: Inst, ty: Type) -> Option<Value> {
         let data = func.dfg.inst(inst);
-        let plain = data.op == Opcode::Load && matches!(data.imm, Imm::Mem(MemInfo { volatile: false, .. }));
-        let known = self.0.iter().rev().find(|known| known.pointer == data.args[0] && known.ty == ty);
-        known.filter(|_| plain).map(|known| known.value)
+        if data.op != Opcode::Load || !matches!(data.imm, Imm::Mem(MemInfo { volatile: false, .. })) {
+            return None;
+        }
+        let pointer = data.args[0];
+        self.0.iter().rev().find(|known| known.pointer == pointer && known.ty == ty).map(|known| known.value)
     }
 
     /// Records what an instruction reads or writes. Forgets the older half when there is too much.
