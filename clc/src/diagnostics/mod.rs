@@ -157,6 +157,14 @@ impl Diagnostics {
         self.list.push(diagnostic);
     }
 
+    /// Reports a warning only if an option or a pragma asks for its group.
+    pub(crate) fn report_if_asked(&mut self, warning: Diagnostic) {
+        let group = warning.group.map(|group| group.0);
+        if group.is_some_and(|group| groups::is_asked_for(group, warning.span.lo, &self.options, &self.regions)) {
+            self.report(warning);
+        }
+    }
+
     /// Reports an error.
     pub fn error(&mut self, span: Span, text: impl Into<String>) {
         self.report(Diagnostic::error(span, text));

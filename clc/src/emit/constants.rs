@@ -158,6 +158,8 @@ impl ModuleBuilder<'_> {
 
     /// A sampler from the value of its initializer.
     pub(crate) fn sampler(&mut self, bits: u64) -> Id {
+        // A device has the second if it has the first.
+        self.capability(Capability::ImageBasic);
         self.capability(Capability::LiteralSampler);
         let ty = self.unique_type(Op::TypeSampler, &[]);
         let addressing = (bits as u32 & 0xe) >> 1;

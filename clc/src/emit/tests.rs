@@ -195,7 +195,7 @@ fn contraction_is_forbidden_everywhere_if_somewhere() {
 fn fast_math_is_decorated() {
     let mut fast = options();
     fast.math.fast_relaxed_math = true;
-    let list = with("kernel void k(global float *p) { p[0] = p[1] * p[2] + sin(p[3]); }", &fast);
+    let list = with("kernel void k(global float *p) { p[0] = p[1] / p[2] + sin(p[3]); }", &fast);
     let modes = list.0.iter().filter(|(op, operands)| *op == Op::Decorate && operands[1] == 40).count();
     assert_eq!(modes, 3);
 }
@@ -242,4 +242,21 @@ fn constant_arrays_are_tables() {
     );
     // Three parameters, the array that is passed, and the one that is indexed. Known elements are constants.
     assert_eq!(list.count(Op::Variable), 3 + 1 + 1);
+}
+
+#[test]
+fn products_in_sums_are_contracted() {
+    let fused = |source: &str| {
+        let list = module(source);
+        (list.count(Op::ExtInst), list.count(Op::FMul), list.count(Op::FNegate))
+    };
+    assert_eq!(fused("kernel void k(global float *p) { p[0] = p[1] * p[2] + p[3]; p[4] += p[5] * p[6]; }"), (2, 0, 0));
+    assert_eq!(fused("kernel void k(global float *p) { p[0] = p[1] * p[2] - p[3]; p[4] -= p[5] * p[6]; }"), (2, 0, 2));
+    assert_eq!(fused("kernel void k(global float *p) { p[0] = -(p[1] * p[2]) + p[3] * p[4]; }"), (1, 1, 1));
+    assert_eq!(fused("kernel void k(global float4 *p) { p[0] = p[3] - p[1] * p[2]; }"), (1, 0, 1));
+    // Not across statements, and not where it is forbidden.
+    assert_eq!(fused("kernel void k(global float *p) { float x = p[1] * p[2]; p[0] = x + p[3]; }"), (0, 1, 0));
+    let forbidden = "#pragma OPENCL FP_CONTRACT OFF\nkernel void k(global float *p) { p[0] = p[1] * p[2] + p[3]; }";
+    assert_eq!(fused(forbidden), (0, 1, 0));
+    assert_eq!(fused("kernel void k(global int *p) { p[0] = p[1] * p[2] + p[3]; }"), (0, 0, 0));
 }

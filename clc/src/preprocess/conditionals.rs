@@ -21,11 +21,11 @@ pub(super) struct Conditional {
 
 impl Preprocessor<'_, '_> {
     /// A conditional directive, in a group that is read.
-    pub(super) fn conditional(&mut self, directive: &str, hash: PpToken, word: PpToken) {
+    pub(super) fn conditional(&mut self, directive: &str, word: PpToken) {
         match directive {
             "if" | "ifdef" | "ifndef" => {
                 let is_taken = self.condition(directive);
-                self.push(Conditional { span: hash.token.span, was_taken: is_taken, has_else: false });
+                self.push(Conditional { span: word.token.span, was_taken: is_taken, has_else: false });
                 if !is_taken {
                     self.skip_groups();
                 }
@@ -33,7 +33,7 @@ impl Preprocessor<'_, '_> {
             "endif" => {
                 self.end_directive("endif");
                 if self.file_mut().is_none_or(|file| file.conditionals.pop().is_none()) {
-                    self.session.diagnostics.error(hash.token.span, "#endif without #if");
+                    self.session.diagnostics.error(word.token.span, "#endif without #if");
                 }
             }
             _ => {
@@ -41,7 +41,7 @@ impl Preprocessor<'_, '_> {
                 let Some(open) = self.file_mut().and_then(|file| file.conditionals.last().copied()) else {
                     self.skip_directive();
                     let text = format!("#{directive} without #if");
-                    return self.session.diagnostics.error(hash.token.span, text);
+                    return self.session.diagnostics.error(word.token.span, text);
                 };
                 if directive == "else" {
                     self.end_directive("else");
@@ -49,7 +49,7 @@ impl Preprocessor<'_, '_> {
                     self.warn_extension(directive, word);
                     self.skip_directive();
                 }
-                self.check_order(open, directive, hash);
+                self.check_order(open, directive, word);
                 self.skip_groups();
             }
         }
@@ -70,10 +70,10 @@ impl Preprocessor<'_, '_> {
     }
 
     /// Reports `#else` or `#elif` after `#else`.
-    fn check_order(&mut self, open: Conditional, directive: &str, hash: PpToken) {
+    fn check_order(&mut self, open: Conditional, directive: &str, word: PpToken) {
         if open.has_else {
             let text = format!("#{directive} after #else");
-            self.session.diagnostics.error(hash.token.span, text);
+            self.session.diagnostics.error(word.token.span, text);
         } else if directive == "else"
             && let Some(open) = self.file_mut().and_then(|file| file.conditionals.last_mut())
         {
@@ -102,7 +102,7 @@ impl Preprocessor<'_, '_> {
     fn skip_groups(&mut self) {
         let mut depth = 0_usize;
         loop {
-            let Some((hash, word, name)) = self.next_skipped_directive() else { return };
+            let Some((word, name)) = self.next_skipped_directive() else { return };
             match &*name {
                 "if" | "ifdef" | "ifndef" => depth += 1,
                 "endif" if depth > 0 => depth -= 1,
@@ -128,7 +128,7 @@ impl Preprocessor<'_, '_> {
                         }
                     };
                     self.skip_directive();
-                    self.check_order(open, &name, hash);
+                    self.check_order(open, &name, word);
                     if is_taken {
                         if let Some(open) = self.file_mut().and_then(|file| file.conditionals.last_mut()) {
                             open.was_taken = true;
@@ -142,15 +142,14 @@ impl Preprocessor<'_, '_> {
         }
     }
 
-    /// The next directive of an excluded group: `#`, its name, and the name's text. `None` at the end of the file.
-    fn next_skipped_directive(&mut self) -> Option<(PpToken, PpToken, String)> {
+    /// The next directive of an excluded group: its name, and the name's text. `None` at the end of the file.
+    fn next_skipped_directive(&mut self) -> Option<(PpToken, String)> {
         let Some(Stream::File(file)) = self.streams.last_mut() else { return None };
         let mut sink = Sink { names: &mut self.session.names, diagnostics: &mut self.session.diagnostics };
         let lexer = &mut file.lexer;
         if !lexer.next_directive(&mut sink) {
             return None;
         }
-        let hash = PpToken::new(TokenKind::End, lexer.span(lexer.at - 1, lexer.at));
         lexer.in_directive = true;
         lexer.line_start = false;
         let was_silent = std::mem::replace(&mut lexer.is_silent, true);
@@ -160,7 +159,7 @@ impl Preprocessor<'_, '_> {
             TokenKind::Identifier(name) => self.session.names.text(name).to_owned(),
             _ => String::new(),
         };
-        Some((hash, word, name))
+        Some((word, name))
     }
 
     /// Skips to the end of a directive that ought to be there.

@@ -97,7 +97,7 @@ impl Preprocessor<'_, '_> {
             dynamic: None,
             is_disabled: false,
         };
-        self.check_body(&one).then_some(one)
+        self.check_body(&one, token.token.span).then_some(one)
     }
 
     /// The place of `##` becomes that of the whole paste, which is what its result is reported at.
@@ -172,8 +172,8 @@ impl Preprocessor<'_, '_> {
         None
     }
 
-    /// Checks the operators of a body.
-    fn check_body(&mut self, one: &Macro) -> bool {
+    /// Checks the operators of a body; `end` is where it ends.
+    fn check_body(&mut self, one: &Macro, end: Span) -> bool {
         let is_paste = |token: &PpToken| token.token.kind == TokenKind::Punct(Punct::HashHash);
         let error = match (one.body.first(), one.body.last()) {
             (Some(first), _) if is_paste(first) => Some((first, "'##' cannot appear at start of macro expansion")),
@@ -194,7 +194,7 @@ impl Preprocessor<'_, '_> {
             if token.token.kind == TokenKind::Punct(Punct::Hash)
                 && !next.is_some_and(|next| next.parameter != 0 || is_optional(next))
             {
-                let span = next.map_or(token.token.span, |next| next.token.span);
+                let span = next.map_or(end, |next| next.token.span);
                 self.session.diagnostics.error(span, "'#' is not followed by a macro parameter");
                 return false;
             }

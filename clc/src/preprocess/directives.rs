@@ -8,29 +8,10 @@ use super::lexer::PpToken;
 use super::stream::Stream;
 use super::token::TokenKind;
 use crate::diagnostics::Diagnostic;
+use crate::source::Span;
 
-/// Names of directives, for suggestions.
-const DIRECTIVES: &[&str] = &[
-    "if",
-    "ifdef",
-    "ifndef",
-    "elif",
-    "elifdef",
-    "elifndef",
-    "else",
-    "endif",
-    "define",
-    "undef",
-    "include",
-    "include_next",
-    "import",
-    "line",
-    "error",
-    "warning",
-    "pragma",
-    "ident",
-    "sccs",
-];
+/// Names of directives that are suggested for others.
+const SUGGESTED: &[&str] = &["if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif"];
 
 impl Preprocessor<'_, '_> {
     /// Obeys a directive whose `#` was read. A pragma can be a token.
@@ -51,7 +32,7 @@ impl Preprocessor<'_, '_> {
         };
         match &*name {
             "if" | "ifdef" | "ifndef" | "elif" | "elifdef" | "elifndef" | "else" | "endif" => {
-                self.conditional(&name, hash, word);
+                self.conditional(&name, word);
             }
             "define" => self.define_directive(),
             "undef" => self.undef_directive(),
@@ -122,7 +103,8 @@ impl Preprocessor<'_, '_> {
         };
         let text = self.session.names.text(text);
         let what = if is_marker { "GNU line marker" } else { "#line" };
-        if !text.bytes().all(|digit| digit.is_ascii_digit()) {
+        if let Some(bad) = text.bytes().position(|digit| !digit.is_ascii_digit()) {
+            let span = within(span, text, bad);
             self.session.diagnostics.error(span, format!("{what} directive requires a simple digit sequence"));
             return None;
         }
@@ -169,6 +151,12 @@ impl Preprocessor<'_, '_> {
     }
 }
 
+/// The place of a byte of a token that is spelled as its text.
+pub(super) fn within(span: Span, text: &str, at: usize) -> Span {
+    let is_plain = span.hi.wrapping_sub(span.lo) as usize == text.len() && at < text.len();
+    if is_plain { Span { lo: span.lo + at as u32, ..span } } else { span }
+}
+
 /// The text of a string literal without its escapes.
 pub(super) fn unescaped(text: &str) -> String {
     let mut plain = String::new();
@@ -185,7 +173,7 @@ pub(super) fn unescaped(text: &str) -> String {
 /// The directive that a name resembles.
 fn nearest(name: &str) -> Option<&'static str> {
     let limit = (name.len() + 2) / 3;
-    let distances = DIRECTIVES.iter().map(|other| (distance(name, other), *other));
+    let distances = SUGGESTED.iter().map(|other| (distance(name, other), *other));
     distances
         .filter(|(distance, _)| *distance <= limit && *distance > 0)
         .min_by_key(|(distance, _)| *distance)

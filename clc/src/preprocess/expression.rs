@@ -1,6 +1,7 @@
 //! Conditions of `#if`: integers of 64 bits, signed or unsigned.
 
 use super::Preprocessor;
+use super::directives::within;
 use super::lexer::PpToken;
 use super::macros::Entry;
 use super::token::{Punct, TokenKind};
@@ -70,11 +71,7 @@ impl Preprocessor<'_, '_> {
         let value = self.binary(&mut evaluation, left, 3, true).ok()?;
         let end = evaluation.next;
         if end.token.kind != TokenKind::End {
-            let text = if strength(end.token.kind) == Some(2) {
-                "':' without preceding '?'"
-            } else {
-                "expected end of line in preprocessor expression"
-            };
+            let text = "expected end of line in preprocessor expression";
             self.session.diagnostics.error(end.token.span, text);
             return None;
         }
@@ -160,6 +157,7 @@ impl Preprocessor<'_, '_> {
                     _ => Value { span, ..value },
                 })
             }
+            TokenKind::Punct(Punct::RightParen) => self.fail(span, "expected value in expression"),
             _ => self.fail(span, "invalid token at start of a preprocessor expression"),
         }
     }
@@ -221,7 +219,7 @@ impl Preprocessor<'_, '_> {
             e.next = self.lex();
             let mut right = self.value(e, is_right_live)?;
             if punct == Punct::Question {
-                left = self.choice(e, left, right, is_live)?;
+                left = self.choice(e, left, right, operator.token.span, is_live)?;
                 continue;
             }
             // What binds more strongly belongs to the right side.
@@ -246,6 +244,7 @@ impl Preprocessor<'_, '_> {
         e: &mut Evaluation,
         condition: Value,
         middle: Value,
+        at: Span,
         is_live: bool,
     ) -> Result<Value, Reported> {
         let is_first = condition.bits != 0;
@@ -254,7 +253,7 @@ impl Preprocessor<'_, '_> {
         let colon = e.next;
         if colon.token.kind != TokenKind::Punct(Punct::Colon) {
             let error = Diagnostic::error(colon.token.span, "expected ':'").range(condition.span).range(first.span);
-            self.session.diagnostics.report(error);
+            self.session.diagnostics.report(error.note(at, "to match this '?'"));
             return Err(Reported);
         }
         e.next = self.lex();
@@ -379,15 +378,18 @@ impl Preprocessor<'_, '_> {
         }
         let length = digits.bytes().take_while(|byte| char::from(*byte).is_digit(radix.max(10))).count();
         let (digits, suffix) = digits.split_at(length);
-        if let Some(bad) = digits.chars().find(|digit| !digit.is_digit(radix)) {
+        let from = text.len() - suffix.len() - digits.len();
+        if let Some((at, bad)) = digits.char_indices().find(|(_, digit)| !digit.is_digit(radix)) {
+            let span = within(span, text, from + at);
             return self.fail(span, format!("invalid digit '{bad}' in {what} constant"));
         }
         let is_unsigned = match suffix {
             "" | "l" | "ll" => false,
             "u" | "ul" | "lu" | "ull" | "llu" => true,
             _ => {
-                let suffix = &text[text.len() - suffix.len()..];
-                return self.fail(span, format!("invalid suffix '{suffix}' on integer constant"));
+                let from = text.len() - suffix.len();
+                let suffix = text.get(from..).unwrap_or_default();
+                return self.fail(within(span, text, from), format!("invalid suffix '{suffix}' on integer constant"));
             }
         };
         let mut bits = 0_u64;

@@ -151,7 +151,8 @@ impl Preprocessor<'_, '_> {
                             return Some(HeaderName { name, is_angled: true, span });
                         }
                         TokenKind::End => {
-                            self.session.diagnostics.error(first.token.span, "expected \"FILENAME\" or <FILENAME>");
+                            let error = Diagnostic::error(token.token.span, "expected '>'");
+                            self.session.diagnostics.report(error.note(first.token.span, "to match this '<'"));
                             return None;
                         }
                         _ => {

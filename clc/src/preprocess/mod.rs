@@ -85,6 +85,8 @@ struct Preprocessor<'s, 'o> {
     pragmas: Vec<Pragma>,
     /// `#pragma pack`
     packing: pragmas::Packing,
+    /// The end of the pragma that is being obeyed.
+    pragma_end: Span,
     /// `#pragma clang diagnostic`, and what it pushed.
     settings: Vec<Setting>,
     settings_saved: Vec<Vec<Setting>>,
@@ -119,6 +121,7 @@ pub fn preprocess(session: &mut Session<'_>, source: &[u8]) -> Preprocessed {
         files: Files::default(),
         pragmas: Vec::new(),
         packing: pragmas::Packing::default(),
+        pragma_end: Span::NONE,
         settings: Vec::new(),
         settings_saved: Vec::new(),
         space_pending: false,

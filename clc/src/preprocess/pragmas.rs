@@ -119,6 +119,7 @@ impl Preprocessor<'_, '_> {
         loop {
             let token = self.raw();
             if token.token.kind == TokenKind::End {
+                self.pragma_end = token.token.span;
                 break;
             }
             tokens.push(token);
@@ -151,6 +152,7 @@ impl Preprocessor<'_, '_> {
         // Only quotes and backslashes are escaped in it.
         let text = text.replace("\\\"", "\"").replace("\\\\", "\\");
         let tokens = self.lex_text(&text, span, usize::MAX);
+        self.pragma_end = span;
         let pragma = self.pragma(&tokens, span)?;
         let mut token = self.pragma_token(pragma, span);
         token.token.line_start = word.token.line_start;
@@ -179,7 +181,7 @@ impl Preprocessor<'_, '_> {
         let rest_2 = tokens.get(2..).unwrap_or_default();
         match (&*first, &*second) {
             ("once", _) => {
-                self.once(span);
+                self.once(tokens.first().map_or(span, |token| token.token.span));
                 None
             }
             ("unroll", _) => self.unroll(rest, "unroll"),
@@ -189,15 +191,12 @@ impl Preprocessor<'_, '_> {
             }
             ("GCC", "unroll") => self.unroll(rest_2, "GCC unroll"),
             ("GCC", "nounroll") => Some(Pragma::Unroll(Some(1))),
-            ("OPENCL", "EXTENSION") => self.extension(rest_2, tokens.get(1)?.token.span),
-            ("OPENCL" | "STDC", "FP_CONTRACT") => {
-                let at = tokens.get(1).map_or(span, |token| token.token.span);
-                self.on_off(rest_2, at).map(Pragma::FpContract)
-            }
+            ("OPENCL", "EXTENSION") => self.extension(rest_2),
+            ("OPENCL" | "STDC", "FP_CONTRACT") => self.on_off(rest_2).map(Pragma::FpContract),
             ("clang", "fp") => self.fp(rest_2),
             ("clang", "loop") => self.clang_loop(rest_2),
             ("clang" | "GCC", "diagnostic") => {
-                self.diagnostic_pragma(rest_2, tokens.get(1)?.token.span);
+                self.diagnostic_pragma(rest_2);
                 None
             }
             ("clang" | "GCC", "warning" | "error") | ("message", _) => {
@@ -209,9 +208,9 @@ impl Preprocessor<'_, '_> {
                 );
                 None
             }
-            ("pack", _) => self.pack(rest),
+            ("pack", _) => self.pack(rest, tokens.first()?.token.span),
             ("push_macro" | "pop_macro", _) => {
-                self.saved_macro(rest, &first, span);
+                self.saved_macro(rest, &first, tokens.first()?.token.span);
                 None
             }
             _ => {
@@ -222,7 +221,12 @@ impl Preprocessor<'_, '_> {
                         "OPENCL" | "STDC" | "clang" | "GCC" => tokens.get(1).map_or(at, |token| token.token.span),
                         _ => at,
                     };
-                    self.warn(at, "unknown-pragmas", "unknown pragma ignored");
+                    if first == "STDC" {
+                        self.warn(at, "unknown-pragmas", "unknown pragma in STDC namespace");
+                    } else {
+                        let warning = Diagnostic::warning(at, "unknown-pragmas", "unknown pragma ignored");
+                        self.session.diagnostics.report_if_asked(warning);
+                    }
                 }
                 None
             }
@@ -329,13 +333,13 @@ impl Preprocessor<'_, '_> {
     }
 
     /// `ON`, `OFF` or `DEFAULT`
-    fn on_off(&mut self, rest: &[PpToken], span: Span) -> Option<Option<bool>> {
+    fn on_off(&mut self, rest: &[PpToken]) -> Option<Option<bool>> {
         let value = match self.word(rest.first()) {
             "ON" => Some(true),
             "OFF" => Some(false),
             "DEFAULT" => None,
             _ => {
-                let at = rest.first().map_or(span, |token| token.token.span);
+                let at = rest.first().map_or(self.pragma_end, |token| token.token.span);
                 self.warn(at, "unknown-pragmas", "expected 'ON' or 'OFF' or 'DEFAULT' in pragma");
                 return None;
             }
@@ -347,9 +351,10 @@ impl Preprocessor<'_, '_> {
     }
 
     /// `#pragma OPENCL EXTENSION name : behavior`
-    fn extension(&mut self, rest: &[PpToken], span: Span) -> Option<Pragma> {
+    fn extension(&mut self, rest: &[PpToken]) -> Option<Pragma> {
         const GROUP: &str = "ignored-pragmas";
-        let at = |index: usize| rest.get(index).or(rest.last()).map_or(span, |token| token.token.span);
+        let end = self.pragma_end;
+        let at = |index: usize| rest.get(index).map_or(end, |token| token.token.span);
         let Some(TokenKind::Identifier(symbol)) = rest.first().map(|token| token.token.kind) else {
             self.warn(at(0), GROUP, "expected identifier in '#pragma OPENCL' - ignored");
             return None;
@@ -377,27 +382,31 @@ impl Preprocessor<'_, '_> {
         };
         self.extra(rest.get(3..).unwrap_or_default(), "OPENCL EXTENSION");
         if name != "all" && !self.session.options.profile.has_extension(&name) {
-            let what = if KNOWN_EXTENSIONS.contains(&&*name) { "unsupported" } else { "unknown" };
-            self.warn(at(0), GROUP, format!("{what} OpenCL extension '{name}' - ignoring"));
+            let text = match KNOWN_EXTENSIONS.contains(&&*name) {
+                true => format!("unsupported OpenCL extension '{name}' - ignoring"),
+                false => format!("OpenCL extension '{name}' unknown or does not require pragma - ignoring"),
+            };
+            self.warn(at(0), GROUP, text);
             return None;
         }
         Some(Pragma::Extension(symbol, is_enabled))
     }
 
     /// `#pragma pack(push, name, 4)`
-    fn pack(&mut self, rest: &[PpToken]) -> Option<Pragma> {
+    fn pack(&mut self, rest: &[PpToken], span: Span) -> Option<Pragma> {
         const GROUP: &str = "ignored-pragmas";
         let tokens = self.expand_all(rest.to_vec());
-        let span = tokens.first().or(rest.first()).map_or(Span::NONE, |token| token.token.span);
+        let end = self.pragma_end;
         let is =
             |token: Option<&PpToken>, punct| token.is_some_and(|token| token.token.kind == TokenKind::Punct(punct));
         if !is(tokens.first(), Punct::LeftParen) {
-            self.warn(span, GROUP, "missing '(' after '#pragma pack' - ignoring");
+            let at = tokens.first().map_or(end, |token| token.token.span);
+            self.warn(at, GROUP, "missing '(' after '#pragma pack' - ignoring");
             return None;
         }
         let Some(close) = tokens.iter().position(|token| token.token.kind == TokenKind::Punct(Punct::RightParen))
         else {
-            self.warn(span, GROUP, "missing ')' after '#pragma pack' - ignoring");
+            self.warn(end, GROUP, "missing ')' after '#pragma pack' - ignoring");
             return None;
         };
         let words = tokens.get(1..close).unwrap_or_default();
@@ -414,7 +423,7 @@ impl Preprocessor<'_, '_> {
                     Some(bytes @ (1 | 2 | 4 | 8 | 16)) => value = Some(bytes),
                     _ => {
                         let text = "expected #pragma pack parameter to be '1', '2', '4', '8', or '16'";
-                        self.warn(token.token.span, GROUP, text);
+                        self.warn(span, GROUP, text);
                         return None;
                     }
                 },
@@ -488,7 +497,7 @@ impl Preprocessor<'_, '_> {
 
     /// `#pragma message("text")`, `#pragma GCC warning "text"`, `#pragma GCC error "text"`
     fn message_pragma(&mut self, rest: &[PpToken], all: &[PpToken], kind: &str) {
-        let span = all.first().map_or(Span::NONE, |token| token.token.span);
+        let span = all.get(usize::from(!kind.is_empty())).map_or(Span::NONE, |token| token.token.span);
         let mut text = String::new();
         for token in self.expand_all(rest.to_vec()) {
             if let TokenKind::String(part) = token.token.kind {
@@ -498,7 +507,6 @@ impl Preprocessor<'_, '_> {
                 break;
             }
         }
-        let span = rest.first().map_or(span, |_| span);
         if text.is_empty() {
             let kind = if kind.is_empty() { "message" } else { kind };
             return self.session.diagnostics.error(span, format!("pragma {kind} requires parenthesized string"));
@@ -510,9 +518,9 @@ impl Preprocessor<'_, '_> {
     }
 
     /// `#pragma clang diagnostic ignored "-Wname"`
-    fn diagnostic_pragma(&mut self, rest: &[PpToken], span: Span) {
+    fn diagnostic_pragma(&mut self, rest: &[PpToken]) {
         const GROUP: &str = "unknown-pragmas";
-        let at = rest.first().map_or(span, |token| token.token.span);
+        let at = rest.get(1).map_or(self.pragma_end, |token| token.token.span);
         let is_on = match self.word(rest.first()) {
             "push" => return self.settings_saved.push(self.settings.clone()),
             "pop" => {
@@ -535,7 +543,6 @@ impl Preprocessor<'_, '_> {
             _ => String::new(),
         };
         let Some(name) = name.strip_prefix("-W") else {
-            let at = rest.get(1).map_or(at, |token| token.token.span);
             let text = "pragma diagnostic expected option name (e.g. \"-Wundef\")";
             return self.warn(at, GROUP, text);
         };

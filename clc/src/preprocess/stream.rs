@@ -201,7 +201,10 @@ impl Preprocessor<'_, '_> {
     /// The end of the main file.
     fn end_span(&self) -> Span {
         self.session.sources.files().first().map_or(Span::NONE, |file| {
-            let end = file.base + file.text.len() as u32;
+            // The newline at the end, because there is no line after it.
+            let last = file.text.strip_suffix(b"\n").unwrap_or(&file.text);
+            let last = last.strip_suffix(b"\r").unwrap_or(last);
+            let end = file.base + last.len() as u32;
             Span { lo: end, hi: end, expansion: ExpansionId(0) }
         })
     }

@@ -106,8 +106,34 @@ impl Checker<'_, '_> {
         if let Some(lanes) = attributes.vector {
             ty.ty = self.extended_vector(ty.ty, lanes, specifiers.span);
         }
-        self.qualify(&mut ty, &mut space, &specifiers.qualifiers, specifiers.is_pipe, specifiers.span);
+        let qualifiers = self.without_repeated_access(specifiers, ty);
+        self.qualify(&mut ty, &mut space, &qualifiers, specifiers.is_pipe, specifiers.span);
         Specified { ty, space, attributes, is_auto }
+    }
+
+    /// The qualifiers, without an access qualifier that the `typedef` of an image or pipe has, too.
+    fn without_repeated_access(&mut self, specifiers: &ast::Specifiers, ty: QualTy) -> ast::Qualifiers {
+        let mut qualifiers = specifiers.qualifiers;
+        let TypeSpecifier::Name(name) = &specifiers.ty else { return qualifiers };
+        let is_typedef = self.scopes.find(name.symbol).is_some_and(|named| matches!(named.entity, Entity::Typedef(_)));
+        let old = match self.module.types.kind(ty.ty) {
+            TypeKind::Image(_, access) | TypeKind::Pipe(_, access) if is_typedef => *access,
+            _ => return qualifiers,
+        };
+        if let Some((access, span)) = qualifiers.access.take() {
+            if access == old {
+                let name = match access {
+                    Access::ReadOnly => "read_only",
+                    Access::WriteOnly => "write_only",
+                    Access::ReadWrite => "read_write",
+                };
+                let text = format!("duplicate '{name}' declaration specifier");
+                self.warning(span, "duplicate-decl-specifier", text);
+            } else {
+                self.error(span, "multiple access qualifiers");
+            }
+        }
+        qualifiers
     }
 
     /// `_Alignas(...)`: the alignment in bytes.

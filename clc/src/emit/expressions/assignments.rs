@@ -127,12 +127,16 @@ impl FunctionEmitter<'_, '_> {
         value: &Expr,
         expr: &Expr,
     ) -> Id {
-        let right = self.value(value);
+        let product = self.product(op, value).map(|product| self.factors(&product));
+        let right = if product.is_some() { 0 } else { self.value(value) };
         let target = self.place(place);
         self.at(expr.span);
         let old = self.read(&target, place.ty.ty);
         let old = self.convert_value(old, place.ty.ty, computed);
-        let new = self.binary(op, computed, old, right, value.ty);
+        let new = match product {
+            Some(factors) => self.add_product(op, old, factors, computed),
+            None => self.binary(op, computed, old, right, value.ty),
+        };
         let new = self.convert_value(new, computed, place.ty.ty);
         self.write(&target, new, place.ty.ty);
         new

@@ -6,6 +6,7 @@
 //! | `assignments.rs` | stores, initializers, aggregates |
 //! | `blocks.rs` | block literals and their calls |
 //! | `conditions.rs` | `bool`s, what is evaluated conditionally |
+//! | `contraction.rs` | fused multiply-adds |
 //! | `conversions.rs` | conversions |
 //! | `vectors.rs` | lanes |
 
@@ -13,6 +14,7 @@ mod arithmetic;
 mod assignments;
 pub(super) mod blocks;
 mod conditions;
+mod contraction;
 mod conversions;
 mod vectors;
 
@@ -34,6 +36,9 @@ impl FunctionEmitter<'_, '_> {
             ExprKind::AddressOf(place) => self.address(place, expr.ty),
             ExprKind::Unary(op, operand) => self.unary(*op, operand, expr),
             ExprKind::Binary(op, left, right) => {
+                if let Some(sum) = self.contracted(*op, left, right, expr) {
+                    return sum;
+                }
                 let left_value = self.value(left);
                 let right_value = self.value(right);
                 self.at(expr.span);

@@ -71,7 +71,7 @@ impl Lexer {
             let Some(byte) = byte.filter(|byte| !matches!(byte, b'\n' | b'\r')) else {
                 // Splices before the end of the line belong to it.
                 self.at = at;
-                let quote = char::from(quote);
+                let quote = if quote == b'"' { "'\"'" } else { "'" };
                 self.warn(sink, start, start + 1, "invalid-pp-token", format!("missing terminating {quote} character"));
                 return None;
             };

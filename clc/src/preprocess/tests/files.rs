@@ -30,7 +30,7 @@ fn errors() {
     assert_diagnostics(&[
         ("#include \"none.h\"\n#error more", &["1: fatal: 'none.h' file not found"]),
         ("#include", &["1: error: expected \"FILENAME\" or <FILENAME>"]),
-        ("#include <a", &["1: error: expected \"FILENAME\" or <FILENAME>"]),
+        ("#include <a", &["1: error: expected '>'"]),
         ("#include \"\"", &["1: error: empty filename"]),
     ]);
     let (_, diagnostics) = with_headers(&[("a.h", "#if 1\n")], "#include \"a.h\"\nx");

@@ -168,7 +168,10 @@ fn tokens_of_all_kinds() {
     assert_diagnostics(&[
         ("'a", &["1: warning: missing terminating ' character"]),
         ("''", &["1: warning: empty character constant"]),
-        ("\"a\nb\"", &["1: warning: missing terminating \" character", "2: warning: missing terminating \" character"]),
+        (
+            "\"a\nb\"",
+            &["1: warning: missing terminating '\"' character", "2: warning: missing terminating '\"' character"],
+        ),
         ("/* a", &["1: error: unterminated /* comment"]),
         ("/* /* */", &["1: warning: '/*' within block comment"]),
         ("\u{a9}", &["1: error: unexpected character <U+00A9>"]),

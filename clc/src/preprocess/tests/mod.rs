@@ -114,7 +114,7 @@ fn places_of_tokens() {
         })
         .collect();
     // The argument is where it is written, the rest where the macro is used.
-    assert_eq!(places, [(101, 3), (101, 1), (101, 1), (102, 1)]);
+    assert_eq!(places, [(101, 3), (101, 1), (101, 1), (101, 5)]);
     let spelled: Vec<u32> = result
         .tokens
         .iter()
@@ -123,5 +123,5 @@ fn places_of_tokens() {
             session.sources.location(bare).unwrap().column
         })
         .collect();
-    assert_eq!(spelled, [3, 16, 18, 1]);
+    assert_eq!(spelled, [3, 16, 18, 5]);
 }

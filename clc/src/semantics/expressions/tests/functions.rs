@@ -132,6 +132,7 @@ void f(int i, float x, float4 v, global int *g) {
   x = __builtin_fabsf(x) + __builtin_inff() + __builtin_elementwise_max(x, x);
   __builtin_memcpy(g, &i, 4);
   __builtin_memcpy(g, &i, i); // error: the number of bytes must be a constant
+  i = __atomic_fetch_add(g, 1, 0) + __atomic_load_n(g, 5);
   __builtin_nosuch(i); // error: use of undeclared identifier '__builtin_nosuch'
 }
 "#,
