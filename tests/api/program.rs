@@ -176,7 +176,7 @@ fn a_log_is_about_the_program_alone() {
             assert!(log.starts_with("program.cl:2:5: error: no matching function for call"), "{version}: {log}");
             assert!(log.lines().count() < 20, "{version}: {log}");
             let is_of_the_program = |line: &str| line.starts_with([' ', '1']) || line.starts_with("program.cl:2:");
-            assert!(log.lines().all(|line| is_of_the_program(line) || line.starts_with("note: remaining")), "{log}");
+            assert!(log.lines().all(|line| is_of_the_program(line) || line.starts_with("note: ")), "{log}");
         }
     }
 }
@@ -190,7 +190,7 @@ fn functions_that_clang_does_not_declare_are_declared() {
     assert_code(try_build(wrong, ""), CL_BUILD_PROGRAM_FAILURE);
     let log = log(wrong);
     assert!(log.starts_with("program.cl:2:2: error: no matching function"), "{log}");
-    assert!(!log.contains("clift") && log.lines().count() < 6, "{log}");
+    assert!(!log.contains("clift") && log.lines().count() < 8, "{log}");
 }
 
 #[test]
