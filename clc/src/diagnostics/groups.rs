@@ -186,10 +186,11 @@ pub(super) fn fate(group: Option<&str>, position: u32, options: &WarningOptions,
 
 /// Whether an option or a pragma switches a group on.
 pub(super) fn is_asked_for(group: &str, position: u32, options: &WarningOptions, regions: &Regions) -> bool {
-    let named = options.groups.iter().filter(|(name, _)| concerns(name.strip_prefix("error=").unwrap_or(name), group));
-    let asked = named.last().is_some_and(|(_, on)| *on);
-    let settings = regions.at(position).iter().filter(|setting| concerns(&setting.group, group));
-    settings.last().map_or(asked, |setting| setting.is_on != Some(false))
+    let mut named =
+        options.groups.iter().filter(|(name, _)| concerns(name.strip_prefix("error=").unwrap_or(name), group));
+    let asked = named.next_back().is_some_and(|(_, on)| *on);
+    let mut settings = regions.at(position).iter().filter(|setting| concerns(&setting.group, group));
+    settings.next_back().map_or(asked, |setting| setting.is_on != Some(false))
 }
 
 #[cfg(test)]

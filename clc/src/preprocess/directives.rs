@@ -172,7 +172,7 @@ pub(super) fn unescaped(text: &str) -> String {
 
 /// The directive that a name resembles.
 fn nearest(name: &str) -> Option<&'static str> {
-    let limit = (name.len() + 2) / 3;
+    let limit = name.len().div_ceil(3);
     let distances = SUGGESTED.iter().map(|other| (distance(name, other), *other));
     distances
         .filter(|(distance, _)| *distance <= limit && *distance > 0)

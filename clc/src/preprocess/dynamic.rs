@@ -236,7 +236,7 @@ impl Preprocessor<'_, '_> {
             Feature::Attribute => ATTRIBUTES.contains(&plain),
             Feature::OtherAttribute | Feature::Warning => false,
             Feature::Builtin => BUILTINS.contains(&text),
-            Feature::Feature => FEATURES.contains(&plain),
+            Feature::Language => FEATURES.contains(&plain),
             Feature::Extension => EXTENSIONS.contains(&plain),
             Feature::Identifier => {
                 self.session.names.get(text).is_none_or(|symbol| crate::syntax::keyword::Keyword::of(symbol).is_none())

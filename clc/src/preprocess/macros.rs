@@ -43,7 +43,7 @@ pub(super) enum Feature {
     /// `__has_builtin`
     Builtin,
     /// `__has_feature`
-    Feature,
+    Language,
     /// `__has_extension`
     Extension,
     /// `__has_warning`

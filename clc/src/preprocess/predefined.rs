@@ -136,7 +136,7 @@ const DYNAMIC: [(&str, Dynamic); 20] = [
     ("__has_declspec_attribute", Dynamic::Has(Feature::OtherAttribute)),
     ("__has_builtin", Dynamic::Has(Feature::Builtin)),
     ("__has_constexpr_builtin", Dynamic::Has(Feature::Builtin)),
-    ("__has_feature", Dynamic::Has(Feature::Feature)),
+    ("__has_feature", Dynamic::Has(Feature::Language)),
     ("__has_extension", Dynamic::Has(Feature::Extension)),
     ("__has_warning", Dynamic::Has(Feature::Warning)),
     ("__is_identifier", Dynamic::Has(Feature::Identifier)),

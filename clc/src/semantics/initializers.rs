@@ -284,6 +284,8 @@ impl Checker<'_, '_> {
         };
         let mut index = from;
         let mut good = true;
+        // Elements without members use no items, however many there are.
+        let mut stuck = false;
         while let Some(item) = cursor.item() {
             if !item.designators.is_empty() {
                 if !braced {
@@ -298,7 +300,7 @@ impl Checker<'_, '_> {
                 }
                 continue;
             }
-            let full = if is_union { index > 0 || (count == 0) } else { index >= count };
+            let full = stuck || if is_union { index > 0 || (count == 0) } else { index >= count };
             if full {
                 if braced {
                     self.excess(cursor, what);
@@ -315,6 +317,7 @@ impl Checker<'_, '_> {
                 return false;
             }
             let Some(member) = self.member_type(ty, number) else { return false };
+            let before = cursor.at;
             match self.next_member(member, cursor) {
                 Some(node) => {
                     members.insert(number, node);
@@ -322,6 +325,7 @@ impl Checker<'_, '_> {
                 None => good = false,
             }
             index += 1;
+            stuck = cursor.at == before && what == "array";
         }
         good
     }

@@ -12,7 +12,7 @@ fn any_bytes_are_tokens_in_order() {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 const LIKELY: &[u8] = b"\\\n\r?/=*'\"#%:<>L0.e+u\xc3\xa9\xff ";
                 let pick = (state >> 16) as usize;
-                if pick % 8 == 0 { (state >> 8) as u8 } else { LIKELY[pick % LIKELY.len()] }
+                if pick.is_multiple_of(8) { (state >> 8) as u8 } else { LIKELY[pick % LIKELY.len()] }
             })
             .collect();
         let length = bytes.len();

@@ -88,6 +88,17 @@ fn what_does_not_fit_is_reported() {
 }
 
 #[test]
+fn elements_without_members_use_no_items() {
+    expect(
+        V1_2,
+        "struct e { }; constant struct e a[] = {1}; constant struct e b[3] = {}; constant struct e c[9] = {{}, 1};
+         struct f { struct e e[2]; int i; }; constant struct f d = {1};",
+        "1: warning: excess elements in array initializer
+         1: warning: excess elements in array initializer",
+    );
+}
+
+#[test]
 fn locals_are_initialized_by_assignments() {
     expect_tree(
         V1_2,
