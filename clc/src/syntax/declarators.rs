@@ -203,7 +203,10 @@ impl Parser<'_, '_> {
         let mut parameters = Vec::new();
         let mut is_variadic = false;
         let is_empty = self.is(Punct::RightParen);
-        while !is_empty {
+        loop {
+            if is_empty {
+                break;
+            }
             if self.is(Punct::Ellipsis) {
                 if parameters.is_empty() {
                     self.error(self.span, "ISO C requires a named parameter before '...'");
@@ -217,10 +220,10 @@ impl Parser<'_, '_> {
                 break;
             }
         }
-        if let [parameter] = &parameters[..] {
-            if is_void(parameter) {
-                parameters.clear();
-            }
+        if let [parameter] = &parameters[..]
+            && is_void(parameter)
+        {
+            parameters.clear();
         }
         Ok(FunctionPart { parameters, is_variadic, is_empty, span: self.span })
     }
