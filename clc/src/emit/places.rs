@@ -63,7 +63,7 @@ pub(crate) enum Target {
     Lanes(Memory, SmallVec<[u8; 16]>),
     /// One lane of a vector in memory.
     Lane(Memory, Id),
-    /// A value that is no object.
+    /// A value that is not an object.
     Value(Id),
 }
 
@@ -324,7 +324,7 @@ impl FunctionEmitter<'_, '_> {
         self.op(op, result, &operands)
     }
 
-    /// A target as an object in memory; what is no object is copied to memory.
+    /// A target as an object in memory; what is not an object is copied to memory.
     fn in_memory(&mut self, target: Target, ty: QualTy) -> Memory {
         match target {
             Target::Memory(memory) => memory,

@@ -81,7 +81,7 @@ impl Preprocessor<'_, '_> {
             }
             let arguments = match self.arguments(name, id) {
                 Ok(arguments) => arguments,
-                // Without arguments it is no call.
+                // Without arguments it is not a call.
                 Err(token) => return Some(token),
             };
             if arguments.end.expansion == usage.expansion && arguments.end.hi > usage.hi {

@@ -16,7 +16,7 @@ pub(super) struct Packing {
     pushed: Vec<(Option<Symbol>, Option<u32>)>,
 }
 
-/// Extensions that compilers know beyond those of a device: to name one is no mistake.
+/// Extensions that compilers know beyond those of a device: naming one is not a mistake.
 const KNOWN_EXTENSIONS: &[&str] = &[
     "cl_amd_media_ops",
     "cl_amd_media_ops2",

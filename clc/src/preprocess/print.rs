@@ -98,7 +98,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The source's text of what is no token.
+    /// The source's text of what is not a token.
     fn unknown(&self, token: &Token) -> Option<String> {
         let file = self.session.sources.file(self.session.sources.file_at(token.span.lo)?);
         let from = (token.span.lo - file.base) as usize;

@@ -150,7 +150,7 @@ impl Preprocessor<'_, '_> {
         }
     }
 
-    /// A token of the body that is no parameter.
+    /// A token of the body that is not a parameter.
     fn plain(&mut self, s: &mut Substitution<'_>, mut token: PpToken, paste_before: bool) {
         let has_left = is_paste(s.result.last());
         if std::mem::take(&mut s.space_next) {
@@ -226,7 +226,7 @@ impl Preprocessor<'_, '_> {
             let comma = s.result.len().checked_sub(2).and_then(|at| s.result.get(at));
             let keeps_comma = has_left && is_last && comma.is_some_and(|token| is(token, Punct::Comma));
             if keeps_comma {
-                // `, ## __VA_ARGS__` is no paste.
+                // `, ## __VA_ARGS__` is not a paste.
                 s.result.pop();
             }
             let first = s.result.len();
@@ -285,7 +285,7 @@ impl Preprocessor<'_, '_> {
                     to
                 }
             };
-            // A `##` of an argument is no operator.
+            // A `##` of an argument is not an operator.
             token.is_plain |= is(&token, Punct::HashHash);
             self.count_step(token.token.span);
             if self.is_stopped || s.result.len() >= limits::EXPANDED_TOKENS {
@@ -365,7 +365,7 @@ impl Preprocessor<'_, '_> {
         *tokens = result;
     }
 
-    /// Pastes two tokens; `None`, and an error, if the result is no token.
+    /// Pastes two tokens; `None`, and an error, if the result is not a token.
     fn paste(&mut self, left: PpToken, operator: PpToken, right: PpToken) -> Option<PpToken> {
         let mut text = self.spelling(&left).into_owned();
         text.push_str(&self.spelling(&right));
@@ -377,7 +377,7 @@ impl Preprocessor<'_, '_> {
         let mut token = PpToken::new(kind, operator.token.span);
         token.token.space_before = left.token.space_before;
         token.token.line_start = left.token.line_start;
-        // `# ## #` is no operator.
+        // `# ## #` is not an operator.
         token.is_plain = kind == TokenKind::Punct(Punct::HashHash);
         Some(token)
     }

@@ -30,7 +30,7 @@ pub(super) struct PpToken {
     pub token: Token,
     /// In a macro's body: the number of the parameter that it names, plus one.
     pub parameter: u16,
-    /// An identifier that is never expanded again, or a `##` or `_Pragma` that is no operator any more.
+    /// An identifier that is never expanded again, or a `##` or `_Pragma` that is not an operator any more.
     pub is_plain: bool,
 }
 
