@@ -17,7 +17,17 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::frontend::FrontEndChoice;
+/// Which front ends there are (`CLIFT_FRONTEND`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FrontEndChoice {
+    /// Clift's own, then clang if there is one and the first cannot compile a program.
+    #[default]
+    Auto,
+    /// Clift's own.
+    Clift,
+    /// Clang.
+    Clang,
+}
 
 /// The values of the environment variables.
 #[derive(Clone, Debug, PartialEq, Eq)]

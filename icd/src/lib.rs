@@ -1,9 +1,10 @@
 //! `libclift.so`: the OpenCL installable client driver.
 //!
-//! A call passes through three layers. A C stub ([`ffi`]) stops panics, traces the call, and converts the result to an error
+//! A call passes through three layers. A C stub ([`entries`]) stops panics, traces the call, and converts the result to an error
 //! code. The entry point's Rust function ([`api`]) checks the arguments against the specification's rules. The state that it
 //! changes is in [`object`], under the same name. `clift-runtime` executes commands, and `clift-jit` compiles programs.
 //!
+//! - [`ffi`]: typed views of what C passes, handles, callbacks; below all of these;
 //! - [`caps`]: the device's capabilities, one table;
 //! - [`config`]: the `CLIFT_*` environment variables, one table;
 //! - [`frontend`]: OpenCL C to SPIR-V; [`envelope`]: program binaries;
@@ -14,6 +15,7 @@
 pub mod api;
 pub mod caps;
 pub mod config;
+pub mod entries;
 pub mod envelope;
 pub mod error;
 pub mod ffi;

@@ -10,7 +10,7 @@ use crate::error::ClError::{
     MisalignedSubBufferOffset,
 };
 use crate::error::{ClResult, ensure};
-use crate::ffi::callback::MemDestructor;
+use crate::ffi::callback::ObjectNotify;
 use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{HostPtr, InBytes, Properties, UserData};
@@ -186,7 +186,7 @@ pub fn create_sub(
 }
 
 /// `clSetMemObjectDestructorCallback`
-pub fn set_destructor_callback(mem: Handle<Mem>, notify: MemDestructor, user_data: UserData) -> ClResult<()> {
+pub fn set_destructor_callback(mem: Handle<Mem>, notify: ObjectNotify<Mem>, user_data: UserData) -> ClResult<()> {
     // CL_INVALID_MEM_OBJECT if memobj is not a valid memory object
     let object = mem.get()?;
     // CL_INVALID_VALUE if pfn_notify is NULL

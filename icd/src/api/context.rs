@@ -5,7 +5,7 @@ use clift_include::cl::*;
 use super::device;
 use crate::error::ClError::{InvalidPlatform, InvalidProperty, InvalidValue};
 use crate::error::{ClResult, ensure};
-use crate::ffi::callback::{ContextDestructor, ContextNotify};
+use crate::ffi::callback::{ContextNotify, ObjectNotify};
 use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{InArray, Properties, UserData, pairs};
@@ -106,7 +106,7 @@ pub fn get_info(context: Handle<Context>, name: cl_context_info, info: Info<'_>)
 /// `clSetContextDestructorCallback`
 pub fn set_destructor_callback(
     context: Handle<Context>,
-    notify: ContextDestructor,
+    notify: ObjectNotify<Context>,
     user_data: UserData,
 ) -> ClResult<()> {
     // CL_INVALID_CONTEXT if context is not a valid context

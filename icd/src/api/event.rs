@@ -7,7 +7,7 @@ use crate::error::ClError::{
     ProfilingInfoNotAvailable,
 };
 use crate::error::{ClResult, ensure};
-use crate::ffi::callback::EventNotify;
+use crate::ffi::callback::StatusNotify;
 use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{InArray, UserData};
@@ -73,7 +73,12 @@ pub fn get_info(event: Handle<Event>, name: cl_event_info, info: Info<'_>) -> Cl
 }
 
 /// `clSetEventCallback`
-pub fn set_callback(event: Handle<Event>, status: cl_int, notify: EventNotify, user_data: UserData) -> ClResult<()> {
+pub fn set_callback(
+    event: Handle<Event>,
+    status: cl_int,
+    notify: StatusNotify<Event>,
+    user_data: UserData,
+) -> ClResult<()> {
     // CL_INVALID_EVENT if event is not a valid event object
     let event = event.get()?;
     // CL_INVALID_VALUE if pfn_event_notify is NULL

@@ -10,13 +10,12 @@ use std::sync::Arc;
 use clift_include::cl::*;
 use clift_runtime::memory::{HostBuffer, ImportError};
 
-use super::enqueue::{Submission, same_context};
+use super::enqueue::{Submission, Wait, same_context};
 use crate::caps;
 use crate::error::ClError::{
     InvalidCommandQueue, InvalidDevice, InvalidMemObject, InvalidProperty, InvalidValue, MemObjectAllocationFailure,
 };
 use crate::error::{ClResult, ensure};
-use crate::ffi::entry::Wait;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{InArray, Properties};
 use crate::object::buffer::{External, Mem};

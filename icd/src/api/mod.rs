@@ -1,7 +1,7 @@
 //! The entry points: one Rust function for each, which checks the arguments in the order of the specification, with the rule and
 //! its error code above each check, and then uses the state in `object/`.
 //!
-//! The list of entry points ([`crate::ffi::entries`]) names the functions; `docs/add-an-entry-point.md` explains how to add one.
+//! The list of entry points ([`crate::entries`]) names the functions; `docs/add-an-entry-point.md` explains how to add one.
 //! The specification lists `CL_OUT_OF_RESOURCES` and `CL_OUT_OF_HOST_MEMORY` for all functions; they are not repeated here, and
 //! are returned where an allocation fails.
 
@@ -19,6 +19,7 @@ pub mod partition;
 pub mod platform;
 pub mod program;
 pub mod queue;
+pub mod recording;
 pub mod sampler;
 pub mod semaphore;
 pub mod svm;

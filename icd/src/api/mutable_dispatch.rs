@@ -7,16 +7,17 @@ use std::sync::Arc;
 
 use clift_include::cl::*;
 
-use super::command_buffer::snapshot;
-use super::enqueue::geometry::{self, Request};
+use super::enqueue::geometry;
 use super::enqueue::ndrange::{demands, sizes};
 use super::kernel::{apply_exec_info, arg_value, svm_arg_value};
+use super::recording::snapshot;
 use crate::error::ClError::{InvalidMutableCommand, InvalidOperation, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{HostPtr, In, InArray, InBytes};
 use crate::object::command_buffer::{CommandBuffer, MutableCommand, PreparedLaunch, RecordedLaunch};
+use crate::object::request::Request;
 
 /// `clUpdateMutableCommandsKHR`
 pub fn update(

@@ -7,7 +7,7 @@ use crate::caps;
 use crate::config;
 use crate::error::ClError::InvalidValue;
 use crate::error::{ClResult, ensure};
-use crate::ffi::dispatch::{Address, lookup};
+use crate::ffi::dispatch::{self, Address};
 use crate::ffi::handle::{Handle, LoaderData, set_platform_dispatch_data};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{Out, OutArray, Text};
@@ -73,7 +73,7 @@ pub fn unload_platform_compiler(platform: Handle<Platform>) -> ClResult<()> {
 pub fn function_address(name: Text<'_>) -> ClResult<Address> {
     // CL_INVALID_VALUE if func_name is NULL (reported as NULL: there is no error code)
     let name = name.bytes().ok_or(InvalidValue)?;
-    Ok(lookup(name).unwrap_or(Address::NULL))
+    Ok(dispatch::lookup(name).unwrap_or(Address::NULL))
 }
 
 /// `clGetExtensionFunctionAddressForPlatform`, `clIcdGetFunctionAddressForPlatformKHR`

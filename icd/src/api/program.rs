@@ -14,7 +14,7 @@ use crate::error::ClError::{
     InvalidBinary, InvalidDevice, InvalidOperation, InvalidProgram, InvalidSpecId, InvalidValue,
 };
 use crate::error::{ClResult, ensure};
-use crate::ffi::callback::ProgramNotify;
+use crate::ffi::callback::ObjectNotify;
 use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::pointer::{InArray, InBytes, OutArray, Text, UserData, blobs, texts};
 use crate::object::context::Context;
@@ -119,7 +119,11 @@ pub fn create_with_built_in_kernels(
 }
 
 /// `clSetProgramReleaseCallback`
-pub fn set_release_callback(program: Handle<Program>, _notify: ProgramNotify, _user_data: UserData) -> ClResult<()> {
+pub fn set_release_callback(
+    program: Handle<Program>,
+    _notify: ObjectNotify<Program>,
+    _user_data: UserData,
+) -> ClResult<()> {
     // CL_INVALID_PROGRAM if program is not a valid program object
     program.get()?;
     // CL_INVALID_OPERATION if no devices support destructors for program scope global variables: the device does not

@@ -3,11 +3,10 @@
 use clift_include::cl::*;
 use clift_runtime::graph::Work;
 
-use super::enqueue::{Submission, same_context};
+use super::enqueue::{Submission, Wait, same_context};
 use crate::caps;
 use crate::error::ClError::{InvalidCommandQueue, InvalidDevice, InvalidProperty, InvalidSemaphore, InvalidValue};
 use crate::error::{ClResult, ensure};
-use crate::ffi::entry::Wait;
 use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{InArray, Properties};

@@ -13,10 +13,10 @@ pub mod host;
 use std::ffi::{CString, c_char};
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use clift_clc::options::Profile;
 use clift_include::cl;
 
 use crate::config::config;
-use crate::frontend::Profile;
 use host::Host;
 
 /// A version number in OpenCL's packed form.

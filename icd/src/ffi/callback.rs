@@ -13,27 +13,29 @@ use clift_include::cl::{cl_int, cl_uint};
 
 use super::handle::Handle;
 use super::pointer::{HostPtr, UserData};
-use crate::object::buffer::Mem;
-use crate::object::context::Context;
-use crate::object::event::Event;
-use crate::object::program::Program;
-use crate::object::queue::Queue;
 
 macro_rules! callback {
-    ($(#[$doc:meta])* $name:ident($($arg:ident: $ty:ty),*)) => {
+    ($(#[$doc:meta])* $name:ident$(<$object:ident>)?($($arg:ident: $ty:ty),*)) => {
         $(#[$doc])*
         #[repr(transparent)]
-        #[derive(Clone, Copy)]
-        pub struct $name(Option<unsafe extern "C" fn($($ty),*)>);
+        pub struct $name$(<$object>)?(Option<unsafe extern "C" fn($($ty),*)>);
 
-        impl $name {
+        impl$(<$object>)? $name$(<$object>)? {
             /// Whether the application passed NULL.
             pub fn is_null(self) -> bool {
                 self.0.is_none()
             }
         }
 
-        impl fmt::Debug for $name {
+        impl$(<$object>)? Clone for $name$(<$object>)? {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl$(<$object>)? Copy for $name$(<$object>)? {}
+
+        impl$(<$object>)? fmt::Debug for $name$(<$object>)? {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self.0 {
                     Some(function) => write!(f, "{:p}", function as *const ()),
@@ -43,6 +45,7 @@ macro_rules! callback {
         }
     };
 }
+
 callback! {
     /// `pfn_notify` of `clCreateContext`.
     ContextNotify(message: *const c_char, private_info: *const c_void, size: usize, user_data: *mut c_void)
@@ -62,43 +65,29 @@ impl ContextNotify {
 }
 
 callback! {
-    /// `pfn_notify` of `clSetContextDestructorCallback`.
-    ContextDestructor(context: Handle<Context>, user_data: *mut c_void)
+    /// `pfn_notify` of `clSetContextDestructorCallback`, `clSetMemObjectDestructorCallback`, `clSetProgramReleaseCallback`,
+    /// `clBuildProgram`, `clCompileProgram` and `clLinkProgram`.
+    ObjectNotify<T>(object: Handle<T>, user_data: *mut c_void)
 }
 
-impl ContextDestructor {
-    /// Reports the end of the context; does nothing for NULL.
-    pub fn call(self, context: Handle<Context>, user_data: UserData) {
+impl<T> ObjectNotify<T> {
+    /// Reports what happened to the object: its end, or the end of its build; does nothing for NULL.
+    pub fn call(self, object: Handle<T>, user_data: UserData) {
         if let Some(function) = self.0 {
             // SAFETY: the application registered the function for this call.
-            unsafe { function(context, user_data.0) }
-        }
-    }
-}
-
-callback! {
-    /// `pfn_notify` of `clSetMemObjectDestructorCallback`.
-    MemDestructor(mem: Handle<Mem>, user_data: *mut c_void)
-}
-
-impl MemDestructor {
-    /// Reports the end of the memory object; does nothing for NULL.
-    pub fn call(self, mem: Handle<Mem>, user_data: UserData) {
-        if let Some(function) = self.0 {
-            // SAFETY: the application registered the function for this call.
-            unsafe { function(mem, user_data.0) }
+            unsafe { function(object, user_data.0) }
         }
     }
 }
 
 callback! {
     /// `pfn_notify` of `clSetEventCallback`.
-    EventNotify(event: Handle<Event>, status: cl_int, user_data: *mut c_void)
+    StatusNotify<T>(event: Handle<T>, status: cl_int, user_data: *mut c_void)
 }
 
-impl EventNotify {
+impl<T> StatusNotify<T> {
     /// Reports that the event has reached a status; does nothing for NULL.
-    pub fn call(self, event: Handle<Event>, status: cl_int, user_data: UserData) {
+    pub fn call(self, event: Handle<T>, status: cl_int, user_data: UserData) {
         if let Some(function) = self.0 {
             // SAFETY: the application registered the function for this call.
             unsafe { function(event, status, user_data.0) }
@@ -123,31 +112,16 @@ impl NativeFunction {
 
 callback! {
     /// `pfn_free_func` of `clEnqueueSVMFree`.
-    SvmFreeFunction(queue: Handle<Queue>, count: cl_uint, pointers: *mut HostPtr, user_data: *mut c_void)
+    FreeFunction<T>(queue: Handle<T>, count: cl_uint, pointers: *mut HostPtr, user_data: *mut c_void)
 }
 
-impl SvmFreeFunction {
+impl<T> FreeFunction<T> {
     /// Makes the application free memory; does nothing for NULL.
-    pub fn call(self, queue: Handle<Queue>, mut pointers: Vec<HostPtr>, user_data: UserData) {
+    pub fn call(self, queue: Handle<T>, mut pointers: Vec<HostPtr>, user_data: UserData) {
         if let Some(function) = self.0 {
             // SAFETY: the application enqueued the function for this call; the array outlives it, and its length was given as a
             // `cl_uint`.
             unsafe { function(queue, pointers.len() as cl_uint, pointers.as_mut_ptr(), user_data.0) }
-        }
-    }
-}
-
-callback! {
-    /// `pfn_notify` of `clBuildProgram`, `clCompileProgram`, `clLinkProgram` and `clSetProgramReleaseCallback`.
-    ProgramNotify(program: Handle<Program>, user_data: *mut c_void)
-}
-
-impl ProgramNotify {
-    /// Reports the end of a build; does nothing for NULL.
-    pub fn call(self, program: Handle<Program>, user_data: UserData) {
-        if let Some(function) = self.0 {
-            // SAFETY: the application registered the function for this call.
-            unsafe { function(program, user_data.0) }
         }
     }
 }

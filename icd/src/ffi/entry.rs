@@ -8,24 +8,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use clift_include::cl::{CL_SUCCESS, cl_event, cl_int, cl_uint};
+use clift_include::cl::{CL_SUCCESS, cl_int};
 
-use super::handle::{ClObject, Handle, Ref};
+use super::dispatch::Address;
+use super::handle::{ClObject, Ref};
 use super::info::{Info, Written};
-use super::pointer::{HostPtr, InArray, Out};
+use super::pointer::HostPtr;
 use crate::error::{ClError, ClResult};
-use crate::object::event::Event;
-
-/// The last three arguments of every enqueue function: the wait list, and the pointer for the event.
-#[derive(Clone, Copy, Debug)]
-pub struct Wait<'call> {
-    /// Events in the list.
-    pub count: cl_uint,
-    /// The list.
-    pub list: InArray<'call, Handle<Event>>,
-    /// Receives the command's event; NULL if the application does not need it.
-    pub event: Out<'call, Handle<Event>>,
-}
 
 /// `errcode_ret`.
 #[repr(transparent)]
@@ -80,6 +69,12 @@ impl<T: ClObject> Returned for WithError<T> {
 impl Returned for HostPtr {
     fn into_c(self) -> *mut c_void {
         self.as_ptr().cast()
+    }
+}
+
+impl Returned for Address {
+    fn into_c(self) -> *mut c_void {
+        self.0.cast_mut()
     }
 }
 
@@ -151,14 +146,4 @@ pub fn pointer<R: Returned>(
     run: impl FnOnce() -> ClResult<R>,
 ) -> *mut c_void {
     guarded(name, args, || run().map(Returned::into_c)).unwrap_or(std::ptr::null_mut())
-}
-
-/// Collects the three arguments of [`Wait`].
-pub(super) fn wait<'call>(
-    count: cl_uint,
-    list: InArray<'call, Handle<Event>>,
-    event: Out<'call, Handle<Event>>,
-) -> Wait<'call> {
-    const { assert!(size_of::<Handle<Event>>() == size_of::<cl_event>()) };
-    Wait { count, list, event }
 }

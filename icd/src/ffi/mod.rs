@@ -1,12 +1,9 @@
 //! The interface to C: all code that accesses pointers of the application.
 //!
-//! - [`dispatch`]: generates, from the list of entry points, the C stubs, the dispatch table, the lookup by name and the list of
-//!   unimplemented functions;
-//! - [`entries`]: the list of entry points;
+//! - [`dispatch`]: the dispatch table as the loader reads it;
 //! - [`entry`]: what every stub does in addition to calling the Rust function: stop panics, trace, store the error code;
 //! - [`handle`]: objects as the application sees them, and the check that a handle is live before anything is read;
 //! - [`mod@pointer`]: typed, nullable views of the pointers in a call, with lifetimes;
-//! - [`export`]: the three C symbols of the library;
 //! - [`info`]: the output of info queries;
 //! - [`callback`]: functions of the application that the driver calls.
 //!
@@ -17,9 +14,7 @@
 
 pub mod callback;
 pub mod dispatch;
-pub mod entries;
 pub mod entry;
-pub mod export;
 pub mod handle;
 pub mod info;
 pub mod pointer;

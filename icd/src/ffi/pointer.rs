@@ -45,11 +45,11 @@ unsafe impl<T: 'static> Plain for super::handle::Handle<T> {}
 // SAFETY: an array has no padding of its own.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 
-/// `cl_image_desc`, with a handle where C has a pointer.
+/// `cl_image_desc`, with a handle (of memory objects, `M`) where C has a pointer.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 #[allow(missing_docs, reason = "the fields are those of the C structure")]
-pub struct ImageDesc {
+pub struct ImageDesc<M> {
     pub image_type: cl::cl_mem_object_type,
     pub padding: u32,
     pub image_width: usize,
@@ -60,12 +60,20 @@ pub struct ImageDesc {
     pub image_slice_pitch: usize,
     pub num_mip_levels: cl::cl_uint,
     pub num_samples: cl::cl_uint,
-    pub mem_object: super::handle::Handle<crate::object::buffer::Mem>,
+    pub mem_object: super::handle::Handle<M>,
 }
 
-impl ImageDesc {
+impl<M> Clone for ImageDesc<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for ImageDesc<M> {}
+
+impl<M> ImageDesc<M> {
     /// Zeros.
-    pub const EMPTY: ImageDesc = ImageDesc {
+    pub const EMPTY: Self = Self {
         image_type: 0,
         padding: 0,
         image_width: 0,
@@ -81,7 +89,7 @@ impl ImageDesc {
 }
 
 // SAFETY: integers and a handle; the padding after the type is a field.
-unsafe impl Plain for ImageDesc {}
+unsafe impl<M: 'static> Plain for ImageDesc<M> {}
 
 macro_rules! pointer_view {
     ($(#[$doc:meta])* $name:ident, $raw:ty, [$($generic:ident)?]) => {

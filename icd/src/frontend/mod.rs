@@ -23,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::config;
+use crate::config::{FrontEndChoice, config};
 use cache::{DiskCache, Key};
 pub use clift_clc::options::Profile;
 pub use headers::Header;
@@ -32,18 +32,6 @@ pub use reflect::{ArgReflection, KernelReflection};
 
 /// The source's name in diagnostics and `__FILE__`.
 pub const SOURCE_NAME: &str = "program.cl";
-
-/// Which front ends there are (`CLIFT_FRONTEND`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FrontEndChoice {
-    /// Clift's own, then clang if there is one and the first cannot compile a program.
-    #[default]
-    Auto,
-    /// Clift's own.
-    Clift,
-    /// Clang.
-    Clang,
-}
 
 /// One way to compile a program: a front end, by its index, and its optimization level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use super::context::Context;
 use super::device::Device;
 use super::image::Image;
-use crate::ffi::callback::MemDestructor;
+use crate::ffi::callback::ObjectNotify;
 use crate::ffi::handle::{Handle, Ref, cl_object};
 use crate::ffi::pointer::{HostPtr, UserData};
 
@@ -83,7 +83,7 @@ pub struct Mapping {
 pub struct Overlap;
 
 /// A registered destructor callback with its arguments.
-type Destructor = (MemDestructor, Handle<Mem>, UserData);
+type Destructor = (ObjectNotify<Mem>, Handle<Mem>, UserData);
 
 impl Mem {
     /// A buffer with memory `bytes`. `host_ptr` is the application's pointer if the memory belongs to the application.
@@ -246,7 +246,7 @@ impl Mem {
     }
 
     /// Registers a function to call when the object ends.
-    pub fn add_destructor(&self, notify: MemDestructor, mem: Handle<Mem>, user_data: UserData) {
+    pub fn add_destructor(&self, notify: ObjectNotify<Mem>, mem: Handle<Mem>, user_data: UserData) {
         self.destructors.lock().push((notify, mem, user_data));
     }
 

@@ -7,12 +7,12 @@
 use std::sync::{Arc, Weak};
 
 use clift_include::cl::*;
-use clift_runtime::graph::KeepAlive;
 use parking_lot::Mutex;
 
 use super::kernel::Kernel;
+use super::operation::Operation;
 use super::queue::Queue;
-use crate::api::enqueue::geometry::Request;
+use super::request::Request;
 use crate::ffi::handle::{Object, Ref, cl_object};
 
 /// A command buffer.
@@ -48,8 +48,8 @@ pub struct Recorded {
 pub enum Action {
     /// Waits (for all earlier commands if there is no wait list); all later commands wait for it.
     Barrier,
-    /// Copies or fills, with the resources that must stay alive.
-    Task(Box<dyn Fn() -> Result<(), i32> + Send + Sync>, KeepAlive),
+    /// Copies or fills.
+    Operation(Arc<Operation>),
     /// Runs a kernel.
     Launch(Arc<RecordedLaunch>),
 }
@@ -58,7 +58,7 @@ impl std::fmt::Debug for Action {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Action::Barrier => "Barrier",
-            Action::Task(..) => "Task",
+            Action::Operation(_) => "Operation",
             Action::Launch(_) => "Launch",
         })
     }
@@ -170,7 +170,7 @@ impl CommandBuffer {
         let state = self.state.lock();
         let is_ready = |command: &Arc<Recorded>| match &command.action {
             Action::Launch(dispatch) => dispatch.prepared().kernel.has_all_args(),
-            Action::Barrier | Action::Task(..) => true,
+            Action::Barrier | Action::Operation(_) => true,
         };
         match (state.finalized, state.commands.iter().all(is_ready)) {
             (false, _) => CL_COMMAND_BUFFER_STATE_RECORDING_KHR,

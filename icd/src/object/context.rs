@@ -10,7 +10,7 @@ use super::allocation::Allocations;
 use super::buffer::Mem;
 use super::device::Device;
 use super::queue::Queue;
-use crate::ffi::callback::{ContextDestructor, ContextNotify};
+use crate::ffi::callback::{ContextNotify, ObjectNotify};
 use crate::ffi::handle::{Handle, Object, Ref, cl_object};
 use crate::ffi::pointer::UserData;
 
@@ -31,7 +31,7 @@ pub struct Context {
 cl_object!(Context, b"ctxt", InvalidContext);
 
 /// A registered destructor callback with its arguments.
-type Destructor = (ContextDestructor, Handle<Context>, UserData);
+type Destructor = (ObjectNotify<Context>, Handle<Context>, UserData);
 
 impl Context {
     /// A context for devices (without duplicates), with the property list as given.
@@ -104,7 +104,7 @@ impl Context {
     }
 
     /// Registers a function to call when the context ends.
-    pub fn add_destructor(&self, notify: ContextDestructor, context: Handle<Context>, user_data: UserData) {
+    pub fn add_destructor(&self, notify: ObjectNotify<Context>, context: Handle<Context>, user_data: UserData) {
         self.destructors.lock().push((notify, context, user_data));
     }
 }

@@ -10,7 +10,7 @@ use clift_runtime::graph;
 
 use super::context::Context;
 use super::queue::Queue;
-use crate::ffi::callback::EventNotify;
+use crate::ffi::callback::StatusNotify;
 use crate::ffi::handle::{Object, Ref, cl_object};
 use crate::ffi::pointer::UserData;
 
@@ -77,7 +77,7 @@ impl Event {
 }
 
 /// Registers a function to call when the event reaches a status.
-pub fn on_status(event: &Ref<Event>, status: cl_int, notify: EventNotify, user_data: UserData) {
+pub fn on_status(event: &Ref<Event>, status: cl_int, notify: StatusNotify<Event>, user_data: UserData) {
     // The event lives until its callback has been called, even if the application has released it. But a released user event must
     // be freed: its status can no longer be set, so it would never end.
     let held: Result<Ref<Event>, Weak<Object<Event>>> =

@@ -23,7 +23,7 @@ pub(crate) fn platform() -> cl_platform_id {
     let address = PLATFORM.get_or_init(|| {
         let mut platform = null_mut();
         // SAFETY: room for one platform.
-        let status = unsafe { clift::ffi::export::clIcdGetPlatformIDsKHR(1, &mut platform, null_mut()) };
+        let status = unsafe { clift::entries::export::clIcdGetPlatformIDsKHR(1, &mut platform, null_mut()) };
         assert_eq!(status, CL_SUCCESS);
         platform.expose_provenance()
     });

@@ -5,8 +5,9 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use clift::ffi::dispatch::{Entry, EntryKind, ICD2_TAG, ICD2_TAG_SLOTS, SLOTS, TABLE, gaps, lookup};
-use clift::ffi::entries::ENTRIES;
+use clift::entries::generate::{Entry, EntryKind, TABLE, gaps, lookup};
+use clift::entries::list::ENTRIES;
+use clift::ffi::dispatch::{ICD2_TAG, ICD2_TAG_SLOTS, SLOTS};
 
 use super::cl::*;
 
@@ -79,7 +80,9 @@ fn call_with_nothing(entry: &Entry) -> cl_int {
     let place = (&raw mut error).expose_provenance();
     let mut args = [0; MAX_ARGS];
     match entry.kind {
-        EntryKind::Status | EntryKind::Info | EntryKind::Enqueue => return call(entry, args) as cl_int,
+        EntryKind::Status | EntryKind::Info | EntryKind::Enqueue | EntryKind::Command => {
+            return call(entry, args) as cl_int;
+        }
         EntryKind::Object => args[entry.args] = place,
         // The wait list and the event come before the error code.
         EntryKind::EnqueueObject => args[entry.args + 3] = place,

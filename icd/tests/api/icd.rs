@@ -3,9 +3,9 @@
 use std::ffi::{CString, c_char, c_void};
 use std::ptr::null_mut;
 
+use clift::entries::export;
+use clift::entries::list::ENTRIES;
 use clift::ffi::dispatch::{ICD2_TAG, ICD2_TAG_SLOTS};
-use clift::ffi::entries::ENTRIES;
-use clift::ffi::export;
 
 use super::cl::*;
 

@@ -1,15 +1,15 @@
 //! Filling a buffer with a pattern.
 
 use clift_include::cl::*;
-use clift_runtime::memory::MemSlice;
+use clift_runtime::graph::KeepAlive;
 
-use super::{Submission, buffer_of, checked_before, region, same_context};
+use super::{Submission, Wait, buffer_of, region, same_context};
 use crate::error::ClError::{InvalidOperation, InvalidValue};
 use crate::error::{ClResult, ensure};
-use crate::ffi::entry::Wait;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::InBytes;
 use crate::object::buffer::Mem;
+use crate::object::operation::{self, Operation, Task};
 use crate::object::queue::Queue;
 
 /// Maximum size of a pattern: the largest type of OpenCL C.
@@ -27,21 +27,9 @@ pub fn fill_buffer(
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
-    let Fill { buffer, target, pattern } = checked_fill(&queue, buffer, (pattern, pattern_size), offset, size)?;
+    let fill = checked_fill(&queue, buffer, (pattern, pattern_size), offset, size)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(&queue, CL_COMMAND_FILL_BUFFER, wait)?;
-
-    command.keep(&buffer).task(false, move || checked_before(target.fill(&pattern)))
-}
-
-/// A fill whose arguments have been checked.
-pub struct Fill {
-    /// The buffer.
-    pub buffer: Ref<Mem>,
-    /// The bytes to fill.
-    pub target: MemSlice,
-    /// The pattern.
-    pub pattern: Vec<u8>,
+    Submission::new(&queue, CL_COMMAND_FILL_BUFFER, wait)?.operation(false, fill)
 }
 
 /// The rules for a fill, except those for wait lists.
@@ -51,7 +39,7 @@ pub fn checked_fill(
     (pattern, pattern_size): (InBytes<'_>, usize),
     offset: usize,
     size: usize,
-) -> ClResult<Fill> {
+) -> ClResult<Operation<impl Task + use<>>> {
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
     let buffer = buffer_of(buffer)?;
     // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
@@ -68,5 +56,5 @@ pub fn checked_fill(
     ensure(buffer.is_mutable(), InvalidOperation)?;
 
     let pattern = pattern.copy(pattern_size)?.ok_or(InvalidValue)?;
-    Ok(Fill { buffer, target, pattern })
+    Ok(operation::fill(target, pattern, KeepAlive::from_iter([buffer as _])))
 }

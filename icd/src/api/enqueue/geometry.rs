@@ -8,22 +8,10 @@ use crate::error::ClError::{
     InvalidGlobalOffset, InvalidGlobalWorkSize, InvalidWorkDimension, InvalidWorkGroupSize, InvalidWorkItemSize,
 };
 use crate::error::{ClError, ClResult, ensure};
+use crate::object::request::Request;
 
 /// Maximum number of dimensions of a launch (`CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS`).
 pub const MAX_DIMENSIONS: u32 = 3;
-
-/// The sizes in a call. Entries above `dims` are ignored.
-#[derive(Clone, Copy, Debug)]
-pub struct Request {
-    /// Number of dimensions.
-    pub dims: u32,
-    /// `global_work_offset`; `None` for NULL.
-    pub offset: Option<[u64; 3]>,
-    /// `global_work_size`; `None` for NULL.
-    pub global: Option<[u64; 3]>,
-    /// `local_work_size`; `None` for NULL.
-    pub local: Option<[u64; 3]>,
-}
 
 /// Requirements of a kernel and the device on a launch.
 #[derive(Clone, Copy, Debug)]

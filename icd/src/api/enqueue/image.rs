@@ -6,16 +6,16 @@ use clift_runtime::image::encode;
 use clift_runtime::memory::{MemSlice, RectCopy, RectLayout};
 
 use super::map::{check_access, mapped};
-use super::{Submission, buffer_of, checked_before, region as part_of, same_context};
+use super::{Submission, Wait, buffer_of, region as part_of, same_context};
 use crate::error::ClError::{
     ImageFormatMismatch, InvalidMemObject, InvalidMipLevel, InvalidOperation, InvalidValue, MemCopyOverlap,
 };
 use crate::error::{ClResult, ensure};
-use crate::ffi::entry::Wait;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray, InBytes, Out};
 use crate::object::buffer::Mem;
 use crate::object::image::{Image, MipLevel};
+use crate::object::operation::{self, Operation, Task, checked_before};
 use crate::object::queue::Queue;
 
 /// Origin or region as C passes it, in elements.
@@ -168,32 +168,6 @@ pub fn write(
     command.keep(&mem).task(blocking != CL_FALSE, move || checked_before(target.copy_rect_from(&memory, &rect)))
 }
 
-/// A copy or fill whose arguments have been checked.
-pub struct Change {
-    /// Executes it; may be called more than once.
-    pub task: Box<dyn Fn() -> Result<(), i32> + Send + Sync>,
-    /// The memory objects.
-    pub keep: KeepAlive,
-}
-
-impl Change {
-    /// A copy between objects.
-    fn copy(src: Ref<Mem>, dst: Ref<Mem>, source: MemSlice, target: MemSlice, rect: RectCopy) -> Self {
-        let task = Box::new(move || checked_before(target.copy_rect_from(&source, &rect)));
-        Self { task, keep: KeepAlive::from_iter([src as _, dst as _]) }
-    }
-
-    /// Submits it.
-    fn submit(self, queue: &Ref<Queue>, kind: cl_command_type, wait: Wait<'_>) -> ClResult<()> {
-        // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-        let mut command = Submission::new(queue, kind, wait)?;
-        for thing in self.keep {
-            command = command.keep_any(thing);
-        }
-        command.task(false, self.task)
-    }
-}
-
 /// `clEnqueueCopyImage`
 pub fn copy(
     queue: Handle<Queue>,
@@ -206,7 +180,9 @@ pub fn copy(
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
-    checked_copy(&queue, src, dst, src_origin, dst_origin, region)?.submit(&queue, CL_COMMAND_COPY_IMAGE, wait)
+    let copy = checked_copy(&queue, src, dst, src_origin, dst_origin, region)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    Submission::new(&queue, CL_COMMAND_COPY_IMAGE, wait)?.operation(false, copy)
 }
 
 /// The rules for a copy between images, except those for wait lists.
@@ -217,7 +193,7 @@ pub fn checked_copy(
     src_origin: Triple<'_>,
     dst_origin: Triple<'_>,
     region: Triple<'_>,
-) -> ClResult<Change> {
+) -> ClResult<Operation<impl Task + use<>>> {
     // CL_INVALID_MEM_OBJECT if src_image or dst_image is not a valid image object
     let (src, dst) = (image_of(src)?, image_of(dst)?);
     let (from, to) = (as_image(&src), as_image(&dst));
@@ -242,7 +218,7 @@ pub fn checked_copy(
     let same = source.bytes.overlaps(&target.bytes) && source.bytes.as_ptr() == target.bytes.as_ptr();
     ensure(!(same && rect.overlaps(0, 0)), MemCopyOverlap)?;
 
-    Ok(Change::copy(src, dst, source.bytes, target.bytes, rect))
+    Ok(operation::copy_rect(target.bytes, source.bytes, rect, KeepAlive::from_iter([src as _, dst as _])))
 }
 
 /// The layout of a part in which slices of one row each count as rows.
@@ -266,7 +242,8 @@ pub fn copy_to_buffer(
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
     let copy = checked_copy_to_buffer(&queue, src, dst, src_origin, region, dst_offset)?;
-    copy.submit(&queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, wait)
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    Submission::new(&queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, wait)?.operation(false, copy)
 }
 
 /// The rules for a copy from an image to a buffer, except those for wait lists.
@@ -277,7 +254,7 @@ pub fn checked_copy_to_buffer(
     src_origin: Triple<'_>,
     region: Triple<'_>,
     dst_offset: usize,
-) -> ClResult<Change> {
+) -> ClResult<Operation<impl Task + use<>>> {
     // CL_INVALID_MEM_OBJECT if src_image is not a valid image object or dst_buffer is not a valid buffer object, or if
     // src_image is a 1D image buffer object created from dst_buffer
     let (src, dst) = (image_of(src)?, buffer_of(dst)?);
@@ -293,7 +270,7 @@ pub fn checked_copy_to_buffer(
     ensure(dst.is_mutable(), InvalidOperation)?;
 
     let (source, rect) = (part.bytes, RectCopy::new(part.extent, part.place, tight));
-    Ok(Change::copy(src, dst, source, target, rect))
+    Ok(operation::copy_rect(target, source, rect, KeepAlive::from_iter([src as _, dst as _])))
 }
 
 /// `clEnqueueCopyBufferToImage`
@@ -309,7 +286,8 @@ pub fn copy_from_buffer(
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
     let copy = checked_copy_from_buffer(&queue, src, dst, src_offset, dst_origin, region)?;
-    copy.submit(&queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, wait)
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    Submission::new(&queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, wait)?.operation(false, copy)
 }
 
 /// The rules for a copy from a buffer to an image, except those for wait lists.
@@ -320,7 +298,7 @@ pub fn checked_copy_from_buffer(
     src_offset: usize,
     dst_origin: Triple<'_>,
     region: Triple<'_>,
-) -> ClResult<Change> {
+) -> ClResult<Operation<impl Task + use<>>> {
     // CL_INVALID_MEM_OBJECT if src_buffer is not a valid buffer object or dst_image is not a valid image object, or if
     // dst_image is a 1D image buffer object created from src_buffer
     let (src, dst) = (buffer_of(src)?, image_of(dst)?);
@@ -336,7 +314,7 @@ pub fn checked_copy_from_buffer(
     ensure(dst.is_mutable(), InvalidOperation)?;
 
     let (target, rect) = (part.bytes, RectCopy::new(part.extent, tight, part.place));
-    Ok(Change::copy(src, dst, source, target, rect))
+    Ok(operation::copy_rect(target, source, rect, KeepAlive::from_iter([src as _, dst as _])))
 }
 
 /// `clEnqueueFillImage`
@@ -350,7 +328,9 @@ pub fn fill(
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
-    checked_fill(&queue, image, colour, origin, region)?.submit(&queue, CL_COMMAND_FILL_IMAGE, wait)
+    let fill = checked_fill(&queue, image, colour, origin, region)?;
+    // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
+    Submission::new(&queue, CL_COMMAND_FILL_IMAGE, wait)?.operation(false, fill)
 }
 
 /// The rules for filling an image, except those for wait lists.
@@ -360,7 +340,7 @@ pub fn checked_fill(
     colour: InBytes<'_>,
     origin: Triple<'_>,
     region: Triple<'_>,
-) -> ClResult<Change> {
+) -> ClResult<Operation<impl Task + use<>>> {
     // CL_INVALID_MEM_OBJECT if image is not a valid image object
     let mem = image_of(image)?;
     let image = as_image(&mem);
@@ -378,8 +358,8 @@ pub fn checked_fill(
     ensure(mem.is_mutable(), InvalidOperation)?;
 
     let element = encode(image.layout(), colour);
-    let task = Box::new(move || checked_before(part.bytes.fill_rect(&element, &part.place, part.extent)));
-    Ok(Change { task, keep: KeepAlive::from_iter([mem as _]) })
+    let task = move || checked_before(part.bytes.fill_rect(&element, &part.place, part.extent));
+    Ok(Operation { task, keep: KeepAlive::from_iter([mem as _]) })
 }
 
 /// `clEnqueueMapImage`

@@ -5,10 +5,9 @@ use std::ops::Range;
 use clift_include::cl::*;
 use clift_runtime::status;
 
-use super::{Submission, buffer_of, region, same_context};
+use super::{Submission, Wait, buffer_of, region, same_context};
 use crate::error::ClError::{InvalidOperation, InvalidValue};
 use crate::error::{ClResult, ensure};
-use crate::ffi::entry::Wait;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray};
 use crate::object::buffer::Mem;

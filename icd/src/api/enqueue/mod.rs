@@ -23,11 +23,12 @@ use crate::error::ClError::{
     OutOfResources,
 };
 use crate::error::{ClError, ClResult, ensure};
-use crate::ffi::entry::Wait;
 use crate::ffi::handle::{ClObject, Handle, Object, Ref};
+use crate::ffi::pointer::{InArray, Out};
 use crate::object::buffer::Mem;
 use crate::object::context::Context;
 use crate::object::event::Event;
+use crate::object::operation::{Operation, Task};
 use crate::object::queue::Queue;
 
 pub mod fill;
@@ -39,6 +40,17 @@ pub mod ndrange;
 pub mod pointer;
 pub mod sync;
 pub mod transfer;
+
+/// The last three arguments of every enqueue function: the wait list, and the pointer for the event.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait<'call> {
+    /// Events in the list.
+    pub count: cl_uint,
+    /// The list.
+    pub list: InArray<'call, Handle<Event>>,
+    /// Receives the command's event; NULL if the application does not need it.
+    pub event: Out<'call, Handle<Event>>,
+}
 
 /// A command whose arguments have been checked.
 pub struct Submission<'call> {
@@ -97,6 +109,15 @@ impl<'call> Submission<'call> {
     pub fn keep_any(mut self, thing: Arc<dyn Any + Send + Sync>) -> Self {
         self.keep.push(thing);
         self
+    }
+
+    /// Submits a copy or fill.
+    ///
+    /// # Errors
+    /// As [`Submission::submit`].
+    pub fn operation(mut self, blocking: bool, operation: Operation<impl Task>) -> ClResult<()> {
+        self.keep.extend(operation.keep);
+        self.task(blocking, operation.task)
     }
 
     /// Submits a command that one thread executes: a copy, a fill, or a call.
@@ -178,10 +199,4 @@ fn buffer_of(handle: Handle<Mem>) -> ClResult<Ref<Mem>> {
 /// `CL_INVALID_VALUE` if the region specified by offset and size is out of bounds.
 fn region(buffer: &Ref<Mem>, offset: usize, size: usize) -> ClResult<MemSlice> {
     buffer.bytes().part(offset, size).map_err(|_| InvalidValue)
-}
-
-/// Status of a task on memory whose bounds were checked when it was enqueued.
-pub fn checked_before<E>(result: Result<(), E>) -> Result<(), i32> {
-    debug_assert!(result.is_ok(), "broken invariant: the bounds of a command were checked when it was enqueued");
-    result.map_err(|_| status::OUT_OF_RESOURCES)
 }

@@ -4,11 +4,10 @@ use std::ffi::c_void;
 
 use clift_include::cl::*;
 
-use super::{Submission, same_context};
+use super::{Submission, Wait, same_context};
 use crate::error::ClError::InvalidValue;
 use crate::error::{ClResult, ensure};
 use crate::ffi::callback::NativeFunction;
-use crate::ffi::entry::Wait;
 use crate::ffi::handle::Handle;
 use crate::ffi::pointer::{HostPtr, InArray, InBytes};
 use crate::object::buffer::Mem;

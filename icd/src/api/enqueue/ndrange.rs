@@ -4,16 +4,16 @@ use clift_include::cl::*;
 use clift_runtime::graph::{KeepAlive, Work};
 use clift_runtime::launch::Launch;
 
-use super::Submission;
-use super::geometry::{self, Demands, MAX_DIMENSIONS, Request};
+use super::geometry::{self, Demands, MAX_DIMENSIONS};
+use super::{Submission, Wait};
 use crate::caps::limits;
 use crate::error::ClError::{InvalidContext, InvalidGlobalWorkSize, InvalidKernelArgs, InvalidValue, OutOfResources};
 use crate::error::{ClResult, ensure};
-use crate::ffi::entry::Wait;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{InArray, OutArray};
 use crate::object::kernel::{Kernel, PreparedArgs, place};
 use crate::object::queue::Queue;
+use crate::object::request::Request;
 
 /// `clEnqueueNDRangeKernel`
 pub fn enqueue(

@@ -4,16 +4,16 @@
 //! virtual memory, so `CL_INVALID_OPERATION` for a device without support is never returned.
 
 use clift_include::cl::*;
-use clift_runtime::memory::MemSlice;
+use clift_runtime::graph::KeepAlive;
 
-use super::{Submission, checked_before};
+use super::{Submission, Wait};
 use crate::error::ClError::{InvalidValue, MemCopyOverlap};
 use crate::error::{ClResult, ensure};
-use crate::ffi::callback::SvmFreeFunction;
-use crate::ffi::entry::Wait;
+use crate::ffi::callback::FreeFunction;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray, InBytes, UserData};
 use crate::object::allocation::AllocationKind;
+use crate::object::operation::{self, Operation, Task, checked_before};
 use crate::object::queue::Queue;
 
 /// Maximum size of a pattern: the largest type of OpenCL C.
@@ -24,7 +24,7 @@ pub fn svm_free(
     queue: Handle<Queue>,
     num_svm_pointers: cl_uint,
     svm_pointers: InArray<'_, HostPtr>,
-    function: SvmFreeFunction,
+    function: FreeFunction<Queue>,
     user_data: UserData,
     wait: Wait<'_>,
 ) -> ClResult<()> {
@@ -83,25 +83,23 @@ fn copy(
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
-    let (target, source) = checked_copy(target, source, size)?;
+    let copy = checked_copy(target, source, size)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(&queue, kind, wait)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
-
-    command.task(blocking != CL_FALSE, move || checked_before(target.copy_from(&source)))
+    Submission::new(&queue, kind, wait)?.operation(blocking != CL_FALSE, copy)
 }
 
-/// Target and source of a copy, in this order.
+/// The rules for a copy between addresses, except those for wait lists.
 ///
 /// # Errors
 /// `CL_INVALID_VALUE` if dst_ptr or src_ptr is NULL, `CL_MEM_COPY_OVERLAP` if the copy is an overlapping one.
-pub fn checked_copy(target: HostPtr, source: HostPtr, size: usize) -> ClResult<(MemSlice, MemSlice)> {
+pub fn checked_copy(target: HostPtr, source: HostPtr, size: usize) -> ClResult<Operation<impl Task + use<>>> {
     // CL_INVALID_VALUE if dst_ptr is NULL, if src_ptr is NULL
     let target = target.slice(size).ok_or(InvalidValue)?;
     let source = source.slice(size).ok_or(InvalidValue)?;
     // CL_MEM_COPY_OVERLAP if the values specified for dst_ptr, src_ptr and size result in an overlapping copy
     ensure(!target.overlaps(&source), MemCopyOverlap)?;
-    Ok((target, source))
+    Ok(operation::copy(target, source, KeepAlive::new()))
 }
 
 /// `clEnqueueSVMMemFill`
@@ -138,14 +136,12 @@ fn fill(
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
-    let (target, pattern) = checked_fill(target, pattern, size)?;
+    let fill = checked_fill(target, pattern, size)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(&queue, kind, wait)?;
-
-    command.task(false, move || checked_before(target.fill(&pattern)))
+    Submission::new(&queue, kind, wait)?.operation(false, fill)
 }
 
-/// Target and pattern of a fill.
+/// The rules for a fill of memory at an address, except those for wait lists.
 ///
 /// # Errors
 /// `CL_INVALID_VALUE` if a rule about them is broken.
@@ -153,7 +149,7 @@ pub fn checked_fill(
     target: HostPtr,
     (pattern, pattern_size): (InBytes<'_>, usize),
     size: usize,
-) -> ClResult<(MemSlice, Vec<u8>)> {
+) -> ClResult<Operation<impl Task + use<>>> {
     // CL_INVALID_VALUE if svm_ptr is NULL
     let bytes = target.slice(size).ok_or(InvalidValue)?;
     // CL_INVALID_VALUE if pattern is NULL
@@ -164,7 +160,8 @@ pub fn checked_fill(
     ensure(target.addr().is_multiple_of(pattern_size), InvalidValue)?;
     // CL_INVALID_VALUE if size is not a multiple of pattern_size
     ensure(size.is_multiple_of(pattern_size), InvalidValue)?;
-    Ok((bytes, pattern.copy(pattern_size)?.ok_or(InvalidValue)?))
+    let pattern = pattern.copy(pattern_size)?.ok_or(InvalidValue)?;
+    Ok(operation::fill(bytes, pattern, KeepAlive::new()))
 }
 
 /// `clEnqueueMemsetINTEL` (deprecated: `clEnqueueMemFillINTEL` with a pattern of one byte)

@@ -3,10 +3,9 @@
 use clift_include::cl::*;
 use clift_runtime::graph::Work;
 
-use super::Submission;
+use super::{Submission, Wait};
 use crate::error::ClError::{InvalidEvent, InvalidEventWaitList, InvalidValue};
 use crate::error::{ClResult, ensure};
-use crate::ffi::entry::Wait;
 use crate::ffi::handle::Handle;
 use crate::ffi::pointer::{InArray, Out};
 use crate::object::event::Event;

@@ -1,15 +1,16 @@
 //! Reading, writing and copying buffers, in one piece or as rectangles.
 
 use clift_include::cl::*;
-use clift_runtime::memory::{MemSlice, RectCopy, RectLayout};
+use clift_runtime::graph::KeepAlive;
+use clift_runtime::memory::{RectCopy, RectLayout};
 
-use super::{Submission, buffer_of, checked_before, region as part_of, same_context};
+use super::{Submission, Wait, buffer_of, region as part_of, same_context};
 use crate::error::ClError::{InvalidOperation, InvalidValue, MemCopyOverlap};
 use crate::error::{ClResult, ensure};
-use crate::ffi::entry::Wait;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray};
 use crate::object::buffer::Mem;
+use crate::object::operation::{self, Operation, Task, checked_before};
 use crate::object::queue::Queue;
 
 /// `clEnqueueReadBuffer`
@@ -71,18 +72,6 @@ pub fn write_buffer(
     command.keep(&buffer).task(blocking != CL_FALSE, move || checked_before(target.copy_from(&source)))
 }
 
-/// A copy whose arguments have been checked.
-pub struct Copy {
-    /// The source buffer.
-    pub src: Ref<Mem>,
-    /// The destination buffer.
-    pub dst: Ref<Mem>,
-    /// The source bytes: the region, or the whole buffer for a rectangle.
-    pub source: MemSlice,
-    /// The destination bytes.
-    pub target: MemSlice,
-}
-
 /// `clEnqueueCopyBuffer`
 pub fn copy_buffer(
     queue: Handle<Queue>,
@@ -95,11 +84,9 @@ pub fn copy_buffer(
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
     let queue = queue.get()?;
-    let Copy { src, dst, source, target } = checked_copy(&queue, src, dst, src_offset, dst_offset, size)?;
+    let copy = checked_copy(&queue, src, dst, src_offset, dst_offset, size)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(&queue, CL_COMMAND_COPY_BUFFER, wait)?;
-
-    command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_from(&source)))
+    Submission::new(&queue, CL_COMMAND_COPY_BUFFER, wait)?.operation(false, copy)
 }
 
 /// The rules for a copy, except those for wait lists.
@@ -110,7 +97,7 @@ pub fn checked_copy(
     src_offset: usize,
     dst_offset: usize,
     size: usize,
-) -> ClResult<Copy> {
+) -> ClResult<Operation<impl Task + use<>>> {
     // CL_INVALID_MEM_OBJECT if src_buffer or dst_buffer is not a valid buffer object
     let (src, dst) = (buffer_of(src)?, buffer_of(dst)?);
     // CL_INVALID_CONTEXT if the contexts associated with command_queue, src_buffer and dst_buffer are not the same
@@ -126,7 +113,7 @@ pub fn checked_copy(
     // destination regions overlap, or if they are different sub-buffers of the same associated buffer object and they
     // overlap (a buffer and its own sub-buffer are treated alike)
     ensure(!(same_memory(&src, &dst) && source.overlaps(&target)), MemCopyOverlap)?;
-    Ok(Copy { src, dst, source, target })
+    Ok(operation::copy(target, source, KeepAlive::from_iter([src as _, dst as _])))
 }
 
 /// Whether two memory objects are, or are parts of, the same buffer.
@@ -262,11 +249,9 @@ pub fn copy_buffer_rect(
     let queue = queue.get()?;
     let on_src = (src_origin, src_row_pitch, src_slice_pitch);
     let on_dst = (dst_origin, dst_row_pitch, dst_slice_pitch);
-    let (Copy { src, dst, source, target }, rect) = checked_copy_rect(&queue, src, dst, on_src, on_dst, region)?;
+    let copy = checked_copy_rect(&queue, src, dst, on_src, on_dst, region)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(&queue, CL_COMMAND_COPY_BUFFER_RECT, wait)?;
-
-    command.keep(&src).keep(&dst).task(false, move || checked_before(target.copy_rect_from(&source, &rect)))
+    Submission::new(&queue, CL_COMMAND_COPY_BUFFER_RECT, wait)?.operation(false, copy)
 }
 
 /// One side of a rectangular copy: origin, row pitch and slice pitch.
@@ -280,7 +265,7 @@ pub fn checked_copy_rect(
     on_src: Side<'_>,
     on_dst: Side<'_>,
     region: Triple<'_>,
-) -> ClResult<(Copy, RectCopy)> {
+) -> ClResult<Operation<impl Task + use<>>> {
     // CL_INVALID_MEM_OBJECT if src_buffer or dst_buffer is not a valid buffer object
     let (src, dst) = (buffer_of(src)?, buffer_of(dst)?);
     // CL_INVALID_CONTEXT if the contexts associated with command_queue, src_buffer and dst_buffer are not the same
@@ -308,7 +293,7 @@ pub fn checked_copy_rect(
     ensure(!(same_memory(&src, &dst) && rects_overlap(&rect, &src, &dst)), MemCopyOverlap)?;
 
     let (source, target) = (src.bytes().clone(), dst.bytes().clone());
-    Ok((Copy { src, dst, source, target }, rect))
+    Ok(operation::copy_rect(target, source, rect, KeepAlive::from_iter([src as _, dst as _])))
 }
 
 /// Whether source and destination of a copy within one buffer overlap.

@@ -33,7 +33,7 @@ pub fn create(
     context: Handle<Context>,
     flags: cl_mem_flags,
     format: In<cl_image_format>,
-    desc: In<ImageDesc>,
+    desc: In<ImageDesc<Mem>>,
     host_ptr: HostPtr,
 ) -> ClResult<Ref<Mem>> {
     create_checked(context, Given::NOTHING, flags, format, desc.get(), host_ptr)
@@ -45,7 +45,7 @@ pub fn create_with_properties(
     properties: Properties<cl_mem_properties>,
     flags: cl_mem_flags,
     format: In<cl_image_format>,
-    desc: In<ImageDesc>,
+    desc: In<ImageDesc<Mem>>,
     host_ptr: HostPtr,
 ) -> ClResult<Ref<Mem>> {
     // CL_INVALID_CONTEXT if context is not a valid context
@@ -111,7 +111,7 @@ fn create_checked(
     given: Given,
     flags: cl_mem_flags,
     format: In<cl_image_format>,
-    desc: Option<ImageDesc>,
+    desc: Option<ImageDesc<Mem>>,
     host_ptr: HostPtr,
 ) -> ClResult<Ref<Mem>> {
     // CL_INVALID_CONTEXT if context is not a valid context
@@ -192,7 +192,7 @@ pub(super) fn largest(kind: ImageType) -> ImageSize {
 ///
 /// # Errors
 /// `CL_INVALID_IMAGE_SIZE` if a dimension that the type has is 0 or exceeds its limit.
-pub(super) fn size(desc: &ImageDesc, kind: ImageType) -> ClResult<ImageSize> {
+pub(super) fn size(desc: &ImageDesc<Mem>, kind: ImageType) -> ClResult<ImageSize> {
     let max = largest(kind);
     let bounded = |size: usize, max: usize| if (1..=max).contains(&size) { Ok(size) } else { Err(InvalidImageSize) };
     Ok(ImageSize {
@@ -209,7 +209,7 @@ pub(super) fn size(desc: &ImageDesc, kind: ImageType) -> ClResult<ImageSize> {
 /// `CL_INVALID_IMAGE_DESCRIPTOR` if the number exceeds the maximum, or exceeds one for an image created from a buffer or in other
 /// memory. Depth images may have levels: the specification says that they cannot, but OpenCL C has functions for them and the
 /// conformance tests require them.
-pub(super) fn level_count(desc: &ImageDesc, kind: ImageType) -> ClResult<usize> {
+pub(super) fn level_count(desc: &ImageDesc<Mem>, kind: ImageType) -> ClResult<usize> {
     let count = desc.num_mip_levels.max(1) as usize;
     ensure(count <= MAX_LEVELS, InvalidImageDescriptor)?;
     let alone = kind != ImageType::D1Buffer && desc.mem_object.is_null();
@@ -256,7 +256,7 @@ struct Making {
     layout: Layout,
     size: ImageSize,
     level_count: usize,
-    desc: ImageDesc,
+    desc: ImageDesc<Mem>,
 }
 
 impl Making {

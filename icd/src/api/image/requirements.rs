@@ -10,6 +10,7 @@ use crate::error::{ClResult, ensure};
 use crate::ffi::handle::Handle;
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{ImageDesc, In, Properties};
+use crate::object::buffer::Mem;
 use crate::object::context::Context;
 use crate::object::image::{ImageSize, ImageType, MipLevel};
 
@@ -21,7 +22,7 @@ pub fn get_info(
     properties: Properties<cl_mem_properties>,
     flags: cl_mem_flags,
     format: In<cl_image_format>,
-    desc: In<ImageDesc>,
+    desc: In<ImageDesc<Mem>>,
     name: cl_image_requirements_info_ext,
     info: Info<'_>,
 ) -> ClResult<Written> {
@@ -72,7 +73,7 @@ fn asks_for_largest(name: cl_image_requirements_info_ext) -> bool {
 }
 
 /// The type of image in a query; `None` for any.
-fn kind_of(desc: &ImageDesc, name: cl_image_requirements_info_ext) -> ClResult<Option<ImageType>> {
+fn kind_of(desc: &ImageDesc<Mem>, name: cl_image_requirements_info_ext) -> ClResult<Option<ImageType>> {
     if desc.image_type == 0 && asks_for_largest(name) {
         return Ok(None);
     }

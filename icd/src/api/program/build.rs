@@ -17,7 +17,7 @@ use crate::error::ClError::{
     InvalidCompilerOptions, InvalidContext, InvalidLinkerOptions, InvalidOperation, InvalidValue, LinkProgramFailure,
 };
 use crate::error::{ClResult, ensure};
-use crate::ffi::callback::ProgramNotify;
+use crate::ffi::callback::ObjectNotify;
 use crate::ffi::entry::WithError;
 use crate::ffi::handle::{Handle, Object, Ref};
 use crate::ffi::pointer::{InArray, Text, UserData};
@@ -31,7 +31,7 @@ use crate::object::program::unit::{Executable, FrontEndContext, Unit};
 use crate::object::program::{BuildOutcome, Origin, Product, Program, Started};
 
 /// `pfn_notify` with its `user_data`.
-type Notify = (ProgramNotify, UserData);
+type Notify = (ObjectNotify<Program>, UserData);
 
 /// `clBuildProgram`
 pub fn build(
@@ -39,7 +39,7 @@ pub fn build(
     num_devices: cl_uint,
     device_list: InArray<Handle<Device>>,
     options: Text,
-    notify: ProgramNotify,
+    notify: ObjectNotify<Program>,
     user_data: UserData,
 ) -> ClResult<()> {
     // CL_INVALID_PROGRAM if program is not a valid program object
@@ -114,7 +114,7 @@ pub fn compile(
     num_input_headers: cl_uint,
     input_headers: InArray<Handle<Program>>,
     header_include_names: InArray<Text<'static>>,
-    notify: ProgramNotify,
+    notify: ObjectNotify<Program>,
     user_data: UserData,
 ) -> ClResult<()> {
     // CL_INVALID_PROGRAM if program is not a valid program object
@@ -182,7 +182,7 @@ pub fn link(
     options: Text,
     num_input_programs: cl_uint,
     input_programs: InArray<Handle<Program>>,
-    notify: ProgramNotify,
+    notify: ObjectNotify<Program>,
     user_data: UserData,
 ) -> ClResult<WithError<Program>> {
     // CL_INVALID_CONTEXT if context is not a valid context

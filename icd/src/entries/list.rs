@@ -1,6 +1,6 @@
 //! The list of entry points, in the order of the dispatch table (`CL/cl_icd.h`).
 //!
-//! [`super::dispatch`] explains the rows; `docs/add-an-entry-point.md` explains how to add one. Slots 75 to 80 and 109 to 118
+//! [`super::generate`] explains the rows; `docs/add-an-entry-point.md` explains how to add one. Slots 75 to 80 and 109 to 118
 //! (Direct3D, DX9) have no row because their functions are declared for Windows only.
 
 #![allow(unsafe_code, reason = "the stubs are functions that C calls")]
@@ -10,13 +10,14 @@ use std::ffi::{c_char, c_void};
 
 use clift_include::cl::*;
 
-use super::callback::{
-    ContextDestructor, ContextNotify, EventNotify, MemDestructor, NativeFunction, ProgramNotify, SvmFreeFunction,
-};
-use super::dispatch::{Address, Entry, EntryKind, entry_points, gap_of, kind, run, stub, trace_args};
-use super::entry::{self, ErrorCode};
-use super::handle::{Handle, LoaderData};
-use super::pointer::{HostPtr, ImageDesc, In, InArray, InBytes, Out, OutArray, Properties, Text, UserData};
+use super::generate::{Entry, EntryKind, entry_points, gap_of, kind, run, stub, trace_args};
+use crate::api::enqueue::Wait;
+use crate::api::recording::Recording;
+use crate::ffi::callback::{ContextNotify, FreeFunction, NativeFunction, ObjectNotify, StatusNotify};
+use crate::ffi::dispatch::Address;
+use crate::ffi::entry::{self, ErrorCode};
+use crate::ffi::handle::{Handle, LoaderData};
+use crate::ffi::pointer::{HostPtr, ImageDesc, In, InArray, InBytes, Out, OutArray, Properties, Text, UserData};
 use crate::object::buffer::Mem;
 use crate::object::command_buffer::{CommandBuffer, MutableCommand};
 use crate::object::context::Context;
@@ -100,7 +101,7 @@ slots {
     [29] clReleaseProgram(program: Handle<Program>) -> status = release;
     [30] clBuildProgram(
         program: Handle<Program>, num_devices: cl_uint, device_list: InArray<Handle<Device>>, options: Text,
-        pfn_notify: ProgramNotify, user_data: UserData,
+        pfn_notify: ObjectNotify<Program>, user_data: UserData,
     ) -> status = program::build::build;
     [31] clUnloadCompiler() -> status = platform::unload_compiler;
     [32] clGetProgramInfo(program: Handle<Program>, param_name: cl_program_info) -> info = program::query::get_info;
@@ -202,13 +203,13 @@ slots {
 
     // OpenCL 1.1
     [81] clSetEventCallback(
-        event: Handle<Event>, command_exec_callback_type: cl_int, pfn_notify: EventNotify, user_data: UserData,
+        event: Handle<Event>, command_exec_callback_type: cl_int, pfn_notify: StatusNotify<Event>, user_data: UserData,
     ) -> status = event::set_callback;
     [82] clCreateSubBuffer(
         buffer: Handle<Mem>, flags: cl_mem_flags, buffer_create_type: cl_buffer_create_type,
         buffer_create_info: InBytes,
     ) -> object = buffer::create_sub;
-    [83] clSetMemObjectDestructorCallback(mem: Handle<Mem>, pfn_notify: MemDestructor, user_data: UserData)
+    [83] clSetMemObjectDestructorCallback(mem: Handle<Mem>, pfn_notify: ObjectNotify<Mem>, user_data: UserData)
         -> status = buffer::set_destructor_callback;
     [84] clCreateUserEvent(context: Handle<Context>) -> object = event::create_user;
     [85] clSetUserEventStatus(event: Handle<Event>, execution_status: cl_int) -> status = event::set_user_status;
@@ -246,7 +247,7 @@ slots {
     [94] clRetainDevice(device: Handle<Device>) -> status = device::retain;
     [95] clReleaseDevice(device: Handle<Device>) -> status = device::release;
     [96] clCreateImage(
-        context: Handle<Context>, flags: cl_mem_flags, image_format: In<cl_image_format>, image_desc: In<ImageDesc>,
+        context: Handle<Context>, flags: cl_mem_flags, image_format: In<cl_image_format>, image_desc: In<ImageDesc<Mem>>,
         host_ptr: HostPtr,
     ) -> object = image::creation::create;
     [97] clCreateProgramWithBuiltInKernels(
@@ -255,11 +256,11 @@ slots {
     [98] clCompileProgram(
         program: Handle<Program>, num_devices: cl_uint, device_list: InArray<Handle<Device>>, options: Text,
         num_input_headers: cl_uint, input_headers: InArray<Handle<Program>>, header_include_names: InArray<Text<'static>>,
-        pfn_notify: ProgramNotify, user_data: UserData,
+        pfn_notify: ObjectNotify<Program>, user_data: UserData,
     ) -> status = program::build::compile;
     [99] clLinkProgram(
         context: Handle<Context>, num_devices: cl_uint, device_list: InArray<Handle<Device>>, options: Text,
-        num_input_programs: cl_uint, input_programs: InArray<Handle<Program>>, pfn_notify: ProgramNotify, user_data: UserData,
+        num_input_programs: cl_uint, input_programs: InArray<Handle<Program>>, pfn_notify: ObjectNotify<Program>, user_data: UserData,
     ) -> object = program::build::link;
     [100] clUnloadPlatformCompiler(platform: Handle<Platform>) -> status = platform::unload_platform_compiler;
     [101] clGetKernelArgInfo(kernel: Handle<Kernel>, arg_index: cl_uint, param_name: cl_kernel_arg_info)
@@ -310,7 +311,7 @@ slots {
     [127] clSVMFree(context: Handle<Context>, svm_pointer: HostPtr) -> nothing = svm::free;
     [128] clEnqueueSVMFree(
         queue: Handle<Queue>, num_svm_pointers: cl_uint, svm_pointers: InArray<HostPtr>,
-        pfn_free_func: SvmFreeFunction, user_data: UserData,
+        pfn_free_func: FreeFunction<Queue>, user_data: UserData,
     ) -> enqueue = enqueue::pointer::svm_free;
     [129] clEnqueueSVMMemcpy(
         queue: Handle<Queue>, blocking: cl_bool, dst_ptr: HostPtr, src_ptr: HostPtr, size: usize,
@@ -355,7 +356,7 @@ slots {
         -> status = queue::set_default_on_device;
 
     // OpenCL 2.2
-    [144] clSetProgramReleaseCallback(program: Handle<Program>, pfn_notify: ProgramNotify, user_data: UserData)
+    [144] clSetProgramReleaseCallback(program: Handle<Program>, pfn_notify: ObjectNotify<Program>, user_data: UserData)
         -> status = program::set_release_callback;
     [145] clSetProgramSpecializationConstant(
         program: Handle<Program>, spec_id: cl_uint, spec_size: usize, spec_value: InBytes,
@@ -368,9 +369,9 @@ slots {
     ) -> object = buffer::create_with_properties;
     [147] clCreateImageWithProperties(
         context: Handle<Context>, properties: Properties<cl_mem_properties>, flags: cl_mem_flags,
-        image_format: In<cl_image_format>, image_desc: In<ImageDesc>, host_ptr: HostPtr,
+        image_format: In<cl_image_format>, image_desc: In<ImageDesc<Mem>>, host_ptr: HostPtr,
     ) -> object = image::creation::create_with_properties;
-    [148] clSetContextDestructorCallback(context: Handle<Context>, pfn_notify: ContextDestructor, user_data: UserData)
+    [148] clSetContextDestructorCallback(context: Handle<Context>, pfn_notify: ObjectNotify<Context>, user_data: UserData)
         -> status = context::set_destructor_callback;
 
     // OpenCL 3.1
@@ -406,7 +407,7 @@ by_name {
     // cl_ext_image_requirements_info
     clGetImageRequirementsInfoEXT(
         context: Handle<Context>, properties: Properties<cl_mem_properties>, flags: cl_mem_flags,
-        image_format: In<cl_image_format>, image_desc: In<ImageDesc>, param_name: cl_image_requirements_info_ext,
+        image_format: In<cl_image_format>, image_desc: In<ImageDesc<Mem>>, param_name: cl_image_requirements_info_ext,
     ) -> info = image::requirements::get_info;
 
     // cl_ext_buffer_device_address
@@ -478,95 +479,39 @@ by_name {
     clEnqueueCommandBufferKHR(
         num_queues: cl_uint, queues: InArray<Handle<Queue>>, command_buffer: Handle<CommandBuffer>,
     ) -> enqueue = command_buffer::enqueue;
-    clCommandBarrierWithWaitListKHR(
-        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
-        properties: Properties<cl_command_properties_khr>,
-        num_sync_points_in_wait_list: cl_uint,
-        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
-        mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = command_buffer::barrier;
+    clCommandBarrierWithWaitListKHR() -> command = recording::barrier;
     clCommandCopyBufferKHR(
-        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
-        properties: Properties<cl_command_properties_khr>,
         src_buffer: Handle<Mem>, dst_buffer: Handle<Mem>, src_offset: usize, dst_offset: usize, size: usize,
-        num_sync_points_in_wait_list: cl_uint,
-        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
-        mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = command_buffer::copy_buffer;
+    ) -> command = recording::copy_buffer;
     clCommandCopyBufferRectKHR(
-        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
-        properties: Properties<cl_command_properties_khr>,
         src_buffer: Handle<Mem>, dst_buffer: Handle<Mem>, src_origin: Triple, dst_origin: Triple, region: Triple,
         src_row_pitch: usize, src_slice_pitch: usize, dst_row_pitch: usize, dst_slice_pitch: usize,
-        num_sync_points_in_wait_list: cl_uint,
-        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
-        mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = command_buffer::copy_buffer_rect;
+    ) -> command = recording::copy_buffer_rect;
     clCommandCopyBufferToImageKHR(
-        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
-        properties: Properties<cl_command_properties_khr>,
         src_buffer: Handle<Mem>, dst_image: Handle<Mem>, src_offset: usize, dst_origin: Triple, region: Triple,
-        num_sync_points_in_wait_list: cl_uint,
-        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
-        mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = command_buffer::copy_buffer_to_image;
+    ) -> command = recording::copy_buffer_to_image;
     clCommandCopyImageKHR(
-        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
-        properties: Properties<cl_command_properties_khr>,
         src_image: Handle<Mem>, dst_image: Handle<Mem>, src_origin: Triple, dst_origin: Triple, region: Triple,
-        num_sync_points_in_wait_list: cl_uint,
-        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
-        mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = command_buffer::copy_image;
+    ) -> command = recording::copy_image;
     clCommandCopyImageToBufferKHR(
-        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
-        properties: Properties<cl_command_properties_khr>,
         src_image: Handle<Mem>, dst_buffer: Handle<Mem>, src_origin: Triple, region: Triple, dst_offset: usize,
-        num_sync_points_in_wait_list: cl_uint,
-        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
-        mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = command_buffer::copy_image_to_buffer;
+    ) -> command = recording::copy_image_to_buffer;
     clCommandFillBufferKHR(
-        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
-        properties: Properties<cl_command_properties_khr>,
         buffer: Handle<Mem>, pattern: InBytes, pattern_size: usize, offset: usize, size: usize,
-        num_sync_points_in_wait_list: cl_uint,
-        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
-        mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = command_buffer::fill_buffer;
+    ) -> command = recording::fill_buffer;
     clCommandFillImageKHR(
-        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
-        properties: Properties<cl_command_properties_khr>,
         image: Handle<Mem>, fill_color: InBytes, origin: Triple, region: Triple,
-        num_sync_points_in_wait_list: cl_uint,
-        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
-        mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = command_buffer::fill_image;
+    ) -> command = recording::fill_image;
     clCommandNDRangeKernelKHR(
-        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
-        properties: Properties<cl_command_properties_khr>,
         kernel: Handle<Kernel>, work_dim: cl_uint, global_work_offset: InArray<usize>, global_work_size: InArray<usize>,
         local_work_size: InArray<usize>,
-        num_sync_points_in_wait_list: cl_uint,
-        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
-        mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = command_buffer::nd_range_kernel;
+    ) -> command = recording::nd_range_kernel;
     clCommandSVMMemcpyKHR(
-        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
-        properties: Properties<cl_command_properties_khr>,
         dst_ptr: HostPtr, src_ptr: HostPtr, size: usize,
-        num_sync_points_in_wait_list: cl_uint,
-        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
-        mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = command_buffer::svm_copy;
+    ) -> command = recording::svm_copy;
     clCommandSVMMemFillKHR(
-        command_buffer: Handle<CommandBuffer>, queue: Handle<Queue>,
-        properties: Properties<cl_command_properties_khr>,
         svm_ptr: HostPtr, pattern: InBytes, pattern_size: usize, size: usize,
-        num_sync_points_in_wait_list: cl_uint,
-        sync_point_wait_list: InArray<cl_sync_point_khr>, sync_point: Out<cl_sync_point_khr>,
-        mutable_handle: Out<Handle<MutableCommand>>,
-    ) -> status = command_buffer::svm_fill;
+    ) -> command = recording::svm_fill;
     clGetCommandBufferInfoKHR(command_buffer: Handle<CommandBuffer>, param_name: cl_command_buffer_info_khr)
         -> info = command_buffer::get_info;
 

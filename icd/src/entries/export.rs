@@ -10,10 +10,13 @@ use std::ffi::{c_char, c_void};
 
 use clift_include::cl::{cl_int, cl_platform_id, cl_platform_info, cl_uint};
 
-use super::dispatch::{Address, lookup};
+use super::generate::{install, lookup};
+use crate::ffi::dispatch::Address;
 
-/// The address of an entry point that must be in the list.
+/// The address of an entry point that must be in the list. Every exported function begins with this, so the dispatch table is
+/// registered before the first object is created.
 fn address_of(name: &str) -> *const c_void {
+    install();
     match lookup(name.as_bytes()) {
         Some(Address(address)) => address,
         None => unreachable!("broken invariant: {name} is not in the list of entry points"),
