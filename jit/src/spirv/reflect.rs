@@ -160,6 +160,8 @@ fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), InstEr
         | TypeKind::Opaque
         | TypeKind::Event
         | TypeKind::SampledImage { .. }
+        | TypeKind::PipeStorage
+        | TypeKind::ReserveId
         | TypeKind::Handle
         | TypeKind::NamedBarrier => return Err(InstError::malformed("the type is not allowed for kernel parameters")),
     }

@@ -90,14 +90,18 @@ pub(crate) enum TypeKind {
         /// The image's type.
         image: u32,
     },
-    /// Pipe.
+    /// Pipe: the address of its header in global memory.
     Pipe {
         /// Access qualifier.
         access: AccessQualifier,
     },
+    /// Memory of a pipe in program scope: the address of its header.
+    PipeStorage,
+    /// Reservation of packets of a pipe.
+    ReserveId,
     /// Device queue.
     Queue,
-    /// Event of a device queue or reservation of a pipe: handles.
+    /// Event of a device queue: a handle.
     Handle,
     /// Named barrier: the address of its counters in local memory.
     NamedBarrier,
@@ -177,6 +181,8 @@ impl TypeInfo {
             | TypeKind::Sampler
             | TypeKind::SampledImage { .. }
             | TypeKind::Pipe { .. }
+            | TypeKind::PipeStorage
+            | TypeKind::ReserveId
             | TypeKind::Queue
             | TypeKind::Handle
             | TypeKind::NamedBarrier => true,
@@ -301,6 +307,8 @@ impl Types {
             | TypeKind::Sampler
             | TypeKind::SampledImage { .. }
             | TypeKind::Pipe { .. }
+            | TypeKind::PipeStorage
+            | TypeKind::ReserveId
             | TypeKind::Queue
             | TypeKind::Handle
             | TypeKind::NamedBarrier => Err(InstError::malformed(format!("too many indices: type %{ty} has no parts"))),
@@ -445,11 +453,16 @@ impl Types {
                 }
             }
             Op::TypePipe => match inst.operand(0)? {
-                Operand::AccessQualifier(access) => handle(TypeKind::Pipe { access: *access }),
+                Operand::AccessQualifier(access) => {
+                    let kind = TypeKind::Pipe { access: *access };
+                    TypeInfo::value(kind, Type::ptr(Space::Global), POINTER_BYTES)
+                }
                 _ => return Err(InstError::malformed("the access qualifier is missing")),
             },
             Op::TypeQueue => handle(TypeKind::Queue),
-            Op::TypeDeviceEvent | Op::TypeReserveId => handle(TypeKind::Handle),
+            Op::TypePipeStorage => TypeInfo::value(TypeKind::PipeStorage, Type::ptr(Space::Global), POINTER_BYTES),
+            Op::TypeReserveId => TypeInfo::value(TypeKind::ReserveId, Type::I64, 8),
+            Op::TypeDeviceEvent => handle(TypeKind::Handle),
             Op::TypeNamedBarrier => TypeInfo::value(TypeKind::NamedBarrier, Type::ptr(Space::Local), POINTER_BYTES),
             _ => return Err(InstError::unsupported("this type")),
         };
