@@ -61,8 +61,33 @@ fn use_single_pass(code: &MachFunc) -> bool {
 /// As [`allocate`], by a given algorithm.
 fn allocate_by(code: &MachFunc, algorithm: Algorithm) -> Result<Output, BuildError> {
     let options = RegallocOptions { validate_ssa: cfg!(debug_assertions), algorithm, ..RegallocOptions::default() };
-    regalloc2::run(code, &emit::environment(), &options)
-        .map_err(|error| BuildError::Internal(format!("register allocation: {error}")))
+    let output = regalloc2::run(code, &emit::environment(), &options)
+        .map_err(|error| BuildError::Internal(format!("register allocation: {error}")))?;
+    #[cfg(test)]
+    check(code, &output);
+    Ok(output)
+}
+
+/// Follows all values through the allocation with regalloc2's checker, which shares no code with its allocators.
+///
+/// The checker visits blocks in the order of the code, and takes a block none of whose predecessors comes before it for one in which
+/// no register has a known value. Functions with such blocks (irreducible loops, hot blocks reached only from cold ones) are not
+/// checked.
+///
+/// # Panics
+/// When an operand does not get its value.
+#[cfg(test)]
+fn check(code: &MachFunc, output: &Output) {
+    let has_earlier_pred = |block| code.block_preds(block).iter().any(|pred| pred.index() < block.index());
+    if !(1..code.num_blocks()).map(Block::new).all(has_earlier_pred) {
+        return;
+    }
+    let environment = emit::environment();
+    let mut checker = regalloc2::checker::Checker::new(code, &environment);
+    checker.prepare(output);
+    if let Err(errors) = checker.run() {
+        panic!("register allocation: {errors:?}");
+    }
 }
 
 /// The sum over all instructions of the values that are alive there; `None` when finding it takes long, as it does with very many
