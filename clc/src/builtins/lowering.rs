@@ -103,6 +103,10 @@ pub enum Lowering {
     Enqueue(EnqueueOp),
     /// `sub_group_named_barrier`'s functions.
     NamedBarrier(NamedBarrierOp),
+    /// `__builtin_unreachable` and `__builtin_trap`: control does not come here.
+    Unreachable,
+    /// `__builtin_assume`: the argument is true.
+    Assume,
 }
 
 impl Lowering {
@@ -147,7 +151,9 @@ impl Lowering {
             | Lowering::Clock(_)
             | Lowering::Pipe(_)
             | Lowering::Enqueue(_)
-            | Lowering::NamedBarrier(_) => None,
+            | Lowering::NamedBarrier(_)
+            | Lowering::Unreachable
+            | Lowering::Assume => None,
         }
     }
 }

@@ -217,7 +217,7 @@ impl FunctionEmitter<'_, '_> {
 
     /// What a pointer points to.
     fn deref(&mut self, pointer: &Expr, ty: QualTy) -> Memory {
-        let align = self.natural_align(ty.ty);
+        let align = ty.alignment(self.natural_align(ty.ty));
         if let ExprKind::PointerAdd(base, index) = &pointer.kind
             && base.ty == pointer.ty
         {

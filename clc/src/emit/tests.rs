@@ -260,3 +260,41 @@ fn products_in_sums_are_contracted() {
     assert_eq!(fused(forbidden), (0, 1, 0));
     assert_eq!(fused("kernel void k(global int *p) { p[0] = p[1] * p[2] + p[3]; }"), (0, 0, 0));
 }
+
+#[test]
+fn accesses_have_the_alignment_of_a_typedef() {
+    let list = module(
+        "typedef int packed_int __attribute__((aligned(1)));
+         typedef float4 loose __attribute__((aligned(4)));
+         struct s { char c; packed_int x; };
+         kernel void k(global char *p, global loose *v, int i) {
+             global packed_int *q = (global packed_int *)p;
+             q[i] = 1;
+             v[i] = 2.0f;
+             ((global struct s *)p)[i].x = 3;
+             private packed_int a[2]; a[i] = *(private packed_int *)(a + 1);
+         }",
+    );
+    let aligned = |op, wanted: u32| {
+        list.0.iter().filter(|(one, operands)| *one == op && operands.last() == Some(&wanted)).count()
+    };
+    assert_eq!((aligned(Op::Store, 1), aligned(Op::Load, 1)), (3, 1));
+    // `i` and the vector.
+    assert_eq!((aligned(Op::Store, 4), aligned(Op::Store, 16)), (2, 0));
+}
+
+#[test]
+fn unreachable_code_ends_blocks() {
+    let list = module(
+        "int f(int x) { switch (x) { case 1: return 2; case 2: __builtin_trap(); } __builtin_unreachable(); }
+         kernel void k(global int *p) { p[0] = f(p[1]); int n = p[2]; __builtin_assume(n > 3); __builtin_assume(p[3]++); }",
+    );
+    assert_eq!((list.count(Op::Unreachable), list.count(Op::AssumeTrueKHR), list.count(Op::Undef)), (2, 0, 0));
+    let mut options = options();
+    Arc::make_mut(&mut options.profile).spirv_extensions.push("SPV_KHR_expect_assume");
+    let list = with(
+        "kernel void k(global int *p) { int n = p[2]; __builtin_assume(n > 3); __builtin_assume(p[3]++); }",
+        &options,
+    );
+    assert_eq!((list.count(Op::AssumeTrueKHR), list.count(Op::IAdd)), (1, 0));
+}

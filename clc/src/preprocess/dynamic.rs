@@ -11,7 +11,6 @@ use crate::source::Span;
 
 /// Attributes that `__has_attribute` knows.
 const ATTRIBUTES: &[&str] = &[
-    "address_space",
     "aligned",
     "always_inline",
     "annotate",

@@ -71,7 +71,6 @@ impl Attributes {
 
 /// Attributes that are known and change nothing here, in alphabetical order.
 const IGNORED: &[&str] = &[
-    "address_space",
     "amdgpu_flat_work_group_size",
     "amdgpu_num_sgpr",
     "amdgpu_num_vgpr",
@@ -195,6 +194,10 @@ impl Checker<'_, '_> {
                         None => None,
                     },
                 };
+            }
+            "address_space" => {
+                let text = "attribute 'address_space' is not supported: use 'global', 'constant', 'local' or 'private'";
+                self.error(attribute.span, text);
             }
             "blocks" => self.error(attribute.span, "the __block storage type is not permitted"),
             other if IGNORED.contains(&other) => {}

@@ -220,7 +220,7 @@ impl Checker<'_, '_> {
         let parameter = Place { kind: PlaceKind::Local(LocalId(0)), ty: pointer_ty, span };
         let pointer = Expr { kind: ExprKind::Load(Box::new(parameter)), ty: pointer_ty.ty, span };
         let captures = Place { kind: PlaceKind::Deref(Box::new(pointer)), ty: record, span };
-        let quals = Quals { is_const: true, is_volatile: false, is_restrict: false, space: record.quals.space };
+        let quals = Quals { is_const: true, space: record.quals.space, ..Quals::default() };
         let kind = PlaceKind::Field(Box::new(captures), *member);
         Some(Place { kind, ty: QualTy { ty: ty.ty, quals }, span })
     }

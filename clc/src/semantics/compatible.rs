@@ -1,7 +1,7 @@
 //! Compatible and composite types.
 
 use super::Checker;
-use crate::types::{FunctionType, QualTy, Ty, TypeKind};
+use crate::types::{FunctionType, QualTy, Quals, Ty, TypeKind};
 
 impl Checker<'_, '_> {
     /// Whether two types are compatible, their outermost qualifiers aside.
@@ -36,7 +36,7 @@ impl Checker<'_, '_> {
 
     /// Whether two qualified types are compatible.
     pub(crate) fn is_compatible_qualified(&self, a: QualTy, b: QualTy) -> bool {
-        a.quals == b.quals && self.is_compatible(a.ty, b.ty)
+        (Quals { align: 0, ..a.quals }) == (Quals { align: 0, ..b.quals }) && self.is_compatible(a.ty, b.ty)
     }
 
     /// The type that knows what each of two compatible types knows.

@@ -13,8 +13,6 @@ use crate::types::{AddressSpace, QualTy, Quals, Scalar, TypeKind};
 /// What is known of a `typedef` besides its type.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TypedefInfo {
-    /// An `aligned` attribute; 0 for none.
-    pub align: u32,
     /// If it is a pointer: what it points to, as it is written.
     pub pointee: Option<String>,
     /// Whether it is another name of `size_t` or its kin, which kernels cannot have as parameters.
@@ -140,6 +138,9 @@ impl Checker<'_, '_> {
         }
         let mut ty = declared.ty;
         ty.quals.space = declared.space.map_or(AddressSpace::Private, |(space, _)| space);
+        if declared.attributes.align != 0 {
+            ty.quals.align = declared.attributes.align;
+        }
         // An unnamed record is called by the first name that is given to it.
         match *self.module.types.kind(ty.ty) {
             TypeKind::Record(id) if self.module.types.record(id).name.is_none() => {
@@ -187,7 +188,7 @@ impl Checker<'_, '_> {
         };
         let is_device_sized = one.declarator.parts.is_empty()
             && matches!(&specifiers.ty, TypeSpecifier::Name(of) if self.is_device_sized(of.symbol));
-        let info = TypedefInfo { align: declared.attributes.align, pointee, is_device_sized };
+        let info = TypedefInfo { pointee, is_device_sized };
         self.typedefs.insert(name.symbol, info);
         let state = self.states.len().saturating_sub(1);
         self.scopes.set(name.symbol, Entity::Typedef(ty), name.span, state);
@@ -382,10 +383,11 @@ impl Checker<'_, '_> {
                 return None;
             }
             let merged = self.composite(old_ty.ty, ty.ty);
+            let align = self.declared_align(declared);
             if let Some(global) = self.module.globals.get_mut(id.0 as usize) {
                 global.ty.ty = merged;
                 global.is_defined |= defines;
-                global.align = global.align.max(declared.attributes.align);
+                global.align = global.align.max(align);
             }
             return Some(id);
         }
@@ -396,7 +398,7 @@ impl Checker<'_, '_> {
             linkage,
             is_defined: defines,
             owner: None,
-            align: declared.attributes.align,
+            align: self.declared_align(declared),
             span: name.span,
         };
         let id = self.add_global(global);

@@ -170,12 +170,21 @@ impl Checker<'_, '_> {
             return QualTy::plain(self.module.types.error());
         }
         let Some(count) = count else { return QualTy::plain(self.module.types.error()) };
-        let ty = self.module.types.intern(TypeKind::Array(QualTy::plain(element.ty), count));
+        // Qualifiers are the array's; its elements lie as their type says.
+        let mut quals = element.quals;
+        let align = std::mem::take(&mut quals.align);
+        let one = QualTy { ty: element.ty, quals: Quals { align, ..Quals::default() } };
+        let ty = self.module.types.intern(TypeKind::Array(one, count));
         if count.is_some() && self.module.types.layout(ty).is_none_or(|layout| layout.size > 1 << 60) {
             self.error(span, "array is too large");
             return QualTy::plain(self.module.types.error());
         }
-        QualTy { ty, quals: element.quals }
+        QualTy { ty, quals }
+    }
+
+    /// The alignment that attributes give a declared object, or a `typedef`; 0 for none.
+    pub(crate) fn declared_align(&self, declared: &Declared) -> u32 {
+        declared.attributes.align.max(declared.ty.quals.align)
     }
 
     /// The size of an array.
@@ -282,7 +291,7 @@ impl Checker<'_, '_> {
         match self.module.types.kind(ty.ty).clone() {
             TypeKind::Array(mut element, _) => {
                 // The pointer points where the array lies.
-                element.quals = Quals { space: AddressSpace::Private, ..ty.quals };
+                element.quals = Quals { space: AddressSpace::Private, align: element.quals.align, ..ty.quals };
                 if let Some((space, _)) = space {
                     element.quals.space = space;
                 }
@@ -316,6 +325,6 @@ impl Checker<'_, '_> {
             self.error(at, "parameter may not be qualified with an address space");
         }
         ty.quals.space = AddressSpace::Private;
-        DeclaredParameter { name: declared.name, ty, align: declared.attributes.align, span: parameter.span }
+        DeclaredParameter { name: declared.name, ty, align: self.declared_align(&declared), span: parameter.span }
     }
 }

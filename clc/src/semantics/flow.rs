@@ -1,5 +1,6 @@
 //! Whether the end of a function can be reached.
 
+use crate::builtins::Lowering;
 use crate::tree::{Expr, ExprKind, FunctionId, Stmt, StmtKind};
 
 /// Whether control can reach the end of statements. Labels count as reachable.
@@ -44,7 +45,11 @@ fn passes(kind: &StmtKind, is_noreturn: &dyn Fn(FunctionId) -> bool) -> bool {
 
 /// Whether an expression is a call of a function that does not return.
 fn never_returns(expr: &Expr, is_noreturn: &dyn Fn(FunctionId) -> bool) -> bool {
-    matches!(&expr.kind, ExprKind::Call(id, _) if is_noreturn(*id))
+    match &expr.kind {
+        ExprKind::Call(id, _) => is_noreturn(*id),
+        ExprKind::Builtin(lowering, _) => *lowering == Lowering::Unreachable,
+        _ => false,
+    }
 }
 
 /// Whether any statement, at any depth, fulfils a condition; loops and switches are entered if `deep`.

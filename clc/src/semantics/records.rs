@@ -245,7 +245,7 @@ impl Checker<'_, '_> {
         let mut align = 1_u32;
         for (field, placement) in fields.iter_mut().zip(placements) {
             let layout = self.field_layout(field.ty.ty);
-            let mut own = if record.is_packed || placement.packed { 1 } else { layout.align };
+            let mut own = if record.is_packed || placement.packed { 1 } else { field.ty.alignment(layout.align) };
             own = own.max(field.align.unwrap_or(1));
             if let Some(pack) = pack {
                 own = own.min(pack);
@@ -284,8 +284,8 @@ impl Checker<'_, '_> {
     fn field_layout(&self, ty: Ty) -> Layout {
         match self.module.types.kind(ty) {
             TypeKind::Array(element, None) => {
-                let align = self.module.types.layout(element.ty).map_or(1, |layout| layout.align);
-                Layout { size: 0, align }
+                let natural = self.module.types.layout(element.ty).map_or(1, |layout| layout.align);
+                Layout { size: 0, align: element.alignment(natural) }
             }
             _ => self.module.types.layout(ty).unwrap_or_default(),
         }

@@ -79,7 +79,7 @@ impl Checker<'_, '_> {
                 QualTy::plain(self.module.types.scalar(Scalar::Int))
             }
             TypeSpecifier::Words(words) => QualTy::plain(self.words(words)),
-            TypeSpecifier::Name(name) => self.named_type(*name, &mut attributes),
+            TypeSpecifier::Name(name) => self.named_type(*name),
             TypeSpecifier::Record(record) => {
                 let plain = alone && specifiers.qualifiers == ast::Qualifiers::default();
                 QualTy::plain(self.record_specifier(record, plain))
@@ -357,14 +357,10 @@ impl Checker<'_, '_> {
     }
 
     /// The type of a name.
-    fn named_type(&mut self, name: ast::Name, attributes: &mut Attributes) -> QualTy {
+    fn named_type(&mut self, name: ast::Name) -> QualTy {
         match self.scopes.find(name.symbol).map(|named| &named.entity) {
             Some(Entity::Typedef(ty)) => {
-                let ty = *ty;
-                if let Some(typedef) = self.typedefs.get(&name.symbol) {
-                    attributes.align = attributes.align.max(typedef.align);
-                }
-                return ty;
+                return *ty;
             }
             Some(_) => {
                 let text = format!("unknown type name '{}'", self.text(name.symbol));

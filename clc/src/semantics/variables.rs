@@ -181,7 +181,7 @@ impl Checker<'_, '_> {
             linkage: Linkage::Internal,
             is_defined: true,
             owner: None,
-            align: declared.attributes.align,
+            align: self.declared_align(declared),
             span: name.span,
         });
         let state = self.states.len().saturating_sub(1);
@@ -214,7 +214,7 @@ impl Checker<'_, '_> {
             linkage: Linkage::Internal,
             is_defined: true,
             owner,
-            align: declared.attributes.align,
+            align: self.declared_align(declared),
             span: name.span,
         });
         let state = self.states.len().saturating_sub(1);
@@ -286,8 +286,9 @@ impl Checker<'_, '_> {
     /// Declares an automatic variable in the innermost scope.
     fn declare_local(&mut self, declared: &Declared, name: Name) -> LocalId {
         let local = self.new_local(Some(name.symbol), declared.ty, name.span);
+        let align = self.declared_align(declared);
         if let Some(one) = self.states.last_mut().and_then(|state| state.locals.get_mut(local.0 as usize)) {
-            one.align = declared.attributes.align;
+            one.align = align;
         }
         let state = self.states.len().saturating_sub(1);
         self.scopes.set(name.symbol, Entity::Local(local), name.span, state);

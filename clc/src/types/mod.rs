@@ -62,6 +62,9 @@ pub struct Quals {
     pub is_restrict: bool,
     /// The address space in which the object lies.
     pub space: AddressSpace,
+    /// The alignment in bytes that a `typedef` gives the object instead of that of the type; 0 for none. It says where objects lie
+    /// and how they are accessed; types that differ only in it are compatible.
+    pub align: u32,
 }
 
 /// A qualified type.
@@ -77,6 +80,11 @@ impl QualTy {
     /// A type without qualifiers, in the private address space.
     pub fn plain(ty: Ty) -> Self {
         Self { ty, quals: Quals::default() }
+    }
+
+    /// The alignment of an object of the type, which has a natural one.
+    pub fn alignment(self, natural: u32) -> u32 {
+        if self.quals.align == 0 { natural } else { self.quals.align }
     }
 
     /// The same type in an address space.

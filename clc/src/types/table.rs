@@ -141,7 +141,7 @@ impl TypeTable {
             }
             TypeKind::Array(element, Some(count)) => {
                 let one = self.layout(element.ty)?;
-                Layout { size: one.size.checked_mul(*count)?, align: one.align }
+                Layout { size: one.size.checked_mul(*count)?, align: element.alignment(one.align) }
             }
             TypeKind::Record(id) => {
                 let record = self.record(*id);

@@ -34,6 +34,9 @@ use crate::builtins::{Lowering, ext};
 use crate::tree::Expr;
 use crate::types::{QualTy, Scalar, Ty, TypeKind};
 
+/// The extension of SPIR-V that has assumptions.
+pub(super) const ASSUMPTIONS: &str = "SPV_KHR_expect_assume";
+
 /// A call.
 struct Call<'c> {
     /// Type of the result.
@@ -127,6 +130,11 @@ pub(crate) fn call(
         Lowering::NamedBarrier(op) => emitter.named_barrier(call, op),
         Lowering::Pipe(op) => emitter.pipe(call, op),
         Lowering::Enqueue(op) => emitter.enqueue(call, op),
+        Lowering::Unreachable => {
+            emitter.end_block(Op::Unreachable, &[], &[]);
+            0
+        }
+        Lowering::Assume => emitter.assume(call),
     };
     let is_void = matches!(emitter.module.source.types.kind(result), TypeKind::Void);
     (!is_void).then_some(value)

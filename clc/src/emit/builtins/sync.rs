@@ -2,7 +2,7 @@
 
 use spirv::{Capability, MemorySemantics, Op, Scope, StorageClass};
 
-use super::Call;
+use super::{ASSUMPTIONS, Call};
 use crate::builtins::{FenceKind, NamedBarrierOp};
 use crate::emit::Id;
 use crate::emit::function::FunctionEmitter;
@@ -34,6 +34,14 @@ fn order_bits(order: u64) -> MemorySemantics {
 }
 
 impl FunctionEmitter<'_, '_> {
+    /// `__builtin_assume` of a `bool`.
+    pub(super) fn assume(&mut self, call: &Call<'_>) -> Id {
+        self.module.capability(Capability::ExpectAssumeKHR);
+        self.module.extension(ASSUMPTIONS);
+        self.op_void(Op::AssumeTrueKHR, &[call.value(0)]);
+        0
+    }
+
     /// A scope's number.
     pub(super) fn scope_id(&mut self, scope: Scope) -> Id {
         self.module.int(scope as u32)

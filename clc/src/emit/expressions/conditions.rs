@@ -146,6 +146,13 @@ impl FunctionEmitter<'_, '_> {
         self.begin_block(end);
     }
 
+    /// Whether an assumption is emitted: if the device has the instruction, and it costs little.
+    pub(super) fn can_assume(&self, arguments: &[Expr]) -> bool {
+        let extensions = &self.module.session.options.profile.spirv_extensions;
+        extensions.contains(&crate::emit::builtins::ASSUMPTIONS)
+            && arguments.iter().all(|argument| self.is_cheap(argument))
+    }
+
     /// Whether an expression has no effects, cannot fail, and costs about as much as a branch.
     fn is_cheap(&self, expr: &Expr) -> bool {
         let mut budget = CHEAP;

@@ -20,6 +20,8 @@ mod vectors;
 
 use spirv::Op;
 
+use crate::builtins::Lowering;
+
 use super::Id;
 use super::function::FunctionEmitter;
 use super::places::Target;
@@ -72,6 +74,10 @@ impl FunctionEmitter<'_, '_> {
             ExprKind::Convert(conversion, operand) => self.convert(*conversion, operand, expr),
             ExprKind::Call(function, arguments) => self.call(*function, arguments, expr),
             ExprKind::Builtin(lowering, arguments) => {
+                // An assumption is not worth a branch, and its effects do not take place.
+                if *lowering == Lowering::Assume && !self.can_assume(arguments) {
+                    return 0;
+                }
                 let values: Vec<Id> = arguments.iter().map(|argument| self.value(argument)).collect();
                 self.at(expr.span);
                 super::builtins::call(self, *lowering, expr.ty, arguments, &values).unwrap_or(0)

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use crate::builtins::{self, Environment};
+use crate::builtins::{self, Environment, Lowering};
 use crate::diagnostics::Diagnostic;
 use crate::options::Version;
 use crate::semantics::{Assigning, Checker, Operand};
@@ -231,10 +231,13 @@ impl Checker<'_, '_> {
                     None => self.error_value(expr.span),
                 }
             }
-            // What is assumed is not evaluated, as clang has it for what has effects.
-            ("assume", [_]) | ("unreachable" | "trap" | "debugtrap", []) | ("assume_separate_storage", [_, _]) => {
-                self.nothing(expr.span)
+            ("assume", [_]) => {
+                let truths = values.into_iter().map(|value| self.truth(value)).collect();
+                self.lowered(Lowering::Assume, truths, expr.span)
             }
+            // A kernel cannot end its program: what follows a trap does not take place.
+            ("unreachable" | "trap", []) => self.lowered(Lowering::Unreachable, Vec::new(), expr.span),
+            ("debugtrap", []) | ("assume_separate_storage", [_, _]) => self.nothing(expr.span),
             ("prefetch", [_, ..]) => self.nothing(expr.span),
             ("constant_p", [value]) => {
                 let is_constant = matches!(value.kind, ExprKind::Constant(_));
@@ -257,6 +260,11 @@ impl Checker<'_, '_> {
                 self.error_value(expr.span)
             }
         }
+    }
+
+    /// A call without a result of a function that has no signature in the table.
+    fn lowered(&self, lowering: Lowering, values: Vec<Expr>, span: Span) -> Expr {
+        Expr { kind: ExprKind::Builtin(lowering, values), ty: self.module.types.void(), span }
     }
 
     /// A value of type `void` without effects.

@@ -340,6 +340,7 @@ pub(super) fn merged(element: QualTy, array: QualTy) -> crate::types::Quals {
         is_volatile: element.quals.is_volatile || array.quals.is_volatile,
         is_restrict: element.quals.is_restrict,
         space: array.quals.space,
+        align: element.quals.align,
     }
 }
 

@@ -53,7 +53,7 @@ impl Checker<'_, '_> {
             self.error(expr.span, text);
             return self.error_value(expr.span);
         };
-        let value = if name == "sizeof" { layout.size } else { u64::from(layout.align) };
+        let value = if name == "sizeof" { layout.size } else { u64::from(ty.alignment(layout.align)) };
         self.size_constant(value, expr.span)
     }
 

@@ -22,6 +22,14 @@ fn layout_obeys_attributes_and_pragmas() {
         struct g { int n; int a[]; };
         typedef struct { char a; } w __attribute__((aligned(8)));
         struct x { char c; w ww; };
+        typedef int loose __attribute__((aligned(1)));
+        typedef int tight __attribute__((aligned(8)));
+        struct la { char c; loose x[2]; };
+        struct tp { char c; tight x; } __attribute__((packed));
+        struct tf { char c; tight x __attribute__((aligned(2))); };
+        int one(loose *p); int one(int *p);
+        _Static_assert(_Alignof(loose) == 1 && sizeof(struct la) == 9, "");
+        _Static_assert(sizeof(struct tp) == 5 && sizeof(struct tf) == 16, "");
         _Static_assert(sizeof(struct m) == 16, "");
         _Static_assert(sizeof(struct a) == 12, "");
         _Static_assert(sizeof(struct n) == 48 && __builtin_offsetof(struct n, v) == 16, "");
