@@ -218,27 +218,23 @@ fn compare<T: Value>(got: &[T], expected: &[T], tolerance: Tolerance) -> Result<
     Err(format!("{count} of {} elements differ; the first: [{index}] is {first:?}, not {want:?}", expected.len()))
 }
 
-/// Reproducible inputs (splitmix64).
-pub(crate) struct Random(u64);
+/// Reproducible inputs.
+pub(crate) struct Random(fastrand::Rng);
 
 impl Random {
     /// A sequence of its own for each seed.
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0xD134_2543_DE82_EF95))
+        Self(fastrand::Rng::with_seed(seed))
     }
 
     /// 64 random bits.
     pub(crate) fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.u64(..)
     }
 
     /// An integer below `limit`.
     pub(crate) fn below(&mut self, limit: u32) -> u32 {
-        ((u128::from(self.bits()) * u128::from(limit)) >> 64) as u32
+        self.0.u32(..limit)
     }
 
     /// A number in `low..high`.

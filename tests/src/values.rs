@@ -1,11 +1,8 @@
 //! Test values: first edge cases, then reproducible random values.
 
-/// A reproducible 64-bit value for an index (splitmix64).
+/// A reproducible 64-bit value for an index.
 pub fn spread(seed: u64, i: usize) -> u64 {
-    let mut z = seed.wrapping_add((i as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+    fastrand::Rng::with_seed(seed ^ (i as u64) << 32).u64(..)
 }
 
 /// Integer values as 64-bit patterns, to be truncated to the type wanted: the pairs `(left(i), right(i))` for `i` below 64

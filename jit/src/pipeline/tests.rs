@@ -323,7 +323,7 @@ fn generated_kernels_agree_between_backends() {
                 widths.into_iter().flat_map(|width| [(BackendChoice::Auto, width), (BackendChoice::Cranelift, width)]);
             let compiled: Vec<_> =
                 variants.map(|(backend, width)| (backend, width, build_at(&module, backend, width))).collect();
-            for launch in launches(&mut Rng(seed), 3) {
+            for launch in launches(&mut Rng::new(seed), 3) {
                 let wanted = run_generated(&interpreted, &launch);
                 for (backend, width, compiled) in &compiled {
                     let got = run_generated(compiled, &launch);

@@ -136,7 +136,7 @@ fn loops(file: &FileTest) -> Result<(), String> {
 fn op(sample: &Sample) -> Result<(), String> {
     const ITEMS: usize = 40;
     let module = sample.kernel();
-    let operands = sample.operands(ITEMS, &mut Rng(sample.op as u64));
+    let operands = sample.operands(ITEMS, &mut Rng::new(sample.op as u64));
     let input = Fill::Repeat(operands.iter().map(|&byte| byte.into()).collect());
     let mut case = RunCase {
         kernel: "sample".to_owned(),
@@ -199,7 +199,7 @@ fn random_kernels(part: u64) -> Result<(), String> {
     let mut seed = first_seed.unwrap_or(part << 32);
     while start.elapsed() < time {
         seed += u64::from(first_seed.is_none());
-        let mut rng = Rng(seed);
+        let mut rng = Rng::new(seed);
         let shape = Shape {
             size: [4, 12, 40, 100][rng.below(4)],
             control: rng.below(4) > 0,

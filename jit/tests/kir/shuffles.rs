@@ -58,7 +58,7 @@ fn patterns(from: u32, to: u32, rng: &mut Rng) -> Vec<Vec<u32>> {
 }
 
 fn check(ty: Type, to: u32) -> Result<(), String> {
-    let mut rng = Rng(u64::from(ty.bits()) << 8 | u64::from(to));
+    let mut rng = Rng::new(u64::from(ty.bits()) << 8 | u64::from(to));
     let patterns = patterns(ty.lanes(), to, &mut rng);
     let bytes = STRIDE * patterns.len() as u64 * 2;
     let module = kernel(ty, &patterns, bytes);

@@ -44,7 +44,7 @@ pub(crate) struct Batches {
     /// Batches after those of edge cases.
     left: u64,
     next: u64,
-    random: u64,
+    random: fastrand::Rng,
 }
 
 /// A step through all patterns of 32 bits that visits them evenly.
@@ -74,14 +74,11 @@ impl Batches {
             (Effort::All, Operands::One, Elem::F32) => (1 << 32) / BATCH as u64,
             (Effort::All, _, _) => quick * 1000,
         };
-        Batches { elem, operands, edges, effort, left, next: 0x9e37, random: 0x2545_f491_4f6c_dd1d }
+        Batches { elem, operands, edges, effort, left, next: 0x9e37, random: fastrand::Rng::with_seed(0x2545) }
     }
 
     fn random(&mut self) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        self.random.u64(..)
     }
 
     /// Any number; half of them of moderate size.

@@ -234,7 +234,7 @@ const ARG_ALIGN: u32 = 128;
 impl<'m> Machine<'m, '_> {
     /// Runs the work-items of a group from one synchronization point to the next.
     fn group(&mut self, func: Func, launch: &GroupLaunch<'_>, count: u32) -> Result<(), InterpError> {
-        let mut rng = self.options.seed;
+        let mut rng = fastrand::Rng::with_seed(self.options.seed);
         let mut epochs = (0, 0);
         let mut items: Vec<WorkItem<'m>> = (0..count).map(|linear| self.item(launch, linear)).collect();
         loop {
@@ -254,7 +254,7 @@ impl<'m> Machine<'m, '_> {
                     // Ascending order, or round-robin with interleaving.
                     ready.len() - 1
                 } else {
-                    (random(&mut rng) % ready.len() as u64) as usize
+                    rng.usize(..ready.len())
                 };
                 let last = ready.len() - 1;
                 ready.swap(at, last);
@@ -306,13 +306,4 @@ impl<'m> Machine<'m, '_> {
         let thread = Thread { frames: Vec::new(), id, access, yielded: false, returned: Vec::new() };
         WorkItem { thread, state: ItemState::Ready, started: false }
     }
-}
-
-/// The next random number (SplitMix64).
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -49,7 +49,7 @@ const MAX_LOCAL: u64 = 16;
 /// A random kernel `k`, and a launch of it. Buffer 8 of the launch holds the results; what they must be is for the interpreter to
 /// say.
 pub fn kernel(seed: u64, shape: Shape) -> (Module, RunCase) {
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     let local = [1, 3, 4, 8, MAX_LOCAL][rng.below(5)];
     let global = local * (1 + rng.below(3) as u64) + rng.below(local as usize) as u64;
     let case = RunCase {

@@ -206,7 +206,7 @@ struct Found {
 }
 
 fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     let func = expressions(&mut rng);
     let cfg = Cfg::new(&func);
     let divergence = Divergence::new(&func, &cfg, Scope::Pack, assumptions);
@@ -296,7 +296,7 @@ fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
 
 /// As [`check`], with assumptions: where the tests succeed that the code before a version makes, values called affine are affine.
 fn check_assumed(seed: u64, assumptions: &Assumptions, found: &mut Found) {
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     let mut func = expressions(&mut rng);
     let cfg = Cfg::new(&func);
     let block = func.layout.blocks()[0];

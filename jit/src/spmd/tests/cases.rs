@@ -51,7 +51,7 @@ pub(super) fn run(module: &Module) -> GroupFunction {
 
 fn run_with(module: &Module, options: &Options) -> GroupFunction {
     for growth in [Growth::default(), Growth { factor: 1, slack: 0 }] {
-        compare("case", module, options, growth, &launches(&mut Rng(7), 12));
+        compare("case", module, options, growth, &launches(&mut Rng::new(7), 12));
     }
     make(module, &scalar(), Growth::default())
 }
@@ -439,7 +439,7 @@ fn required_sizes_are_constants() {
     let body = format!("{}    store align 4 v0, v209\n    ret\n", exchange(20, "v1"));
     let mut module = kernel(&body);
     module.kernels[0].required_local_size = Some([4, 1, 1]);
-    let all: Vec<_> = launches(&mut Rng(3), 40)
+    let all: Vec<_> = launches(&mut Rng::new(3), 40)
         .into_iter()
         .map(|mut launch| {
             launch.geometry.local_size = [4, 1, 1];
@@ -461,7 +461,7 @@ fn required_sizes_are_constants() {
     let made = make(&module, &full, Growth::default());
     assert_eq!(count(&made, Opcode::Umin), 0);
     module.kernels[0].required_local_size = Some([1, 1, 1]);
-    let all: Vec<_> = launches(&mut Rng(3), 10)
+    let all: Vec<_> = launches(&mut Rng::new(3), 10)
         .into_iter()
         .map(|mut launch| {
             launch.geometry.local_size = [1; 3];

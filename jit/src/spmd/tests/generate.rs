@@ -38,16 +38,16 @@ enum Style {
     Nest { depth: u32 },
 }
 
-/// A pseudo-random sequence.
-pub(crate) struct Rng(pub(crate) u64);
+/// Random numbers, the same for the same seed.
+pub(crate) struct Rng(fastrand::Rng);
 
 impl Rng {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(fastrand::Rng::with_seed(seed))
+    }
+
     pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
+        self.0.u64(..n)
     }
 
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
@@ -112,7 +112,7 @@ pub(crate) fn kernel_and_variables(seed: u64, barriers: Barriers) -> (Module, Ve
     func.stage = Stage::Canonical;
     let [slot, other_slot] = [0; 2].map(|_| func.slots.push(clift_kir::SlotData { size: 16, align: 4 }));
     let entry = func.append_block();
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     let mut b = Builder::at_end(&mut func, entry);
     let input = b.arg(0, Type::ptr(Space::Global));
     let out = b.arg(8, Type::ptr(Space::Global));

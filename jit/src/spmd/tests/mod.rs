@@ -173,7 +173,7 @@ fn compare_generated(barriers: Barriers, usual: u64) {
     let seeds = seeds(usual);
     for seed in seeds.clone() {
         let module = generate::kernel(seed, barriers);
-        let mut rng = Rng(seed ^ 0xabcd);
+        let mut rng = Rng::new(seed ^ 0xabcd);
         // Every other kernel has no room for copies, so that shared blocks become regions.
         let growth = if rng.below(2) == 0 { Growth { factor: 1, slack: 0 } } else { Growth::default() };
         compare(&format!("seed {seed}"), &module, &Options::default(), growth, &launches(&mut rng, 4));
@@ -218,7 +218,7 @@ fn divergent_barriers_terminate_within_bounds() {
         let growth = Growth { factor: 1, slack: seed as usize % 2 * 1000 };
         let options = Options { width: Some([1, 4, 8][seed as usize % 3]), ..Options::default() };
         let made = make_all(&module, &options, growth);
-        for launch in launches(&mut Rng(seed), 3) {
+        for launch in launches(&mut Rng::new(seed), 3) {
             let ran = launch.run_groups(&module, &made, u64::MAX);
             assert!(ran.outcome.is_clean(), "seed {seed}: {:?}\n{module}\n{}", ran.outcome, made.general.func);
         }
@@ -232,7 +232,7 @@ fn values_called_uniform_are_uniform() {
         let (module, variables) = generate::kernel_and_variables(seed, Barriers::Uniform);
         let func = &module.funcs[module.kernels[0].func];
         let divergence = Divergence::new(func, &Cfg::new(func), Scope::Group, &Assumptions::default());
-        for mut launch in launches(&mut Rng(seed), 3) {
+        for mut launch in launches(&mut Rng::new(seed), 3) {
             launch.buffers[1].fill(0xa5);
             let ran = launch.run_kernel(&module, 1, 1);
             assert!(ran.outcome.is_clean(), "{:?}", ran.outcome);

@@ -13,7 +13,7 @@ use crate::spmd::workgroup::regions::Growth;
 /// Compares the results at all widths. Returns the report for eight lanes.
 fn report(module: &Module) -> VectorizationReport {
     for growth in [Growth::default(), Growth { factor: 1, slack: 0 }] {
-        compare("versions", module, &Options::default(), growth, &launches(&mut Rng(11), 16));
+        compare("versions", module, &Options::default(), growth, &launches(&mut Rng::new(11), 16));
     }
     made(module)
 }

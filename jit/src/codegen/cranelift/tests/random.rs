@@ -15,7 +15,7 @@ use clift_kir::{
     Module, Opcode, Rounding, Space, Type, Value,
 };
 
-use super::{KernelBuilder, Random, compile, compile_elsewhere, context};
+use super::{KernelBuilder, compile, compile_elsewhere, context};
 use crate::spmd::tests::seeds;
 
 const ELEMS: [Elem; 8] = [Elem::B1, Elem::I8, Elem::I16, Elem::I32, Elem::I64, Elem::F16, Elem::F32, Elem::F64];
@@ -27,7 +27,7 @@ const SHARED: u64 = OUT_BYTES - 1024;
 
 struct ProgramGenerator {
     kernel: KernelBuilder,
-    random: Random,
+    random: fastrand::Rng,
     pool: Vec<Value>,
     input: Value,
     output: Value,
@@ -39,7 +39,7 @@ struct ProgramGenerator {
 
 impl ProgramGenerator {
     fn below(&mut self, n: u64) -> u64 {
-        (self.random.next() >> 20) % n
+        (self.random.u64(..) >> 20) % n
     }
 
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
@@ -76,7 +76,7 @@ impl ProgramGenerator {
         let (at, input) = (self.next_in, self.input);
         self.next_in += u64::from(memory.bytes());
         let constant = self.below(6) == 0 || self.computes;
-        let lanes: Vec<u64> = (0..ty.lanes()).map(|_| self.random.next()).collect();
+        let lanes: Vec<u64> = (0..ty.lanes()).map(|_| self.random.u64(..)).collect();
         let mut b = self.kernel.at();
         if constant {
             let value = b.constant(clift_kir::dfg::ConstData::new(ty, &lanes));
@@ -523,7 +523,7 @@ impl ProgramGenerator {
 fn program(seed: u64) -> Function {
     let mut kernel = KernelBuilder::new("random");
     let (input, output) = (kernel.pointer(0), kernel.pointer(1));
-    let random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let random = fastrand::Rng::with_seed(seed);
     let mut generator =
         ProgramGenerator { kernel, random, pool: Vec::new(), input, output, next_in: 0, next_out: 0, computes: false };
     let steps = 5 + generator.below(25);
@@ -562,11 +562,11 @@ fn interpret(func: &Function, input: &[u8]) -> Vec<u8> {
 
 fn check(seed: u64) {
     let func = program(seed);
-    let mut random = Random(seed | 1 << 40);
+    let mut random = fastrand::Rng::with_seed(seed | 1 << 40);
     // Small numbers, ones and zeros among random bytes.
     let input: Vec<u8> = (0..IN_BYTES)
         .map(|_| {
-            let word = random.next();
+            let word = random.u64(..);
             [word as u8, 0, 1, 0xff, word as u8 & 7, word as u8, word as u8, 0x3c][(word >> 32) as usize & 7]
         })
         .collect();

@@ -2,13 +2,13 @@
 
 use clift_kir::{Elem, MemInfo, Type};
 
-use super::{KernelBuilder, Random, compile};
+use super::{KernelBuilder, compile};
 
 const LANES: [u32; 6] = [2, 4, 8, 16, 32, 64];
 
 /// Several selections of lanes.
-fn ways(from: u32, to: u32, random: &mut Random) -> Vec<Vec<u8>> {
-    let mut any = |below: u32| -> Vec<u8> { (0..to).map(|_| (random.next() % u64::from(below)) as u8).collect() };
+fn ways(from: u32, to: u32, random: &mut fastrand::Rng) -> Vec<Vec<u8>> {
+    let mut any = |below: u32| -> Vec<u8> { (0..to).map(|_| (random.u64(..) % u64::from(below)) as u8).collect() };
     let both = any(2 * from);
     let first = any(from);
     let second = any(from).into_iter().map(|lane| lane + from as u8).collect();
@@ -18,11 +18,11 @@ fn ways(from: u32, to: u32, random: &mut Random) -> Vec<Vec<u8>> {
 }
 
 fn check(elem: Elem) {
-    let mut random = Random(u64::from(elem.bits()));
+    let mut random = fastrand::Rng::with_seed(u64::from(elem.bits()));
     let bytes = elem.bytes();
     let longest = (512 / elem.bits()).min(Type::MAX_LANES);
     let lanes = || LANES.into_iter().filter(move |&lanes| lanes <= longest);
-    let sources: [Vec<u8>; 2] = [0, 1].map(|_| (0..64).map(|_| random.next() as u8).collect());
+    let sources: [Vec<u8>; 2] = [0, 1].map(|_| (0..64).map(|_| random.u64(..) as u8).collect());
     let mut kernel = KernelBuilder::new("shuffles");
     let pointers = [0, 1, 2].map(|index| kernel.pointer(index));
     let mut wanted: Vec<u8> = Vec::new();

@@ -7,7 +7,7 @@ use clift_kir::{
     Convert, Elem, FloatCond, FpFlags, Imm, IntCond, LibFn, MemInfo, Opcode, Rounding, Space, Type, Value,
 };
 
-use super::{CompiledFunction, KernelBuilder, Random, compile, compile_elsewhere};
+use super::{CompiledFunction, KernelBuilder, compile, compile_elsewhere};
 
 const LANES: [u32; 7] = [1, 2, 3, 4, 8, 16, 32];
 const INTS: [Elem; 4] = [Elem::I8, Elem::I16, Elem::I32, Elem::I64];
@@ -179,16 +179,16 @@ fn edges(elem: Elem) -> Vec<u64> {
     values
 }
 
-fn random(elem: Elem, random: &mut Random) -> u64 {
-    let word = random.next();
+fn random(elem: Elem, random: &mut fastrand::Rng) -> u64 {
+    let word = random.u64(..);
     // Use small numbers as well as random bit patterns.
-    let word = if word & 3 == 0 && elem.is_int() { (word >> 32) >> (word >> 2 & 31) } else { random.next() };
+    let word = if word & 3 == 0 && elem.is_int() { (word >> 32) >> (word >> 2 & 31) } else { random.u64(..) };
     word & elem.mask()
 }
 
 /// Operands of the samples: all pairs of edge cases for two operands, and random ones.
 fn samples(elems: &[Elem], seed: u64) -> Vec<Vec<u64>> {
-    let mut numbers = Random(seed | 1);
+    let mut numbers = fastrand::Rng::with_seed(seed);
     let mut samples = Vec::new();
     let lists: Vec<Vec<u64>> = elems.iter().map(|&e| edges(e)).collect();
     match &lists[..] {
@@ -196,7 +196,7 @@ fn samples(elems: &[Elem], seed: u64) -> Vec<Vec<u64>> {
         [a, b] => samples.extend(a.iter().flat_map(|&a| b.iter().map(move |&b| vec![a, b]))),
         _ => {
             for _ in 0..2000 {
-                samples.push(lists.iter().map(|list| list[numbers.next() as usize % list.len()]).collect());
+                samples.push(lists.iter().map(|list| list[numbers.u64(..) as usize % list.len()]).collect());
             }
         }
     }
