@@ -60,6 +60,7 @@ impl Nursery {
             .arg(&result)
             .env("OCL_ICD_VENDORS", vendors_dir(&driver.library, &home)?)
             .env_remove("OCL_ICD_FILENAMES")
+            .envs(driver.variable)
             .env("CLIFT_CACHE_DIR", &cache)
             .env("POCL_CACHE_DIR", &cache)
             .stdin(std::process::Stdio::null())

@@ -14,6 +14,13 @@ const INTEL_LIBRARY: &str = "libintelocl.so";
 /// Path of PoCL's library on Debian.
 const POCL_LIBRARY: &str = "libpocl.so.2";
 
+/// Configurations of this project's driver that have names: the variable that selects each, and its value.
+const CONFIGURATIONS: [(&str, &str, &str); 3] = [
+    ("cranelift", "CLIFT_BACKEND", "cranelift"),
+    ("clang", "CLIFT_FRONTEND", "clang"),
+    ("one-lane", "CLIFT_WIDTH", "1"),
+];
+
 /// A driver to be measured.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Driver {
@@ -23,12 +30,14 @@ pub(crate) struct Driver {
     pub(crate) library: PathBuf,
     /// A directory of SPIR-V modules to be given to it instead of the kernels' sources.
     pub(crate) modules: Option<PathBuf>,
+    /// A variable of its environment that selects a configuration.
+    pub(crate) variable: Option<(&'static str, &'static str)>,
 }
 
 impl Driver {
     /// A driver that compiles the kernels' sources.
-    fn new(name: &str, library: PathBuf) -> Self {
-        Self { name: name.to_owned(), library, modules: None }
+    pub(crate) fn new(name: &str, library: PathBuf) -> Self {
+        Self { name: name.to_owned(), library, modules: None, variable: None }
     }
 
     /// The module that it gets for a kernel, unless it gets the source.
@@ -64,6 +73,9 @@ pub(crate) fn choose(list: Option<&str>, clift: Option<&Path>) -> Result<Vec<Dri
         let driver = match word.split_once('=') {
             Some((name, library)) => Driver::new(name, library.into()),
             None if word == SUBJECT => Driver::new(word, clift()),
+            None if let Some((name, variable, value)) = CONFIGURATIONS.iter().find(|row| row.0 == word) => {
+                Driver { variable: Some((variable, value)), ..Driver::new(name, clift()) }
+            }
             None => match find(word) {
                 Some(library) => Driver::new(word, library),
                 None => bail!("no driver {word} here; NAME=LIBRARY names any other"),

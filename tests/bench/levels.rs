@@ -42,7 +42,7 @@ pub(crate) fn drivers(
             let messages = String::from_utf8_lossy(&output.stderr);
             ensure!(output.status.success(), "{} at level {level}: {messages}", row.name);
         }
-        drivers.push(Driver { name: format!("O{level}"), library: library.to_owned(), modules: Some(directory) });
+        drivers.push(Driver { modules: Some(directory), ..Driver::new(&format!("O{level}"), library.to_owned()) });
     }
     Ok(drivers)
 }

@@ -42,7 +42,8 @@ struct Args {
     /// The driver's library; default: the one built beside this program.
     #[arg(long)]
     clift: Option<PathBuf>,
-    /// Drivers, separated by commas: clift, pocl, intel (from CLIFT_BENCH_INTEL, its library or directory), NAME=LIBRARY.
+    /// Drivers, separated by commas: clift, pocl, intel (from CLIFT_BENCH_INTEL, its library or directory), NAME=LIBRARY;
+    /// cranelift, clang and one-lane are clift with that backend, that front end, and packs of one lane.
     /// The first one is compared with the others. Default: all that are installed.
     #[arg(long)]
     drivers: Option<String>,
