@@ -54,6 +54,34 @@ fn packed_structures() -> Case {
     })
 }
 
+/// Bytes and words of 16 bits at addresses that differ between work-items, at every position in an aligned word, for all
+/// work-items and for some.
+fn narrow_gathers() -> Case {
+    Case::new(
+        "memory::narrow_gathers",
+        "kernel void t(global const uchar *bytes, global const short *words, global int4 *out) {
+            int i = get_global_id(0), n = get_global_size(0);
+            int j = (i * 7 + 3) % n, k = (i * 5 + 1) % n;
+            int4 r = (int4)(bytes[j], words[k], -5, -6);
+            if (i & 2) r.z = (char)bytes[k];
+            if (j % 3) r.w = (ushort)words[j];
+            out[i] = r;
+        }",
+    )
+    .input_n(GLOBAL, |e| spread(33, e) as u8)
+    .input_n(GLOBAL, |e| spread(34, e) as i16)
+    .expect(|i| {
+        let (j, k) = ((i * 7 + 3) % GLOBAL, (i * 5 + 1) % GLOBAL);
+        let (byte, word) = (|e| spread(33, e) as u8, |e| spread(34, e) as i16);
+        [
+            i32::from(byte(j)),
+            i32::from(word(k)),
+            if i & 2 != 0 { i32::from(byte(k) as i8) } else { -5 },
+            if j % 3 != 0 { i32::from(word(j) as u16) } else { -6 },
+        ]
+    })
+}
+
 fn addresses_of_variables() -> Case {
     Case::new(
         "memory::addresses_of_variables",
@@ -448,6 +476,7 @@ pub(crate) fn cases() -> Vec<Case> {
         misaligned_source(),
         structures(),
         packed_structures(),
+        narrow_gathers(),
         structure_argument(),
         unions(),
         private_array(),

@@ -4,7 +4,7 @@
 //! its addresses.
 
 use clift_kir::dfg::ConstData;
-use clift_kir::{Imm, Inst, MemInfo, Opcode, Type, Value};
+use clift_kir::{Elem, Imm, Inst, MemInfo, Opcode, Type, Value};
 
 use super::{Legalizer, SplitValue, carrier};
 
@@ -126,6 +126,46 @@ impl Legalizer<'_> {
             })
             .collect();
         self.set_parts(inst, ty, chunk, parts);
+    }
+
+    /// Whether elements of a type, which are too short for the backend's gathers, can be gathered with the words around them. No
+    /// element may lie in two words.
+    pub(super) fn gathers_words(&self, ty: Type, mem: MemInfo) -> bool {
+        let elem = carrier(ty.elem);
+        matches!(elem, Elem::I8 | Elem::I16)
+            && u64::from(mem.align) >= u64::from(elem.bytes())
+            && !mem.volatile
+            && self.accesses_natively(Opcode::Gather, ty.with_elem(Elem::I32))
+    }
+
+    /// Gathers elements of 8 or 16 bits: the aligned words that they are in, shifted by their positions there. An aligned word has
+    /// no byte on another page, so it can be read where one of its bytes can. Inactive lanes are zero.
+    pub(super) fn gather_within_words(&mut self, ty: Type, pointers: Value, mask: &SplitValue) -> SplitValue {
+        const WORD_BYTES: u64 = 4;
+        let words = ty.with_elem(Elem::I32);
+        let addresses = self.address_parts(pointers, words);
+        let chunk = addresses.chunk;
+        let mask = self.mask_parts(mask, chunk);
+        let bits = self.lanewise(Opcode::PtrToInt, &Imm::None, &[addresses.clone()], ty.with_elem(Elem::I64));
+        let aligned = self.op2_bits(Opcode::And, &bits, !(WORD_BYTES - 1));
+        let aligned = self.lanewise(Opcode::IntToPtr, &Imm::None, &[aligned], addresses.ty);
+        let aligned = self.regroup(&aligned, chunk);
+        let part_type = self.part_type(Elem::I32, chunk);
+        let nothing = self.splat_parts(words, 0, chunk);
+        // Nothing that is known of the elements holds for the bytes beside them.
+        let mem = MemInfo::aligned(WORD_BYTES as u32);
+        let parts = (0..mask.parts.len())
+            .map(|part| {
+                let args = [aligned.parts[part], mask.parts[part], nothing.parts[part]];
+                self.emit(Opcode::Gather, &args, Imm::Mem(mem), part_type)
+            })
+            .collect();
+        let gathered = SplitValue { ty: words, chunk, parts };
+        let position = self.lanewise(Opcode::Itrunc, &Imm::None, &[bits], words);
+        let position = self.op2_bits(Opcode::And, &position, WORD_BYTES - 1);
+        let shift = self.op2_bits(Opcode::Shl, &position, 3);
+        let shifted = self.op2(Opcode::Lshr, &gathered, &shift);
+        self.lanewise(Opcode::Itrunc, &Imm::None, &[shifted], ty.with_elem(carrier(ty.elem)))
     }
 
     pub(super) fn scatter_natively(&mut self, pointers: Value, value: &SplitValue, mask: &SplitValue, mem: MemInfo) {

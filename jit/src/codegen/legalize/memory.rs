@@ -463,6 +463,11 @@ impl Legalizer<'_> {
         if self.accesses_natively(Opcode::Gather, ty) && self.caps.part_lanes(pointers.ty) > 1 {
             return self.gather_natively(inst, ty, data.args[0], &mask, mem);
         }
+        if self.gathers_words(ty, mem) {
+            let lanes = self.gather_within_words(ty, data.args[0], &mask);
+            let lanes = self.masked_or_other(&mask, lanes, inst);
+            return self.set(inst, lanes);
+        }
         let addresses = self.lanes(&pointers);
         if self.constant_of_splat(&mask) == Some(1) {
             let split = self.load_lanes(ty, &addresses, mem);
