@@ -342,6 +342,7 @@ rows! {
     evex_z VINSERTI64X4 "vinserti64x4" P66 M0F3A 1 0x3a;
     evex_x VPEXTRB  "vpextrb"  P66  M0F3A 0 0x14;
     evex_x VPEXTRW  "vpextrw"  P66  M0F3A 0 0x15;
+    evex_x VPEXTRQ  "vpextrq"  P66  M0F3A 1 0x16;
     evex_x VPINSRB  "vpinsrb"  P66  M0F3A 0 0x20;
     evex_x VPINSRW  "vpinsrw"  P66  M0F  0 0xc4;
     evex_x VPINSRD  "vpinsrd"  P66  M0F3A 0 0x22;

@@ -17,6 +17,15 @@ use crate::codegen::x86::code::{Cond, GPR, MASK, MachInst, ZMM};
 use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
+/// A piece of a vector, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Piece {
+    /// 128 bits, in a vector register.
+    Quarter(u32),
+    /// 64 bits, in a scalar register.
+    EightBytes(u32),
+}
+
 /// Blends of lanes of a given size in bytes.
 fn blend_row(bytes: u32) -> InstRow {
     match bytes {
@@ -82,8 +91,13 @@ impl Selector<'_> {
             }
             O::Extract => {
                 let Imm::Lane(lane) = data.imm else { wrong_imm(&data.imm) };
-                let a = self.get(data.args[0]);
-                self.extract(a, self.arg_type(inst, 0), lane.into())
+                let (vector, from) = (data.args[0], self.arg_type(inst, 0));
+                if self.taken_apart.contains(&(self.block, vector)) {
+                    self.piece_lane(vector, from, lane.into())
+                } else {
+                    let a = self.get(vector);
+                    self.extract(a, from, lane.into())
+                }
             }
             O::Insert => {
                 let Imm::Lane(lane) = data.imm else { wrong_imm(&data.imm) };
@@ -242,6 +256,46 @@ impl Selector<'_> {
         let more = ExtraOperands { immediate: Some((quarter.into(), 1)), ..ExtraOperands::default() };
         self.push_row(t::VEXTRACTI32X4, size, Some(result), Some(a), NO_DIGIT, RegMem::Result, more);
         result
+    }
+
+    /// A lane of a vector most of whose lanes are extracted: shared pieces take fewer shuffles, of which processors with long
+    /// vectors begin one in a cycle, than moving each lane to the first place.
+    fn piece_lane(&mut self, vector: Value, from: Type, lane: u32) -> VReg {
+        let lanes_of_eight_bytes = 8 / from.elem.bytes();
+        let scalar = self.piece(vector, from, Piece::EightBytes(lane / lanes_of_eight_bytes));
+        match (lanes_of_eight_bytes, lane % lanes_of_eight_bytes) {
+            (1, _) => scalar,
+            (_, 0) => self.g1(t::MOV, OperandSize::S32, RegMem::Register(scalar)),
+            _ => self.g_digit(t::SHIFT_IMM, 5, OperandSize::S64, scalar, Some((32, 1))),
+        }
+    }
+
+    /// A piece of a vector, which is extracted when the block first asks for it.
+    fn piece(&mut self, vector: Value, from: Type, piece: Piece) -> VReg {
+        if let Some(&register) = self.pieces.get(&(vector, piece)) {
+            return register;
+        }
+        let register = match piece {
+            Piece::Quarter(0) => self.get(vector),
+            Piece::Quarter(quarter) => {
+                let whole = self.get(vector);
+                self.part(whole, size(from), quarter)
+            }
+            Piece::EightBytes(number) => {
+                let quarter = self.piece(vector, from, Piece::Quarter(number / 2));
+                if number % 2 == 0 {
+                    self.first_lane(quarter, Type::I64)
+                } else {
+                    let result = self.fresh(GPR);
+                    let more = ExtraOperands { immediate: Some((1, 1)), ..ExtraOperands::default() };
+                    let source = Some(quarter);
+                    self.push_row(t::VPEXTRQ, OperandSize::S64, Some(result), source, NO_DIGIT, RegMem::Result, more);
+                    result
+                }
+            }
+        };
+        self.pieces.insert((vector, piece), register);
+        register
     }
 
     fn extract(&mut self, a: VReg, from: Type, lane: u32) -> VReg {

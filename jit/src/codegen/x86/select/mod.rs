@@ -33,7 +33,7 @@ use clift_kir::ops::{AddressOp, OpClass, SyncOp};
 use clift_kir::{Block, Elem, Function, Imm, Inst, Loc, Slot, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use regalloc2::{Operand, RegClass, VReg};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Avx512Level;
 use super::code::{self, ARGUMENTS, GPR, InstKind, MASK, MachBlock, MachFunc, ZMM};
@@ -70,6 +70,8 @@ pub(super) fn run(func: &Function, data: &ProgramData, level: Avx512Level) -> Se
         preds: SecondaryMap::new(),
         addresses: scan::addresses(func),
         fused: scan::fused(func),
+        taken_apart: scan::taken_apart(func),
+        pieces: FxHashMap::default(),
         pool: ConstantPool::default(),
         slots: FxHashMap::default(),
         variables: 0,
@@ -155,6 +157,10 @@ pub(super) struct Selector<'a> {
     addresses: EntitySet<Value>,
     /// Conditions that are used only by the branch that directly follows them.
     fused: EntitySet<Value>,
+    /// Vectors many of whose lanes a block extracts.
+    taken_apart: FxHashSet<(Block, Value)>,
+    /// The pieces of those that the current block has extracted so far.
+    pieces: FxHashMap<(Value, lanes::Piece), VReg>,
     pool: ConstantPool,
     slots: FxHashMap<Slot, u32>,
     variables: u32,
@@ -199,6 +205,7 @@ impl<'a> Selector<'a> {
         }
         for (number, &block) in legal.layout.blocks().iter().enumerate() {
             self.block = block;
+            self.pieces.clear();
             self.current = self.targets[block];
             self.order.push(self.current);
             if number == 0 {

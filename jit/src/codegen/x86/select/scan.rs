@@ -1,8 +1,9 @@
 //! Analyses of a whole function before its instructions are selected.
 
 use clift_kir::analysis::UseCounts;
-use clift_kir::{Function, Inst, Opcode, Value};
+use clift_kir::{Block, Function, Imm, Inst, Opcode, Value};
 use cranelift_entity::EntitySet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The instructions that have an effect, and those they depend on.
 pub(super) fn needed(func: &Function) -> EntitySet<Inst> {
@@ -20,6 +21,27 @@ pub(super) fn needed(func: &Function) -> EntitySet<Inst> {
         });
     }
     found
+}
+
+/// Fewest lanes, beside the first one, for which moving all lanes to scalars in pairs is better than each by itself.
+const LANES_IN_PAIRS: u32 = 3;
+
+/// Vectors of integers or addresses many of whose lanes a block extracts, by block.
+pub(super) fn taken_apart(func: &Function) -> FxHashSet<(Block, Value)> {
+    let mut lanes: FxHashMap<(Block, Value), u32> = FxHashMap::default();
+    for &block in func.layout.blocks() {
+        for &inst in func.layout.insts(block) {
+            let data = func.dfg.inst(inst);
+            if data.op != Opcode::Extract || data.imm == Imm::Lane(0) {
+                continue;
+            }
+            let elem = func.dfg.ty(data.args[0]).elem;
+            if (elem.is_int() || elem.is_ptr()) && elem.bytes() >= 4 {
+                *lanes.entry((block, data.args[0])).or_default() += 1;
+            }
+        }
+    }
+    lanes.into_iter().filter(|&(_, count)| count >= LANES_IN_PAIRS).map(|(place, _)| place).collect()
 }
 
 /// Addresses that only accesses use, in any block.

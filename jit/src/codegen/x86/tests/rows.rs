@@ -53,6 +53,7 @@ fn immediate(row: InstRow) -> Option<(i64, u8)> {
         table::VINSERTI64X4,
         table::VPEXTRB,
         table::VPEXTRW,
+        table::VPEXTRQ,
         table::VPINSRB,
         table::VPINSRW,
         table::VPINSRD,
