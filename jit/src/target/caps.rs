@@ -3,6 +3,7 @@
 use clift_kir::{Elem, Imm, Opcode, Type};
 
 use super::machine::Machine;
+use super::processor::ScatteredAccesses;
 
 /// The capabilities of a backend's vector unit, for the legalizer. Scalars need none: every backend supports all ops on scalars
 /// of all elements except `f16`, which is legalized to integers and `f32`.
@@ -20,6 +21,8 @@ pub(crate) struct VectorCaps {
     pub(crate) varying_shifts: fn(op: Opcode, elem: Elem) -> bool,
     /// Whether any selection of lanes from two registers is one instruction. Otherwise only simple patterns are.
     pub(crate) any_shuffle: bool,
+    /// Which instructions for scattered accesses are worth using where all lanes are active.
+    pub(crate) scattered: ScatteredAccesses,
 }
 
 impl VectorCaps {
@@ -30,6 +33,7 @@ impl VectorCaps {
         native: |_, _, _, _| false,
         varying_shifts: |_, _| false,
         any_shuffle: false,
+        scattered: ScatteredAccesses::FAST,
     };
 
     /// The machine that the vectorizer makes packs for; without vectors, the common machine.

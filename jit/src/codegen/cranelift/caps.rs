@@ -6,6 +6,7 @@ use clift_kir::{Elem, Imm, Opcode};
 use super::isa::Features;
 use crate::codegen::legalize::{native_lane, native_leaf};
 use crate::target::caps::VectorCaps;
+use crate::target::processor::ScatteredAccesses;
 
 /// The capabilities of a target.
 pub(super) fn of(features: Features) -> VectorCaps {
@@ -14,7 +15,14 @@ pub(super) fn of(features: Features) -> VectorCaps {
     }
     let native = if features.fma { native } else { native_without_fma };
     let varying_shifts = if features.x86 { |_, elem| elem == Elem::I32 } else { |_, _| false };
-    VectorCaps { register_bits: 128, registers: 16, native, varying_shifts, any_shuffle: false }
+    VectorCaps {
+        register_bits: 128,
+        registers: 16,
+        native,
+        varying_shifts,
+        any_shuffle: false,
+        scattered: ScatteredAccesses::FAST,
+    }
 }
 
 fn native_without_fma(op: Opcode, imm: &Imm, from: Elem, to: Elem) -> bool {

@@ -114,7 +114,14 @@ impl Legalizer<'_> {
         self.regroup(&vector, chunk)
     }
 
-    pub(super) fn gather_natively(&mut self, inst: Inst, ty: Type, pointers: Value, mask: &SplitValue, mem: MemInfo) {
+    pub(super) fn gather_natively(
+        &mut self,
+        inst: Inst,
+        ty: Type,
+        pointers: Value,
+        mask: &SplitValue,
+        mem: MemInfo,
+    ) -> SplitValue {
         let addresses = self.address_parts(pointers, ty);
         let chunk = addresses.chunk;
         let (mask, other) = (self.mask_parts(mask, chunk), self.other_parts(inst, ty, chunk));
@@ -125,7 +132,7 @@ impl Legalizer<'_> {
                 self.emit(Opcode::Gather, &args, Imm::Mem(mem), part_type)
             })
             .collect();
-        self.set_parts(inst, ty, chunk, parts);
+        SplitValue { ty, chunk, parts }
     }
 
     /// Whether elements of a type, which are too short for the backend's gathers, can be gathered with the words around them. No
@@ -165,7 +172,9 @@ impl Legalizer<'_> {
         let position = self.op2_bits(Opcode::And, &position, WORD_BYTES - 1);
         let shift = self.op2_bits(Opcode::Shl, &position, 3);
         let shifted = self.op2(Opcode::Lshr, &gathered, &shift);
-        self.lanewise(Opcode::Itrunc, &Imm::None, &[shifted], ty.with_elem(carrier(ty.elem)))
+        // Halves are in integers of their size.
+        let elements = self.lanewise(Opcode::Itrunc, &Imm::None, &[shifted], ty.with_elem(carrier(ty.elem)));
+        SplitValue { ty, ..elements }
     }
 
     pub(super) fn scatter_natively(&mut self, pointers: Value, value: &SplitValue, mask: &SplitValue, mem: MemInfo) {

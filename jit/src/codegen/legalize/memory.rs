@@ -460,10 +460,12 @@ impl Legalizer<'_> {
         let (pointers, mask) = (self.get(data.args[0]), self.get(data.args[1]));
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
         let mem = Self::lane_mem(self.mem(inst), ty);
-        if self.accesses_natively(Opcode::Gather, ty) && self.caps.part_lanes(pointers.ty) > 1 {
-            return self.gather_natively(inst, ty, data.args[0], &mask, mem);
+        let native = self.accesses_natively(Opcode::Gather, ty) && self.caps.part_lanes(pointers.ty) > 1;
+        if native && self.caps.scattered.gathers {
+            let lanes = self.gather_natively(inst, ty, data.args[0], &mask, mem);
+            return self.set(inst, lanes);
         }
-        if self.gathers_words(ty, mem) {
+        if self.caps.scattered.gathers && self.gathers_words(ty, mem) {
             let lanes = self.gather_within_words(ty, data.args[0], &mask);
             let lanes = self.masked_or_other(&mask, lanes, inst);
             return self.set(inst, lanes);
@@ -479,10 +481,15 @@ impl Legalizer<'_> {
         let whole = self.load_lanes(ty, &addresses, mem);
         self.at().jump(join, &whole.parts);
         self.block = some;
-        let safe = self.context();
-        let addresses = self.select_addresses(data.args[0], &mask, safe);
-        let lanes = self.load_lanes(ty, &addresses, mem);
-        let lanes = self.masked_or_other(&mask, lanes, inst);
+        let lanes = if native {
+            let lanes = self.gather_natively(inst, ty, data.args[0], &mask, mem);
+            self.regroup(&lanes, whole.chunk)
+        } else {
+            let safe = self.context();
+            let addresses = self.select_addresses(data.args[0], &mask, safe);
+            let lanes = self.load_lanes(ty, &addresses, mem);
+            self.masked_or_other(&mask, lanes, inst)
+        };
         self.at().jump(join, &lanes.parts);
         self.joined(inst, ty, join);
     }
@@ -491,7 +498,8 @@ impl Legalizer<'_> {
         let data = self.old.dfg.inst(inst);
         let (pointers, value, mask) = (self.get(data.args[0]), self.get(data.args[1]), self.get(data.args[2]));
         let mem = Self::lane_mem(self.mem(inst), value.ty);
-        if self.accesses_natively(Opcode::Scatter, value.ty) && self.caps.part_lanes(pointers.ty) > 1 {
+        let native = self.accesses_natively(Opcode::Scatter, value.ty) && self.caps.part_lanes(pointers.ty) > 1;
+        if native && self.caps.scattered.scatters {
             return self.scatter_natively(data.args[0], &value, &mask, mem);
         }
         let addresses = self.lanes(&pointers);
@@ -504,9 +512,13 @@ impl Legalizer<'_> {
         self.store_lanes(&addresses, &value, mem);
         self.at().jump(join, &[]);
         self.block = some;
-        let safe = self.dummy_address();
-        let addresses = self.select_addresses(data.args[0], &mask, safe);
-        self.store_lanes(&addresses, &value, mem);
+        if native {
+            self.scatter_natively(data.args[0], &value, &mask, mem);
+        } else {
+            let safe = self.dummy_address();
+            let addresses = self.select_addresses(data.args[0], &mask, safe);
+            self.store_lanes(&addresses, &value, mem);
+        }
         self.at().jump(join, &[]);
         self.block = join;
     }

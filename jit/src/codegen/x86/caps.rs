@@ -7,13 +7,15 @@ use super::Avx512Level;
 use super::select::native_int;
 use crate::codegen::legalize::{native_lane, native_leaf};
 use crate::target::caps::VectorCaps;
+use crate::target::processor::ScatteredAccesses;
 
 /// The capabilities at a level: everything that the instruction set supports on lanes of any width.
-pub(super) fn caps(level: Avx512Level) -> &'static VectorCaps {
-    match level {
-        Avx512Level::Skylake => &SKYLAKE,
-        Avx512Level::IceLake => &ICE_LAKE,
-    }
+pub(super) fn caps(level: Avx512Level, scattered: ScatteredAccesses) -> VectorCaps {
+    let caps = match level {
+        Avx512Level::Skylake => SKYLAKE,
+        Avx512Level::IceLake => ICE_LAKE,
+    };
+    VectorCaps { scattered, ..caps }
 }
 
 const SKYLAKE: VectorCaps = VectorCaps {
@@ -22,6 +24,7 @@ const SKYLAKE: VectorCaps = VectorCaps {
     native: |op, _, from, to| native(Avx512Level::Skylake, op, from, to),
     varying_shifts: |op, elem| native_int(Avx512Level::Skylake, op, elem.bytes()),
     any_shuffle: true,
+    scattered: ScatteredAccesses::FAST,
 };
 
 const ICE_LAKE: VectorCaps = VectorCaps {

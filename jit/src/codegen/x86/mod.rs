@@ -38,6 +38,8 @@ use super::listing::{self, ListingInput};
 use super::native::{self, NativeBackend, Session};
 use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode};
 use crate::BuildError;
+use crate::target::caps::VectorCaps;
+use crate::target::processor::ScatteredAccesses;
 use allocator::Allocator;
 
 /// The x86 backend for the host.
@@ -45,6 +47,7 @@ pub(crate) struct X86Backend {
     /// Puts the code into executable memory.
     cranelift: &'static CraneliftBackend,
     level: Avx512Level,
+    caps: VectorCaps,
     allocator: Allocator,
 }
 
@@ -104,17 +107,23 @@ impl X86Backend {
     pub(crate) fn at(level: Avx512Level) -> Result<&'static X86Backend, BuildError> {
         static LEVELS: [OnceLock<X86Backend>; 2] = [OnceLock::new(), OnceLock::new()];
         let cranelift = CraneliftBackend::host()?;
-        Ok(LEVELS[level as usize].get_or_init(|| X86Backend { cranelift, level, allocator: Allocator::ByCost }))
+        let caps = caps::caps(level, ScatteredAccesses::host());
+        Ok(LEVELS[level as usize].get_or_init(|| X86Backend { cranelift, level, caps, allocator: Allocator::ByCost }))
     }
 }
 
 #[cfg(test)]
 impl X86Backend {
-    /// As [`Self::host`], with the single-pass register allocator for all functions.
+    /// As [`Self::host`], with the single-pass register allocator for all functions, and for a processor whose gathers and
+    /// scatters are slow.
     pub(crate) fn single_pass() -> Result<Option<&'static X86Backend>, BuildError> {
         static HOST: OnceLock<X86Backend> = OnceLock::new();
         let cranelift = CraneliftBackend::host()?;
-        let make = |level| HOST.get_or_init(|| X86Backend { cranelift, level, allocator: Allocator::SinglePass });
+        let scattered = ScatteredAccesses { gathers: false, scatters: false };
+        let make = |level| {
+            let caps = caps::caps(level, scattered);
+            HOST.get_or_init(|| X86Backend { cranelift, level, caps, allocator: Allocator::SinglePass })
+        };
         Ok(level().map(make))
     }
 }
@@ -131,7 +140,7 @@ impl Backend for X86Backend {
     }
 
     fn accepted_stage(&self) -> AcceptedStage<'_> {
-        AcceptedStage::Legal(caps::caps(self.level))
+        AcceptedStage::Legal(&self.caps)
     }
 
     fn compile(
