@@ -313,7 +313,13 @@ impl InstEncoding {
                 }
             }
             RmOperand::Memory(base, index, disp) => {
-                let form = if disp != 0 || base & 7 == BASE_POINTER { 0x80 } else { 0 };
+                // EVEX multiplies short displacements by a size that depends on the instruction; only zero is always right.
+                let short = i8::try_from(disp).ok().filter(|&short| short == 0 || !row.is_evex());
+                let form = match short {
+                    Some(0) if base & 7 != BASE_POINTER => 0,
+                    Some(_) => 0x40,
+                    None => 0x80,
+                };
                 match index {
                     None if base & 7 != STACK_POINTER => code.push(form | reg | base & 7),
                     index => {
@@ -322,8 +328,10 @@ impl InstEncoding {
                         code.push(scale << 6 | (index & 7) << 3 | base & 7);
                     }
                 }
-                if form != 0 {
-                    code.extend(disp.to_le_bytes());
+                match short {
+                    Some(short) if form != 0 => code.extend(short.to_le_bytes()),
+                    Some(_) => {}
+                    None => code.extend(disp.to_le_bytes()),
                 }
             }
         }

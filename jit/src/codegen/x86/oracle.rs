@@ -31,12 +31,13 @@ pub(super) fn compare(encoding: &InstEncoding, bytes: &[u8]) -> Result<(), Strin
     let memory = (0..instruction.op_count()).any(|i| instruction.op_kind(i) == OpKind::Memory);
     match encoding.rm {
         RmOperand::Register(number) => expect(!memory && has(number), "the last operand")?,
-        RmOperand::Memory(base, index, _) => {
+        RmOperand::Memory(base, index, disp) => {
             let scale = |(number, scale): (u8, u8)| (usize::from(number), 1 << scale);
             expect(memory && instruction.memory_base().number() == usize::from(base), "the base")?;
             let found = instruction.memory_index();
             let found = (found != Register::None).then(|| (found.number(), instruction.memory_index_scale()));
             expect(found == index.map(scale), "the index")?;
+            expect(instruction.memory_displacement64() as i64 == i64::from(disp), "the displacement")?;
         }
         RmOperand::Lanes(index, _) => {
             expect(memory && instruction.memory_index().number() == usize::from(index), "the vector of indices")?;

@@ -77,6 +77,11 @@ fn forms(row: InstRow, size: OperandSize) -> Vec<InstEncoding> {
         RmOperand::Register(2),
         RmOperand::Memory(2, None, 0),
         RmOperand::Memory(9, Some((12, 3)), 64),
+        RmOperand::Memory(13, None, 0),
+        RmOperand::Memory(4, None, -128),
+        RmOperand::Memory(5, Some((6, 1)), 127),
+        RmOperand::Memory(12, None, 128),
+        RmOperand::Memory(0, None, -129),
         RmOperand::Lanes(19, None),
     ];
     let masks = [(None, false), (Some(1), false), (Some(1), true)];
@@ -184,6 +189,13 @@ fn operands_decode_as_given() {
     assert_eq!(text(indexed(12)), "vpgatherqd ymm17{k2},[r12+zmm26*8]");
     let plain = InstEncoding::new(table::MOV, OperandSize::S64, 8, RmOperand::Memory(4, None, 0x40));
     assert_eq!(text(plain), "mov r8,[rsp+40h]");
+    for (disp, expected, bytes) in
+        [(0, "", 4), (127, "+7Fh", 4), (-128, "-80h", 4), (128, "+80h", 7), (-129, "-81h", 7)]
+    {
+        let encoding = InstEncoding { rm: RmOperand::Memory(13, None, disp), ..plain };
+        assert_eq!(text(encoding).replace("+0]", "]"), format!("mov r8,[r13{expected}]"));
+        assert_eq!(bytes_of(&encoding).len(), bytes, "a displacement of {disp}");
+    }
     let byte = InstEncoding::new(table::MOV_BYTE_TO, OperandSize::S8, 6, RmOperand::Memory(5, None, 0));
     assert_eq!(text(byte), "mov [rbp],sil");
     let mask =
