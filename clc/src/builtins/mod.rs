@@ -83,8 +83,7 @@ pub fn find(name: &str, environment: Environment<'_>, types: &mut TypeTable) -> 
 }
 
 /// The names of the table, in its order, each once.
-#[cfg(test)]
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn names<'n>() -> impl Iterator<Item = &'n str> {
     let mut seen = rustc_hash::FxHashSet::default();
     let groups = table::TABLES.iter().copied().flatten();
     groups.flat_map(|group| group.functions.iter().map(|(name, _)| *name)).filter(move |name| seen.insert(*name))

@@ -6,9 +6,11 @@ use crate::source::Span;
 mod groups;
 mod render;
 mod snippet;
+mod typos;
 
 pub(crate) use groups::Setting;
 pub use render::render;
+pub(crate) use typos::similar;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -23,6 +23,7 @@ mod lexer;
 mod macros;
 mod pragmas;
 mod predefined;
+pub(crate) use predefined::constants;
 mod print;
 mod spelling;
 mod stream;

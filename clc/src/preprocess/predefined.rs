@@ -74,6 +74,12 @@ fn blocks(options: &Options) -> bool {
     options.version == Version::V2_0 || (from_3_0(options) && options.profile.has_feature("__opencl_c_device_enqueue"))
 }
 
+/// The names of the constants that OpenCL C has as macros.
+pub(crate) fn constants<'o>(options: &'o Options) -> impl Iterator<Item = &'o str> + 'o {
+    let rows = TABLE.iter().filter(|row| (row.condition)(options) && row.parameters.is_empty());
+    rows.map(|row| row.name).filter(|name| !name.starts_with('_'))
+}
+
 /// A predefined macro.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Predefined {

@@ -3,8 +3,9 @@
 use super::Checker;
 use super::attributes::Attributes;
 use super::specifiers::Specified;
+use crate::diagnostics::Diagnostic;
 use crate::source::Span;
-use crate::syntax::ast::{self, DeclaratorPart};
+use crate::syntax::ast::{self, DeclaratorPart, Name};
 use crate::types::{AddressSpace, FunctionType, QualTy, Quals, Ty, TypeKind};
 
 /// A parameter of a function declarator.
@@ -262,11 +263,12 @@ impl Checker<'_, '_> {
             if let Some(name) = declared.name
                 && outermost
             {
-                if names.contains(&name.symbol) {
+                if let Some(previous) = names.iter().find(|one: &&Name| one.symbol == name.symbol) {
                     let text = format!("redefinition of parameter '{}'", self.text(name.symbol));
-                    self.error(name.span, text);
+                    let error = Diagnostic::error(name.span, text);
+                    self.report(error.note(previous.span, "previous declaration is here"));
                 }
-                names.push(name.symbol);
+                names.push(name);
             }
             list.push(declared);
         }

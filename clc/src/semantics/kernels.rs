@@ -26,7 +26,7 @@ impl Checker<'_, '_> {
         if let TypeKind::Function(function) = self.module.types.kind(declared.ty.ty)
             && !matches!(self.module.types.kind(function.result), TypeKind::Void | TypeKind::Error)
         {
-            self.error(specifiers.span, "kernel must have void return type");
+            self.error(declared.span, "kernel must have void return type");
         }
         let parts = match declarator.parts.last() {
             Some(DeclaratorPart::Function(function)) => &function.parameters[..],

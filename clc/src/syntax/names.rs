@@ -68,6 +68,12 @@ impl Names {
         self.meanings[at] = meaning;
     }
 
+    /// The names of `typedef`s, for hints.
+    pub(super) fn typedefs(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let meanings = self.meanings.iter().enumerate();
+        meanings.filter(|(_, meaning)| **meaning == Meaning::Typedef).map(|(number, _)| Symbol(number as u32))
+    }
+
     /// Opens a scope.
     pub(super) fn open(&mut self) {
         self.scopes.push(self.hidden.len());

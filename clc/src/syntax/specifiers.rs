@@ -8,9 +8,11 @@ use super::expressions::Parenthesized;
 use super::keyword::Keyword;
 use super::names::Meaning;
 use super::parser::{Parse, Parser, Tok};
+use crate::diagnostics::{Diagnostic, similar};
 use crate::preprocess::Punct;
 use crate::source::Span;
 use crate::types::{Access, AddressSpace};
+use crate::types::{name_of_c_type, type_names};
 
 /// Where specifiers stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -431,11 +433,29 @@ impl Parser<'_, '_> {
                 let scope = if in_block { " in this scope" } else { "" };
                 self.error(name.span, format!("must use '{tag}' tag to refer to type '{text}'{scope}"));
             }
-            _ if in_block && !is_hidden => {
-                self.error(name.span, format!("use of undeclared identifier '{text}'"));
+            _ => {
+                let what = if in_block && !is_hidden { "use of undeclared identifier" } else { "unknown type name" };
+                let mut diagnostic = Diagnostic::error(name.span, format!("{what} '{text}'")).range(name.span);
+                if let Some(meant) = self.similar_type(&text) {
+                    diagnostic.text = format!("{}; did you mean '{meant}'?", diagnostic.text);
+                    diagnostic = diagnostic.fix(name.span, meant);
+                }
+                if self.may_report() {
+                    self.session.diagnostics.report(diagnostic);
+                }
             }
-            _ => self.error(name.span, format!("unknown type name '{text}'")),
         }
+    }
+
+    /// The name of a type that may be meant.
+    fn similar_type(&self, wanted: &str) -> Option<String> {
+        if let Some(name) = name_of_c_type(wanted) {
+            return Some(name.to_owned());
+        }
+        let (options, names) = (self.session.options, &self.session.names);
+        let declared = self.names.typedefs().map(|symbol| names.text(symbol).to_owned());
+        let all: Vec<String> = declared.chain(type_names(options.version, &options.profile)).collect();
+        similar(wanted, all.iter().map(|name| (name.as_str(), name))).cloned()
     }
 
     /// Whether a declaration seems to begin here whose type is unknown: a name that is not declared, and another behind it.

@@ -7,6 +7,7 @@ mod table;
 
 pub use layout::Layout;
 pub use names::{BuiltinType, builtin_type};
+pub(crate) use names::{name_of_c_type, type_names};
 pub use table::TypeTable;
 
 use crate::source::{Span, Symbol};

@@ -193,6 +193,33 @@ const VECTORS: &[(&str, Scalar, Needs)] = &[
     ("ushort", Scalar::UShort, Needs::Nothing),
 ];
 
+/// Types of C that OpenCL C has under another name.
+const OF_C: &[(&str, &str)] = &[
+    ("int8_t", "char"),
+    ("int16_t", "short"),
+    ("int32_t", "int"),
+    ("int64_t", "long"),
+    ("uint8_t", "uchar"),
+    ("uint16_t", "ushort"),
+    ("uint32_t", "uint"),
+    ("uint64_t", "ulong"),
+    ("ssize_t", "ptrdiff_t"),
+];
+
+/// The names of types that a version has on a device, for hints: keywords, and what [`builtin_type`] knows.
+pub(crate) fn type_names<'p>(version: Version, profile: &'p Profile) -> impl Iterator<Item = String> + 'p {
+    let vectors = VECTORS.iter().flat_map(|(element, ..)| ["2", "3", "4", "8", "16"].map(|n| format!("{element}{n}")));
+    let others = NAMES.iter().map(|(name, ..)| (*name).to_owned());
+    let known = others.chain(vectors).filter(move |name| builtin_type(name, version, profile).is_some());
+    let keywords = ["bool", "char", "double", "float", "half", "int", "long", "short", "unsigned", "void"];
+    keywords.into_iter().map(str::to_owned).chain(known)
+}
+
+/// The name that OpenCL C has for a type of C's.
+pub(crate) fn name_of_c_type(name: &str) -> Option<&'static str> {
+    OF_C.iter().find(|(of_c, _)| *of_c == name).map(|(_, own)| *own)
+}
+
 /// The type that a name stands for in a version on a device; `None` if it is not one, or not there.
 pub fn builtin_type(name: &str, version: Version, profile: &Profile) -> Option<BuiltinType> {
     let element = name.trim_end_matches(|digit: char| digit.is_ascii_digit());

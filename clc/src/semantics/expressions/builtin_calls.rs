@@ -70,7 +70,7 @@ impl Checker<'_, '_> {
             },
             Choice::Ambiguous(best) => {
                 let text = format!("call to '{}' is ambiguous", self.text(name));
-                let mut diagnostic = Diagnostic::error(callee, text).range(expr.span);
+                let mut diagnostic = Diagnostic::error(callee, text).range(callee);
                 for overload in best.into_iter().take(6).filter_map(|index| function.overloads.get(index)) {
                     diagnostic =
                         diagnostic.note(Span::NONE, format!("candidate function: {}", self.prototype(name, overload)));
@@ -80,8 +80,10 @@ impl Checker<'_, '_> {
             }
             Choice::None => {
                 let text = format!("no matching function for call to '{}'", self.text(name));
-                let mut diagnostic = Diagnostic::error(callee, text).range(expr.span);
-                for overload in function.overloads.iter().take(6) {
+                let mut diagnostic = Diagnostic::error(callee, text).range(callee);
+                let mut nearest: Vec<&Overload> = function.overloads.iter().collect();
+                nearest.sort_by_cached_key(|overload| self.distance(&overload.parameters, &values));
+                for overload in nearest.into_iter().take(6) {
                     let reason = self.not_viable(&overload.parameters, overload.is_variadic, &values);
                     let text = format!("candidate function not viable: {reason}: {}", self.prototype(name, overload));
                     diagnostic = diagnostic.note(Span::NONE, text);

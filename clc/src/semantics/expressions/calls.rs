@@ -80,7 +80,7 @@ impl Checker<'_, '_> {
                 if self.any_error(&values) {
                     return self.error_value(expr.span);
                 }
-                match self.choose_function(several, &values, callee, expr) {
+                match self.choose_function(several, &values, callee) {
                     Some(id) => id,
                     None => return self.error_value(expr.span),
                 }
@@ -123,13 +123,7 @@ impl Checker<'_, '_> {
         Expr { kind: ExprKind::Call(id, values), ty: result, span: expr.span }
     }
 
-    fn choose_function(
-        &mut self,
-        functions: &[FunctionId],
-        values: &[Expr],
-        callee: Span,
-        expr: &ast::Expr,
-    ) -> Option<FunctionId> {
+    fn choose_function(&mut self, functions: &[FunctionId], values: &[Expr], callee: Span) -> Option<FunctionId> {
         let mut types = Vec::with_capacity(functions.len());
         for id in functions {
             let ty = self.functions.get(id.0 as usize).map(|info| info.ty)?;
@@ -151,7 +145,7 @@ impl Checker<'_, '_> {
         } else {
             format!("call to '{name}' {text}")
         };
-        let mut diagnostic = Diagnostic::error(callee, text).range(expr.span);
+        let mut diagnostic = Diagnostic::error(callee, text).range(callee);
         for index in listed.into_iter().take(8) {
             let (Some(id), Some(ty)) = (functions.get(index), types.get(index)) else { continue };
             let Some(function) = self.module.functions.get(id.0 as usize) else { continue };

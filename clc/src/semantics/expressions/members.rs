@@ -1,8 +1,7 @@
 //! Members of records, and components of vectors.
 
 use super::convert::merged;
-use super::typos;
-use crate::diagnostics::Diagnostic;
+use crate::diagnostics::{Diagnostic, similar};
 use crate::options::Version;
 use crate::semantics::{Checker, Operand};
 use crate::source::{Span, Symbol};
@@ -169,7 +168,7 @@ impl Checker<'_, '_> {
         }
         let wanted = self.text(name.symbol);
         let names = record.fields.iter().filter_map(|field| field.name);
-        let similar = typos::similar(wanted, names.map(|name| (self.text(name), name)));
+        let similar = similar(wanted, names.map(|name| (self.text(name), name)));
         let mut text = format!("no member named '{wanted}' in {}", self.describe_ty(ty));
         let mut result = None;
         let mut diagnostic = Diagnostic::error(name.span, String::new());

@@ -34,7 +34,6 @@ mod printf;
 mod special;
 #[cfg(test)]
 mod tests;
-mod typos;
 mod unary;
 
 use super::{Checker, Operand};

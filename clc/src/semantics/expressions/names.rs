@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::typos;
 use crate::builtins::{self, Environment};
-use crate::diagnostics::Diagnostic;
+use crate::diagnostics::{Diagnostic, similar};
+use crate::preprocess::constants;
 use crate::semantics::{Checker, Entity, Operand};
 use crate::source::{Span, Symbol};
 use crate::tree::{Constant, Expr, ExprKind, Place, PlaceKind};
@@ -82,23 +82,43 @@ impl Checker<'_, '_> {
         let names = &self.session.names;
         let mut visible: Vec<Symbol> = self.scopes.visible().collect();
         visible.sort_unstable();
-        let similar = typos::similar(wanted, visible.iter().map(|symbol| (names.text(*symbol), *symbol)));
-        let Some((symbol, named)) = similar.and_then(|symbol| Some((symbol, self.scopes.find(symbol)?))) else {
-            let text = format!("use of undeclared identifier '{wanted}'");
-            self.error(span, text);
-            return Operand::Value(self.error_value(span));
+        let declared = visible.iter().map(|symbol| names.text(*symbol));
+        let provided = builtins::names().chain(constants(self.session.options));
+        let similar = similar(wanted, declared.chain(provided).map(|name| (name, name)));
+        let similar = similar.map(str::to_owned);
+        let named = similar.as_ref().and_then(|name| names.get(name));
+        let Some((symbol, named)) = named.and_then(|symbol| Some((symbol, self.scopes.find(symbol)?))) else {
+            return self.undeclared_like(name, similar, span);
         };
         let (entity, declared) = (named.entity.clone(), named.span);
         let spelled = names.text(symbol).to_owned();
         let text = format!("use of undeclared identifier '{wanted}'; did you mean '{spelled}'?");
-        let diagnostic =
-            Diagnostic::error(span, text).note(declared, format!("'{spelled}' declared here")).fix(span, spelled);
-        self.report(diagnostic);
+        let note = format!("'{spelled}' declared here");
+        self.report(Diagnostic::error(span, text).range(span).note(declared, note).fix(span, spelled));
         // What was meant is used, so that its mistakes are found, too.
         match (entity, self.lookup(symbol)) {
             (Entity::Typedef(_), _) | (_, None) => Operand::Value(self.error_value(span)),
             (_, Some(entity)) => self.entity(entity, symbol, span),
         }
+    }
+
+    /// A name that is not declared; perhaps a built-in function or constant is meant.
+    fn undeclared_like(&mut self, name: Symbol, similar: Option<String>, span: Span) -> Operand {
+        let mut text = format!("use of undeclared identifier '{}'", self.text(name));
+        let mut fix = None;
+        let mut meant = None;
+        if let Some(similar) = similar {
+            let symbol = self.session.names.intern(&similar);
+            let is_function = self.builtin_function(symbol).map(|function| !function.overloads.is_empty());
+            // A constant, or a function that the device has.
+            if is_function != Some(false) {
+                text = format!("{text}; did you mean '{similar}'?");
+                fix = Some((span, similar));
+                meant = is_function.map(|_| symbol);
+            }
+        }
+        self.report(Diagnostic { fix, ..Diagnostic::error(span, text).range(span) });
+        meant.map_or_else(|| Operand::Value(self.error_value(span)), Operand::Builtin)
     }
 
     /// The built-in function of a name. What was found is kept.

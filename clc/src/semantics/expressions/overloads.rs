@@ -117,6 +117,23 @@ impl Checker<'_, '_> {
         }
     }
 
+    /// How far a candidate that cannot be called is from arguments: the nearest ones are shown first.
+    pub(super) fn distance(&self, parameters: &[QualTy], arguments: &[Expr]) -> u32 {
+        let element = |ty: Ty| {
+            let ty = self.pointee(ty).map_or(ty, |to| to.ty);
+            self.lanes(ty).map(|(scalar, _)| scalar)
+        };
+        let pairs = arguments.iter().zip(parameters);
+        let costs = pairs.map(|(argument, parameter)| match self.grade(argument, parameter.ty) {
+            Some(grade) => u32::from(grade),
+            None if element(argument.ty).is_some() && element(argument.ty) == element(parameter.ty) => {
+                u32::from(ILL_FORMED) + u32::from(self.lanes(argument.ty) != self.lanes(parameter.ty))
+            }
+            None => 2 * u32::from(ILL_FORMED),
+        });
+        costs.sum()
+    }
+
     fn grade_pointers(&self, argument: &Expr, from: QualTy, to: QualTy, target: Ty) -> Option<Grade> {
         if self.is_null(argument) {
             return Some(CONVERSION);

@@ -227,3 +227,20 @@ void f(float x, float4 v, int i) {
 "#,
     );
 }
+
+#[test]
+fn names_of_the_language_that_may_be_meant() {
+    check(
+        Version::V1_2,
+        "kernel void k(global float *p) {
+  p[get_gobal_id(0)] = 1; // error: use of undeclared identifier 'get_gobal_id'; did you mean 'get_global_id'?
+  p[0] = nativ_sin(p[1]); // error: use of undeclared identifier 'nativ_sin'; did you mean 'native_sin'?
+  barrier(CLK_LOCAL_FENCE); // error: use of undeclared identifier 'CLK_LOCAL_FENCE'; did you mean 'CLK_LOCAL_MEM_FENCE'?
+  p[0] = work_group_ani(1); // error: use of undeclared identifier 'work_group_ani'
+  uint32_t x; // error: use of undeclared identifier 'uint32_t'; did you mean 'uint'?
+  flaot4 y; // error: use of undeclared identifier 'flaot4'; did you mean 'float4'?
+}
+void g(uint8_t z); // error: unknown type name 'uint8_t'; did you mean 'uchar'?
+",
+    );
+}

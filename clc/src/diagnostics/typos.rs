@@ -1,7 +1,7 @@
 //! Names that may have been meant.
 
 /// The name most similar to one that is unknown, if one is similar enough: at most a third of the letters differ.
-pub(super) fn similar<'a, T>(wanted: &str, names: impl Iterator<Item = (&'a str, T)>) -> Option<T> {
+pub(crate) fn similar<'a, T>(wanted: &str, names: impl Iterator<Item = (&'a str, T)>) -> Option<T> {
     let limit = wanted.len() / 3;
     let mut best: Option<(usize, T)> = None;
     for (name, value) in names {
