@@ -161,7 +161,7 @@ pub fn create_sub(
 ) -> ClResult<Ref<Mem>> {
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object, or is a sub-buffer object
     let buffer = buffer.get()?;
-    ensure(buffer.parent().is_none() && buffer.as_image().is_none(), InvalidMemObject)?;
+    ensure(buffer.parent().is_none() && buffer.is_buffer(), InvalidMemObject)?;
     // CL_INVALID_VALUE if flags are not valid
     check_flags(flags)?;
     let parent = buffer.flags();
@@ -202,7 +202,7 @@ pub fn get_info(mem: Handle<Mem>, name: cl_mem_info, info: Info<'_>) -> ClResult
     let mem = mem.get()?;
 
     match name {
-        CL_MEM_TYPE => info.value(mem.as_image().map_or(CL_MEM_OBJECT_BUFFER, |image| image.kind().number())),
+        CL_MEM_TYPE => info.value(mem.object_type()),
         CL_MEM_FLAGS => info.value(mem.flags()),
         CL_MEM_SIZE => info.value(mem.size()),
         CL_MEM_HOST_PTR => info.value(mem.host_ptr().addr()),

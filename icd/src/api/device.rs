@@ -1,7 +1,7 @@
 //! Device: enumeration and queries.
 
 use clift_include::cl::*;
-use clift_include::image;
+use clift_include::{image, pipe};
 use clift_runtime::clock;
 
 use super::partition;
@@ -325,13 +325,13 @@ fn image_info(name: cl_device_info, info: Info<'_>) -> Result<ClResult<Written>,
     })
 }
 
-/// Queries about features that are not supported: pipes, device queues.
+/// Queries about pipes, and about a feature that is not supported: device queues.
 fn absent_info(name: cl_device_info, info: Info<'_>) -> ClResult<Written> {
     match name {
-        CL_DEVICE_PIPE_SUPPORT => info.bool(false),
-        CL_DEVICE_MAX_PIPE_ARGS | CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS | CL_DEVICE_PIPE_MAX_PACKET_SIZE => {
-            info.value::<cl_uint>(0)
-        }
+        CL_DEVICE_PIPE_SUPPORT => info.bool(true),
+        CL_DEVICE_MAX_PIPE_ARGS => info.value(pipe::MAX_PIPE_ARGS),
+        CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS => info.value(pipe::MAX_RESERVATIONS),
+        CL_DEVICE_PIPE_MAX_PACKET_SIZE => info.value(pipe::MAX_PACKET_BYTES),
 
         CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES => info.value::<cl_device_device_enqueue_capabilities>(0),
         CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES => info.value::<cl_command_queue_properties>(0),

@@ -95,7 +95,7 @@ pub fn get_info(image: Handle<Mem>, name: cl_image_info, info: Info<'_>) -> ClRe
         CL_IMAGE_HEIGHT => info.value(if kind.has_height() { base.size.height } else { 0 }),
         CL_IMAGE_DEPTH => info.value(if kind == ImageType::D3 { base.size.depth } else { 0 }),
         CL_IMAGE_ARRAY_SIZE => info.value(if kind.is_array() { base.size.layers } else { 0 }),
-        CL_IMAGE_BUFFER => info.object_or_null(mem.parent().filter(|parent| parent.as_image().is_none())),
+        CL_IMAGE_BUFFER => info.object_or_null(mem.parent().filter(|parent| parent.is_buffer())),
         // The number it was created with; 0 and 1 both mean a single level.
         CL_IMAGE_NUM_MIP_LEVELS => info.value(if image.is_mipmapped() { image.levels().len() as cl_uint } else { 0 }),
         CL_IMAGE_NUM_SAMPLES => info.value::<cl_uint>(0),

@@ -119,9 +119,18 @@ pub fn arg_value(kernel: &Kernel, index: cl_uint, size: usize, value: InBytes) -
             ensure(Ref::ptr_eq(sampler.context(), kernel.program().context()), InvalidSampler)?;
             ArgValue::Sampler(sampler.word())
         }
-        // There are no device queues and pipes, so no value is valid:
-        // CL_INVALID_MEM_OBJECT if arg_value must point to a valid memory object and does not
-        ArgKind::Pipe => return Err(no_object(size, value, InvalidMemObject)),
+        ArgKind::Pipe => {
+            // CL_INVALID_ARG_SIZE if arg_size is not the size of a memory object's handle
+            ensure(value.is_null() || size == size_of::<cl_mem>(), InvalidArgSize)?;
+            // CL_INVALID_MEM_OBJECT if arg_value does not point to a valid pipe object. Whether the kernel's packets have the
+            // size of the pipe's is not checked here: otherwise, its accesses fail
+            let mem = value.read::<Handle<Mem>>().ok_or(InvalidMemObject)?.get()?;
+            ensure(mem.as_pipe().is_some(), InvalidMemObject)?;
+            // CL_INVALID_CONTEXT if the contexts of kernel and memory object are not the same
+            ensure(Ref::ptr_eq(mem.context(), kernel.program().context()), InvalidContext)?;
+            ArgValue::Buffer(Arc::downgrade(&mem))
+        }
+        // There are no device queues, so no value is valid:
         // CL_INVALID_DEVICE_QUEUE if the argument is a device queue, but arg_value does not point to one
         ArgKind::Queue => return Err(no_object(size, value, InvalidDeviceQueue)),
     })
@@ -169,7 +178,7 @@ fn pointer(kernel: &Kernel, arg: &ArgInfo, size: usize, value: InBytes) -> ClRes
     };
     // CL_INVALID_MEM_OBJECT if arg_value does not point to a valid memory object: a buffer
     let mem = handle.get()?;
-    ensure(mem.as_image().is_none(), InvalidMemObject)?;
+    ensure(mem.is_buffer(), InvalidMemObject)?;
     // CL_INVALID_CONTEXT if the contexts of kernel and memory object are not the same
     ensure(Ref::ptr_eq(mem.context(), kernel.program().context()), InvalidContext)?;
     // CL_INVALID_ARG_VALUE if the kernel writes through the argument and the buffer was created with CL_MEM_IMMUTABLE_EXT

@@ -16,6 +16,7 @@ pub mod image;
 pub mod kernel;
 pub mod mutable_dispatch;
 pub mod partition;
+pub mod pipe;
 pub mod platform;
 pub mod program;
 pub mod queue;

@@ -252,6 +252,7 @@ pub const OPENCL_C_FEATURES: &[&str] = &[
     "__opencl_c_atomic_order_seq_cst",
     "__opencl_c_atomic_scope_device",
     "__opencl_c_atomic_scope_all_devices",
+    "__opencl_c_pipes",
     "__opencl_c_images",
     "__opencl_c_3d_image_writes",
     "__opencl_c_read_write_images",
@@ -339,7 +340,7 @@ pub const IMAGE_BASE_ADDRESS_ALIGNMENT: u32 = 1;
 pub const MAX_SAMPLERS: u32 = 16;
 
 /// Versions of OpenCL C with all mandatory features, which programs may be built for. `-cl-std` also accepts 2.0, which is not
-/// listed because pipes and device queues are mandatory in it.
+/// listed because device queues are mandatory in it.
 pub const OPENCL_C_VERSIONS: &[(u32, u32)] = match OPENCL_VERSION {
     (3, 0) => &[(1, 0), (1, 1), (1, 2), (3, 0)],
     _ => &[(1, 0), (1, 1), (1, 2), (3, 0), (3, 1)],

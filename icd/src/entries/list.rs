@@ -304,8 +304,8 @@ slots {
     [124] clCreatePipe(
         context: Handle<Context>, flags: cl_mem_flags, pipe_packet_size: cl_uint, pipe_max_packets: cl_uint,
         properties: Properties<cl_pipe_properties>,
-    ) -> object = gap::InvalidOperation;
-    [125] clGetPipeInfo(pipe: Handle<Mem>, param_name: cl_pipe_info) -> info = gap::InvalidMemObject;
+    ) -> object = pipe::create;
+    [125] clGetPipeInfo(pipe: Handle<Mem>, param_name: cl_pipe_info) -> info = pipe::get_info;
     [126] clSVMAlloc(context: Handle<Context>, flags: cl_svm_mem_flags, size: usize, alignment: cl_uint)
         -> pointer = svm::alloc;
     [127] clSVMFree(context: Handle<Context>, svm_pointer: HostPtr) -> nothing = svm::free;

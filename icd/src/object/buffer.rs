@@ -1,4 +1,4 @@
-//! A memory object: a buffer, a part of one (a sub-buffer), or an image ([`super::image`]).
+//! A memory object: a buffer, a part of one (a sub-buffer), an image ([`super::image`]), or a pipe.
 //!
 //! All memory is host memory, so mapping costs nothing, and `CL_MEM_USE_HOST_PTR` uses the application's memory itself. Mappings
 //! are recorded only as far as the specification's rules require. Not here: the bytes and copies of them
@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use clift_include::cl::{
-    CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY, CL_MEM_IMMUTABLE_EXT, cl_mem_flags,
-    cl_mem_properties,
+    CL_MEM_HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY, CL_MEM_IMMUTABLE_EXT, CL_MEM_OBJECT_BUFFER,
+    CL_MEM_OBJECT_PIPE, cl_mem_flags, cl_mem_object_type, cl_mem_properties,
 };
 use clift_runtime::memory::{HostBuffer, MemSlice};
 use parking_lot::Mutex;
@@ -30,7 +30,7 @@ pub struct Mem {
     /// Whether the application may query its address.
     addressed: bool,
     external: Option<Box<External>>,
-    image: Option<Box<Image>>,
+    kind: MemKind,
     parent: Option<Parent>,
     maps: Mutex<Mappings>,
     destructors: Mutex<Vec<Destructor>>,
@@ -39,6 +39,23 @@ pub struct Mem {
 }
 
 cl_object!(Mem, b"mem ", InvalidMemObject);
+
+/// What a memory object is besides its bytes.
+#[derive(Debug)]
+enum MemKind {
+    Buffer,
+    Image(Box<Image>),
+    Pipe(PipeSize),
+}
+
+/// The size of a pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PipeSize {
+    /// Bytes of a packet.
+    pub packet_bytes: u32,
+    /// Maximum number of packets.
+    pub max_packets: u32,
+}
 
 /// The buffer of a sub-buffer, and its origin.
 #[derive(Debug)]
@@ -102,7 +119,7 @@ impl Mem {
             host_ptr,
             addressed: false,
             external: None,
-            image: None,
+            kind: MemKind::Buffer,
             parent: None,
             maps,
             destructors,
@@ -146,7 +163,7 @@ impl Mem {
             host_ptr,
             addressed: false,
             external: None,
-            image: Some(Box::new(image)),
+            kind: MemKind::Image(Box::new(image)),
             parent,
             maps,
             destructors,
@@ -154,9 +171,44 @@ impl Mem {
         }
     }
 
+    /// A pipe with memory `bytes`, which contain a header.
+    pub fn pipe(context: Ref<Context>, flags: cl_mem_flags, size: PipeSize, bytes: MemSlice) -> Self {
+        let mut pipe = Self::buffer(context, flags, Vec::new(), HostPtr::NULL, bytes);
+        pipe.kind = MemKind::Pipe(size);
+        pipe
+    }
+
+    /// Whether it is a buffer or a sub-buffer.
+    pub fn is_buffer(&self) -> bool {
+        match self.kind {
+            MemKind::Buffer => true,
+            MemKind::Image(_) | MemKind::Pipe(_) => false,
+        }
+    }
+
     /// Its properties as an image, if it is one.
     pub fn as_image(&self) -> Option<&Image> {
-        self.image.as_deref()
+        match &self.kind {
+            MemKind::Image(image) => Some(image),
+            MemKind::Buffer | MemKind::Pipe(_) => None,
+        }
+    }
+
+    /// Its size as a pipe, if it is one.
+    pub fn as_pipe(&self) -> Option<PipeSize> {
+        match self.kind {
+            MemKind::Pipe(size) => Some(size),
+            MemKind::Buffer | MemKind::Image(_) => None,
+        }
+    }
+
+    /// Its type (`CL_MEM_OBJECT_*`).
+    pub fn object_type(&self) -> cl_mem_object_type {
+        match &self.kind {
+            MemKind::Buffer => CL_MEM_OBJECT_BUFFER,
+            MemKind::Image(image) => image.kind().number(),
+            MemKind::Pipe(_) => CL_MEM_OBJECT_PIPE,
+        }
     }
 
     /// A part of a buffer (not of a sub-buffer) that starts at `origin` and has `len` bytes; `None` when it exceeds the buffer.
@@ -171,7 +223,7 @@ impl Mem {
             host_ptr: if buffer.host_ptr.is_null() { HostPtr::NULL } else { HostPtr::new(bytes.as_ptr()) },
             addressed: buffer.addressed,
             external: None,
-            image: None,
+            kind: MemKind::Buffer,
             parent: Some(Parent { buffer: buffer.clone(), origin }),
             maps,
             destructors,

@@ -50,7 +50,7 @@ pub enum ArgValue {
     Address(u64),
     /// An address, and the buffer that contains it, if any.
     DeviceAddress(u64, Option<Weak<Object<Mem>>>),
-    /// A buffer.
+    /// A buffer or a pipe.
     Buffer(Weak<Object<Mem>>),
     /// Local memory of this many bytes.
     Local(u64),
@@ -65,7 +65,7 @@ pub enum ArgValue {
 pub struct PreparedArgs {
     /// The argument block; addresses of buffers are not filled in.
     pub block: ArgBlock,
-    /// Buffers, and the offsets of their addresses in the block.
+    /// Buffers and pipes, and the offsets of their addresses in the block.
     pub buffers: SmallVec<[(Ref<Mem>, u32); 8]>,
     /// Size of the local memory arguments, which follow the kernel's own local memory.
     pub local_arg_bytes: u64,

@@ -32,8 +32,6 @@ const GAPS: &[(&str, cl_int)] = &[
     ("clEnqueueAcquireEGLObjectsKHR", CL_INVALID_OPERATION),
     ("clEnqueueReleaseEGLObjectsKHR", CL_INVALID_OPERATION),
     ("clCreateEventFromEGLSyncKHR", CL_INVALID_OPERATION),
-    ("clCreatePipe", CL_INVALID_OPERATION),
-    ("clGetPipeInfo", CL_INVALID_MEM_OBJECT),
 ];
 
 #[test]

@@ -7,6 +7,7 @@
 mod expand;
 pub(crate) mod image;
 mod math;
+pub(crate) mod pipe;
 pub mod table;
 
 use clift_kir::{Builder, Elem, FpFlags, Imm, Opcode, Type, Value};

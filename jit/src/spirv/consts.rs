@@ -177,7 +177,6 @@ impl Consts {
                 }
                 ConstValue::Lanes(ConstData::splat(Type::I64, sampler(inst)?.0))
             }
-            Op::ConstantPipeStorage => return Err(InstError::unsupported("pipes")),
             _ => return Err(InstError::unsupported("this kind of constant")),
         };
         self.insert(id, Constant { ty, value });

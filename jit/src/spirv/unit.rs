@@ -1,5 +1,6 @@
 //! One module of a build with everything at module scope resolved: types, constants, variables, and the callees of its functions.
 
+use clift_include::pipe;
 use clift_kir::{Func, Global, GlobalData, GlobalInit, Space, Type};
 use rspirv::dr::Operand;
 use rspirv::spirv::{BuiltIn, ExecutionMode, FPFastMathMode, Op, StorageClass};
@@ -8,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::consts::{self, Constant, Consts, SpecValues};
 use super::lower::{MAX_SLOT_BYTES, SharedState};
 use super::module::{FunctionDef, Module};
+use super::ops;
 use super::specialize;
 use super::types::{self, TypeKind, Types};
 use super::words::{Inst, InstError};
@@ -138,6 +140,11 @@ impl Unit {
             op if op.is_type() || op == Op::TypeForwardPointer => {
                 self.types.define(inst, &self.module.decorations, |id| self.consts.integer(id))
             }
+            Op::ConstantPipeStorage => {
+                let (id, constant) = self.pipe_storage(inst, shared)?;
+                self.consts.insert(id, constant);
+                Ok(())
+            }
             _ => {
                 let spec_id = inst.dr.result_id.and_then(|id| self.module.decorations.of(id).spec_id);
                 self.consts.define(inst, &self.types, spec_id, spec_values)
@@ -213,6 +220,28 @@ impl Unit {
         let name = self.module.names.get(&id).cloned().unwrap_or_else(|| format!("variable.{id}"));
         shared.globals.borrow_mut()[global] = GlobalData { name, space, size: info.size, align, init };
         Ok((id, variable, Some(address)))
+    }
+
+    /// A pipe in program scope: a variable that contains an empty pipe. The constant is its address.
+    fn pipe_storage(&self, inst: &Inst, shared: &SharedState) -> Result<(u32, Constant), InstError> {
+        let (id, ty) = (inst.result()?, inst.result_type()?);
+        if self.types.get(ty)?.kind != TypeKind::PipeStorage {
+            return Err(InstError::malformed("the result type is not pipe storage"));
+        }
+        let (packet_bytes, _) = ops::pipe::packet(inst.literal(0)?.into(), inst.literal(1)?.into())?;
+        let (packet_bytes, capacity) = (packet_bytes as u32, inst.literal(2)?);
+        if capacity == 0 {
+            return Err(InstError::malformed("the capacity is 0"));
+        }
+        let bytes = pipe::bytes(packet_bytes, capacity);
+        let size = bytes.ok_or_else(|| InstError::unsupported(format!("a pipe of {capacity} packets")))?;
+        let init = GlobalInit { bytes: pipe::empty(packet_bytes, capacity).to_vec(), ..GlobalInit::default() };
+        shared.count_variable(size)?;
+        let name = self.module.names.get(&id).cloned().unwrap_or_else(|| format!("pipe.{id}"));
+        let data = GlobalData { name, space: Space::Global, size, align: types::MAX_ALIGN, init };
+        let global = shared.add_global(data)?;
+        let (space, ty_value) = (Space::Global, Type::ptr(Space::Global));
+        Ok((id, Constant { ty, value: consts::ConstValue::Address { global, space, offset: 0, ty: ty_value } }))
     }
 
     /// Result type and parameter types of a function.

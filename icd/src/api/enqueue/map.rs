@@ -6,7 +6,7 @@ use clift_include::cl::*;
 use clift_runtime::status;
 
 use super::{Submission, Wait, buffer_of, region, same_context};
-use crate::error::ClError::{InvalidOperation, InvalidValue};
+use crate::error::ClError::{InvalidMemObject, InvalidOperation, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray};
@@ -122,6 +122,7 @@ pub fn unmap(queue: Handle<Queue>, mem: Handle<Mem>, pointer: HostPtr, wait: Wai
     let queue = queue.get()?;
     // CL_INVALID_MEM_OBJECT if memobj is not a valid memory object or is a pipe object
     let mem = mem.get()?;
+    ensure(mem.as_pipe().is_none(), InvalidMemObject)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     let command = Submission::new(&queue, CL_COMMAND_UNMAP_MEM_OBJECT, wait)?;
     // CL_INVALID_CONTEXT if context associated with command_queue and memobj are not the same

@@ -189,7 +189,7 @@ pub fn same_context(queue: &Ref<Queue>, other: &Ref<Context>) -> ClResult<()> {
 /// `CL_INVALID_MEM_OBJECT` if it is not a valid buffer object.
 fn buffer_of(handle: Handle<Mem>) -> ClResult<Ref<Mem>> {
     let mem = handle.get()?;
-    ensure(mem.as_image().is_none(), InvalidMemObject)?;
+    ensure(mem.is_buffer(), InvalidMemObject)?;
     Ok(mem)
 }
 

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use clift_include::cl::*;
 
 use super::{Submission, Wait, same_context};
-use crate::error::ClError::InvalidValue;
+use crate::error::ClError::{InvalidMemObject, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::callback::NativeFunction;
 use crate::ffi::handle::Handle;
@@ -47,6 +47,7 @@ pub fn native_kernel(
         // CL_INVALID_MEM_OBJECT if one or more memory objects specified in mem_list are not valid or are not buffer
         // objects (NULL is allowed)
         let mem = mem.get_nullable()?;
+        ensure(mem.as_ref().is_none_or(|mem| mem.is_buffer()), InvalidMemObject)?;
         // CL_INVALID_VALUE (not in the specification's list) if a place in args_mem_loc is not within the arguments
         let offset = place.addr().checked_sub(args.addr()).ok_or(InvalidValue)?;
         let address = mem.as_ref().map_or(0, |mem| mem.bytes().as_ptr().expose_provenance());

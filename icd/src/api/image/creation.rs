@@ -316,7 +316,7 @@ impl Making {
     fn of_other(self, host_ptr: HostPtr) -> ClResult<Ref<Mem>> {
         // CL_INVALID_IMAGE_DESCRIPTOR if mem_object is not a valid memory object of a type that goes with the image's
         let other = self.desc.mem_object.get().map_err(|_| InvalidImageDescriptor)?;
-        ensure(Ref::ptr_eq(other.context(), &self.context), InvalidImageDescriptor)?;
+        ensure(Ref::ptr_eq(other.context(), &self.context) && other.as_pipe().is_none(), InvalidImageDescriptor)?;
         // CL_INVALID_HOST_PTR if host_ptr is not NULL
         ensure(host_ptr.is_null(), InvalidHostPtr)?;
         // CL_INVALID_VALUE: see `check_view`

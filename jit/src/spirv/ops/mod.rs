@@ -16,6 +16,7 @@ pub(super) mod logic;
 pub(super) mod memory;
 pub(super) mod misc;
 mod named_barrier;
+pub(super) mod pipe;
 
 use rspirv::spirv::Op;
 
@@ -198,6 +199,23 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
 
         Op::NamedBarrierInitialize | Op::MemoryNamedBarrier => named_barrier::lower(cx, inst),
 
+        Op::ReadPipe
+        | Op::WritePipe
+        | Op::ReservedReadPipe
+        | Op::ReservedWritePipe
+        | Op::ReserveReadPipePackets
+        | Op::ReserveWritePipePackets
+        | Op::CommitReadPipe
+        | Op::CommitWritePipe
+        | Op::IsValidReserveId
+        | Op::GetNumPipePackets
+        | Op::GetMaxPipePackets
+        | Op::GroupReserveReadPipePackets
+        | Op::GroupReserveWritePipePackets
+        | Op::GroupCommitReadPipe
+        | Op::GroupCommitWritePipe
+        | Op::CreatePipeFromPipeStorage => pipe::lower(cx, inst),
+
         Op::GroupAll
         | Op::GroupAny
         | Op::GroupBroadcast
@@ -284,8 +302,6 @@ fn missing(op: Op) -> String {
         "this image instruction is not supported by this device"
     } else if name.starts_with("Group") {
         "this group instruction is not supported by this device"
-    } else if name.contains("Pipe") || name.contains("ReserveId") {
-        "pipes are not supported by this device"
     } else if name.contains("Enqueue")
         || name.contains("Event")
         || name.contains("Ndrange")
