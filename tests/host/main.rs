@@ -13,6 +13,7 @@ mod images;
 mod info;
 mod mipmaps;
 mod named_barriers;
+mod pipes;
 mod printf;
 mod programs;
 mod queues;

@@ -30,11 +30,21 @@ fn module(size: u32) -> Vec<u8> {
     all.flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// Runs a kernel over groups; returns the launch's status and the stored values.
+/// Runs a kernel of the module over groups; returns the launch's status and the stored values.
 fn run(session: &Session, size: u32, kernel: &str, global: usize, local: usize) -> (cl_int, Vec<cl_int>) {
     let mut program = Program::create_from_il(&session.context, &module(size)).expect("a module");
     program.build(session.context.devices(), "").expect("a build");
-    let kernel = Kernel::create(&program, kernel).expect("the kernel");
+    run_program(session, &program, kernel, global, local)
+}
+
+fn run_program(
+    session: &Session,
+    program: &Program,
+    kernel: &str,
+    global: usize,
+    local: usize,
+) -> (cl_int, Vec<cl_int>) {
+    let kernel = Kernel::create(program, kernel).expect("the kernel");
     let queue = session.queue();
     let mut out = vec![-1; global];
     // SAFETY: the one argument is a buffer of as many words as there are work-items.
@@ -107,5 +117,42 @@ fn a_deadlock_ends_the_launch() {
         // A single sub-group does not wait.
         let (status, out) = run(session, size, "stuck", size as usize, size as usize);
         assert_eq!((status, out), (CL_SUCCESS, vec![1; size as usize]), "sub-groups of {size}");
+    }
+}
+
+/// OpenCL C: the sub-groups ahead of a barrier of their own, and a function with a barrier that is called from two places.
+const SOURCE: &str = "
+    int through(int sub_groups, int value, local int *cell) {
+        named_barrier_t all = named_barrier_init(sub_groups);
+        if (get_sub_group_id() == sub_groups - 1) *cell = value;
+        work_group_named_barrier(all, CLK_LOCAL_MEM_FENCE);
+        return *cell;
+    }
+    kernel void twice(global int *out) {
+        local int cells[3];
+        int count = get_num_sub_groups();
+        named_barrier_t first = named_barrier_init(1);
+        if (get_sub_group_id() == 0) {
+            cells[2] = 100;
+            work_group_named_barrier(first, CLK_LOCAL_MEM_FENCE, memory_scope_work_group);
+        }
+        int sum = through(count, 1, &cells[0]) + through(count, 20, &cells[1]);
+        out[get_global_id(0)] = sum + cells[2];
+    }";
+
+#[test]
+fn named_barriers_of_opencl_c() {
+    let session = session();
+    if !session.driver.is_clift {
+        return;
+    }
+    for size in [4, 8, 16] {
+        let required = format!("__attribute__((intel_reqd_sub_group_size({size}))) kernel void");
+        let source = SOURCE.replace("kernel void", &required);
+        let program = session.build(&source, "-cl-std=CL3.0").unwrap_or_else(|log| panic!("{log}"));
+        for (global, local) in [(64, 64), (240, 40), (333, 37), (5, 5)] {
+            let (status, out) = run_program(session, &program, "twice", global, local);
+            assert_eq!((status, out), (CL_SUCCESS, vec![121; global]), "sub-groups of {size}, groups of {local}");
+        }
     }
 }

@@ -154,9 +154,8 @@ const fn extension(name: &'static str, version: cl::cl_version, scope: Extension
 
 /// The supported extensions. Missing on purpose: `cl_khr_subgroups`, which guarantees independent forward progress of the
 /// sub-groups of a work-group, while here one thread executes them all (sub-groups themselves are a feature of the core);
-/// `cl_khr_async_work_group_copy_fence`, which the conformance tests do not accept as a Khronos extension, although its function
-/// is implemented; and `cl_khr_subgroup_named_barrier`, whose functions clang does not declare in OpenCL C, although SPIR-V
-/// modules may use named barriers.
+/// and `cl_khr_async_work_group_copy_fence`, which the conformance tests do not accept as a Khronos extension, although its
+/// function is implemented.
 pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_icd", version(2, 0, 1), ExtensionScope::Platform, false),
     extension("cl_khr_byte_addressable_store", version(1, 0, 0), ExtensionScope::Device, true),
@@ -196,6 +195,7 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_subgroup_ballot", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_subgroup_clustered_reduce", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_subgroup_extended_types", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_subgroup_named_barrier", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_subgroup_non_uniform_arithmetic", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_subgroup_non_uniform_vote", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_subgroup_rotate", version(1, 0, 0), ExtensionScope::Device, true),
@@ -213,7 +213,7 @@ pub const EXTENSIONS: &[Extension] = &[
 ];
 
 /// Maximum number of named barriers in a work-group. They take a few hundred bytes of local memory.
-pub const MAX_NAMED_BARRIERS: cl::cl_uint = 64;
+pub const MAX_NAMED_BARRIERS: cl::cl_uint = clift_jit::spirv::MAX_NAMED_BARRIERS;
 
 /// The extensions that the device lists.
 pub fn device_extensions() -> impl Iterator<Item = &'static Extension> {

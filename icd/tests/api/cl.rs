@@ -140,6 +140,11 @@ api! {
         q: cl_command_queue, m: cl_mem, colour: *const c_void, origin: *const usize, region: *const usize,
         n: cl_uint, list: *const cl_event, event: *mut cl_event,
     ) -> cl_int;
+    [124] clCreatePipe(
+        c: cl_context, flags: cl_mem_flags, packet: cl_uint, count: cl_uint, properties: *const isize,
+        error: *mut cl_int,
+    ) -> cl_mem;
+    [125] clGetPipeInfo(m: cl_mem, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
     [133] clCreateSamplerWithProperties(c: cl_context, properties: *const cl_ulong, error: *mut cl_int) -> cl_sampler;
     [56] clEnqueueMapBuffer(
         q: cl_command_queue, m: cl_mem, blocking: cl_bool, flags: cl_map_flags, offset: usize, size: usize,

@@ -30,6 +30,8 @@ const USES: &[Use] = &[
     ("mem info", |h| clGetMemObjectInfo(h, CL_MEM_SIZE, 0, null_mut(), null_mut()), CL_INVALID_MEM_OBJECT),
     ("retain mem", |h| clRetainMemObject(h), CL_INVALID_MEM_OBJECT),
     ("release mem", |h| clReleaseMemObject(h), CL_INVALID_MEM_OBJECT),
+    ("pipe", |h| refused(|e| clCreatePipe(h, 0, 4, 4, null_mut(), e)), CL_INVALID_CONTEXT),
+    ("pipe info", |h| clGetPipeInfo(h, CL_PIPE_PACKET_SIZE, 0, null_mut(), null_mut()), CL_INVALID_MEM_OBJECT),
     ("program info", |h| clGetProgramInfo(h, CL_PROGRAM_CONTEXT, 0, null_mut(), null_mut()), CL_INVALID_PROGRAM),
     ("retain program", |h| clRetainProgram(h), CL_INVALID_PROGRAM),
     ("release program", |h| clReleaseProgram(h), CL_INVALID_PROGRAM),

@@ -18,6 +18,7 @@ mod image;
 mod map;
 mod native;
 mod partition;
+mod pipe;
 mod platform;
 mod queue;
 mod semaphore;

@@ -88,6 +88,8 @@ pub(crate) struct SharedState {
     pub(crate) param_alias: RefCell<FxHashMap<Func, Vec<u32>>>,
     /// Local variables that are zero when a work-group begins.
     pub(crate) zeroed: RefCell<Vec<Global>>,
+    /// The number of named barriers that have been initialized, and the array that they are in.
+    pub(crate) named_barriers: Cell<Option<(Global, Global)>>,
 }
 
 impl SharedState {

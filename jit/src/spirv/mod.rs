@@ -50,6 +50,9 @@ use self::unit::{Callee, ModuleGlobals, Ownership, Unit};
 use self::words::InstError;
 use super::{BuildError, ImportError, ModuleInput, ModuleSummary, Options, SpecConstant};
 
+/// Maximum number of named barriers of a work-group at a time.
+pub const MAX_NAMED_BARRIERS: u32 = 64;
+
 /// The result of an import.
 #[derive(Clone, Debug)]
 pub struct Imported {
@@ -293,6 +296,7 @@ fn shared(options: &Options) -> SharedState {
         next_alias: Cell::new(1),
         param_alias: RefCell::default(),
         zeroed: RefCell::default(),
+        named_barriers: Cell::default(),
     }
 }
 

@@ -113,7 +113,8 @@ fn section(op: Op) -> Option<Section> {
         Op::AliasDomainDeclINTEL | Op::AliasScopeDeclINTEL | Op::AliasScopeListDeclINTEL => return None,
         Op::Line | Op::NoLine | Op::Undef | Op::Variable | Op::UntypedVariableKHR => return None,
         Op::ExtInst | Op::ExtInstWithForwardRefsKHR => return None,
-        op if op.is_type() || op.is_constant() || op == Op::TypeForwardPointer => Section::Globals,
+        Op::TypeForwardPointer | Op::ConstantPipeStorage => Section::Globals,
+        op if op.is_type() || op.is_constant() => Section::Globals,
         _ => Section::Functions,
     })
 }
