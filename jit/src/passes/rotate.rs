@@ -11,7 +11,13 @@
 //! An iteration then takes one jump less. What matters more: everything at the start of the loop is executed whenever the loop is
 //! entered, so loads can be hoisted out of it; and the guard often folds.
 //!
+//! The guard has decided what the first iteration's test would, so a counter that changes by one towards a loop-invariant limit
+//! meets it exactly: the test at the bottom becomes an inequality ([`exit_test`]). Then work-items whose counters and limits are
+//! the same distance apart leave the loop together, which comparisons of order would not show.
+//!
 //! The test is copied only if it is short and has no effects. Loops that already test at the bottom are not changed.
+
+mod exit_test;
 
 use clift_kir::analysis::{Cfg, LoopForest, LoopId};
 use clift_kir::{Block, BlockCall, Builder, Effects, Function, Imm, Inst, MemInfo, Opcode, Value};
@@ -65,6 +71,7 @@ fn rotate(
         return None;
     }
     let entered = loop_form::args_of_edge(func, preheader, head)?.to_vec();
+    let limited = exit_test::limited_counter(func, (head, latch), test, stays);
 
     // What the test computes from outside the loop moves to the preheader; the rest is copied there.
     let jump = func.layout.terminator(preheader)?;
@@ -88,6 +95,12 @@ fn rotate(
         stay.push(inst);
     }
     func.layout.set_insts(head, stay);
+    // A limit that does not change in the loop is computed outside by now.
+    if let Some(counter) = limited
+        && func.dfg.def_inst(counter.limit).is_none_or(|inst| func.layout.block_of(inst) != Some(head))
+    {
+        exit_test::test_equality(func, preheader, test, &counter, stays);
+    }
 
     // The new header has a parameter for each value of the test that the rest of the loop uses.
     let mut used: Vec<Value> = Vec::new();

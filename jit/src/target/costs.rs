@@ -25,8 +25,10 @@ pub(crate) struct Latencies {
 /// What operations cost, relative to one vector instruction on a full register.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Throughputs {
-    /// An integer division: a library of shifts and multiplications, or the scalar instruction.
+    /// A scalar division of integers.
     pub(crate) divide: f64,
+    /// What a division of integers through floats takes beside the division: conversions, and the case of zero.
+    pub(crate) convert_and_correct: f64,
     /// A 64-bit multiplication, or the upper half of one: three multiplications of 32 bits.
     pub(crate) wide_multiply: f64,
     /// A call of a library function.
@@ -51,6 +53,7 @@ pub(crate) const LATENCIES: Latencies =
 /// Throughputs of processors with vectors.
 pub(crate) const THROUGHPUTS: Throughputs = Throughputs {
     divide: 12.0,
+    convert_and_correct: 5.0,
     wide_multiply: 3.0,
     call: 40.0,
     atomic: 8.0,

@@ -7,10 +7,12 @@
 mod barrier;
 mod compute;
 mod divergent;
+mod division;
 mod image;
 mod integer;
 mod math;
 mod memory;
+mod pixels;
 mod sparse;
 mod stencil;
 
@@ -126,6 +128,11 @@ pub(crate) const ROWS: &[Row] = &[
     row!(Integer, integer::compaction, "2 Mi words, one in four kept, by tickets in local memory"),
     row!(Integer, integer::edit_distance, "16 Ki pairs of 32 letters"),
     row!(Integer, integer::small_sort, "64 Ki medians of 25 numbers"),
+    row!(Integer, division::sort_step, "2 Mi words, a step of a bitonic sort"),
+    row!(Integer, division::gcd, "128 Ki pairs of 32 bits"),
+    row!(Integer, division::modular_power, "64 Ki powers, products of 64 bits"),
+    row!(Integer, pixels::rgb_to_yuv, "2 Mi pixels of 3 bytes"),
+    row!(Integer, pixels::resize, "700 x 500 pixels of 4 bytes to 1024 x 1024"),
     row!(Math, math::waves, "64 Ki sums of 16 sines and cosines"),
     row!(Math, math::powers, "512 Ki times exp, log, pow"),
     row!(Math, math::polar, "256 Ki points to angles and back"),

@@ -101,8 +101,9 @@ impl Legalizer<'_> {
             let quotient = self.op2_bits(Opcode::Ashr, &biased, shift.into());
             return Some(ConstantDivision::Quotient(self.negated_if(negative, quotient)));
         }
-        if a.ty.elem != Elem::I32 {
-            // Narrower elements are as fast through floats, and wider ones as scalars.
+        let wide = a.ty.elem == Elem::I64 && self.multiplies_high_words(a.ty) && magnitude < 1 << 63;
+        if a.ty.elem != Elem::I32 && !wide {
+            // Narrower elements are as fast through floats.
             return None;
         }
         if !signed {
@@ -181,6 +182,35 @@ mod tests {
                 let n = n & 0xffff_ffff;
                 let high = (n * magic.factor) >> 32;
                 let got = if magic.add { (((n - high) >> 1) + high) >> (magic.shift - 1) } else { high >> magic.shift };
+                assert_eq!(got, n / divisor, "{n} / {divisor} by {magic:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn unsigned_division_of_64_bits() {
+        let divisors =
+            (1..63).flat_map(|k| [(1 << k) - 1, (1 << k) + 1]).chain([10, 641, 1_000_000_007, u64::MAX >> 1]);
+        for divisor in divisors.filter(|d| *d > 1 && !d.is_power_of_two()) {
+            let magic = unsigned_magic(divisor, 64);
+            let multiples = [1, 2, u64::MAX / divisor].map(|n| n * divisor);
+            for n in multiples.into_iter().flat_map(|n| [n - 1, n, n.wrapping_add(1)]).chain([0, u64::MAX]) {
+                let high = ((u128::from(n) * u128::from(magic.factor)) >> 64) as u64;
+                let got = if magic.add { (((n - high) >> 1) + high) >> (magic.shift - 1) } else { high >> magic.shift };
+                assert_eq!(got, n / divisor, "{n} / {divisor} by {magic:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn signed_division_of_64_bits() {
+        let divisors = (1..63).flat_map(|k| [(1 << k) - 1, (1 << k) + 1]).chain([10, 641, 1_000_000_007, i64::MAX]);
+        for divisor in divisors.filter(|d| *d > 1 && !(*d as u64).is_power_of_two()) {
+            let magic = signed_magic(divisor as u64, 64);
+            for n in [0, 1, -1, divisor, -divisor, divisor - 1, 1 - divisor, i64::MAX, i64::MIN, i64::MAX / 3] {
+                let high = ((i128::from(n) * i128::from(magic.factor as i64)) >> 64) as i64;
+                let high = if magic.add { high.wrapping_add(n) } else { high };
+                let got = (high >> magic.shift) + i64::from(n < 0);
                 assert_eq!(got, n / divisor, "{n} / {divisor} by {magic:?}");
             }
         }

@@ -268,7 +268,7 @@ impl Legalizer<'_> {
     }
 
     /// `loaded` where the mask is true, else the third operand of the masked access, unless that is undefined.
-    fn masked_or_other(&mut self, mask: &SplitValue, loaded: SplitValue, inst: Inst) -> SplitValue {
+    pub(super) fn masked_or_other(&mut self, mask: &SplitValue, loaded: SplitValue, inst: Inst) -> SplitValue {
         let other = self.old.dfg.inst(inst).args[2];
         let anything = self.old.dfg.def_inst(other).is_some_and(|def| self.old.dfg.inst(def).op == Opcode::Undef);
         if anything {
@@ -469,6 +469,16 @@ impl Legalizer<'_> {
             let lanes = self.gather_within_words(ty, data.args[0], &mask);
             let lanes = self.masked_or_other(&mask, lanes, inst);
             return self.set(inst, lanes);
+        }
+        let narrow = carrier(ty.elem).is_int() && ty.elem.bytes() < 4 && mem.align >= ty.elem.bytes() && !mem.volatile;
+        // Processors do not forward stores of elements to loads of the words that contain them.
+        let recently_stored = pointers.ty.elem.space() == Some(Space::Private);
+        if narrow
+            && !recently_stored
+            && self.accesses_natively(Opcode::Gather, ty.with_elem(Elem::I32))
+            && self.caps.part_lanes(pointers.ty) > 1
+        {
+            return self.gather_from_words(inst, ty, data.args[0], &mask, mem);
         }
         let addresses = self.lanes(&pointers);
         if self.constant_of_splat(&mask) == Some(1) {

@@ -114,6 +114,7 @@ pub(crate) fn run(func: &Function, caps: &VectorCaps) -> Function {
         loc: Loc::default(),
         dummy: None,
         reached: FxHashMap::default(),
+        halves: FxHashMap::default(),
     };
     legalizer.function(&cfg);
     legalizer.new
@@ -134,6 +135,8 @@ struct Legalizer<'a> {
     dummy: Option<Slot>,
     /// By pointer of the old function: the number of bytes from there that earlier accesses of the same block touch.
     reached: FxHashMap<Value, u32>,
+    /// Lanes of values of the old function that shuffles of the same block have extracted: their distance and the first one.
+    halves: FxHashMap<(Value, (u32, u32)), SplitValue>,
 }
 
 impl Legalizer<'_> {
@@ -160,6 +163,7 @@ impl Legalizer<'_> {
                 .expand()
                 .unwrap_or_else(|| unreachable!("broken invariant: block without a counterpart"));
             self.reached.clear();
+            self.halves.clear();
             for &inst in self.old.layout.insts(old) {
                 self.loc = self.old.locs[inst];
                 self.instruction(inst);

@@ -5,7 +5,8 @@
 //! members. With 32-bit words, any four lanes need at most three shuffles; each takes the lower half from one register and the
 //! upper half from another. Transpositions share all but the last of them. Smaller elements are first sorted within each register
 //! so that whole words move. If the vector unit can select any lanes of two registers in one instruction, each further register
-//! takes one shuffle.
+//! takes one shuffle; but lanes at even distances are halved step by step into even and odd ones, which the other components of
+//! the same structures share.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::{Elem, Imm, Inst, Opcode, Type, Value};
@@ -22,8 +23,12 @@ type RegisterLane = (Value, u32);
 
 impl Legalizer<'_> {
     pub(super) fn shuffle_inst(&mut self, inst: Inst) {
-        let data = self.old.dfg.inst(inst);
+        let old = self.old;
+        let data = old.dfg.inst(inst);
         let Imm::Lanes(numbers) = &data.imm else { unreachable!("broken invariant: shuffle without lanes") };
+        if let Some(split) = self.strided_lanes(data.args[0], numbers) {
+            return self.set(inst, split);
+        }
         let (a, b) = (self.get(data.args[0]), self.get(data.args[1]));
         let b = self.regroup(&b, a.chunk);
         let lanes = a.ty.lanes();
@@ -41,10 +46,49 @@ impl Legalizer<'_> {
         self.set(inst, split);
     }
 
+    /// Lanes of one value at a constant even distance, if they come from more than two registers.
+    fn strided_lanes(&mut self, value: Value, numbers: &[u8]) -> Option<SplitValue> {
+        let ty = self.old.dfg.ty(value);
+        let (&[first, second, ..], true) = (numbers, self.caps.any_shuffle && !ty.is_bool()) else { return None };
+        let (mut offset, mut step) = (u32::from(first), u32::from(second.checked_sub(first)?));
+        let regular = numbers.iter().zip(0..).all(|(&number, i)| u32::from(number) == offset + i * step);
+        if !regular || u32::from(*numbers.last()?) >= ty.lanes() {
+            return None;
+        }
+        let chunk = self.caps.part_lanes(ty);
+        if chunk * ty.elem.bits() != self.caps.register_bits {
+            return None;
+        }
+        let mut half = (1, 0);
+        let mut split = self.get(value);
+        while step.is_multiple_of(2) && split.parts.len() > 2 {
+            half = (2 * half.0, half.1 + half.0 * (offset % 2));
+            split = match self.halves.get(&(value, half)) {
+                Some(known) => known.clone(),
+                None => {
+                    let made = self.every_other_lane(&split, offset % 2);
+                    self.halves.insert((value, half), made.clone());
+                    made
+                }
+            };
+            (offset, step) = (offset / 2, step / 2);
+        }
+        if half.0 == 1 {
+            return None;
+        }
+        let sources: Vec<LaneSource> = (0..numbers.len() as u32)
+            .map(|i| {
+                let lane = offset + i * step;
+                Some(((lane / split.chunk) as usize, lane % split.chunk))
+            })
+            .collect();
+        Some(self.gather_lanes(ty.with_lanes(numbers.len() as u32), &split.parts, split.chunk, &sources))
+    }
+
     /// Every second lane, starting with the lane `first` (0 or 1).
     pub(super) fn every_other_lane(&mut self, split: &SplitValue, first: u32) -> SplitValue {
         let split = self.regroup(split, self.caps.part_lanes(split.ty));
-        let ty = split.ty.with_lanes(split.ty.lanes() / 2);
+        let ty = split.ty.with_lanes((split.ty.lanes() + 1 - first) / 2);
         let sources: Vec<LaneSource> = (0..ty.lanes())
             .map(|i| {
                 let lane = 2 * i + first;

@@ -6,6 +6,42 @@ use clift_kir::{Elem, Opcode, Type};
 use super::{Legalizer, SplitValue};
 
 impl Legalizer<'_> {
+    /// Whether vectors compute upper halves of 64-bit products faster than scalars.
+    pub(super) fn multiplies_high_words(&self, ty: Type) -> bool {
+        self.caps.part_lanes(ty) >= 4
+    }
+
+    /// The upper halves of 64-bit products, from four products of 32 bits.
+    fn high_words(&mut self, a: &SplitValue, b: &SplitValue, signed: bool) -> SplitValue {
+        use Opcode as O;
+        let low = |this: &mut Self, x: &SplitValue| this.op2_bits(O::And, x, u64::from(u32::MAX));
+        let high = |this: &mut Self, x: &SplitValue| this.op2_bits(O::Lshr, x, 32);
+        let (a_low, a_high, b_low, b_high) = (low(self, a), high(self, a), low(self, b), high(self, b));
+        // No sum exceeds 64 bits.
+        let lowest = self.op2(O::Imul, &a_low, &b_low);
+        let carried = high(self, &lowest);
+        let middle = self.op2(O::Imul, &a_high, &b_low);
+        let middle = self.op2(O::Iadd, &middle, &carried);
+        let other = self.op2(O::Imul, &a_low, &b_high);
+        let middle_low = low(self, &middle);
+        let other = self.op2(O::Iadd, &other, &middle_low);
+        let highest = self.op2(O::Imul, &a_high, &b_high);
+        let (middle, other) = (high(self, &middle), high(self, &other));
+        let sum = self.op2(O::Iadd, &highest, &middle);
+        let product = self.op2(O::Iadd, &sum, &other);
+        if !signed {
+            return product;
+        }
+        // A negative factor is 2^64 too large as an unsigned number.
+        let excess = |this: &mut Self, sign: &SplitValue, factor: &SplitValue| {
+            let negative = this.op2_bits(O::Ashr, sign, 63);
+            this.op2(O::And, &negative, factor)
+        };
+        let (first, second) = (excess(self, a, b), excess(self, b, a));
+        let product = self.op2(O::Isub, &product, &first);
+        self.op2(O::Isub, &product, &second)
+    }
+
     /// Expands a lane-wise op into other vector ops where that is better than scalars.
     pub(super) fn expand_vector(&mut self, op: Opcode, args: &[SplitValue], result: Type) -> Option<SplitValue> {
         use Opcode as O;
@@ -20,6 +56,9 @@ impl Legalizer<'_> {
                 let product = self.widening_multiply(a, &args[1], wider(elem), op == O::Smulh);
                 let halves = self.bitcast(&product, Type::vector(elem, 2 * product.ty.lanes()));
                 Some(self.every_other_lane(&halves, 1))
+            }
+            O::Umulh | O::Smulh if elem == Elem::I64 && self.multiplies_high_words(a.ty) => {
+                Some(self.high_words(a, &args[1], op == O::Smulh))
             }
             O::Udiv | O::Sdiv | O::Urem | O::Srem => self.vector_division(op, a, &args[1]),
             // In 32-bit words, if those can be shifted by varying counts.

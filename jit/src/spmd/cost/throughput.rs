@@ -200,7 +200,13 @@ impl ThroughputModel<'_> {
                 if self.divergence.shape(result) != Shape::Varying || self.divergence.has_known_distances(result) {
                     return same(1.0);
                 }
-                self.computation(data.op, func.dfg.ty(data.args[0]), func.dfg.ty(result))
+                let (from, to) = (func.dfg.ty(data.args[0]), func.dfg.ty(result));
+                match data.op {
+                    Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => {
+                        self.division(to, func.dfg.as_splat_bits(data.args[1]).is_some())
+                    }
+                    op => self.computation(op, from, to),
+                }
             }
             How::Load => {
                 let ty = func.dfg.ty(func.dfg.result(inst));
@@ -241,20 +247,47 @@ impl ThroughputModel<'_> {
         }
     }
 
+    /// Whether a register has more than two 64-bit lanes, so that 64-bit products need not be computed lane by lane.
+    fn has_long_registers(&self) -> bool {
+        self.machine.register_bits >= 256
+    }
+
+    /// The cost of an integer division. Vectors multiply by the inverse of a constant, and divide numbers of at most 32 bits as
+    /// floats that have enough bits.
+    fn division(&self, ty: Type, constant: bool) -> (f64, f64) {
+        let components = f64::from(ty.lanes());
+        let bits = ty.elem.bits();
+        let (one, pack) = if constant {
+            let multiply = 2.0 * THROUGHPUTS.wide_multiply;
+            match bits {
+                64 if !self.has_long_registers() => (multiply, self.lanes * (multiply + THROUGHPUTS.scattered)),
+                64 => (multiply, self.registers(ty.elem) * 3.0 * multiply),
+                _ => (multiply, self.registers(ty.elem) * multiply),
+            }
+        } else if bits == 64 {
+            (THROUGHPUTS.divide, self.lanes * (THROUGHPUTS.divide + THROUGHPUTS.scattered))
+        } else {
+            let (float, per_lane) = if bits == 32 { (Elem::F64, 2.0) } else { (Elem::F32, 0.7) };
+            (THROUGHPUTS.divide, self.lanes * per_lane + self.registers(float) * THROUGHPUTS.convert_and_correct)
+        };
+        (components * one, components * pack)
+    }
+
     fn computation(&self, op: Opcode, from: Type, to: Type) -> (f64, f64) {
         let components = f64::from(to.lanes());
         let wide = if from.elem.bits() > to.elem.bits() { from.elem } else { to.elem };
         let registers = self.registers(wide);
         let lane_by_lane = |cost: f64| (components * cost, components * self.lanes * (cost + THROUGHPUTS.scattered));
-        let divides = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem].contains(&op);
         // A scalar operation takes an OpenCL vector at once if that fits a register.
         let one = (components * f64::from(wide.bits()) / f64::from(self.machine.register_bits)).ceil().max(1.0);
-        if divides {
-            lane_by_lane(THROUGHPUTS.divide)
-        } else if op == Opcode::LibCall {
+        if op == Opcode::LibCall {
             lane_by_lane(THROUGHPUTS.call)
         } else if wide.bits() == 64 && (op == Opcode::Umulh || op == Opcode::Smulh) {
-            lane_by_lane(1.0)
+            if self.has_long_registers() {
+                (one, components * registers * 4.0 * THROUGHPUTS.wide_multiply)
+            } else {
+                lane_by_lane(1.0)
+            }
         } else if op == Opcode::Umulh || op == Opcode::Smulh || op == Opcode::Imul && wide.bits() == 64 {
             (one, components * registers * THROUGHPUTS.wide_multiply)
         } else if op == Opcode::Addr {

@@ -1,8 +1,8 @@
 //! Record access: the loads of all fields of a structure become the load of one vector, and so do the stores.
 //!
 //! If each work-item has a record next to its neighbour's, an access to one field jumps from record to record. All fields
-//! together are contiguous for a pack, and shuffles sort them. Accesses to a few fields are left alone, because each of them
-//! loads the whole stretch anyway. Only accesses in one block, with nothing between them that could observe their order, are
+//! together are contiguous for a pack, and shuffles sort them. Loads of a few fields are left alone, because each of them
+//! loads the whole stretch anyway; stores to a few fields would be scattered. Only accesses in one block, with nothing between them that could observe their order, are
 //! merged. They must cover the record without a gap, so that nothing else is accessed.
 
 use clift_kir::{Block, Builder, Effects, Elem, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value};
@@ -12,8 +12,10 @@ use super::normalize::NormalForm;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
 
-/// Accesses to fewer fields than this are not merged.
-const MIN_FIELDS: usize = 5;
+/// Loads of fewer fields than this are not merged.
+const MIN_LOADED_FIELDS: usize = 5;
+/// Stores to fewer fields than this are not merged.
+const MIN_STORED_FIELDS: usize = 2;
 
 /// An address without its displacement: base, index, scale.
 type BaseAddress = (Value, Option<Value>, u64);
@@ -33,7 +35,9 @@ pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
     for &block in normal.cfg.rpo() {
         collect(&normal.func, block, &mut groups);
     }
-    groups.retain(|group| group.fields.len() >= MIN_FIELDS);
+    groups.retain(|group| {
+        group.fields.len() >= if group.op == Opcode::Store { MIN_STORED_FIELDS } else { MIN_LOADED_FIELDS }
+    });
     if groups.is_empty() {
         return;
     }

@@ -445,13 +445,41 @@ impl Widener<'_> {
         let pointers = self.packs(pointer)[0];
         let lanes = self.mask_or_all(mask);
         let pack = self.pack_type(ty);
-        let other = self.at().undef(pack);
-        (0..ty.lanes())
-            .map(|component| {
-                let address = self.displaced(pointers, component * ty.elem.bytes());
-                self.emit(Opcode::Gather, &[address, lanes, other], Imm::Mem(element), pack)
-            })
-            .collect()
+        let mut packs = Packs::new();
+        while (packs.len() as u32) < ty.lanes() {
+            let component = packs.len() as u32;
+            let count = self.accessed_together(ty, component, element);
+            let address = self.displaced(pointers, component * ty.elem.bytes());
+            let whole = Self::together(ty.elem, count).map_or(pack, |elem| pack.with_elem(elem));
+            let other = self.at().undef(whole);
+            let loaded = self.emit(Opcode::Gather, &[address, lanes, other], Imm::Mem(element), whole);
+            if count == 1 {
+                packs.push(loaded);
+                continue;
+            }
+            let all = pack.with_lanes(count * self.width);
+            let flat = self.at().cast(Opcode::Bitcast, loaded, all);
+            for i in 0..count {
+                let numbers: SmallVec<[u8; 16]> = (0..self.width).map(|lane| (lane * count + i) as u8).collect();
+                packs.push(self.at().shuffle(flat, flat, &numbers));
+            }
+        }
+        packs
+    }
+
+    /// How many components of a vector, starting with the given one, are accessed as one integer.
+    fn accessed_together(&self, ty: Type, component: u32, mem: MemInfo) -> u32 {
+        let bytes = ty.elem.bytes();
+        if mem.volatile || ty.is_bool() || ty.is_ptr() {
+            return 1;
+        }
+        let limit = (8 / bytes).min(ty.lanes() - component).min(Type::MAX_LANES / self.width);
+        1 << limit.max(1).ilog2()
+    }
+
+    /// The integer that contains so many components, if there are several.
+    fn together(elem: Elem, count: u32) -> Option<Elem> {
+        if count == 1 { None } else { Elem::int(count * elem.bits()) }
     }
 
     /// Emits two alternatives for the same packs, chosen by a condition of the whole pack.
@@ -645,10 +673,18 @@ impl Widener<'_> {
         let pointers = self.packs(pointer)[0];
         let packs = self.packs(value);
         let lanes = self.mask_or_all(mask);
-        let bytes = self.func.dfg.ty(value).elem.bytes();
-        for (component, &pack) in packs.iter().enumerate() {
-            let address = self.displaced(pointers, component as u32 * bytes);
-            self.at().inst(Opcode::Scatter, &[address, pack, lanes], Imm::Mem(element), &[]);
+        let ty = self.func.dfg.ty(value);
+        let mut component = 0;
+        while component < ty.lanes() {
+            let count = self.accessed_together(ty, component, element);
+            let address = self.displaced(pointers, component * ty.elem.bytes());
+            let mut whole = self.interleave(&packs[component as usize..(component + count) as usize]);
+            if let Some(elem) = Self::together(ty.elem, count) {
+                let integers = Type::vector(elem, self.width);
+                whole = self.at().cast(Opcode::Bitcast, whole, integers);
+            }
+            self.at().inst(Opcode::Scatter, &[address, whole, lanes], Imm::Mem(element), &[]);
+            component += count;
         }
     }
 
@@ -658,6 +694,15 @@ impl Widener<'_> {
             return *only;
         }
         let width = self.width as usize;
+        let words = self.out.dfg.ty(packs[0]).elem.bytes() >= 4;
+        if words && packs.len() > 2 && packs.len().is_multiple_of(2) {
+            // Even and odd components first, whose lanes then alternate. Shuffles of smaller lanes of two registers are slow.
+            let half = |first: usize| -> Packs { packs.iter().copied().skip(first).step_by(2).collect() };
+            let (even, odd) = (self.interleave(&half(0)), self.interleave(&half(1)));
+            let count = packs.len() / 2 * width;
+            let lanes: SmallVec<[u8; 64]> = (0..count).flat_map(|i| [i as u8, (count + i) as u8]).collect();
+            return self.at().shuffle(even, odd, &lanes);
+        }
         // Components are concatenated first; the last shuffle sorts them by lane.
         let mut joined: Vec<(Value, usize)> = packs.iter().map(|&pack| (pack, 1)).collect();
         while joined.len() > 2 {
