@@ -12,6 +12,11 @@ pub use opencl_sys::*;
 /// Property of a command buffer: the application's assertions about updates.
 pub const CL_COMMAND_BUFFER_MUTABLE_DISPATCH_ASSERTS_KHR: cl_command_buffer_properties_khr = 0x12B7;
 
+// Clift's own.
+
+/// Query: what the driver found on this machine, as lines of a name, a tab and a text. `clift-info` shows it.
+pub const CL_DEVICE_CONFIGURATION_CLIFT: cl_device_info = 0xC11F_0001;
+
 // cl_ext_float_atomics: OpenCL-Headers, CL/cl_ext.h.
 
 /// The atomic floating-point operations that a device supports.

@@ -13,6 +13,7 @@ mod dependencies;
 mod driver;
 mod fuzz;
 mod install;
+mod package;
 mod packages;
 mod peers;
 mod piglit;
@@ -41,6 +42,8 @@ enum Task {
     Test(test::Args),
     /// Build the driver and register it with the OpenCL loader: for all programs, or for one shell.
     Install(install::Args),
+    /// Make the Debian package, the Python wheel and the RPM package.
+    Package(package::Args),
     /// Run piglit's OpenCL tests and compare with the committed list of programs that pass.
     Piglit(piglit::Args),
     /// Run an already built Khronos conformance test suite.
@@ -65,6 +68,7 @@ fn main() -> anyhow::Result<()> {
         Task::Demo(args) => demo::run(&args),
         Task::Test(args) => test::run(&args),
         Task::Install(args) => install::run(&args),
+        Task::Package(args) => package::run(&args),
         Task::Piglit(args) => piglit::run(&args),
         Task::Cts(args) => cts::run(&args),
         Task::Bench(args) => bench::run(&args),

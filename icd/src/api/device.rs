@@ -5,7 +5,7 @@ use clift_include::{image, pipe};
 use clift_runtime::clock;
 
 use super::partition;
-use crate::caps::{self, Limits};
+use crate::caps::{self, Limits, configuration};
 use crate::error::ClError::{DeviceNotFound, InvalidDeviceType, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
@@ -104,6 +104,7 @@ pub fn get_info(device: Handle<Device>, name: cl_device_info, info: Info<'_>) ->
         CL_DEVICE_NAME => info.string(&limits.host.model),
         CL_DEVICE_VENDOR => info.string(&limits.host.vendor),
         CL_DRIVER_VERSION => info.string(caps::DRIVER_VERSION),
+        CL_DEVICE_CONFIGURATION_CLIFT => info.string(configuration::text()),
         CL_DEVICE_PROFILE => info.string(caps::PROFILE),
         CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED => info.string(caps::CONFORMANCE),
         CL_DEVICE_BUILT_IN_KERNELS => info.string(""),

@@ -8,6 +8,7 @@
 //! - [`EXTENSIONS`], [`OPENCL_C_FEATURES`], [`OPENCL_C_VERSIONS`]: the lists;
 //! - [`Limits`]: numbers, some of them queried from the machine ([`host`]).
 
+pub mod configuration;
 pub mod host;
 
 use std::ffi::{CString, c_char};

@@ -121,6 +121,11 @@ impl DiskCache {
         if limit == 0 || directory.as_os_str().is_empty() { None } else { Self::open(directory, limit) }
     }
 
+    /// Where it is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Opens or creates `directory`; `None` when that is not possible.
     pub fn open(directory: PathBuf, limit: u64) -> Option<Self> {
         if let Err(error) = fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory) {

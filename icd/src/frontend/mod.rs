@@ -18,7 +18,7 @@ pub mod reflect;
 pub mod repairs;
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -143,6 +143,16 @@ impl Compiler {
     /// Whether a compiler was found.
     pub fn is_available(&self) -> bool {
         self.front_ends.iter().any(|front_end| front_end.identity().is_some())
+    }
+
+    /// Names and versions of the front ends there are, in the order they are asked.
+    pub fn identities(&self) -> Vec<String> {
+        self.front_ends.iter().filter_map(|front_end| front_end.identity()).collect()
+    }
+
+    /// The directory of the cache.
+    pub fn cache_directory(&self) -> Option<&Path> {
+        self.cache.as_ref().map(DiskCache::directory)
     }
 
     /// The ways to compile with these options, in the order they are tried.

@@ -8,11 +8,25 @@ use std::path::{Path, PathBuf};
 
 use crate::sys;
 
-/// Number of processors this process may use: those in the affinity mask, limited by the CPU quota (rounded up).
-pub(super) fn usable() -> usize {
+/// What limits the number of processors that this process may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processors {
+    /// Processors in the affinity mask.
+    pub mask: usize,
+    /// The CPU quota of the cgroups, rounded up.
+    pub quota: Option<usize>,
+}
+
+/// What limits this process now.
+pub fn processors() -> Processors {
     let counted = || std::thread::available_parallelism().map_or(1, usize::from);
     let mask = sys::affinity().map_or_else(counted, |numbers| numbers.len());
-    let quota = quota(Path::new("/proc/self"));
+    Processors { mask, quota: quota(Path::new("/proc/self")) }
+}
+
+/// Number of processors this process may use: those in the affinity mask, limited by the CPU quota.
+pub(super) fn usable() -> usize {
+    let Processors { mask, quota } = processors();
     let usable = quota.map_or(mask, |quota| mask.min(quota)).max(1);
     tracing::debug!(mask, quota, usable, "processors");
     usable

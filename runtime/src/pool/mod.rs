@@ -20,6 +20,7 @@ mod worker;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
+pub use cpus::{Processors, processors};
 pub(crate) use jobs::Job;
 pub(crate) use strand::call as call_back;
 pub use strand::defer;
