@@ -54,6 +54,33 @@ fn packed_structures() -> Case {
     })
 }
 
+/// Vectors at odd addresses, by a `typedef` that says so; and a function with an end that is not reached.
+fn alignment_of_typedefs() -> Case {
+    Case::new(
+        "memory::alignment_of_typedefs",
+        "typedef int4 loose __attribute__((aligned(1)));
+        int factor(uint x) {
+            switch (x & 1) {
+            case 0: return 3;
+            case 1: return 5;
+            }
+            __builtin_unreachable();
+        }
+        kernel void t(global const uchar *bytes, global int4 *out) {
+            size_t i = get_global_id(0);
+            global const loose *vectors = (global const loose *)(bytes + 1);
+            out[i] = vectors[i] * factor((uint)i);
+        }",
+    )
+    .input_n(GLOBAL * 16 + 16, |e| spread(38, e) as u8)
+    .expect(|i| {
+        let byte = |at: usize| spread(38, at) as u8;
+        let word = |k: usize| i32::from_le_bytes(std::array::from_fn(|b| byte(1 + 16 * i + 4 * k + b)));
+        let factor = if i & 1 == 0 { 3 } else { 5 };
+        std::array::from_fn::<i32, 4, _>(|k| word(k).wrapping_mul(factor))
+    })
+}
+
 /// Bytes and words of 16 bits at addresses that differ between work-items, at every position in an aligned word, for all
 /// work-items and for some.
 fn narrow_gathers() -> Case {
@@ -476,6 +503,7 @@ pub(crate) fn cases() -> Vec<Case> {
         misaligned_source(),
         structures(),
         packed_structures(),
+        alignment_of_typedefs(),
         narrow_gathers(),
         structure_argument(),
         unions(),
