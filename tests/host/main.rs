@@ -8,6 +8,7 @@ mod bad_input;
 mod buffers;
 mod child;
 mod demo;
+mod documents;
 mod events;
 mod images;
 mod info;

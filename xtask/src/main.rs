@@ -7,6 +7,7 @@
 mod apps;
 mod bench;
 mod bless;
+mod book;
 mod cts;
 mod demo;
 mod dependencies;
@@ -44,6 +45,8 @@ enum Task {
     Install(install::Args),
     /// Make the Debian package, the Python wheel and the RPM package.
     Package(package::Args),
+    /// Render the documents as HTML.
+    Book(book::Args),
     /// Run piglit's OpenCL tests and compare with the committed list of programs that pass.
     Piglit(piglit::Args),
     /// Run an already built Khronos conformance test suite.
@@ -69,6 +72,7 @@ fn main() -> anyhow::Result<()> {
         Task::Test(args) => test::run(&args),
         Task::Install(args) => install::run(&args),
         Task::Package(args) => package::run(&args),
+        Task::Book(args) => book::run(&args),
         Task::Piglit(args) => piglit::run(&args),
         Task::Cts(args) => cts::run(&args),
         Task::Bench(args) => bench::run(&args),
