@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use clift_jit::BackendChoice;
-use clift_runtime::pool;
+use clift_runtime::{fault, pool};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -46,6 +46,8 @@ pub struct Config {
     pub clang: Option<PathBuf>,
     /// `CLIFT_CLANG_TIMEOUT`: limit on the processor time of one run.
     pub clang_time: Duration,
+    /// `CLIFT_TIMEOUT`: how long a kernel may run.
+    pub time_limit: Option<Duration>,
     /// `CLIFT_CACHE_DIR`: `None` for the default directory.
     pub cache_dir: Option<PathBuf>,
     /// `CLIFT_CACHE_SIZE` in bytes; 0 for no cache.
@@ -218,6 +220,18 @@ const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "CLIFT_TIMEOUT",
+        values: "seconds, above 0 and up to 1000000",
+        default: "none",
+        doc: "how long a kernel may run before its command fails",
+        takes_empty: false,
+        set: |config, value| {
+            let seconds = number(value, |n: &f64| *n > 0.0 && *n <= 1e6)?;
+            config.time_limit = Some(Duration::from_secs_f64(seconds));
+            Ok(())
+        },
+    },
+    Variable {
         name: "CLIFT_CACHE_DIR",
         values: "path of a directory; empty for none",
         default: "$XDG_CACHE_HOME/clift or ~/.cache/clift",
@@ -260,6 +274,7 @@ impl Default for Config {
             front_end: FrontEndChoice::default(),
             clang: None,
             clang_time: Duration::from_secs(120),
+            time_limit: None,
             cache_dir: None,
             cache_bytes: 256 << 20,
         }
@@ -326,6 +341,10 @@ pub fn config() -> &'static Config {
             // This is debug output: an error, such as a closed stderr, is ignored.
             let _ = std::io::stderr().write_all(help().as_bytes());
         }
+        fault::set_code_lookup(fault::CodeLookup { contains: clift_jit::is_code, place: clift_jit::place_of_code });
+        if let Some(limit) = config.time_limit {
+            fault::set_time_limit(limit);
+        }
         if pool::configure(pool::PoolOptions { threads: config.threads }).is_err() {
             tracing::warn!("CLIFT_THREADS was ignored: the number of worker threads is already fixed");
         }
@@ -376,6 +395,7 @@ mod tests {
         assert_eq!(read("CLIFT_WIDTH", "16").0.width, Some(16));
         assert_eq!(read("CLIFT_THREADS", "3").0.threads, Some(3));
         assert_eq!(read("CLIFT_CACHE_SIZE", "0").0.cache_bytes, 0);
+        assert_eq!(read("CLIFT_TIMEOUT", "0.5").0.time_limit, Some(Duration::from_millis(500)));
         assert_eq!(read("CLIFT_CLANG", "/opt/clang").0.clang, Some(PathBuf::from("/opt/clang")));
         let (config, warnings) = read("CLIFT_DEBUG", "api, legal,,asm");
         assert!(warnings.is_empty());
@@ -384,9 +404,14 @@ mod tests {
 
     #[test]
     fn invalid_values_cause_a_warning_and_are_ignored() {
-        for (name, value) in
-            [("CLIFT_BACKEND", "llvm"), ("CLIFT_WIDTH", "3"), ("CLIFT_THREADS", "0"), ("CLIFT_CACHE_SIZE", "big")]
-        {
+        for (name, value) in [
+            ("CLIFT_BACKEND", "llvm"),
+            ("CLIFT_WIDTH", "3"),
+            ("CLIFT_THREADS", "0"),
+            ("CLIFT_CACHE_SIZE", "big"),
+            ("CLIFT_TIMEOUT", "0"),
+            ("CLIFT_TIMEOUT", "NaN"),
+        ] {
             let (config, warnings) = read(name, value);
             assert_eq!(config, Config::default());
             assert_eq!(warnings.len(), 1, "{name}");

@@ -116,6 +116,51 @@ pub struct Callbacks {
     pub fault: unsafe extern "C" fn(ctx: *const WgContext, message: *const u8, len: u64),
     /// The time in nanoseconds, of the monotonic clock that profiling uses.
     pub clock: extern "C" fn() -> u64,
+    /// Calls machine code from an entry that is not machine code itself: `run`, with the other arguments. If the code faults, it is
+    /// left, the launch ends with an error status, and the result is false; the entry should return soon after.
+    pub enter: unsafe extern "C" fn(
+        run: GroupRunFn,
+        ctx: *const WgContext,
+        args: *const u8,
+        first_group: u64,
+        group_count: u64,
+    ) -> bool,
+    /// Copies memory that the kernel addresses, for entries that are not machine code. False if the memory cannot be accessed; the
+    /// launch goes on.
+    pub copy: unsafe extern "C" fn(to: *mut u8, from: *const u8, bytes: u64) -> bool,
+}
+
+/// Implementations of [`Callbacks::enter`] and [`Callbacks::copy`] without protection, for tests that call entries without the
+/// runtime: a fault ends the process.
+#[allow(unsafe_code, reason = "the callbacks get raw pointers")]
+pub mod unprotected {
+    use super::{GroupRunFn, WgContext};
+
+    /// [`super::Callbacks::enter`].
+    ///
+    /// # Safety
+    /// As [`GroupRunFn`].
+    pub unsafe extern "C" fn enter(
+        run: GroupRunFn,
+        ctx: *const WgContext,
+        args: *const u8,
+        first_group: u64,
+        group_count: u64,
+    ) -> bool {
+        // SAFETY: the caller guarantees what the function requires.
+        unsafe { run(ctx, args, first_group, group_count) };
+        true
+    }
+
+    /// [`super::Callbacks::copy`].
+    ///
+    /// # Safety
+    /// Both addresses are valid for `bytes` bytes.
+    pub unsafe extern "C" fn copy(to: *mut u8, from: *const u8, bytes: u64) -> bool {
+        // SAFETY: by contract; `copy` allows overlap.
+        unsafe { core::ptr::copy(from, to, bytes as usize) };
+        true
+    }
 }
 
 /// One `printf` value that generated code has stored. Values are little-endian and unpadded: `lanes` elements of `elem_bytes`

@@ -21,6 +21,7 @@ pub mod target;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use codegen::code_map::{contains as is_code, place as place_of_code};
 pub use options::{BackendChoice, FastMath, Options};
 pub use program::{
     AccessQualifier, AddressQualifier, ArgInfo, ArgKind, BuildError, ImportError, Kernel, ModuleSummary, Program,

@@ -8,13 +8,15 @@ use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 
-use clift_include::abi::{Callbacks, PrintfArg, WgContext};
+use clift_include::abi::{Callbacks, GroupRunFn, PrintfArg, WgContext};
 
 use crate::launch::Running;
-use crate::{clock, printf};
+use crate::printf::FormatError;
+use crate::{clock, fault, printf};
 
 /// The table every launch's [`WgContext::callbacks`] points to.
-pub static CALLBACKS: Callbacks = Callbacks { printf: on_printf, fault: on_fault, clock: on_clock };
+pub static CALLBACKS: Callbacks =
+    Callbacks { printf: on_printf, fault: on_fault, clock: on_clock, enter: on_enter, copy: on_copy };
 
 /// Maximum length of a fault's message in bytes; the remainder is cut off.
 const MESSAGE_MAX: usize = 4 << 10;
@@ -45,7 +47,7 @@ unsafe extern "C" fn on_printf(
         if format.is_null() {
             return None;
         }
-        // SAFETY: the format is a NUL-terminated string.
+        // SAFETY: the format is a NUL-terminated constant of the program.
         let format = unsafe { CStr::from_ptr(format.cast()) };
         let count = usize::try_from(count).ok()?;
         let args = if count == 0 || args.is_null() {
@@ -65,7 +67,11 @@ unsafe extern "C" fn on_printf(
         };
         let mut text = Vec::new();
         // SAFETY: pointers that `%s` prints point to NUL-terminated strings, which is the kernel's responsibility.
-        unsafe { printf::format(format.to_bytes(), args, data, &mut text) }.ok()?;
+        let formatted = unsafe { printf::format(format.to_bytes(), args, data, &mut text) };
+        if let Err(FormatError::Inaccessible(reason)) = &formatted {
+            running.fail(&format!("{}printf: {reason}", running.prefix()));
+        }
+        formatted.ok()?;
         running.print(&text).then_some(0)
     }));
     printed.ok().flatten().unwrap_or(-1)
@@ -74,6 +80,43 @@ unsafe extern "C" fn on_printf(
 /// [`Callbacks::clock`].
 extern "C" fn on_clock() -> u64 {
     catch_unwind(clock::now_ns).unwrap_or(0)
+}
+
+/// [`Callbacks::enter`].
+///
+/// # Safety
+/// As documented there.
+unsafe extern "C" fn on_enter(
+    run: GroupRunFn,
+    ctx: *const WgContext,
+    args: *const u8,
+    first_group: u64,
+    group_count: u64,
+) -> bool {
+    // SAFETY: by contract.
+    let Err(left) = (unsafe { fault::enter(&fault::Work::current(), run, ctx, args, first_group, group_count) }) else {
+        return true;
+    };
+    let reported = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the entry passes the context it was given.
+        if let (Some(running), Some(ctx)) = unsafe { (launch_of(ctx), ctx.as_ref()) } {
+            running.left(&left, ctx, first_group, group_count);
+        }
+    }));
+    if reported.is_err() {
+        tracing::error!("a kernel's fault could not be recorded");
+    }
+    false
+}
+
+/// [`Callbacks::copy`].
+///
+/// # Safety
+/// As documented there.
+unsafe extern "C" fn on_copy(to: *mut u8, from: *const u8, bytes: u64) -> bool {
+    let Ok(bytes) = usize::try_from(bytes) else { return false };
+    // SAFETY: by contract.
+    unsafe { fault::access::copy(to, from, bytes) }.is_ok()
 }
 
 /// [`Callbacks::fault`].

@@ -23,6 +23,12 @@ impl FpEnv {
     }
 }
 
+/// Sets the environment again, after code has been left that may have changed it.
+pub(crate) fn reset() {
+    arch::write(arch::WANTED);
+    arch::clear_upper_halves();
+}
+
 impl Drop for FpEnv {
     fn drop(&mut self) {
         arch::write(self.before);
@@ -53,6 +59,14 @@ mod arch {
         // that runs under it assumes the default environment. Kernels get exactly that, and callers get back what they had.
         unsafe { asm!("ldmxcsr [{}]", in(reg) &value, options(nostack, preserves_flags, readonly)) };
     }
+
+    /// Makes code with 128-bit vectors fast again, after code with wider vectors has been left.
+    pub(super) fn clear_upper_halves() {
+        if is_x86_feature_detected!("avx") {
+            // SAFETY: the processor has the instruction; compiled functions expect nothing in the upper halves of registers.
+            unsafe { asm!("vzeroupper", options(nostack, preserves_flags, nomem)) };
+        }
+    }
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -76,6 +90,9 @@ mod arch {
         // SAFETY: as for x86.
         unsafe { asm!("msr fpcr, {}", in(reg) value, options(nomem, nostack, preserves_flags)) };
     }
+
+    /// There are no wider vectors.
+    pub(super) fn clear_upper_halves() {}
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! - [`graph`]: queues, commands and events: dependencies, and what happens when a command ends;
 //! - [`pool`]: the worker threads and how they find work (`pool/README.md` is the protocol);
 //! - [`launch`], [`ndrange`]: one kernel launch, its geometry and its execution;
+//! - [`fault`]: faults of kernels and copies end a command, not the process;
 //! - [`memory`]: host allocations, slices of them, copies and fills;
 //! - [`image`]: encodes colours as image elements;
 //! - [`printf`], [`callbacks`]: functions called by generated code;
@@ -13,6 +14,7 @@
 
 pub mod callbacks;
 pub mod clock;
+pub mod fault;
 mod fpenv;
 pub mod graph;
 pub mod image;

@@ -162,3 +162,154 @@ pub(crate) fn write_stdout(text: &[u8]) {
         libc::fflush(stream);
     }
 }
+
+/// Maps `len` bytes for a stack; the lowest page is not accessible.
+pub(crate) fn map_stack(len: usize) -> Option<NonNull<u8>> {
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::STACK;
+    // SAFETY: a new mapping at an address chosen by the kernel affects no other memory.
+    let base = unsafe { mm::mmap_anonymous(core::ptr::null_mut(), len, protection, flags) }.ok()?;
+    // SAFETY: the page is part of the new mapping.
+    let guarded = unsafe { mm::mprotect(base, page_size(), mm::MprotectFlags::empty()) };
+    let base = NonNull::new(base.cast::<u8>())?;
+    // Addresses of stacks are handled as numbers.
+    base.as_ptr().expose_provenance();
+    if guarded.is_err() {
+        unmap(base, len);
+        return None;
+    }
+    Some(base)
+}
+
+/// The calling thread's number.
+pub(crate) fn thread_id() -> i32 {
+    // SAFETY: the call accesses no memory.
+    unsafe { libc::gettid() }
+}
+
+/// Sends a signal to a thread of this process. A thread that does not exist is an error without consequences.
+pub(crate) fn signal_thread(thread: i32, signal: i32) {
+    // SAFETY: the system call accesses no memory.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, signal) };
+}
+
+/// Sends a signal to the calling thread. May be called in a signal handler.
+pub(crate) fn raise(signal: i32) {
+    // SAFETY: the system calls access no memory.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::syscall(libc::SYS_gettid), signal) };
+}
+
+/// Whether a signal was sent by a thread of this process to one thread.
+pub(crate) fn is_from_own_process(info: &libc::siginfo_t) -> bool {
+    /// `SI_TKILL`
+    const TO_THREAD: i32 = -6;
+    // SAFETY: the kernel fills in the sender for such signals.
+    info.si_code == TO_THREAD && unsafe { info.si_pid() == libc::getpid() }
+}
+
+/// The action for a signal.
+pub(crate) fn signal_action(signal: i32) -> Option<libc::sigaction> {
+    let mut action = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: the structure is written if the call succeeds.
+    unsafe { (libc::sigaction(signal, core::ptr::null(), action.as_mut_ptr()) == 0).then(|| action.assume_init()) }
+}
+
+/// Installs a handler, which runs on the thread's alternate stack if there is one. Meanwhile `blocked` is blocked, but `signal` is
+/// not, unless it is the same.
+pub(crate) fn set_signal_handler(
+    signal: i32,
+    blocked: i32,
+    handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut core::ffi::c_void),
+) -> bool {
+    // SAFETY: all fields are numbers.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    action.sa_sigaction = handler as usize;
+    // Without `SA_NODEFER`, a fault in a handler that ours calls would end the process at once.
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_RESTART;
+    // SAFETY: the handler has the parameters that the flags ask for; the mask is valid.
+    unsafe {
+        libc::sigaddset(&raw mut action.sa_mask, blocked);
+        libc::sigaction(signal, &raw const action, core::ptr::null_mut()) == 0
+    }
+}
+
+/// Sets a signal's default action. May be called in a signal handler.
+pub(crate) fn set_default_action(signal: i32) {
+    // SAFETY: all fields are numbers, and zeros mean the default action.
+    let action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    // SAFETY: the structure is valid.
+    unsafe { libc::sigaction(signal, &raw const action, core::ptr::null_mut()) };
+}
+
+/// Blocks the signals that the kernel would block while it runs the handler of `action`. The mask before is restored when the
+/// calling handler returns.
+pub(crate) fn block_for_handler(action: &libc::sigaction, signal: i32) {
+    let mut mask = action.sa_mask;
+    // SAFETY: the sets are valid.
+    unsafe {
+        if action.sa_flags & libc::SA_NODEFER == 0 {
+            libc::sigaddset(&raw mut mask, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const mask, core::ptr::null_mut());
+    }
+}
+
+/// Unblocks signals for the calling thread.
+pub(crate) fn unblock_signals(signals: &[i32]) {
+    let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the set is initialized by `sigemptyset`.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in signals {
+            libc::sigaddset(set.as_mut_ptr(), *signal);
+        }
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), core::ptr::null_mut());
+    }
+}
+
+/// A real-time signal for which nobody has installed a handler; if there is none, the last but one.
+pub(crate) fn unused_signal() -> i32 {
+    let (first, last) = (libc::SIGRTMIN(), libc::SIGRTMAX());
+    let unused = |signal: &i32| signal_action(*signal).is_some_and(|action| action.sa_sigaction == libc::SIG_DFL);
+    (first..last).rev().find(unused).unwrap_or(last - 1)
+}
+
+/// The lowest address of the calling thread's alternate stack for signals.
+pub(crate) fn alternate_stack() -> Option<usize> {
+    let mut stack = MaybeUninit::<libc::stack_t>::uninit();
+    // SAFETY: the structure is written if the call succeeds.
+    let stack = unsafe { (libc::sigaltstack(core::ptr::null(), stack.as_mut_ptr()) == 0).then(|| stack.assume_init()) };
+    stack.filter(|stack| stack.ss_flags & libc::SS_DISABLE == 0).map(|stack| stack.ss_sp.addr())
+}
+
+/// Sets the calling thread's alternate stack (lowest address and size), or removes it.
+pub(crate) fn set_alternate_stack(stack: Option<(usize, usize)>) -> bool {
+    let (start, bytes, flags) = match stack {
+        Some((start, bytes)) => (start, bytes, 0),
+        None => (0, 0, libc::SS_DISABLE),
+    };
+    let stack = libc::stack_t { ss_sp: core::ptr::with_exposed_provenance_mut(start), ss_flags: flags, ss_size: bytes };
+    // SAFETY: the memory belongs to the caller, who frees it only when another stack, or none, has been set.
+    unsafe { libc::sigaltstack(&raw const stack, core::ptr::null_mut()) == 0 }
+}
+
+/// Bytes of an alternate stack: what the kernel needs for the registers, and enough for our handler and those it calls.
+pub(crate) fn signal_stack_bytes() -> usize {
+    /// `AT_MINSIGSTKSZ`
+    const LEAST: libc::c_ulong = 51;
+    // SAFETY: the function only reads the process's auxiliary vector.
+    let least = unsafe { libc::getauxval(LEAST) } as usize;
+    least.max(libc::MINSIGSTKSZ) + (64 << 10)
+}
+
+/// The C library's error number.
+pub(crate) fn errno() -> i32 {
+    // SAFETY: the location is valid for the calling thread.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets the C library's error number.
+pub(crate) fn set_errno(value: i32) {
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = value };
+}

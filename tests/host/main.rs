@@ -10,6 +10,7 @@ mod child;
 mod demo;
 mod documents;
 mod events;
+mod faults;
 mod images;
 mod info;
 mod mipmaps;

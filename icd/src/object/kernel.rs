@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::buffer::Mem;
+use super::launch_info::KernelInfo;
 use super::program::Program;
 use super::program::unit::Executable;
 use crate::caps::Limits;
@@ -25,7 +26,7 @@ pub struct Kernel {
     program: Ref<Program>,
     executable: Arc<Executable>,
     index: usize,
-    cost: Arc<KernelCost>,
+    launch_info: Arc<KernelInfo>,
     args: Mutex<Args>,
 }
 
@@ -92,7 +93,10 @@ impl Kernel {
             values: vec![None; info.args.len()],
             reached: Vec::new(),
         };
-        Self { program, executable, index, cost: Arc::default(), args: Mutex::new(args) }
+        let context = Arc::downgrade(program.context());
+        let launch_info =
+            Arc::new(KernelInfo { executable: executable.clone(), index, context, cost: KernelCost::default() });
+        Self { program, executable, index, launch_info, args: Mutex::new(args) }
     }
 
     /// A kernel with the same arguments. The caller has called [`Program::attach`] for it.
@@ -101,7 +105,7 @@ impl Kernel {
             program: self.program.clone(),
             executable: self.executable.clone(),
             index: self.index,
-            cost: self.cost.clone(),
+            launch_info: self.launch_info.clone(),
             args: Mutex::new(self.args.lock().clone()),
         }
     }
@@ -121,9 +125,9 @@ impl Kernel {
         &self.executable.program.kernels[self.index]
     }
 
-    /// The cost estimate of its launches.
-    pub fn cost(&self) -> &Arc<KernelCost> {
-        &self.cost
+    /// What its launches share.
+    pub fn launch_info(&self) -> &Arc<KernelInfo> {
+        &self.launch_info
     }
 
     /// Sets an argument. The caller has checked that the value matches the argument's kind and size.

@@ -11,6 +11,7 @@ pub mod device;
 pub mod event;
 pub mod image;
 pub mod kernel;
+pub mod launch_info;
 pub mod operation;
 pub mod platform;
 pub mod program;

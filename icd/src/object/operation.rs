@@ -1,23 +1,22 @@
 //! A copy or fill: what `clEnqueueCopyBuffer` and its kin submit, and what command buffers record.
 
-use clift_runtime::graph::KeepAlive;
-use clift_runtime::memory::{MemSlice, OutOfBounds, RectCopy};
-use clift_runtime::status;
+use clift_runtime::graph::{KeepAlive, TaskError};
+use clift_runtime::memory::{MemSlice, MemoryError, RectCopy};
 
 /// A copy or fill whose arguments have been checked. It can be executed any number of times.
 pub struct Operation<F = RecordedTask> {
-    /// Executes it, and returns a negative status if that failed.
+    /// Executes it.
     pub task: F,
     /// The memory objects that must stay alive.
     pub keep: KeepAlive,
 }
 
 /// The function of a recorded operation.
-pub type RecordedTask = Box<dyn Fn() -> Result<(), i32> + Send + Sync>;
+pub type RecordedTask = Box<dyn Fn() -> Result<(), TaskError> + Send + Sync>;
 
 /// The function of an operation.
-pub trait Task: Fn() -> Result<(), i32> + Send + Sync + 'static {}
-impl<F: Fn() -> Result<(), i32> + Send + Sync + 'static> Task for F {}
+pub trait Task: Fn() -> Result<(), TaskError> + Send + Sync + 'static {}
+impl<F: Fn() -> Result<(), TaskError> + Send + Sync + 'static> Task for F {}
 
 /// A copy of bytes that are contiguous on both sides.
 pub fn copy(target: MemSlice, source: MemSlice, keep: KeepAlive) -> Operation<impl Task> {
@@ -41,8 +40,9 @@ impl<F: Task> Operation<F> {
     }
 }
 
-/// Status of a task on memory whose bounds were checked when it was enqueued.
-pub fn checked_before(result: Result<(), OutOfBounds>) -> Result<(), i32> {
-    debug_assert!(result.is_ok(), "broken invariant: the bounds of a command were checked when it was enqueued");
-    result.map_err(|_| status::OUT_OF_RESOURCES)
+/// Result of a task on memory whose bounds were checked when it was enqueued. The application's memory may be inaccessible.
+pub fn checked_before(result: Result<(), MemoryError>) -> Result<(), TaskError> {
+    let within = result != Err(MemoryError::OutOfBounds);
+    debug_assert!(within, "broken invariant: the bounds of a command were checked when it was enqueued");
+    Ok(result?)
 }

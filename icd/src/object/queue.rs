@@ -1,10 +1,12 @@
 //! A command queue: order and profiling are implemented in the runtime ([`clift_runtime::graph::Queue`]); the object adds its
 //! context, its device and its properties.
 
+use std::sync::Arc;
+
 use clift_include::cl::{
     CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE, cl_command_queue_properties, cl_queue_properties,
 };
-use clift_runtime::graph;
+use clift_runtime::{fault, graph};
 
 use super::context::Context;
 use super::device::Device;
@@ -29,11 +31,20 @@ impl Queue {
         properties: cl_command_queue_properties,
         property_list: Vec<cl_queue_properties>,
     ) -> Self {
-        let commands = graph::Queue::new(graph::QueueOptions {
+        fault::keep_handlers();
+        let options = graph::QueueOptions {
             out_of_order: properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
             profiling: properties & CL_QUEUE_PROFILING_ENABLE != 0,
             pool: device.pool(),
+        };
+        // A command may end after its queue and its context have been released.
+        let of_context = Arc::downgrade(&context);
+        let errors: graph::ErrorSink = Arc::new(move |reason| {
+            if let Some(context) = of_context.upgrade() {
+                context.report(reason);
+            }
         });
+        let commands = graph::Queue::reporting(options, Some(errors));
         Self { context, device, properties, property_list, commands }
     }
 

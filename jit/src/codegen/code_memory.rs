@@ -16,6 +16,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, ModuleError, ModuleReloc, default_libcall_names};
 use parking_lot::Mutex;
 
+use super::code_map::{Places, Registered};
 use super::data::ProgramData;
 use crate::BuildError;
 
@@ -23,13 +24,15 @@ use crate::BuildError;
 pub(super) struct CodeMemory {
     module: OwnedModule,
     entries: Vec<FuncId>,
+    /// All functions, with the sizes of their code and their source locations.
+    functions: Vec<(FuncId, usize, Places)>,
 }
 
 impl CodeMemory {
     /// Empty memory for code of a target.
     pub(super) fn new(isa: OwnedTargetIsa) -> CodeMemory {
         let module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
-        CodeMemory { module: OwnedModule { module: Some(module) }, entries: Vec::new() }
+        CodeMemory { module: OwnedModule { module: Some(module) }, entries: Vec::new(), functions: Vec::new() }
     }
 
     fn module(&mut self) -> &mut JITModule {
@@ -45,7 +48,7 @@ impl CodeMemory {
         self.module().declare_anonymous_function(signature).map_err(describe)
     }
 
-    /// Adds the code of a declared function.
+    /// Adds the code of a declared function, with its source locations.
     ///
     /// # Errors
     /// [`BuildError::Limit`] when there is no memory for it.
@@ -55,7 +58,9 @@ impl CodeMemory {
         code: &[u8],
         align: u64,
         relocs: &[ModuleReloc],
+        places: Places,
     ) -> Result<(), BuildError> {
+        self.functions.push((id, code.len(), places));
         self.module().define_function_bytes(id, align, code, relocs).map_err(describe)
     }
 
@@ -69,10 +74,10 @@ impl CodeMemory {
     ///
     /// # Errors
     /// [`BuildError::Limit`] when there is no memory for it.
-    pub(super) fn define_entry(&mut self, code: &[u8], align: u64) -> Result<usize, BuildError> {
+    pub(super) fn define_entry(&mut self, code: &[u8], align: u64, places: Places) -> Result<usize, BuildError> {
         let signature = self.module().make_signature();
         let id = self.declare(&signature)?;
-        self.define(id, code, align, &[])?;
+        self.define(id, code, align, &[], places)?;
         Ok(self.add_entry(id))
     }
 
@@ -88,15 +93,21 @@ impl CodeMemory {
     ) -> Result<PlacedCode, BuildError> {
         self.module().finalize_definitions().map_err(describe)?;
         let entries = std::mem::take(&mut self.entries);
+        let functions = std::mem::take(&mut self.functions);
         let module = self.module();
         let entry = |id: FuncId| {
             let code = module.get_finalized_function(id);
             // SAFETY: the function was compiled with exactly this signature and calling convention.
             unsafe { std::mem::transmute::<*const u8, GroupRunFn>(code) }
         };
-        let functions = entries.into_iter().map(entry).collect();
-        let memory = ProgramMemory { _code: Mutex::new(self.module), _data: data, _constants: constants };
-        Ok(PlacedCode { functions, log, memory })
+        let entry_points = entries.into_iter().map(entry).collect();
+        let mut known = Registered::default();
+        for (id, len, places) in functions {
+            known.add(module.get_finalized_function(id).addr(), len, places);
+        }
+        let memory =
+            ProgramMemory { _known: known, _code: Mutex::new(self.module), _data: data, _constants: constants };
+        Ok(PlacedCode { functions: entry_points, log, memory })
     }
 }
 
@@ -143,6 +154,8 @@ impl Drop for OwnedModule {
 
 /// What keeps a compiled program alive.
 pub(super) struct ProgramMemory {
+    // The first field: faults are no longer attributed to the code when it is freed.
+    _known: Registered,
     // The mutex is never locked. It only makes the module `Sync`.
     _code: Mutex<OwnedModule>,
     _data: Arc<ProgramData>,

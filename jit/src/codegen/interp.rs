@@ -221,6 +221,13 @@ impl HostMemory<'_> {
         Ok(())
     }
 
+    /// Copies between the interpreter and the kernel's memory; `None` if that memory cannot be accessed.
+    fn copy(&self, to: *mut u8, from: *const u8, bytes: usize) -> Option<()> {
+        // SAFETY: one side is the interpreter's; the kernel is responsible for the other, as in compiled code. The context's
+        // callbacks are valid while the kernel runs.
+        unsafe { ((*self.context.callbacks).copy)(to, from, bytes as u64) }.then_some(())
+    }
+
     fn owned_in(&self, space: Space, address: u64) -> bool {
         let below = self.allocations.range(..=address).next_back();
         below.is_some_and(|(&base, &(layout, owner))| owner == space && address - base < layout.size() as u64)
@@ -254,16 +261,22 @@ impl Memory for HostMemory<'_> {
 
     fn read(&mut self, _access: &Accessor, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         self.check(address, bytes.len() as u64, false)?;
-        // SAFETY: the kernel guarantees that the address is readable, as for compiled code.
-        unsafe { std::ptr::copy(address as *const u8, bytes.as_mut_ptr(), bytes.len()) };
-        Ok(())
+        self.copy(bytes.as_mut_ptr(), address as *const u8, bytes.len()).ok_or_else(|| Fault::OutOfBounds {
+            address,
+            size: bytes.len() as u64,
+            write: false,
+            near: None,
+        })
     }
 
     fn write(&mut self, _access: &Accessor, address: u64, bytes: &[u8]) -> Result<(), Fault> {
         self.check(address, bytes.len() as u64, true)?;
-        // SAFETY: the kernel guarantees that the address is writable, as for compiled code.
-        unsafe { std::ptr::copy(bytes.as_ptr(), address as *mut u8, bytes.len()) };
-        Ok(())
+        self.copy(address as *mut u8, bytes.as_ptr(), bytes.len()).ok_or_else(|| Fault::OutOfBounds {
+            address,
+            size: bytes.len() as u64,
+            write: true,
+            near: None,
+        })
     }
 
     fn update(
@@ -275,6 +288,10 @@ impl Memory for HostMemory<'_> {
         new: &mut dyn FnMut(u64) -> Option<u64>,
     ) -> Result<(), Fault> {
         self.check(address, u64::from(size), true)?;
+        // Whether the memory can be accessed at all.
+        let mut probe = [0; 8];
+        self.copy(probe.as_mut_ptr(), address as *const u8, (size as usize).min(probe.len()))
+            .ok_or(Fault::OutOfBounds { address, size: u64::from(size), write: true, near: None })?;
         macro_rules! update {
             ($atomic:ty, $int:ty) => {{
                 // SAFETY: the interpreter checked the alignment, and the kernel guarantees that the address is valid.

@@ -122,8 +122,10 @@ pub(super) unsafe extern "C" fn enter(ctx: *const WgContext, args: *const u8, fi
         let count = groups.saturating_sub(first).min(left);
         if count > 0 {
             // SAFETY: the function takes these groups, and the scratch memory is large enough for it; its other requirements are
-            // those of this function.
-            unsafe { run(ctx, args, first, count) };
+            // those of this function. The context contains the runtime's callbacks.
+            if !unsafe { ((*context.callbacks).enter)(run, ctx, args, first, count) } {
+                return;
+            }
             (first, left) = (first + count, left - count);
         }
     }
@@ -131,8 +133,10 @@ pub(super) unsafe extern "C" fn enter(ctx: *const WgContext, args: *const u8, fi
         return;
     }
     match lazy.general() {
-        // SAFETY: the general function has the same requirements as this one.
-        Ok(run) => unsafe { run(ctx, args, first, left) },
+        Ok(run) => {
+            // SAFETY: the general function has the same requirements as this one. The context contains the runtime's callbacks.
+            unsafe { ((*context.callbacks).enter)(run, ctx, args, first, left) };
+        }
         Err(error) => {
             let message = error.to_string();
             // SAFETY: the context contains the runtime's callbacks, and the message lives during the call.

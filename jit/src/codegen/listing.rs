@@ -32,6 +32,17 @@ pub(super) enum SourcePlace {
     Line(u32),
 }
 
+impl SourcePlace {
+    /// The text for a message, if the location is known.
+    pub(super) fn known(self) -> Option<String> {
+        match self {
+            SourcePlace::Nowhere => None,
+            SourcePlace::Word(word) => Some(format!("word {word} of the SPIR-V module")),
+            SourcePlace::Line(line) => Some(format!("line {line} of the source")),
+        }
+    }
+}
+
 impl From<Loc> for SourcePlace {
     fn from(loc: Loc) -> SourcePlace {
         match loc {

@@ -6,12 +6,14 @@
 //! - [`x86`] is the backend for x86-64 machines with AVX-512, with 512-bit vectors;
 //! - [`interp`] is the reference interpreter as a backend;
 //! - [`native`] has what `cranelift` and `x86` share: functions compiled with the program or lazily ([`lazy`]), host functions
-//!   that the code calls ([`host`]), executable memory ([`code_memory`]), and listings ([`listing`]);
+//!   that the code calls ([`host`]), executable memory ([`code_memory`]), where code is ([`code_map`]), and listings
+//!   ([`listing`]);
 //! - [`data`] owns the program-scope variables.
 //!
 //! Deliberately not here: OpenCL (nothing of it is left after `spmd`), optimizations beyond single instructions, and threads.
 //! `docs/add-a-backend.md` describes what a new backend has to provide.
 
+pub(crate) mod code_map;
 mod code_memory;
 pub(crate) mod cranelift;
 pub(crate) mod data;

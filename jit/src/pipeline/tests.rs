@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::fmt::Write as _;
 use std::sync::Mutex;
 
-use clift_include::abi::{ARENA_ALIGN, Callbacks, PrintfArg, PrintfArgKind, WgContext};
+use clift_include::abi::{ARENA_ALIGN, Callbacks, PrintfArg, PrintfArgKind, WgContext, unprotected};
 use clift_kir::interp::Geometry;
 use clift_kir::{Module, text};
 
@@ -111,7 +111,7 @@ extern "C" fn clock() -> u64 {
     0
 }
 
-static CALLBACKS: Callbacks = Callbacks { printf, fault, clock };
+static CALLBACKS: Callbacks = Callbacks { printf, fault, clock, enter: unprotected::enter, copy: unprotected::copy };
 
 /// Runs all groups of a launch, in runs of at most `run` groups.
 pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, args: &[u8], run: u64) -> CallbackLog {

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_void};
 use std::fmt::Write as _;
 use std::sync::Mutex;
 
-use clift_include::abi::{ARENA_ALIGN, Callbacks, PrintfArg, PrintfArgKind, WgContext};
+use clift_include::abi::{ARENA_ALIGN, Callbacks, PrintfArg, PrintfArgKind, WgContext, unprotected};
 use clift_kir::testing::run::{Arg, Fill, RunCase, RunResult};
 use clift_kir::{Imm, MemScope, Module, Opcode, Stage};
 
@@ -103,7 +103,7 @@ extern "C" fn clock() -> u64 {
     0
 }
 
-static CALLBACKS: Callbacks = Callbacks { printf, fault, clock };
+static CALLBACKS: Callbacks = Callbacks { printf, fault, clock, enter: unprotected::enter, copy: unprotected::copy };
 
 /// How to build and split a launch.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "calls generated code")]
 
-use clift_include::abi::{ARENA_ALIGN, Callbacks, PrintfArg, WgContext};
+use clift_include::abi::{ARENA_ALIGN, Callbacks, PrintfArg, WgContext, unprotected};
 use clift_jit::builtins::{self, Operand};
 use clift_jit::pipeline::build;
 use clift_jit::spirv::{Imported, KernelDesc};
@@ -111,7 +111,7 @@ extern "C" fn clock() -> u64 {
     0
 }
 
-static CALLBACKS: Callbacks = Callbacks { printf, fault, clock };
+static CALLBACKS: Callbacks = Callbacks { printf, fault, clock, enter: unprotected::enter, copy: unprotected::copy };
 
 /// Runs a kernel over a batch.
 fn launch(kernel: &Kernel, block: &[u64; 3]) {

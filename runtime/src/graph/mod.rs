@@ -22,7 +22,7 @@ mod settle;
 mod tests;
 
 pub use event::{AlreadySet, Event, ProfilingTimes};
-pub use queue::{Command, KeepAlive, Queue, QueueOptions, WaitList, Work};
+pub use queue::{Command, ErrorSink, KeepAlive, Queue, QueueOptions, TaskError, WaitList, Work};
 
 pub(crate) use node::{DueCallbacks, Node, NodeKind, QueuePosition};
 pub(crate) use settle::{Ended, drain_here, finish, start};

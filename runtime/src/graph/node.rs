@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use smallvec::SmallVec;
 
-use super::queue::{KeepAlive, Work};
+use super::queue::{ErrorSink, KeepAlive, Work};
 use super::settle::{self, SettleStep};
 use crate::clock::now_ns;
 use crate::launch::Launch;
@@ -82,6 +82,8 @@ struct Inner {
     callbacks: SmallVec<[(i32, StatusCallback); 1]>,
     waiters: SmallVec<[Arc<Signal>; 1]>,
     fault: Option<String>,
+    /// Receives `fault` at the end.
+    errors: Option<ErrorSink>,
     /// A finished launch whose memory is freed with the node. See [`super::queue`].
     retired: Option<Box<Launch>>,
 }
@@ -109,6 +111,7 @@ impl Node {
         profiling: bool,
         work: Work,
         keep: KeepAlive,
+        errors: Option<ErrorSink>,
     ) -> Self {
         let kind = match &work {
             Work::Marker | Work::Barrier => NodeKind::Nothing,
@@ -116,7 +119,7 @@ impl Node {
             Work::Launch(_) => NodeKind::Launch,
             Work::Task(_) => NodeKind::Task,
         };
-        let inner = Inner { work: Some(work), keep, ..Inner::default() };
+        let inner = Inner { work: Some(work), keep, errors, ..Inner::default() };
         let node = Self::build(status::QUEUED, position, pool, kind, profiling, inner);
         node.record(Timestamp::Queued);
         node
@@ -285,6 +288,18 @@ impl Node {
     /// Records why the command failed; only the first message is kept.
     pub(crate) fn set_fault(&self, message: String) {
         self.lock().fault.get_or_insert(message);
+    }
+
+    /// The resources that the command keeps alive.
+    pub(crate) fn kept(&self) -> KeepAlive {
+        self.lock().keep.clone()
+    }
+
+    /// The reason for the failure and its receiver, if there are both.
+    pub(crate) fn report(&self) -> Option<(String, ErrorSink)> {
+        let mut inner = self.lock();
+        let errors = inner.errors.take();
+        inner.fault.clone().zip(errors)
     }
 
     pub(crate) fn fault(&self) -> Option<String> {

@@ -11,6 +11,7 @@ use super::event::Event;
 use super::node::{Dependency, Node, QueuePosition};
 use super::settle;
 use crate::launch::Launch;
+use crate::memory::MemoryError;
 use crate::pool::{self, PoolHandle};
 use crate::sync::{Mutex, MutexGuard};
 
@@ -18,14 +19,37 @@ use crate::sync::{Mutex, MutexGuard};
 pub enum Work {
     /// A kernel launch, on as many threads as it needs.
     Launch(Box<Launch>),
-    /// A function, on one thread. `Err` carries the (negative) final status of the command; a panic counts as
-    /// [`crate::status::OUT_OF_RESOURCES`].
-    Task(Box<dyn FnOnce() -> Result<(), i32> + Send>),
+    /// A function, on one thread. A panic counts as [`crate::status::OUT_OF_RESOURCES`].
+    Task(Box<dyn FnOnce() -> Result<(), TaskError> + Send>),
     /// No work. With an empty wait list it waits for all earlier commands of the queue.
     Marker,
     /// No work. In addition to [`Work::Marker`], all later commands of the queue wait for it.
     Barrier,
 }
+
+/// Why a task failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskError {
+    /// The command's final status, which is negative.
+    pub status: i32,
+    /// The reason, if it is to be reported.
+    pub reason: Option<String>,
+}
+
+impl From<i32> for TaskError {
+    fn from(status: i32) -> Self {
+        Self { status, reason: None }
+    }
+}
+
+impl From<MemoryError> for TaskError {
+    fn from(error: MemoryError) -> Self {
+        Self { status: crate::status::OUT_OF_RESOURCES, reason: Some(error.to_string()) }
+    }
+}
+
+/// Receives the reasons for which tasks of a queue failed. Called by the thread that calls callbacks.
+pub type ErrorSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// A wait list.
 pub type WaitList = SmallVec<[Event; 2]>;
@@ -79,6 +103,7 @@ pub struct QueueOptions {
 pub struct Queue {
     id: u64,
     options: QueueOptions,
+    errors: Option<ErrorSink>,
     state: ProcessOrder,
 }
 
@@ -120,9 +145,14 @@ const PRUNE_AT_LEAST: usize = 64;
 impl Queue {
     /// Creates a queue. The first queue of a pool starts the pool's workers.
     pub fn new(options: QueueOptions) -> Self {
+        Self::reporting(options, None)
+    }
+
+    /// As [`Queue::new`]; `errors` receives the reasons for which tasks fail.
+    pub fn reporting(options: QueueOptions, errors: Option<ErrorSink>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         options.pool.get().start();
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), options, state: ProcessOrder::new() }
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), options, errors, state: ProcessOrder::new() }
     }
 
     /// Its properties.
@@ -145,8 +175,11 @@ impl Queue {
         let position = QueuePosition { queue: self.id, sequence: order.sequence, in_order: !self.options.out_of_order };
         let everything = command.waits.is_empty() && matches!(command.work, Work::Marker | Work::Barrier);
         let is_barrier = matches!(command.work, Work::Barrier);
-        let node =
-            Arc::new(Node::command(position, self.options.pool, self.options.profiling, command.work, command.keep));
+        let Command { work, waits, keep } = command;
+        // Launches report their errors themselves.
+        let errors = if matches!(work, Work::Task(_)) { self.errors.clone() } else { None };
+        let node = Node::command(position, self.options.pool, self.options.profiling, work, keep, errors);
+        let node = Arc::new(node);
         if self.options.out_of_order {
             order.link_out_of_order(&node, everything, is_barrier);
         } else {
@@ -155,10 +188,10 @@ impl Queue {
         let ended = order.take_ended();
         drop(order);
         drop(ended);
-        for event in &command.waits {
+        for event in &waits {
             event.0.precede(&node, Dependency::Explicit);
         }
-        drop(command.waits);
+        drop(waits);
         settle::submitted(node.clone());
         Event(node)
     }

@@ -112,6 +112,11 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
                 drop_quietly(node.take_resources());
                 node.record(Timestamp::End);
                 tracing::trace!(queue = node.position.queue, number = node.position.sequence, status, "ends");
+                if status < status::COMPLETE
+                    && let Some((reason, errors)) = node.report()
+                {
+                    pool::defer(move || errors(&reason));
+                }
                 if let Some(completion) = node.end(status, retired) {
                     self.take(SettleStep::Completion(completion, status));
                 }

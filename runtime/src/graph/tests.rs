@@ -24,7 +24,7 @@ fn task(f: impl FnOnce() + Send + 'static) -> Command {
 }
 
 fn failing(status: i32) -> Command {
-    Command::new(Work::Task(Box::new(move || Err(status))))
+    Command::new(Work::Task(Box::new(move || Err(status.into()))))
 }
 
 /// A list that tasks write to.

@@ -1,6 +1,10 @@
 //! The cost estimate of a kernel, which decides how many threads a launch uses.
 
+use std::any::Any;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::fault::{KnownMemory, LaunchInfo};
 
 /// Estimates are kept in 1/256 ns.
 const SCALE: u64 = 256;
@@ -12,6 +16,23 @@ const SCALE: u64 = 256;
 pub struct KernelCost {
     /// Scaled time per work-item; 0 before the first launch.
     item: AtomicU64,
+}
+
+/// A kernel of which nothing else is known.
+impl LaunchInfo for KernelCost {
+    fn cost(&self) -> &KernelCost {
+        self
+    }
+
+    fn failed(&self, _: &str) {}
+
+    fn kernel(&self) -> &str {
+        "unknown"
+    }
+
+    fn memory(&self, _: &[u8], _: &[Arc<dyn Any + Send + Sync>]) -> Vec<KnownMemory> {
+        Vec::new()
+    }
 }
 
 impl KernelCost {

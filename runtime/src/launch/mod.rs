@@ -22,7 +22,8 @@ pub use args::ArgBlock;
 pub use cost::KernelCost;
 pub(crate) use running::{Running, Slot};
 
-use crate::graph::{self, Ended, Node, Work};
+use crate::fault::LaunchInfo;
+use crate::graph::{self, Ended, Node, TaskError, Work};
 use crate::ndrange::NdRange;
 use crate::status;
 
@@ -48,8 +49,9 @@ pub struct Launch {
     pub local_arg_bytes: u64,
     /// Receives the output of `printf`; `None` for standard output.
     pub printf_sink: Option<PrintfSink>,
-    /// The kernel's cost estimate, shared by its launches. It decides how many threads are woken.
-    pub cost: Option<Arc<KernelCost>>,
+    /// The kernel's cost estimate, which decides how many threads are woken, and what messages about faults say. Shared by the
+    /// kernel's launches.
+    pub info: Option<Arc<dyn LaunchInfo>>,
 }
 
 /// Executes a command on this thread; `None` when another thread will end it.
@@ -58,8 +60,13 @@ pub(crate) fn perform(node: Arc<Node>) -> Option<Ended> {
         Some(Work::Launch(launch)) => return Running::begin(launch, node),
         Some(Work::Task(task)) => match catch_unwind(AssertUnwindSafe(task)) {
             Ok(Ok(())) => status::COMPLETE,
-            Ok(Err(error)) if error < status::COMPLETE => error,
-            Ok(Err(_)) => status::OUT_OF_RESOURCES,
+            Ok(Err(TaskError { status, reason })) => {
+                if let Some(reason) = reason {
+                    tracing::error!(reason, "a command failed");
+                    node.set_fault(reason);
+                }
+                if status < status::COMPLETE { status } else { status::OUT_OF_RESOURCES }
+            }
             Err(_) => {
                 tracing::error!("a command's function panicked");
                 node.set_fault("the command's function panicked".to_owned());

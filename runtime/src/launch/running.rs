@@ -15,11 +15,12 @@ use super::Launch;
 use super::arena::Arenas;
 use crate::callbacks::CALLBACKS;
 use crate::clock::now_ns;
+use crate::fault::{Cause, Fault, KnownMemory, LaunchInfo, LaunchPlace, StopReason, Work};
 use crate::fpenv::FpEnv;
 use crate::graph::{Ended, Node};
 use crate::printf::PrintfOutput;
 use crate::sync::Mutex;
-use crate::{pool, status};
+use crate::{fault, pool, status};
 
 /// Launches with a smaller estimate run on one thread.
 const SINGLE_THREAD_NS: u64 = 8_000;
@@ -62,6 +63,10 @@ pub(crate) struct Running {
     status: AtomicI32,
     /// The output of `printf`.
     output: Mutex<PrintfOutput>,
+    /// When the first thread began to work; 0 before.
+    started: AtomicU64,
+    /// The local size of the command, before work-groups were coalesced.
+    local_size: [u64; 3],
 }
 
 /// Whether a thread may join a launch.
@@ -78,17 +83,20 @@ pub(crate) enum Slot {
 impl Running {
     /// Starts a launch on this thread. Returns the command if this thread has ended it.
     pub(crate) fn begin(mut launch: Box<Launch>, node: Arc<Node>) -> Option<Ended> {
+        let local_size = launch.nd.local_size();
         if launch.resources.may_coalesce_groups && launch.resources.scratch_item_bytes == 0 {
             launch.nd = launch.nd.coalesced(node.pool.size());
         }
         let Some((local_bytes, scratch_bytes)) = arena_sizes(&launch) else {
-            node.set_fault("the launch needs more memory than can be addressed".to_owned());
+            let reason = "the launch needs more memory than can be addressed";
+            node.set_fault(reason.to_owned());
+            report(launch.info.as_ref(), reason.to_owned());
             return Some(Ended { node, status: status::OUT_OF_RESOURCES, retired: Some(launch) });
         };
         let groups = launch.nd.total_groups();
         let nd = &launch.nd;
         let packed_row = launch.resources.packed_groups(nd.global_size(), nd.global_offset(), nd.local_size());
-        let estimate = launch.cost.as_ref().and_then(|cost| cost.estimate(launch.nd.total_items()));
+        let estimate = launch.info.as_ref().and_then(|info| info.cost().estimate(launch.nd.total_items()));
         let plan = Plan::new(groups, estimate, node.pool.size());
         let running = Self {
             launch,
@@ -105,13 +113,15 @@ impl Running {
             threads: plan.slots + 1,
             status: AtomicI32::new(status::COMPLETE),
             output: Mutex::default(),
+            started: AtomicU64::new(0),
+            local_size,
         };
         if plan.slots == 0 {
             running.work(groups, false, false);
             let status = running.end();
             let mut retired = running.launch;
             // Only its memory is kept.
-            retired.printf_sink = None;
+            (retired.printf_sink, retired.info) = (None, None);
             return Some(Ended { node: running.node, status, retired: Some(retired) });
         }
         let running = Arc::new(running);
@@ -158,6 +168,50 @@ impl Running {
         self.status.store(status::OUT_OF_RESOURCES, Ordering::Relaxed);
     }
 
+    /// Fails the launch because a fault has ended the code of these groups, which are consecutive along x.
+    pub(crate) fn left(&self, fault: &Fault, ctx: &WgContext, first_group: u64, group_count: u64) {
+        if fault.cause == Cause::Stopped(StopReason::Failed) {
+            // The thread that failed has reported the fault.
+            return;
+        }
+        let nd = &self.launch.nd;
+        let (global, offset, local) = (nd.global_size(), nd.global_offset(), nd.local_size());
+        let first = [first_group, ctx.group_y, ctx.group_z];
+        let last = [first_group + group_count.max(1) - 1, ctx.group_y, ctx.group_z];
+        let items = (
+            core::array::from_fn(|d| first[d] * local[d]),
+            core::array::from_fn(|d| ((last[d] + 1) * local[d]).min(global[d]).max(1) - 1),
+        );
+        let group_of = |item: [u64; 3]| core::array::from_fn(|d| item[d] / self.local_size[d].max(1));
+        let with_offset = |item: [u64; 3]| core::array::from_fn(|d| item[d] + offset[d]);
+        let info = self.launch.info.as_deref();
+        let mut memory = info.map_or_else(Vec::new, |info| info.memory(self.launch.args.bytes(), &self.node.kept()));
+        let arenas = [(ctx.local_mem, ctx.local_mem_bytes, "local"), (ctx.scratch, ctx.scratch_bytes, "private")];
+        memory.extend(arenas.into_iter().filter(|(_, bytes, _)| *bytes > 0).map(|(start, bytes, what)| KnownMemory {
+            name: format!("the work-group's {what} memory"),
+            start: start.addr(),
+            len: bytes as usize,
+        }));
+        let place = LaunchPlace {
+            kernel: info.map(LaunchInfo::kernel),
+            groups: (group_of(items.0), group_of(items.1)),
+            items: (with_offset(items.0), with_offset(items.1)),
+            memory,
+        };
+        self.fail(&fault::describe(fault, &place));
+        fault::stop_launch(self.number());
+    }
+
+    /// How messages about the launch begin.
+    pub(crate) fn prefix(&self) -> String {
+        self.launch.info.as_ref().map_or_else(String::new, |info| format!("kernel `{}`: ", info.kernel()))
+    }
+
+    /// Identifies the launch while a thread works on it.
+    fn number(&self) -> usize {
+        core::ptr::from_ref(self).addr()
+    }
+
     fn has_failed(&self) -> bool {
         self.status.load(Ordering::Relaxed) != status::COMPLETE
     }
@@ -190,10 +244,15 @@ impl Running {
             Some(arenas) => {
                 let mut ctx = self.context(&arenas);
                 let start = now_ns();
+                if self.started.load(Ordering::Relaxed) == 0 {
+                    // Threads that begin at the same time may overwrite each other's time.
+                    self.started.store(start, Ordering::Relaxed);
+                }
+                let work = fault::Work::begin(self.number(), self.started.load(Ordering::Relaxed));
                 let env = FpEnv::enter();
                 let mut exactly = first_claim;
                 while let Some((first, count)) = self.claim(exactly) {
-                    self.run_groups(&mut ctx, first, count);
+                    self.run_groups(&work, &mut ctx, first, count);
                     done += count;
                     exactly = 0;
                     if wake_later {
@@ -205,11 +264,12 @@ impl Running {
                     }
                 }
                 drop(env);
+                drop(work);
                 if done > 0
-                    && let Some(cost) = &self.launch.cost
+                    && let Some(info) = &self.launch.info
                 {
                     let items = self.launch.nd.group_items().saturating_mul(done);
-                    cost.learn(now_ns().saturating_sub(start), items.min(self.launch.nd.total_items()));
+                    info.cost().learn(now_ns().saturating_sub(start), items.min(self.launch.nd.total_items()));
                 }
                 arenas.put_back();
             }
@@ -226,6 +286,11 @@ impl Running {
     fn end(&self) -> i32 {
         let output = core::mem::take(&mut *self.output.lock());
         output.write(self.launch.printf_sink.as_ref());
+        if self.has_failed()
+            && let Some(reason) = self.node.fault()
+        {
+            report(self.launch.info.as_ref(), reason);
+        }
         self.status.load(Ordering::Relaxed)
     }
 
@@ -283,7 +348,7 @@ impl Running {
     }
 
     /// Executes groups by number, row by row.
-    fn run_groups(&self, ctx: &mut WgContext, first: u64, count: u64) {
+    fn run_groups(&self, work: &Work, ctx: &mut WgContext, first: u64, count: u64) {
         let [row, rows, _] = self.launch.nd.num_groups();
         let args = self.launch.args.bytes().as_ptr();
         let (mut x, yz) = (first % row, first / row);
@@ -294,7 +359,12 @@ impl Running {
             let run = left.min(row - x).min(most);
             // SAFETY: the launch guarantees a matching entry and argument block. The context is filled in as documented and does
             // not change during the call. The arenas belong to this thread and are large enough.
-            unsafe { entry(ctx, args, x, run) };
+            if let Err(fault) = unsafe { fault::enter(work, entry, ctx, args, x, run) } {
+                self.left(&fault, ctx, x, run);
+            }
+            if self.has_failed() {
+                return;
+            }
             left -= run;
             x += run;
             if x < row {
@@ -306,6 +376,13 @@ impl Running {
                 (ctx.group_y, ctx.group_z) = (0, ctx.group_z + 1);
             }
         }
+    }
+}
+
+/// Makes the message about a failed launch due.
+fn report(info: Option<&Arc<dyn LaunchInfo>>, reason: String) {
+    if let Some(info) = info.cloned() {
+        pool::defer(move || info.failed(&reason));
     }
 }
 

@@ -34,7 +34,7 @@ fn launch(nd: NdRange, resources: Resources, body: Box<Body>) -> (Launch, Arc<Bo
         nd,
         local_arg_bytes: 0,
         printf_sink: None,
-        cost: None,
+        info: None,
     };
     (launch, body)
 }
@@ -93,7 +93,7 @@ proptest! {
         if known_cost {
             let cost = KernelCost::default();
             cost.learn(1_000_000, nd.total_items());
-            launch.cost = Some(Arc::new(cost));
+            launch.info = Some(Arc::new(cost));
         }
         prop_assert_eq!(submit(&queue(), launch, body).wait(), status::COMPLETE);
         prop_assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
@@ -118,7 +118,7 @@ fn many_launches_of_many_groups() {
                 total.fetch_add(count, Ordering::Relaxed);
             }),
         );
-        launch.cost = Some(cost.clone());
+        launch.info = Some(cost.clone());
         submit(&queue, launch, body);
     }
     queue.finish();

@@ -16,4 +16,4 @@ mod tests;
 
 pub use host::{AllocError, BASE_ALIGN, HostBuffer, ImportError};
 pub use rect::{RectCopy, RectError, RectLayout};
-pub use slice::{MemSlice, OutOfBounds};
+pub use slice::{MemSlice, MemoryError, OutOfBounds};

@@ -5,11 +5,35 @@ use std::sync::Arc;
 
 use super::host::HostBuffer;
 use super::rect::{RectCopy, RectLayout};
+use crate::fault::access::{self, Inaccessible};
 
 /// A range is outside of its memory, or two ranges differ in size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the range exceeds its memory")]
 pub struct OutOfBounds;
+
+/// Why memory cannot be read or written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    /// See [`OutOfBounds`].
+    #[error("the range exceeds its memory")]
+    OutOfBounds,
+    /// The application's memory is not accessible.
+    #[error("a command on memory: {0}")]
+    Inaccessible(String),
+}
+
+impl From<OutOfBounds> for MemoryError {
+    fn from(_: OutOfBounds) -> Self {
+        Self::OutOfBounds
+    }
+}
+
+impl From<Inaccessible> for MemoryError {
+    fn from(error: Inaccessible) -> Self {
+        Self::Inaccessible(error.to_string())
+    }
+}
 
 /// A part of memory that stays valid: by a reference count for a [`HostBuffer`], by the application's guarantee for its own
 /// memory.
@@ -73,47 +97,43 @@ impl MemSlice {
     }
 
     /// Copies all of `source`, which must have the same length, into this slice. The two may overlap.
-    pub fn copy_from(&self, source: &MemSlice) -> Result<(), OutOfBounds> {
+    pub fn copy_from(&self, source: &MemSlice) -> Result<(), MemoryError> {
         if source.len != self.len {
-            return Err(OutOfBounds);
+            return Err(MemoryError::OutOfBounds);
         }
-        // SAFETY: both are valid for `len` bytes; `copy` allows overlap.
-        unsafe { self.start.copy_from(source.start, self.len) };
-        Ok(())
+        // SAFETY: what exists of both may be accessed.
+        Ok(unsafe { access::copy(self.as_ptr(), source.as_ptr(), self.len) }?)
     }
 
     /// Copies its first bytes to `target`.
-    pub fn read(&self, target: &mut [u8]) -> Result<(), OutOfBounds> {
+    pub fn read(&self, target: &mut [u8]) -> Result<(), MemoryError> {
         if target.len() > self.len {
-            return Err(OutOfBounds);
+            return Err(MemoryError::OutOfBounds);
         }
-        // SAFETY: the slice is valid for that many bytes; `target` is an exclusive reference.
-        unsafe { core::ptr::copy(self.start.as_ptr(), target.as_mut_ptr(), target.len()) };
-        Ok(())
+        // SAFETY: what exists of the slice may be read; `target` is an exclusive reference.
+        Ok(unsafe { access::copy(target.as_mut_ptr(), self.as_ptr(), target.len()) }?)
     }
 
     /// Overwrites its first bytes with `source`.
-    pub fn write(&self, source: &[u8]) -> Result<(), OutOfBounds> {
+    pub fn write(&self, source: &[u8]) -> Result<(), MemoryError> {
         if source.len() > self.len {
-            return Err(OutOfBounds);
+            return Err(MemoryError::OutOfBounds);
         }
-        // SAFETY: the slice is valid for that many bytes.
-        unsafe { core::ptr::copy(source.as_ptr(), self.start.as_ptr(), source.len()) };
-        Ok(())
+        // SAFETY: what exists of the slice may be written.
+        Ok(unsafe { access::copy(self.as_ptr(), source.as_ptr(), source.len()) }?)
     }
 
     /// Fills the slice with `pattern`. Its length must be a multiple of the pattern's, which is not zero.
-    pub fn fill(&self, pattern: &[u8]) -> Result<(), OutOfBounds> {
+    pub fn fill(&self, pattern: &[u8]) -> Result<(), MemoryError> {
         if pattern.is_empty() || !self.len.is_multiple_of(pattern.len()) {
-            return Err(OutOfBounds);
+            return Err(MemoryError::OutOfBounds);
         }
         if self.len == 0 {
             return Ok(());
         }
         if pattern.iter().all(|byte| *byte == pattern[0]) {
-            // SAFETY: the slice is valid for `len` bytes.
-            unsafe { self.start.write_bytes(pattern[0], self.len) };
-            return Ok(());
+            // SAFETY: what exists of the slice may be written.
+            return Ok(unsafe { access::fill(self.as_ptr(), pattern[0], self.len) }?);
         }
         self.write(pattern)?;
         // The filled part is doubled up to a size that fits in the cache, and then repeated.
@@ -121,33 +141,38 @@ impl MemSlice {
         while done < self.len {
             let step = done.min(self.len - done).min(FILL_STEP.next_multiple_of(pattern.len()));
             // SAFETY: `step <= done` bytes from the start are written already, `step` bytes from `done` lie in the slice.
-            unsafe { self.start.add(done).copy_from_nonoverlapping(self.start, step) };
+            unsafe { access::copy(self.start.add(done).as_ptr(), self.as_ptr(), step) }?;
             done += step;
         }
         Ok(())
     }
 
     /// Fills each row of a region with `pattern`. The rows must be multiples of it.
-    pub fn fill_rect(&self, pattern: &[u8], place: &RectLayout, region: [usize; 3]) -> Result<(), OutOfBounds> {
+    pub fn fill_rect(&self, pattern: &[u8], place: &RectLayout, region: [usize; 3]) -> Result<(), MemoryError> {
         let rect = RectCopy::new(region, *place, *place);
         rect.check_within(self.len, self.len)?;
         let mut filled = Ok(());
         rect.rows(|start, _, len| {
-            let row = self.part(start, len).and_then(|row| row.fill(pattern));
-            filled = std::mem::replace(&mut filled, Ok(())).and(row);
+            if filled.is_ok() {
+                filled = self.part(start, len).map_err(MemoryError::from).and_then(|row| row.fill(pattern));
+            }
         });
         filled
     }
 
     /// Copies a rectangle of `source` into this slice. If the two rectangles overlap, the result is undefined (the driver rejects
     /// such copies).
-    pub fn copy_rect_from(&self, source: &MemSlice, rect: &RectCopy) -> Result<(), OutOfBounds> {
+    pub fn copy_rect_from(&self, source: &MemSlice, rect: &RectCopy) -> Result<(), MemoryError> {
         rect.check_within(source.len, self.len)?;
+        let mut copied = Ok(());
         rect.rows(|from, to, len| {
-            // SAFETY: every row is inside its slice: the rectangles' ends are, and rows only ascend from the origins.
-            unsafe { self.start.add(to).copy_from(source.start.add(from), len) };
+            if copied.is_ok() {
+                // SAFETY: every row is inside its slice: the rectangles' ends are, and rows only ascend from the origins. What
+                // exists of the slices may be accessed.
+                copied = unsafe { access::copy(self.start.add(to).as_ptr(), source.start.add(from).as_ptr(), len) };
+            }
         });
-        Ok(())
+        Ok(copied?)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
 
-use super::{BASE_ALIGN, HostBuffer, MemSlice, OutOfBounds, RectCopy, RectError, RectLayout};
+use super::{BASE_ALIGN, HostBuffer, MemSlice, MemoryError, OutOfBounds, RectCopy, RectError, RectLayout};
 
 fn buffer(bytes: &[u8]) -> Arc<HostBuffer> {
     let buffer = Arc::new(HostBuffer::new(bytes.len(), 1).expect("there is memory"));
@@ -65,9 +65,9 @@ fn slices_keep_their_bounds_and_memory() {
     assert!(slice.part(6, 0).is_ok_and(|part| part.is_empty()));
     assert_eq!(slice.part(6, 1).err(), Some(OutOfBounds));
     assert_eq!(slice.part(usize::MAX, 2).err(), Some(OutOfBounds));
-    assert_eq!(slice.write(b"7 bytes"), Err(OutOfBounds));
-    assert_eq!(slice.read(&mut [0; 7]), Err(OutOfBounds));
-    assert_eq!(slice.copy_from(&slice.part(0, 3).expect("it is inside")), Err(OutOfBounds));
+    assert_eq!(slice.write(b"7 bytes"), Err(MemoryError::OutOfBounds));
+    assert_eq!(slice.read(&mut [0; 7]), Err(MemoryError::OutOfBounds));
+    assert_eq!(slice.copy_from(&slice.part(0, 3).expect("it is inside")), Err(MemoryError::OutOfBounds));
 }
 
 #[test]
@@ -95,7 +95,10 @@ fn fills_repeat_their_pattern() {
         }
     }
     let slice = buffer(&[0; 10]).slice();
-    assert_eq!((slice.fill(&[]), slice.fill(&[1, 2, 3])), (Err(OutOfBounds), Err(OutOfBounds)));
+    assert_eq!(
+        (slice.fill(&[]), slice.fill(&[1, 2, 3])),
+        (Err(MemoryError::OutOfBounds), Err(MemoryError::OutOfBounds))
+    );
 }
 
 #[test]
@@ -195,7 +198,7 @@ proptest! {
         prop_assert_eq!(bytes(&target.slice()), expected);
         if rect.dst.end() > 1 {
             let short = target.part(1, rect.dst.end() - 1).expect("it is inside");
-            prop_assert_eq!(short.copy_rect_from(&source_buffer.slice(), &rect), Err(OutOfBounds));
+            prop_assert_eq!(short.copy_rect_from(&source_buffer.slice(), &rect), Err(MemoryError::OutOfBounds));
         }
     }
 }

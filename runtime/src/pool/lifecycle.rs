@@ -10,7 +10,7 @@ use super::sleep::Parker;
 use super::strand::StrandState;
 use super::{EPOCH, Job, Pool, ROOT, SHARED, Signal, StartState};
 use crate::sync::MutexGuard;
-use crate::sys;
+use crate::{fault, sys};
 
 /// How long process exit waits for workers to stop.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(100);
@@ -49,6 +49,7 @@ struct Held {
     waiting: MutexGuard<'static, Vec<Arc<Signal>>>,
     strand: MutexGuard<'static, StrandState>,
     pools: Vec<HeldPool>,
+    fault: fault::ForkLocks,
 }
 
 /// The locks of one pool. Only the forking thread acquires the locks of two pools.
@@ -73,7 +74,7 @@ extern "C" fn before_fork() {
         .into_iter()
         .map(|(pool, start_state)| HeldPool { pool, start_state, jobs: pool.jobs.lock(), idle: pool.sleep.lock() })
         .collect();
-    let held = Held { sub_devices, waiting, strand, pools };
+    let held = Held { sub_devices, waiting, strand, pools, fault: fault::lock_for_fork() };
     // On a thread that is being destroyed the guards are dropped at once; in the worst case a lock stays locked in the child.
     let _ = HELD.try_with(|place| place.replace(Some(held)));
 }
@@ -87,7 +88,9 @@ extern "C" fn after_fork_child() {
     SHARED.working.store(0, Ordering::SeqCst);
     let _ = HELD.try_with(|place| {
         if let Some(held) = place.take() {
-            let Held { sub_devices, mut waiting, mut strand, pools } = held;
+            let Held { sub_devices, mut waiting, mut strand, pools, fault } = held;
+            fault::after_fork_child();
+            drop(fault);
             core::mem::forget(core::mem::take(&mut *waiting));
             strand.forget();
             for HeldPool { pool, mut start_state, mut jobs, mut idle } in pools {

@@ -43,9 +43,10 @@ impl Strand {
         self.state.lock()
     }
 
-    /// Whether another thread is calling callbacks.
+    /// Whether another thread is calling callbacks, or is about to.
     pub(super) fn is_calling(&self) -> bool {
-        !ON_STRAND.get() && self.lock().calling
+        let state = self.lock();
+        !ON_STRAND.get() && (state.calling || (state.has_workers && !state.due.is_empty()))
     }
 
     /// Calls due callbacks until there are none, unless another thread (or an outer call on this one) does so already.
@@ -68,7 +69,8 @@ impl Strand {
         ON_STRAND.set(true);
         let mut state = self.lock();
         loop {
-            if is_exiting() {
+            // What was due before the process began to exit is still called: errors of the last commands, for example.
+            if is_exiting() && state.due.is_empty() {
                 drop(state);
                 worker::park_for_good();
             }

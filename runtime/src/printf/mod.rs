@@ -24,7 +24,7 @@ use spec::{Conversion, FormatPiece, pieces};
 pub const BUFFER_BYTES: usize = 1 << 20;
 
 /// A call that cannot be printed. OpenCL leaves the behaviour undefined; here, the call prints nothing and returns -1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     /// A conversion specification is malformed, or not one of OpenCL C.
     #[error("malformed conversion specification at byte {0}")]
@@ -38,6 +38,9 @@ pub enum FormatError {
     /// The text of one call is longer than the whole buffer.
     #[error("the text is longer than the printf buffer")]
     TooLong,
+    /// A string of the kernel is not accessible.
+    #[error("{0}")]
+    Inaccessible(String),
 }
 
 /// Formats one call: appends the text of `format`, with the values described by `args` and stored in `data`, to `text`.

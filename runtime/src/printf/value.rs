@@ -8,6 +8,7 @@ use clift_include::abi::{PrintfArg, PrintfArgKind};
 
 use super::spec::{Conversion, Spec};
 use super::{BUFFER_BYTES, FormatError};
+use crate::fault::access;
 
 /// The bytes of a value, if they are inside the call's data.
 pub(super) fn bytes_of<'a>(arg: &PrintfArg, data: &'a [u8]) -> Option<&'a [u8]> {
@@ -58,17 +59,14 @@ pub(super) unsafe fn print_string(spec: &Spec, address: usize, text: &mut Vec<u8
         string.extend_from_slice(&b"(null)"[..most.min(6)]);
     } else {
         let start = core::ptr::with_exposed_provenance::<u8>(address);
-        while string.len() < most {
-            // SAFETY: neither the NUL nor the precision has been reached.
-            let byte = unsafe { start.add(string.len()).read() };
-            if byte == 0 {
-                break;
-            }
-            if string.len() >= BUFFER_BYTES {
-                return Err(FormatError::TooLong);
-            }
-            string.push(byte);
+        // SAFETY: what is accessible up to the NUL or the precision may be read.
+        let length = unsafe { access::string_length(start, most.min(BUFFER_BYTES + 1)) };
+        let length = length.map_err(|error| FormatError::Inaccessible(error.to_string()))?;
+        if length > BUFFER_BYTES {
+            return Err(FormatError::TooLong);
         }
+        // SAFETY: so many bytes have been read above.
+        string.extend_from_slice(unsafe { core::slice::from_raw_parts(start, length) });
     }
     pad(spec, &string, text);
     Ok(())

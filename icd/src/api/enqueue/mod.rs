@@ -14,7 +14,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use clift_include::cl::*;
-use clift_runtime::graph::{self, Command, KeepAlive, WaitList, Work};
+use clift_runtime::graph::{self, Command, KeepAlive, TaskError, WaitList, Work};
 use clift_runtime::memory::MemSlice;
 use clift_runtime::status;
 
@@ -124,7 +124,7 @@ impl<'call> Submission<'call> {
     ///
     /// # Errors
     /// As [`Submission::submit`].
-    pub fn task(self, blocking: bool, task: impl FnOnce() -> Result<(), i32> + Send + 'static) -> ClResult<()> {
+    pub fn task(self, blocking: bool, task: impl FnOnce() -> Result<(), TaskError> + Send + 'static) -> ClResult<()> {
         self.submit(blocking, Work::Task(Box::new(task)))
     }
 

@@ -180,7 +180,7 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
         nd,
         local_arg_bytes,
         printf_sink: None,
-        cost: Some(kernel.cost().clone()),
+        info: Some(kernel.launch_info().clone()),
     };
     Ok((Box::new(launch), keep))
 }

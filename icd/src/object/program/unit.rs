@@ -200,6 +200,7 @@ impl Executable {
         let parts: Vec<&Unit> = units.iter().map(Arc::as_ref).collect();
         let options = combined(base, &parts, link_options);
         let inputs: Vec<ModuleInput<'_>> = parts.iter().map(|unit| unit.input()).collect();
+        clift_runtime::fault::keep_handlers();
         let mut program = clift_jit::compile(&inputs, &options)?;
         let log = std::mem::take(&mut program.log);
         let uniform_work_groups = options.uniform_work_groups;

@@ -9,6 +9,7 @@ use clift_kir::Function;
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir;
+use cranelift_codegen::isa::CallConv;
 use cranelift_module::{FuncId, ModuleError, ModuleReloc};
 use rustc_hash::{FxHashMap, FxHasher};
 
@@ -16,13 +17,17 @@ use super::CraneliftBackend;
 use super::allocator::use_single_pass_regalloc;
 use super::cold::exchange;
 use super::constants::PoolVectors;
-use super::source::listing;
+use super::source::{listing, places};
 use super::translate::Translated;
 use super::widening_multiply::has_only_widening_multiplies;
 use crate::BuildError;
 use crate::codegen::code_memory::{CodeMemory, PlacedCode, describe};
 use crate::codegen::data::ProgramData;
-use crate::codegen::native::Session;
+use crate::codegen::native::{MAX_FRAME, Session, frame_too_large};
+
+/// The largest frame of a function that preserves all registers: for larger ones, Cranelift's loop that touches each page of the
+/// frame uses a register without preserving it.
+const MAX_PRESERVING_FRAME: u32 = 4 * 4096;
 
 /// Compiles the functions of one program.
 pub(super) struct CraneliftSession {
@@ -90,15 +95,21 @@ impl CraneliftSession {
         let compiled = compiled.map_err(|error| describe(ModuleError::Compilation(error.inner)));
         let defined = compiled.and_then(|()| {
             let Some(code) = self.context.compiled_code() else { unreachable!("broken invariant: no code") };
+            let preserves_all = self.context.func.signature.call_conv == CallConv::PreserveAll;
+            let most = if preserves_all { MAX_PRESERVING_FRAME } else { MAX_FRAME };
+            if code.buffer.frame_layout().is_some_and(|frame| frame.frame_to_fp_offset > most) {
+                return Err(frame_too_large());
+            }
+            let places = places(code);
+            if self.dump_code {
+                let _ = writeln!(self.log, "; asm {name}\n{}", listing(code, &places, pool));
+            }
             let relocs = code.buffer.relocs().iter();
             let relocs: Vec<_> =
                 relocs.map(|reloc| ModuleReloc::from_mach_reloc(reloc, &self.context.func, id)).collect();
             let align = u64::from(code.buffer.alignment);
-            self.memory.define(id, code.code_buffer(), align, &relocs)
+            self.memory.define(id, code.code_buffer(), align, &relocs, places)
         });
-        if let Some(code) = self.context.compiled_code().filter(|_| self.dump_code) {
-            let _ = writeln!(self.log, "; asm {name}\n{}", listing(code, pool));
-        }
         self.context.clear();
         defined.map(|()| id)
     }
@@ -106,7 +117,7 @@ impl CraneliftSession {
 
 impl Session for CraneliftSession {
     fn define(&mut self, name: &str, func: &Function, data: &ProgramData) -> Result<usize, BuildError> {
-        let Translated { mut func, outlined, pool } = self.backend.translate(func, data, self.dump_code);
+        let Translated { mut func, outlined, pool } = self.backend.translate(func, data, true);
         for (number, outlined) in (0..).zip(outlined) {
             let id = self.outlined(outlined)?;
             exchange::bind_outlined(&mut func, number, id.as_u32());

@@ -56,6 +56,8 @@ fn flags(allocator: &str) -> Result<Flags, String> {
         ("unwind_info", "false"),
         // Listings need to know where blocks begin.
         ("machine_code_cfg_info", "true"),
+        // A frame larger than a page touches each of its pages: it cannot skip the guard page of a stack.
+        ("enable_probestack", "true"),
         ("probestack_strategy", "inline"),
         ("enable_heap_access_spectre_mitigation", "false"),
         ("enable_table_access_spectre_mitigation", "false"),

@@ -4,6 +4,7 @@ use clift_kir::Loc;
 use cranelift_codegen::CompiledCode;
 use cranelift_codegen::ir::SourceLoc;
 
+use crate::codegen::code_map::Places;
 use crate::codegen::listing::{self, ListingInput, SourcePlace};
 
 /// Marks word numbers of the SPIR-V module, for code without line information.
@@ -26,8 +27,8 @@ fn place(loc: SourceLoc) -> SourcePlace {
     }
 }
 
-/// The listing of a function with its constant pool.
-pub(super) fn listing(code: &CompiledCode, pool: &[u128]) -> String {
+/// The source locations of a function's code.
+pub(super) fn places(code: &CompiledCode) -> Places {
     let mut places = Vec::new();
     for range in code.buffer.get_srclocs_sorted() {
         // Code after a range has no location, unless the next range begins there.
@@ -36,6 +37,11 @@ pub(super) fn listing(code: &CompiledCode, pool: &[u128]) -> String {
         }
         places.extend([(range.start, place(range.loc)), (range.end, SourcePlace::Nowhere)]);
     }
+    places.into()
+}
+
+/// The listing of a function with its source locations and its constant pool.
+pub(super) fn listing(code: &CompiledCode, places: &Places, pool: &[u128]) -> String {
     let own = code.vcode.as_deref();
-    listing::listing(ListingInput { bytes: code.buffer.data(), starts: &code.bb_starts, places: &places, pool, own })
+    listing::listing(ListingInput { bytes: code.buffer.data(), starts: &code.bb_starts, places, pool, own })
 }

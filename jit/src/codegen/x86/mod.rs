@@ -31,11 +31,12 @@ use std::sync::{Arc, OnceLock};
 
 use clift_kir::{Function, Module};
 
+use super::code_map::Places;
 use super::code_memory::{CodeMemory, PlacedCode};
 use super::cranelift::CraneliftBackend;
 use super::data::ProgramData;
 use super::listing::{self, ListingInput};
-use super::native::{self, NativeBackend, Session};
+use super::native::{self, MAX_FRAME, NativeBackend, Session, frame_too_large};
 use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode};
 use crate::BuildError;
 use crate::target::caps::VectorCaps;
@@ -128,9 +129,6 @@ impl X86Backend {
     }
 }
 
-/// The largest stack frame of a function in bytes.
-const MAX_FRAME: u32 = 1 << 20;
-
 impl Backend for X86Backend {
     fn name(&self) -> &'static str {
         match self.level {
@@ -176,19 +174,17 @@ impl Session for X86Session {
         let select::Selected { code, pool, variables } = select::run(func, data, self.level);
         let output = allocator::allocate(&code, self.allocator)?;
         if variables > MAX_FRAME || output.num_spillslots > (MAX_FRAME / 8) as usize {
-            return Err(BuildError::Limit(format!(
-                "its variables and spilled values need more than {MAX_FRAME} bytes of stack"
-            )));
+            return Err(frame_too_large());
         }
         let emitted = emit::emit(&code, &output, &pool, variables);
+        let places: Places = emitted.marks.iter().map(|&(at, loc)| (at as u32, loc.into())).collect();
         if self.lists_code {
-            let places: Vec<_> = emitted.marks.iter().map(|&(at, loc)| (at as u32, loc.into())).collect();
             let mut starts: Vec<u32> = emitted.starts.iter().map(|&start| start as u32).collect();
             starts.push(emitted.end as u32);
             let listed = ListingInput { bytes: &emitted.bytes, starts: &starts, places: &places, pool: &[], own: None };
             let _ = writeln!(self.log, "; asm {name}\n{}", listing::listing(listed));
         }
-        self.memory.define_entry(&emitted.bytes, pool::ALIGN as u64)
+        self.memory.define_entry(&emitted.bytes, pool::ALIGN as u64, places)
     }
 
     fn finish(self: Box<Self>, data: Arc<ProgramData>) -> Result<PlacedCode, BuildError> {

@@ -11,7 +11,7 @@ mod sweep;
 use std::ffi::c_void;
 use std::sync::{Arc, LazyLock};
 
-use clift_include::abi::{Callbacks, PrintfArg, WgContext};
+use clift_include::abi::{Callbacks, PrintfArg, WgContext, unprotected};
 use clift_kir::{Block, BlockCall, Builder, Function, IntCond, MemInfo, Module, Space, Stage, Type, Value};
 
 use super::{CraneliftBackend, isa};
@@ -114,7 +114,13 @@ extern "C" fn no_clock() -> u64 {
     0
 }
 
-pub(super) static CALLBACKS: Callbacks = Callbacks { printf: no_printf, fault: no_fault, clock: no_clock };
+pub(super) static CALLBACKS: Callbacks = Callbacks {
+    printf: no_printf,
+    fault: no_fault,
+    clock: no_clock,
+    enter: unprotected::enter,
+    copy: unprotected::copy,
+};
 
 /// The context of a launch.
 pub(super) fn context(local: &mut [u8], scratch: &mut [u8], launch: *const c_void) -> WgContext {
