@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use clift_jit::BackendChoice;
+use clift_jit::{BackendChoice, Checks};
 use clift_runtime::{fault, pool};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -36,6 +36,10 @@ pub struct Config {
     pub debug: Vec<&'static DebugFlag>,
     /// `CLIFT_BACKEND`.
     pub backend: BackendChoice,
+    /// `CLIFT_CHECK`.
+    pub checks: Checks,
+    /// `CLIFT_CHECK_OUTPUT`.
+    pub check_output: Option<PathBuf>,
     /// `CLIFT_WIDTH`.
     pub width: Option<u32>,
     /// `CLIFT_THREADS`.
@@ -159,6 +163,36 @@ const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "CLIFT_CHECK",
+        values: "comma-separated list of: memory",
+        default: "none",
+        doc: "what kernels check while they run; bugs are reported on stderr and to the context's callback. `memory`: accesses \
+              outside of the object that the pointer belongs to, which are not performed",
+        takes_empty: false,
+        set: |config, value| {
+            let mut checks = Checks::default();
+            for word in text(value)?.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+                match word {
+                    "memory" => checks.memory = true,
+                    _ => return Err(format!("unknown: {word}")),
+                }
+            }
+            config.checks = checks;
+            Ok(())
+        },
+    },
+    Variable {
+        name: "CLIFT_CHECK_OUTPUT",
+        values: "path of a file",
+        default: "none",
+        doc: "where the reports of CLIFT_CHECK are appended, each as a line of JSON",
+        takes_empty: false,
+        set: |config, value| {
+            config.check_output = Some(PathBuf::from(value));
+            Ok(())
+        },
+    },
+    Variable {
         name: "CLIFT_WIDTH",
         values: "1 | 2 | 4 | 8 | 16 | 32 | 64",
         default: "chosen per kernel",
@@ -269,6 +303,8 @@ impl Default for Config {
         Self {
             debug: Vec::new(),
             backend: BackendChoice::default(),
+            checks: Checks::default(),
+            check_output: None,
             width: None,
             threads: None,
             front_end: FrontEndChoice::default(),
@@ -393,6 +429,7 @@ mod tests {
     fn valid_values_are_used() {
         assert_eq!(read("CLIFT_BACKEND", "interp").0.backend, BackendChoice::Interp);
         assert_eq!(read("CLIFT_WIDTH", "16").0.width, Some(16));
+        assert!(read("CLIFT_CHECK", "memory,").0.checks.memory);
         assert_eq!(read("CLIFT_THREADS", "3").0.threads, Some(3));
         assert_eq!(read("CLIFT_CACHE_SIZE", "0").0.cache_bytes, 0);
         assert_eq!(read("CLIFT_TIMEOUT", "0.5").0.time_limit, Some(Duration::from_millis(500)));
@@ -407,6 +444,7 @@ mod tests {
         for (name, value) in [
             ("CLIFT_BACKEND", "llvm"),
             ("CLIFT_WIDTH", "3"),
+            ("CLIFT_CHECK", "memory,pressure"),
             ("CLIFT_THREADS", "0"),
             ("CLIFT_CACHE_SIZE", "big"),
             ("CLIFT_TIMEOUT", "0"),

@@ -7,6 +7,7 @@
 //! - [`ffi`]: typed views of what C passes, handles, callbacks; below all of these;
 //! - [`caps`]: the device's capabilities, one table;
 //! - [`config`]: the `CLIFT_*` environment variables, one table;
+//! - [`check`]: launches of checked kernels, and where their reports go;
 //! - [`frontend`]: OpenCL C to SPIR-V; [`envelope`]: program binaries;
 //! - [`error`]: one error variant for each code of the specification.
 //!
@@ -14,6 +15,7 @@
 
 pub mod api;
 pub mod caps;
+pub mod check;
 pub mod config;
 pub mod entries;
 pub mod envelope;

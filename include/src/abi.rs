@@ -128,6 +128,10 @@ pub struct Callbacks {
     /// Copies memory that the kernel addresses, for entries that are not machine code. False if the memory cannot be accessed; the
     /// launch goes on.
     pub copy: unsafe extern "C" fn(to: *mut u8, from: *const u8, bytes: u64) -> bool,
+    /// Asks about an access of a checked kernel: the number of its site ([`crate::check::Site`]), its offset in the object that the site
+    /// names (or its address), its size, and the work-item's global linear id. Returns 0 if the access must not be performed; it has
+    /// been reported then.
+    pub check: unsafe extern "C" fn(ctx: *const WgContext, site: u64, place: u64, bytes: u64, item: u64) -> i32,
 }
 
 /// Implementations of [`Callbacks::enter`] and [`Callbacks::copy`] without protection, for tests that call entries without the

@@ -2,12 +2,13 @@
 //!
 //! [`compile`] takes SPIR-V modules and returns a [`Program`]. For each kernel the program has an entry in the form of
 //! [`clift_include::abi`], a description of the arguments, and the memory that a launch needs. The steps are: import (`spirv/`),
-//! canonical passes (`passes/`), work-items to loops and lanes (`spmd/`), legalization and machine code (`codegen/`). `pipeline/`
+//! canonical passes (`passes/`), checks of accesses on request (`check/`), work-items to loops and lanes (`spmd/`), legalization and machine code (`codegen/`). `pipeline/`
 //! fixes their order.
 //!
 //! Deliberately not here: OpenCL handles, queues and threads.
 
 pub mod builtins;
+mod check;
 pub(crate) mod codegen;
 pub(crate) mod guard;
 pub mod options;
@@ -22,7 +23,7 @@ pub mod target;
 pub mod testing;
 
 pub use codegen::code_map::{contains as is_code, place as place_of_code};
-pub use options::{BackendChoice, FastMath, Options};
+pub use options::{BackendChoice, Checks, FastMath, Options};
 pub use program::{
     AccessQualifier, AddressQualifier, ArgInfo, ArgKind, BuildError, ImportError, Kernel, ModuleSummary, Program,
     SpecConstant, TypeQualifiers,

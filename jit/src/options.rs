@@ -15,8 +15,24 @@ pub struct Options {
     pub backend: BackendChoice,
     /// Lanes per pack, when forced (`CLIFT_WIDTH`).
     pub width: Option<u32>,
+    /// What the code of kernels checks while it runs (`CLIFT_CHECK`).
+    pub checks: Checks,
     /// Stages to print to the log, by name (`CLIFT_DEBUG`).
     pub dump: Vec<String>,
+}
+
+/// What the code of kernels checks while it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checks {
+    /// Accesses against the objects that their pointers belong to.
+    pub memory: bool,
+}
+
+impl Checks {
+    /// Whether nothing is checked.
+    pub fn is_empty(self) -> bool {
+        self == Checks::default()
+    }
 }
 
 /// Fast-math flags of a build. Each one is an OpenCL build option.

@@ -1,9 +1,11 @@
 //! The result of a build: the program and its kernels, or the error that explains the failure.
 
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 
 use clift_include::abi::{ArgSlot, KernelEntry, Resources};
+use clift_include::check::KernelChecks;
 
 use super::specialize::Specializations;
 
@@ -16,6 +18,8 @@ pub struct Program {
     pub log: String,
     /// Bytes of program-scope variables in global memory (`CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE`).
     pub global_variable_bytes: u64,
+    /// Addresses of the program-scope variables.
+    pub data: Range<u64>,
     /// Keeps machine code and program-scope variables alive; hold a clone while a launch may run.
     pub memory: Arc<dyn Any + Send + Sync>,
 }
@@ -47,6 +51,8 @@ pub struct Kernel {
     pub has_barrier: bool,
     /// Code specialized for the images of a launch, if the kernel accesses images. [`Kernel::entry`] must not be launched then.
     pub specializations: Option<Arc<Specializations>>,
+    /// What its code checks; `None` if it checks nothing.
+    pub checks: Option<Arc<KernelChecks>>,
 }
 
 /// One kernel parameter.

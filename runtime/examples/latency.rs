@@ -43,6 +43,7 @@ fn launch(entry: clift_include::abi::GroupRunFn, groups: u64, cost: &Arc<KernelC
         local_arg_bytes: 0,
         printf_sink: None,
         info: Some(cost.clone()),
+        checks: None,
     })))
 }
 

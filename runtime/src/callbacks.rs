@@ -16,7 +16,7 @@ use crate::{clock, fault, printf};
 
 /// The table every launch's [`WgContext::callbacks`] points to.
 pub static CALLBACKS: Callbacks =
-    Callbacks { printf: on_printf, fault: on_fault, clock: on_clock, enter: on_enter, copy: on_copy };
+    Callbacks { printf: on_printf, fault: on_fault, clock: on_clock, enter: on_enter, copy: on_copy, check: on_check };
 
 /// Maximum length of a fault's message in bytes; the remainder is cut off.
 const MESSAGE_MAX: usize = 4 << 10;
@@ -75,6 +75,19 @@ unsafe extern "C" fn on_printf(
         running.print(&text).then_some(0)
     }));
     printed.ok().flatten().unwrap_or(-1)
+}
+
+/// [`Callbacks::check`].
+///
+/// # Safety
+/// As documented there.
+unsafe extern "C" fn on_check(ctx: *const WgContext, site: u64, place: u64, bytes: u64, item: u64) -> i32 {
+    let permitted = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: generated code passes the context it was given.
+        let (running, ctx) = unsafe { (launch_of(ctx)?, ctx.as_ref()?) };
+        Some(running.permits(ctx, site, place, bytes, item))
+    }));
+    permitted.ok().flatten().map_or(0, i32::from)
 }
 
 /// [`Callbacks::clock`].

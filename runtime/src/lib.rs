@@ -10,9 +10,11 @@
 //! - [`memory`]: host allocations, slices of them, copies and fills;
 //! - [`image`]: encodes colours as image elements;
 //! - [`printf`], [`callbacks`]: functions called by generated code;
+//! - [`check`]: judges and reports accesses of checked kernels;
 //! - [`clock`], [`status`]: the times and statuses of events.
 
 pub mod callbacks;
+pub mod check;
 pub mod clock;
 pub mod fault;
 mod fpenv;

@@ -118,6 +118,7 @@ fn launch(groups: u64) -> Command {
         local_arg_bytes: 0,
         printf_sink: None,
         info: None,
+        checks: None,
     })))
 }
 

@@ -6,6 +6,7 @@
 
 mod bad_input;
 mod buffers;
+mod checking;
 mod child;
 mod demo;
 mod documents;

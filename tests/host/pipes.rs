@@ -482,7 +482,7 @@ fn arguments() {
 
     let info = |index, name| cl3::kernel::get_kernel_arg_info(kernel.get(), index, name).expect("the information");
     let qualifier = cl_ulong::from(info(0, cl3::kernel::CL_KERNEL_ARG_TYPE_QUALIFIER));
-    assert_eq!(qualifier, cl3::kernel::CL_KERNEL_ARG_TYPE_PIPE.into());
+    assert_eq!(qualifier, u64::from(cl3::kernel::CL_KERNEL_ARG_TYPE_PIPE));
     let access = u32::from(info(0, cl3::kernel::CL_KERNEL_ARG_ACCESS_QUALIFIER));
     assert_eq!(access, cl3::kernel::CL_KERNEL_ARG_ACCESS_WRITE_ONLY);
     assert_eq!(String::from(info(0, cl3::kernel::CL_KERNEL_ARG_TYPE_NAME)), "int");

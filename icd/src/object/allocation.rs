@@ -76,6 +76,11 @@ impl Allocations {
         all.remove(&start)
     }
 
+    /// Start addresses and sizes.
+    pub fn ranges(&self) -> Vec<(u64, u64)> {
+        self.0.lock().values().map(|found| (found.start() as u64, found.bytes.len() as u64)).collect()
+    }
+
     /// The allocation that contains an address.
     pub fn at(&self, address: usize) -> Option<Allocation> {
         self.holding(address, 1)

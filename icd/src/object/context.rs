@@ -84,6 +84,16 @@ impl Context {
         nearest?.upgrade().filter(|buffer| address - buffer.bytes().as_ptr().addr() < buffer.bytes().len())
     }
 
+    /// Start addresses and sizes of all memory that the application may address by pointer.
+    pub fn ranges(&self) -> Vec<(u64, u64)> {
+        let mut ranges = self.allocations.ranges();
+        let buffers: Vec<_> = self.addressed.lock().values().cloned().collect();
+        // The last reference to a buffer may be dropped here, so the lock is not held.
+        let buffers = buffers.iter().filter_map(Weak::upgrade);
+        ranges.extend(buffers.map(|mem| (mem.bytes().as_ptr().addr() as u64, mem.bytes().len() as u64)));
+        ranges
+    }
+
     /// Adds a queue of this context.
     pub fn add_queue(&self, queue: &Ref<Queue>) {
         let mut queues = self.queues.lock();

@@ -7,8 +7,10 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
+use clift_include::check::KernelChecks;
 use clift_include::image::{self, ArgFact};
 use clift_jit::{ArgInfo, ArgKind};
+use clift_runtime::check::Reported;
 use clift_runtime::launch::{ArgBlock, KernelCost};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -27,6 +29,8 @@ pub struct Kernel {
     executable: Arc<Executable>,
     index: usize,
     launch_info: Arc<KernelInfo>,
+    /// What its code checks and has reported.
+    checks: Option<(Arc<KernelChecks>, Arc<Reported>)>,
     args: Mutex<Args>,
 }
 
@@ -96,7 +100,8 @@ impl Kernel {
         let context = Arc::downgrade(program.context());
         let launch_info =
             Arc::new(KernelInfo { executable: executable.clone(), index, context, cost: KernelCost::default() });
-        Self { program, executable, index, launch_info, args: Mutex::new(args) }
+        let checks = info.checks.as_ref().map(|checks| (checks.clone(), Arc::new(Reported::none(checks))));
+        Self { program, executable, index, launch_info, checks, args: Mutex::new(args) }
     }
 
     /// A kernel with the same arguments. The caller has called [`Program::attach`] for it.
@@ -106,6 +111,7 @@ impl Kernel {
             executable: self.executable.clone(),
             index: self.index,
             launch_info: self.launch_info.clone(),
+            checks: self.checks.clone(),
             args: Mutex::new(self.args.lock().clone()),
         }
     }
@@ -123,6 +129,11 @@ impl Kernel {
     /// The kernel compiler's information about it.
     pub fn info(&self) -> &clift_jit::Kernel {
         &self.executable.program.kernels[self.index]
+    }
+
+    /// What its code checks, and which bugs have been reported.
+    pub fn checks(&self) -> Option<&(Arc<KernelChecks>, Arc<Reported>)> {
+        self.checks.as_ref()
     }
 
     /// What its launches share.
@@ -189,8 +200,38 @@ impl Kernel {
                 }
             }
         }
+        for bounds in self.checks.iter().flat_map(|(checks, _)| &checks.bounds) {
+            let Some(value) = &args.values[bounds.arg.index as usize] else { continue };
+            let (before, total) = self.bounds(value);
+            place(&mut block, bounds.offset, &before.to_le_bytes());
+            place(&mut block, bounds.offset + 8, &total.to_le_bytes());
+        }
         let local_arg_bytes = local_end - self.info().resources.local_bytes;
         Ok(PreparedArgs { block, buffers, local_arg_bytes, objects, facts })
+    }
+
+    /// The object behind a pointer argument: its bytes in front of the pointer, and all its bytes.
+    fn bounds(&self, value: &ArgValue) -> (u64, u64) {
+        // A pointer that no function of OpenCL returned: the device shares the host's address space.
+        let anything = (1 << 62, 1 << 63);
+        let allocated = |address: u64| {
+            let found = self.program.context().allocations().at(address as usize)?;
+            Some((address - found.start() as u64, found.bytes.len() as u64))
+        };
+        match value {
+            ArgValue::Address(0) | ArgValue::DeviceAddress(0, _) => (0, 0),
+            ArgValue::Address(address) => allocated(*address).unwrap_or(anything),
+            ArgValue::DeviceAddress(address, buffer) => match buffer.as_ref().and_then(Weak::upgrade) {
+                Some(mem) => {
+                    let bytes = mem.bytes();
+                    (address.wrapping_sub(bytes.as_ptr().addr() as u64), bytes.len() as u64)
+                }
+                None => allocated(*address).unwrap_or(anything),
+            },
+            ArgValue::Buffer(mem) => (0, mem.upgrade().map_or(0, |mem| mem.bytes().len() as u64)),
+            ArgValue::Local(size) => (0, *size),
+            ArgValue::Data(_) | ArgValue::Image(_) | ArgValue::Sampler(_) => anything,
+        }
     }
 
     /// `CL_KERNEL_LOCAL_MEM_SIZE`: its own local variables, and the local arguments set so far.

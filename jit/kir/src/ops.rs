@@ -200,6 +200,8 @@ pub enum TypeRule {
     Lib,
     /// n operands: scalar pointer to the format, then any values -> i32.
     Printf,
+    /// 4 operands: i64 -> i32.
+    Check,
     /// No operands; a terminator with a target.
     Jump,
     /// 1 operand: b1.
@@ -663,6 +665,9 @@ op_table! {
         Printf             "printf"          None       Printf        ReadWrite   Varying     CONTROL;
         /// The time: a count of nanoseconds that never goes back.
         Clock              "clock"           None       Query64       ReadWrite   Varying     CONTROL;
+        /// Asks the launch's checker about an access: the number of its site, its offset in the object (or its address, if the object is
+        /// unknown), its size in bytes, the work-item's global linear id. 0 if it must not be performed; the checker has reported it.
+        Check              "check"           None       Check         ReadWrite   Varying     CONTROL;
     }
 
     /// Ends of blocks.

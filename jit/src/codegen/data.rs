@@ -94,6 +94,12 @@ impl ProgramData {
         self.addresses[global]
     }
 
+    /// Addresses of all variables.
+    pub(crate) fn range(&self) -> std::ops::Range<u64> {
+        let start = self.base.as_ptr() as u64;
+        start..start + self.layout.size() as u64
+    }
+
     /// Bytes of variables in global memory.
     pub(crate) fn global_bytes(&self) -> u64 {
         self.global_bytes

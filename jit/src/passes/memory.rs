@@ -201,6 +201,10 @@ impl Write {
             }
             Effects::Write | Effects::ReadWrite | Effects::Convergent => {}
         }
+        if data.op == Opcode::Check {
+            // It reads nothing that the kernel writes, and writes nothing that the kernel reads.
+            return None;
+        }
         let (place, orders) = if matches!(data.op, Opcode::Store | Opcode::MaskedStore) {
             (through(Some(func.dfg.ty(data.args[1]).bytes())), false)
         } else if data.op == Opcode::Scatter {

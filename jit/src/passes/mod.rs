@@ -25,7 +25,7 @@ mod trip_count;
 mod unroll;
 mod util;
 
-pub(crate) use util::Replacements;
+pub(crate) use util::{Replacements, clone_inst};
 
 use clift_kir::{Function, Module};
 

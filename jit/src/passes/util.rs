@@ -88,7 +88,7 @@ pub(super) fn set_jump(func: &mut Function, inst: Inst, call: BlockCall) {
 }
 
 /// A copy of an instruction, which is not in the layout yet.
-pub(super) fn clone_inst(func: &mut Function, inst: Inst, rename: impl FnMut(Value) -> Value) -> Inst {
+pub(crate) fn clone_inst(func: &mut Function, inst: Inst, rename: impl FnMut(Value) -> Value) -> Inst {
     let data = func.dfg.inst(inst).clone();
     let types: Vec<_> = func.dfg.results(inst).iter().map(|&value| func.dfg.ty(value)).collect();
     let clone = func.dfg.make_inst(data, &types);

@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | import | `spirv` | a module at stage *imported*, and descriptions of the kernels |
 //! | canonical | `passes` | stage *canonical*; the interpreter runs kernels at this stage |
+//! | checks | `check` | stage *canonical*, with checks of the kernel's accesses, if the options ask for them |
 //! | images | `builtins::image` | image accesses expanded for certain formats and samplers |
 //! | spmd | `spmd` | stage *looped*, memory requirements, and a line of the build log on request |
 //! | clean | `passes` | stage *looped*, cleaned up |
@@ -35,7 +36,7 @@ use crate::{BuildError, Options, Program, spirv};
 /// Names that [`Options::dump`] may contain: stages whose result goes to the build log, and the output of the backends.
 ///
 /// [`REPORT`] is another such name.
-pub const DUMPS: &[&str] = &["imported", "canonical", "widened", "looped", "clean", "legal", "clif", "asm"];
+pub const DUMPS: &[&str] = &["imported", "canonical", "checked", "widened", "looped", "clean", "legal", "clif", "asm"];
 
 /// The name in [`Options::dump`] that puts the vectorizer's report on each kernel into the build log.
 pub const REPORT: &str = "vectorize";

@@ -5,8 +5,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
+use clift_include::check::KernelChecks;
 use clift_kir::analysis::written_args;
-use clift_kir::{Func, Function, Module, Stage};
+use clift_kir::{Func, Function, KernelData, Module, Stage};
 use rustc_hash::FxHashMap;
 
 use super::PANIC;
@@ -19,8 +20,8 @@ use crate::codegen::data::ProgramData;
 use crate::codegen::{Backend, CompileError, CompiledKernels, KernelCode};
 use crate::guard::guarded;
 use crate::specialize::{Specialization, Specializations};
-use crate::spirv::Imported;
-use crate::{BuildError, Kernel, Options, Program, passes};
+use crate::spirv::{Imported, KernelDesc};
+use crate::{BackendChoice, BuildError, Kernel, Options, Program, check, passes};
 
 /// Runs all stages after the import of a module.
 pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> Result<Program, BuildError> {
@@ -35,6 +36,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             arg.written = written.contains(&arg.slot.offset);
         }
     }
+    let checks = instrument(&mut observer, &mut module, &kernels, options)?;
     let data = Arc::new(ProgramData::new(&module)?);
     let global_variable_bytes = data.global_bytes();
     let accesses = image::has_accesses_in(&module).then(|| Arc::new(module.clone()));
@@ -59,7 +61,8 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
         .enumerate()
         .zip(needs)
         .zip(executable.entries)
-        .map(|(((number, desc), needs), entry)| {
+        .zip(checks)
+        .map(|((((number, desc), needs), entry), checks)| {
             let usual = Specialization { entry, resources: needs.resources, memory: executable.memory.clone() };
             let specializations = accesses.as_ref().and_then(|accesses| {
                 let width = needs.resources.width;
@@ -80,10 +83,12 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
                 private_bytes: needs.private_bytes,
                 has_barrier: needs.has_barrier,
                 specializations,
+                checks,
             }
         })
         .collect();
-    Ok(Program { kernels, log: observer.log, global_variable_bytes, memory: executable.memory })
+    let range = data.range();
+    Ok(Program { kernels, log: observer.log, global_variable_bytes, data: range, memory: executable.memory })
 }
 
 /// Takes every kernel of a module to stage *canonical*. Other functions lose their bodies; they have been inlined into their
@@ -99,6 +104,36 @@ fn canonicalize(observer: &StageObserver<'_>, module: &mut Module, options: &Opt
         }
     }
     Ok(())
+}
+
+/// Inserts the checks that the options ask for; none for the interpreter.
+fn instrument(
+    observer: &mut StageObserver<'_>,
+    module: &mut Module,
+    kernels: &[KernelDesc],
+    options: &Options,
+) -> Result<Vec<Option<Arc<KernelChecks>>>, BuildError> {
+    if options.checks.is_empty() || options.backend == BackendChoice::Interp {
+        return Ok(vec![None; kernels.len()]);
+    }
+    let mut tables = Vec::new();
+    for (number, desc) in kernels.iter().enumerate() {
+        let KernelData { func, mut arg_block_bytes, .. } = module.kernels[number].clone();
+        let is_canonical = module.funcs[func].stage == Stage::Canonical;
+        tables.push(if is_canonical {
+            let table = with_function(module, func, |module, func| {
+                let table = check::instrument(module, func, &desc.args, &mut arg_block_bytes, options.checks);
+                observer.passes(module, func, |func, after| passes::run(func, check::CLEANUP, after))?;
+                Ok::<_, BuildError>(table)
+            })?;
+            module.kernels[number].arg_block_bytes = arg_block_bytes;
+            Some(table)
+        } else {
+            None
+        });
+    }
+    observer.module("checked", module)?;
+    Ok(tables)
 }
 
 /// Expands a kernel's image accesses for the images and samplers that `facts` describes. The kernel stays *canonical*.

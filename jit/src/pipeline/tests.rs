@@ -107,11 +107,16 @@ unsafe extern "C" fn fault(ctx: *const WgContext, message: *const u8, len: u64) 
     }
 }
 
+extern "C" fn check(_: *const WgContext, _: u64, _: u64, _: u64, _: u64) -> i32 {
+    1
+}
+
 extern "C" fn clock() -> u64 {
     0
 }
 
-static CALLBACKS: Callbacks = Callbacks { printf, fault, clock, enter: unprotected::enter, copy: unprotected::copy };
+static CALLBACKS: Callbacks =
+    Callbacks { printf, fault, clock, enter: unprotected::enter, copy: unprotected::copy, check };
 
 /// Runs all groups of a launch, in runs of at most `run` groups.
 pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, args: &[u8], run: u64) -> CallbackLog {

@@ -99,11 +99,16 @@ unsafe extern "C" fn fault(ctx: *const WgContext, message: *const u8, len: u64) 
     }
 }
 
+extern "C" fn check(_: *const WgContext, _: u64, _: u64, _: u64, _: u64) -> i32 {
+    1
+}
+
 extern "C" fn clock() -> u64 {
     0
 }
 
-static CALLBACKS: Callbacks = Callbacks { printf, fault, clock, enter: unprotected::enter, copy: unprotected::copy };
+static CALLBACKS: Callbacks =
+    Callbacks { printf, fault, clock, enter: unprotected::enter, copy: unprotected::copy, check };
 
 /// How to build and split a launch.
 #[derive(Clone, Debug)]

@@ -107,11 +107,16 @@ unsafe extern "C" fn printf(_: *const WgContext, _: *const u8, _: *const PrintfA
 
 unsafe extern "C" fn fault(_: *const WgContext, _: *const u8, _: u64) {}
 
+extern "C" fn check(_: *const WgContext, _: u64, _: u64, _: u64, _: u64) -> i32 {
+    1
+}
+
 extern "C" fn clock() -> u64 {
     0
 }
 
-static CALLBACKS: Callbacks = Callbacks { printf, fault, clock, enter: unprotected::enter, copy: unprotected::copy };
+static CALLBACKS: Callbacks =
+    Callbacks { printf, fault, clock, enter: unprotected::enter, copy: unprotected::copy, check };
 
 /// Runs a kernel over a batch.
 fn launch(kernel: &Kernel, block: &[u64; 3]) {

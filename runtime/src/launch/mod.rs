@@ -22,6 +22,7 @@ pub use args::ArgBlock;
 pub use cost::KernelCost;
 pub(crate) use running::{Running, Slot};
 
+use crate::check::LaunchChecks;
 use crate::fault::LaunchInfo;
 use crate::graph::{self, Ended, Node, TaskError, Work};
 use crate::ndrange::NdRange;
@@ -52,6 +53,8 @@ pub struct Launch {
     /// The kernel's cost estimate, which decides how many threads are woken, and what messages about faults say. Shared by the
     /// kernel's launches.
     pub info: Option<Arc<dyn LaunchInfo>>,
+    /// The checker, if the kernel is a checked one.
+    pub checks: Option<Box<LaunchChecks>>,
 }
 
 /// Executes a command on this thread; `None` when another thread will end it.

@@ -84,7 +84,7 @@ impl Running {
     /// Starts a launch on this thread. Returns the command if this thread has ended it.
     pub(crate) fn begin(mut launch: Box<Launch>, node: Arc<Node>) -> Option<Ended> {
         let local_size = launch.nd.local_size();
-        if launch.resources.may_coalesce_groups && launch.resources.scratch_item_bytes == 0 {
+        if launch.resources.may_coalesce_groups && launch.checks.is_none() && launch.resources.scratch_item_bytes == 0 {
             launch.nd = launch.nd.coalesced(node.pool.size());
         }
         let Some((local_bytes, scratch_bytes)) = arena_sizes(&launch) else {
@@ -121,7 +121,7 @@ impl Running {
             let status = running.end();
             let mut retired = running.launch;
             // Only its memory is kept.
-            (retired.printf_sink, retired.info) = (None, None);
+            (retired.printf_sink, retired.info, retired.checks) = (None, None, None);
             return Some(Ended { node: running.node, status, retired: Some(retired) });
         }
         let running = Arc::new(running);
@@ -159,6 +159,12 @@ impl Running {
     /// Appends `printf` output of the launch.
     pub(crate) fn print(&self, text: &[u8]) -> bool {
         self.output.lock().append(text)
+    }
+
+    /// Whether a work-item of a checked kernel may perform an access.
+    pub(crate) fn permits(&self, ctx: &WgContext, site: u64, place: u64, bytes: u64, item: u64) -> bool {
+        let Some(checks) = &self.launch.checks else { return true };
+        checks.permits(ctx, self.launch.args.bytes(), site, place, bytes, item)
     }
 
     /// Fails the launch. Groups that have not been claimed are not executed.
@@ -286,6 +292,9 @@ impl Running {
     fn end(&self) -> i32 {
         let output = core::mem::take(&mut *self.output.lock());
         output.write(self.launch.printf_sink.as_ref());
+        if let Some(checks) = &self.launch.checks {
+            checks.deliver();
+        }
         if self.has_failed()
             && let Some(reason) = self.node.fault()
         {

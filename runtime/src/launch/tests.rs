@@ -35,6 +35,7 @@ fn launch(nd: NdRange, resources: Resources, body: Box<Body>) -> (Launch, Arc<Bo
         local_arg_bytes: 0,
         printf_sink: None,
         info: None,
+        checks: None,
     };
     (launch, body)
 }

@@ -7,6 +7,7 @@ use clift_runtime::launch::Launch;
 use super::geometry::{self, Demands, MAX_DIMENSIONS};
 use super::{Submission, Wait};
 use crate::caps::limits;
+use crate::check;
 use crate::error::ClError::{InvalidContext, InvalidGlobalWorkSize, InvalidKernelArgs, InvalidValue, OutOfResources};
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
@@ -165,6 +166,8 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
         resources.width = code.resources.width;
         keep.push(code.memory);
     }
+    let reached = objects.iter().chain(buffers.iter().map(|(mem, _)| mem));
+    let checks = check::of_launch(queue.context(), kernel, reached);
     for object in objects {
         keep.push(object);
     }
@@ -181,6 +184,7 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
         local_arg_bytes,
         printf_sink: None,
         info: Some(kernel.launch_info().clone()),
+        checks,
     };
     Ok((Box::new(launch), keep))
 }

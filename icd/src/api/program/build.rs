@@ -325,7 +325,10 @@ fn with_unit<T>(
 /// The kernel compiler's options that do not come from the application.
 fn compiler_options() -> Options {
     let config = config();
-    Options { backend: config.backend, width: config.width, dump: config.dumps(), ..Options::default() }
+    let (backend, width, checks) = (config.backend, config.width, config.checks);
+    // Reports name arguments.
+    let arg_info = !checks.is_empty();
+    Options { backend, width, checks, arg_info, dump: config.dumps(), ..Options::default() }
 }
 
 /// Does the work of a build and stores its outcome. Returns whether it succeeded.

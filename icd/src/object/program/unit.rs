@@ -240,7 +240,7 @@ fn combined(base: &Options, units: &[&Unit], link: Option<&BuildOptions>) -> Opt
             relaxed: all(|math| math.relaxed),
         },
         uniform_work_groups: units.iter().any(|unit| unit.needs_uniform_work_groups()),
-        arg_info: units.iter().any(|unit| unit.has_arg_info()),
+        arg_info: base.arg_info || units.iter().any(|unit| unit.has_arg_info()),
         ..base.clone()
     }
 }

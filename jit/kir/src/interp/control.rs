@@ -69,6 +69,13 @@ impl<'m> Machine<'m, '_> {
                 let result = frame.func.dfg.result(inst);
                 frame.set(result, &[time]);
             }
+            CallOp::Check => {
+                let frame = frame(thread);
+                let operands = [0, 1, 2, 3].map(|i| frame.scalar(data.args[i]));
+                let result = frame.func.dfg.result(inst);
+                let allowed = self.observer.check(operands);
+                frame.set(result, &[u64::from(allowed)]);
+            }
         }
         Ok(Flow::Next)
     }

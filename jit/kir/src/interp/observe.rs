@@ -112,6 +112,12 @@ pub trait Observer {
         0
     }
 
+    /// A question to the launch's checker: site, place, bytes, work-item. Whether the access may be performed.
+    fn check(&mut self, operands: [u64; 4]) -> bool {
+        let _ = operands;
+        true
+    }
+
     /// The value of the clock.
     fn clock(&mut self) -> u64 {
         0

@@ -221,6 +221,7 @@ pub fn signatures(rule: TypeRule, imm: &Imm) -> Vec<Signature> {
             .collect()
         }
         TypeRule::Printf => each_two(&addresses, &stored, |p, t| (vec![p, t, i32], vec![i32])),
+        TypeRule::Check => vec![(vec![Type::I64; 4], vec![i32])],
         TypeRule::Branch => vec![(vec![Type::B1], vec![])],
         TypeRule::Switch => scalars.iter().filter(|t| t.is_int()).map(|&t| (vec![t], vec![])).collect(),
         TypeRule::Ret => vec![(RETURNS.to_vec(), vec![])],

@@ -120,7 +120,7 @@ fn allowed(report: &Checker<'_>, module: &Module, block: Block, inst: Inst) -> R
                     _ => Err("takes a format, descriptors, their count and the data at this stage".to_owned()),
                 }
             }
-            CallOp::LibCall | CallOp::Printf | CallOp::Clock => Ok(()),
+            CallOp::LibCall | CallOp::Printf | CallOp::Clock | CallOp::Check => Ok(()),
         },
         // Masked accesses, gathers and scatters are there from stage *legal* on if the backend has them.
         OpClass::Int(_)

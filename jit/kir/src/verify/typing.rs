@@ -338,6 +338,13 @@ pub fn check(data: &InstData, args: &[Type], results: &[Type], env: &Env<'_>) ->
             }
             same("result", r, Type::I32)
         }
+        TypeRule::Check => {
+            let ([site, at, bytes, item], [r]) = shape(args, results)?;
+            for (what, ty) in [("site", site), ("place", at), ("size", bytes), ("work-item", item)] {
+                same(what, ty, Type::I64)?;
+            }
+            same("result", r, Type::I32)
+        }
         TypeRule::Branch => {
             let ([cond], []) = shape(args, results)?;
             same("condition", cond, Type::B1)

@@ -42,6 +42,14 @@ impl Translator<'_> {
                 let value = self.call(function, &[], Some(types::I64));
                 self.set(inst, value);
             }
+            CallOp::Check => {
+                let context = self.context();
+                let callbacks = self.load_host(context, offset_of!(WgContext, callbacks));
+                let function = self.load_host(callbacks, offset_of!(Callbacks, check));
+                let operands = [context, args[0], args[1], args[2], args[3]];
+                let value = self.call(function, &operands, Some(types::I32));
+                self.set(inst, value);
+            }
             CallOp::Call => not_legal(op),
         }
     }

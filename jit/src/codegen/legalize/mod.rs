@@ -271,6 +271,11 @@ impl Legalizer<'_> {
                 let time = self.emit(op, &[], Imm::None, Type::I64);
                 self.set(inst, SplitValue::scalar(Type::I64, time));
             }
+            OpClass::Call(CallOp::Check) => {
+                let args: Vec<Value> = self.operands(inst).iter().map(SplitValue::only).collect();
+                let allowed = self.emit(op, &args, Imm::None, Type::I32);
+                self.set(inst, SplitValue::scalar(Type::I32, allowed));
+            }
             OpClass::Terminator(_) => self.terminator(inst),
             OpClass::Call(CallOp::Call)
             | OpClass::Sync(SyncOp::Barrier | SyncOp::NamedBarrier)

@@ -474,7 +474,9 @@ impl SpinLoopSearch<'_> {
             Effects::Write | Effects::ReadWrite => true,
             Effects::Pure | Effects::Read | Effects::Convergent | Effects::Terminator => false,
         };
-        if !writes || matches!(data.op, Opcode::AtomicLoad | Opcode::Fence | Opcode::Printf | Opcode::Clock) {
+        if !writes
+            || matches!(data.op, Opcode::AtomicLoad | Opcode::Fence | Opcode::Printf | Opcode::Clock | Opcode::Check)
+        {
             return false;
         }
         let (Some(to), Some(from)) = (shared_space(self.normal, inst), shared_space(self.normal, read)) else {

@@ -110,6 +110,10 @@ unsafe extern "C" fn no_printf(_: *const WgContext, _: *const u8, _: *const Prin
 
 unsafe extern "C" fn no_fault(_: *const WgContext, _: *const u8, _: u64) {}
 
+extern "C" fn no_check(_: *const WgContext, _: u64, _: u64, _: u64, _: u64) -> i32 {
+    1
+}
+
 extern "C" fn no_clock() -> u64 {
     0
 }
@@ -120,6 +124,7 @@ pub(super) static CALLBACKS: Callbacks = Callbacks {
     clock: no_clock,
     enter: unprotected::enter,
     copy: unprotected::copy,
+    check: no_check,
 };
 
 /// The context of a launch.

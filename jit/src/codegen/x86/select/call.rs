@@ -56,6 +56,14 @@ impl Selector<'_> {
                 let result = self.call(callee, &[], false);
                 self.set(inst, result);
             }
+            CallOp::Check => {
+                let context = self.context();
+                let callee = self.callback(context, offset_of!(Callbacks, check));
+                let mut operands = vec![context];
+                operands.extend(&args);
+                let result = self.call(callee, &operands, false);
+                self.set(inst, result);
+            }
             CallOp::Call => not_legal(op),
         }
     }

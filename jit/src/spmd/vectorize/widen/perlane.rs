@@ -30,7 +30,7 @@ impl Widener<'_> {
         self.report.per_lane.push((data.op, self.loc));
         let result = self.func.dfg.single_result(inst);
         let components = result.map(|result| self.func.dfg.ty(result));
-        if self.lanes_in_loops || data.op == Opcode::Printf {
+        if self.lanes_in_loops || matches!(data.op, Opcode::Printf | Opcode::Check) {
             let packs = self.loop_over_lanes(inst, mask);
             if let Some(result) = result {
                 self.set(result, WideForm::Packs(packs));

@@ -1,0 +1,411 @@
+//! Runs of accesses that are tested together.
+//!
+//! A *run* consists of neighbouring accesses of a block whose addresses do not depend on one another, and of the instructions in
+//! between that depend on them. All others are computed before the test.
+
+use clift_include::check::SiteKind;
+use clift_kir::dfg::ConstData;
+use clift_kir::{Block, BlockCall, Builder, Effects, Function, Imm, Inst, IntCond, Opcode, Type, Value};
+use cranelift_entity::SecondaryMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::provenance::{Object, Place, Provenance};
+use super::sites::{Check, Sites, Size};
+use crate::passes::Replacements;
+
+/// The most accesses of a run.
+const MAX_ACCESSES: usize = 16;
+
+/// The most instructions of a run, which exist twice afterwards.
+const MAX_BODY: usize = 64;
+
+/// The size of an access.
+#[derive(Clone, Copy, Debug)]
+enum Bytes {
+    Constant(u64),
+    Value(Value),
+}
+
+/// A pointer through which an instruction accesses memory, and its check.
+#[derive(Clone, Debug)]
+struct Access {
+    kind: SiteKind,
+    pointer: Value,
+    bytes: Bytes,
+    place: Place,
+    check: Check,
+}
+
+impl Access {
+    fn object(&self) -> Option<Object> {
+        match self.check {
+            Check::Object(object, ..) => Some(object),
+            Check::None | Check::Lookup => None,
+        }
+    }
+}
+
+/// The accesses of an instruction.
+type Accesses = SmallVec<[Access; 2]>;
+
+/// Rewrites all accesses of a function.
+pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>) {
+    let provenance = Provenance::new(func);
+    let mut of: FxHashMap<Inst, Accesses> = FxHashMap::default();
+    let mut uses: SecondaryMap<Value, u32> = SecondaryMap::new();
+    for &block in func.layout.blocks() {
+        for &inst in func.layout.insts(block) {
+            func.dfg.for_each_use(inst, |value| uses[value] += 1);
+            let accesses = accesses(func, inst, &provenance, sites);
+            for access in &accesses {
+                // The tests are outside of the runs that compute these values.
+                access.place.values().for_each(|value| uses[value] += 1);
+                uses[access.pointer] += 1;
+                if let Bytes::Value(bytes) = access.bytes {
+                    uses[bytes] += 1;
+                }
+            }
+            if !accesses.is_empty() {
+                of.insert(inst, accesses);
+            }
+        }
+    }
+    let mut rewriter = Rewriter { func, sites, of, uses, replaced: Replacements::default() };
+    for block in rewriter.func.layout.blocks().to_vec() {
+        rewriter.block(block);
+    }
+    let Rewriter { func, replaced, .. } = rewriter;
+    replaced.apply(func);
+}
+
+/// The accesses of an instruction that are to be checked.
+fn accesses(func: &Function, inst: Inst, provenance: &Provenance, sites: &mut Sites<'_>) -> Accesses {
+    let data = func.dfg.inst(inst);
+    let args = &data.args;
+    let of_type = |value: Value| Bytes::Constant(func.dfg.ty(value).bytes().into());
+    let size = |value: Value| match func.dfg.as_splat_bits(value) {
+        Some(bytes) => Bytes::Constant(bytes),
+        None => Bytes::Value(value),
+    };
+    let found: SmallVec<[(SiteKind, Value, Bytes); 2]> = match data.op {
+        Opcode::Load => SmallVec::from_slice(&[(SiteKind::Load, args[0], of_type(func.dfg.result(inst)))]),
+        Opcode::Store => SmallVec::from_slice(&[(SiteKind::Store, args[0], of_type(args[1]))]),
+        Opcode::Memcpy => {
+            SmallVec::from_slice(&[(SiteKind::Store, args[0], size(args[2])), (SiteKind::Load, args[1], size(args[2]))])
+        }
+        Opcode::Memset => SmallVec::from_slice(&[(SiteKind::Store, args[0], size(args[2]))]),
+        Opcode::AtomicLoad | Opcode::AtomicRmw | Opcode::AtomicCmpxchg => {
+            SmallVec::from_slice(&[(SiteKind::Atomic, args[0], of_type(func.dfg.result(inst)))])
+        }
+        Opcode::AtomicStore => SmallVec::from_slice(&[(SiteKind::Atomic, args[0], of_type(args[1]))]),
+        _ => return Accesses::new(),
+    };
+    let mut accesses = Accesses::new();
+    for (kind, pointer, bytes) in found {
+        let place = Place::new(func, pointer);
+        let constant = match bytes {
+            Bytes::Constant(0) => continue,
+            Bytes::Constant(bytes) => Some(bytes),
+            Bytes::Value(_) => None,
+        };
+        match sites.check(func, provenance.object(pointer), &place, constant) {
+            Check::None => {}
+            check @ (Check::Object(..) | Check::Lookup) => {
+                accesses.push(Access { kind, pointer, bytes, place, check });
+            }
+        }
+    }
+    accesses
+}
+
+/// Instructions that are tested together.
+#[derive(Default)]
+struct Run {
+    body: Vec<Inst>,
+    /// The results of the body.
+    defined: FxHashSet<Value>,
+    /// Number of checked accesses.
+    accesses: usize,
+}
+
+struct Rewriter<'f, 'a> {
+    func: &'f mut Function,
+    sites: &'f mut Sites<'a>,
+    of: FxHashMap<Inst, Accesses>,
+    /// Number of uses of each value, those by tests included.
+    uses: SecondaryMap<Value, u32>,
+    replaced: Replacements,
+}
+
+impl Rewriter<'_, '_> {
+    fn block(&mut self, block: Block) {
+        let cold = self.func.layout.is_cold(block);
+        let mut here = block;
+        let mut run = Run::default();
+        for inst in self.func.layout.take_insts(block) {
+            let data = self.func.dfg.inst(inst);
+            let mut depends = false;
+            self.func.dfg.for_each_use(inst, |value| depends |= run.defined.contains(&value));
+            let effects = data.op.info().effects;
+            let Some(accesses) = self.of.get(&inst) else {
+                let is_access = self.is_plain_access(inst);
+                if effects == Effects::Pure && !depends || is_access && run.body.is_empty() {
+                    self.func.layout.append_inst(here, inst);
+                } else if (effects == Effects::Pure || is_access) && run.body.len() < MAX_BODY {
+                    self.put(&mut run, inst);
+                } else {
+                    here = self.finish(here, &mut run, cold);
+                    self.func.layout.append_inst(here, inst);
+                }
+                continue;
+            };
+            let by_lookup = accesses.iter().any(|access| matches!(access.check, Check::Lookup));
+            let operands = accesses.iter().any(|access| {
+                let size = if let Bytes::Value(bytes) = access.bytes { run.defined.contains(&bytes) } else { false };
+                size || run.defined.contains(&access.pointer)
+            });
+            if by_lookup || operands || run.accesses >= MAX_ACCESSES || run.body.len() >= MAX_BODY {
+                here = self.finish(here, &mut run, cold);
+            }
+            if by_lookup {
+                here = self.lookup(here, inst, cold);
+            } else {
+                run.accesses += 1;
+                self.put(&mut run, inst);
+            }
+        }
+    }
+
+    fn put(&self, run: &mut Run, inst: Inst) {
+        run.defined.extend(self.func.dfg.results(inst));
+        run.body.push(inst);
+    }
+
+    /// Whether an instruction accesses memory and needs no check.
+    fn is_plain_access(&self, inst: Inst) -> bool {
+        matches!(
+            self.func.dfg.inst(inst).op,
+            Opcode::Load
+                | Opcode::Store
+                | Opcode::Memcpy
+                | Opcode::Memset
+                | Opcode::AtomicLoad
+                | Opcode::AtomicStore
+                | Opcode::AtomicRmw
+                | Opcode::AtomicCmpxchg
+        )
+    }
+
+    /// A block right behind another one, as cold as the code that is rewritten, or colder.
+    fn new_block(&mut self, cold: bool) -> Block {
+        let block = self.func.append_block();
+        if cold {
+            self.func.layout.set_cold(block);
+        }
+        block
+    }
+
+    /// Emits a run behind `here`. Returns the block that follows.
+    fn finish(&mut self, here: Block, run: &mut Run, cold: bool) -> Block {
+        let Run { body, .. } = std::mem::take(run);
+        if body.is_empty() {
+            return here;
+        }
+        let mut bad: Option<Value> = None;
+        let mut tests: FxHashMap<(Value, u64), Value> = FxHashMap::default();
+        let mut offsets: FxHashMap<Value, Value> = FxHashMap::default();
+        for &inst in &body {
+            let Some(accesses) = self.of.get(&inst).cloned() else { continue };
+            for access in &accesses {
+                let Check::Object(object, size, start) = access.check else { continue };
+                let loc = self.func.locs[inst];
+                let mut b = Builder::at_end(self.func, here);
+                b.set_loc(loc);
+                let offset = *offsets.entry(access.pointer).or_insert_with(|| offset(&mut b, access, object, start));
+                let key = match access.bytes {
+                    Bytes::Constant(bytes) => (access.pointer, bytes),
+                    Bytes::Value(bytes) => (bytes, u64::MAX),
+                };
+                if matches!(access.bytes, Bytes::Constant(_)) && tests.contains_key(&key) {
+                    continue;
+                }
+                let outside = outside(&mut b, offset, access.bytes, size);
+                tests.insert(key, outside);
+                bad = Some(match bad {
+                    Some(bad) => b.int2(Opcode::Or, bad, outside),
+                    None => outside,
+                });
+            }
+        }
+        let outputs: Vec<Value> = self.outputs(&body);
+        let [fast, slow] = [cold, true].map(|cold| self.new_block(cold));
+        let after = self.new_block(cold);
+        let mut b = Builder::at_end(self.func, here);
+        let Some(bad) = bad else { unreachable!("broken invariant: a run without an access") };
+        let some = b.value(Opcode::PackAny, &[bad], Imm::None, Type::B1);
+        b.branch(some, BlockCall::new(slow, &[]), BlockCall::new(fast, &[]));
+
+        let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
+        for &inst in &body {
+            self.copy(fast, inst, &mut renamed);
+        }
+        self.leave(fast, after, &outputs, &renamed);
+
+        let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
+        let mut at = slow;
+        for &inst in &body {
+            match self.of.get(&inst).cloned() {
+                None => self.copy(at, inst, &mut renamed),
+                Some(accesses) => at = self.asked(at, inst, &accesses, &offsets, &mut renamed, true),
+            }
+        }
+        self.leave(at, after, &outputs, &renamed);
+        for &output in &outputs {
+            let ty = self.func.dfg.ty(output);
+            let param = self.func.dfg.append_param(after, ty);
+            self.replaced.set(output, param);
+        }
+        after
+    }
+
+    /// Emits an access whose object is unknown. Returns the block that follows.
+    fn lookup(&mut self, here: Block, inst: Inst, cold: bool) -> Block {
+        let accesses = self.of[&inst].clone();
+        let mut offsets: FxHashMap<Value, Value> = FxHashMap::default();
+        for access in &accesses {
+            if let Check::Object(object, _, start) = access.check {
+                let mut b = Builder::at_end(self.func, here);
+                offsets.insert(access.pointer, offset(&mut b, access, object, start));
+            }
+        }
+        let mut renamed = FxHashMap::default();
+        let after = self.asked(here, inst, &accesses, &offsets, &mut renamed, cold);
+        for (old, new) in renamed {
+            self.replaced.set(old, new);
+        }
+        after
+    }
+
+    /// Emits an instruction that is executed if the checker permits all its accesses. Returns the block that follows.
+    fn asked(
+        &mut self,
+        here: Block,
+        inst: Inst,
+        accesses: &Accesses,
+        offsets: &FxHashMap<Value, Value>,
+        renamed: &mut FxHashMap<Value, Value>,
+        cold: bool,
+    ) -> Block {
+        let loc = self.func.locs[inst];
+        let mut permitted: Option<Value> = None;
+        for access in accesses {
+            let site = self.sites.add(self.func, access.kind, access.object(), loc);
+            let mut b = Builder::at_end(self.func, here);
+            b.set_loc(loc);
+            let place = match offsets.get(&access.pointer) {
+                Some(&offset) => offset,
+                None => b.cast(Opcode::PtrToInt, access.pointer, Type::I64),
+            };
+            let answer = ask(&mut b, site, place, access.bytes);
+            permitted = Some(match permitted {
+                Some(permitted) => b.int2(Opcode::And, permitted, answer),
+                None => answer,
+            });
+        }
+        let Some(permitted) = permitted else { unreachable!("broken invariant: an access without a check") };
+        let [access, after] = [(); 2].map(|()| self.new_block(cold));
+        let result = self.func.dfg.single_result(inst);
+        let nothing: SmallVec<[Value; 1]> = result
+            .map(|value| {
+                let ty = self.func.dfg.ty(value);
+                Builder::at_end(self.func, here).constant(ConstData::splat(ty, 0))
+            })
+            .into_iter()
+            .collect();
+        let mut b = Builder::at_end(self.func, here);
+        b.set_loc(loc);
+        b.branch(permitted, BlockCall::new(access, &[]), BlockCall::new(after, &nothing));
+        self.copy(access, inst, renamed);
+        let made: SmallVec<[Value; 1]> = result.iter().map(|value| renamed[value]).collect();
+        Builder::at_end(self.func, access).jump(after, &made);
+        if let Some(result) = result {
+            let ty = self.func.dfg.ty(result);
+            let param = self.func.dfg.append_param(after, ty);
+            renamed.insert(result, param);
+        }
+        after
+    }
+
+    /// Appends a copy of an instruction.
+    fn copy(&mut self, block: Block, inst: Inst, renamed: &mut FxHashMap<Value, Value>) {
+        let clone = crate::passes::clone_inst(self.func, inst, |value| renamed.get(&value).copied().unwrap_or(value));
+        self.func.layout.append_inst(block, clone);
+        let results = self.func.dfg.results(inst).iter().copied().zip(self.func.dfg.results(clone).iter().copied());
+        renamed.extend(results);
+    }
+
+    fn leave(&mut self, block: Block, after: Block, outputs: &[Value], renamed: &FxHashMap<Value, Value>) {
+        let values: Vec<Value> = outputs.iter().map(|value| renamed[value]).collect();
+        Builder::at_end(self.func, block).jump(after, &values);
+    }
+
+    /// The results of a run that are used outside of it.
+    fn outputs(&self, body: &[Inst]) -> Vec<Value> {
+        let mut inside: FxHashMap<Value, u32> = FxHashMap::default();
+        for &inst in body {
+            self.func.dfg.for_each_use(inst, |value| *inside.entry(value).or_default() += 1);
+        }
+        let results = body.iter().flat_map(|&inst| self.func.dfg.results(inst).iter().copied());
+        results.filter(|value| self.uses[*value] > inside.get(value).copied().unwrap_or(0)).collect()
+    }
+}
+
+/// The offset of an access from the start of its object.
+fn offset(b: &mut Builder<'_>, access: &Access, object: Object, start: u64) -> Value {
+    let offset = access.place.offset(b, object);
+    if start == 0 {
+        return offset;
+    }
+    let start = b.iconst(Type::I64, start as i64);
+    b.int2(Opcode::Iadd, offset, start)
+}
+
+/// Whether an access at `offset` leaves an object.
+fn outside(b: &mut Builder<'_>, offset: Value, bytes: Bytes, size: Size) -> Value {
+    let (offset, total) = match size {
+        Size::Constant(total) => (offset, b.iconst(Type::I64, total as i64)),
+        Size::Bounds(at) => {
+            let before = b.arg(at, Type::I64);
+            let total = b.arg(at + 8, Type::I64);
+            (b.int2(Opcode::Iadd, offset, before), total)
+        }
+    };
+    match bytes {
+        Bytes::Constant(bytes) => {
+            let more = b.iconst(Type::I64, bytes as i64 - 1);
+            let limit = b.int2(Opcode::UsubSat, total, more);
+            b.icmp(IntCond::Uge, offset, limit)
+        }
+        Bytes::Value(bytes) => {
+            let zero = b.iconst(Type::I64, 0);
+            let any = b.icmp(IntCond::Ne, bytes, zero);
+            let rest = b.int2(Opcode::UsubSat, total, offset);
+            let over = b.icmp(IntCond::Ugt, bytes, rest);
+            b.int2(Opcode::And, any, over)
+        }
+    }
+}
+
+/// Asks the checker about an access. Whether it may be performed.
+fn ask(b: &mut Builder<'_>, site: usize, place: Value, bytes: Bytes) -> Value {
+    let site = b.iconst(Type::I64, site as i64);
+    let bytes = match bytes {
+        Bytes::Constant(bytes) => b.iconst(Type::I64, bytes as i64),
+        Bytes::Value(bytes) => bytes,
+    };
+    let item = b.query_linear(Opcode::GlobalLinearId);
+    let answer = b.value(Opcode::Check, &[site, place, bytes, item], Imm::None, Type::I32);
+    let zero = b.iconst(Type::I32, 0);
+    b.icmp(IntCond::Ne, answer, zero)
+}

@@ -1,0 +1,156 @@
+//! The sites of a kernel's checks, and what is known of the objects they access.
+
+use clift_include::check::{ArgBounds, ArgName, KernelChecks, Site, SiteKind, SiteObject};
+use clift_kir::{Function, Global, GlobalData, Loc};
+use cranelift_entity::PrimaryMap;
+
+use super::provenance::{Object, Place};
+use crate::program::{ArgInfo, ArgKind};
+
+/// Bytes of the bounds of an argument in the argument block.
+const BOUNDS_BYTES: u32 = 16;
+
+/// How the size of an object is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Size {
+    /// When the kernel is compiled.
+    Constant(u64),
+    /// When it is launched: the bounds are at this offset of the argument block.
+    Bounds(u32),
+}
+
+/// How an access is checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Check {
+    /// It cannot leave its object, or its object is the driver's.
+    None,
+    /// Against an object: its number for [`SiteObject`]s, its size, and where the object begins, seen from its address.
+    Object(Object, Size, u64),
+    /// By looking up the address.
+    Lookup,
+}
+
+/// Collects the sites of a kernel.
+pub(super) struct Sites<'a> {
+    pub(super) checks: KernelChecks,
+    args: &'a [ArgInfo],
+    globals: &'a PrimaryMap<Global, GlobalData>,
+    /// The end of the argument block.
+    end: u32,
+}
+
+impl<'a> Sites<'a> {
+    pub(super) fn new(
+        kernel: &str,
+        args: &'a [ArgInfo],
+        globals: &'a PrimaryMap<Global, GlobalData>,
+        arg_block_bytes: u32,
+    ) -> Sites<'a> {
+        let checks = KernelChecks { kernel: kernel.to_owned(), ..KernelChecks::default() };
+        Sites { checks, args, globals, end: arg_block_bytes.next_multiple_of(8) }
+    }
+
+    /// The size of the argument block with all bounds.
+    pub(super) fn arg_block_bytes(&self) -> u32 {
+        self.end
+    }
+
+    fn arg_name(&self, index: usize) -> ArgName {
+        ArgName { index: index as u32, name: self.args[index].name.clone() }
+    }
+
+    /// The argument by value that contains an offset of the argument block.
+    fn by_value(&self, offset: u32) -> Option<usize> {
+        self.args.iter().position(|arg| {
+            arg.kind == ArgKind::Value && (arg.slot.offset..arg.slot.offset + arg.slot.size).contains(&offset)
+        })
+    }
+
+    /// The index of a pointer argument's bounds.
+    fn bounds(&mut self, offset: u32) -> Option<usize> {
+        if let Some(known) = self.checks.bounds.iter().position(|bounds| bounds.value == offset) {
+            return Some(known);
+        }
+        let index = self.args.iter().position(|arg| arg.slot.offset == offset)?;
+        match self.args[index].kind {
+            ArgKind::GlobalPointer | ArgKind::ConstantPointer | ArgKind::LocalPointer { .. } => {}
+            ArgKind::Value | ArgKind::Image | ArgKind::Sampler | ArgKind::Pipe | ArgKind::Queue => return None,
+        }
+        let bounds = ArgBounds { arg: self.arg_name(index), value: offset, offset: self.end };
+        self.end += BOUNDS_BYTES;
+        self.checks.bounds.push(bounds);
+        Some(self.checks.bounds.len() - 1)
+    }
+
+    /// Whether the driver itself made the object behind an argument.
+    fn is_of_driver(&self, offset: u32) -> bool {
+        self.args.iter().any(|arg| {
+            arg.slot.offset == offset
+                && matches!(arg.kind, ArgKind::Image | ArgKind::Sampler | ArgKind::Pipe | ArgKind::Queue)
+        })
+    }
+
+    /// How an access of `bytes` bytes (if that is constant) at a place is checked.
+    pub(super) fn check(
+        &mut self,
+        func: &Function,
+        object: Option<Object>,
+        place: &Place,
+        bytes: Option<u64>,
+    ) -> Check {
+        let Some(object) = object else { return Check::Lookup };
+        let (size, start) = match object {
+            Object::Argument(offset, _) => {
+                if self.is_of_driver(offset) {
+                    return Check::None;
+                }
+                match self.bounds(offset) {
+                    Some(bounds) => (Size::Bounds(self.checks.bounds[bounds].offset), 0),
+                    None => return Check::Lookup,
+                }
+            }
+            Object::ByValue(offset) => match self.by_value(offset) {
+                Some(index) => {
+                    let slot = self.args[index].slot;
+                    (Size::Constant(slot.size.into()), u64::from(offset - slot.offset))
+                }
+                None => return Check::None,
+            },
+            Object::Variable(global, _) => (Size::Constant(self.globals[global].size), 0),
+            Object::Slot(slot) => (Size::Constant(func.slots[slot].size), 0),
+        };
+        if let (Size::Constant(size), Some(at), Some(bytes)) = (size, place.constant(), bytes)
+            && let Some(at) = at.checked_add(start as i64).and_then(|at| u64::try_from(at).ok())
+            && at.checked_add(bytes).is_some_and(|end| end <= size)
+        {
+            return Check::None;
+        }
+        Check::Object(object, size, start)
+    }
+
+    /// Adds a site and returns its number.
+    pub(super) fn add(&mut self, func: &Function, kind: SiteKind, object: Option<Object>, loc: Loc) -> usize {
+        let object = match object {
+            None => SiteObject::Unknown,
+            Some(Object::Argument(offset, _)) => match self.bounds(offset) {
+                Some(bounds) => SiteObject::Argument(bounds),
+                None => SiteObject::Unknown,
+            },
+            Some(Object::ByValue(offset)) => match self.by_value(offset) {
+                Some(index) => SiteObject::ByValue(self.arg_name(index), self.args[index].slot.size.into()),
+                None => SiteObject::None,
+            },
+            Some(Object::Variable(global, space)) => {
+                let GlobalData { name, size, .. } = &self.globals[global];
+                match space {
+                    clift_kir::Space::Local => SiteObject::Local(name.clone(), *size),
+                    _ => SiteObject::Program(name.clone(), *size),
+                }
+            }
+            Some(Object::Slot(slot)) => SiteObject::Private(func.slots[slot].size),
+        };
+        let Loc { word, line, column } = loc;
+        self.checks.sites.push(Site { kind, object, word, line, column });
+        self.checks.sites.len() - 1
+    }
+}

@@ -1,0 +1,134 @@
+//! The checker of launches of checked kernels: it judges accesses that generated code asks about, and collects reports.
+//!
+//! The code of a checked kernel calls [`LaunchChecks::permits`] (through [`clift_include::abi::Callbacks::check`]) only if a test in the
+//! code has found a bad access in a pack, or if it does not know the object. Reports are delivered when the launch ends.
+//!
+//! Deliberately not here: where reports go (the launch's sink decides), and the tests in the code (`jit/src/check`).
+
+mod report;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clift_include::abi::WgContext;
+use clift_include::check::{KernelChecks, SiteObject};
+
+pub use report::{Item, Problem, Report};
+
+use crate::sync::Mutex;
+
+/// Which sites of a kernel have been reported. Each is reported once.
+#[derive(Debug)]
+pub struct Reported(Vec<AtomicBool>);
+
+impl Reported {
+    /// None of the sites.
+    pub fn none(checks: &KernelChecks) -> Reported {
+        Reported(checks.sites.iter().map(|_| AtomicBool::new(false)).collect())
+    }
+}
+
+/// Receives the reports of a launch, before the launch is reported complete.
+pub type ReportSink = Arc<dyn Fn(&Report) + Send + Sync>;
+
+/// The checker of one launch.
+pub struct LaunchChecks {
+    kernel: Arc<KernelChecks>,
+    reported: Arc<Reported>,
+    /// The memory that pointers of unknown origin may point to: disjoint ranges in ascending order.
+    ranges: Vec<(u64, u64)>,
+    sink: ReportSink,
+    reports: Mutex<Vec<Report>>,
+}
+
+impl LaunchChecks {
+    /// The checker of a launch. `ranges` are the start addresses and sizes of the memory that its kernel may access through pointers
+    /// other than its arguments.
+    pub fn new(
+        kernel: Arc<KernelChecks>,
+        reported: Arc<Reported>,
+        mut ranges: Vec<(u64, u64)>,
+        sink: ReportSink,
+    ) -> LaunchChecks {
+        ranges.sort_unstable();
+        LaunchChecks { kernel, reported, ranges, sink, reports: Mutex::default() }
+    }
+
+    /// Whether a work-item may perform an access; reports it if not. `args` is the argument block.
+    pub(crate) fn permits(&self, ctx: &WgContext, args: &[u8], site: u64, place: u64, bytes: u64, item: u64) -> bool {
+        let Some(described) = usize::try_from(site).ok().and_then(|site| self.kernel.sites.get(site)) else {
+            return false;
+        };
+        let (before, total) = match &described.object {
+            SiteObject::Argument(index) => match self.kernel.bounds.get(*index) {
+                Some(bounds) => (word(args, bounds.offset), word(args, bounds.offset + 8)),
+                None => (0, 0),
+            },
+            SiteObject::ByValue(_, size)
+            | SiteObject::Local(_, size)
+            | SiteObject::Program(_, size)
+            | SiteObject::Private(size) => (0, *size),
+            SiteObject::Unknown => {
+                let own = [(ctx.local_mem, ctx.local_mem_bytes), (ctx.scratch, ctx.scratch_bytes)];
+                let own = own.map(|(start, size)| (start.addr() as u64, size));
+                let args = (args.as_ptr().addr() as u64, args.len() as u64);
+                let nearest = self.ranges.partition_point(|(start, _)| *start <= place).checked_sub(1);
+                let known = nearest.map(|at| self.ranges[at]);
+                if own.into_iter().chain([args]).chain(known).any(|range| contains(range, place, bytes)) {
+                    return true;
+                }
+                (0, 0)
+            }
+            SiteObject::None => return true,
+        };
+        let at = place.wrapping_add(before);
+        if bytes == 0 || contains((0, total), at, bytes) {
+            return true;
+        }
+        if !self.reported.0[site as usize].swap(true, Ordering::Relaxed) {
+            let item = Item::of(ctx, item);
+            let problem = Problem::OutOfBounds { place: at, bytes, size: total };
+            let report = Report::new(&self.kernel, described, problem, item);
+            self.reports.lock().push(report);
+        }
+        false
+    }
+
+    /// Passes the reports to the sink; called when the launch ends.
+    pub(crate) fn deliver(&self) {
+        let mut reports = core::mem::take(&mut *self.reports.lock());
+        reports.sort_by_key(|report| (report.line, report.column, report.word));
+        for report in &reports {
+            (self.sink)(report);
+        }
+    }
+}
+
+/// Whether a range contains all bytes of an access.
+fn contains((start, size): (u64, u64), place: u64, bytes: u64) -> bool {
+    place >= start && place - start < size && bytes <= size - (place - start)
+}
+
+/// A number in the argument block.
+fn word(args: &[u8], offset: u32) -> u64 {
+    let bytes = args.get(offset as usize..).and_then(|rest| rest.first_chunk());
+    bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        assert!(contains((10, 4), 10, 4) && contains((10, 4), 13, 1));
+        assert!(!contains((10, 4), 9, 1) && !contains((10, 4), 14, 1) && !contains((10, 4), 12, 3));
+        assert!(!contains((0, 8), u64::MAX, 1) && !contains((0, 8), 0, u64::MAX));
+    }
+
+    #[test]
+    fn bounds_come_from_the_argument_block() {
+        let args = [0, 0, 0, 0, 0, 0, 0, 0, 5, 1, 0, 0, 0, 0, 0, 0];
+        assert_eq!((word(&args, 0), word(&args, 8), word(&args, 12)), (0, 261, 0));
+    }
+}

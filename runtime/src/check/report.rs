@@ -1,0 +1,212 @@
+//! Reports of checked kernels, as text and as JSON.
+
+use std::fmt::{self, Write as _};
+
+use clift_include::abi::WgContext;
+use clift_include::check::{ArgName, KernelChecks, Site, SiteKind, SiteObject};
+
+/// A work-item by its ids.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Item {
+    /// `get_global_id`.
+    pub global: [u64; 3],
+    /// `get_group_id`.
+    pub group: [u64; 3],
+    /// `get_local_id`.
+    pub local: [u64; 3],
+}
+
+impl Item {
+    /// The work-item with a global linear id.
+    pub(crate) fn of(ctx: &WgContext, linear: u64) -> Item {
+        let [x, y, _] = ctx.global_size.map(|size| size.max(1));
+        let from_zero = [linear % x, linear / x % y, linear / x / y];
+        Item {
+            global: core::array::from_fn(|d| ctx.global_offset[d] + from_zero[d]),
+            group: core::array::from_fn(|d| from_zero[d] / ctx.local_size[d].max(1)),
+            local: core::array::from_fn(|d| from_zero[d] % ctx.local_size[d].max(1)),
+        }
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// An access leaves its object, and has not been performed.
+    OutOfBounds {
+        /// Offset of the access in the object, as a signed number; its address if the object is unknown.
+        place: u64,
+        /// Bytes of the access.
+        bytes: u64,
+        /// Bytes of the object.
+        size: u64,
+    },
+}
+
+impl Problem {
+    /// The word of `CLIFT_CHECK` that finds it.
+    pub fn class(&self) -> &'static str {
+        match self {
+            Problem::OutOfBounds { .. } => "memory",
+        }
+    }
+}
+
+/// A bug of a kernel. Each instruction is reported once, for the first work-item found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// What is wrong.
+    pub problem: Problem,
+    /// Name of the kernel.
+    pub kernel: String,
+    /// What the instruction does.
+    pub kind: SiteKind,
+    /// The object that it accesses.
+    pub object: String,
+    /// The work-item.
+    pub item: Item,
+    /// Source line; 0 if unknown.
+    pub line: u32,
+    /// Source column; 0 if unknown.
+    pub column: u32,
+    /// Word offset in the SPIR-V module plus one; 0 if unknown.
+    pub word: u32,
+}
+
+impl Report {
+    pub(super) fn new(kernel: &KernelChecks, site: &Site, problem: Problem, item: Item) -> Report {
+        let object = match &site.object {
+            SiteObject::Argument(index) => {
+                kernel.bounds.get(*index).map_or_else(String::new, |bounds| argument(&bounds.arg))
+            }
+            SiteObject::ByValue(arg, _) => argument(arg),
+            SiteObject::Local(name, _) => format!("local variable `{name}`"),
+            SiteObject::Program(name, _) => format!("program-scope variable `{name}`"),
+            SiteObject::Private(_) => "a private variable".to_owned(),
+            SiteObject::Unknown | SiteObject::None => String::new(),
+        };
+        let (kernel, kind) = (kernel.kernel.clone(), site.kind);
+        Report { problem, kernel, kind, object, item, line: site.line, column: site.column, word: site.word }
+    }
+
+    /// The report as a JSON object.
+    pub fn to_json(&self) -> String {
+        let mut text = String::from("{");
+        let mut field = |name: &str, value: &dyn fmt::Display| {
+            let comma = if text.len() > 1 { "," } else { "" };
+            let _ = write!(text, "{comma}\"{name}\":{value}");
+        };
+        field("class", &Quoted(self.problem.class()));
+        field("kernel", &Quoted(&self.kernel));
+        field("access", &Quoted(name(self.kind)));
+        field("line", &self.line);
+        field("column", &self.column);
+        field("word", &self.word.saturating_sub(1));
+        for (name, [x, y, z]) in
+            [("global_id", self.item.global), ("group_id", self.item.group), ("local_id", self.item.local)]
+        {
+            field(name, &format_args!("[{x},{y},{z}]"));
+        }
+        match &self.problem {
+            Problem::OutOfBounds { place, bytes, size } => {
+                field("bytes", bytes);
+                if self.object.is_empty() {
+                    field("address", place);
+                } else {
+                    field("object", &Quoted(&self.object));
+                    field("offset", &place.cast_signed());
+                    field("object_bytes", size);
+                }
+            }
+        }
+        field("text", &Quoted(&self.to_string()));
+        text.push('}');
+        text
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel `{}`", self.kernel)?;
+        match (self.line, self.word) {
+            (0, 0) => {}
+            (0, word) => write!(f, ", word {} of the module", word - 1)?,
+            (line, _) => write!(f, ", line {line}:{}", self.column)?,
+        }
+        match &self.problem {
+            Problem::OutOfBounds { place, bytes, size } => {
+                write!(f, ": {} of {bytes} bytes out of bounds: ", name(self.kind))?;
+                if self.object.is_empty() {
+                    write!(f, "no memory of the launch is at address {place:#x}")?;
+                } else {
+                    write!(f, "offset {} in {}, which has {size} bytes", place.cast_signed(), self.object)?;
+                }
+            }
+        }
+        let [a, b, c] =
+            [self.item.global, self.item.local, self.item.group].map(|[x, y, z]| format!("({x}, {y}, {z})"));
+        write!(f, "; work-item {a} (local {b}, group {c})")
+    }
+}
+
+fn name(kind: SiteKind) -> &'static str {
+    match kind {
+        SiteKind::Load => "load",
+        SiteKind::Store => "store",
+        SiteKind::Atomic => "atomic access",
+    }
+}
+
+fn argument(arg: &ArgName) -> String {
+    match &arg.name {
+        Some(name) => format!("argument {} `{name}`", arg.index),
+        None => format!("argument {}", arg.index),
+    }
+}
+
+/// A string of JSON.
+struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' => write!(f, "\\{c}")?,
+                c if c.is_control() => write!(f, "\\u{:04x}", c as u32)?,
+                c => f.write_char(c)?,
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_json() {
+        let report = Report {
+            problem: Problem::OutOfBounds { place: 4u64.wrapping_neg(), bytes: 4, size: 16 },
+            kernel: "k\"".to_owned(),
+            kind: SiteKind::Load,
+            object: "argument 0 `a`".to_owned(),
+            item: Item { global: [7, 0, 0], group: [1, 0, 0], local: [3, 0, 0] },
+            line: 3,
+            column: 9,
+            word: 100,
+        };
+        assert_eq!(
+            report.to_string(),
+            "kernel `k\"`, line 3:9: load of 4 bytes out of bounds: offset -4 in argument 0 `a`, which has 16 bytes; \
+             work-item (7, 0, 0) (local (3, 0, 0), group (1, 0, 0))"
+        );
+        let json = report.to_json();
+        assert!(
+            json.starts_with("{\"class\":\"memory\",\"kernel\":\"k\\\"\",\"access\":\"load\",\"line\":3,"),
+            "{json}"
+        );
+        assert!(json.contains("\"offset\":-4,\"object_bytes\":16"), "{json}");
+    }
+}
