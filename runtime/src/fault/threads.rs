@@ -197,7 +197,7 @@ impl Record {
     /// Why the current work is to be stopped, if it is.
     pub(super) fn stop_requested(&self) -> Option<StopReason> {
         let work = self.work.load(Ordering::SeqCst);
-        if work % 2 == 0 || self.stop.load(Ordering::SeqCst) != work {
+        if work.is_multiple_of(2) || self.stop.load(Ordering::SeqCst) != work {
             return None;
         }
         let failed = self.reason.load(Ordering::Relaxed) == StopReason::Failed as u8;
