@@ -153,7 +153,8 @@ impl Legalizer<'_> {
         let addresses = self.address_parts(pointers, words);
         let chunk = addresses.chunk;
         let mask = self.mask_parts(mask, chunk);
-        let bits = self.lanewise(Opcode::PtrToInt, &Imm::None, &[addresses.clone()], ty.with_elem(Elem::I64));
+        let bits =
+            self.lanewise(Opcode::PtrToInt, &Imm::None, std::slice::from_ref(&addresses), ty.with_elem(Elem::I64));
         let aligned = self.op2_bits(Opcode::And, &bits, !(WORD_BYTES - 1));
         let aligned = self.lanewise(Opcode::IntToPtr, &Imm::None, &[aligned], addresses.ty);
         let aligned = self.regroup(&aligned, chunk);
