@@ -261,7 +261,7 @@ impl Memory for HostMemory<'_> {
 
     fn read(&mut self, _access: &Accessor, address: u64, bytes: &mut [u8]) -> Result<(), Fault> {
         self.check(address, bytes.len() as u64, false)?;
-        self.copy(bytes.as_mut_ptr(), address as *const u8, bytes.len()).ok_or_else(|| Fault::OutOfBounds {
+        self.copy(bytes.as_mut_ptr(), address as *const u8, bytes.len()).ok_or(Fault::OutOfBounds {
             address,
             size: bytes.len() as u64,
             write: false,
@@ -271,7 +271,7 @@ impl Memory for HostMemory<'_> {
 
     fn write(&mut self, _access: &Accessor, address: u64, bytes: &[u8]) -> Result<(), Fault> {
         self.check(address, bytes.len() as u64, true)?;
-        self.copy(address as *mut u8, bytes.as_ptr(), bytes.len()).ok_or_else(|| Fault::OutOfBounds {
+        self.copy(address as *mut u8, bytes.as_ptr(), bytes.len()).ok_or(Fault::OutOfBounds {
             address,
             size: bytes.len() as u64,
             write: true,

@@ -16,7 +16,7 @@ use crate::spirv::{Imported, KernelDesc};
 use crate::spmd::tests::generate::{Barriers, Rng, kernel};
 use crate::spmd::tests::harness::Launch;
 use crate::spmd::tests::{launches, seeds};
-use crate::{BackendChoice, BuildError, Kernel, Options, Program};
+use crate::{BackendChoice, BuildError, Checks, Kernel, Options, Program};
 
 /// A handwritten module as if it had been imported.
 pub(crate) fn imported(module: Module) -> Imported {
@@ -296,9 +296,9 @@ fn broken_invariants_are_build_errors() {
 fn dumps_go_to_the_log() {
     let module = parse(ADD);
     let dump = super::DUMPS.iter().map(|&name| name.to_owned()).collect();
-    let program =
-        super::build(imported(module), &Options { dump, backend: BackendChoice::Cranelift, ..Options::default() })
-            .unwrap();
+    let checks = Checks { memory: true };
+    let options = Options { dump, checks, backend: BackendChoice::Cranelift, ..Options::default() };
+    let program = super::build(imported(module), &options).unwrap();
     for stage in super::DUMPS {
         assert!(program.log.contains(&format!("; {stage}")), "{stage}");
     }
