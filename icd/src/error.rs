@@ -5,6 +5,7 @@
 
 use clift_include::cl;
 use clift_include::cl::cl_int;
+use clift_runtime::geometry::SizeError;
 
 /// Result of an entry point.
 pub type ClResult<T> = Result<T, ClError>;
@@ -105,6 +106,18 @@ cl_errors! {
     IncompatibleCommandQueue = CL_INCOMPATIBLE_COMMAND_QUEUE_KHR,
     InvalidMutableCommand = CL_INVALID_MUTABLE_COMMAND_KHR,
     InvalidSemaphore = CL_INVALID_SEMAPHORE_KHR,
+}
+
+impl From<SizeError> for ClError {
+    fn from(error: SizeError) -> Self {
+        match error {
+            SizeError::InvalidWorkDimension => ClError::InvalidWorkDimension,
+            SizeError::InvalidGlobalOffset => ClError::InvalidGlobalOffset,
+            SizeError::InvalidGlobalWorkSize => ClError::InvalidGlobalWorkSize,
+            SizeError::InvalidWorkGroupSize => ClError::InvalidWorkGroupSize,
+            SizeError::InvalidWorkItemSize => ClError::InvalidWorkItemSize,
+        }
+    }
 }
 
 impl From<std::collections::TryReserveError> for ClError {

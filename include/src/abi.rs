@@ -114,6 +114,8 @@ pub struct Callbacks {
     /// Reports undefined behaviour that the interpreter detected, or a deadlock of sub-groups: `message` is UTF-8 of `len` bytes.
     /// The launch ends with an error status; the run should return soon after.
     pub fault: unsafe extern "C" fn(ctx: *const WgContext, message: *const u8, len: u64),
+    /// A [`Request`](crate::request::Request) of device-side enqueue, by its number: `operands` are `count` words. Each request states its result.
+    pub request: unsafe extern "C" fn(ctx: *const WgContext, number: u32, operands: *const u64, count: u64) -> u64,
     /// The time in nanoseconds, of the monotonic clock that profiling uses.
     pub clock: extern "C" fn() -> u64,
     /// Calls machine code from an entry that is not machine code itself: `run`, with the other arguments. If the code faults, it is
@@ -237,6 +239,12 @@ impl Resources {
         let row = x.checked_next_multiple_of(u64::from(self.width.max(1)))?;
         let items = row.checked_mul(y)?.checked_mul(z)?;
         self.scratch_item_bytes.checked_mul(items)?.checked_add(self.scratch_fixed_bytes)
+    }
+
+    /// Number of sub-groups of a work-group of the given size; `None` on overflow. Each is inside one row of work-items.
+    pub fn sub_group_count(&self, local_size: [u64; 3]) -> Option<u64> {
+        let [x, y, z] = local_size;
+        x.div_ceil(self.width.max(1).into()).checked_mul(y)?.checked_mul(z)
     }
 
     /// The number of work-groups at the start of a row of groups for which [`KernelEntry::packed`] may be called in a launch of

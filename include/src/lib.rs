@@ -4,7 +4,8 @@
 //! - [`abi`]: the interface between generated code and the runtime;
 //! - [`check`]: what the code of checked kernels says about its accesses;
 //! - [`image`]: formats, descriptors and samplers of images;
-//! - [`pipe`]: the layout of pipes.
+//! - [`pipe`]: the layout of pipes;
+//! - [`request`]: what generated code asks of the runtime for device-side enqueue.
 //!
 //! `jit` and `runtime` do not depend on each other: everything they share is here.
 
@@ -13,3 +14,4 @@ pub mod check;
 pub mod cl;
 pub mod image;
 pub mod pipe;
+pub mod request;

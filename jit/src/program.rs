@@ -14,6 +14,9 @@ use super::specialize::Specializations;
 pub struct Program {
     /// Kernels in the order of the modules' entry points.
     pub kernels: Vec<Kernel>,
+    /// Kernels that only kernels enqueue, by the number in their requests. The first argument is the captures, the others are local
+    /// memory.
+    pub children: Vec<Kernel>,
     /// Remarks for the build log; empty if there are none.
     pub log: String,
     /// Bytes of program-scope variables in global memory (`CL_PROGRAM_BUILD_GLOBAL_VARIABLE_TOTAL_SIZE`).
@@ -49,6 +52,8 @@ pub struct Kernel {
     pub private_bytes: u64,
     /// Whether it contains a work-group barrier.
     pub has_barrier: bool,
+    /// Whether it makes requests of device-side enqueue.
+    pub enqueues: bool,
     /// Code specialized for the images of a launch, if the kernel accesses images. [`Kernel::entry`] must not be launched then.
     pub specializations: Option<Arc<Specializations>>,
     /// What its code checks; `None` if it checks nothing.

@@ -42,6 +42,7 @@ fn launch(entry: clift_include::abi::GroupRunFn, groups: u64, cost: &Arc<KernelC
         nd,
         local_arg_bytes: 0,
         printf_sink: None,
+        enqueuing: None,
         info: Some(cost.clone()),
         checks: None,
     })))

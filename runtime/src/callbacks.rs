@@ -12,11 +12,18 @@ use clift_include::abi::{Callbacks, GroupRunFn, PrintfArg, WgContext};
 
 use crate::launch::Running;
 use crate::printf::FormatError;
-use crate::{clock, fault, printf};
+use crate::{clock, enqueue, fault, printf};
 
 /// The table every launch's [`WgContext::callbacks`] points to.
-pub static CALLBACKS: Callbacks =
-    Callbacks { printf: on_printf, fault: on_fault, clock: on_clock, enter: on_enter, copy: on_copy, check: on_check };
+pub static CALLBACKS: Callbacks = Callbacks {
+    printf: on_printf,
+    fault: on_fault,
+    request: enqueue::on_request,
+    clock: on_clock,
+    enter: on_enter,
+    copy: on_copy,
+    check: on_check,
+};
 
 /// Maximum length of a fault's message in bytes; the remainder is cut off.
 const MESSAGE_MAX: usize = 4 << 10;
@@ -25,7 +32,7 @@ const MESSAGE_MAX: usize = 4 << 10;
 ///
 /// # Safety
 /// `ctx` is null, or points to a context created by the runtime whose launch is in execution.
-unsafe fn launch_of<'a>(ctx: *const WgContext) -> Option<&'a Running> {
+pub(crate) unsafe fn launch_of<'a>(ctx: *const WgContext) -> Option<&'a Running> {
     // SAFETY: by contract the context is valid or null, and its `launch` is null or a `Running` that outlives the call.
     unsafe { ctx.as_ref().and_then(|ctx| ctx.launch.cast::<Running>().as_ref()) }
 }

@@ -5,8 +5,9 @@
 //!
 //! - [`graph`]: queues, commands and events: dependencies, and what happens when a command ends;
 //! - [`pool`]: the worker threads and how they find work (`pool/README.md` is the protocol);
-//! - [`launch`], [`ndrange`]: one kernel launch, its geometry and its execution;
+//! - [`launch`], [`geometry`], [`ndrange`]: one kernel launch, its geometry and its execution;
 //! - [`fault`]: faults of kernels and copies end a command, not the process;
+//! - [`mod@enqueue`]: kernels that kernels enqueue;
 //! - [`memory`]: host allocations, slices of them, copies and fills;
 //! - [`image`]: encodes colours as image elements;
 //! - [`printf`], [`callbacks`]: functions called by generated code;
@@ -16,8 +17,10 @@
 pub mod callbacks;
 pub mod check;
 pub mod clock;
+pub mod enqueue;
 pub mod fault;
 mod fpenv;
+pub mod geometry;
 pub mod graph;
 pub mod image;
 pub mod launch;

@@ -117,6 +117,7 @@ fn launch(groups: u64) -> Command {
         nd: NdRange::new(1, [groups, 1, 1], [0; 3], [1; 3]).expect("it is legal"),
         local_arg_bytes: 0,
         printf_sink: None,
+        enqueuing: None,
         info: None,
         checks: None,
     })))

@@ -9,6 +9,7 @@ mod buffers;
 mod checking;
 mod child;
 mod demo;
+mod device_enqueue;
 mod documents;
 mod events;
 mod faults;

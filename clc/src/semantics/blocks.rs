@@ -60,7 +60,7 @@ impl Checker<'_, '_> {
             span,
             end: span,
         };
-        let info = FunctionInfo::new(declared.ty.ty);
+        let info = FunctionInfo { is_block: true, ..FunctionInfo::new(declared.ty.ty) };
         let id = self.add_function(function, info);
         self.record_call(id, span);
         let state = FunctionState {

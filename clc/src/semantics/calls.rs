@@ -7,6 +7,8 @@ use crate::tree::FunctionId;
 
 impl Checker<'_, '_> {
     /// Checks the calls of what the program can run: everything that its kernels reach if it is whole; otherwise everything.
+    ///
+    /// A block literal is no call: a function may enqueue a block that calls the function. So a block's function begins a path.
     pub(crate) fn check_calls(&mut self) {
         let count = self.module.functions.len();
         let mut callees: Vec<Vec<(FunctionId, Span)>> = vec![Vec::new(); count];
@@ -18,12 +20,14 @@ impl Checker<'_, '_> {
         let whole = self.session.options.whole_program;
         let is_root =
             |function: &crate::tree::Function| function.body.is_some() && (!whole || function.kernel.is_some());
-        let roots: Vec<usize> = (0..count).filter(|index| is_root(&self.module.functions[*index])).collect();
+        let is_block = |index: usize| self.functions.get(index).is_some_and(|info| info.is_block);
+        let blocks: Vec<bool> = (0..count).map(is_block).collect();
+        let mut roots: Vec<usize> = (0..count).rev().filter(|index| is_root(&self.module.functions[*index])).collect();
         // 0: not seen; 1: on the path from the root; 2: done.
         let mut marks = vec![0_u8; count];
         let mut path: Vec<(usize, usize)> = Vec::new();
         let mut reported = vec![false; count];
-        for root in roots {
+        while let Some(root) = roots.pop() {
             if marks[root] != 0 {
                 continue;
             }
@@ -37,6 +41,10 @@ impl Checker<'_, '_> {
                 };
                 *next += 1;
                 let index = callee.0 as usize;
+                if blocks.get(index) == Some(&true) {
+                    roots.push(index);
+                    continue;
+                }
                 match marks.get(index) {
                     Some(0) => {
                         if self.module.functions[index].body.is_some() {

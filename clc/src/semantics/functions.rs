@@ -238,6 +238,7 @@ impl Checker<'_, '_> {
             unavailable: attributes.unavailable.clone(),
             warn_unused_result: attributes.warn_unused_result,
             is_pure: attributes.pure,
+            is_block: false,
         };
         self.add_function(function, info)
     }

@@ -25,6 +25,8 @@ pub(crate) struct FunctionInfo {
     pub warn_unused_result: bool,
     /// `pure` or `const`: a call whose value is unused is worth a warning.
     pub is_pure: bool,
+    /// Whether it is a block's.
+    pub is_block: bool,
 }
 
 impl FunctionInfo {
@@ -39,6 +41,7 @@ impl FunctionInfo {
             unavailable: None,
             warn_unused_result: false,
             is_pure: false,
+            is_block: false,
         }
     }
 }

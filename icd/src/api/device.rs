@@ -3,6 +3,7 @@
 use clift_include::cl::*;
 use clift_include::{image, pipe};
 use clift_runtime::clock;
+use clift_runtime::enqueue::DeviceEvents;
 
 use super::partition;
 use crate::caps::{self, Limits, configuration};
@@ -121,7 +122,7 @@ pub fn get_info(device: Handle<Device>, name: cl_device_info, info: Info<'_>) ->
                 Ok(answer) => answer,
                 Err(info) => match language_info(name, info) {
                     Ok(answer) => answer,
-                    Err(info) => image_info(name, info).unwrap_or_else(|info| absent_info(name, info)),
+                    Err(info) => image_info(name, info).unwrap_or_else(|info| pipe_info(name, info)),
                 },
             },
         },
@@ -169,6 +170,12 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
         CL_DEVICE_QUEUE_ON_HOST_PROPERTIES => {
             info.value(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
         }
+        CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES => info.value(caps::DEVICE_ENQUEUE_CAPABILITIES),
+        CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES => info.value(caps::DEVICE_QUEUE_PROPERTIES),
+        CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE => info.value(caps::PREFERRED_DEVICE_QUEUE_BYTES),
+        CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE => info.value(caps::MAX_DEVICE_QUEUE_BYTES),
+        CL_DEVICE_MAX_ON_DEVICE_QUEUES => info.value(caps::MAX_DEVICE_QUEUES),
+        CL_DEVICE_MAX_ON_DEVICE_EVENTS => info.value(DeviceEvents::MAX as cl_uint),
         CL_DEVICE_SINGLE_FP_CONFIG => info.value(single),
         CL_DEVICE_DOUBLE_FP_CONFIG => info.value(double),
         CL_DEVICE_HALF_FP_CONFIG => info.value(half),
@@ -326,20 +333,13 @@ fn image_info(name: cl_device_info, info: Info<'_>) -> Result<ClResult<Written>,
     })
 }
 
-/// Queries about pipes, and about a feature that is not supported: device queues.
-fn absent_info(name: cl_device_info, info: Info<'_>) -> ClResult<Written> {
+/// Queries about pipes.
+fn pipe_info(name: cl_device_info, info: Info<'_>) -> ClResult<Written> {
     match name {
         CL_DEVICE_PIPE_SUPPORT => info.bool(true),
         CL_DEVICE_MAX_PIPE_ARGS => info.value(pipe::MAX_PIPE_ARGS),
         CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS => info.value(pipe::MAX_RESERVATIONS),
         CL_DEVICE_PIPE_MAX_PACKET_SIZE => info.value(pipe::MAX_PACKET_BYTES),
-
-        CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES => info.value::<cl_device_device_enqueue_capabilities>(0),
-        CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES => info.value::<cl_command_queue_properties>(0),
-        CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE
-        | CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE
-        | CL_DEVICE_MAX_ON_DEVICE_QUEUES
-        | CL_DEVICE_MAX_ON_DEVICE_EVENTS => info.value::<cl_uint>(0),
 
         // CL_INVALID_VALUE if param_name is not one of the supported values
         _ => Err(InvalidValue),

@@ -104,8 +104,8 @@ pub fn get_profiling_info(event: Handle<Event>, name: cl_profiling_info, info: I
         CL_PROFILING_COMMAND_SUBMIT => info.value(times.submit),
         CL_PROFILING_COMMAND_START => info.value(times.start),
         CL_PROFILING_COMMAND_END => info.value(times.end),
-        // The end of the command including its child commands on the device, of which there are none.
-        CL_PROFILING_COMMAND_COMPLETE => info.value(times.end),
+        // The end of the command including its child commands on the device.
+        CL_PROFILING_COMMAND_COMPLETE => info.value(times.complete),
         // CL_INVALID_VALUE if param_name is not one of the supported values
         _ => Err(InvalidValue),
     }

@@ -10,7 +10,7 @@ use clift_jit::{AccessQualifier, AddressQualifier, ArgInfo, ArgKind, TypeQualifi
 use super::program::build::built;
 use crate::caps::{OPENCL_VERSION, limits};
 use crate::error::ClError::{
-    self, InvalidArgIndex, InvalidArgSize, InvalidArgValue, InvalidContext, InvalidDevice, InvalidDeviceQueue,
+    InvalidArgIndex, InvalidArgSize, InvalidArgValue, InvalidContext, InvalidDevice, InvalidDeviceQueue,
     InvalidKernelName, InvalidMemObject, InvalidProgramExecutable, InvalidSampler, InvalidValue,
     KernelArgInfoNotAvailable, MaxSizeRestrictionExceeded,
 };
@@ -20,6 +20,7 @@ use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{HostPtr, InBytes, Out, OutArray, Text};
 use crate::object::buffer::Mem;
 use crate::object::device::Device;
+use crate::object::device_queue::DeviceQueue;
 use crate::object::kernel::{ArgValue, Kernel};
 use crate::object::program::Program;
 use crate::object::sampler::Sampler;
@@ -130,16 +131,16 @@ pub fn arg_value(kernel: &Kernel, index: cl_uint, size: usize, value: InBytes) -
             ensure(Ref::ptr_eq(mem.context(), kernel.program().context()), InvalidContext)?;
             ArgValue::Buffer(Arc::downgrade(&mem))
         }
-        // There are no device queues, so no value is valid:
         // CL_INVALID_DEVICE_QUEUE if the argument is a device queue, but arg_value does not point to one
-        ArgKind::Queue => return Err(no_object(size, value, InvalidDeviceQueue)),
+        ArgKind::Queue => {
+            // CL_INVALID_ARG_SIZE if arg_value points to a queue and arg_size is not the size of its handle
+            ensure(value.is_null() || size == size_of::<cl_command_queue>(), InvalidArgSize)?;
+            let queue = value.read::<Handle<DeviceQueue>>().ok_or(InvalidDeviceQueue)?;
+            let queue = queue.get().map_err(|_| InvalidDeviceQueue)?;
+            ensure(Ref::ptr_eq(queue.context(), kernel.program().context()), InvalidDeviceQueue)?;
+            ArgValue::Queue(Arc::downgrade(&queue))
+        }
     })
-}
-
-/// The error for an argument of an object type that is not supported.
-fn no_object(size: usize, value: InBytes, invalid: ClError) -> ClError {
-    // CL_INVALID_ARG_SIZE if arg_value points to an object and arg_size is not the size of its handle
-    if !value.is_null() && size != size_of::<cl_mem>() { InvalidArgSize } else { invalid }
 }
 
 /// The value of an image argument.

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use clift_include::cl::*;
+use clift_runtime::geometry::{self, Request};
 
-use super::enqueue::geometry;
 use super::enqueue::ndrange::{demands, sizes};
 use super::kernel::{apply_exec_info, arg_value, svm_arg_value};
 use super::recording::snapshot;
@@ -17,7 +17,6 @@ use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{HostPtr, In, InArray, InBytes};
 use crate::object::command_buffer::{CommandBuffer, MutableCommand, PreparedLaunch, RecordedLaunch};
-use crate::object::request::Request;
 
 /// `clUpdateMutableCommandsKHR`
 pub fn update(

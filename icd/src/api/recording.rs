@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use clift_include::cl::*;
+use clift_runtime::geometry::{self, Request};
 
-use super::enqueue::geometry;
 use super::enqueue::ndrange::{demands, sizes};
 use super::enqueue::transfer::Triple;
 use super::enqueue::{fill, image, pointer, transfer};
@@ -27,7 +27,6 @@ use crate::object::command_buffer::{
 use crate::object::kernel::Kernel;
 use crate::object::operation::{Operation, Task};
 use crate::object::queue::Queue;
-use crate::object::request::Request;
 
 /// The arguments that all functions which record a command have: the first three and the last four.
 #[derive(Clone, Copy, Debug)]

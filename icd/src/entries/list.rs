@@ -58,7 +58,7 @@ slots {
     [9] clCreateCommandQueue(
         context: Handle<Context>, device: Handle<Device>, properties: cl_command_queue_properties,
     ) -> object = queue::create;
-    [10] clRetainCommandQueue(queue: Handle<Queue>) -> status = retain;
+    [10] clRetainCommandQueue(queue: Handle<Queue>) -> status = queue::retain;
     [11] clReleaseCommandQueue(queue: Handle<Queue>) -> status = queue::release;
     [12] clGetCommandQueueInfo(queue: Handle<Queue>, param_name: cl_command_queue_info) -> info = queue::get_info;
     [13] clSetCommandQueueProperty(

@@ -79,6 +79,8 @@ pub struct BuildOptions {
     pub opt_disable: bool,
     /// `-cl-kernel-arg-info`.
     pub kernel_arg_info: bool,
+    /// `-g`: device-side enqueue says why it failed.
+    pub debug: bool,
     /// `-cl-strict-aliasing`.
     pub strict_aliasing: bool,
     /// `-cl-uniform-work-group-size`.
@@ -214,7 +216,15 @@ const OPTIONS: &[OptionRow] = &[
             Ok(())
         },
     },
-    OptionRow { name: "-g", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow {
+        name: "-g",
+        value: OptionValue::None,
+        stages: BOTH,
+        apply: |o, _| {
+            o.debug = true;
+            Ok(())
+        },
+    },
     // Optimization levels as in C compilers.
     OptionRow { name: "-O", value: OptionValue::Optional, stages: BOTH, apply: optimization },
     // The input language, as in AMD's compiler, clang and cl_khr_spir.

@@ -7,12 +7,12 @@
 use std::sync::{Arc, Weak};
 
 use clift_include::cl::*;
+use clift_runtime::geometry::Request;
 use parking_lot::Mutex;
 
 use super::kernel::Kernel;
 use super::operation::Operation;
 use super::queue::Queue;
-use super::request::Request;
 use crate::ffi::handle::{Object, Ref, cl_object};
 
 /// A command buffer.

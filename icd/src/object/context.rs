@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use clift_include::cl::cl_context_properties;
+use clift_runtime::enqueue::DeviceEvents;
 use parking_lot::Mutex;
 
 use super::allocation::Allocations;
 use super::buffer::Mem;
 use super::device::Device;
+use super::device_queue::DeviceQueue;
 use super::queue::Queue;
 use crate::ffi::callback::{ContextNotify, ObjectNotify};
 use crate::ffi::handle::{Handle, Object, Ref, cl_object};
@@ -22,6 +24,8 @@ pub struct Context {
     notify: (ContextNotify, UserData),
     destructors: Mutex<Vec<Destructor>>,
     queues: Mutex<Vec<Weak<Object<Queue>>>>,
+    device_queues: Mutex<DeviceQueues>,
+    device_events: Arc<DeviceEvents>,
     /// Buffers whose addresses the application may query, by these addresses.
     addressed: Mutex<BTreeMap<usize, Weak<Object<Mem>>>>,
     // The last field, so that it is freed after the destructor callbacks have been called.
@@ -33,6 +37,20 @@ cl_object!(Context, b"ctxt", InvalidContext);
 /// A registered destructor callback with its arguments.
 type Destructor = (ObjectNotify<Context>, Handle<Context>, UserData);
 
+/// The device queues of a context.
+#[derive(Debug, Default)]
+struct DeviceQueues {
+    all: Vec<Weak<Object<DeviceQueue>>>,
+    /// The default queue of each device that has one.
+    defaults: Vec<Weak<Object<DeviceQueue>>>,
+}
+
+impl DeviceQueues {
+    fn default_of(&self, device: &Ref<Device>) -> Option<Ref<DeviceQueue>> {
+        self.defaults.iter().filter_map(Weak::upgrade).find(|queue| Ref::ptr_eq(queue.device(), device))
+    }
+}
+
 impl Context {
     /// A context for devices (without duplicates), with the property list as given.
     pub fn new(
@@ -40,8 +58,9 @@ impl Context {
         properties: Vec<cl_context_properties>,
         notify: (ContextNotify, UserData),
     ) -> Self {
-        let (destructors, queues, addressed, allocations) = Default::default();
-        Self { devices, properties, notify, destructors, queues, addressed, allocations }
+        let (destructors, queues, device_queues, device_events) = Default::default();
+        let (addressed, allocations) = Default::default();
+        Self { devices, properties, notify, destructors, queues, device_queues, device_events, addressed, allocations }
     }
 
     /// Its devices.
@@ -104,6 +123,51 @@ impl Context {
     /// The queues of this context that still exist.
     pub fn queues(&self) -> Vec<Ref<Queue>> {
         self.queues.lock().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Adds a device queue, unless there are already `most` of its device. If it is to be the default one, it becomes so; if there
+    /// already is a default queue, that is returned instead.
+    pub fn add_device_queue(&self, queue: &Ref<DeviceQueue>, most: usize) -> Option<Ref<DeviceQueue>> {
+        let mut queues = self.device_queues.lock();
+        if queue.is_created_default() {
+            if let Some(present) = queues.default_of(queue.device()) {
+                return Some(present);
+            }
+            queues.defaults.push(Arc::downgrade(queue));
+        }
+        queues.all.retain(|queue| queue.strong_count() > 0);
+        let same_device = queues.all.iter().filter_map(Weak::upgrade);
+        // Dropped without the lock.
+        let same_device: Vec<_> = same_device.filter(|other| Ref::ptr_eq(other.device(), queue.device())).collect();
+        let added = (same_device.len() < most).then(|| queue.clone());
+        if added.is_some() {
+            queues.all.push(Arc::downgrade(queue));
+        }
+        drop(queues);
+        added
+    }
+
+    /// The default queue on a device.
+    pub fn default_device_queue(&self, device: &Ref<Device>) -> Option<Ref<DeviceQueue>> {
+        self.device_queues.lock().default_of(device)
+    }
+
+    /// Replaces the default queue on the queue's device.
+    pub fn set_default_device_queue(&self, queue: &Ref<DeviceQueue>) {
+        let mut queues = self.device_queues.lock();
+        let old = queues.default_of(queue.device());
+        queues.defaults.retain(|other| {
+            let is_old = old.as_ref().is_some_and(|old| std::ptr::eq(other.as_ptr(), Arc::as_ptr(old)));
+            other.strong_count() > 0 && !is_old
+        });
+        queues.defaults.push(Arc::downgrade(queue));
+        drop(queues);
+        drop(old);
+    }
+
+    /// The events that kernels hold.
+    pub fn device_events(&self) -> &Arc<DeviceEvents> {
+        &self.device_events
     }
 
     /// Reports an error that no call can return (such as a command's failure) to the application's callback.

@@ -11,11 +11,13 @@ use clift_include::check::KernelChecks;
 use clift_include::image::{self, ArgFact};
 use clift_jit::{ArgInfo, ArgKind};
 use clift_runtime::check::Reported;
+use clift_runtime::geometry::Demands;
 use clift_runtime::launch::{ArgBlock, KernelCost};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::buffer::Mem;
+use super::device_queue::DeviceQueue;
 use super::launch_info::KernelInfo;
 use super::program::Program;
 use super::program::unit::Executable;
@@ -63,6 +65,8 @@ pub enum ArgValue {
     Image(Weak<Object<Mem>>),
     /// A sampler.
     Sampler(image::Sampler),
+    /// A device queue.
+    Queue(Weak<Object<DeviceQueue>>),
 }
 
 /// The arguments of one launch.
@@ -76,6 +80,8 @@ pub struct PreparedArgs {
     pub local_arg_bytes: u64,
     /// Images, whose descriptors' addresses are in the block, and buffers accessed by address.
     pub objects: SmallVec<[Ref<Mem>; 4]>,
+    /// Device queues, whose addresses are in the block.
+    pub queues: SmallVec<[Ref<DeviceQueue>; 1]>,
     /// Facts about images and samplers, by their offsets in the block.
     pub facts: SmallVec<[(u32, ArgFact); 4]>,
 }
@@ -170,6 +176,7 @@ impl Kernel {
         let mut block = args.block.clone();
         let mut buffers = SmallVec::new();
         let mut objects: SmallVec<_> = args.reached.iter().filter_map(Weak::upgrade).collect();
+        let mut queues = SmallVec::new();
         let mut facts = SmallVec::new();
         let mut local_end = self.info().resources.local_bytes;
         for (value, info) in args.values.iter().zip(&self.info().args) {
@@ -193,6 +200,11 @@ impl Kernel {
                     place(&mut block, info.slot.offset, &sampler.0.to_le_bytes());
                     facts.push((info.slot.offset, ArgFact::Sampler(sampler.modes())));
                 }
+                ArgValue::Queue(queue) => {
+                    let queue = queue.upgrade().ok_or(NotSet)?;
+                    place(&mut block, info.slot.offset, &queue.word().to_le_bytes());
+                    queues.push(queue);
+                }
                 ArgValue::Local(size) => {
                     let start = aligned(local_end, info);
                     place(&mut block, info.slot.offset, &start.to_le_bytes());
@@ -207,7 +219,7 @@ impl Kernel {
             place(&mut block, bounds.offset + 8, &total.to_le_bytes());
         }
         let local_arg_bytes = local_end - self.info().resources.local_bytes;
-        Ok(PreparedArgs { block, buffers, local_arg_bytes, objects, facts })
+        Ok(PreparedArgs { block, buffers, local_arg_bytes, objects, queues, facts })
     }
 
     /// The object behind a pointer argument: its bytes in front of the pointer, and all its bytes.
@@ -230,7 +242,7 @@ impl Kernel {
             },
             ArgValue::Buffer(mem) => (0, mem.upgrade().map_or(0, |mem| mem.bytes().len() as u64)),
             ArgValue::Local(size) => (0, *size),
-            ArgValue::Data(_) | ArgValue::Image(_) | ArgValue::Sampler(_) => anything,
+            ArgValue::Data(_) | ArgValue::Image(_) | ArgValue::Sampler(_) | ArgValue::Queue(_) => anything,
         }
     }
 
@@ -246,7 +258,8 @@ impl Kernel {
                 | ArgValue::DeviceAddress(..)
                 | ArgValue::Buffer(_)
                 | ArgValue::Image(_)
-                | ArgValue::Sampler(_),
+                | ArgValue::Sampler(_)
+                | ArgValue::Queue(_),
             )
             | None => end,
         })
@@ -254,15 +267,7 @@ impl Kernel {
 
     /// `CL_KERNEL_WORK_GROUP_SIZE`: limited by the device and by a worker's scratch memory.
     pub fn max_work_group_size(&self, limits: &Limits) -> usize {
-        let resources = &self.info().resources;
-        let fits = |items: usize| {
-            resources.scratch_bytes_for([items as u64, 1, 1]).is_some_and(|bytes| bytes <= MAX_SCRATCH_BYTES)
-        };
-        let mut items = limits.max_work_group_size;
-        while items > 1 && !fits(items) {
-            items /= 2;
-        }
-        items
+        max_work_group_size(self.info(), limits)
     }
 
     /// Maximum number of work-items in a sub-group, which is the number of lanes.
@@ -272,8 +277,8 @@ impl Kernel {
 
     /// Number of sub-groups of a work-group. Each is inside one row of work-items.
     pub fn sub_group_count(&self, local_size: [usize; 3]) -> usize {
-        let [x, y, z] = local_size;
-        x.div_ceil(self.sub_group_size()).saturating_mul(y).saturating_mul(z)
+        let count = self.info().resources.sub_group_count(local_size.map(|size| size as u64));
+        count.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
     }
 
     /// `CL_KERNEL_MAX_NUM_SUB_GROUPS`.
@@ -293,6 +298,31 @@ impl Kernel {
         let fits = size[0] != 0 && size.iter().product::<usize>() <= self.max_work_group_size(limits);
         let in_dims = size[dims..].iter().all(|&size| size == 1);
         (fits && in_dims && self.sub_group_count(size) == sub_groups).then_some(size)
+    }
+}
+
+/// `CL_KERNEL_WORK_GROUP_SIZE`, see [`Kernel::max_work_group_size`].
+fn max_work_group_size(kernel: &clift_jit::Kernel, limits: &Limits) -> usize {
+    let fits = |items: usize| {
+        kernel.resources.scratch_bytes_for([items as u64, 1, 1]).is_some_and(|bytes| bytes <= MAX_SCRATCH_BYTES)
+    };
+    let mut items = limits.max_work_group_size;
+    while items > 1 && !fits(items) {
+        items /= 2;
+    }
+    items
+}
+
+/// What a kernel and the device require of the sizes of launches that should occupy `workers` threads.
+pub fn demands(kernel: &clift_jit::Kernel, uniform: bool, workers: usize, limits: &Limits) -> Demands {
+    Demands {
+        required: kernel.required_local_size,
+        uniform,
+        max_group_items: max_work_group_size(kernel, limits) as u64,
+        max_item_size: limits.max_work_group_size as u64,
+        sub_groups: kernel.required_sub_groups,
+        preferred_multiple: u64::from(kernel.resources.width.max(1)),
+        workers: workers as u64,
     }
 }
 

@@ -426,6 +426,13 @@ impl<'f> Builder<'f> {
         self.value(Opcode::Printf, &args, Imm::None, Type::I32)
     }
 
+    /// A request to the runtime: its number, operands.
+    pub fn request(&mut self, number: u32, operands: &[Value]) -> Value {
+        let number = self.iconst(Type::I32, number.into());
+        let args: Operands = std::iter::once(number).chain(operands.iter().copied()).collect();
+        self.value(Opcode::Request, &args, Imm::None, Type::I64)
+    }
+
     // -- terminators --
 
     /// Goes to a block.

@@ -200,6 +200,8 @@ pub enum TypeRule {
     Lib,
     /// n operands: scalar pointer to the format, then any values -> i32.
     Printf,
+    /// n operands: scalar i32, then any scalar i32, i64 and pointers -> i64.
+    Request,
     /// 4 operands: i64 -> i32.
     Check,
     /// No operands; a terminator with a target.
@@ -663,6 +665,8 @@ op_table! {
         LibCall            "libcall"         Lib        Lib           Pure        Operands    lanes(eval::lib_call);
         /// `printf`: pointer to the format, then the values.
         Printf             "printf"          None       Printf        ReadWrite   Varying     CONTROL;
+        /// A request to the runtime: its number, then its operands. Reads memory that they point to, writes none.
+        Request            "request"         None       Request       ReadWrite   Varying     CONTROL;
         /// The time: a count of nanoseconds that never goes back.
         Clock              "clock"           None       Query64       ReadWrite   Varying     CONTROL;
         /// Asks the launch's checker about an access: the number of its site, its offset in the object (or its address, if the object is

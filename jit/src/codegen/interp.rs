@@ -146,7 +146,7 @@ fn report(context: &WgContext, message: &str) {
     unsafe { ((*context.callbacks).fault)(context, message.as_ptr(), message.len() as u64) }
 }
 
-/// Passes faults and `printf` calls to the launch, and the launch's clock to the kernel.
+/// Passes faults, `printf` calls and requests to the launch, and the launch's clock to the kernel.
 struct Reporter<'a> {
     context: &'a WgContext,
     faulted: bool,
@@ -187,6 +187,11 @@ impl Observer for Reporter<'_> {
                 data.as_ptr(),
             )
         }
+    }
+
+    fn request(&mut self, number: u32, operands: &[u64]) -> u64 {
+        // SAFETY: the callbacks are valid while the kernel runs. The kernel is responsible for the addresses.
+        unsafe { ((*self.context.callbacks).request)(self.context, number, operands.as_ptr(), operands.len() as u64) }
     }
 
     fn clock(&mut self) -> u64 {

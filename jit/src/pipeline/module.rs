@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use clift_include::check::KernelChecks;
 use clift_kir::analysis::written_args;
-use clift_kir::{Func, Function, KernelData, Module, Stage};
+use clift_kir::{Func, Function, Inst, KernelData, Module, Opcode, Stage};
 use rustc_hash::FxHashMap;
 
 use super::PANIC;
@@ -42,6 +42,10 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
     let accesses = image::has_accesses_in(&module).then(|| Arc::new(module.clone()));
     for (desc, kernel) in kernels.iter().zip(module.kernels.clone()) {
         if image::has_accesses(&module.funcs[kernel.func]) {
+            if desc.is_child {
+                let reason = "a kernel that is enqueued on the device accesses an image, which is not supported";
+                return Err(BuildError::Limit(reason.to_owned()).in_kernel(&desc.name));
+            }
             let name = &desc.name;
             let _ = writeln!(
                 observer.log,
@@ -56,7 +60,9 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
         .map(|desc| KernelRequest { name: &desc.name, sub_group_size: desc.required_sub_group_size })
         .collect();
     let (needs, executable) = compile_kernels(&mut observer, &module, &requests, &data, options)?;
-    let kernels = kernels
+    let enqueues: Vec<bool> = module.kernels.iter().map(|kernel| has_requests(&module.funcs[kernel.func])).collect();
+    let kernel_count = kernels.iter().filter(|desc| !desc.is_child).count();
+    let mut kernels: Vec<Kernel> = kernels
         .into_iter()
         .enumerate()
         .zip(needs)
@@ -82,13 +88,21 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
                 required_sub_group_size: desc.required_sub_group_size,
                 private_bytes: needs.private_bytes,
                 has_barrier: needs.has_barrier,
+                enqueues: enqueues[number],
                 specializations,
                 checks,
             }
         })
         .collect();
+    let children = kernels.split_off(kernel_count);
     let range = data.range();
-    Ok(Program { kernels, log: observer.log, global_variable_bytes, data: range, memory: executable.memory })
+    Ok(Program { kernels, children, log: observer.log, global_variable_bytes, data: range, memory: executable.memory })
+}
+
+/// Whether a function makes requests to the runtime.
+fn has_requests(func: &Function) -> bool {
+    let is_request = |&inst: &Inst| func.dfg.inst(inst).op == Opcode::Request;
+    func.layout.blocks().iter().any(|&block| func.layout.insts(block).iter().any(is_request))
 }
 
 /// Takes every kernel of a module to stage *canonical*. Other functions lose their bodies; they have been inlined into their
@@ -106,7 +120,8 @@ fn canonicalize(observer: &StageObserver<'_>, module: &mut Module, options: &Opt
     Ok(())
 }
 
-/// Inserts the checks that the options ask for; none for the interpreter.
+/// Inserts the checks that the options ask for; none for the interpreter, and none into child kernels: checks need the sizes of
+/// arguments, which only the application's launches know.
 fn instrument(
     observer: &mut StageObserver<'_>,
     module: &mut Module,
@@ -120,7 +135,7 @@ fn instrument(
     for (number, desc) in kernels.iter().enumerate() {
         let KernelData { func, mut arg_block_bytes, .. } = module.kernels[number].clone();
         let is_canonical = module.funcs[func].stage == Stage::Canonical;
-        tables.push(if is_canonical {
+        tables.push(if is_canonical && !desc.is_child {
             let table = with_function(module, func, |module, func| {
                 let table = check::instrument(module, func, &desc.args, &mut arg_block_bytes, options.checks);
                 observer.passes(module, func, |func, after| passes::run(func, check::CLEANUP, after))?;

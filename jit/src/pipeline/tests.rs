@@ -111,12 +111,16 @@ extern "C" fn check(_: *const WgContext, _: u64, _: u64, _: u64, _: u64) -> i32 
     1
 }
 
+unsafe extern "C" fn request(_: *const WgContext, _: u32, _: *const u64, _: u64) -> u64 {
+    0
+}
+
 extern "C" fn clock() -> u64 {
     0
 }
 
 static CALLBACKS: Callbacks =
-    Callbacks { printf, fault, clock, enter: unprotected::enter, copy: unprotected::copy, check };
+    Callbacks { printf, fault, request, clock, enter: unprotected::enter, copy: unprotected::copy, check };
 
 /// Runs all groups of a launch, in runs of at most `run` groups.
 pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, args: &[u8], run: u64) -> CallbackLog {

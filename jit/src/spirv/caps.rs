@@ -59,7 +59,7 @@ const CAPABILITIES: &[(Capability, Support)] = &[
     (Capability::Groups, Support::Reported),
     (Capability::SubgroupDispatch, Support::Reported),
     (Capability::NamedBarrier, Support::Reported),
-    (Capability::DeviceEnqueue, Support::Accepted),
+    (Capability::DeviceEnqueue, Support::Reported),
     (Capability::GroupNonUniform, Support::Reported),
     (Capability::GroupNonUniformVote, Support::Reported),
     (Capability::GroupNonUniformArithmetic, Support::Reported),

@@ -11,7 +11,7 @@ use super::lower::{FuncCx, Leaves, MemAccess, Phi, SharedState, Val, is_position
 use super::module::FunctionDef;
 use super::ops;
 use super::reflect::KernelDesc;
-use super::types::{TypeInfo, TypeKind};
+use super::types::{MAX_ALIGN, TypeInfo, TypeKind};
 use super::unit::{Callee, Unit};
 use super::words::{Inst, InstError};
 use crate::ImportError;
@@ -132,6 +132,7 @@ fn bind_parameters(cx: &mut FuncCx<'_>, function: &FunctionDef, role: &FunctionR
         }
         let info = cx.type_info(ty)?;
         let val = match role {
+            FunctionRole::Kernel(desc) if desc.is_child && index == 0 => captures(cx, info, desc)?,
             FunctionRole::Kernel(desc) => kernel_parameter(cx, id, info, desc.args[index].slot.offset)?,
             FunctionRole::Callee(..) if info.is_flat() => {
                 let leaves: Leaves = info.leaves.iter().map(|leaf| param(cx, leaf.ty)).collect();
@@ -202,6 +203,17 @@ fn kernel_parameter(cx: &mut FuncCx<'_>, id: u32, info: &TypeInfo, offset: u32) 
         return Ok(Val::Leaves(leaves));
     }
     Ok(Val::Memory(cx.copy_to_slot(from, info, MemAccess::aligned(info.align))?))
+}
+
+/// The address of a private copy of a child kernel's captures.
+fn captures(cx: &mut FuncCx<'_>, info: &TypeInfo, desc: &KernelDesc) -> Result<Val, InstError> {
+    let Some(ty) = info.value else { return Err(InstError::malformed("the parameter for captures is no pointer")) };
+    let bytes = u64::from(desc.args[0].slot.size);
+    let slot = cx.slot(bytes, MAX_ALIGN)?;
+    let from = cx.b.arg_addr(0);
+    cx.copy(slot, from, bytes, MemAccess::aligned(MAX_ALIGN));
+    let address = if cx.b.ty(slot) == ty { slot } else { cx.b.cast(Opcode::SpaceCast, slot, ty) };
+    Ok(Val::one(address))
 }
 
 /// Ids of the values that phis take on an edge between two blocks.

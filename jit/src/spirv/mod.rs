@@ -15,6 +15,7 @@ mod alias;
 mod builtin_imports;
 pub mod caps;
 mod cfg;
+mod children;
 mod consts;
 mod decorations;
 mod function;
@@ -43,9 +44,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use reflect::KernelDesc;
 
 use self::function::FunctionRole;
-use self::link::{CallGraph, Completeness, Links, Symbol};
+use self::link::{Completeness, Links, Symbol};
 use self::lower::SharedState;
-use self::module::Module;
+use self::module::{EntryPoint, Module};
 use self::unit::{Callee, ModuleGlobals, Ownership, Unit};
 use self::words::InstError;
 use super::{BuildError, ImportError, ModuleInput, ModuleSummary, Options, SpecConstant};
@@ -58,7 +59,8 @@ pub const MAX_NAMED_BARRIERS: u32 = 64;
 pub struct Imported {
     /// The kernels with everything they need, linked.
     pub module: clift_kir::Module,
-    /// Descriptions of the kernels for the application, in the order of `module.kernels`.
+    /// Descriptions of the kernels, in the order of `module.kernels`: those of the application, then those that only kernels
+    /// enqueue.
     pub kernels: Vec<KernelDesc>,
 }
 
@@ -161,8 +163,15 @@ fn build(
             all.collect()
         }
     };
-    let graph = CallGraph::new(&modules, &links, roots.iter().copied(), completeness)?;
-    let entries: Vec<_> = entries().collect();
+    let (graph, children) = children::reached(&modules, &links, &roots, completeness)?;
+    // Some producers declare child kernels as entry points.
+    let mut entries: Vec<_> = entries().filter(|(symbol, _)| !children.contains(*symbol)).collect();
+    let kernel_count = entries.len();
+    for &symbol in &children.list {
+        let module = &modules[symbol.module];
+        let inst = module.function(symbol.id).map_or(0, |function| function.inst);
+        entries.push((symbol, EntryPoint { inst, function: symbol.id, name: String::new() }));
+    }
 
     let shared = shared(options);
     let variables = variables(&modules, &links, &shared)?;
@@ -174,6 +183,9 @@ fn build(
         resolved.map_err(|error| in_module(error, number, inputs.len()))?;
     }
     check_imported_variables(&units, &links, &shared)?;
+    for number in 0..units.len() {
+        units[number].children = children.numbers_in(&units, &links, number);
+    }
 
     // Assigns a kir function to each symbol: kernels first, then the functions that are called.
     let mut plans: PrimaryMap<Func, FunctionPlan> = PrimaryMap::new();
@@ -204,12 +216,17 @@ fn build(
 
     let mut descs = Vec::new();
     let mut blocks = Vec::new();
-    for (symbol, entry) in &entries {
+    for (symbol, entry) in &entries[..kernel_count] {
         let unit = &units[symbol.module];
         let inst = &unit.module.insts[entry.inst];
         let function = defined(unit, symbol.id);
         let described = reflect::kernel(unit, entry, function, options.arg_info);
         let (desc, bytes) = described.map_err(|error| place(error.at(inst), symbol))?;
+        descs.push(desc);
+        blocks.push(bytes);
+    }
+    for (mut desc, bytes) in children.describe(&units).map_err(|(module, e)| in_module(e, module, inputs.len()))? {
+        desc.name = unique(&mut names, &desc.name);
         descs.push(desc);
         blocks.push(bytes);
     }

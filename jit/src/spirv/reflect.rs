@@ -14,7 +14,7 @@ use super::words::InstError;
 use crate::{AccessQualifier, AddressQualifier, ArgInfo, ArgKind, TypeQualifiers};
 
 /// Maximum size of the argument block in bytes.
-const MAX_ARG_BLOCK: u64 = 64 << 10;
+pub(super) const MAX_ARG_BLOCK: u64 = 64 << 10;
 /// Alignment of a local pointer whose pointee type is unknown.
 const UNKNOWN_ALIGN: u32 = MAX_ALIGN;
 
@@ -25,6 +25,9 @@ pub struct KernelDesc {
     pub name: String,
     /// Its parameters in order.
     pub args: Vec<ArgInfo>,
+    /// Whether kernels enqueue it, not the application. The first parameter then points to a copy of the captures, which are the
+    /// first argument.
+    pub is_child: bool,
     /// `reqd_work_group_size`.
     pub required_local_size: Option<[u64; 3]>,
     /// `work_group_size_hint`.
@@ -80,7 +83,7 @@ pub(super) fn kernel(
 }
 
 /// One parameter: its description, and its size and alignment in the argument block.
-fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), InstError> {
+pub(super) fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u32), InstError> {
     let info = unit.types.get(ty)?;
     let decorations = unit.module.decorations.of(id);
     let mut arg = ArgInfo {
@@ -188,7 +191,7 @@ fn texts(unit: &Unit, what: &str, kernel: &str, count: usize) -> Option<Vec<Stri
 }
 
 /// Reads the execution modes of a kernel.
-fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result<(), InstError> {
+pub(super) fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result<(), InstError> {
     for (mode, inst) in unit.module.modes_of(function) {
         let size = || -> Result<[u64; 3], InstError> {
             let mut size = [0; 3];

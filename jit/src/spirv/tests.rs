@@ -295,12 +295,10 @@ fn instructions_of_reported_capabilities_are_known() {
     for class in INSTRUCTION_TABLE.iter() {
         // Of images, and without a capability of their own.
         let image = class.opname.starts_with("Image") || class.opname == "SampledImage";
-        // Of kernels that kernels enqueue, though the capability of sub-groups enables them too.
-        let enqueue = class.opname.starts_with("GetKernel");
         // Of extensions that vendors made of the same capabilities.
         let foreign =
             !class.extensions.is_empty() && !class.extensions.iter().any(|name| caps::accepts_extension(name));
-        if image || enqueue || foreign || !(class.capabilities.is_empty() || class.capabilities.iter().any(reported)) {
+        if image || foreign || !(class.capabilities.is_empty() || class.capabilities.iter().any(reported)) {
             continue;
         }
         let mut operands = Vec::new();

@@ -66,6 +66,8 @@ pub(crate) struct Unit {
     pub(crate) variables: FxHashMap<u32, ModuleVariable>,
     /// Reachable functions by id; an import is mapped to the function of the exporting module.
     pub(crate) callees: FxHashMap<u32, Callee>,
+    /// Numbers of the child kernels by the ids of their functions here.
+    pub(crate) children: FxHashMap<u32, u32>,
     /// Whether a kernel forbids contraction.
     pub(crate) contraction_off: bool,
     /// Whether our own front end compiled it.
@@ -85,6 +87,7 @@ impl Unit {
             consts: Consts::default(),
             variables: FxHashMap::default(),
             callees: FxHashMap::default(),
+            children: FxHashMap::default(),
             contraction_off,
             compiled_here,
         }

@@ -165,7 +165,7 @@ pub(super) fn class(op: Opcode) -> Class {
         },
         OpClass::Call(op) => match op {
             CallOp::Call => Class::Call,
-            CallOp::LibCall | CallOp::Printf | CallOp::Clock | CallOp::Check => Class::Plain,
+            CallOp::LibCall | CallOp::Printf | CallOp::Request | CallOp::Clock | CallOp::Check => Class::Plain,
         },
         OpClass::Image(_) => Class::Call,
         OpClass::Terminator(op) => match op {

@@ -103,12 +103,16 @@ extern "C" fn check(_: *const WgContext, _: u64, _: u64, _: u64, _: u64) -> i32 
     1
 }
 
+unsafe extern "C" fn request(_: *const WgContext, _: u32, _: *const u64, _: u64) -> u64 {
+    0
+}
+
 extern "C" fn clock() -> u64 {
     0
 }
 
 static CALLBACKS: Callbacks =
-    Callbacks { printf, fault, clock, enter: unprotected::enter, copy: unprotected::copy, check };
+    Callbacks { printf, fault, request, clock, enter: unprotected::enter, copy: unprotected::copy, check };
 
 /// How to build and split a launch.
 #[derive(Clone, Debug)]

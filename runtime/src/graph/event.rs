@@ -28,6 +28,8 @@ pub struct ProfilingTimes {
     pub start: u64,
     /// Ended.
     pub end: u64,
+    /// Ended with all child commands.
+    pub complete: u64,
 }
 
 impl Event {
@@ -78,8 +80,8 @@ impl Event {
 
     /// The profiling times; `None` before the end, for user events, and when profiling is disabled.
     pub fn times(&self) -> Option<ProfilingTimes> {
-        let [queued, submit, start, end] = self.0.times()?;
-        Some(ProfilingTimes { queued, submit, start, end })
+        let [queued, submit, start, end, complete] = self.0.times()?;
+        Some(ProfilingTimes { queued, submit, start, end, complete })
     }
 
     /// Why the command failed, if the kernel or the runtime reported a reason.

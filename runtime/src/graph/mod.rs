@@ -24,5 +24,5 @@ mod tests;
 pub use event::{AlreadySet, Event, ProfilingTimes};
 pub use queue::{Command, ErrorSink, KeepAlive, Queue, QueueOptions, TaskError, WaitList, Work};
 
-pub(crate) use node::{DueCallbacks, Node, NodeKind, QueuePosition};
-pub(crate) use settle::{Ended, drain_here, finish, start};
+pub(crate) use node::{Dependency, DueCallbacks, Node, NodeKind, QueuePosition, TIMES, Timestamp};
+pub(crate) use settle::{Ended, begin_child, drain_here, end_work, finish, start, submitted};

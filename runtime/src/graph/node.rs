@@ -40,7 +40,15 @@ pub(crate) enum Timestamp {
     Submit,
     Start,
     End,
+    /// The end of the command with all its child commands.
+    Complete,
 }
+
+/// Number of profiling times.
+pub(crate) const TIMES: usize = 5;
+
+/// A function that gets the profiling times when the command ends.
+pub(crate) type TimesCallback = Box<dyn FnOnce([u64; TIMES]) + Send>;
 
 /// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,16 +66,19 @@ pub(crate) enum NodeKind {
 /// A command, or a user event (a node without work whose status is set by the application).
 pub(crate) struct Node {
     status: AtomicI32,
-    /// Number of unfinished predecessors, plus one while the command is being submitted.
+    /// Number of unfinished predecessors, plus one while the command is being submitted. While a command runs that may have
+    /// children: one for its own work, plus the unfinished children.
     pending: AtomicU32,
     /// Whether an explicit predecessor failed.
     predecessor_failed: AtomicBool,
+    /// The status of a running command that may have children, so far.
+    outcome: AtomicI32,
     pub(crate) position: QueuePosition,
     /// The pool that executes it.
     pub(crate) pool: PoolHandle,
     pub(crate) kind: NodeKind,
     profiling: bool,
-    times: [AtomicU64; 4],
+    times: [AtomicU64; TIMES],
     /// The epoch (number of forks) of the process that created the node. In a child process, a parent's unfinished node never
     /// ends.
     epoch: u32,
@@ -86,6 +97,10 @@ struct Inner {
     errors: Option<ErrorSink>,
     /// A finished launch whose memory is freed with the node. See [`super::queue`].
     retired: Option<Box<Launch>>,
+    /// Functions that get the profiling times; `None` once they have been called.
+    time_callbacks: Option<SmallVec<[TimesCallback; 1]>>,
+    /// Child commands that may not begin before the command's own work has ended.
+    gated: Vec<Arc<Node>>,
 }
 
 /// Whether a dependency propagates a failure.
@@ -95,6 +110,8 @@ pub(crate) enum Dependency {
     Explicit,
     /// From queue order: it does not.
     Implicit,
+    /// From a child command to its running parent, whose end waits for it: it does.
+    Child,
 }
 
 impl Node {
@@ -119,7 +136,7 @@ impl Node {
             Work::Launch(_) => NodeKind::Launch,
             Work::Task(_) => NodeKind::Task,
         };
-        let inner = Inner { work: Some(work), keep, errors, ..Inner::default() };
+        let inner = Inner { work: Some(work), keep, errors, time_callbacks: Some(SmallVec::new()), ..Inner::default() };
         let node = Self::build(status::QUEUED, position, pool, kind, profiling, inner);
         node.record(Timestamp::Queued);
         node
@@ -137,11 +154,12 @@ impl Node {
             status: AtomicI32::new(status),
             pending: AtomicU32::new(1),
             predecessor_failed: AtomicBool::new(false),
+            outcome: AtomicI32::new(status::COMPLETE),
             position,
             pool,
             kind,
             profiling,
-            times: [const { AtomicU64::new(0) }; 4],
+            times: [const { AtomicU64::new(0) }; TIMES],
             epoch: pool::epoch(),
             inner: Mutex::new(inner),
         }
@@ -177,12 +195,23 @@ impl Node {
         }
     }
 
-    /// The times, once the command has ended.
-    pub(crate) fn times(&self) -> Option<[u64; 4]> {
-        if !self.profiling || !self.is_ended() {
-            return None;
+    /// Records the end: that of the command's own work, unless it is known, and that of the whole command.
+    pub(crate) fn record_end(&self) {
+        if self.profiling {
+            self.record(Timestamp::Complete);
+            let complete = self.times[Timestamp::Complete as usize].load(Ordering::Relaxed);
+            let end = &self.times[Timestamp::End as usize];
+            let _ = end.compare_exchange(0, complete, Ordering::Relaxed, Ordering::Relaxed);
         }
-        Some(core::array::from_fn(|i| self.times[i].load(Ordering::Relaxed)))
+    }
+
+    /// The times, once the command has ended.
+    pub(crate) fn times(&self) -> Option<[u64; TIMES]> {
+        (self.profiling && self.is_ended()).then(|| self.recorded())
+    }
+
+    fn recorded(&self) -> [u64; TIMES] {
+        core::array::from_fn(|i| self.times[i].load(Ordering::Relaxed))
     }
 
     /// Makes `later` wait for this one, unless this one has ended already.
@@ -227,6 +256,56 @@ impl Node {
     pub(crate) fn take_resources(&self) -> (Option<Work>, KeepAlive) {
         let mut inner = self.lock();
         (inner.work.take(), core::mem::take(&mut inner.keep))
+    }
+
+    /// Begins a command that may have children.
+    pub(crate) fn begin_family(&self) {
+        self.pending.store(1, Ordering::Relaxed);
+    }
+
+    /// Keeps a child command from beginning before [`Node::end_work`]. The child is still being submitted.
+    pub(crate) fn hold_back(&self, child: Arc<Node>) {
+        self.lock().gated.push(child);
+    }
+
+    /// Ends the own work of a command that may have children. Returns the children that may begin now.
+    pub(crate) fn end_work(&self, status: i32) -> Vec<Arc<Node>> {
+        self.record(Timestamp::End);
+        if status < status::COMPLETE {
+            self.outcome.store(status, Ordering::Relaxed);
+        }
+        core::mem::take(&mut self.lock().gated)
+    }
+
+    /// Removes one child, or the own work; returns the final status if the command has ended thereby.
+    pub(crate) fn leave_family(&self, status: i32) -> Option<i32> {
+        if status < status::COMPLETE {
+            let _ = self.outcome.compare_exchange(status::COMPLETE, status, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        self.release().then(|| self.outcome.load(Ordering::Relaxed))
+    }
+
+    /// Makes `callback` get the profiling times when the command ends. If it has ended, returns the callback and the times.
+    pub(crate) fn on_times(&self, callback: TimesCallback) -> Option<(TimesCallback, [u64; TIMES])> {
+        let mut inner = self.lock();
+        match &mut inner.time_callbacks {
+            Some(list) => {
+                list.push(callback);
+                None
+            }
+            None => {
+                drop(inner);
+                Some((callback, self.recorded()))
+            }
+        }
+    }
+
+    /// Calls the functions that get the profiling times.
+    pub(crate) fn report_times(&self) {
+        let list = self.lock().time_callbacks.take();
+        for callback in list.into_iter().flatten() {
+            callback(self.recorded());
+        }
     }
 
     /// Sets a status that is not final; returns the callbacks that are now due.

@@ -110,7 +110,8 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
             SettleStep::End(Ended { node, status, retired }) => {
                 // Resources are released first: when the command's end is visible, it holds nothing any more.
                 drop_quietly(node.take_resources());
-                node.record(Timestamp::End);
+                node.record_end();
+                node.report_times();
                 tracing::trace!(queue = node.position.queue, number = node.position.sequence, status, "ends");
                 if status < status::COMPLETE
                     && let Some((reason, errors)) = node.report()
@@ -155,7 +156,11 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
 
     fn release(&mut self, dependants: SmallVec<[(Arc<Node>, Dependency); 2]>, status: i32) {
         for (node, dependency) in dependants {
-            if node.predecessor_ended(dependency, status) {
+            if dependency == Dependency::Child {
+                if let Some(status) = node.leave_family(status) {
+                    self.steps.push(SettleStep::End(Ended { node, status, retired: None }));
+                }
+            } else if node.predecessor_ended(dependency, status) {
                 self.steps.push(SettleStep::Ready(node));
             }
         }
@@ -186,9 +191,26 @@ pub(crate) fn finish(ended: Ended, keep: impl FnMut(&Node) -> bool) -> Option<Ar
 }
 
 /// Ends the submission of a command, which becomes ready if its predecessors have ended.
-pub(super) fn submitted(node: Arc<Node>) {
+pub(crate) fn submitted(node: Arc<Node>) {
     if node.release() {
         run(SettleStep::Ready(node), |_| false);
+    }
+}
+
+/// Ends the own work of a command that may have children, and lets those begin that waited for it. Returns the command if it has
+/// no unfinished children.
+pub(crate) fn end_work(node: Arc<Node>, status: i32) -> Option<Ended> {
+    for child in node.end_work(status) {
+        begin_child(child, status);
+    }
+    let status = node.leave_family(status)?;
+    Some(Ended { node, status, retired: None })
+}
+
+/// Lets a child command begin that waited for work of its parent, which ended with this status.
+pub(crate) fn begin_child(child: Arc<Node>, status: i32) {
+    if child.predecessor_ended(Dependency::Explicit, status) {
+        run(SettleStep::Ready(child), |_| false);
     }
 }
 

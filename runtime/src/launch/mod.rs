@@ -23,6 +23,7 @@ pub use cost::KernelCost;
 pub(crate) use running::{Running, Slot};
 
 use crate::check::LaunchChecks;
+use crate::enqueue::Enqueuing;
 use crate::fault::LaunchInfo;
 use crate::graph::{self, Ended, Node, TaskError, Work};
 use crate::ndrange::NdRange;
@@ -50,6 +51,8 @@ pub struct Launch {
     pub local_arg_bytes: u64,
     /// Receives the output of `printf`; `None` for standard output.
     pub printf_sink: Option<PrintfSink>,
+    /// What the kernel's requests refer to; `None` if it makes none.
+    pub enqueuing: Option<Enqueuing>,
     /// The kernel's cost estimate, which decides how many threads are woken, and what messages about faults say. Shared by the
     /// kernel's launches.
     pub info: Option<Arc<dyn LaunchInfo>>,

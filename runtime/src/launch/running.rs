@@ -17,10 +17,10 @@ use crate::callbacks::CALLBACKS;
 use crate::clock::now_ns;
 use crate::fault::{Cause, Fault, KnownMemory, LaunchInfo, LaunchPlace, StopReason, Work};
 use crate::fpenv::FpEnv;
-use crate::graph::{Ended, Node};
+use crate::graph::{self, Ended, Node};
 use crate::printf::PrintfOutput;
 use crate::sync::Mutex;
-use crate::{fault, pool, status};
+use crate::{enqueue, fault, pool, status};
 
 /// Launches with a smaller estimate run on one thread.
 const SINGLE_THREAD_NS: u64 = 8_000;
@@ -93,6 +93,9 @@ impl Running {
             report(launch.info.as_ref(), reason.to_owned());
             return Some(Ended { node, status: status::OUT_OF_RESOURCES, retired: Some(launch) });
         };
+        if launch.enqueuing.is_some() {
+            node.begin_family();
+        }
         let groups = launch.nd.total_groups();
         let nd = &launch.nd;
         let packed_row = launch.resources.packed_groups(nd.global_size(), nd.global_offset(), nd.local_size());
@@ -119,6 +122,10 @@ impl Running {
         if plan.slots == 0 {
             running.work(groups, false, false);
             let status = running.end();
+            if running.launch.enqueuing.is_some() {
+                drop(running.launch);
+                return graph::end_work(running.node, status);
+            }
             let mut retired = running.launch;
             // Only its memory is kept.
             (retired.printf_sink, retired.info, retired.checks) = (None, None, None);
@@ -154,6 +161,11 @@ impl Running {
             Ok(_) => Slot::Taken,
             Err(_) => Slot::None,
         }
+    }
+
+    /// The launch.
+    pub(crate) fn launch(&self) -> &Launch {
+        &self.launch
     }
 
     /// Appends `printf` output of the launch.
@@ -231,7 +243,12 @@ impl Running {
         }
         if done > 0 && self.unfinished.fetch_sub(done, Ordering::AcqRel) == done {
             let status = self.end();
-            return Some(Ended { node: self.node.clone(), status, retired: None });
+            let node = self.node.clone();
+            if self.launch.enqueuing.is_some() {
+                drop(self);
+                return graph::end_work(node, status);
+            }
+            return Some(Ended { node, status, retired: None });
         }
         if !exhausted {
             // This thread left early, so another one has to continue.
@@ -370,6 +387,9 @@ impl Running {
             // not change during the call. The arenas belong to this thread and are large enough.
             if let Err(fault) = unsafe { fault::enter(work, entry, ctx, args, x, run) } {
                 self.left(&fault, ctx, x, run);
+            }
+            if self.launch.enqueuing.is_some() {
+                enqueue::groups_ended(self.status.load(Ordering::Relaxed));
             }
             if self.has_failed() {
                 return;

@@ -34,6 +34,7 @@ fn launch(nd: NdRange, resources: Resources, body: Box<Body>) -> (Launch, Arc<Bo
         nd,
         local_arg_bytes: 0,
         printf_sink: None,
+        enqueuing: None,
         info: None,
         checks: None,
     };

@@ -98,11 +98,13 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Whether all parameters are `local void *`.
+    /// Whether all parameters are `local void *`, or with an extension pointers to local memory of any type.
     fn takes_local_pointers(&self, ty: &FunctionType) -> bool {
+        let any_type = self.session.options.profile.has_extension("cl_khr_device_enqueue_local_arg_types");
         ty.parameters.iter().all(|parameter| {
-            self.pointee(parameter.ty)
-                .is_some_and(|to| to.quals.space == AddressSpace::Local && *self.kind(to.ty) == TypeKind::Void)
+            self.pointee(parameter.ty).is_some_and(|to| {
+                to.quals.space == AddressSpace::Local && (any_type || *self.kind(to.ty) == TypeKind::Void)
+            })
         })
     }
 

@@ -112,6 +112,17 @@ fn recursion_and_missing_definitions_have_a_line() {
 }
 
 #[test]
+fn an_enqueued_block_may_call_the_function_that_enqueues_it() {
+    let source = "void f(int n) {
+            enqueue_kernel(get_default_queue(), CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(1), ^{ f(n - 1); g(n); });
+         }
+         kernel void k(void) { f(3); }";
+    let definition = "void g(int n); ";
+    expect(V2_0, &format!("{definition}{source}"), "2: error: undefined reference to 'g'");
+    expect(V2_0, &format!("void g(int n) {{}} {source}"), "");
+}
+
+#[test]
 fn a_declared_builtin_is_the_builtin() {
     let text = tree(V1_2, "int printf(constant char *f, ...); float sin(float x); kernel void k(float a) { sin(a); }");
     assert!(text.contains("builtin float"), "{text}");

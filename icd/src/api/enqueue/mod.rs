@@ -1,7 +1,7 @@
 //! Commands: checks, and submission to the runtime.
 //!
 //! By class: [`transfer`] (read, write, copy, also of rectangles), [`map`] (and migration), [`fill`], [`sync`] (markers,
-//! barriers), [`image`], [`native`], [`mod@pointer`] (memory by address), [`ndrange`] (kernels; their sizes in [`geometry`]).
+//! barriers), [`image`], [`native`], [`mod@pointer`] (memory by address), [`ndrange`] (kernels; their sizes in [`clift_runtime::geometry`]).
 //! This file contains what they have in common: the rules for wait lists, and [`Submission`].
 //!
 //! One rule applies to all commands on buffers and can never be violated: `CL_MISALIGNED_SUB_BUFFER_OFFSET` if a sub-buffer's
@@ -32,7 +32,6 @@ use crate::object::operation::{Operation, Task};
 use crate::object::queue::Queue;
 
 pub mod fill;
-pub mod geometry;
 pub mod image;
 pub mod map;
 pub mod native;

@@ -1,10 +1,11 @@
 //! Kernel launches: `clEnqueueNDRangeKernel`, `clEnqueueTask`, and the query for the local size that a launch would get.
 
 use clift_include::cl::*;
+use clift_runtime::enqueue::Enqueuing;
+use clift_runtime::geometry::{self, Demands, MAX_DIMENSIONS, Request};
 use clift_runtime::graph::{KeepAlive, Work};
 use clift_runtime::launch::Launch;
 
-use super::geometry::{self, Demands, MAX_DIMENSIONS};
 use super::{Submission, Wait};
 use crate::caps::limits;
 use crate::check;
@@ -12,9 +13,8 @@ use crate::error::ClError::{InvalidContext, InvalidGlobalWorkSize, InvalidKernel
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{InArray, OutArray};
-use crate::object::kernel::{Kernel, PreparedArgs, place};
+use crate::object::kernel::{self, Kernel, PreparedArgs, place};
 use crate::object::queue::Queue;
-use crate::object::request::Request;
 
 /// `clEnqueueNDRangeKernel`
 pub fn enqueue(
@@ -100,16 +100,8 @@ pub fn sizes(array: InArray<usize>, dims: cl_uint) -> Option<[u64; 3]> {
 
 /// The requirements of the kernel and the queue's device.
 pub fn demands(queue: &Queue, kernel: &Kernel) -> Demands {
-    let limits = limits();
-    Demands {
-        required: kernel.info().required_local_size,
-        uniform: kernel.executable().uniform_work_groups,
-        max_group_items: kernel.max_work_group_size(limits) as u64,
-        max_item_size: limits.max_work_group_size as u64,
-        sub_groups: kernel.info().required_sub_groups,
-        preferred_multiple: u64::from(kernel.info().resources.width.max(1)),
-        workers: queue.device().units().1 as u64,
-    }
+    let uniform = kernel.executable().uniform_work_groups;
+    kernel::demands(kernel.info(), uniform, queue.device().units().1, limits())
 }
 
 /// The kernel's arguments, after checking the rules for kernel and queue.
@@ -142,7 +134,7 @@ fn launch(
 /// A launch that may be submitted, and the resources to keep alive, after checking all rules except those for wait lists.
 pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box<Launch>, KeepAlive)> {
     // CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS: see `prepared`
-    let PreparedArgs { mut block, buffers, local_arg_bytes, objects, facts } = prepared(queue, kernel)?;
+    let PreparedArgs { mut block, buffers, local_arg_bytes, objects, queues, facts } = prepared(queue, kernel)?;
     // CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_GROUP_SIZE,
     // CL_INVALID_WORK_ITEM_SIZE: see `geometry`
     let nd = geometry::checked(request, &demands(queue, kernel))?;
@@ -171,11 +163,23 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
     for object in objects {
         keep.push(object);
     }
+    for queue in queues {
+        keep.push(queue);
+    }
     for (mem, offset) in buffers {
         let address = mem.bytes().as_ptr().expose_provenance() as u64;
         place(&mut block, offset, &address.to_le_bytes());
         keep.push(mem);
     }
+    let enqueuing = info.enqueues.then(|| {
+        let default_queue = queue.context().default_device_queue(queue.device());
+        let events = queue.context().device_events().clone();
+        Enqueuing::new(
+            kernel.executable().children.clone(),
+            events,
+            default_queue.map(|queue| queue.commands().clone()),
+        )
+    });
     let launch = Launch {
         entry,
         resources,
@@ -183,6 +187,7 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
         nd,
         local_arg_bytes,
         printf_sink: None,
+        enqueuing,
         info: Some(kernel.launch_info().clone()),
         checks,
     };

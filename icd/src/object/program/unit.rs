@@ -6,9 +6,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use clift_jit::{BuildError, FastMath, ModuleInput, Options};
+use clift_jit::{ArgKind, BuildError, FastMath, ModuleInput, Options};
+use clift_runtime::enqueue::{ChildKernel, ChildKernels, LocalArg};
+use clift_runtime::pool;
 
+use crate::caps::limits;
 use crate::frontend::{Attempt, BuildOptions, Compiler, Header, Job, KernelReflection, Profile};
+use crate::object::kernel;
 
 /// One module and its origin.
 #[derive(Debug)]
@@ -181,6 +185,8 @@ impl Unit {
 pub struct Executable {
     /// The code, and information about it.
     pub program: clift_jit::Program,
+    /// The kernels that its kernels enqueue.
+    pub children: Arc<ChildKernels>,
     /// The units it was linked from.
     pub units: Vec<Arc<Unit>>,
     /// Whether its kernels require work-groups of uniform size.
@@ -204,7 +210,9 @@ impl Executable {
         let mut program = clift_jit::compile(&inputs, &options)?;
         let log = std::mem::take(&mut program.log);
         let uniform_work_groups = options.uniform_work_groups;
-        Ok((Self { program, units, uniform_work_groups }, log))
+        let debug = link_options.is_some_and(|options| options.debug) || units.iter().any(|unit| unit.options.debug);
+        let children = Arc::new(children(&program, uniform_work_groups, debug));
+        Ok((Self { program, children, units, uniform_work_groups }, log))
     }
 
     /// Index of a kernel by its name.
@@ -219,6 +227,35 @@ impl Executable {
             .filter(|unit| unit.is_from_source())
             .find_map(|unit| Some((unit.kernels().iter().find(|kernel| kernel.name == name)?, unit.has_arg_info())))
     }
+}
+
+/// The child kernels of a program in the runtime's form.
+fn children(program: &clift_jit::Program, uniform: bool, precise_errors: bool) -> ChildKernels {
+    let limits = limits();
+    let locals = |kernel: &clift_jit::Kernel| {
+        let places = kernel.args.iter().filter_map(|arg| match arg.kind {
+            ArgKind::LocalPointer { align } => Some(LocalArg { offset: arg.slot.offset, align }),
+            ArgKind::Value
+            | ArgKind::GlobalPointer
+            | ArgKind::ConstantPointer
+            | ArgKind::Image
+            | ArgKind::Sampler
+            | ArgKind::Pipe
+            | ArgKind::Queue => None,
+        });
+        places.collect()
+    };
+    let list = program.children.iter().map(|kernel| ChildKernel {
+        entry: kernel.entry,
+        resources: kernel.resources,
+        captures_bytes: kernel.args.first().map_or(0, |captures| captures.slot.size),
+        locals: locals(kernel),
+        demands: kernel::demands(kernel, uniform, pool::worker_count(), limits),
+        preferred_multiple: limits.preferred_multiple().max(kernel.resources.width as usize) as u64,
+        enqueues: kernel.enqueues,
+        cost: Arc::default(),
+    });
+    ChildKernels { list: list.collect(), precise_errors, max_local_bytes: limits.local_mem_size }
 }
 
 /// The kernel compiler's options for a set of units: fast-math flags that all of them or the link options set, and restrictions

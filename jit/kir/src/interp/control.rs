@@ -1,4 +1,4 @@
-//! Control flow, calls, `printf` and the clock. At barriers and collective operations a thread stops; `sync` executes them.
+//! Control flow, calls, `printf`, requests and the clock. At barriers and collective operations a thread stops; `sync` executes them.
 
 use super::InterpError;
 use super::memory::{Accessor, Fault};
@@ -63,6 +63,7 @@ impl<'m> Machine<'m, '_> {
             }
             CallOp::LibCall => unreachable!("broken invariant: a library function has a lane-wise meaning"),
             CallOp::Printf => self.printf(thread, inst, data),
+            CallOp::Request => self.request(thread, inst, data),
             CallOp::Clock => {
                 let time = self.observer.clock();
                 let frame = frame(thread);
@@ -127,6 +128,28 @@ impl<'m> Machine<'m, '_> {
         frame.set(result, &[u64::from(status as u32)]);
     }
 
+    fn request(&mut self, thread: &mut Thread<'m>, inst: Inst, data: &InstData) {
+        let access = thread.access;
+        let frame = frame(thread);
+        let (number, operands) =
+            data.args.split_first().unwrap_or_else(|| unreachable!("broken invariant: bare request"));
+        let words: Vec<u64> = match *operands {
+            [stored, count] if frame.func.stage == Stage::Legal => {
+                let (stored, count) = (frame.scalar(stored), frame.scalar(count));
+                let word = |i: u64| {
+                    let mut bytes = [0; 8];
+                    let _ = self.memory.read(&access, stored.wrapping_add(i * 8), &mut bytes);
+                    u64::from_le_bytes(bytes)
+                };
+                (0..count.min(MAX_REQUEST_OPERANDS)).map(word).collect()
+            }
+            _ => operands.iter().map(|&v| frame.scalar(v)).collect(),
+        };
+        let answer = self.observer.request(frame.scalar(*number) as u32, &words);
+        let result = frame.func.dfg.result(inst);
+        frame.set(result, &[answer]);
+    }
+
     /// The values of a `printf` at the legal stage. They are in memory, each with a descriptor of 8 bytes (the ABI's `PrintfArg`):
     /// class (0 integer, 1 float, 2 pointer), bytes of a lane, lanes, a zero, offset in the data.
     fn stored_values(&mut self, access: &Accessor, descriptors: u64, count: u64, stored: u64) -> Vec<Lanes> {
@@ -153,6 +176,9 @@ impl<'m> Machine<'m, '_> {
 
 /// Maximum number of values of a `printf` at the legal stage.
 const MAX_PRINTF_VALUES: u64 = 1024;
+
+/// Maximum number of operands of a request at the legal stage.
+const MAX_REQUEST_OPERANDS: u64 = 4096;
 
 /// Branches to a block: all arguments are read before any parameter is written.
 fn goto(thread: &mut Thread<'_>, call: &BlockCall) -> Flow {

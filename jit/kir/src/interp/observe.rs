@@ -118,6 +118,12 @@ pub trait Observer {
         true
     }
 
+    /// A request to the runtime, with its operands as words; returns its result.
+    fn request(&mut self, number: u32, operands: &[u64]) -> u64 {
+        let _ = (number, operands);
+        0
+    }
+
     /// The value of the clock.
     fn clock(&mut self) -> u64 {
         0

@@ -221,6 +221,7 @@ pub fn signatures(rule: TypeRule, imm: &Imm) -> Vec<Signature> {
             .collect()
         }
         TypeRule::Printf => each_two(&addresses, &stored, |p, t| (vec![p, t, i32], vec![i32])),
+        TypeRule::Request => addresses.iter().map(|&p| (vec![i32, p, Type::I64], vec![Type::I64])).collect(),
         TypeRule::Check => vec![(vec![Type::I64; 4], vec![i32])],
         TypeRule::Branch => vec![(vec![Type::B1], vec![])],
         TypeRule::Switch => scalars.iter().filter(|t| t.is_int()).map(|&t| (vec![t], vec![])).collect(),
@@ -668,7 +669,7 @@ mod tests {
         let mut rng = Rng::new(7);
         let env = typing::Env { returns: &RETURNS, callee: Some((&CALLEE.0, &CALLEE.1)) };
         for info in OPS {
-            if info.rule == TypeRule::Printf {
+            if matches!(info.rule, TypeRule::Printf | TypeRule::Request) {
                 continue; // any number of values
             }
             for imm in immediates(info.op).into_iter().take(4) {

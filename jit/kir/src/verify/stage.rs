@@ -120,7 +120,15 @@ fn allowed(report: &Checker<'_>, module: &Module, block: Block, inst: Inst) -> R
                     _ => Err("takes a format, descriptors, their count and the data at this stage".to_owned()),
                 }
             }
-            CallOp::LibCall | CallOp::Printf | CallOp::Clock | CallOp::Check => Ok(()),
+            // Number, the other operands in memory, their count.
+            CallOp::Request if func.stage == Stage::Legal => {
+                let types: Vec<Type> = data.args.iter().map(|&v| func.dfg.ty(v)).collect();
+                match *types {
+                    [Type::I32, operands, Type::I64] if operands.is_ptr() => Ok(()),
+                    _ => Err("takes a number, operands in memory and their count at this stage".to_owned()),
+                }
+            }
+            CallOp::LibCall | CallOp::Printf | CallOp::Request | CallOp::Clock | CallOp::Check => Ok(()),
         },
         // Masked accesses, gathers and scatters are there from stage *legal* on if the backend has them.
         OpClass::Int(_)

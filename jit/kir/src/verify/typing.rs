@@ -345,6 +345,18 @@ pub fn check(data: &InstData, args: &[Type], results: &[Type], env: &Env<'_>) ->
             }
             same("result", r, Type::I32)
         }
+        TypeRule::Request => {
+            let (&[number, ref operands @ ..], &[r]) = (args, results) else {
+                return Err("takes a number and operands, gives one result".to_owned());
+            };
+            same("number", number, Type::I32)?;
+            for &operand in operands {
+                if operand.is_vector() || !(operand.is_ptr() || operand == Type::I32 || operand == Type::I64) {
+                    return Err(format!("an operand is {operand}"));
+                }
+            }
+            same("result", r, Type::I64)
+        }
         TypeRule::Branch => {
             let ([cond], []) = shape(args, results)?;
             same("condition", cond, Type::B1)

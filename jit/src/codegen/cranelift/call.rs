@@ -35,6 +35,14 @@ impl Translator<'_> {
                 let value = self.call(function, &operands, Some(types::I32));
                 self.set(inst, value);
             }
+            CallOp::Request => {
+                let context = self.context();
+                let callbacks = self.load_host(context, offset_of!(WgContext, callbacks));
+                let function = self.load_host(callbacks, offset_of!(Callbacks, request));
+                let operands = [context, args[0], args[1], args[2]];
+                let value = self.call(function, &operands, Some(types::I64));
+                self.set(inst, value);
+            }
             CallOp::Clock => {
                 let context = self.context();
                 let callbacks = self.load_host(context, offset_of!(WgContext, callbacks));

@@ -1,4 +1,4 @@
-//! Control flow and calls: split values as arguments of blocks, and the values of `printf` in memory.
+//! Control flow and calls: split values as arguments of blocks, and the values of `printf` and of requests in memory.
 
 use clift_include::abi::PrintfArgKind;
 use clift_kir::{BlockCall, Elem, Imm, Inst, MemInfo, Opcode, SwitchData, Type};
@@ -59,6 +59,20 @@ impl Legalizer<'_> {
         let count = self.at().iconst(Type::I64, values.len() as i64);
         let result = self.emit(Opcode::Printf, &[format, descriptors, count, data], Imm::None, Type::I32);
         self.set(inst, SplitValue::scalar(Type::I32, result));
+    }
+
+    /// A request: stores the operands to the stack, each as a word.
+    pub(super) fn request(&mut self, inst: Inst) {
+        let args = self.operands(inst);
+        let number = args[0].only();
+        let words: Vec<SplitValue> = args[1..]
+            .iter()
+            .map(|value| if value.ty == Type::I32 { self.extend(value, Elem::I64, false) } else { value.clone() })
+            .collect();
+        let (stored, _) = self.store_on_stack(&words);
+        let count = self.at().iconst(Type::I64, words.len() as i64);
+        let result = self.emit(Opcode::Request, &[number, stored, count], Imm::None, Type::I64);
+        self.set(inst, SplitValue::scalar(Type::I64, result));
     }
 }
 

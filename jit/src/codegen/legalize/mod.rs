@@ -267,6 +267,7 @@ impl Legalizer<'_> {
             OpClass::Sync(SyncOp::Deadlock) => self.copied(inst),
             OpClass::Call(CallOp::LibCall) => self.lanewise_inst(inst),
             OpClass::Call(CallOp::Printf) => self.printf(inst),
+            OpClass::Call(CallOp::Request) => self.request(inst),
             OpClass::Call(CallOp::Clock) => {
                 let time = self.emit(op, &[], Imm::None, Type::I64);
                 self.set(inst, SplitValue::scalar(Type::I64, time));

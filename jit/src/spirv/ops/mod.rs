@@ -9,6 +9,7 @@ pub(super) mod collective;
 pub(super) mod composite;
 pub(super) mod control;
 pub(super) mod convert;
+mod enqueue;
 pub(super) mod group;
 pub(super) mod image;
 mod intel_sub_group;
@@ -197,6 +198,23 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
         | Op::UntypedGroupAsyncCopyKHR
         | Op::GroupWaitEvents => group::lower(cx, inst),
 
+        Op::EnqueueKernel
+        | Op::EnqueueMarker
+        | Op::BuildNDRange
+        | Op::GetDefaultQueue
+        | Op::CreateUserEvent
+        | Op::RetainEvent
+        | Op::ReleaseEvent
+        | Op::IsValidEvent
+        | Op::SetUserEventStatus
+        | Op::CaptureEventProfilingInfo
+        | Op::GetKernelNDrangeSubGroupCount
+        | Op::GetKernelNDrangeMaxSubGroupSize
+        | Op::GetKernelWorkGroupSize
+        | Op::GetKernelPreferredWorkGroupSizeMultiple
+        | Op::GetKernelLocalSizeForSubgroupCount
+        | Op::GetKernelMaxNumSubgroups => enqueue::lower(cx, inst),
+
         Op::NamedBarrierInitialize | Op::MemoryNamedBarrier => named_barrier::lower(cx, inst),
 
         Op::ReadPipe
@@ -302,13 +320,6 @@ fn missing(op: Op) -> String {
         "this image instruction is not supported by this device"
     } else if name.starts_with("Group") {
         "this group instruction is not supported by this device"
-    } else if name.contains("Enqueue")
-        || name.contains("Event")
-        || name.contains("Ndrange")
-        || name.contains("Queue")
-        || name.starts_with("GetKernel")
-    {
-        "device-side enqueue is not supported by this device"
     } else {
         "this instruction is not defined for OpenCL kernels"
     };

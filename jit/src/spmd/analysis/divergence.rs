@@ -727,7 +727,7 @@ fn writer(func: &Function, inst: Inst) -> Option<Writer> {
         Effects::Write | Effects::ReadWrite => true,
         Effects::Pure | Effects::Read | Effects::Convergent | Effects::Terminator => false,
     };
-    if !writes || matches!(data.op, Opcode::Fence | Opcode::Printf | Opcode::Clock | Opcode::Check) {
+    if !writes || matches!(data.op, Opcode::Fence | Opcode::Printf | Opcode::Request | Opcode::Clock | Opcode::Check) {
         return None;
     }
     // The address is the first operand of every op that writes.

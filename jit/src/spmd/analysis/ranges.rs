@@ -301,7 +301,12 @@ impl<'a> Ranges<'a> {
             | Opcode::Deadlock
             | Opcode::Call
             | Opcode::LibCall => full,
-            Opcode::Printf | Opcode::Clock | Opcode::Check | Opcode::ImageRead | Opcode::ImageWrite => full,
+            Opcode::Printf
+            | Opcode::Request
+            | Opcode::Clock
+            | Opcode::Check
+            | Opcode::ImageRead
+            | Opcode::ImageWrite => full,
             Opcode::Jump | Opcode::Branch | Opcode::Switch | Opcode::Ret | Opcode::Unreachable => full,
         }
     }

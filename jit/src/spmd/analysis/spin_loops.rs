@@ -475,7 +475,10 @@ impl SpinLoopSearch<'_> {
             Effects::Pure | Effects::Read | Effects::Convergent | Effects::Terminator => false,
         };
         if !writes
-            || matches!(data.op, Opcode::AtomicLoad | Opcode::Fence | Opcode::Printf | Opcode::Clock | Opcode::Check)
+            || matches!(
+                data.op,
+                Opcode::AtomicLoad | Opcode::Fence | Opcode::Printf | Opcode::Request | Opcode::Clock | Opcode::Check
+            )
         {
             return false;
         }

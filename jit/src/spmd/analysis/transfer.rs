@@ -269,9 +269,12 @@ impl TransferFunctions<'_> {
                 LaneForm::Varying
             }
             Opcode::NamedBarrier | Opcode::Deadlock => LaneForm::Varying,
-            Opcode::PackAny | Opcode::Clock | Opcode::Check | Opcode::ImageRead | Opcode::ImageWrite => {
-                LaneForm::Varying
-            }
+            Opcode::PackAny
+            | Opcode::Request
+            | Opcode::Clock
+            | Opcode::Check
+            | Opcode::ImageRead
+            | Opcode::ImageWrite => LaneForm::Varying,
             Opcode::Switch | Opcode::Ret | Opcode::Unreachable => LaneForm::Varying,
         }
     }

@@ -118,9 +118,14 @@ extern "C" fn no_clock() -> u64 {
     0
 }
 
+unsafe extern "C" fn no_request(_: *const WgContext, _: u32, _: *const u64, _: u64) -> u64 {
+    0
+}
+
 pub(super) static CALLBACKS: Callbacks = Callbacks {
     printf: no_printf,
     fault: no_fault,
+    request: no_request,
     clock: no_clock,
     enter: unprotected::enter,
     copy: unprotected::copy,

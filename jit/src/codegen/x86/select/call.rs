@@ -42,9 +42,11 @@ impl Selector<'_> {
                 let result = self.call(callee, &operands, class(self.result_type(inst)) == ZMM);
                 self.set(inst, result);
             }
-            CallOp::Printf => {
+            CallOp::Printf | CallOp::Request => {
+                let is_printf = op == CallOp::Printf;
+                let offset = if is_printf { offset_of!(Callbacks, printf) } else { offset_of!(Callbacks, request) };
                 let context = self.context();
-                let callee = self.callback(context, offset_of!(Callbacks, printf));
+                let callee = self.callback(context, offset);
                 let mut operands = vec![context];
                 operands.extend(&args);
                 let result = self.call(callee, &operands, false);

@@ -63,7 +63,7 @@ pub(crate) fn how(op: Opcode) -> How {
         },
         OpClass::Call(op) => match op {
             CallOp::LibCall => How::Lanewise,
-            CallOp::Printf | CallOp::Clock | CallOp::Check => How::PerLane,
+            CallOp::Printf | CallOp::Request | CallOp::Clock | CallOp::Check => How::PerLane,
             CallOp::Call => How::Foreign,
         },
         OpClass::Sync(op) => match op {

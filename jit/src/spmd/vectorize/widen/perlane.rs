@@ -21,7 +21,7 @@ enum LaneOperand {
 }
 
 impl Widener<'_> {
-    /// An atomic operation, a copy of bytes, or a `printf`.
+    /// An atomic operation, a copy of bytes, a `printf`, or a request.
     pub(super) fn per_lane(&mut self, inst: Inst, mask: Mask) {
         let data = self.func.dfg.inst(inst);
         if self.aggregated_atomic(inst, mask) || self.uniform_atomic(inst) {
@@ -30,7 +30,7 @@ impl Widener<'_> {
         self.report.per_lane.push((data.op, self.loc));
         let result = self.func.dfg.single_result(inst);
         let components = result.map(|result| self.func.dfg.ty(result));
-        if self.lanes_in_loops || matches!(data.op, Opcode::Printf | Opcode::Check) {
+        if self.lanes_in_loops || matches!(data.op, Opcode::Printf | Opcode::Request | Opcode::Check) {
             let packs = self.loop_over_lanes(inst, mask);
             if let Some(result) = result {
                 self.set(result, WideForm::Packs(packs));

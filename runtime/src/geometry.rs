@@ -1,20 +1,55 @@
-//! The geometry of a launch: the rules of `clEnqueueNDRangeKernel` about sizes, as a function of plain values.
+//! The geometry of a launch: the rules of `clEnqueueNDRangeKernel` and `enqueue_kernel` about sizes, as a function of plain values.
 //!
-//! Not here: the arithmetic ([`clift_runtime::ndrange`]), and the source of the values ([`super::ndrange`]).
+//! Not here: the arithmetic ([`crate::ndrange`]), and the source of the values.
 
-use clift_runtime::ndrange::{self, LocalSizeLimits, NdRange, NdRangeError};
+use crate::ndrange::{self, LocalSizeLimits, NdRange, NdRangeError};
 
-use crate::error::ClError::{
+use SizeError::{
     InvalidGlobalOffset, InvalidGlobalWorkSize, InvalidWorkDimension, InvalidWorkGroupSize, InvalidWorkItemSize,
 };
-use crate::error::{ClError, ClResult, ensure};
-use crate::object::request::Request;
+
+/// The rule that a request violates, by OpenCL's name of the error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SizeError {
+    /// `CL_INVALID_WORK_DIMENSION`
+    #[error("the number of dimensions is not 1 to 3")]
+    InvalidWorkDimension,
+    /// `CL_INVALID_GLOBAL_OFFSET`
+    #[error("global offset plus global size overflows")]
+    InvalidGlobalOffset,
+    /// `CL_INVALID_GLOBAL_WORK_SIZE`
+    #[error("the number of work-items overflows")]
+    InvalidGlobalWorkSize,
+    /// `CL_INVALID_WORK_GROUP_SIZE`
+    #[error("the kernel cannot be launched with this local size")]
+    InvalidWorkGroupSize,
+    /// `CL_INVALID_WORK_ITEM_SIZE`
+    #[error("the local size is too large in a dimension")]
+    InvalidWorkItemSize,
+}
+
+fn ensure(holds: bool, error: SizeError) -> Result<(), SizeError> {
+    if holds { Ok(()) } else { Err(error) }
+}
 
 /// Maximum number of dimensions of a launch (`CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS`).
 pub const MAX_DIMENSIONS: u32 = 3;
 
-/// Requirements of a kernel and the device on a launch.
+/// The sizes in a call. Entries above `dims` are ignored.
 #[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Number of dimensions.
+    pub dims: u32,
+    /// `global_work_offset`; `None` for NULL.
+    pub offset: Option<[u64; 3]>,
+    /// `global_work_size`; `None` for NULL.
+    pub global: Option<[u64; 3]>,
+    /// `local_work_size`; `None` for NULL.
+    pub local: Option<[u64; 3]>,
+}
+
+/// Requirements of a kernel and the device on a launch.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Demands {
     /// The size required by the kernel's source or IL.
     pub required: Option<[u64; 3]>,
@@ -33,7 +68,7 @@ pub struct Demands {
 }
 
 /// Checks a request in the order of the specification and completes it: a missing local size is chosen.
-pub fn checked(request: &Request, demands: &Demands) -> ClResult<NdRange> {
+pub fn checked(request: &Request, demands: &Demands) -> Result<NdRange, SizeError> {
     // CL_INVALID_WORK_DIMENSION if work_dim is not valid for the device
     ensure((1..=MAX_DIMENSIONS).contains(&request.dims), InvalidWorkDimension)?;
     let dims = request.dims as usize;
@@ -55,11 +90,11 @@ pub fn checked(request: &Request, demands: &Demands) -> ClResult<NdRange> {
         }
         None => chosen_local(request.dims, &global, demands)?,
     };
-    NdRange::new(request.dims, global, offset, local).map_err(ClError::from)
+    NdRange::new(request.dims, global, offset, local).map_err(SizeError::from)
 }
 
 /// The rules for a given local size.
-fn checked_local(dims: usize, global: &[u64; 3], local: &[u64; 3], demands: &Demands) -> ClResult<()> {
+fn checked_local(dims: usize, global: &[u64; 3], local: &[u64; 3], demands: &Demands) -> Result<(), SizeError> {
     // CL_INVALID_WORK_ITEM_SIZE if the number of work-items in any dimension of local_work_size is greater than the
     // corresponding CL_DEVICE_MAX_WORK_GROUP_SIZES (before the rule about their product, which would hide it)
     ensure(local[..dims].iter().all(|size| *size <= demands.max_item_size), InvalidWorkItemSize)?;
@@ -85,7 +120,7 @@ fn checked_local(dims: usize, global: &[u64; 3], local: &[u64; 3], demands: &Dem
 }
 
 /// The local size of a launch that does not specify one.
-fn chosen_local(dims: u32, global: &[u64; 3], demands: &Demands) -> ClResult<[u64; 3]> {
+fn chosen_local(dims: u32, global: &[u64; 3], demands: &Demands) -> Result<[u64; 3], SizeError> {
     if let Some(required) = demands.required {
         // The size required by the kernel is used, as if it had been given
         ensure(required[dims as usize..].iter().all(|size| *size == 1), InvalidWorkGroupSize)?;
@@ -113,7 +148,7 @@ fn divides(dims: usize, local: &[u64; 3], global: &[u64; 3]) -> bool {
     (0..dims).all(|d| global[d].is_multiple_of(local[d]))
 }
 
-impl From<NdRangeError> for ClError {
+impl From<NdRangeError> for SizeError {
     fn from(error: NdRangeError) -> Self {
         match error {
             NdRangeError::Dimensions(_) => InvalidWorkDimension,
@@ -126,8 +161,8 @@ impl From<NdRangeError> for ClError {
 
 #[cfg(test)]
 mod tests {
+    use super::SizeError::*;
     use super::{Demands, Request, checked};
-    use crate::error::ClError::*;
 
     const DEMANDS: Demands = Demands {
         required: None,
