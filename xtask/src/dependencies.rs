@@ -99,7 +99,8 @@ fn read_sources(directory: &Path, nested: &[&Path], texts: &mut Vec<String>) -> 
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
         if path.is_dir() {
-            if !path.ends_with("target") && !nested.contains(&path.as_path()) {
+            // Other directories may be called like the one of the build.
+            if path != sh::root().join("target") && !nested.contains(&path.as_path()) {
                 read_sources(&path, nested, texts)?;
             }
         } else if path.extension().is_some_and(|extension| extension == "rs") {
