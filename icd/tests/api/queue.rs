@@ -66,8 +66,12 @@ fn create_with_properties() {
     ] {
         assert_eq!(refused(|e| with(list, e)), CL_INVALID_VALUE, "{list:x?}");
     }
+    // Queues on the device are out of order, may be the default one, and have no hints.
     for more in [0, CL_QUEUE_ON_DEVICE_DEFAULT] {
-        let list = [bits, CL_QUEUE_ON_DEVICE | ORDER | more, 0];
+        let on_device = CL_QUEUE_ON_DEVICE | ORDER | more;
+        let queue = made(|e| with(&[bits, on_device, size, 1024, 0], e));
+        assert_eq!(clReleaseCommandQueue(queue), CL_SUCCESS);
+        let list = [bits, on_device, priority, 1, 0];
         assert_eq!(refused(|e| with(&list, e)), CL_INVALID_QUEUE_PROPERTIES);
     }
 }
@@ -92,7 +96,8 @@ fn removed_and_device_queue_functions() {
     let setup = Setup::new();
     assert_eq!(clSetCommandQueueProperty(setup.queue, PROFILING, CL_TRUE, null_mut()), CL_INVALID_OPERATION);
     assert_eq!(clSetCommandQueueProperty(null_mut(), PROFILING, CL_TRUE, null_mut()), CL_INVALID_COMMAND_QUEUE);
-    assert_eq!(clSetDefaultDeviceCommandQueue(setup.context, device(), setup.queue), CL_INVALID_OPERATION);
+    // A host queue.
+    assert_eq!(clSetDefaultDeviceCommandQueue(setup.context, device(), setup.queue), CL_INVALID_COMMAND_QUEUE);
     assert_eq!(clSetDefaultDeviceCommandQueue(null_mut(), device(), setup.queue), CL_INVALID_CONTEXT);
     assert_eq!(clSetDefaultDeviceCommandQueue(setup.context, null_mut(), setup.queue), CL_INVALID_DEVICE);
 }
