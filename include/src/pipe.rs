@@ -11,10 +11,10 @@ pub const MAX_PACKET_BYTES: u32 = 64 << 10;
 /// Maximum capacity in packets. A reservation holds the number of its first slot in 31 bits.
 pub const MAX_PACKETS: u32 = 1 << 31;
 
-/// Maximum number of reservations that a work-item may hold. There is no such limit; a program needs some number.
+/// Maximum number of reservations that a work-item may hold. The driver has no such limit; programs need a number.
 pub const MAX_RESERVATIONS: u32 = 1 << 16;
 
-/// Maximum number of pipes among a kernel's arguments. There is no such limit, either.
+/// Maximum number of pipes among a kernel's arguments. The driver has no such limit, either.
 pub const MAX_PIPE_ARGS: u32 = 64;
 
 /// Bytes of the header. The slots follow it, aligned for every type.

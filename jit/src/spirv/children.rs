@@ -1,7 +1,7 @@
 //! Child kernels: the functions that kernels enqueue. Each becomes a kernel of its own in the program, which only the runtime
 //! launches. Its argument block holds a copy of the block's captures, then the places of its local memory.
 //!
-//! Enqueuing is no call: a function may enqueue itself, and functions that only children call are reached, too.
+//! Enqueuing is not a call: a function may enqueue itself, and functions that only children call are reached, too.
 
 use clift_include::abi::ArgSlot;
 use rspirv::spirv::Op;
@@ -145,7 +145,7 @@ fn describe(unit: &Unit, function: &FunctionDef, size: u64) -> Result<(KernelDes
     for (&ty, &inst) in locals.iter().zip(&function.params[1..]) {
         let (mut info, bytes, align) = reflect::argument(unit, unit.module.insts[inst].result()?, ty)?;
         if !matches!(info.kind, ArgKind::LocalPointer { .. }) {
-            return Err(InstError::malformed("a parameter of an enqueued function is no pointer to local memory"));
+            return Err(InstError::malformed("a parameter of an enqueued function is not a pointer to local memory"));
         }
         let offset = end.next_multiple_of(align.clamp(1, MAX_ALIGN).into());
         end = offset + bytes;

@@ -207,7 +207,7 @@ fn kernel_parameter(cx: &mut FuncCx<'_>, id: u32, info: &TypeInfo, offset: u32) 
 
 /// The address of a private copy of a child kernel's captures.
 fn captures(cx: &mut FuncCx<'_>, info: &TypeInfo, desc: &KernelDesc) -> Result<Val, InstError> {
-    let Some(ty) = info.value else { return Err(InstError::malformed("the parameter for captures is no pointer")) };
+    let Some(ty) = info.value else { return Err(InstError::malformed("the parameter for captures is not a pointer")) };
     let bytes = u64::from(desc.args[0].slot.size);
     let slot = cx.slot(bytes, MAX_ALIGN)?;
     let from = cx.b.arg_addr(0);

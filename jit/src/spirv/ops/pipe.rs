@@ -56,7 +56,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let header = cx.value(storage)?;
             cx.set(inst, header)
         }
-        _ => unreachable!("broken invariant: {} is no pipe's instruction", inst.name()),
+        _ => unreachable!("broken invariant: {} is not an instruction of pipes", inst.name()),
     }
 }
 
