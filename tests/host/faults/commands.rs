@@ -37,7 +37,7 @@ isolated! {
         let kernel = cl3::kernel::create_kernel(program, c"t").expect("the kernel");
         super::set_null(kernel, 0);
         set(kernel, 1, &64u64);
-        let event = launch(queue, kernel, (ITEMS, 0));
+        let event = launch(queue, kernel, (ITEMS, ITEMS));
         assert_eq!(cl3::event::wait_for_events(&[event]), Err(-14));
         assert!(rig.messages()[0].contains("write to address 0x40"));
         rig.works();
